@@ -1,0 +1,320 @@
+/* compiler.h: every struct of the compiler once, then the functions of each
+ * file under its name, in the order of the pipeline:
+ *
+ *   yaml -> spec -> build -> Graph -> passes -> plan -> emit -> cc | jit
+ *                              \-> interp (the oracle)
+ *
+ * Letters, fixed for all files: n source rows, t new target rows, p rows that
+ * are in the cache already, r selected rows; d_model, h, d_k, d_v, d_ff as in
+ * the paper; M N K of a product.                                            */
+#ifndef ATTNC_COMPILER_H
+#define ATTNC_COMPILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define ATTNC_VERSION "0.1.0"
+
+/* Exit codes (docs/errors.md). Signals are re-raised, not returned. */
+enum {
+    ExitDone = 0, ExitNegative = 1, ExitUsage = 2, ExitInput = 3,
+    ExitIO = 4, ExitResource = 5, ExitBackend = 6, ExitInternal = 70
+};
+
+/* ------------------------------------------------------------ arena.c --- */
+typedef struct Arena Arena;      /* one per compilation; freed whole */
+
+Arena *arena_new(void);
+void   arena_free(Arena *a);
+void  *arena_alloc(Arena *a, size_t bytes);      /* zeroed; never NULL: out of
+                                  memory is reported and ends with ExitResource */
+char  *arena_strdup(Arena *a, const char *s);
+char  *arena_strndup(Arena *a, const char *s, size_t n);
+char  *arena_printf(Arena *a, const char *fmt, ...)
+           __attribute__((format(printf, 2, 3)));
+
+/* A growable array in the arena: VEC(Node) nodes; vec_push(a, &nodes, n). */
+#define VEC(T) struct { T *at; int n, cap; }
+#define vec_push(a, v, x)                                                     \
+    (vec_grow((a), (void **)&(v)->at, (v)->n, &(v)->cap, sizeof *(v)->at),    \
+     (v)->at[(v)->n++] = (x))
+void vec_grow(Arena *a, void **at, int n, int *cap, size_t size);
+
+/* ------------------------------------------------------------- diag.c --- */
+typedef struct {                 /* one text that can be pointed into */
+    const char *name;            /* path as given, or "--set" */
+    const char *text;
+    size_t size;
+} Source;
+
+typedef struct {                 /* a place; src NULL: none is known */
+    const Source *src;
+    int line, col;               /* from 1; col counts bytes */
+} Pos;
+
+/* clang's form: `path:line:col: error: text`, the source line, a caret. All
+ * go to stderr. At most 20 errors are printed; the rest are counted.        */
+void error_at(Pos pos, const char *fmt, ...)
+         __attribute__((format(printf, 2, 3)));
+void warning_at(Pos pos, const char *fmt, ...)
+         __attribute__((format(printf, 2, 3)));
+void note_at(Pos pos, const char *fmt, ...)      /* after an error: remedy */
+         __attribute__((format(printf, 2, 3)));
+int  error_count(void);
+void error_reset(void);
+
+/* `attnc: error: text` without a place, then at once exit with `code`. */
+_Noreturn void fail(int code, const char *fmt, ...)
+         __attribute__((format(printf, 2, 3)));
+/* A broken invariant of attnc itself: message, exit ExitInternal. */
+#define die(...) die_at(__FILE__, __LINE__, __VA_ARGS__)
+_Noreturn void die_at(const char *file, int line, const char *fmt, ...)
+         __attribute__((format(printf, 3, 4)));
+
+/* User text made safe for a message: bytes outside printable ASCII escaped,
+ * cut at 80 bytes. The result lives in one of 8 static buffers.             */
+const char *quote(const char *s);
+const char *quote_n(const char *s, size_t n);
+/* The candidate nearest to `word` by edit distance, NULL if none is near. */
+const char *nearest(const char *word, const char *const *words, int n);
+
+/* ------------------------------------------------------------- yaml.c --- */
+typedef enum { YamlScalar, YamlList, YamlMap } YamlKind;
+
+typedef struct Yaml Yaml;
+struct Yaml {
+    YamlKind kind;
+    Pos pos;
+    const char *text;            /* YamlScalar */
+    bool quoted;                 /* YamlScalar: '..' or "..": always a string */
+    VEC(Yaml *) items;           /* YamlList; YamlMap: the values */
+    VEC(Yaml *) keys;            /* YamlMap: scalars, beside the values */
+};
+
+/* Parses one document. NULL after errors have been reported. Caps: 1 MiB,
+ * depth 32; anchors, aliases, tags, duplicate keys, several documents are
+ * refused. Reads events of libyaml, never its document API.                 */
+Yaml *yaml_parse(Arena *a, const Source *src);
+Yaml *yaml_get(const Yaml *map, const char *key);            /* NULL: absent */
+
+/* ----------------------------------------------------- fields.c, spec.c --- */
+typedef enum { KindEncoderDecoder, KindEncoder, KindDecoder, KindAttention }
+    ModelKind;
+typedef enum { MaskNone, MaskCausal } MaskKind;
+typedef enum { PosSinusoidal, PosLearned, PosNone } PosType;
+typedef enum { LayoutInterleaved, LayoutHalves } PosLayout;
+typedef enum { ExponentPaper, ExponentTensor2tensor } PosExponent;
+                 /* 2i/d of the paper; i/(d/2-1) of tensor2tensor, OpenNMT */
+typedef enum { PlacePost, PlacePre } NormPlace;
+typedef enum { ActNone, ActRelu } Activation;
+typedef enum { EmbedScaleNone, EmbedScaleSqrt } EmbedScale;
+typedef enum { SearchExact, SearchRecorded } SearchRule;
+typedef enum { PenaltyNone, PenaltyGnmt, PenaltyPower } PenaltyRule;
+typedef enum { SplitCharacters, SplitSpaces } VocabSplit;
+typedef enum { DtypeF32 } Dtype;
+
+enum { TieSource = 1, TieTarget = 2, TieLogits = 4 };  /* embedding.tie bits */
+
+typedef struct {
+    int64_t size;                /* from vocab.*.size or lines of the file */
+    const char *file;            /* relative to the spec's folder; NULL: none */
+    Pos file_pos;
+} SpecVocab;
+
+typedef struct {                 /* names: canonical prefix -> file's prefix */
+    const char *ours, *theirs;   /* dot-separated; {i} is the layer */
+    Pos pos;
+} SpecName;
+
+typedef struct Spec Spec;
+struct Spec {
+    const char *path, *folder;   /* of the spec file */
+    uint64_t hash;               /* XXH3 of the canonical form of all fields */
+    int64_t version;             /* attnc: */
+    const char *name;
+    ModelKind kind;
+    int64_t d_model, h, d_k, d_v, d_ff;
+    int64_t N_encoder, N_decoder;         /* 0: this side is absent */
+    int64_t max_source, max_target;       /* positions; 0: side absent */
+    SpecVocab source, target;    /* the same values when shared */
+    bool vocab_shared;
+    int64_t token_start, token_end, token_pad, token_unknown; /* -1: none */
+    VocabSplit split_source, split_target;
+    bool append_end;             /* source text gets the end token appended */
+    MaskKind mask_encoder, mask_decoder;
+    PosType positions;
+    double pos_base;
+    int64_t pos_first;           /* position of the first row: paper 0 */
+    PosLayout pos_layout;
+    PosExponent pos_exponent;
+    NormPlace norm_place;
+    double norm_eps;
+    bool norm_final;             /* one more norm after each stack */
+    Activation activation;
+    bool bias_q, bias_k, bias_v, bias_o, bias_ffn, bias_logits;
+    bool has_q, has_k, has_v, has_o;      /* kind attention: projection there */
+    EmbedScale embed_scale;
+    int embed_tie;               /* Tie bits: these use one tensor */
+    SearchRule search_rule;
+    int64_t search_beam;
+    PenaltyRule search_penalty;
+    double search_alpha;
+    int64_t max_output_plus;     /* output limit: input + this; -1: not set */
+    int64_t max_output;          /* absolute output limit; -1: not set */
+    Dtype dtype;
+    const char *weights;         /* path as written; NULL: seeded random */
+    Pos weights_pos;
+    VEC(SpecName) names;
+    /* where each field was written, by its row in the field table (fields.c);
+     * spec_pos(spec, "d_model") looks it up, default: the top of the file */
+    Pos *field_pos;
+    Pos top;
+};
+
+/* Reads, extends, overrides (`sets`: "key.path=value" each), checks. NULL
+ * after all errors of the file have been reported.                          */
+Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets);
+Pos   spec_pos(const Spec *s, const char *field);
+void  spec_print_fields(FILE *out, bool markdown);           /* attnc fields */
+
+/* ---------------------------------------------------- graph.c, ops.h --- */
+typedef enum {
+#define OP(name, ...) Op##name,
+#include "ops.h"
+#undef OP
+    OpCount,
+    OpNop                        /* a removed node; graph_sweep drops it */
+} Op;
+
+typedef enum { ClassConst, ClassSource, ClassView, ClassRow, ClassHead,
+               ClassState, ClassSink } OpClass;
+
+typedef struct {
+    const char *name;            /* as in dumps */
+    int least, most;             /* inputs */
+    OpClass class;
+    const char *formula;
+} OpInfo;
+extern const OpInfo op_info[OpCount];
+
+typedef enum { EntryNone /* Const nodes */, EntryEncode, EntryDecode } Entry;
+
+/* A dimension: a constant, or the length of a set of rows. */
+typedef enum {
+    SymNone,     /* constant */
+    SymN,        /* "n"   source rows (encode); rows of an encoder */
+    SymT,        /* "t"   new target rows (decode) */
+    SymPT,       /* "p+t" cached and new target rows */
+    SymR,        /* "r"   selected rows */
+    SymM         /* "m"   key rows of kind attention */
+} Sym;
+typedef struct { int64_t c; Sym sym; } Dim;   /* c: constant, or the bound */
+typedef enum { ElemF32, ElemI32 } Elem;
+typedef struct { Elem elem; int rank; Dim dim[3]; } Type;
+
+enum { MaxIn = 4, CacheSelf = 0, CacheCross = 1, PartKey = 0, PartValue = 1 };
+
+typedef struct {                 /* one operation and the tensor it makes */
+    Op op;
+    Entry entry;
+    Type type;                   /* set by shape.c */
+    int in[MaxIn], nin;          /* earlier nodes, by index; -1: absent */
+    const char *name;            /* unique: encoder.0.self_attn.scores */
+    const char *stack;           /* "encoder", "decoder" or "" */
+    int layer;                   /* in its stack; -1: outside the layers */
+    bool keep;                   /* asked for by --tap: passes leave it alone */
+    Pos pos;                     /* the YAML key this came from */
+    /* attributes; the op that uses each: */
+    double scale;                /* Scale, Embed, Attention */
+    double eps;                  /* Norm, AddNorm */
+    int64_t heads;               /* Split, Attention, Append, Recall, Pages */
+    int64_t first;               /* Slice: first column */
+    MaskKind mask;               /* Mask, Attention */
+    Activation act;              /* Linear */
+    bool has_bias, has_residual; /* Linear: in[2] / in[3] is there */
+    int cache, part;             /* Append, Recall: CacheSelf.. PartKey.. */
+} Node;
+
+typedef struct {
+    Arena *arena;
+    const Spec *spec;
+    VEC(Node) nodes;             /* in execution order; index is identity */
+} Graph;
+
+int   graph_add(Graph *g, Node n);              /* index; infers the shape */
+int   graph_insert(Graph *g, int at, Node n);   /* before node `at`; renumbers */
+void  graph_replace(Graph *g, int old, int new_); /* all later reads of old */
+int   graph_uses(const Graph *g, int node);     /* number of reading edges */
+int   graph_sole_reader(const Graph *g, int node); /* index, -1 if not one */
+void  graph_sweep(Graph *g);                    /* drops OpNop, renumbers */
+int   graph_find(const Graph *g, const char *name);   /* index, -1: none */
+Graph *graph_copy(Arena *a, const Graph *g);
+bool  same_type(Type a, Type b);
+
+/* ------------------------------------------------------------ shape.c --- */
+bool infer_shape(const Graph *g, Node *n);      /* false: inputs do not fit */
+
+/* ------------------------------------------------------------ check.c --- */
+void check_graph(const Graph *g, const char *after);   /* die()s when broken */
+
+/* ------------------------------------------------------------ print.c --- */
+typedef enum { GraphText, GraphDot } GraphFormat;
+char *print_graph(Arena *a, const Graph *g, GraphFormat format);
+char *print_node(Arena *a, const Graph *g, int node);
+char *print_type(Arena *a, Type t);             /* "f32[8, n, 64]" */
+
+/* ------------------------------------------------------------ build.c --- */
+/* The only file that knows what a Transformer layer is. */
+Graph *build_graph(Arena *a, const Spec *s);
+
+/* ------------------------------------------------------------- pass.c --- */
+typedef struct {
+    const char *name;
+    int (*run)(Graph *g);        /* number of rewrites; 0 when run again */
+    const char *summary;
+    bool required;               /* lowering: can't be skipped */
+} Pass;
+extern const Pass passes[];
+extern const int n_passes;
+
+typedef struct {
+    const char *const *skip; int nskip;   /* pass names, or "all" */
+    const char *const *dump; int ndump;   /* print the graph after these */
+    const char *after;                    /* stop after this pass; NULL: all */
+    bool explain;                         /* say what each did and did not */
+    bool require_fusion;                  /* a fusion that failed is an error */
+} PassOptions;
+
+/* Runs the table in order; the verifier after each. False: require_fusion
+ * and something stayed unfused (reported).                                  */
+bool run_passes(Graph *g, const PassOptions *o, FILE *log);
+/* A pass calls this for each place where it could not do its work. */
+void pass_missed(const Graph *g, int node, const char *fmt, ...)
+         __attribute__((format(printf, 3, 4)));
+
+/* ----------------------------------------------------------- interp.c --- */
+/* The oracle: evaluates a graph of any stage on one sequence in double.     */
+typedef struct {
+    const Graph *g;
+    int64_t length[6];           /* rows by Sym: n, t, p+t = t, r, m */
+    const int32_t *ids[3];       /* by Entry: token ids of an entry's input */
+    const double *rows[3];       /* kind attention, real-valued: query, key,
+                                    value in order of the Input nodes */
+    const int32_t *select;       /* rows of Select, length[SymR] of them */
+    /* value of a Weight node, row-major doubles: filled by the caller */
+    const double *(*weight)(void *user, int node);
+    void *user;
+    double **value;              /* by node; NULL until evaluated */
+    Arena *arena;                /* the values live here */
+} Interp;
+void interp_run(Interp *in, Entry entry);       /* evaluates all its nodes */
+/* Evaluates one node from the values of its inputs: the local oracle. */
+void interp_node(Interp *in, int node);
+int64_t interp_size(const Interp *in, int node);    /* elements of its value */
+
+/* ------------------------------------------------------------- plan.c --- */
+#include "plan.h"
+
+#endif

@@ -1,0 +1,77 @@
+/* emit.h: writing C text, and asking for kernels.
+ *
+ * put() prints whole lines with $name holes, nested by the braces that are
+ * open; let() binds a hole. An emitter function reads like its output.      */
+#ifndef ATTNC_EMIT_H
+#define ATTNC_EMIT_H
+
+#include "compiler.h"
+
+typedef struct Emit Emit;
+
+Emit *emit_new(Arena *a);
+/* Binds $name until emit_reset() to an earlier emit_mark(). */
+void  let(Emit *e, const char *name, const char *fmt, ...)
+          __attribute__((format(printf, 3, 4)));
+int   emit_mark(const Emit *e);
+void  emit_reset(Emit *e, int mark);
+/* Appends a block: it must end in a newline; an unbound $hole is a bug of
+ * attnc and die()s. Indentation: the block's own plus 4 spaces for each brace
+ * left open by earlier blocks.                                              */
+void  put(Emit *e, const char *block);
+const char *emit_text(const Emit *e, size_t *n);
+void  emit_raw(Emit *e, const char *text, size_t n);   /* verbatim */
+const char *c_float(Arena *a, double x);   /* hex float literal: (0x1.8p+1f) */
+const char *c_string(Arena *a, const char *s, size_t n);  /* octal-escaped */
+
+/* ------------------------------------------------------- emit_tile.c --- */
+/* A tile function computes an mr x nr block of C = A B + .. in named vector
+ * accumulators. It is known by this descriptor, and by nothing else.        */
+enum { EpBias = 1, EpRelu = 2, EpResidual = 4, /* act(acc + bias) + residual */
+       EpAccumulate = 8,                       /* acc starts from C */
+       EpAny = 16 };  /* all of bias, residual, act decided at run time: the
+                         prebuilt kernels of the JIT; NULL pointers: absent */
+typedef struct { int mr, nr; Dtype dtype; int epilogue; int width; } TileKey;
+
+/*  void NAME(const float *a, int64_t lda,      mr rows of A, k long
+ *            const float *b, int64_t ldb,      nr/16 panels, ldb floats apart,
+ *                                              each [k][16], 64-byte aligned
+ *            int64_t k,
+ *            float *c, int64_t ldc,            mr x nr
+ *            const float *bias,                [nr]
+ *            const float *residual, int64_t ldr,
+ *            int64_t act);                     Activation; only EpAny reads it
+ * The sum runs over k in order, one FMA each, for every output on its own lane:
+ * the same bits for every mr, nr, width and compiler.                       */
+const char *tile_name(Arena *a, TileKey k);   /* tile_6x64_bias_relu */
+void emit_tile(Emit *e, TileKey k, bool is_static);
+void declare_tile(Emit *e, TileKey k);        /* prototype only: the JIT */
+
+/* ---------------------------------------------------- emit_kernels.c --- */
+/* The fixed kernels: pieces of kernels/kernels.c (real C, embedded at build),
+ * found by name, with the pieces they need. See that file for signatures.   */
+typedef struct Kernels Kernels;  /* what one emitted file has asked for */
+Kernels *kernels_new(Arena *a, const Target *t, bool jit);
+/* Records the need; returns the function's name. */
+const char *use_tile(Kernels *k, TileKey key);
+const char *use_kernel(Kernels *k, const char *name);
+/* Prints all that was asked for, in dependency order: definitions, or for the
+ * JIT prototypes. */
+void emit_kernels(Kernels *k, Emit *e);
+int  kernels_count(const Kernels *k);
+const char *kernels_nth(const Kernels *k, int i);   /* names, first use first */
+
+/* ------------------------------------------------------- emit_model.c --- */
+typedef enum { EmitAot, EmitJit } EmitMode;
+typedef struct {
+    EmitMode mode;
+    bool main;                   /* with the program under ATTNC_MAIN */
+    const char *command;         /* canonical command line for the header */
+    const unsigned char *embed; size_t embed_bytes;   /* --embed: the whole
+                                    model.weights file; NULL: outside */
+} EmitOptions;
+const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
+                       size_t *n);                     /* model.c */
+const char *emit_header(Arena *a, const Plan *p, size_t *n);   /* model.h */
+
+#endif

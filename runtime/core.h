@@ -1,0 +1,216 @@
+/* core.h: what a compiled model is, and the decoder that drives it.
+ *
+ * Plain C11 without malloc or stdio. This text and the core's sources are
+ * linked into attnc and pasted into emitted files, so both run one decoder.
+ * All memory is the caller's.                                               */
+#ifndef ATTN_CORE_1
+#define ATTN_CORE_1
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef ATTN_API
+#define ATTN_API
+#endif
+
+enum { ATTN_PAGE = 64,           /* positions of one page of a cache */
+       ATTN_SELF = 0, ATTN_CROSS = 1 };
+
+/* One call of an entry works on a batch: sequences of any lengths, their rows
+ * one after the other, nothing padded.                                      */
+struct attn_batch {
+    int64_t sequences;
+    int64_t rows;                /* of all sequences together */
+    const int32_t *start;        /* [sequences + 1] first row of each */
+    const int32_t *ids;          /* [rows] token ids */
+    const int32_t *past;         /* [sequences] decode: rows in the cache */
+    const int32_t *select;       /* [selected] decode: rows that want logits */
+    int64_t selected;
+    /* caches: page q of sequence s begins at
+     * pool[c] + pages[c][s * table[c] + q] * page_floats[c] of the model    */
+    float *pool[2];
+    const int32_t *pages[2];
+    int64_t table[2];            /* entries of a sequence in pages[] */
+    const int32_t *source;       /* [sequences] decode: row of pages[CROSS] */
+    const int32_t *source_rows;  /* [..] decode: keys of each such row */
+    /* kind attention: rows of numbers; keys have their own lengths */
+    const float *query, *key, *value;
+    int64_t key_rows;
+    const int32_t *key_start;    /* [sequences + 1] */
+    float *output;               /* decode: logits [selected, target_vocab];
+                                    encoder, attention: [rows, d_model];
+                                    encode of an encoder-decoder: unused,
+                                    its result is the cross cache */
+};
+
+/* A compiled model: constants and entry points. Everything is a pure function
+ * of its arguments; nothing is global, so threads may share one model.      */
+struct attn_model {
+    const char *name;
+    int64_t kind;                /* 0 encoder-decoder 1 encoder 2 decoder
+                                    3 attention */
+    int64_t d_model, source_vocab, target_vocab;
+    int64_t max_source, max_target;
+    int64_t weights_bytes;       /* of the packed weights */
+    uint64_t weights_hash;       /* of names, shapes, layout: as in the file */
+    int64_t bound_bytes;         /* of the struct that bind() fills */
+    /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
+     * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
+    int64_t page_floats[2];      /* 0: the model has no such cache */
+    int64_t blocks[2], d_k[2], v_panels[2];
+    int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
+    void (*bind)(void *bound, const void *packed);
+    void (*encode)(const void *bound, const struct attn_batch *, void *arena);
+    void (*decode)(const void *bound, const struct attn_batch *, void *arena);
+    /* log(sum(exp(x[0..n-1]))), vectorised, the same bits everywhere */
+    float (*log_sum_exp)(const float *x, int64_t n);
+};
+
+/* ------------------------------------------------------------ cache.c --- */
+/* Pages of keys and values, shared between sequences by counting. A slot is
+ * one sequence's row in the table. Full pages are shared; an open page is
+ * copied when a second writer needs it.                                     */
+struct attn_cache {
+    float *pool;                 /* [pages] page_floats each, 64-byte aligned */
+    int32_t *table;              /* [slots][width] page of each 64 positions */
+    int32_t *length;             /* [slots] positions stored */
+    int32_t *refs;               /* [pages] readers of each page */
+    int32_t *free_list;          /* [pages] stack of free pages */
+    int64_t slots, width, pages, free_count;
+    int64_t page_floats, blocks, d_k, v_panels;
+};
+/* Bytes for `slots` sequences of up to `length` positions, `spare` pages more
+ * than slots * ceil(length / 64). -1: too large for int64.                  */
+ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
+                                  int64_t slots, int64_t length, int64_t spare);
+ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
+                              int which, int64_t slots, int64_t length,
+                              int64_t spare, void *memory);
+/* Makes room for `rows` more positions in `slot`; open pages that others also
+ * read are copied first. 0, or -1 when no page is left.                     */
+ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
+ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
+/* Slot i becomes what slot parent[i] was, for i in 0..n-1, all at once. */
+ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
+                                 int64_t n, int32_t *scratch /* [n*width+n] */);
+
+/* ------------------------------------------------------------- math.c --- */
+ATTN_API float attn_exp(float x);     /* <= 1.5 ulp; own, so that all agree */
+ATTN_API float attn_log(float x);     /* <= 2 ulp, x > 0 */
+
+/* ----------------------------------------------------------- process.c --- */
+/* Logits processors: a table of functions run on each row of logits before
+ * the search looks at it. -INFINITY forbids a token.                        */
+struct attn_process {            /* options; zero means off */
+    int64_t min_length;          /* end is forbidden before this many tokens */
+    float repetition_penalty;    /* 0, 1: off */
+    int64_t no_repeat_ngram;
+    const int32_t *suppress;     /* sequences, each: length, then its tokens */
+    int64_t suppress_size;       /* entries of suppress[] */
+    const int32_t *forbid;       /* tokens never produced (pad, start) */
+    int64_t forbid_count;
+};
+ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
+                                  int64_t vocab, const int32_t *tokens,
+                                  int64_t n /* so far, prefix included */,
+                                  int32_t end);
+
+/* ------------------------------------------------------------ search.c --- */
+enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
+enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
+
+struct attn_search_options {
+    int64_t beam;                /* 1: greedy */
+    int64_t results;             /* hypotheses wanted of each sentence */
+    int64_t rule, penalty;
+    float alpha;
+    int64_t max_output;          /* tokens, the end token counted */
+    int64_t max_output_plus;     /* >= 0: limit is source rows + this too */
+    int64_t max_input;           /* > 0: longer inputs are cut */
+    float patience;              /* recorded: stop at round(beam*patience) */
+    int32_t start, end;
+    int64_t want_scores;         /* greedy: 0 skips the log-probabilities */
+    struct attn_process process;
+};
+
+struct attn_hypothesis {         /* one answer; memory in the search's arena */
+    const int32_t *tokens;       /* without start and end; prefix included */
+    int64_t n;
+    int64_t ended;               /* the end token came (else the limit did) */
+    float score;                 /* by the penalty rule */
+    float log_probability;       /* summed, without penalty */
+};
+
+/* Memory for attn_search of up to `sentences` sources with `source_rows` rows
+ * in sum and `longest` in one. -1: sizes overflow.                          */
+ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t sentences, int64_t source_rows,
+                                   int64_t longest);
+/* Encodes all sources, searches all of them at once (finished ones leave the
+ * batch), writes the best o->results of sentence s to out[s * o->results ..],
+ * count to found[s]. prefix: forced first tokens, the same for all sentences
+ * or NULL. For kind decoder `ids` are the prompts. Returns 0, or -1 when the
+ * memory is too small (a caller's error).                                   */
+ATTN_API int attn_search(const struct attn_model *m, const void *bound,
+                         const struct attn_search_options *o,
+                         int64_t sentences, const int32_t *ids,
+                         const int32_t *start, const int32_t *prefix,
+                         int64_t prefix_n, void *memory, int64_t bytes,
+                         struct attn_hypothesis *out, int64_t *found);
+/* Log-probability of each given target token (the end token included by the
+ * caller) of one sentence pair: one pass over the whole target.             */
+ATTN_API int attn_score(const struct attn_model *m, const void *bound,
+                        int32_t start_token, const int32_t *source, int64_t n,
+                        const int32_t *target, int64_t target_n,
+                        void *memory, int64_t bytes, float *log_probability);
+ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
+                                  int64_t target_n);
+
+/* ------------------------------------------------------------- vocab.c --- */
+/* A vocabulary as one block of bytes, made by attnc, kept in the weights file
+ * or in the C file: header, offsets by id, ids in order of their text, texts. */
+struct attn_vocab_header {
+    char magic[8];               /* "ATTNVOC1" */
+    int64_t bytes;               /* of the whole block */
+    int32_t size;                /* tokens */
+    int32_t split;               /* 0 characters, 1 spaces */
+    int32_t start, end, pad, unknown;     /* ids; -1: none */
+    int32_t append_end;          /* a source line gets the end token */
+    int32_t reserved;
+    /* uint32_t offset[size + 1]; uint32_t sorted[size]; char text[];        */
+};
+/* NULL when well formed, else what is wrong (a static string). */
+ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
+/* Ids of one line of UTF-8 (no newline). Returns their number; -1: does not
+ * fit `cap`; -2: an unknown token and none is defined, *bad is its byte;
+ * -3: not UTF-8 at *bad.                                                     */
+ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
+                                   int64_t bytes, int32_t *ids, int64_t cap,
+                                   int64_t *bad);
+/* Text of ids, joined as the split says; NUL-terminated; returns its length
+ * without NUL, or -1 when it does not fit.                                  */
+ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
+                                   int64_t n, char *out, int64_t cap);
+ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
+                                 int64_t bytes);             /* id, -1: none */
+ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
+                                      int64_t *bytes);
+
+/* ------------------------------------------------------------ packed.c --- */
+/* The head of model.weights: one page, then the packed weights, then the
+ * vocabularies, each at a multiple of 64 bytes.                             */
+struct attn_packed_header {
+    char magic[8];               /* "ATTNCW01" */
+    uint64_t hash;               /* weights_hash of the model it is for */
+    int64_t bytes;               /* of the whole file */
+    int64_t weights_at, weights_bytes;
+    int64_t source_vocab_at, source_vocab_bytes;   /* 0: none */
+    int64_t target_vocab_at, target_vocab_bytes;
+};
+enum { ATTN_PACKED_PAGE = 4096 };
+/* NULL when `file` is a weights file for `m`, else what is wrong. */
+ATTN_API const char *attn_packed_check(const struct attn_model *m,
+                                       const void *file, int64_t bytes);
+
+#endif

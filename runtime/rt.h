@@ -1,0 +1,137 @@
+/* rt.h: the shell around the core: files, weights, text. attnc's own; the
+ * emitted file has none of it. No compiler header is included here.         */
+#ifndef ATTNC_RT_H
+#define ATTNC_RT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core.h"
+
+/* ------------------------------------------------------------- files.c --- */
+typedef struct {                 /* a whole file, mapped or read */
+    const char *path;
+    const unsigned char *at;
+    size_t size;
+    bool mapped;
+} File;
+
+/* Why something failed: an exit code (ExitInput, ExitIO ...) and one line that
+ * names the file, the place and the remedy. Functions return false and fill it. */
+typedef struct { int code; char text[512]; } Fault;
+bool fault(Fault *f, int code, const char *fmt, ...)     /* returns false */
+         __attribute__((format(printf, 3, 4)));
+
+bool file_read(File *f, const char *path, size_t limit, Fault *why);
+                                 /* regular files only; NUL after the end */
+bool file_map(File *f, const char *path, Fault *why);    /* read-only */
+void file_close(File *f);
+
+/* An output file that appears whole or not at all: a temporary file in the
+ * same folder, fsync, rename. Unfinished ones are removed on failure, and by
+ * the signal handler that files_on_signal() installs.                       */
+typedef struct { int fd; char path[4096], temp[4096]; } Output;
+bool output_open(Output *o, const char *path, Fault *why);
+bool output_write(Output *o, const void *data, size_t n, Fault *why);
+bool output_commit(Output *o, Fault *why);
+void output_cancel(Output *o);
+bool write_file(const char *path, const void *data, size_t n, Fault *why);
+                                 /* leaves an unchanged file's mtime alone */
+void files_on_signal(void);      /* SIGINT, SIGTERM: remove temps, re-raise */
+
+/* ------------------------------------------------------- safetensors.c --- */
+typedef enum { StF32, StF16, StBF16, StI32, StI64, StF64, StOther } StType;
+typedef struct {
+    const char *name;
+    StType type;
+    const char *type_name;       /* as written */
+    int rank;
+    int64_t dim[8];
+    const unsigned char *at;     /* may be unaligned */
+    size_t bytes;
+    int64_t elements;
+} Tensor;
+typedef struct Safetensors Safetensors;
+
+Safetensors *safetensors_open(const char *path, Fault *why);   /* mapped */
+void safetensors_close(Safetensors *s);
+int  safetensors_count(const Safetensors *s);
+const Tensor *safetensors_at(const Safetensors *s, int i);
+const Tensor *safetensors_find(const Safetensors *s, const char *name);
+const char *safetensors_path(const Safetensors *s);
+/* Element i as float (F32, F16, BF16, F64, I32, I64). */
+void tensor_floats(const Tensor *t, int64_t first, int64_t n, float *out);
+int64_t tensor_not_finite(const Tensor *t);    /* NaN and infinities */
+
+typedef struct {                 /* to be written: f32, or i32 when ids */
+    const char *name;
+    int rank;
+    int64_t dim[4];
+    const void *data;
+    bool is_int;
+} TensorOut;
+bool safetensors_write(const char *path, const TensorOut *t, int n, Fault *why);
+
+/* ---------------------------------------------------------- weights.c --- */
+/* How packed weights are made: the plan's list, evaluated here. */
+typedef enum {
+    PackPanels,                  /* [out, k] as panels of 16 columns, k-major */
+    PackRows,                    /* [rows, k] row-major (a look-up table) */
+    PackVector,                  /* [k] */
+    PackSinusoid                 /* made here: [rows, k]; no tensor */
+} PackLayout;
+
+typedef struct {                 /* one tensor's way into the packed weights */
+    const char *name;            /* canonical name; NULL for PackSinusoid */
+    const char *file_name;       /* name in the file, by the spec's table */
+    PackLayout layout;
+    int64_t rows, k;             /* its shape [rows, k]; vectors: rows 1 */
+    int64_t at;                  /* byte offset of the destination block */
+    int64_t first;               /* its first column (out row) in the block */
+    int64_t columns;             /* columns of the whole block (stacked) */
+    float scale;                 /* folded factor; 1: none */
+    bool scaled;
+    /* PackSinusoid: */
+    double base; int64_t position; bool halves, tensor2tensor;
+    bool alias;                  /* second use of a tensor: not counted as
+                                    missing twice */
+} PackItem;
+
+typedef struct {
+    PackItem *item;
+    int64_t count;
+    int64_t bytes;               /* of the packed weights */
+    uint64_t hash;
+} PackList;
+
+/* Checks names and shapes (every problem into `report`, a line each, nearest
+ * names given), then fills `packed` (p->bytes, zeroed). `seed`: used when file
+ * is NULL: seeded weights that keep activations near unit variance.          */
+typedef struct { char *text; size_t n, cap; int errors, warnings; } Report;
+void report_add(Report *r, bool error, const char *fmt, ...)
+         __attribute__((format(printf, 3, 4)));
+void report_free(Report *r);
+bool weights_check(const PackList *p, const Safetensors *file, Report *r);
+void weights_pack(const PackList *p, const Safetensors *file, uint64_t seed,
+                  void *packed);
+/* One tensor as the packer sees it, row-major floats, without folded scale:
+ * for the oracle. */
+void weights_tensor(const PackItem *item, const Safetensors *file,
+                    uint64_t seed, float *out);
+/* Writes model.weights: header page, weights, vocabularies. */
+bool weights_save(const char *path, const PackList *p, const void *packed,
+                  const void *source_vocab, int64_t source_bytes,
+                  const void *target_vocab, int64_t target_bytes, Fault *why);
+
+/* ------------------------------------------------------- vocab_file.c --- */
+/* A vocabulary file (UTF-8, one token a line, line number from 0 = id) as the
+ * block of core.h. Tokens `<unk>` etc. are ids given by the spec. `expected`:
+ * the spec's size or -1. The block is malloc'd.                             */
+typedef struct {
+    int32_t split, start, end, pad, unknown, append_end;
+} VocabTokens;
+void *vocab_load(const char *path, int64_t expected, const VocabTokens *t,
+                 int64_t *bytes, Fault *why);
+
+#endif
