@@ -9,6 +9,12 @@
 
 #include "core.h"
 
+/* Exit codes (docs/errors.md). Signals are re-raised, not returned. */
+enum {
+    ExitDone = 0, ExitNegative = 1, ExitUsage = 2, ExitInput = 3,
+    ExitIO = 4, ExitResource = 5, ExitBackend = 6, ExitInternal = 70
+};
+
 /* ------------------------------------------------------------- files.c --- */
 typedef struct {                 /* a whole file, mapped or read */
     const char *path;
@@ -23,14 +29,20 @@ typedef struct { int code; char text[512]; } Fault;
 bool fault(Fault *f, int code, const char *fmt, ...)     /* returns false */
          __attribute__((format(printf, 3, 4)));
 
+/* Regular files only; a message for all else. `path` must outlive the File,
+ * and a File that is mapped stays where it is until file_close: should its
+ * pages vanish (the file was cut), the handler of SIGBUS names it and ends the
+ * process with ExitIO.                                                      */
 bool file_read(File *f, const char *path, size_t limit, Fault *why);
-                                 /* regular files only; NUL after the end */
+                                 /* a NUL follows the last byte */
 bool file_map(File *f, const char *path, Fault *why);    /* read-only */
 void file_close(File *f);
 
+/* ------------------------------------------------------------ output.c --- */
 /* An output file that appears whole or not at all: a temporary file in the
  * same folder, fsync, rename. Unfinished ones are removed on failure, and by
- * the signal handler that files_on_signal() installs.                       */
+ * the signal handlers that files_on_signal() installs. An open Output stays
+ * where it is.                                                              */
 typedef struct { int fd; char path[4096], temp[4096]; } Output;
 bool output_open(Output *o, const char *path, Fault *why);
 bool output_write(Output *o, const void *data, size_t n, Fault *why);
@@ -38,7 +50,8 @@ bool output_commit(Output *o, Fault *why);
 void output_cancel(Output *o);
 bool write_file(const char *path, const void *data, size_t n, Fault *why);
                                  /* leaves an unchanged file's mtime alone */
-void files_on_signal(void);      /* SIGINT, SIGTERM: remove temps, re-raise */
+void files_on_signal(void);      /* SIGINT, SIGTERM, SIGHUP: remove temps,
+                                    re-raise; SIGXFSZ becomes an error */
 
 /* ------------------------------------------------------- safetensors.c --- */
 typedef enum { StF32, StF16, StBF16, StI32, StI64, StF64, StOther } StType;
@@ -71,6 +84,7 @@ typedef struct {                 /* to be written: f32, or i32 when ids */
     const void *data;
     bool is_int;
 } TensorOut;
+/* ------------------------------------------------ safetensors_write.c --- */
 bool safetensors_write(const char *path, const TensorOut *t, int n, Fault *why);
 
 /* ---------------------------------------------------------- weights.c --- */
