@@ -15,13 +15,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define ATTNC_VERSION "0.1.0"
+#include "../runtime/rt.h"       /* exit codes, Fault, PackList */
 
-/* Exit codes (docs/errors.md). Signals are re-raised, not returned. */
-enum {
-    ExitDone = 0, ExitNegative = 1, ExitUsage = 2, ExitInput = 3,
-    ExitIO = 4, ExitResource = 5, ExitBackend = 6, ExitInternal = 70
-};
+#define ATTNC_VERSION "0.1.0"
 
 /* ------------------------------------------------------------ arena.c --- */
 typedef struct Arena Arena;      /* one per compilation; freed whole */
@@ -306,7 +302,7 @@ typedef struct {
     /* value of a Weight node, row-major doubles: filled by the caller */
     const double *(*weight)(void *user, int node);
     void *user;
-    double **value;              /* by node; NULL until evaluated */
+    const double **value;        /* by node; NULL until evaluated */
     Arena *arena;                /* the values live here */
 } Interp;
 void interp_run(Interp *in, Entry entry);       /* evaluates all its nodes */
