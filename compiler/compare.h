@@ -1,0 +1,44 @@
+/* compare.h: what counts as the same number. The gates are fixed, in units of
+ * the rounding of f32, and are never loosened to let something pass. A NaN
+ * passes none of them.                                                      */
+#ifndef ATTNC_COMPARE_H
+#define ATTNC_COMPARE_H
+
+#include "compiler.h"
+
+#define F32_EPS 0x1p-23
+
+typedef struct {                 /* {0} before the first values */
+    int64_t count, failed;
+    int64_t zeros;               /* expected values that are 0 */
+    double ratio;                /* largest error / tolerance; INFINITY: NaN,
+                                    or an error where none is allowed */
+    int64_t worst;               /* where that was: index in its call */
+    double want, got;
+} Comparison;
+
+/* Adds n values to the comparison. True: the largest ratio so far is among
+ * them. `tolerance` is by value and absolute.                               */
+bool compare_values(Comparison *c, const double *want, const float *got,
+                    const double *tolerance, int64_t n);
+/* Nothing failed, something was compared, and it was not nearly all zeros,
+ * which would prove nothing.                                                */
+bool compare_passed(const Comparison *c);
+
+/* The tolerance of each element of node's value, given the values of its
+ * inputs and the exact result `want`.                                       */
+void gate_node(const Interp *in, int node, const double *want, double *out);
+
+typedef struct {                 /* end to end: logits, or rows of a model */
+    double max_error;            /* in standard deviations of `want`: 1e-4 */
+    double nmse;                 /* squared error / squared value: 1e-10 */
+    double divergence;           /* KL of the rows as softmax, nats: 1e-9 */
+    int64_t worst;               /* index of max_error */
+    double want, got;
+    bool passed;
+} ModelComparison;
+
+ModelComparison compare_model(const double *want, const float *got,
+                              int64_t rows, int64_t cols);
+
+#endif

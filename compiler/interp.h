@@ -1,0 +1,24 @@
+/* interp.h: what interp.c, interp_ops.c and gates.c share: a node's inputs as
+ * matrices, and the functions of the oracle's op table.                     */
+#ifndef ATTNC_INTERP_H
+#define ATTNC_INTERP_H
+
+#include "compiler.h"
+
+typedef struct {                 /* a value, row-major: [heads][rows][cols] */
+    const double *at;
+    int64_t heads, rows, cols;   /* 1 where the tensor has fewer dimensions */
+} Matrix;
+
+int64_t interp_extent(const Interp *in, Dim d);
+Matrix interp_in(const Interp *in, const Node *n, int i);
+
+/* Evaluates `n` from the values of its inputs into `out`. */
+typedef void InterpOp(const Interp *in, const Node *n, double *out);
+
+/* interp_ops.c */
+InterpOp eval_embed, eval_position, eval_matmul, eval_bias, eval_scale,
+         eval_add, eval_relu, eval_norm, eval_scores, eval_mask, eval_softmax,
+         eval_context, eval_linear, eval_add_norm, eval_attention;
+
+#endif
