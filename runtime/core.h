@@ -66,10 +66,23 @@ struct attn_model {
     float (*log_sum_exp)(const float *x, int64_t n);
 };
 
+/* ----------------------------------------------------------- memory.c --- */
+/* Cuts the caller's memory into arrays of 64-byte alignment. With base NULL it
+ * only counts, so sizes are computed by the code that lays out.             */
+struct attn_memory {
+    char *base;
+    int64_t used;                /* bytes; -1: sizes overflow */
+};
+enum { ATTN_ALIGN = 64 };
+ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size);
+/* `memory` from its first aligned byte on (attn_memory_bytes allows for it). */
+ATTN_API void attn_memory_open(struct attn_memory *m, void *memory);
+ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m);
+
 /* ------------------------------------------------------------ cache.c --- */
 /* Pages of keys and values, shared between sequences by counting. A slot is
  * one sequence's row in the table. Full pages are shared; an open page is
- * copied when a second writer needs it.                                     */
+ * copied when a second writer needs it, the used part of it alone.          */
 struct attn_cache {
     float *pool;                 /* [pages] page_floats each, 64-byte aligned */
     int32_t *table;              /* [slots][width] page of each 64 positions */
@@ -80,23 +93,28 @@ struct attn_cache {
     int64_t page_floats, blocks, d_k, v_panels;
 };
 /* Bytes for `slots` sequences of up to `length` positions, `spare` pages more
- * than slots * ceil(length / 64). -1: too large for int64.                  */
+ * (negative: fewer) than slots * ceil(length / 64), which is always enough.
+ * -1: too large for int64. The memory may have any alignment.               */
 ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
                                   int64_t slots, int64_t length, int64_t spare);
 ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
                               int which, int64_t slots, int64_t length,
                               int64_t spare, void *memory);
-/* Makes room for `rows` more positions in `slot`; open pages that others also
- * read are copied first. 0, or -1 when no page is left.                     */
+/* Lengthens `slot` by `rows` positions, whose pages are the slot's alone: an
+ * open page that others also read is copied first. 0; or -1, and nothing has
+ * changed but for that copy, when pages or the table do not suffice.        */
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
 ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
-/* Slot i becomes what slot parent[i] was, for i in 0..n-1, all at once. */
+/* Slot i becomes what slot parent[i] was, for i in 0..n-1, all at once; later
+ * slots become empty. Nothing is copied but tables.                         */
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int64_t n, int32_t *scratch /* [n*width+n] */);
 
 /* ------------------------------------------------------------- math.c --- */
 ATTN_API float attn_exp(float x);     /* <= 1.5 ulp; own, so that all agree */
 ATTN_API float attn_log(float x);     /* <= 2 ulp, x > 0 */
+/* Of a token with this logit; never above 0, whatever the rounding. */
+ATTN_API float attn_log_probability(float logit, float log_sum_exp);
 
 /* ----------------------------------------------------------- process.c --- */
 /* Logits processors: a table of functions run on each row of logits before
@@ -115,7 +133,7 @@ ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
                                   int64_t n /* so far, prefix included */,
                                   int32_t end);
 
-/* ------------------------------------------------------------ search.c --- */
+/* ------------------------------------------------- beam.c, search.c --- */
 enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
 enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
@@ -124,7 +142,8 @@ struct attn_search_options {
     int64_t results;             /* hypotheses wanted of each sentence */
     int64_t rule, penalty;
     float alpha;
-    int64_t max_output;          /* tokens, the end token counted */
+    int64_t max_output;          /* tokens, the end token counted; 0: as many
+                                    as the model has positions for */
     int64_t max_output_plus;     /* >= 0: limit is source rows + this too */
     int64_t max_input;           /* > 0: longer inputs are cut */
     float patience;              /* recorded: stop at round(beam*patience) */
@@ -141,17 +160,55 @@ struct attn_hypothesis {         /* one answer; memory in the search's arena */
     float log_probability;       /* summed, without penalty */
 };
 
+/* What a search knows of one sentence, and (beam.c) its rules. */
+struct attn_candidate {          /* an open hypothesis, longer by a token */
+    float sum;                   /* of log-probabilities */
+    int32_t parent, token;       /* token -1: an empty place */
+};
+struct attn_beam {
+    const struct attn_search_options *o;
+    int64_t limit;               /* tokens, the end token counted */
+    int64_t prefix;              /* forced tokens */
+    int64_t length;              /* tokens of each open hypothesis */
+    int64_t open;                /* open hypotheses; 0: the search is done */
+    float *sum;                  /* [beam] log-probability of each */
+    int32_t *tokens, *spare;     /* [beam][width], and room for the next */
+    int64_t width;
+    struct attn_candidate *list; /* [2 * beam] this step's best, best first */
+    int64_t listed, room;        /* room: 2 * beam, greedy: 1 */
+    int64_t recorded, top_ended; /* answers so far; first place ended once */
+    struct attn_hypothesis *best;/* [results] best first */
+    int64_t found;
+};
+/* Divisor of a log-probability of `length` tokens. */
+ATTN_API float attn_length_divisor(const struct attn_search_options *o,
+                                   int64_t length);
+/* Offers hypothesis `parent` with every token to the list. */
+ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
+                              const float *logits, int64_t vocab,
+                              float log_sum_exp);
+/* Ends a step: records answers, extends what stays open, writes the parent of
+ * each open hypothesis, sets open to 0 when the search is done.             */
+ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents);
+/* Records hypothesis `parent`, with `token` (-1: as it stands). */
+ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
+                               int32_t token, float sum);
+
 /* Memory for attn_search of up to `sentences` sources with `source_rows` rows
- * in sum and `longest` in one. -1: sizes overflow.                          */
+ * in sum and `longest` in one, and `prefix_n` forced tokens. -1: sizes
+ * overflow, or the options or the kind of the model make no search.         */
 ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t sentences, int64_t source_rows,
-                                   int64_t longest);
+                                   int64_t longest, int64_t prefix_n);
 /* Encodes all sources, searches all of them at once (finished ones leave the
  * batch), writes the best o->results of sentence s to out[s * o->results ..],
  * count to found[s]. prefix: forced first tokens, the same for all sentences
- * or NULL. For kind decoder `ids` are the prompts. Returns 0, or -1 when the
- * memory is too small (a caller's error).                                   */
+ * or NULL. For kind decoder `ids` are the prompts: it reads start (where that
+ * is not -1), prompt, prefix; answers begin after the prompt. A source of no
+ * rows has no answers. Returns 0; or -1, a caller's error: the memory is too
+ * small, an id or a length out of the model's range, a prefix longer than the
+ * limit. The answers' tokens lie in `memory`.                               */
 ATTN_API int attn_search(const struct attn_model *m, const void *bound,
                          const struct attn_search_options *o,
                          int64_t sentences, const int32_t *ids,

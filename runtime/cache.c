@@ -1,0 +1,160 @@
+/* cache.c: pages of keys and values, shared between sequences by counting.
+ *
+ * refs[page] is the number of slots whose table names the page. A page with
+ * one reader may be written; a page with more is full, or open and copied
+ * before a write (copy on write, so the last of its readers just keeps it).
+ * Distinct pages are never more than table entries in use: slots * width
+ * pages are always enough.                                                  */
+#include "core.h"
+
+#include <string.h>
+
+static int64_t cache_pages_of(int64_t length)
+{
+    return (length + ATTN_PAGE - 1) / ATTN_PAGE;
+}
+
+static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
+                          int which, int64_t slots, int64_t length,
+                          int64_t spare, struct attn_memory *memory)
+{
+    c->slots = slots;
+    c->width = cache_pages_of(length);
+    c->table = attn_take(memory, slots * c->width, sizeof(int32_t));
+    c->pages = slots * c->width + spare;
+    c->page_floats = m->page_floats[which];
+    c->blocks = m->blocks[which];
+    c->d_k = m->d_k[which];
+    c->v_panels = m->v_panels[which];
+    c->length = attn_take(memory, slots, sizeof(int32_t));
+    c->refs = attn_take(memory, c->pages, sizeof(int32_t));
+    c->free_list = attn_take(memory, c->pages, sizeof(int32_t));
+    c->pool = attn_take(memory, c->pages,
+                        c->page_floats * (int64_t)sizeof(float));
+}
+
+ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
+                                  int64_t slots, int64_t length, int64_t spare)
+{
+    struct attn_memory memory;
+    struct attn_cache c;
+    if (slots < 0 || length < 0 || slots > INT32_MAX || length > INT32_MAX ||
+        spare > INT32_MAX || spare < -INT32_MAX)
+        return -1;
+    if (slots * cache_pages_of(length) + spare > INT32_MAX)
+        return -1;                               /* a table names 2^31 - 1 */
+    attn_memory_open(&memory, NULL);
+    cache_lay_out(&c, m, which, slots, length, spare, &memory);
+    return attn_memory_bytes(&memory);
+}
+
+ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
+                              int which, int64_t slots, int64_t length,
+                              int64_t spare, void *at)
+{
+    struct attn_memory memory;
+    attn_memory_open(&memory, at);
+    cache_lay_out(c, m, which, slots, length, spare, &memory);
+    memset(c->table, 0, (size_t)(slots * c->width) * sizeof(int32_t));
+    memset(c->length, 0, (size_t)slots * sizeof(int32_t));
+    memset(c->refs, 0, (size_t)c->pages * sizeof(int32_t));
+    for (int64_t i = 0; i < c->pages; i++)       /* page 0 is taken first */
+        c->free_list[i] = (int32_t)(c->pages - 1 - i);
+    c->free_count = c->pages;
+}
+
+static int32_t cache_take_page(struct attn_cache *c)
+{
+    c->free_count--;
+    int32_t page = c->free_list[c->free_count];
+    c->refs[page] = 1;
+    return page;
+}
+
+static void cache_drop_page(struct attn_cache *c, int32_t page)
+{
+    c->refs[page]--;
+    if (c->refs[page] == 0) {
+        c->free_list[c->free_count] = page;
+        c->free_count++;
+    }
+}
+
+/* The first `used` positions: whole panels of 16 keys, rows of values. */
+static void cache_copy_page(const struct attn_cache *c, int32_t to,
+                            int32_t from, int64_t used)
+{
+    int64_t panel = c->d_k * 16;
+    int64_t keys = (used + 15) / 16 * panel;
+    float *out = c->pool + to * c->page_floats;
+    const float *in = c->pool + from * c->page_floats;
+
+    for (int64_t b = 0; b < c->blocks; b++) {
+        memcpy(out, in, (size_t)keys * sizeof(float));
+        out += ATTN_PAGE / 16 * panel;
+        in += ATTN_PAGE / 16 * panel;
+        for (int64_t v = 0; v < c->v_panels; v++) {
+            memcpy(out, in, (size_t)used * 16 * sizeof(float));
+            out += ATTN_PAGE * 16;
+            in += ATTN_PAGE * 16;
+        }
+    }
+}
+
+ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
+{
+    int32_t *table = c->table + slot * c->width;
+    int64_t length = c->length[slot];
+    int64_t have = cache_pages_of(length);
+    int64_t want = cache_pages_of(length + rows);
+    int64_t used = length % ATTN_PAGE;
+    if (want > c->width)
+        return -1;
+    if (used > 0 && rows > 0 && c->refs[table[have - 1]] > 1) {
+        if (c->free_count < 1)
+            return -1;
+        int32_t shared = table[have - 1];
+        int32_t own = cache_take_page(c);
+        cache_copy_page(c, own, shared, used);
+        cache_drop_page(c, shared);
+        table[have - 1] = own;
+    }
+    if (want - have > c->free_count)
+        return -1;
+    for (int64_t q = have; q < want; q++)
+        table[q] = cache_take_page(c);
+    c->length[slot] = (int32_t)(length + rows);
+    return 0;
+}
+
+ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot)
+{
+    const int32_t *table = c->table + slot * c->width;
+    int64_t n = cache_pages_of(c->length[slot]);
+    for (int64_t q = 0; q < n; q++)
+        cache_drop_page(c, table[q]);
+    c->length[slot] = 0;
+}
+
+ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
+                                 int64_t n, int32_t *scratch)
+{
+    int32_t *length = scratch + n * c->width;
+    for (int64_t i = 0; i < n; i++) {            /* the new readers first, */
+        const int32_t *from = c->table + parent[i] * c->width;
+        int64_t pages = cache_pages_of(c->length[parent[i]]);
+        length[i] = c->length[parent[i]];
+        for (int64_t q = 0; q < pages; q++) {
+            scratch[i * c->width + q] = from[q];
+            c->refs[from[q]]++;
+        }
+    }
+    for (int64_t i = 0; i < c->slots; i++)       /* so none is freed here */
+        attn_cache_release(c, i);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t pages = cache_pages_of(length[i]);
+        memcpy(c->table + i * c->width, scratch + i * c->width,
+               (size_t)pages * sizeof(int32_t));
+        c->length[i] = length[i];
+    }
+}
