@@ -1,0 +1,152 @@
+/* jit.c: compiles emitted text in this process by libtcc.
+ *
+ * What is known of libtcc decides the shape of this file. Its own relocation
+ * leaves heap pages writable and executable for good, so the code goes to a
+ * mapping of ours that ends up read-execute. A refused mprotect makes it end
+ * the process, so that is asked for first. Compiles are serialised by a lock
+ * whose first use races: one warm-up compile. Only what is listed here can be
+ * called from the text: no libc, no headers.
+ *
+ * Limit: where memory runs out inside libtcc, it prints "memory full" and ends
+ * the process with exit code 1. A model's skeleton needs about 2 MB.        */
+#define _GNU_SOURCE              /* mkostemps, MAP_ANONYMOUS */
+#include <errno.h>
+#include <fcntl.h>
+#include <libtcc.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backend.h"
+#include "kernel_find.h"
+
+typedef struct { char text[1024]; } Said;
+
+/* Keeps the first message: later ones follow from it. */
+static void on_message(void *user, const char *text)
+{
+    Said *said = user;
+    if (!*said->text)
+        snprintf(said->text, sizeof said->text, "%s", text);
+}
+
+static TCCState *new_state(Said *said)
+{
+    TCCState *s = tcc_new();
+    if (!s)
+        return NULL;
+    tcc_set_error_func(s, said, on_message);
+    tcc_set_options(s, "-nostdlib -nostdinc");
+    tcc_set_output_type(s, TCC_OUTPUT_MEMORY);
+    return s;
+}
+
+static void warm_up(void)
+{
+    Said said = { "" };
+    TCCState *s = new_state(&said);
+    if (s) {
+        tcc_compile_string(s, "int warm;");
+        tcc_delete(s);
+    }
+}
+
+/* Systems that forbid a page to be writable and executable (SELinux execmem,
+ * MemoryDenyWriteExecute) refuse this, and libtcc cannot work there.        */
+static bool code_allowed(Fault *why)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *at = mmap(NULL, page, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool ok = at != MAP_FAILED &&
+              mprotect(at, page, PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
+    int error = errno;
+    if (at != MAP_FAILED)
+        munmap(at, page);
+    return ok || fault(why, ExitBackend, "this system refuses code made at "
+                       "run time (%s): use --backend=clang", strerror(error));
+}
+
+/* The text is kept for the report: that it does not compile is a bug here. */
+static bool refused(const char *text, const Said *said, Fault *why)
+{
+    const char *dir = getenv("TMPDIR");
+    char path[256];
+    snprintf(path, sizeof path, "%s/attnc-jit-XXXXXX.c",
+             dir && strlen(dir) < 200 ? dir : "/tmp");
+    int fd = mkostemps(path, 2, O_CLOEXEC);
+    size_t n = strlen(text);
+    bool kept = fd >= 0 && write(fd, text, n) == (ssize_t)n;
+    if (fd >= 0)
+        close(fd);
+    return fault(why, ExitInternal, "internal error: libtcc does not take the "
+                 "emitted text: %s; it is kept in %s; --backend=clang works "
+                 "without libtcc", said->text, kept ? path : "no file");
+}
+
+static void add_symbols(TCCState *s, const Target *target)
+{
+    tcc_add_symbol(s, "memcpy", (const void *)memcpy);
+    tcc_add_symbol(s, "memset", (const void *)memset);
+    tcc_add_symbol(s, "sqrtf", (const void *)sqrtf);
+    tcc_add_symbol(s, "fmaf", (const void *)fmaf);
+    const char *name;
+    for (int i = 0; (name = kernel_name(target, i)) != NULL; i++)
+        tcc_add_symbol(s, name, kernel_find(target, name));
+}
+
+/* Places the code; its pages are writable and executable only in here. */
+static bool relocate(TCCState *s, JitCode *j)
+{
+    int bytes = tcc_relocate(s, NULL);
+    if (bytes <= 0)
+        return false;
+    void *at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return false;
+    *j = (JitCode){ at, (size_t)bytes };
+    if (tcc_relocate(s, at) == 0 &&
+        mprotect(at, (size_t)bytes, PROT_READ | PROT_EXEC) == 0)
+        return true;
+    jit_unload(j);
+    return false;
+}
+
+bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
+              const char *symbol, const Target *target, Fault *why)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    Said said = { "" };
+    *j = (JitCode){ 0 };
+    if (!code_allowed(why))
+        return false;
+    pthread_once(&once, warm_up);
+    TCCState *s = new_state(&said);
+    if (!s)
+        return fault(why, ExitResource, "out of memory in libtcc");
+    add_symbols(s, target);
+    const struct attn_model *(*get)(void) = NULL;
+    /* a warning (an undeclared function, say) counts as an error */
+    if (tcc_compile_string(s, text) == 0 && !*said.text && relocate(s, j)) {
+        void *at = tcc_get_symbol(s, symbol);
+        memcpy(&get, &at, sizeof get);
+    }
+    tcc_delete(s);
+    if (get) {
+        *model = get();
+        return true;
+    }
+    jit_unload(j);
+    return refused(text, &said, why);
+}
+
+void jit_unload(JitCode *j)
+{
+    if (j->code)
+        munmap(j->code, j->bytes);
+    *j = (JitCode){ 0 };
+}
