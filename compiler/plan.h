@@ -20,7 +20,7 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
                  Fault *why);
 const char *target_list(void);   /* names, for messages and help */
 
-typedef struct {                 /* bytes or floats: c0 + rows, sequences .. */
+typedef struct {                 /* c0 + a*rows + b*sequences + c*parts */
     int64_t c0, rows, sequences, parts;
 } Linear4;
 
@@ -32,44 +32,65 @@ typedef struct {                 /* where a node's value lives */
     int base;                    /* PlaceView: the node that owns the memory */
     int64_t column;              /* PlaceView: first column in its rows */
     int64_t stride;              /* floats from row to row */
+    int64_t head_stride;         /* rank 3: floats from head to head of a row */
     int slot;                    /* PlaceArena: index into Plan.slot */
-    int64_t weight_at;           /* PlacePacked: byte offset */
-    PackLayout layout;           /* PlacePacked */
+    int block;                   /* PlacePacked: index into Plan.block */
 } Value;
 
-typedef struct { Linear4 floats, at; const char *name; } Slot;
+typedef struct {                 /* packed weights that are read as one */
+    int root;                    /* Const node: Weight, Scale, Stack .. */
+    PackLayout layout;
+    int64_t columns, k;          /* [k, columns] panels, [rows, k] rows, [k] */
+    int64_t at, bytes;           /* in the packed weights */
+    const char *stack; int layer;
+    const char *field;           /* name in the emitted struct of weights */
+} Block;
+
+/* What one slot of the arena is measured in. */
+typedef enum { SlotRows, SlotPages, SlotParts } SlotKind;
+
+typedef struct {                 /* arena memory, reused by values in turn */
+    SlotKind kind;
+    Entry entry;
+    int64_t unit;                /* floats of a row, a page or a part */
+    const char *name;            /* of the first value that lives in it */
+    int until;                   /* last place in order that reads it */
+    bool kept;                   /* read after the call: never reused */
+    Linear4 at;                  /* floats from the arena's start */
+} Slot;
 
 typedef struct {                 /* one function of the emitted file */
     int first, count;            /* into Plan.order: nodes it computes */
     bool row_block;              /* walks blocks of rows through all of them */
     Entry entry;
-    const char *name;            /* encoder_ffn */
+    const char *name;            /* encoder_w1_w2_norm2: no layer in it */
     const char *stack; int layer;
 } Region;
-
-typedef struct {                 /* layers from..to-1 are one loop */
-    int first_region, regions;   /* of the first of them */
-    const char *stack; int from, to;
-    Entry entry;
-} Loop;
 
 typedef struct Plan Plan;
 struct Plan {
     const Graph *g;
+    Arena *arena_;               /* owner of all this */
     Target target;
     Value *value;                /* by node */
+    int *region_of;              /* by node; -1: emits no code */
     VEC(int) order;              /* nodes that emit code, by region */
     VEC(Region) region;
-    VEC(Loop) loop;
     VEC(Slot) slot;
-    Linear4 arena;               /* floats */
+    VEC(Block) block;
+    Linear4 arena[3];            /* floats, by Entry */
+    int64_t scratch;             /* floats of a part for attention tiles */
     PackList pack;
-    int64_t page_floats[2], blocks[2], layer_floats[2];
-    int64_t parameters;          /* distinct weights of the spec */
+    int64_t page_floats[2], blocks[2], d_k[2], v_panels[2];
+    int64_t parameters;          /* elements of the distinct weights */
     bool keep_all;               /* every node's value stays (verify) */
     const char *prefix;          /* of emitted symbols */
 };
+enum { RowBlock = 48 };          /* default rows of a row-block region */
+/* keep_all: no value's memory is reused and no region walks row blocks, so
+ * that each can be read back after a call.                                  */
 Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all);
+bool plan_is_group_row(const Plan *p, int node);  /* may join a row block */
 int64_t linear4_at(Linear4 l, int64_t rows, int64_t sequences, int64_t parts);
 char *plan_text(Arena *a, const Plan *p);      /* attnc plan */
 char *plan_json(Arena *a, const Plan *p);

@@ -1,0 +1,415 @@
+/* emit_attention.c: attention over keys in pages of 64, fused and unfused.
+ *
+ * One head at a time, mr query rows at a time, one page of keys at a time:
+ * scores by the product kernel, online softmax (running maximum and sum, as in
+ * FlashAttention), values by the product kernel again. The score matrix is
+ * never stored whole. Keys that a row may not see are never multiplied into
+ * it: the loop ends at the last allowed key, and on the causal diagonal each
+ * row adds its own last keys.                                               */
+#include "emit_parts.h"
+
+#include <string.h>
+
+static const Node *node_at(const Gen *g, int i)
+{
+    return &g->p->g->nodes.at[i];
+}
+
+static void need_struct_keys(Gen *g)
+{
+    if (first_time(g, "struct keys"))
+        put(g->shapes,
+            "struct keys {               /* keys and values of one head */\n"
+            "    const float *k, *v;     /* in the first page */\n"
+            "    int64_t k_page, v_page; /* floats from page to page */\n"
+            "    const int32_t *page;    /* of a cache: its pages, in order */\n"
+            "    int64_t count;          /* keys */\n"
+            "    int64_t past;           /* keys before the first query's */\n"
+            "};\n\n");
+}
+
+/* Rows of a causal tile see one key more each: what all see is one product,
+ * the rest is added row by row.                                             */
+static void need_causal_values(Gen *g)
+{
+    if (!first_time(g, "values_causal"))
+        return;
+    need_panels(g, true);
+    put(g->shapes,
+        "/* o += P V, where row i sees the first `seen` + i keys of the page */\n"
+        "static void values_causal(int64_t rows, const float *p, int64_t seen,\n"
+        "                          const float *v, int64_t panels, float *o)\n"
+        "{\n"
+        "    int64_t all = least(seen, 64);\n"
+        "\n"
+        "    if (all > 0)\n"
+        "        panels_add(rows, p, 64, v, 1024, all, panels, o, panels * 16);\n"
+        "    else\n"
+        "        all = 0;\n"
+        "    for (int64_t i = 0; i < rows; i++) {\n"
+        "        const int64_t more = least(seen + i, 64) - all;\n"
+        "\n"
+        "        if (more > 0)\n"
+        "            panels_add(1, p + i * 64 + all, 64, v + all * 16, 1024,\n"
+        "                       more, panels, o + i * panels * 16,\n"
+        "                       panels * 16);\n"
+        "    }\n"
+        "}\n\n");
+}
+
+static void attention_chunk(Gen *g, bool causal, bool paged)
+{
+    Emit *e = g->shapes;
+    let(e, "page", paged ? "m->page[at / 64]" : "(at / 64)");
+    put(e, "const int64_t n = least(last - at, 64);\n"
+           "const float *k = m->k + $page * m->k_page;\n"
+           "const float *v = m->v + $page * m->v_page;\n");
+    if (causal)
+        put(e, "const int64_t seen = m->past + i + 1 - at;\n");
+    put(e, "\n"
+           "panels(r, q + i * ldq, ldq, k, $k16, $d_k, (n + 15) / 16, s, 64);\n");
+    if (causal)
+        put(e, "softmax_chunk(s, r, seen, 1, $scale, max, sum, o, $d_v16);\n"
+               "values_causal(r, s, seen, v, $panels, o);\n");
+    else
+        put(e, "softmax_chunk(s, r, n, 0, $scale, max, sum, o, $d_v16);\n"
+               "panels_add(r, s, 64, v, 1024, n, $panels, o, $d_v16);\n");
+}
+
+static void attention_function(Gen *g, const char *name, bool causal,
+                               bool paged)
+{
+    Emit *e = g->shapes;
+    put(e, "/* y = softmax(Q K^T) V: one head, `rows` queries of $d_k, values of $d_v */\n");
+    put_call(g, e, arena_printf(g->a, "static void %s", name),
+             "const float *q, int64_t ldq, int64_t rows, const struct keys *m, "
+             "float *y, int64_t ldy, float *scratch", "");
+    put(e, "{\n"
+           "float *const s = scratch, *const o = s + $mr * 64;\n"
+           "float *const sum = o + $mr * $d_v16, *const max = sum + $mr * 16;\n"
+           "\n"
+           "for (int64_t i = 0; i < rows; i += $mr) {\n"
+           "    const int64_t r = least(rows - i, $mr);\n");
+    put(e, causal ? "const int64_t last = m->past + i + r;\n"
+                  : "const int64_t last = m->count;\n");
+    put(e, "\n"
+           "softmax_begin(r, max, sum, o, $d_v16);\n"
+           "for (int64_t at = 0; at < last; at += 64) {\n");
+    attention_chunk(g, causal, paged);
+    put(e, "}\n"
+           "softmax_end(y + i * ldy, ldy, r, $d_v, sum, o, $d_v16);\n"
+           "}\n"
+           "}\n\n");
+}
+
+const char *need_attention(Gen *g, const Node *n)
+{
+    const Node *k = node_at(g, n->in[1]), *v = node_at(g, n->in[2]);
+    const int64_t d_k = k->type.dim[2].c, d_v = v->type.dim[2].c;
+    const bool causal = n->mask == MaskCausal, paged = k->op != OpPages;
+    const bool scaled = n->scale < 1 || n->scale > 1;
+    const char *name = arena_printf(g->a, "attention_%lldx%lld%s%s%s",
+        (long long)d_k, (long long)d_v, causal ? "_causal" : "",
+        paged ? "_paged" : "", scaled ? "_scaled" : "");
+    if (!first_time(g, name))
+        return name;
+    need_struct_keys(g);
+    need_least(g);
+    need_panels(g, false);
+    need_panels(g, true);
+    if (causal)
+        need_causal_values(g);
+    use_kernel(g->kernels, "softmax_begin");
+    use_kernel(g->kernels, "softmax_chunk");
+    use_kernel(g->kernels, "softmax_end");
+    const int mark = emit_mark(g->shapes);
+    let(g->shapes, "mr", "%d", g->p->target.mr);
+    let(g->shapes, "d_k", "%lld", (long long)d_k);
+    let(g->shapes, "k16", "%lld", (long long)(16 * d_k));
+    let(g->shapes, "d_v", "%lld", (long long)d_v);
+    let(g->shapes, "d_v16", "%lld", (long long)round16(d_v));
+    let(g->shapes, "panels", "%lld", (long long)(round16(d_v) / 16));
+    let(g->shapes, "scale", "%s", c_float(g->a, n->scale));
+    attention_function(g, name, causal, paged);
+    emit_reset(g->shapes, mark);
+    return name;
+}
+
+/* ---- where keys are ---- */
+
+/* Number of keys that the rows of sequence s see, in emitted C. */
+static const char *count_text(Gen *g, const Node *k)
+{
+    const char *start = starts_of(k->type.dim[1].sym);
+    if (k->op == OpRecall)
+        return "b->source_rows[b->source[s]]";
+    if (k->op == OpAppend && k->cache == CacheSelf)
+        return "b->past[s] + b->start[s + 1] - b->start[s]";
+    return arena_printf(g->a, "b->%s[s + 1] - b->%s[s]", start, start);
+}
+
+/* First float of page 0 of `head`, for a key or value operand. */
+static const char *pages_at(Gen *g, int node)
+{
+    const Node *n = node_at(g, node);
+    const Plan *p = g->p;
+    const int64_t d = n->type.dim[2].c;
+    if (n->op == OpPages) {
+        const int64_t wide = n->part == PartKey ? d : round16(d);
+        return arena_printf(g->a,
+            "c->%s + (b->%s[s] / 64 + s) * %lld + head * %lld",
+            p->slot.at[p->value[node].slot].name,
+            starts_of(n->type.dim[1].sym),
+            (long long)(n->type.dim[0].c * 64 * wide), (long long)(64 * wide));
+    }
+    Node first = *n;
+    first.layer = 0;
+    const int64_t block = block_floats(p, n->cache);
+    return arena_printf(g->a,
+        "b->pool[%d] + layer * %lld + head * %lld + %lld", n->cache,
+        (long long)(n->type.dim[0].c * block), (long long)block,
+        (long long)cache_offset(p, &first));
+}
+
+static int64_t page_stride(Gen *g, int node)
+{
+    const Node *n = node_at(g, node);
+    const int64_t d = n->type.dim[2].c;
+    if (n->op != OpPages)
+        return g->p->page_floats[n->cache];
+    return n->type.dim[0].c * 64 * (n->part == PartKey ? d : round16(d));
+}
+
+static const char *page_table(Gen *g, const Node *n)
+{
+    if (n->op == OpPages)
+        return NULL;
+    return arena_printf(g->a, "b->pages[%d] + %s * b->table[%d]", n->cache,
+                        n->op == OpRecall ? "b->source[s]" : "s", n->cache);
+}
+
+/* The page of key number `at`, as an index from the first page. */
+static const char *page_index(const Node *n)
+{
+    return n->op == OpPages ? "at / 64" : "page[at / 64]";
+}
+
+/* ---- regions: a task is one head of one sequence ---- */
+
+static void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows)
+{
+    need_least(g);
+    let(e, "heads", "%lld", (long long)heads);
+    let(e, "start", "%s", starts_of(rows));
+    put(e, "const struct attn_batch *b = c->b;\n"
+           "const int64_t tasks = b->sequences * $heads;\n"
+           "const int64_t last = tasks * (part + 1) / parts;\n");
+    (void)g;
+}
+
+static void begin_task_loop(Emit *e)
+{
+    put(e, "\n"
+           "for (int64_t task = tasks * part / parts; task < last; task++) {\n"
+           "    const int64_t s = task / $heads, head = task % $heads;\n"
+           "    const int64_t row = b->$start[s];\n");
+}
+
+static const char *head_at(Gen *g, int node, const char *row)
+{
+    return arena_printf(g->a, "%s + head * %lld", value_at(g, node, row),
+                        (long long)g->p->value[node].head_stride);
+}
+
+void emit_attention_region(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node), *k = node_at(g, n->in[1]);
+    const Value *v = &g->p->value[node], *q = &g->p->value[n->in[0]];
+    const char *name = need_attention(g, n), *table = page_table(g, k);
+    const int64_t d_v = node_at(g, n->in[2])->type.dim[2].c;
+    begin_tasks(g, e, n->heads, row_sym(n->type));
+    let(e, "scratch", "%lld", (long long)g->p->scratch);
+    put(e, "float *const scratch = c->scratch + part * $scratch;\n");
+    begin_task_loop(e);
+    let(e, "k", "%s", pages_at(g, n->in[1]));
+    let(e, "v", "%s", pages_at(g, n->in[2]));
+    let(e, "k_page", "%lld", (long long)page_stride(g, n->in[1]));
+    let(e, "v_page", "%lld", (long long)page_stride(g, n->in[2]));
+    let(e, "table", "%s", table ? table : "0");
+    let(e, "count", "%s", count_text(g, k));
+    let(e, "past", "%s", k->op == OpAppend ? "b->past[s]" : "0");
+    put(e, "struct keys m;\n"
+           "\n"
+           "m.k = $k;\n"
+           "m.v = $v;\n"
+           "m.k_page = $k_page;\n"
+           "m.v_page = $v_page;\n"
+           "m.page = $table;\n"
+           "m.count = $count;\n"
+           "m.past = $past;\n");
+    put_call(g, e, name, arena_printf(g->a,
+             "%s, %lld, b->%s[s + 1] - row, &m, %s + head * %lld, %lld, "
+             "scratch", head_at(g, n->in[0], "row"), (long long)q->stride,
+             starts_of(row_sym(n->type)), value_at(g, node, "row"),
+             (long long)d_v, (long long)v->stride), ";");
+    put(e, "}\n");
+}
+
+static void pack_one(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const Value *x = &g->p->value[n->in[0]];
+    const char *kernel = n->part == PartKey ? "pack_keys" : "pack_values";
+    use_kernel(g->kernels, kernel);
+    let(e, "page_floats", "%lld", (long long)page_stride(g, node));
+    let(e, "at", "%s", pages_at(g, node));
+    let(e, "index", "%s", page_index(n));
+    put_call(g, e, kernel, arena_printf(g->a,
+             "%s + (int64_t)%s * %lld, %s, %lld, n, %lld, at %% 64",
+             pages_at(g, node), n->op == OpPages ? "(at / 64)"
+                                                 : "page[at / 64]",
+             (long long)page_stride(g, node), head_at(g, n->in[0], "i"),
+             (long long)x->stride, (long long)n->type.dim[2].c), ";");
+}
+
+/* Keys and values of the new rows go to their pages. */
+void emit_pages_region(Gen *g, Emit *e, const Region *r)
+{
+    const int first = g->p->order.at[r->first];
+    const Node *n = node_at(g, first);
+    const char *table = page_table(g, n);
+    const Sym rows = node_at(g, n->in[0])->type.dim[1].sym;
+    begin_tasks(g, e, n->type.dim[0].c, rows);
+    begin_task_loop(e);
+    if (table) {
+        let(e, "table", "%s", table);
+        put(e, "const int32_t *page = $table;\n");
+    }
+    let(e, "past", "%s", n->op == OpAppend && n->cache == CacheSelf
+                         ? "b->past[s]" : "0");
+    put(e, "int64_t at = $past;\n"
+           "int64_t n;\n"
+           "\n"
+           "for (int64_t i = row; i < b->$start[s + 1]; i += n) {\n"
+           "    n = least(64 - at % 64, b->$start[s + 1] - i);\n");
+    for (int k = 0; k < r->count; k++)
+        pack_one(g, e, g->p->order.at[r->first + k]);
+    put(e, "at += n;\n"
+           "}\n"
+           "}\n");
+}
+
+/* ---- unfused: the paper's operations one by one ---- */
+
+static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
+{
+    const Node *k = node_at(g, operand);
+    const char *table = page_table(g, k);
+    begin_tasks(g, e, n->type.dim[0].c, row_sym(n->type));
+    if (n->op == OpContext) {
+        let(e, "scratch", "%lld", (long long)g->p->scratch);
+        put(e, "float *const o = c->scratch + part * $scratch;\n");
+    }
+    begin_task_loop(e);
+    let(e, "count", "%s", count_text(g, k));
+    put(e, "const int64_t keys = $count;\n");
+    if (table) {
+        let(e, "table", "%s", table);
+        put(e, "const int32_t *page = $table;\n");
+    }
+    let(e, "mr", "%d", g->p->target.mr);
+    let(e, "index", "%s", table ? "page[at / 64]" : "(at / 64)");
+    let(e, "pool", "%s", pages_at(g, operand));
+    let(e, "page_floats", "%lld", (long long)page_stride(g, operand));
+    put(e, "\n"
+           "for (int64_t i = row; i < b->$start[s + 1]; i += $mr) {\n"
+           "    const int64_t r = least(b->$start[s + 1] - i, $mr);\n"
+           "\n");
+}
+
+void emit_scores_region(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node), *k = node_at(g, n->in[1]);
+    const int64_t d = k->type.dim[2].c;
+    need_panels(g, false);
+    begin_pages_loop(g, e, n->in[1], n);
+    put(e, "for (int64_t at = 0; at < keys; at += 64) {\n"
+           "    const float *k = $pool\n"
+           "                   + (int64_t)$index * $page_floats;\n"
+           "\n");
+    put_call(g, e, "panels", arena_printf(g->a,
+             "r, %s, %lld, k, %lld, %lld, (least(keys - at, 64) + 15) / 16, "
+             "%s + at, %lld", head_at(g, n->in[0], "i"),
+             (long long)g->p->value[n->in[0]].stride, (long long)(16 * d),
+             (long long)d, head_at(g, node, "i"),
+             (long long)g->p->value[node].stride), ";");
+    put(e, "}\n"
+           "}\n"
+           "}\n");
+}
+
+void emit_context_region(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const int64_t d_v = n->type.dim[2].c;
+    need_panels(g, true);
+    use_kernel(g->kernels, "softmax_begin");
+    use_kernel(g->kernels, "copy_rows");
+    begin_pages_loop(g, e, n->in[1], n);
+    let(e, "d_v", "%lld", (long long)d_v);
+    let(e, "d_v16", "%lld", (long long)round16(d_v));
+    let(e, "panels", "%lld", (long long)(round16(d_v) / 16));
+    put(e, "float *const sum = o + $mr * $d_v16, *const max = sum + $mr * 16;\n"
+           "\n"
+           "softmax_begin(r, max, sum, o, $d_v16);\n"
+           "for (int64_t at = 0; at < keys; at += 64) {\n"
+           "    const float *v = $pool\n"
+           "                   + (int64_t)$index * $page_floats;\n"
+           "\n");
+    put_call(g, e, "panels_add", arena_printf(g->a,
+             "r, %s + at, %lld, v, 1024, least(keys - at, 64), %lld, o, %lld",
+             head_at(g, n->in[0], "i"),
+             (long long)g->p->value[n->in[0]].stride,
+             (long long)(round16(d_v) / 16), (long long)round16(d_v)), ";");
+    put(e, "}\n");
+    put_call(g, e, "copy_rows", arena_printf(g->a,
+             "%s, %lld, o, %lld, r, %lld", head_at(g, node, "i"),
+             (long long)g->p->value[node].stride, (long long)round16(d_v),
+             (long long)d_v), ";");
+    put(e, "}\n"
+           "}\n");
+}
+
+/* Scale, mask or softmax of stored scores, one row of one head at a time. */
+void emit_head_rows_region(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const Sym keys = n->type.dim[2].sym;
+    begin_tasks(g, e, n->type.dim[0].c, row_sym(n->type));
+    begin_task_loop(e);
+    Node k = *n;
+    k.op = keys == SymPT ? OpAppend
+         : n->entry == EntryDecode ? OpRecall : OpPages;
+    k.cache = CacheSelf;
+    k.type.dim[1] = n->type.dim[2];
+    let(e, "count", "%s", keys == SymNone
+        ? arena_printf(g->a, "%lld", (long long)n->type.dim[2].c)
+        : count_text(g, &k));
+    put(e, "const int64_t keys = $count;\n"
+           "\n"
+           "for (int64_t i = row; i < b->$start[s + 1]; i++) {\n");
+    const char *y = head_at(g, node, "i"), *x = head_at(g, n->in[0], "i");
+    if (n->op == OpScale)
+        put_call(g, e, use_kernel(g->kernels, "scale_rows"), arena_printf(g->a,
+                 "%s, 0, %s, 0, 1, keys, %s", y, x, c_float(g->a, n->scale)),
+                 ";");
+    else if (n->op == OpSoftmax)
+        put_call(g, e, use_kernel(g->kernels, "softmax_row"),
+                 arena_printf(g->a, "%s, %s, keys", y, x), ";");
+    else
+        put_call(g, e, use_kernel(g->kernels, "mask_row"), arena_printf(g->a,
+                 "%s, %s, keys, %si - row + 1", y, x,
+                 keys == SymPT ? "b->past[s] + " : ""), ";");
+    put(e, "}\n"
+           "}\n");
+}

@@ -1,0 +1,219 @@
+/* emit_matmul.c: the loop nests around tile functions: products with constant
+ * shape, and the product with a run-time number of panels that attention
+ * uses for its chunks of 64 keys.                                           */
+#include "emit_parts.h"
+
+#include <string.h>
+
+int tile_steps(const Gen *g, int step[4])
+{
+    int n = 0;
+    step[n++] = g->p->target.nr;
+    for (int nr = 32; nr >= 16; nr -= 16)
+        if (nr < step[n - 1])
+            step[n++] = nr;
+    return n;
+}
+
+int row_steps(const Gen *g, int step[5])
+{
+    int n = 0;
+    step[n++] = g->p->target.mr;
+    for (int mr = 8; mr >= 1; mr /= 2)
+        if (mr < step[0])
+            step[n++] = mr;
+    return n;
+}
+
+bool first_time(Gen *g, const char *name)
+{
+    for (int i = 0; i < g->shape_names.n; i++)
+        if (!strcmp(g->shape_names.at[i], name))
+            return false;
+    vec_push(g->a, &g->shape_names, name);
+    return true;
+}
+
+void need_least(Gen *g)
+{
+    if (first_time(g, "least"))
+        put(g->shapes,
+            "static int64_t least(int64_t a, int64_t b)\n"
+            "{\n"
+            "    return a < b ? a : b;\n"
+            "}\n\n");
+}
+
+/* In a JIT skeleton one prebuilt tile serves every epilogue. */
+static TileKey tile_key(const Gen *g, int mr, int nr, int epilogue)
+{
+    const bool any = g->o->mode == EmitJit && epilogue != EpAccumulate;
+    return (TileKey){ .mr = mr, .nr = nr, .dtype = DtypeF32,
+                      .epilogue = any ? EpAny : epilogue,
+                      .width = g->p->target.width };
+}
+
+static void put_tile(Gen *g, int mr, int nr, int epilogue, const char *args)
+{
+    const char *name = use_tile(g->kernels, tile_key(g, mr, nr, epilogue));
+    put_call(g, g->shapes, name, args, ";");
+}
+
+/* All rows against nr columns: whole tiles, then smaller ones. */
+static void put_rows(Gen *g, int nr, int epilogue, const char *args)
+{
+    Emit *e = g->shapes;
+    int mr[5];
+    const int n = row_steps(g, mr);
+    let(e, "mr", "%d", mr[0]);
+    put(e, "int64_t i = 0;\n"
+           "for (; i + $mr <= rows; i += $mr) {\n");
+    put_tile(g, mr[0], nr, epilogue, args);
+    put(e, "}\n");
+    for (int s = 1; s < n; s++) {
+        let(e, "mr", "%d", mr[s]);
+        if (mr[s] == 1) {
+            put(e, "if (i < rows) {\n");
+            put_tile(g, 1, nr, epilogue, args);
+            put(e, "}\n");
+        } else {
+            put(e, "if (i + $mr <= rows) {\n");
+            put_tile(g, mr[s], nr, epilogue, args);
+            put(e, "i += $mr;\n"
+                   "}\n");
+        }
+    }
+}
+
+/* ---- constant shape ---- */
+
+static const char *epilogue_suffix(Arena *a, int ep)
+{
+    return arena_printf(a, "%s%s%s", ep & EpBias ? "_bias" : "",
+                        ep & EpRelu ? "_relu" : "",
+                        ep & EpResidual ? "_residual" : "");
+}
+
+static const char *formula(int ep)
+{
+    switch (ep & (EpBias | EpRelu | EpResidual)) {
+    case 0: return "x W^T";
+    case EpBias: return "x W^T + b";
+    case EpRelu: return "relu(x W^T)";
+    case EpBias | EpRelu: return "relu(x W^T + b)";
+    case EpResidual: return "x W^T + r";
+    case EpBias | EpResidual: return "x W^T + b + r";
+    case EpRelu | EpResidual: return "relu(x W^T) + r";
+    default: return "relu(x W^T + b) + r";
+    }
+}
+
+static void matmul_prototype(Gen *g, const char *name, int ep)
+{
+    const char *args = arena_printf(g->a,
+        "int64_t rows, const float *x, int64_t ldx, const float *w, %s"
+        "float *y, int64_t ldy%s", ep & EpBias ? "const float *b, " : "",
+        ep & EpResidual ? ", const float *r, int64_t ldr" : "");
+    put_call(g, g->shapes, arena_printf(g->a, "static void %s", name), args,
+             "");
+}
+
+/* Columns from `from` in steps of nr; `j` is the first column. */
+static void put_columns(Gen *g, int64_t k, int ep, int nr, const char *j)
+{
+    const char *args = arena_printf(g->a,
+        "x + i * ldx, ldx, w + %s * %lld, %lld, %lld, y + i * ldy + %s, ldy, "
+        "%s, %s, %s, %d", j, (long long)k, (long long)(16 * k), (long long)k,
+        j, ep & EpBias ? arena_printf(g->a, "b + %s", j) : "0",
+        ep & EpResidual ? arena_printf(g->a, "r + i * ldr + %s", j) : "0",
+        ep & EpResidual ? "ldr" : "0", ep & EpRelu ? ActRelu : ActNone);
+    put_rows(g, nr, ep, args);
+}
+
+static void matmul_body(Gen *g, int64_t k, int64_t n, int ep)
+{
+    Emit *e = g->shapes;
+    const int64_t padded = round16(n);
+    int nr[4];
+    const int steps = tile_steps(g, nr);
+    int64_t at = 0;
+    for (int s = 0; s < steps; s++) {
+        const int64_t end = at + (padded - at) / nr[s] * nr[s];
+        if (end == at)
+            continue;
+        let(e, "from", "%lld", (long long)at);
+        let(e, "end", "%lld", (long long)end);
+        let(e, "nr", "%d", nr[s]);
+        if (end - at > nr[s]) {
+            put(e, "for (int64_t j = $from; j < $end; j += $nr) {\n");
+            put_columns(g, k, ep, nr[s], "j");
+        } else {
+            put(e, "{\n");
+            put_columns(g, k, ep, nr[s],
+                        arena_printf(g->a, "%lld", (long long)at));
+        }
+        put(e, "}\n");
+        at = end;
+    }
+}
+
+const char *need_matmul(Gen *g, int64_t k, int64_t n, int ep)
+{
+    const char *name = arena_printf(g->a, "matmul%s_%lldx%lld",
+                                    epilogue_suffix(g->a, ep), (long long)k,
+                                    (long long)n);
+    if (!first_time(g, name))
+        return name;
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
+    let(e, "formula", "%s", formula(ep));
+    let(e, "k", "%lld", (long long)k);
+    let(e, "n", "%lld", (long long)n);
+    put(e, "/* y = $formula: x [rows, $k], W [$n, $k] in panels of 16 */\n");
+    matmul_prototype(g, name, ep);
+    put(e, "{\n");
+    matmul_body(g, k, n, ep);
+    put(e, "}\n\n");
+    emit_reset(e, mark);
+    return name;
+}
+
+/* ---- run-time number of panels ---- */
+
+static void panels_step(Gen *g, int nr, bool last, int ep)
+{
+    Emit *e = g->shapes;
+    let(e, "p", "%d", nr / 16);
+    if (last)
+        put(e, "for (; j < panels; j++) {\n");
+    else
+        put(e, "for (; j + $p <= panels; j += $p) {\n");
+    put_rows(g, nr, ep,
+             "a + i * lda, lda, b + j * ldb, ldb, k, c + i * ldc + j * 16, "
+             "ldc, 0, 0, 0, 0");
+    put(e, "}\n");
+}
+
+const char *need_panels(Gen *g, bool accumulate)
+{
+    const char *name = accumulate ? "panels_add" : "panels";
+    if (!first_time(g, name))
+        return name;
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
+    int nr[4];
+    const int steps = tile_steps(g, nr);
+    let(e, "op", "%s", accumulate ? "+=" : "=");
+    put(e, "/* c $op a b: b is `panels` panels of 16 columns, ldb apart */\n");
+    put_call(g, e, arena_printf(g->a, "static void %s", name),
+             "int64_t rows, const float *a, int64_t lda, const float *b, "
+             "int64_t ldb, int64_t k, int64_t panels, float *c, int64_t ldc",
+             "");
+    put(e, "{\n"
+           "int64_t j = 0;\n");
+    for (int s = 0; s < steps; s++)
+        panels_step(g, nr[s], nr[s] == 16, accumulate ? EpAccumulate : 0);
+    put(e, "}\n\n");
+    emit_reset(e, mark);
+    return name;
+}

@@ -1,0 +1,73 @@
+/* emit_parts.h: shared by the files that print a model. Each section of the
+ * emitted file is text of its own; emit_model.c puts them in order.         */
+#ifndef ATTNC_EMIT_PARTS_H
+#define ATTNC_EMIT_PARTS_H
+
+#include "emit.h"
+#include "plan_parts.h"
+
+typedef struct {                 /* one emitted function, known by its text */
+    const char *name, *text;
+    bool takes_weights, takes_layer;
+} Function;
+
+typedef struct {
+    Arena *a;
+    const Plan *p;
+    const EmitOptions *o;
+    Kernels *kernels;
+    Emit *shapes;                /* products and attention of one shape */
+    VEC(const char *) shape_names;       /* made already */
+    VEC(Function) functions;     /* region functions, each text once */
+    int *function_of;            /* by region */
+    int64_t *layer_type;         /* by region: see emit_weights.c */
+} Gen;
+
+/* A call or prototype, broken at commas to 80 columns:
+ *     head(args)tail                                                       */
+void put_call(Gen *g, Emit *e, const char *head, const char *args,
+              const char *tail);
+bool first_time(Gen *g, const char *name);      /* of a shape function */
+
+/* ------------------------------------------------------ emit_matmul.c --- */
+/* Each makes the function for its shape if it is not there yet, and returns
+ * its name.                                                                 */
+const char *need_matmul(Gen *g, int64_t k, int64_t n, int epilogue);
+const char *need_panels(Gen *g, bool accumulate);
+void need_least(Gen *g);
+int  tile_steps(const Gen *g, int step[4]);      /* nr, then 32, 16 */
+int  row_steps(const Gen *g, int step[5]);       /* mr, then 8, 4, 2, 1 */
+
+/* --------------------------------------------------- emit_attention.c --- */
+const char *need_attention(Gen *g, const Node *n);
+const char *need_context(Gen *g);
+void emit_attention_region(Gen *g, Emit *e, int node);
+void emit_pages_region(Gen *g, Emit *e, const Region *r);
+void emit_scores_region(Gen *g, Emit *e, int node);
+void emit_context_region(Gen *g, Emit *e, int node);
+void emit_head_rows_region(Gen *g, Emit *e, int node);
+
+/* ------------------------------------------------------ emit_region.c --- */
+void emit_regions(Gen *g);       /* fills functions and function_of */
+const char *value_at(Gen *g, int node, const char *row);
+const char *rows_of(Sym s);      /* "c->b->rows" */
+const char *starts_of(Sym s);    /* "start" or "key_start" of the batch */
+void let_split(Emit *e, const char *tasks);      /* binds $tasks */
+
+/* ----------------------------------------------------- emit_weights.c --- */
+const char *weight_text(Gen *g, int block);      /* "w->norm1" */
+void emit_weight_structs(Gen *g, Emit *e);
+void emit_bind(Gen *g, Emit *e);
+/* "&w->encoder[$l]": how a call names the weights of a layer. */
+const char *layer_weights(Gen *g, const char *stack, int layer,
+                          const char *index);
+const char *layer_type(Gen *g, const char *stack, int layer);
+bool layers_alike(Gen *g, const char *stack);
+
+/* ----------------------------------------------------- emit_program.c --- */
+void emit_core(Gen *g, Emit *e);         /* the decoder, pasted */
+void emit_api(Gen *g, Emit *e);          /* exported functions */
+void emit_embedded(Gen *g, Emit *e);
+void emit_main(Gen *g, Emit *e);
+
+#endif

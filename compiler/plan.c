@@ -1,0 +1,290 @@
+/* plan.c: from a graph to what is emitted: where each value lives, which
+ * nodes make one function (a region), how weights are packed. The pieces:
+ *   plan.c        values, order, regions, caches
+ *   plan_pack.c   blocks of packed weights
+ *   plan_arena.c  slots of the arena and their offsets
+ *   plan_report.c what `attnc plan` prints                                  */
+#include "plan_parts.h"
+
+#include <ctype.h>
+#include <string.h>
+
+int64_t round16(int64_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
+Sym row_sym(Type t)
+{
+    return t.dim[t.rank == 3 ? 1 : 0].sym;
+}
+
+int64_t linear4_at(Linear4 l, int64_t rows, int64_t sequences, int64_t parts)
+{
+    return l.c0 + l.rows * rows + l.sequences * sequences + l.parts * parts;
+}
+
+/* The node whose memory holds the value of `node`. */
+int owner_of(const Plan *p, int node)
+{
+    return p->value[node].place == PlaceView ? p->value[node].base : node;
+}
+
+static bool emits_code(const Node *n)
+{
+    switch (op_info[n->op].class) {
+    case ClassRow: case ClassHead: case ClassSink: return true;
+    case ClassState: return n->op == OpAppend;
+    default: return false;
+    }
+}
+
+bool plan_is_group_row(const Plan *p, int node)
+{
+    const Node *n = &p->g->nodes.at[node];
+    return op_info[n->op].class == ClassRow && n->type.rank == 2
+        && n->op != OpEmbed && n->op != OpPosition;
+}
+
+/* ---- values ---- */
+
+static Value view_of(const Plan *p, int node)
+{
+    const Node *n = &p->g->nodes.at[node];
+    const Value in = p->value[n->in[0]];
+    Value v = in;
+    v.place = PlaceView;
+    v.base = owner_of(p, n->in[0]);
+    if (n->op == OpSlice)
+        v.column += n->first;
+    if (n->op == OpSplit)
+        v.head_stride = n->type.dim[2].c;
+    return v;
+}
+
+static Value arena_value(const Node *n)
+{
+    const Type *t = &n->type;
+    Value v = { .place = PlaceArena, .base = -1, .slot = -1, .block = -1 };
+    if (t->rank == 2) {
+        v.stride = round16(t->dim[1].c);
+    } else if (t->rank == 3 && t->dim[2].sym != SymNone) {   /* scores */
+        v.head_stride = (t->dim[2].c + ATTN_PAGE - 1) / ATTN_PAGE * ATTN_PAGE;
+        v.stride = v.head_stride * t->dim[0].c;
+    } else if (t->rank == 3) {                               /* heads */
+        v.head_stride = t->dim[2].c;
+        v.stride = round16(t->dim[0].c * t->dim[2].c);
+    }
+    return v;
+}
+
+static Value place_node(const Plan *p, int i)
+{
+    const Node *n = &p->g->nodes.at[i];
+    Value v = { .place = PlaceNone, .base = -1, .slot = -1, .block = -1 };
+    switch (op_info[n->op].class) {
+    case ClassConst:
+        return v;
+    case ClassSource:
+        v.place = PlaceInput;
+        v.stride = n->type.rank == 2 ? n->type.dim[1].c : 1;
+        return v;
+    case ClassView:
+        return view_of(p, i);
+    case ClassState:
+        v.place = PlaceCache;
+        return v;
+    case ClassSink:
+        v.place = PlaceOutput;
+        v.stride = n->type.dim[1].c;
+        return v;
+    case ClassRow: case ClassHead:
+        return arena_value(n);
+    }
+    return v;
+}
+
+/* ---- regions ---- */
+
+/* "encoder.0.ffn.w1" -> "w1": what the last part of a name says. */
+const char *short_name(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
+/* A node's name without stack and layer, as part of a C identifier. */
+const char *local_name(Arena *a, const Node *n)
+{
+    const char *s = n->name;
+    if (n->layer >= 0) {
+        const char *digit = s;
+        while (*digit && !(digit > s && digit[-1] == '.'
+                           && isdigit((unsigned char)*digit)))
+            digit++;
+        const char *dot = strchr(digit, '.');
+        if (dot)
+            s = dot + 1;
+    } else {
+        const size_t k = strlen(n->stack);
+        if (k && !strncmp(s, n->stack, k) && s[k] == '.')
+            s += k + 1;
+    }
+    char *id = arena_strdup(a, s);
+    for (char *c = id; *c; c++)
+        if (!isalnum((unsigned char)*c))
+            *c = '_';
+    return id;
+}
+
+static const char *region_name(Plan *p, const Region *r)
+{
+    const Node *nodes = p->g->nodes.at;
+    const Node *first = &nodes[p->order.at[r->first]];
+    const char *stack = first->stack[0] ? first->stack
+        : first->entry == EntryEncode ? "encode" : "decode";
+    if (!r->row_block)
+        return arena_printf(p->arena_, "%s_%s", stack,
+                            local_name(p->arena_, first));
+    char *s = arena_strdup(p->arena_, stack);
+    for (int i = 0; i < r->count; i++) {
+        const Node *n = &nodes[p->order.at[r->first + i]];
+        s = arena_printf(p->arena_, "%s_%s", s, short_name(n->name));
+    }
+    return s;
+}
+
+/* Keys and values of one attention go to their pages in one function. */
+static bool pages_pair(const Node *a, const Node *b)
+{
+    return a->op == b->op && (a->op == OpAppend || a->op == OpPages)
+        && a->layer == b->layer && !strcmp(a->stack, b->stack)
+        && a->part == PartKey && b->part == PartValue;
+}
+
+static bool joins(const Plan *p, const Region *r, int node)
+{
+    const Node *nodes = p->g->nodes.at;
+    const int last = p->order.at[r->first + r->count - 1];
+    const Node *a = &nodes[last], *b = &nodes[node];
+    if (a->entry != b->entry)
+        return false;
+    if (pages_pair(a, b))
+        return r->count == 1;
+    return plan_is_group_row(p, last) && plan_is_group_row(p, node)
+        && !p->keep_all && a->layer == b->layer && !strcmp(a->stack, b->stack)
+        && row_sym(a->type) == row_sym(b->type);
+}
+
+static void make_regions(Plan *p)
+{
+    const Graph *g = p->g;
+    Region r = { .count = 0 };
+    for (int i = 0; i < g->nodes.n; i++) {
+        const Node *n = &g->nodes.at[i];
+        p->region_of[i] = -1;
+        if (!emits_code(n))
+            continue;
+        if (r.count && joins(p, &r, i)) {
+            r.count++;
+            r.row_block = plan_is_group_row(p, i);
+        } else {
+            if (r.count)
+                vec_push(p->arena_, &p->region, r);
+            r = (Region){ .first = p->order.n, .count = 1, .entry = n->entry,
+                          .stack = n->stack, .layer = n->layer };
+        }
+        p->region_of[i] = p->region.n;
+        vec_push(p->arena_, &p->order, i);
+    }
+    if (r.count)
+        vec_push(p->arena_, &p->region, r);
+    for (int i = 0; i < p->region.n; i++)
+        p->region.at[i].name = region_name(p, &p->region.at[i]);
+}
+
+/* ---- caches ---- */
+
+static void size_caches(Plan *p)
+{
+    const Graph *g = p->g;
+    for (int i = 0; i < g->nodes.n; i++) {
+        const Node *n = &g->nodes.at[i];
+        if (n->op != OpAppend)
+            continue;
+        const int64_t d = n->type.dim[2].c;
+        if (n->part == PartKey) {
+            p->d_k[n->cache] = d;
+            p->blocks[n->cache] += n->type.dim[0].c;
+        } else {
+            p->v_panels[n->cache] = round16(d) / 16;
+        }
+    }
+    for (int c = 0; c < 2; c++)
+        p->page_floats[c] = p->blocks[c] * block_floats(p, c);
+}
+
+/* Floats of one (layer, head) of a page: its keys, then its values. */
+int64_t block_floats(const Plan *p, int cache)
+{
+    return ATTN_PAGE * (p->d_k[cache] + 16 * p->v_panels[cache]);
+}
+
+/* Offset of a cached operand in a page: its layer's first head. */
+int64_t cache_offset(const Plan *p, const Node *n)
+{
+    const int64_t at = n->layer * n->type.dim[0].c * block_floats(p, n->cache);
+    return n->part == PartKey ? at : at + ATTN_PAGE * p->d_k[n->cache];
+}
+
+/* ---- all together ---- */
+
+static const char *make_prefix(Arena *a, const char *name)
+{
+    char *s = isdigit((unsigned char)name[0]) ? arena_printf(a, "m_%s", name)
+                                              : arena_strdup(a, name);
+    for (char *c = s; *c; c++)
+        *c = (char)(isalnum((unsigned char)*c)
+                    ? tolower((unsigned char)*c) : '_');
+    return s;
+}
+
+/* Floats that one part needs to walk attention tiles: scores, output,
+ * running maxima and lane sums of mr rows (emit_attention.c).               */
+static int64_t attention_scratch(const Plan *p)
+{
+    const int64_t mr = p->target.mr;
+    int64_t floats = 0;
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        const Node *n = &p->g->nodes.at[i];
+        int64_t dv = 0;
+        if (n->op == OpAttention)
+            dv = p->g->nodes.at[n->in[2]].type.dim[2].c;
+        if (n->op == OpContext)
+            dv = n->type.dim[2].c;
+        const int64_t need = mr * (ATTN_PAGE + round16(dv) + 16) + 16;
+        if (dv && need > floats)
+            floats = need;
+    }
+    return round16(floats);
+}
+
+Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all)
+{
+    Plan *p = arena_alloc(a, sizeof *p);
+    const size_t n = (size_t)g->nodes.n;
+    *p = (Plan){ .g = g, .arena_ = a, .target = *t, .keep_all = keep_all };
+    p->prefix = make_prefix(a, g->spec->name);
+    p->value = arena_alloc(a, n * sizeof *p->value);
+    p->region_of = arena_alloc(a, n * sizeof *p->region_of);
+    if (!p->target.row_block)
+        p->target.row_block = RowBlock;
+    for (int i = 0; i < g->nodes.n; i++)
+        p->value[i] = place_node(p, i);
+    plan_pack(p);
+    size_caches(p);
+    make_regions(p);
+    p->scratch = attention_scratch(p);
+    plan_arena(p);
+    return p;
+}

@@ -1,0 +1,235 @@
+/* plan_pack.c: which weights are packed, how, and where.
+ *
+ * A block is what one kernel reads as one matrix or vector: the root of a
+ * Const expression (a Weight, its Scale, a Stack of several), in a layout that
+ * its reader asks for. A table that a product reads too is packed once, in
+ * panels, and looked up there.                                              */
+#include "plan_parts.h"
+
+#include <string.h>
+
+#include <xxhash.h>
+
+int plan_block(const Plan *p, int root, PackLayout layout)
+{
+    for (int i = 0; i < p->block.n; i++)
+        if (p->block.at[i].root == root && p->block.at[i].layout == layout)
+            return i;
+    return -1;
+}
+
+static const Node *node_at(const Plan *p, int i)
+{
+    return &p->g->nodes.at[i];
+}
+
+/* "self_attn_qkv", "norm1_bias": the block's name in the emitted struct. */
+static const char *field_name(Plan *p, int root)
+{
+    int i = root;
+    while (node_at(p, i)->op == OpScale)
+        i = node_at(p, i)->in[0];
+    char *s = arena_strdup(p->arena_, local_name(p->arena_, node_at(p, i)));
+    const size_t n = strlen(s);
+    if (n > 7 && !strcmp(s + n - 7, "_weight"))
+        s[n - 7] = '\0';
+    return s;
+}
+
+/* A name that no other block of the same struct has. */
+static const char *unique_field(Plan *p, const Block *b)
+{
+    const char *name = b->field;
+    for (int k = 2, i = 0; i < p->block.n; i++) {
+        const Block *o = &p->block.at[i];
+        if (o->layer == b->layer && !strcmp(o->stack, b->stack)
+            && !strcmp(o->field, name)) {
+            name = arena_printf(p->arena_, "%s%d", b->field, k++);
+            i = -1;
+        }
+    }
+    return name;
+}
+
+static int64_t block_bytes(const Block *b)
+{
+    int64_t floats = 0;
+    switch (b->layout) {
+    case PackPanels: floats = round16(b->columns) * b->k; break;
+    case PackRows: case PackSinusoid:
+        floats = b->columns * round16(b->k);
+        break;
+    case PackVector: floats = round16(b->columns); break;
+    }
+    return floats * 4;
+}
+
+static void add_block(Plan *p, int root, int reader, PackLayout layout)
+{
+    const Node *n = node_at(p, root), *r = node_at(p, reader);
+    if (n->op == OpSinusoid)
+        layout = PackSinusoid;
+    if (plan_block(p, root, layout) >= 0)
+        return;
+    Block b = { .root = root, .layout = layout, .columns = n->type.dim[0].c,
+                .k = n->type.rank == 2 ? n->type.dim[1].c : 1,
+                .stack = r->stack, .layer = r->layer };
+    b.field = field_name(p, root);
+    b.field = unique_field(p, &b);
+    b.at = p->pack.bytes;
+    b.bytes = block_bytes(&b);
+    p->pack.bytes += (b.bytes + 63) / 64 * 64;
+    vec_push(p->arena_, &p->block, b);
+}
+
+/* Which layout a reader wants of its input number k. */
+static PackLayout wanted(const Node *n, int k)
+{
+    if ((n->op == OpMatmul || n->op == OpLinear) && k == 1)
+        return PackPanels;
+    if (n->op == OpPosition || n->op == OpEmbed)
+        return PackRows;
+    return PackVector;
+}
+
+static bool is_const(const Plan *p, int node)
+{
+    return node >= 0 && op_info[node_at(p, node)->op].class == ClassConst;
+}
+
+static bool is_const_expr(const Plan *p, int node)
+{
+    if (node < 0)
+        return false;
+    const Node *n = node_at(p, node);
+    return is_const(p, node)
+        || (n->op == OpScale && is_const_expr(p, n->in[0]));
+}
+
+static bool packed_in_panels(const Plan *p, int root)
+{
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        const Node *n = node_at(p, i);
+        if ((n->op == OpMatmul || n->op == OpLinear) && n->in[1] == root)
+            return true;
+    }
+    return false;
+}
+
+static void collect_blocks(Plan *p)
+{
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        const Node *n = node_at(p, i);
+        if (is_const_expr(p, i))
+            continue;
+        for (int k = 0; k < n->nin; k++) {
+            if (!is_const_expr(p, n->in[k]))
+                continue;
+            PackLayout layout = wanted(n, k);
+            if (n->op == OpEmbed && k == 0 && packed_in_panels(p, n->in[k]))
+                layout = PackPanels;
+            add_block(p, n->in[k], i, layout);
+        }
+    }
+}
+
+/* ---- the packer's list ---- */
+
+typedef VEC(PackItem) ItemList;
+
+static PackItem item_of(Plan *p, const Block *b, int node, double scale,
+                        int64_t first)
+{
+    const Node *n = node_at(p, node);
+    const Spec *s = p->g->spec;
+    PackItem it = { .layout = b->layout, .at = b->at, .first = first,
+                    .columns = b->columns, .scale = (float)scale,
+                    .scaled = scale < 1 || scale > 1 };
+    if (b->layout == PackVector) {
+        it.rows = 1;
+        it.k = n->type.dim[0].c;
+    } else {
+        it.rows = n->type.dim[0].c;
+        it.k = n->type.dim[1].c;
+    }
+    if (n->op == OpSinusoid) {
+        it.base = s->pos_base;
+        it.position = s->pos_first;
+        it.halves = s->pos_layout == LayoutHalves;
+        it.tensor2tensor = s->pos_exponent == ExponentTensor2tensor;
+    } else {
+        it.name = n->name;
+        it.file_name = spec_file_name(p->arena_, s, n->name);
+    }
+    return it;
+}
+
+static int64_t flatten(Plan *p, const Block *b, int node, double scale,
+                       int64_t first, ItemList *list)
+{
+    const Node *n = node_at(p, node);
+    if (n->op == OpScale)
+        return flatten(p, b, n->in[0], scale * n->scale, first, list);
+    if (n->op == OpStack) {
+        for (int k = 0; k < n->nin; k++)
+            first = flatten(p, b, n->in[k], scale, first, list);
+        return first;
+    }
+    const PackItem it = item_of(p, b, node, scale, first);
+    vec_push(p->arena_, list, it);
+    return first + n->type.dim[0].c;
+}
+
+static void mark_aliases(const ItemList *list)
+{
+    for (int i = 0; i < list->n; i++)
+        for (int j = 0; j < i && list->at[i].name; j++)
+            if (list->at[j].name
+                && !strcmp(list->at[i].name, list->at[j].name))
+                list->at[i].alias = true;
+}
+
+/* Names, shapes, layout, places and folded scales; never tiles: so one file
+ * of packed weights serves every tile, width and compiler.                  */
+static uint64_t hash_items(const ItemList *list, int64_t bytes)
+{
+    XXH64_hash_t h = XXH64(&bytes, sizeof bytes, 1);
+    for (int i = 0; i < list->n; i++) {
+        const PackItem *it = &list->at[i];
+        const int64_t v[] = { it->layout, it->rows, it->k, it->at, it->first,
+                              it->columns, it->position, it->halves,
+                              it->tensor2tensor };
+        h = XXH64(v, sizeof v, h);
+        h = XXH64(&it->scale, sizeof it->scale, h);
+        h = XXH64(&it->base, sizeof it->base, h);
+        if (it->name)
+            h = XXH64(it->name, strlen(it->name), h);
+    }
+    return h;
+}
+
+static int64_t count_parameters(const Graph *g)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < g->nodes.n; i++) {
+        const Node *n = &g->nodes.at[i];
+        int64_t e = n->op == OpWeight;
+        for (int k = 0; k < n->type.rank && e; k++)
+            e *= n->type.dim[k].c;
+        sum += e;
+    }
+    return sum;
+}
+
+void plan_pack(Plan *p)
+{
+    ItemList list = { 0 };
+    collect_blocks(p);
+    for (int i = 0; i < p->block.n; i++)
+        flatten(p, &p->block.at[i], p->block.at[i].root, 1.0, 0, &list);
+    mark_aliases(&list);
+    p->pack.item = list.at;
+    p->pack.count = list.n;
+    p->pack.hash = hash_items(&list, p->pack.bytes);
+    p->parameters = count_parameters(p->g);
+}

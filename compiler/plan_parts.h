@@ -1,0 +1,23 @@
+/* plan_parts.h: shared by the files of the plan and of the emitter. */
+#ifndef ATTNC_PLAN_PARTS_H
+#define ATTNC_PLAN_PARTS_H
+
+#include "compiler.h"
+
+int64_t round16(int64_t n);
+Sym     row_sym(Type t);                      /* which rows a value has */
+int     owner_of(const Plan *p, int node);
+const char *short_name(const char *name);
+const char *local_name(Arena *a, const Node *n);
+int64_t block_floats(const Plan *p, int cache);
+int64_t cache_offset(const Plan *p, const Node *n);
+
+void plan_pack(Plan *p);
+void plan_arena(Plan *p);
+int  plan_block(const Plan *p, int root, PackLayout layout);   /* -1: none */
+
+/* All reads of memory that node `i` makes, views resolved: calls back with
+ * the owner of each.                                                        */
+bool reads(const Plan *p, int i, int owner);
+
+#endif
