@@ -43,6 +43,7 @@ typedef struct {                 /* one text that can be pointed into */
     const char *name;            /* path as given, or "--set" */
     const char *text;
     size_t size;
+    int rank;                    /* held errors of lower ranks come first */
 } Source;
 
 typedef struct {                 /* a place; src NULL: none is known */
@@ -60,6 +61,9 @@ void note_at(Pos pos, const char *fmt, ...)      /* after an error: remedy */
          __attribute__((format(printf, 2, 3)));
 int  error_count(void);
 void error_reset(void);
+/* Between the two, errors are kept, then shown in order of place. */
+void errors_hold(Arena *a);
+void errors_release(void);
 
 /* `attnc: error: text` without a place, then at once exit with `code`. */
 _Noreturn void fail(int code, const char *fmt, ...)
@@ -218,39 +222,47 @@ typedef struct {                 /* one operation and the tensor it makes */
     Type type;                   /* set by shape.c */
     int in[MaxIn], nin;          /* earlier nodes, by index; -1: absent */
     const char *name;            /* unique: encoder.0.self_attn.scores */
-    const char *stack;           /* "encoder", "decoder" or "" */
+    const char *stack;           /* "encoder", "cross", "decoder" or "" */
     int layer;                   /* in its stack; -1: outside the layers */
     bool keep;                   /* asked for by --tap: passes leave it alone */
     Pos pos;                     /* the YAML key this came from */
     /* attributes; the op that uses each: */
     double scale;                /* Scale, Embed, Attention */
     double eps;                  /* Norm, AddNorm */
-    int64_t heads;               /* Split, Attention, Append, Recall, Pages */
+    int64_t heads;               /* Split, Attention */
     int64_t first;               /* Slice: first column */
     MaskKind mask;               /* Mask, Attention */
     Activation act;              /* Linear */
     bool has_bias, has_residual; /* Linear: in[2] / in[3] is there */
-    int cache, part;             /* Append, Recall: CacheSelf.. PartKey.. */
+    int cache, part;             /* Append, Recall: CacheSelf.. PartKey..;
+                                    Pages: part */
 } Node;
 
 typedef struct {
     Arena *arena;
     const Spec *spec;
     VEC(Node) nodes;             /* in execution order; index is identity */
+    const char *memory;          /* name of the encoder's last node */
 } Graph;
 
-int   graph_add(Graph *g, Node n);              /* index; infers the shape */
-int   graph_insert(Graph *g, int at, Node n);   /* before node `at`; renumbers */
-void  graph_replace(Graph *g, int old, int new_); /* all later reads of old */
+int   graph_add(Graph *g, Node n);       /* at the end; infers the shape; index.
+                                            A pass sweeps to move it in place */
+void  graph_replace(Graph *g, int old, int new_); /* every read of old by others
+                                                     than new_ */
 int   graph_uses(const Graph *g, int node);     /* number of reading edges */
 int   graph_sole_reader(const Graph *g, int node); /* index, -1 if not one */
-void  graph_sweep(Graph *g);                    /* drops OpNop, renumbers */
-int   graph_find(const Graph *g, const char *name);   /* index, -1: none */
+void  graph_sweep(Graph *g);    /* drops OpNop, moves nodes after their inputs,
+                                   renumbers */
+int   graph_find(const Graph *g, const char *name);   /* index, -1: none;
+                                   "encoder.output" is the encoder's last node */
 Graph *graph_copy(Arena *a, const Graph *g);
 bool  same_type(Type a, Type b);
 
 /* ------------------------------------------------------------ shape.c --- */
-bool infer_shape(const Graph *g, Node *n);      /* false: inputs do not fit */
+/* Sets n->type from the inputs. False: they do not fit. What has no inputs
+ * brings its type along, a Slice its width.                                  */
+bool infer_shape(const Graph *g, Node *n);
+Dim  rows_of(const Spec *s, Sym sym);           /* a length and its bound */
 
 /* ------------------------------------------------------------ check.c --- */
 void check_graph(const Graph *g, const char *after);   /* die()s when broken */
@@ -286,8 +298,11 @@ typedef struct {
 /* Runs the table in order; the verifier after each. False: require_fusion
  * and something stayed unfused (reported).                                  */
 bool run_passes(Graph *g, const PassOptions *o, FILE *log);
-/* A pass calls this for each place where it could not do its work. */
+/* A pass calls this for each place where it could not do its work ... */
 void pass_missed(const Graph *g, int node, const char *fmt, ...)
+         __attribute__((format(printf, 3, 4)));
+/* ... and this where its work is better left undone. */
+void pass_note(const Graph *g, int node, const char *fmt, ...)
          __attribute__((format(printf, 3, 4)));
 
 /* ----------------------------------------------------------- interp.c --- */

@@ -1,0 +1,115 @@
+/* arena.c: memory that is freed all at once. One arena serves one compilation,
+ * so that nothing has an owner to ask and a tuner can compile thousands of
+ * variants in one process without a leak.                                   */
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler.h"
+
+enum { ChunkBytes = 1 << 16 };
+
+typedef struct Chunk Chunk;
+struct Chunk {
+    Chunk *next;
+    size_t used, size;           /* bytes of memory[] */
+    alignas(max_align_t) char memory[];
+};
+
+struct Arena {
+    Chunk *chunk;                /* the newest first */
+};
+
+static void *zeroed(size_t bytes)
+{
+    void *p = calloc(1, bytes);
+    if (!p)
+        fail(ExitResource, "out of memory (%zu bytes wanted)", bytes);
+    return p;
+}
+
+Arena *arena_new(void)
+{
+    return zeroed(sizeof(Arena));
+}
+
+void arena_free(Arena *a)
+{
+    if (!a)
+        return;
+    for (Chunk *c = a->chunk, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    free(a);
+}
+
+static Chunk *add_chunk(Arena *a, size_t bytes)
+{
+    size_t size = bytes > ChunkBytes ? bytes : ChunkBytes;
+    Chunk *c = zeroed(sizeof *c + size);
+
+    c->size = size;
+    c->next = a->chunk;
+    a->chunk = c;
+    return c;
+}
+
+void *arena_alloc(Arena *a, size_t bytes)
+{
+    const size_t align = alignof(max_align_t);
+
+    if (bytes > SIZE_MAX / 2)
+        fail(ExitResource, "out of memory (%zu bytes wanted)", bytes);
+    bytes = (bytes + align - 1) / align * align;
+
+    Chunk *c = a->chunk;
+    if (!c || c->size - c->used < bytes)
+        c = add_chunk(a, bytes);
+    void *p = c->memory + c->used;
+    c->used += bytes;
+    return p;
+}
+
+char *arena_strndup(Arena *a, const char *s, size_t n)
+{
+    char *copy = arena_alloc(a, n + 1);
+    memcpy(copy, s, n);
+    return copy;
+}
+
+char *arena_strdup(Arena *a, const char *s)
+{
+    return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_printf(Arena *a, const char *fmt, ...)
+{
+    va_list ap, again;
+
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        die("bad format: %s", fmt);
+    char *s = arena_alloc(a, (size_t)n + 1);
+    vsnprintf(s, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return s;
+}
+
+void vec_grow(Arena *a, void **at, int n, int *cap, size_t size)
+{
+    if (n < *cap)
+        return;
+    if (n > INT32_MAX / 2)
+        fail(ExitResource, "an array of more than %d entries is needed", n);
+    int more = n ? 2 * n : 8;
+    void *grown = arena_alloc(a, (size_t)more * size);
+    if (n)
+        memcpy(grown, *at, (size_t)n * size);
+    *at = grown;
+    *cap = more;
+}
