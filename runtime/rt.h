@@ -73,7 +73,9 @@ int  safetensors_count(const Safetensors *s);
 const Tensor *safetensors_at(const Safetensors *s, int i);
 const Tensor *safetensors_find(const Safetensors *s, const char *name);
 const char *safetensors_path(const Safetensors *s);
-/* Element i as float (F32, F16, BF16, F64, I32, I64). */
+
+/* ---------------------------------------------------------- convert.c --- */
+/* Elements first .. first + n - 1 as floats, from any type but StOther. */
 void tensor_floats(const Tensor *t, int64_t first, int64_t n, float *out);
 int64_t tensor_not_finite(const Tensor *t);    /* NaN and infinities */
 
@@ -104,8 +106,8 @@ typedef struct {                 /* one tensor's way into the packed weights */
     int64_t at;                  /* byte offset of the destination block */
     int64_t first;               /* its first column (out row) in the block */
     int64_t columns;             /* columns of the whole block (stacked) */
-    float scale;                 /* folded factor; 1: none */
-    bool scaled;
+    float scale;                 /* folded factor: the exact product is */
+    bool scaled;                 /* rounded once to float */
     /* PackSinusoid: */
     double base; int64_t position; bool halves, tensor2tensor;
     bool alias;                  /* second use of a tensor: not counted as
@@ -119,20 +121,29 @@ typedef struct {
     uint64_t hash;
 } PackList;
 
-/* Checks names and shapes (every problem into `report`, a line each, nearest
- * names given), then fills `packed` (p->bytes, zeroed). `seed`: used when file
- * is NULL: seeded weights that keep activations near unit variance.          */
-typedef struct { char *text; size_t n, cap; int errors, warnings; } Report;
-void report_add(Report *r, bool error, const char *fmt, ...)
-         __attribute__((format(printf, 3, 4)));
-void report_free(Report *r);
-bool weights_check(const PackList *p, const Safetensors *file, Report *r);
+/* Fills `packed` (p->bytes, zeroed) from a file that weights_check has passed.
+ * file NULL: weights by name and `seed` that keep activations near unit
+ * variance.                                                                 */
 void weights_pack(const PackList *p, const Safetensors *file, uint64_t seed,
                   void *packed);
 /* One tensor as the packer sees it, row-major floats, without folded scale:
  * for the oracle. */
 void weights_tensor(const PackItem *item, const Safetensors *file,
                     uint64_t seed, float *out);
+
+/* ---------------------------------------------------- weights_check.c --- */
+/* Lines "error: FILE: tensor 'NAME': ...\n" and "warning: ...\n", in order;
+ * text is NULL while there are none.                                        */
+typedef struct { char *text; size_t n, cap; int errors, warnings; } Report;
+void report_add(Report *r, bool error, const char *fmt, ...)
+         __attribute__((format(printf, 3, 4)));
+void report_free(Report *r);
+/* Errors: every tensor that is missing (with the nearest name that nothing
+ * uses), mis-shaped or not of numbers. Warnings: values that are not finite,
+ * tensors that nothing uses. True when there is no error.                   */
+bool weights_check(const PackList *p, const Safetensors *file, Report *r);
+
+/* ------------------------------------------------------ packed_file.c --- */
 /* Writes model.weights: header page, weights, vocabularies. */
 bool weights_save(const char *path, const PackList *p, const void *packed,
                   const void *source_vocab, int64_t source_bytes,

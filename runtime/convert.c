@@ -1,0 +1,73 @@
+/* convert.c: elements of a tensor, of whatever type, as floats.
+ *
+ * Tensors may begin at any byte, and the format is little-endian: elements are
+ * put together byte by byte, which compilers turn into plain loads.         */
+#include <math.h>
+#include <string.h>
+
+#include "rt.h"
+
+static uint64_t bits(const unsigned char *at, int bytes)
+{
+    uint64_t v = 0;
+    for (int i = bytes - 1; i >= 0; i--)
+        v = v << 8 | at[i];
+    return v;
+}
+
+static float float_of(uint32_t v)
+{
+    float f;
+    memcpy(&f, &v, sizeof f);
+    return f;
+}
+
+static double double_of(uint64_t v)
+{
+    double d;
+    memcpy(&d, &v, sizeof d);
+    return d;
+}
+
+/* The same number with the wider exponent; a NaN keeps its payload. */
+static float half_of(uint32_t h)
+{
+    uint32_t sign = (h & 0x8000) << 16;
+    uint32_t rest = h & 0x7fff;
+    if (rest >= 0x7c00)          /* infinity, NaN */
+        return float_of(sign | 0x7f800000 | (rest & 0x3ff) << 13);
+    if (rest >= 0x0400)
+        return float_of(sign | ((rest << 13) + ((127 - 15) << 23)));
+    float f = (float)rest * 0x1p-24f;      /* zero and denormals, exact */
+    return sign ? -f : f;
+}
+
+static float element(StType type, const unsigned char *at, int64_t i)
+{
+    switch (type) {
+    case StF32:  return float_of((uint32_t)bits(at + 4 * i, 4));
+    case StF16:  return half_of((uint32_t)bits(at + 2 * i, 2));
+    case StBF16: return float_of((uint32_t)bits(at + 2 * i, 2) << 16);
+    case StF64:  return (float)double_of(bits(at + 8 * i, 8));
+    case StI32:  return (float)(int32_t)bits(at + 4 * i, 4);
+    case StI64:  return (float)(int64_t)bits(at + 8 * i, 8);
+    case StOther: break;
+    }
+    return NAN;                  /* refused by weights_check */
+}
+
+void tensor_floats(const Tensor *t, int64_t first, int64_t n, float *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = element(t->type, t->at, first + i);
+}
+
+int64_t tensor_not_finite(const Tensor *t)
+{
+    int64_t count = 0;
+    if (t->type == StI32 || t->type == StI64 || t->type == StOther)
+        return 0;
+    for (int64_t i = 0; i < t->elements; i++)
+        count += !isfinite(element(t->type, t->at, i));
+    return count;
+}

@@ -1,0 +1,210 @@
+/* files.c: reads and maps whole files, and words what failed.
+ *
+ * A name on a command line may lead to a folder, a FIFO or a device: only
+ * regular files are read, and the open never waits for one that is not.     */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rt.h"
+
+/* -------------------------------------------------------------- faults --- */
+/* Names come from outside: a byte that is not printable ASCII is shown as
+ * \xHH, so that no message can break its line or steer a terminal.          */
+static void escape(char *out, size_t size, const char *text)
+{
+    size_t n = 0;
+    for (; *text && n + 5 < size; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c >= 0x20 && c < 0x7f)
+            out[n++] = *text;
+        else
+            n += (size_t)snprintf(out + n, size - n, "\\x%02x", c);
+    }
+    out[n] = '\0';
+}
+
+bool fault(Fault *f, int code, const char *fmt, ...)
+{
+    char text[sizeof f->text];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    f->code = code;
+    escape(f->text, sizeof f->text, text);
+    return false;
+}
+
+static bool cannot(Fault *why, const char *path, const char *what)
+{
+    int code = errno == ENOMEM || errno == EMFILE || errno == ENFILE
+                   ? ExitResource : ExitIO;
+    return fault(why, code, "%s: cannot %s: %s", path, what, strerror(errno));
+}
+
+/* -------------------------------------------------- pages that vanished --- */
+enum { MaxMapped = 64 };
+static _Atomic(const File *) mapped_files[MaxMapped];
+
+static bool watch(const File *f)
+{
+    for (int i = 0; i < MaxMapped; i++) {
+        const File *none = NULL;
+        if (atomic_compare_exchange_strong(&mapped_files[i], &none, f))
+            return true;
+    }
+    return false;
+}
+
+static void unwatch(const File *f)
+{
+    for (int i = 0; i < MaxMapped; i++)
+        if (atomic_load(&mapped_files[i]) == f)
+            atomic_store(&mapped_files[i], NULL);
+}
+
+static void say(const char *text)
+{
+    /* nothing is left to do when stderr is closed */
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        return;
+}
+
+/* Only what is safe in a handler: the table, write and _exit. A bus error
+ * outside of our files is somebody else's: the default action takes it.     */
+static void on_bus_error(int sig, siginfo_t *info, void *context)
+{
+    (void)context;
+    const unsigned char *at = info->si_addr;
+    for (int i = 0; i < MaxMapped; i++) {
+        const File *f = atomic_load(&mapped_files[i]);
+        if (f && at >= f->at && at < f->at + f->size) {
+            say("attnc: error: ");
+            say(f->path);
+            say(": the file was cut while it was in use\n");
+            _exit(ExitIO);
+        }
+    }
+    signal(sig, SIG_DFL);
+}
+
+static void catch_bus_errors(void)
+{
+    struct sigaction act = { .sa_sigaction = on_bus_error,
+                             .sa_flags = SA_SIGINFO };
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGBUS, &act, NULL);
+}
+
+/* --------------------------------------------------------------- files --- */
+static const unsigned char nothing[1];     /* an empty file, mapped */
+
+static int open_regular(const char *path, size_t *size, Fault *why)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        cannot(why, path, "open");
+        return -1;
+    }
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        cannot(why, path, "open");
+    else if (S_ISDIR(st.st_mode))
+        fault(why, ExitIO, "%s: is a folder, not a file", path);
+    else if (!S_ISREG(st.st_mode))
+        fault(why, ExitIO, "%s: is not a regular file", path);
+    else {
+        *size = (size_t)st.st_size;
+        return fd;
+    }
+    close(fd);
+    return -1;
+}
+
+/* Reads up to `size` bytes: fewer when the file is cut meanwhile; -1: errno. */
+static ssize_t read_whole(int fd, unsigned char *to, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t n = read(fd, to + done, size - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+bool file_read(File *f, const char *path, size_t limit, Fault *why)
+{
+    size_t size;
+    int fd = open_regular(path, &size, why);
+    if (fd < 0)
+        return false;
+    if (size > limit) {
+        close(fd);
+        return fault(why, ExitInput, "%s: has %zu bytes, at most %zu are "
+                     "allowed", path, size, limit);
+    }
+    unsigned char *at = malloc(size + 1);
+    ssize_t n = at ? read_whole(fd, at, size) : -1;
+    bool done = n >= 0 || cannot(why, path, "read");
+    close(fd);
+    if (!done) {
+        free(at);
+        return false;
+    }
+    at[n] = '\0';
+    *f = (File){ .path = path, .at = at, .size = (size_t)n };
+    return true;
+}
+
+bool file_map(File *f, const char *path, Fault *why)
+{
+    size_t size;
+    int fd = open_regular(path, &size, why);
+    if (fd < 0)
+        return false;
+    *f = (File){ .path = path, .at = nothing };
+    if (size == 0) {             /* nothing that mmap would take */
+        close(fd);
+        return true;
+    }
+    void *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    bool done = at != MAP_FAILED || cannot(why, path, "map");
+    close(fd);
+    if (!done)
+        return false;
+    *f = (File){ .path = path, .at = at, .size = size, .mapped = true };
+    if (!watch(f)) {
+        munmap(at, size);
+        return fault(why, ExitResource, "%s: more than %d files are mapped",
+                     path, MaxMapped);
+    }
+    catch_bus_errors();
+    return true;
+}
+
+void file_close(File *f)
+{
+    if (f->mapped) {
+        unwatch(f);
+        munmap((void *)f->at, f->size);
+    } else if (f->at != nothing) {
+        free((void *)f->at);
+    }
+    *f = (File){ 0 };
+}

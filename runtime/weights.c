@@ -1,0 +1,93 @@
+/* weights.c: packs tensors into the layouts that the kernels read (rt.h).
+ *
+ * A tensor's elements come row-major from the file, from the seed or from the
+ * formula of the positions, a chunk at a time; each row has one place to start
+ * and one step in its block.                                                */
+#include <math.h>
+
+#include "rt.h"
+#include "seed.h"
+
+enum { Panel = 16, Chunk = 512 };
+
+static int64_t round_up(int64_t n)
+{
+    return (n + Panel - 1) / Panel * Panel;
+}
+
+/* PE(pos, 2i) = sin(pos / base^(2i/d)), PE(pos, 2i+1) = cos of the same; with
+ * `tensor2tensor` the exponent is i / (d/2 - 1), with `halves` all sines stand
+ * before all cosines. In double, rounded once.                              */
+static float sinusoid(const PackItem *item, int64_t row, int64_t column)
+{
+    int64_t d = item->k, half = (d + 1) / 2;
+    int64_t i = item->halves ? column % half : column / 2;
+    bool cosine = item->halves ? column >= half : column % 2 != 0;
+    double exponent = item->tensor2tensor
+        ? (double)i / (double)(half > 1 ? half - 1 : 1)
+        : 2.0 * (double)i / (double)d;
+    double angle = (double)(item->position + row) / pow(item->base, exponent);
+    return (float)(cosine ? cos(angle) : sin(angle));
+}
+
+/* Elements first .. first + n - 1 of the tensor, row-major, not scaled. */
+static void elements(const PackItem *item, const Tensor *t, uint64_t seed,
+                     int64_t first, int64_t n, float *out)
+{
+    if (item->layout == PackSinusoid)
+        for (int64_t i = first; i < first + n; i++)
+            *out++ = sinusoid(item, i / item->k, i % item->k);
+    else if (t)
+        tensor_floats(t, first, n, out);
+    else
+        seeded_floats(item, seed, first, n, out);
+}
+
+static const Tensor *tensor_of(const PackItem *item, const Safetensors *file)
+{
+    if (!file || item->layout == PackSinusoid)
+        return NULL;
+    return safetensors_find(file, item->file_name);
+}
+
+/* Where row `row` of the item starts in its block, in floats. */
+static int64_t row_start(const PackItem *item, int64_t row)
+{
+    int64_t at = item->first + row;
+    switch (item->layout) {
+    case PackPanels: return at / Panel * Panel * item->k + at % Panel;
+    case PackVector: return at;
+    default:         return at * round_up(item->k);
+    }
+}
+
+static void pack_item(const PackItem *item, const Safetensors *file,
+                      uint64_t seed, void *packed)
+{
+    float *block = (float *)((char *)packed + item->at);
+    int64_t step = item->layout == PackPanels ? Panel : 1;
+    const Tensor *t = tensor_of(item, file);
+    float chunk[Chunk];
+    for (int64_t row = 0; row < item->rows; row++) {
+        float *to = block + row_start(item, row);
+        for (int64_t k = 0; k < item->k; k += Chunk) {
+            int64_t n = item->k - k < Chunk ? item->k - k : Chunk;
+            elements(item, t, seed, row * item->k + k, n, chunk);
+            for (int64_t i = 0; i < n; i++, to += step)
+                *to = item->scaled ? chunk[i] * item->scale : chunk[i];
+        }
+    }
+}
+
+void weights_pack(const PackList *p, const Safetensors *file, uint64_t seed,
+                  void *packed)
+{
+    for (int64_t i = 0; i < p->count; i++)
+        pack_item(&p->item[i], file, seed, packed);
+}
+
+void weights_tensor(const PackItem *item, const Safetensors *file,
+                    uint64_t seed, float *out)
+{
+    elements(item, tensor_of(item, file), seed, 0, item->rows * item->k, out);
+}
