@@ -39,7 +39,8 @@ BACK    := target plan plan_text emit emit_tile emit_kernels emit_ops \
 ORACLE  := interp verify
 DRIVE   := cc jit objcache backend engine options bench cmd_compile cmd_run \
            cmd_tensors cmd_graph cmd_plan cmd_score
-CORE    := memory math cache process beam search score vocab packed
+CORE    := memory math cache process beam search_memory search score \
+           vocab packed
 SHELL_  := files safetensors weights seed vocab_file
 
 # Sources that are not in the lists yet are taken as they come.

@@ -14,7 +14,9 @@
 #endif
 
 enum { ATTN_PAGE = 64,           /* positions of one page of a cache */
-       ATTN_SELF = 0, ATTN_CROSS = 1 };
+       ATTN_SELF = 0, ATTN_CROSS = 1,
+       ATTN_ENCODER_DECODER = 0, ATTN_ENCODER = 1, ATTN_DECODER = 2,
+       ATTN_ATTENTION = 3 };     /* kinds of models */
 
 /* One call of an entry works on a batch: sequences of any lengths, their rows
  * one after the other, nothing padded.                                      */
@@ -47,8 +49,7 @@ struct attn_batch {
  * of its arguments; nothing is global, so threads may share one model.      */
 struct attn_model {
     const char *name;
-    int64_t kind;                /* 0 encoder-decoder 1 encoder 2 decoder
-                                    3 attention */
+    int64_t kind;                /* ATTN_ENCODER_DECODER .. */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
     int64_t weights_bytes;       /* of the packed weights */
@@ -78,6 +79,8 @@ ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size);
 /* `memory` from its first aligned byte on (attn_memory_bytes allows for it). */
 ATTN_API void attn_memory_open(struct attn_memory *m, void *memory);
 ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m);
+ATTN_API int64_t attn_min(int64_t a, int64_t b);
+ATTN_API int64_t attn_max(int64_t a, int64_t b);
 
 /* ------------------------------------------------------------ cache.c --- */
 /* Pages of keys and values, shared between sequences by counting. A slot is
@@ -133,7 +136,7 @@ ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
                                   int64_t n /* so far, prefix included */,
                                   int32_t end);
 
-/* ------------------------------------------------- beam.c, search.c --- */
+/* ---------------------------- beam.c, search_memory.c, search.c --- */
 enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
 enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
@@ -175,7 +178,8 @@ struct attn_beam {
     int32_t *tokens, *spare;     /* [beam][width], and room for the next */
     int64_t width;
     struct attn_candidate *list; /* [2 * beam] this step's best, best first */
-    int64_t listed, room;        /* room: 2 * beam, greedy: 1 */
+    int64_t listed, room;        /* room: 2 * beam */
+    int32_t *answers;            /* [results][width] tokens of the best */
     int64_t recorded, top_ended; /* answers so far; first place ended once */
     struct attn_hypothesis *best;/* [results] best first */
     int64_t found;
@@ -183,7 +187,8 @@ struct attn_beam {
 /* Divisor of a log-probability of `length` tokens. */
 ATTN_API float attn_length_divisor(const struct attn_search_options *o,
                                    int64_t length);
-/* Offers hypothesis `parent` with every token to the list. */
+/* Offers hypothesis `parent` with every token to the list (greedy: its best).
+ * Logits of -INFINITY are never listed; NaN must not be there.              */
 ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
                               const float *logits, int64_t vocab,
                               float log_sum_exp);
@@ -193,6 +198,37 @@ ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents);
 /* Records hypothesis `parent`, with `token` (-1: as it stands). */
 ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum);
+
+/* What a search knows of all of them, and (search_memory.c) its sizes. */
+struct attn_search_state {
+    const struct attn_model *model;
+    const void *bound;
+    const struct attn_search_options *o;
+    int64_t sentences, source_rows, longest, prefix_n;
+    int64_t limit, positions;    /* the most of any sentence */
+    struct attn_cache self, cross;
+    struct attn_beam *beam;      /* [sentences] */
+    struct attn_batch batch;     /* and the arrays that it points to: */
+    int32_t *source_ids, *source_start, *source_rows_of;
+    int32_t *ids, *start, *past, *select, *source;
+    int32_t *parents, *scratch;
+    float *logits;               /* [slots][target_vocab] */
+    void *arena;
+};
+/* Rows that the decoder reads before the first token of an answer to a source
+ * of `rows` rows. */
+ATTN_API int64_t attn_search_lead(const struct attn_model *m,
+                                  const struct attn_search_options *o,
+                                  int64_t rows);
+/* Tokens that such an answer may have: the last needs no position, for it is
+ * never read. */
+ATTN_API int64_t attn_search_limit(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t rows, int64_t lead);
+/* Cuts source_rows and longest by the options, then sets the other sizes, the
+ * arrays and the caches. */
+ATTN_API void attn_search_lay_out(struct attn_search_state *s,
+                                  struct attn_memory *at);
 
 /* Memory for attn_search of up to `sentences` sources with `source_rows` rows
  * in sum and `longest` in one, and `prefix_n` forced tokens. -1: sizes

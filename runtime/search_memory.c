@@ -1,0 +1,170 @@
+/* search_memory.c: the sizes of a search and the arrays that it works in. One
+ * walk counts them and lays them out.                                       */
+#include "core.h"
+
+enum { SEARCH_MOST = INT32_MAX / 4 };            /* rows, slots, tokens */
+
+ATTN_API int64_t attn_search_lead(const struct attn_model *m,
+                                  const struct attn_search_options *o,
+                                  int64_t rows)
+{
+    int64_t lead = 0;
+    if (o->start >= 0)
+        lead++;
+    if (m->kind == ATTN_DECODER)
+        lead += rows;
+    return lead;
+}
+
+ATTN_API int64_t attn_search_limit(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t rows, int64_t lead)
+{
+    int64_t limit = m->max_target - lead + 1;
+    if (o->max_output > 0)
+        limit = attn_min(limit, o->max_output);
+    if (o->max_output_plus >= 0)
+        limit = attn_min(limit,
+                         rows + attn_min(o->max_output_plus, SEARCH_MOST));
+    return limit;
+}
+
+static int search_fits(const struct attn_search_state *s)
+{
+    const struct attn_model *m = s->model;
+    const struct attn_search_options *o = s->o;
+    if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
+        return 0;
+    if (m->kind == ATTN_ENCODER_DECODER && o->start < 0)
+        return 0;
+    if (o->start >= m->target_vocab || o->beam < 1 || o->beam > INT16_MAX)
+        return 0;
+    if (o->results < 1 || o->results > INT16_MAX)
+        return 0;
+    if (s->sentences < 0 || s->sentences > SEARCH_MOST / o->beam)
+        return 0;
+    if (s->source_rows < 0 || s->source_rows > SEARCH_MOST)
+        return 0;
+    if (s->longest < 0 || s->longest > SEARCH_MOST)
+        return 0;
+    if (s->prefix_n < 0 || s->prefix_n > SEARCH_MOST)
+        return 0;
+    if (o->rule != ATTN_RULE_EXACT && o->rule != ATTN_RULE_RECORDED)
+        return 0;
+    return 1;
+}
+
+static void search_lay_out_cache(const struct attn_search_state *s,
+                                 struct attn_cache *cache, int which,
+                                 int64_t slots, int64_t length, int64_t spare,
+                                 struct attn_memory *at)
+{
+    int64_t bytes = attn_cache_bytes(s->model, which, slots, length, spare);
+    void *memory = attn_take(at, bytes, 1);
+    if (memory)
+        attn_cache_init(cache, s->model, which, slots, length, spare, memory);
+}
+
+static void search_lay_out_caches(struct attn_search_state *s,
+                                  struct attn_memory *at)
+{
+    int64_t n = s->sentences;
+    /* Of the pages of a source only the last is not full. */
+    int64_t pages = n * ((s->longest + ATTN_PAGE - 1) / ATTN_PAGE);
+    int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
+
+    search_lay_out_cache(s, &s->self, ATTN_SELF, n * s->o->beam, s->positions,
+                         0, at);
+    if (s->model->kind == ATTN_ENCODER_DECODER)
+        search_lay_out_cache(s, &s->cross, ATTN_CROSS, n, s->longest, spare,
+                             at);
+}
+
+static void search_lay_out_beams(struct attn_search_state *s,
+                                 struct attn_memory *at)
+{
+    int64_t beam = s->o->beam;
+    int64_t results = s->o->results;
+    int64_t word = sizeof(int32_t);
+
+    s->beam = attn_take(at, s->sentences, sizeof *s->beam);
+    for (int64_t i = 0; i < s->sentences; i++) {
+        struct attn_beam b = {0};
+        b.o = s->o;
+        b.prefix = s->prefix_n;
+        b.width = s->limit;
+        b.room = 2 * beam;
+        b.sum = attn_take(at, beam, sizeof *b.sum);
+        b.list = attn_take(at, b.room, sizeof *b.list);
+        b.tokens = attn_take(at, beam * s->limit, word);
+        b.spare = attn_take(at, beam * s->limit, word);
+        b.answers = attn_take(at, results * s->limit, word);
+        if (at->used < 0)
+            return;
+        if (at->base)
+            s->beam[i] = b;
+    }
+}
+
+ATTN_API void attn_search_lay_out(struct attn_search_state *s,
+                                  struct attn_memory *at)
+{
+    const struct attn_model *m = s->model;
+    int64_t n = s->sentences;
+    int64_t slots = n * s->o->beam;
+    int64_t word = sizeof(int32_t);
+
+    if (s->o->max_input > 0)
+        s->longest = attn_min(s->longest, s->o->max_input);
+    s->source_rows = attn_min(s->source_rows, n * s->longest);
+    s->limit = attn_search_limit(m, s->o, s->longest, 0);
+    s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
+    s->positions = attn_min(s->positions, m->max_target);
+    int64_t first = n * (attn_search_lead(m, s->o, 0) + s->prefix_n);
+    if (m->kind == ATTN_DECODER)
+        first += s->source_rows;
+
+    search_lay_out_caches(s, at);
+    search_lay_out_beams(s, at);
+    s->source_ids = attn_take(at, s->source_rows, word);
+    s->source_start = attn_take(at, n + 1, word);
+    s->source_rows_of = attn_take(at, n, word);
+    s->ids = attn_take(at, attn_max(first, slots), word);
+    s->start = attn_take(at, slots + 1, word);
+    s->past = attn_take(at, slots, word);
+    s->select = attn_take(at, slots, word);
+    s->source = attn_take(at, slots, word);
+    s->parents = attn_take(at, slots, word);
+    s->scratch = attn_take(at, slots * (s->positions / ATTN_PAGE + 2), word);
+    s->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
+    if (at->used < 0)
+        return;
+    int64_t arena = attn_max(m->arena_bytes(first, n, 1),
+                             m->arena_bytes(slots, slots, 1));
+    if (m->kind == ATTN_ENCODER_DECODER)
+        arena = attn_max(arena, m->arena_bytes(s->source_rows, n, 1));
+    s->arena = attn_take(at, arena, 1);
+}
+
+ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t sentences, int64_t source_rows,
+                                   int64_t longest, int64_t prefix_n)
+{
+    struct attn_memory at;
+    struct attn_search_state s = {0};
+    s.model = m;
+    s.o = o;
+    s.sentences = sentences;
+    s.source_rows = source_rows;
+    s.longest = longest;
+    s.prefix_n = prefix_n;
+    if (!search_fits(&s))
+        return -1;
+    attn_memory_open(&at, NULL);
+    attn_search_lay_out(&s, &at);
+    if (s.limit < 1 || prefix_n > s.limit)
+        return -1;
+    return attn_memory_bytes(&at);
+}
+
