@@ -1,0 +1,212 @@
+/* output.c: files that appear whole or not at all.
+ *
+ * Bytes go to .NAME.tmp.PID.RANDOM in the target's folder; fsync and rename
+ * put it in place. What is unfinished is removed on every failure and when a
+ * signal ends the process.                                                  */
+#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE                    /* getentropy */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rt.h"
+
+/* --------------------------------------------- temporary files, signals --- */
+enum { MaxTemps = 16 };
+static _Atomic(const char *) temps[MaxTemps];
+
+static bool remember(const char *temp)
+{
+    for (int i = 0; i < MaxTemps; i++) {
+        const char *none = NULL;
+        if (atomic_compare_exchange_strong(&temps[i], &none, temp))
+            return true;
+    }
+    return false;
+}
+
+static void forget(const char *temp)
+{
+    for (int i = 0; i < MaxTemps; i++)
+        if (atomic_load(&temps[i]) == temp)
+            atomic_store(&temps[i], NULL);
+}
+
+/* Only what is safe in a handler. SA_RESETHAND has restored the default, which
+ * the raised signal meets as soon as this returns.                          */
+static void on_signal(int sig)
+{
+    for (int i = 0; i < MaxTemps; i++) {
+        const char *temp = atomic_load(&temps[i]);
+        if (temp)
+            unlink(temp);
+    }
+    raise(sig);
+}
+
+void files_on_signal(void)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction act = { .sa_handler = on_signal,
+                             .sa_flags = (int)SA_RESETHAND };
+    sigemptyset(&act.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        struct sigaction old;
+        /* who runs us under nohup wants the signal ignored */
+        if (sigaction(signals[i], NULL, &old) == 0 &&
+            old.sa_handler != SIG_IGN)
+            sigaction(signals[i], &act, NULL);
+    }
+    signal(SIGXFSZ, SIG_IGN);              /* write says EFBIG instead */
+}
+
+/* -------------------------------------------------------------- outputs --- */
+static bool cannot_write(Output *o, Fault *why)
+{
+    int code = errno == EMFILE || errno == ENFILE ? ExitResource : ExitIO;
+    fault(why, code, "%s: cannot write: %s", o->path, strerror(errno));
+    output_cancel(o);
+    return false;
+}
+
+/* Where the bytes will stand in the end: a link is written through, and what
+ * is not a regular file is refused, since rename would replace it.          */
+static bool set_path(Output *o, const char *path, Fault *why)
+{
+    struct stat st;
+    char real[PATH_MAX];
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && realpath(path, real))
+        path = real;
+    if (strlen(path) >= sizeof o->path)
+        return fault(why, ExitIO, "%.80s...: cannot write: %s", path,
+                     strerror(ENAMETOOLONG));
+    strcpy(o->path, path);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return fault(why, ExitIO, "%s: cannot write: %s", path,
+                     S_ISDIR(st.st_mode) ? "is a folder"
+                                         : "is not a regular file");
+    return true;
+}
+
+/* The folder of o->path with its slash; its length. */
+static int folder_length(const Output *o)
+{
+    const char *slash = strrchr(o->path, '/');
+    return slash ? (int)(slash + 1 - o->path) : 0;
+}
+
+static bool set_temp(Output *o)
+{
+    uint64_t random;
+    int folder = folder_length(o);
+    if (getentropy(&random, sizeof random) != 0)
+        return false;
+    /* a long name is cut: the temporary one must fit into 255 bytes too */
+    int n = snprintf(o->temp, sizeof o->temp, "%.*s.%.200s.tmp.%ld.%016llx",
+                     folder, o->path, o->path + folder, (long)getpid(),
+                     (unsigned long long)random);
+    errno = ENAMETOOLONG;
+    return n > 0 && (size_t)n < sizeof o->temp;
+}
+
+bool output_open(Output *o, const char *path, Fault *why)
+{
+    o->fd = -1;
+    o->temp[0] = '\0';
+    if (!set_path(o, path, why))
+        return false;
+    if (!set_temp(o))
+        return cannot_write(o, why);
+    if (!remember(o->temp))
+        return fault(why, ExitResource, "%s: more than %d files are being "
+                     "written", path, MaxTemps);
+    o->fd = open(o->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (o->fd < 0) {
+        forget(o->temp);
+        o->temp[0] = '\0';       /* not ours to remove */
+        return cannot_write(o, why);
+    }
+    return true;
+}
+
+bool output_write(Output *o, const void *data, size_t n, Fault *why)
+{
+    const char *from = data;
+    while (n > 0) {
+        ssize_t done = write(o->fd, from, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return cannot_write(o, why);
+        from += done;
+        n -= (size_t)done;
+    }
+    return true;
+}
+
+/* The name is on the disk only when its folder is. The file itself is whole by
+ * now, so a file system that can't do this does no harm.                    */
+static void sync_folder(const Output *o)
+{
+    char folder[sizeof o->path];
+    snprintf(folder, sizeof folder, "%.*s.", folder_length(o), o->path);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    fsync(fd);
+    close(fd);
+}
+
+bool output_commit(Output *o, Fault *why)
+{
+    if (fsync(o->fd) != 0)
+        return cannot_write(o, why);
+    int fd = o->fd;
+    o->fd = -1;
+    if (close(fd) != 0 || rename(o->temp, o->path) != 0)
+        return cannot_write(o, why);
+    forget(o->temp);
+    o->temp[0] = '\0';
+    sync_folder(o);
+    return true;
+}
+
+void output_cancel(Output *o)
+{
+    if (o->fd >= 0)
+        close(o->fd);
+    o->fd = -1;
+    if (o->temp[0]) {
+        unlink(o->temp);
+        forget(o->temp);
+    }
+    o->temp[0] = '\0';
+}
+
+/* True when the file is there with these bytes already. */
+static bool unchanged(const char *path, const void *data, size_t n)
+{
+    File old;
+    Fault ignored;
+    if (!file_read(&old, path, n, &ignored))
+        return false;
+    bool same = old.size == n && memcmp(old.at, data, n) == 0;
+    file_close(&old);
+    return same;
+}
+
+bool write_file(const char *path, const void *data, size_t n, Fault *why)
+{
+    if (unchanged(path, data, n))
+        return true;
+    Output o;
+    return output_open(&o, path, why) && output_write(&o, data, n, why) &&
+           output_commit(&o, why);
+}
