@@ -93,10 +93,11 @@ struct Yaml {
     VEC(Yaml *) keys;            /* YamlMap: scalars, beside the values */
 };
 
-/* Parses one document. NULL after errors have been reported. Caps: 1 MiB,
- * depth 32; anchors, aliases, tags, duplicate keys, several documents are
- * refused. Reads events of libyaml, never its document API.                 */
-Yaml *yaml_parse(Arena *a, const Source *src);
+/* Parses one document, from byte `start` of its source. NULL after an error has
+ * been reported. Caps: 1 MiB, depth 32; anchors, aliases, tags, several
+ * documents are refused. A duplicate key is an error that does not stop the
+ * reading: the first one is kept.                                           */
+Yaml *yaml_parse(Arena *a, const Source *src, size_t start);
 Yaml *yaml_get(const Yaml *map, const char *key);            /* NULL: absent */
 
 /* ----------------------------------------------------- fields.c, spec.c --- */

@@ -9,6 +9,7 @@
 
 enum {
     ShownErrors = 20,
+    HeldErrors = 200,            /* later ones are only counted */
     MessageBytes = 2048,         /* heading, source line, caret */
     WindowBytes = 100,           /* of a long source line are shown ... */
     WindowBefore = 50,           /* ... from this far before the caret */
@@ -28,6 +29,7 @@ static bool shown;               /* the last error was: so are its notes */
 static Arena *hold;              /* not NULL: errors are kept, not printed */
 static VEC(Held) held;           /* in order of place */
 static int newest;               /* index of the error that came last */
+static int unheld;               /* errors after HeldErrors */
 
 /* ------------------------------------------------------------- text --- */
 static void add_bytes(Text *t, const char *s, size_t n)
@@ -171,6 +173,7 @@ static void keep(Pos pos, const char *text)
 void errors_hold(Arena *a)
 {
     hold = a;
+    unheld = 0;
     memset(&held, 0, sizeof held);
 }
 
@@ -179,6 +182,8 @@ void errors_release(void)
     hold = NULL;
     for (int i = 0; i < held.n; i++)
         show_error(held.at[i].text);
+    errors += unheld;
+    unheld = 0;
     memset(&held, 0, sizeof held);
 }
 
@@ -186,10 +191,12 @@ static void report(Pos pos, const char *fmt, va_list ap)
 {
     Text t;
     compose(&t, pos, "error", fmt, ap);
-    if (hold)
+    if (!hold)
+        show_error(t.at);
+    else if (held.n < HeldErrors)
         keep(pos, t.at);
     else
-        show_error(t.at);
+        unheld++;
 }
 
 void error_at(Pos pos, const char *fmt, ...)
@@ -228,7 +235,7 @@ void note_at(Pos pos, const char *fmt, ...)
 
 int error_count(void)
 {
-    return errors + held.n;
+    return errors + held.n + unheld;
 }
 
 void error_reset(void)
