@@ -108,6 +108,7 @@ typedef enum { PosSinusoidal, PosLearned, PosNone } PosType;
 typedef enum { LayoutInterleaved, LayoutHalves } PosLayout;
 typedef enum { ExponentPaper, ExponentTensor2tensor } PosExponent;
                  /* 2i/d of the paper; i/(d/2-1) of tensor2tensor, OpenNMT */
+typedef enum { NormLayer } NormType;
 typedef enum { PlacePost, PlacePre } NormPlace;
 typedef enum { ActNone, ActRelu } Activation;
 typedef enum { EmbedScaleNone, EmbedScaleSqrt } EmbedScale;
@@ -138,18 +139,21 @@ struct Spec {
     ModelKind kind;
     int64_t d_model, h, d_k, d_v, d_ff;
     int64_t N_encoder, N_decoder;         /* 0: this side is absent */
-    int64_t max_source, max_target;       /* positions; 0: side absent */
+    int64_t max_source, max_target;       /* positions; 0: side absent; kind
+                                             attention: query rows, key rows */
     SpecVocab source, target;    /* the same values when shared */
     bool vocab_shared;
     int64_t token_start, token_end, token_pad, token_unknown; /* -1: none */
+    int64_t token_unknown_target;         /* token_unknown: of the source */
     VocabSplit split_source, split_target;
     bool append_end;             /* source text gets the end token appended */
-    MaskKind mask_encoder, mask_decoder;
+    MaskKind mask_encoder, mask_decoder;  /* kind attention: mask_encoder */
     PosType positions;
     double pos_base;
     int64_t pos_first;           /* position of the first row: paper 0 */
     PosLayout pos_layout;
     PosExponent pos_exponent;
+    NormType norm_type;
     NormPlace norm_place;
     double norm_eps;
     bool norm_final;             /* one more norm after each stack */

@@ -1,0 +1,92 @@
+/* fuse-epilogue: bias, activation and residual are added while the product's
+ * block is still in registers.
+ *
+ *     %3 = matmul %0, %1
+ *     %4 = bias %3, %2          ->    %4 = linear %0, %1, %2
+ *
+ *     %5 = relu %4              ->    %5 = linear %0, %1, %2, relu
+ *
+ *     %6 = add %9, %4           ->    %6 = linear %0, %1, %2, %9
+ *
+ * One step at a time; a later root takes up what an earlier one made. Nothing
+ * comes after the residual: act(x W^T + b) + residual.
+ * needs: fuse-norm to have taken its sums.  keeps: the value and name of the
+ * last node of each chain.  breaks: nothing.                                */
+#include "pass.h"
+
+static bool is_product(const Node *n)
+{
+    return n->op == OpMatmul || (n->op == OpLinear && !n->has_residual);
+}
+
+/* `root` applied to the product at in[k]: it takes the product's place. */
+static int absorb(Graph *g, int root, int k, Node linear)
+{
+    Node *n = &g->nodes.at[root];
+    pass_remove(g, n->in[k]);
+    linear.op = OpLinear;
+    linear.name = n->name;
+    linear.pos = n->pos;
+    linear.keep = n->keep;
+    *n = linear;
+    return 1;
+}
+
+static int absorb_bias(Graph *g, int root)
+{
+    const Node *n = &g->nodes.at[root];
+    Node p = g->nodes.at[n->in[0]];
+    if (p.op != OpMatmul || !pass_takes(g, n->in[0], root))
+        return 0;
+    p.in[2] = n->in[1];
+    p.nin = 3;
+    p.has_bias = true;
+    return absorb(g, root, 0, p);
+}
+
+static int absorb_relu(Graph *g, int root)
+{
+    const Node *n = &g->nodes.at[root];
+    Node p = g->nodes.at[n->in[0]];
+    if (!is_product(&p) || !pass_takes(g, n->in[0], root))
+        return 0;
+    p.act = ActRelu;
+    return absorb(g, root, 0, p);
+}
+
+static bool takes_residual(const Graph *g, int root, int k)
+{
+    const Node *n = &g->nodes.at[root];
+    const Node *p = &g->nodes.at[n->in[k]];
+    return n->in[0] != n->in[1] && is_product(p) && same_layer(p, n);
+}
+
+static int absorb_residual(Graph *g, int root)
+{
+    const Node *n = &g->nodes.at[root];
+    int k = takes_residual(g, root, 1) ? 1 : 0;
+    if (!takes_residual(g, root, k) || !pass_takes(g, n->in[k], root))
+        return 0;
+    Node p = g->nodes.at[n->in[k]];
+    if (!p.has_bias)
+        p.in[2] = -1;
+    p.in[3] = n->in[1 - k];
+    p.nin = 4;
+    p.has_residual = true;
+    return absorb(g, root, k, p);
+}
+
+static int fuse(Graph *g, int root)
+{
+    switch (g->nodes.at[root].op) {
+    case OpBias: return absorb_bias(g, root);
+    case OpRelu: return absorb_relu(g, root);
+    case OpAdd:  return absorb_residual(g, root);
+    default:     return 0;
+    }
+}
+
+int fuse_epilogue(Graph *g)
+{
+    return pass_each(g, fuse);
+}

@@ -1,0 +1,125 @@
+/* graph.c: the op graph as one array of nodes in execution order. Nodes refer
+ * to each other by index. A pass rewrites nodes in place, adds new ones at the
+ * end, and calls graph_sweep() to bring the array into order again.         */
+#include <string.h>
+
+#include "compiler.h"
+
+const OpInfo op_info[OpCount] = {
+#define OP(id, text, least, most, class, formula) \
+    [Op##id] = { text, least, most, Class##class, formula },
+#include "ops.h"
+#undef OP
+};
+
+int graph_add(Graph *g, Node n)
+{
+    for (int i = n.nin; i < MaxIn; i++)
+        n.in[i] = -1;
+    if (!infer_shape(g, &n))
+        die("graph: the inputs of %s do not fit %s", n.name,
+            op_info[n.op].name);
+    vec_push(g->arena, &g->nodes, n);
+    return g->nodes.n - 1;
+}
+
+void graph_replace(Graph *g, int old, int new_)
+{
+    for (int i = 0; i < g->nodes.n; i++)
+        for (int k = 0; k < g->nodes.at[i].nin; k++)
+            if (i != new_ && g->nodes.at[i].in[k] == old)
+                g->nodes.at[i].in[k] = new_;
+}
+
+static int edges(const Node *reader, int node)
+{
+    int n = 0;
+    for (int k = 0; reader->op != OpNop && k < reader->nin; k++)
+        n += reader->in[k] == node;
+    return n;
+}
+
+int graph_uses(const Graph *g, int node)
+{
+    int uses = 0;
+    for (int i = 0; i < g->nodes.n; i++)
+        uses += edges(&g->nodes.at[i], node);
+    return uses;
+}
+
+int graph_sole_reader(const Graph *g, int node)
+{
+    int reader = -1, uses = 0;
+    for (int i = 0; i < g->nodes.n && uses < 2; i++)
+        if (edges(&g->nodes.at[i], node)) {
+            uses += edges(&g->nodes.at[i], node);
+            reader = i;
+        }
+    return uses == 1 ? reader : -1;
+}
+
+/* ------------------------------------------------------------ the sweep */
+
+enum { Unplaced = -1, InPlacing = -2 };
+
+typedef struct {
+    const Graph *from;
+    Graph *to;
+    int *index;                  /* by old index: the new one, or the above */
+} Sweep;
+
+/* Puts node i behind its inputs. Recursion follows only the edges to nodes
+ * that a pass has just added, so it stays shallow.                          */
+static int place(Sweep *s, int i)
+{
+    if (s->index[i] >= 0)
+        return s->index[i];
+    Node n = s->from->nodes.at[i];
+    if (s->index[i] == InPlacing || n.op == OpNop)
+        die("graph: %s is read %s", n.name,
+            n.op == OpNop ? "but was removed" : "by what it needs itself");
+    s->index[i] = InPlacing;
+    for (int k = 0; k < n.nin; k++)
+        if (n.in[k] >= 0)
+            n.in[k] = place(s, n.in[k]);
+    vec_push(s->to->arena, &s->to->nodes, n);
+    return s->index[i] = s->to->nodes.n - 1;
+}
+
+void graph_sweep(Graph *g)
+{
+    Graph to = { .arena = g->arena };
+    int count = g->nodes.n;
+    int *index = arena_alloc(g->arena, (size_t)count * sizeof *index);
+    for (int i = 0; i < count; i++)
+        index[i] = Unplaced;
+    Sweep s = { g, &to, index };
+    for (int i = 0; i < count; i++)
+        if (g->nodes.at[i].op != OpNop)
+            place(&s, i);
+    g->nodes.at = to.nodes.at;
+    g->nodes.n = to.nodes.n;
+    g->nodes.cap = to.nodes.cap;
+}
+
+int graph_find(const Graph *g, const char *name)
+{
+    if (g->memory && strcmp(name, "encoder.output") == 0)
+        name = g->memory;
+    for (int i = 0; i < g->nodes.n; i++)
+        if (g->nodes.at[i].op != OpNop
+            && strcmp(g->nodes.at[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+Graph *graph_copy(Arena *a, const Graph *g)
+{
+    Graph *copy = arena_alloc(a, sizeof *copy);
+    copy->arena = a;
+    copy->spec = g->spec;
+    copy->memory = g->memory;
+    for (int i = 0; i < g->nodes.n; i++)
+        vec_push(a, &copy->nodes, g->nodes.at[i]);
+    return copy;
+}

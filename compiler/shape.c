@@ -1,0 +1,275 @@
+/* shape.c: the shape of each op's result from the shapes of its inputs, one
+ * small function a rule. A rule returns false when the inputs do not fit.   */
+#include "compiler.h"
+
+Dim rows_of(const Spec *s, Sym sym)
+{
+    int64_t source = s->max_source > 0 ? s->max_source : s->max_target;
+    int64_t target = s->max_target > 0 ? s->max_target : s->max_source;
+    return (Dim){ sym == SymN ? source : target, sym };
+}
+
+static bool same_dim(Dim a, Dim b)
+{
+    return a.c == b.c && a.sym == b.sym;
+}
+
+bool same_type(Type a, Type b)
+{
+    bool same = a.elem == b.elem && a.rank == b.rank;
+    for (int i = 0; same && i < a.rank; i++)
+        same = same_dim(a.dim[i], b.dim[i]);
+    return same;
+}
+
+static const Type *in(const Graph *g, const Node *n, int i)
+{
+    return &g->nodes.at[n->in[i]].type;
+}
+
+static Dim last(const Type *t)
+{
+    return t->dim[t->rank - 1];
+}
+
+/* A matrix of floats: rows of any length, a constant width. */
+static bool is_matrix(const Type *t)
+{
+    return t->elem == ElemF32 && t->rank == 2 && t->dim[1].sym == SymNone;
+}
+
+/* Heads of rows: [h, n, d]. */
+static bool is_heads(const Type *t)
+{
+    return t->elem == ElemF32 && t->rank == 3 && t->dim[0].sym == SymNone;
+}
+
+static bool is_vector(const Type *t, Dim size)
+{
+    return t->elem == ElemF32 && t->rank == 1 && same_dim(t->dim[0], size);
+}
+
+/* ------------------------------------------------------------- the rules */
+
+static bool shape_given(const Graph *g, Node *n)
+{
+    (void)g;
+    bool positive = n->type.rank > 0;
+    for (int i = 0; positive && i < n->type.rank; i++)
+        positive = n->type.dim[i].c > 0;
+    return positive;
+}
+
+static bool shape_same(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return n->type.elem == ElemF32;
+}
+
+static bool shape_stack(const Graph *g, Node *n)
+{
+    Type t = *in(g, n, 0);
+    for (int i = 1; i < n->nin; i++) {
+        const Type *u = in(g, n, i);
+        if (u->elem != t.elem || u->rank != t.rank || t.rank > 2
+            || (t.rank == 2 && !same_dim(u->dim[1], t.dim[1])))
+            return false;
+        t.dim[0].c += u->dim[0].c;
+    }
+    n->type = t;
+    return true;
+}
+
+/* A table of positions must reach as far as the rows can. */
+static bool covers(const Type *table, Dim rows, Dim width)
+{
+    return is_matrix(table) && table->dim[0].c >= rows.c
+        && same_dim(table->dim[1], width);
+}
+
+static bool shape_embed(const Graph *g, Node *n)
+{
+    const Type *table = in(g, n, 0), *ids = in(g, n, 1);
+    if (!is_matrix(table) || ids->elem != ElemI32 || ids->rank != 1)
+        return false;
+    n->type = (Type){ ElemF32, 2, { ids->dim[0], table->dim[1] } };
+    return n->nin == 2 || covers(in(g, n, 2), ids->dim[0], table->dim[1]);
+}
+
+static bool shape_position(const Graph *g, Node *n)
+{
+    const Type *table = in(g, n, 0);
+    Dim rows = rows_of(g->spec, n->entry == EntryDecode ? SymT : SymN);
+    if (!is_matrix(table))
+        return false;
+    n->type = (Type){ ElemF32, 2, { rows, table->dim[1] } };
+    return covers(table, rows, table->dim[1]);
+}
+
+static bool shape_matmul(const Graph *g, Node *n)
+{
+    const Type *x = in(g, n, 0), *w = in(g, n, 1);
+    if (!is_matrix(x) || !is_matrix(w) || !same_dim(x->dim[1], w->dim[1]))
+        return false;
+    n->type = (Type){ ElemF32, 2, { x->dim[0], w->dim[0] } };
+    return true;
+}
+
+static bool shape_bias(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_matrix(&n->type) && is_vector(in(g, n, 1), n->type.dim[1]);
+}
+
+static bool shape_add(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_matrix(&n->type) && same_type(n->type, *in(g, n, 1));
+}
+
+static bool shape_norm(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_matrix(&n->type) && is_vector(in(g, n, 1), n->type.dim[1])
+        && is_vector(in(g, n, 2), n->type.dim[1]);
+}
+
+static bool shape_add_norm(const Graph *g, Node *n)
+{
+    return shape_add(g, n) && is_vector(in(g, n, 2), n->type.dim[1])
+        && is_vector(in(g, n, 3), n->type.dim[1]);
+}
+
+static bool shape_linear(const Graph *g, Node *n)
+{
+    if (n->has_bias != (n->nin > 2 && n->in[2] >= 0)
+        || n->has_residual != (n->nin > 3 && n->in[3] >= 0)
+        || !shape_matmul(g, n))
+        return false;
+    if (n->has_bias && !is_vector(in(g, n, 2), n->type.dim[1]))
+        return false;
+    return !n->has_residual || same_type(n->type, *in(g, n, 3));
+}
+
+static bool shape_split(const Graph *g, Node *n)
+{
+    const Type *x = in(g, n, 0);
+    if (!is_matrix(x) || n->heads < 1 || x->dim[1].c % n->heads != 0)
+        return false;
+    Dim width = { x->dim[1].c / n->heads, SymNone };
+    n->type = (Type){ ElemF32, 3,
+                      { { n->heads, SymNone }, x->dim[0], width } };
+    return true;
+}
+
+static bool shape_merge(const Graph *g, Node *n)
+{
+    const Type *x = in(g, n, 0);
+    if (!is_heads(x))
+        return false;
+    Dim width = { x->dim[0].c * x->dim[2].c, SymNone };
+    n->type = (Type){ ElemF32, 2, { x->dim[1], width } };
+    return true;
+}
+
+static bool shape_slice(const Graph *g, Node *n)
+{
+    const Type *x = in(g, n, 0);
+    Dim width = n->type.dim[1];
+    if (!is_matrix(x) || width.c < 1 || n->first < 0
+        || n->first + width.c > x->dim[1].c)
+        return false;
+    n->type = (Type){ ElemF32, 2, { x->dim[0], width } };
+    return true;
+}
+
+/* Appended to the rows before them: t new rows become p+t. */
+static bool shape_append(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    if (n->type.dim[1].sym == SymT)
+        n->type.dim[1] = rows_of(g->spec, SymPT);
+    return is_heads(&n->type);
+}
+
+static bool shape_heads(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_heads(&n->type);
+}
+
+static bool shape_scores(const Graph *g, Node *n)
+{
+    const Type *q = in(g, n, 0), *k = in(g, n, 1);
+    if (!is_heads(q) || !is_heads(k) || !same_dim(q->dim[0], k->dim[0])
+        || !same_dim(q->dim[2], k->dim[2]))
+        return false;
+    n->type = (Type){ ElemF32, 3, { q->dim[0], q->dim[1], k->dim[1] } };
+    return true;
+}
+
+static bool shape_context(const Graph *g, Node *n)
+{
+    const Type *p = in(g, n, 0), *v = in(g, n, 1);
+    if (!is_heads(p) || !is_heads(v) || !same_dim(p->dim[0], v->dim[0])
+        || !same_dim(p->dim[2], v->dim[1]))
+        return false;
+    n->type = (Type){ ElemF32, 3, { p->dim[0], p->dim[1], v->dim[2] } };
+    return true;
+}
+
+static bool shape_attention(const Graph *g, Node *n)
+{
+    const Type *q = in(g, n, 0), *k = in(g, n, 1), *v = in(g, n, 2);
+    if (!is_heads(q) || !is_heads(k) || !is_heads(v)
+        || q->dim[0].c != n->heads || !same_dim(q->dim[0], k->dim[0])
+        || !same_dim(q->dim[0], v->dim[0]) || !same_dim(last(q), last(k))
+        || !same_dim(k->dim[1], v->dim[1]))
+        return false;
+    Dim width = { n->heads * v->dim[2].c, SymNone };
+    n->type = (Type){ ElemF32, 2, { q->dim[1], width } };
+    return true;
+}
+
+static bool shape_select(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    bool fits = is_matrix(&n->type) && n->type.dim[0].sym == SymT;
+    n->type.dim[0] = rows_of(g->spec, SymR);
+    return fits;
+}
+
+static bool (*const rule[OpCount])(const Graph *, Node *) = {
+    [OpWeight]    = shape_given,
+    [OpSinusoid]  = shape_given,
+    [OpStack]     = shape_stack,
+    [OpInput]     = shape_given,
+    [OpEmbed]     = shape_embed,
+    [OpPosition]  = shape_position,
+    [OpMatmul]    = shape_matmul,
+    [OpBias]      = shape_bias,
+    [OpScale]     = shape_same,
+    [OpAdd]       = shape_add,
+    [OpRelu]      = shape_same,
+    [OpNorm]      = shape_norm,
+    [OpSplit]     = shape_split,
+    [OpMerge]     = shape_merge,
+    [OpSlice]     = shape_slice,
+    [OpAppend]    = shape_append,
+    [OpRecall]    = shape_heads,
+    [OpPages]     = shape_heads,
+    [OpScores]    = shape_scores,
+    [OpMask]      = shape_heads,
+    [OpSoftmax]   = shape_heads,
+    [OpContext]   = shape_context,
+    [OpSelect]    = shape_select,
+    [OpOutput]    = shape_same,
+    [OpLinear]    = shape_linear,
+    [OpAddNorm]   = shape_add_norm,
+    [OpAttention] = shape_attention,
+};
+
+bool infer_shape(const Graph *g, Node *n)
+{
+    return rule[n->op](g, n);
+}
