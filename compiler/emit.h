@@ -19,6 +19,7 @@ void  emit_reset(Emit *e, int mark);
  * attnc and die()s. Indentation: the block's own plus 4 spaces for each brace
  * left open by earlier blocks.                                              */
 void  put(Emit *e, const char *block);
+int   emit_depth(const Emit *e);  /* braces open */
 const char *emit_text(const Emit *e, size_t *n);
 void  emit_raw(Emit *e, const char *text, size_t n);   /* verbatim */
 const char *c_float(Arena *a, double x);   /* hex float literal: (0x1.8p+1f) */
@@ -60,6 +61,19 @@ const char *use_kernel(Kernels *k, const char *name);
 void emit_kernels(Kernels *k, Emit *e);
 int  kernels_count(const Kernels *k);
 const char *kernels_nth(const Kernels *k, int i);   /* names, first use first */
+
+/* Texts that attnc carries (embed.c), by file name: "kernels.c", "core.h". */
+typedef struct Embedded { const char *name, *text; size_t size; } Embedded;
+extern const Embedded embedded[];
+extern const int n_embedded;
+const char *embedded_text(const char *name, size_t *n);    /* else die()s */
+
+/* ----------------------------------------------------- kernel_table.c --- */
+/* The prebuilt kernel for a target: the function that use_tile() or
+ * use_kernel() named. NULL: there is none (a tile outside the prebuilt set). */
+void *kernel_find(const Target *t, const char *name);
+/* Name of the i-th prebuilt kernel for a target; NULL: there are no more. */
+const char *kernel_name(const Target *t, int i);
 
 /* ------------------------------------------------------- emit_model.c --- */
 typedef enum { EmitAot, EmitJit } EmitMode;

@@ -1,0 +1,48 @@
+/* kernel_table.c: finds a prebuilt kernel by name, in the table that belongs
+ * to a target. kernelset.c made the tables.                                 */
+#include "emit.h"
+
+#include <string.h>
+
+struct Kernel {
+    const char *name;
+    void (*function)(void);
+};
+
+/* KERNEL TABLES: the same machines as MACHINES in the Makefile. */
+#if defined __x86_64__
+extern const struct Kernel kernels_x86_64_v4[], kernels_x86_64_v3[],
+                           kernels_x86_64_v2[];
+#elif defined __aarch64__
+extern const struct Kernel kernels_armv8_a[];
+#else
+extern const struct Kernel kernels_generic[];
+#endif
+
+static const struct { const char *march; const struct Kernel *table; }
+tables[] = {
+#if defined __x86_64__
+    { "x86-64-v4", kernels_x86_64_v4 },
+    { "x86-64-v3", kernels_x86_64_v3 },
+    { "x86-64-v2", kernels_x86_64_v2 },
+#elif defined __aarch64__
+    { "armv8-a", kernels_armv8_a },
+#else
+    { "generic", kernels_generic },
+#endif
+};
+
+void *kernel_find(const Target *t, const char *name)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (strcmp(tables[i].march, t->march) != 0)
+            continue;
+        for (const struct Kernel *k = tables[i].table; k->name; k++)
+            if (!strcmp(k->name, name)) {
+                void *address;
+                memcpy(&address, &k->function, sizeof address);
+                return address;
+            }
+    }
+    return NULL;
+}

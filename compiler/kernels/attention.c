@@ -1,0 +1,138 @@
+/* attention.c: the keys and values of one page of the cache, and the softmax
+ * between the two products of attention, in the operations of vector.c or
+ * scalar.c. Chunks of s, o and pages are aligned and padded; y and x are not. */
+
+//: pack_keys
+/* Keys at positions at .. at + rows - 1 of one page of 64: panels of 16 keys,
+ * the d_k elements one below the other, so that Q K^T is a tile's product. */
+static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
+                      int64_t d_k, int64_t at)
+{
+    int64_t i = 0;
+    while (i < rows) {
+        const int64_t lane = (at + i) % 16;
+        float *panel = page + (at + i - lane) * d_k;
+        const float *row = x + i * ldx;
+        if (lane == 0 && i + 16 <= rows) {
+            for (int64_t k = 0; k < d_k; k++)
+                for (int64_t r = 0; r < 16; r++)
+                    panel[k * 16 + r] = row[r * ldx + k];
+            i += 16;
+        } else {
+            for (int64_t k = 0; k < d_k; k++)
+                panel[k * 16 + lane] = row[k];
+            i++;
+        }
+    }
+}
+
+//: pack_values needs: v_load v_store sixteen
+/* Values at positions at .. of one page: panels of 16 columns, 64 rows each;
+ * columns beyond d_v are 0. */
+static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
+                        int64_t d_v, int64_t at)
+{
+    float pad[16];
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < d_v; j += 16) {
+            float *to = page + j * 64 + (at + i) * 16;
+            const float *p = sixteen(pad, x + i * ldx + j, d_v - j, 0.0f);
+            for (int64_t l = 0; l < 16; l += W)
+                v_store(to + l, v_load(p + l));
+        }
+}
+
+//: softmax_begin
+/* Online softmax [Milakov and Gimelshein 2018] by chunks of 64 keys, as in
+ * FlashAttention [Dao et al. 2022, algorithm 1]: for each row the maximum so
+ * far, 16 lanes of the sum, and o, the sum of p v that is not divided yet. */
+static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
+                          int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++)
+        max[i] = -INFINITY;
+    for (int64_t i = 0; i < rows * 16; i++)
+        sum[i] = 0.0f;
+    for (int64_t i = 0; i < rows * ldo; i++)
+        o[i] = 0.0f;
+}
+
+//: chunk_max needs: v_load v_store v_splat v_max lane_max
+/* Scales one row of a chunk, forgets what lies beyond its n keys. */
+static float chunk_max(float *s, int64_t n, float scale)
+{
+    float lane[16];
+    for (int64_t j = n; j < 64; j++)
+        s[j] = -INFINITY;
+    for (int64_t i = 0; i < 16; i += W) {
+        v top = v_splat(-INFINITY);
+        for (int64_t j = i; j < 64; j += 16) {
+            const v x = v_load(s + j) * v_splat(scale);
+            v_store(s + j, x);
+            top = v_max(x, top);
+        }
+        v_store(lane + i, top);
+    }
+    return lane_max(lane);
+}
+
+//: softmax_chunk needs: v_load v_store v_splat v_exp chunk_max
+/* One chunk: row i has keys + i * step allowed keys (64 at most) in s[i * 64].
+ * s becomes exp(scale s - max), and 0 beyond them whatever was there; a row
+ * without a key in this chunk moves nothing. Needs scale > 0. */
+static void softmax_chunk(float *restrict s, int64_t rows, int64_t keys,
+                          int64_t step, float scale, float *restrict max,
+                          float *restrict sum, float *restrict o, int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++, s += 64, sum += 16, o += ldo) {
+        int64_t n = keys + i * step;
+        if (n > 64)
+            n = 64;
+        if (n <= 0) {
+            for (int64_t j = 0; j < 64; j++)
+                s[j] = 0.0f;
+            continue;
+        }
+        const float top = chunk_max(s, n, scale);
+        if (top > max[i]) {
+            const v fade = v_exp(v_splat(max[i]) - v_splat(top));
+            for (int64_t j = 0; j < ldo; j += W)
+                v_store(o + j, v_load(o + j) * fade);
+            for (int64_t j = 0; j < 16; j += W)
+                v_store(sum + j, v_load(sum + j) * fade);
+            max[i] = top;
+        }
+        float base = max[i];
+        if (base == -INFINITY)   /* all scores are: keep them, without NaN */
+            base = 0.0f;
+        for (int64_t l = 0; l < 16; l += W) {
+            v total = v_load(sum + l);
+            for (int64_t j = l; j < 64; j += 16) {
+                const v p = v_exp(v_load(s + j) - v_splat(base));
+                v_store(s + j, p);
+                total += p;
+            }
+            v_store(sum + l, total);
+        }
+    }
+}
+
+//: softmax_end needs: v_load v_store v_splat lane_sum
+/* y = o / sum; 0 for a row that had no key. */
+static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
+                        const float *sum, const float *o, int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++, y += ldy, sum += 16, o += ldo) {
+        float lane[16], share = 0.0f;
+        for (int64_t j = 0; j < 16; j++)
+            lane[j] = sum[j];
+        const float total = lane_sum(lane);
+        if (total != 0.0f)
+            share = 1.0f / total;
+        int64_t j = 0;
+        for (; j + W <= d_v; j += W)
+            v_store(y + j, v_load(o + j) * v_splat(share));
+        for (; j < d_v; j++)
+            y[j] = o[j] * share;
+    }
+}

@@ -1,0 +1,333 @@
+/* kernels.c: everything a Transformer computes beside its matrix products, in
+ * the operations of vector.c or scalar.c; the same text for every width.
+ * Sums of a row run over 16 lanes, element j in lane j % 16, in order of j, and
+ * the lanes are added by a fixed tree: a sum has the same bits at every width.
+ * Rows may lie anywhere; y may be the same memory as x.                     */
+
+//: v_exp needs: v_splat v_fma v_power_of_2 v_zero_below
+/* e^x for x <= 88. Below the smallest normal number it is 0, so is e^-inf;
+ * e^0 is 1; NaN stays. x = n ln 2 + r with |r| <= ln 2 / 2, where ln 2 is taken
+ * in two parts [Cody and Waite 1980]; e^r = 1 + r + r^2 P(r), P minimax. */
+INLINE v v_exp(v x)
+{
+    const v shift = v_splat(0x1.8p+23f);  /* t + shift rounds t to integer */
+    const v t = v_fma(x, v_splat(0x1.715476p+0f), shift);
+    const v n = t - shift;
+    v r = v_fma(n, v_splat(-0x1.62e4p-1f), x);
+    r = v_fma(n, v_splat(-0x1.7f7d1cp-20f), r);
+    v p = v_splat(0x1.6a4ce4p-10f);
+    p = v_fma(p, r, v_splat(0x1.123988p-7f));
+    p = v_fma(p, r, v_splat(0x1.5558bp-5f));
+    p = v_fma(p, r, v_splat(0x1.555492p-3f));
+    p = v_fma(p, r, v_splat(0x1.fffffcp-2f));
+    p = v_fma(p, r * r, r);
+    const v scale = v_power_of_2(t);
+    return v_zero_below(v_fma(p, scale, scale), x, v_splat(-0x1.5d589ep+6f));
+}
+
+//: log1 needs: fma1
+/* ln x within 2 ulp. x = 2^k m with m in sqrt(1/2) .. sqrt(2), f = m - 1,
+ * s = f / (2 + f): ln m = 2 s + s^3 R(s^2) = f - s (f - s^2 R), R minimax. */
+static float log1(float x)
+{
+    union { float f; int32_t bits; } u;
+    float k = 0.0f;
+    if (x == 0.0f)
+        return -INFINITY;
+    if (!(x > 0.0f))
+        return (x - x) / (x - x);
+    if (x == INFINITY)
+        return x;
+    if (x < 0x1p-126f) {         /* a subnormal number */
+        x = x * 0x1p+25f;
+        k = -25.0f;
+    }
+    u.f = x;
+    const int32_t above = u.bits - 0x3f3504f3;      /* sqrt(1/2) */
+    k += (float)(above >> 23);
+    u.bits = (above & 0x007fffff) + 0x3f3504f3;
+    const float f = u.f - 1.0f;
+    const float s = f / (2.0f + f);
+    const float z = s * s;
+    float r = fma1(z, 0x1.31dfeap-2f, 0x1.995edap-2f);
+    r = fma1(z, r, 0x1.55557ap-1f);
+    const float low = fma1(k, -0x1.7f7d1cp-20f, s * fma1(-z, r, f));
+    return fma1(k, 0x1.62e4p-1f, f - low);
+}
+
+//: lane_sum
+/* Adds 16 lanes by a fixed tree: halves onto each other. */
+static float lane_sum(float *lane)
+{
+    for (int64_t n = 8; n > 0; n /= 2)
+        for (int64_t i = 0; i < n; i++)
+            lane[i] += lane[i + n];
+    return lane[0];
+}
+
+//: lane_max needs: max1
+static float lane_max(float *lane)
+{
+    for (int64_t n = 8; n > 0; n /= 2)
+        for (int64_t i = 0; i < n; i++)
+            lane[i] = max1(lane[i], lane[i + n]);
+    return lane[0];
+}
+
+//: sixteen
+/* The next 16 of the n elements at x; where there are fewer, a copy in pad,
+ * filled up. */
+static inline const float *sixteen(float *pad, const float *x, int64_t n,
+                                   float fill)
+{
+    if (n >= 16)
+        return x;
+    for (int64_t i = 0; i < 16; i++)
+        pad[i] = fill;
+    for (int64_t i = 0; i < n; i++)
+        pad[i] = x[i];
+    return pad;
+}
+
+//: row_max needs: v_load v_store v_splat v_max lane_max sixteen
+static float row_max(const float *x, int64_t n)
+{
+    float pad[16], lane[16];
+    for (int64_t i = 0; i < 16; i++)
+        lane[i] = -INFINITY;
+    for (int64_t j = 0; j < n; j += 16) {
+        const float *p = sixteen(pad, x + j, n - j, -INFINITY);
+        for (int64_t i = 0; i < 16; i += W)
+            v_store(lane + i, v_max(v_load(p + i), v_load(lane + i)));
+    }
+    return lane_max(lane);
+}
+
+//: row_sum needs: v_load v_store v_splat lane_sum sixteen
+static float row_sum(const float *x, int64_t d)
+{
+    float pad[16], lane[16];
+    v sum[16 / W];
+    for (int64_t i = 0; i < 16 / W; i++)
+        sum[i] = v_splat(0.0f);
+    for (int64_t j = 0; j < d; j += 16) {
+        const float *p = sixteen(pad, x + j, d - j, 0.0f);
+        for (int64_t i = 0; i < 16 / W; i++)
+            sum[i] += v_load(p + i * W);
+    }
+    for (int64_t i = 0; i < 16 / W; i++)
+        v_store(lane + i * W, sum[i]);
+    return lane_sum(lane);
+}
+
+//: row_squares needs: v_load v_store v_splat v_fma lane_sum sixteen
+/* The sum of (x - mean)^2. */
+static float row_squares(const float *x, int64_t d, float mean)
+{
+    float pad[16], lane[16];
+    v sum[16 / W];
+    for (int64_t i = 0; i < 16 / W; i++)
+        sum[i] = v_splat(0.0f);
+    for (int64_t j = 0; j < d; j += 16) {
+        const float *p = sixteen(pad, x + j, d - j, mean);
+        for (int64_t i = 0; i < 16 / W; i++) {
+            const v t = v_load(p + i * W) - v_splat(mean);
+            sum[i] = v_fma(t, t, sum[i]);
+        }
+    }
+    for (int64_t i = 0; i < 16 / W; i++)
+        v_store(lane + i * W, sum[i]);
+    return lane_sum(lane);
+}
+
+//: add_rows needs: v_load v_store
+static void add_rows(float *y, int64_t ldy, const float *a, int64_t lda,
+                     const float *b, int64_t ldb, int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++, y += ldy, a += lda, b += ldb) {
+        int64_t j = 0;
+        for (; j + W <= d; j += W)
+            v_store(y + j, v_load(a + j) + v_load(b + j));
+        for (; j < d; j++)
+            y[j] = a[j] + b[j];
+    }
+}
+
+//: scale_rows needs: v_load v_store v_splat
+static void scale_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                       int64_t rows, int64_t d, float s)
+{
+    for (int64_t i = 0; i < rows; i++, y += ldy, x += ldx) {
+        int64_t j = 0;
+        for (; j + W <= d; j += W)
+            v_store(y + j, v_load(x + j) * v_splat(s));
+        for (; j < d; j++)
+            y[j] = x[j] * s;
+    }
+}
+
+//: bias_rows needs: v_load v_store
+static void bias_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                      const float *b, int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++, y += ldy, x += ldx) {
+        int64_t j = 0;
+        for (; j + W <= d; j += W)
+            v_store(y + j, v_load(x + j) + v_load(b + j));
+        for (; j < d; j++)
+            y[j] = x[j] + b[j];
+    }
+}
+
+//: relu_rows needs: v_load v_store v_splat v_max max1
+static void relu_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                      int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++, y += ldy, x += ldx) {
+        int64_t j = 0;
+        for (; j + W <= d; j += W)
+            v_store(y + j, v_max(v_load(x + j), v_splat(0.0f)));
+        for (; j < d; j++)
+            y[j] = max1(x[j], 0.0f);
+    }
+}
+
+//: copy_rows needs: v_load v_store
+static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                      int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++, y += ldy, x += ldx) {
+        int64_t j = 0;
+        for (; j + W <= d; j += W)
+            v_store(y + j, v_load(x + j));
+        for (; j < d; j++)
+            y[j] = x[j];
+    }
+}
+
+//: norm_rows needs: v_load v_store v_splat v_fma fma1 row_sum row_squares
+/* Layer normalisation [Ba et al. 2016, equation 4] of each row of x: mean and
+ * variance first, in two passes, which loses nothing where they are far apart.
+ */
+static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                      const float *gamma, const float *beta, int64_t rows,
+                      int64_t d, float eps)
+{
+    for (int64_t i = 0; i < rows; i++, x += ldx, y += ldy) {
+        const float mean = row_sum(x, d) / (float)d;
+        const float variance = row_squares(x, d, mean) / (float)d;
+        const float scale = 1.0f / sqrtf(variance + eps);
+        int64_t j = 0;
+        for (; j + W <= d; j += W) {
+            const v t = (v_load(x + j) - v_splat(mean)) * v_splat(scale);
+            v_store(y + j, v_fma(t, v_load(gamma + j), v_load(beta + j)));
+        }
+        for (; j < d; j++)
+            y[j] = fma1((x[j] - mean) * scale, gamma[j], beta[j]);
+    }
+}
+
+//: add_norm_rows needs: add_rows norm_rows
+/* LayerNorm(x + Sublayer(x)) [Vaswani et al. 2017, section 3.1]: each row is
+ * normalised while it is in the nearest cache. y may be x or the residual. */
+static void add_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                          const float *residual, int64_t ldr,
+                          const float *gamma, const float *beta, int64_t rows,
+                          int64_t d, float eps)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float *row = y + i * ldy;
+        add_rows(row, ldy, x + i * ldx, ldx, residual + i * ldr, ldr, 1, d);
+        norm_rows(row, ldy, row, ldy, gamma, beta, 1, d, eps);
+    }
+}
+
+//: embed_row needs: fma1
+/* The embedding of one token, times scale, plus its position where there is
+ * one [Vaswani et al. 2017, sections 3.4 and 3.5]. Element k of the token lies
+ * at table[k * step]: step 1 in rows, 16 in the panels of a product. */
+static void embed_row(float *y, const float *table, int64_t step, int64_t d,
+                      float scale, const float *position)
+{
+    if (!position)
+        for (int64_t k = 0; k < d; k++)
+            y[k] = scale * table[k * step];
+    else
+        for (int64_t k = 0; k < d; k++)
+            y[k] = fma1(scale, table[k * step], position[k]);
+}
+
+//: finish_rows needs: v_load v_store v_splat v_max
+/* The epilogue of a tile whose parts are known at run time only: c becomes
+ * act(c + bias) + residual; NULL: absent. act: 0 none, 1 relu. */
+static void finish_rows(float *c, int64_t ldc, int64_t rows, int64_t d,
+                        const float *bias, const float *residual, int64_t ldr,
+                        int64_t act)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < d; j += W) {
+            v x = v_load(c + i * ldc + j);
+            if (bias)
+                x += v_load(bias + j);
+            if (act == 1)
+                x = v_max(x, v_splat(0.0f));
+            if (residual)
+                x += v_load(residual + i * ldr + j);
+            v_store(c + i * ldc + j, x);
+        }
+}
+
+//: mask_row
+/* y = x for the allowed keys, -inf beyond them. */
+static void mask_row(float *y, const float *x, int64_t keys, int64_t allowed)
+{
+    for (int64_t j = 0; j < keys; j++)
+        if (j < allowed)
+            y[j] = x[j];
+        else
+            y[j] = -INFINITY;
+}
+
+//: exp_row needs: v_load v_store v_splat v_exp lane_sum sixteen
+/* The sum of exp(x - base); y, where it is not NULL, gets the terms. */
+static float exp_row(float *y, const float *x, int64_t n, float base)
+{
+    float pad[16], part[16], lane[16];
+    for (int64_t i = 0; i < 16; i++)
+        lane[i] = 0.0f;
+    for (int64_t j = 0; j < n; j += 16) {
+        const float *p = sixteen(pad, x + j, n - j, -INFINITY);
+        for (int64_t i = 0; i < 16; i += W) {
+            const v e = v_exp(v_load(p + i) - v_splat(base));
+            v_store(part + i, e);
+            v_store(lane + i, v_load(lane + i) + e);
+        }
+        if (y)
+            for (int64_t i = 0; i < 16 && j + i < n; i++)
+                y[j + i] = part[i];
+    }
+    return lane_sum(lane);
+}
+
+//: softmax_row needs: row_max exp_row scale_rows
+/* softmax(x) of n elements; all of them -inf: zeros. */
+static void softmax_row(float *y, const float *x, int64_t n)
+{
+    float base = row_max(x, n), share = 0.0f;
+    if (base == -INFINITY)
+        base = 0.0f;
+    const float total = exp_row(y, x, n, base);
+    if (total != 0.0f)
+        share = 1.0f / total;
+    scale_rows(y, n, y, n, 1, n, share);
+}
+
+//: log_sum_exp needs: row_max exp_row log1
+/* ln(sum(e^x)), safe for any x. */
+static float log_sum_exp(const float *x, int64_t n)
+{
+    const float base = row_max(x, n);
+    if (base == -INFINITY)
+        return log1(exp_row(0, x, n, 0.0f));
+    return base + log1(exp_row(0, x, n, base));
+}

@@ -1,0 +1,73 @@
+/* scalar.c: the operations of vector.c for one float at a time: plain C11 that
+ * any compiler takes, tcc too. The results are the same in every bit.       */
+
+//: W
+enum { W = 1 };                  /* floats in a vector */
+
+//: v needs: W
+typedef float v;
+#define INLINE static inline
+
+//: v_load needs: v
+INLINE v v_load(const float *p)
+{
+    return *p;
+}
+
+//: v_load_aligned needs: v
+INLINE v v_load_aligned(const float *p)
+{
+    return *p;
+}
+
+//: v_store needs: v
+INLINE void v_store(float *p, v x)
+{
+    *p = x;
+}
+
+//: v_splat needs: v
+INLINE v v_splat(float x)
+{
+    return x;
+}
+
+//: v_fma when: fma needs: v
+/* a b + c, rounded once. */
+INLINE v v_fma(v a, v b, v c)
+{
+    return fmaf(a, b, c);
+}
+
+//: v_fma when: nofma needs: v
+/* a b + c, rounded twice: this target cannot fuse them. */
+INLINE v v_fma(v a, v b, v c)
+{
+    return a * b + c;
+}
+
+//: v_max needs: v
+/* So b where a is NaN. */
+INLINE v v_max(v a, v b)
+{
+    return a > b ? a : b;
+}
+
+//: v_zero_below needs: v
+/* y, but 0 where x < least. */
+INLINE v v_zero_below(v y, v x, v least)
+{
+    if (x < least)
+        y = 0.0f;
+    return y;
+}
+
+//: v_power_of_2 needs: v
+/* 2^n for n in the low bits of t = n + 1.5 * 2^23, n in -126 .. 127. */
+INLINE v v_power_of_2(v t)
+{
+    union { float f; uint32_t bits; } u;
+    u.f = t;
+    u.bits = (u.bits + 127) << 23;
+    return u.f;
+}

@@ -1,0 +1,104 @@
+/* vector.c: the operations that kernels.c is written in, for W floats at once
+ * by the compilers' vector extension. scalar.c is the same for one float.
+ *
+ * A line `//: name` starts a piece; attnc prints the pieces that a model uses,
+ * in the order of this file. `when:` names targets, `needs:` other pieces.  */
+
+//: W when: w16
+enum { W = 16 };                 /* floats in a vector */
+
+//: W when: w8
+enum { W = 8 };                  /* floats in a vector */
+
+//: W when: w4
+enum { W = 4 };                  /* floats in a vector */
+
+//: v needs: W
+typedef float v __attribute__((vector_size(4 * W)));
+typedef float v_any __attribute__((vector_size(4 * W), aligned(4)));
+typedef int32_t v_int __attribute__((vector_size(4 * W)));
+typedef uint32_t v_bits __attribute__((vector_size(4 * W)));
+#define INLINE static inline __attribute__((always_inline))
+
+//: v_load needs: v
+INLINE v v_load(const float *p)
+{
+    return *(const v_any *)p;
+}
+
+//: v_load_aligned needs: v
+INLINE v v_load_aligned(const float *p)
+{
+    return *(const v *)p;
+}
+
+//: v_store needs: v
+INLINE void v_store(float *p, v x)
+{
+    *(v_any *)p = x;
+}
+
+//: v_splat when: w16 needs: v
+INLINE v v_splat(float x)
+{
+    return (v){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
+}
+
+//: v_splat when: w8 needs: v
+INLINE v v_splat(float x)
+{
+    return (v){x, x, x, x, x, x, x, x};
+}
+
+//: v_splat when: w4 needs: v
+INLINE v v_splat(float x)
+{
+    return (v){x, x, x, x};
+}
+
+//: v_fma when: fma needs: v
+/* a b + c, rounded once. */
+#if defined __has_builtin
+#if __has_builtin(__builtin_elementwise_fma)
+#define v_fma(a, b, c) __builtin_elementwise_fma(a, b, c)
+#endif
+#endif
+#ifndef v_fma
+INLINE v v_fma(v a, v b, v c)
+{
+    v r;
+    for (int i = 0; i < W; i++)
+        r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return r;
+}
+#endif
+
+//: v_fma when: nofma needs: v
+/* a b + c, rounded twice: this target cannot fuse them. */
+INLINE v v_fma(v a, v b, v c)
+{
+    return a * b + c;
+}
+
+//: v_max needs: v
+/* a > b ? a : b in each lane; so b where a is NaN. */
+INLINE v v_max(v a, v b)
+{
+    const v_int larger = a > b;
+    return (v)(((v_int)a & larger) | ((v_int)b & ~larger));
+}
+
+//: v_zero_below needs: v
+/* y, but 0 in the lanes where x < least. */
+INLINE v v_zero_below(v y, v x, v least)
+{
+    const v_int below = x < least;
+    return (v)((v_int)y & ~below);
+}
+
+//: v_power_of_2 needs: v
+/* 2^n for n in the low bits of t = n + 1.5 * 2^23, n in -126 .. 127. */
+INLINE v v_power_of_2(v t)
+{
+    return (v)(((v_bits)t + 127) << 23);
+}

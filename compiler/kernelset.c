@@ -1,0 +1,87 @@
+/* kernelset.c: build-time program. `kernelset x86-64-v3` prints the C file of
+ * the kernels that a JIT skeleton may call on that machine: every piece, and
+ * the tiles of all sizes that fit the registers, with a table by name.      */
+#include "emit.h"
+
+#include <string.h>
+
+/* More accumulators than this spill on every target. */
+enum { MostVectors = 24 };
+
+/* What emitters may ask for; pieces that only others need are not here. */
+static const char *const pieces[] = {
+    "add_norm_rows", "add_rows", "bias_rows", "copy_rows", "embed_row",
+    "log_sum_exp", "mask_row", "norm_rows", "pack_keys", "pack_values",
+    "relu_rows", "scale_rows", "softmax_begin", "softmax_chunk", "softmax_end",
+    "softmax_row",
+};
+
+static void use_tiles(Kernels *k, const Target *t, int mr, int nr)
+{
+    const int columns = nr / (t->width == 1 ? 16 : t->width);
+    if (mr * columns > MostVectors)
+        return;
+    TileKey key = { .mr = mr, .nr = nr, .dtype = DtypeF32, .width = t->width };
+    key.epilogue = EpAny;
+    use_tile(k, key);
+    key.epilogue = EpAccumulate;
+    use_tile(k, key);
+}
+
+static void use_all(Kernels *k, const Target *t)
+{
+    static const int mr[] = { 1, 2, 3, 4, 6, 8, 12, 14 };
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+        use_kernel(k, pieces[i]);
+    for (size_t i = 0; i < sizeof mr / sizeof *mr; i++)
+        for (int nr = 16; nr <= 64; nr += 16)
+            use_tiles(k, t, mr[i], nr);
+}
+
+/* kernels_x86_64_v3 */
+static const char *table_name(Arena *a, const char *march)
+{
+    char *name = arena_printf(a, "kernels_%s", march);
+    for (char *c = name; *c; c++)
+        if (*c == '-')
+            *c = '_';
+    return name;
+}
+
+static void emit_table(Arena *a, const Kernels *k, Emit *e, const char *march)
+{
+    let(e, "table", "%s", table_name(a, march));
+    put(e, "struct Kernel {\n"
+           "    const char *name;\n"
+           "    void (*function)(void);\n"
+           "};\n"
+           "extern const struct Kernel $table[];\n"
+           "const struct Kernel $table[] = {\n");
+    for (int i = 0; i < kernels_count(k); i++) {
+        let(e, "kernel", "%s", kernels_nth(k, i));
+        put(e, "{ \"$kernel\", (void (*)(void))$kernel },\n");
+    }
+    put(e, "{ 0, 0 }\n"
+           "};\n");
+}
+
+int main(int argc, char **argv)
+{
+    Arena *a = arena_new();
+    Target t;
+    Fault why;
+    if (argc != 2 || !target_find(&t, argv[1], 0, NULL, &why)) {
+        fprintf(stderr, "usage: kernelset TARGET: one of %s\n", target_list());
+        return 2;
+    }
+    Kernels *k = kernels_new(a, &t, false);
+    Emit *e = emit_new(a);
+    use_all(k, &t);
+    emit_kernels(k, e);
+    emit_table(a, k, e, t.march);
+    size_t n;
+    const char *text = emit_text(e, &n);
+    const bool written = fwrite(text, 1, n, stdout) == n && !fflush(stdout);
+    arena_free(a);
+    return written ? 0 : 1;
+}
