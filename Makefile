@@ -61,9 +61,12 @@ EMBEDDED := $(wildcard compiler/kernels/*.c) runtime/core.h \
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.
 ifeq (x86_64,$(shell uname -m))
-MACHINES := x86-64-v4 x86-64-v3
+MACHINES := x86-64-v4 x86-64-v3 x86-64-v2
+else ifeq (aarch64,$(shell uname -m))
+MACHINES := armv8-a
+else
+MACHINES := generic
 endif
-MACHINES += generic
 KERNELSET := $(if $(wildcard compiler/kernelset.c),\
                $(MACHINES:%=$(B)/kernels/%.o))
 march = $(if $(filter generic,$*),,-march=$*)
@@ -88,9 +91,9 @@ $(B)/embed: compiler/embed.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -no-pie -o $@ $<
 $(B)/embedded.c: $(B)/embed $(EMBEDDED)
-	$(B)/embed $(EMBEDDED) > $@.tmp && mv $@.tmp $@
+	$(B)/embed $(foreach f,$(EMBEDDED),$(notdir $f)=$f) > $@.tmp && mv $@.tmp $@
 $(B)/embedded.o: $(B)/embedded.c
-	$(CC) $(OPT) -std=c11 -fno-pie -c -o $@ $<
+	$(CC) $(OPT) -std=c11 -fno-pie -Icompiler -c -o $@ $<
 
 $(B)/kernelset: $(STAGE1)
 	$(CC) $(ALL_CFLAGS) -no-pie -o $@ $^ -lm

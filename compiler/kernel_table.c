@@ -32,17 +32,27 @@ tables[] = {
 #endif
 };
 
+static const struct Kernel *table_of(const Target *t)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (strcmp(tables[i].march, t->march) == 0)
+            return tables[i].table;
+    return NULL;
+}
+
 void *kernel_find(const Target *t, const char *name)
 {
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        if (strcmp(tables[i].march, t->march) != 0)
-            continue;
-        for (const struct Kernel *k = tables[i].table; k->name; k++)
-            if (!strcmp(k->name, name)) {
-                void *address;
-                memcpy(&address, &k->function, sizeof address);
-                return address;
-            }
-    }
+    for (const struct Kernel *k = table_of(t); k && k->name; k++)
+        if (!strcmp(k->name, name)) {
+            void *address;
+            memcpy(&address, &k->function, sizeof address);
+            return address;
+        }
     return NULL;
+}
+
+const char *kernel_name(const Target *t, int i)
+{
+    const struct Kernel *k = table_of(t);
+    return k ? k[i].name : NULL;
 }
