@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "backend.h"
-#include "kernel_find.h"
+#include "emit.h"
 
 typedef struct { char text[1024]; } Said;
 
@@ -89,10 +89,10 @@ static bool refused(const char *text, const Said *said, Fault *why)
 
 static void add_symbols(TCCState *s, const Target *target)
 {
-    tcc_add_symbol(s, "memcpy", (const void *)memcpy);
-    tcc_add_symbol(s, "memset", (const void *)memset);
-    tcc_add_symbol(s, "sqrtf", (const void *)sqrtf);
-    tcc_add_symbol(s, "fmaf", (const void *)fmaf);
+    tcc_add_symbol(s, "memcpy", (const void *)(uintptr_t)memcpy);
+    tcc_add_symbol(s, "memset", (const void *)(uintptr_t)memset);
+    tcc_add_symbol(s, "sqrtf", (const void *)(uintptr_t)sqrtf);
+    tcc_add_symbol(s, "fmaf", (const void *)(uintptr_t)fmaf);
     const char *name;
     for (int i = 0; (name = kernel_name(target, i)) != NULL; i++)
         tcc_add_symbol(s, name, kernel_find(target, name));

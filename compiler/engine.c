@@ -1,0 +1,190 @@
+/* engine.c: the pipeline of one model, as straight calls. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+int report_fault(const Fault *why)
+{
+    error_at((Pos){ 0 }, "%s", why->text);
+    return why->code;
+}
+
+const char *beside_spec(Arena *a, const Spec *s, const char *path)
+{
+    return *path == '/' ? path : arena_printf(a, "%s/%s", s->folder, path);
+}
+
+void *aligned_memory(Arena *a, int64_t bytes)
+{
+    uintptr_t at = (uintptr_t)arena_alloc(a, (size_t)bytes + ATTN_ALIGN);
+    return (void *)((at + ATTN_ALIGN - 1) / ATTN_ALIGN * ATTN_ALIGN);
+}
+
+/* ------------------------------------------------------ spec to plan --- */
+static int keep_taps(Graph *g, const EngineOptions *o)
+{
+    for (int i = 0; i < o->ntaps; i++) {
+        int node = graph_find(g, o->taps[i]);
+        if (node < 0) {
+            error_at((Pos){ 0 }, "--tap: the graph has no tensor '%s'",
+                     quote(o->taps[i]));
+            note_at((Pos){ 0 }, "attnc graph --stage built lists the names");
+            return ExitUsage;
+        }
+        g->nodes.at[node].keep = true;
+    }
+    return ExitDone;
+}
+
+static bool known_pass(const char *name, const char *option)
+{
+    const char *names[64];
+    int n = 0;
+    for (; n < n_passes && n < 64; n++) {
+        names[n] = passes[n].name;
+        if (strcmp(names[n], name) == 0)
+            return true;
+    }
+    const char *near = nearest(name, names, n);
+    error_at((Pos){ 0 }, "%s: there is no pass '%s'%s%s", option, quote(name),
+             near ? ": did you mean " : "", near ? near : "");
+    return false;
+}
+
+static int check_passes(const PassOptions *p)
+{
+    bool ok = !p->after || known_pass(p->after, "--after");
+    for (int i = 0; i < p->nskip; i++)
+        if (strcmp(p->skip[i], "all") != 0)
+            ok &= known_pass(p->skip[i], "--skip");
+    for (int i = 0; i < p->ndump; i++)
+        ok &= known_pass(p->dump[i], "--dump");
+    return ok ? ExitDone : ExitUsage;
+}
+
+int engine_graph(Engine *e, const EngineOptions *o, FILE *log)
+{
+    *e = (Engine){ .arena = arena_new(), .options = *o };
+    int code = check_passes(&o->passes);
+    if (code)
+        return code;
+    e->spec = spec_load(e->arena, o->spec, o->sets, o->nsets);
+    if (!e->spec)
+        return ExitInput;
+    e->unfused = build_graph(e->arena, e->spec);
+    e->graph = graph_copy(e->arena, e->unfused);
+    code = keep_taps(e->graph, o);
+    if (code)
+        return code;
+    return run_passes(e->graph, &o->passes, log) ? ExitDone : ExitInput;
+}
+
+int engine_plan(Engine *e, const EngineOptions *o)
+{
+    Fault why;
+    int code = engine_graph(e, o, stderr);
+    if (code)
+        return code;
+    if (!target_find(&e->target, o->march ? o->march : "native", o->width,
+                     o->tile, &why))
+        return report_fault(&why);
+    e->plan = plan_model(e->arena, e->graph, &e->target, o->keep_all);
+    return ExitDone;
+}
+
+/* ---------------------------------------------- weights, vocabularies --- */
+/* Both error and warning lines, as weights_check wrote them. */
+static void print_report(Report *r)
+{
+    if (r->text)
+        fprintf(stderr, "attnc: %s", r->text);
+    report_free(r);
+}
+
+static int open_weights(Engine *e, const char *path)
+{
+    Fault why;
+    Report report = { 0 };
+    e->file = safetensors_open(path, &why);
+    if (!e->file)
+        return report_fault(&why);
+    bool ok = weights_check(&e->plan->pack, e->file, &report);
+    print_report(&report);
+    return ok ? ExitDone : ExitInput;
+}
+
+int engine_weights(Engine *e)
+{
+    const char *path = e->options.weights;
+    if (!path && e->spec->weights)
+        path = beside_spec(e->arena, e->spec, e->spec->weights);
+    int code = path ? open_weights(e, path) : ExitDone;
+    if (code)
+        return code;
+    e->packed = aligned_memory(e->arena, e->plan->pack.bytes);
+    weights_pack(&e->plan->pack, e->file, e->options.seed, e->packed);
+    return ExitDone;
+}
+
+static int load_vocab(Engine *e, VocabBlock *v, const SpecVocab *from,
+                      VocabSplit split, bool append_end)
+{
+    const Spec *s = e->spec;
+    Fault why;
+    VocabTokens tokens = {
+        .split = split == SplitSpaces, .append_end = append_end,
+        .start = (int32_t)s->token_start, .end = (int32_t)s->token_end,
+        .pad = (int32_t)s->token_pad, .unknown = (int32_t)s->token_unknown,
+    };
+    if (!from->file)
+        return ExitDone;
+    v->block = vocab_load(beside_spec(e->arena, s, from->file), from->size,
+                          &tokens, &v->bytes, &why);
+    return v->block ? ExitDone : report_fault(&why);
+}
+
+int engine_vocab(Engine *e)
+{
+    const Spec *s = e->spec;
+    int code = load_vocab(e, &e->source, &s->source, s->split_source,
+                          s->append_end);
+    return code ? code
+                : load_vocab(e, &e->target_vocab, &s->target, s->split_target,
+                             false);
+}
+
+/* ---------------------------------------------------------------- run --- */
+int engine_open(Engine *e, const EngineOptions *o)
+{
+    Fault why;
+    int code = engine_plan(e, o);
+    if (!code)
+        code = engine_weights(e);
+    if (!code)
+        code = engine_vocab(e);
+    if (code)
+        return code;
+    BackendOptions with = { .cc = o->cc, .level = o->level };
+    BackendKind kind = backend_kind(o->backend ? o->backend : "jit", &with);
+    if (!backend_load(&e->backend, e->arena, e->plan, kind, &with, &why))
+        return report_fault(&why);
+    const struct attn_model *m = e->backend.model;
+    if (m->weights_bytes != e->plan->pack.bytes)
+        die("the compiled model takes %lld bytes of weights, the plan %lld",
+            (long long)m->weights_bytes, (long long)e->plan->pack.bytes);
+    e->bound = aligned_memory(e->arena, m->bound_bytes);
+    m->bind(e->bound, e->packed);
+    return ExitDone;
+}
+
+void engine_close(Engine *e)
+{
+    backend_unload(&e->backend);
+    if (e->file)
+        safetensors_close(e->file);
+    free(e->source.block);
+    free(e->target_vocab.block);
+    arena_free(e->arena);
+    *e = (Engine){ 0 };
+}

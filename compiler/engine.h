@@ -1,0 +1,63 @@
+/* engine.h: everything that a command needs of one model, made in order: spec,
+ * graph, passes, plan; then weights, vocabularies, compiled code. Messages go
+ * to stderr; the functions return an exit code.                             */
+#ifndef ATTNC_ENGINE_H
+#define ATTNC_ENGINE_H
+
+#include "backend.h"
+
+typedef struct {
+    const char *spec;
+    const char *const *sets; int nsets;
+    PassOptions passes;
+    const char *const *taps; int ntaps;   /* nodes to keep, by graph name */
+    bool keep_all;               /* every node's value can be read back */
+    const char *march;           /* NULL: "native" */
+    int width;                   /* 0: the target's own */
+    const char *tile;            /* NULL: the default */
+    const char *backend;         /* NULL: "jit"; or "clang", a compiler */
+    const char *cc, *level;      /* NULL: clang, "2" */
+    const char *weights;         /* wins over the spec's; NULL: that one */
+    uint64_t seed;               /* of weights that no file gives */
+} EngineOptions;
+
+typedef struct {
+    void *block;                 /* NULL: none */
+    int64_t bytes;
+} VocabBlock;
+
+typedef struct {
+    Arena *arena;
+    EngineOptions options;
+    Spec *spec;
+    Graph *unfused;              /* as built */
+    Graph *graph;                /* after the passes */
+    Target target;
+    Plan *plan;
+    Safetensors *file;           /* NULL: seeded weights */
+    void *packed;                /* 64-byte aligned, plan->pack.bytes */
+    VocabBlock source, target_vocab;
+    Backend backend;
+    void *bound;                 /* as model->bind() filled it */
+} Engine;
+
+/* `attnc: error: ...`; returns the fault's exit code. */
+int report_fault(const Fault *why);
+
+/* Spec, graph and passes. `log`: where --dump and --explain print. */
+int engine_graph(Engine *e, const EngineOptions *o, FILE *log);
+int engine_plan(Engine *e, const EngineOptions *o);      /* and the plan */
+/* The plan's weights: checks the file and packs it, or seeds them. */
+int engine_weights(Engine *e);
+/* Vocabularies that the spec names; text needs them, ids do not. */
+int engine_vocab(Engine *e);
+/* All of that, then compiles and binds: the model runs. */
+int engine_open(Engine *e, const EngineOptions *o);
+void engine_close(Engine *e);    /* of what any of them made */
+
+/* A file named in the spec: relative to the spec's folder. */
+const char *beside_spec(Arena *a, const Spec *s, const char *path);
+/* Memory for numbers: zeroed, 64-byte aligned, in the arena. */
+void *aligned_memory(Arena *a, int64_t bytes);
+
+#endif

@@ -1,0 +1,88 @@
+/* main.c: attnc's command line. Each command is a row; the pipeline that they
+ * share is engine.c.                                                        */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+const Command commands[] = {
+    { "compile", CmdCompile, cmd_compile, "SPEC",
+      "emit C, and compile it where asked" },
+    { "run", CmdRun, cmd_run, "SPEC",
+      "answer each line of stdin; or compute tensors" },
+    { "score", CmdScore, cmd_score, "SPEC",
+      "log-probabilities of given answers" },
+    { "graph", CmdGraph, cmd_graph, "SPEC",
+      "the operations, before and after each pass" },
+    { "plan", CmdPlan, cmd_plan, "SPEC",
+      "memory, weights, operations, tiles: exact numbers" },
+    { "verify", CmdVerify, cmd_verify, "SPEC",
+      "compare the compiled model with double precision" },
+    { "bench", CmdBench, cmd_bench, "SPEC",
+      "measure speed beside the machine's limit" },
+    { "fields", CmdFields, cmd_fields, "",
+      "the reference of the spec's fields" },
+};
+const int n_commands = sizeof commands / sizeof *commands;
+
+static const Command *find_command(const char *name)
+{
+    const char *names[sizeof commands / sizeof *commands];
+    for (int i = 0; i < n_commands; i++) {
+        names[i] = commands[i].name;
+        if (strcmp(name, names[i]) == 0)
+            return &commands[i];
+    }
+    const char *near = nearest(name, names, n_commands);
+    if (near)
+        fail(ExitUsage, "unknown command '%s': did you mean %s?", quote(name),
+             near);
+    fail(ExitUsage, "unknown command '%s'; attnc help lists them",
+         quote(name));
+}
+
+static bool is_any(const char *word, const char *a, const char *b)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
+static int run_command(Arena *a, int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr, NULL);
+        return ExitUsage;
+    }
+    if (is_any(argv[1], "--version", "version")) {
+        puts("attnc " ATTNC_VERSION);
+        return ExitDone;
+    }
+    if (is_any(argv[1], "--help", "-h") || strcmp(argv[1], "help") == 0) {
+        print_help(stdout, argc > 2 ? find_command(argv[2]) : NULL);
+        return ExitDone;
+    }
+    const Command *c = find_command(argv[1]);
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (is_any(argv[i], "--help", "-h")) {
+            print_help(stdout, c);
+            return ExitDone;
+        }
+    Options o;
+    options_parse(&o, a, c, argc - 2, argv + 2);
+    return c->run(&o);
+}
+
+int main(int argc, char **argv)
+{
+    files_on_signal();
+    Arena *a = arena_new();
+    int code = run_command(a, argc, argv);
+    arena_free(a);
+    /* an answer that did not reach its reader is not an answer */
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        Fault why;
+        fault(&why, ExitIO, "cannot write to stdout: %s", strerror(errno));
+        return report_fault(&why);
+    }
+    return code;
+}

@@ -1,0 +1,323 @@
+/* options.c: the table of options, and reading a command line by it. */
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+typedef enum { Flag, Text, Int, Real, List } OptionKind;
+
+typedef struct {
+    const char *name, *takes;    /* takes: NULL for a Flag */
+    int commands;
+    OptionKind kind;
+    size_t at;                   /* offset in Options */
+    double least, most;          /* Int, Real */
+    const char *help;
+} Option;
+
+#define AT(field) offsetof(Options, field)
+#define MOST_INT 2147483647.0
+
+/* clang-format off */
+static const Option table[] = {
+    { "--set", "KEY=VALUE", CmdSpec, List, AT(sets), 0, 0,
+      "override a field of the spec" },
+    { "--weights", "FILE", CmdLoads | CmdCompile, Text, AT(weights), 0, 0,
+      "weights (.safetensors) instead of the spec's" },
+    { "--seed", "N", CmdLoads, Int, AT(seed), 0, MOST_INT,
+      "of the weights, where no file gives them" },
+    { "--march", "TARGET", CmdPlans, Text, AT(march), 0, 0,
+      "machine: native, x86-64-v4, x86-64-v3, generic ..." },
+    { "--width", "N", CmdPlans, Int, AT(width), 1, 16,
+      "floats in a vector: 16, 8, 4 or 1" },
+    { "--tile", "MxN", CmdPlans, Text, AT(tile), 0, 0,
+      "register tile of matrix products, as 6x64" },
+    { "--backend", "NAME", CmdLoads, Text, AT(backend), 0, 0,
+      "jit (libtcc), clang, or a C compiler's name" },
+    { "--cc", "PROGRAM", CmdLoads | CmdCompile, Text, AT(cc), 0, 0,
+      "C compiler instead of clang" },
+    { "-O", "LEVEL", CmdLoads | CmdCompile, Text, AT(level), 0, 0,
+      "optimisation level of the C compiler, as -O2" },
+
+    { "-o", "FILE", CmdCompile | CmdGraph | CmdPlan, Text, AT(output), 0, 0,
+      "output file; - is stdout" },
+    { "--emit", "KINDS", CmdCompile, Text, AT(emit), 0, 0,
+      "any of c,obj,so,exe (default c)" },
+    { "--embed", NULL, CmdCompile, Flag, AT(embed), 0, 0,
+      "weights and vocabulary inside the C file" },
+    { "--save-temps", NULL, CmdCompile, Flag, AT(save_temps), 0, 0,
+      "keep the C file when only others were asked for" },
+    { "-###", NULL, CmdCompile, Flag, AT(print_commands), 0, 0,
+      "print the compiler's command lines, run nothing" },
+
+    { "--ids", NULL, CmdRun | CmdScore, Flag, AT(ids), 0, 0,
+      "read and write token ids instead of text" },
+    { "--prefix", "TEXT", CmdRun, Text, AT(prefix), 0, 0,
+      "first tokens of every answer" },
+    { "--beam", "N", CmdRun, Int, AT(beam), 1, 1024,
+      "hypotheses kept; 1 is greedy" },
+    { "--nbest", "N", CmdRun, Int, AT(nbest), 1, 1024,
+      "answers to each line; each begins with its line's number" },
+    { "--scores", NULL, CmdRun, Flag, AT(scores), 0, 0,
+      "each answer begins with its score" },
+    { "--alpha", "X", CmdRun, Real, AT(alpha), 0, 100,
+      "strength of the length penalty" },
+    { "--length-penalty", "X", CmdRun, Real, AT(alpha), 0, 100,
+      "the same as --alpha" },
+    { "--patience", "X", CmdRun, Real, AT(patience), 0, 100,
+      "search.rule recorded: ended hypotheses wanted, in beams" },
+    { "--min-length", "N", CmdRun, Int, AT(min_length), 0, MOST_INT,
+      "no end before this many tokens" },
+    { "--max-output", "N", CmdRun, Int, AT(max_output), 1, MOST_INT,
+      "end after this many tokens" },
+    { "--max-input", "N", CmdRun, Int, AT(max_input), 1, MOST_INT,
+      "cut longer inputs to this many tokens" },
+    { "--repetition-penalty", "X", CmdRun, Real, AT(repetition_penalty),
+      0.001, 1000, "divides the logits of tokens that are there already" },
+    { "--no-repeat-ngram", "N", CmdRun, Int, AT(no_repeat_ngram), 0, 1000,
+      "no n-gram of this length twice" },
+    { "--suppress", "TOKENS", CmdRun, List, AT(suppress), 0, 0,
+      "a token, or a sequence of them, that must not come" },
+    { "--end-token", "ID", CmdRun, Int, AT(end_token), 0, MOST_INT,
+      "this token ends an answer" },
+    { "--input", "FILE", CmdRun, Text, AT(input), 0, 0,
+      "tensors by graph name (.safetensors) instead of text" },
+    { "--output", "FILE", CmdRun, Text, AT(output), 0, 0,
+      "where the results go with --input" },
+    { "--tap", "NAME", CmdRun, List, AT(taps), 0, 0,
+      "one more tensor of the graph in --output" },
+
+    { "--after", "PASS", CmdGraph | CmdPlan, Text, AT(after), 0, 0,
+      "stop after this pass" },
+    { "--stage", "WHICH", CmdGraph, Text, AT(stage), 0, 0,
+      "built, all, or final (default)" },
+    { "--format", "NAME", CmdGraph | CmdPlan | CmdFields, Text, AT(format),
+      0, 0, "graph: text, dot, svg; plan: text, json; fields: text, markdown" },
+    { "--list-passes", NULL, CmdGraph, Flag, AT(list_passes), 0, 0,
+      "the passes in running order" },
+    { "--skip", "PASS", CmdSpec, List, AT(skip), 0, 0,
+      "leave a pass out; all: every pass that may be" },
+    { "--dump", "PASS", CmdSpec, List, AT(dump), 0, 0,
+      "print the graph after this pass" },
+    { "--explain", NULL, CmdSpec, Flag, AT(explain), 0, 0,
+      "say what each pass did and what it could not do" },
+    { "--require-fusion", NULL, CmdSpec, Flag, AT(require_fusion), 0, 0,
+      "a fusion that failed is an error" },
+
+    { "--cases", "N", CmdVerify, Int, AT(cases), 1, 100000,
+      "inputs to compare on" },
+    { "--rows", "N", CmdBench | CmdVerify, Int, AT(rows), 1, MOST_INT,
+      "tokens of an input" },
+    { "--seconds", "X", CmdBench, Real, AT(seconds), 0.001, 3600,
+      "time for each measurement" },
+};
+/* clang-format on */
+enum { Options_ = sizeof table / sizeof *table };
+
+/* --------------------------------------------------------------- hints --- */
+static const char *nearest_option(const char *word, int command)
+{
+    const char *names[Options_];
+    int n = 0;
+    for (int i = 0; i < Options_; i++)
+        if (table[i].commands & command)
+            names[n++] = table[i].name;
+    return nearest(word, names, n);
+}
+
+/* Names of the commands that take an option. */
+static const char *takers(Arena *a, int bits)
+{
+    const char *list = "";
+    for (int i = 0; i < n_commands; i++)
+        if (commands[i].bit & bits)
+            list = arena_printf(a, "%s%s%s", list, *list ? ", " : "",
+                                commands[i].name);
+    return list;
+}
+
+static _Noreturn void unknown_option(Arena *a, const Command *c,
+                                     const char *name)
+{
+    for (int i = 0; i < Options_; i++)
+        if (strcmp(table[i].name, name) == 0)
+            fail(ExitUsage, "attnc %s takes no %s: it belongs to %s", c->name,
+                 name, takers(a, table[i].commands));
+    const char *near = nearest_option(name, c->bit);
+    if (near)
+        fail(ExitUsage, "unknown option '%s': did you mean %s?", quote(name),
+             near);
+    fail(ExitUsage, "unknown option '%s'; attnc help %s lists them",
+         quote(name), c->name);
+}
+
+/* -------------------------------------------------------------- values --- */
+static double number(const Option *row, const char *text)
+{
+    char *end;
+    errno = 0;
+    double x = strtod(text, &end);
+    bool whole = row->kind == Real || x == floor(x);
+    if (end == text || *end || errno || !isfinite(x) || !whole)
+        fail(ExitUsage, "%s takes a%s number, not '%s'", row->name,
+             row->kind == Int ? " whole" : "", quote(text));
+    if (x < row->least || x > row->most)
+        fail(ExitUsage, "%s %s is out of range: %.12g to %.12g", row->name,
+             quote(text), row->least, row->most);
+    return x;
+}
+
+static void store(Options *o, const Option *row, const char *text)
+{
+    void *at = (char *)o + row->at;
+    switch (row->kind) {
+    case Flag: *(bool *)at = true; break;
+    case Text: *(const char **)at = text; break;
+    case Int:  *(int64_t *)at = (int64_t)number(row, text); break;
+    case Real: *(double *)at = number(row, text); break;
+    case List: vec_push(o->arena, (Texts *)at, text); break;
+    }
+}
+
+/* The row of a word, and its value when it is in the same word: "--beam=4",
+ * "-O2", "-omodel.c". NULL: none is called so.                              */
+static const Option *find(const char *word, int command, const char **value)
+{
+    bool is_long = strncmp(word, "--", 2) == 0;
+    for (int i = 0; i < Options_; i++) {
+        const Option *row = &table[i];
+        size_t n = strlen(row->name);
+        if (!(row->commands & command) || strncmp(word, row->name, n) != 0)
+            continue;
+        bool joined = row->takes && (is_long ? word[n] == '='
+                                     : row->name[1] != '-' && word[n]);
+        *value = joined ? word + n + is_long : NULL;
+        if (!word[n] || joined)
+            return row;
+    }
+    return NULL;
+}
+
+static const Options defaults = {
+    .nbest = -1, .beam = -1, .min_length = -1, .no_repeat_ngram = -1,
+    .end_token = -1, .max_input = -1, .max_output = -1,
+    .repetition_penalty = -1, .alpha = -1, .patience = -1,
+    .cases = -1, .rows = -1, .seconds = -1, .seed = 1
+};
+
+static void take_operand(Options *o, const char *word)
+{
+    if (!*o->command->takes)
+        fail(ExitUsage, "attnc %s takes no file: '%s'", o->command->name,
+             quote(word));
+    if (o->spec)
+        fail(ExitUsage, "one spec at a time: '%s' and '%s'", quote(o->spec),
+             quote(word));
+    o->spec = word;
+}
+
+void options_parse(Options *o, Arena *a, const Command *c, int argc,
+                   char **argv)
+{
+    *o = defaults;
+    o->arena = a;
+    o->command = c;
+    bool options = true;
+    for (int i = 0; i < argc; i++) {
+        const char *word = argv[i], *value;
+        if (!options || word[0] != '-' || !word[1]) {
+            take_operand(o, word);
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            options = false;
+            continue;
+        }
+        const Option *row = find(word, c->bit, &value);
+        if (!row) {
+            const char *name = arena_strndup(a, word, strcspn(word, "="));
+            unknown_option(a, c, name);
+        }
+        if (row->takes && !value) {
+            if (i + 1 == argc)
+                fail(ExitUsage, "%s takes a value: %s %s", row->name,
+                     row->name, row->takes);
+            value = argv[++i];
+        }
+        store(o, row, value);
+    }
+    if (*c->takes && !o->spec && !o->list_passes)
+        fail(ExitUsage, "attnc %s takes a spec: attnc %s model.yaml", c->name,
+             c->name);
+}
+
+EngineOptions engine_options(const Options *o)
+{
+    return (EngineOptions){
+        .spec = o->spec,
+        .sets = o->sets.at, .nsets = o->sets.n,
+        .taps = o->taps.at, .ntaps = o->taps.n,
+        .passes = {
+            .skip = o->skip.at, .nskip = o->skip.n,
+            .dump = o->dump.at, .ndump = o->dump.n,
+            .after = o->after,
+            .explain = o->explain,
+            .require_fusion = o->require_fusion,
+        },
+        .march = o->march, .width = (int)o->width, .tile = o->tile,
+        .backend = o->backend, .cc = o->cc, .level = o->level,
+        .weights = o->weights, .seed = (uint64_t)o->seed,
+    };
+}
+
+/* ---------------------------------------------------------------- help --- */
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const char *canonical_command(Arena *a, const Options *o, const Target *t)
+{
+    const char *line = arena_printf(a, "attnc compile %s --march=%s",
+                                    base_name(o->spec), t->march);
+    if (o->width)
+        line = arena_printf(a, "%s --width=%d", line, t->width);
+    if (o->tile)
+        line = arena_printf(a, "%s --tile=%dx%d", line, t->mr, t->nr);
+    for (int i = 0; i < o->sets.n; i++)
+        line = arena_printf(a, "%s --set %s", line, quote(o->sets.at[i]));
+    for (int i = 0; i < o->skip.n; i++)
+        line = arena_printf(a, "%s --skip=%s", line, quote(o->skip.at[i]));
+    return o->embed ? arena_printf(a, "%s --embed", line) : line;
+}
+
+static void print_option(FILE *out, const Option *row)
+{
+    bool is_long = row->name[1] == '-';
+    char left[64];
+    snprintf(left, sizeof left, "%s%s%s", row->name,
+             row->takes && is_long ? "=" : "", row->takes ? row->takes : "");
+    fprintf(out, "  %-27s %s\n", left, row->help);
+}
+
+void print_help(FILE *out, const Command *c)
+{
+    if (c) {
+        fprintf(out, "usage: attnc %s [options]%s%s\n%s\n\n", c->name,
+                *c->takes ? " " : "", c->takes, c->summary);
+        for (int i = 0; i < Options_; i++)
+            if (table[i].commands & c->bit)
+                print_option(out, &table[i]);
+        return;
+    }
+    fputs("usage: attnc COMMAND [options] SPEC\n"
+          "A Transformer's spec (YAML) in, C out.\n\n", out);
+    for (int i = 0; i < n_commands; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\nattnc help COMMAND lists its options; attnc --version says "
+          "which attnc this is.\n", out);
+}

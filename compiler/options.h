@@ -1,0 +1,77 @@
+/* options.h: the command line as a struct. One table (options.c) drives
+ * parsing, defaults, hints and help.                                        */
+#ifndef ATTNC_OPTIONS_H
+#define ATTNC_OPTIONS_H
+
+#include "engine.h"
+
+enum {                           /* which commands take an option */
+    CmdCompile = 1, CmdRun = 2, CmdGraph = 4, CmdPlan = 8, CmdFields = 16,
+    CmdScore = 32, CmdVerify = 64, CmdBench = 128,
+    CmdLoads = CmdRun | CmdScore | CmdVerify | CmdBench,
+    CmdPlans = CmdLoads | CmdCompile | CmdPlan,
+    CmdSpec = CmdPlans | CmdGraph
+};
+
+typedef VEC(const char *) Texts;
+
+typedef struct Command Command;
+
+typedef struct {
+    const Command *command;
+    Arena *arena;                /* of the lists below */
+    const char *spec;            /* NULL: none was given */
+    /* the model (engine_options() makes them one struct) */
+    Texts sets, skip, dump, taps;
+    const char *march, *tile, *backend, *cc, *level, *weights, *after;
+    int64_t width, seed;
+    bool explain, require_fusion;
+    /* compile */
+    const char *output, *emit;
+    bool embed, save_temps, print_commands;
+    /* run, score; -1: as the spec says */
+    const char *input, *prefix;
+    Texts suppress;
+    bool ids, scores;
+    int64_t nbest, beam, min_length, no_repeat_ngram, end_token, max_input,
+            max_output;
+    double repetition_penalty, alpha, patience;
+    /* graph, plan, fields */
+    const char *stage, *format;
+    bool list_passes;
+    /* verify, bench */
+    int64_t cases, rows;
+    double seconds;
+} Options;
+
+struct Command {
+    const char *name;
+    int bit;
+    int (*run)(const Options *);
+    const char *takes;           /* "SPEC", or "" */
+    const char *summary;
+};
+extern const Command commands[]; /* main.c */
+extern const int n_commands;
+
+/* Fills `o` from the words after the command's name. Ends with ExitUsage
+ * after a message when they are not right.                                  */
+void options_parse(Options *o, Arena *a, const Command *c, int argc,
+                   char **argv);
+EngineOptions engine_options(const Options *o);
+/* The options that decide what is emitted, as a canonical command line. */
+const char *canonical_command(Arena *a, const Options *o, const Target *t);
+void print_help(FILE *out, const Command *c);    /* NULL: of all commands */
+
+/* One file each. */
+int cmd_compile(const Options *o);
+int cmd_run(const Options *o);
+int cmd_graph(const Options *o);
+int cmd_plan(const Options *o);
+int cmd_fields(const Options *o);
+int cmd_score(const Options *o);
+int cmd_verify(const Options *o);
+int cmd_bench(const Options *o);
+int run_tensors(const Options *o);               /* cmd_tensors.c */
+
+#endif
