@@ -62,6 +62,14 @@ static int64_t greater(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* `bytes`: as the core computes sizes, -1 when they overflow. */
+static void *memory_for(const Setup *s, int64_t bytes)
+{
+    if (bytes < 0)
+        fail(ExitResource, "bench: the sizes overflow");
+    return aligned_memory(s->arena, bytes);
+}
+
 /* Numbers that look random and are the same everywhere. */
 static uint32_t next_random(uint64_t *state)
 {
@@ -107,7 +115,7 @@ static void make_cache(Setup *s, int which, int64_t rows)
     const int64_t bytes = attn_cache_bytes(s->model, which, batch, rows,
                                            0);
     attn_cache_init(&s->cache[which], s->model, which, batch, rows, 0,
-                    aligned_memory(s->arena, bytes));
+                    memory_for(s, bytes));
     const int64_t floats = s->cache[which].pages
                            * s->model->page_floats[which];
     s->cache_bytes[which] = (size_t)floats * sizeof(float);
@@ -138,7 +146,7 @@ static void make_encode(Setup *s)
     share_caches(s, b);
     if (s->spec->kind != KindAttention)
         return;
-    float *x = aligned_memory(s->arena, rows * d_model * (int64_t)sizeof *x);
+    float *x = memory_for(s, rows * d_model * (int64_t)sizeof *x);
     uint64_t state = 1;
     for (int64_t i = 0; i < rows * d_model; i++)
         x[i] = (float)next_random(&state) / 1073741824.0f - 1.0f;
@@ -183,7 +191,7 @@ static void make_search(Setup *s)
     s->search_bytes = attn_search_bytes(s->model, &s->search,
                                         o->batch, o->batch * o->rows,
                                         o->rows, 0);
-    s->search_memory = aligned_memory(s->arena, s->search_bytes);
+    s->search_memory = memory_for(s, s->search_bytes);
     s->found = arena_alloc(s->arena, (size_t)o->batch * sizeof *s->found);
     s->found_count = arena_alloc(s->arena, (size_t)o->batch
                                                * sizeof *s->found_count);
@@ -252,11 +260,10 @@ Setup *setup_new(const Engine *e, BenchOptions *o)
     make_cache(s, ATTN_CROSS, o->rows);
     make_cache(s, ATTN_SELF, target_rows(s) + 1);
     const int64_t rows = o->batch * greater(o->rows, target_rows(s));
-    s->scratch = aligned_memory(s->arena,
-                                s->model->arena_bytes(rows, o->batch, 1));
+    s->scratch = memory_for(s, s->model->arena_bytes(rows, o->batch, 1));
     const int64_t floats = greater(o->batch * o->rows * s->model->d_model,
                                    o->batch * s->model->target_vocab);
-    s->output = aligned_memory(s->arena, floats * (int64_t)sizeof(float));
+    s->output = memory_for(s, floats * (int64_t)sizeof(float));
     make_encode(s);
     if (o->steps > 0)
         make_search(s);

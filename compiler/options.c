@@ -96,6 +96,8 @@ static const Option table[] = {
       "built, all, or final (default)" },
     { "--format", "NAME", CmdGraph | CmdPlan | CmdFields, Text, AT(format),
       0, 0, "graph: text, dot, svg; plan: text, json; fields: text, markdown" },
+    { "--format", "NAME", CmdBench, Text, AT(format), 0, 0,
+      "table (default), json, csv, md" },
     { "--list-passes", NULL, CmdGraph, Flag, AT(list_passes), 0, 0,
       "the passes in running order" },
     { "--skip", "PASS", CmdSpec, List, AT(skip), 0, 0,
@@ -111,6 +113,14 @@ static const Option table[] = {
       "inputs to compare on" },
     { "--rows", "N", CmdBench | CmdVerify, Int, AT(rows), 1, MOST_INT,
       "tokens of an input" },
+    { "-p", "N", CmdBench, Int, AT(rows), 1, MOST_INT,
+      "the same as --rows: of each source or prompt" },
+    { "-n", "N", CmdBench, Int, AT(steps), 0, MOST_INT,
+      "tokens of each answer; 0: no decoding" },
+    { "-b", "N", CmdBench, Int, AT(batch), 1, 1000000,
+      "sentences at once" },
+    { "-r", "N", CmdBench, Int, AT(repetitions), 1, 1000000,
+      "runs of each workload, instead of --seconds" },
     { "--seconds", "X", CmdBench, Real, AT(seconds), 0.001, 3600,
       "time for each measurement" },
 };
@@ -205,7 +215,8 @@ static const Options defaults = {
     .nbest = -1, .beam = -1, .min_length = -1, .no_repeat_ngram = -1,
     .end_token = -1, .max_input = -1, .max_output = -1,
     .repetition_penalty = -1, .alpha = -1, .patience = -1,
-    .cases = -1, .rows = -1, .seconds = -1, .seed = 1
+    .cases = -1, .rows = -1, .steps = -1, .batch = -1, .repetitions = -1,
+    .seconds = -1, .seed = 1
 };
 
 static void take_operand(Options *o, const char *word)

@@ -40,7 +40,7 @@ typedef struct {
     const char *stage, *format;
     bool list_passes;
     /* verify, bench */
-    int64_t cases, rows;
+    int64_t cases, rows, steps, batch, repetitions;
     double seconds;
 } Options;
 
