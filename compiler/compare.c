@@ -65,7 +65,7 @@ enum { In0 = 1, In1 = 2, In2 = 4, In3 = 8 };
 
 /* Ops without a row move or select values: nothing may change. */
 static const GateRow gates[OpCount] = {
-    [OpEmbed]     = { 2, In1 | In2, false, TINY, NULL },
+    [OpEmbed]     = { 2, In0 | In2, false, TINY, NULL },
     [OpPosition]  = { 1, 0, false, TINY, NULL },
     [OpMatmul]    = { 8, In0 | In1, true, TINY, NULL },
     [OpLinear]    = { 8, In0 | In1 | In2 | In3, true, TINY, NULL },

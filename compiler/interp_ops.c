@@ -22,7 +22,7 @@ static double dot(const double *a, const double *b, int64_t n)
 
 void eval_embed(const Interp *in, const Node *n, double *out)
 {
-    Matrix ids = interp_in(in, n, 0), table = interp_in(in, n, 1);
+    Matrix table = interp_in(in, n, 0), ids = interp_in(in, n, 1);
     const double *positions = n->nin > 2 ? interp_in(in, n, 2).at : NULL;
     int64_t d = table.cols;
     for (int64_t r = 0; r < size_of(ids); r++)
@@ -201,22 +201,20 @@ void eval_context(const Interp *in, const Node *n, double *out)
             v.cols, out + i * v.cols, v.cols);
 }
 
-/* Queries, keys and values have their heads side by side in their rows. */
 void eval_attention(const Interp *in, const Node *n, double *out)
 {
     Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1),
            v = interp_in(in, n, 2);
-    int64_t d_k = q.cols / n->heads, d_v = v.cols / n->heads;
     double *p = arena_alloc(in->arena, (size_t)k.rows * sizeof *p);
     for (int64_t i = 0; i < q.rows; i++)
-        for (int64_t h = 0; h < n->heads; h++, out += d_v) {
-            const double *row = q.at + i * q.cols + h * d_k;
+        for (int64_t h = 0; h < q.heads; h++, out += v.cols) {
+            const double *row = q.at + (h * q.rows + i) * q.cols;
+            const double *keys = k.at + h * k.rows * k.cols;
             for (int64_t j = 0; j < k.rows; j++) {
-                double s = dot(row, k.at + j * k.cols + h * d_k, d_k);
-                p[j] = allowed(n->mask, i, j) ? n->scale * s
-                                              : -HUGE_VAL;
+                double s = n->scale * dot(row, keys + j * k.cols, q.cols);
+                p[j] = allowed(n->mask, i, j) ? s : -HUGE_VAL;
             }
             softmax_row(p, k.rows);
-            mix(p, k.rows, v.at + h * d_v, v.cols, out, d_v);
+            mix(p, k.rows, v.at + h * v.rows * v.cols, v.cols, out, v.cols);
         }
 }

@@ -1,0 +1,100 @@
+/* oracle.c: the oracle with a model's own weights, on a sample. */
+#include <string.h>
+
+#include "trial.h"
+
+void weights_open(Weights *w, const Engine *e, const Graph *g)
+{
+    *w = (Weights){ .engine = e, .arena = arena_new(), .g = g };
+    size_t count = (size_t)e->plan->pack.count;
+    w->tensor = arena_alloc(w->arena, count * sizeof *w->tensor);
+}
+
+void weights_close(Weights *w)
+{
+    arena_free(w->arena);
+    *w = (Weights){ 0 };
+}
+
+static const double *load(Weights *w, const PackItem *item)
+{
+    int64_t size = item->rows * item->k;
+    float *f = arena_alloc(w->arena, (size_t)size * sizeof *f);
+    double *x = arena_alloc(w->arena, (size_t)size * sizeof *x);
+    weights_tensor(item, w->engine->file, w->engine->options.seed, f);
+    for (int64_t i = 0; i < size; i++)
+        x[i] = (double)f[i];
+    return x;
+}
+
+/* The value of a Weight node: its tensor, by name. */
+static const double *weight_of(void *user, int node)
+{
+    Weights *w = user;
+    const PackList *p = &w->engine->plan->pack;
+    const char *name = w->g->nodes.at[node].name;
+    for (int64_t i = 0; i < p->count; i++) {
+        if (!p->item[i].name || strcmp(p->item[i].name, name))
+            continue;
+        if (!w->tensor[i])
+            w->tensor[i] = load(w, &p->item[i]);
+        return w->tensor[i];
+    }
+    die("oracle: no weights are packed for %s", name);
+}
+
+static int64_t length_of(const Sample *x, int side, int64_t i)
+{
+    return x->start[side][i + 1] - x->start[side][i];
+}
+
+static const double *widen(Arena *a, const float *x, int64_t n)
+{
+    double *d = arena_alloc(a, (size_t)n * sizeof *d);
+    for (int64_t i = 0; i < n; i++)
+        d[i] = (double)x[i];
+    return d;
+}
+
+static const int32_t *counting(Arena *a, int64_t n)
+{
+    int32_t *x = arena_alloc(a, (size_t)n * sizeof *x);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (int32_t)i;
+    return x;
+}
+
+void oracle_open(Interp *in, Arena *a, Weights *w, const Sample *x,
+                 int64_t sequence)
+{
+    const Spec *s = w->g->spec;
+    int64_t n = length_of(x, 0, sequence), t = length_of(x, 1, sequence);
+    size_t nodes = (size_t)w->g->nodes.n;
+    *in = (Interp){ .g = w->g, .weight = weight_of, .user = w, .arena = a };
+    in->value = arena_alloc(a, nodes * sizeof *in->value);
+    in->length[SymN] = n;
+    in->length[SymT] = in->length[SymPT] = in->length[SymR] = t;
+    in->length[SymM] = t;
+    in->select = counting(a, t);
+    for (int side = 0; side < 2; side++)
+        if (x->ids[side])
+            in->ids[side == 0 ? EntryEncode : EntryDecode] =
+                x->ids[side] + x->start[side][sequence];
+    for (int i = 0; i < 3; i++) {
+        int64_t first = x->start[i > 0][sequence] * s->d_model;
+        if (x->rows[i])
+            in->rows[i] = widen(a, x->rows[i] + first,
+                                (i > 0 ? t : n) * s->d_model);
+    }
+}
+
+const double *oracle_result(Interp *in)
+{
+    const Graph *g = in->g;
+    interp_run(in, EntryEncode);
+    interp_run(in, EntryDecode);
+    for (int i = g->nodes.n - 1; i >= 0; i--)
+        if (g->nodes.at[i].op == OpOutput)
+            return in->value[i];
+    die("oracle: the graph has no output");
+}

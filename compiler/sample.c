@@ -1,0 +1,98 @@
+/* sample.c: what a model on trial is run on. */
+#include <string.h>
+
+#include "trial.h"
+
+static uint64_t random_bits(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+static int64_t at_most(int64_t n, int64_t limit)
+{
+    return limit > 0 && n > limit ? limit : n;
+}
+
+int sample_side(const Spec *s)
+{
+    return s->kind == KindEncoder || s->kind == KindAttention ? 0 : 1;
+}
+
+int64_t result_rows(const Spec *s, const Sample *x)
+{
+    return x->start[sample_side(s)][x->sequences];
+}
+
+int64_t result_columns(const Spec *s)
+{
+    return sample_side(s) == 0 ? s->d_model : s->target.size;
+}
+
+static const int32_t *starts(Arena *a, int64_t sequences, const int64_t *rows,
+                             int64_t limit)
+{
+    int32_t *start = arena_alloc(a, (size_t)(sequences + 1) * sizeof *start);
+    for (int64_t i = 0; i < sequences; i++)
+        start[i + 1] = start[i] + (int32_t)at_most(rows[i], limit);
+    return start;
+}
+
+static const int32_t *random_ids(Arena *a, int64_t n, int64_t vocab,
+                                 uint64_t *state)
+{
+    int32_t *ids = arena_alloc(a, (size_t)n * sizeof *ids);
+    for (int64_t i = 0; i < n; i++)
+        ids[i] = (int32_t)(random_bits(state) % (uint64_t)vocab);
+    return ids;
+}
+
+/* Sums of four uniform numbers: near enough to normal, variance 4/3. */
+static const float *random_rows(Arena *a, int64_t n, uint64_t *state)
+{
+    float *x = arena_alloc(a, (size_t)n * sizeof *x);
+    for (int64_t i = 0; i < n; i++)
+        for (int k = 0; k < 4; k++)
+            x[i] += (float)random_bits(state) * 0x1p-30f - 1;
+    return x;
+}
+
+Sample *sample_random(Arena *a, const Spec *s, uint64_t seed,
+                      int64_t sequences, const int64_t *source_rows,
+                      const int64_t *target_rows)
+{
+    Sample *x = arena_alloc(a, sizeof *x);
+    uint64_t state = seed;
+    bool attention = s->kind == KindAttention;
+    int64_t limit = attention ? 0 : s->max_target;
+    x->sequences = sequences;
+    x->start[0] = starts(a, sequences, source_rows, s->max_source);
+    x->start[1] = starts(a, sequences, target_rows, limit);
+    for (int side = 0; side < 2; side++) {
+        int64_t vocab = side == 0 ? s->source.size : s->target.size;
+        if (vocab > 0 && !attention)
+            x->ids[side] = random_ids(a, x->start[side][sequences], vocab,
+                                      &state);
+    }
+    for (int i = 0; attention && i < 3; i++)
+        x->rows[i] = random_rows(a, x->start[i > 0][sequences] * s->d_model,
+                                 &state);
+    return x;
+}
+
+Sample *sample_one(Arena *a, const Spec *s, const Sample *x, int64_t i)
+{
+    Sample *one = arena_alloc(a, sizeof *one);
+    one->sequences = 1;
+    for (int side = 0; side < 2; side++) {
+        const int32_t *from = x->start[side] + i;
+        int32_t *start = arena_alloc(a, 2 * sizeof *start);
+        start[1] = from[1] - from[0];
+        one->start[side] = start;
+        one->ids[side] = x->ids[side] ? x->ids[side] + *from : NULL;
+    }
+    for (int k = 0; k < 3; k++)
+        if (x->rows[k])
+            one->rows[k] = x->rows[k] + x->start[k > 0][i] * s->d_model;
+    return one;
+}
