@@ -1,0 +1,183 @@
+/* fake_model.h: a model whose logits are a hash of all that it has read.
+ *
+ * It keeps every token in every cell of its position in the cache's pages and
+ * reads all of them back at each step, so a wrong, missing or stale cell gives
+ * other logits. Every cell that it has not written may be anything.         */
+#ifndef FAKE_MODEL_H
+#define FAKE_MODEL_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "../runtime/core.h"
+
+typedef struct {                 /* what bind() would have made */
+    struct attn_model model;
+    uint32_t seed;
+    int32_t end;
+    float end_bias;              /* added to the logit of the end token */
+    float spread;                /* logits lie in -spread .. spread */
+    int nan_every;               /* > 0: every n-th logit is NaN */
+    int64_t *calls;              /* decode calls, where not NULL */
+} Fake;
+
+static uint32_t fake_mix(uint32_t h, uint32_t x)
+{
+    h = (h ^ x) * 0x9e3779b1u;
+    return h ^ (h >> 15);
+}
+
+static uint32_t fake_hash(uint32_t h, const int32_t *tokens, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        h = fake_mix(h, (uint32_t)tokens[i] + 7);
+    return h;
+}
+
+static void fake_logits(const Fake *f, uint32_t h, float *logits)
+{
+    for (int64_t t = 0; t < f->model.target_vocab; t++) {
+        uint32_t x = fake_mix(fake_mix(h, (uint32_t)t), 0x85ebca6bu);
+        logits[t] = ((float)(x >> 8) / 8388608.0f - 1.0f) * f->spread;
+        if (t == f->end)
+            logits[t] += f->end_bias;
+        if (f->nan_every > 0 && x % (uint32_t)f->nan_every == 0)
+            logits[t] = NAN;
+    }
+}
+
+static float fake_log_sum_exp(const float *x, int64_t n)
+{
+    float largest = -INFINITY, sum = 0.0f;
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] > largest)
+            largest = x[i];
+    for (int64_t i = 0; i < n; i++)
+        sum += attn_exp(x[i] - largest);
+    return largest + attn_log(sum);
+}
+
+/* ------------------------------------------------------------- pages --- */
+
+/* Cell c of position p in sequence s: keys of each block, then its values. */
+static float *fake_cell(const struct attn_model *m, int which,
+                        const struct attn_batch *b, int64_t s, int64_t p,
+                        int64_t c)
+{
+    int64_t cells = m->d_k[which] + 16 * m->v_panels[which];
+    int64_t block = c / cells, in = c % cells, at = p % 64;
+    int32_t page = b->pages[which][s * b->table[which] + p / 64];
+    float *x = b->pool[which] + page * m->page_floats[which];
+
+    x += block * 64 * cells;
+    if (in < m->d_k[which])
+        return x + (at / 16 * m->d_k[which] + in) * 16 + at % 16;
+    in -= m->d_k[which];
+    return x + 64 * m->d_k[which] + in / 16 * 64 * 16 + at * 16 + in % 16;
+}
+
+static int64_t fake_cells(const struct attn_model *m, int which)
+{
+    return m->blocks[which] * (m->d_k[which] + 16 * m->v_panels[which]);
+}
+
+static void fake_write(const struct attn_model *m, int which,
+                       const struct attn_batch *b, int64_t s, int64_t p,
+                       int32_t token)
+{
+    for (int64_t c = 0; c < fake_cells(m, which); c++)
+        *fake_cell(m, which, b, s, p, c) = (float)(token * 128 + c);
+}
+
+/* The token at p, or a number that no token has where its cells differ. */
+static int32_t fake_read(const struct attn_model *m, int which,
+                         const struct attn_batch *b, int64_t s, int64_t p)
+{
+    float first = *fake_cell(m, which, b, s, p, 0);
+    for (int64_t c = 0; c < fake_cells(m, which); c++)
+        if (!(*fake_cell(m, which, b, s, p, c) == first + (float)c))
+            return 999999;
+    return (int32_t)first / 128;
+}
+
+static uint32_t fake_read_all(const struct attn_model *m, int which,
+                              const struct attn_batch *b, int64_t s,
+                              int64_t n, uint32_t h)
+{
+    for (int64_t p = 0; p < n; p++) {
+        int32_t token = fake_read(m, which, b, s, p);
+        h = fake_hash(h, &token, 1);
+    }
+    return h;
+}
+
+/* ------------------------------------------------------------- entries --- */
+
+static void fake_encode(const void *bound, const struct attn_batch *b,
+                        void *arena)
+{
+    const Fake *f = bound;
+    (void)arena;
+    for (int64_t s = 0; s < b->sequences; s++)
+        for (int64_t r = b->start[s]; r < b->start[s + 1]; r++)
+            fake_write(&f->model, ATTN_CROSS, b, s, r - b->start[s],
+                       b->ids[r]);
+}
+
+static void fake_decode(const void *bound, const struct attn_batch *b,
+                        void *arena)
+{
+    const Fake *f = bound;
+    int64_t next = 0;
+    (void)arena;
+    if (f->calls)
+        *f->calls += 1;
+    for (int64_t s = 0; s < b->sequences; s++) {
+        uint32_t h = fake_mix(f->seed, 1);
+        if (f->model.kind == ATTN_ENCODER_DECODER) {
+            int64_t source = b->source[s];
+            h = fake_read_all(&f->model, ATTN_CROSS, b, source,
+                              b->source_rows[source], h);
+            h = fake_mix(h, 2);
+        }
+        for (int64_t r = b->start[s]; r < b->start[s + 1]; r++) {
+            int64_t p = b->past[s] + r - b->start[s];
+            fake_write(&f->model, ATTN_SELF, b, s, p, b->ids[r]);
+            if (next == b->selected || b->select[next] != r)
+                continue;
+            fake_logits(f, fake_read_all(&f->model, ATTN_SELF, b, s, p + 1, h),
+                        b->output + next * f->model.target_vocab);
+            next++;
+        }
+    }
+}
+
+static int64_t fake_arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
+{
+    return rows + sequences + parts;
+}
+
+static void fake_cache(struct attn_model *m, int which, int64_t blocks,
+                       int64_t d_k, int64_t v_panels)
+{
+    m->blocks[which] = blocks;
+    m->d_k[which] = d_k;
+    m->v_panels[which] = v_panels;
+    m->page_floats[which] = blocks * 64 * (d_k + 16 * v_panels);
+}
+
+static void fake_make(Fake *f, int64_t kind, int64_t vocab, uint32_t seed)
+{
+    *f = (Fake){ .seed = seed, .end = 2, .spread = 3.0f };
+    f->model = (struct attn_model){
+        .name = "fake", .kind = kind, .source_vocab = 50,
+        .target_vocab = vocab, .max_source = 300, .max_target = 300,
+        .arena_bytes = fake_arena_bytes, .encode = fake_encode,
+        .decode = fake_decode, .log_sum_exp = fake_log_sum_exp,
+    };
+    fake_cache(&f->model, ATTN_SELF, 2, 3, 1);
+    if (kind == ATTN_ENCODER_DECODER)
+        fake_cache(&f->model, ATTN_CROSS, 1, 2, 2);
+}
+
+#endif
