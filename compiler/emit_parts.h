@@ -6,8 +6,10 @@
 #include "emit.h"
 #include "plan_parts.h"
 
-typedef struct {                 /* one emitted function, known by its text */
-    const char *name, *text;
+typedef struct {                 /* one region's function */
+    const char *base;            /* name that the region asked for */
+    const char *name;            /* the same, or numbered */
+    const char *comment, *parameters, *body;
     bool takes_weights, takes_layer;
 } Function;
 
@@ -18,9 +20,8 @@ typedef struct {
     Kernels *kernels;
     Emit *shapes;                /* products and attention of one shape */
     VEC(const char *) shape_names;       /* made already */
-    VEC(Function) functions;     /* region functions, each text once */
+    VEC(Function) functions;     /* each text once */
     int *function_of;            /* by region */
-    int64_t *layer_type;         /* by region: see emit_weights.c */
 } Gen;
 
 /* A call or prototype, broken at commas to 80 columns:
@@ -48,26 +49,35 @@ void emit_context_region(Gen *g, Emit *e, int node);
 void emit_head_rows_region(Gen *g, Emit *e, int node);
 
 /* ------------------------------------------------------ emit_region.c --- */
-void emit_regions(Gen *g);       /* fills functions and function_of */
+void make_functions(Gen *g);     /* fills functions and function_of */
+void emit_function(Gen *g, Emit *e, const Function *f);
 const char *value_at(Gen *g, int node, const char *row);
-const char *rows_of(Sym s);      /* "c->b->rows" */
+const char *row_count(Sym s);    /* "c->b->rows" */
 const char *starts_of(Sym s);    /* "start" or "key_start" of the batch */
-void let_split(Emit *e, const char *tasks);      /* binds $tasks */
 
 /* ----------------------------------------------------- emit_weights.c --- */
 const char *weight_text(Gen *g, int block);      /* "w->norm1" */
 void emit_weight_structs(Gen *g, Emit *e);
 void emit_bind(Gen *g, Emit *e);
-/* "&w->encoder[$l]": how a call names the weights of a layer. */
+/* "encoder[l]" or "encoder_2": member of struct weights; index NULL: a number. */
 const char *layer_weights(Gen *g, const char *stack, int layer,
                           const char *index);
 const char *layer_type(Gen *g, const char *stack, int layer);
 bool layers_alike(Gen *g, const char *stack);
 
+/* ------------------------------------------------------- emit_entry.c --- */
+void emit_call_structs(Gen *g, Emit *e); /* struct encode, struct decode */
+void emit_entries(Gen *g, Emit *e);      /* layouts, encode(), decode() */
+bool has_entry(const Plan *p, Entry entry);
+
 /* ----------------------------------------------------- emit_program.c --- */
+void emit_core_types(Gen *g, Emit *e);   /* core.h, up to its functions */
 void emit_core(Gen *g, Emit *e);         /* the decoder, pasted */
-void emit_api(Gen *g, Emit *e);          /* exported functions */
+void emit_public_types(Gen *g, Emit *e); /* for model.h */
+void emit_prototypes(Gen *g, Emit *e);
+void emit_api(Gen *g, Emit *e);          /* the model and exported functions */
 void emit_embedded(Gen *g, Emit *e);
 void emit_main(Gen *g, Emit *e);
+bool has_decoder(const Plan *p);         /* it generates, so it has the core */
 
 #endif

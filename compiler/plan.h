@@ -94,6 +94,7 @@ bool plan_is_group_row(const Plan *p, int node);  /* may join a row block */
 int64_t linear4_at(Linear4 l, int64_t rows, int64_t sequences, int64_t parts);
 char *plan_text(Arena *a, const Plan *p);      /* attnc plan */
 char *plan_json(Arena *a, const Plan *p);
+int64_t plan_token_flops(const Plan *p);       /* of one row, 128 keys */
 int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
                                  /* multiply and add count as two */
 

@@ -1,0 +1,323 @@
+/* emit_program.c: what stands around the model: the types and the decoder of
+ * runtime/ (pasted as they are), the exported functions, embedded weights, and
+ * the program under ATTNC_MAIN.                                             */
+#include "emit_parts.h"
+
+#include <string.h>
+
+/* The decoder's files, in the order that they need each other. */
+static const char *const core_files[] = {
+    "memory.c", "math.c", "cache.c", "process.c", "beam.c", "search_memory.c",
+    "search.c", "score.c", "vocab.c"
+};
+
+bool has_decoder(const Plan *p)
+{
+    return has_entry(p, EntryDecode);
+}
+
+/* Text up to `end`, without its #include lines: the file has them already. */
+static void paste(Emit *e, const char *text, const char *end)
+{
+    while (text < end) {
+        const char *line = strchr(text, '\n');
+        const size_t n = line ? (size_t)(line - text) + 1 : strlen(text);
+        if (strncmp(text, "#include", 8))
+            emit_raw(e, text, n);
+        text += n;
+    }
+}
+
+static void paste_file(Emit *e, const char *name)
+{
+    size_t n;
+    const char *text = embedded_text(name, &n);
+    paste(e, text, text + n);
+    put(e, "\n");
+}
+
+void emit_core_types(Gen *g, Emit *e)
+{
+    size_t n;
+    const char *text = embedded_text("core.h", &n);
+    const char *functions = strstr(text, "/* -----");
+    if (g->o->mode == EmitAot && has_decoder(g->p)) {
+        paste_file(e, "core.h");
+        return;
+    }
+    paste(e, text, functions);
+    if (g->o->mode == EmitAot) {
+        const char *packed = strstr(text, "/* The head of model.weights");
+        const char *end = strstr(packed, "/* NULL when `file`");
+        paste(e, packed, end);
+    }
+    put(e, "#endif\n\n");
+}
+
+/* From the line that begins with `from` to the line "};" that ends it. */
+static void paste_block(Emit *e, const char *from)
+{
+    size_t n;
+    const char *text = embedded_text("core.h", &n);
+    const char *at = strstr(text, from);
+    const char *end = at ? strstr(at, "};\n") : NULL;
+    if (!end)
+        die("core.h has no %s", from);
+    paste(e, at, end + 3);
+    put(e, "\n");
+}
+
+void emit_public_types(Gen *g, Emit *e)
+{
+    size_t n;
+    const char *text = embedded_text("core.h", &n);
+    paste(e, text, strstr(text, "/* -----"));
+    if (has_decoder(g->p)) {
+        paste_block(e, "struct attn_process {");
+        paste_block(e, "enum { ATTN_RULE_EXACT");
+        paste_block(e, "enum { ATTN_PENALTY_NONE");
+        paste_block(e, "struct attn_search_options {");
+        paste_block(e, "struct attn_hypothesis {");
+    }
+    put(e, "#endif\n\n");
+}
+
+void emit_core(Gen *g, Emit *e)
+{
+    if (has_decoder(g->p))
+        for (size_t i = 0; i < sizeof core_files / sizeof *core_files; i++)
+            paste_file(e, core_files[i]);
+    paste_file(e, "packed.c");
+}
+
+/* ---- the model ---- */
+
+static void let_model(Gen *g, Emit *e)
+{
+    const Plan *p = g->p;
+    const Spec *s = p->g->spec;
+    let(e, "name", "%s", c_string(g->a, s->name, strlen(s->name)));
+    let(e, "kind", "%d", s->kind);
+    let(e, "d_model", "%lld", (long long)s->d_model);
+    let(e, "source_vocab", "%lld", (long long)s->source.size);
+    let(e, "target_vocab", "%lld", (long long)s->target.size);
+    let(e, "max_source", "%lld", (long long)s->max_source);
+    let(e, "max_target", "%lld", (long long)s->max_target);
+    let(e, "weights_bytes", "%lld", (long long)p->pack.bytes);
+    let(e, "model", "%s_model", p->prefix);
+    let(e, "options", "%s_options", p->prefix);
+    let(e, "hash", "0x%016llxull", (unsigned long long)p->pack.hash);
+    for (int c = 0; c < 2; c++) {
+        let(e, c ? "page1" : "page0", "%lld", (long long)p->page_floats[c]);
+        let(e, c ? "blocks1" : "blocks0", "%lld", (long long)p->blocks[c]);
+        let(e, c ? "d_k1" : "d_k0", "%lld", (long long)p->d_k[c]);
+        let(e, c ? "v1" : "v0", "%lld", (long long)p->v_panels[c]);
+    }
+    let(e, "encode", has_entry(p, EntryEncode) ? "encode" : "0");
+    let(e, "decode", has_entry(p, EntryDecode) ? "decode" : "0");
+    let(e, "log_sum_exp", has_decoder(p) ? "log_sum_exp" : "0");
+}
+
+static void emit_model_struct(Gen *g, Emit *e)
+{
+    let_model(g, e);
+    put(e,
+        "static const struct attn_model model = {\n"
+        "    .name = $name,\n"
+        "    .kind = $kind,\n"
+        "    .d_model = $d_model,\n"
+        "    .source_vocab = $source_vocab,\n"
+        "    .target_vocab = $target_vocab,\n"
+        "    .max_source = $max_source,\n"
+        "    .max_target = $max_target,\n"
+        "    .weights_bytes = $weights_bytes,\n"
+        "    .weights_hash = $hash,\n"
+        "    .bound_bytes = sizeof(struct weights),\n"
+        "    .page_floats = { $page0, $page1 },\n"
+        "    .blocks = { $blocks0, $blocks1 },\n"
+        "    .d_k = { $d_k0, $d_k1 },\n"
+        "    .v_panels = { $v0, $v1 },\n"
+        "    .arena_bytes = arena_bytes,\n"
+        "    .bind = bind_weights,\n"
+        "    .encode = $encode,\n"
+        "    .decode = $decode,\n"
+        "    .log_sum_exp = $log_sum_exp\n"
+        "};\n\n"
+        "const struct attn_model *$model(void)\n"
+        "{\n"
+        "    return &model;\n"
+        "}\n\n");
+}
+
+static void emit_defaults(Gen *g, Emit *e)
+{
+    const Spec *s = g->p->g->spec;
+    let(e, "beam", "%lld", (long long)s->search_beam);
+    let(e, "rule", "%d", s->search_rule);
+    let(e, "penalty", "%d", s->search_penalty);
+    let(e, "alpha", "%s", c_float(g->a, s->search_alpha));
+    let(e, "max", "%lld", (long long)(s->max_output >= 0 ? s->max_output
+                                                         : s->max_target));
+    let(e, "plus", "%lld", (long long)s->max_output_plus);
+    let(e, "start", "%lld", (long long)s->token_start);
+    let(e, "end", "%lld", (long long)s->token_end);
+    put(e,
+        "/* The search that the spec asks for. */\n"
+        "void $options(struct attn_search_options *o)\n"
+        "{\n"
+        "    memset(o, 0, sizeof *o);\n"
+        "    o->beam = $beam;\n"
+        "    o->results = 1;\n"
+        "    o->rule = $rule;\n"
+        "    o->penalty = $penalty;\n"
+        "    o->alpha = $alpha;\n"
+        "    o->max_output = $max;\n"
+        "    o->max_output_plus = $plus;\n"
+        "    o->patience = 1.0f;\n"
+        "    o->start = $start;\n"
+        "    o->end = $end;\n"
+        "}\n\n");
+}
+
+static void generate_bytes_prototype(Gen *g, Emit *e, const char *tail)
+{
+    put_call(g, e,
+             arena_printf(g->a, "int64_t %s_generate_bytes", g->p->prefix),
+             "const struct attn_search_options *o, int64_t sentences, "
+             "int64_t source_rows, int64_t longest", tail);
+}
+
+static void generate_prototype(Gen *g, Emit *e, const char *tail)
+{
+    put_call(g, e, arena_printf(g->a, "int %s_generate", g->p->prefix),
+             "const void *bound, const struct attn_search_options *o, "
+             "int64_t sentences, const int32_t *ids, const int32_t *start, "
+             "void *memory, int64_t bytes, struct attn_hypothesis *out, "
+             "int64_t *found", tail);
+}
+
+static void open_prototype(Gen *g, Emit *e, const char *tail)
+{
+    put(e, "/* `file`: model.weights, whole, 64-byte aligned; `bound`: memory\n"
+           " * of bound_bytes. NULL, or what is wrong with the file. */\n");
+    put_call(g, e, arena_printf(g->a, "const char *%s_open", g->p->prefix),
+             "void *bound, const void *file, int64_t bytes", tail);
+}
+
+/* The core is static in the emitted file; these are its doors. */
+static void emit_generate(Gen *g, Emit *e)
+{
+    generate_bytes_prototype(g, e, "");
+    put(e, "{\n"
+           "    return attn_search_bytes(&model, o, sentences, source_rows,\n"
+           "                             longest);\n"
+           "}\n\n");
+    generate_prototype(g, e, "");
+    put(e, "{\n"
+           "    return attn_search(&model, bound, o, sentences, ids, start,\n"
+           "                       NULL, 0, memory, bytes, out, found);\n"
+           "}\n\n");
+}
+
+static void emit_open(Gen *g, Emit *e)
+{
+    open_prototype(g, e, "");
+    put(e, "{\n"
+           "    const char *wrong = attn_packed_check(&model, file, bytes);\n"
+           "    struct attn_packed_header h;\n"
+           "\n"
+           "    if (wrong)\n"
+           "        return wrong;\n"
+           "    memcpy(&h, file, sizeof h);\n"
+           "    bind_weights(bound, (const char *)file + h.weights_at);\n"
+           "    return NULL;\n"
+           "}\n\n");
+}
+
+void emit_prototypes(Gen *g, Emit *e)
+{
+    let(e, "model", "%s_model", g->p->prefix);
+    let(e, "embedded", "%s_embedded", g->p->prefix);
+    let(e, "options", "%s_options", g->p->prefix);
+    put(e, "/* The compiled model: sizes and entry points. */\n"
+           "const struct attn_model *$model(void);\n"
+           "/* The weights inside the C file; NULL: they are in a file. */\n"
+           "const void *$embedded(int64_t *bytes);\n");
+    open_prototype(g, e, ";");
+    if (has_decoder(g->p)) {
+        put(e, "/* The search that the spec asks for. */\n"
+               "void $options(struct attn_search_options *o);\n"
+               "/* Bytes that generate() needs, and the search itself: the best\n"
+               " * o->results outputs of each sentence. 0, or -1. */\n");
+        generate_bytes_prototype(g, e, ";");
+        generate_prototype(g, e, ";");
+    }
+}
+
+void emit_api(Gen *g, Emit *e)
+{
+    emit_model_struct(g, e);
+    if (g->o->mode == EmitJit)
+        return;
+    emit_open(g, e);
+    if (has_decoder(g->p)) {
+        emit_defaults(g, e);
+        emit_generate(g, e);
+    }
+}
+
+/* ---- embedded weights, program ---- */
+
+/* Octal pieces of 64 bytes in a union with floats, for its alignment. */
+static void emit_bytes(Gen *g, Emit *e)
+{
+    const size_t n = g->o->embed_bytes, piece = 64;
+    char line[5 * 64 + 8];
+    let(e, "bytes", "%zu", n);
+    put(e, "static const union {\n"
+           "    char bytes[$bytes];\n"
+           "    float f[1];\n"
+           "} embedded = {\n");
+    for (size_t at = 0; at < n; at += piece) {
+        size_t k = 0;
+        line[k++] = '"';
+        for (size_t i = at; i < n && i < at + piece; i++)
+            k += (size_t)snprintf(line + k, sizeof line - k, "\\%03o",
+                                  g->o->embed[i]);
+        line[k++] = '"';
+        line[k++] = '\n';
+        emit_raw(e, line, k);
+    }
+    put(e, "};\n\n");
+}
+
+void emit_embedded(Gen *g, Emit *e)
+{
+    if (g->o->embed)
+        emit_bytes(g, e);
+    let(e, "at", g->o->embed ? "embedded.bytes" : "NULL");
+    let(e, "size", g->o->embed ? "(int64_t)sizeof embedded.bytes" : "0");
+    let(e, "weights", "%s_embedded", g->p->prefix);
+    put(e, "/* The model.weights file inside this file; NULL: it is outside. */\n"
+           "const void *$weights(int64_t *bytes)\n"
+           "{\n"
+           "    *bytes = $size;\n"
+           "    return $at;\n"
+           "}\n\n");
+}
+
+void emit_main(Gen *g, Emit *e)
+{
+    put(e, "#ifdef ATTNC_MAIN\n\n");
+    if (has_decoder(g->p)) {
+        let(e, "prefix_options", "%s_options", g->p->prefix);
+        let(e, "weights", "%s_embedded", g->p->prefix);
+        put(e, "#define default_options $prefix_options\n"
+               "#define embedded_weights $weights\n"
+               "\n");
+        paste_file(e, "program.c");
+    } else {
+        put(e, "#error \"this model makes no text: call its encode()\"\n");
+    }
+    put(e, "#endif\n");
+}

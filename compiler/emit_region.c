@@ -1,0 +1,395 @@
+/* emit_region.c: one C function a region. Layers whose functions have the same
+ * text share them; the entries (emit_model.c) then loop over layers.         */
+#include "emit_parts.h"
+
+#include <string.h>
+
+static const Node *node_at(const Gen *g, int i)
+{
+    return &g->p->g->nodes.at[i];
+}
+
+/* head(args)tail with args broken at commas, aligned after the parenthesis. */
+void put_call(Gen *g, Emit *e, const char *head, const char *args,
+              const char *tail)
+{
+    const int indent = (int)strlen(head) + 1;
+    const int width = 80 - 4 * emit_depth(e);
+    char *s = arena_printf(g->a, "%s(", head);
+    int col = indent;
+    while (*args) {
+        const char *end = strstr(args, ", ");
+        const int n = end ? (int)(end - args) + 1 : (int)strlen(args);
+        const int room = end ? 1 : 1 + (int)strlen(tail);
+        if (col + n + room > width && col > indent) {
+            s = arena_printf(g->a, "%s\n%*s", s, indent, "");
+            col = indent;
+        } else if (col > indent) {
+            s = arena_printf(g->a, "%s ", s);
+            col++;
+        }
+        s = arena_printf(g->a, "%s%.*s", s, n, args);
+        col += n;
+        args += end ? n + 1 : n;
+    }
+    const int mark = emit_mark(e);
+    let(e, "call", "%s)%s", s, tail);
+    put(e, "$call\n");
+    emit_reset(e, mark);
+}
+
+const char *row_count(Sym s)
+{
+    switch (s) {
+    case SymR: return "c->b->selected";
+    case SymM: return "c->b->key_rows";
+    default: return "c->b->rows";
+    }
+}
+
+const char *starts_of(Sym s)
+{
+    return s == SymM ? "key_start" : "start";
+}
+
+/* Where `row` of a value begins, in emitted C. Values that never leave a
+ * block of rows begin at the block's first row, which is what `row` names.   */
+const char *value_at(Gen *g, int node, const char *row)
+{
+    const Plan *p = g->p;
+    const int owner = owner_of(p, node);
+    const Value *v = &p->value[node];
+    const char *column = v->column
+        ? arena_printf(g->a, " + %lld", (long long)v->column) : "";
+    if (p->value[owner].place == PlaceInput)
+        return arena_printf(g->a, "c->b->%s + %s * %lld%s",
+                            node_at(g, owner)->name, row,
+                            (long long)v->stride, column);
+    const Slot *s = &p->slot.at[p->value[owner].slot];
+    if (s->kind == SlotParts)
+        return arena_printf(g->a, "%s%s", s->name, column);
+    return arena_printf(g->a, "c->%s + %s * %lld%s", s->name, row,
+                        (long long)v->stride, column);
+}
+
+static long long stride(const Gen *g, int node)
+{
+    return g->p->value[node].stride;
+}
+
+static const char *weight_of(Gen *g, int root, PackLayout layout)
+{
+    const int b = plan_block(g->p, root, layout);
+    if (b < 0)
+        die("node %d is not packed", root);
+    return weight_text(g, b);
+}
+
+/* ---- ops on rows: `rows` of them from row `i` ---- */
+
+static void row_matmul(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node), *w = node_at(g, n->in[1]);
+    int ep = 0;
+    if (n->op == OpLinear) {
+        ep |= n->has_bias ? EpBias : 0;
+        ep |= n->has_residual ? EpResidual : 0;
+        ep |= n->act == ActRelu ? EpRelu : 0;
+    }
+    const char *args = arena_printf(g->a, "rows, %s, %lld, %s",
+        value_at(g, n->in[0], "i"), stride(g, n->in[0]),
+        weight_of(g, n->in[1], PackPanels));
+    if (ep & EpBias)
+        args = arena_printf(g->a, "%s, %s", args,
+                            weight_of(g, n->in[2], PackVector));
+    args = arena_printf(g->a, "%s, %s, %lld", args, value_at(g, node, "i"),
+                        stride(g, node));
+    if (ep & EpResidual)
+        args = arena_printf(g->a, "%s, %s, %lld", args,
+                            value_at(g, n->in[3], "i"), stride(g, n->in[3]));
+    put_call(g, e, need_matmul(g, w->type.dim[1].c, w->type.dim[0].c, ep),
+             args, ";");
+}
+
+static const char *vectors(Gen *g, const Node *n, int from, int to)
+{
+    const char *s = "";
+    for (int k = from; k < to; k++)
+        s = arena_printf(g->a, "%s%s, ", s,
+                         weight_of(g, n->in[k], PackVector));
+    return s;
+}
+
+static void row_kernel(Gen *g, Emit *e, int node, const char *kernel,
+                       int rows_in, const char *tail)
+{
+    const Node *n = node_at(g, node);
+    const char *args = arena_printf(g->a, "%s, %lld, ",
+                                    value_at(g, node, "i"), stride(g, node));
+    for (int k = 0; k < rows_in; k++)
+        args = arena_printf(g->a, "%s%s, %lld, ", args,
+                            value_at(g, n->in[k], "i"), stride(g, n->in[k]));
+    args = arena_printf(g->a, "%s%srows, %lld%s", args,
+                        vectors(g, n, rows_in, n->nin),
+                        (long long)n->type.dim[n->type.rank - 1].c, tail);
+    put_call(g, e, use_kernel(g->kernels, kernel), args, ";");
+}
+
+static void emit_row_op(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const char *eps = arena_printf(g->a, ", %s", c_float(g->a, n->eps));
+    const char *scale = arena_printf(g->a, ", %s", c_float(g->a, n->scale));
+    switch (n->op) {
+    case OpMatmul: case OpLinear: row_matmul(g, e, node); break;
+    case OpBias: row_kernel(g, e, node, "bias_rows", 1, ""); break;
+    case OpScale: row_kernel(g, e, node, "scale_rows", 1, scale); break;
+    case OpAdd: row_kernel(g, e, node, "add_rows", 2, ""); break;
+    case OpRelu: row_kernel(g, e, node, "relu_rows", 1, ""); break;
+    case OpNorm: row_kernel(g, e, node, "norm_rows", 1, eps); break;
+    case OpAddNorm: row_kernel(g, e, node, "add_norm_rows", 2, eps); break;
+    default: die("%s does not work on rows", op_info[n->op].name);
+    }
+}
+
+/* ---- regions ---- */
+
+static void let_rows(Gen *g, Emit *e, const Region *r)
+{
+    const Node *n = node_at(g, g->p->order.at[r->first]);
+    let(e, "all", "%s", row_count(row_sym(n->type)));
+    let(e, "block", "%lld", (long long)g->p->target.row_block);
+}
+
+static void region_rows(Gen *g, Emit *e, const Region *r)
+{
+    let_rows(g, e, r);
+    put(e, "const int64_t i = $all * part / parts;\n"
+           "const int64_t rows = $all * (part + 1) / parts - i;\n"
+           "\n");
+    emit_row_op(g, e, g->p->order.at[r->first]);
+}
+
+/* The part's own block buffers, by name. */
+static void block_buffers(Gen *g, Emit *e, const Region *r)
+{
+    const Plan *p = g->p;
+    for (int s = 0; s < p->slot.n; s++) {
+        const Slot *slot = &p->slot.at[s];
+        bool used = false;
+        for (int i = 0; i < r->count; i++)
+            used |= p->value[p->order.at[r->first + i]].slot == s;
+        if (!used || slot->kind != SlotParts)
+            continue;
+        let(e, "name", "%s", slot->name);
+        let(e, "unit", "%lld", (long long)slot->unit);
+        put(e, "float *const $name = c->$name + part * $unit;\n");
+    }
+}
+
+/* A block of rows goes through all ops before the next begins, so that it
+ * stays in the cache.                                                       */
+static void region_row_block(Gen *g, Emit *e, const Region *r)
+{
+    need_least(g);
+    let_rows(g, e, r);
+    put(e, "const int64_t last = $all * (part + 1) / parts;\n");
+    block_buffers(g, e, r);
+    put(e, "\n"
+           "for (int64_t i = $all * part / parts; i < last; i += $block) {\n"
+           "    const int64_t rows = least(last - i, $block);\n"
+           "\n");
+    for (int k = 0; k < r->count; k++)
+        emit_row_op(g, e, g->p->order.at[r->first + k]);
+    put(e, "}\n");
+}
+
+static void begin_sequences(Emit *e)
+{
+    put(e, "const struct attn_batch *b = c->b;\n"
+           "const int64_t last = b->sequences * (part + 1) / parts;\n"
+           "\n"
+           "for (int64_t s = b->sequences * part / parts; s < last; s++) {\n"
+           "for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {\n");
+}
+
+static const char *position_at(Gen *g, const Node *n, int table)
+{
+    const Node *t = node_at(g, table);
+    const PackLayout layout = t->op == OpSinusoid ? PackSinusoid : PackRows;
+    return arena_printf(g->a, "%s + (%si - b->start[s]) * %lld",
+                        weight_of(g, table, layout),
+                        n->entry == EntryDecode ? "b->past[s] + " : "",
+                        (long long)round16(t->type.dim[1].c));
+}
+
+static void region_embed(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const int64_t d = n->type.dim[1].c;
+    const bool panels = plan_block(g->p, n->in[0], PackPanels) >= 0;
+    begin_sequences(e);
+    put(e, "const int64_t id = b->ids[i];\n"
+           "\n");
+    const char *token = panels
+        ? arena_printf(g->a, "%s + id / 16 * %lld + id %% 16, 16",
+                       weight_of(g, n->in[0], PackPanels), (long long)(16 * d))
+        : arena_printf(g->a, "%s + id * %lld, 1",
+                       weight_of(g, n->in[0], PackRows),
+                       (long long)round16(d));
+    put_call(g, e, use_kernel(g->kernels, "embed_row"), arena_printf(g->a,
+             "%s, %s, %lld, %s, %s", value_at(g, node, "i"), token,
+             (long long)d, c_float(g->a, n->scale),
+             n->nin > 2 && n->in[2] >= 0 ? position_at(g, n, n->in[2]) : "0"),
+             ";");
+    put(e, "}\n"
+           "}\n");
+}
+
+static void region_position(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    begin_sequences(e);
+    put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
+             "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
+             position_at(g, n, n->in[0]), (long long)n->type.dim[1].c), ";");
+    put(e, "}\n"
+           "}\n");
+}
+
+static void region_select(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    put(e, "const struct attn_batch *b = c->b;\n"
+           "const int64_t last = b->selected * (part + 1) / parts;\n"
+           "\n"
+           "for (int64_t i = b->selected * part / parts; i < last; i++) {\n");
+    put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
+             "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
+             value_at(g, n->in[0], "b->select[i]"),
+             (long long)n->type.dim[1].c), ";");
+    put(e, "}\n");
+}
+
+static void region_output(Gen *g, Emit *e, const Region *r)
+{
+    const int node = g->p->order.at[r->first];
+    const Node *n = node_at(g, node);
+    let_rows(g, e, r);
+    put(e, "const int64_t i = $all * part / parts;\n"
+           "const int64_t rows = $all * (part + 1) / parts - i;\n"
+           "\n");
+    put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
+             "c->b->output + i * %lld, %lld, %s, %lld, rows, %lld",
+             (long long)n->type.dim[1].c, (long long)n->type.dim[1].c,
+             value_at(g, n->in[0], "i"), stride(g, n->in[0]),
+             (long long)n->type.dim[1].c), ";");
+}
+
+static void emit_region(Gen *g, Emit *e, const Region *r)
+{
+    const int node = g->p->order.at[r->first];
+    const Node *n = node_at(g, node);
+    if (r->row_block) {
+        region_row_block(g, e, r);
+        return;
+    }
+    switch (n->op) {
+    case OpEmbed: region_embed(g, e, node); break;
+    case OpPosition: region_position(g, e, node); break;
+    case OpSelect: region_select(g, e, node); break;
+    case OpOutput: region_output(g, e, r); break;
+    case OpAttention: emit_attention_region(g, e, node); break;
+    case OpAppend: case OpPages: emit_pages_region(g, e, r); break;
+    case OpScores: emit_scores_region(g, e, node); break;
+    case OpContext: emit_context_region(g, e, node); break;
+    default:
+        if (n->type.rank == 3)
+            emit_head_rows_region(g, e, node);
+        else
+            region_rows(g, e, r);
+    }
+}
+
+/* "self_attn.qkv = linear f32[n, 384]", a line each. */
+static void region_comment(Gen *g, Emit *e, const Region *r)
+{
+    for (int k = 0; k < r->count; k++) {
+        const Node *n = node_at(g, g->p->order.at[r->first + k]);
+        let(e, "open", "%s", k ? "   " : "/* ");
+        let(e, "close", "%s", k == r->count - 1 ? " */" : "");
+        let(e, "name", "%s", local_name(g->a, n));
+        let(e, "op", "%s", op_info[n->op].name);
+        let(e, "type", "%s", print_type(g->a, n->type));
+        put(e, "$open$name = $op: $type$close\n");
+    }
+}
+
+static bool same_function(const Function *a, const Function *b)
+{
+    return !strcmp(a->base, b->base) && !strcmp(a->comment, b->comment)
+        && !strcmp(a->parameters, b->parameters) && !strcmp(a->body, b->body);
+}
+
+static const char *free_name(Gen *g, const char *base)
+{
+    int taken = 0;
+    for (int i = 0; i < g->functions.n; i++)
+        taken += !strcmp(g->functions.at[i].base, base);
+    return taken ? arena_printf(g->a, "%s_%d", base, taken + 1) : base;
+}
+
+static const char *text_of(Gen *g, const Emit *e)
+{
+    size_t n;
+    const char *text = emit_text(e, &n);
+    return arena_strndup(g->a, text, n);
+}
+
+static Function make_function(Gen *g, const Region *r)
+{
+    Emit *body = emit_new(g->a), *comment = emit_new(g->a);
+    Function f = { .base = r->name };
+    put(body, "{\n");
+    emit_region(g, body, r);
+    put(body, "}\n\n");
+    region_comment(g, comment, r);
+    f.body = text_of(g, body);
+    f.comment = text_of(g, comment);
+    f.takes_weights = r->layer >= 0 && strstr(f.body, "w->");
+    f.takes_layer = strstr(f.body, "layer *") != NULL;
+    f.parameters = arena_printf(g->a,
+        "const struct %s *c%s%s, int64_t part, int64_t parts",
+        r->entry == EntryEncode ? "encode" : "decode",
+        f.takes_weights ? arena_printf(g->a, ", const struct %s *w",
+                              layer_type(g, r->stack, r->layer)) : "",
+        f.takes_layer ? ", int64_t layer" : "");
+    return f;
+}
+
+void make_functions(Gen *g)
+{
+    const Plan *p = g->p;
+    g->function_of = arena_alloc(g->a,
+                                 (size_t)p->region.n * sizeof *g->function_of);
+    for (int i = 0; i < p->region.n; i++) {
+        Function f = make_function(g, &p->region.at[i]);
+        int at = 0;
+        while (at < g->functions.n
+               && !same_function(&g->functions.at[at], &f))
+            at++;
+        if (at == g->functions.n) {
+            f.name = free_name(g, f.base);
+            vec_push(g->a, &g->functions, f);
+        }
+        g->function_of[i] = at;
+    }
+}
+
+void emit_function(Gen *g, Emit *e, const Function *f)
+{
+    emit_raw(e, f->comment, strlen(f->comment));
+    put_call(g, e, arena_printf(g->a, "static void %s", f->name),
+             f->parameters, "");
+    emit_raw(e, f->body, strlen(f->body));
+}

@@ -1,0 +1,235 @@
+/* emit_weights.c: the structs of weights, shapes beside their fields, and the
+ * function that binds them to packed bytes. Layers with the same fields share
+ * a struct; a stack whose layers are all alike is an array of it.           */
+#include "emit_parts.h"
+
+#include <string.h>
+
+static bool in_layer(const Block *b, const char *stack, int layer)
+{
+    return b->layer == layer && !strcmp(b->stack, stack);
+}
+
+/* "[512, 1536] in panels of 16": shape and layout of a block. */
+static const char *shape_text(Gen *g, const Block *b)
+{
+    switch (b->layout) {
+    case PackPanels:
+        return arena_printf(g->a, "[%lld, %lld] in panels of 16",
+                            (long long)b->columns, (long long)b->k);
+    case PackVector:
+        return arena_printf(g->a, "[%lld]", (long long)b->columns);
+    case PackRows: case PackSinusoid:
+        break;
+    }
+    return arena_printf(g->a, "[%lld, %lld] row by row",
+                        (long long)b->columns, (long long)b->k);
+}
+
+/* The members of one layer's struct; stack "" and layer -1: of the model's. */
+static const char *members(Gen *g, const char *stack, int layer)
+{
+    Emit *e = emit_new(g->a);
+    const Plan *p = g->p;
+    for (int i = 0; i < p->block.n; i++) {
+        const Block *b = &p->block.at[i];
+        if (layer >= 0 ? !in_layer(b, stack, layer) : b->layer >= 0)
+            continue;
+        let(e, "line", "    const float *%s;%*s /* %s */", b->field,
+            (int)(strlen(b->field) < 22 ? 22 - strlen(b->field) : 0), "",
+            shape_text(g, b));
+        put(e, "$line\n");
+    }
+    size_t n;
+    const char *text = emit_text(e, &n);
+    return arena_strndup(g->a, text ? text : "", n);
+}
+
+/* Number of layers of a stack that have weights. */
+static int layers_of(const Gen *g, const char *stack)
+{
+    int n = 0;
+    for (int i = 0; i < g->p->block.n; i++) {
+        const Block *b = &g->p->block.at[i];
+        if (!strcmp(b->stack, stack) && b->layer >= n)
+            n = b->layer + 1;
+    }
+    return n;
+}
+
+bool layers_alike(Gen *g, const char *stack)
+{
+    const int n = layers_of(g, stack);
+    for (int l = 1; l < n; l++)
+        if (strcmp(members(g, stack, 0), members(g, stack, l)))
+            return false;
+    return true;
+}
+
+const char *layer_type(Gen *g, const char *stack, int layer)
+{
+    if (layers_alike(g, stack))
+        return arena_printf(g->a, "%s_layer", stack);
+    int like = 0;
+    while (strcmp(members(g, stack, like), members(g, stack, layer)))
+        like++;
+    return arena_printf(g->a, "%s_layer_%d", stack, like);
+}
+
+const char *layer_weights(Gen *g, const char *stack, int layer,
+                          const char *index)
+{
+    if (!layers_alike(g, stack))
+        return arena_printf(g->a, "%s_%d", stack, layer);
+    return index ? arena_printf(g->a, "%s[%s]", stack, index)
+                 : arena_printf(g->a, "%s[%d]", stack, layer);
+}
+
+const char *weight_text(Gen *g, int block)
+{
+    const Block *b = &g->p->block.at[block];
+    return arena_printf(g->a, b->layer >= 0 ? "w->%s" : "c->w->%s", b->field);
+}
+
+static const char *const stacks[] = { "encoder", "cross", "decoder" };
+enum { Stacks = sizeof stacks / sizeof *stacks };
+
+static void layer_struct(Gen *g, Emit *e, const char *stack, int layer)
+{
+    const char *type = layer_type(g, stack, layer);
+    if (!first_time(g, arena_printf(g->a, "struct %s", type)))
+        return;
+    const char *text = members(g, stack, layer);
+    let(e, "type", "%s", type);
+    put(e, "struct $type {\n");
+    emit_raw(e, text, strlen(text));
+    put(e, "};\n\n");
+}
+
+void emit_weight_structs(Gen *g, Emit *e)
+{
+    for (int s = 0; s < Stacks; s++)
+        for (int l = 0; l < layers_of(g, stacks[s]); l++)
+            layer_struct(g, e, stacks[s], l);
+    put(e, "struct weights {\n");
+    const char *own = members(g, "", -1);
+    emit_raw(e, own, strlen(own));
+    for (int s = 0; s < Stacks; s++) {
+        const int n = layers_of(g, stacks[s]);
+        let(e, "stack", "%s", stacks[s]);
+        let(e, "n", "%d", n);
+        if (n && layers_alike(g, stacks[s])) {
+            let(e, "type", "%s", layer_type(g, stacks[s], 0));
+            put(e, "struct $type $stack[$n];\n");
+            continue;
+        }
+        for (int l = 0; l < n; l++) {
+            let(e, "type", "%s", layer_type(g, stacks[s], l));
+            let(e, "n", "%d", l);
+            let(e, "name", "%s_%d", stacks[s], l);
+            put(e, "struct $type $name;\n");
+        }
+    }
+    put(e, "};\n\n");
+}
+
+/* ---- bind ---- */
+
+static int first_block(const Gen *g, const char *stack, int layer)
+{
+    for (int i = 0; i < g->p->block.n; i++)
+        if (in_layer(&g->p->block.at[i], stack, layer))
+            return i;
+    return -1;
+}
+
+/* Bytes from one layer's weights to the next's; -1: not the same for all. */
+static int64_t layer_stride(Gen *g, const char *stack)
+{
+    const Plan *p = g->p;
+    const int n = layers_of(g, stack);
+    int64_t step = 0;
+    if (!layers_alike(g, stack))
+        return -1;
+    for (int l = 1; l < n; l++) {
+        int a = first_block(g, stack, 0), b = first_block(g, stack, l);
+        if (l == 1)
+            step = p->block.at[b].at - p->block.at[a].at;
+        for (; a < p->block.n && b < p->block.n
+               && in_layer(&p->block.at[a], stack, 0); a++, b++)
+            if (p->block.at[b].at - p->block.at[a].at != step * l)
+                return -1;
+    }
+    return step;
+}
+
+static void bind_fields(Gen *g, Emit *e, const char *stack, int layer,
+                        int64_t from)
+{
+    for (int i = 0; i < g->p->block.n; i++) {
+        const Block *b = &g->p->block.at[i];
+        if (layer >= 0 ? !in_layer(b, stack, layer) : b->layer >= 0)
+            continue;
+        let(e, "field", "%s", b->field);
+        let(e, "at", "%lld", (long long)(b->at / 4 - from));
+        put(e, layer >= 0 ? "x->$field = q + $at;\n"
+                          : "w->$field = p + $at;\n");
+    }
+}
+
+static void bind_layer(Gen *g, Emit *e, const char *stack, int layer)
+{
+    let(e, "type", "%s", layer_type(g, stack, layer));
+    let(e, "layer", "%s", layer_weights(g, stack, layer, NULL));
+    put(e, "{\n"
+           "    struct $type *x = &w->$layer;\n"
+           "    const float *q = p;\n"
+           "\n");
+    bind_fields(g, e, stack, layer, 0);
+    put(e, "}\n");
+}
+
+static void bind_stack(Gen *g, Emit *e, const char *stack)
+{
+    const int n = layers_of(g, stack);
+    const int64_t step = layer_stride(g, stack);
+    if (step < 0) {
+        for (int l = 0; l < n; l++)
+            bind_layer(g, e, stack, l);
+        return;
+    }
+    const int64_t from = g->p->block.at[first_block(g, stack, 0)].at / 4;
+    let(e, "n", "%d", n);
+    let(e, "type", "%s", layer_type(g, stack, 0));
+    let(e, "layer", "%s", layer_weights(g, stack, 0, "l"));
+    let(e, "from", "%lld", (long long)from);
+    let(e, "step", "%lld", (long long)(step / 4));
+    put(e, "for (int64_t l = 0; l < $n; l++) {\n"
+           "    struct $type *x = &w->$layer;\n"
+           "    const float *q = p + $from + l * $step;\n"
+           "\n");
+    bind_fields(g, e, stack, 0, from);
+    put(e, "}\n");
+}
+
+void emit_bind(Gen *g, Emit *e)
+{
+    if (!g->p->block.n) {
+        put(e, "static void bind_weights(void *bound, const void *packed)\n"
+               "{\n"
+               "    (void)bound;\n"
+               "    (void)packed;\n"
+               "}\n\n");
+        return;
+    }
+    put(e, "static void bind_weights(void *bound, const void *packed)\n"
+           "{\n"
+           "    struct weights *w = bound;\n"
+           "    const float *p = packed;\n"
+           "\n");
+    bind_fields(g, e, "", -1, 0);
+    for (int s = 0; s < Stacks; s++)
+        if (layers_of(g, stacks[s]))
+            bind_stack(g, e, stacks[s]);
+    put(e, "}\n\n");
+}

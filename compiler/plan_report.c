@@ -1,0 +1,201 @@
+/* plan_report.c: what a plan costs: FLOPs an op, bytes of weights, arena,
+ * caches; the text and JSON of `attnc plan`.                                */
+#include "plan_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+enum { ReportRows = 128 };       /* lengths that the report is made for */
+
+static int64_t dim_at(Dim d, int64_t rows, int64_t keys)
+{
+    switch (d.sym) {
+    case SymNone: return d.c;
+    case SymPT: case SymM: return keys;
+    default: return rows;
+    }
+}
+
+static int64_t elements(Type t, int64_t rows, int64_t keys)
+{
+    int64_t n = 1;
+    for (int i = 0; i < t.rank; i++)
+        n *= dim_at(t.dim[i], rows, keys);
+    return n;
+}
+
+/* Keys that a node's attention sees: those of its key operand. */
+static int64_t keys_of(const Node *k, int64_t rows, int64_t keys)
+{
+    return k->op == OpRecall ? keys : dim_at(k->type.dim[1], rows, keys);
+}
+
+int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys)
+{
+    const Node *n = &g->nodes.at[node];
+    const Node *a = n->nin > 0 && n->in[0] >= 0 ? &g->nodes.at[n->in[0]] : n;
+    const Node *b = n->nin > 1 && n->in[1] >= 0 ? &g->nodes.at[n->in[1]] : n;
+    const int64_t out = elements(n->type, rows, keys);
+    switch (n->op) {
+    case OpMatmul: case OpLinear:
+        return 2 * out * b->type.dim[1].c
+            + (n->has_bias + n->has_residual + (n->act != ActNone)) * out;
+    case OpScores:
+        return 2 * a->type.dim[0].c * a->type.dim[2].c
+            * dim_at(a->type.dim[1], rows, keys) * keys_of(b, rows, keys);
+    case OpContext:
+        return 2 * out * keys_of(b, rows, keys);
+    case OpAttention: {
+        const Node *v = &g->nodes.at[n->in[2]];
+        return 2 * n->heads * dim_at(a->type.dim[1], rows, keys)
+            * keys_of(b, rows, keys) * (b->type.dim[2].c + v->type.dim[2].c);
+    }
+    case OpBias: case OpAdd: case OpScale: case OpRelu: case OpMask:
+        return out;
+    case OpEmbed:
+        return (1 + (n->nin > 2)) * out;
+    case OpNorm: return 8 * out;
+    case OpAddNorm: return 9 * out;
+    case OpSoftmax: return 4 * out;
+    default: return 0;
+    }
+}
+
+static bool runs(const Plan *p, int node, Entry entry)
+{
+    const Node *n = &p->g->nodes.at[node];
+    return n->entry == entry && p->region_of[node] >= 0;
+}
+
+static int64_t entry_flops(const Plan *p, Entry entry, int64_t rows,
+                           int64_t keys)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < p->g->nodes.n; i++)
+        if (runs(p, i, entry))
+            sum += node_flops(p->g, i, rows, keys);
+    return sum;
+}
+
+static bool has(const Plan *p, Entry entry)
+{
+    for (int i = 0; i < p->region.n; i++)
+        if (p->region.at[i].entry == entry)
+            return true;
+    return false;
+}
+
+int64_t plan_token_flops(const Plan *p)
+{
+    const Entry e = has(p, EntryDecode) ? EntryDecode : EntryEncode;
+    return entry_flops(p, e, 1, ReportRows);
+}
+
+/* ---- the report, as JSON first; the text is made from it ---- */
+
+static json_t *ops_json(const Plan *p, Entry entry, int64_t rows,
+                        int64_t keys)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        const Node *n = &p->g->nodes.at[i];
+        if (!runs(p, i, entry))
+            continue;
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I}",
+            "name", n->name, "op", op_info[n->op].name,
+            "type", print_type(p->arena_, n->type),
+            "flops", (json_int_t)node_flops(p->g, i, rows, keys)));
+    }
+    return list;
+}
+
+static json_t *entry_json(const Plan *p, Entry entry)
+{
+    const int64_t rows = entry == EntryDecode ? 1 : ReportRows;
+    const Linear4 a = p->arena[entry];
+    return json_pack("{s:s, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}, s:o}",
+        "entry", entry == EntryEncode ? "encode" : "decode",
+        "rows", (json_int_t)rows, "keys", (json_int_t)ReportRows,
+        "flops", (json_int_t)entry_flops(p, entry, rows, ReportRows),
+        "arena_bytes", "fixed", (json_int_t)(4 * a.c0 + 64),
+        "row", (json_int_t)(4 * a.rows),
+        "sequence", (json_int_t)(4 * a.sequences),
+        "part", (json_int_t)(4 * a.parts),
+        "ops", ops_json(p, entry, rows, ReportRows));
+}
+
+static json_t *report(const Plan *p)
+{
+    json_t *entries = json_array();
+    for (int e = EntryEncode; e <= EntryDecode; e++)
+        if (has(p, (Entry)e))
+            json_array_append_new(entries, entry_json(p, (Entry)e));
+    return json_pack("{s:s, s:I, s:I, s:{s:I, s:I}, s:s, s:i, s:s, s:o}",
+        "name", p->g->spec->name,
+        "parameters", (json_int_t)p->parameters,
+        "weights_bytes", (json_int_t)p->pack.bytes,
+        "page_bytes", "self", (json_int_t)(4 * p->page_floats[CacheSelf]),
+        "cross", (json_int_t)(4 * p->page_floats[CacheCross]),
+        "march", p->target.march, "width", p->target.width,
+        "tile", arena_printf(p->arena_, "%dx%d", p->target.mr, p->target.nr),
+        "entries", entries);
+}
+
+char *plan_json(Arena *a, const Plan *p)
+{
+    json_t *r = report(p);
+    char *s = json_dumps(r, JSON_INDENT(2));
+    if (!s)
+        fail(ExitResource, "out of memory");
+    char *copy = arena_printf(a, "%s\n", s);
+    free(s);
+    json_decref(r);
+    return copy;
+}
+
+static long long whole(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+static const char *word(const json_t *o, const char *key)
+{
+    return json_string_value(json_object_get(o, key));
+}
+
+static char *entry_text(Arena *a, const json_t *e, char *s)
+{
+    const json_t *arena = json_object_get(e, "arena_bytes");
+    size_t i;
+    json_t *op;
+    s = arena_printf(a, "%s\n%s: %lld row%s, %lld keys: %lld FLOPs\n"
+        "  arena %lld bytes + %lld a row + %lld a sequence + %lld a part\n", s,
+        word(e, "entry"), whole(e, "rows"), whole(e, "rows") == 1 ? "" : "s",
+        whole(e, "keys"), whole(e, "flops"), whole(arena, "fixed"),
+        whole(arena, "row"), whole(arena, "sequence"), whole(arena, "part"));
+    json_array_foreach(json_object_get(e, "ops"), i, op)
+        s = arena_printf(a, "%s  %14lld  %-10s %-40s %s\n", s,
+                         whole(op, "flops"), word(op, "op"), word(op, "name"),
+                         word(op, "type"));
+    return s;
+}
+
+char *plan_text(Arena *a, const Plan *p)
+{
+    json_t *r = report(p);
+    const json_t *page = json_object_get(r, "page_bytes");
+    size_t i;
+    json_t *e;
+    char *s = arena_printf(a, "%s: %lld parameters, %lld bytes of weights\n"
+        "target %s, vectors of %lld, tile %s\n"
+        "caches: pages of 64 positions, %lld bytes (self), %lld (cross)\n",
+        word(r, "name"), whole(r, "parameters"), whole(r, "weights_bytes"),
+        word(r, "march"), whole(r, "width"), word(r, "tile"),
+        whole(page, "self"), whole(page, "cross"));
+    json_array_foreach(json_object_get(r, "entries"), i, e)
+        s = entry_text(a, e, s);
+    json_decref(r);
+    return s;
+}
