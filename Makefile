@@ -91,9 +91,9 @@ $(B)/embed: compiler/embed.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -no-pie -o $@ $<
 $(B)/embedded.c: $(B)/embed $(EMBEDDED)
-	$(B)/embed $(foreach f,$(EMBEDDED),$(notdir $f)=$f) > $@.tmp && mv $@.tmp $@
+	$(B)/embed $(EMBEDDED) > $@.tmp && mv $@.tmp $@
 $(B)/embedded.o: $(B)/embedded.c
-	$(CC) $(OPT) -std=c11 -fno-pie -Icompiler -c -o $@ $<
+	$(CC) $(OPT) -std=c11 -fno-pie -c -o $@ $<
 
 $(B)/kernelset: $(STAGE1)
 	$(CC) $(ALL_CFLAGS) -no-pie -o $@ $^ -lm
