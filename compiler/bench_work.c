@@ -230,6 +230,9 @@ static void settle_options(const Setup *s, BenchOptions *o)
     if (most > 0 && o->rows > most)
         fail(ExitUsage, "bench: -p %lld: the model takes %lld rows at most",
              (long long)o->rows, (long long)most);
+    if (o->rows * o->batch > INT32_MAX)
+        fail(ExitUsage, "bench: -b %lld: more than 2^31 rows in all",
+             (long long)o->batch);
     if (has_decode(s->spec->kind) && target_rows(s) > longest)
         fail(ExitUsage, "bench: -n %lld: the model's max_len is %lld",
              (long long)o->steps, (long long)longest);
