@@ -70,7 +70,7 @@ const char *embedded_text(const char *name, size_t *n);    /* else die()s */
 
 /* ----------------------------------------------------- kernel_table.c --- */
 /* The prebuilt kernel for a target: the function that use_tile() or
- * use_kernel() named. NULL: there is none (a tile outside the prebuilt set). */
+ * use_kernel() named. NULL: there is none of that name. Every tile is there. */
 void *kernel_find(const Target *t, const char *name);
 /* Name of the i-th prebuilt kernel for a target; NULL: there are no more. */
 const char *kernel_name(const Target *t, int i);

@@ -40,19 +40,28 @@ static const struct Kernel *table_of(const Target *t)
     return NULL;
 }
 
+/* A target that this machine has no table for runs on what the machine is: the
+ * bits are the same wherever products and sums can be fused.                */
+static const struct Kernel *table_for(const char *march)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (!strcmp(tables[i].march, march))
+            return tables[i].table;
+    return NULL;
+}
+
 void *kernel_find(const Target *t, const char *name)
 {
-    for (const struct Kernel *k = table_of(t); k && k->name; k++)
+    const struct Kernel *k = table_for(t->march);
+    Target native;
+    Fault why;
+    if (!k && target_find(&native, "native", 0, NULL, &why))
+        k = table_for(native.march);
+    for (; k && k->name; k++)
         if (!strcmp(k->name, name)) {
             void *address;
             memcpy(&address, &k->function, sizeof address);
             return address;
         }
     return NULL;
-}
-
-const char *kernel_name(const Target *t, int i)
-{
-    const struct Kernel *k = table_of(t);
-    return k ? k[i].name : NULL;
 }

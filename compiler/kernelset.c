@@ -1,12 +1,9 @@
 /* kernelset.c: build-time program. `kernelset x86-64-v3` prints the C file of
- * the kernels that a JIT skeleton may call on that machine: every piece, and
- * the tiles of all sizes that fit the registers, with a table by name.      */
+ * the kernels that a JIT skeleton may call on that machine: every piece and
+ * every tile, with a table by name.                                         */
 #include "emit.h"
 
 #include <string.h>
-
-/* More accumulators than this spill on every target. */
-enum { MostVectors = 24 };
 
 /* What emitters may ask for; pieces that only others need are not here. */
 static const char *const pieces[] = {
@@ -16,26 +13,19 @@ static const char *const pieces[] = {
     "softmax_row",
 };
 
-static void use_tiles(Kernels *k, const Target *t, int mr, int nr)
-{
-    const int columns = nr / (t->width == 1 ? 16 : t->width);
-    if (mr * columns > MostVectors)
-        return;
-    TileKey key = { .mr = mr, .nr = nr, .dtype = DtypeF32, .width = t->width };
-    key.epilogue = EpAny;
-    use_tile(k, key);
-    key.epilogue = EpAccumulate;
-    use_tile(k, key);
-}
-
+/* Every tile that --tile can choose, and so every remainder of one. */
 static void use_all(Kernels *k, const Target *t)
 {
-    static const int mr[] = { 1, 2, 3, 4, 6, 8, 12, 14 };
+    TileKey key = { .dtype = DtypeF32, .width = t->width };
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         use_kernel(k, pieces[i]);
-    for (size_t i = 0; i < sizeof mr / sizeof *mr; i++)
-        for (int nr = 16; nr <= 64; nr += 16)
-            use_tiles(k, t, mr[i], nr);
+    for (key.mr = 1; key.mr <= 16; key.mr++)
+        for (key.nr = 16; key.nr <= 64; key.nr += 16) {
+            key.epilogue = EpAny;
+            use_tile(k, key);
+            key.epilogue = EpAccumulate;
+            use_tile(k, key);
+        }
 }
 
 /* kernels_x86_64_v3 */
