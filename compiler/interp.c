@@ -69,13 +69,13 @@ static void eval_sinusoid(const Interp *in, const Node *n, double *out)
 {
     const Spec *s = in->g->spec;
     int64_t rows = interp_extent(in, n->type.dim[0]);
-    int64_t d = interp_extent(in, n->type.dim[1]);
+    int64_t d = interp_extent(in, n->type.dim[1]), half = (d + 1) / 2;
+    bool halves = s->pos_layout == LayoutHalves;
+    double span = s->pos_exponent == ExponentPaper
+                ? (double)d / 2 : fmax((double)half - 1, 1);
     for (int64_t c = 0; c < d; c++) {
-        bool halves = s->pos_layout == LayoutHalves;
-        int64_t pair = halves ? c % (d / 2) : c / 2;
-        bool sine = halves ? c < d / 2 : c % 2 == 0;
-        double span = s->pos_exponent == ExponentPaper
-                    ? (double)d / 2 : (double)d / 2 - 1;
+        int64_t pair = halves ? c % half : c / 2;
+        bool sine = halves ? c < half : c % 2 == 0;
         double rate = pow(s->pos_base, -(double)pair / span);
         for (int64_t r = 0; r < rows; r++) {
             double angle = (double)(s->pos_first + r) * rate;

@@ -3,27 +3,22 @@
 
 #include "trial.h"
 
-void weights_open(Weights *w, const Engine *e, const Graph *g)
+static const double *widen(Arena *a, const float *x, int64_t n)
 {
-    *w = (Weights){ .engine = e, .arena = arena_new(), .g = g };
-    size_t count = (size_t)e->plan->pack.count;
-    w->tensor = arena_alloc(w->arena, count * sizeof *w->tensor);
-}
-
-void weights_close(Weights *w)
-{
-    arena_free(w->arena);
-    *w = (Weights){ 0 };
+    double *d = arena_alloc(a, (size_t)n * sizeof *d);
+    for (int64_t i = 0; i < n; i++)
+        d[i] = (double)x[i];
+    return d;
 }
 
 static const double *load(Weights *w, const PackItem *item)
 {
+    Arena *a = arena_new();
     int64_t size = item->rows * item->k;
-    float *f = arena_alloc(w->arena, (size_t)size * sizeof *f);
-    double *x = arena_alloc(w->arena, (size_t)size * sizeof *x);
+    float *f = arena_alloc(a, (size_t)size * sizeof *f);
     weights_tensor(item, w->engine->file, w->engine->options.seed, f);
-    for (int64_t i = 0; i < size; i++)
-        x[i] = (double)f[i];
+    const double *x = widen(w->arena, f, size);
+    arena_free(a);
     return x;
 }
 
@@ -43,17 +38,25 @@ static const double *weight_of(void *user, int node)
     die("oracle: no weights are packed for %s", name);
 }
 
+void weights_open(Weights *w, const Engine *e, const Graph *g)
+{
+    *w = (Weights){ .engine = e, .arena = arena_new(), .g = g };
+    size_t count = (size_t)e->plan->pack.count;
+    w->tensor = arena_alloc(w->arena, count * sizeof *w->tensor);
+    Interp in = { .g = g, .weight = weight_of, .user = w, .arena = w->arena };
+    interp_run(&in, EntryNone);
+    w->constant = in.value;
+}
+
+void weights_close(Weights *w)
+{
+    arena_free(w->arena);
+    *w = (Weights){ 0 };
+}
+
 static int64_t length_of(const Sample *x, int side, int64_t i)
 {
     return x->start[side][i + 1] - x->start[side][i];
-}
-
-static const double *widen(Arena *a, const float *x, int64_t n)
-{
-    double *d = arena_alloc(a, (size_t)n * sizeof *d);
-    for (int64_t i = 0; i < n; i++)
-        d[i] = (double)x[i];
-    return d;
 }
 
 static const int32_t *counting(Arena *a, int64_t n)
@@ -72,6 +75,7 @@ void oracle_open(Interp *in, Arena *a, Weights *w, const Sample *x,
     size_t nodes = (size_t)w->g->nodes.n;
     *in = (Interp){ .g = w->g, .weight = weight_of, .user = w, .arena = a };
     in->value = arena_alloc(a, nodes * sizeof *in->value);
+    memcpy(in->value, w->constant, nodes * sizeof *in->value);
     in->length[SymN] = n;
     in->length[SymT] = in->length[SymPT] = in->length[SymR] = t;
     in->length[SymM] = t;

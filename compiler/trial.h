@@ -54,6 +54,7 @@ typedef struct {                 /* an engine's weights in double */
     Arena *arena;
     const double **tensor;       /* by item of the plan's list; NULL: not yet */
     const Graph *g;              /* whose nodes ask for them */
+    const double **constant;     /* by node: all that is known beforehand */
 } Weights;
 void weights_open(Weights *w, const Engine *e, const Graph *g);
 void weights_close(Weights *w);

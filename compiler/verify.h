@@ -1,0 +1,30 @@
+/* verify.h: the parts of `attnc verify`, for it and for the tests. */
+#ifndef ATTNC_VERIFY_H
+#define ATTNC_VERIFY_H
+
+#include "compare.h"
+#include "options.h"
+#include "trial.h"
+
+typedef struct {                 /* one way to compile a model */
+    const char *name, *backend;
+    bool unfused;
+} Variant;
+EngineOptions variant_options(const EngineOptions *base, const Variant *v);
+
+typedef struct {
+    Comparison c;                /* of all nodes of one op */
+    const char *worst;           /* node of the largest error */
+} OpResult;
+typedef struct { OpResult op[OpCount]; } OpResults;
+bool op_result_passed(const OpResult *r);
+
+/* Compares all values of one sequence after a run; `w` of the engine's own
+ * graph, `out` the run's result.                                            */
+void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
+                const float *out);
+/* Compares the result of one sequence; `w` of the unfused graph. */
+void verify_result(ModelComparison *worst, Weights *w, const Sample *x,
+                   int64_t sequence, const float *out);
+
+#endif
