@@ -1,0 +1,481 @@
+/* weights_test.c: packing, element by element against the layouts of rt.h;
+ * positions; seeded weights; what a file lacks; model.weights.              */
+#define _GNU_SOURCE
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../runtime/rt.h"
+#include "scratch.h"
+
+enum { Floats = 1 << 16 };
+static _Alignas(64) float packed[Floats];
+static float plain[Floats];
+
+static void pack(PackItem *item, int64_t n, const Safetensors *s, uint64_t seed)
+{
+    PackList list = { .item = item, .count = n, .bytes = sizeof packed };
+    memset(packed, 0, sizeof packed);
+    weights_pack(&list, s, seed, packed);
+}
+
+/* A file of matrices and vectors whose element i is base + i. */
+static Safetensors *file_of(const TensorOut *shapes, int n)
+{
+    static float data[8][8192];
+    TensorOut t[8];
+    for (int i = 0; i < n; i++) {
+        t[i] = shapes[i];
+        t[i].data = data[i];
+        for (int k = 0; k < 8192; k++)
+            data[i][k] = (float)(10000 * (i + 1) + k);
+    }
+    Fault why;
+    assert_true(safetensors_write(scratch_path("w"), t, n, &why));
+    Safetensors *s = safetensors_open(scratch_path("w"), &why);
+    assert_non_null(s);
+    return s;
+}
+
+/* ------------------------------------------------------------- layouts --- */
+static const int64_t sizes[] = { 1, 2, 3, 15, 16, 17, 31, 33, 48 };
+enum { Sizes = sizeof sizes / sizeof sizes[0] };
+
+/* A column panel holds 16 columns (rows of the tensor), one k after another;
+ * all that is not the tensor's stays zero.                                  */
+static void packs_panels(void **state)
+{
+    (void)state;
+    for (int a = 0; a < Sizes; a++)
+        for (int b = 0; b < Sizes; b++) {
+            int64_t rows = sizes[a], k = sizes[b], full = (rows + 15) / 16;
+            Safetensors *s = file_of(&(TensorOut){ .name = "x", .rank = 2,
+                                                   .dim = { rows, k } }, 1);
+            PackItem item = { .name = "x", .file_name = "x", .rows = rows,
+                              .k = k, .layout = PackPanels, .columns = rows };
+            pack(&item, 1, s, 0);
+            for (int64_t p = 0; p < full; p++)
+                for (int64_t i = 0; i < k; i++)
+                    for (int64_t c = 0; c < 16; c++) {
+                        int64_t row = 16 * p + c;
+                        float want = row < rows
+                            ? (float)(10000 + row * k + i) : 0;
+                        assert_true(packed[p * k * 16 + i * 16 + c] == want);
+                    }
+            for (int64_t i = full * 16 * k; i < Floats; i++)
+                assert_true(packed[i] == 0);
+            safetensors_close(s);
+        }
+}
+
+/* Three tensors fill one block; the scale is that of the first alone. */
+static void stacks_tensors(void **state)
+{
+    (void)state;
+    enum { K = 5 };
+    static const int64_t rows[3] = { 7, 12, 3 };
+    TensorOut t[6];
+    PackItem item[6] = { 0 };
+    static const char *const names[6] = { "q", "k", "v", "q.b", "k.b", "v.b" };
+    for (int i = 0, first = 0; i < 3; first += (int)rows[i++]) {
+        t[i] = (TensorOut){ .name = names[i], .rank = 2,
+                            .dim = { rows[i], K } };
+        t[i + 3] = (TensorOut){ .name = names[i + 3], .rank = 1,
+                                .dim = { rows[i] } };
+        item[i] = (PackItem){ .name = names[i], .file_name = names[i],
+            .layout = PackPanels, .rows = rows[i], .k = K, .at = 64,
+            .first = first, .columns = 22, .scale = 0.3f, .scaled = i == 0 };
+        item[i + 3] = item[i];
+        item[i + 3].name = item[i + 3].file_name = names[i + 3];
+        item[i + 3].layout = PackVector;
+        item[i + 3].rows = 1;
+        item[i + 3].k = rows[i];
+        item[i + 3].at = 4096;
+    }
+    Safetensors *s = file_of(t, 6);
+    pack(item, 6, s, 0);
+    const float *block = packed + 16, *vector = packed + 1024;
+    for (int64_t c = 0; c < 32; c++) {
+        int64_t of = c < 7 ? 0 : c < 19 ? 1 : c < 22 ? 2 : -1;
+        int64_t row = c - (of == 1 ? 7 : of == 2 ? 19 : 0);
+        double scale = of == 0 ? 0.3f : 1;
+        for (int64_t k = 0; k < K; k++) {
+            double value = (double)(10000 * (of + 1) + row * K + k);
+            assert_true(block[c / 16 * 16 * K + k * 16 + c % 16] ==
+                        (of < 0 ? 0 : (float)(value * scale)));
+        }
+        double bias = (double)(10000 * (of + 4) + row);
+        assert_true(vector[c] == (of < 0 ? 0 : (float)(bias * scale)));
+    }
+    safetensors_close(s);
+}
+
+static void packs_rows_and_vectors(void **state)
+{
+    (void)state;
+    for (int a = 0; a < Sizes; a++)
+        for (int b = 0; b < Sizes; b++) {
+            int64_t rows = sizes[a], k = sizes[b], stride = (k + 15) / 16 * 16;
+            TensorOut t[2] = {
+                { .name = "table", .rank = 2, .dim = { rows, k } },
+                { .name = "vector", .rank = 1, .dim = { k } },
+            };
+            Safetensors *s = file_of(t, 2);
+            PackItem item[2] = {
+                { .name = "table", .file_name = "table", .layout = PackRows,
+                  .rows = rows, .k = k, .columns = rows },
+                { .name = "vector", .file_name = "vector", .rows = 1, .k = k,
+                  .layout = PackVector, .at = 4 * rows * stride,
+                  .columns = k, .scale = 2, .scaled = true },
+            };
+            pack(item, 2, s, 0);
+            for (int64_t r = 0; r < rows; r++)
+                for (int64_t i = 0; i < stride; i++)
+                    assert_true(packed[r * stride + i] ==
+                                (i < k ? (float)(10000 + r * k + i) : 0));
+            for (int64_t i = 0; i < stride; i++)
+                assert_true(packed[rows * stride + i] ==
+                            (i < k ? (float)(2 * (20000 + i)) : 0));
+            weights_tensor(&item[1], s, 0, plain);
+            assert_true(plain[0] == 20000);          /* without the scale */
+            safetensors_close(s);
+        }
+}
+
+/* Longer than a chunk of the packer, not a multiple of it. */
+static void packs_long_rows(void **state)
+{
+    (void)state;
+    enum { Rows = 3, K = 1300 };
+    Safetensors *s = file_of(&(TensorOut){ .name = "x", .rank = 2,
+                                           .dim = { Rows, K } }, 1);
+    PackItem item = { .name = "x", .file_name = "x", .rows = Rows, .k = K,
+                      .layout = PackPanels, .columns = Rows };
+    pack(&item, 1, s, 0);
+    weights_tensor(&item, s, 0, plain);
+    for (int64_t r = 0; r < Rows; r++)
+        for (int64_t i = 0; i < K; i++) {
+            assert_true(packed[i * 16 + r] == (float)(10000 + r * K + i));
+            assert_true(plain[r * K + i] == (float)(10000 + r * K + i));
+        }
+    safetensors_close(s);
+}
+
+/* ----------------------------------------------------------- positions --- */
+static void make_positions(PackItem *item, int64_t rows, int64_t d)
+{
+    item->layout = PackSinusoid;
+    item->rows = item->columns = rows;
+    item->k = d;
+    item->base = 10000;
+    pack(item, 1, NULL, 0);
+}
+
+static void assert_row(const float *row, const double *want, int n)
+{
+    for (int i = 0; i < n; i++) {
+        double err = fabs(row[i] - want[i]);
+        assert_true(err <= 0x1p-24 * fabs(want[i]));  /* rounded once */
+    }
+}
+
+static void positions_of_the_paper(void **state)
+{
+    (void)state;
+    static const double small[3][4] = {
+        { 0, 1, 0, 1 },
+        { 0.841470984807897, 0.540302305868140, 0.00999983333416666,
+          0.999950000416665 },
+        { 0.909297426825682, -0.416146836547142, 0.0199986666933331,
+          0.999800006666578 },
+    };
+    static const double first[2][4] = {
+        { 0.841470984807897, 0.54030230586814, 0.821856190017532,
+          0.569695008693131 },
+        { 0.88177040076075, -0.471678874174184, 0.283995700724978,
+          -0.958825553460967 },
+    };
+    static const double last[2][2] = {
+        { 0.000103663292658108, 0.999999994626961 },
+        { 0.0529471726710488, 0.998597314690032 },
+    };
+    PackItem item = { 0 };
+    make_positions(&item, 3, 4);
+    for (int p = 0; p < 3; p++)
+        assert_row(packed + 16 * p, small[p], 4);
+    for (int i = 4; i < 16; i++)
+        assert_true(packed[i] == 0);       /* padding of the first row */
+    for (int i = 0; i < 2; i++) {
+        item.position = i ? 511 : 1;       /* of the first row */
+        make_positions(&item, 1, 512);
+        assert_row(packed, first[i], 4);
+        assert_row(packed + 510, last[i], 2);
+    }
+}
+
+static void positions_in_halves(void **state)
+{
+    (void)state;
+    enum { Rows = 5, D = 12 };
+    PackItem halves = { .halves = true, .position = 3 };
+    make_positions(&halves, Rows, D);
+    memcpy(plain, packed, sizeof plain);
+    PackItem pairs = { .position = 3 };
+    make_positions(&pairs, Rows, D);
+    for (int r = 0; r < Rows; r++)
+        for (int i = 0; i < D / 2; i++) {
+            assert_true(plain[16 * r + i] == packed[16 * r + 2 * i]);
+            assert_true(plain[16 * r + D / 2 + i] ==
+                        packed[16 * r + 2 * i + 1]);
+        }
+}
+
+static void positions_of_tensor2tensor(void **state)
+{
+    (void)state;
+    enum { Rows = 40, D = 32 };
+    PackItem item = { .halves = true, .tensor2tensor = true, .position = 1 };
+    make_positions(&item, Rows, D);
+    for (int r = 0; r < Rows; r++)
+        for (int i = 0; i < D / 2; i++) {
+            double step = log(10000) / (D / 2 - 1);
+            double angle = (r + 1) * exp(-i * step);
+            double sine[1] = { sin(angle) }, cosine[1] = { cos(angle) };
+            double err = fabs(packed[D * r + i] - sine[0]);
+            assert_true(err <= 1e-7 * fabs(sine[0]));
+            err = fabs(packed[D * r + D / 2 + i] - cosine[0]);
+            assert_true(err <= 1e-7 * fabs(cosine[0]));
+        }
+    make_positions(&item, 1, 2);           /* one pair: no division by 0 */
+    assert_true(packed[0] == sinf(1) && packed[1] == cosf(1));
+}
+
+/* -------------------------------------------------------------- seeded --- */
+static void moments(const float *x, int n, double *mean, double *deviation)
+{
+    double sum = 0, squares = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i];
+    *mean = sum / n;
+    for (int i = 0; i < n; i++)
+        squares += (x[i] - *mean) * (x[i] - *mean);
+    *deviation = sqrt(squares / n);
+}
+
+static void seeded_weights_have_their_size(void **state)
+{
+    (void)state;
+    static const struct { const char *name; PackLayout layout; int64_t rows, k;
+                          double mean, deviation; } cases[] = {
+        { "encoder.0.ffn.w1.weight", PackPanels, 256, 64, 0, 0.125 },
+        { "source.weight", PackRows, 256, 64, 0, 0.125 },
+        { "encoder.0.ffn.w1.bias", PackVector, 1, 16384, 0, 0.02 },
+        { "encoder.0.norm1.weight", PackVector, 1, 16384, 1, 0.02 },
+    };
+    for (int i = 0; i < 4; i++) {
+        double mean, deviation, size = cases[i].deviation;
+        PackItem item = { .name = cases[i].name, .file_name = "other",
+                          .layout = cases[i].layout, .rows = cases[i].rows,
+                          .k = cases[i].k };
+        weights_tensor(&item, NULL, 1, plain);
+        moments(plain, 16384, &mean, &deviation);
+        assert_true(fabs(mean - cases[i].mean) < 4 * size / 128);
+        assert_true(fabs(deviation / size - 1) < 0.02);
+        for (int k = 0; k < 16384; k++)    /* four uniforms end at 3.5 */
+            assert_true(fabs(plain[k] - cases[i].mean) < 3.5 * size);
+    }
+}
+
+/* The same everywhere: these bits are the definition. */
+static void seeded_weights_are_fixed(void **state)
+{
+    (void)state;
+    static const float want[4] = { -0x1.ca88720000000p-2f, 0x1.4e202e0000000p-2f,
+                                   0x1.d07c080000000p-1f, -0x1.52ba620000000p-1f };
+    PackItem item = { .name = "encoder.0.self_attn.q.weight", .rows = 2,
+                      .k = 2, .layout = PackPanels, .columns = 2 };
+    weights_tensor(&item, NULL, 42, plain);
+    for (int i = 0; i < 4; i++)
+        if (plain[i] != want[i])
+            fail_msg("element %d is %a", i, (double)plain[i]);
+    /* in any order, packed or not */
+    item.at = 64;
+    PackItem two[2] = { item, item };
+    two[0].name = "other";
+    two[0].at = 0;
+    pack(two, 2, NULL, 42);
+    for (int i = 0; i < 4; i++)
+        assert_true(packed[16 + i % 2 * 16 + i / 2] == want[i]);
+    assert_true(packed[0] != want[0]);
+    weights_tensor(&item, NULL, 43, plain);
+    assert_true(plain[0] != want[0]);
+}
+
+/* --------------------------------------------------------------- checks --- */
+static void assert_report(Report *r, const char *want)
+{
+    assert_string_equal(r->text ? r->text : "", want);
+    report_free(r);
+}
+
+static void reports_what_does_not_fit(void **state)
+{
+    (void)state;
+    static const float data[64] = { 1, NAN, -INFINITY };
+    const TensorOut t[] = {
+        { .name = "enc.0.q.weigth", .rank = 2, .dim = { 4, 2 }, .data = data },
+        { .name = "b", .rank = 1, .dim = { 3 }, .data = data },
+        { .name = "c", .rank = 2, .dim = { 1, 3 }, .data = data + 8 },
+        { .name = "ids", .rank = 1, .dim = { 2 }, .data = data,
+          .is_int = true },
+        { .name = "scalar", .rank = 0, .data = data + 8 },
+        { .name = "t", .rank = 2, .dim = { 2, 4 }, .data = data + 8 },
+    };
+    Fault why;
+    assert_true(safetensors_write("w", t, 6, &why));
+    Safetensors *s = safetensors_open("w", &why);
+    assert_non_null(s);
+    PackItem item[] = {
+        { .file_name = "enc.0.q.weight", .layout = PackPanels, .rows = 4,
+          .k = 2 },
+        { .file_name = "b", .layout = PackVector, .rows = 1, .k = 3 },
+        { .file_name = "c", .layout = PackVector, .rows = 1, .k = 3 },
+        { .file_name = "ids", .layout = PackVector, .rows = 1, .k = 2 },
+        { .file_name = "t", .layout = PackPanels, .rows = 4, .k = 2 },
+        { .file_name = "t", .layout = PackRows, .rows = 4, .k = 2,
+          .alias = true },
+        { .layout = PackSinusoid, .rows = 9, .k = 9 },
+        { .file_name = "quite.another\n", .layout = PackVector, .rows = 1,
+          .k = 5 },
+    };
+    PackList list = { .item = item, .count = 8 };
+    Report r = { 0 };
+    assert_false(weights_check(&list, s, &r));
+    assert_int_equal(r.errors, 5);
+    assert_int_equal(r.warnings, 3);
+    assert_report(&r,
+        "error: w: tensor 'enc.0.q.weight' [4, 2] is missing; the nearest "
+        "name there is 'enc.0.q.weigth'\n"
+        "warning: w: tensor 'b': 2 of 3 values are NaN or infinite\n"
+        "error: w: tensor 'c': has shape [1, 3], [3] is needed\n"
+        "error: w: tensor 'ids': has dtype I32; F32, F16, BF16 or F64 is "
+        "needed\n"
+        "error: w: tensor 't': has shape [2, 4], [4, 2] is needed\n"
+        "error: w: tensor 'quite.another\\x0a' [5] is missing\n"
+        "warning: w: tensor 'enc.0.q.weigth' [4, 2] is not used\n"
+        "warning: w: tensor 'scalar' [] is not used\n");
+
+    list = (PackList){ .item = item + 1, .count = 1 };
+    assert_true(weights_check(&list, s, &r));        /* warnings alone */
+    assert_int_equal(r.errors, 0);
+    assert_int_equal(r.warnings, 6);
+    report_free(&r);
+    assert_true(weights_check(&list, NULL, &r));
+    assert_report(&r, "");
+    safetensors_close(s);
+}
+
+static void lists_every_missing_tensor(void **state)
+{
+    (void)state;
+    enum { Many = 500 };
+    Safetensors *s = file_of(&(TensorOut){ .name = "x", .rank = 1,
+                                           .dim = { 1 } }, 1);
+    static PackItem item[Many];
+    static char name[Many][400];
+    for (int i = 0; i < Many; i++) {       /* some longer than a hint may be */
+        memset(name[i], 'n', (size_t)i / 2);
+        snprintf(name[i] + i / 2, 20, "%d", i);
+        item[i] = (PackItem){ .file_name = name[i], .layout = PackVector,
+                              .rows = 1, .k = 1 };
+    }
+    PackList list = { .item = item, .count = Many };
+    Report r = { 0 };
+    assert_false(weights_check(&list, s, &r));
+    assert_int_equal(r.errors, Many);
+    int lines = 0;
+    for (const char *at = r.text; (at = strchr(at, '\n')); at++)
+        lines++;
+    assert_int_equal(lines, Many + 1);     /* and x is not used */
+    report_free(&r);
+    safetensors_close(s);
+}
+
+/* -------------------------------------------------------- model.weights --- */
+static void saves_packed_weights(void **state)
+{
+    (void)state;
+    PackList list = { .bytes = 132, .hash = 0x0123456789abcdefu };
+    Fault why;
+    for (int i = 0; i < 33; i++)
+        packed[i] = (float)i;
+    const char *path = scratch_path("model.weights");
+    assert_true(weights_save(path, &list, packed, "source vocabulary", 17,
+                             "target", 6, &why));
+    File f;
+    assert_true(file_map(&f, path, &why));
+    struct attn_packed_header h;
+    memcpy(&h, f.at, sizeof h);
+    assert_memory_equal(h.magic, "ATTNCW01", 8);
+    assert_true(h.hash == list.hash);
+    assert_int_equal(h.bytes, f.size);
+    assert_int_equal(h.bytes, 4096 + 192 + 64 + 64);
+    assert_int_equal(h.weights_at, 4096);
+    assert_int_equal(h.weights_bytes, 132);
+    assert_memory_equal(f.at + h.weights_at, packed, 132);
+    assert_int_equal(h.source_vocab_at, 4096 + 192);
+    assert_int_equal(h.source_vocab_bytes, 17);
+    assert_memory_equal(f.at + h.source_vocab_at, "source vocabulary", 17);
+    assert_int_equal(h.target_vocab_at, 4096 + 192 + 64);
+    assert_int_equal(h.target_vocab_bytes, 6);
+    assert_memory_equal(f.at + h.target_vocab_at, "target", 7);
+    file_close(&f);
+}
+
+static void saves_without_vocabularies(void **state)
+{
+    (void)state;
+    PackList list = { .bytes = 64, .hash = 7 };
+    struct attn_model m = { .weights_bytes = 64, .weights_hash = 7 };
+    Fault why;
+    const char *path = scratch_path("model.weights");
+    assert_true(weights_save(path, &list, packed, NULL, 0, NULL, 0, &why));
+    File f;
+    assert_true(file_map(&f, path, &why));
+    assert_int_equal(f.size, 4096 + 64);
+    assert_null(attn_packed_check(&m, f.at, (int64_t)f.size));
+    m.weights_hash = 8;
+    assert_non_null(attn_packed_check(&m, f.at, (int64_t)f.size));
+    file_close(&f);
+    assert_false(weights_save(scratch, &list, packed, NULL, 0, NULL, 0, &why));
+    assert_int_equal(why.code, ExitIO);
+}
+
+static int go_to_scratch(void **state)
+{
+    return scratch_make(state) || chdir(scratch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packs_panels),
+        cmocka_unit_test(stacks_tensors),
+        cmocka_unit_test(packs_rows_and_vectors),
+        cmocka_unit_test(packs_long_rows),
+        cmocka_unit_test(positions_of_the_paper),
+        cmocka_unit_test(positions_in_halves),
+        cmocka_unit_test(positions_of_tensor2tensor),
+        cmocka_unit_test(seeded_weights_have_their_size),
+        cmocka_unit_test(seeded_weights_are_fixed),
+        cmocka_unit_test(reports_what_does_not_fit),
+        cmocka_unit_test(lists_every_missing_tensor),
+        cmocka_unit_test(saves_packed_weights),
+        cmocka_unit_test(saves_without_vocabularies),
+    };
+    return cmocka_run_group_tests(tests, go_to_scratch, scratch_remove);
+}
