@@ -32,16 +32,6 @@ tables[] = {
 #endif
 };
 
-static const struct Kernel *table_of(const Target *t)
-{
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (strcmp(tables[i].march, t->march) == 0)
-            return tables[i].table;
-    return NULL;
-}
-
-/* A target that this machine has no table for runs on what the machine is: the
- * bits are the same wherever products and sums can be fused.                */
 static const struct Kernel *table_for(const char *march)
 {
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
@@ -50,18 +40,31 @@ static const struct Kernel *table_for(const char *march)
     return NULL;
 }
 
-void *kernel_find(const Target *t, const char *name)
+/* A target that this machine has no table for runs on what the machine is: the
+ * bits are the same wherever products and sums can be fused.                */
+static const struct Kernel *table_of(const Target *t)
 {
-    const struct Kernel *k = table_for(t->march);
+    const struct Kernel *table = table_for(t->march);
     Target native;
     Fault why;
-    if (!k && target_find(&native, "native", 0, NULL, &why))
-        k = table_for(native.march);
-    for (; k && k->name; k++)
+    if (!table && target_find(&native, "native", 0, NULL, &why))
+        table = table_for(native.march);
+    return table;
+}
+
+void *kernel_find(const Target *t, const char *name)
+{
+    for (const struct Kernel *k = table_of(t); k && k->name; k++)
         if (!strcmp(k->name, name)) {
             void *address;
             memcpy(&address, &k->function, sizeof address);
             return address;
         }
     return NULL;
+}
+
+const char *kernel_name(const Target *t, int i)
+{
+    const struct Kernel *k = table_of(t);
+    return k ? k[i].name : NULL;
 }
