@@ -32,7 +32,7 @@ static void swap(Graph *g, int x, int select)
 static int hoist(Graph *g, int select)
 {
     int moved = 0;
-    if (g->nodes.at[select].op != OpSelect)
+    if (g->nodes.at[select].op != OpSelect || !pass_takes(g, select, select))
         return 0;
     while (match_row(g, g->nodes.at[select].in[0], select)) {
         swap(g, g->nodes.at[select].in[0], select);

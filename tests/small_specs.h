@@ -1,0 +1,133 @@
+/* small_specs.h: specs filled by hand, one for each way of building a graph
+ * that the passes must cope with, and the oracle's value of a node.         */
+#ifndef ATTNC_SMALL_SPECS_H
+#define ATTNC_SMALL_SPECS_H
+
+#include "../compiler/compiler.h"
+
+#include <math.h>
+#include <string.h>
+
+static inline Spec small_spec(void)
+{
+    return (Spec){
+        .name = "small", .kind = KindEncoderDecoder, .d_model = 8, .h = 2,
+        .d_k = 3, .d_v = 4, .d_ff = 12, .N_encoder = 1, .N_decoder = 2,
+        .max_source = 16, .max_target = 24, .source = { .size = 9 },
+        .target = { .size = 11 }, .mask_decoder = MaskCausal,
+        .pos_base = 10000, .norm_eps = 1e-5, .activation = ActRelu,
+        .bias_q = true, .bias_k = true, .bias_v = true, .bias_o = true,
+        .bias_ffn = true, .has_q = true, .has_k = true, .has_v = true,
+        .has_o = true, .embed_scale = EmbedScaleSqrt,
+    };
+}
+
+enum { SmallSpecs = 10 };
+
+static inline Spec nth_spec(int i)
+{
+    Spec s = small_spec();
+    switch (i) {
+    case 1:                      /* three-way tying */
+        s.source.size = s.target.size;
+        s.embed_tie = TieSource | TieTarget | TieLogits;
+        break;
+    case 2:                      /* norms in front, logits with a bias */
+        s.norm_place = PlacePre;
+        s.norm_final = s.bias_logits = true;
+        s.embed_tie = TieTarget | TieLogits;
+        break;
+    case 3:                      /* no bias, no activation, nothing scaled */
+        s.bias_q = s.bias_k = s.bias_v = s.bias_o = s.bias_ffn = false;
+        s.activation = ActNone;
+        s.embed_scale = EmbedScaleNone;
+        s.positions = PosLearned;
+        break;
+    case 4:                      /* one of three has a bias */
+        s.bias_k = s.bias_v = false;
+        s.positions = PosNone;
+        break;
+    case 5:
+        s.kind = KindEncoder;
+        s.norm_final = true;
+        break;
+    case 6:
+        s.kind = KindDecoder;
+        s.norm_place = PlacePre;
+        break;
+    case 7:
+        s.kind = KindAttention;
+        s.mask_encoder = MaskCausal;
+        break;
+    case 8:                      /* attention alone */
+        s.kind = KindAttention;
+        s.d_k = 4;
+        s.has_q = s.has_k = s.has_v = s.has_o = false;
+        break;
+    case 9:
+        s.kind = KindEncoder;
+        s.mask_encoder = MaskCausal;
+        s.norm_place = PlacePre;
+        s.norm_final = s.bias_ffn = false;
+        break;
+    }
+    return s;
+}
+
+/* A tensor's values follow from its name alone, so that all graphs of one
+ * spec have the same weights.                                               */
+static inline const double *named_weight(void *user, int node)
+{
+    const Interp *in = user;
+    const char *name = in->g->nodes.at[node].name;
+    int64_t size = interp_size(in, node);
+    double *w = arena_alloc(in->arena, (size_t)size * sizeof *w);
+    uint64_t x = 88172645463325252u;
+    for (const char *c = name; *c; c++)
+        x = (x ^ (unsigned char)*c) * 1099511628211u;
+    for (int64_t i = 0; i < size; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        w[i] = (double)(x >> 11) * 0x1p-52 - 1;
+    }
+    return w;
+}
+
+/* Evaluates both entries on one fixed sequence of 5 and 4 tokens. */
+static inline Interp *evaluate(Arena *a, const Graph *g)
+{
+    static const int32_t source[5] = { 3, 1, 4, 1, 5 };
+    static const int32_t target[4] = { 1, 7, 2, 8 };
+    static const int32_t select[2] = { 1, 3 };
+    static double rows[3][64];
+    Interp *in = arena_alloc(a, sizeof *in);
+    *in = (Interp){
+        .g = g, .arena = a, .user = in, .weight = named_weight,
+        .length = { [SymN] = 5, [SymT] = 4, [SymPT] = 4, [SymR] = 2,
+                    [SymM] = 6 },
+        .ids = { [EntryEncode] = source, [EntryDecode] = target },
+        .rows = { rows[0], rows[1], rows[2] }, .select = select,
+    };
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 64; k++)
+            rows[i][k] = sin(i + 3 * k);
+    interp_run(in, EntryEncode);
+    interp_run(in, EntryDecode);
+    return in;
+}
+
+/* Whether node x of one graph and node y of another have one value. */
+static inline bool same_value(const Interp *a, int x, const Interp *b, int y)
+{
+    int64_t size = interp_size(a, x);
+    if (size < 1 || size != interp_size(b, y))
+        return false;
+    for (int64_t i = 0; i < size; i++) {
+        double want = a->value[x][i], got = b->value[y][i];
+        if (!(fabs(want - got) <= 1e-9 * (1 + fabs(want)))
+            && !(isinf(want) && want == got))
+            return false;
+    }
+    return true;
+}
+
+#endif
