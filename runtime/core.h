@@ -273,6 +273,8 @@ struct attn_vocab_header {
     int32_t reserved;
     /* uint32_t offset[size + 1]; uint32_t sorted[size]; char text[];        */
 };
+/* The first byte that begins no character of UTF-8; n: all are well formed. */
+ATTN_API int64_t attn_utf8(const char *s, int64_t n);
 /* NULL when well formed, else what is wrong (a static string). */
 ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
 /* Ids of one line of UTF-8 (no newline). Returns their number; -1: does not

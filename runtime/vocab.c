@@ -59,7 +59,7 @@ static int64_t vocab_character(const char *at, int64_t left)
 }
 
 /* The first byte that begins no character; n: all are well formed. */
-static int64_t vocab_utf8(const char *s, int64_t n)
+ATTN_API int64_t attn_utf8(const char *s, int64_t n)
 {
     int64_t i = 0;
     while (i < n) {
@@ -159,7 +159,7 @@ static const char *vocab_check_tables(const struct vocab_view *v,
             return "vocabulary: an id out of range";
     for (int64_t i = 0; i < size; i++) {
         int64_t n = (int64_t)v->offset[i + 1] - (int64_t)v->offset[i];
-        if (vocab_utf8(v->text + v->offset[i], n) != n)
+        if (attn_utf8(v->text + v->offset[i], n) != n)
             return "vocabulary: a token is not UTF-8";
     }
     return NULL;
@@ -210,7 +210,7 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
 {
     const struct attn_vocab_header *h = block;
     int64_t n = 0, at = 0;
-    *bad = vocab_utf8(line, bytes);
+    *bad = attn_utf8(line, bytes);
     if (*bad < bytes)
         return -3;
     while (at < bytes) {

@@ -19,25 +19,6 @@ static int64_t count_lines(const File *f)
     return n + (f->size > 0 && f->at[f->size - 1] != '\n');
 }
 
-/* Length of the UTF-8 sequence at s, 0 when it is not one (Unicode's table of
- * well-formed sequences).                                                   */
-static size_t utf8_length(const unsigned char *s, size_t n)
-{
-    if (s[0] < 0x80)
-        return 1;
-    size_t len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-    if (s[0] < 0xc2 || s[0] > 0xf4 || len > n)
-        return 0;
-    unsigned char least = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char most = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
-    if (s[1] < least || s[1] > most)
-        return 0;
-    for (size_t i = 2; i < len; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    return len;
-}
-
 static bool check_token(const File *f, const Token *t, Fault *why)
 {
     int line = t->id + 1;
@@ -48,12 +29,14 @@ static bool check_token(const File *f, const Token *t, Fault *why)
         return fault(why, ExitInput, "%s:%d:%zu: the line ends in a carriage "
                      "return; lines must end in \\n alone", f->path, line,
                      t->n);
-    for (size_t i = 0, len; i < t->n; i += len) {
-        len = utf8_length((const unsigned char *)t->at + i, t->n - i);
-        if (len == 0 || t->at[i] == '\0')
-            return fault(why, ExitInput, "%s:%d:%zu: %s", f->path, line, i + 1,
-                         len ? "a token has no NUL" : "not valid UTF-8");
-    }
+    size_t good = (size_t)attn_utf8(t->at, (int64_t)t->n);
+    if (good < t->n)
+        return fault(why, ExitInput, "%s:%d:%zu: not valid UTF-8", f->path,
+                     line, good + 1);
+    const char *nul = memchr(t->at, '\0', t->n);
+    if (nul)
+        return fault(why, ExitInput, "%s:%d:%d: a token has no NUL", f->path,
+                     line, (int)(nul - t->at) + 1);
     return true;
 }
 
@@ -119,6 +102,9 @@ static bool check_count(const File *f, int64_t n, int64_t expected,
     if (expected >= 0 && n != expected)
         return fault(why, ExitInput, "%s: has %lld tokens, the spec says %lld",
                      f->path, (long long)n, (long long)expected);
+    if (t->append_end && t->end < 0)
+        return fault(why, ExitInput, "%s: the end token is to be appended, and "
+                     "none is defined", f->path);
     return check_special(f, "start", t->start, n, why) &&
            check_special(f, "end", t->end, n, why) &&
            check_special(f, "pad", t->pad, n, why) &&
