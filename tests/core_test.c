@@ -1,0 +1,261 @@
+/* core_test.c: the small parts of the core: memory, exp and log, length
+ * penalties, logits processors.                                             */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../runtime/core.h"
+
+/* --------------------------------------------------------------- memory --- */
+
+static void test_memory(void **unused)
+{
+    (void)unused;
+    struct attn_memory m;
+    attn_memory_open(&m, NULL);
+    assert_null(attn_take(&m, 3, 5));
+    assert_int_equal(m.used, 64);
+    assert_null(attn_take(&m, 0, 8));
+    assert_null(attn_take(&m, 65, 1));
+    assert_int_equal(attn_memory_bytes(&m), 64 + 128 + 64);
+    assert_null(attn_take(&m, INT64_MAX / 4, 4));
+    assert_int_equal(attn_memory_bytes(&m), -1);
+    attn_take(&m, 1, 1);                         /* stays so */
+    assert_int_equal(attn_memory_bytes(&m), -1);
+
+    static char room[256];
+    for (int shift = 0; shift < 64; shift++) {
+        attn_memory_open(&m, room + shift);
+        char *a = attn_take(&m, 1, 1), *b = attn_take(&m, 1, 1);
+        assert_int_equal((uintptr_t)a % 64, 0);
+        assert_int_equal(b - a, 64);
+        assert_true(a >= room + shift);
+        assert_true(a + m.used <= room + shift + attn_memory_bytes(&m));
+    }
+}
+
+/* ----------------------------------------------------------- exp and log --- */
+
+/* Distance in units of the last place of the exact value's float. */
+static double ulps(float got, double want)
+{
+    int exponent;
+    frexp(want, &exponent);
+    if (exponent < -125)
+        exponent = -125;
+    return fabs((double)got - want) / ldexp(1.0, exponent - 24);
+}
+
+static float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static void test_exp(void **unused)
+{
+    (void)unused;
+    double worst = 0.0;
+    for (float x = -87.3f; x < 88.7f; x += 0.00037f) {
+        double off = ulps(attn_exp(x), exp((double)x));
+        if (!(off <= worst))
+            worst = off;
+    }
+    assert_true(worst <= 1.5);
+    assert_true(attn_exp(0.0f) == 1.0f);
+    assert_true(attn_exp(-INFINITY) == 0.0f);
+    assert_true(attn_exp(-88.0f) == 0.0f);
+    assert_true(attn_exp(INFINITY) == INFINITY);
+    assert_true(attn_exp(88.73f) == INFINITY);
+    assert_true(isfinite(attn_exp(0x1.62e42ep+6f)));
+    assert_true(isnan(attn_exp(NAN)));
+}
+
+static void test_log(void **unused)
+{
+    (void)unused;
+    double worst = 0.0;
+    for (uint32_t bits = 1; bits < 0x7f800000u; bits += 8009) {
+        float x = float_of(bits);
+        double off = ulps(attn_log(x), log((double)x));
+        if (!(off <= worst))
+            worst = off;
+    }
+    assert_true(worst <= 2.0);
+    assert_true(attn_log(1.0f) == 0.0f);
+    assert_true(attn_log(0.0f) == -INFINITY);
+    assert_true(attn_log(INFINITY) == INFINITY);
+    assert_true(isnan(attn_log(-1.0f)));
+    assert_true(isnan(attn_log(NAN)));
+}
+
+static void test_log_probability(void **unused)
+{
+    (void)unused;
+    assert_true(attn_log_probability(1.0f, 3.0f) == -2.0f);
+    assert_true(attn_log_probability(3.0f, 2.9999998f) == 0.0f);
+    assert_true(attn_log_probability(-INFINITY, 3.0f) == -INFINITY);
+    assert_true(isnan(attn_log_probability(NAN, 3.0f)));
+}
+
+/* -------------------------------------------------------------- penalty --- */
+
+static void test_length_penalty(void **unused)
+{
+    (void)unused;
+    static const struct { float alpha; int64_t length; double divisor; } row[] =
+    {
+        { 0.6f, 1, 1.0 },
+        { 0.6f, 10, 1.732862107887866 },
+        { 0.6f, 20, 2.354362083745639 },
+        { 0.6f, 50, 3.778564704056578 },
+        { 0.3f, 10, 1.316382204334238 },
+        { 0.3f, 50, 1.943853056189325 },
+    };
+    struct attn_search_options o = { .penalty = ATTN_PENALTY_GNMT };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        o.alpha = row[i].alpha;
+        double got = attn_length_divisor(&o, row[i].length);
+        assert_true(fabs(got - row[i].divisor) <= 1e-6 * row[i].divisor);
+    }
+    o.penalty = ATTN_PENALTY_POWER;
+    o.alpha = 1.0f;
+    assert_true(attn_length_divisor(&o, 7) == 7.0f);
+    o.alpha = 0.5f;
+    assert_true(fabs(attn_length_divisor(&o, 7) - sqrt(7.0)) <= 1e-6);
+    o.alpha = 0.0f;
+    assert_true(attn_length_divisor(&o, 7) == 1.0f);
+    o.penalty = ATTN_PENALTY_NONE;
+    o.alpha = 0.6f;
+    assert_true(attn_length_divisor(&o, 7) == 1.0f);
+}
+
+/* ----------------------------------------------------------- processors --- */
+
+enum { Vocab = 8, End = 2 };
+static float logits[Vocab];
+
+/* Logits 1 .. 7 and -8, processed after `n` tokens. */
+static void process(const struct attn_process *p, const int32_t *tokens,
+                    int64_t n)
+{
+    for (int i = 0; i < Vocab; i++)
+        logits[i] = (float)(i + 1);
+    logits[Vocab - 1] = -8.0f;
+    attn_process_logits(p, logits, Vocab, tokens, n, End);
+}
+
+/* `ids`: those that are forbidden, as digits. */
+static void assert_forbidden(const char *ids)
+{
+    for (int i = 0; i < Vocab; i++)
+        assert_int_equal(logits[i] == -INFINITY, strchr(ids, '0' + i) != NULL);
+}
+
+static void test_nothing(void **unused)
+{
+    (void)unused;
+    const struct attn_process p = { 0 };
+    const int32_t tokens[] = { 1, 1, 1 };
+    process(&p, tokens, 3);
+    for (int i = 0; i < Vocab - 1; i++)
+        assert_true(logits[i] == (float)(i + 1));
+    process(&p, NULL, 0);
+}
+
+static void test_min_length(void **unused)
+{
+    (void)unused;
+    const struct attn_process p = { .min_length = 2 };
+    const int32_t tokens[] = { 1, 1 };
+    process(&p, tokens, 0);
+    assert_forbidden("2");
+    process(&p, tokens, 1);
+    assert_forbidden("2");
+    process(&p, tokens, 2);
+    assert_forbidden("");
+}
+
+static void test_repetition(void **unused)
+{
+    (void)unused;
+    const struct attn_process p = { .repetition_penalty = 2.0f };
+    const int32_t tokens[] = { 3, 7, 3, 99 };    /* twice is once */
+    process(&p, tokens, 4);
+    assert_true(logits[3] == 2.0f);
+    assert_true(logits[7] == -16.0f);
+    assert_true(logits[4] == 5.0f);
+}
+
+static void test_ngram(void **unused)
+{
+    (void)unused;
+    struct attn_process p = { .no_repeat_ngram = 3 };
+    const int32_t tokens[] = { 1, 3, 4, 1, 3, 5, 1, 3 };
+    process(&p, tokens, 8);
+    assert_forbidden("45");
+    process(&p, tokens, 4);
+    assert_forbidden("");
+    process(&p, tokens, 2);
+    assert_forbidden("");
+    p.no_repeat_ngram = 1;
+    process(&p, tokens, 4);
+    assert_forbidden("134");
+    process(&p, tokens, 0);
+    assert_forbidden("");
+    p.no_repeat_ngram = 2;
+    process(&p, tokens, 4);
+    assert_forbidden("3");
+}
+
+static void test_suppress(void **unused)
+{
+    (void)unused;
+    const int32_t list[] = { 1, 6, 3, 4, 5, 0, 2, 4, 7 };
+    struct attn_process p = { .suppress = list, .suppress_size = 9 };
+    const int32_t tokens[] = { 1, 4, 5, 4 };
+    process(&p, tokens, 0);
+    assert_forbidden("6");
+    process(&p, tokens, 1);
+    assert_forbidden("6");
+    process(&p, tokens, 3);
+    assert_forbidden("60");
+    process(&p, tokens, 4);
+    assert_forbidden("67");
+    p.suppress_size = 8;                         /* the last one is cut off */
+    process(&p, tokens, 4);
+    assert_forbidden("6");
+}
+
+static void test_forbid(void **unused)
+{
+    (void)unused;
+    const int32_t list[] = { 0, 1, -1, 8 };      /* two are no tokens */
+    const struct attn_process p = { .forbid = list, .forbid_count = 4 };
+    process(&p, NULL, 0);
+    assert_forbidden("01");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_exp),
+        cmocka_unit_test(test_log),
+        cmocka_unit_test(test_log_probability),
+        cmocka_unit_test(test_length_penalty),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_min_length),
+        cmocka_unit_test(test_repetition),
+        cmocka_unit_test(test_ngram),
+        cmocka_unit_test(test_suppress),
+        cmocka_unit_test(test_forbid),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
