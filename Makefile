@@ -122,7 +122,17 @@ demo: $(B)/attnc ## English words to phonemes, by C made from a YAML spec
 	sh tests/demo.sh $(B)
 
 bench: $(B)/attnc ## speed, beside the machine's own limit
-	$(B)/attnc bench models/transformer-base.yaml
+	$(B)/attnc bench models/transformer-base.yaml -p 128 -r 7
+	$(B)/attnc bench models/g2p-en/g2p-en.yaml -p 32 -n 32
+
+G2P := models/g2p-en
+g2p-error: $(B)/attnc $(B)/g2p_errors ## g2p-en's error on its held-out words
+	cut -f 1 $(G2P)/heldout.txt | $(B)/attnc run $(G2P)/g2p-en.yaml | \
+	    $(B)/g2p_errors $(G2P)/heldout.txt
+
+$(B)/g2p_errors: bench/g2p_errors.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -no-pie $(LDFLAGS) -o $@ $<
 
 golden: $(B)/attnc $(TESTS) ## rewrite the expected outputs; review the diff
 	B=$(B) sh tests/run.sh --rewrite
@@ -143,7 +153,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 14
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all test test-full check-asan demo bench golden sample lint format \
-        clean help
+.PHONY: all test test-full check-asan demo bench g2p-error golden sample lint \
+        format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
