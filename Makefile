@@ -150,7 +150,7 @@ clean: ## remove build/
 	rm -rf $(B)
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 14
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .PHONY: all test test-full check-asan demo bench g2p-error golden sample lint \
