@@ -80,7 +80,7 @@ static int linear(Build *b, int x, int64_t out, bool bias, const char *name)
 
 static int norm(Build *b, int x, const char *name)
 {
-    b->field = "norm";
+    b->field = "norm.place";
     int gamma = constant(b, OpWeight, width(b, x), 0,
                          join(b, name, ".weight"));
     int beta = constant(b, OpWeight, width(b, x), 0, join(b, name, ".bias"));
@@ -244,7 +244,7 @@ static int layers(Build *b, int x, int64_t count)
 static int table(Build *b, int tie, int64_t rows, const char *name)
 {
     int tied = b->s->embed_tie & tie ? b->s->embed_tie : 0;
-    b->field = "embedding";
+    b->field = "embedding.tie";
     if (!(tied & (tied - 1)))
         return constant(b, OpWeight, rows, b->s->d_model, name);
     if (b->tied < 0)
@@ -263,7 +263,7 @@ static int ids(Build *b, Sym rows)
 static int add_positions(Build *b, int x, const char *side)
 {
     const Spec *s = b->s;
-    b->field = "positions";
+    b->field = "positions.type";
     if (s->positions == PosNone)
         return x;
     bool learned = s->positions == PosLearned;
