@@ -210,7 +210,7 @@ static void emit_generate(Gen *g, Emit *e)
     generate_bytes_prototype(g, e, "");
     put(e, "{\n"
            "    return attn_search_bytes(&model, o, sentences, source_rows,\n"
-           "                             longest);\n"
+           "                             longest, 0);\n"
            "}\n\n");
     generate_prototype(g, e, "");
     put(e, "{\n"

@@ -32,6 +32,8 @@ int owner_of(const Plan *p, int node)
 
 static bool emits_code(const Node *n)
 {
+    if (n->entry == EntryNone)               /* evaluated by the packer */
+        return false;
     switch (op_info[n->op].class) {
     case ClassRow: case ClassHead: case ClassSink: return true;
     case ClassState: return n->op == OpAppend;
@@ -82,6 +84,8 @@ static Value place_node(const Plan *p, int i)
 {
     const Node *n = &p->g->nodes.at[i];
     Value v = { .place = PlaceNone, .base = -1, .slot = -1, .block = -1 };
+    if (n->entry == EntryNone)
+        return v;
     switch (op_info[n->op].class) {
     case ClassConst:
         return v;

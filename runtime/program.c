@@ -134,7 +134,7 @@ static int program_answer(struct program *p, struct lines *l)
             sentences++;
         }
     bytes = attn_search_bytes(p->m, &p->o, sentences, start[sentences],
-                              l->longest);
+                              l->longest, 0);
     memory = bytes < 0 ? NULL : malloc((size_t)bytes);
     if (!memory)
         return program_fail(p, 5, "search", "out of memory");
