@@ -17,11 +17,11 @@ static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
 static const char *packed_check_vocab(const void *file, int64_t bytes,
                                       int64_t at, int64_t part, int64_t size)
 {
-    const char *block = (const char *)file + at;
     if (at == 0 && part == 0)
         return NULL;
     if (!packed_part_fits(at, part, bytes))
         return "damaged: a vocabulary lies outside the file";
+    const char *block = (const char *)file + at;
     const char *wrong = attn_vocab_check(block, part);
     if (wrong)
         return wrong;

@@ -1,0 +1,347 @@
+/* vocab_block_test.c: UTF-8, vocabularies as blocks, and hostile blocks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../runtime/core.h"
+
+typedef struct { const char *text; int64_t n; } Piece;
+#define PIECE(s) { s, (int64_t)sizeof s - 1 }
+
+/* Ids 0 .. 6; <unk> is 3. */
+static const Piece tokens[] = {
+    PIECE("<pad>"), PIECE("<s>"), PIECE("</s>"), PIECE("<unk>"),
+    PIECE("b"), PIECE("\xc3\xa9"), PIECE("a"),
+};
+enum { Tokens = sizeof tokens / sizeof *tokens };
+static const uint32_t in_order[Tokens] = { 2, 0, 1, 3, 6, 4, 5 };
+
+static char *block_make(int32_t split, int64_t *bytes)
+{
+    struct attn_vocab_header h = { .magic = "ATTNVOC1", .size = Tokens,
+        .split = split, .start = 1, .end = 2, .pad = 0, .unknown = 3 };
+    uint32_t offset[Tokens + 1] = { 0 };
+    for (int i = 0; i < Tokens; i++)
+        offset[i + 1] = offset[i] + (uint32_t)tokens[i].n;
+    h.bytes = (int64_t)(sizeof h + sizeof offset + sizeof in_order) +
+              offset[Tokens];
+    char *block = malloc((size_t)h.bytes);
+    char *at = block;
+    memcpy(at, &h, sizeof h);
+    at += sizeof h;
+    memcpy(at, offset, sizeof offset);
+    at += sizeof offset;
+    memcpy(at, in_order, sizeof in_order);
+    at += sizeof in_order;
+    for (int i = 0; i < Tokens; i++)
+        memcpy(at + offset[i], tokens[i].text, (size_t)tokens[i].n);
+    *bytes = h.bytes;
+    return block;
+}
+
+static void test_find(void **unused)
+{
+    (void)unused;
+    int64_t bytes, n;
+    char *block = block_make(0, &bytes);
+    assert_null(attn_vocab_check(block, bytes));
+    for (int32_t i = 0; i < Tokens; i++) {
+        assert_int_equal(attn_vocab_find(block, tokens[i].text, tokens[i].n),
+                         i);
+        const char *text = attn_vocab_token(block, i, &n);
+        assert_int_equal(n, tokens[i].n);
+        assert_memory_equal(text, tokens[i].text, (size_t)n);
+    }
+    assert_int_equal(attn_vocab_find(block, "<s", 2), -1);
+    assert_int_equal(attn_vocab_find(block, "", 0), -1);
+    assert_int_equal(attn_vocab_find(block, "zz", 2), -1);
+    free(block);
+}
+
+static void assert_ids(const void *block, const char *line, const char *ids)
+{
+    int32_t got[16];
+    int64_t bad, n = (int64_t)strlen(ids);
+    assert_int_equal(attn_vocab_encode(block, line, (int64_t)strlen(line),
+                                       got, 16, &bad), n);
+    for (int64_t i = 0; i < n; i++)
+        assert_int_equal(got[i], ids[i] - '0');
+}
+
+static void test_encode(void **unused)
+{
+    (void)unused;
+    int64_t bytes, bad;
+    int32_t ids[4];
+    char *block = block_make(0, &bytes);
+    struct attn_vocab_header *h = (struct attn_vocab_header *)block;
+
+    assert_ids(block, "", "");
+    assert_ids(block, "ab\xc3\xa9", "645");
+    assert_ids(block, "a b", "634");             /* a space is a character */
+    h->append_end = 1;
+    assert_ids(block, "ab", "642");
+    assert_ids(block, "", "2");
+    assert_int_equal(attn_vocab_encode(block, "abab", 4, ids, 4, &bad), -1);
+    assert_int_equal(attn_vocab_encode(block, "aba", 3, ids, 4, &bad), 4);
+    h->unknown = -1;
+    assert_int_equal(attn_vocab_encode(block, "a\xc3\xa9z", 4, ids, 4, &bad),
+                     -2);
+    assert_int_equal(bad, 3);
+    assert_int_equal(attn_vocab_encode(block, "z\xff", 2, ids, 4, &bad), -3);
+    assert_int_equal(bad, 1);
+    free(block);
+
+    block = block_make(1, &bytes);
+    assert_ids(block, "", "");
+    assert_ids(block, "  ", "");
+    assert_ids(block, "a b", "64");
+    assert_ids(block, "  ab  b </s> ", "342");
+    free(block);
+}
+
+static void test_decode(void **unused)
+{
+    (void)unused;
+    int64_t bytes;
+    const int32_t ids[] = { 6, 5, 4 }, bad[] = { 7 };
+    char out[16];
+    char *block = block_make(0, &bytes);
+    assert_int_equal(attn_vocab_decode(block, ids, 3, out, 16), 4);
+    assert_string_equal(out, "a\xc3\xa9" "b");
+    assert_int_equal(attn_vocab_decode(block, ids, 3, out, 5), 4);
+    assert_int_equal(attn_vocab_decode(block, ids, 3, out, 4), -1);
+    assert_int_equal(attn_vocab_decode(block, ids, 0, out, 1), 0);
+    assert_int_equal(attn_vocab_decode(block, ids, 0, out, 0), -1);
+    assert_int_equal(attn_vocab_decode(block, bad, 1, out, 16), -1);
+    free(block);
+    block = block_make(1, &bytes);
+    assert_int_equal(attn_vocab_decode(block, ids, 3, out, 16), 6);
+    assert_string_equal(out, "a \xc3\xa9 b");
+    free(block);
+}
+
+static void test_utf8(void **unused)
+{
+    (void)unused;
+    static const struct { Piece text; int64_t bad; } table[] = {
+        { PIECE("\0"), 1 }, { PIECE("\x7f"), 1 }, { PIECE("\x80"), 0 },
+        { PIECE("\xbf"), 0 }, { PIECE("\xc0\x80"), 0 },
+        { PIECE("\xc1\xbf"), 0 }, { PIECE("\xc2\x80"), 2 },
+        { PIECE("\xdf\xbf"), 2 }, { PIECE("\xc2"), 0 },
+        { PIECE("\xc2\x7f"), 0 }, { PIECE("\xc2\xc0"), 0 },
+        { PIECE("\xe0\x9f\xbf"), 0 }, { PIECE("\xe0\xa0\x80"), 3 },
+        { PIECE("\xed\x9f\xbf"), 3 }, { PIECE("\xed\xa0\x80"), 0 },
+        { PIECE("\xed\xbf\xbf"), 0 }, { PIECE("\xee\x80\x80"), 3 },
+        { PIECE("\xef\xbf\xbf"), 3 }, { PIECE("\xe1\x80"), 0 },
+        { PIECE("\xe1\x80\x7f"), 0 }, { PIECE("\xf0\x8f\xbf\xbf"), 0 },
+        { PIECE("\xf0\x90\x80\x80"), 4 }, { PIECE("\xf4\x8f\xbf\xbf"), 4 },
+        { PIECE("\xf4\x90\x80\x80"), 0 }, { PIECE("\xf5\x80\x80\x80"), 0 },
+        { PIECE("\xff"), 0 }, { PIECE("\xf1\x80\x80"), 0 },
+        { PIECE("\xf1\x80\x80\xc0"), 0 }, { PIECE("a\xc2\x80\x80"), 3 },
+    };
+    int64_t bytes, bad;
+    int32_t ids[8];
+    char *block = block_make(0, &bytes);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char *line = malloc((size_t)table[i].text.n);    /* no byte beyond */
+        memcpy(line, table[i].text.text, (size_t)table[i].text.n);
+        int64_t n = attn_vocab_encode(block, line, table[i].text.n, ids, 8,
+                                      &bad);
+        if (table[i].bad == table[i].text.n) {
+            assert_int_equal(n, 1);
+        } else {
+            assert_int_equal(n, -3);
+            assert_int_equal(bad, table[i].bad);
+        }
+        free(line);
+    }
+    free(block);
+}
+
+/* -------------------------------------------------------------- hostile --- */
+
+static void use(const char *block)
+{
+    const struct attn_vocab_header *h = (const void *)block;
+    int32_t ids[16];
+    char out[64];
+    int64_t bad;
+    int64_t n = attn_vocab_encode(block, "ab \xc3\xa9z", 6, ids, 16, &bad);
+    if (n > 0)
+        attn_vocab_decode(block, ids, n, out, 64);
+    for (int32_t i = 0; i < h->size; i++)
+        attn_vocab_decode(block, &i, 1, out, 64);
+}
+
+/* Every byte to every value: refused, or safe to use. */
+static void test_hostile(void **unused)
+{
+    (void)unused;
+    int64_t bytes, refused = 0;
+    char *block = block_make(0, &bytes);
+    for (int64_t i = 0; i < bytes; i++) {
+        char was = block[i];
+        for (int x = 0; x < 256; x++) {
+            block[i] = (char)x;
+            if (attn_vocab_check(block, bytes))
+                refused++;
+            else
+                use(block);
+        }
+        block[i] = was;
+    }
+    assert_true(refused > 20000);
+    free(block);
+}
+
+/* Cut short, with the size that its head states and with the true one. */
+static void test_cut(void **unused)
+{
+    (void)unused;
+    int64_t bytes;
+    char *block = block_make(1, &bytes);
+    for (int64_t n = 0; n < bytes; n++) {
+        char *cut = malloc((size_t)n + (n == 0));
+        memcpy(cut, block, (size_t)n);
+        assert_non_null(attn_vocab_check(cut, n));
+        if (n >= (int64_t)sizeof(struct attn_vocab_header)) {
+            ((struct attn_vocab_header *)(void *)cut)->bytes = n;
+            assert_non_null(attn_vocab_check(cut, n));
+        }
+        free(cut);
+    }
+    free(block);
+}
+
+static void assert_refused(char *block, int64_t bytes, const char *word)
+{
+    const char *wrong = attn_vocab_check(block, bytes);
+    assert_non_null(wrong);
+    assert_non_null(strstr(wrong, word));
+}
+
+static void test_messages(void **unused)
+{
+    (void)unused;
+    int64_t bytes;
+    char *block = block_make(0, &bytes);
+    struct attn_vocab_header *h = (struct attn_vocab_header *)block;
+    uint32_t *sorted = (uint32_t *)(h + 1) + Tokens + 1;
+
+    sorted[0] = Tokens;
+    assert_refused(block, bytes, "id out of range");
+    sorted[0] = 0;
+    assert_refused(block, bytes, "a token twice");
+    sorted[0] = 2;
+    h->end = Tokens;
+    assert_refused(block, bytes, "special token");
+    h->end = -1;
+    assert_null(attn_vocab_check(block, bytes));
+    h->append_end = 1;
+    assert_refused(block, bytes, "end token");
+    h->append_end = 0;
+    block[bytes - 1] = (char)0xff;
+    assert_refused(block, bytes, "UTF-8");
+    free(block);
+}
+
+/* --------------------------------------------------------------- packed --- */
+
+enum { Weights = 640 };
+
+static char *file_make(struct attn_model *m, int64_t *bytes)
+{
+    int64_t n;
+    char *block = block_make(0, &n);
+    struct attn_packed_header h = { .magic = "ATTNCW01", .hash = 7,
+        .weights_at = ATTN_PACKED_PAGE, .weights_bytes = Weights,
+        .source_vocab_at = ATTN_PACKED_PAGE + Weights,
+        .source_vocab_bytes = n };
+    *m = (struct attn_model){ .weights_bytes = Weights, .weights_hash = 7,
+                              .source_vocab = Tokens };
+    h.bytes = ATTN_PACKED_PAGE + Weights + n;
+    *bytes = h.bytes;
+    char *file = calloc(1, (size_t)h.bytes);
+    memcpy(file, &h, sizeof h);
+    memcpy(file + h.source_vocab_at, block, (size_t)n);
+    free(block);
+    return file;
+}
+
+static void assert_packed(const struct attn_model *m, const char *file,
+                          int64_t bytes, const char *word)
+{
+    const char *wrong = attn_packed_check(m, file, bytes);
+    assert_non_null(wrong);
+    assert_non_null(strstr(wrong, word));
+}
+
+static void test_packed(void **unused)
+{
+    (void)unused;
+    struct attn_model m;
+    int64_t bytes;
+    char *file = file_make(&m, &bytes);
+    assert_null(attn_packed_check(&m, file, bytes));
+    assert_packed(&m, file, 4, "not a weights file");
+    assert_packed(&m, file, bytes - 1, "cut short");
+    m.weights_hash = 8;
+    assert_packed(&m, file, bytes, "run attnc compile again");
+    m.weights_hash = 7;
+    m.source_vocab = Tokens + 1;
+    assert_packed(&m, file, bytes, "number of tokens");
+    m.source_vocab = Tokens;
+    file[0] = 'B';
+    assert_packed(&m, file, bytes, "not a weights file");
+    free(file);
+}
+
+/* A changed header is refused; but the weights may lie at another multiple of
+ * 64 that is in the file. */
+static void test_packed_hostile(void **unused)
+{
+    (void)unused;
+    struct attn_model m;
+    int64_t bytes;
+    char *file = file_make(&m, &bytes);
+    struct attn_packed_header *h = (struct attn_packed_header *)file;
+    for (size_t i = 0; i < sizeof *h; i++) {
+        char was = file[i];
+        for (int x = 0; x < 256; x++) {
+            file[i] = (char)x;
+            if ((char)x == was || attn_packed_check(&m, file, bytes))
+                continue;
+            assert_int_equal(h->weights_at % 64, 0);
+            assert_in_range(h->weights_at, ATTN_PACKED_PAGE, bytes - Weights);
+        }
+        file[i] = was;
+    }
+    for (int64_t n = 0; n < bytes; n += 13) {
+        char *cut = malloc((size_t)n + (n == 0));
+        memcpy(cut, file, (size_t)n);
+        assert_non_null(attn_packed_check(&m, cut, n));
+        free(cut);
+    }
+    free(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_encode),
+        cmocka_unit_test(test_decode),
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_packed_hostile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
