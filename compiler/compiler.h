@@ -182,6 +182,14 @@ struct Spec {
  * after all errors of the file have been reported.                          */
 Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets);
 Pos   spec_pos(const Spec *s, const char *field);
+/* The path to open: relative ones start at the folder of the file in which
+ * they were written, those of --set at the current one.                     */
+char *spec_path(Arena *a, Pos written, const char *path);
+/* spec_names.c: the name in the weights file of a canonical name, by the
+ * spec's `names`; docs/spec.md lists the canonical ones.                    */
+const char *spec_file_name(Arena *a, const Spec *s, const char *canonical);
+/* Name in the weights file of a tensor of ours, by the spec's table. */
+const char *spec_file_name(Arena *a, const Spec *s, const char *ours);
 void  spec_print_fields(FILE *out, bool markdown);           /* attnc fields */
 
 /* ---------------------------------------------------- graph.c, ops.h --- */

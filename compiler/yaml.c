@@ -322,7 +322,7 @@ static bool expect(Parser *p, yaml_event_type_t type)
     if (directive)
         error_at(pos, "directives (%%) are not allowed");
     else if (!found && type == YAML_DOCUMENT_START_EVENT)
-        error_at((Pos){ p->src, 1, 1 }, "there is nothing in this file");
+        error_at((Pos){ p->src, 1, 1 }, "nothing is written here");
     else if (!found)
         error_at(pos, "a second document starts here; only one is allowed");
     return found && !directive;
