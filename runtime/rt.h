@@ -24,7 +24,8 @@ typedef struct {                 /* a whole file, mapped or read */
 } File;
 
 /* Why something failed: an exit code (ExitInput, ExitIO ...) and one line that
- * names the file, the place and the remedy. Functions return false and fill it. */
+ * names the file, the place and the remedy. Bytes that are not printable ASCII
+ * are shown as \xHH. Functions return false and fill it.                     */
 typedef struct { int code; char text[512]; } Fault;
 bool fault(Fault *f, int code, const char *fmt, ...)     /* returns false */
          __attribute__((format(printf, 3, 4)));
@@ -148,6 +149,11 @@ bool weights_check(const PackList *p, const Safetensors *file, Report *r);
 bool weights_save(const char *path, const PackList *p, const void *packed,
                   const void *source_vocab, int64_t source_bytes,
                   const void *target_vocab, int64_t target_bytes, Fault *why);
+
+/* The same bytes in memory; their number. `to` NULL: only the number. */
+int64_t weights_image(void *to, const PackList *p, const void *packed,
+                      const void *source_vocab, int64_t source_bytes,
+                      const void *target_vocab, int64_t target_bytes);
 
 /* ------------------------------------------------------- vocab_file.c --- */
 /* A vocabulary file (UTF-8, one token a line, line number from 0 = id) as the

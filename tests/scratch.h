@@ -4,10 +4,12 @@
 #define ATTNC_SCRATCH_H
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char scratch[64];
@@ -65,6 +67,21 @@ static inline const char *scratch_file(const char *name, const void *data,
     return path;
 }
 
+/* The file "t" of a header length, a header and data, as safetensors are. */
+static inline const char *scratch_tensors(uint64_t length, const char *header,
+                                          size_t n, const void *data,
+                                          size_t data_n)
+{
+    static unsigned char bytes[1 << 20];
+    assert_true(8 + n + data_n <= sizeof bytes);
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(length >> 8 * i);
+    memcpy(bytes + 8, header, n);
+    if (data_n)
+        memcpy(bytes + 8 + n, data, data_n);
+    return scratch_file("t", bytes, 8 + n + data_n);
+}
+
 /* A message must be this one, after the scratch folder's own name. */
 static inline void assert_message(const char *text, const char *expected)
 {
@@ -72,6 +89,29 @@ static inline void assert_message(const char *text, const char *expected)
     if (strncmp(text, scratch, n) == 0 && text[n] == '/')
         text += n + 1;
     assert_string_equal(text, expected);
+}
+
+/* Runs `job` in a child with stderr in the file "stderr": its wait status. */
+static inline int in_child(void (*job)(void))
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        int fd = open(scratch_path("stderr"), O_WRONLY | O_CREAT, 0600);
+        dup2(fd, STDERR_FILENO);
+        job();
+        _exit(99);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static inline void assert_exit(int status, int code)
+{
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), code);
 }
 
 #endif
