@@ -20,6 +20,9 @@ typedef struct {                 /* a program that ran to its end */
  * killed, ran too long, or returned something other than 0.                 */
 bool spawn(Spawned *s, const char *const *argv, const char *input,
            size_t input_bytes, int seconds, Fault *why);
+/* The same, with stdout going to `out_fd`. */
+bool spawn_to(Spawned *s, const char *const *argv, const char *input,
+              size_t input_bytes, int out_fd, int seconds, Fault *why);
 /* Absolute path of a program: looked up in PATH, or, when the name has a
  * slash, from the working folder. NULL: there is none.                      */
 const char *find_program(Arena *a, const char *name);

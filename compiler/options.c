@@ -265,6 +265,19 @@ void options_parse(Options *o, Arena *a, const Command *c, int argc,
              c->name);
 }
 
+int option_choice(const char *option, const char *word,
+                  const char *const *list, int n)
+{
+    char all[256] = "";
+    for (int i = 0; i < n; i++) {
+        if (!word || strcmp(word, list[i]) == 0)
+            return i;
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
+                 i ? ", " : "", list[i]);
+    }
+    fail(ExitUsage, "%s '%s': one of %s", option, quote(word), all);
+}
+
 EngineOptions engine_options(const Options *o)
 {
     return (EngineOptions){

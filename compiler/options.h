@@ -58,6 +58,10 @@ extern const int n_commands;
  * after a message when they are not right.                                  */
 void options_parse(Options *o, Arena *a, const Command *c, int argc,
                    char **argv);
+/* Index of `word` in list; 0 when it is NULL; ends with ExitUsage when it is
+ * not there.                                                                */
+int option_choice(const char *option, const char *word,
+                  const char *const *list, int n);
 EngineOptions engine_options(const Options *o);
 /* The options that decide what is emitted, as a canonical command line. */
 const char *canonical_command(Arena *a, const Options *o, const Target *t);

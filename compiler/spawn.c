@@ -113,6 +113,15 @@ static int input_file(const char *text, size_t n)
     return fd;
 }
 
+static void close_all(const int *fd, int n)
+{
+    int error = errno;
+    for (int i = 0; i < n; i++)
+        if (fd[i] >= 0)
+            close(fd[i]);
+    errno = error;
+}
+
 static int64_t now_ms(void)
 {
     struct timespec t;
@@ -219,39 +228,49 @@ static bool judge(const char *program, int status, Fault *why)
     return true;
 }
 
+/* Waits for a started child and what it started. */
+static bool finish(Spawned *s, pid_t pid, const char *name, const int fd[2],
+                   int seconds, Fault *why)
+{
+    int status = 0;
+    bool ended = attend(s, pid, fd, now_ms() + (int64_t)seconds * 1000,
+                        &status);
+    kill(-pid, SIGKILL);
+    if (ended)
+        return judge(name, status, why);
+    waitpid(pid, &status, 0);
+    return fault(why, ExitBackend, "%s ran longer than %d s and was stopped",
+                 name, seconds);
+}
+
+bool spawn_to(Spawned *s, const char *const *argv, const char *input,
+              size_t input_bytes, int out_fd, int seconds, Fault *why)
+{
+    memset(s, 0, sizeof *s);
+    int out[2] = { -1, -1 }, err[2] = { -1, -1 };
+    int in = input_file(input, input_bytes);
+    pid_t pid = -1;
+    if (in < 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
+        close_all((int[]){ in, out[0], out[1], err[0], err[1] }, 5);
+        return fault(why, ExitResource, "cannot talk to %s: %s", argv[0],
+                     strerror(errno));
+    }
+    watch_signals();
+    int to = out_fd >= 0 ? out_fd : out[1];
+    int rc = start(&pid, argv, (int[]){ in, to, err[1] });
+    close_all((int[]){ in, out[1], err[1] }, 3);
+    child = rc == 0 ? (sig_atomic_t)pid : 0;
+    bool ok = rc == 0 ? finish(s, pid, argv[0], (int[]){ err[0], out[0] },
+                               seconds, why)
+                      : fault(why, ExitBackend, "cannot start %s: %s",
+                              argv[0], strerror(rc));
+    restore_signals();
+    close_all((int[]){ out[0], err[0] }, 2);
+    return ok;
+}
+
 bool spawn(Spawned *s, const char *const *argv, const char *input,
            size_t input_bytes, int seconds, Fault *why)
 {
-    *s = (Spawned){ 0 };
-    int out[2] = { -1, -1 }, err[2] = { -1, -1 }, status = 0;
-    int in = input_file(input, input_bytes);
-    pid_t pid = -1;
-    bool ok = in >= 0 && pipe2(out, O_CLOEXEC) == 0 &&
-              pipe2(err, O_CLOEXEC) == 0;
-    if (!ok)
-        fault(why, ExitResource, "cannot talk to %s: %s", argv[0],
-              strerror(errno));
-    watch_signals();
-    if (ok) {
-        int rc = start(&pid, argv, (int[]){ in, out[1], err[1] });
-        ok = rc == 0 || fault(why, ExitBackend, "cannot start %s: %s",
-                              argv[0], strerror(rc));
-    }
-    close(out[1]), close(err[1]), close(in);
-    if (ok) {
-        child = (sig_atomic_t)pid;
-        ok = attend(s, pid, (int[]){ err[0], out[0] },
-                    now_ms() + (int64_t)seconds * 1000, &status);
-        kill(-pid, SIGKILL);     /* what it may have started */
-        if (ok)
-            ok = judge(argv[0], status, why);
-        else {
-            waitpid(pid, &status, 0);
-            fault(why, ExitBackend, "%s ran longer than %d s and was stopped",
-                  argv[0], seconds);
-        }
-    }
-    restore_signals();
-    close(out[0]), close(err[0]);
-    return ok;
+    return spawn_to(s, argv, input, input_bytes, -1, seconds, why);
 }

@@ -1,0 +1,267 @@
+/* cmd_run.c: attnc run. Lines of stdin are answered in batches: as many as
+ * are there without waiting, so that a program that asks line by line gets
+ * its answers, and a file goes through fast. A bad line is reported, answered
+ * by an empty line, and the others are answered still.                      */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lines.h"
+#include "options.h"
+
+enum { BatchLines = 32, BatchRows = 8192 };
+
+typedef VEC(int32_t) Ids;
+
+typedef struct {
+    const Options *o;
+    Engine e;
+    struct attn_search_options search;
+    Tokens source, target;
+    Ids suppress;                /* search.process.suppress points here */
+    int32_t *prefix; int64_t prefix_n;
+    Lines in;
+    int32_t *line_ids;           /* of the line at hand */
+    int64_t lines, number[BatchLines];
+    Ids ids;                     /* of all lines of the batch */
+    int32_t start[BatchLines + 1];
+    struct attn_hypothesis *out;
+    int64_t found[BatchLines];
+    void *memory; int64_t bytes;
+    int64_t answered;
+    int code;                    /* ExitInput once a line was bad */
+} Run;
+
+/* ------------------------------------------------------------- options --- */
+static struct attn_search_options search_options(const Spec *s,
+                                                 const Options *o)
+{
+    int64_t beam = o->beam > 0 ? o->beam : s->search_beam;
+    int64_t results = o->nbest > 0 ? o->nbest : 1;
+    return (struct attn_search_options){
+        .beam = beam > results ? beam : results,
+        .results = results,
+        .rule = s->search_rule == SearchRecorded ? ATTN_RULE_RECORDED
+                                                 : ATTN_RULE_EXACT,
+        .penalty = s->search_penalty == PenaltyGnmt ? ATTN_PENALTY_GNMT
+                   : s->search_penalty == PenaltyPower ? ATTN_PENALTY_POWER
+                   : ATTN_PENALTY_NONE,
+        .alpha = (float)(o->alpha >= 0 ? o->alpha : s->search_alpha),
+        .max_output = o->max_output > 0 ? o->max_output
+                      : s->max_output > 0 ? s->max_output : 0,
+        .max_output_plus = o->max_output > 0 ? -1 : s->max_output_plus,
+        .max_input = o->max_input > 0 ? o->max_input : 0,
+        .patience = (float)(o->patience >= 0 ? o->patience : 1),
+        .start = (int32_t)s->token_start,
+        .end = (int32_t)(o->end_token >= 0 ? o->end_token : s->token_end),
+        .want_scores = o->scores,
+        .process = {
+            .min_length = o->min_length > 0 ? o->min_length : 0,
+            .repetition_penalty = (float)(o->repetition_penalty > 0
+                                              ? o->repetition_penalty : 0),
+            .no_repeat_ngram = o->no_repeat_ngram > 0 ? o->no_repeat_ngram : 0,
+        },
+    };
+}
+
+static int option_tokens(Run *r, const char *option, const char *text,
+                         int64_t *n)
+{
+    Fault why;
+    *n = tokens_of(&r->target, text, strlen(text), r->line_ids, &why);
+    if (*n >= 0)
+        return ExitDone;
+    error_at((Pos){ 0 }, "%s '%s': %s", option, quote(text), why.text);
+    return ExitUsage;
+}
+
+/* --prefix and --suppress, which are in the target's tokens. */
+static int token_options(Run *r)
+{
+    Arena *a = r->e.arena;
+    int64_t n = 0;
+    int code = ExitDone;
+    for (int i = 0; !code && i < r->o->suppress.n; i++) {
+        code = option_tokens(r, "--suppress", r->o->suppress.at[i], &n);
+        vec_push(a, &r->suppress, (int32_t)n);
+        for (int64_t j = 0; j < n; j++)
+            vec_push(a, &r->suppress, r->line_ids[j]);
+    }
+    r->search.process.suppress = r->suppress.at;
+    r->search.process.suppress_size = r->suppress.n;
+    if (!code && r->o->prefix) {
+        code = option_tokens(r, "--prefix", r->o->prefix, &n);
+        r->prefix_n = n;
+        r->prefix = arena_alloc(a, (size_t)(n + 1) * sizeof *r->prefix);
+        memcpy(r->prefix, r->line_ids, (size_t)n * sizeof *r->prefix);
+    }
+    if (r->search.end >= r->e.spec->target.size) {
+        error_at((Pos){ 0 }, "--end-token %d: the target has %lld tokens",
+                 r->search.end, (long long)r->e.spec->target.size);
+        code = ExitUsage;
+    }
+    return code;
+}
+
+static int check_kind(const Spec *s)
+{
+    if (s->kind == KindEncoderDecoder || s->kind == KindDecoder)
+        return ExitDone;
+    error_at(spec_pos(s, "kind"), "this kind of model answers no text: give "
+             "tensors with --input FILE --output FILE");
+    return ExitInput;
+}
+
+static int open_run(Run *r)
+{
+    EngineOptions options = engine_options(r->o);
+    int code = engine_open(&r->e, &options);
+    if (!code)
+        code = check_kind(r->e.spec);
+    if (code)
+        return code;
+    const Spec *s = r->e.spec;
+    bool decoder = s->kind == KindDecoder, ids = r->o->ids;
+    r->target = (Tokens){ r->e.target_vocab.block, s->target.size, ids };
+    r->source = (Tokens){ r->e.source.block, s->source.size, ids };
+    if (decoder)
+        r->source = r->target;
+    if ((code = need_vocabulary(&r->source, "source")) ||
+        (code = need_vocabulary(&r->target, "target")))
+        return code;
+    r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);
+    r->search = search_options(s, r->o);
+    r->out = arena_alloc(r->e.arena, (size_t)(BatchLines * r->search.results)
+                                         * sizeof *r->out);
+    lines_open(&r->in, r->e.arena, STDIN_FILENO);
+    return token_options(r);
+}
+
+/* --------------------------------------------------------------- lines --- */
+/* Is there room in the model for n tokens and an answer? */
+static bool check_length(Run *r, int64_t n)
+{
+    const struct attn_model *m = r->e.backend.model;
+    const struct attn_search_options *o = &r->search;
+    int64_t cut = o->max_input ? attn_min(n, o->max_input) : n;
+    bool decoder = r->e.spec->kind == KindDecoder;
+    int64_t most = decoder ? m->max_target : m->max_source;
+    int64_t lead = attn_search_lead(m, o, cut);
+    if (cut > most || lead > m->max_target)
+        line_error(&r->in, "the line has %lld tokens, the model takes %lld "
+                   "(max_len); --max-input=N cuts it", (long long)n,
+                   (long long)most);
+    else if (attn_search_limit(m, o, cut, lead) < attn_max(r->prefix_n, 1))
+        line_error(&r->in, "no room is left for an answer of %lld tokens to "
+                   "a line of %lld", (long long)attn_max(r->prefix_n, 1),
+                   (long long)n);
+    else
+        return true;
+    return false;
+}
+
+/* Tokens of a line; 0 for one that is empty or bad. */
+static int64_t take_line(Run *r, LineState state, const char *text, size_t n)
+{
+    Fault why;
+    if (state == LineTooLong) {
+        line_error(&r->in, "the line has %zu bytes, at most %d are read", n,
+                   LongestLine);
+        r->code = ExitInput;
+        return 0;
+    }
+    int64_t tokens = n ? tokens_of(&r->source, text, n, r->line_ids, &why) : 0;
+    if (tokens < 0)
+        line_error(&r->in, "%s", why.text);
+    if (tokens < 0 || (tokens > 0 && !check_length(r, tokens))) {
+        r->code = ExitInput;
+        return 0;
+    }
+    return tokens;
+}
+
+/* Collects lines; false at the end of the input. */
+static bool read_batch(Run *r)
+{
+    const char *text;
+    size_t n;
+    r->lines = 0;
+    r->ids.n = 0;
+    r->start[0] = 0;
+    while (r->lines < BatchLines && r->ids.n < BatchRows) {
+        LineState state = lines_next(&r->in, r->lines == 0, &text, &n);
+        if (state == LineEnd || state == LineWait)
+            break;
+        int64_t tokens = take_line(r, state, text, n);
+        for (int64_t i = 0; i < tokens; i++)
+            vec_push(r->e.arena, &r->ids, r->line_ids[i]);
+        r->number[r->lines++] = r->in.number;
+        r->start[r->lines] = r->ids.n;
+    }
+    return r->lines > 0;
+}
+
+/* ------------------------------------------------------------- answers --- */
+static void search_batch(Run *r)
+{
+    const struct attn_model *m = r->e.backend.model;
+    int64_t longest = 0;
+    for (int64_t i = 0; i < r->lines; i++)
+        longest = attn_max(longest, r->start[i + 1] - r->start[i]);
+    int64_t bytes = attn_search_bytes(m, &r->search, r->lines, r->ids.n,
+                                      longest, r->prefix_n);
+    if (bytes < 0)
+        fail(ExitResource, "a search of %lld lines of up to %lld tokens with "
+             "beam %lld is too large", (long long)r->lines,
+             (long long)longest, (long long)r->search.beam);
+    if (bytes > r->bytes) {
+        r->bytes = bytes + bytes / 2;
+        r->memory = aligned_memory(r->e.arena, r->bytes);
+    }
+    if (attn_search(m, r->e.bound, &r->search, r->lines, r->ids.at, r->start,
+                    r->prefix, r->prefix_n, r->memory, r->bytes, r->out,
+                    r->found) != 0)
+        die("the search refused a batch that fits the model");
+}
+
+static void print_answer(Run *r, int64_t line, const struct attn_hypothesis *h)
+{
+    if (r->o->nbest > 0)
+        printf("%lld\t", (long long)r->number[line]);
+    if (r->o->scores)
+        printf("%.7g\t", (double)h->score);
+    print_tokens(stdout, r->e.arena, &r->target, h->tokens, h->n);
+    putchar('\n');
+}
+
+static void print_batch(Run *r)
+{
+    for (int64_t i = 0; i < r->lines; i++) {
+        const struct attn_hypothesis *h = r->out + i * r->search.results;
+        for (int64_t j = 0; j < r->found[i]; j++)
+            print_answer(r, i, &h[j]);
+        if (r->found[i] == 0 && r->o->nbest <= 0)
+            putchar('\n');
+    }
+    flush_answers();
+    r->answered += r->lines;
+    if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
+        fprintf(stderr, "\r%lld lines", (long long)r->answered);
+}
+
+int cmd_run(const Options *o)
+{
+    if (o->input || o->output || o->taps.n)
+        return run_tensors(o);
+    Run r = { .o = o };
+    int code = open_run(&r);
+    while (!code && read_batch(&r)) {
+        search_batch(&r);
+        print_batch(&r);
+    }
+    if (r.answered && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
+        fputc('\n', stderr);
+    engine_close(&r.e);
+    return code ? code : r.code;
+}

@@ -1,0 +1,162 @@
+/* lines.c: reads lines, turns them into token ids and back. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lines.h"
+
+void lines_open(Lines *l, Arena *a, int fd)
+{
+    *l = (Lines){ .buffer = arena_alloc(a, LongestLine + 1), .fd = fd };
+}
+
+/* Reads once, after what is in the buffer. False: nothing more comes. */
+static bool fill(Lines *l)
+{
+    memmove(l->buffer, l->buffer + l->begin, l->end - l->begin);
+    l->end -= l->begin;
+    l->begin = 0;
+    ssize_t n;
+    do
+        n = read(l->fd, l->buffer + l->end, LongestLine + 1 - l->end);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        fail(ExitIO, "cannot read stdin: %s", strerror(errno));
+    l->end += (size_t)n;
+    l->over = n == 0;
+    return n > 0;
+}
+
+/* Drops the rest of a line that does not fit; its whole length. */
+static size_t skip_line(Lines *l)
+{
+    size_t dropped = 0;
+    for (;;) {
+        char *at = l->buffer + l->begin;
+        char *eol = memchr(at, '\n', l->end - l->begin);
+        size_t n = eol ? (size_t)(eol - at) : l->end - l->begin;
+        dropped += n;
+        l->begin += n + (eol != NULL);
+        if (eol || !fill(l))
+            return dropped;
+    }
+}
+
+LineState lines_next(Lines *l, bool wait, const char **text, size_t *n)
+{
+    for (;;) {
+        char *at = l->buffer + l->begin;
+        size_t have = l->end - l->begin;
+        char *eol = memchr(at, '\n', have);
+        if (eol || (l->over && have > 0)) {
+            *text = at;
+            *n = eol ? (size_t)(eol - at) : have;
+            l->begin += *n + (eol != NULL);
+            l->number++;
+            return LineText;
+        }
+        if (l->over)
+            return LineEnd;
+        if (have > LongestLine) {
+            *n = skip_line(l);
+            l->number++;
+            return LineTooLong;
+        }
+        if (!wait)
+            return LineWait;
+        fill(l);
+    }
+}
+
+void line_error(const Lines *l, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "<stdin>:%lld: error: %s\n", (long long)l->number, text);
+}
+
+/* -------------------------------------------------------------- tokens --- */
+static int64_t parse_ids(const Tokens *t, const char *text, size_t n,
+                         int32_t *ids, Fault *why)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < n;) {
+        if (text[i] == ' ' || text[i] == '\t' || text[i] == '\r') {
+            i++;
+            continue;
+        }
+        size_t from = i;
+        int64_t id = 0;
+        for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
+            id = id < INT32_MAX ? id * 10 + (text[i] - '0') : id;
+        bool ends = i == n || text[i] == ' ' || text[i] == '\t' ||
+                    text[i] == '\r';
+        if (!ends || id >= t->size) {
+            fault(why, ExitInput, "byte %zu: a token id from 0 to %lld is "
+                  "expected", from + 1, (long long)t->size - 1);
+            return -1;
+        }
+        ids[count++] = (int32_t)id;
+    }
+    return count;
+}
+
+int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
+                  Fault *why)
+{
+    if (t->ids)
+        return parse_ids(t, text, n, ids, why);
+    int64_t bad = 0;
+    int64_t count = attn_vocab_encode(t->block, text, (int64_t)n, ids,
+                                      MostTokens, &bad);
+    const char *at = text + bad;
+    if (count == -3)
+        fault(why, ExitInput, "byte %lld: this is not UTF-8",
+              (long long)bad + 1);
+    else if (count == -2)
+        fault(why, ExitInput, "byte %lld: the vocabulary has no '%s', and no "
+              "unknown token to take for it", (long long)bad + 1,
+              quote_n(at, strnlen(at, n - (size_t)bad) < 16
+                          ? strnlen(at, n - (size_t)bad) : 16));
+    else if (count < 0)
+        fault(why, ExitInput, "the line has too many tokens");
+    return count < 0 ? -1 : count;
+}
+
+void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
+                  int64_t n)
+{
+    if (t->ids) {
+        for (int64_t i = 0; i < n; i++)
+            fprintf(out, "%s%d", i ? " " : "", ids[i]);
+        return;
+    }
+    char small[4096], *text = small;
+    int64_t cap = sizeof small, size;
+    while ((size = attn_vocab_decode(t->block, ids, n, text, cap)) < 0) {
+        cap *= 2;
+        text = arena_alloc(a, (size_t)cap);
+    }
+    fwrite(text, 1, (size_t)size, out);
+}
+
+int need_vocabulary(const Tokens *t, const char *side)
+{
+    if (t->ids || t->block)
+        return ExitDone;
+    error_at((Pos){ 0 }, "the spec names no vocabulary file for the %s: "
+             "give token ids with --ids", side);
+    return ExitInput;
+}
+
+void flush_answers(void)
+{
+    if (fflush(stdout) != 0 || ferror(stdout))
+        fail(ExitIO, "cannot write to stdout: %s", strerror(errno));
+}
