@@ -318,7 +318,7 @@ static void region_comment(Gen *g, Emit *e, const Region *r)
         const Node *n = node_at(g, g->p->order.at[r->first + k]);
         let(e, "open", "%s", k ? "   " : "/* ");
         let(e, "close", "%s", k == r->count - 1 ? " */" : "");
-        let(e, "name", "%s", local_name(g->a, n));
+        let(e, "name", "%s", value_label(g->p, g->p->order.at[r->first + k]));
         let(e, "op", "%s", op_info[n->op].name);
         let(e, "type", "%s", print_type(g->a, n->type));
         put(e, "$open$name = $op: $type$close\n");

@@ -110,13 +110,6 @@ static Value place_node(const Plan *p, int i)
 
 /* ---- regions ---- */
 
-/* "encoder.0.ffn.w1" -> "w1": what the last part of a name says. */
-const char *short_name(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot ? dot + 1 : name;
-}
-
 /* A node's name without stack and layer, as part of a C identifier. */
 const char *local_name(Arena *a, const Node *n)
 {
@@ -141,21 +134,65 @@ const char *local_name(Arena *a, const Node *n)
     return id;
 }
 
+/* "self_attn" of encoder.0.self_attn.k.heads, "" of q.heads. */
+static const char *sublayer(Arena *a, const Node *n)
+{
+    const char *local = local_name(a, n), *attn = strstr(local, "attn_");
+    return attn ? arena_strndup(a, local, (size_t)(attn - local) + 4) : "";
+}
+
+static const char *joined(Arena *a, const char *first, const char *second)
+{
+    return *first ? arena_printf(a, "%s_%s", first, second) : second;
+}
+
+/* What a value is called in emitted C: after the weight that made it, or after
+ * its part of the layer: self_attn_qkv, self_attn_keys, self_attn, norm1.    */
+const char *value_label(const Plan *p, int node)
+{
+    const Node *n = &p->g->nodes.at[node];
+    Arena *a = p->arena_;
+    switch (n->op) {
+    case OpMatmul: case OpLinear:
+        return n->layer < 0 ? local_name(a, n)
+            : p->block.at[plan_block(p, n->in[1], PackPanels)].field;
+    case OpPages: case OpAppend:
+        return joined(a, sublayer(a, n),
+                      n->part == PartKey ? "keys" : "values");
+    case OpAttention:
+        return *sublayer(a, n) ? sublayer(a, n) : "attention";
+    case OpOutput:
+        return "output";
+    default:
+        return local_name(a, n);
+    }
+}
+
+static const char *last_word(const char *label)
+{
+    const char *at = strrchr(label, '_');
+    return at ? at + 1 : label;
+}
+
 static const char *region_name(Plan *p, const Region *r)
 {
     const Node *nodes = p->g->nodes.at;
-    const Node *first = &nodes[p->order.at[r->first]];
+    const int node = p->order.at[r->first];
+    const Node *first = &nodes[node];
+    const char *label = value_label(p, node);
     const char *stack = first->stack[0] ? first->stack
         : first->entry == EntryEncode ? "encode" : "decode";
-    if (!r->row_block)
-        return arena_printf(p->arena_, "%s_%s", stack,
-                            local_name(p->arena_, first));
-    char *s = arena_strdup(p->arena_, stack);
-    for (int i = 0; i < r->count; i++) {
-        const Node *n = &nodes[p->order.at[r->first + i]];
-        s = arena_printf(p->arena_, "%s_%s", s, short_name(n->name));
+    if (first->op == OpPages || first->op == OpAppend)
+        label = joined(p->arena_, sublayer(p->arena_, first),
+                       r->count == 2 ? "pages" : last_word(label));
+    if (r->row_block) {
+        label = last_word(label);
+        for (int i = 1; i < r->count; i++)
+            label = arena_printf(p->arena_, "%s_%s", label,
+                last_word(value_label(p, p->order.at[r->first + i])));
     }
-    return s;
+    return strncmp(label, stack, strlen(stack))
+        ? arena_printf(p->arena_, "%s_%s", stack, label) : label;
 }
 
 /* Keys and values of one attention go to their pages in one function. */

@@ -146,7 +146,7 @@ static void assign(Plan *p, int place)
         s = best_free(p, n->entry, kind, unit, place);
     if (s < 0) {
         const Slot fresh = { .kind = kind, .entry = n->entry, .unit = unit,
-                             .kept = keep, .name = local_name(p->arena_, n) };
+                             .kept = keep, .name = value_label(p, node) };
         s = p->slot.n;
         vec_push(p->arena_, &p->slot, fresh);
     }
