@@ -23,7 +23,8 @@ static double dot(const double *a, const double *b, int64_t n)
 void eval_embed(const Interp *in, const Node *n, double *out)
 {
     Matrix table = interp_in(in, n, 0), ids = interp_in(in, n, 1);
-    const double *positions = n->nin > 2 ? interp_in(in, n, 2).at : NULL;
+    const double *positions = n->nin > 2 && n->in[2] >= 0
+                            ? interp_in(in, n, 2).at : NULL;
     int64_t d = table.cols;
     for (int64_t r = 0; r < size_of(ids); r++)
         for (int64_t c = 0; c < d; c++) {

@@ -64,10 +64,9 @@ Sample *sample_random(Arena *a, const Spec *s, uint64_t seed,
     Sample *x = arena_alloc(a, sizeof *x);
     uint64_t state = seed;
     bool attention = s->kind == KindAttention;
-    int64_t limit = attention ? 0 : s->max_target;
     x->sequences = sequences;
     x->start[0] = starts(a, sequences, source_rows, s->max_source);
-    x->start[1] = starts(a, sequences, target_rows, limit);
+    x->start[1] = starts(a, sequences, target_rows, s->max_target);
     for (int side = 0; side < 2; side++) {
         int64_t vocab = side == 0 ? s->source.size : s->target.size;
         if (vocab > 0 && !attention)
