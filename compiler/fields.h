@@ -53,6 +53,19 @@ bool field_group(const char *key);           /* some field is below it */
 bool field_below(const char *key, const char *group);
 int  field_row(const char *key);             /* row; die()s when unknown */
 
+/* spec_read.c: what was written for each row; NULL after an error that leaves
+ * nothing to look at.                                                       */
+typedef struct { const Yaml *ours, *theirs; } NamePair;
+typedef struct {
+    const Yaml **value;          /* by row; NULL: not written */
+    bool *spread;                /* by row: given by a row above it */
+    VEC(NamePair) names;
+    Pos top;
+} Written;
+Written *spec_read(Arena *a, const char *path, const char *const *sets,
+                   int nsets);
+char *folder_of(Arena *a, const char *path);     /* with its slash, or "" */
+
 /* field_value.c. Stores a value of the file; false after an error has been
  * reported.                                                                 */
 bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *value);
@@ -62,7 +75,9 @@ void field_default(Arena *a, const Field *f, Spec *s);
 char *field_wants(Arena *a, const Field *f);
 char *field_text(Arena *a, const Field *f, const Spec *s);    /* its value */
 
-/* spec_names.c: adds to the map of weight names, or replaces there. */
+/* spec_names.c: the canonical names, {s} for encoder or decoder, NULL last. */
+extern const char *const weight_names[];
+/* Adds to the map of weight names, or replaces there. */
 void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs);
 
 /* spec_check.c: what no single field can say. state[]: by row of the table. */
