@@ -274,7 +274,7 @@ static void emit_bytes(Gen *g, Emit *e)
     const size_t n = g->o->embed_bytes, piece = 64;
     char line[5 * 64 + 8];
     let(e, "bytes", "%zu", n);
-    put(e, "static const union {\n"
+    put(e, "_Alignas(64) static const union {\n"
            "    char bytes[$bytes];\n"
            "    float f[1];\n"
            "} embedded = {\n");
