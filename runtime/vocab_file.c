@@ -111,37 +111,43 @@ static bool check_count(const File *f, int64_t n, int64_t expected,
            check_special(f, "unknown", t->unknown, n, why);
 }
 
-static void *make_block(const File *f, Token *token, int64_t n,
-                        const VocabTokens *t, int64_t *bytes, Fault *why)
+/* The three parts after the header; leaves the tokens in order of text. */
+static void fill_block(char *block, Token *token, int64_t n)
 {
-    size_t text = f->size - (size_t)(n - (f->at[f->size - 1] != '\n'));
-    size_t words = (size_t)(2 * n + 1);
-    struct attn_vocab_header head = {
-        .magic = { 'A', 'T', 'T', 'N', 'V', 'O', 'C', '1' },
-        .bytes = (int64_t)(sizeof head + 4 * words + text),
-        .size = (int32_t)n, .split = t->split, .start = t->start,
-        .end = t->end, .pad = t->pad, .unknown = t->unknown,
-        .append_end = t->append_end,
-    };
-    char *block = malloc((size_t)head.bytes);
-    if (!block) {
-        fault(why, ExitResource, "%s: out of memory", f->path);
-        return NULL;
-    }
-    memcpy(block, &head, sizeof head);
-    uint32_t *offset = (uint32_t *)(block + sizeof head);
+    uint32_t *offset = (uint32_t *)(block + sizeof(struct attn_vocab_header));
     uint32_t *sorted = offset + n + 1;
-    char *texts = (char *)(offset + words);
+    char *text = (char *)(sorted + n);
     uint32_t at = 0;
     for (int64_t i = 0; i < n; i++) {
         offset[i] = at;
-        memcpy(texts + at, token[i].at, token[i].n);
+        memcpy(text + at, token[i].at, token[i].n);
         at += (uint32_t)token[i].n;
     }
     offset[n] = at;
     qsort(token, (size_t)n, sizeof *token, by_text);
     for (int64_t i = 0; i < n; i++)
         sorted[i] = (uint32_t)token[i].id;
+}
+
+static void *make_block(const File *f, Token *token, int64_t n,
+                        const VocabTokens *t, int64_t *bytes, Fault *why)
+{
+    struct attn_vocab_header head = {
+        .magic = { 'A', 'T', 'T', 'N', 'V', 'O', 'C', '1' },
+        .size = (int32_t)n, .split = t->split, .start = t->start,
+        .end = t->end, .pad = t->pad, .unknown = t->unknown,
+        .append_end = t->append_end,
+    };
+    head.bytes = (int64_t)sizeof head + 4 * (2 * n + 1);
+    for (int64_t i = 0; i < n; i++)
+        head.bytes += (int64_t)token[i].n;
+    char *block = malloc((size_t)head.bytes);
+    if (!block) {
+        fault(why, ExitResource, "%s: out of memory", f->path);
+        return NULL;
+    }
+    memcpy(block, &head, sizeof head);
+    fill_block(block, token, n);
     if (!check_distinct(f, token, n, why)) {
         free(block);
         return NULL;
