@@ -106,7 +106,7 @@ $(B)/kernels/%.o: $(B)/kernels/%.c
 
 $(B)/tests/%_test: tests/%_test.c $(B)/libattnc.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -no-pie $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+	$(CC) $(ALL_CFLAGS) -MMD -no-pie $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) -lcmocka $(LDLIBS)
 
 test: $(B)/attnc $(TESTS) ## all tests; installs what is missing (Debian, Ubuntu)
 	B=$(B) sh tests/run.sh
