@@ -285,6 +285,7 @@ typedef struct {
 static void model_open(Model *m, const char *path, const char *weights)
 {
     EngineOptions o = { .spec = path, .weights = weights };
+    *m = (Model){ .x = { .sequences = 1 } };
     assert_int_equal(engine_plan(&m->e, &o), 0);
     assert_int_equal(engine_weights(&m->e), 0);
     weights_open(&m->w, &m->e, m->e.unfused);
