@@ -1,0 +1,201 @@
+/* kernel_lab.h: the same kernels made in every way that attnc can: prebuilt,
+ * and as emitted text, by clang, gcc and tcc, at every width that the machine
+ * has. Included after the compiler's headers, cmocka's and scratch.h.        */
+#ifndef ATTNC_KERNEL_LAB_H
+#define ATTNC_KERNEL_LAB_H
+
+#include <dlfcn.h>
+
+enum { MaxLabs = 16 };
+
+typedef struct {
+    const char *name;            /* "clang-19 x86-64-v4 w16" */
+    Target target;
+    void *object;                /* of dlopen; NULL: prebuilt */
+} Lab;
+
+typedef struct { const char *name; void (*function)(void); } LabKernel;
+
+static Lab lab[MaxLabs];
+static int n_labs;
+static Arena *lab_arena;
+
+/* Which machines: those whose code this one can run, best first. */
+static bool lab_can_run(const char *march)
+{
+    static const char *const order[] = { "generic", "x86-64-v2", "x86-64-v3",
+                                         "x86-64-v4" };
+    Target native;
+    Fault why;
+    int has = -1, wants = -1;
+    assert_true(target_find(&native, "native", 0, NULL, &why));
+    for (int i = 0; i < 4; i++) {
+        has = strcmp(order[i], native.march) ? has : i;
+        wants = strcmp(order[i], march) ? wants : i;
+    }
+    return wants >= 0 ? wants <= has : !strcmp(march, native.march);
+}
+
+static void lab_add(const char *name, const char *march, int width)
+{
+    Fault why;
+    Lab *l = &lab[n_labs];
+    assert_true(n_labs < MaxLabs);
+    assert_true(target_find(&l->target, march, width, NULL, &why));
+    l->name = name;
+    n_labs++;
+}
+
+/* The text of all kernels and tiles, `more`, and a table of their addresses. */
+static const char *lab_text(Arena *a, const Target *t,
+                            const char *const *kernels, TileKey *tiles,
+                            int n_tiles, const char *more, size_t *n)
+{
+    Kernels *k = kernels_new(a, t, false);
+    Emit *e = emit_new(a);
+    for (int i = 0; kernels[i]; i++)
+        use_kernel(k, kernels[i]);
+    for (int i = 0; i < n_tiles; i++) {
+        tiles[i].width = t->width;
+        use_tile(k, tiles[i]);
+    }
+    emit_kernels(k, e);
+    put(e, "struct Kernel { const char *name; void (*function)(void); };\n"
+           "extern const struct Kernel table[];\n");
+    emit_raw(e, more, strlen(more));
+    put(e, "const struct Kernel table[] = {\n");
+    for (int i = 0; i < kernels_count(k); i++) {
+        let(e, "kernel", "%s", kernels_nth(k, i));
+        put(e, "{ \"$kernel\", (void (*)(void))$kernel },\n");
+    }
+    if (*more)
+        put(e, "{ \"exp_all\", (void (*)(void))exp_all },\n"
+               "{ \"log_all\", (void (*)(void))log_all },\n");
+    put(e, "{ 0, 0 }\n"
+           "};\n");
+    return emit_text(e, n);
+}
+
+/* Compiles the lab's text with warnings as errors, as a user would. */
+static void lab_compile(Lab *l, const char *compiler, const char *text,
+                        size_t n)
+{
+    static int count;
+    const char *c = scratch_file(arena_printf(lab_arena, "k%d.c", ++count),
+                                 text, n);
+    const char *so = scratch_path(arena_printf(lab_arena, "k%d.so", count));
+    const bool tcc = strstr(compiler, "tcc") != NULL;
+    const char *argv[] = {
+        compiler, "-shared", "-Wall", "-o", so, c,
+        tcc ? NULL               /* it knows no more options than these */
+            : arena_printf(lab_arena, "-march=%s", l->target.march),
+        "-std=c11", "-O1", "-fPIC", "-Wextra", "-Werror", "-lm", NULL
+    };
+    Spawned s;
+    Fault why;
+    if (!spawn(&s, argv, "", 0, 120, &why))
+        fail_msg("%s: %s\n%s", l->name, why.text, s.tail);
+    assert_string_equal(s.tail, "");
+    l->object = dlopen(so, RTLD_NOW | RTLD_LOCAL);
+    if (!l->object)
+        fail_msg("%s: %s", l->name, dlerror());
+}
+
+static void *lab_find(const Lab *l, const char *name)
+{
+    if (!l->object)
+        return kernel_find(&l->target, name);
+    for (const LabKernel *k = dlsym(l->object, "table"); k->name; k++)
+        if (!strcmp(k->name, name)) {
+            void *p;
+            memcpy(&p, &k->function, sizeof p);
+            return p;
+        }
+    fail_msg("%s has no %s", l->name, name);
+    return NULL;
+}
+
+/* Fills lab[]: prebuilt ones first. */
+static void lab_open(const char *const *kernels, TileKey *tiles, int n_tiles,
+                     const char *more)
+{
+    static const struct { const char *cc, *march; int width; } ways[] = {
+        { NULL, "x86-64-v4", 16 }, { NULL, "x86-64-v3", 8 },
+        { "clang-19", "x86-64-v4", 16 }, { "gcc", "x86-64-v4", 16 },
+        { "clang-19", "x86-64-v3", 8 }, { "gcc", "x86-64-v3", 4 },
+        { "clang-19", "x86-64-v3", 1 }, { "tcc", "generic", 1 },
+    };
+    lab_arena = arena_new();
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const char *cc = ways[i].cc;
+        if (!lab_can_run(ways[i].march))
+            continue;
+        if (cc && !(cc = find_program(lab_arena, cc)))
+            continue;
+        if (!cc && *more)        /* prebuilt files have nothing more */
+            continue;
+        lab_add(arena_printf(lab_arena, "%s %s w%d", cc ? cc : "prebuilt",
+                             ways[i].march, ways[i].width), ways[i].march,
+                ways[i].width);
+        if (!cc)
+            continue;
+        size_t n;
+        Lab *l = &lab[n_labs - 1];
+        const char *text = lab_text(lab_arena, &l->target, kernels, tiles,
+                                    n_tiles, more, &n);
+        lab_compile(l, cc, text, n);
+    }
+    assert_true(n_labs >= 2);
+}
+
+static void lab_close(void)
+{
+    for (int i = 0; i < n_labs; i++)
+        if (lab[i].object)
+            dlclose(lab[i].object);
+    n_labs = 0;
+    arena_free(lab_arena);
+}
+
+/* --------------------------------------------------------------- data --- */
+
+static uint64_t lab_seed = 1;
+
+static uint32_t lab_random(void)
+{
+    lab_seed = lab_seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(lab_seed >> 33);
+}
+
+typedef enum { FillUniform, FillInteger, FillFar, FillTiny, FillEqual, Fills }
+    Fill;
+
+static void lab_fill(float *x, int64_t n, Fill fill)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const float u = (float)lab_random() * 0x1p-30f - 1.0f;
+        switch (fill) {
+        case FillInteger: x[i] = (float)((int)(lab_random() % 17) - 8); break;
+        case FillFar:     x[i] = 100.0f + u; break;
+        case FillTiny:    x[i] = u * 0x1p-60f; break;
+        case FillEqual:   x[i] = 0.75f; break;
+        default:          x[i] = 3.0f * u; break;
+        }
+    }
+}
+
+/* Written where no result may go; compared by its bits. */
+static const uint32_t canary = 0xffc0deadu;
+
+static void lab_guard(float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        memcpy(x + i, &canary, 4);
+}
+
+static bool is_canary(float x)
+{
+    return memcmp(&x, &canary, 4) == 0;
+}
+
+#endif

@@ -1,0 +1,211 @@
+/* tile_test.c: tile functions of every way of making them, against the sum as
+ * it is defined: over k in order, one rounding each.                        */
+#define _GNU_SOURCE
+#include "../compiler/backend.h"
+#include "../compiler/emit.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "scratch.h"
+#include "kernel_lab.h"
+
+typedef void Tile(const float *a, int64_t lda, const float *b, int64_t ldb,
+                  int64_t k, float *c, int64_t ldc, const float *bias,
+                  const float *residual, int64_t ldr, int64_t act);
+
+enum { MostK = 70, Stride = 72, Wide = 64, High = 16, C = 80,
+       Full = EpBias | EpRelu | EpResidual };
+
+/* Shapes and epilogues: each bit alone, all of them, the edges of mr and nr. */
+static TileKey tiles[] = {
+    { .mr = 6, .nr = 64, .epilogue = 0 },
+    { .mr = 6, .nr = 64, .epilogue = Full },
+    { .mr = 6, .nr = 16, .epilogue = EpBias },
+    { .mr = 6, .nr = 16, .epilogue = EpAny },
+    { .mr = 1, .nr = 16, .epilogue = EpRelu },
+    { .mr = 1, .nr = 16, .epilogue = EpAccumulate },
+    { .mr = 1, .nr = 16, .epilogue = Full },
+    { .mr = 1, .nr = 64, .epilogue = EpBias | EpRelu },
+    { .mr = 1, .nr = 64, .epilogue = EpAny },
+    { .mr = 2, .nr = 48, .epilogue = EpResidual },
+    { .mr = 3, .nr = 32, .epilogue = EpAccumulate },
+    { .mr = 12, .nr = 32, .epilogue = EpBias | EpResidual },
+    { .mr = 16, .nr = 16, .epilogue = EpAny },
+};
+enum { Tiles = sizeof tiles / sizeof *tiles };
+
+static const char *const no_kernels[] = { NULL };
+
+static _Alignas(64) float a[High * Stride], b[Wide * MostK];
+static _Alignas(64) float bias[Wide], residual[High * C];
+static _Alignas(64) float c[(High + 1) * C], want[(High + 1) * C];
+
+/* B is panels of 16 columns, k-major; element (k, j). */
+static float *b_at(int64_t depth, int64_t k, int64_t j)
+{
+    return &b[j / 16 * depth * 16 + k * 16 + j % 16];
+}
+
+/* One output as it is defined. Only the epilogue's own bits are applied; for
+ * EpAny `parts` says which.                                                 */
+static float expected(int64_t depth, int64_t i, int64_t j, float start,
+                      int parts)
+{
+    float x = start;
+    for (int64_t k = 0; k < depth; k++)
+        x = fmaf(a[i * Stride + k], *b_at(depth, k, j), x);
+    if (parts & EpBias)
+        x += bias[j];
+    if (parts & EpRelu)
+        x = x > 0.0f ? x : 0.0f;
+    if (parts & EpResidual)
+        x += residual[i * C + j];
+    return x;
+}
+
+/* Bit for bit, with the canaries around the block; +0 and -0 are the same. */
+static void check_block(const char *who, const char *tile, int64_t depth)
+{
+    for (int64_t i = 0; i < (High + 1) * C; i++) {
+        const bool same = is_canary(want[i]) ? is_canary(c[i])
+                                             : c[i] == want[i];
+        if (!same)
+            fail_msg("%s: %s, k %d: element %d is %a, expected %a", who, tile,
+                     (int)depth, (int)i, (double)c[i], (double)want[i]);
+    }
+}
+
+/* Parts as run-time arguments: absent ones are NULL. */
+static void run_tile(const Lab *l, TileKey key, int parts, int64_t depth)
+{
+    const char *name = tile_name(lab_arena, key);
+    Tile *tile = NULL;
+    void *p = lab_find(l, name);
+    assert_non_null(p);
+    memcpy(&tile, &p, sizeof p);
+
+    const bool from_c = key.epilogue & EpAccumulate;
+    lab_guard(c, (High + 1) * C);
+    lab_guard(want, (High + 1) * C);
+    for (int64_t i = 0; i < key.mr; i++)
+        for (int64_t j = 0; j < key.nr; j++) {
+            const float start = from_c ? (float)(i - j) * 0.5f : 0.0f;
+            if (from_c)
+                c[i * C + j] = start;
+            want[i * C + j] = expected(depth, i, j, start, parts);
+        }
+    tile(a, Stride, b, depth * 16, depth, c, C, parts & EpBias ? bias : NULL,
+         parts & EpResidual ? residual : NULL, C, parts & EpRelu ? 1 : 0);
+    check_block(l->name, name, depth);
+}
+
+/* A key with everything it may be asked: EpAny has eight forms. */
+static void run_key(const Lab *l, TileKey key)
+{
+    static const int64_t depths[] = { 0, 1, 2, 7, 64, 67 };
+    for (size_t d = 0; d < sizeof depths / sizeof *depths; d++)
+        for (int fill = 0; fill < Fills; fill++) {
+            lab_fill(a, High * Stride, (Fill)fill);
+            lab_fill(b, Wide * MostK, (Fill)fill);
+            if (key.epilogue != EpAny)
+                run_tile(l, key, key.epilogue, depths[d]);
+            else
+                for (int parts = 0; parts <= Full; parts++)
+                    run_tile(l, key, parts, depths[d]);
+        }
+}
+
+static void test_emitted_tiles(void **state)
+{
+    (void)state;
+    int cases = 0;
+    for (int i = 0; i < n_labs; i++)
+        for (int t = 0; lab[i].object && t < Tiles; t++, cases++)
+            run_key(&lab[i], tiles[t]);
+    assert_true(cases > 0);
+}
+
+/* Every tile that --tile can choose is prebuilt, and right. */
+static void test_prebuilt_tiles(void **state)
+{
+    (void)state;
+    TileKey key = { .epilogue = EpAny };
+    int cases = 0;
+    for (int i = 0; i < n_labs; i++)
+        for (key.mr = 1; !lab[i].object && key.mr <= High; key.mr++)
+            for (key.nr = 16; key.nr <= Wide; key.nr += 16, cases++) {
+                key.epilogue = EpAny;
+                run_tile(&lab[i], key, Full, 67);
+                key.epilogue = EpAccumulate;
+                run_tile(&lab[i], key, 0, 5);
+            }
+    assert_true(cases > 0);
+}
+
+/* Integers below 2^24 are exact: the twin needs no FMA to be right. */
+static void test_integers(void **state)
+{
+    (void)state;
+    lab_fill(a, High * Stride, FillInteger);
+    lab_fill(b, Wide * MostK, FillInteger);
+    for (int64_t i = 0; i < 6; i++)
+        for (int64_t j = 0; j < Wide; j++) {
+            int64_t sum = 0;
+            for (int64_t k = 0; k < 67; k++)
+                sum += (int64_t)a[i * Stride + k] * (int64_t)*b_at(67, k, j);
+            assert_true(expected(67, i, j, 0.0f, 0) == (float)sum);
+        }
+    for (int i = 0; i < n_labs; i++)
+        if (lab[i].object)
+            run_tile(&lab[i], tiles[0], 0, 67);
+}
+
+/* A NaN in A or B reaches its outputs and no other. */
+static void test_nan_stays_in_its_row(void **state)
+{
+    (void)state;
+    lab_fill(a, High * Stride, FillUniform);
+    lab_fill(b, Wide * MostK, FillUniform);
+    a[2 * Stride + 3] = NAN;
+    for (int i = 0; i < n_labs; i++) {
+        Tile *tile;
+        void *p = lab[i].object ? lab_find(&lab[i], "tile_6x64") : NULL;
+        if (!p)
+            continue;
+        memcpy(&tile, &p, sizeof p);
+        tile(a, Stride, b, 64 * 16, 64, c, C, NULL, NULL, 0, 0);
+        for (int64_t r = 0; r < 6; r++)
+            for (int64_t j = 0; j < Wide; j++)
+                assert_int_equal(isnan(c[r * C + j]) != 0, r == 2);
+    }
+}
+
+static int open_labs(void **state)
+{
+    lab_fill(bias, Wide, FillUniform);
+    lab_fill(residual, High * C, FillUniform);
+    if (scratch_make(state) != 0)
+        return -1;
+    lab_open(no_kernels, tiles, Tiles, "");
+    return 0;
+}
+
+static int close_labs(void **state)
+{
+    lab_close();
+    return scratch_remove(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_emitted_tiles),
+        cmocka_unit_test(test_prebuilt_tiles),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_nan_stays_in_its_row),
+    };
+    return cmocka_run_group_tests(tests, open_labs, close_labs);
+}
