@@ -121,7 +121,8 @@ ATTN_API float attn_log_probability(float logit, float log_sum_exp);
 
 /* ----------------------------------------------------------- process.c --- */
 /* Logits processors: a table of functions run on each row of logits before
- * the search looks at it. -INFINITY forbids a token.                        */
+ * the search looks at it. -INFINITY forbids a token, whose probability falls
+ * to the others: answers' scores are of the processed logits.               */
 struct attn_process {            /* options; zero means off */
     int64_t min_length;          /* end is forbidden before this many tokens */
     float repetition_penalty;    /* 0, 1: off */

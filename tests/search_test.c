@@ -118,11 +118,11 @@ static void case_random(Case *c, uint32_t seed)
     case_make(c, kind, 4 + random_below(&s, 20), seed,
               1 + random_below(&s, 6), 0);
     c->f.end_bias = (float)random_below(&s, 7) - 3.0f;
-    c->f.spread = (float)(1 + random_below(&s, 4));
+    c->f.spread = (float)random_below(&s, 5);    /* 0: all are equal */
     c->f.nan_every = random_below(&s, 4) ? 0 : 3;
     c->o.rule = random_below(&s, 2);
     c->o.penalty = random_below(&s, 3);
-    c->o.alpha = (float)random_below(&s, 5) * 0.3f;
+    c->o.alpha = (float)random_below(&s, 6) * 0.3f - 0.3f;
     c->o.results = 1 + random_below(&s, (uint32_t)c->o.beam);
     c->o.patience = 1.0f + 0.5f * (float)random_below(&s, 3);
     c->o.max_output = 3 + random_below(&s, 12);
