@@ -282,6 +282,7 @@ static void test_models_are_fused(void **state)
 {
     (void)state;
     assert_true(each_file("models", ".yaml", check_model) > 0);
+    assert_true(each_file("models/table3", ".yaml", check_model) > 0);
     assert_true(each_file("models/g2p-en", ".yaml", check_model) > 0);
 }
 

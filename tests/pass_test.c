@@ -239,6 +239,29 @@ static void test_dead_code_goes(void **state)
     arena_free(a);
 }
 
+/* No model has an activation behind a residual; a product could not do it. */
+static void test_nothing_follows_residual(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    Spec s = nth_spec(9);
+    Graph *plain = build_graph(a, &s);
+    Node relu = plain->nodes.at[graph_find(plain, "encoder.0.ffn.residual")];
+    relu.op = OpRelu;
+    relu.in[0] = graph_find(plain, "encoder.0.ffn.residual");
+    relu.nin = 1;
+    relu.name = "late";
+    int late = graph_add(plain, relu);
+    plain->nodes.at[output_of(plain)].in[0] = late;
+    graph_sweep(plain);
+    Graph *g = graph_copy(a, plain);
+    run_passes(g, &all, stderr);
+    assert_int_equal(g->nodes.at[graph_find(g, "late")].op, OpRelu);
+    assert_true(same_value(evaluate(a, plain), output_of(plain),
+                           evaluate(a, g), output_of(g)));
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +272,7 @@ int main(void)
         cmocka_unit_test(test_base_is_fused),
         cmocka_unit_test(test_embedding_scale),
         cmocka_unit_test(test_dead_code_goes),
+        cmocka_unit_test(test_nothing_follows_residual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
