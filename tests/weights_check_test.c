@@ -133,6 +133,11 @@ static void saves_packed_weights(void **state)
     assert_int_equal(h.target_vocab_at, 4096 + 192 + 64);
     assert_int_equal(h.target_vocab_bytes, 6);
     assert_memory_equal(f.at + h.target_vocab_at, "target", 7);
+    static char image[8192];     /* the same bytes, for --embed */
+    assert_int_equal(weights_image(NULL, &list, packed, "source vocabulary",
+                                   17, "target", 6), f.size);
+    weights_image(image, &list, packed, "source vocabulary", 17, "target", 6);
+    assert_memory_equal(image, f.at, f.size);
     file_close(&f);
 }
 
