@@ -3,7 +3,6 @@
 #define ATTNC_VERIFY_H
 
 #include "compare.h"
-#include "options.h"
 #include "trial.h"
 
 typedef struct {                 /* one way to compile a model */

@@ -4,6 +4,8 @@
 #ifndef ATTNC_RANDOM_SPEC_H
 #define ATTNC_RANDOM_SPEC_H
 
+#include <string.h>
+
 #include "../compiler/compiler.h"
 
 typedef struct {
@@ -113,8 +115,10 @@ static inline void random_vocab(RandomSpec *r)
     if (r->kind != KindEncoderDecoder || r->shared) {
         say_int(r, "  size", size);
     } else {
-        say_int(r, "  source", size);
-        say_int(r, "  target", AMONG(r, 6, 15, 16, 33, 50));
+        say(r, "  source", arena_printf(r->arena, "{size: %lld}",
+                                        (long long)size));
+        say(r, "  target", arena_printf(r->arena, "{size: %lld}",
+            (long long)AMONG(r, 6, 15, 16, 33, 50)));
     }
     if (r->kind == KindEncoderDecoder)
         say(r, "  tokens", "{start: 1, end: 2}");

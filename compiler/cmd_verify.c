@@ -1,0 +1,152 @@
+/* cmd_verify.c: `attnc verify`. Runs the model as each backend compiles it,
+ * fused and unfused, on inputs of many lengths; prints the worst of each op
+ * and of the result; ExitNegative when a gate was not held.                 */
+#include <string.h>
+
+#include "options.h"
+#include "verify.h"
+
+static const Variant variants[] = {
+    { "jit", "jit", false },     { "jit, unfused", "jit", true },
+    { "clang", "clang", false }, { "clang, unfused", "clang", true },
+};
+enum { Variants = sizeof variants / sizeof *variants };
+
+/* --------------------------------------------------------------- samples */
+
+enum { Longest = -1, MostSequences = 7 };
+
+/* Rows of each sequence of each input; a list ends with 0. */
+static const struct { int64_t source[MostSequences], target[MostSequences]; }
+lengths[] = {
+    { { 1 }, { 1 } },
+    { { 2 }, { 3 } },
+    { { 7 }, { 2 } },
+    { { 63 }, { 65 } },
+    { { 64 }, { 63 } },
+    { { 65 }, { 64 } },
+    { { 13, 1, 67, 2, 64, 31 }, { 5, 17, 1, 66, 2, 64 } },
+    { { Longest }, { Longest } },
+};
+enum { Lengths = sizeof lengths / sizeof *lengths };
+
+/* Rows that the oracle gets through in seconds on a model of this size. */
+static int64_t row_limit(const Engine *e, int64_t asked)
+{
+    const Spec *s = e->spec;
+    int64_t most = s->max_source > s->max_target ? s->max_source
+                                                 : s->max_target;
+    int64_t cheap = 4000000000 / (e->plan->parameters + 1);
+    int64_t limit = asked > 0 ? asked : cheap < 2 ? 2 : cheap;
+    return most > 0 && limit > most ? most : limit;
+}
+
+static int64_t bounded(int64_t rows, int64_t limit)
+{
+    return rows == Longest || rows > limit ? limit : rows;
+}
+
+static const Sample *make_sample(Arena *a, const Engine *e, int k,
+                                 int64_t limit)
+{
+    int64_t source[MostSequences], target[MostSequences], n = 0;
+    for (; n < MostSequences && lengths[k].source[n]; n++) {
+        source[n] = bounded(lengths[k].source[n], limit);
+        target[n] = bounded(lengths[k].target[n], limit);
+    }
+    return sample_random(a, e->spec, (uint64_t)k + 1, n, source, target);
+}
+
+/* --------------------------------------------------------------- printing */
+
+static void print_op(const OpResult *r, Op op)
+{
+    printf("  %-10s %10lld %9.2g  %-30s %8lld %14.7g %14.7g%s\n",
+           op_info[op].name, (long long)r->c.count, r->c.ratio, r->worst,
+           (long long)r->c.worst, r->c.want, r->c.got,
+           op_result_passed(r) ? "" : "  FAILED");
+}
+
+static bool print_ops(const OpResults *r)
+{
+    bool passed = true;
+    printf("  op             values err/gate  worst at%31s %14s %14s\n",
+           "index", "oracle", "compiled");
+    for (int op = 0; op < OpCount; op++) {
+        if (r->op[op].c.count == 0)
+            continue;
+        print_op(&r->op[op], (Op)op);
+        passed &= op_result_passed(&r->op[op]);
+    }
+    return passed;
+}
+
+static bool print_result(const ModelComparison *c)
+{
+    printf("  end to end: max error %.2g (gate 1e-4) of the standard "
+           "deviation, NMSE %.2g (1e-10),\n"
+           "      KL %.2g (1e-9); worst at %lld: oracle %.7g, compiled "
+           "%.7g%s\n", c->max_error, c->nmse, c->divergence,
+           (long long)c->worst, c->want, c->got, c->passed ? "" : "  FAILED");
+    return c->passed;
+}
+
+/* --------------------------------------------------------------- the rest */
+
+/* One variant, as it is used (every value's memory reused) or with all values
+ * kept, on all inputs.                                                      */
+static int run_variant(const EngineOptions *o, const Options *options,
+                       bool *passed)
+{
+    Engine e;
+    Weights w;
+    Trial t = { 0 };
+    OpResults ops = { 0 };
+    ModelComparison worst = { .passed = true };
+    int code = engine_open(&e, o);
+    if (code) {
+        engine_close(&e);
+        return code;
+    }
+    int cases = options->cases > 0 && options->cases < Lengths
+              ? (int)options->cases : Lengths;
+    weights_open(&w, &e, o->keep_all ? e.graph : e.unfused);
+    for (int k = 0; k < cases; k++) {
+        const Sample *x = make_sample(e.arena, &e, k,
+                                      row_limit(&e, options->rows));
+        int64_t size = result_rows(e.spec, x) * result_columns(e.spec);
+        float *out = arena_alloc(e.arena, (size_t)size * sizeof *out);
+        trial_run(&t, &e, x, 0, out);
+        for (int64_t i = 0; i < x->sequences; i++) {
+            if (o->keep_all)
+                verify_ops(&ops, &w, &t, i, out);
+            else
+                verify_result(&worst, &w, x, i, out);
+        }
+    }
+    *passed &= o->keep_all ? print_ops(&ops) : print_result(&worst);
+    trial_free(&t);
+    weights_close(&w);
+    engine_close(&e);
+    return ExitDone;
+}
+
+int cmd_verify(const Options *options)
+{
+    EngineOptions base = engine_options(options);
+    bool passed = true;
+    for (int i = 0; i < Variants; i++) {
+        if (base.backend && strcmp(base.backend, variants[i].backend))
+            continue;
+        printf("%s\n", variants[i].name);
+        EngineOptions o = variant_options(&base, &variants[i]);
+        for (int keep = 0; keep < 2; keep++) {
+            o.keep_all = keep;
+            int code = run_variant(&o, options, &passed);
+            if (code)
+                return code;
+        }
+    }
+    printf("%s\n", passed ? "verified" : "NOT verified: a gate was not held");
+    return passed ? ExitDone : ExitNegative;
+}
