@@ -1,0 +1,308 @@
+/* softmax_test.c: online softmax by chunks of 64 keys against attention in
+ * double, with NaN wherever no key is; exp and log over all sizes of floats.
+ * ATTNC_FULL=1: over all floats.                                            */
+#define _GNU_SOURCE
+#include "../compiler/backend.h"
+#include "../compiler/emit.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "scratch.h"
+#include "kernel_lab.h"
+
+#define EPS 0x1p-23
+
+enum { Rows = 5, Keys = 200, MostD = 40, Ldo = 48, Ldy = 41 };
+
+static const char exp_log[] =
+    "void exp_all(float *y, const float *x, int64_t n);\n"
+    "void exp_all(float *y, const float *x, int64_t n)\n"
+    "{\n"
+    "    for (int64_t i = 0; i < n; i += W)\n"
+    "        v_store(y + i, v_exp(v_load(x + i)));\n"
+    "}\n"
+    "\n"
+    "void log_all(float *y, const float *x, int64_t n);\n"
+    "void log_all(float *y, const float *x, int64_t n)\n"
+    "{\n"
+    "    for (int64_t i = 0; i < n; i++)\n"
+    "        y[i] = log1(x[i]);\n"
+    "}\n"
+    "\n";
+
+static const char *const kernels[] = { "softmax_begin", "softmax_chunk",
+                                       "softmax_end", "log_sum_exp", NULL };
+
+typedef void Begin(int64_t, float *, float *, float *, int64_t);
+typedef void Chunk(float *, int64_t, int64_t, int64_t, float, float *, float *,
+                   float *, int64_t);
+typedef void End(float *, int64_t, int64_t, int64_t, const float *,
+                 const float *, int64_t);
+typedef void Map(float *, const float *, int64_t);
+
+static float score[Rows][Keys], value[Keys][MostD];
+static _Alignas(64) float y[Rows * Ldy + 7], first[Rows * Ldy + 7];
+
+/* One way of attending: row i sees keys 0 .. keys + i * step - 1 of all. */
+typedef struct { int64_t keys, step, d_v; float scale; } Attend;
+
+static void copy_function(void *to, const Lab *l, const char *name)
+{
+    void *p = lab_find(l, name);
+    assert_non_null(p);
+    memcpy(to, &p, sizeof p);
+}
+
+/* o += p v: the tile's work, without the keys that no row sees. */
+static void add_values(float *o, const float *s, int64_t from, int64_t n,
+                       int64_t d_v)
+{
+    for (int64_t i = 0; i < Rows; i++)
+        for (int64_t k = 0; k < n && k < 64; k++)
+            for (int64_t j = 0; j < d_v; j++)
+                o[i * Ldo + j] = fmaf(s[i * 64 + k], value[from + k][j],
+                                      o[i * Ldo + j]);
+}
+
+/* Scores of a chunk; NaN where a row may not look. */
+static void load_chunk(float *s, const Attend *a, int64_t from)
+{
+    for (int64_t i = 0; i < Rows; i++)
+        for (int64_t k = 0; k < 64; k++)
+            s[i * 64 + k] = from + k < a->keys + i * a->step
+                                ? score[i][from + k] : NAN;
+}
+
+static void attend(const Lab *l, const Attend *a)
+{
+    static _Alignas(64) float s[Rows * 64], sum[Rows * 16], o[Rows * Ldo];
+    float max[Rows];
+    Begin *begin;
+    Chunk *chunk;
+    End *end;
+    copy_function(&begin, l, "softmax_begin");
+    copy_function(&chunk, l, "softmax_chunk");
+    copy_function(&end, l, "softmax_end");
+
+    lab_guard(o, Rows * Ldo);
+    lab_guard(y, sizeof y / sizeof *y);
+    const int64_t all = a->keys + (Rows - 1) * a->step;
+    begin(Rows, max, sum, o, Ldo);
+    for (int64_t from = 0; from < all; from += 64) {
+        load_chunk(s, a, from);
+        chunk(s, Rows, a->keys - from, a->step, a->scale, max, sum, o, Ldo);
+        for (int64_t i = 0; i < Rows; i++)
+            for (int64_t k = 0; k < 64; k++)
+                if (from + k >= a->keys + i * a->step)
+                    assert_true(s[i * 64 + k] == 0);
+        add_values(o, s, from, all - from, a->d_v);
+    }
+    end(y, Ldy, Rows, a->d_v, sum, o, Ldo);
+}
+
+/* softmax(scale s) v of one output, and the sum of p |v| for the gate. */
+static double attended(const Attend *a, int64_t i, int64_t j, double *size)
+{
+    const int64_t n = a->keys + i * a->step;
+    double max = -HUGE_VAL, sum = 0, total = 0;
+    *size = 0;
+    for (int64_t k = 0; k < n; k++)
+        max = fmax(max, (double)score[i][k] * (double)a->scale);
+    for (int64_t k = 0; k < n && max > -HUGE_VAL; k++) {
+        const double p = exp((double)score[i][k] * (double)a->scale - max);
+        sum += p;
+        total += p * (double)value[k][j];
+        *size += p * fabs((double)value[k][j]);
+    }
+    if (sum == 0)
+        return 0;
+    *size /= sum;
+    return total / sum;
+}
+
+static void check_attend(const Attend *a)
+{
+    for (int i = 0; i < n_labs; i++) {
+        attend(&lab[i], a);
+        if (i == 0)
+            memcpy(first, y, sizeof y);
+        if (memcmp(first, y, sizeof y) != 0)
+            fail_msg("%s and %s differ at %d keys, step %d", lab[i].name,
+                     lab[0].name, (int)a->keys, (int)a->step);
+    }
+    for (int64_t i = 0; i < Rows; i++)
+        for (int64_t j = 0; j < Ldy; j++) {
+            double size;
+            const float got = y[i * Ldy + j];
+            if (j >= a->d_v) {
+                assert_true(is_canary(got));
+                continue;
+            }
+            const double want = attended(a, i, j, &size);
+            if (!(fabs((double)got - want) <= 64 * EPS * size))
+                fail_msg("keys %d step %d: (%d, %d) is %a, expected %a",
+                         (int)a->keys, (int)a->step, (int)i, (int)j,
+                         (double)got, want);
+        }
+}
+
+static void fill_scores(Fill fill)
+{
+    lab_fill(&score[0][0], Rows * Keys, fill);
+    lab_fill(&value[0][0], Keys * MostD, FillUniform);
+}
+
+static void test_attention(void **state)
+{
+    (void)state;
+    static const int64_t keys[] = { 0, 1, 15, 16, 63, 64, 65, 127, 128, 150 };
+    static const int64_t d_v[] = { 1, 16, 17, 40 };
+    for (int fill = 0; fill < Fills; fill++)
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            for (int64_t step = 0; step <= 2; step++) {
+                fill_scores((Fill)fill);
+                check_attend(&(Attend){ .keys = keys[k], .step = step,
+                                        .d_v = d_v[k % 4], .scale = 0.125f });
+            }
+}
+
+/* Maxima that grow by more than exp can hold, and scores of -inf. */
+static void test_extremes(void **state)
+{
+    (void)state;
+    const Attend a = { .keys = 190, .step = 1, .d_v = 17, .scale = 1.0f };
+    fill_scores(FillUniform);
+    for (int64_t k = 0; k < Keys; k++) {
+        score[0][k] = (float)k * 5;              /* each chunk buries the last */
+        score[1][k] = -(float)k * 5;
+        score[2][k] = k < 100 ? -INFINITY : score[2][k];
+        score[3][k] = -INFINITY;
+        score[4][k] *= 0x1p+100f;
+    }
+    check_attend(&a);
+    for (int64_t j = 0; j < a.d_v; j++)
+        assert_true(y[3 * Ldy + j] == 0);
+}
+
+/* A row's bits do not depend on the rows beside it. */
+static void test_rows_are_alone(void **state)
+{
+    (void)state;
+    const Attend a = { .keys = 130, .step = 0, .d_v = 40, .scale = 0.5f };
+    fill_scores(FillUniform);
+    attend(&lab[0], &a);
+    memcpy(first, y, sizeof y);
+    for (int64_t k = 0; k < Keys; k++)
+        score[1][k] = NAN;
+    attend(&lab[0], &a);
+    assert_memory_equal(y, first, Ldy * sizeof *y);
+    assert_memory_equal(y + 2 * Ldy, first + 2 * Ldy, 3 * Ldy * sizeof *y);
+    assert_true(isnan(y[Ldy]));
+}
+
+/* ---------------------------------------------------------- exp, log --- */
+
+enum { Floats = 4096 };
+
+static double ulps(float got, double want)
+{
+    return fabs((double)got - want) / ldexp(1, ilogb(want) - 23);
+}
+
+static void check_exp(float x_, float got)
+{
+    const double want = exp((double)x_);
+    if (isnan(x_))
+        assert_true(isnan(got));
+    else if (x_ <= 88.0f && want < 0x1p-126)
+        assert_true(got == 0);
+    else if (x_ <= 88.0f && !(ulps(got, want) <= 1.5))
+        fail_msg("exp(%a) is %a, expected %a", (double)x_, (double)got, want);
+}
+
+static void check_log(float x_, float got)
+{
+    const double want = log((double)x_);
+    if (isnan(x_) || x_ < 0)
+        assert_true(isnan(got));
+    else if (isinf(want) || want == 0)
+        assert_true((double)got == want);
+    else if (!(ulps(got, want) <= 2))
+        fail_msg("log(%a) is %a, expected %a", (double)x_, (double)got, want);
+}
+
+/* Floats `step` apart by their bits, in blocks; all labs agree in all bits. */
+static void test_exp_log(void **state)
+{
+    (void)state;
+    static float in[Floats], e[MaxLabs][Floats], g[MaxLabs][Floats];
+    const uint64_t step = getenv("ATTNC_FULL") ? 1 : 9973;
+    for (uint64_t from = 0; from < 1ull << 32; from += Floats * step) {
+        for (uint64_t i = 0; i < Floats; i++) {
+            const uint32_t bits = (uint32_t)(from + i * step);
+            memcpy(&in[i], &bits, 4);
+        }
+        for (int i = lab_emitted(); i < n_labs; i++) {
+            Map *exp_all, *log_all;
+            copy_function(&exp_all, &lab[i], "exp_all");
+            copy_function(&log_all, &lab[i], "log_all");
+            exp_all(e[i], in, Floats);
+            log_all(g[i], in, Floats);
+        }
+        for (int k = 0; k < Floats; k++) {
+            const int a = lab_emitted();
+            check_exp(in[k], e[a][k]);
+            check_log(in[k], g[a][k]);
+            for (int i = a + 1; i < n_labs; i++) {
+                const bool same = e[i][k] == e[a][k] || in[k] > 88.0f
+                                  || isnan(e[a][k]);
+                assert_true(same && (g[i][k] == g[a][k] || isnan(g[a][k])));
+            }
+        }
+    }
+}
+
+static void test_exp_points(void **state)
+{
+    (void)state;
+    const float in[16] = { 0.0f, -0.0f, -INFINITY, -FLT_MAX, -87.5f, 88.0f };
+    for (int i = lab_emitted(); i < n_labs; i++) {
+        Map *exp_all;
+        float out[16];
+        copy_function(&exp_all, &lab[i], "exp_all");
+        exp_all(out, in, 16);
+        assert_true(out[0] == 1 && out[1] == 1);
+        assert_true(out[2] == 0 && out[3] == 0 && out[4] == 0);
+        assert_true(out[5] > 1.65e38f && out[5] < 1.66e38f);
+    }
+}
+
+static int open_labs(void **state)
+{
+    if (scratch_make(state) != 0)
+        return -1;
+    lab_open(kernels, NULL, 0, exp_log);
+    return 0;
+}
+
+static int close_labs(void **state)
+{
+    lab_close();
+    return scratch_remove(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_rows_are_alone),
+        cmocka_unit_test(test_exp_log),
+        cmocka_unit_test(test_exp_points),
+    };
+    return cmocka_run_group_tests(tests, open_labs, close_labs);
+}
