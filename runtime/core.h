@@ -263,7 +263,7 @@ ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
 
 /* ------------------------------------------------------------- vocab.c --- */
 /* A vocabulary as one block of bytes, made by attnc, kept in the weights file
- * or in the C file: header, offsets by id, ids in order of their text, texts. */
+ * or in the C file: header, offsets by id, ids in order of text, texts. */
 struct attn_vocab_header {
     char magic[8];               /* "ATTNVOC1" */
     int64_t bytes;               /* of the whole block */

@@ -39,7 +39,7 @@ static void test_memory(void **unused)
     }
 }
 
-/* ----------------------------------------------------------- exp and log --- */
+/* ---------------------------------------------------------- exp and log -- */
 
 /* Distance in units of the last place of the exact value's float. */
 static double ulps(float got, double want)
