@@ -5,11 +5,15 @@
 
 #include <string.h>
 
-/* The decoder's files, in the order that they need each other. */
-static const char *const core_files[] = {
-    "memory.c", "math.c", "cache.c", "process.c", "beam.c", "search_memory.c",
-    "search.c", "score.c", "vocab.c"
+/* The core's files, in the order that they need each other. A model that
+ * generates nothing takes those alone that check a weights file.            */
+static const struct { const char *name; bool always; } core_files[] = {
+    { "memory.c", true }, { "math.c", false }, { "cache.c", false },
+    { "process.c", false }, { "beam.c", false }, { "search_memory.c", false },
+    { "search.c", false }, { "score.c", false }, { "vocab.c", true },
+    { "packed.c", true }
 };
+enum { CoreFiles = sizeof core_files / sizeof *core_files };
 
 bool has_decoder(const Plan *p)
 {
@@ -36,20 +40,32 @@ static void paste_file(Emit *e, const char *name)
     put(e, "\n");
 }
 
+/* Does a heading of core.h, "---- vocab.c ---", name a file that is
+ * always there?                                                             */
+static bool always_there(const char *heading)
+{
+    const char *end = strchr(heading, '\n');
+    for (int i = 0; i < CoreFiles; i++) {
+        const char *at = strstr(heading, core_files[i].name);
+        if (core_files[i].always && at && at < end && at[-1] == ' ')
+            return true;
+    }
+    return false;
+}
+
+/* core.h: the types of a model, then what the files that follow declare. */
 void emit_core_types(Gen *g, Emit *e)
 {
     size_t n;
     const char *text = embedded_text("core.h", &n);
-    const char *functions = strstr(text, "/* -----");
-    if (g->o->mode == EmitAot && has_decoder(g->p)) {
-        paste_file(e, "core.h");
-        return;
-    }
-    paste(e, text, functions);
-    if (g->o->mode == EmitAot) {
-        const char *packed = strstr(text, "/* The head of model.weights");
-        const char *end = strstr(packed, "/* NULL when `file`");
-        paste(e, packed, end);
+    const char *section = strstr(text, "/* -----");
+    paste(e, text, section);
+    while (section && g->o->mode == EmitAot) {
+        const char *next = strstr(section + 1, "/* -----");
+        const char *end = next ? next : strstr(section, "#endif");
+        if (has_decoder(g->p) || always_there(section))
+            paste(e, section, end);
+        section = next;
     }
     put(e, "#endif\n\n");
 }
@@ -84,10 +100,9 @@ void emit_public_types(Gen *g, Emit *e)
 
 void emit_core(Gen *g, Emit *e)
 {
-    if (has_decoder(g->p))
-        for (size_t i = 0; i < sizeof core_files / sizeof *core_files; i++)
-            paste_file(e, core_files[i]);
-    paste_file(e, "packed.c");
+    for (int i = 0; i < CoreFiles; i++)
+        if (has_decoder(g->p) || core_files[i].always)
+            paste_file(e, core_files[i].name);
 }
 
 /* ---- the model ---- */

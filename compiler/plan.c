@@ -110,7 +110,7 @@ static Value place_node(const Plan *p, int i)
 
 /* ---- regions ---- */
 
-/* A node's name without stack and layer, as part of a C identifier. */
+/* A node's name without the stack and layer it is in, as a C identifier. */
 const char *local_name(Arena *a, const Node *n)
 {
     const char *s = n->name;
@@ -122,10 +122,6 @@ const char *local_name(Arena *a, const Node *n)
         const char *dot = strchr(digit, '.');
         if (dot)
             s = dot + 1;
-    } else {
-        const size_t k = strlen(n->stack);
-        if (k && !strncmp(s, n->stack, k) && s[k] == '.')
-            s += k + 1;
     }
     char *id = arena_strdup(a, s);
     for (char *c = id; *c; c++)

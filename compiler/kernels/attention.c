@@ -129,10 +129,10 @@ static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
         const float total = lane_sum(lane);
         if (total != 0.0f)
             share = 1.0f / total;
-        int64_t j = 0;
-        for (; j + W <= d_v; j += W)
+        const int64_t whole = d_v / W * W;
+        for (int64_t j = 0; j < whole; j += W)
             v_store(y + j, v_load(o + j) * v_splat(share));
-        for (; j < d_v; j++)
+        for (int64_t j = whole; j < d_v; j++)
             y[j] = o[j] * share;
     }
 }

@@ -145,10 +145,10 @@ static void add_rows(float *y, int64_t ldy, const float *a, int64_t lda,
                      const float *b, int64_t ldb, int64_t rows, int64_t d)
 {
     for (int64_t i = 0; i < rows; i++, y += ldy, a += lda, b += ldb) {
-        int64_t j = 0;
-        for (; j + W <= d; j += W)
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W)
             v_store(y + j, v_load(a + j) + v_load(b + j));
-        for (; j < d; j++)
+        for (int64_t j = whole; j < d; j++)
             y[j] = a[j] + b[j];
     }
 }
@@ -158,10 +158,10 @@ static void scale_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                        int64_t rows, int64_t d, float s)
 {
     for (int64_t i = 0; i < rows; i++, y += ldy, x += ldx) {
-        int64_t j = 0;
-        for (; j + W <= d; j += W)
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W)
             v_store(y + j, v_load(x + j) * v_splat(s));
-        for (; j < d; j++)
+        for (int64_t j = whole; j < d; j++)
             y[j] = x[j] * s;
     }
 }
@@ -171,10 +171,10 @@ static void bias_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       const float *b, int64_t rows, int64_t d)
 {
     for (int64_t i = 0; i < rows; i++, y += ldy, x += ldx) {
-        int64_t j = 0;
-        for (; j + W <= d; j += W)
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W)
             v_store(y + j, v_load(x + j) + v_load(b + j));
-        for (; j < d; j++)
+        for (int64_t j = whole; j < d; j++)
             y[j] = x[j] + b[j];
     }
 }
@@ -184,10 +184,10 @@ static void relu_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       int64_t rows, int64_t d)
 {
     for (int64_t i = 0; i < rows; i++, y += ldy, x += ldx) {
-        int64_t j = 0;
-        for (; j + W <= d; j += W)
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W)
             v_store(y + j, v_max(v_load(x + j), v_splat(0.0f)));
-        for (; j < d; j++)
+        for (int64_t j = whole; j < d; j++)
             y[j] = max1(x[j], 0.0f);
     }
 }
@@ -197,10 +197,10 @@ static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       int64_t rows, int64_t d)
 {
     for (int64_t i = 0; i < rows; i++, y += ldy, x += ldx) {
-        int64_t j = 0;
-        for (; j + W <= d; j += W)
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W)
             v_store(y + j, v_load(x + j));
-        for (; j < d; j++)
+        for (int64_t j = whole; j < d; j++)
             y[j] = x[j];
     }
 }
@@ -217,12 +217,12 @@ static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
         const float mean = row_sum(x, d) / (float)d;
         const float variance = row_squares(x, d, mean) / (float)d;
         const float scale = 1.0f / sqrtf(variance + eps);
-        int64_t j = 0;
-        for (; j + W <= d; j += W) {
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W) {
             const v t = (v_load(x + j) - v_splat(mean)) * v_splat(scale);
             v_store(y + j, v_fma(t, v_load(gamma + j), v_load(beta + j)));
         }
-        for (; j < d; j++)
+        for (int64_t j = whole; j < d; j++)
             y[j] = fma1((x[j] - mean) * scale, gamma[j], beta[j]);
     }
 }
