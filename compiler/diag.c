@@ -28,7 +28,7 @@ static int errors;
 static bool shown;               /* the last error was: so are its notes */
 static Arena *hold;              /* not NULL: errors are kept, not printed */
 static VEC(Held) held;           /* in order of place */
-static int newest;               /* index of the error that came last */
+static int newest;               /* index of the error that came last, or -1 */
 static int unheld;               /* errors after HeldErrors */
 
 /* ------------------------------------------------------------- text --- */
@@ -157,12 +157,24 @@ static bool before(Pos a, Pos b)
     return a.line != b.line ? a.line < b.line : a.col < b.col;
 }
 
-/* Equal places stay in order of arrival. */
+static bool same_place(Pos a, Pos b)
+{
+    return a.src == b.src && a.line == b.line && a.col == b.col;
+}
+
+/* What a value given to both sides is told twice is shown once, and its notes
+ * with it. Equal places stay in order of arrival.                           */
 static void keep(Pos pos, const char *text)
 {
     Held h = { pos, arena_strdup(hold, text) };
     int i = held.n;
 
+    for (newest = i - 1; newest >= 0; newest--)
+        if (same_place(held.at[newest].pos, pos) &&
+            !strncmp(held.at[newest].text, text, strlen(text))) {
+            newest = -1;
+            return;
+        }
     vec_push(hold, &held, h);
     for (; i > 0 && before(pos, held.at[i - 1].pos); i--)
         held.at[i] = held.at[i - 1];
@@ -173,6 +185,7 @@ static void keep(Pos pos, const char *text)
 void errors_hold(Arena *a)
 {
     hold = a;
+    newest = -1;
     unheld = 0;
     memset(&held, 0, sizeof held);
 }
@@ -226,7 +239,7 @@ void note_at(Pos pos, const char *fmt, ...)
     va_start(ap, fmt);
     compose(&t, pos, "note", fmt, ap);
     va_end(ap);
-    if (hold && held.n)
+    if (hold && newest >= 0)
         held.at[newest].text = arena_printf(hold, "%s%s",
                                             held.at[newest].text, t.at);
     else if (!hold && shown)

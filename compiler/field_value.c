@@ -102,25 +102,28 @@ char *field_wants(Arena *a, const Field *f)
     }
 }
 
-static const char *found(const Yaml *v)
+/* What was found where no text can be shown. */
+static const char *found(const Field *f, const Yaml *v)
 {
-    if (v->kind == YamlScalar && !v->quoted && !*v->text)
-        return "nothing";
-    return v->kind == YamlList ? "a list" : v->kind == YamlMap ? "a map"
-         : v->quoted ? "text in quotes" : NULL;
+    bool unquoted = f->type == FieldInt || f->type == FieldReal ||
+                    f->type == FieldBool;
+
+    if (v->kind != YamlScalar)
+        return v->kind == YamlList ? "a list" : "a map";
+    if (!*v->text)
+        return v->quoted ? "empty text" : "nothing";
+    return v->quoted && unquoted ? "text in quotes" : NULL;
 }
 
 static bool refuse(Arena *a, const Field *f, const Yaml *v)
 {
-    const char *what = found(v);
+    const char *what = found(f, v), *wants = field_wants(a, f);
 
-    if (what && !(v->kind == YamlScalar && v->quoted &&
-                  f->type == FieldEnum))
-        error_at(v->pos, "%s must be %s, found %s", f->key,
-                 field_wants(a, f), what);
+    if (what)
+        error_at(v->pos, "%s must be %s, found %s", f->key, wants, what);
     else
-        error_at(v->pos, "%s must be %s, found '%s'", f->key,
-                 field_wants(a, f), quote(v->text));
+        error_at(v->pos, "%s must be %s, found '%s'", f->key, wants,
+                 quote(v->text));
     return false;
 }
 
@@ -238,7 +241,8 @@ static bool read_text(Arena *a, const Field *f, void *at, const Yaml *v)
     if (n == 0 || n > (name ? 128 : 1024) ||
         (name && strspn(v->text, name_bytes) != n))
         return refuse(a, f, v);
-    memcpy(at, &v->text, sizeof v->text);
+    if (f->type != FieldExtends)
+        memcpy(at, &v->text, sizeof v->text);
     return true;
 }
 
@@ -253,7 +257,9 @@ bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *v)
     case FieldEnum:  return read_enum(a, f, at, v);
     case FieldFlags: return read_flags(a, f, at, v);
     case FieldName:
-    case FieldPath:  return read_text(a, f, at, v);
+    case FieldPath:
+    case FieldExtends:
+                     return read_text(a, f, at, v);
     default:         return true;
     }
 }

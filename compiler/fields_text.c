@@ -91,7 +91,7 @@ void spec_print_fields(FILE *out, bool markdown)
 
     if (markdown)
         fputs("# The spec\n\nThis page is printed by `attnc fields "
-              "--markdown`.\n\n", out);
+              "--format=markdown`.\n\n", out);
     fprintf(out, "%s\n%s", about, layers);
     if (markdown)
         print_table(a, out);

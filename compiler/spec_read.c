@@ -162,6 +162,17 @@ static void assign(Reader *r, const char *path, const Yaml *key,
         assign_map(r, path, value);
 }
 
+static bool load_file(Reader *r, const char *path, Pos from);
+
+static bool load_base(Reader *r, const Yaml *base)
+{
+    const Field *f = &fields[field_row("extends")];
+    Spec unused = { 0 };
+
+    return field_read(r->arena, f, &unused, base) &&
+           load_file(r, spec_path(r->arena, base->pos, base->text), base->pos);
+}
+
 static bool load_file(Reader *r, const char *path, Pos from)
 {
     if (seen_before(r, path, from))
@@ -177,8 +188,7 @@ static bool load_file(Reader *r, const char *path, Pos from)
         return false;
     }
     const Yaml *base = yaml_get(root, "extends");
-    if (base && base->kind == YamlScalar && *base->text &&
-        !load_file(r, spec_path(r->arena, base->pos, base->text), base->pos))
+    if (base && !load_base(r, base))
         return false;
     assign_map(r, "", root);
     return true;

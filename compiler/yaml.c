@@ -136,15 +136,23 @@ static Pos place(Parser *p, yaml_mark_t mark)
 }
 
 /* ------------------------------------------------------------ events --- */
+static void syntax_error(Parser *p)
+{
+    const yaml_parser_t *y = &p->yaml;
+    Pos pos = place(p, y->problem_mark);
+
+    if (y->error == YAML_MEMORY_ERROR)
+        fail(ExitResource, "out of memory while reading %s", p->src->name);
+    error_at(pos, "%s%s%s%s", y->problem, y->context ? " (" : "",
+             y->context ? y->context : "", y->context ? ")" : "");
+    if (p->last.at < p->src->size && p->src->text[p->last.at] == '\t')
+        note_at((Pos){ 0 }, "YAML is indented by spaces, not by tabs");
+}
+
 static bool next(Parser *p, yaml_event_t *e)
 {
     if (!yaml_parser_parse(&p->yaml, e)) {
-        if (p->yaml.error == YAML_MEMORY_ERROR)
-            fail(ExitResource, "out of memory while reading %s", p->src->name);
-        const char *context = p->yaml.context;
-        error_at(place(p, p->yaml.problem_mark), "%s%s%s%s", p->yaml.problem,
-                 context ? " (" : "", context ? context : "",
-                 context ? ")" : "");
+        syntax_error(p);
         return false;
     }
     if (++p->events > MostEvents) {
