@@ -25,7 +25,7 @@ typedef struct Arena Arena;      /* one per compilation; freed whole */
 Arena *arena_new(void);
 void   arena_free(Arena *a);
 void  *arena_alloc(Arena *a, size_t bytes);      /* zeroed; never NULL: out of
-                                  memory is reported and ends with ExitResource */
+                                  memory is said, and ends with ExitResource */
 char  *arena_strdup(Arena *a, const char *s);
 char  *arena_strndup(Arena *a, const char *s, size_t n);
 char  *arena_printf(Arena *a, const char *fmt, ...)
@@ -258,16 +258,16 @@ typedef struct {
     const char *memory;          /* name of the encoder's last node */
 } Graph;
 
-int   graph_add(Graph *g, Node n);       /* at the end; infers the shape; index.
-                                            A pass sweeps to move it in place */
+int   graph_add(Graph *g, Node n);       /* at the end; infers the shape. A pass
+                                            sweeps to put it in its place */
 void  graph_replace(Graph *g, int old, int new_); /* every read of old by others
                                                      than new_ */
 int   graph_uses(const Graph *g, int node);     /* number of reading edges */
 int   graph_sole_reader(const Graph *g, int node); /* index, -1 if not one */
 void  graph_sweep(Graph *g);    /* drops OpNop, moves nodes after their inputs,
                                    renumbers */
-int   graph_find(const Graph *g, const char *name);   /* index, -1: none;
-                                   "encoder.output" is the encoder's last node */
+int   graph_find(const Graph *g, const char *name);   /* -1: none. The
+                                   encoder's last is "encoder.output" too */
 Graph *graph_copy(Arena *a, const Graph *g);
 bool  same_type(Type a, Type b);
 

@@ -12,7 +12,8 @@ static inline Spec small_spec(void)
 {
     static Pos nowhere[256];     /* by field: none was written */
     return (Spec){
-        .field_pos = nowhere, .name = "small", .kind = KindEncoderDecoder, .d_model = 8, .h = 2,
+        .field_pos = nowhere, .name = "small",
+        .kind = KindEncoderDecoder, .d_model = 8, .h = 2,
         .d_k = 3, .d_v = 4, .d_ff = 12, .N_encoder = 1, .N_decoder = 2,
         .max_source = 16, .max_target = 24, .source = { .size = 9 },
         .target = { .size = 11 }, .mask_decoder = MaskCausal,
