@@ -68,7 +68,7 @@ static void print_title(const BenchReport *r, FILE *out)
             r->engine->spec->name, backend_name(r), t->march,
             t->mr, t->nr, t->tile_from,
             (long long)r->options.batch);
-    fprintf(out, "%s: FMA peak %.1f GFLOP/s (median of slices between the "
+    fprintf(out, "%s: FMA peak %.1f GFLOP/s (measured between the "
             "runs); reads L2 %.0f, L3 %.0f, memory %.1f GB/s\n",
             m->cpu, 1e-9 * m->fma, 1e-9 * m->read_l2, 1e-9 * m->read_l3,
             1e-9 * m->read_memory);

@@ -11,7 +11,8 @@
 double machine_seconds(void);
 
 /* Multiply-adds (two operations each) of f32 vectors as wide as the machine
- * has, in registers only: operations a second over about `seconds`.          */
+ * has, in registers only: operations a second in the best of many short loops
+ * within `seconds`, so that what else runs on the machine is left out.       */
 double machine_fma_rate(double seconds);
 
 typedef struct {                 /* a block of memory that is read whole */
