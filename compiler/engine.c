@@ -47,8 +47,9 @@ static bool known_pass(const char *name, const char *option)
             return true;
     }
     const char *near = nearest(name, names, n);
-    error_at((Pos){ 0 }, "%s: there is no pass '%s'%s%s", option, quote(name),
-             near ? ": did you mean " : "", near ? near : "");
+    error_at((Pos){ 0 }, "%s: there is no pass '%s'%s%s%s", option,
+             quote(name), near ? ": did you mean " : "", near ? near : "",
+             near ? "?" : "");
     return false;
 }
 
@@ -97,8 +98,11 @@ int engine_plan(Engine *e, const EngineOptions *o)
 /* Both error and warning lines, as weights_check wrote them. */
 static void print_report(Report *r)
 {
-    if (r->text)
-        fprintf(stderr, "attnc: %s", r->text);
+    for (const char *line = r->text; line && *line;) {
+        int n = (int)strcspn(line, "\n");
+        fprintf(stderr, "attnc: %.*s\n", n, line);
+        line += n + (line[n] == '\n');
+    }
     report_free(r);
 }
 

@@ -107,6 +107,20 @@ static int64_t parse_ids(const Tokens *t, const char *text, size_t n,
     return count;
 }
 
+/* The character, or with spaces between tokens the word, at the front. */
+static const char *first_token(const void *block, const char *at, size_t n)
+{
+    const struct attn_vocab_header *h = block;
+    size_t i = n > 0;
+    if (h->split == SplitSpaces)
+        while (i < n && at[i] != ' ')
+            i++;
+    else
+        while (i < n && (at[i] & 0xc0) == 0x80)
+            i++;
+    return quote_n(at, i);
+}
+
 int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   Fault *why)
 {
@@ -115,15 +129,13 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
     int64_t bad = 0;
     int64_t count = attn_vocab_encode(t->block, text, (int64_t)n, ids,
                                       MostTokens, &bad);
-    const char *at = text + bad;
     if (count == -3)
         fault(why, ExitInput, "byte %lld: this is not UTF-8",
               (long long)bad + 1);
     else if (count == -2)
         fault(why, ExitInput, "byte %lld: the vocabulary has no '%s', and no "
               "unknown token to take for it", (long long)bad + 1,
-              quote_n(at, strnlen(at, n - (size_t)bad) < 16
-                          ? strnlen(at, n - (size_t)bad) : 16));
+              first_token(t->block, text + bad, n - (size_t)bad));
     else if (count < 0)
         fault(why, ExitInput, "the line has too many tokens");
     return count < 0 ? -1 : count;

@@ -60,7 +60,7 @@ static const Option table[] = {
     { "--beam", "N", CmdRun, Int, AT(beam), 1, 1024,
       "hypotheses kept; 1 is greedy" },
     { "--nbest", "N", CmdRun, Int, AT(nbest), 1, 1024,
-      "answers to each line; each begins with its line's number" },
+      "answers to a line; each begins with the line's number" },
     { "--scores", NULL, CmdRun, Flag, AT(scores), 0, 0,
       "each answer begins with its score" },
     { "--alpha", "X", CmdRun, Real, AT(alpha), 0, 100,
@@ -68,7 +68,7 @@ static const Option table[] = {
     { "--length-penalty", "X", CmdRun, Real, AT(alpha), 0, 100,
       "the same as --alpha" },
     { "--patience", "X", CmdRun, Real, AT(patience), 0, 100,
-      "search.rule recorded: ended hypotheses wanted, in beams" },
+      "rule recorded: ended hypotheses wanted, in beams" },
     { "--min-length", "N", CmdRun, Int, AT(min_length), 0, MOST_INT,
       "no end before this many tokens" },
     { "--max-output", "N", CmdRun, Int, AT(max_output), 1, MOST_INT,
@@ -76,7 +76,7 @@ static const Option table[] = {
     { "--max-input", "N", CmdRun, Int, AT(max_input), 1, MOST_INT,
       "cut longer inputs to this many tokens" },
     { "--repetition-penalty", "X", CmdRun, Real, AT(repetition_penalty),
-      0.001, 1000, "divides the logits of tokens that are there already" },
+      0.001, 1000, "divides the logits of tokens that came already" },
     { "--no-repeat-ngram", "N", CmdRun, Int, AT(no_repeat_ngram), 0, 1000,
       "no n-gram of this length twice" },
     { "--suppress", "TOKENS", CmdRun, List, AT(suppress), 0, 0,
@@ -94,8 +94,12 @@ static const Option table[] = {
       "stop after this pass" },
     { "--stage", "WHICH", CmdGraph, Text, AT(stage), 0, 0,
       "built, all, or final (default)" },
-    { "--format", "NAME", CmdGraph | CmdPlan | CmdFields, Text, AT(format),
-      0, 0, "graph: text, dot, svg; plan: text, json; fields: text, markdown" },
+    { "--format", "NAME", CmdGraph, Text, AT(format), 0, 0,
+      "text (default), dot, svg" },
+    { "--format", "NAME", CmdPlan, Text, AT(format), 0, 0,
+      "text (default), json" },
+    { "--format", "NAME", CmdFields, Text, AT(format), 0, 0,
+      "text (default), markdown" },
     { "--format", "NAME", CmdBench, Text, AT(format), 0, 0,
       "table (default), json, csv, md" },
     { "--list-passes", NULL, CmdGraph, Flag, AT(list_passes), 0, 0,
@@ -323,8 +327,9 @@ static void print_option(FILE *out, const Option *row)
 {
     bool is_long = row->name[1] == '-';
     char left[64];
+    const char *between = is_long ? "=" : row->name[1] == 'O' ? "" : " ";
     snprintf(left, sizeof left, "%s%s%s", row->name,
-             row->takes && is_long ? "=" : "", row->takes ? row->takes : "");
+             row->takes ? between : "", row->takes ? row->takes : "");
     fprintf(out, "  %-27s %s\n", left, row->help);
 }
 

@@ -1,0 +1,3 @@
+g2p.c
+g2p.h
+g2p.weights

@@ -1,0 +1,1 @@
+compile tests/cli/small.yaml --emit=obj --save-temps -o TMP/small.o

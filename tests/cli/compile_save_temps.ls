@@ -1,0 +1,3 @@
+small.c
+small.h
+small.o

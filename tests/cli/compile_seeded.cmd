@@ -1,0 +1,1 @@
+compile tests/cli/small.yaml -o TMP/small.c

@@ -1,0 +1,1 @@
+score models/g2p-en/g2p-en.yaml

@@ -1,0 +1,41 @@
+#!/bin/sh
+# install.sh: installs what attnc needs, where apt-get is; else says what that
+# is. Quick and silent when nothing is missing.
+headers='yaml.h libtcc.h jansson.h xxhash.h setjmp.h'
+packages='libyaml-dev libtcc-dev libjansson-dev libxxhash-dev libcmocka-dev'
+
+compiler() {
+    for c in clang-19 clang clang-18 clang-17 clang-16 clang-15 clang-14; do
+        command -v $c && return
+    done
+    return 1
+}
+
+complete() {
+    cc=$(compiler) || return 1
+    { for h in $headers; do echo "#include <$h>"; done
+      echo '#include <stdarg.h>'
+      echo '#include <stddef.h>'
+      echo '#include <stdint.h>'
+      echo '#include <cmocka.h>'
+      echo 'int main(void) { return 0; }'
+    } | "$cc" -x c - -o /dev/null -fsyntax-only > /dev/null 2>&1
+}
+
+complete && exit 0
+clang=clang
+if command -v apt-get > /dev/null; then
+    sudo=
+    [ "$(id -u)" -eq 0 ] || sudo=sudo
+    if [ -z "$sudo" ] || command -v sudo > /dev/null; then
+        $sudo apt-get update -q >&2
+        compiler > /dev/null && clang= ||
+            { apt-cache show clang-19 > /dev/null 2>&1 && clang=clang-19; }
+        DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q \
+            --no-install-recommends make libc6-dev $clang $packages >&2
+        complete && exit 0
+    fi
+fi
+echo "attnc needs: $clang $packages" >&2
+echo "On Debian or Ubuntu, as root: apt-get install $clang $packages" >&2
+exit 1
