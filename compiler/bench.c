@@ -106,7 +106,7 @@ void bench_run(const Engine *e, const BenchOptions *o, FILE *out)
         const BenchRow row = { .work = works.at[i] };
         vec_push(a, &r.rows, row);
     }
-    machine_measure(&r.machine, 0.1);
+    machine_measure(&r.machine, fmin(0.1, o->seconds / 10));
     const int64_t runs = runs_for(&r, first_runs(&r, s));
     Times *times = arena_alloc(a, (size_t)(works.n + 1) * sizeof *times);
     for (int i = 0; i <= works.n; i++)

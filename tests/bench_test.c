@@ -1,0 +1,195 @@
+/* bench_test.c: what attnc bench counts and prints. No test asks for a time:
+ * only that numbers are there, agree with each other and with the method.    */
+#define _POSIX_C_SOURCE 200809L  /* open_memstream */
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../compiler/bench.h"
+
+#include <cmocka.h>              /* after ours: it defines fail() */
+
+static const char spec[] = "models/g2p-en/g2p-en.yaml";
+enum { Rows = 10, Steps = 4 };
+static const double d = 128, d_ff = 512, layers = 3, phones = 42, n = Rows;
+
+static void machine_rates(void **state)
+{
+    (void)state;
+    ReadBlock b;
+    const double begin = machine_seconds();
+    assert_true(machine_fma_rate(0.001) > 1e6);
+    assert_true(read_block_make(&b, 1 << 16));
+    assert_true(machine_read_rate(&b, 0.001) > 1e6);
+    read_block_free(&b);
+    assert_null(b.at);
+    assert_true(machine_seconds() > begin);
+}
+
+/* Runs the bench of g2p-en and returns what it printed (to be freed). */
+static char *bench_text(BenchFormat format, int64_t batch)
+{
+    const EngineOptions with = { .spec = spec };
+    const BenchOptions bench = { .rows = Rows, .steps = Steps,
+                                 .batch = batch, .repetitions = 2,
+                                 .seconds = 0.01, .format = format };
+    Engine e = { 0 };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_int_equal(engine_open(&e, &with), ExitDone);
+    bench_run(&e, &bench, out);
+    engine_close(&e);
+    fclose(out);
+    return text;
+}
+
+static json_t *bench_json(int64_t batch)
+{
+    json_error_t error;
+    char *text = bench_text(BenchJson, batch);
+    json_t *report = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    if (!report)
+        fail_msg("%s in %s", error.text, text);
+    free(text);
+    return report;
+}
+
+static const json_t *row_of(const json_t *report, const char *workload)
+{
+    const json_t *rows = json_object_get(report, "rows");
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        if (strcmp(json_string_value(json_object_get(row, "workload")),
+                   workload) == 0)
+            return row;
+    }
+    fail_msg("no workload %s", workload);
+    return NULL;
+}
+
+static double number(const json_t *row, const char *key)
+{
+    const json_t *value = json_object_get(row, key);
+    assert_true(json_is_number(value));
+    return json_number_value(value);
+}
+
+/* The products' operations alone, in millions; the bench also counts biases,
+ * norms and the like, which are a few percent more.                          */
+static double encode_mflop(void)
+{
+    const double layer = 2.0 * n * d * (4 * d + 2 * d_ff)
+                         + 4.0 * n * n * d;
+    const double cross = 2.0 * n * d * 2 * d;
+    return 1e-6 * layers * (layer + cross);
+}
+
+static double step_mflop(double past)
+{
+    const double weights = 4 * d + 2 * d + 2 * d_ff;
+    const double layer = 2.0 * d * weights + 4.0 * d * (past + 1)
+                         + 4.0 * d * n;
+    return 1e-6 * (layers * layer + 2.0 * d * phones);
+}
+
+static double search_mflop(void)
+{
+    double sum = encode_mflop();
+    for (int past = 0; past < Steps; past++)
+        sum += step_mflop(past);
+    return sum;
+}
+
+static void assert_counts(const json_t *report, const char *workload,
+                          double products)
+{
+    const double counted = number(row_of(report, workload), "mflop");
+    if (!(counted >= products - 0.01 && counted <= products * 1.05))
+        fail_msg("%s: %f MFLOP, the products alone are %f", workload, counted,
+                 products);
+}
+
+static void counts_by_hand(void **state)
+{
+    (void)state;
+    json_t *one = bench_json(1);
+    assert_counts(one, "encode", encode_mflop());
+    assert_counts(one, "step", step_mflop(Steps / 2));
+    assert_counts(one, "search", search_mflop());
+    json_t *three = bench_json(3);
+    assert_counts(three, "encode", 3 * encode_mflop());
+    assert_counts(three, "step", 3 * step_mflop(Steps / 2));
+    json_decref(one);
+    json_decref(three);
+}
+
+static void rates_agree(void **state)
+{
+    (void)state;
+    json_t *report = bench_json(1);
+    const json_t *row = row_of(report, "encode");
+    const double rate = number(row, "mflop") / number(row, "p50_ms");
+    assert_true(fabs(rate - number(row, "gflop_per_s")) <= 0.02 * rate + 0.1);
+    assert_true(number(row, "best_ms") <= number(row, "p50_ms"));
+    assert_true(number(row, "p50_ms") <= number(row, "p95_ms"));
+    assert_int_equal(number(row, "runs"), 2);
+    assert_true(number(report, "fma_gflop_per_s") > 0.0);
+    json_decref(report);
+}
+
+static void answers_repeat(void **state)
+{
+    (void)state;
+    json_t *a = bench_json(1), *b = bench_json(1);
+    assert_int_equal(json_array_size(json_object_get(a, "source")), Rows);
+    assert_int_equal(json_array_size(json_object_get(a, "answer")), Steps);
+    assert_true(json_equal(json_object_get(a, "answer"),
+                           json_object_get(b, "answer")));
+    assert_string_equal(
+        json_string_value(json_object_get(row_of(a, "step"), "checksum")),
+        json_string_value(json_object_get(row_of(b, "step"), "checksum")));
+    json_decref(a);
+    json_decref(b);
+}
+
+static int lines(const char *text)
+{
+    int count = 0;
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
+static void other_formats(void **state)
+{
+    (void)state;
+    static const struct { BenchFormat format; const char *has; int lines; }
+        cases[] = {
+            { BenchTable, "% of peak", 7 },
+            { BenchMarkdown, "\n| search | ", 8 },
+            { BenchCsv, "\ng2p-en,step,1,", 4 },
+        };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text = bench_text(cases[i].format, 1);
+        assert_non_null(strstr(text, cases[i].has));
+        assert_int_equal(lines(text), cases[i].lines);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(machine_rates),
+        cmocka_unit_test(counts_by_hand),
+        cmocka_unit_test(rates_agree),
+        cmocka_unit_test(answers_repeat),
+        cmocka_unit_test(other_formats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
