@@ -195,6 +195,13 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
     put_signature(e, k, is_static ? "static void" : "void", "");
     put(e, "{\n");
     put_ignored(e, k);
+    if (k.epilogue & EpAny)      /* the residual may be what C holds */
+        put(e, "float tile[$mr * $nr];\n"
+               "float *const y = c;\n"
+               "const int64_t ldy = ldc;\n"
+               "\n"
+               "c = tile;\n"
+               "ldc = $nr;\n");
     if (k.width == 1) {
         put_scalar_body(e, k);
     } else {
@@ -203,7 +210,8 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
         put_end(e, k);
     }
     if (k.epilogue & EpAny)
-        put(e, "finish_rows(c, ldc, $mr, $nr, bias, residual, ldr, act);\n");
+        put(e, "finish_rows(y, ldy, tile, $mr, $nr, bias, residual, ldr, "
+               "act);\n");
     put(e, "}\n\n");
     emit_reset(e, mark);
 }

@@ -144,12 +144,15 @@ static float row_squares(const float *x, int64_t d, float mean)
 static void add_rows(float *y, int64_t ldy, const float *a, int64_t lda,
                      const float *b, int64_t ldb, int64_t rows, int64_t d)
 {
-    for (int64_t i = 0; i < rows; i++, y += ldy, a += lda, b += ldb) {
+    for (int64_t i = 0; i < rows; i++) {
         const int64_t whole = d / W * W;
         for (int64_t j = 0; j < whole; j += W)
             v_store(y + j, v_load(a + j) + v_load(b + j));
         for (int64_t j = whole; j < d; j++)
             y[j] = a[j] + b[j];
+        y += ldy;
+        a += lda;
+        b += ldb;
     }
 }
 
@@ -157,12 +160,14 @@ static void add_rows(float *y, int64_t ldy, const float *a, int64_t lda,
 static void scale_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                        int64_t rows, int64_t d, float s)
 {
-    for (int64_t i = 0; i < rows; i++, y += ldy, x += ldx) {
+    for (int64_t i = 0; i < rows; i++) {
         const int64_t whole = d / W * W;
         for (int64_t j = 0; j < whole; j += W)
             v_store(y + j, v_load(x + j) * v_splat(s));
         for (int64_t j = whole; j < d; j++)
             y[j] = x[j] * s;
+        y += ldy;
+        x += ldx;
     }
 }
 
@@ -170,12 +175,14 @@ static void scale_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 static void bias_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       const float *b, int64_t rows, int64_t d)
 {
-    for (int64_t i = 0; i < rows; i++, y += ldy, x += ldx) {
+    for (int64_t i = 0; i < rows; i++) {
         const int64_t whole = d / W * W;
         for (int64_t j = 0; j < whole; j += W)
             v_store(y + j, v_load(x + j) + v_load(b + j));
         for (int64_t j = whole; j < d; j++)
             y[j] = x[j] + b[j];
+        y += ldy;
+        x += ldx;
     }
 }
 
@@ -183,12 +190,14 @@ static void bias_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 static void relu_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       int64_t rows, int64_t d)
 {
-    for (int64_t i = 0; i < rows; i++, y += ldy, x += ldx) {
+    for (int64_t i = 0; i < rows; i++) {
         const int64_t whole = d / W * W;
         for (int64_t j = 0; j < whole; j += W)
             v_store(y + j, v_max(v_load(x + j), v_splat(0.0f)));
         for (int64_t j = whole; j < d; j++)
             y[j] = max1(x[j], 0.0f);
+        y += ldy;
+        x += ldx;
     }
 }
 
@@ -196,12 +205,14 @@ static void relu_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       int64_t rows, int64_t d)
 {
-    for (int64_t i = 0; i < rows; i++, y += ldy, x += ldx) {
+    for (int64_t i = 0; i < rows; i++) {
         const int64_t whole = d / W * W;
         for (int64_t j = 0; j < whole; j += W)
             v_store(y + j, v_load(x + j));
         for (int64_t j = whole; j < d; j++)
             y[j] = x[j];
+        y += ldy;
+        x += ldx;
     }
 }
 
@@ -213,7 +224,7 @@ static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       const float *gamma, const float *beta, int64_t rows,
                       int64_t d, float eps)
 {
-    for (int64_t i = 0; i < rows; i++, x += ldx, y += ldy) {
+    for (int64_t i = 0; i < rows; i++) {
         const float mean = row_sum(x, d) / (float)d;
         const float variance = row_squares(x, d, mean) / (float)d;
         const float scale = 1.0f / sqrtf(variance + eps);
@@ -224,6 +235,8 @@ static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
         }
         for (int64_t j = whole; j < d; j++)
             y[j] = fma1((x[j] - mean) * scale, gamma[j], beta[j]);
+        x += ldx;
+        y += ldy;
     }
 }
 
@@ -258,22 +271,23 @@ static void embed_row(float *y, const float *table, int64_t step, int64_t d,
 }
 
 //: finish_rows needs: v_load v_store v_splat v_max
-/* The epilogue of a tile whose parts are known at run time only: c becomes
- * act(c + bias) + residual; NULL: absent. act: 0 none, 1 relu. */
-static void finish_rows(float *c, int64_t ldc, int64_t rows, int64_t d,
-                        const float *bias, const float *residual, int64_t ldr,
-                        int64_t act)
+/* The epilogue of a tile whose parts are known at run time only: y becomes
+ * act(in + bias) + residual; NULL: absent. act: 0 none, 1 relu. The rows of
+ * `in` are d floats apart; the residual may be y itself. */
+static void finish_rows(float *y, int64_t ldy, const float *in, int64_t rows,
+                        int64_t d, const float *bias, const float *residual,
+                        int64_t ldr, int64_t act)
 {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < d; j += W) {
-            v x = v_load(c + i * ldc + j);
+            v x = v_load(in + i * d + j);
             if (bias)
                 x += v_load(bias + j);
             if (act == 1)
                 x = v_max(x, v_splat(0.0f));
             if (residual)
                 x += v_load(residual + i * ldr + j);
-            v_store(c + i * ldc + j, x);
+            v_store(y + i * ldy + j, x);
         }
 }
 
