@@ -68,9 +68,9 @@ static void print_plain(Arena *a, FILE *out)
     for (int i = 0; i < n_fields; i++) {
         const Field *f = &fields[i];
         const char *preset = preset_of(f);
-        fprintf(out, "\n%s\n    %s\n    %s", f->key, f->doc, value_of(a, f));
-        fprintf(out, "%s%s\n    kinds: %s\n", *preset ? "; default: " : "",
-                preset, kinds_of(a, f));
+        const char *lead = !*preset ? "" : f->preset ? "; default: " : "; ";
+        fprintf(out, "\n%s\n    %s\n    %s%s%s\n    kinds: %s\n", f->key,
+                f->doc, value_of(a, f), lead, preset, kinds_of(a, f));
     }
 }
 
