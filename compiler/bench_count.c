@@ -14,13 +14,19 @@ static int64_t type_rows(Type t, const Lengths length)
     return t.rank < 2 ? 1 : dim_of(t.dim[t.rank - 2], length);
 }
 
-/* Keys that each row of an attention op reads, a causal mask's by average. */
+static bool is_const(const Graph *g, int node)
+{
+    return op_info[g->nodes.at[node].op].class == ClassConst;
+}
+
+/* Keys that each row of an attention op reads, a causal mask's by average.
+ * Other ops have as many "keys" as rows of their own.                        */
 static int64_t keys_of(const Graph *g, const Node *n, const Lengths length)
 {
-    if (n->nin < 2 || n->in[1] < 0)
-        return 0;
-    const int64_t keys = type_rows(g->nodes.at[n->in[1]].type, length);
     const int64_t rows = type_rows(n->type, length);
+    if (n->nin < 2 || n->in[1] < 0 || is_const(g, n->in[1]))
+        return rows;
+    const int64_t keys = type_rows(g->nodes.at[n->in[1]].type, length);
     return n->mask == MaskCausal ? keys - (rows - 1) / 2 : keys;
 }
 
@@ -31,12 +37,12 @@ static double weight_bytes(const Graph *g, const Node *n,
 {
     double bytes = 0.0;
     for (int i = 0; i < n->nin; i++) {
-        const Node *in = n->in[i] < 0 ? NULL : &g->nodes.at[n->in[i]];
-        if (!in || op_info[in->op].class != ClassConst)
+        if (n->in[i] < 0 || !is_const(g, n->in[i]))
             continue;
+        const Type t = g->nodes.at[n->in[i]].type;
         double elements = 1.0;
-        for (int k = 0; k < in->type.rank; k++)
-            elements *= (double)dim_of(in->type.dim[k], length);
+        for (int k = 0; k < t.rank; k++)
+            elements *= (double)dim_of(t.dim[k], length);
         if (n->op == OpEmbed || n->op == OpPosition)
             elements = (double)(type_rows(n->type, length)
                                 * dim_of(n->type.dim[1], length));

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>              /* after ours: it defines fail() */
 
-static const char spec[] = "models/g2p-en/g2p-en.yaml";
+static const char g2p[] = "models/g2p-en/g2p-en.yaml";
 enum { Rows = 10, Steps = 4 };
 static const double d = 128, d_ff = 512, layers = 3, phones = 42, n = Rows;
 
@@ -29,8 +29,8 @@ static void machine_rates(void **state)
     assert_true(machine_seconds() > begin);
 }
 
-/* Runs the bench of g2p-en and returns what it printed (to be freed). */
-static char *bench_text(BenchFormat format, int64_t batch)
+/* Runs the bench of a model and returns what it printed (to be freed). */
+static char *bench_text(const char *spec, BenchFormat format, int64_t batch)
 {
     const EngineOptions with = { .spec = spec };
     const BenchOptions bench = { .rows = Rows, .steps = Steps,
@@ -48,10 +48,10 @@ static char *bench_text(BenchFormat format, int64_t batch)
     return text;
 }
 
-static json_t *bench_json(int64_t batch)
+static json_t *bench_json(const char *spec, int64_t batch)
 {
     json_error_t error;
-    char *text = bench_text(BenchJson, batch);
+    char *text = bench_text(spec, BenchJson, batch);
     json_t *report = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     if (!report)
         fail_msg("%s in %s", error.text, text);
@@ -117,21 +117,31 @@ static void assert_counts(const json_t *report, const char *workload,
 static void counts_by_hand(void **state)
 {
     (void)state;
-    json_t *one = bench_json(1);
+    json_t *one = bench_json(g2p, 1);
     assert_counts(one, "encode", encode_mflop());
     assert_counts(one, "step", step_mflop(Steps / 2));
     assert_counts(one, "search", search_mflop());
-    json_t *three = bench_json(3);
+    json_t *three = bench_json(g2p, 3);
     assert_counts(three, "encode", 3 * encode_mflop());
     assert_counts(three, "step", 3 * step_mflop(Steps / 2));
     json_decref(one);
     json_decref(three);
 }
 
+/* One block of d_model 512: four projections, scores and context. */
+static void attention_by_hand(void **state)
+{
+    (void)state;
+    json_t *report = bench_json("models/attention.yaml", 1);
+    assert_counts(report, "encode",
+                  1e-6 * (4 * 2.0 * n * 512 * 512 + 4.0 * n * n * 512));
+    json_decref(report);
+}
+
 static void rates_agree(void **state)
 {
     (void)state;
-    json_t *report = bench_json(1);
+    json_t *report = bench_json(g2p, 1);
     const json_t *row = row_of(report, "encode");
     const double rate = number(row, "mflop") / number(row, "p50_ms");
     assert_true(fabs(rate - number(row, "gflop_per_s")) <= 0.02 * rate + 0.1);
@@ -145,7 +155,7 @@ static void rates_agree(void **state)
 static void answers_repeat(void **state)
 {
     (void)state;
-    json_t *a = bench_json(1), *b = bench_json(1);
+    json_t *a = bench_json(g2p, 1), *b = bench_json(g2p, 1);
     assert_int_equal(json_array_size(json_object_get(a, "source")), Rows);
     assert_int_equal(json_array_size(json_object_get(a, "answer")), Steps);
     assert_true(json_equal(json_object_get(a, "answer"),
@@ -175,7 +185,7 @@ static void other_formats(void **state)
             { BenchCsv, "\ng2p-en,step,1,", 4 },
         };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char *text = bench_text(cases[i].format, 1);
+        char *text = bench_text(g2p, cases[i].format, 1);
         assert_non_null(strstr(text, cases[i].has));
         assert_int_equal(lines(text), cases[i].lines);
         free(text);
@@ -187,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(machine_rates),
         cmocka_unit_test(counts_by_hand),
+        cmocka_unit_test(attention_by_hand),
         cmocka_unit_test(rates_agree),
         cmocka_unit_test(answers_repeat),
         cmocka_unit_test(other_formats),
