@@ -341,5 +341,5 @@ const int32_t *setup_source(const Setup *s, int64_t i)
 
 const int32_t *setup_answer(const Setup *s, int64_t i)
 {
-    return s->answer + i * s->options->steps;
+    return s->answer ? s->answer + i * s->options->steps : NULL;
 }
