@@ -10,11 +10,6 @@ int report_fault(const Fault *why)
     return why->code;
 }
 
-const char *beside_spec(Arena *a, const Spec *s, const char *path)
-{
-    return *path == '/' ? path : arena_printf(a, "%s/%s", s->folder, path);
-}
-
 void *aligned_memory(Arena *a, int64_t bytes)
 {
     uintptr_t at = (uintptr_t)arena_alloc(a, (size_t)bytes + ATTN_ALIGN);
@@ -122,7 +117,7 @@ int engine_weights(Engine *e)
 {
     const char *path = e->options.weights;
     if (!path && e->spec->weights)
-        path = beside_spec(e->arena, e->spec, e->spec->weights);
+        path = spec_path(e->arena, e->spec->weights_pos, e->spec->weights);
     int code = path ? open_weights(e, path) : ExitDone;
     if (code)
         return code;
@@ -139,12 +134,14 @@ static int load_vocab(Engine *e, VocabBlock *v, const SpecVocab *from,
     VocabTokens tokens = {
         .split = split == SplitSpaces, .append_end = append_end,
         .start = (int32_t)s->token_start, .end = (int32_t)s->token_end,
-        .pad = (int32_t)s->token_pad, .unknown = (int32_t)s->token_unknown,
+        .pad = (int32_t)s->token_pad,
+        .unknown = (int32_t)(from == &s->target ? s->token_unknown_target
+                                                : s->token_unknown),
     };
     if (!from->file)
         return ExitDone;
-    v->block = vocab_load(beside_spec(e->arena, s, from->file), from->size,
-                          &tokens, &v->bytes, &why);
+    v->block = vocab_load(spec_path(e->arena, from->file_pos, from->file),
+                          from->size, &tokens, &v->bytes, &why);
     return v->block ? ExitDone : report_fault(&why);
 }
 

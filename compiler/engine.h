@@ -55,8 +55,6 @@ int engine_vocab(Engine *e);
 int engine_open(Engine *e, const EngineOptions *o);
 void engine_close(Engine *e);    /* of what any of them made */
 
-/* A file named in the spec: relative to the spec's folder. */
-const char *beside_spec(Arena *a, const Spec *s, const char *path);
 /* Memory for numbers: zeroed, 64-byte aligned, in the arena. */
 void *aligned_memory(Arena *a, int64_t bytes);
 

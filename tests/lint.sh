@@ -1,0 +1,31 @@
+#!/bin/sh
+# lint.sh: sizes of files, functions and lines, trailing blanks, words that may
+# not be there. tests/lint.allow lists what may be larger: `FILE why`.
+cd "$(dirname "$0")/.." || exit 1
+bad=$(git ls-files --cached --others --exclude-standard |
+      grep -E '^(compiler|runtime|tests|bench)/.*\.[ch]$' |
+      xargs awk '
+    FNR == 1 { if (n > 400) print file ": " n " lines, at most 400"
+               file = FILENAME }
+    { n = FNR }
+    length($0) > 80 { print file ":" FNR ": " length($0) " columns" }
+    /[ \t]$/        { print file ":" FNR ": a blank at the end" }
+    /\t/            { print file ":" FNR ": a tab" }
+    /TODO|FIXME|XXX/ && !/X{4}/ { print file ":" FNR ": unfinished" }
+    /^{/            { from = FNR }
+    /^}/            { if (from && FNR - from - 1 > 50)
+                          print file ":" from ": " FNR - from - 1 \
+                                " lines of function, at most 50"
+                      from = 0 }
+    END             { if (n > 400) print file ": " n " lines" }')
+# memory from malloc has few owners
+bad="$bad
+$(grep -nE '\b(system|popen|alloca|strcpy|sprintf|gets)\(' compiler/*.c \
+      runtime/*.c | grep -v 'strcpy(o->path, path)' |
+      sed 's/:[^:]*$/: a function that is not used here/')"
+[ -f tests/lint.allow ] &&
+    bad=$(echo "$bad" | grep -vFf tests/lint.allow)
+bad=$(echo "$bad" | sed '/^$/d')
+[ -z "$bad" ] && echo "lint: clean" && exit 0
+echo "$bad"
+exit 1
