@@ -9,7 +9,7 @@
 
 typedef struct {
     const char *name, *needs;    /* needs: words of the marker line */
-    const char *text;            /* up to the next marker */
+    const char *text;            /* without the marker and the last newline */
     size_t size;
     int level;                   /* 0 not wanted, else Wanted.. */
 } Piece;
@@ -57,12 +57,15 @@ static const char *word_after(Arena *a, const char *line, const char *label,
     return arena_strndup(a, at, strcspn(at, all ? "" : " "));
 }
 
+/* The piece whose marker line is at `marker`; the next begins at `next`. */
 static void add_piece(Kernels *k, const char *marker, const char *next)
 {
     const char *end = strchr(marker, '\n');
     const char *line = arena_strndup(k->arena, marker, (size_t)(end - marker));
     if (!fits(k->target, word_after(k->arena, line, "when:", false)))
         return;
+    while (next[-1] == '\n')
+        next--;
     const Piece p = {
         .name = word_after(k->arena, line, "//:", false),
         .needs = word_after(k->arena, line, "needs:", true),
@@ -167,6 +170,12 @@ const char *kernels_nth(const Kernels *k, int i)
 
 /* ----------------------------------------------------------- printing --- */
 
+static void print_piece(Emit *e, const Piece *p)
+{
+    emit_raw(e, p->text, p->size);
+    emit_raw(e, "\n\n", 2);
+}
+
 /* The prototype of a piece: its text from `static` to the body, without it. */
 static void declare_piece(Emit *e, const Piece *p)
 {
@@ -194,7 +203,7 @@ void emit_kernels(Kernels *k, Emit *e)
         if (k->jit && p->level == Asked)
             declare_piece(e, p);
         else if (!k->jit && p->level)
-            emit_raw(e, p->text, p->size);
+            print_piece(e, p);
     }
     if (k->tiles.n)
         qsort(k->tiles.at, (size_t)k->tiles.n, sizeof *k->tiles.at, by_size);

@@ -135,6 +135,7 @@ static void lab_open(const char *const *kernels, TileKey *tiles, int n_tiles,
         lab_add(arena_printf(lab_arena, "%s %s w%d", cc ? cc : "prebuilt",
                              ways[i].march, ways[i].width), ways[i].march,
                 ways[i].width);
+        print_message("  %s\n", lab[n_labs - 1].name);
         if (!cc)
             continue;
         size_t n;

@@ -177,7 +177,7 @@ static void test_extremes(void **state)
     const Attend a = { .keys = 190, .step = 1, .d_v = 17, .scale = 1.0f };
     fill_scores(FillUniform);
     for (int64_t k = 0; k < Keys; k++) {
-        score[0][k] = (float)k * 5;              /* each chunk buries the last */
+        score[0][k] = (float)k * 5;          /* each chunk buries the last */
         score[1][k] = -(float)k * 5;
         score[2][k] = k < 100 ? -INFINITY : score[2][k];
         score[3][k] = -INFINITY;

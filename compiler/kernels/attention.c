@@ -1,6 +1,6 @@
 /* attention.c: the keys and values of one page of the cache, and the softmax
  * between the two products of attention, in the operations of vector.c or
- * scalar.c. Chunks of s, o and pages are aligned and padded; y and x are not. */
+ * scalar.c. Chunks of s, o and pages are padded; x and y are not.           */
 
 //: pack_keys
 /* Keys at positions at .. at + rows - 1 of one page of 64: panels of 16 keys,
@@ -76,7 +76,37 @@ static float chunk_max(float *s, int64_t n, float scale)
     return lane_max(lane);
 }
 
-//: softmax_chunk needs: v_load v_store v_splat v_exp chunk_max
+//: raise_max needs: v_load v_store v_splat v_exp
+/* What was summed under the old maximum, as if under the new one. */
+static void raise_max(float *restrict max, float top, float *restrict sum,
+                      float *restrict o, int64_t ldo)
+{
+    const v fade = v_exp(v_splat(*max) - v_splat(top));
+    for (int64_t j = 0; j < ldo; j += W)
+        v_store(o + j, v_load(o + j) * fade);
+    for (int64_t j = 0; j < 16; j += W)
+        v_store(sum + j, v_load(sum + j) * fade);
+    *max = top;
+}
+
+//: chunk_exp needs: v_load v_store v_splat v_exp
+/* s becomes exp(s - max); the terms are added to their lanes. */
+static void chunk_exp(float *restrict s, float max, float *restrict sum)
+{
+    if (max == -INFINITY)        /* so are all scores: 0, not NaN */
+        max = 0.0f;
+    for (int64_t i = 0; i < 16; i += W) {
+        v total = v_load(sum + i);
+        for (int64_t j = i; j < 64; j += 16) {
+            const v p = v_exp(v_load(s + j) - v_splat(max));
+            v_store(s + j, p);
+            total += p;
+        }
+        v_store(sum + i, total);
+    }
+}
+
+//: softmax_chunk needs: chunk_max raise_max chunk_exp
 /* One chunk: row i has keys + i * step allowed keys (64 at most) in s[i * 64].
  * s becomes exp(scale s - max), and 0 beyond them whatever was there; a row
  * without a key in this chunk moves nothing. Needs scale > 0. */
@@ -84,35 +114,19 @@ static void softmax_chunk(float *restrict s, int64_t rows, int64_t keys,
                           int64_t step, float scale, float *restrict max,
                           float *restrict sum, float *restrict o, int64_t ldo)
 {
-    for (int64_t i = 0; i < rows; i++, s += 64, sum += 16, o += ldo) {
+    for (int64_t i = 0; i < rows; i++) {
+        float *row = s + i * 64;
         int64_t n = keys + i * step;
         if (n > 64)
             n = 64;
-        if (n <= 0) {
+        if (n > 0) {
+            const float top = chunk_max(row, n, scale);
+            if (top > max[i])
+                raise_max(max + i, top, sum + i * 16, o + i * ldo, ldo);
+            chunk_exp(row, max[i], sum + i * 16);
+        } else {
             for (int64_t j = 0; j < 64; j++)
-                s[j] = 0.0f;
-            continue;
-        }
-        const float top = chunk_max(s, n, scale);
-        if (top > max[i]) {
-            const v fade = v_exp(v_splat(max[i]) - v_splat(top));
-            for (int64_t j = 0; j < ldo; j += W)
-                v_store(o + j, v_load(o + j) * fade);
-            for (int64_t j = 0; j < 16; j += W)
-                v_store(sum + j, v_load(sum + j) * fade);
-            max[i] = top;
-        }
-        float base = max[i];
-        if (base == -INFINITY)   /* all scores are: keep them, without NaN */
-            base = 0.0f;
-        for (int64_t l = 0; l < 16; l += W) {
-            v total = v_load(sum + l);
-            for (int64_t j = l; j < 64; j += 16) {
-                const v p = v_exp(v_load(s + j) - v_splat(base));
-                v_store(s + j, p);
-                total += p;
-            }
-            v_store(sum + l, total);
+                row[j] = 0.0f;
         }
     }
 }
@@ -122,7 +136,7 @@ static void softmax_chunk(float *restrict s, int64_t rows, int64_t keys,
 static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
                         const float *sum, const float *o, int64_t ldo)
 {
-    for (int64_t i = 0; i < rows; i++, y += ldy, sum += 16, o += ldo) {
+    for (int64_t i = 0; i < rows; i++) {
         float lane[16], share = 0.0f;
         for (int64_t j = 0; j < 16; j++)
             lane[j] = sum[j];
@@ -134,5 +148,8 @@ static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
             v_store(y + j, v_load(o + j) * v_splat(share));
         for (int64_t j = whole; j < d_v; j++)
             y[j] = o[j] * share;
+        y += ldy;
+        sum += 16;
+        o += ldo;
     }
 }
