@@ -18,7 +18,7 @@
 
 #include "backend.h"
 
-/* ------------------------------------------------- the child and signals --- */
+/* ------------------------------------------------ the child and signals --- */
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 enum { Ends = sizeof ends / sizeof *ends };
 static volatile sig_atomic_t child;      /* process group to take along */

@@ -11,18 +11,16 @@ bad=$(git ls-files --cached --others --exclude-standard |
     length($0) > 80 { print file ":" FNR ": " length($0) " columns" }
     /[ \t]$/        { print file ":" FNR ": a blank at the end" }
     /\t/            { print file ":" FNR ": a tab" }
-    /TODO|FIXME|XXX/ && !/X{4}/ { print file ":" FNR ": unfinished" }
+    /TODO|FIXME/ { print file ":" FNR ": unfinished" }
     /^{/            { from = FNR }
     /^}/            { if (from && FNR - from - 1 > 50)
                           print file ":" from ": " FNR - from - 1 \
                                 " lines of function, at most 50"
                       from = 0 }
     END             { if (n > 400) print file ": " n " lines" }')
-# memory from malloc has few owners
+# no shell, nothing that writes past its end
 bad="$bad
-$(grep -nE '\b(system|popen|alloca|strcpy|sprintf|gets)\(' compiler/*.c \
-      runtime/*.c | grep -v 'strcpy(o->path, path)' |
-      sed 's/:[^:]*$/: a function that is not used here/')"
+$(grep -nE '\<(system|popen|alloca|sprintf|gets)\(' compiler/*.c runtime/*.c)"
 [ -f tests/lint.allow ] &&
     bad=$(echo "$bad" | grep -vFf tests/lint.allow)
 bad=$(echo "$bad" | sed '/^$/d')
