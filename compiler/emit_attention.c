@@ -85,11 +85,12 @@ static void attention_function(Gen *g, const char *name, bool causal,
              "const float *q, int64_t ldq, int64_t rows, const struct keys *m, "
              "float *y, int64_t ldy, float *scratch", "");
     put(e, "{\n"
-           "float *const s = scratch, *const o = s + $mr * 64;\n"
-           "float *const sum = o + $mr * $d_v16, *const max = sum + $mr * 16;\n"
+           "    float *const s = scratch, *const o = s + $mr * 64;\n"
+           "    float *const sum = o + $mr * $d_v16;\n"
+           "    float *const max = sum + $mr * 16;\n"
            "\n"
-           "for (int64_t i = 0; i < rows; i += $mr) {\n"
-           "    const int64_t r = least(rows - i, $mr);\n");
+           "    for (int64_t i = 0; i < rows; i += $mr) {\n"
+           "        const int64_t r = least(rows - i, $mr);\n");
     put(e, causal ? "const int64_t last = m->past + i + r;\n"
                   : "const int64_t last = m->count;\n");
     put(e, "\n"
@@ -148,27 +149,33 @@ static const char *count_text(Gen *g, const Node *k)
     return arena_printf(g->a, "b->%s[s + 1] - b->%s[s]", start, start);
 }
 
-/* First float of page 0 of `head`, for a key or value operand. */
+/* Index of a sequence's first page in the arena: rows/64 + sequences pages
+ * hold any batch (plan_arena.c).                                            */
+static const char *first_page(Gen *g, const Node *n)
+{
+    return arena_printf(g->a, "b->%s[s] / 64 + s",
+                        starts_of(n->type.dim[1].sym));
+}
+
+/* Where page 0 of the pool begins for `head`, of a key or value operand. */
 static const char *pages_at(Gen *g, int node)
 {
     const Node *n = node_at(g, node);
     const Plan *p = g->p;
     const int64_t d = n->type.dim[2].c;
-    if (n->op == OpPages) {
-        const int64_t wide = n->part == PartKey ? d : round16(d);
-        return arena_printf(g->a,
-            "c->%s + (b->%s[s] / 64 + s) * %lld + head * %lld",
-            p->slot.at[p->value[node].slot].name,
-            starts_of(n->type.dim[1].sym),
-            (long long)(n->type.dim[0].c * 64 * wide), (long long)(64 * wide));
-    }
+    if (n->op == OpPages)
+        return arena_printf(g->a, "c->%s + head * %lld", p->value[node].name,
+            (long long)(64 * (n->part == PartKey ? d : round16(d))));
     Node first = *n;
     first.layer = 0;
     const int64_t block = block_floats(p, n->cache);
-    return arena_printf(g->a,
-        "b->pool[%d] + layer * %lld + head * %lld + %lld", n->cache,
-        (long long)(n->type.dim[0].c * block), (long long)block,
-        (long long)cache_offset(p, &first));
+    const int64_t part = cache_offset(p, &first);
+    const char *layer = p->blocks[n->cache] > n->type.dim[0].c
+        ? arena_printf(g->a, " + layer * %lld",
+                       (long long)(n->type.dim[0].c * block)) : "";
+    return arena_printf(g->a, "b->pool[%d]%s + head * %lld%s", n->cache, layer,
+        (long long)block, part ? arena_printf(g->a, " + %lld",
+                                              (long long)part) : "");
 }
 
 static int64_t page_stride(Gen *g, int node)
@@ -188,10 +195,13 @@ static const char *page_table(Gen *g, const Node *n)
                         n->op == OpRecall ? "b->source[s]" : "s", n->cache);
 }
 
-/* The page of key number `at`, as an index from the first page. */
-static const char *page_index(const Node *n)
+/* The page of key number `at`: `id`, counted from the pool's first. */
+static void let_page_id(Gen *g, Emit *e, const Node *n)
 {
-    return n->op == OpPages ? "at / 64" : "page[at / 64]";
+    if (n->op == OpPages)
+        let(e, "page_id", "%s + at / 64", first_page(g, n));
+    else
+        let(e, "page_id", "page[at / 64]");
 }
 
 /* ---- regions: a task is one head of one sequence ---- */
@@ -231,10 +241,18 @@ void emit_attention_region(Gen *g, Emit *e, int node)
     let(e, "scratch", "%lld", (long long)g->p->scratch);
     put(e, "float *const scratch = c->scratch + part * $scratch;\n");
     begin_task_loop(e);
+    const long long k_page = page_stride(g, n->in[1]);
+    const long long v_page = page_stride(g, n->in[2]);
+    let(e, "k_page", "%lld", k_page);
+    let(e, "v_page", "%lld", v_page);
     let(e, "k", "%s", pages_at(g, n->in[1]));
     let(e, "v", "%s", pages_at(g, n->in[2]));
-    let(e, "k_page", "%lld", (long long)page_stride(g, n->in[1]));
-    let(e, "v_page", "%lld", (long long)page_stride(g, n->in[2]));
+    if (!table) {
+        let(e, "first", "%s", first_page(g, k));
+        put(e, "const int64_t first = $first;\n");
+        let(e, "k", "%s + first * %lld", pages_at(g, n->in[1]), k_page);
+        let(e, "v", "%s + first * %lld", pages_at(g, n->in[2]), v_page);
+    }
     let(e, "table", "%s", table ? table : "0");
     let(e, "count", "%s", count_text(g, k));
     let(e, "past", "%s", k->op == OpAppend ? "b->past[s]" : "0");
@@ -255,21 +273,22 @@ void emit_attention_region(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
+static void let_page(Gen *g, Emit *e, int node, const char *to)
+{
+    let(e, "to", "%s", to);
+    let(e, "pages", "%s", pages_at(g, node));
+    let(e, "page_floats", "%lld", (long long)page_stride(g, node));
+}
+
 static void pack_one(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node);
-    const Value *x = &g->p->value[n->in[0]];
-    const char *kernel = n->part == PartKey ? "pack_keys" : "pack_values";
-    use_kernel(g->kernels, kernel);
-    let(e, "page_floats", "%lld", (long long)page_stride(g, node));
-    let(e, "at", "%s", pages_at(g, node));
-    let(e, "index", "%s", page_index(n));
-    put_call(g, e, kernel, arena_printf(g->a,
-             "%s + (int64_t)%s * %lld, %s, %lld, n, %lld, at %% 64",
-             pages_at(g, node), n->op == OpPages ? "(at / 64)"
-                                                 : "page[at / 64]",
-             (long long)page_stride(g, node), head_at(g, n->in[0], "i"),
-             (long long)x->stride, (long long)n->type.dim[2].c), ";");
+    const bool keys = n->part == PartKey;
+    put_call(g, e, use_kernel(g->kernels, keys ? "pack_keys" : "pack_values"),
+             arena_printf(g->a, "%s, %s, %lld, n, %lld, at %% 64",
+             keys ? "k" : "v", head_at(g, n->in[0], "i"),
+             (long long)g->p->value[n->in[0]].stride,
+             (long long)n->type.dim[2].c), ";");
 }
 
 /* Keys and values of the new rows go to their pages. */
@@ -287,11 +306,20 @@ void emit_pages_region(Gen *g, Emit *e, const Region *r)
     }
     let(e, "past", "%s", n->op == OpAppend && n->cache == CacheSelf
                          ? "b->past[s]" : "0");
+    let_page_id(g, e, n);
     put(e, "int64_t at = $past;\n"
            "int64_t n;\n"
            "\n"
            "for (int64_t i = row; i < b->$start[s + 1]; i += n) {\n"
-           "    n = least(64 - at % 64, b->$start[s + 1] - i);\n");
+           "    const int64_t id = $page_id;\n");
+    for (int k = 0; k < r->count; k++) {
+        const int node = g->p->order.at[r->first + k];
+        let_page(g, e, node, node_at(g, node)->part == PartKey ? "k" : "v");
+        put(e, "float *$to = $pages\n"
+               "           + id * $page_floats;\n");
+    }
+    put(e, "\n"
+           "n = least(64 - at % 64, b->$start[s + 1] - i);\n");
     for (int k = 0; k < r->count; k++)
         pack_one(g, e, g->p->order.at[r->first + k]);
     put(e, "at += n;\n"
@@ -318,9 +346,8 @@ static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
         put(e, "const int32_t *page = $table;\n");
     }
     let(e, "mr", "%d", g->p->target.mr);
-    let(e, "index", "%s", table ? "page[at / 64]" : "(at / 64)");
-    let(e, "pool", "%s", pages_at(g, operand));
-    let(e, "page_floats", "%lld", (long long)page_stride(g, operand));
+    let_page_id(g, e, k);
+    let_page(g, e, operand, n->op == OpContext ? "v" : "k");
     put(e, "\n"
            "for (int64_t i = row; i < b->$start[s + 1]; i += $mr) {\n"
            "    const int64_t r = least(b->$start[s + 1] - i, $mr);\n"
@@ -334,8 +361,9 @@ void emit_scores_region(Gen *g, Emit *e, int node)
     need_panels(g, false);
     begin_pages_loop(g, e, n->in[1], n);
     put(e, "for (int64_t at = 0; at < keys; at += 64) {\n"
-           "    const float *k = $pool\n"
-           "                   + (int64_t)$index * $page_floats;\n"
+           "    const int64_t id = $page_id;\n"
+           "    const float *$to = $pages\n"
+           "                   + id * $page_floats;\n"
            "\n");
     put_call(g, e, "panels", arena_printf(g->a,
              "r, %s, %lld, k, %lld, %lld, (least(keys - at, 64) + 15) / 16, "
@@ -363,8 +391,9 @@ void emit_context_region(Gen *g, Emit *e, int node)
            "\n"
            "softmax_begin(r, max, sum, o, $d_v16);\n"
            "for (int64_t at = 0; at < keys; at += 64) {\n"
-           "    const float *v = $pool\n"
-           "                   + (int64_t)$index * $page_floats;\n"
+           "    const int64_t id = $page_id;\n"
+           "    const float *$to = $pages\n"
+           "                   + id * $page_floats;\n"
            "\n");
     put_call(g, e, "panels_add", arena_printf(g->a,
              "r, %s + at, %lld, v, 1024, least(keys - at, 64), %lld, o, %lld",

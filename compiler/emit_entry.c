@@ -19,31 +19,49 @@ static const char *entry_name(Entry e)
 
 /* ---- the arena ---- */
 
-static const char *unit_text(Gen *g, const Slot *s)
+static const char *unit_text(Gen *g, const Value *v)
 {
+    const Slot *s = &g->p->slot.at[v->slot];
     const long long unit = s->unit;
     switch (s->kind) {
-    case SlotRows: return arena_printf(g->a, "%lld floats a row", unit);
+    case SlotRows:
+        return arena_printf(g->a, "%lld floats a row", (long long)v->stride);
     case SlotPages: return arena_printf(g->a, "%lld floats a page", unit);
     case SlotParts: break;
     }
     return arena_printf(g->a, "%lld floats a part", unit);
 }
 
+/* Values of an entry's arena, each name once, in order of their making. */
+static bool next_value(const Gen *g, Entry entry, int *at)
+{
+    const Plan *p = g->p;
+    for (++*at; *at < p->order.n; ++*at) {
+        const Value *v = &p->value[p->order.at[*at]];
+        bool seen = v->slot < 0 || p->slot.at[v->slot].entry != entry;
+        for (int o = 0; o < *at && !seen; o++) {
+            const Value *w = &p->value[p->order.at[o]];
+            seen = w->slot == v->slot && !strcmp(w->name, v->name);
+        }
+        if (!seen)
+            return true;
+    }
+    return false;
+}
+
 static void call_struct(Gen *g, Emit *e, Entry entry)
 {
     let(e, "entry", "%s", entry_name(entry));
-    put(e, "/* One call of $entry: its arguments, and its arena. */\n"
+    put(e, "/* One call of $entry: its arguments, and the map of its arena, where\n"
+           " * some values use the memory of others that are dead by then. */\n"
            "struct $entry {\n"
            "    const struct weights *w;\n"
            "    const struct attn_batch *b;\n");
-    for (int i = 0; i < g->p->slot.n; i++) {
-        const Slot *s = &g->p->slot.at[i];
-        if (s->entry != entry)
-            continue;
-        let(e, "line", "float *%s;%*s /* %s */", s->name,
-            (int)(strlen(s->name) < 24 ? 24 - strlen(s->name) : 0), "",
-            unit_text(g, s));
+    for (int o = -1; next_value(g, entry, &o);) {
+        const Value *v = &g->p->value[g->p->order.at[o]];
+        let(e, "line", "float *%s;%*s /* %s */", v->name,
+            (int)(strlen(v->name) < 24 ? 24 - strlen(v->name) : 0), "",
+            unit_text(g, v));
         put(e, "$line\n");
     }
     if (g->p->scratch) {
@@ -75,15 +93,13 @@ static const char *linear_text(Gen *g, Linear4 l)
     return *s ? s : "0";
 }
 
-static void layout_slots(Gen *g, Emit *e, Entry entry)
+static void layout_values(Gen *g, Emit *e, Entry entry)
 {
     const Plan *p = g->p;
-    for (int i = 0; i < p->slot.n; i++) {
-        const Slot *s = &p->slot.at[i];
-        if (s->entry != entry)
-            continue;
-        let(e, "name", "%s", s->name);
-        let(e, "at", "%s", linear_text(g, s->at));
+    for (int o = -1; next_value(g, entry, &o);) {
+        const Value *v = &p->value[p->order.at[o]];
+        let(e, "name", "%s", v->name);
+        let(e, "at", "%s", linear_text(g, p->slot.at[v->slot].at));
         put(e, "c->$name = arena + $at;\n");
     }
     if (p->scratch) {
@@ -105,14 +121,14 @@ static void layout_function(Gen *g, Emit *e, Entry entry)
                           "attn_batch *b, float *arena, int64_t parts", name),
              "");
     put(e, "{\n"
-           "const int64_t rows = $rows;\n"
-           "const int64_t sequences = b->sequences;\n"
+           "    const int64_t rows = $rows;\n"
+           "    const int64_t sequences = b->sequences;\n"
            "\n"
-           "(void)sequences;\n"
-           "(void)parts;\n"
-           "c->w = bound;\n"
-           "c->b = b;\n");
-    layout_slots(g, e, entry);
+           "    (void)sequences;\n"
+           "    (void)parts;\n"
+           "    c->w = bound;\n"
+           "    c->b = b;\n");
+    layout_values(g, e, entry);
     put(e, "}\n\n");
 }
 
@@ -219,15 +235,13 @@ static void arena_function(Gen *g, Emit *e)
     put_call(g, e, "static int64_t arena_bytes",
              "int64_t rows, int64_t sequences, int64_t parts", "");
     put(e, "{\n"
-           "const int64_t encode_floats = $encode;\n"
-           "const int64_t decode_floats = $decode;\n"
+           "    const int64_t encode_floats = $encode;\n"
+           "    const int64_t decode_floats = $decode;\n"
            "\n"
-           "(void)rows;\n"
-           "(void)sequences;\n"
-           "(void)parts;\n"
-           "if (encode_floats > decode_floats)\n"
-           "    return 4 * encode_floats + 64;\n"
-           "return 4 * decode_floats + 64;\n"
+           "    (void)sequences;\n"
+           "    if (encode_floats > decode_floats)\n"
+           "        return 4 * encode_floats + 64;\n"
+           "    return 4 * decode_floats + 64;\n"
            "}\n\n");
 }
 

@@ -67,6 +67,7 @@ static void put_rows(Gen *g, int nr, int epilogue, const char *args)
     const int n = row_steps(g, mr);
     let(e, "mr", "%d", mr[0]);
     put(e, "int64_t i = 0;\n"
+           "\n"
            "for (; i + $mr <= rows; i += $mr) {\n");
     put_tile(g, mr[0], nr, epilogue, args);
     put(e, "}\n");
@@ -210,7 +211,8 @@ const char *need_panels(Gen *g, bool accumulate)
              "int64_t ldb, int64_t k, int64_t panels, float *c, int64_t ldc",
              "");
     put(e, "{\n"
-           "int64_t j = 0;\n");
+           "    int64_t j = 0;\n"
+           "\n");
     for (int s = 0; s < steps; s++)
         panels_step(g, nr[s], nr[s] == 16, accumulate ? EpAccumulate : 0);
     put(e, "}\n\n");

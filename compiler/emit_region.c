@@ -20,11 +20,12 @@ void put_call(Gen *g, Emit *e, const char *head, const char *args,
     while (*args) {
         const char *end = strstr(args, ", ");
         const int n = end ? (int)(end - args) + 1 : (int)strlen(args);
-        const int room = end ? 1 : 1 + (int)strlen(tail);
-        if (col + n + room > width && col > indent) {
+        const int after = end ? 0 : 1 + (int)strlen(tail);
+        const bool first = col == indent;
+        if (!first && col + 1 + n + after > width) {
             s = arena_printf(g->a, "%s\n%*s", s, indent, "");
             col = indent;
-        } else if (col > indent) {
+        } else if (!first) {
             s = arena_printf(g->a, "%s ", s);
             col++;
         }
@@ -65,10 +66,10 @@ const char *value_at(Gen *g, int node, const char *row)
         return arena_printf(g->a, "c->b->%s + %s * %lld%s",
                             node_at(g, owner)->name, row,
                             (long long)v->stride, column);
-    const Slot *s = &p->slot.at[p->value[owner].slot];
-    if (s->kind == SlotParts)
-        return arena_printf(g->a, "%s%s", s->name, column);
-    return arena_printf(g->a, "c->%s + %s * %lld%s", s->name, row,
+    const char *name = p->value[owner].name;
+    if (p->slot.at[p->value[owner].slot].kind == SlotParts)
+        return arena_printf(g->a, "%s%s", name, column);
+    return arena_printf(g->a, "c->%s + %s * %lld%s", name, row,
                         (long long)v->stride, column);
 }
 
@@ -174,14 +175,12 @@ static void region_rows(Gen *g, Emit *e, const Region *r)
 static void block_buffers(Gen *g, Emit *e, const Region *r)
 {
     const Plan *p = g->p;
-    for (int s = 0; s < p->slot.n; s++) {
-        const Slot *slot = &p->slot.at[s];
-        bool used = false;
-        for (int i = 0; i < r->count; i++)
-            used |= p->value[p->order.at[r->first + i]].slot == s;
-        if (!used || slot->kind != SlotParts)
+    for (int i = 0; i < r->count; i++) {
+        const Value *v = &p->value[p->order.at[r->first + i]];
+        const Slot *slot = &p->slot.at[v->slot];
+        if (slot->kind != SlotParts)
             continue;
-        let(e, "name", "%s", slot->name);
+        let(e, "name", "%s", v->name);
         let(e, "unit", "%lld", (long long)slot->unit);
         put(e, "float *const $name = c->$name + part * $unit;\n");
     }
@@ -213,14 +212,18 @@ static void begin_sequences(Emit *e)
            "for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {\n");
 }
 
-static const char *position_at(Gen *g, const Node *n, int table)
+static const char *position_at(Gen *g, int table)
 {
     const Node *t = node_at(g, table);
     const PackLayout layout = t->op == OpSinusoid ? PackSinusoid : PackRows;
-    return arena_printf(g->a, "%s + (%si - b->start[s]) * %lld",
-                        weight_of(g, table, layout),
-                        n->entry == EntryDecode ? "b->past[s] + " : "",
+    return arena_printf(g->a, "%s + at * %lld", weight_of(g, table, layout),
                         (long long)round16(t->type.dim[1].c));
+}
+
+static void let_position(Emit *e, const Node *n)
+{
+    let(e, "row", n->entry == EntryDecode ? "b->past[s] + i" : "i");
+    put(e, "const int64_t at = $row - b->start[s];\n");
 }
 
 static void region_embed(Gen *g, Emit *e, int node)
@@ -228,9 +231,12 @@ static void region_embed(Gen *g, Emit *e, int node)
     const Node *n = node_at(g, node);
     const int64_t d = n->type.dim[1].c;
     const bool panels = plan_block(g->p, n->in[0], PackPanels) >= 0;
+    const bool positions = n->nin > 2 && n->in[2] >= 0;
     begin_sequences(e);
-    put(e, "const int64_t id = b->ids[i];\n"
-           "\n");
+    put(e, "const int64_t id = b->ids[i];\n");
+    if (positions)
+        let_position(e, n);
+    put(e, "\n");
     const char *token = panels
         ? arena_printf(g->a, "%s + id / 16 * %lld + id %% 16, 16",
                        weight_of(g, n->in[0], PackPanels), (long long)(16 * d))
@@ -240,7 +246,7 @@ static void region_embed(Gen *g, Emit *e, int node)
     put_call(g, e, use_kernel(g->kernels, "embed_row"), arena_printf(g->a,
              "%s, %s, %lld, %s, %s", value_at(g, node, "i"), token,
              (long long)d, c_float(g->a, n->scale),
-             n->nin > 2 && n->in[2] >= 0 ? position_at(g, n, n->in[2]) : "0"),
+             positions ? position_at(g, n->in[2]) : "0"),
              ";");
     put(e, "}\n"
            "}\n");
@@ -250,9 +256,11 @@ static void region_position(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node);
     begin_sequences(e);
+    let_position(e, n);
+    put(e, "\n");
     put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
              "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
-             position_at(g, n, n->in[0]), (long long)n->type.dim[1].c), ";");
+             position_at(g, n->in[0]), (long long)n->type.dim[1].c), ";");
     put(e, "}\n"
            "}\n");
 }

@@ -67,7 +67,7 @@ static Value view_of(const Plan *p, int node)
 static Value arena_value(const Node *n)
 {
     const Type *t = &n->type;
-    Value v = { .place = PlaceArena, .base = -1, .slot = -1, .block = -1 };
+    Value v = { .place = PlaceArena, .base = -1, .slot = -1 };
     if (t->rank == 2) {
         v.stride = round16(t->dim[1].c);
     } else if (t->rank == 3 && t->dim[2].sym != SymNone) {   /* scores */
@@ -83,7 +83,7 @@ static Value arena_value(const Node *n)
 static Value place_node(const Plan *p, int i)
 {
     const Node *n = &p->g->nodes.at[i];
-    Value v = { .place = PlaceNone, .base = -1, .slot = -1, .block = -1 };
+    Value v = { .place = PlaceNone, .base = -1, .slot = -1 };
     if (n->entry == EntryNone)
         return v;
     switch (op_info[n->op].class) {

@@ -34,7 +34,7 @@ typedef struct {                 /* where a node's value lives */
     int64_t stride;              /* floats from row to row */
     int64_t head_stride;         /* rank 3: floats from head to head of a row */
     int slot;                    /* PlaceArena: index into Plan.slot */
-    int block;                   /* PlacePacked: index into Plan.block */
+    const char *name;            /* PlaceArena: what emitted C calls it */
 } Value;
 
 typedef struct {                 /* packed weights that are read as one */
@@ -53,7 +53,8 @@ typedef struct {                 /* arena memory, reused by values in turn */
     SlotKind kind;
     Entry entry;
     int64_t unit;                /* floats of a row, a page or a part */
-    const char *name;            /* of the first value that lives in it */
+    int64_t stride;              /* of the last value that was put there */
+    bool stream;                 /* holds what goes from layer to layer */
     int until;                   /* last place in order that reads it */
     bool kept;                   /* read after the call: never reused */
     Linear4 at;                  /* floats from the arena's start */

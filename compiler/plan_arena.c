@@ -101,6 +101,16 @@ static int reuse_operand(const Plan *p, int node, int place, SlotKind kind)
     return -1;
 }
 
+/* A region that walks blocks of rows reads later rows of a slot after it has
+ * written earlier ones, which does no harm where both have the same stride. */
+static bool read_in_region(const Plan *p, const Slot *s, int place)
+{
+    const int64_t stride = p->value[p->order.at[place]].stride;
+    return s->kind == SlotRows && s->until >= 0 && s->stride != stride
+        && p->region_of[p->order.at[s->until]]
+           == p->region_of[p->order.at[place]];
+}
+
 static int best_free(const Plan *p, Entry entry, SlotKind kind, int64_t unit,
                      int place)
 {
@@ -109,7 +119,7 @@ static int best_free(const Plan *p, Entry entry, SlotKind kind, int64_t unit,
     for (int i = 0; i < p->slot.n; i++) {
         const Slot *s = &p->slot.at[i];
         if (s->entry != entry || s->kind != kind || s->kept
-            || s->until >= place)
+            || s->until >= place || read_in_region(p, s, place))
             continue;
         const int64_t growth = unit > s->unit ? unit - s->unit : 0;
         const int64_t waste = s->unit > unit ? s->unit - unit : 0;
@@ -146,12 +156,13 @@ static void assign(Plan *p, int place)
         s = best_free(p, n->entry, kind, unit, place);
     if (s < 0) {
         const Slot fresh = { .kind = kind, .entry = n->entry, .unit = unit,
-                             .kept = keep, .name = value_label(p, node) };
+                             .kept = keep };
         s = p->slot.n;
         vec_push(p->arena_, &p->slot, fresh);
     }
     if (p->slot.at[s].unit < unit)
         p->slot.at[s].unit = unit;
+    p->slot.at[s].stride = p->value[node].stride;
     p->slot.at[s].until = until;
     p->value[node].slot = s;
 }
@@ -168,17 +179,53 @@ static void assign_all(Plan *p)
     }
 }
 
-static void unique_names(Plan *p)
+/* ---- names ---- */
+
+/* Is the value read outside of its layer? */
+static bool leaves_layer(const Plan *p, int node)
 {
-    for (int i = 0; i < p->slot.n; i++) {
-        const char *base = p->slot.at[i].name;
-        for (int j = 0, k = 2; j < i; j++)
-            if (p->slot.at[j].entry == p->slot.at[i].entry
-                && !strcmp(p->slot.at[j].name, p->slot.at[i].name)) {
-                p->slot.at[i].name = arena_printf(p->arena_, "%s%d", base,
-                                                  k++);
-                j = -1;
-            }
+    const Node *n = node_at(p, node);
+    for (int o = 0; o < p->order.n; o++) {
+        const Node *r = node_at(p, p->order.at[o]);
+        if (reads(p, p->order.at[o], node)
+            && (r->layer != n->layer || strcmp(r->stack, n->stack)))
+            return true;
+    }
+    return false;
+}
+
+/* Another value of this name that lives in another slot. */
+static bool name_taken(const Plan *p, int before, const char *name, int slot)
+{
+    for (int o = 0; o < before; o++) {
+        const Value *v = &p->value[p->order.at[o]];
+        if (v->name && !strcmp(v->name, name) && v->slot != slot
+            && p->slot.at[v->slot].entry == p->slot.at[slot].entry)
+            return true;
+    }
+    return false;
+}
+
+/* What flows through the layers is x, whichever layer made it, so that all
+ * layers read alike; other values have names of their own, also where they
+ * use the same memory in turn.                                              */
+static void name_values(Plan *p)
+{
+    for (int o = 0; o < p->order.n; o++) {
+        const int node = p->order.at[o];
+        if (p->value[node].slot >= 0 && leaves_layer(p, node)
+            && node_at(p, node)->type.rank == 2)
+            p->slot.at[p->value[node].slot].stream |= !p->keep_all;
+    }
+    for (int o = 0; o < p->order.n; o++) {
+        Value *v = &p->value[p->order.at[o]];
+        if (v->slot < 0)
+            continue;
+        const char *label = p->slot.at[v->slot].stream
+            ? "x" : value_label(p, p->order.at[o]);
+        v->name = label;
+        for (int k = 2; name_taken(p, o, v->name, v->slot); k++)
+            v->name = arena_printf(p->arena_, "%s%d", label, k);
     }
 }
 
@@ -210,6 +257,6 @@ static void place_slots(Plan *p)
 void plan_arena(Plan *p)
 {
     assign_all(p);
-    unique_names(p);
     place_slots(p);
+    name_values(p);
 }
