@@ -1,0 +1,51 @@
+/* answers.h: what the tests of real models share: a model by any backend, and
+ * its answers. Included after cmocka's headers.                             */
+#ifndef ATTNC_ANSWERS_H
+#define ATTNC_ANSWERS_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../compiler/engine.h"
+
+/* Memory of 64-byte alignment, full of NaN, in the arena. */
+static inline void *nan_block(Arena *a, int64_t bytes)
+{
+    assert_true(bytes >= 0);
+    uintptr_t at = (uintptr_t)arena_alloc(a, (size_t)bytes + 64);
+    void *p = (void *)((at + 63) / 64 * 64);
+    memset(p, 0xff, (size_t)bytes);
+    return p;
+}
+
+static inline void open_model(Engine *e, const char *spec,
+                              const char *weights, const char *backend)
+{
+    EngineOptions o = { .spec = spec, .weights = weights,
+                        .backend = backend };
+    assert_int_equal(engine_open(e, &o), ExitDone);
+}
+
+/* Answers of `n` sources; found[i] of them to source i. Their memory is in the
+ * arena.                                                                    */
+static inline struct attn_hypothesis *
+answers(Arena *a, const Engine *e, const struct attn_search_options *o,
+        int64_t n, const int32_t *ids, const int32_t *start,
+        const int32_t *prefix, int64_t prefix_n, int64_t *found)
+{
+    const struct attn_model *m = e->backend.model;
+    struct attn_hypothesis *out =
+        arena_alloc(a, (size_t)(n * o->results) * sizeof *out);
+    int64_t longest = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (start[i + 1] - start[i] > longest)
+            longest = start[i + 1] - start[i];
+    int64_t bytes = attn_search_bytes(m, o, n, start[n], longest, prefix_n);
+    void *memory = nan_block(a, bytes);
+    assert_int_equal(attn_search(m, e->bound, o, n, ids, start, prefix,
+                                 prefix_n, memory, bytes, out, found), 0);
+    return out;
+}
+
+#endif
