@@ -55,7 +55,7 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*_test.c))
 
 # Text that goes into emitted files, embedded in attnc when it is built.
 EMBEDDED := $(wildcard compiler/kernels/*.c) runtime/core.h \
-            $(CORE:%=runtime/%.c) runtime/program.c
+            $(CORE:%=runtime/%.c) $(wildcard runtime/program*.c)
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.
 MACHINES := generic

@@ -323,16 +323,14 @@ void emit_embedded(Gen *g, Emit *e)
 
 void emit_main(Gen *g, Emit *e)
 {
-    put(e, "#ifdef ATTNC_MAIN\n\n");
-    if (has_decoder(g->p)) {
-        let(e, "prefix_options", "%s_options", g->p->prefix);
-        let(e, "weights", "%s_embedded", g->p->prefix);
-        put(e, "#define default_options $prefix_options\n"
-               "#define embedded_weights $weights\n"
-               "\n");
-        paste_file(e, "program.c");
-    } else {
-        put(e, "#error \"this model makes no text: call its encode()\"\n");
-    }
+    let(e, "options", "%s_options", g->p->prefix);
+    let(e, "weights", "%s_embedded", g->p->prefix);
+    put(e, "#ifdef ATTNC_MAIN\n"
+           "#define embedded_weights $weights\n");
+    if (has_decoder(g->p))
+        put(e, "#define default_options $options\n");
+    put(e, "\n");
+    paste_file(e, "program.c");
+    paste_file(e, has_decoder(g->p) ? "program_generate.c" : "program_rows.c");
     put(e, "#endif\n");
 }

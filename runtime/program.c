@@ -1,211 +1,328 @@
-/* program.c: the program that an emitted file is under ATTNC_MAIN: lines of
- * text in on stdin, lines of text out on stdout. The file that this is pasted
- * into brings `model`, `default_options` and the embedded weights, if any.
+/* program.c: the program that an emitted file is under ATTNC_MAIN: lines in on
+ * stdin, answers out on stdout. The model says what a line is:
+ *   text, where the weights have a vocabulary, else token ids;
+ *   kind attention: a row of d_model numbers; an empty line ends a block of
+ *   them, and three blocks (queries, keys, values) are one question.
+ * What answers them is pasted behind this: program_generate.c, or
+ * program_rows.c where the model generates nothing.
  *
- * Exit codes: 0 done, 2 usage, 3 bad input, 4 I/O, 5 memory.                */
-enum { PROGRAM_LINES = 32, PROGRAM_TEXT = 65536 };
+ * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
+ * 4 I/O, 5 memory.                                                          */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-struct program {                 /* a model ready to answer */
+enum { PROGRAM_PARTS = 32 };     /* lines that are answered together */
+
+struct room {                    /* memory that only grows */
+    void *at;
+    int64_t bytes;
+};
+
+struct program {
     const char *name;            /* argv[0] */
     const struct attn_model *m;
-    struct attn_search_options o;
     const char *file;            /* packed weights, whole */
     int64_t bytes;
-    void *bound;
-    const void *source, *target; /* vocabularies */
-    int64_t source_bytes, target_bytes;
+    const void *source, *target; /* vocabularies; NULL: token ids */
+    /* reads a line's items; how many, or -1: refused */
+    int64_t (*read)(struct program *p, const char *line, int64_t bytes);
+    int64_t width;               /* items of a row: 1 token, d_model numbers */
+    int64_t n;                   /* items of this batch so far */
+    int64_t parts;               /* lines, or blocks, that ended */
+    int32_t start[PROGRAM_PARTS + 1];    /* first row of each */
+    int refused;                 /* the part that is open has a bad line */
     int64_t line;                /* number of the last line read */
-    int status;
+    int status;                  /* exit code; above 3 it ends the program */
+    struct room bound, items, work, text;
 };
 
-struct lines {                   /* encoded lines that are answered together */
-    int32_t *ids;
-    int32_t start[PROGRAM_LINES + 1];
-    int64_t empty[PROGRAM_LINES];        /* 1: bad or empty, answered by "" */
-    int64_t n, longest;
-};
+/* The most rows that part i of a batch may have. */
+static int64_t program_most(const struct program *p, int64_t part);
+/* Prints the answers to a batch, a line or a block of them for each part. */
+static void program_answer(struct program *p);
 
-static int program_fail(const struct program *p, int code, const char *what,
-                        const char *why)
+static void program_fail(struct program *p, int code, const char *what,
+                         const char *why)
 {
     fprintf(stderr, "%s: error: %s: %s\n", p->name, what, why);
-    return code;
+    p->status = code;
 }
 
-static int program_map(struct program *p, const char *path)
+/* A line that is not answered, and why; at: the byte in it. */
+static int64_t program_refuse(struct program *p, int64_t at, const char *fmt,
+                              ...)
+{
+    va_list ap;
+
+    fprintf(stderr, "stdin:%lld:%lld: error: ", (long long)p->line,
+            (long long)at + 1);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    p->status = 3;
+    return -1;
+}
+
+/* The room's memory, at least that large; NULL: out of memory. */
+static void *program_grow(struct program *p, struct room *r, int64_t bytes)
+{
+    const int64_t more = bytes + bytes / 4;
+    void *at = NULL;
+
+    if (bytes >= 0 && bytes <= r->bytes)
+        return r->at;
+    if (bytes >= 0)
+        at = realloc(r->at, (size_t)more);
+    if (!at) {
+        program_fail(p, 5, p->m->name, "out of memory: give fewer or shorter "
+                     "lines at once");
+        return NULL;
+    }
+    r->at = at;
+    r->bytes = more;
+    return at;
+}
+
+/* ----------------------------------------------------------- weights --- */
+
+static void program_map(struct program *p, const char *path)
 {
     struct stat st;
-    void *at;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-    if (fd < 0 || fstat(fd, &st) != 0)
-        return program_fail(p, 4, path, strerror(errno));
-    if (!S_ISREG(st.st_mode) || st.st_size < ATTN_PACKED_PAGE)
-        return program_fail(p, 3, path, "not a weights file");
-    at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (at == MAP_FAILED)
-        return program_fail(p, 5, path, strerror(errno));
-    close(fd);
-    p->file = (const char *)at;
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        program_fail(p, 4, path, strerror(errno));
+        return;
+    }
+    p->file = "";
     p->bytes = (int64_t)st.st_size;
-    return 0;
+    if (!S_ISREG(st.st_mode))
+        program_fail(p, 4, path, "not a regular file");
+    else if (p->bytes > 0) {
+        void *at = mmap(NULL, (size_t)p->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (at == MAP_FAILED)
+            program_fail(p, 5, path, strerror(errno));
+        else
+            p->file = (const char *)at;
+    }
+    close(fd);
 }
 
-/* Checks the weights and vocabularies, binds the weights. */
-static int program_open(struct program *p, const char *path)
+/* Checks the weights and vocabularies; binds the weights. */
+static void program_open(struct program *p, const char *path)
 {
     struct attn_packed_header h;
     const char *wrong = attn_packed_check(p->m, p->file, p->bytes);
 
-    if (wrong)
-        return program_fail(p, 3, path, wrong);
+    if (wrong) {
+        program_fail(p, 3, path, wrong);
+        return;
+    }
     memcpy(&h, p->file, sizeof h);
-    if (h.source_vocab_bytes == 0 || h.target_vocab_bytes == 0)
-        return program_fail(p, 3, path, "it holds no vocabulary: name vocab "
-                            "files in the spec and compile again");
-    p->source = p->file + h.source_vocab_at;
-    p->target = p->file + h.target_vocab_at;
-    p->source_bytes = h.source_vocab_bytes;
-    p->target_bytes = h.target_vocab_bytes;
-    wrong = attn_vocab_check(p->source, p->source_bytes);
-    if (!wrong)
-        wrong = attn_vocab_check(p->target, p->target_bytes);
-    if (wrong)
-        return program_fail(p, 3, path, wrong);
-    p->bound = malloc((size_t)p->m->bound_bytes + 64);
-    if (!p->bound)
-        return program_fail(p, 5, "weights", "out of memory");
-    p->m->bind(p->bound, p->file + h.weights_at);
-    return 0;
+    if (h.source_vocab_bytes > 0)
+        p->source = p->file + h.source_vocab_at;
+    if (h.target_vocab_bytes > 0)
+        p->target = p->file + h.target_vocab_at;
+    if (program_grow(p, &p->bound, p->m->bound_bytes + 1))
+        p->m->bind(p->bound.at, p->file + h.weights_at);
 }
 
-/* One line into l; a bad one is reported and answered by an empty line. */
-static void program_encode(struct program *p, struct lines *l,
-                           const char *text, int64_t bytes)
+/* ------------------------------------------------------------- lines --- */
+
+/* Memory for `more` items behind those of the batch. */
+static void *program_items(struct program *p, int64_t more)
 {
-    int64_t bad = 0;
-    const int64_t at = l->start[l->n], cap = p->m->max_source;
+    char *at = program_grow(p, &p->items, (p->n + more) * 4);
+    return at ? at + p->n * 4 : NULL;
+}
+
+static int64_t read_text(struct program *p, const char *line, int64_t bytes)
+{
+    int64_t bad = 0, n = -1;
+    int32_t *ids = program_items(p, bytes + 1);
+
+    if (ids)
+        n = attn_vocab_encode(p->source, line, bytes, ids, bytes + 1, &bad);
+    if (n == -2)
+        program_refuse(p, bad, "a character or word that the vocabulary does "
+                       "not have: leave it out");
+    if (n == -3)
+        program_refuse(p, bad, "not UTF-8: convert the text");
+    return n;
+}
+
+/* Is this the end of a number: a space, or the end of the line? */
+static int ends_number(const char *from, const char *end)
+{
+    if (end == from)
+        return 0;
+    return strchr(" \t\r", *end) != NULL;
+}
+
+static int64_t read_ids(struct program *p, const char *line, int64_t bytes)
+{
+    const char *at = line + strspn(line, " \t\r");
+    int32_t *ids = program_items(p, bytes);
     int64_t n = 0;
 
+    while (ids && at < line + bytes) {
+        char *end;
+        const long long id = strtoll(at, &end, 10);
+        if (!ends_number(at, end) || id < 0 || id >= p->m->source_vocab)
+            return program_refuse(p, at - line, "a token id from 0 to %lld is "
+                                  "expected",
+                                  (long long)p->m->source_vocab - 1);
+        ids[n] = (int32_t)id;
+        n++;
+        at = end + strspn(end, " \t\r");
+    }
+    return ids ? n : -1;
+}
+
+static int64_t read_numbers(struct program *p, const char *line, int64_t bytes)
+{
+    const char *at = line + strspn(line, " \t\r");
+    float *x = program_items(p, bytes);
+    int64_t n = 0;
+
+    while (x && at < line + bytes) {
+        char *end;
+        x[n] = strtof(at, &end);
+        if (!ends_number(at, end))
+            return program_refuse(p, at - line, "a number is expected");
+        n++;
+        at = end + strspn(end, " \t\r");
+    }
+    if (x && n != p->width)
+        return program_refuse(p, 0, "a row has %lld numbers, this line has "
+                              "%lld", (long long)p->width, (long long)n);
+    return x ? n : -1;
+}
+
+static void program_end_part(struct program *p)
+{
+    const int64_t first = p->start[p->parts];
+    const int64_t most = program_most(p, p->parts);
+    int64_t rows = p->n / p->width - first;
+
+    if (rows > most) {
+        program_refuse(p, 0, "%lld %s; the model takes %lld at most (max_len): "
+                       "shorten it", (long long)rows,
+                       p->width > 1 ? "rows in a block" : "tokens in a line",
+                       (long long)most);
+        p->refused = 1;
+    }
+    if (p->refused)
+        rows = 0;
+    if (p->m->kind != ATTN_ATTENTION)
+        p->refused = 0;
+    p->n = (first + rows) * p->width;
+    p->parts++;
+    p->start[p->parts] = (int32_t)(first + rows);
+}
+
+static void program_line(struct program *p, const char *line, int64_t bytes)
+{
+    const int blocks = p->m->kind == ATTN_ATTENTION;
+    int64_t n = 0;
+
+    if (blocks && bytes == 0 && p->parts == 0 && p->n == 0)
+        return;                  /* empty lines before the first block */
     if (bytes > 0)
-        n = attn_vocab_encode(p->source, text, bytes, l->ids + at, cap, &bad);
-    l->empty[l->n] = 0;
-    if (n <= 0)
-        l->empty[l->n] = 1;
-    if (n < 0) {
-        p->status = 3;
-        fprintf(stderr, "stdin:%lld:%lld: error: %s\n", (long long)p->line,
-                (long long)bad + 1,
-                n == -1 ? "the line is longer than the model's max_len" :
-                n == -2 ? "a character that the vocabulary does not have" :
-                          "not UTF-8");
-    }
+        n = p->read(p, line, bytes);
     if (n < 0)
-        n = 0;
-    if (n > l->longest)
-        l->longest = n;
-    l->start[l->n + 1] = (int32_t)(at + n);
-    l->n++;
+        p->refused = 1;
+    else
+        p->n += n;
+    if (!blocks || bytes == 0)
+        program_end_part(p);
 }
 
-static void program_print(struct program *p, const struct attn_hypothesis *h)
+/* Reads lines until there are `parts` of them; 0 at the end of the input. */
+static int program_read(struct program *p, int64_t parts)
 {
-    static char text[PROGRAM_TEXT];
-    const int64_t n = attn_vocab_decode(p->target, h->tokens, h->n, text,
-                                        PROGRAM_TEXT);
-
-    if (n > 0)
-        fwrite(text, 1, (size_t)n, stdout);
-}
-
-/* Searches all lines that hold something at once; prints all in order. */
-static int program_answer(struct program *p, struct lines *l)
-{
-    struct attn_hypothesis best[PROGRAM_LINES];
-    int64_t found[PROGRAM_LINES], sentences = 0, k = 0;
-    int32_t start[PROGRAM_LINES + 1];
-    int64_t bytes;
-    void *memory;
-
-    start[0] = 0;
-    for (int64_t i = 0; i < l->n; i++)
-        if (l->empty[i] == 0) {
-            start[sentences + 1] = l->start[i + 1];
-            sentences++;
-        }
-    bytes = attn_search_bytes(p->m, &p->o, sentences, start[sentences],
-                              l->longest, 0);
-    memory = bytes < 0 ? NULL : malloc((size_t)bytes);
-    if (!memory)
-        return program_fail(p, 5, "search", "out of memory");
-    if (sentences > 0)
-        attn_search(p->m, p->bound, &p->o, sentences, l->ids, start, NULL, 0,
-                    memory, bytes, best, found);
-    for (int64_t i = 0; i < l->n; i++) {
-        if (l->empty[i] == 0 && found[k] > 0)
-            program_print(p, &best[k]);
-        k += 1 - l->empty[i];
-        putchar('\n');
-    }
-    free(memory);
-    return 0;
-}
-
-static int program_lines(struct program *p)
-{
-    struct lines l;
-    char *text = NULL;
-    size_t cap = 0;
+    char *text = p->text.at;
+    size_t room = (size_t)p->text.bytes;
     ssize_t n = 0;
-    int failed = 0;
-    const int64_t at_once = isatty(0) ? (int64_t)1 : (int64_t)PROGRAM_LINES;
 
-    l.ids = malloc((size_t)p->m->max_source * PROGRAM_LINES * sizeof *l.ids);
-    if (!l.ids)
-        return program_fail(p, 5, "input", "out of memory");
-    while (n >= 0 && failed == 0) {
-        l.n = 0;
-        l.longest = 0;
-        l.start[0] = 0;
-        while (l.n < at_once) {
-            n = getline(&text, &cap, stdin);
-            if (n < 0)
-                break;
-            p->line++;
-            if (n > 0 && text[n - 1] == '\n')
-                n--;
-            program_encode(p, &l, text, (int64_t)n);
+    p->n = 0;
+    p->parts = 0;
+    p->refused = 0;
+    while (p->parts < parts && p->status <= 3) {
+        n = getline(&text, &room, stdin);
+        if (n < 0)
+            break;
+        p->line++;
+        if (n > 0 && text[n - 1] == '\n') {
+            n--;
+            text[n] = '\0';
         }
-        if (l.n > 0)
-            failed = program_answer(p, &l);
-        if (fflush(stdout) != 0)
-            failed = program_fail(p, 4, "stdout", strerror(errno));
+        program_line(p, text, (int64_t)n);
     }
-    free(text);
-    free(l.ids);
-    return failed;
+    if (n < 0 && !feof(stdin))
+        program_fail(p, errno == ENOMEM ? 5 : 4, "stdin", strerror(errno));
+    if (n < 0 && p->n > p->start[p->parts] * p->width)
+        program_end_part(p);
+    p->text.at = text;
+    p->text.bytes = (int64_t)room;
+    return n >= 0;
+}
+
+static void program_run(struct program *p)
+{
+    int64_t parts = PROGRAM_PARTS;
+    int more = 1;
+
+    p->read = p->source ? read_text : read_ids;
+    p->width = 1;
+    if (isatty(0))
+        parts = 1;
+    if (p->m->kind == ATTN_ATTENTION) {
+        p->read = read_numbers;
+        p->width = p->m->d_model;
+        parts = 3;
+    }
+    while (more && p->status <= 3) {
+        more = program_read(p, parts);
+        if (p->parts > 0 && p->status <= 3)
+            program_answer(p);
+        if (fflush(stdout) != 0 || ferror(stdout))
+            program_fail(p, 4, "stdout", strerror(errno));
+    }
 }
 
 int main(int argc, char **argv)
 {
     struct program p;
-    int failed;
+    const char *path = argc > 1 ? argv[1] : model.name;
 
     memset(&p, 0, sizeof p);
     p.name = argc > 0 ? argv[0] : model.name;
     p.m = &model;
-    default_options(&p.o);
     p.file = embedded_weights(&p.bytes);
-    if (argc != (p.file ? 1 : 2)) {
-        fprintf(stderr, p.file ? "usage: %s < lines\n"
-                               : "usage: %s model.weights < lines\n", p.name);
+    const int alone = p.file || p.m->weights_bytes == 0;
+    if (argc != (alone ? 1 : 2)) {
+        fprintf(stderr, alone ? "usage: %s < lines\n"
+                              : "usage: %s model.weights < lines\n", p.name);
         return 2;
     }
-    failed = p.file ? 0 : program_map(&p, argv[1]);
-    if (failed == 0)
-        failed = program_open(&p, argc > 1 ? argv[1] : model.name);
-    if (failed == 0)
-        failed = program_lines(&p);
-    free(p.bound);
-    return failed ? failed : p.status;
+    if (!alone)
+        program_map(&p, path);
+    if (p.status == 0 && p.file)
+        program_open(&p, path);
+    if (p.status == 0)
+        program_run(&p);
+    free(p.bound.at);
+    free(p.items.at);
+    free(p.work.at);
+    free(p.text.at);
+    return p.status;
 }

@@ -1,0 +1,88 @@
+/* program_rows.c: answers by rows of d_model numbers: an encoder one for each
+ * token of a line, attention one for each query; an empty line behind them. */
+
+static int64_t program_most(const struct program *p, int64_t part)
+{
+    if (p->m->kind == ATTN_ATTENTION && part > 0)
+        return p->m->max_target;
+    return p->m->max_source;
+}
+
+/* Are these three blocks a question: queries, as many keys as values? */
+static int program_blocks(struct program *p)
+{
+    const int32_t *s = p->start;
+
+    if (p->refused)
+        return 0;
+    if (p->parts < 3)
+        program_refuse(p, 0, "the input ends here: queries, an empty line, "
+                       "keys, an empty line and values are expected");
+    else if (s[2] - s[1] != s[3] - s[2])
+        program_refuse(p, 0, "as many values as keys are expected: %d keys, "
+                       "%d values", (int)(s[2] - s[1]), (int)(s[3] - s[2]));
+    else
+        return 1;
+    return 0;
+}
+
+/* The caller's arrays for one call: results, then the arena. */
+static void program_encode(struct program *p, struct attn_batch *b)
+{
+    const int64_t rows = attn_max(b->rows, b->key_rows);
+    const int64_t arena = p->m->arena_bytes(rows, b->sequences, 1);
+    struct attn_memory at = { NULL, 0 };
+    void *work;
+
+    attn_take(&at, b->rows * p->m->d_model, 4);
+    attn_take(&at, arena, 1);
+    if (!program_grow(p, &p->work, attn_memory_bytes(&at)))
+        return;
+    attn_memory_open(&at, p->work.at);
+    b->output = attn_take(&at, b->rows * p->m->d_model, 4);
+    work = attn_take(&at, arena, 1);
+    if (b->rows > 0)
+        p->m->encode(p->bound.at, b, work);
+}
+
+static void print_rows(const struct program *p, const float *x, int64_t rows)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < p->m->d_model; j++)
+            printf(j > 0 ? " %.9g" : "%.9g", (double)x[i * p->m->d_model + j]);
+        putchar('\n');
+    }
+    putchar('\n');
+}
+
+static void program_answer(struct program *p)
+{
+    const int blocks = p->m->kind == ATTN_ATTENTION;
+    const float *x = p->items.at;
+    int32_t key_start[2];
+    struct attn_batch b;
+
+    memset(&b, 0, sizeof b);
+    b.sequences = p->parts;
+    b.start = p->start;
+    b.ids = p->items.at;
+    if (blocks) {
+        if (!program_blocks(p)) {
+            putchar('\n');
+            return;
+        }
+        b.sequences = 1;
+        b.query = x;
+        b.key = x + p->start[1] * p->width;
+        b.value = x + p->start[2] * p->width;
+        b.key_start = key_start;
+        b.key_rows = p->start[2] - p->start[1];
+        key_start[0] = 0;
+        key_start[1] = (int32_t)b.key_rows;
+    }
+    b.rows = p->start[b.sequences];
+    program_encode(p, &b);
+    for (int64_t i = 0; i < b.sequences && p->status <= 3; i++)
+        print_rows(p, b.output + p->start[i] * p->m->d_model,
+                   p->start[i + 1] - p->start[i]);
+}
