@@ -76,7 +76,7 @@ static void default_tile(Target *t, const Machine *m)
 static bool read_tile(Target *t, const char *tile, Fault *why)
 {
     int end = 0;
-    if (strspn(tile, "0123456789x") > 5
+    if (tile[strspn(tile, "0123456789x")]      /* signs, spaces */
         || sscanf(tile, "%2dx%2d%n", &t->mr, &t->nr, &end) != 2
         || tile[end] || t->mr < 1 || t->mr > 16 || t->nr < 16 || t->nr > 64
         || t->nr % 16)

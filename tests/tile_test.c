@@ -163,6 +163,36 @@ static void test_integers(void **state)
             run_tile(&lab[i], tiles[0], 0, 67);
 }
 
+/* Without FMA each product is rounded too: a gate instead of the bits. */
+static void test_without_fma(void **state)
+{
+    (void)state;
+    Lab old = { .name = "prebuilt x86-64-v2" };
+    Fault why;
+    Tile *tile;
+    if (!lab_can_run("x86-64-v2"))
+        skip();
+    assert_true(target_find(&old.target, "x86-64-v2", 0, NULL, &why));
+    void *p = lab_find(&old, "tile_3x16_any");
+    assert_non_null(p);
+    memcpy(&tile, &p, sizeof p);
+    lab_fill(a, High * Stride, FillUniform);
+    lab_fill(b, Wide * MostK, FillUniform);
+    tile(a, Stride, b, 67 * 16, 67, c, C, NULL, NULL, 0, 0);
+    for (int64_t i = 0; i < 3; i++)
+        for (int64_t j = 0; j < 16; j++) {
+            double sum = 0, size = 0;
+            for (int64_t k = 0; k < 67; k++) {
+                const double t = (double)a[i * Stride + k]
+                                 * (double)*b_at(67, k, j);
+                sum += t;
+                size += fabs(t);
+            }
+            const double error = fabs((double)c[i * C + j] - sum);
+            assert_true(error <= 8 * 0x1p-23 * size);
+        }
+}
+
 /* A NaN in A or B reaches its outputs and no other. */
 static void test_nan_stays_in_its_row(void **state)
 {
@@ -205,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_emitted_tiles),
         cmocka_unit_test(test_prebuilt_tiles),
         cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_without_fma),
         cmocka_unit_test(test_nan_stays_in_its_row),
     };
     return cmocka_run_group_tests(tests, open_labs, close_labs);
