@@ -171,6 +171,16 @@ static void region_rows(Gen *g, Emit *e, const Region *r)
     emit_row_op(g, e, g->p->order.at[r->first]);
 }
 
+/* Has an earlier value of the region this name? Then it has its memory too. */
+static bool named_before(const Plan *p, const Region *r, int k)
+{
+    const char *name = p->value[p->order.at[r->first + k]].name;
+    for (int i = 0; i < k; i++)
+        if (!strcmp(p->value[p->order.at[r->first + i]].name, name))
+            return true;
+    return false;
+}
+
 /* The part's own block buffers, by name. */
 static void block_buffers(Gen *g, Emit *e, const Region *r)
 {
@@ -178,7 +188,7 @@ static void block_buffers(Gen *g, Emit *e, const Region *r)
     for (int i = 0; i < r->count; i++) {
         const Value *v = &p->value[p->order.at[r->first + i]];
         const Slot *slot = &p->slot.at[v->slot];
-        if (slot->kind != SlotParts)
+        if (slot->kind != SlotParts || named_before(p, r, i))
             continue;
         let(e, "name", "%s", v->name);
         let(e, "unit", "%lld", (long long)slot->unit);
