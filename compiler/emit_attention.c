@@ -231,12 +231,37 @@ static const char *head_at(Gen *g, int node, const char *row)
                         (long long)g->p->value[node].head_stride);
 }
 
+/* Attention of `rows` query rows from `row`, by the function `name`. */
+static void call_attention(Gen *g, Emit *e, int node, const char *name,
+                           const char *row, const char *rows)
+{
+    const Node *n = node_at(g, node);
+    const Value *y = &g->p->value[node], *q = &g->p->value[n->in[0]];
+    const int64_t d_v = node_at(g, n->in[2])->type.dim[2].c;
+    put_call(g, e, name, arena_printf(g->a,
+             "%s, %lld, %s, &m, %s + head * %lld, %lld, scratch",
+             head_at(g, n->in[0], row), (long long)q->stride, rows,
+             value_at(g, node, row), (long long)d_v, (long long)y->stride),
+             ";");
+}
+
+/* Causal attention to keys that are not the queries' own rows, and may be
+ * fewer: the queries after the last key see all keys.                       */
+static void call_causal_beside(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    Node all = *n;
+    all.mask = MaskNone;
+    put(e, "const int64_t some = least(b->start[s + 1] - row, m.count);\n");
+    call_attention(g, e, node, need_attention(g, n), "row", "some");
+    call_attention(g, e, node, need_attention(g, &all), "(row + some)",
+                   "b->start[s + 1] - row - some");
+}
+
 void emit_attention_region(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node), *k = node_at(g, n->in[1]);
-    const Value *v = &g->p->value[node], *q = &g->p->value[n->in[0]];
     const char *name = need_attention(g, n), *table = page_table(g, k);
-    const int64_t d_v = node_at(g, n->in[2])->type.dim[2].c;
     begin_tasks(g, e, n->heads, row_sym(n->type));
     let(e, "scratch", "%lld", (long long)g->p->scratch);
     put(e, "float *const scratch = c->scratch + part * $scratch;\n");
@@ -265,11 +290,11 @@ void emit_attention_region(Gen *g, Emit *e, int node)
            "m.page = $table;\n"
            "m.count = $count;\n"
            "m.past = $past;\n");
-    put_call(g, e, name, arena_printf(g->a,
-             "%s, %lld, b->%s[s + 1] - row, &m, %s + head * %lld, %lld, "
-             "scratch", head_at(g, n->in[0], "row"), (long long)q->stride,
-             starts_of(row_sym(n->type)), value_at(g, node, "row"),
-             (long long)d_v, (long long)v->stride), ";");
+    if (n->mask == MaskCausal && row_sym(k->type) == SymM)
+        call_causal_beside(g, e, node);
+    else
+        call_attention(g, e, node, name, "row", arena_printf(g->a,
+                       "b->%s[s + 1] - row", starts_of(row_sym(n->type))));
     put(e, "}\n");
 }
 
