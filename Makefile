@@ -36,7 +36,7 @@ FRONT  := arena diag yaml field_value fields fields_text spec_read spec \
 PASSES := pass fold_scale merge_qkv fuse_attention fuse_norm fuse_epilogue \
           fuse_embed last_rows dead_code lower_pages
 BACK   := target plan plan_arena plan_pack plan_report emit emit_tile \
-          emit_kernels emit_matmul emit_attention emit_region emit_weights \
+          emit_kernels emit_matmul emit_call emit_attention emit_unfused emit_region emit_weights \
           emit_entry emit_program emit_model kernel_table
 LOAD   := spawn cc jit objcache backend engine
 ORACLE := interp interp_ops compare sample oracle trial verify

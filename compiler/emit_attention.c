@@ -1,4 +1,4 @@
-/* emit_attention.c: attention over keys in pages of 64, fused and unfused.
+/* emit_attention.c: attention over keys in pages of 64.
  *
  * One head at a time, mr query rows at a time, one page of keys at a time:
  * scores by the product kernel, online softmax (running maximum and sum, as in
@@ -139,7 +139,7 @@ const char *need_attention(Gen *g, const Node *n)
 /* ---- where keys are ---- */
 
 /* Number of keys that the rows of sequence s see, in emitted C. */
-static const char *count_text(Gen *g, const Node *k)
+const char *count_text(Gen *g, const Node *k)
 {
     const char *start = starts_of(k->type.dim[1].sym);
     if (k->op == OpRecall)
@@ -187,7 +187,7 @@ static int64_t page_stride(Gen *g, int node)
     return n->type.dim[0].c * 64 * (n->part == PartKey ? d : round16(d));
 }
 
-static const char *page_table(Gen *g, const Node *n)
+const char *page_table(Gen *g, const Node *n)
 {
     if (n->op == OpPages)
         return NULL;
@@ -196,7 +196,7 @@ static const char *page_table(Gen *g, const Node *n)
 }
 
 /* The page of key number `at`: `id`, counted from the pool's first. */
-static void let_page_id(Gen *g, Emit *e, const Node *n)
+void let_page_id(Gen *g, Emit *e, const Node *n)
 {
     if (n->op == OpPages)
         let(e, "page_id", "%s + at / 64", first_page(g, n));
@@ -206,7 +206,7 @@ static void let_page_id(Gen *g, Emit *e, const Node *n)
 
 /* ---- regions: a task is one head of one sequence ---- */
 
-static void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows)
+void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows)
 {
     need_least(g);
     let(e, "heads", "%lld", (long long)heads);
@@ -214,10 +214,9 @@ static void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows)
     put(e, "const struct attn_batch *b = c->b;\n"
            "const int64_t tasks = b->sequences * $heads;\n"
            "const int64_t last = tasks * (part + 1) / parts;\n");
-    (void)g;
 }
 
-static void begin_task_loop(Emit *e)
+void begin_task_loop(Emit *e)
 {
     put(e, "\n"
            "for (int64_t task = tasks * part / parts; task < last; task++) {\n"
@@ -225,7 +224,7 @@ static void begin_task_loop(Emit *e)
            "    const int64_t row = b->$start[s];\n");
 }
 
-static const char *head_at(Gen *g, int node, const char *row)
+const char *head_at(Gen *g, int node, const char *row)
 {
     return arena_printf(g->a, "%s + head * %lld", value_at(g, node, row),
                         (long long)g->p->value[node].head_stride);
@@ -298,7 +297,7 @@ void emit_attention_region(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-static void let_page(Gen *g, Emit *e, int node, const char *to)
+void let_page(Gen *g, Emit *e, int node, const char *to)
 {
     let(e, "to", "%s", to);
     let(e, "pages", "%s", pages_at(g, node));
@@ -349,121 +348,5 @@ void emit_pages_region(Gen *g, Emit *e, const Region *r)
         pack_one(g, e, g->p->order.at[r->first + k]);
     put(e, "at += n;\n"
            "}\n"
-           "}\n");
-}
-
-/* ---- unfused: the paper's operations one by one ---- */
-
-static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
-{
-    const Node *k = node_at(g, operand);
-    const char *table = page_table(g, k);
-    begin_tasks(g, e, n->type.dim[0].c, row_sym(n->type));
-    if (n->op == OpContext) {
-        let(e, "scratch", "%lld", (long long)g->p->scratch);
-        put(e, "float *const o = c->scratch + part * $scratch;\n");
-    }
-    begin_task_loop(e);
-    let(e, "count", "%s", count_text(g, k));
-    put(e, "const int64_t keys = $count;\n");
-    if (table) {
-        let(e, "table", "%s", table);
-        put(e, "const int32_t *page = $table;\n");
-    }
-    let(e, "mr", "%d", g->p->target.mr);
-    let_page_id(g, e, k);
-    let_page(g, e, operand, n->op == OpContext ? "v" : "k");
-    put(e, "\n"
-           "for (int64_t i = row; i < b->$start[s + 1]; i += $mr) {\n"
-           "    const int64_t r = least(b->$start[s + 1] - i, $mr);\n"
-           "\n");
-}
-
-void emit_scores_region(Gen *g, Emit *e, int node)
-{
-    const Node *n = node_at(g, node), *k = node_at(g, n->in[1]);
-    const int64_t d = k->type.dim[2].c;
-    need_panels(g, false);
-    begin_pages_loop(g, e, n->in[1], n);
-    put(e, "for (int64_t at = 0; at < keys; at += 64) {\n"
-           "    const int64_t id = $page_id;\n"
-           "    const float *$to = $pages\n"
-           "                   + id * $page_floats;\n"
-           "\n");
-    put_call(g, e, "panels", arena_printf(g->a,
-             "r, %s, %lld, k, %lld, %lld, (least(keys - at, 64) + 15) / 16, "
-             "%s + at, %lld", head_at(g, n->in[0], "i"),
-             (long long)g->p->value[n->in[0]].stride, (long long)(16 * d),
-             (long long)d, head_at(g, node, "i"),
-             (long long)g->p->value[node].stride), ";");
-    put(e, "}\n"
-           "}\n"
-           "}\n");
-}
-
-void emit_context_region(Gen *g, Emit *e, int node)
-{
-    const Node *n = node_at(g, node);
-    const int64_t d_v = n->type.dim[2].c;
-    need_panels(g, true);
-    use_kernel(g->kernels, "softmax_begin");
-    use_kernel(g->kernels, "copy_rows");
-    begin_pages_loop(g, e, n->in[1], n);
-    let(e, "d_v", "%lld", (long long)d_v);
-    let(e, "d_v16", "%lld", (long long)round16(d_v));
-    let(e, "panels", "%lld", (long long)(round16(d_v) / 16));
-    put(e, "float *const sum = o + $mr * $d_v16, *const max = sum + $mr * 16;\n"
-           "\n"
-           "softmax_begin(r, max, sum, o, $d_v16);\n"
-           "for (int64_t at = 0; at < keys; at += 64) {\n"
-           "    const int64_t id = $page_id;\n"
-           "    const float *$to = $pages\n"
-           "                   + id * $page_floats;\n"
-           "\n");
-    put_call(g, e, "panels_add", arena_printf(g->a,
-             "r, %s + at, %lld, v, 1024, least(keys - at, 64), %lld, o, %lld",
-             head_at(g, n->in[0], "i"),
-             (long long)g->p->value[n->in[0]].stride,
-             (long long)(round16(d_v) / 16), (long long)round16(d_v)), ";");
-    put(e, "}\n");
-    put_call(g, e, "copy_rows", arena_printf(g->a,
-             "%s, %lld, o, %lld, r, %lld", head_at(g, node, "i"),
-             (long long)g->p->value[node].stride, (long long)round16(d_v),
-             (long long)d_v), ";");
-    put(e, "}\n"
-           "}\n");
-}
-
-/* Scale, mask or softmax of stored scores, one row of one head at a time. */
-void emit_head_rows_region(Gen *g, Emit *e, int node)
-{
-    const Node *n = node_at(g, node);
-    const Sym keys = n->type.dim[2].sym;
-    begin_tasks(g, e, n->type.dim[0].c, row_sym(n->type));
-    begin_task_loop(e);
-    Node k = *n;
-    k.op = keys == SymPT ? OpAppend
-         : n->entry == EntryDecode ? OpRecall : OpPages;
-    k.cache = CacheSelf;
-    k.type.dim[1] = n->type.dim[2];
-    let(e, "count", "%s", keys == SymNone
-        ? arena_printf(g->a, "%lld", (long long)n->type.dim[2].c)
-        : count_text(g, &k));
-    put(e, "const int64_t keys = $count;\n"
-           "\n"
-           "for (int64_t i = row; i < b->$start[s + 1]; i++) {\n");
-    const char *y = head_at(g, node, "i"), *x = head_at(g, n->in[0], "i");
-    if (n->op == OpScale)
-        put_call(g, e, use_kernel(g->kernels, "scale_rows"), arena_printf(g->a,
-                 "%s, 0, %s, 0, 1, keys, %s", y, x, c_float(g->a, n->scale)),
-                 ";");
-    else if (n->op == OpSoftmax)
-        put_call(g, e, use_kernel(g->kernels, "softmax_row"),
-                 arena_printf(g->a, "%s, %s, keys", y, x), ";");
-    else
-        put_call(g, e, use_kernel(g->kernels, "mask_row"), arena_printf(g->a,
-                 "%s, %s, keys, %si - row + 1", y, x,
-                 keys == SymPT ? "b->past[s] + " : ""), ";");
-    put(e, "}\n"
            "}\n");
 }

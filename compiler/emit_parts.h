@@ -24,6 +24,7 @@ typedef struct {
     int *function_of;            /* by region */
 } Gen;
 
+/* ------------------------------------------------------- emit_call.c --- */
 /* A call or prototype, broken at commas to 80 columns:
  *     head(args)tail                                                       */
 void put_call(Gen *g, Emit *e, const char *head, const char *args,
@@ -44,6 +45,18 @@ const char *need_attention(Gen *g, const Node *n);
 const char *need_context(Gen *g);
 void emit_attention_region(Gen *g, Emit *e, int node);
 void emit_pages_region(Gen *g, Emit *e, const Region *r);
+/* A task is one head of one sequence: `s`, `head`, its first `row`. */
+void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows);
+void begin_task_loop(Emit *e);
+const char *head_at(Gen *g, int node, const char *row);
+/* Emitted C for the number of keys of sequence s, its table of pages (NULL: in
+ * the arena, without one), and the page of key `at`.                        */
+const char *count_text(Gen *g, const Node *k);
+const char *page_table(Gen *g, const Node *n);
+void let_page_id(Gen *g, Emit *e, const Node *n);
+void let_page(Gen *g, Emit *e, int node, const char *to);
+
+/* ----------------------------------------------------- emit_unfused.c --- */
 void emit_scores_region(Gen *g, Emit *e, int node);
 void emit_context_region(Gen *g, Emit *e, int node);
 void emit_head_rows_region(Gen *g, Emit *e, int node);

@@ -7,7 +7,15 @@
 
 #include <jansson.h>
 
-enum { ReportRows = 128 };       /* lengths that the report is made for */
+enum { ReportRows = 128 };       /* length that the report is made for */
+
+/* ReportRows, or the longest that the model takes. */
+static int64_t report_rows(const Plan *p, Entry entry)
+{
+    const Spec *s = p->g->spec;
+    const int64_t most = entry == EntryDecode ? s->max_target : s->max_source;
+    return most && most < ReportRows ? most : ReportRows;
+}
 
 static int64_t dim_at(Dim d, int64_t rows, int64_t keys)
 {
@@ -90,7 +98,7 @@ static bool has(const Plan *p, Entry entry)
 int64_t plan_token_flops(const Plan *p)
 {
     const Entry e = has(p, EntryDecode) ? EntryDecode : EntryEncode;
-    return entry_flops(p, e, 1, ReportRows);
+    return entry_flops(p, e, 1, report_rows(p, e));
 }
 
 /* ---- the report, as JSON first; the text is made from it ---- */
@@ -113,17 +121,46 @@ static json_t *ops_json(const Plan *p, Entry entry, int64_t rows,
 
 static json_t *entry_json(const Plan *p, Entry entry)
 {
-    const int64_t rows = entry == EntryDecode ? 1 : ReportRows;
+    const int64_t keys = report_rows(p, entry);
+    const int64_t rows = entry == EntryDecode ? 1 : keys;
     const Linear4 a = p->arena[entry];
     return json_pack("{s:s, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}, s:o}",
         "entry", entry == EntryEncode ? "encode" : "decode",
-        "rows", (json_int_t)rows, "keys", (json_int_t)ReportRows,
-        "flops", (json_int_t)entry_flops(p, entry, rows, ReportRows),
+        "rows", (json_int_t)rows, "keys", (json_int_t)keys,
+        "flops", (json_int_t)entry_flops(p, entry, rows, keys),
         "arena_bytes", "fixed", (json_int_t)(4 * a.c0 + 64),
         "row", (json_int_t)(4 * a.rows),
         "sequence", (json_int_t)(4 * a.sequences),
         "part", (json_int_t)(4 * a.parts),
-        "ops", ops_json(p, entry, rows, ReportRows));
+        "ops", ops_json(p, entry, rows, keys));
+}
+
+/* Bytes of one cache for `slots` sequences of `length` positions. */
+static int64_t cache_bytes(const Plan *p, int c, int64_t slots, int64_t length)
+{
+    const struct attn_model m = {
+        .page_floats = { p->page_floats[0], p->page_floats[1] },
+        .blocks = { p->blocks[0], p->blocks[1] },
+        .d_k = { p->d_k[0], p->d_k[1] },
+        .v_panels = { p->v_panels[0], p->v_panels[1] }
+    };
+    return p->page_floats[c] ? attn_cache_bytes(&m, c, slots, length, 0) : 0;
+}
+
+/* What one sentence of full length needs, with the beam of the spec. */
+static json_t *sentence_json(const Plan *p)
+{
+    const Spec *s = p->g->spec;
+    const int64_t beam = has(p, EntryDecode) ? s->search_beam : 1;
+    const Linear4 enc = p->arena[EntryEncode], dec = p->arena[EntryDecode];
+    const int64_t encode = 4 * linear4_at(enc, s->max_source, 1, 1);
+    const int64_t decode = 4 * linear4_at(dec, beam, beam, 1);
+    return json_pack("{s:I, s:I, s:I, s:I}", "beam", (json_int_t)beam,
+        "self_cache", (json_int_t)cache_bytes(p, CacheSelf, beam,
+                                              s->max_target),
+        "cross_cache", (json_int_t)cache_bytes(p, CacheCross, 1,
+                                               s->max_source),
+        "arena", (json_int_t)((encode > decode ? encode : decode) + 64));
 }
 
 static json_t *report(const Plan *p)
@@ -132,12 +169,14 @@ static json_t *report(const Plan *p)
     for (int e = EntryEncode; e <= EntryDecode; e++)
         if (has(p, (Entry)e))
             json_array_append_new(entries, entry_json(p, (Entry)e));
-    return json_pack("{s:s, s:I, s:I, s:{s:I, s:I}, s:s, s:i, s:s, s:o}",
+    return json_pack("{s:s, s:I, s:I, s:{s:I, s:I}, s:o, s:s, s:i, s:s,"
+        " s:o}",
         "name", p->g->spec->name,
         "parameters", (json_int_t)p->parameters,
         "weights_bytes", (json_int_t)p->pack.bytes,
         "page_bytes", "self", (json_int_t)(4 * p->page_floats[CacheSelf]),
         "cross", (json_int_t)(4 * p->page_floats[CacheCross]),
+        "sentence_bytes", sentence_json(p),
         "march", p->target.march, "width", p->target.width,
         "tile", arena_printf(p->arena_, "%dx%d", p->target.mr, p->target.nr),
         "entries", entries);
@@ -186,14 +225,19 @@ char *plan_text(Arena *a, const Plan *p)
 {
     json_t *r = report(p);
     const json_t *page = json_object_get(r, "page_bytes");
+    const json_t *state = json_object_get(r, "sentence_bytes");
     size_t i;
     json_t *e;
     char *s = arena_printf(a, "%s: %lld parameters, %lld bytes of weights\n"
         "target %s, vectors of %lld, tile %s\n"
-        "caches: pages of 64 positions, %lld bytes (self), %lld (cross)\n",
+        "caches: pages of 64 positions, %lld bytes (self), %lld (cross)\n"
+        "a sequence of full length (beam %lld): caches %lld and %lld bytes, "
+        "arena %lld\n",
         word(r, "name"), whole(r, "parameters"), whole(r, "weights_bytes"),
         word(r, "march"), whole(r, "width"), word(r, "tile"),
-        whole(page, "self"), whole(page, "cross"));
+        whole(page, "self"), whole(page, "cross"), whole(state, "beam"),
+        whole(state, "self_cache"), whole(state, "cross_cache"),
+        whole(state, "arena"));
     json_array_foreach(json_object_get(r, "entries"), i, e)
         s = entry_text(a, e, s);
     json_decref(r);

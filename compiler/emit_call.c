@@ -1,0 +1,35 @@
+/* emit_call.c: calls and prototypes, which are all that is long in the emitted
+ * file, broken at commas.                                                   */
+#include "emit_parts.h"
+
+#include <string.h>
+
+/* head(args)tail with args broken at commas, aligned after the parenthesis. */
+void put_call(Gen *g, Emit *e, const char *head, const char *args,
+              const char *tail)
+{
+    const int indent = (int)strlen(head) + 1;
+    const int width = 80 - 4 * emit_depth(e);
+    char *s = arena_printf(g->a, "%s(", head);
+    int col = indent;
+    while (*args) {
+        const char *end = strstr(args, ", ");
+        const int n = end ? (int)(end - args) + 1 : (int)strlen(args);
+        const int after = end ? 0 : 1 + (int)strlen(tail);
+        const bool first = col == indent;
+        if (!first && col + 1 + n + after > width) {
+            s = arena_printf(g->a, "%s\n%*s", s, indent, "");
+            col = indent;
+        } else if (!first) {
+            s = arena_printf(g->a, "%s ", s);
+            col++;
+        }
+        s = arena_printf(g->a, "%s%.*s", s, n, args);
+        col += n;
+        args += end ? n + 1 : n;
+    }
+    const int mark = emit_mark(e);
+    let(e, "call", "%s)%s", s, tail);
+    put(e, "$call\n");
+    emit_reset(e, mark);
+}
