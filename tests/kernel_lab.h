@@ -115,6 +115,17 @@ static void *lab_find(const Lab *l, const char *name)
     return NULL;
 }
 
+typedef void (*LabFunction)(void);
+
+static inline LabFunction lab_function(const Lab *l, const char *name)
+{
+    LabFunction f;
+    void *p = lab_find(l, name);
+    assert_non_null(p);
+    memcpy(&f, &p, sizeof f);
+    return f;
+}
+
 /* Fills lab[]: prebuilt ones first. */
 static void lab_open(const char *const *kernels, TileKey *tiles, int n_tiles,
                      const char *more)
