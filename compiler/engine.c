@@ -12,6 +12,8 @@ int report_fault(const Fault *why)
 
 void *aligned_memory(Arena *a, int64_t bytes)
 {
+    if (bytes < 0)
+        fail(ExitResource, "sizes overflow: use smaller lengths or batches");
     uintptr_t at = (uintptr_t)arena_alloc(a, (size_t)bytes + ATTN_ALIGN);
     return (void *)((at + ATTN_ALIGN - 1) / ATTN_ALIGN * ATTN_ALIGN);
 }
