@@ -13,6 +13,11 @@ typedef struct {                 /* one region's function */
     bool takes_weights, takes_layer;
 } Function;
 
+typedef struct {                 /* members of one layer's struct of weights */
+    const char *stack; int layer;
+    const char *text;
+} LayerText;
+
 typedef struct {
     Arena *a;
     const Plan *p;
@@ -22,6 +27,7 @@ typedef struct {
     VEC(const char *) shape_names;       /* made already */
     VEC(Function) functions;     /* each text once */
     int *function_of;            /* by region */
+    VEC(LayerText) layers;       /* made already (emit_weights.c) */
 } Gen;
 
 /* ------------------------------------------------------- emit_call.c --- */
@@ -83,11 +89,24 @@ void emit_call_structs(Gen *g, Emit *e); /* struct encode, struct decode */
 void emit_entries(Gen *g, Emit *e);      /* layouts, encode(), decode() */
 bool has_entry(const Plan *p, Entry entry);
 
+/* ----------------------------------------------------- emit_comment.c --- */
+void emit_comment(Gen *g, Emit *e);      /* the first of the file */
+
+/* ------------------------------------------------------- emit_model.c --- */
+void emit_dimensions(Gen *g, Emit *e, const char *prefix);
+const char *layers_text(Gen *g, const char *stack, int n); /* ENCODER_LAYERS */
+
+/* ------------------------------------------------------ emit_header.c --- */
+/* Prototypes of the exported functions, up to the tail: ";" or "". */
+void generate_bytes_prototype(Gen *g, Emit *e, const char *tail);
+void generate_prototype(Gen *g, Emit *e, const char *tail);
+void open_prototype(Gen *g, Emit *e, const char *tail);
+
 /* ----------------------------------------------------- emit_program.c --- */
+void paste(Emit *e, const char *text, const char *end);
 void emit_core_types(Gen *g, Emit *e);   /* core.h, up to its functions */
+void emit_core_type(Emit *e, const char *from); /* one type of the rest */
 void emit_core(Gen *g, Emit *e);         /* the decoder, pasted */
-void emit_public_types(Gen *g, Emit *e); /* for model.h */
-void emit_prototypes(Gen *g, Emit *e);
 void emit_api(Gen *g, Emit *e);          /* the model and exported functions */
 void emit_embedded(Gen *g, Emit *e);
 void emit_main(Gen *g, Emit *e);

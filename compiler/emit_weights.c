@@ -26,8 +26,7 @@ static const char *shape_text(Gen *g, const Block *b)
                         (long long)b->columns, (long long)b->k);
 }
 
-/* The members of one layer's struct; stack "" and layer -1: of the model's. */
-static const char *members(Gen *g, const char *stack, int layer)
+static const char *make_members(Gen *g, const char *stack, int layer)
 {
     Emit *e = emit_new(g->a);
     const Plan *p = g->p;
@@ -43,6 +42,19 @@ static const char *members(Gen *g, const char *stack, int layer)
     size_t n;
     const char *text = emit_text(e, &n);
     return arena_strndup(g->a, text ? text : "", n);
+}
+
+/* The members of one layer's struct; stack "" and layer -1: of the model's. */
+static const char *members(Gen *g, const char *stack, int layer)
+{
+    for (int i = 0; i < g->layers.n; i++) {
+        const LayerText *t = &g->layers.at[i];
+        if (t->layer == layer && !strcmp(t->stack, stack))
+            return t->text;
+    }
+    const LayerText t = { stack, layer, make_members(g, stack, layer) };
+    vec_push(g->a, &g->layers, t);
+    return t.text;
 }
 
 /* Number of layers of a stack that have weights. */
@@ -117,7 +129,7 @@ void emit_weight_structs(Gen *g, Emit *e)
     for (int s = 0; s < Stacks; s++) {
         const int n = layers_of(g, stacks[s]);
         let(e, "stack", "%s", stacks[s]);
-        let(e, "n", "%d", n);
+        let(e, "n", "%s", layers_text(g, stacks[s], n));
         if (n && layers_alike(g, stacks[s])) {
             let(e, "type", "%s", layer_type(g, stacks[s], 0));
             put(e, "struct $type $stack[$n];\n");
@@ -199,7 +211,7 @@ static void bind_stack(Gen *g, Emit *e, const char *stack)
         return;
     }
     const int64_t from = g->p->block.at[first_block(g, stack, 0)].at / 4;
-    let(e, "n", "%d", n);
+    let(e, "n", "%s", layers_text(g, stack, n));
     let(e, "type", "%s", layer_type(g, stack, 0));
     let(e, "layer", "%s", layer_weights(g, stack, 0, "l"));
     let(e, "from", "%lld", (long long)from);
