@@ -37,7 +37,8 @@ PASSES := pass fold_scale merge_qkv fuse_attention fuse_norm fuse_epilogue \
           fuse_embed last_rows dead_code lower_pages
 BACK   := target plan plan_arena plan_pack plan_report emit emit_tile \
           emit_kernels emit_matmul emit_call emit_attention emit_unfused emit_region emit_weights \
-          emit_entry emit_program emit_model kernel_table
+          emit_entry emit_program emit_comment emit_header \
+          emit_model kernel_table
 LOAD   := spawn cc jit objcache backend engine
 ORACLE := interp interp_ops compare sample oracle trial verify
 BENCH  := machine bench_count bench_work bench bench_print
@@ -58,10 +59,9 @@ EMBEDDED := $(wildcard compiler/kernels/*.c) runtime/core.h \
             $(CORE:%=runtime/%.c) $(wildcard runtime/program*.c)
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.
-MACHINES := generic
 MACHINES_x86_64  := x86-64-v4 x86-64-v3 x86-64-v2
 MACHINES_aarch64 := armv8-a
-MACHINES := $(or $(MACHINES_$(shell uname -m)),$(MACHINES))
+MACHINES := $(or $(MACHINES_$(shell uname -m)),generic)
 KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,kernelset arena diag target emit \
               emit_tile emit_kernels) $(B)/runtime/files.o $(B)/embedded.o
@@ -103,49 +103,34 @@ $(B)/tests/%_test: tests/%_test.c $(B)/libattnc.a
 
 test: $(B)/attnc $(TESTS) ## all tests; installs what is missing (Debian, Ubuntu)
 	@B=$(B) sh tests/run.sh
-
 test-full: $(B)/attnc $(TESTS) ## all tests, all of their cases: takes hours
 	@B=$(B) ATTNC_FULL=1 LIMIT=20000 sh tests/run.sh
-
 check-asan: ## all tests under AddressSanitizer and UBSan, in build/asan
 	@$(MAKE) B=build/asan OPT=-O1 test \
 	    CFLAGS='-g -fsanitize=address,undefined -fno-sanitize-recover=all'
-
 check-gcc: ## all sources without a warning by gcc, in build/gcc
 	@$(MAKE) B=build/gcc CC=gcc all
-
 demo: $(B)/attnc ## English words to phonemes, by C made from a YAML spec
 	@sh tests/demo.sh $(B)
-
 bench: $(B)/attnc ## speed, beside the machine's own limit
 	$(B)/attnc bench models/transformer-base.yaml --set kind=encoder -p 128
 	$(B)/attnc bench models/transformer-base.yaml -p 128 -r 7
 	$(B)/attnc bench models/g2p-en/g2p-en.yaml -p 32 -n 32
-
 G2P := models/g2p-en
 g2p-error: $(B)/attnc $(B)/g2p_errors ## g2p-en's error on its held-out words
 	cut -f 1 $(G2P)/heldout.txt | $(B)/attnc run $(G2P)/g2p-en.yaml | \
 	    $(B)/g2p_errors $(G2P)/heldout.txt
-
 $(B)/g2p_errors: bench/g2p_errors.c
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $<
-
 golden: $(B)/attnc ## rewrite the golden files: review the difference
 	@B=$(B) sh tests/run.sh --rewrite
-
 sample: $(B)/attnc ## regenerate generated/
 	$(B)/attnc compile models/tiny.yaml -o generated/tiny.c
-
 lint: ## sizes of files, functions and lines; words that may not be there
 	@sh tests/lint.sh
-
-format: ## clang-format on all sources
-	clang-format -i compiler/*.[ch] runtime/*.[ch] tests/*.[ch]
-
 clean: ## remove build/
 	rm -rf build
-
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 14
 
