@@ -76,7 +76,7 @@ static const GateRow gates[OpCount] = {
     [OpAddNorm]   = { 8, 0, false, TINY, gate_norm },
     [OpScores]    = { 8, In0 | In1, true, TINY, NULL },
     [OpSoftmax]   = { 64, 0, false, 1e-9, NULL },
-    [OpContext]   = { 8, In0 | In1, true, TINY, NULL },
+    [OpContext]   = { 64, In0 | In1, true, TINY, NULL },
     [OpAttention] = { 64, In2, false, TINY, NULL },
 };
 
