@@ -183,7 +183,8 @@ static void put_layers(Gen *g, Emit *e, int from, int n, int layers)
     for (int i = 0; i < n; i++)
         weights |= function_of(g, from + i)->takes_weights;
     let(e, "from", "%d", r->layer);
-    let(e, "to", "%d", r->layer + layers);
+    let(e, "to", "%s", r->layer == 0 ? layers_text(g, r->stack, layers)
+        : arena_printf(g->a, "%d", r->layer + layers));
     put(e, layers > 1 ? "for (int64_t l = $from; l < $to; l++) {\n" : "{\n");
     if (weights) {
         let(e, "type", "%s", layer_type(g, r->stack, r->layer));

@@ -105,7 +105,7 @@ void open_prototype(Gen *g, Emit *e, const char *tail);
 /* ----------------------------------------------------- emit_program.c --- */
 void paste(Emit *e, const char *text, const char *end);
 void emit_core_types(Gen *g, Emit *e);   /* core.h, up to its functions */
-void emit_core_type(Emit *e, const char *from); /* one type of the rest */
+void emit_core_type(Emit *e, const char *from, const char *last);
 void emit_core(Gen *g, Emit *e);         /* the decoder, pasted */
 void emit_api(Gen *g, Emit *e);          /* the model and exported functions */
 void emit_embedded(Gen *g, Emit *e);

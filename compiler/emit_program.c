@@ -20,14 +20,19 @@ bool has_decoder(const Plan *p)
     return has_entry(p, EntryDecode);
 }
 
-/* Text up to `end`, without its #include lines: the file has them already. */
-static void paste(Emit *e, const char *text, const char *end)
+/* Its #include lines are at the top of the file already; the one empty line
+ * that they leave between two others goes too.                              */
+void paste(Emit *e, const char *text, const char *end)
 {
+    bool empty = false;
     while (text < end) {
-        const char *line = strchr(text, '\n');
-        const size_t n = line ? (size_t)(line - text) + 1 : strlen(text);
-        if (strncmp(text, "#include", 8))
+        const char *line = memchr(text, '\n', (size_t)(end - text));
+        const size_t n = (size_t)(line ? line + 1 - text : end - text);
+        const bool blank = *text == '\n';
+        if (strncmp(text, "#include", 8) && !(blank && empty)) {
             emit_raw(e, text, n);
+            empty = blank;
+        }
         text += n;
     }
 }
@@ -53,53 +58,40 @@ static bool always_there(const char *heading)
     return false;
 }
 
-/* core.h: the types of a model, then what the files that follow declare. */
-void emit_core_types(Gen *g, Emit *e)
+/* A part of core.h. */
+static const char *core_text(const char *from)
 {
     size_t n;
-    const char *text = embedded_text("core.h", &n);
-    const char *section = strstr(text, "/* -----");
-    paste(e, text, section);
-    while (section && g->o->mode == EmitAot) {
+    const char *at = strstr(embedded_text("core.h", &n), from);
+    if (!at)
+        die("core.h has no %s", from);
+    return at;
+}
+
+void emit_core_types(Gen *g, Emit *e)
+{
+    (void)g;
+    paste(e, core_text("enum { ATTN_PAGE"), core_text("/* -----"));
+}
+
+/* From the line that begins with `from` to the "};" behind `last`. */
+void emit_core_type(Emit *e, const char *from, const char *last)
+{
+    paste(e, core_text(from), strstr(core_text(last), "};\n") + 3);
+    put(e, "\n");
+}
+
+/* What the files below declare, then they themselves. */
+void emit_core(Gen *g, Emit *e)
+{
+    const char *section = core_text("/* -----");
+    while (section) {
         const char *next = strstr(section + 1, "/* -----");
         const char *end = next ? next : strstr(section, "#endif");
         if (has_decoder(g->p) || always_there(section))
             paste(e, section, end);
         section = next;
     }
-    put(e, "#endif\n\n");
-}
-
-/* From the line that begins with `from` to the line "};" that ends it. */
-static void paste_block(Emit *e, const char *from)
-{
-    size_t n;
-    const char *text = embedded_text("core.h", &n);
-    const char *at = strstr(text, from);
-    const char *end = at ? strstr(at, "};\n") : NULL;
-    if (!end)
-        die("core.h has no %s", from);
-    paste(e, at, end + 3);
-    put(e, "\n");
-}
-
-void emit_public_types(Gen *g, Emit *e)
-{
-    size_t n;
-    const char *text = embedded_text("core.h", &n);
-    paste(e, text, strstr(text, "/* -----"));
-    if (has_decoder(g->p)) {
-        paste_block(e, "struct attn_process {");
-        paste_block(e, "enum { ATTN_RULE_EXACT");
-        paste_block(e, "enum { ATTN_PENALTY_NONE");
-        paste_block(e, "struct attn_search_options {");
-        paste_block(e, "struct attn_hypothesis {");
-    }
-    put(e, "#endif\n\n");
-}
-
-void emit_core(Gen *g, Emit *e)
-{
     for (int i = 0; i < CoreFiles; i++)
         if (has_decoder(g->p) || core_files[i].always)
             paste_file(e, core_files[i].name);
@@ -194,31 +186,6 @@ static void emit_defaults(Gen *g, Emit *e)
         "}\n\n");
 }
 
-static void generate_bytes_prototype(Gen *g, Emit *e, const char *tail)
-{
-    put_call(g, e,
-             arena_printf(g->a, "int64_t %s_generate_bytes", g->p->prefix),
-             "const struct attn_search_options *o, int64_t sentences, "
-             "int64_t source_rows, int64_t longest", tail);
-}
-
-static void generate_prototype(Gen *g, Emit *e, const char *tail)
-{
-    put_call(g, e, arena_printf(g->a, "int %s_generate", g->p->prefix),
-             "const void *bound, const struct attn_search_options *o, "
-             "int64_t sentences, const int32_t *ids, const int32_t *start, "
-             "void *memory, int64_t bytes, struct attn_hypothesis *out, "
-             "int64_t *found", tail);
-}
-
-static void open_prototype(Gen *g, Emit *e, const char *tail)
-{
-    put(e, "/* `file`: model.weights, whole, 64-byte aligned; `bound`: memory\n"
-           " * of bound_bytes. NULL, or what is wrong with the file. */\n");
-    put_call(g, e, arena_printf(g->a, "const char *%s_open", g->p->prefix),
-             "void *bound, const void *file, int64_t bytes", tail);
-}
-
 /* The core is static in the emitted file; these are its doors. */
 static void emit_generate(Gen *g, Emit *e)
 {
@@ -247,26 +214,6 @@ static void emit_open(Gen *g, Emit *e)
            "    bind_weights(bound, (const char *)file + h.weights_at);\n"
            "    return NULL;\n"
            "}\n\n");
-}
-
-void emit_prototypes(Gen *g, Emit *e)
-{
-    let(e, "model", "%s_model", g->p->prefix);
-    let(e, "embedded", "%s_embedded", g->p->prefix);
-    let(e, "options", "%s_options", g->p->prefix);
-    put(e, "/* The compiled model: sizes and entry points. */\n"
-           "const struct attn_model *$model(void);\n"
-           "/* The weights inside the C file; NULL: they are in a file. */\n"
-           "const void *$embedded(int64_t *bytes);\n");
-    open_prototype(g, e, ";");
-    if (has_decoder(g->p)) {
-        put(e, "/* The search that the spec asks for. */\n"
-               "void $options(struct attn_search_options *o);\n"
-               "/* Bytes that generate() needs, and the search itself: the best\n"
-               " * o->results outputs of each sentence. 0, or -1. */\n");
-        generate_bytes_prototype(g, e, ";");
-        generate_prototype(g, e, ";");
-    }
 }
 
 void emit_api(Gen *g, Emit *e)

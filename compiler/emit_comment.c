@@ -1,0 +1,124 @@
+/* emit_comment.c: the first comment of the emitted file: what it is, how it
+ * was made, how it is compiled and called, what it costs.                   */
+#include "emit_parts.h"
+
+#include <string.h>
+
+/* 1234567 as "1,234,567". */
+static const char *grouped(Arena *a, int64_t n)
+{
+    if (n < 1000)
+        return arena_printf(a, "%lld", (long long)n);
+    return arena_printf(a, "%s,%03lld", grouped(a, n / 1000),
+                        (long long)(n % 1000));
+}
+
+/* Words behind a label, on lines of 80 columns. */
+static void put_words(Gen *g, Emit *e, const char *label, const char *words)
+{
+    char *line = arena_printf(g->a, " *     %-16s", label);
+    size_t column = strlen(line);
+    for (size_t n; *words; words += n + strspn(words + n, " ")) {
+        n = strcspn(words, " ");
+        if (column + 1 + n > 80) {
+            line = arena_printf(g->a, "%s\n *     %16s", line, "");
+            column = 23;
+        }
+        line = arena_printf(g->a, "%s %.*s", line, (int)n, words);
+        column += 1 + n;
+    }
+    let(e, "line", "%s", line);
+    put(e, "$line\n");
+}
+
+/* "6x16" and "_bias" of tile_6x16_bias; false: not a tile. */
+static bool split_tile(Gen *g, const char *name, const char **size,
+                       const char **ending)
+{
+    if (strncmp(name, "tile_", 5))
+        return false;
+    const size_t n = strcspn(name + 5, "_");
+    *size = arena_strndup(g->a, name + 5, n);
+    *ending = name + 5 + n;
+    return true;
+}
+
+/* A line for the tiles of each epilogue, then one for all other kernels. */
+static void put_kernels(Gen *g, Emit *e)
+{
+    const int n = kernels_count(g->kernels);
+    const char *size, *ending, *others = "", *done = "";
+    for (int i = 0; i < n; i++) {
+        const char *name = kernels_nth(g->kernels, i), *sizes = "";
+        if (!split_tile(g, name, &size, &ending)) {
+            others = arena_printf(g->a, "%s %s", others, name);
+            continue;
+        }
+        const char *family = arena_printf(g->a, "tile%s", ending);
+        const char *mark = arena_printf(g->a, " %s ", family);
+        if (strstr(done, mark))
+            continue;
+        done = arena_printf(g->a, "%s%s", done, mark);
+        for (int k = i; k < n; k++) {
+            const char *other;
+            if (split_tile(g, kernels_nth(g->kernels, k), &size, &other)
+                && !strcmp(other, ending))
+                sizes = arena_printf(g->a, "%s %s", sizes, size);
+        }
+        put_words(g, e, family, sizes + 1);
+    }
+    put_words(g, e, "others", others + strspn(others, " "));
+}
+
+static void put_costs(Gen *g, Emit *e)
+{
+    const Plan *p = g->p;
+    int64_t arena = 0;
+    for (int k = EntryEncode; k <= EntryDecode; k++) {
+        const int64_t n = has_entry(p, (Entry)k)
+            ? 4 * linear4_at(p->arena[k], 1, 1, 1) + 64 : 0;
+        arena = n > arena ? n : arena;
+    }
+    const struct { const char *what; int64_t n; } cost[] = {
+        { "parameters", p->parameters },
+        { "bytes of packed weights", p->pack.bytes },
+        { "bytes of arena for a call with one row", arena },
+        { "FLOPs a token", plan_token_flops(p) }
+    };
+    put(e, " *\n");
+    for (size_t i = 0; i < sizeof cost / sizeof *cost; i++) {
+        let(e, "n", "%15s", grouped(g->a, cost[i].n));
+        let(e, "what", "%s", cost[i].what);
+        put(e, " * $n  $what\n");
+    }
+}
+
+void emit_comment(Gen *g, Emit *e)
+{
+    const Target *t = &g->p->target;
+    const bool outside = g->p->pack.bytes > 0 && !g->o->embed;
+    let(e, "name", "%s", g->p->g->spec->name);
+    let(e, "version", "%s", ATTNC_VERSION);
+    let(e, "hash", "%016llx", (unsigned long long)g->p->g->spec->hash);
+    let(e, "command", "%s", g->o->command ? g->o->command : "attnc compile");
+    let(e, "march", "%s", t->guard ? arena_printf(g->a, " -march=%s", t->march)
+                                   : "");
+    let(e, "weights", "%s", outside ? " model.weights" : "");
+    put(e, "/* $name, a Transformer in C, made by attnc $version from the spec\n"
+           " * of hash $hash by\n"
+           " *     $command\n"
+           " *\n"
+           " * To compile this file (model.c, say), or to make it a program:\n"
+           " *     cc -O2 -std=c11$march -c model.c\n"
+           " *     cc -O2 -std=c11$march -DATTNC_MAIN model.c -lm -o model\n"
+           " *     ./model$weights < lines\n"
+           " * model.h declares what others call, with an example.\n");
+    put_costs(g, e);
+    let(e, "mr", "%d", t->mr);
+    let(e, "nr", "%d", t->nr);
+    let(e, "from", "%s", t->tile_from);
+    put(e, " *\n"
+           " * Kernels; tiles are rows x columns, up to $mr x $nr ($from):\n");
+    put_kernels(g, e);
+    put(e, " */\n");
+}

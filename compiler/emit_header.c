@@ -1,0 +1,263 @@
+/* emit_header.c: model.h, what a C or C++ program includes: an example, types,
+ * sizes, functions. Headers of several models may be included together.     */
+#include "emit_parts.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static char *upper(Arena *a, const char *s)
+{
+    char *u = arena_strdup(a, s);
+    for (char *c = u; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return u;
+}
+
+/* ---- the example ---- */
+
+static void example_file(Emit *e)
+{
+    put(e, "#include <fcntl.h>\n"
+           "#include <stdio.h>\n"
+           "#include <stdlib.h>\n"
+           "#include <sys/mman.h>\n"
+           "#include <sys/stat.h>\n"
+           "#include \"model.h\"\n"
+           "\n"
+           "static const void *file_at(const char *path, int64_t *bytes)\n"
+           "{\n"
+           "    struct stat st;\n"
+           "    const int fd = open(path, O_RDONLY);\n"
+           "\n"
+           "    if (fd < 0 || fstat(fd, &st) != 0)\n"
+           "        return NULL;\n"
+           "    *bytes = st.st_size;\n"
+           "    return mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);\n"
+           "}\n"
+           "\n");
+}
+
+static void example_open(Emit *e)
+{
+    put(e, "int main(int argc, char **argv)\n"
+           "{\n"
+           "    const struct attn_model *m = $model();\n"
+           "    int64_t bytes = 0;\n"
+           "    const void *file = file_at(argv[1], &bytes);\n"
+           "    void *bound = malloc(m->bound_bytes);\n"
+           "    const char *wrong = $open(bound, file, bytes);\n"
+           "\n"
+           "    if (wrong) {\n"
+           "        fprintf(stderr, \"%s\\n\", wrong);\n"
+           "        return 3;\n"
+           "    }\n");
+}
+
+static void example_ids(Emit *e)
+{
+    put(e, "int32_t ids[$size], start[2] = { 0, argc - 2 };\n"
+           "\n"
+           "for (int i = 0; i < argc - 2; i++)\n"
+           "    ids[i] = atoi(argv[2 + i]);\n");
+}
+
+static void example_generate(Emit *e)
+{
+    put(e, "struct attn_search_options o;\n"
+           "struct attn_hypothesis best;\n"
+           "int64_t found;\n"
+           "\n"
+           "$options(&o);\n"
+           "bytes = $generate_bytes(&o, 1, start[1], start[1]);\n"
+           "void *memory = malloc(bytes);\n"
+           "$generate(bound, &o, 1, ids, start, memory, bytes,\n"
+           "    &best, &found);\n"
+           "for (int64_t i = 0; found > 0 && i < best.n; i++)\n"
+           "    printf(\"%d\\n\", (int)best.tokens[i]);\n");
+}
+
+static void example_encode(Gen *g, Emit *e)
+{
+    const bool attention = g->p->g->spec->kind == KindAttention;
+    put(e, "struct attn_batch b = { .sequences = 1 };\n");
+    if (attention)
+        put(e, "static const float x[$width];     /* one query, one key */\n"
+               "const int32_t start[2] = { 0, 1 };\n"
+               "\n"
+               "b.query = b.key = b.value = x;\n"
+               "b.key_start = start;\n"
+               "b.key_rows = start[1];\n");
+    else
+        put(e, "b.ids = ids;\n");
+    put(e, "b.start = start;\n"
+           "b.rows = start[1];\n"
+           "b.output = malloc(b.rows * m->d_model * sizeof *b.output);\n"
+           "bytes = (m->arena_bytes(b.rows, 1, 1) + 63) / 64 * 64;\n"
+           "m->encode(bound, &b, aligned_alloc(64, bytes));\n"
+           "for (int64_t i = 0; i < b.rows * m->d_model; i++)\n"
+           "    printf(\"%g\\n\", b.output[i]);\n");
+}
+
+/* A program that answers its arguments, in the lines of a comment. */
+static void put_example(Gen *g, Emit *e)
+{
+    Emit *x = emit_new(g->a);
+    const char *p = g->p->prefix;
+    const int side = g->p->g->spec->kind == KindDecoder;
+    let(x, "model", "%s_model", p);
+    let(x, "open", "%s_open", p);
+    let(x, "options", "%s_options", p);
+    let(x, "generate", "%s_generate", p);
+    let(x, "generate_bytes", "%s_generate_bytes", p);
+    let(x, "width", "%s_D_MODEL", upper(g->a, p));
+    let(x, "size", "%s_MAX_%s", upper(g->a, p), side ? "TARGET" : "SOURCE");
+    example_file(x);
+    example_open(x);
+    if (g->p->g->spec->kind != KindAttention)
+        example_ids(x);
+    if (has_decoder(g->p))
+        example_generate(x);
+    else
+        example_encode(g, x);
+    put(x, "return 0;\n"
+           "}\n");
+
+    size_t size;
+    const char *text = emit_text(x, &size), *end = text + size;
+    while (text < end) {
+        const size_t n = strcspn(text, "\n") + 1;
+        const char *lead = *text == '\n' ? " *" : " *     ";
+        emit_raw(e, lead, strlen(lead));
+        emit_raw(e, text, n);
+        text += n;
+    }
+}
+
+static void put_comment(Gen *g, Emit *e)
+{
+    let(e, "name", "%s", g->p->g->spec->name);
+    let(e, "takes", g->p->g->spec->kind == KindAttention ? "" : " ID ..");
+    put(e, "/* $name: sizes and functions of the C file beside this one.\n"
+           " *\n"
+           " * Weights are read where they lie: a file that is mapped, or memory\n"
+           " * at a multiple of 64 bytes. An arena needs that alignment too, all\n"
+           " * else what malloc() gives. Nothing is global: any number of threads\n"
+           " * may share the weights, each with memory of its own.\n"
+           " *\n"
+           " * An example, called as: example model.weights$takes\n"
+           " *\n");
+    put_example(g, e);
+    put(e, " */\n");
+}
+
+/* ---- types ---- */
+
+/* Both guards are of the version of the types, not of the model. */
+static void put_types(Gen *g, Emit *e)
+{
+    put(e, "#ifndef ATTN_CORE_1\n"
+           "#define ATTN_CORE_1\n"
+           "\n");
+    emit_core_types(g, e);
+    put(e, "#endif\n"
+           "\n");
+    if (!has_decoder(g->p))
+        return;
+    put(e, "#ifndef ATTN_SEARCH_1\n"
+           "#define ATTN_SEARCH_1\n"
+           "\n");
+    emit_core_type(e, "/* Logits processors:", "struct attn_process {");
+    emit_core_type(e, "enum { ATTN_RULE_EXACT", "enum { ATTN_PENALTY_NONE");
+    emit_core_type(e, "struct attn_search_options {",
+                   "struct attn_search_options {");
+    emit_core_type(e, "struct attn_hypothesis {", "struct attn_hypothesis {");
+    put(e, "#endif\n"
+           "\n");
+}
+
+/* ---- functions ---- */
+
+void generate_bytes_prototype(Gen *g, Emit *e, const char *tail)
+{
+    put_call(g, e,
+             arena_printf(g->a, "int64_t %s_generate_bytes", g->p->prefix),
+             "const struct attn_search_options *o, int64_t sentences, "
+             "int64_t source_rows, int64_t longest", tail);
+}
+
+void generate_prototype(Gen *g, Emit *e, const char *tail)
+{
+    put_call(g, e, arena_printf(g->a, "int %s_generate", g->p->prefix),
+             "const void *bound, const struct attn_search_options *o, "
+             "int64_t sentences, const int32_t *ids, const int32_t *start, "
+             "void *memory, int64_t bytes, struct attn_hypothesis *out, "
+             "int64_t *found", tail);
+}
+
+void open_prototype(Gen *g, Emit *e, const char *tail)
+{
+    put_call(g, e, arena_printf(g->a, "const char *%s_open", g->p->prefix),
+             "void *bound, const void *file, int64_t bytes", tail);
+}
+
+static void put_functions(Gen *g, Emit *e)
+{
+    const char *p = g->p->prefix;
+    let(e, "model", "%s_model", p);
+    let(e, "embedded", "%s_embedded", p);
+    let(e, "options", "%s_options", p);
+    put(e, "/* The compiled model: its sizes, encode() and decode(). */\n"
+           "const struct attn_model *$model(void);\n"
+           "\n"
+           "/* model.weights where it is inside the C file, else NULL. */\n"
+           "const void *$embedded(int64_t *bytes);\n"
+           "\n"
+           "/* Checks model.weights, which lies at `file`, and points `bound`\n"
+           " * (bound_bytes of the model) into it. NULL, or what is wrong. */\n");
+    open_prototype(g, e, ";");
+    if (!has_decoder(g->p))
+        return;
+    put(e, "\n"
+           "/* The search that the spec asks for. */\n"
+           "void $options(struct attn_search_options *o);\n"
+           "\n"
+           "/* Bytes of memory that generate() needs for `sentences` sources of\n"
+           " * `source_rows` tokens in sum and `longest` in one; -1: too many. */\n");
+    generate_bytes_prototype(g, e, ";");
+    put(e, "\n"
+           "/* Answers all sentences: s has the tokens ids[start[s]] up to, not\n"
+           " * with, ids[start[s + 1]]; its best o->results answers go to out[s *\n"
+           " * o->results] and on, their number to found[s]. Their tokens lie in\n"
+           " * `memory`. 0, or -1: memory, an id or a length does not fit. */\n");
+    generate_prototype(g, e, ";");
+}
+
+const char *emit_header(Arena *a, const Plan *p, size_t *n)
+{
+    const EmitOptions o = { .mode = EmitAot };
+    Gen g = { .a = a, .p = p, .o = &o };
+    Emit *e = emit_new(a), *functions = emit_new(a);
+    let(e, "guard", "%s_H", upper(a, p->prefix));
+    put_comment(&g, e);
+    put(e, "#ifndef $guard\n"
+           "#define $guard\n"
+           "\n"
+           "#include <stdint.h>\n"
+           "\n");
+    put_types(&g, e);
+    emit_dimensions(&g, e, arena_printf(a, "%s_", upper(a, p->prefix)));
+    put(e, "#ifdef __cplusplus\n"
+           "extern \"C\" {\n"
+           "#endif\n"
+           "\n");
+    put_functions(&g, functions);
+    const char *text = emit_text(functions, n);
+    emit_raw(e, text, *n);       /* the brace that is open indents nothing */
+    put(e, "\n"
+           "#ifdef __cplusplus\n"
+           "}\n"
+           "#endif\n"
+           "\n"
+           "#endif\n");
+    return emit_text(e, n);
+}
