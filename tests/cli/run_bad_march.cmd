@@ -1,0 +1,1 @@
+run models/g2p-en/g2p-en.yaml --march=no-such
