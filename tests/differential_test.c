@@ -1,6 +1,6 @@
-/* differential_test.c: random specs through the oracle, the JIT and C compilers,
- * with and without fusion, in memory full of NaN. What must be near the oracle
- * is held to the gates; what must be the same bits is compared as bits.
+/* differential_test.c: random specs through the oracle, the JIT and C
+ * compilers, fused and unfused, in memory full of NaN. What must be near the
+ * oracle is held to the gates; what must be the same bits is compared as bits.
  *
  *     differential_test [COUNT [FIRST]]     ATTNC_FULL=1: 200 specs
  */

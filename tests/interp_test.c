@@ -265,15 +265,6 @@ static void test_attention(void **state)
 
 /* ----------------------------------------------------------- whole models */
 
-static int node_named(const Graph *g, const char *name)
-{
-    int node = graph_find(g, name);
-    if (node < 0)
-        print_error("the graph has no %s\n", name);
-    assert_true(node >= 0);
-    return node;
-}
-
 typedef struct {
     Engine e;
     Weights w;
@@ -310,7 +301,8 @@ static void model_close(Model *m)
 
 static void assert_node(const Model *m, const char *name, const json_t *want)
 {
-    int node = node_named(m->in.g, name);
+    int node = graph_find(m->in.g, name);
+    assert_true(node >= 0);
     assert_tensor(want, m->in.value[node], interp_size(&m->in, node), 1e-6);
 }
 
@@ -378,7 +370,7 @@ static void test_aren(void **state)
     model_run(&m, source, n, target, rows);
     assert_node(&m, m.e.unfused->memory, json_object_get(t, "encoder_output"));
     assert_node(&m, "logits", json_object_get(t, "logits"));
-    int node = node_named(m.in.g, "decoder.5.cross_attn.weights");
+    int node = graph_find(m.in.g, "decoder.5.cross_attn.weights");
     assert_tensor(json_object_get(t, "cross_attention_last_layer_head0"),
                   m.in.value[node], rows * n, 1e-6);
     model_close(&m);

@@ -100,13 +100,15 @@ static void test_rotation(void **state)
     engine_close(&e);
 }
 
-/* ------------------------------------------------- penalties, shapes, counts */
+/* ------------------------------------------- penalties, shapes, counts */
 
 /* ((5 + L) / 6)^alpha of Wu et al. 2016. */
 static void test_penalty(void **state)
 {
     (void)state;
-    static const struct { double alpha; int64_t length; double value; } row[] = {
+    static const struct {
+        double alpha; int64_t length; double value;
+    } row[] = {
         { 0.6, 1, 1 }, { 0.6, 10, 1.732862107887866 },
         { 0.6, 20, 2.354362083745639 }, { 0.6, 50, 3.778564704056578 },
         { 0.3, 10, 1.316382204334238 }, { 0.3, 50, 1.943853056189325 },
