@@ -59,12 +59,13 @@ static const Sample *make_sample(Arena *a, const Engine *e, int k,
 
 /* --------------------------------------------------------------- printing */
 
-static void print_op(const OpResult *r, Op op)
+static void print_op(const OpResults *all, Op op)
 {
+    const OpResult *r = &all->op[op];
     printf("  %-10s %10lld %9.2g  %-30s %8lld %14.7g %14.7g%s\n",
            op_info[op].name, (long long)r->c.count, r->c.ratio, r->worst,
            (long long)r->c.worst, r->c.want, r->c.got,
-           op_result_passed(r) ? "" : "  FAILED");
+           op_passed(all, op) ? "" : "  FAILED");
 }
 
 static bool print_ops(const OpResults *r)
@@ -75,8 +76,8 @@ static bool print_ops(const OpResults *r)
     for (int op = 0; op < OpCount; op++) {
         if (r->op[op].c.count == 0)
             continue;
-        print_op(&r->op[op], (Op)op);
-        passed &= op_result_passed(&r->op[op]);
+        print_op(r, (Op)op);
+        passed &= op_passed(r, (Op)op);
     }
     return passed;
 }

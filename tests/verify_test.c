@@ -1,0 +1,149 @@
+/* verify_test.c: `attnc verify` must be able to fail. A right run passes; one
+ * wrong value, in the result or inside of the model, and a NaN do not.      */
+#include "../compiler/verify.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+typedef struct {                 /* a small model, run once with all kept */
+    Engine e;
+    Weights fused, unfused;
+    Trial t;
+    const Sample *x;
+    float *out;
+} Run;
+
+static Run run;
+
+static int set_up(void **state)
+{
+    (void)state;
+    static const int64_t source[] = { 9, 3 }, target[] = { 5, 7 };
+    EngineOptions o = { .spec = "models/tiny.yaml", .seed = 1,
+                        .backend = "jit", .keep_all = true };
+    run = (Run){ .x = NULL };
+    if (engine_open(&run.e, &o))
+        return -1;
+    weights_open(&run.fused, &run.e, run.e.graph);
+    weights_open(&run.unfused, &run.e, run.e.unfused);
+    run.x = sample_random(run.e.arena, run.e.spec, 1, 2, source, target);
+    run.out = arena_alloc(run.e.arena, sizeof(float)
+        * (size_t)(result_rows(run.e.spec, run.x)
+                   * result_columns(run.e.spec)));
+    trial_run(&run.t, &run.e, run.x, 0, run.out);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    trial_free(&run.t);
+    weights_close(&run.fused);
+    weights_close(&run.unfused);
+    engine_close(&run.e);
+    return 0;
+}
+
+/* Ops that did not pass. */
+static int ops_failed(void)
+{
+    OpResults r = { 0 };
+    int failed = 0, compared = 0;
+    for (int64_t i = 0; i < run.x->sequences; i++)
+        verify_ops(&r, &run.fused, &run.t, i, run.out);
+    for (int op = 0; op < OpCount; op++)
+        if (r.op[op].c.count > 0) {
+            failed += !op_passed(&r, (Op)op);
+            compared++;
+        }
+    assert_true(compared >= 5);
+    return failed;
+}
+
+static bool result_passed(void)
+{
+    ModelComparison worst = { .passed = true };
+    for (int64_t i = 0; i < run.x->sequences; i++)
+        verify_result(&worst, &run.unfused, run.x, i, run.out);
+    return worst.passed;
+}
+
+/* Where the first value of a node lies in the arena of its entry. */
+static float *value_at(const char *name)
+{
+    const Plan *p = run.e.plan;
+    int node = graph_find(p->g, name);
+    assert_true(node >= 0);
+    const Value *v = &p->value[node];
+    assert_int_equal(v->place, PlaceArena);
+    Entry entry = p->g->nodes.at[node].entry;
+    int64_t rows = run.x->start[entry == EntryDecode][2];
+    return (float *)run.t.work[entry]
+         + linear4_at(p->slot.at[v->slot].at, rows, 2, 1);
+}
+
+static void test_right(void **state)
+{
+    (void)state;
+    assert_int_equal(ops_failed(), 0);
+    assert_true(result_passed());
+}
+
+static void test_wrong_result(void **state)
+{
+    (void)state;
+    run.out[100] += 1e-3F;
+    assert_int_equal(ops_failed(), 1);
+    assert_false(result_passed());
+}
+
+static void test_nan_result(void **state)
+{
+    (void)state;
+    run.out[0] = NAN;
+    assert_int_equal(ops_failed(), 1);
+    assert_false(result_passed());
+}
+
+/* A wrong value is wrong where it is made, and makes its readers wrong. */
+static void test_wrong_value(void **state)
+{
+    (void)state;
+    value_at("encoder.0.norm1")[3] += 1e-3F;
+    assert_true(ops_failed() >= 1);
+}
+
+static void test_wrong_attention(void **state)
+{
+    (void)state;
+    value_at("decoder.1.cross_attn.concat")[0] *= 1.001F;
+    assert_true(ops_failed() >= 1);
+}
+
+static void test_nan_value(void **state)
+{
+    (void)state;
+    value_at("decoder.0.ffn.relu")[7] = NAN;
+    assert_true(ops_failed() >= 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_right),
+        cmocka_unit_test(test_wrong_result),
+        cmocka_unit_test(test_nan_result),
+        cmocka_unit_test(test_wrong_value),
+        cmocka_unit_test(test_wrong_attention),
+        cmocka_unit_test(test_nan_value),
+    };
+    struct CMUnitTest fresh[sizeof tests / sizeof *tests];
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        fresh[i] = tests[i];
+        fresh[i].setup_func = set_up;
+        fresh[i].teardown_func = tear_down;
+    }
+    return cmocka_run_group_tests(fresh, NULL, NULL);
+}
