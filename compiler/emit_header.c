@@ -43,7 +43,7 @@ static void example_open(Emit *e)
            "{\n"
            "    const struct attn_model *m = $model();\n"
            "    int64_t bytes = 0;\n"
-           "    const void *file = file_at(argv[1], &bytes);\n"
+           "    const void *file = argc < 2 ? NULL : file_at(argv[1], &bytes);\n"
            "    void *bound = malloc(m->bound_bytes);\n"
            "    const char *wrong = $open(bound, file, bytes);\n"
            "\n"
@@ -81,8 +81,8 @@ static void example_encode(Gen *g, Emit *e)
     const bool attention = g->p->g->spec->kind == KindAttention;
     put(e, "struct attn_batch b = { .sequences = 1 };\n");
     if (attention)
-        put(e, "static const float x[$width];     /* one query, one key */\n"
-               "const int32_t start[2] = { 0, 1 };\n"
+        put(e, "static const float x[$width];\n"
+               "const int32_t start[2] = { 0, 1 };       // one query, one key\n"
                "\n"
                "b.query = b.key = b.value = x;\n"
                "b.key_start = start;\n"

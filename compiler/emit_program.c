@@ -20,11 +20,13 @@ bool has_decoder(const Plan *p)
     return has_entry(p, EntryDecode);
 }
 
-/* Its #include lines are at the top of the file already; the one empty line
- * that they leave between two others goes too.                              */
+/* Text without its #include lines, which are at the top of the file already,
+ * and without the second of two empty lines that they leave.                */
 void paste(Emit *e, const char *text, const char *end)
 {
-    bool empty = false;
+    size_t have;
+    const char *before = emit_text(e, &have);
+    bool empty = have > 1 && !memcmp(before + have - 2, "\n\n", 2);
     while (text < end) {
         const char *line = memchr(text, '\n', (size_t)(end - text));
         const size_t n = (size_t)(line ? line + 1 - text : end - text);

@@ -1,103 +1,73 @@
-/* aot_test: what attnc compile writes, as its user has it: alone, with every
- * compiler, without a warning; the header in C and C++; the program and its
- * weights file, whole and damaged.                                          */
+/* aot_test.c: what attnc compile writes, as its user has it: alone, with every
+ * compiler, without a warning, the same bytes everywhere; the rules that its
+ * text keeps; the header in C and C++, its example, several models in one
+ * program; the committed sample.
+ *
+ *     ATTNC_FULL=1: every model of models/
+ */
 #define _GNU_SOURCE
-#include <fcntl.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <sys/wait.h>
 
 #include "../compiler/backend.h"
 
 #include <cmocka.h>
 
-#include "fake_programs.h"
-
-static const char g2p[] = "models/g2p-en/g2p-en.yaml";
-
-/* Runs a program found in PATH; its exit code. -1: it is not installed. */
-static int run(Spawned *s, const char *input, const char *const *words)
-{
-    const char *argv[24] = { find_program(a, words[0]) };
-    Fault why;
-    int n = 1;
-    while (words[n]) {
-        argv[n] = words[n];
-        n++;
-    }
-    if (!argv[0])
-        return -1;
-    if (spawn(s, argv, input, strlen(input), 300, &why))
-        return 0;
-    const char *code = strstr(why.text, "exit code ");
-    if (!code)
-        fail_msg("%s", why.text);
-    return atoi(code + strlen("exit code "));
-}
-#define RUN(s, input, ...)                                                    \
-    run((s), (input), (const char *const[]){ __VA_ARGS__, NULL })
-
-static const char *attnc(void)
-{
-    return getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
-}
-
-static void emit(const char *spec, const char *march, const char *width)
-{
-    Spawned s;
-    int code = RUN(&s, "", attnc(), "compile", spec, march, width, "-o",
-                   in_dir("m.c"));
-    if (code != 0)
-        fail_msg("%s", s.tail);
-}
+#include "aot.h"
+#include "lint_c.h"
 
 /* Compiles m.c strictly as an object or, with "-DATTNC_MAIN", a program's. */
 static void compile_strictly(const char *cc, const char *march,
                              const char *pedantic, const char *define)
 {
-    Spawned s;
-    int code = RUN(&s, "", cc, "-O1", "-std=c11", march, "-Wall", "-Wextra",
-                   "-Werror", pedantic, define, "-c", in_dir("m.c"), "-o",
-                   in_dir("m.o"));
-    if (code > 0)
-        fail_msg("%s %s %s: %s", cc, march, define, s.tail);
+    WORKS(cc, "-O1", "-std=c11", march, "-Wall", "-Wextra", "-Werror", "-Wvla",
+          pedantic, define, "-c", in_dir("m.c"), "-o", in_dir("m.o"));
 }
 
-static const char *some_clang(void)
+static void compile_by_all(const char *spec)
 {
-    Fault why;
-    const char *cc = cc_find(a, NULL, &why);
-    assert_non_null(cc);
-    return cc;
+    const char *compilers[] = { some_clang(), "gcc" };
+    double from = seconds();
+    emit(spec, "--march=x86-64-v3", "--width=8");
+    print_message("%s: emitted in %.0f ms\n", spec,
+                  1e3 * (seconds() - from));
+    for (int c = 0; c < 2; c++)
+        compile_strictly(compilers[c], "-march=x86-64-v3", "-Wundef",
+                         "-DATTNC_MAIN");
+    emit(spec, "--march=generic", "--width=1");
+    for (int c = 0; c < 2; c++)
+        compile_strictly(compilers[c], "-DX", "-Wpedantic", "-DATTNC_MAIN");
+    WORKS("tcc", "-Wall", "-Werror", "-DATTNC_MAIN", "-c", in_dir("m.c"), "-o",
+          in_dir("m.o"));
 }
 
 static void test_no_warning(void **state)
 {
     (void)state;
-    static const char *const specs[] = {
-        g2p, "models/tiny.yaml", "models/attention.yaml",
-        "models/aren-transliteration.yaml"
-    };
-    const char *compilers[] = { some_clang(), "gcc" };
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        emit(specs[i], "--march=x86-64-v3", "--width=8");
-        for (int c = 0; c < 2; c++) {
-            compile_strictly(compilers[c], "-march=x86-64-v3", "-Wvla",
-                             "-DNOTHING");
-            if (i == 0)
-                compile_strictly(compilers[c], "-march=x86-64-v3", "-Wvla",
-                                 "-DATTNC_MAIN");
-        }
-    }
+    glob_t all;
+    compile_by_all("models/tiny.yaml");
+    compile_by_all("models/attention.yaml");
+    if (!full_depth())
+        return;
+    assert_int_equal(glob("models/*.yaml", 0, NULL, &all), 0);
+    assert_int_equal(glob("models/*/*.yaml", GLOB_APPEND, NULL, &all), 0);
+    for (size_t i = 0; i < all.gl_pathc; i++)
+        compile_by_all(all.gl_pathv[i]);
+    globfree(&all);
 }
 
-static void test_portable(void **state)
+/* Time is printed, not judged. */
+static void test_time_to_compile(void **state)
 {
     (void)state;
-    emit("models/tiny.yaml", "--march=generic", "--width=1");
-    compile_strictly(some_clang(), "-DX", "-Wpedantic", "-DNOTHING");
-    compile_strictly("gcc", "-DX", "-Wpedantic", "-DNOTHING");
-    compile_strictly("tcc", "-DX", "-DY", "-DNOTHING");
+    if (!full_depth())
+        skip();
+    emit("models/transformer-base.yaml", "--march=native", "-O2");
+    double from = seconds();
+    assert_true(WORKS(some_clang(), "-O3", "-march=native", "-c",
+                      in_dir("m.c"), "-o", in_dir("m.o")));
+    print_message("transformer-base: clang -O3 in %.1f s\n", seconds() - from);
 }
 
 /* Compiled for less than it was emitted for, it says what to do. */
@@ -111,117 +81,244 @@ static void test_guard(void **state)
     assert_non_null(strstr(s.tail, "-march=x86-64-v3"));
 }
 
-static void test_header(void **state)
+/* ------------------------------------------------------------- its text --- */
+
+static void assert_broken(const char *text, const char *rule, int line)
+{
+    int where = 0;
+    const char *broken = lint_c(text, &where);
+    assert_non_null(broken);
+    assert_string_equal(broken, rule);
+    assert_int_equal(where, line);
+}
+
+static void test_the_lint_finds(void **state)
 {
     (void)state;
-    static const char user[] = "#include \"m.h\"\n#include \"m.h\"\n"
-                               "int main(void) { return 0; }\n";
-    static const char *const calls[][3] = {
-        { "gcc", "-std=c11", "c" }, { "clang", "-std=c11", "c" },
-        { "g++", "-std=c++11", "c++" }, { "clang++", "-std=c++17", "c++" },
-    };
-    emit(g2p, "--march=x86-64-v3", "--width=8");
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        Spawned s;
-        int code = RUN(&s, user, calls[i][0], calls[i][1], "-Wall", "-Wextra",
-                       "-Wpedantic", "-Werror", "-I", dir, "-x", calls[i][2],
-                       "-fsyntax-only", "-");
-        if (code > 0)
-            fail_msg("%s: %s", calls[i][0], s.tail);
+    int where;
+    assert_null(lint_c("\n#define A (x = 1)\nint f(int x)\n{\n /* goto */\n"
+                       "    for (int i = 0; i < 3; i++, x += 2)\n"
+                       "        x++;\n    return x == 0 && x ? 1 : 0;\n}\n",
+                       &where));
+    assert_broken("\nint f(void)\n{\n    goto x;\n}\n", "goto", 3);
+    assert_broken("\nf(a && 1);\n", "a constant operand", 1);
+    assert_broken("\nx = 0 || a;\n", "a constant operand", 1);
+    assert_broken("\nx = 1 ? a : b;\n", "a constant condition", 1);
+    assert_broken("\nif ((x = f()))\n", "an assignment inside an expression",
+                  1);
+    assert_broken("\n\na[i++] = 1;\n", "++ or -- inside an expression", 2);
+    assert_broken("\nfor (i = 0; (x = 1); i++)\n",
+                  "an assignment inside an expression", 1);
+}
+
+static void test_text_keeps_rules(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "models/tiny.yaml",
+                                         "models/attention.yaml" };
+    for (int i = 0; i < 2; i++) {
+        size_t n;
+        int line = 0;
+        emit(specs[i], "--march=generic", "--width=1");
+        const char *broken = lint_c(text_of(in_dir("m.c"), &n), &line);
+        if (broken)
+            fail_msg("%s: line %d: %s", specs[i], line, broken);
     }
 }
 
-static void same_file(const char *x, const char *y)
-{
-    File f, g;
-    Fault why;
-    assert_true(file_read(&f, x, SIZE_MAX - 1, &why));
-    assert_true(file_read(&g, y, SIZE_MAX - 1, &why));
-    assert_int_equal(f.size, g.size);
-    assert_memory_equal(f.at, g.at, f.size);
-    file_close(&f);
-    file_close(&g);
-}
-
-/* The same bytes whatever the folder, the time and the locale. */
-static void test_same_bytes(void **state)
+/* Nothing in the file can be written but what its caller gives it. */
+static void test_no_writable_globals(void **state)
 {
     (void)state;
     Spawned s;
+    emit("models/tiny.yaml", "--march=generic", "--width=1");
+    assert_true(WORKS(some_clang(), "-fno-pic", "-c", in_dir("m.c"), "-o",
+                      in_dir("m.o")));
+    const char *look = arena_printf(a, "nm %s | grep ' [bBdDcC] '",
+                                    in_dir("m.o"));
+    assert_int_equal(RUN(&s, "", "/bin/sh", "-c", look), 1);
+    assert_string_equal(s.out, "");
+}
+
+/* The same bytes whatever the folder, the time, the locale and the umask. */
+static void test_same_bytes(void **state)
+{
+    (void)state;
+    static const char *const around[] = {
+        "LC_ALL=de_DE.UTF-8", "LC_ALL=tr_TR.UTF-8", "TZ=Asia/Tokyo",
+        "HOME=/nowhere"
+    };
     char here[4096];
     assert_non_null(getcwd(here, sizeof here));
     const char *program = find_program(a, attnc());
     emit(g2p, "--march=x86-64-v3", "--width=8");
     assert_int_equal(chdir("models/g2p-en"), 0);
-    setenv("TZ", "Asia/Tokyo", 1);
-    int code = RUN(&s, "", program, "compile", "g2p-en.yaml",
-                   "--march=x86-64-v3", "--width=8", "-o", in_dir("n.c"));
+    for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+        const mode_t mask = umask(i % 2 ? 0077 : 0);
+        bool ok = WORKS("env", around[i], program, "compile", "g2p-en.yaml",
+                        "--march=x86-64-v3", "--width=8", "-o",
+                        in_dir("n.c"));
+        umask(mask);
+        assert_true(ok);
+        same_file(in_dir("m.c"), in_dir("n.c"));
+        same_file(in_dir("m.h"), in_dir("n.h"));
+        same_file(in_dir("m.weights"), in_dir("n.weights"));
+    }
     assert_int_equal(chdir(here), 0);
-    assert_int_equal(code, 0);
-    same_file(in_dir("m.c"), in_dir("n.c"));
-    same_file(in_dir("m.weights"), in_dir("n.weights"));
 }
 
-/* ---------------------------------------------------------- the program --- */
-static void change_byte(const char *path, off_t at)
-{
-    char c;
-    int fd = open(path, O_RDWR);
-    assert_true(fd >= 0);
-    assert_int_equal(pread(fd, &c, 1, at), 1);
-    c = (char)(c ^ 0x40);
-    assert_int_equal(pwrite(fd, &c, 1, at), 1);
-    close(fd);
-}
-
-static void test_program(void **state)
+static void test_sample(void **state)
 {
     (void)state;
-    Spawned s;
-    const char *weights = in_dir("m.weights");
-    assert_int_equal(RUN(&s, "", attnc(), "compile", g2p, "-o", in_dir("m"),
-                         "--emit=exe", "--march=native", "-O1"), 0);
-    assert_int_equal(RUN(&s, "attention\nhello\n", in_dir("m"), weights), 0);
-    assert_string_equal(s.out, "AH T EH N SH AH N\nHH EH L OW\n");
-    assert_int_not_equal(RUN(&s, "", in_dir("m")), 0);
-    assert_int_not_equal(RUN(&s, "", in_dir("m"), in_dir("none")), 0);
-    assert_int_not_equal(RUN(&s, "", in_dir("m"), dir), 0);
-    static const off_t places[] = { 0, 8, 16, 32 };   /* magic, hash, sizes */
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        change_byte(weights, places[i]);
-        assert_int_not_equal(RUN(&s, "hello\n", in_dir("m"), weights), 0);
-        assert_string_equal(s.out, "");
-        change_byte(weights, places[i]);
-    }
-    assert_int_equal(RUN(&s, "hello\n", in_dir("m"), weights), 0);
-    struct stat st;
-    assert_int_equal(stat(weights, &st), 0);
-    const off_t cuts[] = { 0, 7, 100, 4095, st.st_size / 2, st.st_size - 1 };
-    for (int i = 5; i >= 0; i--) {
-        assert_int_equal(truncate(weights, cuts[i]), 0);
-        assert_int_not_equal(RUN(&s, "hello\n", in_dir("m"), weights), 0);
-        assert_string_equal(s.out, "");
+    assert_true(WORKS(attnc(), "compile", "models/tiny.yaml", "-o",
+                      in_dir("tiny.c")));
+    same_file("generated/tiny.c", in_dir("tiny.c"));     /* make sample */
+    same_file("generated/tiny.h", in_dir("tiny.h"));
+}
+
+/* ----------------------------------------------------------- the header --- */
+
+static void test_header(void **state)
+{
+    (void)state;
+    static const char user[] = "#include \"m.h\"\n#include \"m.h\"\n"
+                               "int main(void) { return 0; }\n";
+    const char *clang = some_clang();
+    const struct { const char *cc, *std, *language; } calls[] = {
+        { "gcc", "-std=c11", "c" }, { clang, "-std=c11", "c" },
+        { "g++", "-std=c++11", "c++" }, { "gcc", "-std=c99", "c" },
+        { clang, "-std=c++17", "c++" },
+    };
+    emit(g2p, "--march=x86-64-v3", "--width=8");
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        Spawned s;
+        int code = RUN(&s, user, calls[i].cc, calls[i].std, "-Wall", "-Wextra",
+                       "-Wpedantic", "-Werror", "-I", dir, "-x",
+                       calls[i].language, "-fsyntax-only", "-");
+        if (code > 0)
+            fail_msg("%s: %s", calls[i].cc, s.tail);
     }
 }
 
-static void test_embedded(void **state)
+/* The program in the header's first comment. */
+static const char *example_of(const char *header)
+{
+    size_t n;
+    const char *text = text_of(header, &n), *at = strstr(text, "An example");
+    const char *code = "";
+    assert_non_null(at);
+    for (at = strstr(at, "\n *\n") + 4; strncmp(at, " */", 3);
+         at = strchr(at, '\n') + 1) {
+        const int size = (int)strcspn(at, "\n");
+        const int skipped = size < 7 ? size : 7;
+        code = arena_printf(a, "%s%.*s\n", code, size - skipped, at + skipped);
+    }
+    char *name = strstr(code, "model.h");
+    assert_non_null(name);
+    return arena_printf(a, "%.*sm.h%s", (int)(name - code), code, name + 7);
+}
+
+/* Compiles it with m.c to m. */
+static void build_example(void)
+{
+    Fault why;
+    const char *code = example_of(in_dir("m.h"));
+    assert_true(write_file(in_dir("x.c"), code, strlen(code), &why));
+    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=x86-64-v3",
+                      "-Wall", "-Wextra", "-Werror", in_dir("x.c"),
+                      in_dir("m.c"), "-lm", "-o", in_dir("m")));
+}
+
+/* Ids of "attention" and its end; phones by id, as vocabulary files say. */
+static void test_example(void **state)
 {
     (void)state;
     Spawned s;
-    assert_int_equal(RUN(&s, "", attnc(), "compile", g2p, "-o", in_dir("m"),
-                         "--emit=exe", "--march=native", "-O1", "--embed"), 0);
-    assert_int_equal(files(dir), 1);
-    assert_int_equal(RUN(&s, "attention\n", in_dir("m")), 0);
-    assert_string_equal(s.out, "AH T EH N SH AH N\n");
+    static const char *const phones[] = { "AH", "T", "EH", "N", "SH", "AH",
+                                          "N" };
+    const char *words[16] = { in_dir("m"), in_dir("m.weights") };
+    const char *expected = "";
+    size_t n;
+    const char *letter = text_of("models/g2p-en/letters.txt", &n);
+    const char *phone = text_of("models/g2p-en/phones.txt", &n);
+    for (int i = 0; i < 9; i++) {
+        const char line[] = { '\n', "attention"[i], '\n', '\0' };
+        const char *end = strstr(letter, line);
+        int id = 1;
+        for (const char *c = letter; c < end; c++)
+            id += *c == '\n';
+        words[2 + i] = arena_printf(a, "%d", id);
+    }
+    words[11] = "2";
+    for (int i = 0; i < 7; i++) {
+        const char *end = strstr(phone, arena_printf(a, "\n%s\n", phones[i]));
+        int id = 1;
+        for (const char *c = phone; c < end; c++)
+            id += *c == '\n';
+        expected = arena_printf(a, "%s%d\n", expected, id);
+    }
+    emit(g2p, "--march=x86-64-v3", "--width=8");
+    build_example();
+    assert_int_equal(run(&s, "", words), 0);
+    assert_string_equal(s.out, expected);
+}
+
+static void test_other_examples(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = { "--set=kind=encoder",
+                                         "--set=kind=decoder" };
+    emit("models/attention.yaml", "--march=x86-64-v3", "--width=8");
+    build_example();
+    for (int i = 0; i < 2; i++) {
+        emit("models/tiny.yaml", "--march=x86-64-v3", kinds[i]);
+        build_example();
+    }
+}
+
+/* Headers and files of several models in one program, in any order. */
+static void test_several_models(void **state)
+{
+    (void)state;
+    Fault why;
+    static const char *const orders[] = {
+        "#include \"attention.h\"\n#include \"tiny.h\"\n",
+        "#include \"tiny.h\"\n#include \"attention.h\"\n"
+    };
+    static const char user[] =
+        "int main(void)\n"
+        "{\n"
+        "    struct attn_search_options o;\n"
+        "    tiny_options(&o);\n"
+        "    return tiny_model()->d_model - TINY_D_MODEL\n"
+        "        + attention_model()->d_model - ATTENTION_D_MODEL\n"
+        "        + (int)o.beam - 2;\n"
+        "}\n";
+    for (int i = 0; i < 2; i++) {
+        const char *spec = i ? "models/tiny.yaml" : "models/attention.yaml";
+        assert_true(WORKS(attnc(), "compile", spec, "--march=generic", "-o",
+                          in_dir(i ? "tiny.c" : "attention.c")));
+    }
+    for (int i = 0; i < 2; i++) {
+        Spawned s;
+        const char *text = arena_printf(a, "%s%s", orders[i], user);
+        assert_true(write_file(in_dir("x.c"), text, strlen(text), &why));
+        assert_true(WORKS(some_clang(), "-std=c11", "-Wall", "-Werror",
+                          in_dir("x.c"), in_dir("tiny.c"),
+                          in_dir("attention.c"), "-lm", "-o", in_dir("x")));
+        assert_int_equal(RUN(&s, "", in_dir("x")), 0);
+    }
 }
 
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_no_warning), TEST(test_portable), TEST(test_guard),
-        TEST(test_header), TEST(test_same_bytes), TEST(test_program),
-        TEST(test_embedded),
+        TEST(test_no_warning), TEST(test_time_to_compile), TEST(test_guard),
+        TEST(test_the_lint_finds), TEST(test_text_keeps_rules),
+        TEST(test_no_writable_globals), TEST(test_same_bytes),
+        TEST(test_sample), TEST(test_header), TEST(test_example),
+        TEST(test_other_examples), TEST(test_several_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,4618 @@
+/* tiny, a Transformer in C, made by attnc 0.1.0 from the spec
+ * of hash 1421fd47f870ff5a by
+ *     attnc compile tiny.yaml --march=x86-64-v3
+ *
+ * To compile this file (model.c, say), or to make it a program:
+ *     cc -O2 -std=c11 -march=x86-64-v3 -c model.c
+ *     cc -O2 -std=c11 -march=x86-64-v3 -DATTNC_MAIN model.c -lm -o model
+ *     ./model model.weights < lines
+ * model.h declares what others call, with an example.
+ *
+ *          44,288  parameters
+ *         181,248  bytes of packed weights
+ *          44,288  bytes of arena for a call with one row
+ *          54,720  FLOPs a token
+ *
+ * Kernels; tiles are rows x columns, up to 6 x 16 (default):
+ *     tile_bias        6x16 4x16 2x16 1x16
+ *     tile             6x16 4x16 2x16 1x16
+ *     tile_accumulate  6x16 4x16 2x16 1x16
+ *     tile_bias_relu   6x16 4x16 2x16 1x16
+ *     others           embed_row pack_keys pack_values softmax_begin
+ *                      softmax_chunk softmax_end add_norm_rows copy_rows
+ *                      log_sum_exp
+ */
+#if !defined __AVX2__ || !defined __FMA__
+#error "made for x86-64-v3: compile with -march=x86-64-v3"
+#endif
+
+#ifdef ATTNC_MAIN
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined __GNUC__
+#define ATTN_API static __attribute__((unused))
+#else
+#define ATTN_API static
+#endif
+
+/* ------------------------------------------------------- sizes, weights --- */
+
+enum {
+    D_MODEL = 32,
+    HEADS = 2,
+    D_K = 16,
+    D_V = 16,
+    D_FF = 64,
+    ENCODER_LAYERS = 2,
+    DECODER_LAYERS = 2,
+    SOURCE_VOCAB = 48,
+    TARGET_VOCAB = 48,
+    MAX_SOURCE = 16,
+    MAX_TARGET = 16,
+};
+
+struct encoder_layer {
+    const float *self_attn_qkv;          /* [96, 32] in panels of 16 */
+    const float *self_attn_qkv_bias;     /* [96] */
+    const float *self_attn_o;            /* [32, 32] in panels of 16 */
+    const float *self_attn_o_bias;       /* [32] */
+    const float *norm1;                  /* [32] */
+    const float *norm1_bias;             /* [32] */
+    const float *ffn_w1;                 /* [64, 32] in panels of 16 */
+    const float *ffn_w1_bias;            /* [64] */
+    const float *ffn_w2;                 /* [32, 64] in panels of 16 */
+    const float *ffn_w2_bias;            /* [32] */
+    const float *norm2;                  /* [32] */
+    const float *norm2_bias;             /* [32] */
+};
+
+struct cross_layer {
+    const float *cross_attn_kv;          /* [64, 32] in panels of 16 */
+    const float *cross_attn_kv_bias;     /* [64] */
+};
+
+struct decoder_layer {
+    const float *self_attn_qkv;          /* [96, 32] in panels of 16 */
+    const float *self_attn_qkv_bias;     /* [96] */
+    const float *self_attn_o;            /* [32, 32] in panels of 16 */
+    const float *self_attn_o_bias;       /* [32] */
+    const float *norm1;                  /* [32] */
+    const float *norm1_bias;             /* [32] */
+    const float *cross_attn_q;           /* [32, 32] in panels of 16 */
+    const float *cross_attn_q_bias;      /* [32] */
+    const float *cross_attn_o;           /* [32, 32] in panels of 16 */
+    const float *cross_attn_o_bias;      /* [32] */
+    const float *norm3;                  /* [32] */
+    const float *norm3_bias;             /* [32] */
+    const float *ffn_w1;                 /* [64, 32] in panels of 16 */
+    const float *ffn_w1_bias;            /* [64] */
+    const float *ffn_w2;                 /* [32, 64] in panels of 16 */
+    const float *ffn_w2_bias;            /* [32] */
+    const float *norm2;                  /* [32] */
+    const float *norm2_bias;             /* [32] */
+};
+
+struct weights {
+    const float *target;                 /* [48, 32] in panels of 16 */
+    const float *source_positions;       /* [16, 32] row by row */
+    const float *target_positions;       /* [16, 32] row by row */
+    struct encoder_layer encoder[ENCODER_LAYERS];
+    struct cross_layer cross[DECODER_LAYERS];
+    struct decoder_layer decoder[DECODER_LAYERS];
+};
+
+/* --------------------------------------------------- a call, its memory --- */
+
+enum { ATTN_PAGE = 64,           /* positions of one page of a cache */
+       ATTN_SELF = 0, ATTN_CROSS = 1,
+       ATTN_ENCODER_DECODER = 0, ATTN_ENCODER = 1, ATTN_DECODER = 2,
+       ATTN_ATTENTION = 3 };     /* kinds of models */
+
+/* One call of an entry works on a batch: sequences of any lengths, their rows
+ * one after the other, nothing padded.                                      */
+struct attn_batch {
+    int64_t sequences;
+    int64_t rows;                /* of all sequences together */
+    const int32_t *start;        /* [sequences + 1] first row of each */
+    const int32_t *ids;          /* [rows] token ids */
+    const int32_t *past;         /* [sequences] decode: rows in the cache */
+    const int32_t *select;       /* [selected] decode: rows that want logits */
+    int64_t selected;
+    /* caches: page q of sequence s begins at
+     * pool[c] + pages[c][s * table[c] + q] * page_floats[c] of the model    */
+    float *pool[2];
+    const int32_t *pages[2];
+    int64_t table[2];            /* entries of a sequence in pages[] */
+    const int32_t *source;       /* [sequences] decode: row of pages[CROSS] */
+    const int32_t *source_rows;  /* [..] decode: keys of each such row */
+    /* kind attention: rows of numbers; keys have their own lengths */
+    const float *query, *key, *value;
+    int64_t key_rows;
+    const int32_t *key_start;    /* [sequences + 1] */
+    float *output;               /* decode: logits [selected, target_vocab];
+                                    encoder, attention: [rows, d_model];
+                                    encode of an encoder-decoder: unused,
+                                    its result is the cross cache */
+};
+
+/* A compiled model: constants and entry points. Everything is a pure function
+ * of its arguments; nothing is global, so threads may share one model.      */
+struct attn_model {
+    const char *name;
+    int64_t kind;                /* ATTN_ENCODER_DECODER .. */
+    int64_t d_model, source_vocab, target_vocab;
+    int64_t max_source, max_target;
+    int64_t weights_bytes;       /* of the packed weights */
+    uint64_t weights_hash;       /* of names, shapes, layout: as in the file */
+    int64_t bound_bytes;         /* of the struct that bind() fills */
+    /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
+     * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
+    int64_t page_floats[2];      /* 0: the model has no such cache */
+    int64_t blocks[2], d_k[2], v_panels[2];
+    int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
+    void (*bind)(void *bound, const void *packed);
+    void (*encode)(const void *bound, const struct attn_batch *, void *arena);
+    void (*decode)(const void *bound, const struct attn_batch *, void *arena);
+    /* log(sum(exp(x[0..n-1]))), vectorised, the same bits everywhere */
+    float (*log_sum_exp)(const float *x, int64_t n);
+};
+
+/* One call of encode: its arguments, and the map of its arena, where
+ * some values use the memory of others that are dead by then. */
+struct encode {
+    const struct weights *w;
+    const struct attn_batch *b;
+    float *x;                        /* 32 floats a row */
+    float *self_attn_qkv;            /* 96 floats a row */
+    float *self_attn_keys;           /* 2048 floats a page */
+    float *self_attn_values;         /* 2048 floats a page */
+    float *self_attn;                /* 32 floats a row */
+    float *self_attn_o;              /* 1536 floats a part */
+    float *norm1;                    /* 1536 floats a part */
+    float *ffn_w1;                   /* 3072 floats a part */
+    float *ffn_w2;                   /* 1536 floats a part */
+    float *cross_attn_kv;            /* 64 floats a row */
+    float *scratch;                  /* 592 floats a part */
+};
+
+/* One call of decode: its arguments, and the map of its arena, where
+ * some values use the memory of others that are dead by then. */
+struct decode {
+    const struct weights *w;
+    const struct attn_batch *b;
+    float *x;                        /* 32 floats a row */
+    float *self_attn_qkv;            /* 96 floats a row */
+    float *self_attn;                /* 32 floats a row */
+    float *self_attn_o;              /* 1536 floats a part */
+    float *cross_attn_q;             /* 32 floats a row */
+    float *cross_attn;               /* 32 floats a row */
+    float *cross_attn_o;             /* 1536 floats a part */
+    float *norm3;                    /* 1536 floats a part */
+    float *ffn_w1;                   /* 3072 floats a part */
+    float *ffn_w2;                   /* 1536 floats a part */
+    float *logits_selected;          /* 32 floats a row */
+    float *logits_matmul;            /* 48 floats a row */
+    float *scratch;                  /* 592 floats a part */
+};
+
+/* -------------------------------------------------------------- kernels --- */
+
+/* Products and sums are fused where it is written and nowhere else, so that
+ * all compilers give the same bits. */
+#if defined __clang__
+#pragma STDC FP_CONTRACT OFF
+#elif defined __GNUC__
+#pragma GCC optimize ("fp-contract=off")
+#endif
+
+static inline float fma1(float a, float b, float c)
+{
+    return fmaf(a, b, c);
+}
+
+static inline float max1(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+enum { W = 8 };                  /* floats in a vector */
+
+typedef float v __attribute__((vector_size(4 * W)));
+typedef float v_any __attribute__((vector_size(4 * W), aligned(4)));
+typedef int32_t v_int __attribute__((vector_size(4 * W)));
+typedef uint32_t v_bits __attribute__((vector_size(4 * W)));
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE v v_load(const float *p)
+{
+    return *(const v_any *)p;
+}
+
+INLINE v v_load_aligned(const float *p)
+{
+    return *(const v *)p;
+}
+
+INLINE void v_store(float *p, v x)
+{
+    *(v_any *)p = x;
+}
+
+INLINE v v_splat(float x)
+{
+    return (v){x, x, x, x, x, x, x, x};
+}
+
+/* a b + c, rounded once. */
+#if defined __has_builtin
+#if __has_builtin(__builtin_elementwise_fma)
+#define v_fma(a, b, c) __builtin_elementwise_fma(a, b, c)
+#endif
+#endif
+#ifndef v_fma
+INLINE v v_fma(v a, v b, v c)
+{
+    v r;
+    for (int i = 0; i < W; i++)
+        r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return r;
+}
+#endif
+
+/* a > b ? a : b in each lane; so b where a is NaN. */
+INLINE v v_max(v a, v b)
+{
+    const v_int larger = a > b;
+    return (v)(((v_int)a & larger) | ((v_int)b & ~larger));
+}
+
+/* y, but 0 in the lanes where x < least. */
+INLINE v v_zero_below(v y, v x, v least)
+{
+    const v_int below = x < least;
+    return (v)((v_int)y & ~below);
+}
+
+/* 2^n for n in the low bits of t = n + 1.5 * 2^23, n in -126 .. 127. */
+INLINE v v_power_of_2(v t)
+{
+    return (v)(((v_bits)t + 127) << 23);
+}
+
+/* e^x for x <= 88. Below the smallest normal number it is 0, so is e^-inf;
+ * e^0 is 1; NaN stays. x = n ln 2 + r with |r| <= ln 2 / 2, where ln 2 is taken
+ * in two parts [Cody and Waite 1980]; e^r = 1 + r + r^2 P(r), P minimax. */
+INLINE v v_exp(v x)
+{
+    const v shift = v_splat(0x1.8p+23f);  /* t + shift rounds t to integer */
+    const v t = v_fma(x, v_splat(0x1.715476p+0f), shift);
+    const v n = t - shift;
+    v r = v_fma(n, v_splat(-0x1.62e4p-1f), x);
+    r = v_fma(n, v_splat(-0x1.7f7d1cp-20f), r);
+    v p = v_splat(0x1.6a4ce4p-10f);
+    p = v_fma(p, r, v_splat(0x1.123988p-7f));
+    p = v_fma(p, r, v_splat(0x1.5558bp-5f));
+    p = v_fma(p, r, v_splat(0x1.555492p-3f));
+    p = v_fma(p, r, v_splat(0x1.fffffcp-2f));
+    p = v_fma(p, r * r, r);
+    const v scale = v_power_of_2(t);
+    return v_zero_below(v_fma(p, scale, scale), x, v_splat(-0x1.5d589ep+6f));
+}
+
+/* ln x within 2 ulp. x = 2^k m with m in sqrt(1/2) .. sqrt(2), f = m - 1,
+ * s = f / (2 + f): ln m = 2 s + s^3 R(s^2) = f - s (f - s^2 R), R minimax. */
+static float log1(float x)
+{
+    union { float f; int32_t bits; } u;
+    float k = 0.0f;
+    if (x == 0.0f)
+        return -INFINITY;
+    if (!(x > 0.0f))
+        return (x - x) / (x - x);
+    if (x == INFINITY)
+        return x;
+    if (x < 0x1p-126f) {         /* a subnormal number */
+        x = x * 0x1p+25f;
+        k = -25.0f;
+    }
+    u.f = x;
+    const int32_t above = u.bits - 0x3f3504f3;      /* sqrt(1/2) */
+    k += (float)(above >> 23);
+    u.bits = (above & 0x007fffff) + 0x3f3504f3;
+    const float f = u.f - 1.0f;
+    const float s = f / (2.0f + f);
+    const float z = s * s;
+    float r = fma1(z, 0x1.31dfeap-2f, 0x1.995edap-2f);
+    r = fma1(z, r, 0x1.55557ap-1f);
+    const float low = fma1(k, -0x1.7f7d1cp-20f, s * fma1(-z, r, f));
+    return fma1(k, 0x1.62e4p-1f, f - low);
+}
+
+/* Adds 16 lanes by a fixed tree: halves onto each other. */
+static float lane_sum(float *lane)
+{
+    for (int64_t n = 8; n > 0; n /= 2)
+        for (int64_t i = 0; i < n; i++)
+            lane[i] += lane[i + n];
+    return lane[0];
+}
+
+static float lane_max(float *lane)
+{
+    for (int64_t n = 8; n > 0; n /= 2)
+        for (int64_t i = 0; i < n; i++)
+            lane[i] = max1(lane[i], lane[i + n]);
+    return lane[0];
+}
+
+/* The next 16 of the n elements at x; where there are fewer, a copy in pad,
+ * filled up. */
+static inline const float *sixteen(float *pad, const float *x, int64_t n,
+                                   float fill)
+{
+    if (n >= 16)
+        return x;
+    for (int64_t i = 0; i < 16; i++)
+        pad[i] = fill;
+    for (int64_t i = 0; i < n; i++)
+        pad[i] = x[i];
+    return pad;
+}
+
+static float row_max(const float *x, int64_t n)
+{
+    float pad[16], lane[16];
+    for (int64_t i = 0; i < 16; i++)
+        lane[i] = -INFINITY;
+    for (int64_t j = 0; j < n; j += 16) {
+        const float *p = sixteen(pad, x + j, n - j, -INFINITY);
+        for (int64_t i = 0; i < 16; i += W)
+            v_store(lane + i, v_max(v_load(p + i), v_load(lane + i)));
+    }
+    return lane_max(lane);
+}
+
+static float row_sum(const float *x, int64_t d)
+{
+    float pad[16], lane[16];
+    v sum[16 / W];
+    for (int64_t i = 0; i < 16 / W; i++)
+        sum[i] = v_splat(0.0f);
+    for (int64_t j = 0; j < d; j += 16) {
+        const float *p = sixteen(pad, x + j, d - j, 0.0f);
+        for (int64_t i = 0; i < 16 / W; i++)
+            sum[i] += v_load(p + i * W);
+    }
+    for (int64_t i = 0; i < 16 / W; i++)
+        v_store(lane + i * W, sum[i]);
+    return lane_sum(lane);
+}
+
+/* The sum of (x - mean)^2. */
+static float row_squares(const float *x, int64_t d, float mean)
+{
+    float pad[16], lane[16];
+    v sum[16 / W];
+    for (int64_t i = 0; i < 16 / W; i++)
+        sum[i] = v_splat(0.0f);
+    for (int64_t j = 0; j < d; j += 16) {
+        const float *p = sixteen(pad, x + j, d - j, mean);
+        for (int64_t i = 0; i < 16 / W; i++) {
+            const v t = v_load(p + i * W) - v_splat(mean);
+            sum[i] = v_fma(t, t, sum[i]);
+        }
+    }
+    for (int64_t i = 0; i < 16 / W; i++)
+        v_store(lane + i * W, sum[i]);
+    return lane_sum(lane);
+}
+
+static void add_rows(float *y, int64_t ldy, const float *a, int64_t lda,
+                     const float *b, int64_t ldb, int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W)
+            v_store(y + j, v_load(a + j) + v_load(b + j));
+        for (int64_t j = whole; j < d; j++)
+            y[j] = a[j] + b[j];
+        y += ldy;
+        a += lda;
+        b += ldb;
+    }
+}
+
+static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                      int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W)
+            v_store(y + j, v_load(x + j));
+        for (int64_t j = whole; j < d; j++)
+            y[j] = x[j];
+        y += ldy;
+        x += ldx;
+    }
+}
+
+/* Layer normalisation [Ba et al. 2016, equation 4] of each row of x: mean and
+ * variance first, in two passes, which loses nothing where they are far apart.
+ */
+static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                      const float *gamma, const float *beta, int64_t rows,
+                      int64_t d, float eps)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const float mean = row_sum(x, d) / (float)d;
+        const float variance = row_squares(x, d, mean) / (float)d;
+        const float scale = 1.0f / sqrtf(variance + eps);
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W) {
+            const v t = (v_load(x + j) - v_splat(mean)) * v_splat(scale);
+            v_store(y + j, v_fma(t, v_load(gamma + j), v_load(beta + j)));
+        }
+        for (int64_t j = whole; j < d; j++)
+            y[j] = fma1((x[j] - mean) * scale, gamma[j], beta[j]);
+        x += ldx;
+        y += ldy;
+    }
+}
+
+/* LayerNorm(x + Sublayer(x)) [Vaswani et al. 2017, section 3.1]: each row is
+ * normalised while it is in the nearest cache. y may be x or the residual. */
+static void add_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                          const float *residual, int64_t ldr,
+                          const float *gamma, const float *beta, int64_t rows,
+                          int64_t d, float eps)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float *row = y + i * ldy;
+        add_rows(row, ldy, x + i * ldx, ldx, residual + i * ldr, ldr, 1, d);
+        norm_rows(row, ldy, row, ldy, gamma, beta, 1, d, eps);
+    }
+}
+
+/* The embedding of one token, times scale, plus its position where there is
+ * one [Vaswani et al. 2017, sections 3.4 and 3.5]. Element k of the token lies
+ * at table[k * step]: step 1 in rows, 16 in the panels of a product. */
+static void embed_row(float *y, const float *table, int64_t step, int64_t d,
+                      float scale, const float *position)
+{
+    if (!position)
+        for (int64_t k = 0; k < d; k++)
+            y[k] = scale * table[k * step];
+    else
+        for (int64_t k = 0; k < d; k++)
+            y[k] = fma1(scale, table[k * step], position[k]);
+}
+
+/* The sum of exp(x - base); y, where it is not NULL, gets the terms. */
+static float exp_row(float *y, const float *x, int64_t n, float base)
+{
+    float pad[16], part[16], lane[16];
+    for (int64_t i = 0; i < 16; i++)
+        lane[i] = 0.0f;
+    for (int64_t j = 0; j < n; j += 16) {
+        const float *p = sixteen(pad, x + j, n - j, -INFINITY);
+        for (int64_t i = 0; i < 16; i += W) {
+            const v e = v_exp(v_load(p + i) - v_splat(base));
+            v_store(part + i, e);
+            v_store(lane + i, v_load(lane + i) + e);
+        }
+        if (y)
+            for (int64_t i = 0; i < 16 && j + i < n; i++)
+                y[j + i] = part[i];
+    }
+    return lane_sum(lane);
+}
+
+/* ln(sum(e^x)), safe for any x. */
+static float log_sum_exp(const float *x, int64_t n)
+{
+    const float base = row_max(x, n);
+    if (base == -INFINITY)
+        return log1(exp_row(0, x, n, 0.0f));
+    return base + log1(exp_row(0, x, n, base));
+}
+
+/* Keys at positions at .. at + rows - 1 of one page of 64: panels of 16 keys,
+ * the d_k elements one below the other, so that Q K^T is a tile's product. */
+static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
+                      int64_t d_k, int64_t at)
+{
+    int64_t i = 0;
+    while (i < rows) {
+        const int64_t lane = (at + i) % 16;
+        float *panel = page + (at + i - lane) * d_k;
+        const float *row = x + i * ldx;
+        if (lane == 0 && i + 16 <= rows) {
+            for (int64_t k = 0; k < d_k; k++)
+                for (int64_t r = 0; r < 16; r++)
+                    panel[k * 16 + r] = row[r * ldx + k];
+            i += 16;
+        } else {
+            for (int64_t k = 0; k < d_k; k++)
+                panel[k * 16 + lane] = row[k];
+            i++;
+        }
+    }
+}
+
+/* Values at positions at .. of one page: panels of 16 columns, 64 rows each;
+ * columns beyond d_v are 0. */
+static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
+                        int64_t d_v, int64_t at)
+{
+    float pad[16];
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < d_v; j += 16) {
+            float *to = page + j * 64 + (at + i) * 16;
+            const float *p = sixteen(pad, x + i * ldx + j, d_v - j, 0.0f);
+            for (int64_t l = 0; l < 16; l += W)
+                v_store(to + l, v_load(p + l));
+        }
+}
+
+/* Online softmax [Milakov and Gimelshein 2018] by chunks of 64 keys, as in
+ * FlashAttention [Dao et al. 2022, algorithm 1]: for each row the maximum so
+ * far, 16 lanes of the sum, and o, the sum of p v that is not divided yet. */
+static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
+                          int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++)
+        max[i] = -INFINITY;
+    for (int64_t i = 0; i < rows * 16; i++)
+        sum[i] = 0.0f;
+    for (int64_t i = 0; i < rows * ldo; i++)
+        o[i] = 0.0f;
+}
+
+/* Scales one row of a chunk, forgets what lies beyond its n keys. */
+static float chunk_max(float *s, int64_t n, float scale)
+{
+    float lane[16];
+    for (int64_t j = n; j < 64; j++)
+        s[j] = -INFINITY;
+    for (int64_t i = 0; i < 16; i += W) {
+        v top = v_splat(-INFINITY);
+        for (int64_t j = i; j < 64; j += 16) {
+            const v x = v_load(s + j) * v_splat(scale);
+            v_store(s + j, x);
+            top = v_max(x, top);
+        }
+        v_store(lane + i, top);
+    }
+    return lane_max(lane);
+}
+
+/* What was summed under the old maximum, as if under the new one. */
+static void raise_max(float *restrict max, float top, float *restrict sum,
+                      float *restrict o, int64_t ldo)
+{
+    const v fade = v_exp(v_splat(*max) - v_splat(top));
+    for (int64_t j = 0; j < ldo; j += W)
+        v_store(o + j, v_load(o + j) * fade);
+    for (int64_t j = 0; j < 16; j += W)
+        v_store(sum + j, v_load(sum + j) * fade);
+    *max = top;
+}
+
+/* s becomes exp(s - max); the terms are added to their lanes. */
+static void chunk_exp(float *restrict s, float max, float *restrict sum)
+{
+    if (max == -INFINITY)        /* so are all scores: 0, not NaN */
+        max = 0.0f;
+    for (int64_t i = 0; i < 16; i += W) {
+        v total = v_load(sum + i);
+        for (int64_t j = i; j < 64; j += 16) {
+            const v p = v_exp(v_load(s + j) - v_splat(max));
+            v_store(s + j, p);
+            total += p;
+        }
+        v_store(sum + i, total);
+    }
+}
+
+/* One chunk: row i has keys + i * step allowed keys (64 at most) in s[i * 64].
+ * s becomes exp(scale s - max), and 0 beyond them whatever was there; a row
+ * without a key in this chunk moves nothing. Needs scale > 0. */
+static void softmax_chunk(float *restrict s, int64_t rows, int64_t keys,
+                          int64_t step, float scale, float *restrict max,
+                          float *restrict sum, float *restrict o, int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float *row = s + i * 64;
+        int64_t n = keys + i * step;
+        if (n > 64)
+            n = 64;
+        if (n > 0) {
+            const float top = chunk_max(row, n, scale);
+            if (top > max[i])
+                raise_max(max + i, top, sum + i * 16, o + i * ldo, ldo);
+            chunk_exp(row, max[i], sum + i * 16);
+        } else {
+            for (int64_t j = 0; j < 64; j++)
+                row[j] = 0.0f;
+        }
+    }
+}
+
+/* y = o / sum; 0 for a row that had no key. */
+static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
+                        const float *sum, const float *o, int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float lane[16], share = 0.0f;
+        for (int64_t j = 0; j < 16; j++)
+            lane[j] = sum[j];
+        const float total = lane_sum(lane);
+        if (total != 0.0f)
+            share = 1.0f / total;
+        const int64_t whole = d_v / W * W;
+        for (int64_t j = 0; j < whole; j += W)
+            v_store(y + j, v_load(o + j) * v_splat(share));
+        for (int64_t j = whole; j < d_v; j++)
+            y[j] = o[j] * share;
+        y += ldy;
+        sum += 16;
+        o += ldo;
+    }
+}
+
+static void tile_6x16(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    v acc5_0 = v_splat(0.0f);
+    v acc5_1 = v_splat(0.0f);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        x = v_splat(a[i + 5 * lda]);
+        acc5_0 = v_fma(x, b0, acc5_0);
+        acc5_1 = v_fma(x, b1, acc5_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+    v_store(c + 5 * ldc, acc5_0);
+    v_store(c + 5 * ldc + 8, acc5_1);
+}
+
+static void tile_6x16_bias(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    v acc5_0 = v_splat(0.0f);
+    v acc5_1 = v_splat(0.0f);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        x = v_splat(a[i + 5 * lda]);
+        acc5_0 = v_fma(x, b0, acc5_0);
+        acc5_1 = v_fma(x, b1, acc5_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    acc3_0 += bias0;
+    acc3_1 += bias1;
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    acc4_0 += bias0;
+    acc4_1 += bias1;
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+    acc5_0 += bias0;
+    acc5_1 += bias1;
+    v_store(c + 5 * ldc, acc5_0);
+    v_store(c + 5 * ldc + 8, acc5_1);
+}
+
+static void tile_6x16_bias_relu(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    v acc5_0 = v_splat(0.0f);
+    v acc5_1 = v_splat(0.0f);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        x = v_splat(a[i + 5 * lda]);
+        acc5_0 = v_fma(x, b0, acc5_0);
+        acc5_1 = v_fma(x, b1, acc5_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    acc0_0 = v_max(acc0_0, v_splat(0.0f));
+    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    acc1_0 = v_max(acc1_0, v_splat(0.0f));
+    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    acc2_0 = v_max(acc2_0, v_splat(0.0f));
+    acc2_1 = v_max(acc2_1, v_splat(0.0f));
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    acc3_0 += bias0;
+    acc3_1 += bias1;
+    acc3_0 = v_max(acc3_0, v_splat(0.0f));
+    acc3_1 = v_max(acc3_1, v_splat(0.0f));
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    acc4_0 += bias0;
+    acc4_1 += bias1;
+    acc4_0 = v_max(acc4_0, v_splat(0.0f));
+    acc4_1 = v_max(acc4_1, v_splat(0.0f));
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+    acc5_0 += bias0;
+    acc5_1 += bias1;
+    acc5_0 = v_max(acc5_0, v_splat(0.0f));
+    acc5_1 = v_max(acc5_1, v_splat(0.0f));
+    v_store(c + 5 * ldc, acc5_0);
+    v_store(c + 5 * ldc + 8, acc5_1);
+}
+
+static void tile_6x16_accumulate(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
+    v acc2_0 = v_load(c + 2 * ldc);
+    v acc2_1 = v_load(c + 2 * ldc + 8);
+    v acc3_0 = v_load(c + 3 * ldc);
+    v acc3_1 = v_load(c + 3 * ldc + 8);
+    v acc4_0 = v_load(c + 4 * ldc);
+    v acc4_1 = v_load(c + 4 * ldc + 8);
+    v acc5_0 = v_load(c + 5 * ldc);
+    v acc5_1 = v_load(c + 5 * ldc + 8);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        x = v_splat(a[i + 5 * lda]);
+        acc5_0 = v_fma(x, b0, acc5_0);
+        acc5_1 = v_fma(x, b1, acc5_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+    v_store(c + 5 * ldc, acc5_0);
+    v_store(c + 5 * ldc + 8, acc5_1);
+}
+
+static void tile_4x16(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+}
+
+static void tile_4x16_bias(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    acc3_0 += bias0;
+    acc3_1 += bias1;
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+}
+
+static void tile_4x16_bias_relu(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    acc0_0 = v_max(acc0_0, v_splat(0.0f));
+    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    acc1_0 = v_max(acc1_0, v_splat(0.0f));
+    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    acc2_0 = v_max(acc2_0, v_splat(0.0f));
+    acc2_1 = v_max(acc2_1, v_splat(0.0f));
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    acc3_0 += bias0;
+    acc3_1 += bias1;
+    acc3_0 = v_max(acc3_0, v_splat(0.0f));
+    acc3_1 = v_max(acc3_1, v_splat(0.0f));
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+}
+
+static void tile_4x16_accumulate(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
+    v acc2_0 = v_load(c + 2 * ldc);
+    v acc2_1 = v_load(c + 2 * ldc + 8);
+    v acc3_0 = v_load(c + 3 * ldc);
+    v acc3_1 = v_load(c + 3 * ldc + 8);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+}
+
+static void tile_2x16(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+}
+
+static void tile_2x16_bias(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+}
+
+static void tile_2x16_bias_relu(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    acc0_0 = v_max(acc0_0, v_splat(0.0f));
+    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    acc1_0 = v_max(acc1_0, v_splat(0.0f));
+    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+}
+
+static void tile_2x16_accumulate(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+}
+
+static void tile_1x16(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)lda;
+    (void)ldb;
+    (void)ldc;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+}
+
+static void tile_1x16_bias(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)lda;
+    (void)ldb;
+    (void)ldc;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+}
+
+static void tile_1x16_bias_relu(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)lda;
+    (void)ldb;
+    (void)ldc;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    acc0_0 = v_max(acc0_0, v_splat(0.0f));
+    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+}
+
+static void tile_1x16_accumulate(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act)
+{
+    (void)lda;
+    (void)ldb;
+    (void)ldc;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+}
+
+/* ---------------------------------- products and attention of one shape --- */
+
+/* y = x W^T + b: x [rows, 32], W [96, 32] in panels of 16 */
+static void matmul_bias_32x96(int64_t rows, const float *x, int64_t ldx,
+                              const float *w, const float *b, float *y,
+                              int64_t ldy)
+{
+    for (int64_t j = 0; j < 96; j += 16) {
+        int64_t i = 0;
+
+        for (; i + 6 <= rows; i += 6) {
+            tile_6x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+        }
+        if (i + 4 <= rows) {
+            tile_4x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+            i += 4;
+        }
+        if (i + 2 <= rows) {
+            tile_2x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+            i += 2;
+        }
+        if (i < rows) {
+            tile_1x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+        }
+    }
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+struct keys {               /* keys and values of one head */
+    const float *k, *v;     /* in the first page */
+    int64_t k_page, v_page; /* floats from page to page */
+    const int32_t *page;    /* of a cache: its pages, in order */
+    int64_t count;          /* keys */
+    int64_t past;           /* keys before the first query's */
+};
+
+/* c = a b: b is `panels` panels of 16 columns, ldb apart */
+static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
+                   int64_t ldb, int64_t k, int64_t panels, float *c,
+                   int64_t ldc)
+{
+    int64_t j = 0;
+
+    for (; j < panels; j++) {
+        int64_t i = 0;
+
+        for (; i + 6 <= rows; i += 6) {
+            tile_6x16(a + i * lda, lda, b + j * ldb, ldb, k,
+                      c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
+        }
+        if (i + 4 <= rows) {
+            tile_4x16(a + i * lda, lda, b + j * ldb, ldb, k,
+                      c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
+            i += 4;
+        }
+        if (i + 2 <= rows) {
+            tile_2x16(a + i * lda, lda, b + j * ldb, ldb, k,
+                      c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
+            i += 2;
+        }
+        if (i < rows) {
+            tile_1x16(a + i * lda, lda, b + j * ldb, ldb, k,
+                      c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
+        }
+    }
+}
+
+/* c += a b: b is `panels` panels of 16 columns, ldb apart */
+static void panels_add(int64_t rows, const float *a, int64_t lda,
+                       const float *b, int64_t ldb, int64_t k, int64_t panels,
+                       float *c, int64_t ldc)
+{
+    int64_t j = 0;
+
+    for (; j < panels; j++) {
+        int64_t i = 0;
+
+        for (; i + 6 <= rows; i += 6) {
+            tile_6x16_accumulate(a + i * lda, lda, b + j * ldb, ldb, k,
+                                 c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
+        }
+        if (i + 4 <= rows) {
+            tile_4x16_accumulate(a + i * lda, lda, b + j * ldb, ldb, k,
+                                 c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
+            i += 4;
+        }
+        if (i + 2 <= rows) {
+            tile_2x16_accumulate(a + i * lda, lda, b + j * ldb, ldb, k,
+                                 c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
+            i += 2;
+        }
+        if (i < rows) {
+            tile_1x16_accumulate(a + i * lda, lda, b + j * ldb, ldb, k,
+                                 c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
+        }
+    }
+}
+
+/* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
+static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
+                            const struct keys *m, float *y, int64_t ldy,
+                            float *scratch)
+{
+    float *const s = scratch, *const o = s + 6 * 64;
+    float *const sum = o + 6 * 16;
+    float *const max = sum + 6 * 16;
+
+    for (int64_t i = 0; i < rows; i += 6) {
+        const int64_t r = least(rows - i, 6);
+        const int64_t last = m->count;
+
+        softmax_begin(r, max, sum, o, 16);
+        for (int64_t at = 0; at < last; at += 64) {
+            const int64_t n = least(last - at, 64);
+            const float *k = m->k + (at / 64) * m->k_page;
+            const float *v = m->v + (at / 64) * m->v_page;
+
+            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
+            softmax_chunk(s, r, n, 0, (0x1p+0f), max, sum, o, 16);
+            panels_add(r, s, 64, v, 1024, n, 1, o, 16);
+        }
+        softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
+    }
+}
+
+/* y = x W^T + b: x [rows, 32], W [32, 32] in panels of 16 */
+static void matmul_bias_32x32(int64_t rows, const float *x, int64_t ldx,
+                              const float *w, const float *b, float *y,
+                              int64_t ldy)
+{
+    for (int64_t j = 0; j < 32; j += 16) {
+        int64_t i = 0;
+
+        for (; i + 6 <= rows; i += 6) {
+            tile_6x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+        }
+        if (i + 4 <= rows) {
+            tile_4x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+            i += 4;
+        }
+        if (i + 2 <= rows) {
+            tile_2x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+            i += 2;
+        }
+        if (i < rows) {
+            tile_1x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+        }
+    }
+}
+
+/* y = relu(x W^T + b): x [rows, 32], W [64, 32] in panels of 16 */
+static void matmul_bias_relu_32x64(int64_t rows, const float *x, int64_t ldx,
+                                   const float *w, const float *b, float *y,
+                                   int64_t ldy)
+{
+    for (int64_t j = 0; j < 64; j += 16) {
+        int64_t i = 0;
+
+        for (; i + 6 <= rows; i += 6) {
+            tile_6x16_bias_relu(x + i * ldx, ldx, w + j * 32, 512, 32,
+                                y + i * ldy + j, ldy, b + j, 0, 0, 1);
+        }
+        if (i + 4 <= rows) {
+            tile_4x16_bias_relu(x + i * ldx, ldx, w + j * 32, 512, 32,
+                                y + i * ldy + j, ldy, b + j, 0, 0, 1);
+            i += 4;
+        }
+        if (i + 2 <= rows) {
+            tile_2x16_bias_relu(x + i * ldx, ldx, w + j * 32, 512, 32,
+                                y + i * ldy + j, ldy, b + j, 0, 0, 1);
+            i += 2;
+        }
+        if (i < rows) {
+            tile_1x16_bias_relu(x + i * ldx, ldx, w + j * 32, 512, 32,
+                                y + i * ldy + j, ldy, b + j, 0, 0, 1);
+        }
+    }
+}
+
+/* y = x W^T + b: x [rows, 64], W [32, 64] in panels of 16 */
+static void matmul_bias_64x32(int64_t rows, const float *x, int64_t ldx,
+                              const float *w, const float *b, float *y,
+                              int64_t ldy)
+{
+    for (int64_t j = 0; j < 32; j += 16) {
+        int64_t i = 0;
+
+        for (; i + 6 <= rows; i += 6) {
+            tile_6x16_bias(x + i * ldx, ldx, w + j * 64, 1024, 64,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+        }
+        if (i + 4 <= rows) {
+            tile_4x16_bias(x + i * ldx, ldx, w + j * 64, 1024, 64,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+            i += 4;
+        }
+        if (i + 2 <= rows) {
+            tile_2x16_bias(x + i * ldx, ldx, w + j * 64, 1024, 64,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+            i += 2;
+        }
+        if (i < rows) {
+            tile_1x16_bias(x + i * ldx, ldx, w + j * 64, 1024, 64,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+        }
+    }
+}
+
+/* y = x W^T + b: x [rows, 32], W [64, 32] in panels of 16 */
+static void matmul_bias_32x64(int64_t rows, const float *x, int64_t ldx,
+                              const float *w, const float *b, float *y,
+                              int64_t ldy)
+{
+    for (int64_t j = 0; j < 64; j += 16) {
+        int64_t i = 0;
+
+        for (; i + 6 <= rows; i += 6) {
+            tile_6x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+        }
+        if (i + 4 <= rows) {
+            tile_4x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+            i += 4;
+        }
+        if (i + 2 <= rows) {
+            tile_2x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+            i += 2;
+        }
+        if (i < rows) {
+            tile_1x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
+                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+        }
+    }
+}
+
+/* o += P V, where row i sees the first `seen` + i keys of the page */
+static void values_causal(int64_t rows, const float *p, int64_t seen,
+                          const float *v, int64_t panels, float *o)
+{
+    int64_t all = least(seen, 64);
+
+    if (all > 0)
+        panels_add(rows, p, 64, v, 1024, all, panels, o, panels * 16);
+    else
+        all = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t more = least(seen + i, 64) - all;
+
+        if (more > 0)
+            panels_add(1, p + i * 64 + all, 64, v + all * 16, 1024,
+                       more, panels, o + i * panels * 16,
+                       panels * 16);
+    }
+}
+
+/* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
+static void attention_16x16_causal_paged(const float *q, int64_t ldq,
+                                         int64_t rows, const struct keys *m,
+                                         float *y, int64_t ldy, float *scratch)
+{
+    float *const s = scratch, *const o = s + 6 * 64;
+    float *const sum = o + 6 * 16;
+    float *const max = sum + 6 * 16;
+
+    for (int64_t i = 0; i < rows; i += 6) {
+        const int64_t r = least(rows - i, 6);
+        const int64_t last = m->past + i + r;
+
+        softmax_begin(r, max, sum, o, 16);
+        for (int64_t at = 0; at < last; at += 64) {
+            const int64_t n = least(last - at, 64);
+            const float *k = m->k + m->page[at / 64] * m->k_page;
+            const float *v = m->v + m->page[at / 64] * m->v_page;
+            const int64_t seen = m->past + i + 1 - at;
+
+            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
+            softmax_chunk(s, r, seen, 1, (0x1p+0f), max, sum, o, 16);
+            values_causal(r, s, seen, v, 1, o);
+        }
+        softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
+    }
+}
+
+/* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
+static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
+                                  const struct keys *m, float *y, int64_t ldy,
+                                  float *scratch)
+{
+    float *const s = scratch, *const o = s + 6 * 64;
+    float *const sum = o + 6 * 16;
+    float *const max = sum + 6 * 16;
+
+    for (int64_t i = 0; i < rows; i += 6) {
+        const int64_t r = least(rows - i, 6);
+        const int64_t last = m->count;
+
+        softmax_begin(r, max, sum, o, 16);
+        for (int64_t at = 0; at < last; at += 64) {
+            const int64_t n = least(last - at, 64);
+            const float *k = m->k + m->page[at / 64] * m->k_page;
+            const float *v = m->v + m->page[at / 64] * m->v_page;
+
+            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
+            softmax_chunk(s, r, n, 0, (0x1p+0f), max, sum, o, 16);
+            panels_add(r, s, 64, v, 1024, n, 1, o, 16);
+        }
+        softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
+    }
+}
+
+/* y = x W^T: x [rows, 32], W [48, 32] in panels of 16 */
+static void matmul_32x48(int64_t rows, const float *x, int64_t ldx,
+                         const float *w, float *y, int64_t ldy)
+{
+    for (int64_t j = 0; j < 48; j += 16) {
+        int64_t i = 0;
+
+        for (; i + 6 <= rows; i += 6) {
+            tile_6x16(x + i * ldx, ldx, w + j * 32, 512, 32, y + i * ldy + j,
+                      ldy, 0, 0, 0, 0);
+        }
+        if (i + 4 <= rows) {
+            tile_4x16(x + i * ldx, ldx, w + j * 32, 512, 32, y + i * ldy + j,
+                      ldy, 0, 0, 0, 0);
+            i += 4;
+        }
+        if (i + 2 <= rows) {
+            tile_2x16(x + i * ldx, ldx, w + j * 32, 512, 32, y + i * ldy + j,
+                      ldy, 0, 0, 0, 0);
+            i += 2;
+        }
+        if (i < rows) {
+            tile_1x16(x + i * ldx, ldx, w + j * 32, 512, 32, y + i * ldy + j,
+                      ldy, 0, 0, 0, 0);
+        }
+    }
+}
+
+/* --------------------------------------------------- steps of the model --- */
+
+/* source_input = embed: f32[n, 32] */
+static void encoder_source_input(const struct encode *c, int64_t part,
+                                 int64_t parts)
+{
+    const struct attn_batch *b = c->b;
+    const int64_t last = b->sequences * (part + 1) / parts;
+
+    for (int64_t s = b->sequences * part / parts; s < last; s++) {
+    for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {
+            const int64_t id = b->ids[i];
+            const int64_t at = i - b->start[s];
+
+            embed_row(c->x + i * 32, c->w->target + id / 16 * 512 + id % 16, 16,
+                      32, (0x1.6a09e6p+2f), c->w->source_positions + at * 32);
+        }
+    }
+}
+
+/* self_attn_qkv = linear: f32[n, 96] */
+static void encoder_self_attn_qkv(const struct encode *c,
+                                  const struct encoder_layer *w, int64_t part,
+                                  int64_t parts)
+{
+    const int64_t i = c->b->rows * part / parts;
+    const int64_t rows = c->b->rows * (part + 1) / parts - i;
+
+    matmul_bias_32x96(rows, c->x + i * 32, 32, w->self_attn_qkv,
+                      w->self_attn_qkv_bias, c->self_attn_qkv + i * 96, 96);
+}
+
+/* self_attn_keys = pages: f32[2, n, 16]
+   self_attn_values = pages: f32[2, n, 16] */
+static void encoder_self_attn_pages(const struct encode *c, int64_t part,
+                                    int64_t parts)
+{
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+    const int64_t last = tasks * (part + 1) / parts;
+
+    for (int64_t task = tasks * part / parts; task < last; task++) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        int64_t at = 0;
+        int64_t n;
+
+        for (int64_t i = row; i < b->start[s + 1]; i += n) {
+            const int64_t id = b->start[s] / 64 + s + at / 64;
+            float *k = c->self_attn_keys + head * 1024
+                       + id * 2048;
+            float *v = c->self_attn_values + head * 1024
+                       + id * 2048;
+
+            n = least(64 - at % 64, b->start[s + 1] - i);
+            pack_keys(k, c->self_attn_qkv + i * 96 + 32 + head * 16, 96, n, 16,
+                      at % 64);
+            pack_values(v, c->self_attn_qkv + i * 96 + 64 + head * 16, 96, n,
+                        16, at % 64);
+            at += n;
+        }
+    }
+}
+
+/* self_attn = attention: f32[n, 32] */
+static void encoder_self_attn(const struct encode *c, int64_t part,
+                              int64_t parts)
+{
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+    const int64_t last = tasks * (part + 1) / parts;
+    float *const scratch = c->scratch + part * 592;
+
+    for (int64_t task = tasks * part / parts; task < last; task++) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        const int64_t first = b->start[s] / 64 + s;
+        struct keys m;
+
+        m.k = c->self_attn_keys + head * 1024 + first * 2048;
+        m.v = c->self_attn_values + head * 1024 + first * 2048;
+        m.k_page = 2048;
+        m.v_page = 2048;
+        m.page = 0;
+        m.count = b->start[s + 1] - b->start[s];
+        m.past = 0;
+        attention_16x16(c->self_attn_qkv + row * 96 + head * 16, 96,
+                        b->start[s + 1] - row, &m,
+                        c->self_attn + row * 32 + head * 16, 32, scratch);
+    }
+}
+
+/* self_attn_o = linear: f32[n, 32]
+   norm1 = add_norm: f32[n, 32]
+   ffn_w1 = linear: f32[n, 64]
+   ffn_w2 = linear: f32[n, 32]
+   norm2 = add_norm: f32[n, 32] */
+static void encoder_o_norm1_w1_w2_norm2(const struct encode *c,
+                                        const struct encoder_layer *w,
+                                        int64_t part, int64_t parts)
+{
+    const int64_t last = c->b->rows * (part + 1) / parts;
+    float *const self_attn_o = c->self_attn_o + part * 1536;
+    float *const norm1 = c->norm1 + part * 1536;
+    float *const ffn_w1 = c->ffn_w1 + part * 3072;
+    float *const ffn_w2 = c->ffn_w2 + part * 1536;
+
+    for (int64_t i = c->b->rows * part / parts; i < last; i += 48) {
+        const int64_t rows = least(last - i, 48);
+
+        matmul_bias_32x32(rows, c->self_attn + i * 32, 32, w->self_attn_o,
+                          w->self_attn_o_bias, self_attn_o, 32);
+        add_norm_rows(norm1, 32, c->x + i * 32, 32, self_attn_o, 32, w->norm1,
+                      w->norm1_bias, rows, 32, (0x1.0c6f7ap-20f));
+        matmul_bias_relu_32x64(rows, norm1, 32, w->ffn_w1, w->ffn_w1_bias,
+                               ffn_w1, 64);
+        matmul_bias_64x32(rows, ffn_w1, 64, w->ffn_w2, w->ffn_w2_bias, ffn_w2,
+                          32);
+        add_norm_rows(c->x + i * 32, 32, norm1, 32, ffn_w2, 32, w->norm2,
+                      w->norm2_bias, rows, 32, (0x1.0c6f7ap-20f));
+    }
+}
+
+/* cross_attn_kv = linear: f32[n, 64] */
+static void cross_attn_kv(const struct encode *c, const struct cross_layer *w,
+                          int64_t part, int64_t parts)
+{
+    const int64_t i = c->b->rows * part / parts;
+    const int64_t rows = c->b->rows * (part + 1) / parts - i;
+
+    matmul_bias_32x64(rows, c->x + i * 32, 32, w->cross_attn_kv,
+                      w->cross_attn_kv_bias, c->cross_attn_kv + i * 64, 64);
+}
+
+/* cross_attn_keys = append: f32[2, n, 16]
+   cross_attn_values = append: f32[2, n, 16] */
+static void cross_attn_pages(const struct encode *c, int64_t layer,
+                             int64_t part, int64_t parts)
+{
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+    const int64_t last = tasks * (part + 1) / parts;
+
+    for (int64_t task = tasks * part / parts; task < last; task++) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        const int32_t *page = b->pages[1] + s * b->table[1];
+        int64_t at = 0;
+        int64_t n;
+
+        for (int64_t i = row; i < b->start[s + 1]; i += n) {
+            const int64_t id = page[at / 64];
+            float *k = b->pool[1] + layer * 4096 + head * 2048
+                       + id * 8192;
+            float *v = b->pool[1] + layer * 4096 + head * 2048 + 1024
+                       + id * 8192;
+
+            n = least(64 - at % 64, b->start[s + 1] - i);
+            pack_keys(k, c->cross_attn_kv + i * 64 + head * 16, 64, n, 16,
+                      at % 64);
+            pack_values(v, c->cross_attn_kv + i * 64 + 32 + head * 16, 64, n,
+                        16, at % 64);
+            at += n;
+        }
+    }
+}
+
+/* target_input = embed: f32[t, 32] */
+static void decoder_target_input(const struct decode *c, int64_t part,
+                                 int64_t parts)
+{
+    const struct attn_batch *b = c->b;
+    const int64_t last = b->sequences * (part + 1) / parts;
+
+    for (int64_t s = b->sequences * part / parts; s < last; s++) {
+    for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {
+            const int64_t id = b->ids[i];
+            const int64_t at = b->past[s] + i - b->start[s];
+
+            embed_row(c->x + i * 32, c->w->target + id / 16 * 512 + id % 16, 16,
+                      32, (0x1.6a09e6p+2f), c->w->target_positions + at * 32);
+        }
+    }
+}
+
+/* self_attn_qkv = linear: f32[t, 96] */
+static void decoder_self_attn_qkv(const struct decode *c,
+                                  const struct decoder_layer *w, int64_t part,
+                                  int64_t parts)
+{
+    const int64_t i = c->b->rows * part / parts;
+    const int64_t rows = c->b->rows * (part + 1) / parts - i;
+
+    matmul_bias_32x96(rows, c->x + i * 32, 32, w->self_attn_qkv,
+                      w->self_attn_qkv_bias, c->self_attn_qkv + i * 96, 96);
+}
+
+/* self_attn_keys = append: f32[2, p+t, 16]
+   self_attn_values = append: f32[2, p+t, 16] */
+static void decoder_self_attn_pages(const struct decode *c, int64_t layer,
+                                    int64_t part, int64_t parts)
+{
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+    const int64_t last = tasks * (part + 1) / parts;
+
+    for (int64_t task = tasks * part / parts; task < last; task++) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        const int32_t *page = b->pages[0] + s * b->table[0];
+        int64_t at = b->past[s];
+        int64_t n;
+
+        for (int64_t i = row; i < b->start[s + 1]; i += n) {
+            const int64_t id = page[at / 64];
+            float *k = b->pool[0] + layer * 4096 + head * 2048
+                       + id * 8192;
+            float *v = b->pool[0] + layer * 4096 + head * 2048 + 1024
+                       + id * 8192;
+
+            n = least(64 - at % 64, b->start[s + 1] - i);
+            pack_keys(k, c->self_attn_qkv + i * 96 + 32 + head * 16, 96, n, 16,
+                      at % 64);
+            pack_values(v, c->self_attn_qkv + i * 96 + 64 + head * 16, 96, n,
+                        16, at % 64);
+            at += n;
+        }
+    }
+}
+
+/* self_attn = attention: f32[t, 32] */
+static void decoder_self_attn(const struct decode *c, int64_t layer,
+                              int64_t part, int64_t parts)
+{
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+    const int64_t last = tasks * (part + 1) / parts;
+    float *const scratch = c->scratch + part * 592;
+
+    for (int64_t task = tasks * part / parts; task < last; task++) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        struct keys m;
+
+        m.k = b->pool[0] + layer * 4096 + head * 2048;
+        m.v = b->pool[0] + layer * 4096 + head * 2048 + 1024;
+        m.k_page = 8192;
+        m.v_page = 8192;
+        m.page = b->pages[0] + s * b->table[0];
+        m.count = b->past[s] + b->start[s + 1] - b->start[s];
+        m.past = b->past[s];
+        attention_16x16_causal_paged(c->self_attn_qkv + row * 96 + head * 16,
+                                     96, b->start[s + 1] - row, &m,
+                                     c->self_attn + row * 32 + head * 16, 32,
+                                     scratch);
+    }
+}
+
+/* self_attn_o = linear: f32[t, 32]
+   norm1 = add_norm: f32[t, 32]
+   cross_attn_q = linear: f32[t, 32] */
+static void decoder_o_norm1_q(const struct decode *c,
+                              const struct decoder_layer *w, int64_t part,
+                              int64_t parts)
+{
+    const int64_t last = c->b->rows * (part + 1) / parts;
+    float *const self_attn_o = c->self_attn_o + part * 1536;
+
+    for (int64_t i = c->b->rows * part / parts; i < last; i += 48) {
+        const int64_t rows = least(last - i, 48);
+
+        matmul_bias_32x32(rows, c->self_attn + i * 32, 32, w->self_attn_o,
+                          w->self_attn_o_bias, self_attn_o, 32);
+        add_norm_rows(c->x + i * 32, 32, c->x + i * 32, 32, self_attn_o, 32,
+                      w->norm1, w->norm1_bias, rows, 32, (0x1.0c6f7ap-20f));
+        matmul_bias_32x32(rows, c->x + i * 32, 32, w->cross_attn_q,
+                          w->cross_attn_q_bias, c->cross_attn_q + i * 32, 32);
+    }
+}
+
+/* cross_attn = attention: f32[t, 32] */
+static void decoder_cross_attn(const struct decode *c, int64_t layer,
+                               int64_t part, int64_t parts)
+{
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+    const int64_t last = tasks * (part + 1) / parts;
+    float *const scratch = c->scratch + part * 592;
+
+    for (int64_t task = tasks * part / parts; task < last; task++) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        struct keys m;
+
+        m.k = b->pool[1] + layer * 4096 + head * 2048;
+        m.v = b->pool[1] + layer * 4096 + head * 2048 + 1024;
+        m.k_page = 8192;
+        m.v_page = 8192;
+        m.page = b->pages[1] + b->source[s] * b->table[1];
+        m.count = b->source_rows[b->source[s]];
+        m.past = 0;
+        attention_16x16_paged(c->cross_attn_q + row * 32 + head * 16, 32,
+                              b->start[s + 1] - row, &m,
+                              c->cross_attn + row * 32 + head * 16, 32,
+                              scratch);
+    }
+}
+
+/* cross_attn_o = linear: f32[t, 32]
+   norm3 = add_norm: f32[t, 32]
+   ffn_w1 = linear: f32[t, 64]
+   ffn_w2 = linear: f32[t, 32]
+   norm2 = add_norm: f32[t, 32] */
+static void decoder_o_norm3_w1_w2_norm2(const struct decode *c,
+                                        const struct decoder_layer *w,
+                                        int64_t part, int64_t parts)
+{
+    const int64_t last = c->b->rows * (part + 1) / parts;
+    float *const cross_attn_o = c->cross_attn_o + part * 1536;
+    float *const norm3 = c->norm3 + part * 1536;
+    float *const ffn_w1 = c->ffn_w1 + part * 3072;
+    float *const ffn_w2 = c->ffn_w2 + part * 1536;
+
+    for (int64_t i = c->b->rows * part / parts; i < last; i += 48) {
+        const int64_t rows = least(last - i, 48);
+
+        matmul_bias_32x32(rows, c->cross_attn + i * 32, 32, w->cross_attn_o,
+                          w->cross_attn_o_bias, cross_attn_o, 32);
+        add_norm_rows(norm3, 32, c->x + i * 32, 32, cross_attn_o, 32, w->norm3,
+                      w->norm3_bias, rows, 32, (0x1.0c6f7ap-20f));
+        matmul_bias_relu_32x64(rows, norm3, 32, w->ffn_w1, w->ffn_w1_bias,
+                               ffn_w1, 64);
+        matmul_bias_64x32(rows, ffn_w1, 64, w->ffn_w2, w->ffn_w2_bias, ffn_w2,
+                          32);
+        add_norm_rows(c->x + i * 32, 32, norm3, 32, ffn_w2, 32, w->norm2,
+                      w->norm2_bias, rows, 32, (0x1.0c6f7ap-20f));
+    }
+}
+
+/* logits_selected = select: f32[r, 32] */
+static void decoder_logits_selected(const struct decode *c, int64_t part,
+                                    int64_t parts)
+{
+    const struct attn_batch *b = c->b;
+    const int64_t last = b->selected * (part + 1) / parts;
+
+    for (int64_t i = b->selected * part / parts; i < last; i++) {
+        copy_rows(c->logits_selected + i * 32, 0, c->x + b->select[i] * 32, 0,
+                  1, 32);
+    }
+}
+
+/* logits_matmul = matmul: f32[r, 48] */
+static void decoder_logits_matmul(const struct decode *c, int64_t part,
+                                  int64_t parts)
+{
+    const int64_t i = c->b->selected * part / parts;
+    const int64_t rows = c->b->selected * (part + 1) / parts - i;
+
+    matmul_32x48(rows, c->logits_selected + i * 32, 32, c->w->target,
+                 c->logits_matmul + i * 48, 48);
+}
+
+/* output = output: f32[r, 48] */
+static void decoder_output(const struct decode *c, int64_t part, int64_t parts)
+{
+    const int64_t i = c->b->selected * part / parts;
+    const int64_t rows = c->b->selected * (part + 1) / parts - i;
+
+    copy_rows(c->b->output + i * 48, 48, c->logits_matmul + i * 48, 48, rows,
+              48);
+}
+
+/* ------------------------------------------------------- encode, decode --- */
+
+/* Bytes of the arena for a batch; 64-byte aligned. */
+static int64_t arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
+{
+    const int64_t encode_floats = rows * 224 + sequences * 4096 + parts * 6736;
+    const int64_t decode_floats = rows * 160 + parts * 6736;
+
+    (void)sequences;
+    if (encode_floats > decode_floats)
+        return 4 * encode_floats + 64;
+    return 4 * decode_floats + 64;
+}
+
+static void encode_layout(struct encode *c, const void *bound,
+                          const struct attn_batch *b, float *arena,
+                          int64_t parts)
+{
+    const int64_t rows = b->rows;
+    const int64_t sequences = b->sequences;
+
+    (void)sequences;
+    (void)parts;
+    c->w = bound;
+    c->b = b;
+    c->x = arena + 0;
+    c->self_attn_qkv = arena + rows * 32;
+    c->self_attn_keys = arena + rows * 128;
+    c->self_attn_values = arena + rows * 160 + sequences * 2048;
+    c->self_attn = arena + rows * 192 + sequences * 4096;
+    c->self_attn_o = arena + rows * 224 + sequences * 4096;
+    c->norm1 = arena + rows * 224 + sequences * 4096;
+    c->ffn_w1 = arena + rows * 224 + sequences * 4096 + parts * 1536;
+    c->ffn_w2 = arena + rows * 224 + sequences * 4096 + parts * 4608;
+    c->cross_attn_kv = arena + rows * 32;
+    c->scratch = arena + rows * 224 + sequences * 4096 + parts * 6144;
+}
+
+static void encode(const void *bound, const struct attn_batch *b, void *arena)
+{
+    struct encode c;
+
+    encode_layout(&c, bound, b, arena, 1);
+    encoder_source_input(&c, 0, 1);
+    for (int64_t l = 0; l < ENCODER_LAYERS; l++) {
+        const struct encoder_layer *w = &c.w->encoder[l];
+
+        encoder_self_attn_qkv(&c, w, 0, 1);
+        encoder_self_attn_pages(&c, 0, 1);
+        encoder_self_attn(&c, 0, 1);
+        encoder_o_norm1_w1_w2_norm2(&c, w, 0, 1);
+    }
+    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
+        const struct cross_layer *w = &c.w->cross[l];
+
+        cross_attn_kv(&c, w, 0, 1);
+        cross_attn_pages(&c, l, 0, 1);
+    }
+}
+
+static void decode_layout(struct decode *c, const void *bound,
+                          const struct attn_batch *b, float *arena,
+                          int64_t parts)
+{
+    const int64_t rows = b->rows;
+    const int64_t sequences = b->sequences;
+
+    (void)sequences;
+    (void)parts;
+    c->w = bound;
+    c->b = b;
+    c->x = arena + 0;
+    c->self_attn_qkv = arena + rows * 32;
+    c->self_attn = arena + rows * 128;
+    c->self_attn_o = arena + rows * 160;
+    c->cross_attn_q = arena + rows * 128;
+    c->cross_attn = arena + rows * 32;
+    c->cross_attn_o = arena + rows * 160;
+    c->norm3 = arena + rows * 160;
+    c->ffn_w1 = arena + rows * 160 + parts * 1536;
+    c->ffn_w2 = arena + rows * 160 + parts * 4608;
+    c->logits_selected = arena + rows * 128;
+    c->logits_matmul = arena + rows * 32;
+    c->scratch = arena + rows * 160 + parts * 6144;
+}
+
+static void decode(const void *bound, const struct attn_batch *b, void *arena)
+{
+    struct decode c;
+
+    decode_layout(&c, bound, b, arena, 1);
+    decoder_target_input(&c, 0, 1);
+    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
+        const struct decoder_layer *w = &c.w->decoder[l];
+
+        decoder_self_attn_qkv(&c, w, 0, 1);
+        decoder_self_attn_pages(&c, l, 0, 1);
+        decoder_self_attn(&c, l, 0, 1);
+        decoder_o_norm1_q(&c, w, 0, 1);
+        decoder_cross_attn(&c, l, 0, 1);
+        decoder_o_norm3_w1_w2_norm2(&c, w, 0, 1);
+    }
+    decoder_logits_selected(&c, 0, 1);
+    decoder_logits_matmul(&c, 0, 1);
+    decoder_output(&c, 0, 1);
+}
+
+static void bind_weights(void *bound, const void *packed)
+{
+    struct weights *w = bound;
+    const float *p = packed;
+
+    w->target = p + 0;
+    w->source_positions = p + 1536;
+    w->target_positions = p + 23360;
+    for (int64_t l = 0; l < ENCODER_LAYERS; l++) {
+        struct encoder_layer *x = &w->encoder[l];
+        const float *q = p + 2048 + l * 8544;
+
+        x->self_attn_qkv = q + 0;
+        x->self_attn_qkv_bias = q + 3072;
+        x->self_attn_o = q + 3168;
+        x->self_attn_o_bias = q + 4192;
+        x->norm1 = q + 4224;
+        x->norm1_bias = q + 4256;
+        x->ffn_w1 = q + 4288;
+        x->ffn_w1_bias = q + 6336;
+        x->ffn_w2 = q + 6400;
+        x->ffn_w2_bias = q + 8448;
+        x->norm2 = q + 8480;
+        x->norm2_bias = q + 8512;
+    }
+    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
+        struct cross_layer *x = &w->cross[l];
+        const float *q = p + 19136 + l * 2112;
+
+        x->cross_attn_kv = q + 0;
+        x->cross_attn_kv_bias = q + 2048;
+    }
+    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
+        struct decoder_layer *x = &w->decoder[l];
+        const float *q = p + 23872 + l * 10720;
+
+        x->self_attn_qkv = q + 0;
+        x->self_attn_qkv_bias = q + 3072;
+        x->self_attn_o = q + 3168;
+        x->self_attn_o_bias = q + 4192;
+        x->norm1 = q + 4224;
+        x->norm1_bias = q + 4256;
+        x->cross_attn_q = q + 4288;
+        x->cross_attn_q_bias = q + 5312;
+        x->cross_attn_o = q + 5344;
+        x->cross_attn_o_bias = q + 6368;
+        x->norm3 = q + 6400;
+        x->norm3_bias = q + 6432;
+        x->ffn_w1 = q + 6464;
+        x->ffn_w1_bias = q + 8512;
+        x->ffn_w2 = q + 8576;
+        x->ffn_w2_bias = q + 10624;
+        x->norm2 = q + 10656;
+        x->norm2_bias = q + 10688;
+    }
+}
+
+/* --------------------------------------------------------- search, text --- */
+
+/* ----------------------------------------------------------- memory.c --- */
+/* Cuts the caller's memory into arrays of 64-byte alignment. With base NULL it
+ * only counts, so sizes are computed by the code that lays out.             */
+struct attn_memory {
+    char *base;
+    int64_t used;                /* bytes; -1: sizes overflow */
+};
+enum { ATTN_ALIGN = 64 };
+ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size);
+/* `memory` from its first aligned byte on (attn_memory_bytes allows for it). */
+ATTN_API void attn_memory_open(struct attn_memory *m, void *memory);
+ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m);
+ATTN_API int64_t attn_min(int64_t a, int64_t b);
+ATTN_API int64_t attn_max(int64_t a, int64_t b);
+
+/* ------------------------------------------------------------ cache.c --- */
+/* Pages of keys and values, shared between sequences by counting. A slot is
+ * one sequence's row in the table. Full pages are shared; an open page is
+ * copied when a second writer needs it, the used part of it alone.          */
+struct attn_cache {
+    float *pool;                 /* [pages] page_floats each, 64-byte aligned */
+    int32_t *table;              /* [slots][width] page of each 64 positions */
+    int32_t *length;             /* [slots] positions stored */
+    int32_t *refs;               /* [pages] readers of each page */
+    int32_t *free_list;          /* [pages] stack of free pages */
+    int64_t slots, width, pages, free_count;
+    int64_t page_floats, blocks, d_k, v_panels;
+};
+/* Bytes for `slots` sequences of up to `length` positions, `spare` pages more
+ * (negative: fewer) than slots * ceil(length / 64), which is always enough.
+ * -1: too large for int64. The memory may have any alignment.               */
+ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
+                                  int64_t slots, int64_t length, int64_t spare);
+ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
+                              int which, int64_t slots, int64_t length,
+                              int64_t spare, void *memory);
+/* Lengthens `slot` by `rows` positions, whose pages are the slot's alone: an
+ * open page that others also read is copied first. 0; or -1, and nothing has
+ * changed but for that copy, when pages or the table do not suffice.        */
+ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
+ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
+/* Slot i becomes what slot parent[i] was, for i in 0..n-1, all at once; later
+ * slots become empty. Nothing is copied but tables.                         */
+ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
+                                 int64_t n, int32_t *scratch /* [n*width+n] */);
+
+/* ------------------------------------------------------------- math.c --- */
+ATTN_API float attn_exp(float x);     /* <= 1.5 ulp; own, so that all agree */
+ATTN_API float attn_log(float x);     /* <= 2 ulp, x > 0 */
+/* Of a token with this logit; never above 0, whatever the rounding. */
+ATTN_API float attn_log_probability(float logit, float log_sum_exp);
+
+/* ----------------------------------------------------------- process.c --- */
+/* Logits processors: a table of functions run on each row of logits before
+ * the search looks at it. -INFINITY forbids a token, whose probability falls
+ * to the others: answers' scores are of the processed logits.               */
+struct attn_process {            /* options; zero means off */
+    int64_t min_length;          /* end is forbidden before this many tokens */
+    float repetition_penalty;    /* 0, 1: off */
+    int64_t no_repeat_ngram;
+    const int32_t *suppress;     /* sequences, each: length, then its tokens */
+    int64_t suppress_size;       /* entries of suppress[] */
+    const int32_t *forbid;       /* tokens never produced (pad, start) */
+    int64_t forbid_count;
+};
+ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
+                                  int64_t vocab, const int32_t *tokens,
+                                  int64_t n /* so far, prefix included */,
+                                  int32_t end);
+
+/* ---------------------------- beam.c, search_memory.c, search.c --- */
+enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
+enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
+
+struct attn_search_options {
+    int64_t beam;                /* 1: greedy */
+    int64_t results;             /* hypotheses wanted of each sentence */
+    int64_t rule, penalty;
+    float alpha;
+    int64_t max_output;          /* tokens, the end token counted; 0: as many
+                                    as the model has positions for */
+    int64_t max_output_plus;     /* >= 0: limit is source rows + this too */
+    int64_t max_input;           /* > 0: longer inputs are cut */
+    float patience;              /* recorded: stop at round(beam*patience) */
+    int32_t start, end;
+    int64_t want_scores;         /* greedy: 0 skips the log-probabilities */
+    struct attn_process process;
+};
+
+struct attn_hypothesis {         /* one answer; memory in the search's arena */
+    const int32_t *tokens;       /* without start and end; prefix included */
+    int64_t n;
+    int64_t ended;               /* the end token came (else the limit did) */
+    float score;                 /* by the penalty rule */
+    float log_probability;       /* summed, without penalty */
+};
+
+/* What a search knows of one sentence, and (beam.c) its rules. */
+struct attn_candidate {          /* an open hypothesis, longer by a token */
+    float sum;                   /* of log-probabilities */
+    int32_t parent, token;       /* token -1: an empty place */
+};
+struct attn_beam {
+    const struct attn_search_options *o;
+    int64_t limit;               /* tokens, the end token counted */
+    int64_t prefix;              /* forced tokens */
+    int64_t length;              /* tokens of each open hypothesis */
+    int64_t open;                /* open hypotheses; 0: the search is done */
+    float *sum;                  /* [beam] log-probability of each */
+    int32_t *tokens, *spare;     /* [beam][width], and room for the next */
+    int64_t width;
+    struct attn_candidate *list; /* [2 * beam] this step's best, best first */
+    int64_t listed, room;        /* room: 2 * beam */
+    int32_t *answers;            /* [results][width] tokens of the best */
+    int64_t recorded, top_ended; /* answers so far; first place ended once */
+    struct attn_hypothesis *best;/* [results] best first */
+    int64_t found;
+};
+/* Divisor of a log-probability of `length` tokens. */
+ATTN_API float attn_length_divisor(const struct attn_search_options *o,
+                                   int64_t length);
+/* Offers hypothesis `parent` with every token to the list (greedy: its best).
+ * Logits of -INFINITY are never listed; NaN must not be there.              */
+ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
+                              const float *logits, int64_t vocab,
+                              float log_sum_exp);
+/* Ends a step: records answers, extends what stays open, writes the parent of
+ * each open hypothesis, sets open to 0 when the search is done.             */
+ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents);
+/* Records hypothesis `parent`, with `token` (-1: as it stands). */
+ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
+                               int32_t token, float sum);
+
+/* What a search knows of all of them, and (search_memory.c) its sizes. */
+struct attn_search_state {
+    const struct attn_model *model;
+    const void *bound;
+    const struct attn_search_options *o;
+    int64_t sentences, source_rows, longest, prefix_n;
+    int64_t limit, positions;    /* the most of any sentence */
+    struct attn_cache self, cross;
+    struct attn_beam *beam;      /* [sentences] */
+    struct attn_batch batch;     /* and the arrays that it points to: */
+    int32_t *source_ids, *source_start, *source_rows_of;
+    int32_t *ids, *start, *past, *select, *source;
+    int32_t *parents, *scratch;
+    float *logits;               /* [slots][target_vocab] */
+    void *arena;
+};
+/* Rows that the decoder reads before the first token of an answer to a source
+ * of `rows` rows. */
+ATTN_API int64_t attn_search_lead(const struct attn_model *m,
+                                  const struct attn_search_options *o,
+                                  int64_t rows);
+/* Tokens that such an answer may have: the last needs no position, for it is
+ * never read. */
+ATTN_API int64_t attn_search_limit(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t rows, int64_t lead);
+/* Cuts source_rows and longest by the options, then sets the other sizes, the
+ * arrays and the caches. */
+ATTN_API void attn_search_lay_out(struct attn_search_state *s,
+                                  struct attn_memory *at);
+
+/* Memory for attn_search of up to `sentences` sources with `source_rows` rows
+ * in sum and `longest` in one, and `prefix_n` forced tokens. -1: sizes
+ * overflow, or the options or the kind of the model make no search.         */
+ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t sentences, int64_t source_rows,
+                                   int64_t longest, int64_t prefix_n);
+/* Encodes all sources, searches all of them at once (finished ones leave the
+ * batch), writes the best o->results of sentence s to out[s * o->results ..],
+ * count to found[s]. prefix: forced first tokens, the same for all sentences
+ * or NULL. For kind decoder `ids` are the prompts: it reads start (where that
+ * is not -1), prompt, prefix; answers begin after the prompt. A source of no
+ * rows has no answers. Returns 0; or -1, a caller's error: the memory is too
+ * small, an id or a length out of the model's range, a prefix longer than the
+ * limit. The answers' tokens lie in `memory`.                               */
+ATTN_API int attn_search(const struct attn_model *m, const void *bound,
+                         const struct attn_search_options *o,
+                         int64_t sentences, const int32_t *ids,
+                         const int32_t *start, const int32_t *prefix,
+                         int64_t prefix_n, void *memory, int64_t bytes,
+                         struct attn_hypothesis *out, int64_t *found);
+/* Log-probability of each given target token (the end token included by the
+ * caller) of one sentence pair: one pass over the whole target.             */
+ATTN_API int attn_score(const struct attn_model *m, const void *bound,
+                        int32_t start_token, const int32_t *source, int64_t n,
+                        const int32_t *target, int64_t target_n,
+                        void *memory, int64_t bytes, float *log_probability);
+ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
+                                  int64_t target_n);
+
+/* ------------------------------------------------------------- vocab.c --- */
+/* A vocabulary as one block of bytes, made by attnc, kept in the weights file
+ * or in the C file: header, offsets by id, ids in order of text, texts. */
+struct attn_vocab_header {
+    char magic[8];               /* "ATTNVOC1" */
+    int64_t bytes;               /* of the whole block */
+    int32_t size;                /* tokens */
+    int32_t split;               /* 0 characters, 1 spaces */
+    int32_t start, end, pad, unknown;     /* ids; -1: none */
+    int32_t append_end;          /* a source line gets the end token */
+    int32_t reserved;
+    /* uint32_t offset[size + 1]; uint32_t sorted[size]; char text[];        */
+};
+/* The first byte that begins no character of UTF-8; n: all are well formed. */
+ATTN_API int64_t attn_utf8(const char *s, int64_t n);
+/* NULL when well formed, else what is wrong (a static string). */
+ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
+/* Ids of one line of UTF-8 (no newline). Returns their number; -1: does not
+ * fit `cap`; -2: an unknown token and none is defined, *bad is its byte;
+ * -3: not UTF-8 at *bad.                                                     */
+ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
+                                   int64_t bytes, int32_t *ids, int64_t cap,
+                                   int64_t *bad);
+/* Text of ids, joined as the split says; NUL-terminated; returns its length
+ * without NUL, or -1 when it does not fit.                                  */
+ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
+                                   int64_t n, char *out, int64_t cap);
+ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
+                                 int64_t bytes);             /* id, -1: none */
+ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
+                                      int64_t *bytes);
+
+/* ------------------------------------------------------------ packed.c --- */
+/* The head of model.weights: one page, then the packed weights, then the
+ * vocabularies, each at a multiple of 64 bytes.                             */
+struct attn_packed_header {
+    char magic[8];               /* "ATTNCW01" */
+    uint64_t hash;               /* weights_hash of the model it is for */
+    int64_t bytes;               /* of the whole file */
+    int64_t weights_at, weights_bytes;
+    int64_t source_vocab_at, source_vocab_bytes;   /* 0: none */
+    int64_t target_vocab_at, target_vocab_bytes;
+};
+enum { ATTN_PACKED_PAGE = 4096 };
+/* NULL when `file` is a weights file for `m`, else what is wrong. */
+ATTN_API const char *attn_packed_check(const struct attn_model *m,
+                                       const void *file, int64_t bytes);
+
+/* memory.c: arrays in the caller's memory, one after the other. */
+
+/* Far from the end of int64, so that a few sums of sizes cannot wrap. */
+static const int64_t memory_most = INT64_MAX / 16;
+
+ATTN_API int64_t attn_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+ATTN_API int64_t attn_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+ATTN_API void attn_memory_open(struct attn_memory *m, void *memory)
+{
+    m->base = NULL;
+    m->used = 0;
+    if (memory) {
+        uintptr_t past = (uintptr_t)memory % ATTN_ALIGN;
+        m->base = (char *)memory;
+        if (past > 0)
+            m->base += ATTN_ALIGN - past;
+    }
+}
+
+ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size)
+{
+    int64_t at = m->used;
+    if (at < 0)
+        return NULL;
+    if (count < 0 || size < 0 ||
+        (size > 0 && count > (memory_most - at) / size)) {
+        m->used = -1;
+        return NULL;
+    }
+    m->used = (at + count * size + ATTN_ALIGN - 1) / ATTN_ALIGN * ATTN_ALIGN;
+    return m->base ? m->base + at : NULL;
+}
+
+ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m)
+{
+    return m->used < 0 ? -1 : m->used + ATTN_ALIGN;
+}
+
+/* math.c: exp and log of our own, because those of C libraries differ in bits.
+ * Both are the kernels', in the same bits; attn_exp goes on up to its limit. */
+
+/* x = n ln 2 + r with |r| <= ln 2 / 2, where ln 2 is taken in two parts [Cody
+ * and Waite 1980]; e^r = 1 + r + r^2 P(r), P minimax. Below the smallest normal
+ * number e^x is 0.                                                          */
+ATTN_API float attn_exp(float x)
+{
+    union { float f; uint32_t bits; } scale;
+    float shift = 0x1.8p+23f;                    /* rounds to integer */
+    float twice = 1.0f;
+    if (x < -0x1.5d589ep+6f)
+        return 0.0f;
+    if (x > 0x1.62e42ep+6f)
+        return INFINITY;
+    float t = fmaf(x, 0x1.715476p+0f, shift);
+    float n = t - shift;
+    float r = fmaf(n, -0x1.62e4p-1f, x);
+    r = fmaf(n, -0x1.7f7d1cp-20f, r);
+    float p = 0x1.6a4ce4p-10f;
+    p = fmaf(p, r, 0x1.123988p-7f);
+    p = fmaf(p, r, 0x1.5558bp-5f);
+    p = fmaf(p, r, 0x1.555492p-3f);
+    p = fmaf(p, r, 0x1.fffffcp-2f);
+    p = fmaf(p, r * r, r);
+    if (n > 127.0f) {                            /* 2^128 is no float */
+        t = t - 1.0f;
+        twice = 2.0f;
+    }
+    scale.f = t;
+    scale.bits = (scale.bits + 127) << 23;
+    return fmaf(p, scale.f, scale.f) * twice;
+}
+
+/* x = 2^k m with m in sqrt(1/2) .. sqrt(2), f = m - 1, s = f / (2 + f):
+ * ln m = 2 s + s^3 R(s^2) = f - s (f - s^2 R), R minimax.                   */
+ATTN_API float attn_log(float x)
+{
+    union { float f; int32_t bits; } u;
+    float k = 0.0f;
+    if (x == 0.0f)
+        return -INFINITY;
+    if (!(x > 0.0f))
+        return (x - x) / (x - x);                /* NaN */
+    if (x == INFINITY)
+        return x;
+    if (x < 0x1p-126f) {                         /* a subnormal number */
+        x = x * 0x1p+25f;
+        k = -25.0f;
+    }
+    u.f = x;
+    int32_t above = u.bits - 0x3f3504f3;         /* sqrt(1/2) */
+    k += (float)(above >> 23);
+    u.bits = (above & 0x007fffff) + 0x3f3504f3;
+    float f = u.f - 1.0f;
+    float s = f / (2.0f + f);
+    float z = s * s;
+    float r = fmaf(z, 0x1.31dfeap-2f, 0x1.995edap-2f);
+    r = fmaf(z, r, 0x1.55557ap-1f);
+    float low = fmaf(k, -0x1.7f7d1cp-20f, s * fmaf(-z, r, f));
+    return fmaf(k, 0x1.62e4p-1f, f - low);
+}
+
+ATTN_API float attn_log_probability(float logit, float log_sum_exp)
+{
+    float p = logit - log_sum_exp;
+    if (p > 0.0f)
+        p = 0.0f;
+    return p;
+}
+
+/* cache.c: pages of keys and values, shared between sequences by counting.
+ *
+ * refs[page] is the number of slots whose table names the page. A page with
+ * one reader may be written; a page with more is full, or open and copied
+ * before a write (copy on write, so the last of its readers just keeps it).
+ * Distinct pages are never more than table entries in use: slots * width
+ * pages are always enough.                                                  */
+
+static int64_t cache_pages_of(int64_t length)
+{
+    return (length + ATTN_PAGE - 1) / ATTN_PAGE;
+}
+
+static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
+                          int which, int64_t slots, int64_t length,
+                          int64_t spare, struct attn_memory *memory)
+{
+    c->slots = slots;
+    c->width = cache_pages_of(length);
+    c->table = attn_take(memory, slots * c->width, sizeof(int32_t));
+    c->pages = slots * c->width + spare;
+    c->page_floats = m->page_floats[which];
+    c->blocks = m->blocks[which];
+    c->d_k = m->d_k[which];
+    c->v_panels = m->v_panels[which];
+    c->length = attn_take(memory, slots, sizeof(int32_t));
+    c->refs = attn_take(memory, c->pages, sizeof(int32_t));
+    c->free_list = attn_take(memory, c->pages, sizeof(int32_t));
+    c->pool = attn_take(memory, c->pages,
+                        c->page_floats * (int64_t)sizeof(float));
+}
+
+ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
+                                  int64_t slots, int64_t length, int64_t spare)
+{
+    struct attn_memory memory;
+    struct attn_cache c;
+    if (slots < 0 || length < 0 || slots > INT32_MAX || length > INT32_MAX ||
+        spare > INT32_MAX || spare < -INT32_MAX)
+        return -1;
+    if (slots * cache_pages_of(length) + spare > INT32_MAX)
+        return -1;                               /* a table names 2^31 - 1 */
+    attn_memory_open(&memory, NULL);
+    cache_lay_out(&c, m, which, slots, length, spare, &memory);
+    return attn_memory_bytes(&memory);
+}
+
+ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
+                              int which, int64_t slots, int64_t length,
+                              int64_t spare, void *at)
+{
+    struct attn_memory memory;
+    attn_memory_open(&memory, at);
+    cache_lay_out(c, m, which, slots, length, spare, &memory);
+    memset(c->table, 0, (size_t)(slots * c->width) * sizeof(int32_t));
+    memset(c->length, 0, (size_t)slots * sizeof(int32_t));
+    memset(c->refs, 0, (size_t)c->pages * sizeof(int32_t));
+    for (int64_t i = 0; i < c->pages; i++)       /* page 0 is taken first */
+        c->free_list[i] = (int32_t)(c->pages - 1 - i);
+    c->free_count = c->pages;
+}
+
+static int32_t cache_take_page(struct attn_cache *c)
+{
+    c->free_count--;
+    int32_t page = c->free_list[c->free_count];
+    c->refs[page] = 1;
+    return page;
+}
+
+static void cache_drop_page(struct attn_cache *c, int32_t page)
+{
+    c->refs[page]--;
+    if (c->refs[page] == 0) {
+        c->free_list[c->free_count] = page;
+        c->free_count++;
+    }
+}
+
+/* The first `used` positions: whole panels of 16 keys, rows of values. */
+static void cache_copy_page(const struct attn_cache *c, int32_t to,
+                            int32_t from, int64_t used)
+{
+    int64_t panel = c->d_k * 16;
+    int64_t keys = (used + 15) / 16 * panel;
+    float *out = c->pool + to * c->page_floats;
+    const float *in = c->pool + from * c->page_floats;
+
+    for (int64_t b = 0; b < c->blocks; b++) {
+        memcpy(out, in, (size_t)keys * sizeof(float));
+        out += ATTN_PAGE / 16 * panel;
+        in += ATTN_PAGE / 16 * panel;
+        for (int64_t v = 0; v < c->v_panels; v++) {
+            memcpy(out, in, (size_t)used * 16 * sizeof(float));
+            out += ATTN_PAGE * 16;
+            in += ATTN_PAGE * 16;
+        }
+    }
+}
+
+ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
+{
+    int32_t *table = c->table + slot * c->width;
+    int64_t length = c->length[slot];
+    int64_t have = cache_pages_of(length);
+    int64_t want = cache_pages_of(length + rows);
+    int64_t used = length % ATTN_PAGE;
+    if (want > c->width)
+        return -1;
+    if (used > 0 && rows > 0 && c->refs[table[have - 1]] > 1) {
+        if (c->free_count < 1)
+            return -1;
+        int32_t shared = table[have - 1];
+        int32_t own = cache_take_page(c);
+        cache_copy_page(c, own, shared, used);
+        cache_drop_page(c, shared);
+        table[have - 1] = own;
+    }
+    if (want - have > c->free_count)
+        return -1;
+    for (int64_t q = have; q < want; q++)
+        table[q] = cache_take_page(c);
+    c->length[slot] = (int32_t)(length + rows);
+    return 0;
+}
+
+ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot)
+{
+    const int32_t *table = c->table + slot * c->width;
+    int64_t n = cache_pages_of(c->length[slot]);
+    for (int64_t q = 0; q < n; q++)
+        cache_drop_page(c, table[q]);
+    c->length[slot] = 0;
+}
+
+ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
+                                 int64_t n, int32_t *scratch)
+{
+    int32_t *length = scratch + n * c->width;
+    for (int64_t i = 0; i < n; i++) {            /* the new readers first, */
+        const int32_t *from = c->table + parent[i] * c->width;
+        int64_t pages = cache_pages_of(c->length[parent[i]]);
+        length[i] = c->length[parent[i]];
+        for (int64_t q = 0; q < pages; q++) {
+            scratch[i * c->width + q] = from[q];
+            c->refs[from[q]]++;
+        }
+    }
+    for (int64_t i = 0; i < c->slots; i++)       /* so none is freed here */
+        attn_cache_release(c, i);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t pages = cache_pages_of(length[i]);
+        memcpy(c->table + i * c->width, scratch + i * c->width,
+               (size_t)pages * sizeof(int32_t));
+        c->length[i] = length[i];
+    }
+}
+
+/* process.c: a table of functions that change a row of logits before the
+ * search looks at it. -INFINITY forbids a token. A new one is one row.      */
+
+struct process_row {             /* one row of logits, and what led to it */
+    const struct attn_process *options;
+    float *logits;
+    int64_t vocab;
+    const int32_t *tokens;       /* [n] so far */
+    int64_t n;
+    int32_t end;
+};
+
+static void process_forbid(const struct process_row *r, int32_t token)
+{
+    if (token >= 0 && token < r->vocab)
+        r->logits[token] = -INFINITY;
+}
+
+static int process_seen(const int32_t *tokens, int64_t n, int32_t token)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (tokens[i] == token)
+            return 1;
+    return 0;
+}
+
+/* Each token of the output is made less likely, once. */
+static void process_repetition(const struct process_row *r)
+{
+    float penalty = r->options->repetition_penalty;
+    if (penalty == 0.0f || penalty == 1.0f)
+        return;
+    for (int64_t i = 0; i < r->n; i++) {
+        int32_t token = r->tokens[i];
+        if (token < 0 || token >= r->vocab ||
+            process_seen(r->tokens, i, token))
+            continue;
+        float *x = &r->logits[token];
+        if (*x >= 0.0f)
+            *x = *x / penalty;
+        else
+            *x = *x * penalty;
+    }
+}
+
+static void process_min_length(const struct process_row *r)
+{
+    if (r->n < r->options->min_length)
+        process_forbid(r, r->end);
+}
+
+static int process_same(const int32_t *a, const int32_t *b, int64_t n)
+{
+    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
+}
+
+/* A token that would repeat the last size - 1 tokens and what followed them. */
+static void process_ngram(const struct process_row *r)
+{
+    int64_t size = r->options->no_repeat_ngram;
+    if (size < 1 || r->n < size)
+        return;
+    const int32_t *last = r->tokens + r->n - (size - 1);
+    for (int64_t i = 0; i + size <= r->n; i++)
+        if (process_same(r->tokens + i, last, size - 1))
+            process_forbid(r, r->tokens[i + size - 1]);
+}
+
+/* A sequence is suppressed at its last token, after those before it. */
+static void process_suppress(const struct process_row *r)
+{
+    const int32_t *at = r->options->suppress;
+    int64_t left = r->options->suppress_size;
+    while (left > 0) {
+        int64_t length = at[0];
+        if (length < 1 || length >= left)
+            return;
+        int64_t before = length - 1;
+        if (r->n >= before &&
+            process_same(at + 1, r->tokens + r->n - before, before))
+            process_forbid(r, at[length]);
+        at += 1 + length;
+        left -= 1 + length;
+    }
+}
+
+static void process_forbidden(const struct process_row *r)
+{
+    for (int64_t i = 0; i < r->options->forbid_count; i++)
+        process_forbid(r, r->options->forbid[i]);
+}
+
+/* Penalties first: they need the logits that others would forbid. */
+static void (*const process_table[])(const struct process_row *) = {
+    process_repetition,
+    process_min_length,
+    process_ngram,
+    process_suppress,
+    process_forbidden,
+};
+
+ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
+                                  int64_t vocab, const int32_t *tokens,
+                                  int64_t n, int32_t end)
+{
+    struct process_row r;
+    r.options = p;
+    r.logits = logits;
+    r.vocab = vocab;
+    r.tokens = tokens;
+    r.n = n;
+    r.end = end;
+    for (size_t i = 0; i < sizeof process_table / sizeof *process_table; i++)
+        process_table[i](&r);
+}
+
+/* beam.c: the rules of the search, for one sentence.
+ *
+ * A step offers every open hypothesis with every token; the best are kept in a
+ * list; the rule takes answers and the next open hypotheses out of the list.
+ * Equal sums: the lower (hypothesis, token) stands first.                   */
+
+static float beam_power(float x, float alpha)
+{
+    if (alpha == 1.0f)                           /* exact where it can be */
+        return x;
+    return attn_exp(alpha * attn_log(x));
+}
+
+ATTN_API float attn_length_divisor(const struct attn_search_options *o,
+                                   int64_t length)
+{
+    float n = (float)length;
+    if (o->penalty == ATTN_PENALTY_GNMT)         /* Wu et al. 2016 */
+        return beam_power((5.0f + n) / 6.0f, o->alpha);
+    if (o->penalty == ATTN_PENALTY_POWER)
+        return beam_power(n, o->alpha);
+    return 1.0f;
+}
+
+/* ------------------------------------------------- the list of a step --- */
+
+static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
+                        int32_t token)
+{
+    int64_t i = b->listed;
+    if (i == b->room)
+        i--;                                     /* the last one drops out */
+    else
+        b->listed++;
+    for (; i > 0; i--) {
+        if (!(sum > b->list[i - 1].sum))
+            break;
+        b->list[i] = b->list[i - 1];
+    }
+    b->list[i].sum = sum;
+    b->list[i].parent = parent;
+    b->list[i].token = token;
+}
+
+/* Greedy: the largest logit; its log-probability only where it is wanted. */
+static void beam_offer_best(struct attn_beam *b, const float *logits,
+                            int64_t vocab, float log_sum_exp)
+{
+    float largest = -INFINITY;
+    int64_t best = -1;
+    for (int64_t t = 0; t < vocab; t++) {
+        if (logits[t] > largest) {
+            largest = logits[t];
+            best = t;
+        }
+    }
+    if (best < 0)
+        return;
+    float sum = b->sum[0];
+    if (b->o->want_scores)
+        sum += attn_log_probability(largest, log_sum_exp);
+    beam_insert(b, sum, 0, (int32_t)best);
+}
+
+/* A logit not above a refused one is refused too, without a look at its sum. */
+ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
+                              const float *logits, int64_t vocab,
+                              float log_sum_exp)
+{
+    float refused = -INFINITY;
+    if (b->o->beam == 1) {
+        beam_offer_best(b, logits, vocab, log_sum_exp);
+        return;
+    }
+    for (int64_t t = 0; t < vocab; t++) {
+        if (!(logits[t] > refused))
+            continue;
+        float sum = b->sum[parent] +
+                    attn_log_probability(logits[t], log_sum_exp);
+        float least = -INFINITY;
+        if (b->listed == b->room)
+            least = b->list[b->room - 1].sum;
+        if (sum > least)
+            beam_insert(b, sum, parent, (int32_t)t);
+        else
+            refused = logits[t];
+    }
+}
+
+/* -------------------------------------------------------- the answers --- */
+
+ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
+                               int32_t token, float sum)
+{
+    int64_t n = b->length;
+    int64_t length = n;                          /* with the end token */
+    int ended = 0;
+    if (token >= 0) {
+        length = n + 1;
+        ended = token == b->o->end;
+    }
+    float score = sum / attn_length_divisor(b->o, length);
+
+    int64_t rank = b->found;
+    while (rank > 0) {
+        if (!(score > b->best[rank - 1].score))
+            break;
+        rank--;
+    }
+    b->recorded++;
+    if (rank == b->o->results)
+        return;
+    int64_t last = b->found;
+    if (last == b->o->results)
+        last--;
+    else
+        b->found++;
+    /* The buffer of the place that is given up takes the new tokens. */
+    int32_t *tokens = (int32_t *)b->best[last].tokens;
+    for (int64_t i = last; i > rank; i--)
+        b->best[i] = b->best[i - 1];
+
+    memcpy(tokens, b->tokens + parent * b->width, (size_t)n * sizeof *tokens);
+    if (token >= 0 && !ended) {
+        tokens[n] = token;
+        n++;
+    }
+    struct attn_hypothesis *h = &b->best[rank];
+    h->tokens = tokens;
+    h->n = n;
+    h->ended = ended;
+    h->score = score;
+    h->log_probability = sum;
+}
+
+/* -------------------------------------------------------------- rules --- */
+
+/* The i-th of the list ends: by its token, or because it is as long as any. */
+static int beam_ends(const struct attn_beam *b, int64_t i)
+{
+    if (b->list[i].token == b->o->end)
+        return 1;
+    return b->length + 1 == b->limit;
+}
+
+static void beam_record_listed(struct attn_beam *b, int64_t i)
+{
+    const struct attn_candidate *c = &b->list[i];
+    attn_beam_record(b, c->parent, c->token, c->sum);
+}
+
+/* The score that a hypothesis with this sum could reach at best: it only falls,
+ * and is divided by at most the largest divisor of the lengths to come.     */
+static float beam_bound(const struct attn_beam *b, float sum)
+{
+    float near = attn_length_divisor(b->o, b->length + 2);
+    float far = attn_length_divisor(b->o, b->limit);
+    if (near > far)
+        return sum / near;
+    return sum / far;
+}
+
+/* The paper's: all that end among the list are answers, the best `beam` others
+ * stay open. Done when none of these can beat the last of the best answers;
+ * so a search that went on would give the same.                             */
+static int64_t beam_exact(struct attn_beam *b)
+{
+    int64_t open = 0;
+    for (int64_t i = 0; i < b->listed; i++) {
+        int by_token = b->list[i].token == b->o->end;
+        if (!by_token && open == b->o->beam)
+            continue;
+        if (beam_ends(b, i))
+            beam_record_listed(b, i);
+        if (!by_token) {
+            b->list[open] = b->list[i];
+            open++;
+        }
+    }
+    if (open == 0 || b->length + 1 == b->limit)
+        return 0;
+    if (b->found < b->o->results)
+        return open;
+    if (beam_bound(b, b->list[0].sum) > b->best[b->found - 1].score)
+        return open;
+    return 0;
+}
+
+static int64_t beam_round(float x)
+{
+    return (int64_t)(x + 0.5f);
+}
+
+/* After forced tokens, an end anywhere but in front leaves its place empty. */
+static void beam_drop_early_ends(struct attn_beam *b)
+{
+    for (int64_t i = 1; i < b->listed; i++)
+        if (b->list[i].token == b->o->end)
+            b->list[i].token = -1;
+}
+
+static int beam_recorded_done(const struct attn_beam *b)
+{
+    int64_t enough = beam_round((float)b->o->beam * b->o->patience);
+    if (b->length + 1 == b->limit)
+        return 1;
+    if (b->o->penalty == ATTN_PENALTY_NONE || b->o->alpha == 0.0f) {
+        if (!b->top_ended)
+            return 0;
+        enough = b->o->results;
+    }
+    return b->recorded >= enough;
+}
+
+/* CTranslate2's: of the first `beam` in the list, those that end are answers,
+ * and each one's place goes to the next pair behind that does not end.      */
+static int64_t beam_recorded(struct attn_beam *b)
+{
+    int64_t next = b->o->beam;
+    int64_t open = 0;
+    if (b->prefix > 0 && b->length == b->prefix)
+        beam_drop_early_ends(b);
+    for (int64_t i = 0; i < b->listed && i < b->o->beam; i++) {
+        int64_t from = i;
+        if (b->list[i].token < 0)
+            continue;
+        if (beam_ends(b, i)) {
+            beam_record_listed(b, i);
+            if (i == 0)
+                b->top_ended = 1;
+            while (next < b->listed && b->list[next].token == b->o->end)
+                next++;
+            from = next;
+            next++;
+        }
+        if (from < b->listed && b->list[from].token >= 0) {
+            b->list[open] = b->list[from];
+            open++;
+        }
+    }
+    if (beam_recorded_done(b))
+        open = 0;
+    return open;
+}
+
+static int64_t beam_greedy(struct attn_beam *b)
+{
+    if (!beam_ends(b, 0))
+        return 1;
+    beam_record_listed(b, 0);
+    return 0;
+}
+
+static int64_t (*const beam_rules[])(struct attn_beam *) = {
+    beam_exact, beam_recorded
+};
+
+ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
+{
+    int64_t open = 0;
+    if (b->listed == 0) {                        /* no token was allowed */
+        for (int64_t i = 0; i < b->open; i++)
+            attn_beam_record(b, (int32_t)i, -1, b->sum[i]);
+    } else if (b->o->beam == 1) {
+        open = beam_greedy(b);
+    } else {
+        open = beam_rules[b->o->rule](b);
+    }
+    for (int64_t i = 0; i < open; i++) {
+        const struct attn_candidate *c = &b->list[i];
+        int32_t *to = b->spare + i * b->width;
+        memcpy(to, b->tokens + c->parent * b->width,
+               (size_t)b->length * sizeof *to);
+        to[b->length] = c->token;
+        b->sum[i] = c->sum;
+        parents[i] = c->parent;
+    }
+    int32_t *tokens = b->tokens;
+    b->tokens = b->spare;
+    b->spare = tokens;
+    b->open = open;
+    b->length++;
+    b->listed = 0;
+}
+
+/* search_memory.c: the sizes of a search and the arrays that it works in. One
+ * walk counts them and lays them out.                                       */
+
+enum { SEARCH_MOST = INT32_MAX / 4 };            /* rows, slots, tokens */
+
+ATTN_API int64_t attn_search_lead(const struct attn_model *m,
+                                  const struct attn_search_options *o,
+                                  int64_t rows)
+{
+    int64_t lead = 0;
+    if (o->start >= 0)
+        lead++;
+    if (m->kind == ATTN_DECODER)
+        lead += rows;
+    return lead;
+}
+
+ATTN_API int64_t attn_search_limit(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t rows, int64_t lead)
+{
+    int64_t limit = m->max_target - lead + 1;
+    if (o->max_output > 0)
+        limit = attn_min(limit, o->max_output);
+    if (o->max_output_plus >= 0)
+        limit = attn_min(limit,
+                         rows + attn_min(o->max_output_plus, SEARCH_MOST));
+    return limit;
+}
+
+static int search_fits(const struct attn_search_state *s)
+{
+    const struct attn_model *m = s->model;
+    const struct attn_search_options *o = s->o;
+    if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
+        return 0;
+    if (m->kind == ATTN_ENCODER_DECODER && o->start < 0)
+        return 0;
+    if (o->start >= m->target_vocab || o->beam < 1 || o->beam > INT16_MAX)
+        return 0;
+    if (o->results < 1 || o->results > INT16_MAX)
+        return 0;
+    if (s->sentences < 0 || s->sentences > SEARCH_MOST / o->beam)
+        return 0;
+    if (s->source_rows < 0 || s->source_rows > SEARCH_MOST)
+        return 0;
+    if (s->longest < 0 || s->longest > SEARCH_MOST)
+        return 0;
+    if (s->prefix_n < 0 || s->prefix_n > SEARCH_MOST)
+        return 0;
+    if (o->rule != ATTN_RULE_EXACT && o->rule != ATTN_RULE_RECORDED)
+        return 0;
+    return 1;
+}
+
+static void search_lay_out_cache(const struct attn_search_state *s,
+                                 struct attn_cache *cache, int which,
+                                 int64_t slots, int64_t length, int64_t spare,
+                                 struct attn_memory *at)
+{
+    int64_t bytes = attn_cache_bytes(s->model, which, slots, length, spare);
+    void *memory = attn_take(at, bytes, 1);
+    if (memory)
+        attn_cache_init(cache, s->model, which, slots, length, spare, memory);
+}
+
+static void search_lay_out_caches(struct attn_search_state *s,
+                                  struct attn_memory *at)
+{
+    int64_t n = s->sentences;
+    /* Of the pages of a source only the last is not full. */
+    int64_t pages = n * ((s->longest + ATTN_PAGE - 1) / ATTN_PAGE);
+    int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
+
+    search_lay_out_cache(s, &s->self, ATTN_SELF, n * s->o->beam, s->positions,
+                         0, at);
+    if (s->model->kind == ATTN_ENCODER_DECODER)
+        search_lay_out_cache(s, &s->cross, ATTN_CROSS, n, s->longest, spare,
+                             at);
+}
+
+static void search_lay_out_beams(struct attn_search_state *s,
+                                 struct attn_memory *at)
+{
+    int64_t beam = s->o->beam;
+    int64_t results = s->o->results;
+    int64_t word = sizeof(int32_t);
+
+    s->beam = attn_take(at, s->sentences, sizeof *s->beam);
+    for (int64_t i = 0; i < s->sentences; i++) {
+        struct attn_beam b = {0};
+        b.o = s->o;
+        b.prefix = s->prefix_n;
+        b.width = s->limit;
+        b.room = 2 * beam;
+        b.sum = attn_take(at, beam, sizeof *b.sum);
+        b.list = attn_take(at, b.room, sizeof *b.list);
+        b.tokens = attn_take(at, beam * s->limit, word);
+        b.spare = attn_take(at, beam * s->limit, word);
+        b.answers = attn_take(at, results * s->limit, word);
+        if (at->used < 0)
+            return;
+        if (at->base)
+            s->beam[i] = b;
+    }
+}
+
+ATTN_API void attn_search_lay_out(struct attn_search_state *s,
+                                  struct attn_memory *at)
+{
+    const struct attn_model *m = s->model;
+    int64_t n = s->sentences;
+    int64_t slots = n * s->o->beam;
+    int64_t word = sizeof(int32_t);
+
+    if (s->o->max_input > 0)
+        s->longest = attn_min(s->longest, s->o->max_input);
+    s->source_rows = attn_min(s->source_rows, n * s->longest);
+    s->limit = attn_search_limit(m, s->o, s->longest, 0);
+    s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
+    s->positions = attn_min(s->positions, m->max_target);
+    int64_t first = n * (attn_search_lead(m, s->o, 0) + s->prefix_n);
+    if (m->kind == ATTN_DECODER)
+        first += s->source_rows;
+
+    search_lay_out_caches(s, at);
+    search_lay_out_beams(s, at);
+    s->source_ids = attn_take(at, s->source_rows, word);
+    s->source_start = attn_take(at, n + 1, word);
+    s->source_rows_of = attn_take(at, n, word);
+    s->ids = attn_take(at, attn_max(first, slots), word);
+    s->start = attn_take(at, slots + 1, word);
+    s->past = attn_take(at, slots, word);
+    s->select = attn_take(at, slots, word);
+    s->source = attn_take(at, slots, word);
+    s->parents = attn_take(at, slots, word);
+    s->scratch = attn_take(at, slots * (s->positions / ATTN_PAGE + 2), word);
+    s->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
+    if (at->used < 0)
+        return;
+    int64_t arena = attn_max(m->arena_bytes(first, n, 1),
+                             m->arena_bytes(slots, slots, 1));
+    if (m->kind == ATTN_ENCODER_DECODER)
+        arena = attn_max(arena, m->arena_bytes(s->source_rows, n, 1));
+    s->arena = attn_take(at, arena, 1);
+}
+
+ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t sentences, int64_t source_rows,
+                                   int64_t longest, int64_t prefix_n)
+{
+    struct attn_memory at;
+    struct attn_search_state s = {0};
+    s.model = m;
+    s.o = o;
+    s.sentences = sentences;
+    s.source_rows = source_rows;
+    s.longest = longest;
+    s.prefix_n = prefix_n;
+    if (!search_fits(&s))
+        return -1;
+    attn_memory_open(&at, NULL);
+    attn_search_lay_out(&s, &at);
+    if (s.limit < 1 || prefix_n > s.limit)
+        return -1;
+    return attn_memory_bytes(&at);
+}
+
+
+/* search.c: encodes all sources, then decodes all open hypotheses of all
+ * sentences in one call a step, until every sentence's rule (beam.c) is done.
+ *
+ * Slot i of the self cache is row i of the batch: the open hypotheses, sentence
+ * by sentence. The cross cache has one slot a sentence, written by encode.  */
+
+/* ------------------------------------------------------------ sources --- */
+
+/* Copies the sources, cut to max_input. -1: a length or an id out of range. */
+static int search_sources(struct attn_search_state *s, const int32_t *ids,
+                          const int32_t *start)
+{
+    const struct attn_model *m = s->model;
+    int64_t most = m->max_source, vocab = m->source_vocab, at = 0;
+    if (m->kind == ATTN_DECODER) {
+        most = m->max_target;
+        vocab = m->target_vocab;
+    }
+    s->source_start[0] = 0;
+    for (int64_t i = 0; i < s->sentences; i++) {
+        int64_t rows = start[i + 1] - start[i];
+        if (s->o->max_input > 0)
+            rows = attn_min(rows, s->o->max_input);
+        if (rows > most)
+            return -1;
+        for (int64_t j = 0; j < rows; j++) {
+            int32_t id = ids[start[i] + j];
+            if (id < 0 || id >= vocab)
+                return -1;
+            s->source_ids[at + j] = id;
+        }
+        at += rows;
+        s->source_start[i + 1] = (int32_t)at;
+        s->source_rows_of[i] = (int32_t)rows;
+    }
+    return 0;
+}
+
+static int search_encode(struct attn_search_state *s)
+{
+    struct attn_batch *b = &s->batch;
+    b->sequences = s->sentences;
+    b->rows = s->source_start[s->sentences];
+    b->start = s->source_start;
+    b->ids = s->source_ids;
+    b->pool[ATTN_CROSS] = s->cross.pool;
+    b->pages[ATTN_CROSS] = s->cross.table;
+    b->table[ATTN_CROSS] = s->cross.width;
+    for (int64_t i = 0; i < s->sentences; i++)
+        if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
+            return -1;
+    if (b->rows > 0)
+        s->model->encode(s->bound, b, s->arena);
+    return 0;
+}
+
+/* One open hypothesis: the forced tokens. A sentence with nothing to read has
+ * no answer; one whose limit is the prefix has it already.                  */
+static int search_open(struct attn_search_state *s, int64_t i,
+                       const int32_t *prefix, struct attn_hypothesis *out)
+{
+    struct attn_beam *b = &s->beam[i];
+    int64_t rows = s->source_rows_of[i];
+    int64_t lead = attn_search_lead(s->model, s->o, rows);
+
+    b->limit = attn_search_limit(s->model, s->o, rows, lead);
+    b->best = out;
+    for (int64_t r = 0; r < s->o->results; r++)
+        b->best[r].tokens = b->answers + r * b->width;
+    if (lead + s->prefix_n == 0)
+        return 0;
+    if (rows == 0 && s->model->kind == ATTN_ENCODER_DECODER)
+        return 0;
+    if (b->limit < 1 || s->prefix_n > b->limit)
+        return -1;
+    b->length = s->prefix_n;
+    b->sum[0] = 0.0f;
+    for (int64_t j = 0; j < s->prefix_n; j++) {
+        if (prefix[j] < 0 || prefix[j] >= s->model->target_vocab)
+            return -1;
+        b->tokens[j] = prefix[j];
+    }
+    if (s->prefix_n == b->limit)
+        attn_beam_record(b, 0, -1, 0.0f);
+    else
+        b->open = 1;
+    return 0;
+}
+
+/* -------------------------------------------------------------- steps --- */
+
+/* What the decoder reads first of sentence i; returns how many. */
+static int64_t search_first_ids(const struct attn_search_state *s, int64_t i,
+                                int32_t *ids)
+{
+    const struct attn_beam *b = &s->beam[i];
+    int64_t n = 0;
+    if (s->o->start >= 0) {
+        ids[n] = s->o->start;
+        n++;
+    }
+    if (s->model->kind == ATTN_DECODER) {
+        for (int64_t j = s->source_start[i]; j < s->source_start[i + 1]; j++) {
+            ids[n] = s->source_ids[j];
+            n++;
+        }
+    }
+    memcpy(ids + n, b->tokens, (size_t)b->length * sizeof *ids);
+    return n + b->length;
+}
+
+/* Fills the batch with the unread tokens of all open hypotheses: what comes
+ * before the answer at first, then the last token of each.                  */
+static int search_fill(struct attn_search_state *s, int first)
+{
+    struct attn_batch *b = &s->batch;
+    int64_t row = 0, slot = 0;
+    for (int64_t i = 0; i < s->sentences; i++) {
+        const struct attn_beam *beam = &s->beam[i];
+        for (int64_t h = 0; h < beam->open; h++) {
+            int64_t n = 1;
+            if (first)
+                n = search_first_ids(s, i, s->ids + row);
+            else
+                s->ids[row] = beam->tokens[h * beam->width + beam->length - 1];
+            s->start[slot] = (int32_t)row;
+            s->past[slot] = s->self.length[slot];
+            s->source[slot] = (int32_t)i;
+            if (attn_cache_grow(&s->self, slot, n) < 0)
+                return -1;
+            row += n;
+            s->select[slot] = (int32_t)(row - 1);
+            slot++;
+        }
+    }
+    s->start[slot] = (int32_t)row;
+    b->sequences = slot;
+    b->selected = slot;
+    b->rows = row;
+    return 0;
+}
+
+static void search_point(struct attn_search_state *s)
+{
+    struct attn_batch *b = &s->batch;
+    b->start = s->start;
+    b->ids = s->ids;
+    b->past = s->past;
+    b->select = s->select;
+    b->source = s->source;
+    b->source_rows = s->source_rows_of;
+    b->pool[ATTN_SELF] = s->self.pool;
+    b->pages[ATTN_SELF] = s->self.table;
+    b->table[ATTN_SELF] = s->self.width;
+    b->output = s->logits;
+}
+
+/* A logit that is no number, or infinite, is one that nobody takes. */
+static void search_clean(float *logits, int64_t n)
+{
+    const float none = -INFINITY;
+    for (int64_t i = 0; i < n; i++)
+        logits[i] = logits[i] - logits[i] == 0.0f ? logits[i] : none;
+}
+
+static void search_offer(const struct attn_search_state *s, struct attn_beam *b,
+                         int64_t h, float *logits)
+{
+    int64_t vocab = s->model->target_vocab;
+    float sum = 0.0f;
+    search_clean(logits, vocab);
+    attn_process_logits(&s->o->process, logits, vocab,
+                        b->tokens + h * b->width, b->length, s->o->end);
+    if (s->o->beam > 1 || s->o->want_scores)
+        sum = s->model->log_sum_exp(logits, vocab);
+    attn_beam_offer(b, (int32_t)h, logits, vocab, sum);
+}
+
+/* Looks at the logits of all; returns how many hypotheses stay open. */
+static int64_t search_choose(struct attn_search_state *s)
+{
+    int64_t slot = 0, stay = 0;
+    float *logits = s->logits;
+    for (int64_t i = 0; i < s->sentences; i++) {
+        struct attn_beam *b = &s->beam[i];
+        int64_t had = b->open;
+        if (had == 0)
+            continue;
+        for (int64_t h = 0; h < had; h++) {
+            search_offer(s, b, h, logits);
+            logits += s->model->target_vocab;
+        }
+        attn_beam_advance(b, s->parents + stay);
+        for (int64_t h = 0; h < b->open; h++)
+            s->parents[stay + h] += (int32_t)slot;
+        slot += had;
+        stay += b->open;
+    }
+    return stay;
+}
+
+static int search_run(struct attn_search_state *s)
+{
+    int64_t open = 0;
+    for (int64_t i = 0; i < s->sentences; i++)
+        open += s->beam[i].open;
+    search_point(s);
+    for (int first = 1; open > 0; first = 0) {
+        if (search_fill(s, first) < 0)
+            return -1;
+        s->model->decode(s->bound, &s->batch, s->arena);
+        open = search_choose(s);
+        attn_cache_reorder(&s->self, s->parents, open, s->scratch);
+    }
+    return 0;
+}
+
+/* -1: starts that go back. */
+static int64_t search_longest(const int32_t *start, int64_t sentences)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < sentences; i++) {
+        if (start[i + 1] < start[i])
+            return -1;
+        longest = attn_max(longest, start[i + 1] - start[i]);
+    }
+    return longest;
+}
+
+ATTN_API int attn_search(const struct attn_model *m, const void *bound,
+                         const struct attn_search_options *o,
+                         int64_t sentences, const int32_t *ids,
+                         const int32_t *start, const int32_t *prefix,
+                         int64_t prefix_n, void *memory, int64_t bytes,
+                         struct attn_hypothesis *out, int64_t *found)
+{
+    struct attn_memory at;
+    struct attn_search_state s = {0};
+    s.model = m;
+    s.bound = bound;
+    s.o = o;
+    s.sentences = sentences;
+    s.source_rows = start[sentences] - start[0];
+    s.longest = search_longest(start, sentences);
+    s.prefix_n = prefix_n;
+
+    int64_t need = attn_search_bytes(m, o, sentences, s.source_rows, s.longest,
+                                     prefix_n);
+    if (need < 0 || need > bytes)                /* or longest was -1 */
+        return -1;
+    attn_memory_open(&at, memory);
+    attn_search_lay_out(&s, &at);
+    if (search_sources(&s, ids, start) < 0)
+        return -1;
+    for (int64_t i = 0; i < sentences; i++)
+        if (search_open(&s, i, prefix, out + i * o->results) < 0)
+            return -1;
+    if (m->kind == ATTN_ENCODER_DECODER) {
+        if (search_encode(&s) < 0)
+            return -1;
+    }
+    if (search_run(&s) < 0)
+        return -1;
+    for (int64_t i = 0; i < sentences; i++)
+        found[i] = s.beam[i].found;
+    return 0;
+}
+
+/* score.c: log-probabilities of a given output, by one pass over all of it. */
+
+struct score {
+    struct attn_cache self, cross;
+    int32_t *ids, *select, *start, *source_start;
+    float *logits;               /* [target_n][target_vocab] */
+    void *arena;
+    int64_t rows;                /* that the decoder reads */
+};
+
+static void score_lay_out_cache(struct attn_cache *c,
+                                const struct attn_model *m, int which,
+                                int64_t length, struct attn_memory *at)
+{
+    int64_t bytes = attn_cache_bytes(m, which, 1, length, 0);
+    void *memory = attn_take(at, bytes, 1);
+    if (memory)
+        attn_cache_init(c, m, which, 1, length, 0, memory);
+}
+
+/* Room for a start token, the source (a decoder's prompt) and the target. */
+static void score_lay_out(struct score *s, const struct attn_model *m,
+                          int64_t n, int64_t target_n, struct attn_memory *at)
+{
+    int64_t word = sizeof(int32_t);
+    int64_t rows = 1 + target_n;
+    if (m->kind == ATTN_DECODER)
+        rows += n;
+    score_lay_out_cache(&s->self, m, ATTN_SELF, rows, at);
+    if (m->kind == ATTN_ENCODER_DECODER)
+        score_lay_out_cache(&s->cross, m, ATTN_CROSS, n, at);
+    s->ids = attn_take(at, rows, word);
+    s->select = attn_take(at, target_n, word);
+    s->start = attn_take(at, 2, word);
+    s->source_start = attn_take(at, 2, word);
+    s->logits = attn_take(at, target_n,
+                          m->target_vocab * (int64_t)sizeof(float));
+    if (at->used < 0)
+        return;
+    int64_t arena = attn_max(m->arena_bytes(rows, 1, 1),
+                             m->arena_bytes(attn_max(n, 1), 1, 1));
+    s->arena = attn_take(at, arena, 1);
+}
+
+ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
+                                  int64_t target_n)
+{
+    struct attn_memory at;
+    struct score s;
+    if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
+        return -1;
+    if (n < 0 || n > INT32_MAX / 4 || target_n < 0 || target_n > INT32_MAX / 4)
+        return -1;
+    attn_memory_open(&at, NULL);
+    score_lay_out(&s, m, n, target_n, &at);
+    return attn_memory_bytes(&at);
+}
+
+static int score_ids_fit(const int32_t *ids, int64_t n, int64_t vocab)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= vocab)
+            return 0;
+    return 1;
+}
+
+static int score_encode(struct score *s, const struct attn_model *m,
+                        const void *bound, const int32_t *source, int64_t n,
+                        struct attn_batch *b)
+{
+    if (n < 1 || n > m->max_source ||
+        !score_ids_fit(source, n, m->source_vocab))
+        return -1;
+    if (attn_cache_grow(&s->cross, 0, n) < 0)
+        return -1;
+    s->source_start[0] = 0;
+    s->source_start[1] = (int32_t)n;
+    b->sequences = 1;
+    b->rows = n;
+    b->start = s->source_start;
+    b->ids = source;
+    b->pool[ATTN_CROSS] = s->cross.pool;
+    b->pages[ATTN_CROSS] = s->cross.table;
+    b->table[ATTN_CROSS] = s->cross.width;
+    m->encode(bound, b, s->arena);
+    return 0;
+}
+
+/* Every token but the last is read; the rows from the first token's
+ * predecessor on want logits.                                               */
+static int score_fill(struct score *s, const struct attn_model *m,
+                      int32_t start_token, const int32_t *source, int64_t n,
+                      const int32_t *target, int64_t target_n)
+{
+    int64_t rows = 0;
+    if (start_token >= m->target_vocab ||
+        !score_ids_fit(target, target_n, m->target_vocab))
+        return -1;
+    if (start_token >= 0) {
+        s->ids[0] = start_token;
+        rows = 1;
+    }
+    if (m->kind == ATTN_DECODER) {
+        if (!score_ids_fit(source, n, m->target_vocab))
+            return -1;
+        for (int64_t i = 0; i < n; i++)
+            s->ids[rows + i] = source[i];
+        rows += n;
+    }
+    if (rows == 0 || rows + target_n - 1 > m->max_target)
+        return -1;
+    for (int64_t i = 0; i < target_n; i++)
+        s->select[i] = (int32_t)(rows - 1 + i);
+    memcpy(s->ids + rows, target, (size_t)(target_n - 1) * sizeof *target);
+    s->rows = rows + target_n - 1;
+    return attn_cache_grow(&s->self, 0, s->rows);
+}
+
+static void score_decode(struct score *s, const struct attn_model *m,
+                         const void *bound, int64_t n, int64_t target_n,
+                         struct attn_batch *b)
+{
+    const int32_t none = 0;
+    const int32_t source_rows = (int32_t)n;
+    s->start[0] = 0;
+    s->start[1] = (int32_t)s->rows;
+    b->sequences = 1;
+    b->rows = s->rows;
+    b->start = s->start;
+    b->ids = s->ids;
+    b->past = &none;
+    b->select = s->select;
+    b->selected = target_n;
+    b->pool[ATTN_SELF] = s->self.pool;
+    b->pages[ATTN_SELF] = s->self.table;
+    b->table[ATTN_SELF] = s->self.width;
+    b->source = &none;
+    b->source_rows = &source_rows;
+    b->output = s->logits;
+    m->decode(bound, b, s->arena);
+}
+
+ATTN_API int attn_score(const struct attn_model *m, const void *bound,
+                        int32_t start_token, const int32_t *source, int64_t n,
+                        const int32_t *target, int64_t target_n,
+                        void *memory, int64_t bytes, float *log_probability)
+{
+    struct attn_memory at;
+    struct attn_batch batch = {0};
+    struct score s;
+    int64_t need = attn_score_bytes(m, n, target_n);
+    if (need < 0 || need > bytes)
+        return -1;
+    if (target_n == 0)
+        return 0;
+    attn_memory_open(&at, memory);
+    score_lay_out(&s, m, n, target_n, &at);
+    if (m->kind == ATTN_ENCODER_DECODER) {
+        if (score_encode(&s, m, bound, source, n, &batch) < 0)
+            return -1;
+    }
+    if (score_fill(&s, m, start_token, source, n, target, target_n) < 0)
+        return -1;
+    score_decode(&s, m, bound, n, target_n, &batch);
+    for (int64_t i = 0; i < target_n; i++) {
+        const float *logits = s.logits + i * m->target_vocab;
+        float sum = m->log_sum_exp(logits, m->target_vocab);
+        log_probability[i] = attn_log_probability(logits[target[i]], sum);
+    }
+    return 0;
+}
+
+/* vocab.c: tokens and text. A vocabulary is one block of bytes (core.h); text
+ * is strict UTF-8. A line is cut into characters or at spaces, and every piece
+ * is one token.                                                             */
+
+struct vocab_view {              /* the parts of a block */
+    const struct attn_vocab_header *head;
+    const uint32_t *offset, *sorted;
+    const char *text;
+};
+
+static struct vocab_view *vocab_open(struct vocab_view *v, const void *block)
+{
+    v->head = block;
+    v->offset = (const uint32_t *)(v->head + 1);
+    v->sorted = v->offset + v->head->size + 1;
+    v->text = (const char *)(v->sorted + v->head->size);
+    return v;
+}
+
+/* ------------------------------------------------------------- UTF-8 --- */
+
+/* Bytes of the character at s; 0: none (overlong forms, surrogates and numbers
+ * above 10FFFF are none). By the table of RFC 3629: the second byte's range
+ * depends on the first, all later ones are 80..BF.                          */
+static int64_t vocab_character(const char *at, int64_t left)
+{
+    const unsigned char *s = (const unsigned char *)at;
+    unsigned least = 0x80, most = 0xbf;
+    int64_t n = 2;
+    if (left < 1)
+        return 0;
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] < 0xc2 || s[0] > 0xf4)
+        return 0;
+    if (s[0] >= 0xe0)
+        n = 3;
+    if (s[0] >= 0xf0)
+        n = 4;
+    if (left < n)
+        return 0;
+    if (s[0] == 0xe0)
+        least = 0xa0;
+    if (s[0] == 0xed)
+        most = 0x9f;
+    if (s[0] == 0xf0)
+        least = 0x90;
+    if (s[0] == 0xf4)
+        most = 0x8f;
+    if (s[1] < least || s[1] > most)
+        return 0;
+    for (int64_t i = 2; i < n; i++)
+        if (s[i] < 0x80 || s[i] > 0xbf)
+            return 0;
+    return n;
+}
+
+/* The first byte that begins no character; n: all are well formed. */
+ATTN_API int64_t attn_utf8(const char *s, int64_t n)
+{
+    int64_t i = 0;
+    while (i < n) {
+        int64_t length = vocab_character(s + i, n - i);
+        if (length == 0)
+            return i;
+        i += length;
+    }
+    return n;
+}
+
+/* ------------------------------------------------------------- look-up --- */
+
+ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
+                                      int64_t *bytes)
+{
+    struct vocab_view v;
+    vocab_open(&v, block);
+    *bytes = (int64_t)v.offset[id + 1] - (int64_t)v.offset[id];
+    return v.text + v.offset[id];
+}
+
+/* Below 0, 0, above 0, as memcmp; a beginning is less than the whole. */
+static int vocab_compare(const char *a, int64_t a_bytes, const char *b,
+                         int64_t b_bytes)
+{
+    int order = memcmp(a, b, (size_t)attn_min(a_bytes, b_bytes));
+    if (order == 0)
+        order = (a_bytes > b_bytes) - (a_bytes < b_bytes);
+    return order;
+}
+
+ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
+                                 int64_t bytes)
+{
+    struct vocab_view v;
+    vocab_open(&v, block);
+    int32_t low = 0, high = v.head->size;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        int32_t id = (int32_t)v.sorted[middle];
+        int64_t n;
+        const char *text = attn_vocab_token(block, id, &n);
+        int order = vocab_compare(token, bytes, text, n);
+        if (order == 0)
+            return id;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return -1;
+}
+
+/* --------------------------------------------------------------- check --- */
+
+static int vocab_bad_id(const struct attn_vocab_header *h, int32_t id)
+{
+    return (id < -1) + (id >= h->size);
+}
+
+static const char *vocab_check_head(const struct attn_vocab_header *h,
+                                    int64_t bytes)
+{
+    if (memcmp(h->magic, "ATTNVOC1", 8) != 0)
+        return "no vocabulary: its first bytes are not ATTNVOC1";
+    if (h->bytes != bytes)
+        return "vocabulary: its size is not the size that it states";
+    int64_t left = bytes - (int64_t)sizeof *h - (int64_t)sizeof(uint32_t);
+    if (left < 0 || h->size < 0 ||
+        h->size > left / (2 * (int64_t)sizeof(uint32_t)))
+        return "vocabulary: fewer bytes than its tokens need";
+    if (h->split < 0 || h->split > 1)
+        return "vocabulary: unknown kind of split";
+    if (vocab_bad_id(h, h->start) || vocab_bad_id(h, h->end) ||
+        vocab_bad_id(h, h->pad) || vocab_bad_id(h, h->unknown))
+        return "vocabulary: a special token is out of range";
+    if (h->append_end < 0 || h->append_end > 1)
+        return "vocabulary: append_end is neither 0 nor 1";
+    if (h->append_end && h->end < 0)
+        return "vocabulary: an end token is to be added, and there is none";
+    return NULL;
+}
+
+static const char *vocab_check_tables(const struct vocab_view *v,
+                                      int64_t bytes)
+{
+    int64_t size = v->head->size;
+    int64_t room = bytes - (v->text - (const char *)v->head);
+    if (v->offset[0] != 0 || v->offset[size] != room)
+        return "vocabulary: its texts do not fill their place";
+    for (int64_t i = 0; i < size; i++)
+        if (v->offset[i] > v->offset[i + 1] || v->offset[i + 1] > room)
+            return "vocabulary: texts out of order";
+    for (int64_t i = 0; i < size; i++)
+        if (v->sorted[i] >= size)
+            return "vocabulary: an id out of range";
+    for (int64_t i = 0; i < size; i++) {
+        int64_t n = (int64_t)v->offset[i + 1] - (int64_t)v->offset[i];
+        if (attn_utf8(v->text + v->offset[i], n) != n)
+            return "vocabulary: a token is not UTF-8";
+    }
+    return NULL;
+}
+
+ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes)
+{
+    struct vocab_view v;
+    if ((uintptr_t)block % 8 != 0)
+        return "vocabulary: not at a multiple of 8 bytes";
+    if (bytes < (int64_t)sizeof(struct attn_vocab_header))
+        return "vocabulary: shorter than its head";
+    const char *wrong = vocab_check_head(block, bytes);
+    if (wrong)
+        return wrong;
+    wrong = vocab_check_tables(vocab_open(&v, block), bytes);
+    if (wrong)
+        return wrong;
+    for (int32_t i = 1; i < v.head->size; i++) {
+        int64_t a_bytes, b_bytes;
+        const char *a = attn_vocab_token(block, (int32_t)v.sorted[i - 1],
+                                         &a_bytes);
+        const char *b = attn_vocab_token(block, (int32_t)v.sorted[i],
+                                         &b_bytes);
+        if (vocab_compare(a, a_bytes, b, b_bytes) >= 0)
+            return "vocabulary: not in order, or a token twice";
+    }
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- text --- */
+
+/* Bytes of the piece at line + at: a character, or what is before a space. */
+static int64_t vocab_piece(const struct attn_vocab_header *h, const char *line,
+                           int64_t at, int64_t bytes)
+{
+    int64_t n = 0;
+    if (h->split == 0)
+        return vocab_character(line + at, bytes - at);
+    while (at + n < bytes && line[at + n] != ' ')
+        n++;
+    return n;
+}
+
+ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
+                                   int64_t bytes, int32_t *ids, int64_t cap,
+                                   int64_t *bad)
+{
+    const struct attn_vocab_header *h = block;
+    int64_t n = 0, at = 0;
+    *bad = attn_utf8(line, bytes);
+    if (*bad < bytes)
+        return -3;
+    while (at < bytes) {
+        int64_t length = vocab_piece(h, line, at, bytes);
+        if (length == 0) {                       /* at a space */
+            at++;
+            continue;
+        }
+        int32_t id = attn_vocab_find(block, line + at, length);
+        if (id < 0)
+            id = h->unknown;
+        *bad = at;
+        if (id < 0)
+            return -2;
+        if (n == cap)
+            return -1;
+        ids[n] = id;
+        n++;
+        at += length;
+    }
+    if (h->append_end) {
+        if (n == cap)
+            return -1;
+        ids[n] = h->end;
+        n++;
+    }
+    return n;
+}
+
+ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
+                                   int64_t n, char *out, int64_t cap)
+{
+    const struct attn_vocab_header *h = block;
+    int64_t at = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t bytes;
+        if (ids[i] < 0 || ids[i] >= h->size)
+            return -1;
+        const char *text = attn_vocab_token(block, ids[i], &bytes);
+        int64_t gap = 0;
+        if (i > 0 && h->split == 1)
+            gap = 1;
+        if (gap + bytes >= cap - at)
+            return -1;
+        if (gap == 1)
+            out[at] = ' ';
+        memcpy(out + at + gap, text, (size_t)bytes);
+        at += gap + bytes;
+    }
+    if (at >= cap)
+        return -1;
+    out[at] = 0;
+    return at;
+}
+
+/* packed.c: is this block of bytes a weights file, whole, and of this model?
+ * A file that passes is safe to read wherever its header points.            */
+
+/* A part lies after the header page, at a multiple of 64, inside the file. */
+static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
+{
+    if (at < ATTN_PACKED_PAGE || at % ATTN_ALIGN != 0)
+        return 0;
+    if (part < 0 || at > bytes || part > bytes - at)
+        return 0;
+    return 1;
+}
+
+static const char *packed_check_vocab(const void *file, int64_t bytes,
+                                      int64_t at, int64_t part, int64_t size)
+{
+    if (at == 0 && part == 0)
+        return NULL;
+    if (!packed_part_fits(at, part, bytes))
+        return "damaged: a vocabulary lies outside the file";
+    const char *block = (const char *)file + at;
+    const char *wrong = attn_vocab_check(block, part);
+    if (wrong)
+        return wrong;
+    if (((const struct attn_vocab_header *)block)->size != size)
+        return "damaged: a vocabulary has not the model's number of tokens";
+    return NULL;
+}
+
+ATTN_API const char *attn_packed_check(const struct attn_model *m,
+                                       const void *file, int64_t bytes)
+{
+    const struct attn_packed_header *h = file;
+    if (bytes < (int64_t)sizeof h->magic)
+        return "not a weights file of attnc: too short";
+    if (memcmp(h->magic, "ATTNCW01", sizeof h->magic) != 0)
+        return "not a weights file of attnc: its first bytes are not ATTNCW01";
+    if (bytes < ATTN_PACKED_PAGE || bytes < h->bytes)
+        return "cut short: fewer bytes than its header states; copy it again";
+    if (h->hash != m->weights_hash)
+        return "made for another model or layout: run attnc compile again";
+    if (bytes > h->bytes)
+        return "damaged: more bytes than its header states; copy it again";
+    if (h->weights_bytes != m->weights_bytes)
+        return "made for another model: run attnc compile again";
+    if (!packed_part_fits(h->weights_at, h->weights_bytes, bytes))
+        return "damaged: the weights lie outside the file";
+    const char *wrong = packed_check_vocab(file, bytes, h->source_vocab_at,
+                                           h->source_vocab_bytes,
+                                           m->source_vocab);
+    if (wrong)
+        return wrong;
+    return packed_check_vocab(file, bytes, h->target_vocab_at,
+                              h->target_vocab_bytes, m->target_vocab);
+}
+
+/* ------------------------------------------------------------- exported --- */
+
+static const struct attn_model model = {
+    .name = "tiny",
+    .kind = 0,
+    .d_model = 32,
+    .source_vocab = 48,
+    .target_vocab = 48,
+    .max_source = 16,
+    .max_target = 16,
+    .weights_bytes = 181248,
+    .weights_hash = 0x46f13344933dbc30ull,
+    .bound_bytes = sizeof(struct weights),
+    .page_floats = { 8192, 8192 },
+    .blocks = { 4, 4 },
+    .d_k = { 16, 16 },
+    .v_panels = { 1, 1 },
+    .arena_bytes = arena_bytes,
+    .bind = bind_weights,
+    .encode = encode,
+    .decode = decode,
+    .log_sum_exp = log_sum_exp
+};
+
+const struct attn_model *tiny_model(void)
+{
+    return &model;
+}
+
+const char *tiny_open(void *bound, const void *file, int64_t bytes)
+{
+    const char *wrong = attn_packed_check(&model, file, bytes);
+    struct attn_packed_header h;
+
+    if (wrong)
+        return wrong;
+    memcpy(&h, file, sizeof h);
+    bind_weights(bound, (const char *)file + h.weights_at);
+    return NULL;
+}
+
+/* The search that the spec asks for. */
+void tiny_options(struct attn_search_options *o)
+{
+    memset(o, 0, sizeof *o);
+    o->beam = 2;
+    o->results = 1;
+    o->rule = 0;
+    o->penalty = 1;
+    o->alpha = (0x1.333334p-1f);
+    o->max_output = 16;
+    o->max_output_plus = 50;
+    o->patience = 1.0f;
+    o->start = 1;
+    o->end = 2;
+}
+
+int64_t tiny_generate_bytes(const struct attn_search_options *o,
+                            int64_t sentences, int64_t source_rows,
+                            int64_t longest)
+{
+    return attn_search_bytes(&model, o, sentences, source_rows,
+                             longest, 0);
+}
+
+int tiny_generate(const void *bound, const struct attn_search_options *o,
+                  int64_t sentences, const int32_t *ids, const int32_t *start,
+                  void *memory, int64_t bytes, struct attn_hypothesis *out,
+                  int64_t *found)
+{
+    return attn_search(&model, bound, o, sentences, ids, start,
+                       NULL, 0, memory, bytes, out, found);
+}
+
+/* The model.weights file inside this file; NULL: it is outside. */
+const void *tiny_embedded(int64_t *bytes)
+{
+    *bytes = 0;
+    return NULL;
+}
+
+#ifdef ATTNC_MAIN
+#define embedded_weights tiny_embedded
+#define default_options tiny_options
+
+/* program.c: the program that an emitted file is under ATTNC_MAIN: lines in on
+ * stdin, answers out on stdout. The model says what a line is:
+ *   text, where the weights have a vocabulary, else token ids;
+ *   kind attention: a row of d_model numbers; an empty line ends a block of
+ *   them, and three blocks (queries, keys, values) are one question.
+ * What answers them is pasted behind this: program_generate.c, or
+ * program_rows.c where the model generates nothing.
+ *
+ * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
+ * 4 I/O, 5 memory.                                                          */
+
+enum { PROGRAM_PARTS = 32 };     /* lines that are answered together */
+
+struct room {                    /* memory that only grows */
+    void *at;
+    int64_t bytes;
+};
+
+struct program {
+    const char *name;            /* argv[0] */
+    const struct attn_model *m;
+    const char *file;            /* packed weights, whole */
+    int64_t bytes;
+    const void *source, *target; /* vocabularies; NULL: token ids */
+    /* reads a line's items; how many, or -1: refused */
+    int64_t (*read)(struct program *p, const char *line, int64_t bytes);
+    int64_t width;               /* items of a row: 1 token, d_model numbers */
+    int64_t n;                   /* items of this batch so far */
+    int64_t parts;               /* lines, or blocks, that ended */
+    int32_t start[PROGRAM_PARTS + 1];    /* first row of each */
+    int refused;                 /* the part that is open has a bad line */
+    int64_t line;                /* number of the last line read */
+    int status;                  /* exit code; above 3 it ends the program */
+    struct room bound, items, work, text;
+};
+
+/* The most rows that part i of a batch may have. */
+static int64_t program_most(const struct program *p, int64_t part);
+/* Prints the answers to a batch, a line or a block of them for each part. */
+static void program_answer(struct program *p);
+
+static void program_fail(struct program *p, int code, const char *what,
+                         const char *why)
+{
+    fprintf(stderr, "%s: error: %s: %s\n", p->name, what, why);
+    p->status = code;
+}
+
+/* A line that is not answered, and why; at: the byte in it. */
+static int64_t program_refuse(struct program *p, int64_t at, const char *fmt,
+                              ...)
+{
+    va_list ap;
+
+    fprintf(stderr, "stdin:%lld:%lld: error: ", (long long)p->line,
+            (long long)at + 1);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    p->status = 3;
+    return -1;
+}
+
+/* The room's memory, at least that large; NULL: out of memory. */
+static void *program_grow(struct program *p, struct room *r, int64_t bytes)
+{
+    const int64_t more = bytes + bytes / 4;
+    void *at = NULL;
+
+    if (bytes >= 0 && bytes <= r->bytes)
+        return r->at;
+    if (bytes >= 0)
+        at = realloc(r->at, (size_t)more);
+    if (!at) {
+        program_fail(p, 5, p->m->name, "out of memory: give fewer or shorter "
+                     "lines at once");
+        return NULL;
+    }
+    r->at = at;
+    r->bytes = more;
+    return at;
+}
+
+/* ----------------------------------------------------------- weights --- */
+
+static void program_map(struct program *p, const char *path)
+{
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        program_fail(p, 4, path, strerror(errno));
+        return;
+    }
+    p->file = "";
+    p->bytes = (int64_t)st.st_size;
+    if (!S_ISREG(st.st_mode))
+        program_fail(p, 4, path, "not a regular file");
+    else if (p->bytes > 0) {
+        void *at = mmap(NULL, (size_t)p->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (at == MAP_FAILED)
+            program_fail(p, 5, path, strerror(errno));
+        else
+            p->file = (const char *)at;
+    }
+    close(fd);
+}
+
+/* Checks the weights and vocabularies; binds the weights. */
+static void program_open(struct program *p, const char *path)
+{
+    struct attn_packed_header h;
+    const char *wrong = attn_packed_check(p->m, p->file, p->bytes);
+
+    if (wrong) {
+        program_fail(p, 3, path, wrong);
+        return;
+    }
+    memcpy(&h, p->file, sizeof h);
+    if (h.source_vocab_bytes > 0)
+        p->source = p->file + h.source_vocab_at;
+    if (h.target_vocab_bytes > 0)
+        p->target = p->file + h.target_vocab_at;
+    if (program_grow(p, &p->bound, p->m->bound_bytes + 1))
+        p->m->bind(p->bound.at, p->file + h.weights_at);
+}
+
+/* ------------------------------------------------------------- lines --- */
+
+/* Memory for `more` items behind those of the batch. */
+static void *program_items(struct program *p, int64_t more)
+{
+    char *at = program_grow(p, &p->items, (p->n + more) * 4);
+    return at ? at + p->n * 4 : NULL;
+}
+
+static int64_t read_text(struct program *p, const char *line, int64_t bytes)
+{
+    int64_t bad = 0, n = -1;
+    int32_t *ids = program_items(p, bytes + 1);
+
+    if (ids)
+        n = attn_vocab_encode(p->source, line, bytes, ids, bytes + 1, &bad);
+    if (n == -2)
+        program_refuse(p, bad, "a character or word that the vocabulary does "
+                       "not have: leave it out");
+    if (n == -3)
+        program_refuse(p, bad, "not UTF-8: convert the text");
+    return n;
+}
+
+/* Is this the end of a number: a space, or the end of the line? */
+static int ends_number(const char *from, const char *end)
+{
+    if (end == from)
+        return 0;
+    return strchr(" \t\r", *end) != NULL;
+}
+
+static int64_t read_ids(struct program *p, const char *line, int64_t bytes)
+{
+    const char *at = line + strspn(line, " \t\r");
+    int32_t *ids = program_items(p, bytes);
+    int64_t n = 0;
+
+    while (ids && at < line + bytes) {
+        char *end;
+        const long long id = strtoll(at, &end, 10);
+        if (!ends_number(at, end) || id < 0 || id >= p->m->source_vocab)
+            return program_refuse(p, at - line, "a token id from 0 to %lld is "
+                                  "expected",
+                                  (long long)p->m->source_vocab - 1);
+        ids[n] = (int32_t)id;
+        n++;
+        at = end + strspn(end, " \t\r");
+    }
+    return ids ? n : -1;
+}
+
+static int64_t read_numbers(struct program *p, const char *line, int64_t bytes)
+{
+    const char *at = line + strspn(line, " \t\r");
+    float *x = program_items(p, bytes);
+    int64_t n = 0;
+
+    while (x && at < line + bytes) {
+        char *end;
+        x[n] = strtof(at, &end);
+        if (!ends_number(at, end))
+            return program_refuse(p, at - line, "a number is expected");
+        n++;
+        at = end + strspn(end, " \t\r");
+    }
+    if (x && n != p->width)
+        return program_refuse(p, 0, "a row has %lld numbers, this line has "
+                              "%lld", (long long)p->width, (long long)n);
+    return x ? n : -1;
+}
+
+static void program_end_part(struct program *p)
+{
+    const int64_t first = p->start[p->parts];
+    const int64_t most = program_most(p, p->parts);
+    int64_t rows = p->n / p->width - first;
+
+    if (rows > most) {
+        program_refuse(p, 0, "%lld %s; the model takes %lld at most (max_len): "
+                       "shorten it", (long long)rows,
+                       p->width > 1 ? "rows in a block" : "tokens in a line",
+                       (long long)most);
+        p->refused = 1;
+    }
+    if (p->refused)
+        rows = 0;
+    if (p->m->kind != ATTN_ATTENTION)
+        p->refused = 0;
+    p->n = (first + rows) * p->width;
+    p->parts++;
+    p->start[p->parts] = (int32_t)(first + rows);
+}
+
+static void program_line(struct program *p, const char *line, int64_t bytes)
+{
+    const int blocks = p->m->kind == ATTN_ATTENTION;
+    int64_t n = 0;
+
+    if (blocks && bytes == 0 && p->parts == 0 && p->n == 0)
+        return;                  /* empty lines before the first block */
+    if (bytes > 0)
+        n = p->read(p, line, bytes);
+    if (n < 0)
+        p->refused = 1;
+    else
+        p->n += n;
+    if (!blocks || bytes == 0)
+        program_end_part(p);
+}
+
+/* Reads lines until there are `parts` of them; 0 at the end of the input. */
+static int program_read(struct program *p, int64_t parts)
+{
+    char *text = p->text.at;
+    size_t room = (size_t)p->text.bytes;
+    ssize_t n = 0;
+
+    p->n = 0;
+    p->parts = 0;
+    p->refused = 0;
+    while (p->parts < parts && p->status <= 3) {
+        n = getline(&text, &room, stdin);
+        if (n < 0)
+            break;
+        p->line++;
+        if (n > 0 && text[n - 1] == '\n') {
+            n--;
+            text[n] = '\0';
+        }
+        program_line(p, text, (int64_t)n);
+    }
+    if (n < 0 && !feof(stdin))
+        program_fail(p, errno == ENOMEM ? 5 : 4, "stdin", strerror(errno));
+    if (n < 0 && p->n > p->start[p->parts] * p->width)
+        program_end_part(p);
+    p->text.at = text;
+    p->text.bytes = (int64_t)room;
+    return n >= 0;
+}
+
+static void program_run(struct program *p)
+{
+    int64_t parts = PROGRAM_PARTS;
+    int more = 1;
+
+    p->read = p->source ? read_text : read_ids;
+    p->width = 1;
+    if (isatty(0))
+        parts = 1;
+    if (p->m->kind == ATTN_ATTENTION) {
+        p->read = read_numbers;
+        p->width = p->m->d_model;
+        parts = 3;
+    }
+    while (more && p->status <= 3) {
+        more = program_read(p, parts);
+        if (p->parts > 0 && p->status <= 3)
+            program_answer(p);
+        if (fflush(stdout) != 0 || ferror(stdout))
+            program_fail(p, 4, "stdout", strerror(errno));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct program p;
+    const char *path = argc > 1 ? argv[1] : model.name;
+
+    memset(&p, 0, sizeof p);
+    p.name = argc > 0 ? argv[0] : model.name;
+    p.m = &model;
+    p.file = embedded_weights(&p.bytes);
+    const int alone = p.file || p.m->weights_bytes == 0;
+    if (argc != (alone ? 1 : 2)) {
+        fprintf(stderr, alone ? "usage: %s < lines\n"
+                              : "usage: %s model.weights < lines\n", p.name);
+        return 2;
+    }
+    if (!alone)
+        program_map(&p, path);
+    if (p.status == 0 && p.file)
+        program_open(&p, path);
+    if (p.status == 0)
+        program_run(&p);
+    free(p.bound.at);
+    free(p.items.at);
+    free(p.work.at);
+    free(p.text.at);
+    return p.status;
+}
+
+/* program_generate.c: answers lines by the search that the spec asks for, all
+ * lines of a batch at once.                                                 */
+
+static int64_t program_most(const struct program *p, int64_t part)
+{
+    struct attn_search_options o;
+
+    (void)part;
+    default_options(&o);
+    if (p->m->kind == ATTN_DECODER)
+        return p->m->max_target - attn_search_lead(p->m, &o, 0);
+    return p->m->max_source;
+}
+
+static void print_text(struct program *p, const struct attn_hypothesis *h)
+{
+    int64_t n = -1, cap = attn_max(p->text.bytes, 256);
+
+    while (n < 0 && program_grow(p, &p->text, cap)) {
+        n = attn_vocab_decode(p->target, h->tokens, h->n, p->text.at, cap);
+        cap = cap * 2;
+    }
+    if (n > 0)
+        fwrite(p->text.at, 1, (size_t)n, stdout);
+}
+
+static void print_ids(const struct attn_hypothesis *h)
+{
+    for (int64_t i = 0; i < h->n; i++)
+        printf(i > 0 ? " %d" : "%d", (int)h->tokens[i]);
+}
+
+static void program_answer(struct program *p)
+{
+    struct attn_hypothesis best[PROGRAM_PARTS];
+    struct attn_search_options o;
+    int64_t found[PROGRAM_PARTS], longest = 0, n = 0, k = 0;
+    int32_t start[PROGRAM_PARTS + 1];
+
+    default_options(&o);
+    start[0] = 0;
+    for (int64_t i = 0; i < p->parts; i++)
+        if (p->start[i + 1] > p->start[i]) {     /* empty lines ask nothing */
+            n++;
+            start[n] = p->start[i + 1];
+            longest = attn_max(longest, start[n] - start[n - 1]);
+        }
+    const int64_t bytes = attn_search_bytes(p->m, &o, n, start[n], longest, 0);
+    if (!program_grow(p, &p->work, bytes))
+        return;
+    if (n > 0 && attn_search(p->m, p->bound.at, &o, n, p->items.at, start,
+                             NULL, 0, p->work.at, bytes, best, found) != 0) {
+        program_fail(p, 70, p->m->name, "internal error: the search failed");
+        return;
+    }
+    for (int64_t i = 0; i < p->parts; i++) {
+        if (p->start[i + 1] > p->start[i]) {
+            if (found[k] > 0 && p->target)
+                print_text(p, &best[k]);
+            else if (found[k] > 0)
+                print_ids(&best[k]);
+            k++;
+        }
+        putchar('\n');
+    }
+}
+
+#endif

@@ -1,0 +1,216 @@
+/* tiny: sizes and functions of the C file beside this one.
+ *
+ * Weights are read where they lie: a file that is mapped, or memory
+ * at a multiple of 64 bytes. An arena needs that alignment too, all
+ * else what malloc() gives. Nothing is global: any number of threads
+ * may share the weights, each with memory of its own.
+ *
+ * An example, called as: example model.weights ID ..
+ *
+ *     #include <fcntl.h>
+ *     #include <stdio.h>
+ *     #include <stdlib.h>
+ *     #include <sys/mman.h>
+ *     #include <sys/stat.h>
+ *     #include "model.h"
+ *
+ *     static const void *file_at(const char *path, int64_t *bytes)
+ *     {
+ *         struct stat st;
+ *         const int fd = open(path, O_RDONLY);
+ *
+ *         if (fd < 0 || fstat(fd, &st) != 0)
+ *             return NULL;
+ *         *bytes = st.st_size;
+ *         return mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+ *     }
+ *
+ *     int main(int argc, char **argv)
+ *     {
+ *         const struct attn_model *m = tiny_model();
+ *         int64_t bytes = 0;
+ *         const void *file = argc < 2 ? NULL : file_at(argv[1], &bytes);
+ *         void *bound = malloc(m->bound_bytes);
+ *         const char *wrong = tiny_open(bound, file, bytes);
+ *
+ *         if (wrong) {
+ *             fprintf(stderr, "%s\n", wrong);
+ *             return 3;
+ *         }
+ *         int32_t ids[TINY_MAX_SOURCE], start[2] = { 0, argc - 2 };
+ *
+ *         for (int i = 0; i < argc - 2; i++)
+ *             ids[i] = atoi(argv[2 + i]);
+ *         struct attn_search_options o;
+ *         struct attn_hypothesis best;
+ *         int64_t found;
+ *
+ *         tiny_options(&o);
+ *         bytes = tiny_generate_bytes(&o, 1, start[1], start[1]);
+ *         void *memory = malloc(bytes);
+ *         tiny_generate(bound, &o, 1, ids, start, memory, bytes,
+ *             &best, &found);
+ *         for (int64_t i = 0; found > 0 && i < best.n; i++)
+ *             printf("%d\n", (int)best.tokens[i]);
+ *         return 0;
+ *     }
+ */
+#ifndef TINY_H
+#define TINY_H
+
+#include <stdint.h>
+
+#ifndef ATTN_CORE_1
+#define ATTN_CORE_1
+
+enum { ATTN_PAGE = 64,           /* positions of one page of a cache */
+       ATTN_SELF = 0, ATTN_CROSS = 1,
+       ATTN_ENCODER_DECODER = 0, ATTN_ENCODER = 1, ATTN_DECODER = 2,
+       ATTN_ATTENTION = 3 };     /* kinds of models */
+
+/* One call of an entry works on a batch: sequences of any lengths, their rows
+ * one after the other, nothing padded.                                      */
+struct attn_batch {
+    int64_t sequences;
+    int64_t rows;                /* of all sequences together */
+    const int32_t *start;        /* [sequences + 1] first row of each */
+    const int32_t *ids;          /* [rows] token ids */
+    const int32_t *past;         /* [sequences] decode: rows in the cache */
+    const int32_t *select;       /* [selected] decode: rows that want logits */
+    int64_t selected;
+    /* caches: page q of sequence s begins at
+     * pool[c] + pages[c][s * table[c] + q] * page_floats[c] of the model    */
+    float *pool[2];
+    const int32_t *pages[2];
+    int64_t table[2];            /* entries of a sequence in pages[] */
+    const int32_t *source;       /* [sequences] decode: row of pages[CROSS] */
+    const int32_t *source_rows;  /* [..] decode: keys of each such row */
+    /* kind attention: rows of numbers; keys have their own lengths */
+    const float *query, *key, *value;
+    int64_t key_rows;
+    const int32_t *key_start;    /* [sequences + 1] */
+    float *output;               /* decode: logits [selected, target_vocab];
+                                    encoder, attention: [rows, d_model];
+                                    encode of an encoder-decoder: unused,
+                                    its result is the cross cache */
+};
+
+/* A compiled model: constants and entry points. Everything is a pure function
+ * of its arguments; nothing is global, so threads may share one model.      */
+struct attn_model {
+    const char *name;
+    int64_t kind;                /* ATTN_ENCODER_DECODER .. */
+    int64_t d_model, source_vocab, target_vocab;
+    int64_t max_source, max_target;
+    int64_t weights_bytes;       /* of the packed weights */
+    uint64_t weights_hash;       /* of names, shapes, layout: as in the file */
+    int64_t bound_bytes;         /* of the struct that bind() fills */
+    /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
+     * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
+    int64_t page_floats[2];      /* 0: the model has no such cache */
+    int64_t blocks[2], d_k[2], v_panels[2];
+    int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
+    void (*bind)(void *bound, const void *packed);
+    void (*encode)(const void *bound, const struct attn_batch *, void *arena);
+    void (*decode)(const void *bound, const struct attn_batch *, void *arena);
+    /* log(sum(exp(x[0..n-1]))), vectorised, the same bits everywhere */
+    float (*log_sum_exp)(const float *x, int64_t n);
+};
+
+#endif
+
+#ifndef ATTN_SEARCH_1
+#define ATTN_SEARCH_1
+
+/* Logits processors: a table of functions run on each row of logits before
+ * the search looks at it. -INFINITY forbids a token, whose probability falls
+ * to the others: answers' scores are of the processed logits.               */
+struct attn_process {            /* options; zero means off */
+    int64_t min_length;          /* end is forbidden before this many tokens */
+    float repetition_penalty;    /* 0, 1: off */
+    int64_t no_repeat_ngram;
+    const int32_t *suppress;     /* sequences, each: length, then its tokens */
+    int64_t suppress_size;       /* entries of suppress[] */
+    const int32_t *forbid;       /* tokens never produced (pad, start) */
+    int64_t forbid_count;
+};
+
+enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
+enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
+
+struct attn_search_options {
+    int64_t beam;                /* 1: greedy */
+    int64_t results;             /* hypotheses wanted of each sentence */
+    int64_t rule, penalty;
+    float alpha;
+    int64_t max_output;          /* tokens, the end token counted; 0: as many
+                                    as the model has positions for */
+    int64_t max_output_plus;     /* >= 0: limit is source rows + this too */
+    int64_t max_input;           /* > 0: longer inputs are cut */
+    float patience;              /* recorded: stop at round(beam*patience) */
+    int32_t start, end;
+    int64_t want_scores;         /* greedy: 0 skips the log-probabilities */
+    struct attn_process process;
+};
+
+struct attn_hypothesis {         /* one answer; memory in the search's arena */
+    const int32_t *tokens;       /* without start and end; prefix included */
+    int64_t n;
+    int64_t ended;               /* the end token came (else the limit did) */
+    float score;                 /* by the penalty rule */
+    float log_probability;       /* summed, without penalty */
+};
+
+#endif
+
+enum {
+    TINY_D_MODEL = 32,
+    TINY_HEADS = 2,
+    TINY_D_K = 16,
+    TINY_D_V = 16,
+    TINY_D_FF = 64,
+    TINY_ENCODER_LAYERS = 2,
+    TINY_DECODER_LAYERS = 2,
+    TINY_SOURCE_VOCAB = 48,
+    TINY_TARGET_VOCAB = 48,
+    TINY_MAX_SOURCE = 16,
+    TINY_MAX_TARGET = 16,
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The compiled model: its sizes, encode() and decode(). */
+const struct attn_model *tiny_model(void);
+
+/* model.weights where it is inside the C file, else NULL. */
+const void *tiny_embedded(int64_t *bytes);
+
+/* Checks model.weights, which lies at `file`, and points `bound`
+ * (bound_bytes of the model) into it. NULL, or what is wrong. */
+const char *tiny_open(void *bound, const void *file, int64_t bytes);
+
+/* The search that the spec asks for. */
+void tiny_options(struct attn_search_options *o);
+
+/* Bytes of memory that generate() needs for `sentences` sources of
+ * `source_rows` tokens in sum and `longest` in one; -1: too many. */
+int64_t tiny_generate_bytes(const struct attn_search_options *o,
+                            int64_t sentences, int64_t source_rows,
+                            int64_t longest);
+
+/* Answers all sentences: s has the tokens ids[start[s]] up to, not
+ * with, ids[start[s + 1]]; its best o->results answers go to out[s *
+ * o->results] and on, their number to found[s]. Their tokens lie in
+ * `memory`. 0, or -1: memory, an id or a length does not fit. */
+int tiny_generate(const void *bound, const struct attn_search_options *o,
+                  int64_t sentences, const int32_t *ids, const int32_t *start,
+                  void *memory, int64_t bytes, struct attn_hypothesis *out,
+                  int64_t *found);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
