@@ -2,8 +2,10 @@
  * compilers, fused and unfused, in memory full of NaN. What must be near the
  * oracle is held to the gates; what must be the same bits is compared as bits.
  *
- *     differential_test [COUNT [FIRST]]     ATTNC_FULL=1: 200 specs
- */
+ *     differential_test [COUNT [FIRST]]
+ *
+ * ATTNC_SPECS is the number of specs where no COUNT is given; with ATTNC_FULL
+ * it is 200. Built with AddressSanitizer, the emitted C is compiled so too.  */
 #define _GNU_SOURCE               /* mkdtemp */
 #include "../compiler/verify.h"
 
@@ -13,6 +15,17 @@
 
 #include "random_spec.h"
 #include "scratch.h"
+
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#elif defined __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
 
 static long count = 5, first = 1;
 
@@ -209,6 +222,23 @@ static void check_compiler(const Case *c, const EngineOptions *o,
     engine_close(&e);
 }
 
+static char compiler[128];       /* clang with sanitizers, as a program */
+
+static void write_compiler(void)
+{
+    Arena *a = arena_new();
+    Fault why;
+    const char *clang = cc_find(a, NULL, &why);
+    assert_non_null(clang);
+    const char *text = arena_printf(a, "#!/bin/sh\nexec %s -g "
+        "-fsanitize=address,undefined -fno-sanitize-recover=all \"$@\"\n",
+        clang);
+    snprintf(compiler, sizeof compiler, "%s/sanitizing-clang", scratch);
+    assert_true(write_file(compiler, text, strlen(text), &why));
+    assert_int_equal(chmod(compiler, 0700), 0);
+    arena_free(a);
+}
+
 /* Small tiles without optimisation; the real ones with it, now and then. */
 static void check_compilers(const Case *c)
 {
@@ -228,6 +258,10 @@ static void check_compilers(const Case *c)
     EngineOptions real = { .backend = "clang", .level = "2" };
     if (c->seed % 5 == 0)
         check_compiler(c, &real, "clang -O2");
+    EngineOptions sanitized = o;
+    sanitized.backend = compiler;
+    if (SANITIZED)
+        check_compiler(c, &sanitized, "sanitized");
 }
 
 /* ------------------------------------------------------------------ a case */
@@ -261,6 +295,8 @@ static void run_case(uint64_t seed)
 static void test_random_specs(void **state)
 {
     (void)state;
+    if (SANITIZED)
+        write_compiler();
     for (long i = 0; i < count; i++)
         run_case((uint64_t)(first + i));
     print_message("%ld random specs\n", count);
@@ -271,6 +307,8 @@ int main(int argc, char **argv)
 {
     if (getenv("ATTNC_FULL"))
         count = 200;
+    else if (getenv("ATTNC_SPECS"))
+        count = strtol(getenv("ATTNC_SPECS"), NULL, 10);
     if (argc > 1)
         count = strtol(argv[1], NULL, 10);
     if (argc > 2)
