@@ -28,6 +28,8 @@ OPT     ?= -O2
 CFLAGS  ?= -g
 LDLIBS  := -lyaml -ltcc -ljansson -lxxhash -lm -ldl -lpthread
 B       ?= build
+Q       := $(if $(V),,@)# V=1 shows whole commands
+say      = $(if $(V),,@echo '$1')
 COMPILE = $(CC) $(OPT) -std=c11 $(WARN) -ffp-contract=off -fno-pie $(CFLAGS)
 LINK    = $(COMPILE) -no-pie# libtcc.a is not position-independent
 
@@ -46,7 +48,7 @@ DRIVE  := options lines cmd_compile cmd_run cmd_tensors cmd_score cmd_graph \
           cmd_plan cmd_verify cmd_bench
 CORE   := memory math cache process beam search_memory search score vocab \
           packed
-FILES  := files output convert safetensors safetensors_write seed weights \
+FILES  := files output convert safetensors safetensors_write seed tables weights \
           weights_check packed_file vocab_file
 
 OBJECTS := $(patsubst %,$(B)/compiler/%.o,$(FRONT) $(PASSES) $(BACK) $(LOAD) \
@@ -69,37 +71,47 @@ STAGE1   := $(patsubst %,$(B)/compiler/%.o,kernelset arena diag target emit \
 all: $(B)/attnc ## the compiler, build/attnc (this is the default)
 
 $(B)/attnc: $(B)/compiler/main.o $(B)/libattnc.a
-	$(LINK) -o $@ $^ $(LDLIBS)
+	$(call say,LINK $@)
+	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
 	@echo "built $@ by $$($(CC) --version | head -n 1)"
 
 $(B)/libattnc.a: $(OBJECTS) $(B)/embedded.o $(KERNELS)
+	$(call say,AR $@)
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 
 $(B)/%.o: %.c
+	$(call say,CC $<)
 	@mkdir -p $(@D)
-	$(COMPILE) -MMD -c -o $@ $<
+	$(Q)$(COMPILE) -MMD -c -o $@ $<
 
 $(B)/embed: compiler/embed.c
+	$(call say,LINK $@)
 	@mkdir -p $(@D)
-	$(LINK) -o $@ $<
+	$(Q)$(LINK) -o $@ $<
 $(B)/embedded.c: $(B)/embed $(EMBEDDED)
-	$(B)/embed $(EMBEDDED) > $@
+	$(call say,EMBED $@)
+	$(Q)$(B)/embed $(EMBEDDED) > $@
 $(B)/embedded.o: $(B)/embedded.c
-	$(CC) -std=c11 -fno-pie -c -o $@ $<
+	$(call say,CC $<)
+	$(Q)$(CC) -std=c11 -fno-pie -c -o $@ $<
 
 $(B)/kernelset: $(STAGE1)
-	$(LINK) -o $@ $^ -lm
+	$(call say,LINK $@)
+	$(Q)$(LINK) -o $@ $^ -lm
 $(B)/kernels/%.c: $(B)/kernelset
+	$(call say,EMIT $@)
 	@mkdir -p $(@D)
-	$(B)/kernelset $* > $@
+	$(Q)$(B)/kernelset $* > $@
 $(B)/kernels/%.o: $(B)/kernels/%.c
-	$(CC) -O2 -std=c11 $(if $(filter-out generic,$*),-march=$*) \
+	$(call say,CC $<)
+	$(Q)$(CC) -O2 -std=c11 $(if $(filter-out generic,$*),-march=$*) \
 	    -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-pie -c -o $@ $<
 
 $(B)/tests/%_test: tests/%_test.c $(B)/libattnc.a
+	$(call say,LINK $@)
 	@mkdir -p $(@D)
-	$(LINK) -MMD -o $@ $(filter %.c %.a,$^) -lcmocka $(LDLIBS)
+	$(Q)$(LINK) -MMD -o $@ $(filter %.c %.a,$^) -lcmocka $(LDLIBS)
 
 test: $(B)/attnc $(TESTS) ## all tests; installs what is missing (Debian, Ubuntu)
 	@B=$(B) sh tests/run.sh
@@ -121,8 +133,9 @@ g2p-error: $(B)/attnc $(B)/g2p_errors ## g2p-en's error on its held-out words
 	cut -f 1 $(G2P)/heldout.txt | $(B)/attnc run $(G2P)/g2p-en.yaml | \
 	    $(B)/g2p_errors $(G2P)/heldout.txt
 $(B)/g2p_errors: bench/g2p_errors.c
+	$(call say,LINK $@)
 	@mkdir -p $(@D)
-	$(LINK) -o $@ $<
+	$(Q)$(LINK) -o $@ $<
 golden: $(B)/attnc ## rewrite the golden files: review the difference
 	@B=$(B) sh tests/run.sh --rewrite
 sample: $(B)/attnc ## regenerate generated/

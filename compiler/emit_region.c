@@ -195,8 +195,7 @@ static void begin_sequences(Emit *e)
 static const char *position_at(Gen *g, int table)
 {
     const Node *t = node_at(g, table);
-    const PackLayout layout = t->op == OpSinusoid ? PackSinusoid : PackRows;
-    return arena_printf(g->a, "%s + at * %lld", weight_of(g, table, layout),
+    return arena_printf(g->a, "%s + at * %lld", weight_of(g, table, PackRows),
                         (long long)round16(t->type.dim[1].c));
 }
 

@@ -19,7 +19,10 @@ static const char *shape_text(Gen *g, const Block *b)
                             (long long)b->columns, (long long)b->k);
     case PackVector:
         return arena_printf(g->a, "[%lld]", (long long)b->columns);
-    case PackRows: case PackSinusoid:
+    case PackDistance:
+        return arena_printf(g->a, "[%lld, %lld] by distance",
+                            (long long)b->columns, (long long)b->k);
+    case PackRows:
         break;
     }
     return arena_printf(g->a, "[%lld, %lld] row by row",

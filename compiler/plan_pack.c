@@ -56,7 +56,7 @@ static int64_t block_bytes(const Block *b)
     int64_t floats = 0;
     switch (b->layout) {
     case PackPanels: floats = round16(b->columns) * b->k; break;
-    case PackRows: case PackSinusoid:
+    case PackRows: case PackDistance:
         floats = b->columns * round16(b->k);
         break;
     case PackVector: floats = round16(b->columns); break;
@@ -67,8 +67,6 @@ static int64_t block_bytes(const Block *b)
 static void add_block(Plan *p, int root, int reader, PackLayout layout)
 {
     const Node *n = node_at(p, root), *r = node_at(p, reader);
-    if (n->op == OpSinusoid)
-        layout = PackSinusoid;
     if (plan_block(p, root, layout) >= 0)
         return;
     Block b = { .root = root, .layout = layout, .columns = n->type.dim[0].c,
@@ -153,6 +151,7 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
         it.k = n->type.dim[1].c;
     }
     if (n->op == OpSinusoid) {
+        it.table = TableSinusoid;
         it.base = s->pos_base;
         it.position = s->pos_first;
         it.halves = s->pos_layout == LayoutHalves;
@@ -198,10 +197,12 @@ static uint64_t hash_items(const ItemList *list, int64_t bytes)
         const PackItem *it = &list->at[i];
         const int64_t v[] = { it->layout, it->rows, it->k, it->at, it->first,
                               it->columns, it->position, it->halves,
-                              it->tensor2tensor };
+                              it->tensor2tensor, it->table, it->length,
+                              it->max_distance, it->bidirectional };
         h = XXH64(v, sizeof v, h);
         h = XXH64(&it->scale, sizeof it->scale, h);
         h = XXH64(&it->base, sizeof it->base, h);
+        h = XXH64(&it->scaling, sizeof it->scaling, h);
         if (it->name)
             h = XXH64(it->name, strlen(it->name), h);
     }

@@ -96,11 +96,17 @@ typedef enum {
     PackPanels,                  /* [out, k] as panels of 16 columns, k-major */
     PackRows,                    /* [rows, k] row-major (a look-up table) */
     PackVector,                  /* [k] */
-    PackSinusoid                 /* made here: [rows, k]; no tensor */
+    PackDistance                 /* [buckets, heads] as a row a head: its bias
+                                    by distance key - query, from
+                                    -(length - 1) to length - 1 */
 } PackLayout;
 
+typedef enum {                   /* tables.c: what is computed, not read */
+    TableNone, TableSinusoid, TableRotary, TableAlibi
+} TableKind;
+
 typedef struct {                 /* one tensor's way into the packed weights */
-    const char *name;            /* canonical name; NULL for PackSinusoid */
+    const char *name;            /* canonical name; NULL: a table */
     const char *file_name;       /* name in the file, by the spec's table */
     PackLayout layout;
     int64_t rows, k;             /* its shape [rows, k]; vectors: rows 1 */
@@ -109,8 +115,13 @@ typedef struct {                 /* one tensor's way into the packed weights */
     int64_t columns;             /* columns of the whole block (stacked) */
     float scale;                 /* folded factor: the exact product is */
     bool scaled;                 /* rounded once to float */
-    /* PackSinusoid: */
-    double base; int64_t position; bool halves, tensor2tensor;
+    TableKind table;             /* [rows, k] made by tables.c; no tensor */
+    double base;                 /* TableSinusoid, TableRotary */
+    int64_t position;            /* of row 0 */
+    bool halves, tensor2tensor;  /* TableSinusoid */
+    double scaling;              /* TableRotary: positions times this */
+    int64_t length;              /* TableAlibi, PackDistance: most rows */
+    int64_t max_distance; bool bidirectional;           /* PackDistance */
     bool alias;                  /* second use of a tensor: not counted as
                                     missing twice */
 } PackItem;
@@ -131,6 +142,15 @@ void weights_pack(const PackList *p, const Safetensors *file, uint64_t seed,
  * for the oracle. */
 void weights_tensor(const PackItem *item, const Safetensors *file,
                     uint64_t seed, float *out);
+
+/* ----------------------------------------------------------- tables.c --- */
+/* Element of a table of positions, in double, rounded once. */
+float table_element(const PackItem *item, int64_t row, int64_t column);
+/* Slope of a head's linear bias [Press et al. 2022]. */
+double alibi_slope(int64_t head, int64_t heads);
+/* Bucket of a distance key - query [Raffel et al. 2020]. */
+int64_t relative_bucket(int64_t distance, int64_t buckets,
+                        int64_t max_distance, bool bidirectional);
 
 /* ---------------------------------------------------- weights_check.c --- */
 /* Lines "error: FILE: tensor 'NAME': ...\n" and "warning: ...\n", in order;

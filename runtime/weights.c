@@ -3,8 +3,6 @@
  * A tensor's elements come row-major from the file, from the seed or from the
  * formula of the positions, a chunk at a time; each row has one place to start
  * and one step in its block.                                                */
-#include <math.h>
-
 #include "rt.h"
 #include "seed.h"
 
@@ -15,28 +13,13 @@ static int64_t round_up(int64_t n)
     return (n + Panel - 1) / Panel * Panel;
 }
 
-/* PE(pos, 2i) = sin(pos / base^(2i/d)), PE(pos, 2i+1) = cos of the same; with
- * `tensor2tensor` the exponent is i / (d/2 - 1), with `halves` all sines stand
- * before all cosines. In double, rounded once.                              */
-static float sinusoid(const PackItem *item, int64_t row, int64_t column)
-{
-    int64_t d = item->k, half = (d + 1) / 2;
-    int64_t i = item->halves ? column % half : column / 2;
-    bool cosine = item->halves ? column >= half : column % 2 != 0;
-    double exponent = item->tensor2tensor
-        ? (double)i / (double)(half > 1 ? half - 1 : 1)
-        : 2.0 * (double)i / (double)d;
-    double angle = (double)(item->position + row) / pow(item->base, exponent);
-    return (float)(cosine ? cos(angle) : sin(angle));
-}
-
 /* Elements first .. first + n - 1 of the tensor, row-major, not scaled. */
 static void elements(const PackItem *item, const Tensor *t, uint64_t seed,
                      int64_t first, int64_t n, float *out)
 {
-    if (item->layout == PackSinusoid)
+    if (item->table)
         for (int64_t i = first; i < first + n; i++)
-            *out++ = sinusoid(item, i / item->k, i % item->k);
+            *out++ = table_element(item, i / item->k, i % item->k);
     else if (t)
         tensor_floats(t, first, n, out);
     else
@@ -45,7 +28,7 @@ static void elements(const PackItem *item, const Tensor *t, uint64_t seed,
 
 static const Tensor *tensor_of(const PackItem *item, const Safetensors *file)
 {
-    if (!file || item->layout == PackSinusoid)
+    if (!file || item->table)
         return NULL;
     return safetensors_find(file, item->file_name);
 }
@@ -79,11 +62,33 @@ static void pack_item(const PackItem *item, const Safetensors *file,
     }
 }
 
+/* Biases by bucket become biases by distance, a row for each head. */
+static void pack_distances(const PackItem *item, const Safetensors *file,
+                           uint64_t seed, void *packed)
+{
+    float *block = (float *)((char *)packed + item->at);
+    const int64_t most = item->length - 1;
+    const Tensor *t = tensor_of(item, file);
+    for (int64_t head = 0; head < item->k; head++) {
+        float *row = block + head * round_up(2 * most + 1);
+        for (int64_t d = -most; d <= most; d++) {
+            int64_t bucket = relative_bucket(d, item->rows,
+                                             item->max_distance,
+                                             item->bidirectional);
+            elements(item, t, seed, bucket * item->k + head, 1,
+                     row + d + most);
+        }
+    }
+}
+
 void weights_pack(const PackList *p, const Safetensors *file, uint64_t seed,
                   void *packed)
 {
     for (int64_t i = 0; i < p->count; i++)
-        pack_item(&p->item[i], file, seed, packed);
+        if (p->item[i].layout == PackDistance)
+            pack_distances(&p->item[i], file, seed, packed);
+        else
+            pack_item(&p->item[i], file, seed, packed);
 }
 
 void weights_tensor(const PackItem *item, const Safetensors *file,

@@ -174,14 +174,14 @@ bool weights_check(const PackList *p, const Safetensors *file, Report *r)
         return false;
     }
     for (int64_t i = 0; i < p->count; i++) {
-        if (p->item[i].layout == PackSinusoid)
+        if (p->item[i].table)
             continue;
         const Tensor *t = safetensors_find(file, p->item[i].file_name);
         if (t)
             used[t - safetensors_at(file, 0)] = true;
     }
     for (int64_t i = 0; i < p->count; i++)
-        if (p->item[i].layout != PackSinusoid && !p->item[i].alias)
+        if (p->item[i].table == TableNone && !p->item[i].alias)
             check_item(&p->item[i], file, used, r);
     check_unused(file, used, r);
     free(used);

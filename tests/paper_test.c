@@ -62,7 +62,7 @@ static void test_positions(void **state)
                      in.value[node][p->position * p->d + p->column], 1e-12);
         for (int64_t k = 0; k < e.plan->pack.count; k++) {
             const PackItem *item = &e.plan->pack.item[k];
-            if (item->layout != PackSinusoid)
+            if (item->table != TableSinusoid)
                 continue;
             float *table = arena_alloc(e.arena,
                 (size_t)(item->rows * item->k) * sizeof *table);
@@ -254,7 +254,7 @@ static void test_weights(void **state)
     Small s;
     small_open(&s);
     const double *p = value_of(&s, "encoder.1.self_attn.weights");
-    for (int64_t r = 0; r < s.e.spec->h * Rows; r++) {
+    for (int64_t r = 0; r < s.e.spec->side->h * Rows; r++) {
         double sum = 0;
         for (int64_t c = 0; c < Rows; c++)
             sum += p[r * Rows + c];
@@ -309,7 +309,7 @@ static void test_convolutions(void **state)
     (void)state;
     Small s;
     small_open(&s);
-    int64_t d = s.e.spec->d_model, d_ff = s.e.spec->d_ff;
+    int64_t d = s.e.spec->d_model, d_ff = s.e.spec->side->d_ff;
     double *inner = arena_alloc(s.e.arena, (size_t)(Rows * d_ff)
                                                * sizeof *inner);
     double *out = arena_alloc(s.e.arena, (size_t)(Rows * d) * sizeof *out);

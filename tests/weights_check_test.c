@@ -18,9 +18,8 @@ static void assert_report(Report *r, const char *want)
     report_free(r);
 }
 
-static void reports_what_does_not_fit(void **state)
+static Safetensors *odd_file(void)
 {
-    (void)state;
     static const float data[64] = { 1, NAN, -INFINITY };
     const TensorOut t[] = {
         { .name = "enc.0.q.weigth", .rank = 2, .dim = { 4, 2 }, .data = data },
@@ -35,6 +34,13 @@ static void reports_what_does_not_fit(void **state)
     assert_true(safetensors_write("w", t, 6, &why));
     Safetensors *s = safetensors_open("w", &why);
     assert_non_null(s);
+    return s;
+}
+
+static void reports_what_does_not_fit(void **state)
+{
+    (void)state;
+    Safetensors *s = odd_file();
     PackItem item[] = {
         { .file_name = "enc.0.q.weight", .layout = PackPanels, .rows = 4,
           .k = 2 },
@@ -44,7 +50,7 @@ static void reports_what_does_not_fit(void **state)
         { .file_name = "t", .layout = PackPanels, .rows = 4, .k = 2 },
         { .file_name = "t", .layout = PackRows, .rows = 4, .k = 2,
           .alias = true },
-        { .layout = PackSinusoid, .rows = 9, .k = 9 },
+        { .layout = PackRows, .table = TableSinusoid, .rows = 9, .k = 9 },
         { .file_name = "quite.another\n", .layout = PackVector, .rows = 1,
           .k = 5 },
     };

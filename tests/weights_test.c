@@ -168,7 +168,8 @@ static void packs_long_rows(void **state)
 /* ------------------------------------------------------------ positions --- */
 static void make_positions(PackItem *item, int64_t rows, int64_t d)
 {
-    item->layout = PackSinusoid;
+    item->layout = PackRows;
+    item->table = TableSinusoid;
     item->rows = item->columns = rows;
     item->k = d;
     item->base = 10000;
