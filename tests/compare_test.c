@@ -84,6 +84,9 @@ static void test_model(void **state)
     got[6] = INFINITY;
     assert_false(compare_model(want, got, 2, 4).passed);
     assert_false(compare_model(want, got, 0, 4).passed);
+    double zeros[8] = { 0 };
+    float same[8] = { 0 };
+    assert_false(compare_model(zeros, same, 2, 4).passed);
 }
 
 /* A NaN in the first row must not be forgotten over a good second one. */
