@@ -289,15 +289,13 @@ const char *quote_n(const char *s, size_t n)
 {
     static char buffers[8][4 * QuoteBytes + 8];
     static int next;
-    char *out = buffers[next++ % 8], *at = out;
+    char *out = buffers[next++ % 8], *at = out, *end = out + sizeof *buffers;
 
-    for (size_t i = 0; i < n && i < QuoteBytes; i++) {
-        if (printable(s[i]))
-            *at++ = s[i];
-        else
-            at += sprintf(at, "\\x%02x", (unsigned char)s[i]);
-    }
-    strcpy(at, n > QuoteBytes ? "..." : "");
+    for (size_t i = 0; i < n && i < QuoteBytes; i++)
+        at += snprintf(at, (size_t)(end - at),
+                       printable(s[i]) ? "%c" : "\\x%02x",
+                       (unsigned char)s[i]);
+    snprintf(at, (size_t)(end - at), "%s", n > QuoteBytes ? "..." : "");
     return out;
 }
 

@@ -78,7 +78,8 @@ const char *starts_of(Sym s);    /* "start" or "key_start" of the batch */
 const char *weight_text(Gen *g, int block);      /* "w->norm1" */
 void emit_weight_structs(Gen *g, Emit *e);
 void emit_bind(Gen *g, Emit *e);
-/* "encoder[l]" or "encoder_2": member of struct weights; index NULL: a number. */
+/* "encoder[l]" or "encoder_2": member of struct weights; index NULL: that of
+ * the layer.                                                              */
 const char *layer_weights(Gen *g, const char *stack, int layer,
                           const char *index);
 const char *layer_type(Gen *g, const char *stack, int layer);

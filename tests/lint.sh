@@ -1,6 +1,8 @@
 #!/bin/sh
 # lint.sh: sizes of files, functions and lines, trailing blanks, words that may
-# not be there. tests/lint.allow lists what may be larger: `FILE why`.
+# not be there. tests/lint.allow lists what may be larger: `FILE why`. Text that
+# is emitted stands in the source as it comes out, so its quotes and indentation
+# do not count: the 80 columns are the emitted line's.
 cd "$(dirname "$0")/.." || exit 1
 bad=$(git ls-files --cached --others --exclude-standard |
       grep -E '^(compiler|runtime|tests|bench)/.*\.[ch]$' |
@@ -8,7 +10,9 @@ bad=$(git ls-files --cached --others --exclude-standard |
     FNR == 1 { if (n > 400) print file ": " n " lines, at most 400"
                file = FILENAME }
     { n = FNR }
-    length($0) > 80 { print file ":" FNR ": " length($0) " columns" }
+    { text = $0 }
+    text ~ /^[^"]*"[^"]*\\n"[,);]*$/ { gsub(/^[^"]*"|\\n"[^"]*$/, "", text) }
+    length(text) > 80 { print file ":" FNR ": " length($0) " columns" }
     /[ \t]$/        { print file ":" FNR ": a blank at the end" }
     /\t/            { print file ":" FNR ": a tab" }
     /TODO|FIXME/ { print file ":" FNR ": unfinished" }
