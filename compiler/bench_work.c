@@ -219,8 +219,8 @@ static int64_t default_rows(int64_t most)
 static void settle_options(const Setup *s, BenchOptions *o)
 {
     const bool decoder = s->spec->kind == KindDecoder;
-    const int64_t longest = s->spec->max_target;
-    const int64_t most = decoder ? longest : s->spec->max_source;
+    const int64_t longest = s->spec->side[SideDecoder].max_len;
+    const int64_t most = decoder ? longest : s->spec->side[SideEncoder].max_len;
     if (o->rows == 0)
         o->rows = default_rows(decoder ? most / 2 : most);
     if (!has_decode(s->spec->kind))

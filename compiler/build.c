@@ -14,7 +14,7 @@ typedef struct {                 /* where the next nodes belong */
     int layer;
     const char *prefix;          /* of names: "encoder.0.self_attn." */
     const char *field;           /* of the spec, for Node.pos */
-    MaskKind mask;               /* of this stack's self-attention */
+    const SpecSide *side;        /* of the spec, of this stack */
     int tied;                    /* the tied table; -1: not there yet */
     int *cross[2];               /* by part, by decoder layer: the Append */
 } Build;
@@ -96,10 +96,11 @@ typedef enum { Wq, Wk, Wv, Wo } Projection;
 static int project(Build *b, int x, Projection which)
 {
     const Spec *s = b->s;
+    const SpecSide *side = b->side;
     const struct { const char *name; int64_t out; bool has, bias; } p[] = {
-        [Wq] = { "q", s->h * s->d_k, s->has_q, s->bias_q },
-        [Wk] = { "k", s->h * s->d_k, s->has_k, s->bias_k },
-        [Wv] = { "v", s->h * s->d_v, s->has_v, s->bias_v },
+        [Wq] = { "q", side->h * side->d_k, s->has_q, s->bias_q },
+        [Wk] = { "k", side->h * side->d_k, s->has_k, s->bias_k },
+        [Wv] = { "v", side->h * side->d_v, s->has_v, s->bias_v },
         [Wo] = { "o", s->d_model,    s->has_o, s->bias_o },
     };
     b->field = "h";
@@ -111,7 +112,7 @@ static int project(Build *b, int x, Projection which)
 static int split(Build *b, int x, const char *name)
 {
     return put(b, (Node){ .op = OpSplit, .in = { x }, .nin = 1,
-                          .heads = b->s->h }, name);
+                          .heads = b->side->h }, name);
 }
 
 /* Append or Recall of keys or values. */
@@ -127,7 +128,7 @@ static int state(Build *b, Op op, int x, int cache, int part)
 /* Concat(head_1 .. head_h) W^O of the heads q, k, v. */
 static int attend(Build *b, int q, int k, int v, MaskKind mask)
 {
-    double by = 1 / sqrt((double)b->s->d_k);
+    double by = 1 / sqrt((double)b->side->d_k);
     int x = scale(b, binary(b, OpScores, q, k, "scores"), by,
                   "scaled_scores");
     if (mask == MaskCausal)
@@ -151,7 +152,7 @@ static int self_attention(Build *b, int x)
         k = state(b, OpAppend, k, CacheSelf, PartKey);
         v = state(b, OpAppend, v, CacheSelf, PartValue);
     }
-    return attend(b, q, k, v, b->mask);
+    return attend(b, q, k, v, b->side->mask);
 }
 
 static int cross_attention(Build *b, int x)
@@ -168,7 +169,7 @@ static int feed_forward(Build *b, int x)
 {
     const Spec *s = b->s;
     b->field = "d_ff";
-    int y = linear(b, x, s->d_ff, s->bias_ffn, "w1");
+    int y = linear(b, x, b->side->d_ff, s->bias_ffn, "w1");
     if (s->activation == ActRelu)
         y = unary(b, OpRelu, y, "relu");
     return linear(b, y, s->d_model, s->bias_ffn, "w2");
@@ -294,11 +295,12 @@ static int embed(Build *b, const char *side, int tie, Sym sym, int64_t vocab)
  * source alone, so the encode entry makes them, once.                       */
 static void append_memory(Build *b, int memory)
 {
-    size_t bytes = (size_t)b->s->N_decoder * sizeof(int);
+    b->side = &b->s->side[SideDecoder];
+    size_t bytes = (size_t)b->side->N * sizeof(int);
     enter(b, EntryEncode, "cross");
     for (int part = PartKey; part <= PartValue; part++)
         b->cross[part] = arena_alloc(b->g->arena, bytes);
-    for (int i = 0; i < b->s->N_decoder; i++) {
+    for (int i = 0; i < b->side->N; i++) {
         enter_layer(b, "decoder", i);
         b->prefix = join(b, b->prefix, "cross_attn.");
         int k = project(b, memory, Wk);
@@ -314,9 +316,9 @@ static int build_encoder(Build *b)
 {
     const Spec *s = b->s;
     enter(b, EntryEncode, "encoder");
-    b->mask = s->mask_encoder;
+    b->side = &s->side[SideEncoder];
     int x = embed(b, "source", TieSource, SymN, s->source.size);
-    x = layers(b, x, s->N_encoder);
+    x = layers(b, x, b->side->N);
     b->g->memory = b->g->nodes.at[x].name;
     return x;
 }
@@ -325,9 +327,9 @@ static void build_decoder(Build *b)
 {
     const Spec *s = b->s;
     enter(b, EntryDecode, "decoder");
-    b->mask = s->mask_decoder;
+    b->side = &s->side[SideDecoder];
     int x = embed(b, "target", TieTarget, SymT, s->target.size);
-    x = layers(b, x, s->N_decoder);
+    x = layers(b, x, b->side->N);
     int w = table(b, TieLogits, s->target.size, "logits.weight");
     x = binary(b, OpMatmul, x, w, "logits.matmul");
     if (s->bias_logits)
@@ -344,6 +346,7 @@ static void build_attention(Build *b)
     };
     int x[3];
     enter(b, EntryEncode, "");
+    b->side = &b->s->side[SideEncoder];
     b->field = "d_model";
     for (int i = 0; i < 3; i++) {
         Type t = { ElemF32, 2, { rows_of(b->s, side[i].rows),
@@ -356,7 +359,7 @@ static void build_attention(Build *b)
     q = split(b, q, "q.heads");
     k = split(b, k, "k.heads");
     v = split(b, v, "v.heads");
-    unary(b, OpOutput, attend(b, q, k, v, b->s->mask_encoder), "output");
+    unary(b, OpOutput, attend(b, q, k, v, b->side->mask), "output");
 }
 
 Graph *build_graph(Arena *a, const Spec *s)

@@ -34,8 +34,9 @@ enum { Lengths = sizeof lengths / sizeof *lengths };
 static int64_t row_limit(const Engine *e, int64_t asked)
 {
     const Spec *s = e->spec;
-    int64_t most = s->max_source > s->max_target ? s->max_source
-                                                 : s->max_target;
+    int64_t source = s->side[SideEncoder].max_len;
+    int64_t target = s->side[SideDecoder].max_len;
+    int64_t most = source > target ? source : target;
     int64_t cheap = 4000000000 / (e->plan->parameters + 1);
     int64_t limit = asked > 0 ? asked : cheap < 2 ? 2 : cheap;
     return most > 0 && limit > most ? most : limit;

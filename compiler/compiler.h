@@ -130,6 +130,18 @@ typedef struct {                 /* names: canonical prefix -> file's prefix */
     Pos pos;
 } SpecName;
 
+typedef enum { SideEncoder, SideDecoder } Side;
+
+typedef struct {                 /* what may differ between the two stacks; */
+    int64_t N;                   /* kind attention: that of SideEncoder. Layers;
+                                    0: this side is absent */
+    int64_t h, h_kv;             /* heads of queries; of keys and values */
+    int64_t d_k, d_v, d_ff;
+    int64_t max_len;             /* positions; 0: side absent; kind attention:
+                                    query rows, and key rows of SideDecoder */
+    MaskKind mask;               /* of its self-attention */
+} SpecSide;
+
 typedef struct Spec Spec;
 struct Spec {
     const char *path, *folder;   /* of the spec file */
@@ -137,17 +149,14 @@ struct Spec {
     int64_t version;             /* attnc: */
     const char *name;
     ModelKind kind;
-    int64_t d_model, h, d_k, d_v, d_ff;
-    int64_t N_encoder, N_decoder;         /* 0: this side is absent */
-    int64_t max_source, max_target;       /* positions; 0: side absent; kind
-                                             attention: query rows, key rows */
+    int64_t d_model;
+    SpecSide side[2];            /* by Side */
     SpecVocab source, target;    /* the same values when shared */
     bool vocab_shared;
     int64_t token_start, token_end, token_pad, token_unknown; /* -1: none */
     int64_t token_unknown_target;         /* token_unknown: of the source */
     VocabSplit split_source, split_target;
     bool append_end;             /* source text gets the end token appended */
-    MaskKind mask_encoder, mask_decoder;  /* kind attention: mask_encoder */
     PosType positions;
     double pos_base;
     int64_t pos_first;           /* position of the first row: paper 0 */

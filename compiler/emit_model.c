@@ -67,13 +67,14 @@ static void dimension(Emit *e, const char *name, int64_t value)
 void emit_dimensions(Gen *g, Emit *e, const char *prefix)
 {
     const Spec *s = g->p->g->spec;
+    const SpecSide *enc = &s->side[SideEncoder], *dec = &s->side[SideDecoder];
+    const SpecSide *side = s->kind == KindDecoder ? dec : enc;
     const struct { const char *name; int64_t value; } dims[] = {
-        { "D_MODEL", s->d_model }, { "HEADS", s->h }, { "D_K", s->d_k },
-        { "D_V", s->d_v }, { "D_FF", s->d_ff },
-        { "ENCODER_LAYERS", s->N_encoder },
-        { "DECODER_LAYERS", s->N_decoder },
+        { "D_MODEL", s->d_model }, { "HEADS", side->h }, { "D_K", side->d_k },
+        { "D_V", side->d_v }, { "D_FF", side->d_ff },
+        { "ENCODER_LAYERS", enc->N }, { "DECODER_LAYERS", dec->N },
         { "SOURCE_VOCAB", s->source.size }, { "TARGET_VOCAB", s->target.size },
-        { "MAX_SOURCE", s->max_source }, { "MAX_TARGET", s->max_target }
+        { "MAX_SOURCE", enc->max_len }, { "MAX_TARGET", dec->max_len }
     };
     put(e, "enum {\n");
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
@@ -85,9 +86,9 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
 const char *layers_text(Gen *g, const char *stack, int n)
 {
     const Spec *s = g->p->g->spec;
-    if (!strcmp(stack, "encoder") && n == s->N_encoder)
+    if (!strcmp(stack, "encoder") && n == s->side[SideEncoder].N)
         return "ENCODER_LAYERS";
-    if (strcmp(stack, "encoder") && n == s->N_decoder)
+    if (strcmp(stack, "encoder") && n == s->side[SideDecoder].N)
         return "DECODER_LAYERS";
     return arena_printf(g->a, "%d", n);
 }

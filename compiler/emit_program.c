@@ -110,8 +110,8 @@ static void let_model(Gen *g, Emit *e)
     let(e, "d_model", "%lld", (long long)s->d_model);
     let(e, "source_vocab", "%lld", (long long)s->source.size);
     let(e, "target_vocab", "%lld", (long long)s->target.size);
-    let(e, "max_source", "%lld", (long long)s->max_source);
-    let(e, "max_target", "%lld", (long long)s->max_target);
+    let(e, "max_source", "%lld", (long long)s->side[SideEncoder].max_len);
+    let(e, "max_target", "%lld", (long long)s->side[SideDecoder].max_len);
     let(e, "weights_bytes", "%lld", (long long)p->pack.bytes);
     let(e, "model", "%s_model", p->prefix);
     let(e, "options", "%s_options", p->prefix);
@@ -165,8 +165,9 @@ static void emit_defaults(Gen *g, Emit *e)
     let(e, "rule", "%d", s->search_rule);
     let(e, "penalty", "%d", s->search_penalty);
     let(e, "alpha", "%s", c_float(g->a, s->search_alpha));
-    let(e, "max", "%lld", (long long)(s->max_output >= 0 ? s->max_output
-                                                         : s->max_target));
+    let(e, "max", "%lld", (long long)(s->max_output >= 0
+                                      ? s->max_output
+                                      : s->side[SideDecoder].max_len));
     let(e, "plus", "%lld", (long long)s->max_output_plus);
     let(e, "start", "%lld", (long long)s->token_start);
     let(e, "end", "%lld", (long long)s->token_end);

@@ -46,13 +46,15 @@ static const char *const dtypes[] = { "f32", NULL };
 /* ------------------------------------- defaults that follow from others --- */
 static void follow_d_k(Spec *s)
 {
-    s->d_k = s->h ? s->d_model / s->h : 0;
+    SpecSide *side = s->side;
+    side->d_k = side->h ? s->d_model / side->h : 0;
 }
 
 /* Not d_k: the paper's Table 3, rows B, varies d_k alone. */
 static void follow_d_v(Spec *s)
 {
-    s->d_v = s->h ? s->d_model / s->h : 0;
+    SpecSide *side = s->side;
+    side->d_v = side->h ? s->d_model / side->h : 0;
 }
 
 static void follow_file(Spec *s)
@@ -111,29 +113,31 @@ const Field fields[] = {
 
     INT("d_model", d_model, 1, MostWidth, AllKinds, NULL, NULL,
         "width of the model"),
-    INT("h", h, 1, 1024, AllKinds, NULL, NULL, "attention heads"),
-    INT("d_k", d_k, 1, MostWidth, AllKinds, "d_model / h", follow_d_k,
+    INT("h", side[0].h, 1, 1024, AllKinds, NULL, NULL, "attention heads"),
+    INT("d_k", side[0].d_k, 1, MostWidth, AllKinds, "d_model / h",
+        follow_d_k,
         "width of a head's queries and keys"),
-    INT("d_v", d_v, 1, MostWidth, AllKinds, "d_model / h", follow_d_v,
+    INT("d_v", side[0].d_v, 1, MostWidth, AllKinds, "d_model / h",
+        follow_d_v,
         "width of a head's values"),
-    INT("d_ff", d_ff, 1, MostRows, Model, NULL, NULL,
+    INT("d_ff", side[0].d_ff, 1, MostRows, Model, NULL, NULL,
         "width inside the feed-forward network"),
     SPREAD("N", WORDS("N.encoder", "N.decoder"), Model, "layers"),
-    INT("N.encoder", N_encoder, 1, 1024, Source_, NULL, NULL,
+    INT("N.encoder", side[0].N, 1, 1024, Source_, NULL, NULL,
         "layers of the encoder"),
-    INT("N.decoder", N_decoder, 1, 1024, Target_, NULL, NULL,
+    INT("N.decoder", side[1].N, 1, 1024, Target_, NULL, NULL,
         "layers of the decoder"),
     SPREAD("max_len", WORDS("max_len.source", "max_len.target",
                             "max_len.query", "max_len.key"), AllKinds,
            "longest input"),
-    INT("max_len.source", max_source, 1, MostRows, Source_, NULL, NULL,
-        "longest source, in tokens"),
-    INT("max_len.target", max_target, 1, MostRows, Target_, NULL, NULL,
-        "longest target, in tokens"),
-    INT("max_len.query", max_source, 1, MostRows, Attention, NULL, NULL,
-        "most rows of the query"),
-    INT("max_len.key", max_target, 1, MostRows, Attention, NULL, NULL,
-        "most rows of the key and value"),
+    INT("max_len.source", side[0].max_len, 1, MostRows, Source_, NULL,
+        NULL, "longest source, in tokens"),
+    INT("max_len.target", side[1].max_len, 1, MostRows, Target_, NULL,
+        NULL, "longest target, in tokens"),
+    INT("max_len.query", side[0].max_len, 1, MostRows, Attention, NULL,
+        NULL, "most rows of the query"),
+    INT("max_len.key", side[1].max_len, 1, MostRows, Attention, NULL,
+        NULL, "most rows of the key and value"),
 
     SPREAD("vocab.size", WORDS("vocab.source.size", "vocab.target.size"),
            Model, "tokens on either side"),
@@ -177,10 +181,10 @@ const Field fields[] = {
 
     SPREAD("masking", WORDS("masking.encoder", "masking.decoder"), AllKinds,
            "what a position may attend to; kind attention: its only mask"),
-    ENUM("masking.encoder", mask_encoder, masks, Source_ | Attention, "none",
-         NULL, "self-attention of the encoder"),
-    ENUM("masking.decoder", mask_decoder, masks, Target_, "causal", NULL,
-         "self-attention of the decoder"),
+    ENUM("masking.encoder", side[0].mask, masks, Source_ | Attention,
+         "none", NULL, "self-attention of the encoder"),
+    ENUM("masking.decoder", side[1].mask, masks, Target_, "causal",
+         NULL, "self-attention of the decoder"),
 
     SPREAD("positions", WORDS("positions.type"), Model,
            "how the order of tokens enters"),

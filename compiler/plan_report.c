@@ -13,7 +13,8 @@ enum { ReportRows = 128 };       /* length that the report is made for */
 static int64_t report_rows(const Plan *p, Entry entry)
 {
     const Spec *s = p->g->spec;
-    const int64_t most = entry == EntryDecode ? s->max_target : s->max_source;
+    const int64_t most = s->side[entry == EntryDecode ? SideDecoder
+                                                      : SideEncoder].max_len;
     return most && most < ReportRows ? most : ReportRows;
 }
 
@@ -151,15 +152,17 @@ static int64_t cache_bytes(const Plan *p, int c, int64_t slots, int64_t length)
 static json_t *sentence_json(const Plan *p)
 {
     const Spec *s = p->g->spec;
+    const SpecSide *source = &s->side[SideEncoder];
+    const SpecSide *target = &s->side[SideDecoder];
     const int64_t beam = has(p, EntryDecode) ? s->search_beam : 1;
     const Linear4 enc = p->arena[EntryEncode], dec = p->arena[EntryDecode];
-    const int64_t encode = 4 * linear4_at(enc, s->max_source, 1, 1);
+    const int64_t encode = 4 * linear4_at(enc, source->max_len, 1, 1);
     const int64_t decode = 4 * linear4_at(dec, beam, beam, 1);
     return json_pack("{s:I, s:I, s:I, s:I}", "beam", (json_int_t)beam,
         "self_cache", (json_int_t)cache_bytes(p, CacheSelf, beam,
-                                              s->max_target),
+                                              target->max_len),
         "cross_cache", (json_int_t)cache_bytes(p, CacheCross, 1,
-                                               s->max_source),
+                                               source->max_len),
         "arena", (json_int_t)((encode > decode ? encode : decode) + 64));
 }
 

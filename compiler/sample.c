@@ -65,8 +65,10 @@ Sample *sample_random(Arena *a, const Spec *s, uint64_t seed,
     uint64_t state = seed;
     bool attention = s->kind == KindAttention;
     x->sequences = sequences;
-    x->start[0] = starts(a, sequences, source_rows, s->max_source);
-    x->start[1] = starts(a, sequences, target_rows, s->max_target);
+    for (int i = SideEncoder; i <= SideDecoder; i++)
+        x->start[i] = starts(a, sequences,
+                             i == SideEncoder ? source_rows : target_rows,
+                             s->side[i].max_len);
     for (int side = 0; side < 2; side++) {
         int64_t vocab = side == 0 ? s->source.size : s->target.size;
         if (vocab > 0 && !attention)

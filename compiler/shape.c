@@ -4,9 +4,10 @@
 
 Dim rows_of(const Spec *s, Sym sym)
 {
-    int64_t source = s->max_source > 0 ? s->max_source : s->max_target;
-    int64_t target = s->max_target > 0 ? s->max_target : s->max_source;
-    return (Dim){ sym == SymN ? source : target, sym };
+    int64_t source = s->side[SideEncoder].max_len;
+    int64_t target = s->side[SideDecoder].max_len;
+    bool first = source && (sym == SymN || !target);
+    return (Dim){ first ? source : target, sym };
 }
 
 static bool same_dim(Dim a, Dim b)

@@ -198,6 +198,19 @@ static Spec *new_spec(Arena *a, const char *path, Pos top)
     return s;
 }
 
+/* Heads and widths are written once for both sides. */
+static void share_widths(Spec *s)
+{
+    SpecSide *encoder = &s->side[SideEncoder];
+    SpecSide *decoder = &s->side[SideDecoder], own = *decoder;
+
+    encoder->h_kv = encoder->h;
+    *decoder = *encoder;
+    decoder->N = own.N;
+    decoder->max_len = own.max_len;
+    decoder->mask = own.mask;
+}
+
 static void resolve(Load *l)
 {
     bool known = read_rows(l);
@@ -208,6 +221,7 @@ static void resolve(Load *l)
                   l->w->names.at[i].theirs);
     if (!known)
         return;
+    share_widths(l->spec);
     find_vocabularies(l);
     check_spec(l->spec, l->state);
 }

@@ -20,10 +20,10 @@ static void check_heads(Spec *s, const FieldState *state)
 {
     bool given = is(state, "d_k", StateSet) && is(state, "d_v", StateSet);
 
-    if (given || s->d_model % s->h == 0)
+    if (given || s->d_model % s->side->h == 0)
         return;
     error_at(spec_pos(s, "h"), "h (%lld) does not divide d_model (%lld)",
-             (long long)s->h, (long long)s->d_model);
+             (long long)s->side->h, (long long)s->d_model);
     note_at(spec_pos(s, "d_model"), "choose another, or give d_k and d_v; "
             "d_model is here");
 }
@@ -32,25 +32,28 @@ static void check_inner(Spec *s, const char *key, int64_t d)
 {
     int64_t inner;
 
-    if (__builtin_mul_overflow(s->h, d, &inner) || inner > MostInner)
+    if (__builtin_mul_overflow(s->side->h, d, &inner) || inner > MostInner)
         error_at(spec_pos(s, key), "h (%lld) times %s (%lld) is more than %d",
-                 (long long)s->h, key, (long long)d, MostInner);
+                 (long long)s->side->h, key, (long long)d, MostInner);
 }
 
 static void check_width(Spec *s, const FieldState *state)
 {
     (void)state;
-    check_inner(s, "d_k", s->d_k);
-    check_inner(s, "d_v", s->d_v);
+    check_inner(s, "d_k", s->side->d_k);
+    check_inner(s, "d_v", s->side->d_v);
 }
 
 /* A projection that is absent hands on rows of d_model. */
 static void check_identity(Spec *s, const FieldState *state)
 {
+    const SpecSide *side = &s->side[SideEncoder];
+    bool k_fits = side->h * side->d_k == s->d_model;
+    bool v_fits = side->h * side->d_v == s->d_model;
     const struct { const char *key, *width; bool there, fits; } row[] = {
-        { "projections.q", "d_k", s->has_q, s->h * s->d_k == s->d_model },
-        { "projections.k", "d_k", s->has_k, s->h * s->d_k == s->d_model },
-        { "projections.v", "d_v", s->has_v, s->h * s->d_v == s->d_model },
+        { "projections.q", "d_k", s->has_q, k_fits },
+        { "projections.k", "d_k", s->has_k, k_fits },
+        { "projections.v", "d_v", s->has_v, v_fits },
     };
 
     (void)state;
@@ -92,11 +95,13 @@ static int64_t add_product(int64_t sum, int64_t a, int64_t b, int64_t c)
 /* About the number of parameters: enough to refuse what cannot be meant. */
 static void check_size(Spec *s, const FieldState *state)
 {
-    int64_t layers = s->N_encoder + 2 * s->N_decoder, sum = 0;
+    const SpecSide *side = s->side;
+    int64_t layers = side[SideEncoder].N + 2 * side[SideDecoder].N, sum = 0;
 
     (void)state;
-    sum = add_product(sum, layers, 2 * s->d_model, s->h * (s->d_k + s->d_v));
-    sum = add_product(sum, layers, 2 * s->d_model, s->d_ff);
+    sum = add_product(sum, layers, 2 * s->d_model,
+                      side->h * (side->d_k + side->d_v));
+    sum = add_product(sum, layers, 2 * s->d_model, side->d_ff);
     sum = add_product(sum, s->source.size + 2 * s->target.size, s->d_model, 1);
     if (sum <= most_parameters)
         return;
@@ -109,7 +114,7 @@ static void check_size(Spec *s, const FieldState *state)
 static void check_masking(Spec *s, const FieldState *state)
 {
     if (is(state, "masking.decoder", StateOff) ||
-        s->mask_decoder == MaskCausal)
+        s->side[SideDecoder].mask == MaskCausal)
         return;
     error_at(spec_pos(s, "masking.decoder"), "a decoder's masking must be "
              "causal: it cannot see what it has not written yet");
@@ -258,11 +263,11 @@ static void check_append_end(Spec *s, const FieldState *state)
 static void check_output(Spec *s, const FieldState *state)
 {
     if (is(state, "search.max_output.tokens", StateOff) ||
-        s->max_output <= s->max_target)
+        s->max_output <= s->side[SideDecoder].max_len)
         return;
     error_at(spec_pos(s, "search.max_output.tokens"), "an output of %lld "
              "tokens is longer than max_len.target (%lld)",
-             (long long)s->max_output, (long long)s->max_target);
+             (long long)s->max_output, (long long)s->side[SideDecoder].max_len);
     note_at(spec_pos(s, "max_len.target"), "max_len is here");
 }
 

@@ -10,17 +10,17 @@ static void defaults(void **state)
     Spec *s = load_good(a, "tests/spec/good.yaml", NULL);
 
     (void)state;
-    assert_int_equal(s->d_k, 8);
-    assert_int_equal(s->d_v, 8);
-    assert_int_equal(s->N_encoder, 1);
-    assert_int_equal(s->max_target, 8);
+    assert_int_equal(s->side[SideEncoder].d_k, 8);
+    assert_int_equal(s->side[SideEncoder].d_v, 8);
+    assert_int_equal(s->side[SideEncoder].N, 1);
+    assert_int_equal(s->side[SideDecoder].max_len, 8);
     assert_true(s->vocab_shared);
     assert_int_equal(s->target.size, 12);
     assert_int_equal(s->token_pad, -1);
     assert_int_equal(s->token_unknown_target, -1);
     assert_true(s->append_end);
-    assert_int_equal(s->mask_encoder, MaskNone);
-    assert_int_equal(s->mask_decoder, MaskCausal);
+    assert_int_equal(s->side[SideEncoder].mask, MaskNone);
+    assert_int_equal(s->side[SideDecoder].mask, MaskCausal);
     assert_int_equal(s->positions, PosSinusoidal);
     assert_true(s->pos_base == 10000.0);
     assert_int_equal(s->norm_place, PlacePost);

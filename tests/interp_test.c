@@ -27,7 +27,8 @@ static int set_up(void **state)
 {
     (void)state;
     arena = arena_new();
-    spec = (Spec){ .max_source = 16, .max_target = 16, .d_model = 4 };
+    spec = (Spec){ .side = { { .max_len = 16 }, { .max_len = 16 } },
+                   .d_model = 4 };
     graph = (Graph){ .arena = arena, .spec = &spec };
     in = (Interp){ .g = &graph, .arena = arena, .weight = constant_of };
     return 0;
@@ -61,7 +62,7 @@ static int weight(int64_t rows, int64_t cols, const double *x)
 /* The only Input: t rows of `cols` numbers. */
 static int input(int64_t rows, int64_t cols, const double *x)
 {
-    Type t = { ElemF32, 2, { { spec.max_target, SymT },
+    Type t = { ElemF32, 2, { { spec.side[SideDecoder].max_len, SymT },
                              { cols, SymNone } } };
     in.length[SymT] = in.length[SymPT] = rows;
     in.rows[0] = x;

@@ -32,7 +32,7 @@ static void test_any_subset_keeps_results(void **state)
     for (int i = 0; i < SmallSpecs; i++) {
         Arena *a = arena_new();
         Spec s = nth_spec(i);
-        s.N_decoder = 1;
+        s.side[SideDecoder].N = 1;
         const Graph *plain = build_graph(a, &s);
         Interp *want = evaluate(a, plain);
         for (int set = 0; set < 1 << n; set++) {
@@ -160,11 +160,10 @@ static Spec base_spec(void)
 {
     Spec s = small_spec();
     s.d_model = 512;
-    s.h = 8;
-    s.d_k = s.d_v = 64;
-    s.d_ff = 2048;
-    s.N_encoder = s.N_decoder = 6;
-    s.max_source = s.max_target = 512;
+    for (int i = 0; i < 2; i++)
+        s.side[i] = (SpecSide){ .N = 6, .h = 8, .h_kv = 8, .d_k = 64,
+                                .d_v = 64, .d_ff = 2048, .max_len = 512,
+                                .mask = s.side[i].mask };
     s.source.size = s.target.size = 37000;
     s.embed_tie = TieSource | TieTarget | TieLogits;
     return s;

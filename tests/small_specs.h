@@ -13,10 +13,14 @@ static inline Spec small_spec(void)
     static Pos nowhere[256];     /* by field: none was written */
     return (Spec){
         .field_pos = nowhere, .name = "small",
-        .kind = KindEncoderDecoder, .d_model = 8, .h = 2,
-        .d_k = 3, .d_v = 4, .d_ff = 12, .N_encoder = 1, .N_decoder = 2,
-        .max_source = 16, .max_target = 24, .source = { .size = 9 },
-        .target = { .size = 11 }, .mask_decoder = MaskCausal,
+        .kind = KindEncoderDecoder, .d_model = 8,
+        .side = {
+            { .N = 1, .h = 2, .h_kv = 2, .d_k = 3, .d_v = 4, .d_ff = 12,
+              .max_len = 16 },
+            { .N = 2, .h = 2, .h_kv = 2, .d_k = 3, .d_v = 4, .d_ff = 12,
+              .max_len = 24, .mask = MaskCausal },
+        },
+        .source = { .size = 9 }, .target = { .size = 11 },
         .pos_base = 10000, .norm_eps = 1e-5, .activation = ActRelu,
         .bias_q = true, .bias_k = true, .bias_v = true, .bias_o = true,
         .bias_ffn = true, .has_q = true, .has_k = true, .has_v = true,
@@ -59,16 +63,16 @@ static inline Spec nth_spec(int i)
         break;
     case 7:
         s.kind = KindAttention;
-        s.mask_encoder = MaskCausal;
+        s.side[SideEncoder].mask = MaskCausal;
         break;
     case 8:                      /* attention alone */
         s.kind = KindAttention;
-        s.d_k = 4;
+        s.side[SideEncoder].d_k = 4;
         s.has_q = s.has_k = s.has_v = s.has_o = false;
         break;
     case 9:
         s.kind = KindEncoder;
-        s.mask_encoder = MaskCausal;
+        s.side[SideEncoder].mask = MaskCausal;
         s.norm_place = PlacePre;
         s.norm_final = s.bias_ffn = false;
         break;

@@ -66,7 +66,7 @@ static void extends_key_by_key(void **state)
     (void)state;
     assert_string_equal(big->name, "transformer-big");
     assert_int_equal(big->d_model, 1024);
-    assert_int_equal(big->N_decoder, 6);
+    assert_int_equal(big->side[SideDecoder].N, 6);
     assert_int_equal(big->embed_tie, TieSource | TieTarget | TieLogits);
     assert_int_equal(e->positions, PosLearned);
     assert_int_equal(parsing->target.size, 16000);
