@@ -104,8 +104,8 @@ void emit_comment(Gen *g, Emit *e)
     let(e, "march", "%s", t->guard ? arena_printf(g->a, " -march=%s", t->march)
                                    : "");
     let(e, "weights", "%s", outside ? " model.weights" : "");
-    put(e, "/* $name, a Transformer in C, made by attnc $version from the spec\n"
-           " * of hash $hash by\n"
+    put(e, "/* $name, a Transformer in C, made by attnc $version\n"
+           " * from the spec of hash $hash by\n"
            " *     $command\n"
            " *\n"
            " * To compile this file (model.c, say), or to make it a program:\n"

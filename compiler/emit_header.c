@@ -43,7 +43,8 @@ static void example_open(Emit *e)
            "{\n"
            "    const struct attn_model *m = $model();\n"
            "    int64_t bytes = 0;\n"
-           "    const void *file = argc < 2 ? NULL : file_at(argv[1], &bytes);\n"
+           "    const void *file = argc > 1 ? file_at(argv[1], &bytes)\n"
+           "                                : NULL;\n"
            "    void *bound = malloc(m->bound_bytes);\n"
            "    const char *wrong = $open(bound, file, bytes);\n"
            "\n"
@@ -82,7 +83,7 @@ static void example_encode(Gen *g, Emit *e)
     put(e, "struct attn_batch b = { .sequences = 1 };\n");
     if (attention)
         put(e, "static const float x[$width];\n"
-               "const int32_t start[2] = { 0, 1 };       // one query, one key\n"
+               "const int32_t start[2] = { 0, 1 };   // one query, one key\n"
                "\n"
                "b.query = b.key = b.value = x;\n"
                "b.key_start = start;\n"
@@ -139,10 +140,11 @@ static void put_comment(Gen *g, Emit *e)
     let(e, "takes", g->p->g->spec->kind == KindAttention ? "" : " ID ..");
     put(e, "/* $name: sizes and functions of the C file beside this one.\n"
            " *\n"
-           " * Weights are read where they lie: a file that is mapped, or memory\n"
-           " * at a multiple of 64 bytes. An arena needs that alignment too, all\n"
-           " * else what malloc() gives. Nothing is global: any number of threads\n"
-           " * may share the weights, each with memory of its own.\n"
+           " * Weights are read where they lie: in a mapped file, or in memory\n"
+           " * at a multiple of 64 bytes. An arena needs that alignment too;\n"
+           " * for all else that of malloc() will do. Nothing is global: any\n"
+           " * number of threads may share the weights, each with memory of\n"
+           " * its own.\n"
            " *\n"
            " * An example, called as: example model.weights$takes\n"
            " *\n");
@@ -212,8 +214,8 @@ static void put_functions(Gen *g, Emit *e)
            "/* model.weights where it is inside the C file, else NULL. */\n"
            "const void *$embedded(int64_t *bytes);\n"
            "\n"
-           "/* Checks model.weights, which lies at `file`, and points `bound`\n"
-           " * (bound_bytes of the model) into it. NULL, or what is wrong. */\n");
+           "/* Checks model.weights, which lies at `file`, and fills `bound`,\n"
+           " * bound_bytes of memory. NULL, or what is wrong with the file. */\n");
     open_prototype(g, e, ";");
     if (!has_decoder(g->p))
         return;
@@ -221,14 +223,15 @@ static void put_functions(Gen *g, Emit *e)
            "/* The search that the spec asks for. */\n"
            "void $options(struct attn_search_options *o);\n"
            "\n"
-           "/* Bytes of memory that generate() needs for `sentences` sources of\n"
-           " * `source_rows` tokens in sum and `longest` in one; -1: too many. */\n");
+           "/* Bytes of memory that generate() needs for `sentences` sources,\n"
+           " * `source_rows` tokens in all, `longest` in one; -1: too many */\n");
     generate_bytes_prototype(g, e, ";");
     put(e, "\n"
-           "/* Answers all sentences: s has the tokens ids[start[s]] up to, not\n"
-           " * with, ids[start[s + 1]]; its best o->results answers go to out[s *\n"
-           " * o->results] and on, their number to found[s]. Their tokens lie in\n"
-           " * `memory`. 0, or -1: memory, an id or a length does not fit. */\n");
+           "/* Answers all sentences: s has the tokens from ids[start[s]] to\n"
+           " * before ids[start[s + 1]]; its o->results best answers go to\n"
+           " * out[s * o->results] and on, their number to found[s]; their\n"
+           " * tokens lie in `memory`. 0; or -1: too little memory, an id or\n"
+           " * a length that the model does not take. */\n");
     generate_prototype(g, e, ";");
 }
 

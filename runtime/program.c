@@ -131,6 +131,8 @@ static void program_open(struct program *p, const char *path)
         p->source = p->file + h.source_vocab_at;
     if (h.target_vocab_bytes > 0)
         p->target = p->file + h.target_vocab_at;
+    if (p->m->kind == ATTN_DECODER)
+        p->source = p->target;   /* it goes on with what it reads */
     if (program_grow(p, &p->bound, p->m->bound_bytes + 1))
         p->m->bind(p->bound.at, p->file + h.weights_at);
 }
@@ -171,15 +173,16 @@ static int64_t read_ids(struct program *p, const char *line, int64_t bytes)
 {
     const char *at = line + strspn(line, " \t\r");
     int32_t *ids = program_items(p, bytes);
-    int64_t n = 0;
+    int64_t n = 0, vocab = p->m->source_vocab;
 
+    if (p->m->kind == ATTN_DECODER)
+        vocab = p->m->target_vocab;
     while (ids && at < line + bytes) {
         char *end;
         const long long id = strtoll(at, &end, 10);
-        if (!ends_number(at, end) || id < 0 || id >= p->m->source_vocab)
+        if (!ends_number(at, end) || id < 0 || id >= vocab)
             return program_refuse(p, at - line, "a token id from 0 to %lld is "
-                                  "expected",
-                                  (long long)p->m->source_vocab - 1);
+                                  "expected", (long long)vocab - 1);
         ids[n] = (int32_t)id;
         n++;
         at = end + strspn(end, " \t\r");
