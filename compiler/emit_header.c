@@ -140,7 +140,7 @@ static void put_comment(Gen *g, Emit *e)
     let(e, "takes", g->p->g->spec->kind == KindAttention ? "" : " ID ..");
     put(e, "/* $name: sizes and functions of the C file beside this one.\n"
            " *\n"
-           " * Weights are read where they lie: in a mapped file, or in memory\n"
+           " * Weights are read where they lie: in a mapped file, or memory\n"
            " * at a multiple of 64 bytes. An arena needs that alignment too;\n"
            " * for all else that of malloc() will do. Nothing is global: any\n"
            " * number of threads may share the weights, each with memory of\n"
@@ -215,7 +215,7 @@ static void put_functions(Gen *g, Emit *e)
            "const void *$embedded(int64_t *bytes);\n"
            "\n"
            "/* Checks model.weights, which lies at `file`, and fills `bound`,\n"
-           " * bound_bytes of memory. NULL, or what is wrong with the file. */\n");
+           " * bound_bytes of memory. NULL, or what is wrong with it. */\n");
     open_prototype(g, e, ";");
     if (!has_decoder(g->p))
         return;
@@ -224,7 +224,7 @@ static void put_functions(Gen *g, Emit *e)
            "void $options(struct attn_search_options *o);\n"
            "\n"
            "/* Bytes of memory that generate() needs for `sentences` sources,\n"
-           " * `source_rows` tokens in all, `longest` in one; -1: too many */\n");
+           " * `source_rows` tokens in all, `longest` in one; or -1. */\n");
     generate_bytes_prototype(g, e, ";");
     put(e, "\n"
            "/* Answers all sentences: s has the tokens from ids[start[s]] to\n"

@@ -1,5 +1,5 @@
-/* tiny, a Transformer in C, made by attnc 0.1.0 from the spec
- * of hash 1421fd47f870ff5a by
+/* tiny, a Transformer in C, made by attnc 0.1.0
+ * from the spec of hash 1421fd47f870ff5a by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -581,11 +581,13 @@ static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
         o[i] = 0.0f;
 }
 
-/* Scales one row of a chunk, forgets what lies beyond its n keys. */
-static float chunk_max(float *s, int64_t n, float scale)
+/* Scales one row of a chunk, forgets what is not in from .. to - 1. */
+static float chunk_max(float *s, int64_t from, int64_t to, float scale)
 {
     float lane[16];
-    for (int64_t j = n; j < 64; j++)
+    for (int64_t j = 0; j < from; j++)
+        s[j] = -INFINITY;
+    for (int64_t j = to; j < 64; j++)
         s[j] = -INFINITY;
     for (int64_t i = 0; i < 16; i += W) {
         v top = v_splat(-INFINITY);
@@ -627,20 +629,17 @@ static void chunk_exp(float *restrict s, float max, float *restrict sum)
     }
 }
 
-/* One chunk: row i has keys + i * step allowed keys (64 at most) in s[i * 64].
- * s becomes exp(scale s - max), and 0 beyond them whatever was there; a row
+/* One chunk of 64 keys: row i sees those from from[i] to to[i] - 1, 64 at most.
+ * s becomes exp(scale s - max), and 0 for all others whatever was there; a row
  * without a key in this chunk moves nothing. Needs scale > 0. */
-static void softmax_chunk(float *restrict s, int64_t rows, int64_t keys,
-                          int64_t step, float scale, float *restrict max,
+static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
+                          const int64_t *to, float scale, float *restrict max,
                           float *restrict sum, float *restrict o, int64_t ldo)
 {
     for (int64_t i = 0; i < rows; i++) {
         float *row = s + i * 64;
-        int64_t n = keys + i * step;
-        if (n > 64)
-            n = 64;
-        if (n > 0) {
-            const float top = chunk_max(row, n, scale);
+        if (from[i] < to[i]) {
+            const float top = chunk_max(row, from[i], to[i], scale);
             if (top > max[i])
                 raise_max(max + i, top, sum + i * 16, o + i * ldo, ldo);
             chunk_exp(row, max[i], sum + i * 16);
@@ -1517,6 +1516,7 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
     float *const s = scratch, *const o = s + 6 * 64;
     float *const sum = o + 6 * 16;
     float *const max = sum + 6 * 16;
+    int64_t from[6], to[6];  /* keys that each row sees */
 
     for (int64_t i = 0; i < rows; i += 6) {
         const int64_t r = least(rows - i, 6);
@@ -1529,7 +1529,11 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
             const float *v = m->v + (at / 64) * m->v_page;
 
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
-            softmax_chunk(s, r, n, 0, (0x1p+0f), max, sum, o, 16);
+            for (int64_t j = 0; j < r; j++) {
+                from[j] = 0;
+                    to[j] = n;
+            }
+            softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1680,6 +1684,7 @@ static void attention_16x16_causal_paged(const float *q, int64_t ldq,
     float *const s = scratch, *const o = s + 6 * 64;
     float *const sum = o + 6 * 16;
     float *const max = sum + 6 * 16;
+    int64_t from[6], to[6];  /* keys that each row sees */
 
     for (int64_t i = 0; i < rows; i += 6) {
         const int64_t r = least(rows - i, 6);
@@ -1693,7 +1698,11 @@ static void attention_16x16_causal_paged(const float *q, int64_t ldq,
             const int64_t seen = m->past + i + 1 - at;
 
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
-            softmax_chunk(s, r, seen, 1, (0x1p+0f), max, sum, o, 16);
+            for (int64_t j = 0; j < r; j++) {
+                from[j] = 0;
+                    to[j] = least(seen + j, 64);
+            }
+            softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
             values_causal(r, s, seen, v, 1, o);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1708,6 +1717,7 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
     float *const s = scratch, *const o = s + 6 * 64;
     float *const sum = o + 6 * 16;
     float *const max = sum + 6 * 16;
+    int64_t from[6], to[6];  /* keys that each row sees */
 
     for (int64_t i = 0; i < rows; i += 6) {
         const int64_t r = least(rows - i, 6);
@@ -1720,7 +1730,11 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
             const float *v = m->v + m->page[at / 64] * m->v_page;
 
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
-            softmax_chunk(s, r, n, 0, (0x1p+0f), max, sum, o, 16);
+            for (int64_t j = 0; j < r; j++) {
+                from[j] = 0;
+                    to[j] = n;
+            }
+            softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -4154,7 +4168,7 @@ static const struct attn_model model = {
     .max_source = 16,
     .max_target = 16,
     .weights_bytes = 181248,
-    .weights_hash = 0x46f13344933dbc30ull,
+    .weights_hash = 0x9b5b7adbc51adbb2ull,
     .bound_bytes = sizeof(struct weights),
     .page_floats = { 8192, 8192 },
     .blocks = { 4, 4 },
@@ -4352,6 +4366,8 @@ static void program_open(struct program *p, const char *path)
         p->source = p->file + h.source_vocab_at;
     if (h.target_vocab_bytes > 0)
         p->target = p->file + h.target_vocab_at;
+    if (p->m->kind == ATTN_DECODER)
+        p->source = p->target;   /* it goes on with what it reads */
     if (program_grow(p, &p->bound, p->m->bound_bytes + 1))
         p->m->bind(p->bound.at, p->file + h.weights_at);
 }
@@ -4392,15 +4408,16 @@ static int64_t read_ids(struct program *p, const char *line, int64_t bytes)
 {
     const char *at = line + strspn(line, " \t\r");
     int32_t *ids = program_items(p, bytes);
-    int64_t n = 0;
+    int64_t n = 0, vocab = p->m->source_vocab;
 
+    if (p->m->kind == ATTN_DECODER)
+        vocab = p->m->target_vocab;
     while (ids && at < line + bytes) {
         char *end;
         const long long id = strtoll(at, &end, 10);
-        if (!ends_number(at, end) || id < 0 || id >= p->m->source_vocab)
+        if (!ends_number(at, end) || id < 0 || id >= vocab)
             return program_refuse(p, at - line, "a token id from 0 to %lld is "
-                                  "expected",
-                                  (long long)p->m->source_vocab - 1);
+                                  "expected", (long long)vocab - 1);
         ids[n] = (int32_t)id;
         n++;
         at = end + strspn(end, " \t\r");

@@ -1,9 +1,10 @@
 /* tiny: sizes and functions of the C file beside this one.
  *
- * Weights are read where they lie: a file that is mapped, or memory
- * at a multiple of 64 bytes. An arena needs that alignment too, all
- * else what malloc() gives. Nothing is global: any number of threads
- * may share the weights, each with memory of its own.
+ * Weights are read where they lie: in a mapped file, or memory
+ * at a multiple of 64 bytes. An arena needs that alignment too;
+ * for all else that of malloc() will do. Nothing is global: any
+ * number of threads may share the weights, each with memory of
+ * its own.
  *
  * An example, called as: example model.weights ID ..
  *
@@ -29,7 +30,8 @@
  *     {
  *         const struct attn_model *m = tiny_model();
  *         int64_t bytes = 0;
- *         const void *file = argc < 2 ? NULL : file_at(argv[1], &bytes);
+ *         const void *file = argc > 1 ? file_at(argv[1], &bytes)
+ *                                     : NULL;
  *         void *bound = malloc(m->bound_bytes);
  *         const char *wrong = tiny_open(bound, file, bytes);
  *
@@ -187,23 +189,24 @@ const struct attn_model *tiny_model(void);
 /* model.weights where it is inside the C file, else NULL. */
 const void *tiny_embedded(int64_t *bytes);
 
-/* Checks model.weights, which lies at `file`, and points `bound`
- * (bound_bytes of the model) into it. NULL, or what is wrong. */
+/* Checks model.weights, which lies at `file`, and fills `bound`,
+ * bound_bytes of memory. NULL, or what is wrong with it. */
 const char *tiny_open(void *bound, const void *file, int64_t bytes);
 
 /* The search that the spec asks for. */
 void tiny_options(struct attn_search_options *o);
 
-/* Bytes of memory that generate() needs for `sentences` sources of
- * `source_rows` tokens in sum and `longest` in one; -1: too many. */
+/* Bytes of memory that generate() needs for `sentences` sources,
+ * `source_rows` tokens in all, `longest` in one; or -1. */
 int64_t tiny_generate_bytes(const struct attn_search_options *o,
                             int64_t sentences, int64_t source_rows,
                             int64_t longest);
 
-/* Answers all sentences: s has the tokens ids[start[s]] up to, not
- * with, ids[start[s + 1]]; its best o->results answers go to out[s *
- * o->results] and on, their number to found[s]. Their tokens lie in
- * `memory`. 0, or -1: memory, an id or a length does not fit. */
+/* Answers all sentences: s has the tokens from ids[start[s]] to
+ * before ids[start[s + 1]]; its o->results best answers go to
+ * out[s * o->results] and on, their number to found[s]; their
+ * tokens lie in `memory`. 0; or -1: too little memory, an id or
+ * a length that the model does not take. */
 int tiny_generate(const void *bound, const struct attn_search_options *o,
                   int64_t sentences, const int32_t *ids, const int32_t *start,
                   void *memory, int64_t bytes, struct attn_hypothesis *out,
