@@ -3,8 +3,8 @@
 #
 #   tests/run.sh [--rewrite] [NAME ...]    all, or those whose path has a NAME
 #
-# A test is a cmocka program, $B/tests/NAME_test, or a golden file, whose
-# suffix says what it is compared with:
+# A test is a cmocka program, $B/tests/NAME_test; or tests/readme_test; or a
+# golden file, whose suffix says what it is compared with:
 #   spec/X.err         messages of `attnc graph` for X.yaml
 #   graph/X.PASS.txt   the graph of X.yaml after PASS (built: before all)
 #   emit/X.c           the C file of X.yaml
@@ -85,6 +85,8 @@ for p in $(find "$B"/tests tests -name '*_test' -o -name '*.cmd' -o \
     y=${p%/*}/$(basename "$p" | cut -d. -f1).yaml
     pass=$(basename "$p" .txt | cut -d. -f2)
     case $p in
+    */readme_test) if [ -n "$rewrite" ]; then "$p" --rewrite
+                   else run_program "$p"; fi ;;
     *_test)      [ -n "$rewrite" ] || run_program "$p" ;;
     *.cmd)       run_cli "$p" ;;
     *.err)       golden "$p" graph "$y" ;;
