@@ -68,12 +68,14 @@ static void attention_chunk(Gen *g, bool causal, bool paged)
         put(e, "const int64_t seen = m->past + i + 1 - at;\n");
     put(e, "\n"
            "panels(r, q + i * ldq, ldq, k, $k16, $d_k, (n + 15) / 16, s, 64);\n");
-    if (causal)
-        put(e, "softmax_chunk(s, r, seen, 1, $scale, max, sum, o, $d_v16);\n"
-               "values_causal(r, s, seen, v, $panels, o);\n");
-    else
-        put(e, "softmax_chunk(s, r, n, 0, $scale, max, sum, o, $d_v16);\n"
-               "panels_add(r, s, 64, v, 1024, n, $panels, o, $d_v16);\n");
+    put(e, "for (int64_t j = 0; j < r; j++) {\n"
+           "    from[j] = 0;\n");
+    put(e, causal ? "to[j] = least(seen + j, 64);\n" : "to[j] = n;\n");
+    put(e, "}\n"
+           "softmax_chunk(s, r, from, to, $scale, max, sum, o, $d_v16);\n");
+    put(e, causal
+           ? "values_causal(r, s, seen, v, $panels, o);\n"
+           : "panels_add(r, s, 64, v, 1024, n, $panels, o, $d_v16);\n");
 }
 
 static void attention_function(Gen *g, const char *name, bool causal,
@@ -88,6 +90,7 @@ static void attention_function(Gen *g, const char *name, bool causal,
            "    float *const s = scratch, *const o = s + $mr * 64;\n"
            "    float *const sum = o + $mr * $d_v16;\n"
            "    float *const max = sum + $mr * 16;\n"
+           "    int64_t from[$mr], to[$mr];     /* keys that each row sees */\n"
            "\n"
            "    for (int64_t i = 0; i < rows; i += $mr) {\n"
            "        const int64_t r = least(rows - i, $mr);\n");

@@ -1,5 +1,5 @@
-/* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash 1421fd47f870ff5a by
+/* tiny, a Transformer in C, made by attnc 0.1.0 from the spec
+ * of hash 1421fd47f870ff5a by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -1516,7 +1516,7 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
     float *const s = scratch, *const o = s + 6 * 64;
     float *const sum = o + 6 * 16;
     float *const max = sum + 6 * 16;
-    int64_t from[6], to[6];  /* keys that each row sees */
+    int64_t from[6], to[6];     /* keys that each row sees */
 
     for (int64_t i = 0; i < rows; i += 6) {
         const int64_t r = least(rows - i, 6);
@@ -1531,7 +1531,7 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
             for (int64_t j = 0; j < r; j++) {
                 from[j] = 0;
-                    to[j] = n;
+                to[j] = n;
             }
             softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16);
@@ -1684,7 +1684,7 @@ static void attention_16x16_causal_paged(const float *q, int64_t ldq,
     float *const s = scratch, *const o = s + 6 * 64;
     float *const sum = o + 6 * 16;
     float *const max = sum + 6 * 16;
-    int64_t from[6], to[6];  /* keys that each row sees */
+    int64_t from[6], to[6];     /* keys that each row sees */
 
     for (int64_t i = 0; i < rows; i += 6) {
         const int64_t r = least(rows - i, 6);
@@ -1700,7 +1700,7 @@ static void attention_16x16_causal_paged(const float *q, int64_t ldq,
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
             for (int64_t j = 0; j < r; j++) {
                 from[j] = 0;
-                    to[j] = least(seen + j, 64);
+                to[j] = least(seen + j, 64);
             }
             softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
             values_causal(r, s, seen, v, 1, o);
@@ -1717,7 +1717,7 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
     float *const s = scratch, *const o = s + 6 * 64;
     float *const sum = o + 6 * 16;
     float *const max = sum + 6 * 16;
-    int64_t from[6], to[6];  /* keys that each row sees */
+    int64_t from[6], to[6];     /* keys that each row sees */
 
     for (int64_t i = 0; i < rows; i += 6) {
         const int64_t r = least(rows - i, 6);
@@ -1732,7 +1732,7 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
             for (int64_t j = 0; j < r; j++) {
                 from[j] = 0;
-                    to[j] = n;
+                to[j] = n;
             }
             softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16);
@@ -4366,8 +4366,6 @@ static void program_open(struct program *p, const char *path)
         p->source = p->file + h.source_vocab_at;
     if (h.target_vocab_bytes > 0)
         p->target = p->file + h.target_vocab_at;
-    if (p->m->kind == ATTN_DECODER)
-        p->source = p->target;   /* it goes on with what it reads */
     if (program_grow(p, &p->bound, p->m->bound_bytes + 1))
         p->m->bind(p->bound.at, p->file + h.weights_at);
 }
@@ -4408,16 +4406,15 @@ static int64_t read_ids(struct program *p, const char *line, int64_t bytes)
 {
     const char *at = line + strspn(line, " \t\r");
     int32_t *ids = program_items(p, bytes);
-    int64_t n = 0, vocab = p->m->source_vocab;
+    int64_t n = 0;
 
-    if (p->m->kind == ATTN_DECODER)
-        vocab = p->m->target_vocab;
     while (ids && at < line + bytes) {
         char *end;
         const long long id = strtoll(at, &end, 10);
-        if (!ends_number(at, end) || id < 0 || id >= vocab)
+        if (!ends_number(at, end) || id < 0 || id >= p->m->source_vocab)
             return program_refuse(p, at - line, "a token id from 0 to %lld is "
-                                  "expected", (long long)vocab - 1);
+                                  "expected",
+                                  (long long)p->m->source_vocab - 1);
         ids[n] = (int32_t)id;
         n++;
         at = end + strspn(end, " \t\r");

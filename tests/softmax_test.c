@@ -1,6 +1,6 @@
 /* softmax_test.c: online softmax by chunks of 64 keys against attention in
- * double, with NaN wherever no key is; exp and log over all sizes of floats.
- * ATTNC_FULL=1: over all floats.                                            */
+ * double, with NaN wherever no key is; exp and log over all sizes of floats,
+ * in the same bits as the runtime's. ATTNC_FULL=1: over all floats.          */
 #define _GNU_SOURCE
 #include "../compiler/backend.h"
 #include "../compiler/emit.h"
@@ -38,8 +38,8 @@ static const char *const kernels[] = { "softmax_begin", "softmax_chunk",
                                        "softmax_end", "log_sum_exp", NULL };
 
 typedef void Begin(int64_t, float *, float *, float *, int64_t);
-typedef void Chunk(float *, int64_t, int64_t, int64_t, float, float *, float *,
-                   float *, int64_t);
+typedef void Chunk(float *, int64_t, const int64_t *, const int64_t *, float,
+                   float *, float *, float *, int64_t);
 typedef void End(float *, int64_t, int64_t, int64_t, const float *,
                  const float *, int64_t);
 typedef void Map(float *, const float *, int64_t);
@@ -47,8 +47,25 @@ typedef void Map(float *, const float *, int64_t);
 static float score[Rows][Keys], value[Keys][MostD];
 static _Alignas(64) float y[Rows * Ldy + 7], first[Rows * Ldy + 7];
 
-/* One way of attending: row i sees keys 0 .. keys + i * step - 1 of all. */
-typedef struct { int64_t keys, step, d_v; float scale; } Attend;
+/* One way of attending: row i sees keys 0 .. keys + i * step - 1 of all; with
+ * a window the last of these only.                           */
+typedef struct { int64_t keys, step, window, d_v; float scale; } Attend;
+
+static int64_t end_of(const Attend *a, int64_t i)
+{
+    return a->keys + i * a->step;
+}
+
+static int64_t start_of(const Attend *a, int64_t i)
+{
+    const int64_t start = end_of(a, i) - a->window;
+    return a->window == 0 || start < 0 ? 0 : start;
+}
+
+static bool sees(const Attend *a, int64_t i, int64_t key)
+{
+    return key >= start_of(a, i) && key < end_of(a, i);
+}
 
 static void copy_function(void *to, const Lab *l, const char *name)
 {
@@ -73,8 +90,24 @@ static void load_chunk(float *s, const Attend *a, int64_t from)
 {
     for (int64_t i = 0; i < Rows; i++)
         for (int64_t k = 0; k < 64; k++)
-            s[i * 64 + k] = from + k < a->keys + i * a->step
-                                ? score[i][from + k] : NAN;
+            s[i * 64 + k] = sees(a, i, from + k) ? score[i][from + k] : NAN;
+}
+
+/* One chunk: what each row sees of it, and zeros elsewhere. */
+static void run_chunk(Chunk *chunk, const Attend *a, int64_t at, float *s,
+                      float *max, float *sum, float *o)
+{
+    int64_t from[Rows], to[Rows];
+    for (int64_t i = 0; i < Rows; i++) {
+        from[i] = start_of(a, i) > at ? start_of(a, i) - at : 0;
+        to[i] = end_of(a, i) - at < 64 ? end_of(a, i) - at : 64;
+    }
+    load_chunk(s, a, at);
+    chunk(s, Rows, from, to, a->scale, max, sum, o, Ldo);
+    for (int64_t i = 0; i < Rows; i++)
+        for (int64_t k = 0; k < 64; k++)
+            if (!sees(a, i, at + k))
+                assert_true(s[i * 64 + k] == 0);
 }
 
 static void attend(const Lab *l, const Attend *a)
@@ -93,12 +126,7 @@ static void attend(const Lab *l, const Attend *a)
     const int64_t all = a->keys + (Rows - 1) * a->step;
     begin(Rows, max, sum, o, Ldo);
     for (int64_t from = 0; from < all; from += 64) {
-        load_chunk(s, a, from);
-        chunk(s, Rows, a->keys - from, a->step, a->scale, max, sum, o, Ldo);
-        for (int64_t i = 0; i < Rows; i++)
-            for (int64_t k = 0; k < 64; k++)
-                if (from + k >= a->keys + i * a->step)
-                    assert_true(s[i * 64 + k] == 0);
+        run_chunk(chunk, a, from, s, max, sum, o);
         add_values(o, s, from, all - from, a->d_v);
     }
     end(y, Ldy, Rows, a->d_v, sum, o, Ldo);
@@ -107,12 +135,12 @@ static void attend(const Lab *l, const Attend *a)
 /* softmax(scale s) v of one output, and the sum of p |v| for the gate. */
 static double attended(const Attend *a, int64_t i, int64_t j, double *size)
 {
-    const int64_t n = a->keys + i * a->step;
+    const int64_t from = start_of(a, i), n = end_of(a, i);
     double max = -HUGE_VAL, sum = 0, total = 0;
     *size = 0;
-    for (int64_t k = 0; k < n; k++)
+    for (int64_t k = from; k < n; k++)
         max = fmax(max, (double)score[i][k] * (double)a->scale);
-    for (int64_t k = 0; k < n && max > -HUGE_VAL; k++) {
+    for (int64_t k = from; k < n && max > -HUGE_VAL; k++) {
         const double p = exp((double)score[i][k] * (double)a->scale - max);
         sum += p;
         total += p * (double)value[k][j];
@@ -137,9 +165,9 @@ static void check_values(const Attend *a)
             }
             const double want = attended(a, i, j, &size);
             if (!(fabs((double)got - want) <= 64 * EPS * size))
-                fail_msg("keys %d step %d: (%d, %d) is %a, expected %a",
-                         (int)a->keys, (int)a->step, (int)i, (int)j,
-                         (double)got, want);
+                fail_msg("keys %d step %d window %d: (%d, %d) is %a, expected "
+                         "%a", (int)a->keys, (int)a->step, (int)a->window,
+                         (int)i, (int)j, (double)got, want);
         }
 }
 
@@ -173,6 +201,23 @@ static void test_attention(void **state)
                 fill_scores((Fill)fill);
                 check_attend(&(Attend){ .keys = keys[k], .step = step,
                                         .d_v = d_v[k % 4], .scale = 0.125f });
+            }
+}
+
+/* Rows that begin late: in the same chunk as they end or in an earlier one;
+ * chunks that one row sees and others do not.                               */
+static void test_windows(void **state)
+{
+    (void)state;
+    static const int64_t keys[] = { 1, 17, 62, 64, 66, 127, 128, 150 };
+    static const int64_t windows[] = { 1, 2, 16, 63, 64, 65, 128 };
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        for (size_t w = 0; w < sizeof windows / sizeof *windows; w++)
+            for (int64_t step = 0; step <= 9; step += 3) {
+                fill_scores(FillUniform);
+                check_attend(&(Attend){ .keys = keys[k], .step = step,
+                                        .window = windows[w], .d_v = 17,
+                                        .scale = 0.125f });
             }
 }
 
@@ -256,6 +301,11 @@ static void check_log(float x_, float got)
         fail_msg("log(%a) is %a, expected %a", (double)x_, (double)got, want);
 }
 
+static bool same_bits(float a, float b)
+{
+    return memcmp(&a, &b, 4) == 0 || (isnan(a) && isnan(b));
+}
+
 /* Floats `step` apart by their bits, in blocks; all labs agree in all bits. */
 static void test_exp_log(void **state)
 {
@@ -278,10 +328,11 @@ static void test_exp_log(void **state)
             const int a = lab_emitted();
             check_exp(in[k], e[a][k]);
             check_log(in[k], g[a][k]);
+            assert_true(in[k] > 88.0f || same_bits(attn_exp(in[k]), e[a][k]));
+            assert_true(same_bits(attn_log(in[k]), g[a][k]));
             for (int i = a + 1; i < n_labs; i++) {
-                const bool same = e[i][k] == e[a][k] || in[k] > 88.0f
-                                  || isnan(e[a][k]);
-                assert_true(same && (g[i][k] == g[a][k] || isnan(g[a][k])));
+                assert_true(in[k] > 88.0f || same_bits(e[i][k], e[a][k]));
+                assert_true(same_bits(g[i][k], g[a][k]));
             }
         }
     }
@@ -320,6 +371,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_windows),
         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_without_fma),
         cmocka_unit_test(test_rows_are_alone),

@@ -58,11 +58,13 @@ static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
 }
 
 //: chunk_max needs: v_load v_store v_splat v_max lane_max
-/* Scales one row of a chunk, forgets what lies beyond its n keys. */
-static float chunk_max(float *s, int64_t n, float scale)
+/* Scales one row of a chunk, forgets what is not in from .. to - 1. */
+static float chunk_max(float *s, int64_t from, int64_t to, float scale)
 {
     float lane[16];
-    for (int64_t j = n; j < 64; j++)
+    for (int64_t j = 0; j < from; j++)
+        s[j] = -INFINITY;
+    for (int64_t j = to; j < 64; j++)
         s[j] = -INFINITY;
     for (int64_t i = 0; i < 16; i += W) {
         v top = v_splat(-INFINITY);
@@ -107,20 +109,17 @@ static void chunk_exp(float *restrict s, float max, float *restrict sum)
 }
 
 //: softmax_chunk needs: chunk_max raise_max chunk_exp
-/* One chunk: row i has keys + i * step allowed keys (64 at most) in s[i * 64].
- * s becomes exp(scale s - max), and 0 beyond them whatever was there; a row
+/* One chunk of 64 keys: row i sees those from from[i] to to[i] - 1, 64 at most.
+ * s becomes exp(scale s - max), and 0 for all others whatever was there; a row
  * without a key in this chunk moves nothing. Needs scale > 0. */
-static void softmax_chunk(float *restrict s, int64_t rows, int64_t keys,
-                          int64_t step, float scale, float *restrict max,
+static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
+                          const int64_t *to, float scale, float *restrict max,
                           float *restrict sum, float *restrict o, int64_t ldo)
 {
     for (int64_t i = 0; i < rows; i++) {
         float *row = s + i * 64;
-        int64_t n = keys + i * step;
-        if (n > 64)
-            n = 64;
-        if (n > 0) {
-            const float top = chunk_max(row, n, scale);
+        if (from[i] < to[i]) {
+            const float top = chunk_max(row, from[i], to[i], scale);
             if (top > max[i])
                 raise_max(max + i, top, sum + i * 16, o + i * ldo, ldo);
             chunk_exp(row, max[i], sum + i * 16);
