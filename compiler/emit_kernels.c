@@ -207,6 +207,11 @@ void emit_kernels(Kernels *k, Emit *e)
     }
     if (k->tiles.n)
         qsort(k->tiles.at, (size_t)k->tiles.n, sizeof *k->tiles.at, by_size);
+    if (k->tiles.n && !k->jit)
+        put(e, "/* Tiles: C = A B for a few rows of A and panels of B, which\n"
+               " * are ldb apart. Each output has a lane of its own that sums\n"
+               " * over k in order: its bits are the same by every tile.\n"
+               " * _accumulate: C += A B; _bias, _relu: done at the end. */\n");
     for (int i = 0; i < k->tiles.n; i++) {
         if (k->jit)
             declare_tile(e, k->tiles.at[i]);

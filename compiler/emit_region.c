@@ -189,7 +189,7 @@ static void begin_sequences(Emit *e)
            "const int64_t last = b->sequences * (part + 1) / parts;\n"
            "\n"
            "for (int64_t s = b->sequences * part / parts; s < last; s++) {\n"
-           "for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {\n");
+           "    for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {\n");
 }
 
 static const char *position_at(Gen *g, int table)
@@ -303,7 +303,7 @@ static void region_comment(Gen *g, Emit *e, const Region *r)
 {
     for (int k = 0; k < r->count; k++) {
         const Node *n = node_at(g, g->p->order.at[r->first + k]);
-        let(e, "open", "%s", k ? "   " : "/* ");
+        let(e, "open", "%s", k ? " * " : "/* ");
         let(e, "close", "%s", k == r->count - 1 ? " */" : "");
         let(e, "name", "%s", value_label(g->p, g->p->order.at[r->first + k]));
         let(e, "op", "%s", op_info[n->op].name);

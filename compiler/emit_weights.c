@@ -123,6 +123,9 @@ static void layer_struct(Gen *g, Emit *e, const char *stack, int layer)
 
 void emit_weight_structs(Gen *g, Emit *e)
 {
+    put(e, "/* Weights, where model.weights has them. A matrix [n, k] in\n"
+           " * panels of 16 is n / 16 panels, one after the other: in each,\n"
+           " * for every k in turn, the elements of 16 rows. */\n");
     for (int s = 0; s < Stacks; s++)
         for (int l = 0; l < layers_of(g, stacks[s]); l++)
             layer_struct(g, e, stacks[s], l);

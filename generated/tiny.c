@@ -1,5 +1,5 @@
-/* tiny, a Transformer in C, made by attnc 0.1.0 from the spec
- * of hash 1421fd47f870ff5a by
+/* tiny, a Transformer in C, made by attnc 0.1.0
+ * from the spec of hash 1421fd47f870ff5a by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -64,6 +64,9 @@ enum {
     MAX_TARGET = 16,
 };
 
+/* Weights, where model.weights has them. A matrix [n, k] in
+ * panels of 16 is n / 16 panels, one after the other: in each,
+ * for every k in turn, the elements of 16 rows. */
 struct encoder_layer {
     const float *self_attn_qkv;          /* [96, 32] in panels of 16 */
     const float *self_attn_qkv_bias;     /* [96] */
@@ -581,13 +584,11 @@ static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
         o[i] = 0.0f;
 }
 
-/* Scales one row of a chunk, forgets what is not in from .. to - 1. */
-static float chunk_max(float *s, int64_t from, int64_t to, float scale)
+/* Scales one row of a chunk, forgets what lies beyond its n keys. */
+static float chunk_max(float *s, int64_t n, float scale)
 {
     float lane[16];
-    for (int64_t j = 0; j < from; j++)
-        s[j] = -INFINITY;
-    for (int64_t j = to; j < 64; j++)
+    for (int64_t j = n; j < 64; j++)
         s[j] = -INFINITY;
     for (int64_t i = 0; i < 16; i += W) {
         v top = v_splat(-INFINITY);
@@ -629,17 +630,20 @@ static void chunk_exp(float *restrict s, float max, float *restrict sum)
     }
 }
 
-/* One chunk of 64 keys: row i sees those from from[i] to to[i] - 1, 64 at most.
- * s becomes exp(scale s - max), and 0 for all others whatever was there; a row
+/* One chunk: row i has keys + i * step allowed keys (64 at most) in s[i * 64].
+ * s becomes exp(scale s - max), and 0 beyond them whatever was there; a row
  * without a key in this chunk moves nothing. Needs scale > 0. */
-static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
-                          const int64_t *to, float scale, float *restrict max,
+static void softmax_chunk(float *restrict s, int64_t rows, int64_t keys,
+                          int64_t step, float scale, float *restrict max,
                           float *restrict sum, float *restrict o, int64_t ldo)
 {
     for (int64_t i = 0; i < rows; i++) {
         float *row = s + i * 64;
-        if (from[i] < to[i]) {
-            const float top = chunk_max(row, from[i], to[i], scale);
+        int64_t n = keys + i * step;
+        if (n > 64)
+            n = 64;
+        if (n > 0) {
+            const float top = chunk_max(row, n, scale);
             if (top > max[i])
                 raise_max(max + i, top, sum + i * 16, o + i * ldo, ldo);
             chunk_exp(row, max[i], sum + i * 16);
@@ -672,6 +676,10 @@ static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
     }
 }
 
+/* Tiles: C = A B for a few rows of A and panels of B, which
+ * are ldb apart. Each output has a lane of its own that sums
+ * over k in order: its bits are the same by every tile.
+ * _accumulate: C += A B; _bias, _relu: done at the end. */
 static void tile_6x16(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
@@ -1516,7 +1524,6 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
     float *const s = scratch, *const o = s + 6 * 64;
     float *const sum = o + 6 * 16;
     float *const max = sum + 6 * 16;
-    int64_t from[6], to[6];     /* keys that each row sees */
 
     for (int64_t i = 0; i < rows; i += 6) {
         const int64_t r = least(rows - i, 6);
@@ -1529,11 +1536,7 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
             const float *v = m->v + (at / 64) * m->v_page;
 
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
-            for (int64_t j = 0; j < r; j++) {
-                from[j] = 0;
-                to[j] = n;
-            }
-            softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
+            softmax_chunk(s, r, n, 0, (0x1p+0f), max, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1684,7 +1687,6 @@ static void attention_16x16_causal_paged(const float *q, int64_t ldq,
     float *const s = scratch, *const o = s + 6 * 64;
     float *const sum = o + 6 * 16;
     float *const max = sum + 6 * 16;
-    int64_t from[6], to[6];     /* keys that each row sees */
 
     for (int64_t i = 0; i < rows; i += 6) {
         const int64_t r = least(rows - i, 6);
@@ -1698,11 +1700,7 @@ static void attention_16x16_causal_paged(const float *q, int64_t ldq,
             const int64_t seen = m->past + i + 1 - at;
 
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
-            for (int64_t j = 0; j < r; j++) {
-                from[j] = 0;
-                to[j] = least(seen + j, 64);
-            }
-            softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
+            softmax_chunk(s, r, seen, 1, (0x1p+0f), max, sum, o, 16);
             values_causal(r, s, seen, v, 1, o);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1717,7 +1715,6 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
     float *const s = scratch, *const o = s + 6 * 64;
     float *const sum = o + 6 * 16;
     float *const max = sum + 6 * 16;
-    int64_t from[6], to[6];     /* keys that each row sees */
 
     for (int64_t i = 0; i < rows; i += 6) {
         const int64_t r = least(rows - i, 6);
@@ -1730,11 +1727,7 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
             const float *v = m->v + m->page[at / 64] * m->v_page;
 
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
-            for (int64_t j = 0; j < r; j++) {
-                from[j] = 0;
-                to[j] = n;
-            }
-            softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
+            softmax_chunk(s, r, n, 0, (0x1p+0f), max, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1779,7 +1772,7 @@ static void encoder_source_input(const struct encode *c, int64_t part,
     const int64_t last = b->sequences * (part + 1) / parts;
 
     for (int64_t s = b->sequences * part / parts; s < last; s++) {
-    for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {
+        for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {
             const int64_t id = b->ids[i];
             const int64_t at = i - b->start[s];
 
@@ -1802,7 +1795,7 @@ static void encoder_self_attn_qkv(const struct encode *c,
 }
 
 /* self_attn_keys = pages: f32[2, n, 16]
-   self_attn_values = pages: f32[2, n, 16] */
+ * self_attn_values = pages: f32[2, n, 16] */
 static void encoder_self_attn_pages(const struct encode *c, int64_t part,
                                     int64_t parts)
 {
@@ -1862,10 +1855,10 @@ static void encoder_self_attn(const struct encode *c, int64_t part,
 }
 
 /* self_attn_o = linear: f32[n, 32]
-   norm1 = add_norm: f32[n, 32]
-   ffn_w1 = linear: f32[n, 64]
-   ffn_w2 = linear: f32[n, 32]
-   norm2 = add_norm: f32[n, 32] */
+ * norm1 = add_norm: f32[n, 32]
+ * ffn_w1 = linear: f32[n, 64]
+ * ffn_w2 = linear: f32[n, 32]
+ * norm2 = add_norm: f32[n, 32] */
 static void encoder_o_norm1_w1_w2_norm2(const struct encode *c,
                                         const struct encoder_layer *w,
                                         int64_t part, int64_t parts)
@@ -1904,7 +1897,7 @@ static void cross_attn_kv(const struct encode *c, const struct cross_layer *w,
 }
 
 /* cross_attn_keys = append: f32[2, n, 16]
-   cross_attn_values = append: f32[2, n, 16] */
+ * cross_attn_values = append: f32[2, n, 16] */
 static void cross_attn_pages(const struct encode *c, int64_t layer,
                              int64_t part, int64_t parts)
 {
@@ -1944,7 +1937,7 @@ static void decoder_target_input(const struct decode *c, int64_t part,
     const int64_t last = b->sequences * (part + 1) / parts;
 
     for (int64_t s = b->sequences * part / parts; s < last; s++) {
-    for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {
+        for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {
             const int64_t id = b->ids[i];
             const int64_t at = b->past[s] + i - b->start[s];
 
@@ -1967,7 +1960,7 @@ static void decoder_self_attn_qkv(const struct decode *c,
 }
 
 /* self_attn_keys = append: f32[2, p+t, 16]
-   self_attn_values = append: f32[2, p+t, 16] */
+ * self_attn_values = append: f32[2, p+t, 16] */
 static void decoder_self_attn_pages(const struct decode *c, int64_t layer,
                                     int64_t part, int64_t parts)
 {
@@ -2028,8 +2021,8 @@ static void decoder_self_attn(const struct decode *c, int64_t layer,
 }
 
 /* self_attn_o = linear: f32[t, 32]
-   norm1 = add_norm: f32[t, 32]
-   cross_attn_q = linear: f32[t, 32] */
+ * norm1 = add_norm: f32[t, 32]
+ * cross_attn_q = linear: f32[t, 32] */
 static void decoder_o_norm1_q(const struct decode *c,
                               const struct decoder_layer *w, int64_t part,
                               int64_t parts)
@@ -2078,10 +2071,10 @@ static void decoder_cross_attn(const struct decode *c, int64_t layer,
 }
 
 /* cross_attn_o = linear: f32[t, 32]
-   norm3 = add_norm: f32[t, 32]
-   ffn_w1 = linear: f32[t, 64]
-   ffn_w2 = linear: f32[t, 32]
-   norm2 = add_norm: f32[t, 32] */
+ * norm3 = add_norm: f32[t, 32]
+ * ffn_w1 = linear: f32[t, 64]
+ * ffn_w2 = linear: f32[t, 32]
+ * norm2 = add_norm: f32[t, 32] */
 static void decoder_o_norm3_w1_w2_norm2(const struct decode *c,
                                         const struct decoder_layer *w,
                                         int64_t part, int64_t parts)
@@ -4366,6 +4359,8 @@ static void program_open(struct program *p, const char *path)
         p->source = p->file + h.source_vocab_at;
     if (h.target_vocab_bytes > 0)
         p->target = p->file + h.target_vocab_at;
+    if (p->m->kind == ATTN_DECODER)
+        p->source = p->target;   /* it goes on with what it reads */
     if (program_grow(p, &p->bound, p->m->bound_bytes + 1))
         p->m->bind(p->bound.at, p->file + h.weights_at);
 }
@@ -4406,15 +4401,16 @@ static int64_t read_ids(struct program *p, const char *line, int64_t bytes)
 {
     const char *at = line + strspn(line, " \t\r");
     int32_t *ids = program_items(p, bytes);
-    int64_t n = 0;
+    int64_t n = 0, vocab = p->m->source_vocab;
 
+    if (p->m->kind == ATTN_DECODER)
+        vocab = p->m->target_vocab;
     while (ids && at < line + bytes) {
         char *end;
         const long long id = strtoll(at, &end, 10);
-        if (!ends_number(at, end) || id < 0 || id >= p->m->source_vocab)
+        if (!ends_number(at, end) || id < 0 || id >= vocab)
             return program_refuse(p, at - line, "a token id from 0 to %lld is "
-                                  "expected",
-                                  (long long)p->m->source_vocab - 1);
+                                  "expected", (long long)vocab - 1);
         ids[n] = (int32_t)id;
         n++;
         at = end + strspn(end, " \t\r");
