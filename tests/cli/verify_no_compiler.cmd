@@ -1,0 +1,1 @@
+verify tests/cli/small.yaml --backend=no-such-compiler
