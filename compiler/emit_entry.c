@@ -201,6 +201,10 @@ static void entry_function(Gen *g, Emit *e, Entry entry)
 {
     const Plan *p = g->p;
     let(e, "entry", "%s", entry_name(entry));
+    put(e, entry == EntryDecode
+        ? "/* New rows of all sequences, behind those in the cache: a prompt\n"
+          " * at once, or a step of one row. */\n"
+        : "/* All rows of all sequences. */\n");
     put_call(g, e, arena_printf(g->a, "static void %s", entry_name(entry)),
              "const void *bound, const struct attn_batch *b, void *arena", "");
     put(e, "{\n"

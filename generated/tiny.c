@@ -584,11 +584,13 @@ static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
         o[i] = 0.0f;
 }
 
-/* Scales one row of a chunk, forgets what lies beyond its n keys. */
-static float chunk_max(float *s, int64_t n, float scale)
+/* Scales one row of a chunk, forgets what is not in from .. to - 1. */
+static float chunk_max(float *s, int64_t from, int64_t to, float scale)
 {
     float lane[16];
-    for (int64_t j = n; j < 64; j++)
+    for (int64_t j = 0; j < from; j++)
+        s[j] = -INFINITY;
+    for (int64_t j = to; j < 64; j++)
         s[j] = -INFINITY;
     for (int64_t i = 0; i < 16; i += W) {
         v top = v_splat(-INFINITY);
@@ -630,20 +632,17 @@ static void chunk_exp(float *restrict s, float max, float *restrict sum)
     }
 }
 
-/* One chunk: row i has keys + i * step allowed keys (64 at most) in s[i * 64].
- * s becomes exp(scale s - max), and 0 beyond them whatever was there; a row
+/* One chunk of 64 keys: row i sees those from from[i] to to[i] - 1, 64 at most.
+ * s becomes exp(scale s - max), and 0 for all others whatever was there; a row
  * without a key in this chunk moves nothing. Needs scale > 0. */
-static void softmax_chunk(float *restrict s, int64_t rows, int64_t keys,
-                          int64_t step, float scale, float *restrict max,
+static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
+                          const int64_t *to, float scale, float *restrict max,
                           float *restrict sum, float *restrict o, int64_t ldo)
 {
     for (int64_t i = 0; i < rows; i++) {
         float *row = s + i * 64;
-        int64_t n = keys + i * step;
-        if (n > 64)
-            n = 64;
-        if (n > 0) {
-            const float top = chunk_max(row, n, scale);
+        if (from[i] < to[i]) {
+            const float top = chunk_max(row, from[i], to[i], scale);
             if (top > max[i])
                 raise_max(max + i, top, sum + i * 16, o + i * ldo, ldo);
             chunk_exp(row, max[i], sum + i * 16);
@@ -1524,6 +1523,7 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
     float *const s = scratch, *const o = s + 6 * 64;
     float *const sum = o + 6 * 16;
     float *const max = sum + 6 * 16;
+    int64_t from[6], to[6];     /* keys that each row sees */
 
     for (int64_t i = 0; i < rows; i += 6) {
         const int64_t r = least(rows - i, 6);
@@ -1536,7 +1536,11 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
             const float *v = m->v + (at / 64) * m->v_page;
 
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
-            softmax_chunk(s, r, n, 0, (0x1p+0f), max, sum, o, 16);
+            for (int64_t j = 0; j < r; j++) {
+                from[j] = 0;
+                to[j] = n;
+            }
+            softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1687,6 +1691,7 @@ static void attention_16x16_causal_paged(const float *q, int64_t ldq,
     float *const s = scratch, *const o = s + 6 * 64;
     float *const sum = o + 6 * 16;
     float *const max = sum + 6 * 16;
+    int64_t from[6], to[6];     /* keys that each row sees */
 
     for (int64_t i = 0; i < rows; i += 6) {
         const int64_t r = least(rows - i, 6);
@@ -1700,7 +1705,11 @@ static void attention_16x16_causal_paged(const float *q, int64_t ldq,
             const int64_t seen = m->past + i + 1 - at;
 
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
-            softmax_chunk(s, r, seen, 1, (0x1p+0f), max, sum, o, 16);
+            for (int64_t j = 0; j < r; j++) {
+                from[j] = 0;
+                to[j] = least(seen + j, 64);
+            }
+            softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
             values_causal(r, s, seen, v, 1, o);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1715,6 +1724,7 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
     float *const s = scratch, *const o = s + 6 * 64;
     float *const sum = o + 6 * 16;
     float *const max = sum + 6 * 16;
+    int64_t from[6], to[6];     /* keys that each row sees */
 
     for (int64_t i = 0; i < rows; i += 6) {
         const int64_t r = least(rows - i, 6);
@@ -1727,7 +1737,11 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
             const float *v = m->v + m->page[at / 64] * m->v_page;
 
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
-            softmax_chunk(s, r, n, 0, (0x1p+0f), max, sum, o, 16);
+            for (int64_t j = 0; j < r; j++) {
+                from[j] = 0;
+                to[j] = n;
+            }
+            softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -2173,6 +2187,7 @@ static void encode_layout(struct encode *c, const void *bound,
     c->scratch = arena + rows * 224 + sequences * 4096 + parts * 6144;
 }
 
+/* All rows of all sequences. */
 static void encode(const void *bound, const struct attn_batch *b, void *arena)
 {
     struct encode c;
@@ -2221,6 +2236,8 @@ static void decode_layout(struct decode *c, const void *bound,
     c->scratch = arena + rows * 160 + parts * 6144;
 }
 
+/* New rows of all sequences, behind those in the cache: a prompt
+ * at once, or a step of one row. */
 static void decode(const void *bound, const struct attn_batch *b, void *arena)
 {
     struct decode c;

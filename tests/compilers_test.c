@@ -34,16 +34,20 @@ static void answer_words(const char *program, const char *weights,
         fail_msg("%s: %s", program, s.tail);
 }
 
-/* Prints the four best of each line of ids, their scores in all bits. */
+/* With a second argument it prints the four best answers to each of a few
+ * sources, their scores in all bits; else it is the file's own program.     */
 static const char scores[] =
     "#include <stdio.h>\n"
     "#include <stdlib.h>\n"
     "#include \"m.h\"\n"
     "static _Alignas(64) char file[8 << 20];\n"
+    "int program(int argc, char **argv);\n"
     "int main(int argc, char **argv)\n"
     "{\n"
     "    const struct attn_model *m = g2p_en_model();\n"
-    "    FILE *f = fopen(argv[argc - 1], \"rb\");\n"
+    "    if (argc < 3)\n"
+    "        return program(argc, argv);\n"
+    "    FILE *f = fopen(argv[1], \"rb\");\n"
     "    int64_t bytes = (int64_t)fread(file, 1, sizeof file, f), found;\n"
     "    void *bound = malloc(m->bound_bytes);\n"
     "    struct attn_search_options o;\n"
@@ -70,21 +74,21 @@ static const char scores[] =
     "    return found != 4;\n"
     "}\n";
 
-/* Two programs of m.c by one compiler: answers to words, scores. */
+/* m.c by one compiler: answers to words, scores. */
 static bool answers_by(const char *cc, const char *level, const char *march,
                        const char *name)
 {
-    const char *program = in_dir("m"), *x = in_dir("x.c");
+    const char *program = in_dir("m"), *object = in_dir("m.o");
+    const char *weights = in_dir("m.weights");
     Spawned s;
-    if (!WORKS(cc, level, march, "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o",
-               program))
+    if (!WORKS(cc, level, march, "-DATTNC_MAIN", "-Dmain=program", "-c",
+               in_dir("m.c"), "-o", object))
         return false;
-    answer_words(program, in_dir("m.weights"),
-                 in_dir(arena_printf(a, "%s.words", name)));
-    assert_true(WORKS(cc, level, march, x, in_dir("m.c"), "-lm", "-o",
+    assert_true(WORKS(cc, level, march, in_dir("x.c"), object, "-lm", "-o",
                       program));
-    const char *line = arena_printf(a, "%s %s > %s.scores", program,
-                                    in_dir("m.weights"), in_dir(name));
+    answer_words(program, weights, in_dir(arena_printf(a, "%s.words", name)));
+    const char *line = arena_printf(a, "%s %s scores > %s.scores", program,
+                                    weights, in_dir(name));
     assert_int_equal(RUN(&s, "", "/bin/sh", "-c", line), 0);
     return true;
 }
