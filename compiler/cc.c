@@ -1,5 +1,6 @@
 /* cc.c: compiles emitted C by the C compiler of the machine.              */
 #define _POSIX_C_SOURCE 200809L
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -121,6 +122,18 @@ static bool run_compiler(Arena *a, const CcOptions *o, const char **argv,
                  join(a, argv, false));
 }
 
+/* Compilers put a new file in the place of the one that output_open made: that
+ * one is what has to reach the disk.                                        */
+static bool take_result(Output *file, const char *compiler, Fault *why)
+{
+    struct stat st;
+    close(file->fd);
+    file->fd = open(file->temp, O_RDONLY | O_CLOEXEC);
+    return (file->fd >= 0 && fstat(file->fd, &st) == 0 && st.st_size > 0) ||
+           fault(why, ExitBackend, "%s ended well but wrote nothing",
+                 compiler);
+}
+
 bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
                 size_t n, const char *output, Fault *why)
 {
@@ -142,12 +155,8 @@ bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
     if (!output_open(file, output, why))
         return false;
     argv[out] = safe_path(a, file->temp);
-    struct stat st;
-    bool ok = run_compiler(a, o, argv, text, n, why);
-    if (ok && (stat(file->temp, &st) != 0 || st.st_size == 0))
-        ok = fault(why, ExitBackend, "%s ended well but wrote nothing",
-                   o->compiler);
-    if (!ok) {
+    if (!run_compiler(a, o, argv, text, n, why) ||
+        !take_result(file, o->compiler, why)) {
         output_cancel(file);
         return false;
     }

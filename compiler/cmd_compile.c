@@ -151,18 +151,26 @@ static bool run_compilers(Compile *c, Fault *why)
     return ok;
 }
 
+static bool write_c(Compile *c, Fault *why)
+{
+    const char *path = c->wanted[EmitC] ? path_of(c, EmitC)
+                     : arena_printf(c->e.arena, "%s.c", c->stem);
+    return (!c->wanted[EmitC] && !c->o->save_temps) ||
+           write_file(path, c->text, c->n, why);
+}
+
+/* All files or none; but --save-temps keeps the C that did not compile. */
 static bool write_all(Compile *c, Fault *why)
 {
-    const char *c_path = c->wanted[EmitC] ? path_of(c, EmitC)
-                       : arena_printf(c->e.arena, "%s.c", c->stem);
     bool program_only = c->kinds == c->wanted[EmitExe];
     if (c->o->print_commands)
         return run_compilers(c, why);
-    if (c->wanted[EmitC] || c->o->save_temps)
-        if (!write_file(c_path, c->text, c->n, why))
-            return false;
-    return run_compilers(c, why) &&
-           (program_only || write_header(c, why)) && write_weights(c, why);
+    if (c->o->save_temps && !write_c(c, why))
+        return false;
+    outputs_hold();
+    bool ok = write_c(c, why) && run_compilers(c, why) &&
+              (program_only || write_header(c, why)) && write_weights(c, why);
+    return outputs_release(ok, why);
 }
 
 int cmd_compile(const Options *o)

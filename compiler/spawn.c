@@ -2,10 +2,12 @@
  *
  * No shell: argv as it is. The environment is built, since CPATH,
  * CCC_OVERRIDE_OPTIONS and the like change what a compiler makes. Input is an
- * anonymous file on its stdin, so no temporary file is left behind.         */
+ * anonymous file on its stdin, and what it makes in TMPDIR goes into a folder
+ * of its own, so that nothing is left behind however it ends.               */
 #define _GNU_SOURCE              /* memfd_create */
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -22,12 +24,18 @@
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 enum { Ends = sizeof ends / sizeof *ends };
 static volatile sig_atomic_t child;      /* process group to take along */
+static volatile sig_atomic_t stop;       /* the signal that came, or 0 */
 static struct sigaction before[Ends];
 
-/* Ctrl-C goes to attnc's group only: end the child's, then let the handler
- * that was there before do the rest.                                        */
+/* Ctrl-C goes to attnc's group only. The first one makes attend() end, so that
+ * the child is ended in order; a second one ends all at once, by the handler
+ * that was there before.                                                    */
 static void on_end(int sig)
 {
+    if (!stop) {
+        stop = sig;
+        return;
+    }
     if (child > 0)
         kill(-child, SIGKILL);
     for (int i = 0; i < Ends; i++)
@@ -39,6 +47,7 @@ static void on_end(int sig)
 static void watch_signals(void)
 {
     struct sigaction act = { .sa_handler = on_end };
+    stop = 0;
     for (int i = 0; i < Ends; i++) {
         sigaction(ends[i], NULL, &before[i]);
         if (before[i].sa_handler != SIG_IGN)
@@ -51,6 +60,8 @@ static void restore_signals(void)
     child = 0;
     for (int i = 0; i < Ends; i++)
         sigaction(ends[i], &before[i], NULL);
+    if (stop)
+        raise(stop);
 }
 
 /* ---------------------------------------------------------- environment --- */
@@ -64,15 +75,48 @@ static char *inherit(const char *name)
     return NULL;
 }
 
-static void build_environment(char *env[5])
+static void build_environment(char *env[5], char *tmpdir)
 {
-    static const char *const kept[] = { "PATH", "HOME", "TMPDIR" };
+    static const char *const kept[] = { "PATH", "HOME" };
     int n = 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 2; i++)
         if (inherit(kept[i]))
             env[n++] = inherit(kept[i]);
+    if (*tmpdir)
+        env[n++] = tmpdir;
     env[n++] = "LANG=C";
     env[n] = NULL;
+}
+
+/* The child's own folder for temporary files. */
+typedef struct { char variable[4096], *path; } TempFolder;
+
+/* Where none can be made, the child finds out what that means for it. */
+static void make_folder(TempFolder *t)
+{
+    const char *in = getenv("TMPDIR");
+    size_t room = sizeof t->variable;
+    int n = snprintf(t->variable, room, "TMPDIR=%s/attnc-XXXXXX",
+                     in && *in ? in : "/tmp");
+    t->path = t->variable + strlen("TMPDIR=");
+    if ((size_t)n >= room || !mkdtemp(t->path))
+        t->variable[0] = '\0';
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type,
+                        struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    remove(path);
+    return 0;
+}
+
+static void remove_folder(const TempFolder *t)
+{
+    if (t->variable[0])
+        nftw(t->path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 const char *find_program(Arena *a, const char *name)
@@ -170,7 +214,7 @@ static bool listen_once(Spawned *s, int fd, bool is_stderr)
 
 /* Listens until the child closes both pipes or has ended; its end is looked
  * for ten times a second, since a grandchild may keep the pipes open. False:
- * the time is over.                                                         */
+ * the time is over, or a signal came.                                       */
 static bool attend(Spawned *s, pid_t pid, const int fd[2], int64_t until,
                    int *status)
 {
@@ -182,22 +226,36 @@ static bool attend(Spawned *s, pid_t pid, const int fd[2], int64_t until,
         for (int i = 0; ready > 0 && i < 2; i++)
             if (p[i].revents && !listen_once(s, p[i].fd, i == 0))
                 p[i].fd = -1;
-        if (ready <= 0 || !open) {
-            if (waitpid(pid, status, WNOHANG) == pid)
-                return true;
-            if (now_ms() > until)
-                return false;
-        }
+        if ((ready <= 0 || !open) && waitpid(pid, status, WNOHANG) == pid)
+            return true;
+        if (stop || now_ms() > until)
+            return false;
     }
 }
 
-static int start(pid_t *pid, const char *const *argv, const int fds[3])
+/* Compilers remove their own files on SIGTERM; what is there a second later
+ * is killed.                                                                */
+static void end_group(pid_t pid)
+{
+    bool reaped = false;
+    kill(-pid, SIGTERM);
+    for (int i = 0; i < 100 && kill(-pid, 0) == 0; i++) {
+        reaped = reaped || waitpid(pid, NULL, WNOHANG) == pid;
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+    }
+    kill(-pid, SIGKILL);
+    if (!reaped)
+        waitpid(pid, NULL, 0);
+}
+
+static int start(pid_t *pid, const char *const *argv, const int fds[3],
+                 TempFolder *temp)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
     sigset_t none, usual;
     char *env[5];
-    build_environment(env);
+    build_environment(env, temp->variable);
     sigemptyset(&none);
     sigemptyset(&usual);
     sigaddset(&usual, SIGPIPE);
@@ -235,10 +293,13 @@ static bool finish(Spawned *s, pid_t pid, const char *name, const int fd[2],
     int status = 0;
     bool ended = attend(s, pid, fd, now_ms() + (int64_t)seconds * 1000,
                         &status);
-    kill(-pid, SIGKILL);
-    if (ended)
+    if (ended) {
+        kill(-pid, SIGKILL);
         return judge(name, status, why);
-    waitpid(pid, &status, 0);
+    }
+    end_group(pid);
+    if (stop)
+        return fault(why, ExitBackend, "%s was stopped", name);
     return fault(why, ExitBackend, "%s ran longer than %d s and was stopped",
                  name, seconds);
 }
@@ -256,14 +317,17 @@ bool spawn_to(Spawned *s, const char *const *argv, const char *input,
                      strerror(errno));
     }
     watch_signals();
+    TempFolder temp;
+    make_folder(&temp);
     int to = out_fd >= 0 ? out_fd : out[1];
-    int rc = start(&pid, argv, (int[]){ in, to, err[1] });
+    int rc = start(&pid, argv, (int[]){ in, to, err[1] }, &temp);
     close_all((int[]){ in, out[1], err[1] }, 3);
     child = rc == 0 ? (sig_atomic_t)pid : 0;
     bool ok = rc == 0 ? finish(s, pid, argv[0], (int[]){ err[0], out[0] },
                                seconds, why)
                       : fault(why, ExitBackend, "cannot start %s: %s",
                               argv[0], strerror(rc));
+    remove_folder(&temp);
     restore_signals();
     close_all((int[]){ out[0], err[0] }, 2);
     return ok;

@@ -32,11 +32,17 @@ static bool remember(const char *temp)
     return false;
 }
 
-static void forget(const char *temp)
+/* The same name lies elsewhere from now on. */
+static void replace(const char *temp, const char *by)
 {
     for (int i = 0; i < MaxTemps; i++)
         if (atomic_load(&temps[i]) == temp)
-            atomic_store(&temps[i], NULL);
+            atomic_store(&temps[i], by);
+}
+
+static void forget(const char *temp)
+{
+    replace(temp, NULL);
 }
 
 /* Only what is safe in a handler. SA_RESETHAND has restored the default, which
@@ -164,17 +170,33 @@ static void sync_folder(const Output *o)
     close(fd);
 }
 
+static bool put_in_place(Output *o, Fault *why)
+{
+    if (rename(o->temp, o->path) != 0)
+        return cannot_write(o, why);
+    forget(o->temp);
+    o->temp[0] = '\0';
+    sync_folder(o);
+    return true;
+}
+
+static bool holding;
+static Output held[MaxTemps];              /* as many as are remembered */
+static int n_held;
+
 bool output_commit(Output *o, Fault *why)
 {
     if (fsync(o->fd) != 0)
         return cannot_write(o, why);
     int fd = o->fd;
     o->fd = -1;
-    if (close(fd) != 0 || rename(o->temp, o->path) != 0)
+    if (close(fd) != 0)
         return cannot_write(o, why);
-    forget(o->temp);
-    o->temp[0] = '\0';
-    sync_folder(o);
+    if (!holding)
+        return put_in_place(o, why);
+    Output *h = &held[n_held++];
+    *h = *o;
+    replace(o->temp, h->temp);
     return true;
 }
 
@@ -188,6 +210,23 @@ void output_cancel(Output *o)
         forget(o->temp);
     }
     o->temp[0] = '\0';
+}
+
+void outputs_hold(void)
+{
+    holding = true;
+}
+
+bool outputs_release(bool keep, Fault *why)
+{
+    for (int i = 0; i < n_held; i++)
+        if (keep)
+            keep = put_in_place(&held[i], why);
+        else
+            output_cancel(&held[i]);
+    holding = false;
+    n_held = 0;
+    return keep;
 }
 
 /* True when the file is there with these bytes already. */

@@ -49,6 +49,10 @@ bool output_open(Output *o, const char *path, Fault *why);
 bool output_write(Output *o, const void *data, size_t n, Fault *why);
 bool output_commit(Output *o, Fault *why);
 void output_cancel(Output *o);
+/* From here to the release, committed files wait beside their places; then
+ * all of them go there, or none where `keep` is false. False: not all did.  */
+void outputs_hold(void);
+bool outputs_release(bool keep, Fault *why);
 bool write_file(const char *path, const void *data, size_t n, Fault *why);
                                  /* leaves an unchanged file's mtime alone */
 void files_on_signal(void);      /* SIGINT, SIGTERM, SIGHUP: remove temps,
@@ -105,9 +109,24 @@ typedef enum {                   /* tables.c: what is computed, not read */
     TableNone, TableSinusoid, TableRotary, TableAlibi
 } TableKind;
 
+/* Where the elements of one of our tensors are in the file. Tensors of one
+ * dimension are one column; nothing is transposed there.                    */
+typedef struct {
+    const char *name;            /* NULL: the file has none, all are `fill` */
+    double fill;
+    bool transposed;             /* stored [columns, rows]: what follows is said
+                                    of the tensor turned back to [rows, columns] */
+    /* Our rows are, for each group, the `take` rows from first + group * stride
+     * on. groups 0: the file's tensor is ours whole.                        */
+    bool by_columns;             /* so with columns in place of rows */
+    int64_t groups, first, take, stride;
+    int64_t total;               /* rows of the file's tensor: groups * stride */
+} FileTensor;
+
 typedef struct {                 /* one tensor's way into the packed weights */
     const char *name;            /* canonical name; NULL: a table */
     const char *file_name;       /* name in the file, by the spec's table */
+    FileTensor from;             /* and where its elements are there */
     PackLayout layout;
     int64_t rows, k;             /* its shape [rows, k]; vectors: rows 1 */
     int64_t at;                  /* byte offset of the destination block */
@@ -176,13 +195,15 @@ int64_t weights_image(void *to, const PackList *p, const void *packed,
                       const void *target_vocab, int64_t target_bytes);
 
 /* ------------------------------------------------------- vocab_file.c --- */
-/* A vocabulary file (UTF-8, one token a line, line number from 0 = id) as the
- * block of core.h. Tokens `<unk>` etc. are ids given by the spec. `expected`:
+/* A vocabulary file as the block of core.h: UTF-8, one token a line, line
+ * number from 0 = id; or NAME.json, a tokenizer that merges pieces by score,
+ * whose split is its own. Special tokens are ids given by the spec. `expected`:
  * the spec's size or -1. The block is malloc'd.                             */
 typedef struct {
     int32_t split, start, end, pad, unknown, append_end;
 } VocabTokens;
 void *vocab_load(const char *path, int64_t expected, const VocabTokens *t,
                  int64_t *bytes, Fault *why);
+int64_t vocab_count(const char *path, Fault *why);   /* its tokens; -1 */
 
 #endif

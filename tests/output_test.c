@@ -235,6 +235,23 @@ static void no_permission(void **state)
     assert_exit(status, 0);
 }
 
+static void files_of_a_group(void **state)
+{
+    (void)state;
+    Fault why;
+    for (int keep = 0; keep < 2; keep++) {
+        outputs_hold();
+        assert_true(write_file(scratch_path("a"), "1", 1, &why));
+        assert_true(write_file(scratch_path("b"), "2", 1, &why));
+        assert_int_equal(access(scratch_path("a"), F_OK), -1);
+        assert_int_equal(outputs_release(keep, &why), keep);
+        assert_int_equal(access(scratch_path("a"), F_OK), keep - 1);
+        assert_int_equal(scratch_empty(), 2 * keep);
+    }
+    assert_true(write_file(scratch_path("a"), "1", 1, &why));
+    assert_int_equal(scratch_empty(), 1);
+}
+
 static int signal_to_send;
 
 static void die_while_writing(void)
@@ -242,7 +259,9 @@ static void die_while_writing(void)
     static Output a, b;
     Fault why;
     files_on_signal();
-    if (output_open(&a, scratch_path("a"), &why) &&
+    outputs_hold();
+    if (write_file(scratch_path("held"), "whole", 5, &why) &&
+        output_open(&a, scratch_path("a"), &why) &&
         output_open(&b, scratch_path("b"), &why) &&
         output_write(&a, "half", 4, &why))
         raise(signal_to_send);
@@ -290,6 +309,7 @@ int main(void)
         cmocka_unit_test(file_size_limit),
         cmocka_unit_test(full_disk),
         cmocka_unit_test(no_permission),
+        cmocka_unit_test(files_of_a_group),
         cmocka_unit_test(signals_remove_temporary_files),
         cmocka_unit_test(ignored_signals_stay_ignored),
     };

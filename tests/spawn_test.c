@@ -117,12 +117,13 @@ static void test_long_output_of_compiler(void **state)
 }
 
 /* Ctrl-C ends the compiler too, and leaves no file. */
-static void test_interrupt(void **state)
+/* A compiler with this body, once it has said that it runs, is interrupted:
+ * it ends, and neither it nor attnc leaves a file.                          */
+static void interrupt(const char *body)
 {
-    (void)state;
     const char *fake = script("slow", arena_printf(a,
-        "echo $$ > %s/pid.new; mv %s/pid.new %s/pid; exec sleep 1000",
-        dir, dir, dir));
+        "touch $TMPDIR/left; echo $$ > %s/pid.new; mv %s/pid.new %s/pid; %s",
+        dir, dir, dir, body));
     pid_t pid = fork();
     if (pid == 0) {
         Fault why;
@@ -157,6 +158,18 @@ static void test_interrupt(void **state)
         nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
     }
     assert_int_equal(files(dir), 2);             /* slow, pid */
+    assert_int_equal(unlink(in_dir("pid")), 0);
+}
+
+static void test_interrupt(void **state)
+{
+    (void)state;
+    setenv("TMPDIR", dir, 1);
+    interrupt("exec sleep 1000");
+    interrupt("touch a.o; trap 'rm a.o; exit 1' TERM; sleep 1000 & wait");
+    interrupt("trap '' TERM; while :; do sleep 1; done");
+    interrupt("while :; do echo warning >&2; done");
+    unsetenv("TMPDIR");
 }
 
 /* ---------------------------------------------------------- the program --- */

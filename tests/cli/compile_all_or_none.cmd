@@ -1,0 +1,1 @@
+compile tests/cli/small.yaml --emit=c,so --cc=no-such-compiler -o TMP/m
