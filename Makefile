@@ -47,9 +47,9 @@ BENCH  := machine bench_count bench_work bench bench_print
 DRIVE  := options lines cmd_compile cmd_run cmd_tensors cmd_score cmd_graph \
           cmd_plan cmd_verify cmd_bench
 CORE   := memory math cache process beam search_memory search score vocab \
-          packed
+          merges tokens text packed
 FILES  := files output convert safetensors safetensors_write seed tables weights \
-          weights_check packed_file vocab_file
+          weights_check packed_file vocab_file vocab_json vocab_block
 
 OBJECTS := $(patsubst %,$(B)/compiler/%.o,$(FRONT) $(PASSES) $(BACK) $(LOAD) \
              $(ORACLE) $(BENCH) $(DRIVE)) \

@@ -11,6 +11,7 @@ static const struct { const char *name; bool always; } core_files[] = {
     { "memory.c", true }, { "math.c", false }, { "cache.c", false },
     { "process.c", false }, { "beam.c", false }, { "search_memory.c", false },
     { "search.c", false }, { "score.c", false }, { "vocab.c", true },
+    { "merges.c", true }, { "tokens.c", true }, { "text.c", false },
     { "packed.c", true }
 };
 enum { CoreFiles = sizeof core_files / sizeof *core_files };

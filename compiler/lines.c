@@ -112,7 +112,7 @@ static const char *first_token(const void *block, const char *at, size_t n)
 {
     const struct attn_vocab_header *h = block;
     size_t i = n > 0;
-    if (h->split == SplitSpaces)
+    if (h->kind == ATTN_SPACES)
         while (i < n && at[i] != ' ')
             i++;
     else
@@ -127,8 +127,13 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
     if (t->ids)
         return parse_ids(t, text, n, ids, why);
     int64_t bad = 0;
+    int64_t bytes = attn_vocab_encode_bytes(t->block, (int64_t)n);
+    void *memory = bytes > 0 ? malloc((size_t)bytes) : NULL;
+    if (bytes > 0 && !memory)
+        fail(ExitResource, "out of memory for a line of %zu bytes", n);
     int64_t count = attn_vocab_encode(t->block, text, (int64_t)n, ids,
-                                      MostTokens, &bad);
+                                      MostTokens, memory, &bad);
+    free(memory);
     if (count == -3)
         fault(why, ExitInput, "byte %lld: this is not UTF-8",
               (long long)bad + 1);

@@ -32,7 +32,7 @@ typedef struct {
     bool ids;                    /* text is ids, with spaces between */
 } Tokens;
 
-enum { MostTokens = LongestLine + 1 };   /* of a line */
+enum { MostTokens = LongestLine + 2 };   /* of a line */
 /* Ids of one text into ids[MostTokens]; their number, or -1 and a message. */
 int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   Fault *why);

@@ -101,25 +101,17 @@ static bool read_rows(Load *l)
 }
 
 /* ------------------------------------------------------- vocabularies --- */
-/* Tokens may be any characters but the newline. */
-static int64_t count_lines(Load *l, const SpecVocab *v)
+static int64_t count_tokens(Load *l, const SpecVocab *v)
 {
     char *path = spec_path(l->arena, v->file_pos, v->file);
-    int64_t lines = 0;
     Fault why;
-    File file;
+    int64_t n = vocab_count(path, &why);
 
-    if (!file_read(&file, path, (size_t)1 << 30, &why)) {
+    if (n < 0)
         error_at(v->file_pos, "%s", why.text);
-        return -1;
-    }
-    for (size_t i = 0; i < file.size; i++)
-        lines += file.at[i] == '\n';
-    lines += file.size && file.at[file.size - 1] != '\n';
-    file_close(&file);
-    if (lines == 0)
+    if (n == 0)
         error_at(v->file_pos, "%s has no tokens", quote(path));
-    return lines;
+    return n;
 }
 
 static void find_size(Load *l, SpecVocab *v, const char *size_key,
@@ -131,7 +123,7 @@ static void find_size(Load *l, SpecVocab *v, const char *size_key,
         l->state[file] == StateBad)
         return;
     if (v->file) {
-        v->size = count_lines(l, v);
+        v->size = count_tokens(l, v);
     } else {
         error_at(spec_pos(l->spec, size_key), "%s is missing", size_key);
         note_at((Pos){ 0 }, "give the size, or the file of the tokens as %s",

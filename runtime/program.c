@@ -148,11 +148,17 @@ static void *program_items(struct program *p, int64_t more)
 
 static int64_t read_text(struct program *p, const char *line, int64_t bytes)
 {
+    const int64_t need = attn_vocab_encode_bytes(p->source, bytes);
+    void *memory = program_grow(p, &p->work, attn_max(need, 1));
     int64_t bad = 0, n = -1;
-    int32_t *ids = program_items(p, bytes + 1);
+    int32_t *ids = program_items(p, bytes + 2);
 
-    if (ids)
-        n = attn_vocab_encode(p->source, line, bytes, ids, bytes + 1, &bad);
+    if (need < 0)
+        return program_refuse(p, 0, "%lld bytes in a line: shorten it",
+                              (long long)bytes);
+    if (ids && memory)
+        n = attn_vocab_encode(p->source, line, bytes, ids, bytes + 2, memory,
+                              &bad);
     if (n == -2)
         program_refuse(p, bad, "a character or word that the vocabulary does "
                        "not have: leave it out");

@@ -114,13 +114,13 @@ typedef enum {                   /* tables.c: what is computed, not read */
 typedef struct {
     const char *name;            /* NULL: the file has none, all are `fill` */
     double fill;
-    bool transposed;             /* stored [columns, rows]: what follows is said
-                                    of the tensor turned back to [rows, columns] */
+    bool transposed;             /* stored [columns, rows]; what follows is
+                                    said of the tensor turned back */
     /* Our rows are, for each group, the `take` rows from first + group * stride
      * on. groups 0: the file's tensor is ours whole.                        */
     bool by_columns;             /* so with columns in place of rows */
     int64_t groups, first, take, stride;
-    int64_t total;               /* rows of the file's tensor: groups * stride */
+    int64_t total;               /* of the file's tensor: groups * stride */
 } FileTensor;
 
 typedef struct {                 /* one tensor's way into the packed weights */

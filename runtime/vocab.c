@@ -1,23 +1,36 @@
-/* vocab.c: tokens and text. A vocabulary is one block of bytes (core.h); text
- * is strict UTF-8. A line is cut into characters or at spaces, and every piece
- * is one token.                                                             */
+/* vocab.c: vocabularies and UTF-8. A vocabulary is one block of bytes (core.h):
+ * tokens by id and by text, and what its kind of tokenizer needs. A block that
+ * attn_vocab_check has passed is safe to use.                               */
 #include "core.h"
 
 #include <string.h>
 
-struct vocab_view {              /* the parts of a block */
-    const struct attn_vocab_header *head;
-    const uint32_t *offset, *sorted;
-    const char *text;
+/* For each kind: bytes of the tables between the ids and the texts, and their
+ * check (NULL: none).                                                       */
+struct vocab_kind {
+    int64_t of_token, fixed;
+    const char *(*check)(const struct attn_vocab *v);
 };
 
-static struct vocab_view *vocab_open(struct vocab_view *v, const void *block)
+static const char *vocab_check_merges(const struct attn_vocab *v);
+
+static const struct vocab_kind vocab_kinds[ATTN_TOKENIZERS] = {
+    { 0, 0, NULL },                              /* characters */
+    { 0, 0, NULL },                              /* spaces */
+    { 5, 1024, vocab_check_merges }              /* merges */
+};
+
+ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block)
 {
     v->head = block;
     v->offset = (const uint32_t *)(v->head + 1);
     v->sorted = v->offset + v->head->size + 1;
-    v->text = (const char *)(v->sorted + v->head->size);
-    return v;
+    v->score = (const float *)(v->sorted + v->head->size);
+    v->byte = (const int32_t *)(v->score + v->head->size);
+    v->piece = (const unsigned char *)(v->byte + 256);
+    v->text = (const char *)v->score;
+    if (v->head->kind == ATTN_MERGES)
+        v->text = (const char *)(v->piece + v->head->size);
 }
 
 /* ------------------------------------------------------------- UTF-8 --- */
@@ -25,7 +38,7 @@ static struct vocab_view *vocab_open(struct vocab_view *v, const void *block)
 /* Bytes of the character at s; 0: none (overlong forms, surrogates and numbers
  * above 10FFFF are none). By the table of RFC 3629: the second byte's range
  * depends on the first, all later ones are 80..BF.                          */
-static int64_t vocab_character(const char *at, int64_t left)
+ATTN_API int64_t attn_character(const char *at, int64_t left)
 {
     const unsigned char *s = (const unsigned char *)at;
     unsigned least = 0x80, most = 0xbf;
@@ -63,7 +76,7 @@ ATTN_API int64_t attn_utf8(const char *s, int64_t n)
 {
     int64_t i = 0;
     while (i < n) {
-        int64_t length = vocab_character(s + i, n - i);
+        int64_t length = attn_character(s + i, n - i);
         if (length == 0)
             return i;
         i += length;
@@ -76,8 +89,8 @@ ATTN_API int64_t attn_utf8(const char *s, int64_t n)
 ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
                                       int64_t *bytes)
 {
-    struct vocab_view v;
-    vocab_open(&v, block);
+    struct attn_vocab v;
+    attn_vocab_open(&v, block);
     *bytes = (int64_t)v.offset[id + 1] - (int64_t)v.offset[id];
     return v.text + v.offset[id];
 }
@@ -95,8 +108,8 @@ static int vocab_compare(const char *a, int64_t a_bytes, const char *b,
 ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
                                  int64_t bytes)
 {
-    struct vocab_view v;
-    vocab_open(&v, block);
+    struct attn_vocab v;
+    attn_vocab_open(&v, block);
     int32_t low = 0, high = v.head->size;
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
@@ -124,16 +137,18 @@ static int vocab_bad_id(const struct attn_vocab_header *h, int32_t id)
 static const char *vocab_check_head(const struct attn_vocab_header *h,
                                     int64_t bytes)
 {
-    if (memcmp(h->magic, "ATTNVOC1", 8) != 0)
-        return "no vocabulary: its first bytes are not ATTNVOC1";
+    if (memcmp(h->magic, "ATTNVOC2", 8) != 0)
+        return "no vocabulary: its first bytes are not ATTNVOC2";
     if (h->bytes != bytes)
         return "vocabulary: its size is not the size that it states";
     int64_t left = bytes - (int64_t)sizeof *h - (int64_t)sizeof(uint32_t);
+    if (h->kind < 0 || h->kind >= ATTN_TOKENIZERS)
+        return "vocabulary: unknown kind of tokenizer";
+    const struct vocab_kind *kind = &vocab_kinds[h->kind];
+    left -= kind->fixed;
     if (left < 0 || h->size < 0 ||
-        h->size > left / (2 * (int64_t)sizeof(uint32_t)))
+        h->size > left / (2 * (int64_t)sizeof(uint32_t) + kind->of_token))
         return "vocabulary: fewer bytes than its tokens need";
-    if (h->split < 0 || h->split > 1)
-        return "vocabulary: unknown kind of split";
     if (vocab_bad_id(h, h->start) || vocab_bad_id(h, h->end) ||
         vocab_bad_id(h, h->pad) || vocab_bad_id(h, h->unknown))
         return "vocabulary: a special token is out of range";
@@ -144,7 +159,7 @@ static const char *vocab_check_head(const struct attn_vocab_header *h,
     return NULL;
 }
 
-static const char *vocab_check_tables(const struct vocab_view *v,
+static const char *vocab_check_tables(const struct attn_vocab *v,
                                       int64_t bytes)
 {
     int64_t size = v->head->size;
@@ -165,9 +180,24 @@ static const char *vocab_check_tables(const struct vocab_view *v,
     return NULL;
 }
 
+/* In order of text, each once. */
+static const char *vocab_check_order(const void *block, int32_t size,
+                                     const uint32_t *sorted)
+{
+    for (int32_t i = 1; i < size; i++) {
+        int64_t a_bytes, b_bytes;
+        const char *a = attn_vocab_token(block, (int32_t)sorted[i - 1],
+                                         &a_bytes);
+        const char *b = attn_vocab_token(block, (int32_t)sorted[i], &b_bytes);
+        if (vocab_compare(a, a_bytes, b, b_bytes) >= 0)
+            return "vocabulary: not in order, or a token twice";
+    }
+    return NULL;
+}
+
 ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes)
 {
-    struct vocab_view v;
+    struct attn_vocab v;
     if ((uintptr_t)block % 8 != 0)
         return "vocabulary: not at a multiple of 8 bytes";
     if (bytes < (int64_t)sizeof(struct attn_vocab_header))
@@ -175,93 +205,68 @@ ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes)
     const char *wrong = vocab_check_head(block, bytes);
     if (wrong)
         return wrong;
-    wrong = vocab_check_tables(vocab_open(&v, block), bytes);
+    attn_vocab_open(&v, block);
+    wrong = vocab_check_tables(&v, bytes);
     if (wrong)
         return wrong;
-    for (int32_t i = 1; i < v.head->size; i++) {
-        int64_t a_bytes, b_bytes;
-        const char *a = attn_vocab_token(block, (int32_t)v.sorted[i - 1],
-                                         &a_bytes);
-        const char *b = attn_vocab_token(block, (int32_t)v.sorted[i],
-                                         &b_bytes);
-        if (vocab_compare(a, a_bytes, b, b_bytes) >= 0)
-            return "vocabulary: not in order, or a token twice";
+    if (vocab_kinds[v.head->kind].check) {
+        wrong = vocab_kinds[v.head->kind].check(&v);
+        if (wrong)
+            return wrong;
+    }
+    return vocab_check_order(block, v.head->size, v.sorted);
+}
+
+/* ----------------------------------------------------- pieces of merges --- */
+
+static int vocab_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+ATTN_API int attn_vocab_byte(const char *text, int64_t bytes)
+{
+    if (bytes != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>')
+        return -1;
+    int high = vocab_digit(text[3]), low = vocab_digit(text[4]);
+    if (high < 0 || low < 0)
+        return -1;
+    return high * 16 + low;
+}
+
+/* The table of bytes names a byte piece for every byte, or for none. */
+static const char *vocab_check_bytes(const struct attn_vocab *v, int64_t pieces)
+{
+    if (pieces != 0 && pieces != 256)
+        return "vocabulary: byte pieces for some bytes only";
+    for (int32_t i = 0; i < 256; i++) {
+        int32_t id = v->byte[i];
+        int64_t n;
+        if (pieces == 0 && id == -1)
+            continue;
+        if (id < 0 || id >= v->head->size || v->piece[id] != ATTN_PIECE_BYTE)
+            return "vocabulary: a byte has no byte piece";
+        const char *text = attn_vocab_token(v->head, id, &n);
+        if (attn_vocab_byte(text, n) != i)
+            return "vocabulary: a byte piece of another byte";
     }
     return NULL;
 }
 
-/* ---------------------------------------------------------------- text --- */
-
-/* Bytes of the piece at line + at: a character, or what is before a space. */
-static int64_t vocab_piece(const struct attn_vocab_header *h, const char *line,
-                           int64_t at, int64_t bytes)
+static const char *vocab_check_merges(const struct attn_vocab *v)
 {
-    int64_t n = 0;
-    if (h->split == 0)
-        return vocab_character(line + at, bytes - at);
-    while (at + n < bytes && line[at + n] != ' ')
-        n++;
-    return n;
-}
-
-ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
-                                   int64_t bytes, int32_t *ids, int64_t cap,
-                                   int64_t *bad)
-{
-    const struct attn_vocab_header *h = block;
-    int64_t n = 0, at = 0;
-    *bad = attn_utf8(line, bytes);
-    if (*bad < bytes)
-        return -3;
-    while (at < bytes) {
-        int64_t length = vocab_piece(h, line, at, bytes);
-        if (length == 0) {                       /* at a space */
-            at++;
-            continue;
-        }
-        int32_t id = attn_vocab_find(block, line + at, length);
-        if (id < 0)
-            id = h->unknown;
-        *bad = at;
-        if (id < 0)
-            return -2;
-        if (n == cap)
-            return -1;
-        ids[n] = id;
-        n++;
-        at += length;
+    int64_t pieces = 0;
+    for (int32_t i = 0; i < v->head->size; i++) {
+        if (v->piece[i] > ATTN_PIECE_UNKNOWN)
+            return "vocabulary: a piece of unknown kind";
+        if (v->piece[i] == ATTN_PIECE_BYTE)
+            pieces++;
+        if (!(v->score[i] - v->score[i] == 0.0f))
+            return "vocabulary: a score is not finite";
     }
-    if (h->append_end) {
-        if (n == cap)
-            return -1;
-        ids[n] = h->end;
-        n++;
-    }
-    return n;
-}
-
-ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
-                                   int64_t n, char *out, int64_t cap)
-{
-    const struct attn_vocab_header *h = block;
-    int64_t at = 0;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t bytes;
-        if (ids[i] < 0 || ids[i] >= h->size)
-            return -1;
-        const char *text = attn_vocab_token(block, ids[i], &bytes);
-        int64_t gap = 0;
-        if (i > 0 && h->split == 1)
-            gap = 1;
-        if (gap + bytes >= cap - at)
-            return -1;
-        if (gap == 1)
-            out[at] = ' ';
-        memcpy(out + at + gap, text, (size_t)bytes);
-        at += gap + bytes;
-    }
-    if (at >= cap)
-        return -1;
-    out[at] = 0;
-    return at;
+    return vocab_check_bytes(v, pieces);
 }

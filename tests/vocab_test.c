@@ -53,10 +53,10 @@ static void makes_blocks(void **state)
         assert_non_null(block);
         assert_null(attn_vocab_check(block, bytes));
         const struct attn_vocab_header *h = block;
-        assert_memory_equal(h->magic, "ATTNVOC1", 8);
+        assert_memory_equal(h->magic, "ATTNVOC2", 8);
         assert_int_equal(h->bytes, bytes);
         assert_int_equal(h->size, Count);
-        assert_int_equal(h->split, 1);
+        assert_int_equal(h->kind, 1);
         assert_int_equal(h->start, 1);
         assert_int_equal(h->end, 2);
         assert_int_equal(h->pad, 0);

@@ -1,0 +1,241 @@
+/* merges.c: a text becomes pieces by merges: first each character is a piece,
+ * or its bytes are, where the vocabulary has no such piece; then, again and again,
+ * of all neighbours whose joined text is a piece, those are joined whose piece
+ * has the highest score, the leftmost of equal ones. A space is put in front.
+ *
+ * The pieces are a list; those that can be joined with the next lie in a heap,
+ * each once, at a place that it knows: n log n steps for n bytes.           */
+#include "core.h"
+
+#include <string.h>
+
+struct merges_piece {
+    int32_t id;
+    int32_t from, length;        /* its text; length 0: joins with nothing */
+    int32_t before, next;        /* in the list; -1: none */
+    int32_t into;                /* the piece that it and the next one make */
+    int32_t at;                  /* its place in the heap; -1: not there */
+};
+
+struct merges {
+    const struct attn_vocab *vocab;
+    struct merges_piece *piece;  /* [n] */
+    int32_t *heap;               /* [heap_n] pieces, the first to join on top */
+    char *text;                  /* a space and the line */
+    int64_t n, heap_n;
+};
+
+enum { MERGES_MOST = INT32_MAX / 64 };           /* bytes of a line */
+
+/* ---------------------------------------------------------------- heap --- */
+
+static int merges_before(const struct merges *m, int32_t a, int32_t b)
+{
+    float x = m->vocab->score[m->piece[a].into];
+    float y = m->vocab->score[m->piece[b].into];
+    if (x == y)
+        return a < b;
+    return x > y;
+}
+
+static void merges_place(struct merges *m, int64_t at, int32_t p)
+{
+    m->heap[at] = p;
+    m->piece[p].at = (int32_t)at;
+}
+
+static void merges_up(struct merges *m, int64_t at)
+{
+    int32_t p = m->heap[at];
+    while (at > 0) {
+        int64_t above = (at - 1) / 2;
+        if (!merges_before(m, p, m->heap[above]))
+            break;
+        merges_place(m, at, m->heap[above]);
+        at = above;
+    }
+    merges_place(m, at, p);
+}
+
+static void merges_down(struct merges *m, int64_t at)
+{
+    int32_t p = m->heap[at];
+    for (;;) {
+        int64_t below = 2 * at + 1;
+        if (below >= m->heap_n)
+            break;
+        if (below + 1 < m->heap_n) {
+            if (merges_before(m, m->heap[below + 1], m->heap[below]))
+                below++;
+        }
+        if (!merges_before(m, m->heap[below], p))
+            break;
+        merges_place(m, at, m->heap[below]);
+        at = below;
+    }
+    merges_place(m, at, p);
+}
+
+static void merges_remove(struct merges *m, int32_t p)
+{
+    int64_t at = m->piece[p].at;
+    if (at < 0)
+        return;
+    m->piece[p].at = -1;
+    m->heap_n--;
+    if (at == m->heap_n)
+        return;
+    merges_place(m, at, m->heap[m->heap_n]);
+    merges_up(m, at);
+    merges_down(m, m->piece[m->heap[at]].at);
+}
+
+/* -------------------------------------------------------------- pieces --- */
+
+/* The normal piece of this text; -1: none. */
+static int32_t merges_find(const struct merges *m, int64_t from, int64_t length)
+{
+    int32_t id = attn_vocab_find(m->vocab->head, m->text + from, length);
+    if (id >= 0 && m->vocab->piece[id] != ATTN_PIECE_NORMAL)
+        id = -1;
+    return id;
+}
+
+/* Puts p into the heap if it makes a piece with the one behind it. */
+static void merges_offer(struct merges *m, int32_t p)
+{
+    struct merges_piece *left = &m->piece[p];
+    merges_remove(m, p);
+    if (left->next < 0 || left->length == 0)
+        return;
+    const struct merges_piece *right = &m->piece[left->next];
+    if (right->length == 0)
+        return;
+    left->into = merges_find(m, left->from, left->length + right->length);
+    if (left->into < 0)
+        return;
+    m->heap_n++;
+    merges_place(m, m->heap_n - 1, p);
+    merges_up(m, m->heap_n - 1);
+}
+
+/* p takes in the piece behind it. */
+static void merges_join(struct merges *m, int32_t p)
+{
+    struct merges_piece *left = &m->piece[p];
+    struct merges_piece *right = &m->piece[left->next];
+    merges_remove(m, left->next);
+    left->id = left->into;
+    left->length += right->length;
+    left->next = right->next;
+    if (left->next >= 0)
+        m->piece[left->next].before = p;
+    merges_offer(m, p);
+    if (left->before >= 0)
+        merges_offer(m, left->before);
+}
+
+static void merges_add(struct merges *m, int32_t id, int64_t from,
+                       int64_t length)
+{
+    struct merges_piece *p = &m->piece[m->n];
+    p->id = id;
+    p->from = (int32_t)from;
+    p->length = (int32_t)length;
+    p->before = (int32_t)m->n - 1;
+    p->next = (int32_t)m->n + 1;
+    p->at = -1;
+    m->n++;
+}
+
+/* The pieces of one character, or of a byte that begins none: its own piece,
+ * those of its bytes, or the unknown one. -2: nothing stands for it.        */
+static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
+{
+    int32_t id = merges_find(m, from, length);
+    if (id >= 0) {
+        merges_add(m, id, from, length);
+        return 0;
+    }
+    if (m->vocab->byte[0] >= 0) {
+        for (int64_t i = 0; i < length; i++) {
+            unsigned char c = (unsigned char)m->text[from + i];
+            merges_add(m, m->vocab->byte[c], from, 0);
+        }
+        return 0;
+    }
+    if (m->vocab->head->unknown < 0)
+        return -2;
+    merges_add(m, m->vocab->head->unknown, from, 0);
+    return 0;
+}
+
+static int64_t merges_characters(struct merges *m, struct attn_encoding *e)
+{
+    int64_t at = 0, bytes = e->bytes + 1;
+    while (at < bytes) {
+        int64_t n = attn_character(m->text + at, bytes - at);
+        e->bad = attn_max(at - 1, 0);
+        if (n == 0 && m->vocab->byte[0] < 0)
+            return -3;
+        n = attn_max(n, 1);
+        if (merges_character(m, at, n) < 0)
+            return -2;
+        at += n;
+    }
+    m->piece[m->n - 1].next = -1;
+    return 0;
+}
+
+/* -------------------------------------------------------------- encode --- */
+
+static void merges_lay_out(struct merges *m, int64_t bytes,
+                           struct attn_memory *at)
+{
+    m->piece = attn_take(at, bytes + 1, sizeof *m->piece);
+    m->heap = attn_take(at, bytes + 1, sizeof *m->heap);
+    m->text = attn_take(at, bytes + 1, 1);
+}
+
+ATTN_API int64_t attn_merges_bytes(int64_t bytes)
+{
+    struct attn_memory at;
+    struct merges m;
+    if (bytes < 0 || bytes > MERGES_MOST)
+        return -1;
+    attn_memory_open(&at, NULL);
+    merges_lay_out(&m, bytes, &at);
+    return attn_memory_bytes(&at);
+}
+
+ATTN_API int64_t attn_merges(struct attn_encoding *e)
+{
+    struct attn_memory at;
+    struct merges m;
+    if (e->bytes == 0)
+        return 0;
+    if (e->bytes > MERGES_MOST)
+        return -1;
+    attn_memory_open(&at, e->memory);
+    merges_lay_out(&m, e->bytes, &at);
+    m.vocab = &e->vocab;
+    m.n = 0;
+    m.heap_n = 0;
+    m.text[0] = ' ';
+    memcpy(m.text + 1, e->line, (size_t)e->bytes);
+
+    int64_t wrong = merges_characters(&m, e);
+    if (wrong < 0)
+        return wrong;
+    for (int32_t p = 0; p < m.n; p++)
+        merges_offer(&m, p);
+    while (m.heap_n > 0)
+        merges_join(&m, m.heap[0]);
+    for (int32_t p = 0; p >= 0; p = m.piece[p].next) {
+        if (e->n == e->cap)
+            return -1;
+        e->ids[e->n] = m.piece[p].id;
+        e->n++;
+    }
+    return 0;
+}

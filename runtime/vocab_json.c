@@ -1,0 +1,149 @@
+/* vocab_json.c: reads a tokenizer file: pieces that are merged by score, with
+ * pieces for single bytes. docs/spec.md shows one.                          */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vocab_file.h"
+
+bool vocab_is_json(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
+void vocab_free_json(void *root)
+{
+    json_decref(root);
+}
+
+static const char *const piece_kinds[] = {
+    [ATTN_PIECE_NORMAL] = "normal", [ATTN_PIECE_BYTE] = "byte",
+    [ATTN_PIECE_BEGIN] = "begin", [ATTN_PIECE_END] = "end",
+    [ATTN_PIECE_UNKNOWN] = "unknown"
+};
+enum { PieceKinds = sizeof piece_kinds / sizeof *piece_kinds };
+
+/* One fault of one piece. */
+static bool bad_piece(const TokenList *l, int64_t i, Fault *why,
+                      const char *what)
+{
+    return fault(why, ExitInput, "%s: pieces[%lld]: %s", l->file->path,
+                 (long long)i, what);
+}
+
+static bool read_text(const TokenList *l, int64_t i, const json_t *text,
+                      Fault *why)
+{
+    Token *t = &l->at[i];
+    t->at = json_string_value(text);
+    t->n = json_string_length(text);
+    if (!t->at || t->n == 0)
+        return bad_piece(l, i, why, "\"text\" is a string that is not empty");
+    if (t->piece == ATTN_PIECE_BYTE &&
+        attn_vocab_byte(t->at, (int64_t)t->n) < 0)
+        return bad_piece(l, i, why, "the text of a byte piece is <0x00> to "
+                         "<0xFF>");
+    return true;
+}
+
+static bool read_score(const TokenList *l, int64_t i, const json_t *score,
+                       Fault *why)
+{
+    l->at[i].score = (float)json_number_value(score);
+    if (!json_is_number(score) || !isfinite(l->at[i].score))
+        return bad_piece(l, i, why, "\"score\" is a number that a float holds");
+    return true;
+}
+
+static bool read_kind(const TokenList *l, int64_t i, const json_t *kind,
+                      Fault *why)
+{
+    const char *word = json_string_value(kind);
+    for (int k = 0; word && k < PieceKinds; k++)
+        if (strcmp(word, piece_kinds[k]) == 0) {
+            l->at[i].piece = (unsigned char)k;
+            return true;
+        }
+    return bad_piece(l, i, why, "\"kind\" is normal, byte, begin, end or "
+                     "unknown");
+}
+
+static bool read_piece(const TokenList *l, int64_t i, const json_t *piece,
+                       Fault *why)
+{
+    const json_t *id = json_object_get(piece, "id");
+    l->at[i].id = (int32_t)i;
+    if (!json_is_object(piece))
+        return bad_piece(l, i, why, "an object is expected");
+    if (!json_is_integer(id) || json_integer_value(id) != i)
+        return bad_piece(l, i, why, "\"id\" is its place in the list, from 0");
+    return read_kind(l, i, json_object_get(piece, "kind"), why) &&
+           read_score(l, i, json_object_get(piece, "score"), why) &&
+           read_text(l, i, json_object_get(piece, "text"), why);
+}
+
+/* An id that the file states beside its pieces must be one of that kind. */
+static bool check_id(const TokenList *l, const json_t *root, const char *key,
+                     int piece, Fault *why)
+{
+    const json_t *id = json_object_get(root, key);
+    json_int_t at = json_integer_value(id);
+    if (!id)
+        return true;
+    if (json_is_integer(id) && at >= 0 && at < l->n &&
+        l->at[at].piece == piece)
+        return true;
+    return fault(why, ExitInput, "%s: \"%s\" is not the id of a piece of kind "
+                 "%s", l->file->path, key, piece_kinds[piece]);
+}
+
+/* What the spec leaves open is as the file says. */
+static void take_special(TokenList *l)
+{
+    for (int64_t i = l->n - 1; i >= 0; i--) {
+        if (l->at[i].piece == ATTN_PIECE_UNKNOWN && l->special.unknown < 0)
+            l->special.unknown = (int32_t)i;
+        if (l->at[i].piece == ATTN_PIECE_BEGIN && l->special.start < 0)
+            l->special.start = (int32_t)i;
+    }
+}
+
+static bool read_pieces(TokenList *l, const json_t *root, Fault *why)
+{
+    const json_t *pieces = json_object_get(root, "pieces");
+    const char *type = json_string_value(json_object_get(root, "type"));
+    if (!type || strcmp(type, "bpe-by-score") != 0)
+        return fault(why, ExitInput, "%s: \"type\" is bpe-by-score, the only "
+                     "one that is known", l->file->path);
+    if (!json_is_array(pieces))
+        return fault(why, ExitInput, "%s: \"pieces\" is a list",
+                     l->file->path);
+    l->kind = ATTN_MERGES;
+    l->n = (int64_t)json_array_size(pieces);
+    l->at = malloc(((size_t)l->n + 1) * sizeof *l->at);
+    if (!l->at)
+        return fault(why, ExitResource, "%s: out of memory", l->file->path);
+    for (int64_t i = 0; i < l->n; i++)
+        if (!read_piece(l, i, json_array_get(pieces, (size_t)i), why))
+            return false;
+    take_special(l);
+    return check_id(l, root, "unk_id", ATTN_PIECE_UNKNOWN, why) &&
+           check_id(l, root, "bos_id", ATTN_PIECE_BEGIN, why) &&
+           check_id(l, root, "eos_id", ATTN_PIECE_END, why);
+}
+
+bool vocab_read_json(TokenList *l, void **root, Fault *why)
+{
+    json_error_t wrong;
+    *root = json_loadb((const char *)l->file->at, l->file->size,
+                       JSON_REJECT_DUPLICATES, &wrong);
+    if (!*root)
+        return fault(why, ExitInput, "%s:%d:%d: %s", l->file->path,
+                     wrong.line, wrong.column, wrong.text);
+    if (!json_is_object((json_t *)*root))
+        return fault(why, ExitInput, "%s: an object is expected",
+                     l->file->path);
+    return read_pieces(l, *root, why);
+}
