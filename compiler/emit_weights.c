@@ -130,6 +130,8 @@ void emit_weight_structs(Gen *g, Emit *e)
         for (int l = 0; l < layers_of(g, stacks[s]); l++)
             layer_struct(g, e, stacks[s], l);
     put(e, "struct weights {\n");
+    if (!g->p->block.n)
+        put(e, "char none;\n");
     const char *own = members(g, "", -1);
     emit_raw(e, own, strlen(own));
     for (int s = 0; s < Stacks; s++) {
