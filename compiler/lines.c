@@ -138,8 +138,8 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
         fault(why, ExitInput, "byte %lld: this is not UTF-8",
               (long long)bad + 1);
     else if (count == -2)
-        fault(why, ExitInput, "byte %lld: the vocabulary has no '%s', and no "
-              "unknown token to take for it", (long long)bad + 1,
+        fault(why, ExitInput, "byte %lld: the vocabulary has no '%s' and "
+              "names no unknown token", (long long)bad + 1,
               first_token(t->block, text + bad, n - (size_t)bad));
     else if (count < 0)
         fault(why, ExitInput, "the line has too many tokens");
