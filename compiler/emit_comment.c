@@ -13,6 +13,16 @@ static const char *grouped(Arena *a, int64_t n)
                         (long long)(n % 1000));
 }
 
+/* Text from outside that neither ends the comment nor begins another. */
+static const char *harmless(Arena *a, const char *text)
+{
+    char *s = arena_strdup(a, text);
+    for (char *c = s; *c; c++)
+        if ((c[0] == '*' && c[1] == '/') || (c[0] == '/' && c[1] == '*'))
+            c[0] = '?';
+    return s;
+}
+
 /* Words behind a label, on lines of 80 columns. */
 static void put_words(Gen *g, Emit *e, const char *label, const char *words)
 {
@@ -100,7 +110,8 @@ void emit_comment(Gen *g, Emit *e)
     let(e, "name", "%s", g->p->g->spec->name);
     let(e, "version", "%s", ATTNC_VERSION);
     let(e, "hash", "%016llx", (unsigned long long)g->p->g->spec->hash);
-    let(e, "command", "%s", g->o->command ? g->o->command : "attnc compile");
+    let(e, "command", "%s",
+        harmless(g->a, g->o->command ? g->o->command : "attnc compile"));
     let(e, "march", "%s", t->guard ? arena_printf(g->a, " -march=%s", t->march)
                                    : "");
     let(e, "weights", "%s", outside ? " model.weights" : "");

@@ -2513,36 +2513,100 @@ ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
                                   int64_t target_n);
 
 /* ------------------------------------------------------------- vocab.c --- */
+/* Kinds of tokenizers: each character is a token; each word between spaces;
+ * pieces that are merged by score (merges.c). */
+enum { ATTN_CHARACTERS = 0, ATTN_SPACES = 1, ATTN_MERGES = 2,
+       ATTN_TOKENIZERS = 3 };
+/* Kinds of pieces: text; one byte, "<0x0A>"; marks, which are no text. */
+enum { ATTN_PIECE_NORMAL = 0, ATTN_PIECE_BYTE = 1, ATTN_PIECE_BEGIN = 2,
+       ATTN_PIECE_END = 3, ATTN_PIECE_UNKNOWN = 4 };
+
 /* A vocabulary as one block of bytes, made by attnc, kept in the weights file
- * or in the C file: header, offsets by id, ids in order of text, texts. */
+ * or in the C file: header, offsets by id, ids in order of text, tables of its
+ * kind, texts. */
 struct attn_vocab_header {
-    char magic[8];               /* "ATTNVOC1" */
+    char magic[8];               /* "ATTNVOC2" */
     int64_t bytes;               /* of the whole block */
     int32_t size;                /* tokens */
-    int32_t split;               /* 0 characters, 1 spaces */
+    int32_t kind;                /* ATTN_CHARACTERS .. */
     int32_t start, end, pad, unknown;     /* ids; -1: none */
     int32_t append_end;          /* a source line gets the end token */
     int32_t reserved;
-    /* uint32_t offset[size + 1]; uint32_t sorted[size]; char text[];        */
+    /* uint32_t offset[size + 1]; uint32_t sorted[size];
+     * ATTN_MERGES: float score[size]; int32_t byte[256] (byte pieces, -1:
+     * none); unsigned char piece[size] (ATTN_PIECE_NORMAL ..);
+     * char text[];                                                          */
 };
+struct attn_vocab {              /* the parts of a block */
+    const struct attn_vocab_header *head;
+    const uint32_t *offset, *sorted;
+    const float *score;          /* these three: ATTN_MERGES alone */
+    const int32_t *byte;
+    const unsigned char *piece;
+    const char *text;
+};
+ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block);
+/* Bytes of the character of UTF-8 at s; 0: none. */
+ATTN_API int64_t attn_character(const char *s, int64_t left);
 /* The first byte that begins no character of UTF-8; n: all are well formed. */
 ATTN_API int64_t attn_utf8(const char *s, int64_t n);
 /* NULL when well formed, else what is wrong (a static string). */
 ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
-/* Ids of one line of UTF-8 (no newline). Returns their number; -1: does not
- * fit `cap`; -2: an unknown token and none is defined, *bad is its byte;
- * -3: not UTF-8 at *bad.                                                     */
-ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
-                                   int64_t bytes, int32_t *ids, int64_t cap,
-                                   int64_t *bad);
-/* Text of ids, joined as the split says; NUL-terminated; returns its length
- * without NUL, or -1 when it does not fit.                                  */
-ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
-                                   int64_t n, char *out, int64_t cap);
 ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
                                  int64_t bytes);             /* id, -1: none */
 ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
                                       int64_t *bytes);
+/* The byte that "<0x0A>" names; -1: this names none. */
+ATTN_API int attn_vocab_byte(const char *text, int64_t bytes);
+
+/* ---------------------------------------------- merges.c, tokens.c --- */
+struct attn_encoding {           /* a line on its way to ids */
+    struct attn_vocab vocab;
+    const char *line;
+    int64_t bytes;
+    int32_t *ids;                /* [cap], n of them found */
+    int64_t cap, n;
+    int64_t bad;                 /* the byte that could not be taken */
+    void *memory;
+};
+ATTN_API int64_t attn_merges(struct attn_encoding *e);
+ATTN_API int64_t attn_merges_bytes(int64_t bytes);
+/* Bytes of memory for a line of that many; -1: it is too long. */
+ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes);
+/* Ids of one text. Returns their number; -1: does not fit `cap`; -2: an unknown
+ * token and none is defined, *bad is its byte; -3: not UTF-8 at *bad (merges
+ * with byte pieces take any bytes). Not more ids than the text has bytes, and
+ * two.                                                                      */
+ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
+                                   int64_t bytes, int32_t *ids, int64_t cap,
+                                   void *memory, int64_t *bad);
+
+/* -------------------------------------------------------------- text.c --- */
+enum { ATTN_STOP_BYTES = 240 };  /* a stop string has no more */
+
+struct attn_text {               /* a text that grows token by token */
+    const void *block;
+    const char *const *stop;     /* strings that end it; they are not in it */
+    int64_t stops;
+    int64_t begun;               /* something stands before the next token */
+    int64_t stopped;             /* a stop string came */
+    int64_t held;                /* bytes that are not given out yet */
+    char hold[ATTN_STOP_BYTES + 16];
+};
+/* -1: a stop string is empty or too long. begun: the text goes on where another
+ * ended.                                                                    */
+ATTN_API int attn_text_open(struct attn_text *t, const void *block,
+                            const char *const *stop, int64_t stops,
+                            int64_t begun);
+/* The bytes that a token lets out; -1: the id is none, or they do not fit. */
+ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
+                               int64_t cap);
+/* The bytes that are still held. */
+ATTN_API int64_t attn_text_end(struct attn_text *t, char *out, int64_t cap);
+/* Text of ids; NUL-terminated; returns its length without NUL, or -1 when it
+ * does not fit.                                                             */
+ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
+                                   int64_t n, char *out, int64_t cap);
 
 /* ------------------------------------------------------------ packed.c --- */
 /* The head of model.weights: one page, then the packed weights, then the
@@ -3846,23 +3910,36 @@ ATTN_API int attn_score(const struct attn_model *m, const void *bound,
     return 0;
 }
 
-/* vocab.c: tokens and text. A vocabulary is one block of bytes (core.h); text
- * is strict UTF-8. A line is cut into characters or at spaces, and every piece
- * is one token.                                                             */
+/* vocab.c: vocabularies and UTF-8. A vocabulary is one block of bytes (core.h):
+ * tokens by id and by text, and what its kind of tokenizer needs. A block that
+ * attn_vocab_check has passed is safe to use.                               */
 
-struct vocab_view {              /* the parts of a block */
-    const struct attn_vocab_header *head;
-    const uint32_t *offset, *sorted;
-    const char *text;
+/* For each kind: bytes of the tables between the ids and the texts, and their
+ * check (NULL: none).                                                       */
+struct vocab_kind {
+    int64_t of_token, fixed;
+    const char *(*check)(const struct attn_vocab *v);
 };
 
-static struct vocab_view *vocab_open(struct vocab_view *v, const void *block)
+static const char *vocab_check_merges(const struct attn_vocab *v);
+
+static const struct vocab_kind vocab_kinds[ATTN_TOKENIZERS] = {
+    { 0, 0, NULL },                              /* characters */
+    { 0, 0, NULL },                              /* spaces */
+    { 5, 1024, vocab_check_merges }              /* merges */
+};
+
+ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block)
 {
     v->head = block;
     v->offset = (const uint32_t *)(v->head + 1);
     v->sorted = v->offset + v->head->size + 1;
-    v->text = (const char *)(v->sorted + v->head->size);
-    return v;
+    v->score = (const float *)(v->sorted + v->head->size);
+    v->byte = (const int32_t *)(v->score + v->head->size);
+    v->piece = (const unsigned char *)(v->byte + 256);
+    v->text = (const char *)v->score;
+    if (v->head->kind == ATTN_MERGES)
+        v->text = (const char *)(v->piece + v->head->size);
 }
 
 /* ------------------------------------------------------------- UTF-8 --- */
@@ -3870,7 +3947,7 @@ static struct vocab_view *vocab_open(struct vocab_view *v, const void *block)
 /* Bytes of the character at s; 0: none (overlong forms, surrogates and numbers
  * above 10FFFF are none). By the table of RFC 3629: the second byte's range
  * depends on the first, all later ones are 80..BF.                          */
-static int64_t vocab_character(const char *at, int64_t left)
+ATTN_API int64_t attn_character(const char *at, int64_t left)
 {
     const unsigned char *s = (const unsigned char *)at;
     unsigned least = 0x80, most = 0xbf;
@@ -3908,7 +3985,7 @@ ATTN_API int64_t attn_utf8(const char *s, int64_t n)
 {
     int64_t i = 0;
     while (i < n) {
-        int64_t length = vocab_character(s + i, n - i);
+        int64_t length = attn_character(s + i, n - i);
         if (length == 0)
             return i;
         i += length;
@@ -3921,8 +3998,8 @@ ATTN_API int64_t attn_utf8(const char *s, int64_t n)
 ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
                                       int64_t *bytes)
 {
-    struct vocab_view v;
-    vocab_open(&v, block);
+    struct attn_vocab v;
+    attn_vocab_open(&v, block);
     *bytes = (int64_t)v.offset[id + 1] - (int64_t)v.offset[id];
     return v.text + v.offset[id];
 }
@@ -3940,8 +4017,8 @@ static int vocab_compare(const char *a, int64_t a_bytes, const char *b,
 ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
                                  int64_t bytes)
 {
-    struct vocab_view v;
-    vocab_open(&v, block);
+    struct attn_vocab v;
+    attn_vocab_open(&v, block);
     int32_t low = 0, high = v.head->size;
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
@@ -3969,16 +4046,18 @@ static int vocab_bad_id(const struct attn_vocab_header *h, int32_t id)
 static const char *vocab_check_head(const struct attn_vocab_header *h,
                                     int64_t bytes)
 {
-    if (memcmp(h->magic, "ATTNVOC1", 8) != 0)
-        return "no vocabulary: its first bytes are not ATTNVOC1";
+    if (memcmp(h->magic, "ATTNVOC2", 8) != 0)
+        return "no vocabulary: its first bytes are not ATTNVOC2";
     if (h->bytes != bytes)
         return "vocabulary: its size is not the size that it states";
     int64_t left = bytes - (int64_t)sizeof *h - (int64_t)sizeof(uint32_t);
+    if (h->kind < 0 || h->kind >= ATTN_TOKENIZERS)
+        return "vocabulary: unknown kind of tokenizer";
+    const struct vocab_kind *kind = &vocab_kinds[h->kind];
+    left -= kind->fixed;
     if (left < 0 || h->size < 0 ||
-        h->size > left / (2 * (int64_t)sizeof(uint32_t)))
+        h->size > left / (2 * (int64_t)sizeof(uint32_t) + kind->of_token))
         return "vocabulary: fewer bytes than its tokens need";
-    if (h->split < 0 || h->split > 1)
-        return "vocabulary: unknown kind of split";
     if (vocab_bad_id(h, h->start) || vocab_bad_id(h, h->end) ||
         vocab_bad_id(h, h->pad) || vocab_bad_id(h, h->unknown))
         return "vocabulary: a special token is out of range";
@@ -3989,7 +4068,7 @@ static const char *vocab_check_head(const struct attn_vocab_header *h,
     return NULL;
 }
 
-static const char *vocab_check_tables(const struct vocab_view *v,
+static const char *vocab_check_tables(const struct attn_vocab *v,
                                       int64_t bytes)
 {
     int64_t size = v->head->size;
@@ -4010,9 +4089,24 @@ static const char *vocab_check_tables(const struct vocab_view *v,
     return NULL;
 }
 
+/* In order of text, each once. */
+static const char *vocab_check_order(const void *block, int32_t size,
+                                     const uint32_t *sorted)
+{
+    for (int32_t i = 1; i < size; i++) {
+        int64_t a_bytes, b_bytes;
+        const char *a = attn_vocab_token(block, (int32_t)sorted[i - 1],
+                                         &a_bytes);
+        const char *b = attn_vocab_token(block, (int32_t)sorted[i], &b_bytes);
+        if (vocab_compare(a, a_bytes, b, b_bytes) >= 0)
+            return "vocabulary: not in order, or a token twice";
+    }
+    return NULL;
+}
+
 ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes)
 {
-    struct vocab_view v;
+    struct attn_vocab v;
     if ((uintptr_t)block % 8 != 0)
         return "vocabulary: not at a multiple of 8 bytes";
     if (bytes < (int64_t)sizeof(struct attn_vocab_header))
@@ -4020,95 +4114,567 @@ ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes)
     const char *wrong = vocab_check_head(block, bytes);
     if (wrong)
         return wrong;
-    wrong = vocab_check_tables(vocab_open(&v, block), bytes);
+    attn_vocab_open(&v, block);
+    wrong = vocab_check_tables(&v, bytes);
     if (wrong)
         return wrong;
-    for (int32_t i = 1; i < v.head->size; i++) {
-        int64_t a_bytes, b_bytes;
-        const char *a = attn_vocab_token(block, (int32_t)v.sorted[i - 1],
-                                         &a_bytes);
-        const char *b = attn_vocab_token(block, (int32_t)v.sorted[i],
-                                         &b_bytes);
-        if (vocab_compare(a, a_bytes, b, b_bytes) >= 0)
-            return "vocabulary: not in order, or a token twice";
+    if (vocab_kinds[v.head->kind].check) {
+        wrong = vocab_kinds[v.head->kind].check(&v);
+        if (wrong)
+            return wrong;
+    }
+    return vocab_check_order(block, v.head->size, v.sorted);
+}
+
+/* ----------------------------------------------------- pieces of merges --- */
+
+static int vocab_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+ATTN_API int attn_vocab_byte(const char *text, int64_t bytes)
+{
+    if (bytes != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>')
+        return -1;
+    int high = vocab_digit(text[3]), low = vocab_digit(text[4]);
+    if (high < 0 || low < 0)
+        return -1;
+    return high * 16 + low;
+}
+
+/* The table of bytes names a byte piece for every byte, or for none. */
+static const char *vocab_check_bytes(const struct attn_vocab *v, int64_t pieces)
+{
+    if (pieces != 0 && pieces != 256)
+        return "vocabulary: byte pieces for some bytes only";
+    for (int32_t i = 0; i < 256; i++) {
+        int32_t id = v->byte[i];
+        int64_t n;
+        if (pieces == 0 && id == -1)
+            continue;
+        if (id < 0 || id >= v->head->size || v->piece[id] != ATTN_PIECE_BYTE)
+            return "vocabulary: a byte has no byte piece";
+        const char *text = attn_vocab_token(v->head, id, &n);
+        if (attn_vocab_byte(text, n) != i)
+            return "vocabulary: a byte piece of another byte";
     }
     return NULL;
 }
 
-/* ---------------------------------------------------------------- text --- */
-
-/* Bytes of the piece at line + at: a character, or what is before a space. */
-static int64_t vocab_piece(const struct attn_vocab_header *h, const char *line,
-                           int64_t at, int64_t bytes)
+static const char *vocab_check_merges(const struct attn_vocab *v)
 {
-    int64_t n = 0;
-    if (h->split == 0)
-        return vocab_character(line + at, bytes - at);
-    while (at + n < bytes && line[at + n] != ' ')
-        n++;
-    return n;
+    int64_t pieces = 0;
+    for (int32_t i = 0; i < v->head->size; i++) {
+        if (v->piece[i] > ATTN_PIECE_UNKNOWN)
+            return "vocabulary: a piece of unknown kind";
+        if (v->piece[i] == ATTN_PIECE_BYTE)
+            pieces++;
+        if (!(v->score[i] - v->score[i] == 0.0f))
+            return "vocabulary: a score is not finite";
+    }
+    return vocab_check_bytes(v, pieces);
+}
+
+/* merges.c: a text becomes pieces by merges: first each character is a piece,
+ * or its bytes are, where the vocabulary has no such piece; then, again and again,
+ * of all neighbours whose joined text is a piece, those are joined whose piece
+ * has the highest score, the leftmost of equal ones. A space is put in front.
+ *
+ * The pieces are a list; those that can be joined with the next lie in a heap,
+ * each once, at a place that it knows: n log n steps for n bytes.           */
+
+struct merges_piece {
+    int32_t id;
+    int32_t from, length;        /* its text; length 0: joins with nothing */
+    int32_t before, next;        /* in the list; -1: none */
+    int32_t into;                /* the piece that it and the next one make */
+    int32_t at;                  /* its place in the heap; -1: not there */
+};
+
+struct merges {
+    const struct attn_vocab *vocab;
+    struct merges_piece *piece;  /* [n] */
+    int32_t *heap;               /* [heap_n] pieces, the first to join on top */
+    char *text;                  /* a space and the line */
+    int64_t n, heap_n;
+};
+
+enum { MERGES_MOST = INT32_MAX / 64 };           /* bytes of a line */
+
+/* ---------------------------------------------------------------- heap --- */
+
+static int merges_before(const struct merges *m, int32_t a, int32_t b)
+{
+    float x = m->vocab->score[m->piece[a].into];
+    float y = m->vocab->score[m->piece[b].into];
+    if (x == y)
+        return a < b;
+    return x > y;
+}
+
+static void merges_place(struct merges *m, int64_t at, int32_t p)
+{
+    m->heap[at] = p;
+    m->piece[p].at = (int32_t)at;
+}
+
+static void merges_up(struct merges *m, int64_t at)
+{
+    int32_t p = m->heap[at];
+    while (at > 0) {
+        int64_t above = (at - 1) / 2;
+        if (!merges_before(m, p, m->heap[above]))
+            break;
+        merges_place(m, at, m->heap[above]);
+        at = above;
+    }
+    merges_place(m, at, p);
+}
+
+static void merges_down(struct merges *m, int64_t at)
+{
+    int32_t p = m->heap[at];
+    for (;;) {
+        int64_t below = 2 * at + 1;
+        if (below >= m->heap_n)
+            break;
+        if (below + 1 < m->heap_n) {
+            if (merges_before(m, m->heap[below + 1], m->heap[below]))
+                below++;
+        }
+        if (!merges_before(m, m->heap[below], p))
+            break;
+        merges_place(m, at, m->heap[below]);
+        at = below;
+    }
+    merges_place(m, at, p);
+}
+
+static void merges_remove(struct merges *m, int32_t p)
+{
+    int64_t at = m->piece[p].at;
+    if (at < 0)
+        return;
+    m->piece[p].at = -1;
+    m->heap_n--;
+    if (at == m->heap_n)
+        return;
+    merges_place(m, at, m->heap[m->heap_n]);
+    merges_up(m, at);
+    merges_down(m, m->piece[m->heap[at]].at);
+}
+
+/* -------------------------------------------------------------- pieces --- */
+
+/* The normal piece of this text; -1: none. */
+static int32_t merges_find(const struct merges *m, int64_t from, int64_t length)
+{
+    int32_t id = attn_vocab_find(m->vocab->head, m->text + from, length);
+    if (id >= 0 && m->vocab->piece[id] != ATTN_PIECE_NORMAL)
+        id = -1;
+    return id;
+}
+
+/* Puts p into the heap if it makes a piece with the one behind it. */
+static void merges_offer(struct merges *m, int32_t p)
+{
+    struct merges_piece *left = &m->piece[p];
+    merges_remove(m, p);
+    if (left->next < 0 || left->length == 0)
+        return;
+    const struct merges_piece *right = &m->piece[left->next];
+    if (right->length == 0)
+        return;
+    left->into = merges_find(m, left->from, left->length + right->length);
+    if (left->into < 0)
+        return;
+    m->heap_n++;
+    merges_place(m, m->heap_n - 1, p);
+    merges_up(m, m->heap_n - 1);
+}
+
+/* p takes in the piece behind it. */
+static void merges_join(struct merges *m, int32_t p)
+{
+    struct merges_piece *left = &m->piece[p];
+    struct merges_piece *right = &m->piece[left->next];
+    merges_remove(m, left->next);
+    left->id = left->into;
+    left->length += right->length;
+    left->next = right->next;
+    if (left->next >= 0)
+        m->piece[left->next].before = p;
+    merges_offer(m, p);
+    if (left->before >= 0)
+        merges_offer(m, left->before);
+}
+
+static void merges_add(struct merges *m, int32_t id, int64_t from,
+                       int64_t length)
+{
+    struct merges_piece *p = &m->piece[m->n];
+    p->id = id;
+    p->from = (int32_t)from;
+    p->length = (int32_t)length;
+    p->before = (int32_t)m->n - 1;
+    p->next = (int32_t)m->n + 1;
+    p->at = -1;
+    m->n++;
+}
+
+/* The pieces of one character, or of a byte that begins none: its own piece,
+ * those of its bytes, or the unknown one. -2: nothing stands for it.        */
+static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
+{
+    int32_t id = merges_find(m, from, length);
+    if (id >= 0) {
+        merges_add(m, id, from, length);
+        return 0;
+    }
+    if (m->vocab->byte[0] >= 0) {
+        for (int64_t i = 0; i < length; i++) {
+            unsigned char c = (unsigned char)m->text[from + i];
+            merges_add(m, m->vocab->byte[c], from, 0);
+        }
+        return 0;
+    }
+    if (m->vocab->head->unknown < 0)
+        return -2;
+    merges_add(m, m->vocab->head->unknown, from, 0);
+    return 0;
+}
+
+static int64_t merges_characters(struct merges *m, struct attn_encoding *e)
+{
+    int64_t at = 0, bytes = e->bytes + 1;
+    while (at < bytes) {
+        int64_t n = attn_character(m->text + at, bytes - at);
+        e->bad = attn_max(at - 1, 0);
+        if (n == 0 && m->vocab->byte[0] < 0)
+            return -3;
+        n = attn_max(n, 1);
+        if (merges_character(m, at, n) < 0)
+            return -2;
+        at += n;
+    }
+    m->piece[m->n - 1].next = -1;
+    return 0;
+}
+
+/* -------------------------------------------------------------- encode --- */
+
+static void merges_lay_out(struct merges *m, int64_t bytes,
+                           struct attn_memory *at)
+{
+    m->piece = attn_take(at, bytes + 1, sizeof *m->piece);
+    m->heap = attn_take(at, bytes + 1, sizeof *m->heap);
+    m->text = attn_take(at, bytes + 1, 1);
+}
+
+ATTN_API int64_t attn_merges_bytes(int64_t bytes)
+{
+    struct attn_memory at;
+    struct merges m;
+    if (bytes < 0 || bytes > MERGES_MOST)
+        return -1;
+    attn_memory_open(&at, NULL);
+    merges_lay_out(&m, bytes, &at);
+    return attn_memory_bytes(&at);
+}
+
+ATTN_API int64_t attn_merges(struct attn_encoding *e)
+{
+    struct attn_memory at;
+    struct merges m;
+    if (e->bytes == 0)
+        return 0;
+    if (e->bytes > MERGES_MOST)
+        return -1;
+    attn_memory_open(&at, e->memory);
+    merges_lay_out(&m, e->bytes, &at);
+    m.vocab = &e->vocab;
+    m.n = 0;
+    m.heap_n = 0;
+    m.text[0] = ' ';
+    memcpy(m.text + 1, e->line, (size_t)e->bytes);
+
+    int64_t wrong = merges_characters(&m, e);
+    if (wrong < 0)
+        return wrong;
+    for (int32_t p = 0; p < m.n; p++)
+        merges_offer(&m, p);
+    while (m.heap_n > 0)
+        merges_join(&m, m.heap[0]);
+    for (int32_t p = 0; p >= 0; p = m.piece[p].next) {
+        if (e->n == e->cap)
+            return -1;
+        e->ids[e->n] = m.piece[p].id;
+        e->n++;
+    }
+    return 0;
+}
+
+/* tokens.c: text in, ids out. One table of tokenizers: characters and words at
+ * spaces, each of which is a token, here; merges of pieces in merges.c.     */
+
+static int64_t tokens_no_memory(int64_t bytes)
+{
+    (void)bytes;
+    return 0;
+}
+
+/* The id of line[at .. at + length - 1], behind the others. */
+static int64_t tokens_add(struct attn_encoding *e, int64_t at, int64_t length)
+{
+    int32_t id = attn_vocab_find(e->vocab.head, e->line + at, length);
+    if (id < 0)
+        id = e->vocab.head->unknown;
+    e->bad = at;
+    if (id < 0)
+        return -2;
+    if (e->n == e->cap)
+        return -1;
+    e->ids[e->n] = id;
+    e->n++;
+    return 0;
+}
+
+static int64_t tokens_characters(struct attn_encoding *e)
+{
+    int64_t at = 0, wrong = 0;
+    e->bad = attn_utf8(e->line, e->bytes);
+    if (e->bad < e->bytes)
+        return -3;
+    while (at < e->bytes && wrong == 0) {
+        int64_t n = attn_character(e->line + at, e->bytes - at);
+        wrong = tokens_add(e, at, n);
+        at += n;
+    }
+    return wrong;
+}
+
+static int64_t tokens_spaces(struct attn_encoding *e)
+{
+    int64_t at = 0, wrong = 0;
+    e->bad = attn_utf8(e->line, e->bytes);
+    if (e->bad < e->bytes)
+        return -3;
+    while (at < e->bytes && wrong == 0) {
+        int64_t n = 0;
+        while (at + n < e->bytes && e->line[at + n] != ' ')
+            n++;
+        if (n > 0)
+            wrong = tokens_add(e, at, n);
+        at += n + 1;
+    }
+    return wrong;
+}
+
+/* Each finds the ids of a line: 0, or below as attn_vocab_encode. */
+static const struct {
+    int64_t (*encode)(struct attn_encoding *e);
+    int64_t (*memory)(int64_t bytes);
+} tokens_kinds[ATTN_TOKENIZERS] = {
+    { tokens_characters, tokens_no_memory },
+    { tokens_spaces, tokens_no_memory },
+    { attn_merges, attn_merges_bytes }
+};
+
+ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes)
+{
+    const struct attn_vocab_header *h = block;
+    return tokens_kinds[h->kind].memory(bytes);
 }
 
 ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
                                    int64_t bytes, int32_t *ids, int64_t cap,
-                                   int64_t *bad)
+                                   void *memory, int64_t *bad)
 {
     const struct attn_vocab_header *h = block;
-    int64_t n = 0, at = 0;
-    *bad = attn_utf8(line, bytes);
-    if (*bad < bytes)
-        return -3;
-    while (at < bytes) {
-        int64_t length = vocab_piece(h, line, at, bytes);
-        if (length == 0) {                       /* at a space */
-            at++;
-            continue;
-        }
-        int32_t id = attn_vocab_find(block, line + at, length);
-        if (id < 0)
-            id = h->unknown;
-        *bad = at;
-        if (id < 0)
-            return -2;
-        if (n == cap)
-            return -1;
-        ids[n] = id;
-        n++;
-        at += length;
-    }
+    struct attn_encoding e;
+    attn_vocab_open(&e.vocab, block);
+    e.line = line;
+    e.bytes = bytes;
+    e.ids = ids;
+    e.cap = cap;
+    e.n = 0;
+    e.bad = 0;
+    e.memory = memory;
+    int64_t wrong = tokens_kinds[h->kind].encode(&e);
+    *bad = e.bad;
+    if (wrong < 0)
+        return wrong;
     if (h->append_end) {
-        if (n == cap)
+        if (e.n == cap)
             return -1;
-        ids[n] = h->end;
-        n++;
+        ids[e.n] = h->end;
+        e.n++;
+    }
+    return e.n;
+}
+
+/* text.c: ids in, text out, token by token. What is given out never ends in the
+ * middle of a character, nor in what may become a stop string: such bytes are
+ * held back until the next ones tell.                                       */
+
+ATTN_API int attn_text_open(struct attn_text *t, const void *block,
+                            const char *const *stop, int64_t stops,
+                            int64_t begun)
+{
+    t->block = block;
+    t->stop = stop;
+    t->stops = stops;
+    t->begun = begun;
+    t->stopped = 0;
+    t->held = 0;
+    for (int64_t i = 0; i < stops; i++) {
+        size_t n = strlen(stop[i]);
+        if (n < 1 || n > ATTN_STOP_BYTES)
+            return -1;
+    }
+    return 0;
+}
+
+/* Bytes at the end of the held ones that begin a character and do not end it.
+ * Whether bytes are missing is asked by adding the least, the greatest ones. */
+static int64_t text_open_character(const struct attn_text *t)
+{
+    for (int64_t n = 1; n <= 3 && n <= t->held; n++) {
+        char whole[8];
+        memset(whole, 0x80, 4);
+        memset(whole + 4, 0xbf, 4);
+        memcpy(whole, t->hold + t->held - n, (size_t)n);
+        memcpy(whole + 4, t->hold + t->held - n, (size_t)n);
+        if (attn_character(whole, 4) > n || attn_character(whole + 4, 4) > n)
+            return n;
+    }
+    return 0;
+}
+
+/* Bytes at the end of the held ones that a stop string begins with. */
+static int64_t text_open_stop(const struct attn_text *t, const char *stop)
+{
+    int64_t n = attn_min((int64_t)strlen(stop) - 1, t->held);
+    while (n > 0) {
+        if (memcmp(t->hold + t->held - n, stop, (size_t)n) == 0)
+            break;
+        n--;
     }
     return n;
+}
+
+/* Gives out the first n of the held bytes. */
+static int64_t text_release(struct attn_text *t, int64_t n, char *out)
+{
+    memcpy(out, t->hold, (size_t)n);
+    t->held -= n;
+    memmove(t->hold, t->hold + n, (size_t)t->held);
+    return n;
+}
+
+static int64_t text_byte(struct attn_text *t, char c, char *out)
+{
+    t->hold[t->held] = c;
+    t->held++;
+    int64_t keep = text_open_character(t);
+    for (int64_t i = 0; i < t->stops; i++) {
+        int64_t n = (int64_t)strlen(t->stop[i]);
+        if (n <= t->held &&
+            memcmp(t->hold + t->held - n, t->stop[i], (size_t)n) == 0) {
+            t->stopped = 1;
+            n = text_release(t, t->held - n, out);
+            t->held = 0;
+            return n;
+        }
+        keep = attn_max(keep, text_open_stop(t, t->stop[i]));
+    }
+    return text_release(t, t->held - keep, out);
+}
+
+static int64_t text_bytes(struct attn_text *t, const char *text, int64_t bytes,
+                          char *out)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < bytes && !t->stopped; i++)
+        n += text_byte(t, text[i], out + n);
+    return n;
+}
+
+/* The text of a piece in a text: that of a byte piece is its byte, the marks of
+ * beginning and end have none, and a text's first space is dropped.         */
+static const char *text_of_piece(const struct attn_text *t,
+                                 const struct attn_vocab *v, int32_t id,
+                                 char *byte, int64_t *bytes)
+{
+    const char *text = attn_vocab_token(t->block, id, bytes);
+    if (v->piece[id] == ATTN_PIECE_BYTE) {
+        *byte = (char)attn_vocab_byte(text, *bytes);
+        text = byte;
+        *bytes = 1;
+    }
+    if (v->piece[id] == ATTN_PIECE_BEGIN || v->piece[id] == ATTN_PIECE_END)
+        *bytes = 0;
+    if (!t->begun && *bytes > 0 && text[0] == ' ') {
+        text++;
+        *bytes -= 1;
+    }
+    return text;
+}
+
+ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
+                               int64_t cap)
+{
+    struct attn_vocab v;
+    int64_t bytes, n = 0, gap = 0;
+    char byte;
+    attn_vocab_open(&v, t->block);
+    if (id < 0 || id >= v.head->size || t->stopped)
+        return t->stopped ? 0 : -1;
+    const char *text = attn_vocab_token(t->block, id, &bytes);
+    if (v.head->kind == ATTN_MERGES)
+        text = text_of_piece(t, &v, id, &byte, &bytes);
+    if (v.head->kind == ATTN_SPACES && t->begun)
+        gap = 1;
+    if (t->held + gap + bytes > cap)
+        return -1;
+    if (gap == 1)
+        n = text_bytes(t, " ", 1, out);
+    n += text_bytes(t, text, bytes, out + n);
+    t->begun = 1;
+    if (v.head->kind == ATTN_MERGES && v.piece[id] == ATTN_PIECE_BEGIN)
+        t->begun = 0;
+    return n;
+}
+
+ATTN_API int64_t attn_text_end(struct attn_text *t, char *out, int64_t cap)
+{
+    if (t->held > cap)
+        return -1;
+    return text_release(t, t->held, out);
 }
 
 ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
                                    int64_t n, char *out, int64_t cap)
 {
-    const struct attn_vocab_header *h = block;
+    struct attn_text t;
     int64_t at = 0;
+    attn_text_open(&t, block, NULL, 0, 0);
     for (int64_t i = 0; i < n; i++) {
-        int64_t bytes;
-        if (ids[i] < 0 || ids[i] >= h->size)
+        int64_t bytes = attn_text_add(&t, ids[i], out + at, cap - at);
+        if (bytes < 0)
             return -1;
-        const char *text = attn_vocab_token(block, ids[i], &bytes);
-        int64_t gap = 0;
-        if (i > 0 && h->split == 1)
-            gap = 1;
-        if (gap + bytes >= cap - at)
-            return -1;
-        if (gap == 1)
-            out[at] = ' ';
-        memcpy(out + at + gap, text, (size_t)bytes);
-        at += gap + bytes;
+        at += bytes;
     }
-    if (at >= cap)
+    int64_t rest = attn_text_end(&t, out + at, cap - at);
+    if (rest < 0 || at + rest >= cap)
         return -1;
-    out[at] = 0;
-    return at;
+    out[at + rest] = 0;
+    return at + rest;
 }
 
 /* packed.c: is this block of bytes a weights file, whole, and of this model?
@@ -4393,11 +4959,17 @@ static void *program_items(struct program *p, int64_t more)
 
 static int64_t read_text(struct program *p, const char *line, int64_t bytes)
 {
+    const int64_t need = attn_vocab_encode_bytes(p->source, bytes);
+    void *memory = program_grow(p, &p->work, attn_max(need, 1));
     int64_t bad = 0, n = -1;
-    int32_t *ids = program_items(p, bytes + 1);
+    int32_t *ids = program_items(p, bytes + 2);
 
-    if (ids)
-        n = attn_vocab_encode(p->source, line, bytes, ids, bytes + 1, &bad);
+    if (need < 0)
+        return program_refuse(p, 0, "%lld bytes in a line: shorten it",
+                              (long long)bytes);
+    if (ids && memory)
+        n = attn_vocab_encode(p->source, line, bytes, ids, bytes + 2, memory,
+                              &bad);
     if (n == -2)
         program_refuse(p, bad, "a character or word that the vocabulary does "
                        "not have: leave it out");

@@ -175,6 +175,18 @@ static void test_same_bytes(void **state)
     assert_int_equal(chdir(here), 0);
 }
 
+/* A file's name may hold what ends a comment. */
+static void test_comment_holds(void **state)
+{
+    (void)state;
+    const char *file = "models/g2p-en/g2p-en.safetensors";
+    assert_true(WORKS("mkdir", in_dir("a*")));
+    assert_true(WORKS("cp", file, in_dir("a*/*")));
+    emit(g2p, "--march=generic",
+         arena_printf(a, "--set=weights=%s", in_dir("a*/*")));
+    compile_strictly("gcc", "-DX", "-Wpedantic", "-DATTNC_MAIN");
+}
+
 static void test_sample(void **state)
 {
     (void)state;
@@ -325,8 +337,9 @@ int main(void)
         TEST(test_no_warning), TEST(test_time_to_compile), TEST(test_guard),
         TEST(test_the_lint_finds), TEST(test_text_keeps_rules),
         TEST(test_no_writable_globals), TEST(test_same_bytes),
-        TEST(test_sample), TEST(test_header), TEST(test_example),
-        TEST(test_other_examples), TEST(test_several_models),
+        TEST(test_comment_holds), TEST(test_sample), TEST(test_header),
+        TEST(test_example), TEST(test_other_examples),
+        TEST(test_several_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
