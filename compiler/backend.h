@@ -14,8 +14,8 @@ typedef struct {                 /* a program that ran to its end */
     char out[4096];              /* the first of what it wrote to stdout */
 } Spawned;
 
-/* Runs argv[0], an absolute path, in an environment of PATH, HOME, TMPDIR and
- * LANG=C only, with `input` on stdin, and no shell. Its whole process group is
+/* Runs argv[0], an absolute path, in an environment of PATH, HOME, LANG=C and
+ * a TMPDIR of its own, with `input` on stdin, and no shell. Its whole process group is
  * killed after `seconds`. False (ExitBackend): it could not be started, was
  * killed, ran too long, or returned something other than 0.                 */
 bool spawn(Spawned *s, const char *const *argv, const char *input,
@@ -46,6 +46,9 @@ const char *cc_version(Arena *a, const char *compiler, Fault *why);
 /* Compiles `text` to the file `output`, which appears whole or not at all. */
 bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
                 size_t n, const char *output, Fault *why);
+/* The same into `file`, which is open, and cancelled on failure. */
+bool cc_compile_into(Arena *a, const CcOptions *o, CcKind kind,
+                     const char *text, size_t n, Output *file, Fault *why);
 /* The command line without input and output, as one string. */
 const char *cc_flags(Arena *a, const CcOptions *o, CcKind kind);
 

@@ -90,6 +90,19 @@ static const char *safe_path(Arena *a, const char *path)
     return *path == '/' ? path : arena_printf(a, "./%s", path);
 }
 
+static void whole_args(Arena *a, const CcOptions *o, CcKind kind,
+                       const char *output, const char *argv[MaxArgs])
+{
+    int n = base_args(a, o, kind, argv);
+    argv[n++] = "-x";
+    argv[n++] = "c";
+    argv[n++] = "-";
+    argv[n++] = "-o";
+    argv[n++] = safe_path(a, output);
+    argv[n++] = kind == CcObject ? NULL : "-lm";
+    argv[n] = NULL;
+}
+
 /* What the compiler said, its last lines, is shown as it is: it speaks about
  * text that attnc wrote.                                                    */
 static void show_tail(const char *tail)
@@ -134,32 +147,31 @@ static bool take_result(Output *file, const char *compiler, Fault *why)
                  compiler);
 }
 
-bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
-                size_t n, const char *output, Fault *why)
+bool cc_compile_into(Arena *a, const CcOptions *o, CcKind kind,
+                     const char *text, size_t n, Output *file, Fault *why)
 {
     const char *argv[MaxArgs];
-    int c = base_args(a, o, kind, argv);
-    argv[c++] = "-x";
-    argv[c++] = "c";
-    argv[c++] = "-";
-    argv[c++] = "-o";
-    int out = c++;
-    argv[c++] = kind == CcObject ? NULL : "-lm";
-    argv[c] = NULL;
-    if (o->print) {
-        argv[out] = safe_path(a, output);
-        fprintf(stderr, "%s\n", join(a, argv, true));
-        return true;
-    }
-    Output *file = arena_alloc(a, sizeof *file);
-    if (!output_open(file, output, why))
-        return false;
-    argv[out] = safe_path(a, file->temp);
+    whole_args(a, o, kind, file->temp, argv);
     if (!run_compiler(a, o, argv, text, n, why) ||
         !take_result(file, o->compiler, why)) {
         output_cancel(file);
         return false;
     }
     set_mode(file->temp, kind);
-    return output_commit(file, why);
+    return true;
+}
+
+bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
+                size_t n, const char *output, Fault *why)
+{
+    const char *argv[MaxArgs];
+    if (o->print) {
+        whole_args(a, o, kind, output, argv);
+        fprintf(stderr, "%s\n", join(a, argv, true));
+        return true;
+    }
+    Output *file = arena_alloc(a, sizeof *file);
+    return output_open(file, output, why) &&
+           cc_compile_into(a, o, kind, text, n, file, why) &&
+           output_commit(file, why);
 }

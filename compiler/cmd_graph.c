@@ -1,4 +1,6 @@
 /* cmd_graph.c: attnc graph: the operations as text, or drawn by Graphviz. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,8 +55,8 @@ static int print_to(const char *text, const char *path)
     return ExitDone;
 }
 
-/* --stage=all: the graph as built, and after each pass, as they come. */
-static int print_stages(Engine *e, EngineOptions options)
+/* --stage=all: the graph as built, and after each pass. */
+static int write_stages(Engine *e, EngineOptions options, FILE *out)
 {
     const char *names[64];
     for (int i = 0; i < n_passes && i < 64; i++)
@@ -64,11 +66,26 @@ static int print_stages(Engine *e, EngineOptions options)
     int code = engine_graph(e, &first, stderr);
     if (code)
         return code;
-    printf("built:\n%s", print_graph(e->arena, e->unfused, GraphText));
+    fprintf(out, "built:\n%s", print_graph(e->arena, e->unfused, GraphText));
     engine_close(e);
     options.passes.dump = names;
     options.passes.ndump = n_passes;
-    return engine_graph(e, &options, stdout);
+    return engine_graph(e, &options, out);
+}
+
+static int print_stages(Engine *e, EngineOptions options, const char *path)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        fail(ExitResource, "out of memory");
+    int code = write_stages(e, options, out);
+    if (fclose(out) != 0)
+        fail(ExitResource, "out of memory");
+    code = code ? code : print_to(text, path);
+    free(text);
+    return code;
 }
 
 int cmd_graph(const Options *o)
@@ -79,9 +96,12 @@ int cmd_graph(const Options *o)
         return list_passes();
     int format = option_choice("--format", o->format, formats, 3);
     int stage = option_choice("--stage", o->stage, stages, 3);
+    if (stage == 2 && format)
+        fail(ExitUsage, "--stage=all is text: draw one with --stage or "
+             "--after");
     EngineOptions options = engine_options(o);
     Engine e = { .arena = NULL };
-    int code = stage == 2 ? print_stages(&e, options)
+    int code = stage == 2 ? print_stages(&e, options, o->output)
                           : engine_graph(&e, &options, stdout);
     if (!code && stage != 2) {
         const char *text = print_graph(e.arena, stage ? e.unfused : e.graph,

@@ -5,7 +5,7 @@
  * of the object's bytes: one rename puts both in place, and what was cut or
  * changed is compiled again. A folder or file that others could have written
  * is not used.                                                              */
-#define _GNU_SOURCE              /* O_DIRECTORY, O_NOFOLLOW, mkdtemp */
+#define _GNU_SOURCE              /* O_DIRECTORY, O_NOFOLLOW */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -106,21 +106,23 @@ static bool usable(Arena *a, const char *path)
     return ok;
 }
 
-static bool append_seal(const char *path, Fault *why)
+/* A copy of the object, and its seal, under its name in the cache: a reader
+ * sees a whole one or none, and two writers at once do no harm.             */
+static bool keep(const char *path, const char *object, Fault *why)
 {
     File f;
-    if (!file_read(&f, path, SIZE_MAX - 1, why))
+    Output o;
+    if (!file_read(&f, object, SIZE_MAX - 1, why))
         return false;
     XXH128_hash_t h = XXH3_128bits(f.at, f.size);
     Trailer t = { .high = h.high64, .low = h.low64 };
     memcpy(t.magic, trailer_magic, sizeof t.magic);
+    bool ok = output_open(&o, path, why) &&
+              output_write(&o, f.at, f.size, why) &&
+              output_write(&o, &t, sizeof t, why) &&
+              fchmod(o.fd, 0700) == 0 && output_commit(&o, why);
     file_close(&f);
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    bool ok = fd >= 0 && write(fd, &t, sizeof t) == (ssize_t)sizeof t;
-    if (fd >= 0 && close(fd) != 0)
-        ok = false;
-    return ok || fault(why, ExitIO, "%s: cannot write: %s", path,
-                       strerror(errno));
+    return ok;
 }
 
 /* ------------------------------------------------------------- loading --- */
@@ -163,38 +165,35 @@ static bool load(void **library, const struct attn_model **model,
     return true;
 }
 
-/* Compiles beside the final name, seals, renames: a reader sees a whole
- * object or none, and two compilers at once do no harm.                     */
-static bool make_object(Arena *a, const char *path, const char *text, size_t n,
-                        const CcOptions *o, Fault *why)
+/* The object's name in the cache; NULL, with *why or a warning: none. */
+static const char *path_of(Arena *a, const char *text, size_t n,
+                           const CcOptions *o, Fault *why)
 {
-    const char *temp = arena_printf(a, "%s.%ld", path, (long)getpid());
-    bool ok = cc_compile(a, o, CcShared, text, n, temp, why) &&
-              chmod(temp, 0700) == 0 && append_seal(temp, why);
-    if (ok && rename(temp, path) != 0)
-        ok = fault(why, ExitIO, "%s: cannot rename: %s", path,
-                   strerror(errno));
-    if (!ok)
-        unlink(temp);
-    return ok;
+    const char *folder = cache_folder(a);
+    const char *key = folder ? key_of(a, text, n, o, why) : NULL;
+    return key ? arena_printf(a, "%s/%s.so", folder, key) : NULL;
 }
 
-/* Without a cache: a private folder that is gone when the object is loaded. */
-static bool load_uncached(Arena *a, void **library,
-                          const struct attn_model **model, const char *text,
-                          size_t n, const char *symbol, const CcOptions *o,
-                          Fault *why)
+/* Compiles among the temporary files, so that a cache that is full or cannot
+ * be written does no harm, and loads what came out.                         */
+static bool make_and_load(Arena *a, void **library,
+                          const struct attn_model **model, const char *path,
+                          const char *text, size_t n, const char *symbol,
+                          const CcOptions *o, Fault *why)
 {
     const char *tmp = getenv("TMPDIR");
-    char *dir = arena_printf(a, "%s/attnc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(dir))
-        return fault(why, ExitIO, "%s: cannot make a folder: %s", dir,
-                     strerror(errno));
-    const char *path = arena_printf(a, "%s/model.so", dir);
-    bool ok = make_object(a, path, text, n, o, why) &&
-              load(library, model, path, symbol, why);
-    unlink(path);
-    rmdir(dir);
+    Output *object = arena_alloc(a, sizeof *object);
+    if (!output_open(object, arena_printf(a, "%s/attnc.so", tmp && *tmp
+                                                  ? tmp : "/tmp"), why) ||
+        !cc_compile_into(a, o, CcShared, text, n, object, why))
+        return false;
+    bool kept = path && keep(path, object->temp, why);
+    if (path && !kept)
+        warning_at((Pos){ 0 }, "%s: compiled models are not kept", why->text);
+    bool ok = load(library, model, kept ? path : object->temp, symbol, why);
+    if (kept && !ok)
+        unlink(path);
+    output_cancel(object);
     return ok;
 }
 
@@ -202,17 +201,8 @@ bool objcache_load(Arena *a, void **library, const struct attn_model **model,
                    const char *text, size_t n, const char *symbol,
                    const CcOptions *o, Fault *why)
 {
-    const char *folder = cache_folder(a);
-    if (!folder)
-        return load_uncached(a, library, model, text, n, symbol, o, why);
-    const char *key = key_of(a, text, n, o, why);
-    if (!key)
-        return false;
-    const char *path = arena_printf(a, "%s/%s.so", folder, key);
-    if (usable(a, path) || make_object(a, path, text, n, o, why))
+    const char *path = path_of(a, text, n, o, why);
+    if (path && usable(a, path))
         return load(library, model, path, symbol, why);
-    if (why->code != ExitIO)
-        return false;
-    warning_at((Pos){ 0 }, "%s: compiled models are not kept", why->text);
-    return load_uncached(a, library, model, text, n, symbol, o, why);
+    return make_and_load(a, library, model, path, text, n, symbol, o, why);
 }

@@ -4,8 +4,10 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "../compiler/backend.h"
@@ -246,6 +248,43 @@ static void test_cache_of_others(void **state)
     assert_int_equal(compilations(), 2);
 }
 
+/* A cache on a full disk: the file size limit stands in for it. */
+static void test_cache_full(void **state)
+{
+    (void)state;
+    setenv("XDG_CACHE_HOME", in_dir("cache"), 1);
+    setenv("TMPDIR", dir, 1);
+    Fault why;
+    CcOptions o = counting_compiler();
+    load(&o);
+    struct stat st;
+    assert_int_equal(stat(cached(), &st), 0);
+    assert_int_equal(unlink(cached()), 0);
+    /* the object fits, with its seal it does not */
+    struct rlimit old, limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    limit = old;
+    limit.rlim_cur = (rlim_t)st.st_size - 1;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    load(&o);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(compilations(), 2);
+    assert_int_equal(files(in_dir("cache/attnc")), 0);
+    assert_int_equal(files(dir), 3);             /* counting, count, cache */
+
+    void *library;                       /* what can't be loaded isn't kept */
+    const struct attn_model *m;
+    o = options(script("trash", "while [ $# -gt 1 ]; do shift; "
+                       "[ $1 = -o ] && echo trash > $2; done; exit 0"));
+    assert_false(objcache_load(a, &library, &m, object_text,
+                               strlen(object_text), "t_model", &o, &why));
+    assert_int_equal(why.code, ExitBackend);
+    assert_int_equal(files(in_dir("cache/attnc")), 0);
+    assert_int_equal(files(dir), 4);
+    unsetenv("TMPDIR");
+}
+
 static void test_foreign_processor(void **state)
 {
     (void)state;
@@ -263,7 +302,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_jit_memory), TEST(test_jit_refusals),
         TEST(test_jit_forbidden), TEST(test_cache), TEST(test_cache_touched),
-        TEST(test_cache_of_others), TEST(test_foreign_processor),
+        TEST(test_cache_of_others), TEST(test_cache_full),
+        TEST(test_foreign_processor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,1 @@
+graph tests/cli/block.yaml --stage=all -o TMP/g.txt
