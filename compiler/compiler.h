@@ -110,7 +110,12 @@ typedef enum { ExponentPaper, ExponentTensor2tensor } PosExponent;
                  /* 2i/d of the paper; i/(d/2-1) of tensor2tensor, OpenNMT */
 typedef enum { NormLayer } NormType;
 typedef enum { PlacePost, PlacePre } NormPlace;
-typedef enum { ActNone, ActRelu } Activation;
+typedef enum {
+#define ACT(name, ...) Act##name,
+#include "activations.h"
+#undef ACT
+    ActCount
+} Activation;
 typedef enum { EmbedScaleNone, EmbedScaleSqrt } EmbedScale;
 typedef enum { SearchExact, SearchRecorded } SearchRule;
 typedef enum { PenaltyNone, PenaltyGnmt, PenaltyPower } PenaltyRule;

@@ -28,11 +28,15 @@ const char *c_string(Arena *a, const char *s, size_t n);  /* octal-escaped */
 /* ------------------------------------------------------- emit_tile.c --- */
 /* A tile function computes an mr x nr block of C = A B + .. in named vector
  * accumulators. It is known by this descriptor, and by nothing else.        */
-enum { EpBias = 1, EpRelu = 2, EpResidual = 4, /* act(acc + bias) + residual */
+enum { EpBias = 1, EpAct = 2, EpResidual = 4, /* act(acc + bias) + residual */
        EpAccumulate = 8,                       /* acc starts from C */
        EpAny = 16 };  /* all of bias, residual, act decided at run time: the
                          prebuilt kernels of the JIT; NULL pointers: absent */
-typedef struct { int mr, nr; Dtype dtype; int epilogue; int width; } TileKey;
+typedef struct {
+    int mr, nr; Dtype dtype; int epilogue;
+    Activation act;              /* EpAct: which one */
+    int width;
+} TileKey;
 
 /*  void NAME(const float *a, int64_t lda,      mr rows of A, k long
  *            const float *b, int64_t ldb,      nr/16 panels, ldb floats apart,
@@ -44,13 +48,15 @@ typedef struct { int mr, nr; Dtype dtype; int epilogue; int width; } TileKey;
  *            int64_t act);                     Activation; only EpAny reads it
  * The sum runs over k in order, one FMA each, for every output on its own lane:
  * the same bits for every mr, nr, width and compiler.                       */
+extern const char *const act_kernel[ActCount];       /* words of kernels */
 const char *tile_name(Arena *a, TileKey k);   /* tile_6x64_bias_relu */
 void emit_tile(Emit *e, TileKey k, bool is_static);
 void declare_tile(Emit *e, TileKey k);        /* prototype only: the JIT */
 
 /* ---------------------------------------------------- emit_kernels.c --- */
-/* The fixed kernels: pieces of kernels/kernels.c (real C, embedded at build),
- * found by name, with the pieces they need. See that file for signatures.   */
+/* The fixed kernels: pieces of the files in kernels/ (embedded at build), found
+ * by name, with the pieces they need. See those files for signatures. Pieces
+ * of an activation end in its word: activate_rows_gelu, gate_rows_silu.     */
 typedef struct Kernels Kernels;  /* what one emitted file has asked for */
 Kernels *kernels_new(Arena *a, const Target *t, bool jit);
 /* Records the need; returns the function's name. */

@@ -10,7 +10,6 @@
 typedef struct {
     const char *name, *needs;    /* needs: words of the marker line */
     const char *text;            /* without the marker and the last newline */
-    size_t size;
     int level;                   /* 0 not wanted, else Wanted.. */
 } Piece;
 
@@ -57,6 +56,63 @@ static const char *word_after(Arena *a, const char *line, const char *label,
     return arena_strndup(a, at, strcspn(at, all ? "" : " "));
 }
 
+/* Text with _ACT replaced by the word of one activation, NUMBER_ACT by its
+ * number.                                                                   */
+static const char *for_act(Arena *a, const char *text, Activation act)
+{
+    static const char mark[] = "_ACT", number[] = "NUMBER";
+    const size_t n = sizeof number - 1;
+    const char *at = strstr(text, mark);
+    if (!at)
+        return text;
+    size_t head = (size_t)(at - text);
+    const char *word = arena_printf(a, "_%s", act_kernel[act]);
+    if (head >= n && memcmp(at - n, number, n) == 0) {
+        head -= n;
+        word = arena_printf(a, "%d", (int)act);
+    }
+    return arena_printf(a, "%.*s%s%s", (int)head, text, word,
+                        for_act(a, at + sizeof mark - 1, act));
+}
+
+static bool is_for_acts(const char *text)
+{
+    return strstr(text, "_ACT") != NULL;
+}
+
+/* A list in which what has _ACT in it is there once for each activation; `end`
+ * ends each item.                                                           */
+static const char *for_acts(Arena *a, const char *list, char end)
+{
+    const char *all = "", *stop = strchr(list, end);
+    if (!stop || !is_for_acts(list))
+        return list;
+    const char *item = arena_strndup(a, list, (size_t)(stop - list) + 1);
+    for (int act = 0; act < ActCount; act++)
+        if (is_for_acts(item) && act_kernel[act])
+            all = arena_printf(a, "%s%s", all, for_act(a, item, act));
+    return arena_printf(a, "%s%s", is_for_acts(item) ? all : item,
+                        for_acts(a, stop + 1, end));
+}
+
+/* One piece for each activation, or one piece with lines for each. */
+static void push_piece(Kernels *k, Piece p)
+{
+    Arena *a = k->arena;
+    for (int act = 0; act < ActCount; act++)
+        if (is_for_acts(p.name) && act_kernel[act])
+            vec_push(a, &k->pieces, ((Piece){
+                .name = for_act(a, p.name, act),
+                .needs = for_act(a, p.needs, act),
+                .text = for_act(a, p.text, act)
+            }));
+    if (*p.needs)
+        p.needs = for_acts(a, arena_printf(a, "%s ", p.needs), ' ');
+    p.text = for_acts(a, p.text, '\n');
+    if (!is_for_acts(p.name))
+        vec_push(a, &k->pieces, p);
+}
+
 /* The piece whose marker line is at `marker`; the next begins at `next`. */
 static void add_piece(Kernels *k, const char *marker, const char *next)
 {
@@ -66,12 +122,11 @@ static void add_piece(Kernels *k, const char *marker, const char *next)
         return;
     while (next[-1] == '\n')
         next--;
-    const Piece p = {
+    push_piece(k, (Piece){
         .name = word_after(k->arena, line, "//:", false),
         .needs = word_after(k->arena, line, "needs:", true),
-        .text = end + 1, .size = (size_t)(next - end - 1)
-    };
-    vec_push(k->arena, &k->pieces, p);
+        .text = arena_strndup(k->arena, end + 1, (size_t)(next - end - 1))
+    });
 }
 
 static void read_pieces(Kernels *k, const char *file)
@@ -95,6 +150,8 @@ Kernels *kernels_new(Arena *a, const Target *t, bool jit)
     read_pieces(k, "prelude.c");
     read_pieces(k, t->width == 1 ? "scalar.c" : "vector.c");
     read_pieces(k, "kernels.c");
+    read_pieces(k, "activations.c");
+    read_pieces(k, "rows.c");
     read_pieces(k, "attention.c");
     return k;
 }
@@ -151,8 +208,9 @@ const char *use_tile(Kernels *k, TileKey key)
     vec_push(k->arena, &k->tiles, key);
     need(k, key.width == 1 ? "v_fma"
                            : "v_load v_load_aligned v_store v_splat v_fma");
-    if (key.epilogue & EpRelu)
-        need(k, "v_max");
+    if (key.epilogue & EpAct)    /* relu is written out */
+        need(k, key.act == ActRelu ? "v_max"
+                : arena_printf(k->arena, "v_%s", act_kernel[key.act]));
     if (key.epilogue & EpAny)
         need(k, "finish_rows");
     return name;
@@ -172,7 +230,7 @@ const char *kernels_nth(const Kernels *k, int i)
 
 static void print_piece(Emit *e, const Piece *p)
 {
-    emit_raw(e, p->text, p->size);
+    emit_raw(e, p->text, strlen(p->text));
     emit_raw(e, "\n\n", 2);
 }
 
@@ -185,13 +243,16 @@ static void declare_piece(Emit *e, const Piece *p)
     emit_raw(e, ";\n", 2);
 }
 
-/* Wide tiles first, then tall ones, then by epilogue. */
+/* Wide tiles first, then tall ones, then by epilogue and activation. */
 static int by_size(const void *a, const void *b)
 {
     const TileKey *x = a, *y = b;
     if (x->nr != y->nr)
         return y->nr - x->nr;
-    return x->mr != y->mr ? y->mr - x->mr : x->epilogue - y->epilogue;
+    if (x->mr != y->mr)
+        return y->mr - x->mr;
+    return x->epilogue != y->epilogue ? x->epilogue - y->epilogue
+                                      : (int)x->act - (int)y->act;
 }
 
 void emit_kernels(Kernels *k, Emit *e)

@@ -49,7 +49,7 @@ static TileKey tile_key(const Gen *g, int mr, int nr, int epilogue)
 {
     const bool any = g->o->mode == EmitJit && epilogue != EpAccumulate;
     return (TileKey){ .mr = mr, .nr = nr, .dtype = DtypeF32,
-                      .epilogue = any ? EpAny : epilogue,
+                      .epilogue = any ? EpAny : epilogue, .act = ActRelu,
                       .width = g->p->target.width };
 }
 
@@ -91,20 +91,20 @@ static void put_rows(Gen *g, int nr, int epilogue, const char *args)
 static const char *epilogue_suffix(Arena *a, int ep)
 {
     return arena_printf(a, "%s%s%s", ep & EpBias ? "_bias" : "",
-                        ep & EpRelu ? "_relu" : "",
+                        ep & EpAct ? "_relu" : "",
                         ep & EpResidual ? "_residual" : "");
 }
 
 static const char *formula(int ep)
 {
-    switch (ep & (EpBias | EpRelu | EpResidual)) {
+    switch (ep & (EpBias | EpAct | EpResidual)) {
     case 0: return "x W^T";
     case EpBias: return "x W^T + b";
-    case EpRelu: return "relu(x W^T)";
-    case EpBias | EpRelu: return "relu(x W^T + b)";
+    case EpAct: return "relu(x W^T)";
+    case EpBias | EpAct: return "relu(x W^T + b)";
     case EpResidual: return "x W^T + r";
     case EpBias | EpResidual: return "x W^T + b + r";
-    case EpRelu | EpResidual: return "relu(x W^T) + r";
+    case EpAct | EpResidual: return "relu(x W^T) + r";
     default: return "relu(x W^T + b) + r";
     }
 }
@@ -127,7 +127,7 @@ static void put_columns(Gen *g, int64_t k, int ep, int nr, const char *j)
         "%s, %s, %s, %d", j, (long long)k, (long long)(16 * k), (long long)k,
         j, ep & EpBias ? arena_printf(g->a, "b + %s", j) : "0",
         ep & EpResidual ? arena_printf(g->a, "r + i * ldr + %s", j) : "0",
-        ep & EpResidual ? "ldr" : "0", ep & EpRelu ? ActRelu : ActNone);
+        ep & EpResidual ? "ldr" : "0", ep & EpAct ? ActRelu : ActNone);
     put_rows(g, nr, ep, args);
 }
 

@@ -65,7 +65,7 @@ static void row_matmul(Gen *g, Emit *e, int node)
     if (n->op == OpLinear) {
         ep |= n->has_bias ? EpBias : 0;
         ep |= n->has_residual ? EpResidual : 0;
-        ep |= n->act == ActRelu ? EpRelu : 0;
+        ep |= n->act == ActRelu ? EpAct : 0;
     }
     const char *args = arena_printf(g->a, "rows, %s, %lld, %s",
         value_at(g, n->in[0], "i"), stride(g, n->in[0]),

@@ -7,18 +7,28 @@
 
 enum { Panel = 16 };
 
-/* The suffixes, in order of the bits of `epilogue`. */
+const char *const act_kernel[ActCount] = {
+#define ACT(name, text, gated, kernel, ...) [Act##name] = kernel,
+#include "activations.h"
+#undef ACT
+};
+
+/* The suffixes, in order of the bits of `epilogue`, which for EpAct
+ * goes on with the activation's word. */
 static const struct { int bit; const char *suffix; } parts[] = {
-    { EpBias, "_bias" }, { EpRelu, "_relu" }, { EpResidual, "_residual" },
+    { EpBias, "_bias" }, { EpAct, "_" }, { EpResidual, "_residual" },
     { EpAccumulate, "_accumulate" }, { EpAny, "_any" },
 };
 
 static void let_name(Emit *e, TileKey k)
 {
-    char suffix[64] = "";
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    char suffix[128] = "";
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (k.epilogue & parts[i].bit)
             strcat(suffix, parts[i].suffix);
+        if (k.epilogue & parts[i].bit & EpAct)
+            strcat(suffix, act_kernel[k.act]);
+    }
     let(e, "name", "tile_%dx%d%s", k.mr, k.nr, suffix);
 }
 
@@ -137,18 +147,28 @@ static void put_loop(Emit *e, TileKey k)
            "}\n");
 }
 
+/* Binds $act and $more so that $act(x$more) is the activation of x; a relu is
+ * written out.                                                              */
+static void let_act(Emit *e, TileKey k)
+{
+    const bool relu = k.act == ActRelu;
+    const char *zero = k.width == 1 ? ", 0.0f" : ", v_splat(0.0f)";
+    let(e, "act", "v_%s", relu ? "max" : act_kernel[k.act]);
+    let(e, "more", "%s", relu ? zero : "");
+}
+
 /* act(acc + bias) + residual, to C. */
 static void put_end(Emit *e, TileKey k)
 {
-    const bool bias = k.epilogue & EpBias, relu = k.epilogue & EpRelu;
+    const bool bias = k.epilogue & EpBias, act = k.epilogue & EpAct;
     const bool residual = k.epilogue & EpResidual;
     if (bias)
         put_lanes(e, k, 0, "const v $offset = v_load($bias);\n");
     for (int i = 0; i < k.mr; i++) {
         if (bias)
             put_lanes(e, k, i, "$acc += $offset;\n");
-        if (relu)
-            put_lanes(e, k, i, "$acc = v_max($acc, v_splat(0.0f));\n");
+        if (act)
+            put_lanes(e, k, i, "$acc = $act($acc$more);\n");
         put_lanes(e, k, i, residual
                   ? "v_store($c, $acc + v_load($residual));\n"
                   : "v_store($c, $acc);\n");
@@ -176,8 +196,8 @@ static void put_scalar_body(Emit *e, TileKey k)
     put(e, "float x = acc[r][l];\n");
     if (k.epilogue & EpBias)
         put(e, "x += bias[j + l];\n");
-    if (k.epilogue & EpRelu)
-        put(e, "x = v_max(x, 0.0f);\n");
+    if (k.epilogue & EpAct)
+        put(e, "x = $act(x$more);\n");
     if (k.epilogue & EpResidual)
         put(e, "x += residual[r * ldr + j + l];\n");
     put(e, "c[r * ldc + j + l] = x;\n"
@@ -202,6 +222,8 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
                "\n"
                "c = tile;\n"
                "ldc = $nr;\n");
+    if (k.epilogue & EpAct)
+        let_act(e, k);
     if (k.width == 1) {
         put_scalar_body(e, k);
     } else {

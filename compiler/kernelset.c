@@ -7,18 +7,25 @@
 
 /* What emitters may ask for; pieces that only others need are not here. */
 static const char *const pieces[] = {
-    "add_norm_rows", "add_rows", "bias_rows", "copy_rows", "embed_row",
-    "log_sum_exp", "mask_row", "norm_rows", "pack_keys", "pack_values",
-    "relu_rows", "scale_rows", "softmax_begin", "softmax_chunk", "softmax_end",
+    "add_norm_rows", "add_rms_norm_rows", "add_rows", "bias_rows", "copy_rows",
+    "embed_row", "head_norm_rows", "l2_norm_rows", "log_sum_exp", "mask_row",
+    "mul_rows", "norm_rows", "pack_keys", "pack_values", "pool_max",
+    "pool_mean", "relu_rows", "rms_norm_rows", "rotate_row_halves",
+    "rotate_row_interleaved", "scale_rows", "score_bias_row", "softcap_chunk",
+    "softcap_rows", "softmax_begin", "softmax_chunk", "softmax_end",
     "softmax_row",
 };
-
 /* Every tile that --tile can choose, and so every remainder of one. */
-static void use_all(Kernels *k, const Target *t)
+static void use_all(Arena *a, Kernels *k, const Target *t)
 {
     TileKey key = { .dtype = DtypeF32, .width = t->width };
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         use_kernel(k, pieces[i]);
+    for (int act = 0; act < ActCount; act++)
+        if (act_kernel[act]) {
+            use_kernel(k, arena_printf(a, "activate_rows_%s", act_kernel[act]));
+            use_kernel(k, arena_printf(a, "gate_rows_%s", act_kernel[act]));
+        }
     for (key.mr = 1; key.mr <= 16; key.mr++)
         for (key.nr = 16; key.nr <= 64; key.nr += 16) {
             key.epilogue = EpAny;
@@ -66,7 +73,7 @@ int main(int argc, char **argv)
     }
     Kernels *k = kernels_new(a, &t, false);
     Emit *e = emit_new(a);
-    use_all(k, &t);
+    use_all(a, k, &t);
     emit_kernels(k, e);
     emit_table(a, k, e, t.march);
     size_t n;

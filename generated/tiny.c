@@ -295,10 +295,10 @@ INLINE v v_power_of_2(v t)
     return (v)(((v_bits)t + 127) << 23);
 }
 
-/* e^x for x <= 88. Below the smallest normal number it is 0, so is e^-inf;
- * e^0 is 1; NaN stays. x = n ln 2 + r with |r| <= ln 2 / 2, where ln 2 is taken
- * in two parts [Cody and Waite 1980]; e^r = 1 + r + r^2 P(r), P minimax. */
-INLINE v v_exp(v x)
+/* e^x = scale (1 + rest) for x in -87 .. 88, scale a power of 2. x = n ln 2 + r
+ * with |r| <= ln 2 / 2, where ln 2 is taken in two parts [Cody and Waite 1980];
+ * rest = r + r^2 P(r), P minimax. */
+INLINE v v_exp_rest(v x, v *scale)
 {
     const v shift = v_splat(0x1.8p+23f);  /* t + shift rounds t to integer */
     const v t = v_fma(x, v_splat(0x1.715476p+0f), shift);
@@ -310,9 +310,18 @@ INLINE v v_exp(v x)
     p = v_fma(p, r, v_splat(0x1.5558bp-5f));
     p = v_fma(p, r, v_splat(0x1.555492p-3f));
     p = v_fma(p, r, v_splat(0x1.fffffcp-2f));
-    p = v_fma(p, r * r, r);
-    const v scale = v_power_of_2(t);
-    return v_zero_below(v_fma(p, scale, scale), x, v_splat(-0x1.5d589ep+6f));
+    *scale = v_power_of_2(t);
+    return v_fma(p, r * r, r);
+}
+
+/* e^x for x <= 88. Below the smallest normal number it is 0, so is e^-inf;
+ * e^0 is 1; NaN stays. */
+INLINE v v_exp(v x)
+{
+    v scale;
+    const v rest = v_exp_rest(x, &scale);
+    return v_zero_below(v_fma(rest, scale, scale), x,
+                        v_splat(-0x1.5d589ep+6f));
 }
 
 /* ln x within 2 ulp. x = 2^k m with m in sqrt(1/2) .. sqrt(2), f = m - 1,
@@ -454,7 +463,7 @@ static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 
 /* Layer normalisation [Ba et al. 2016, equation 4] of each row of x: mean and
  * variance first, in two passes, which loses nothing where they are far apart.
- */
+ * beta may be NULL. */
 static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       const float *gamma, const float *beta, int64_t rows,
                       int64_t d, float eps)
@@ -466,10 +475,13 @@ static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
         const int64_t whole = d / W * W;
         for (int64_t j = 0; j < whole; j += W) {
             const v t = (v_load(x + j) - v_splat(mean)) * v_splat(scale);
-            v_store(y + j, v_fma(t, v_load(gamma + j), v_load(beta + j)));
+            v shift = v_splat(0.0f);
+            if (beta)
+                shift = v_load(beta + j);
+            v_store(y + j, v_fma(t, v_load(gamma + j), shift));
         }
         for (int64_t j = whole; j < d; j++)
-            y[j] = fma1((x[j] - mean) * scale, gamma[j], beta[j]);
+            y[j] = fma1((x[j] - mean) * scale, gamma[j], beta ? beta[j] : 0.0f);
         x += ldx;
         y += ldy;
     }

@@ -81,7 +81,7 @@ static void test_kernels_are_a_set(void **state)
     (void)state;
     const Target t = target("x86-64-v3", 0);
     const TileKey small = { .mr = 1, .nr = 16, .width = 8,
-                            .epilogue = EpBias | EpRelu };
+                            .epilogue = EpBias | EpAct, .act = ActRelu };
     const TileKey large = { .mr = 6, .nr = 16, .width = 8 };
     Kernels *a = kernels_new(arena, &t, false);
     assert_string_equal(use_tile(a, small), "tile_1x16_bias_relu");

@@ -17,19 +17,22 @@ typedef void Tile(const float *a, int64_t lda, const float *b, int64_t ldb,
                   const float *residual, int64_t ldr, int64_t act);
 
 enum { MostK = 70, Stride = 72, Wide = 64, High = 16, C = 80,
-       Full = EpBias | EpRelu | EpResidual };
+       Full = EpBias | EpAct | EpResidual };
 
 /* Shapes and epilogues: each bit alone, all of them, the edges of mr and nr. */
 static TileKey tiles[] = {
     { .mr = 6, .nr = 64, .epilogue = 0 },
-    { .mr = 6, .nr = 64, .epilogue = Full },
+    { .mr = 6, .nr = 64, .epilogue = Full, .act = ActRelu },
     { .mr = 6, .nr = 16, .epilogue = EpBias },
     { .mr = 6, .nr = 16, .epilogue = EpAny },
-    { .mr = 1, .nr = 16, .epilogue = EpRelu },
+    { .mr = 1, .nr = 16, .epilogue = EpAct, .act = ActRelu },
     { .mr = 1, .nr = 16, .epilogue = EpAccumulate },
-    { .mr = 1, .nr = 16, .epilogue = Full },
-    { .mr = 1, .nr = 64, .epilogue = EpBias | EpRelu },
+    { .mr = 1, .nr = 16, .epilogue = Full, .act = ActRelu },
+    { .mr = 1, .nr = 64, .epilogue = EpBias | EpAct, .act = ActRelu },
     { .mr = 1, .nr = 64, .epilogue = EpAny },
+    { .mr = 1, .nr = 32, .epilogue = EpBias | EpAct, .act = ActGelu },
+    { .mr = 2, .nr = 32, .epilogue = Full, .act = ActSilu },
+    { .mr = 6, .nr = 64, .epilogue = EpAct, .act = ActGeluTanh },
     { .mr = 2, .nr = 48, .epilogue = EpResidual },
     { .mr = 3, .nr = 32, .epilogue = EpAccumulate },
     { .mr = 12, .nr = 32, .epilogue = EpBias | EpResidual },
@@ -37,7 +40,12 @@ static TileKey tiles[] = {
 };
 enum { Tiles = sizeof tiles / sizeof *tiles };
 
-static const char *const no_kernels[] = { NULL };
+static const char *const kernels[] = {
+    "activate_rows_relu", "activate_rows_gelu", "activate_rows_gelu_tanh",
+    "activate_rows_silu", NULL
+};
+typedef void Activate(float *, int64_t, const float *, int64_t, int64_t,
+                      int64_t);
 
 static _Alignas(64) float a[High * Stride], b[Wide * MostK];
 static _Alignas(64) float bias[Wide], residual[High * C];
@@ -49,18 +57,29 @@ static float *b_at(int64_t depth, int64_t k, int64_t j)
     return &b[j / 16 * depth * 16 + k * 16 + j % 16];
 }
 
+static float activated(const Lab *l, Activation act, float x)
+{
+    Activate *f;
+    void *p = lab_find(l, arena_printf(lab_arena, "activate_rows_%s",
+                                       act_kernel[act]));
+    assert_non_null(p);
+    memcpy(&f, &p, sizeof f);
+    f(&x, 1, &x, 1, 1, 1);
+    return x;
+}
+
 /* One output as it is defined. Only the epilogue's own bits are applied; for
  * EpAny `parts` says which.                                                 */
-static float expected(int64_t depth, int64_t i, int64_t j, float start,
-                      int parts)
+static float expected(const Lab *l, int64_t depth, int64_t i, int64_t j,
+                      float start, int parts, Activation act)
 {
     float x = start;
     for (int64_t k = 0; k < depth; k++)
         x = fmaf(a[i * Stride + k], *b_at(depth, k, j), x);
     if (parts & EpBias)
         x += bias[j];
-    if (parts & EpRelu)
-        x = x > 0.0f ? x : 0.0f;
+    if (parts & EpAct)
+        x = activated(l, act, x);
     if (parts & EpResidual)
         x += residual[i * C + j];
     return x;
@@ -79,7 +98,8 @@ static void check_block(const char *who, const char *tile, int64_t depth)
 }
 
 /* Parts as run-time arguments: absent ones are NULL. */
-static void run_tile(const Lab *l, TileKey key, int parts, int64_t depth)
+static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
+                     int64_t depth)
 {
     const char *name = tile_name(lab_arena, key);
     Tile *tile = NULL;
@@ -95,26 +115,32 @@ static void run_tile(const Lab *l, TileKey key, int parts, int64_t depth)
             const float start = from_c ? (float)(i - j) * 0.5f : 0.0f;
             if (from_c)
                 c[i * C + j] = start;
-            want[i * C + j] = expected(depth, i, j, start, parts);
+            want[i * C + j] = expected(l, depth, i, j, start, parts, act);
         }
     tile(a, Stride, b, depth * 16, depth, c, C, parts & EpBias ? bias : NULL,
-         parts & EpResidual ? residual : NULL, C, parts & EpRelu ? 1 : 0);
+         parts & EpResidual ? residual : NULL, C,
+         parts & EpAct ? act : ActNone);
     check_block(l->name, name, depth);
 }
 
-/* A key with everything it may be asked: EpAny has eight forms. */
+/* A key with everything it may be asked: EpAny has eight forms, and each with
+ * an activation has it in turn.                                             */
 static void run_key(const Lab *l, TileKey key)
 {
     static const int64_t depths[] = { 0, 1, 2, 7, 64, 67 };
+    static const Activation turn[] = {
+        [EpAct] = ActGelu, [EpAct | EpBias] = ActRelu,
+        [EpAct | EpResidual] = ActGeluTanh, [Full] = ActSilu
+    };
     for (size_t d = 0; d < sizeof depths / sizeof *depths; d++)
         for (int fill = 0; fill < Fills; fill++) {
             lab_fill(a, High * Stride, (Fill)fill);
             lab_fill(b, Wide * MostK, (Fill)fill);
             if (key.epilogue != EpAny)
-                run_tile(l, key, key.epilogue, depths[d]);
+                run_tile(l, key, key.epilogue, key.act, depths[d]);
             else
                 for (int parts = 0; parts <= Full; parts++)
-                    run_tile(l, key, parts, depths[d]);
+                    run_tile(l, key, parts, turn[parts], depths[d]);
         }
 }
 
@@ -138,9 +164,10 @@ static void test_prebuilt_tiles(void **state)
         for (key.mr = 1; !lab[i].object && key.mr <= High; key.mr++)
             for (key.nr = 16; key.nr <= Wide; key.nr += 16, cases++) {
                 key.epilogue = EpAny;
-                run_tile(&lab[i], key, Full, 67);
+                run_tile(&lab[i], key, Full, ActRelu, 67);
+                run_tile(&lab[i], key, Full, ActGelu, 3);
                 key.epilogue = EpAccumulate;
-                run_tile(&lab[i], key, 0, 5);
+                run_tile(&lab[i], key, 0, ActNone, 5);
             }
     assert_true(cases > 0);
 }
@@ -156,11 +183,12 @@ static void test_integers(void **state)
             int64_t sum = 0;
             for (int64_t k = 0; k < 67; k++)
                 sum += (int64_t)a[i * Stride + k] * (int64_t)*b_at(67, k, j);
-            assert_true(expected(67, i, j, 0.0f, 0) == (float)sum);
+            const float got = expected(&lab[0], 67, i, j, 0.0f, 0, ActNone);
+            assert_true(got == (float)sum);
         }
     for (int i = 0; i < n_labs; i++)
         if (lab[i].object)
-            run_tile(&lab[i], tiles[0], 0, 67);
+            run_tile(&lab[i], tiles[0], 0, ActNone, 67);
 }
 
 /* Without FMA each product is rounded too: a gate instead of the bits. */
@@ -219,7 +247,7 @@ static int open_labs(void **state)
     lab_fill(residual, High * C, FillUniform);
     if (scratch_make(state) != 0)
         return -1;
-    lab_open(no_kernels, tiles, Tiles, "");
+    lab_open(kernels, tiles, Tiles, "");
     return 0;
 }
 

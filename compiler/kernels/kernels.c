@@ -4,11 +4,11 @@
  * the lanes are added by a fixed tree: a sum has the same bits at every width.
  * Rows may lie anywhere; y may be the same memory as x.                     */
 
-//: v_exp needs: v_splat v_fma v_power_of_2 v_zero_below
-/* e^x for x <= 88. Below the smallest normal number it is 0, so is e^-inf;
- * e^0 is 1; NaN stays. x = n ln 2 + r with |r| <= ln 2 / 2, where ln 2 is taken
- * in two parts [Cody and Waite 1980]; e^r = 1 + r + r^2 P(r), P minimax. */
-INLINE v v_exp(v x)
+//: v_exp_rest needs: v_splat v_fma v_power_of_2
+/* e^x = scale (1 + rest) for x in -87 .. 88, scale a power of 2. x = n ln 2 + r
+ * with |r| <= ln 2 / 2, where ln 2 is taken in two parts [Cody and Waite 1980];
+ * rest = r + r^2 P(r), P minimax. */
+INLINE v v_exp_rest(v x, v *scale)
 {
     const v shift = v_splat(0x1.8p+23f);  /* t + shift rounds t to integer */
     const v t = v_fma(x, v_splat(0x1.715476p+0f), shift);
@@ -20,9 +20,19 @@ INLINE v v_exp(v x)
     p = v_fma(p, r, v_splat(0x1.5558bp-5f));
     p = v_fma(p, r, v_splat(0x1.555492p-3f));
     p = v_fma(p, r, v_splat(0x1.fffffcp-2f));
-    p = v_fma(p, r * r, r);
-    const v scale = v_power_of_2(t);
-    return v_zero_below(v_fma(p, scale, scale), x, v_splat(-0x1.5d589ep+6f));
+    *scale = v_power_of_2(t);
+    return v_fma(p, r * r, r);
+}
+
+//: v_exp needs: v_splat v_fma v_exp_rest v_zero_below
+/* e^x for x <= 88. Below the smallest normal number it is 0, so is e^-inf;
+ * e^0 is 1; NaN stays. */
+INLINE v v_exp(v x)
+{
+    v scale;
+    const v rest = v_exp_rest(x, &scale);
+    return v_zero_below(v_fma(rest, scale, scale), x,
+                        v_splat(-0x1.5d589ep+6f));
 }
 
 //: log1 needs: fma1
@@ -219,7 +229,7 @@ static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 //: norm_rows needs: v_load v_store v_splat v_fma fma1 row_sum row_squares
 /* Layer normalisation [Ba et al. 2016, equation 4] of each row of x: mean and
  * variance first, in two passes, which loses nothing where they are far apart.
- */
+ * beta may be NULL. */
 static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       const float *gamma, const float *beta, int64_t rows,
                       int64_t d, float eps)
@@ -231,10 +241,13 @@ static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
         const int64_t whole = d / W * W;
         for (int64_t j = 0; j < whole; j += W) {
             const v t = (v_load(x + j) - v_splat(mean)) * v_splat(scale);
-            v_store(y + j, v_fma(t, v_load(gamma + j), v_load(beta + j)));
+            v shift = v_splat(0.0f);
+            if (beta)
+                shift = v_load(beta + j);
+            v_store(y + j, v_fma(t, v_load(gamma + j), shift));
         }
         for (int64_t j = whole; j < d; j++)
-            y[j] = fma1((x[j] - mean) * scale, gamma[j], beta[j]);
+            y[j] = fma1((x[j] - mean) * scale, gamma[j], beta ? beta[j] : 0.0f);
         x += ldx;
         y += ldy;
     }
@@ -268,27 +281,6 @@ static void embed_row(float *y, const float *table, int64_t step, int64_t d,
     else
         for (int64_t k = 0; k < d; k++)
             y[k] = fma1(scale, table[k * step], position[k]);
-}
-
-//: finish_rows needs: v_load v_store v_splat v_max
-/* The epilogue of a tile whose parts are known at run time only: y becomes
- * act(in + bias) + residual; NULL: absent. act: 0 none, 1 relu. The rows of
- * `in` are d floats apart; the residual may be y itself. */
-static void finish_rows(float *y, int64_t ldy, const float *in, int64_t rows,
-                        int64_t d, const float *bias, const float *residual,
-                        int64_t ldr, int64_t act)
-{
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < d; j += W) {
-            v x = v_load(in + i * d + j);
-            if (bias)
-                x += v_load(bias + j);
-            if (act == 1)
-                x = v_max(x, v_splat(0.0f));
-            if (residual)
-                x += v_load(residual + i * ldr + j);
-            v_store(y + i * ldy + j, x);
-        }
 }
 
 //: mask_row

@@ -1,0 +1,147 @@
+/* rows.c: norms that are not layer norm, rotary positions, pooling, in the
+ * operations of vector.c or scalar.c. Sums as in kernels.c; y may be the same
+ * memory as x.                                                              */
+
+//: rms_norm_rows needs: v_load v_store v_splat row_squares
+/* x / sqrt(mean(x^2) + eps) gamma [Zhang and Sennrich 2019, equation 4]. */
+static void rms_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                          const float *gamma, int64_t rows, int64_t d,
+                          float eps)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const float square = row_squares(x, d, 0.0f) / (float)d;
+        const float scale = 1.0f / sqrtf(square + eps);
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W)
+            v_store(y + j, v_load(x + j) * v_splat(scale) * v_load(gamma + j));
+        for (int64_t j = whole; j < d; j++)
+            y[j] = x[j] * scale * gamma[j];
+        x += ldx;
+        y += ldy;
+    }
+}
+
+//: add_rms_norm_rows needs: add_rows rms_norm_rows
+/* The same of x + residual. y may be x or the residual. */
+static void add_rms_norm_rows(float *y, int64_t ldy, const float *x,
+                              int64_t ldx, const float *residual, int64_t ldr,
+                              const float *gamma, int64_t rows, int64_t d,
+                              float eps)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float *row = y + i * ldy;
+        add_rows(row, ldy, x + i * ldx, ldx, residual + i * ldr, ldr, 1, d);
+        rms_norm_rows(row, ldy, row, ldy, gamma, 1, d, eps);
+    }
+}
+
+//: head_norm_rows needs: norm_rows rms_norm_rows
+/* Each of the heads of each row by itself [Henry et al. 2020]: d elements, one
+ * gamma and beta for all. rms: without mean and beta; beta may be NULL. */
+static void head_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                           const float *gamma, const float *beta, int64_t rows,
+                           int64_t heads, int64_t d, float eps, int64_t rms)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        if (rms)
+            rms_norm_rows(y, d, x, d, gamma, heads, d, eps);
+        else
+            norm_rows(y, d, x, d, gamma, beta, heads, d, eps);
+        y += ldy;
+        x += ldx;
+    }
+}
+
+//: l2_norm_rows needs: max1 row_squares scale_rows
+/* x / max(|x|, eps). */
+static void l2_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                         int64_t rows, int64_t d, float eps)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const float length = sqrtf(row_squares(x, d, 0.0f));
+        scale_rows(y, ldy, x, ldx, 1, d, 1.0f / max1(eps, length));
+        y += ldy;
+        x += ldx;
+    }
+}
+
+//: rotate_row_halves needs: v_load v_store v_splat v_fma fma1
+/* Rotary positions [Su et al. 2021, equation 34] of one row of heads, d
+ * elements each: the pairs (j, j + dims / 2) are turned by the angles whose
+ * cosines, then sines, are in the table; (a, b) becomes (a cos - b sin,
+ * b cos + a sin). What follows the first dims elements stays. */
+static void rotate_row_halves(float *y, const float *x, const float *table,
+                              int64_t heads, int64_t d, int64_t dims)
+{
+    const int64_t half = dims / 2, whole = half / W * W;
+    const float *sine = table + half;
+    for (int64_t h = 0; h < heads; h++) {
+        for (int64_t j = 0; j < whole; j += W) {
+            const v a = v_load(x + j), b = v_load(x + half + j);
+            const v c = v_load(table + j), s = v_load(sine + j);
+            v_store(y + j, v_fma(a, c, -(b * s)));
+            v_store(y + half + j, v_fma(b, c, a * s));
+        }
+        for (int64_t j = whole; j < half; j++) {
+            const float a = x[j], b = x[half + j];
+            y[j] = fma1(a, table[j], -(b * sine[j]));
+            y[half + j] = fma1(b, table[j], a * sine[j]);
+        }
+        for (int64_t j = dims; j < d; j++)
+            y[j] = x[j];
+        x += d;
+        y += d;
+    }
+}
+
+//: rotate_row_interleaved needs: fma1
+/* The same for the pairs (2 j, 2 j + 1), the paper's own. */
+static void rotate_row_interleaved(float *y, const float *x,
+                                   const float *table, int64_t heads,
+                                   int64_t d, int64_t dims)
+{
+    const float *sine = table + dims / 2;
+    for (int64_t h = 0; h < heads; h++) {
+        for (int64_t j = 0; j < dims / 2; j++) {
+            const float a = x[2 * j], b = x[2 * j + 1];
+            y[2 * j] = fma1(a, table[j], -(b * sine[j]));
+            y[2 * j + 1] = fma1(b, table[j], a * sine[j]);
+        }
+        for (int64_t j = dims; j < d; j++)
+            y[j] = x[j];
+        x += d;
+        y += d;
+    }
+}
+
+//: pool_mean needs: v_splat load_some store_some
+/* y[j] = the mean of column j; sums of 64 rows are added up. No rows: 0. */
+static void pool_mean(float *y, const float *x, int64_t ldx, int64_t rows,
+                      int64_t d)
+{
+    for (int64_t j = 0; j < d; j += W) {
+        v total = v_splat(0.0f);
+        for (int64_t i = 0; i < rows; i += 64) {
+            v sum = v_splat(0.0f);
+            for (int64_t r = i; r < rows && r < i + 64; r++)
+                sum += load_some(x + r * ldx + j, d - j);
+            total += sum;
+        }
+        if (rows)
+            total = total / v_splat((float)rows);
+        store_some(y + j, total, d - j);
+    }
+}
+
+//: pool_max needs: v_splat v_max load_some store_some
+/* y[j] = the largest of column j, NaN passed over; -inf where there is none. */
+static void pool_max(float *y, const float *x, int64_t ldx, int64_t rows,
+                     int64_t d)
+{
+    for (int64_t j = 0; j < d; j += W) {
+        v top = v_splat(-INFINITY);
+        for (int64_t i = 0; i < rows; i++)
+            top = v_max(load_some(x + i * ldx + j, d - j), top);
+        store_some(y + j, top, d - j);
+    }
+}
