@@ -200,16 +200,21 @@ void errors_release(void)
     memset(&held, 0, sizeof held);
 }
 
+/* What nobody will see is not composed: a file of 40,000 errors would take
+ * long.                                                                     */
 static void report(Pos pos, const char *fmt, va_list ap)
 {
     Text t;
+    if (hold && held.n == HeldErrors) {
+        unheld++;
+        newest = -1;
+        return;
+    }
     compose(&t, pos, "error", fmt, ap);
-    if (!hold)
-        show_error(t.at);
-    else if (held.n < HeldErrors)
+    if (hold)
         keep(pos, t.at);
     else
-        unheld++;
+        show_error(t.at);
 }
 
 void error_at(Pos pos, const char *fmt, ...)
@@ -236,13 +241,15 @@ void note_at(Pos pos, const char *fmt, ...)
     Text t;
     va_list ap;
 
+    if (hold ? newest < 0 : !shown)
+        return;
     va_start(ap, fmt);
     compose(&t, pos, "note", fmt, ap);
     va_end(ap);
-    if (hold && newest >= 0)
+    if (hold)
         held.at[newest].text = arena_printf(hold, "%s%s",
                                             held.at[newest].text, t.at);
-    else if (!hold && shown)
+    else
         fputs(t.at, stderr);
 }
 

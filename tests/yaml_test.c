@@ -68,6 +68,28 @@ static void many_keys(void **state)
     arena_free(a);
 }
 
+/* Each is counted, few are composed: all of them would take minutes. */
+static void many_errors(void **state)
+{
+    const char *line = "d_model: 1\n";
+    const int lines = 40000;
+    Arena *a = arena_new();
+    Source src = { "twice", repeat(a, line, lines * strlen(line)),
+                   lines * strlen(line), 0 };
+
+    (void)state;
+    error_reset();
+    listen();
+    errors_hold(a);
+    yaml_parse(a, &src, 0);
+    assert_int_equal(error_count(), lines - 1);
+    errors_release();
+    assert_int_equal(error_count(), lines - 1);
+    assert_non_null(strstr(heard(a), "note: more errors follow"));
+    error_reset();
+    arena_free(a);
+}
+
 /* Every beginning of a real spec, and every byte of it changed. */
 static void broken_specs(void **state)
 {
@@ -97,6 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_text),
         cmocka_unit_test(many_keys),
+        cmocka_unit_test(many_errors),
         cmocka_unit_test(broken_specs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
