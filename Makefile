@@ -46,8 +46,8 @@ ORACLE := interp interp_ops compare sample oracle trial verify
 BENCH  := machine bench_count bench_work bench bench_print
 DRIVE  := options lines cmd_compile cmd_run cmd_tensors cmd_score cmd_graph \
           cmd_plan cmd_verify cmd_bench
-CORE   := memory math cache process beam search_memory search score vocab \
-          merges tokens text packed
+CORE   := memory math cache process sampling beam search_memory search \
+          score stream state vocab merges tokens text packed
 FILES  := files output convert safetensors safetensors_write seed tables weights \
           weights_check packed_file vocab_file vocab_json vocab_block
 

@@ -169,6 +169,7 @@ static void put_types(Gen *g, Emit *e)
            "#define ATTN_SEARCH_1\n"
            "\n");
     emit_core_type(e, "/* Logits processors:", "struct attn_process {");
+    emit_core_type(e, "/* Sampling:", "struct attn_sampling {");
     emit_core_type(e, "enum { ATTN_RULE_EXACT", "enum { ATTN_PENALTY_NONE");
     emit_core_type(e, "struct attn_search_options {",
                    "struct attn_search_options {");

@@ -9,8 +9,9 @@
  * generates nothing takes those alone that check a weights file.            */
 static const struct { const char *name; bool always; } core_files[] = {
     { "memory.c", true }, { "math.c", false }, { "cache.c", false },
-    { "process.c", false }, { "beam.c", false }, { "search_memory.c", false },
-    { "search.c", false }, { "score.c", false }, { "vocab.c", true },
+    { "process.c", false }, { "sampling.c", false }, { "beam.c", false },
+    { "search_memory.c", false }, { "search.c", false }, { "score.c", false },
+    { "stream.c", false }, { "state.c", false }, { "vocab.c", true },
     { "merges.c", true }, { "tokens.c", true }, { "text.c", false },
     { "packed.c", true }
 };

@@ -46,23 +46,17 @@ static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
     b->list[i].token = token;
 }
 
-/* Greedy: the largest logit; its log-probability only where it is wanted. */
+/* Greedy, or sampled; its log-probability only where it is wanted. */
 static void beam_offer_best(struct attn_beam *b, const float *logits,
                             int64_t vocab, float log_sum_exp)
 {
-    float largest = -INFINITY;
-    int64_t best = -1;
-    for (int64_t t = 0; t < vocab; t++) {
-        if (logits[t] > largest) {
-            largest = logits[t];
-            best = t;
-        }
-    }
+    int64_t best = attn_sample(&b->o->sampling, logits, vocab, b->length,
+                               b->order);
     if (best < 0)
         return;
     float sum = b->sum[0];
     if (b->o->want_scores)
-        sum += attn_log_probability(largest, log_sum_exp);
+        sum += attn_log_probability(logits[best], log_sum_exp);
     beam_insert(b, sum, 0, (int32_t)best);
 }
 

@@ -127,13 +127,33 @@ ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
     return 0;
 }
 
-ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot)
+ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
+                             int64_t length)
 {
     const int32_t *table = c->table + slot * c->width;
     int64_t n = cache_pages_of(c->length[slot]);
-    for (int64_t q = 0; q < n; q++)
+    for (int64_t q = cache_pages_of(length); q < n; q++)
         cache_drop_page(c, table[q]);
-    c->length[slot] = 0;
+    c->length[slot] = (int32_t)length;
+}
+
+ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot)
+{
+    attn_cache_cut(c, slot, 0);
+}
+
+ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to)
+{
+    int32_t *table = c->table + to * c->width;
+    int64_t n = cache_pages_of(c->length[from]);
+    if (from == to)
+        return;
+    attn_cache_release(c, to);
+    for (int64_t q = 0; q < n; q++) {
+        table[q] = c->table[from * c->width + q];
+        c->refs[table[q]]++;
+    }
+    c->length[to] = c->length[from];
 }
 
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,

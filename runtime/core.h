@@ -35,6 +35,10 @@ struct attn_batch {
     int64_t table[2];            /* entries of a sequence in pages[] */
     const int32_t *source;       /* [sequences] decode: row of pages[CROSS] */
     const int32_t *source_rows;  /* [..] decode: keys of each such row */
+    const int32_t *prefix;       /* [sequences] masking prefix: keys that all
+                                    rows of a sequence see; NULL: none */
+    const int32_t *types;        /* [rows] token types; NULL: all 0 */
+    const float *input;          /* rows of numbers in place of ids */
     /* kind attention: rows of numbers; keys have their own lengths */
     const float *query, *key, *value;
     int64_t key_rows;
@@ -108,6 +112,11 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
  * changed but for that copy, when pages or the table do not suffice.        */
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
 ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
+/* Forgets the positions from `length` on. */
+ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
+                             int64_t length);
+/* Slot `to` becomes what slot `from` is: they share its pages. */
+ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to);
 /* Slot i becomes what slot parent[i] was, for i in 0..n-1, all at once; later
  * slots become empty. Nothing is copied but tables.                         */
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
@@ -132,10 +141,32 @@ struct attn_process {            /* options; zero means off */
     const int32_t *forbid;       /* tokens never produced (pad, start) */
     int64_t forbid_count;
 };
+/* A logit that is no number, or infinite, is one that nobody takes. */
+ATTN_API void attn_clean_logits(float *logits, int64_t n);
 ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
                                   int64_t vocab, const int32_t *tokens,
                                   int64_t n /* so far, prefix included */,
                                   int32_t end);
+
+/* --------------------------------------------------------- sampling.c --- */
+/* Sampling: drawing tokens instead of taking the best. In this order: logits
+ * are divided by the temperature; the top_k best stay; of these the best that
+ * have top_p of the probability; of these those that are min_p times as
+ * probable as the best. Zero means off.                                     */
+struct attn_sampling {
+    float temperature;           /* 0: the best token, always */
+    float top_p, min_p;          /* 0 .. 1 */
+    int64_t top_k;
+    int64_t seed;
+};
+/* Is every number in its range? */
+ATTN_API int attn_sampling_fits(const struct attn_sampling *o);
+/* In [0, 1): the same for the same seed and counter. */
+ATTN_API double attn_random(int64_t seed, int64_t counter);
+/* A token; -1: none is allowed. counter: tokens of the answer so far. order:
+ * [vocab], to work in.                                                      */
+ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
+                             int64_t vocab, int64_t counter, int32_t *order);
 
 /* ---------------------------- beam.c, search_memory.c, search.c --- */
 enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
@@ -154,6 +185,7 @@ struct attn_search_options {
     int32_t start, end;
     int64_t want_scores;         /* greedy: 0 skips the log-probabilities */
     struct attn_process process;
+    struct attn_sampling sampling;       /* beam 1 alone */
 };
 
 struct attn_hypothesis {         /* one answer; memory in the search's arena */
@@ -181,6 +213,7 @@ struct attn_beam {
     struct attn_candidate *list; /* [2 * beam] this step's best, best first */
     int64_t listed, room;        /* room: 2 * beam */
     int32_t *answers;            /* [results][width] tokens of the best */
+    int32_t *order;              /* [vocab] to sample in, or NULL */
     int64_t recorded, top_ended; /* answers so far; first place ended once */
     struct attn_hypothesis *best;/* [results] best first */
     int64_t found;
@@ -214,6 +247,7 @@ struct attn_search_state {
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
     float *logits;               /* [slots][target_vocab] */
+    int32_t *order;              /* [target_vocab] where tokens are sampled */
     void *arena;
 };
 /* Rows that the decoder reads before the first token of an answer to a source
@@ -260,6 +294,95 @@ ATTN_API int attn_score(const struct attn_model *m, const void *bound,
                         void *memory, int64_t bytes, float *log_probability);
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
                                   int64_t target_n);
+
+/* ------------------------------------------------------------ stream.c --- */
+enum { ATTN_STREAM_END = -1,     /* the end token, or one that stops, came */
+       ATTN_STREAM_FULL = -2 };  /* no room for a token, or none is allowed */
+
+struct attn_stream_room {        /* what the streams of one beginning share */
+    struct attn_cache self, cross;
+    int64_t streams, width;      /* how many; tokens that each may have */
+    int32_t source_rows;
+    int32_t *tokens;             /* [streams][width] */
+    int32_t *order;
+    float *logits;
+    void *arena;
+};
+struct attn_stream {
+    const struct attn_model *model;
+    const void *bound;
+    struct attn_search_options o;        /* start, end, process, sampling */
+    const int32_t *stop;         /* [stops] more tokens that end it */
+    int64_t stops;
+    struct attn_stream_room *room;
+    int64_t slot;                /* of the room */
+    int32_t *tokens;             /* [n] start, prompt, answer */
+    int64_t n;
+    int64_t lead;                /* tokens before the answer */
+    int64_t read;                /* tokens that are in the cache */
+    int64_t ended;
+};
+/* Memory for `streams` streams of up to `tokens` tokens each (start and prompt
+ * counted, not above max_target + 1) after a source of that many rows (kind
+ * decoder: 0). -1: not of this model, or options that make no stream.       */
+ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t source_rows, int64_t tokens,
+                                   int64_t streams);
+/* A stream without tokens, in slot 0 of a new room. 0, or -1. */
+ATTN_API int attn_stream_empty(struct attn_stream *s,
+                               const struct attn_model *m, const void *bound,
+                               const struct attn_search_options *o,
+                               int64_t source_rows, int64_t tokens,
+                               int64_t streams, void *memory, int64_t bytes);
+/* With the start token, where there is one; `ids` are the source, which is
+ * encoded, or for kind decoder the prompt. -1: as above, or an id or a length
+ * is out of range.                                                          */
+ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
+                              const void *bound,
+                              const struct attn_search_options *o,
+                              const int32_t *ids, int64_t n, int64_t tokens,
+                              int64_t streams, void *memory, int64_t bytes);
+/* Tokens that are given instead of chosen: kind decoder, more of the prompt;
+ * else of the answer. -1: no room, or an id out of range; nothing changed.  */
+ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
+                              int64_t n);
+/* The next token of the answer, or ATTN_STREAM_END, ATTN_STREAM_FULL. Chooses
+ * what attn_search with beam 1 would.                                       */
+ATTN_API int64_t attn_stream_next(struct attn_stream *s);
+/* `to` goes on where `from` is, in a slot of the same room; what is in that
+ * slot is dropped. Change to->o.sampling.seed for another answer.           */
+ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
+                              int64_t slot);
+
+/* ------------------------------------------------------------- state.c --- */
+struct attn_state_header {       /* the first bytes of a saved stream */
+    char magic[8];               /* "ATTNST01" */
+    uint64_t hash;               /* of all that follows */
+    int64_t bytes;               /* of all */
+    uint64_t model;              /* its sizes and weights, hashed */
+    int64_t tokens, lead, read, source_rows;     /* as in the stream */
+    /* int32_t tokens[]; the pages of the self, then of the cross cache */
+};
+ATTN_API int64_t attn_state_bytes(const struct attn_stream *s);
+/* Writes the stream; returns its bytes, -1: more than cap. weights: a hash of
+ * the weights' values, which the caller makes: the same for check and restore.
+ * Options are not saved.                                                    */
+ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
+                                 void *out, int64_t cap);
+/* NULL when it can be restored into this model, else what is wrong. `state`
+ * lies at a multiple of 8.                                                  */
+ATTN_API const char *attn_state_check(const struct attn_model *m,
+                                      uint64_t weights, const void *state,
+                                      int64_t bytes);
+/* Opens a stream as it was saved, in memory of attn_stream_bytes for the
+ * header's source_rows and `tokens`, not fewer than the header's. 0, or -1. */
+ATTN_API int attn_state_restore(struct attn_stream *s,
+                                const struct attn_model *m, const void *bound,
+                                const struct attn_search_options *o,
+                                uint64_t weights, const void *state,
+                                int64_t bytes, int64_t tokens, int64_t streams,
+                                void *memory, int64_t memory_bytes);
 
 /* ------------------------------------------------------------- vocab.c --- */
 /* Kinds of tokenizers: each character is a token; each word between spaces;

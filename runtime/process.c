@@ -103,6 +103,13 @@ static void (*const process_table[])(const struct process_row *) = {
     process_forbidden,
 };
 
+ATTN_API void attn_clean_logits(float *logits, int64_t n)
+{
+    const float none = -INFINITY;
+    for (int64_t i = 0; i < n; i++)
+        logits[i] = logits[i] - logits[i] == 0.0f ? logits[i] : none;
+}
+
 ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
                                   int64_t vocab, const int32_t *tokens,
                                   int64_t n, int32_t end)

@@ -5,7 +5,6 @@
  * by sentence. The cross cache has one slot a sentence, written by encode.  */
 #include "core.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ------------------------------------------------------------ sources --- */
@@ -159,20 +158,12 @@ static void search_point(struct attn_search_state *s)
     b->output = s->logits;
 }
 
-/* A logit that is no number, or infinite, is one that nobody takes. */
-static void search_clean(float *logits, int64_t n)
-{
-    const float none = -INFINITY;
-    for (int64_t i = 0; i < n; i++)
-        logits[i] = logits[i] - logits[i] == 0.0f ? logits[i] : none;
-}
-
 static void search_offer(const struct attn_search_state *s, struct attn_beam *b,
                          int64_t h, float *logits)
 {
     int64_t vocab = s->model->target_vocab;
     float sum = 0.0f;
-    search_clean(logits, vocab);
+    attn_clean_logits(logits, vocab);
     attn_process_logits(&s->o->process, logits, vocab,
                         b->tokens + h * b->width, b->length, s->o->end);
     if (s->o->beam > 1 || s->o->want_scores)

@@ -51,7 +51,9 @@ static int search_fits(const struct attn_search_state *s)
         return 0;
     if (o->rule != ATTN_RULE_EXACT && o->rule != ATTN_RULE_RECORDED)
         return 0;
-    return 1;
+    if (o->beam > 1 && o->sampling.temperature != 0.0f)
+        return 0;
+    return attn_sampling_fits(&o->sampling);
 }
 
 static void search_lay_out_cache(const struct attn_search_state *s,
@@ -99,6 +101,7 @@ static void search_lay_out_beams(struct attn_search_state *s,
         b.tokens = attn_take(at, beam * s->limit, word);
         b.spare = attn_take(at, beam * s->limit, word);
         b.answers = attn_take(at, results * s->limit, word);
+        b.order = s->order;
         if (at->used < 0)
             return;
         if (at->base)
@@ -124,6 +127,8 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;
 
+    if (s->o->sampling.temperature > 0.0f)
+        s->order = attn_take(at, m->target_vocab, word);
     search_lay_out_caches(s, at);
     search_lay_out_beams(s, at);
     s->source_ids = attn_take(at, s->source_rows, word);

@@ -1,0 +1,257 @@
+/* stream.c: one answer, token by token; and many answers that go on from one
+ * beginning, whose full pages they share.
+ *
+ * A stream is a list of tokens, of which the first are read: they are in its
+ * slot of the self cache. The next token is chosen once all are.            */
+#include "core.h"
+
+#include <string.h>
+
+enum { STREAM_ROWS = 512,                        /* read in one call, at most */
+       STREAM_MOST = INT32_MAX / 4 };
+
+/* -------------------------------------------------------------- memory --- */
+
+static int stream_fits(const struct attn_model *m,
+                       const struct attn_search_options *o,
+                       int64_t source_rows, int64_t tokens, int64_t streams)
+{
+    if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
+        return 0;
+    if (m->kind == ATTN_ENCODER_DECODER) {
+        if (o->start < 0 || source_rows < 1 || source_rows > m->max_source)
+            return 0;
+    }
+    if (tokens < 1 || tokens > m->max_target + 1 || tokens > STREAM_MOST)
+        return 0;
+    if (streams < 1 || streams > INT16_MAX || o->start >= m->target_vocab)
+        return 0;
+    return attn_sampling_fits(&o->sampling);
+}
+
+static void stream_lay_out_cache(struct attn_cache *c,
+                                 const struct attn_model *m, int which,
+                                 int64_t slots, int64_t length,
+                                 struct attn_memory *at)
+{
+    int64_t bytes = attn_cache_bytes(m, which, slots, length, 0);
+    void *memory = attn_take(at, bytes, 1);
+    if (memory)
+        attn_cache_init(c, m, which, slots, length, 0, memory);
+}
+
+static void stream_lay_out(struct attn_stream_room *r,
+                           const struct attn_model *m, int64_t source_rows,
+                           int64_t tokens, int64_t streams,
+                           struct attn_memory *at)
+{
+    int64_t rows = attn_min(tokens, STREAM_ROWS);
+    memset(r, 0, sizeof *r);
+    r->width = tokens;
+    r->streams = streams;
+    r->source_rows = (int32_t)source_rows;
+    stream_lay_out_cache(&r->self, m, ATTN_SELF, streams,
+                         attn_min(tokens, m->max_target), at);
+    if (m->kind == ATTN_ENCODER_DECODER)
+        stream_lay_out_cache(&r->cross, m, ATTN_CROSS, 1, source_rows, at);
+    r->tokens = attn_take(at, streams * tokens, sizeof(int32_t));
+    r->order = attn_take(at, m->target_vocab, sizeof(int32_t));
+    r->logits = attn_take(at, m->target_vocab, sizeof(float));
+    if (at->used < 0)
+        return;
+    int64_t arena = m->arena_bytes(rows, 1, 1);
+    if (m->kind == ATTN_ENCODER_DECODER)
+        arena = attn_max(arena, m->arena_bytes(source_rows, 1, 1));
+    r->arena = attn_take(at, arena, 1);
+}
+
+ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t source_rows, int64_t tokens,
+                                   int64_t streams)
+{
+    struct attn_memory at;
+    struct attn_stream_room r;
+    if (!stream_fits(m, o, source_rows, tokens, streams))
+        return -1;
+    attn_memory_open(&at, NULL);
+    attn_take(&at, 1, sizeof r);
+    stream_lay_out(&r, m, source_rows, tokens, streams, &at);
+    return attn_memory_bytes(&at);
+}
+
+ATTN_API int attn_stream_empty(struct attn_stream *s,
+                               const struct attn_model *m, const void *bound,
+                               const struct attn_search_options *o,
+                               int64_t source_rows, int64_t tokens,
+                               int64_t streams, void *memory, int64_t bytes)
+{
+    struct attn_memory at;
+    int64_t need = attn_stream_bytes(m, o, source_rows, tokens, streams);
+    if (need < 0 || need > bytes)
+        return -1;
+    memset(s, 0, sizeof *s);
+    attn_memory_open(&at, memory);
+    s->room = attn_take(&at, 1, sizeof *s->room);
+    stream_lay_out(s->room, m, source_rows, tokens, streams, &at);
+    s->model = m;
+    s->bound = bound;
+    s->o = *o;
+    s->tokens = s->room->tokens;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- open --- */
+
+static int stream_encode(struct attn_stream *s, const int32_t *ids, int64_t n)
+{
+    struct attn_stream_room *r = s->room;
+    struct attn_batch b = {0};
+    int32_t start[2];
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= s->model->source_vocab)
+            return -1;
+    if (attn_cache_grow(&r->cross, 0, n) < 0)
+        return -1;
+    start[0] = 0;
+    start[1] = (int32_t)n;
+    b.sequences = 1;
+    b.rows = n;
+    b.start = start;
+    b.ids = ids;
+    b.pool[ATTN_CROSS] = r->cross.pool;
+    b.pages[ATTN_CROSS] = r->cross.table;
+    b.table[ATTN_CROSS] = r->cross.width;
+    s->model->encode(s->bound, &b, r->arena);
+    return 0;
+}
+
+ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
+                              int64_t n)
+{
+    if (n < 0 || n > s->room->width - s->n)
+        return -1;
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= s->model->target_vocab)
+            return -1;
+    for (int64_t i = 0; i < n; i++)
+        s->tokens[s->n + i] = ids[i];
+    s->n += n;
+    if (s->model->kind == ATTN_DECODER)
+        s->lead = s->n;
+    s->ended = 0;
+    return 0;
+}
+
+ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
+                              const void *bound,
+                              const struct attn_search_options *o,
+                              const int32_t *ids, int64_t n, int64_t tokens,
+                              int64_t streams, void *memory, int64_t bytes)
+{
+    int64_t source_rows = 0;
+    if (m->kind == ATTN_ENCODER_DECODER)
+        source_rows = n;
+    if (attn_stream_empty(s, m, bound, o, source_rows, tokens, streams, memory,
+                          bytes) < 0)
+        return -1;
+    if (o->start >= 0) {
+        s->tokens[0] = o->start;
+        s->n = 1;
+        s->lead = 1;
+    }
+    if (m->kind == ATTN_ENCODER_DECODER)
+        return stream_encode(s, ids, n);
+    return attn_stream_feed(s, ids, n);
+}
+
+/* --------------------------------------------------------------- tokens --- */
+
+/* Reads tokens up to, not with, `to`; the last one's logits are in the room. */
+static int stream_read(struct attn_stream *s, int64_t to)
+{
+    struct attn_stream_room *r = s->room;
+    struct attn_batch b = {0};
+    int32_t start[2], past, select;
+    const int32_t source = 0;
+    b.sequences = 1;
+    b.selected = 1;
+    b.start = start;
+    b.past = &past;
+    b.select = &select;
+    b.source = &source;
+    b.source_rows = &r->source_rows;
+    b.output = r->logits;
+    b.pool[ATTN_SELF] = r->self.pool;
+    b.pool[ATTN_CROSS] = r->cross.pool;
+    b.pages[ATTN_SELF] = r->self.table + s->slot * r->self.width;
+    b.pages[ATTN_CROSS] = r->cross.table;
+    b.table[ATTN_SELF] = r->self.width;
+    b.table[ATTN_CROSS] = r->cross.width;
+    start[0] = 0;
+    while (s->read < to) {
+        int64_t n = attn_min(to - s->read, STREAM_ROWS);
+        start[1] = (int32_t)n;
+        past = (int32_t)s->read;
+        select = (int32_t)(n - 1);
+        b.rows = n;
+        b.ids = s->tokens + s->read;
+        if (attn_cache_grow(&r->self, s->slot, n) < 0)
+            return -1;
+        s->model->decode(s->bound, &b, r->arena);
+        s->read += n;
+    }
+    return 0;
+}
+
+static int stream_stops(const struct attn_stream *s, int64_t token)
+{
+    for (int64_t i = 0; i < s->stops; i++)
+        if (s->stop[i] == token)
+            return 1;
+    return token == s->o.end;
+}
+
+ATTN_API int64_t attn_stream_next(struct attn_stream *s)
+{
+    struct attn_stream_room *r = s->room;
+    int64_t vocab = s->model->target_vocab, answer = s->n - s->lead;
+    if (s->ended)
+        return ATTN_STREAM_END;
+    if (s->n == 0 || s->n >= r->width || s->n > s->model->max_target)
+        return ATTN_STREAM_FULL;
+    if (s->read == s->n) {                       /* its logits are gone */
+        s->read--;
+        attn_cache_cut(&r->self, s->slot, s->read);
+    }
+    if (stream_read(s, s->n) < 0)
+        return ATTN_STREAM_FULL;
+    attn_clean_logits(r->logits, vocab);
+    attn_process_logits(&s->o.process, r->logits, vocab, s->tokens + s->lead,
+                        answer, s->o.end);
+    int64_t token = attn_sample(&s->o.sampling, r->logits, vocab, answer,
+                                r->order);
+    if (token < 0)
+        return ATTN_STREAM_FULL;
+    s->ended = stream_stops(s, token);
+    if (s->ended)
+        return ATTN_STREAM_END;
+    s->tokens[s->n] = (int32_t)token;
+    s->n++;
+    return token;
+}
+
+ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
+                              int64_t slot)
+{
+    if (slot < 0 || slot >= from->room->streams || slot == from->slot)
+        return -1;
+    if (stream_read(from, from->n - 1) < 0)      /* what both will need */
+        return -1;
+    *to = *from;
+    to->slot = slot;
+    to->tokens = from->room->tokens + slot * from->room->width;
+    memcpy(to->tokens, from->tokens, (size_t)from->n * sizeof *to->tokens);
+    attn_cache_fork(&from->room->self, from->slot, slot);
+    return 0;
+}
