@@ -33,8 +33,9 @@ say      = $(if $(V),,@echo '$1')
 COMPILE = $(CC) $(OPT) -std=c11 $(WARN) -ffp-contract=off -fno-pie $(CFLAGS)
 LINK    = $(COMPILE) -no-pie# libtcc.a is not position-independent
 
-FRONT  := arena diag yaml field_value fields fields_text spec_read spec \
-          spec_check spec_names graph shape check print build
+FRONT  := arena diag yaml field_value field_mask field_keys fields \
+          fields_text spec_read spec spec_check check_forms spec_names \
+          spec_share graph shape check print build
 PASSES := pass fold_scale merge_qkv fuse_attention fuse_norm fuse_epilogue \
           fuse_embed last_rows dead_code lower_pages
 BACK   := target plan plan_arena plan_pack plan_report emit emit_tile \

@@ -152,7 +152,7 @@ static int self_attention(Build *b, int x)
         k = state(b, OpAppend, k, CacheSelf, PartKey);
         v = state(b, OpAppend, v, CacheSelf, PartValue);
     }
-    return attend(b, q, k, v, b->side->mask);
+    return attend(b, q, k, v, b->side->mask.causal ? MaskCausal : MaskNone);
 }
 
 static int cross_attention(Build *b, int x)
@@ -359,7 +359,8 @@ static void build_attention(Build *b)
     q = split(b, q, "q.heads");
     k = split(b, k, "k.heads");
     v = split(b, v, "v.heads");
-    unary(b, OpOutput, attend(b, q, k, v, b->side->mask), "output");
+    MaskKind mask = b->side->mask.causal ? MaskCausal : MaskNone;
+    unary(b, OpOutput, attend(b, q, k, v, mask), "output");
 }
 
 Graph *build_graph(Arena *a, const Spec *s)

@@ -104,11 +104,12 @@ Yaml *yaml_get(const Yaml *map, const char *key);            /* NULL: absent */
 typedef enum { KindEncoderDecoder, KindEncoder, KindDecoder, KindAttention }
     ModelKind;
 typedef enum { MaskNone, MaskCausal } MaskKind;
-typedef enum { PosSinusoidal, PosLearned, PosNone } PosType;
+typedef enum { PosSinusoidal, PosLearned, PosNone, PosRotary, PosAlibi,
+               PosRelative } PosType;
 typedef enum { LayoutInterleaved, LayoutHalves } PosLayout;
 typedef enum { ExponentPaper, ExponentTensor2tensor } PosExponent;
                  /* 2i/d of the paper; i/(d/2-1) of tensor2tensor, OpenNMT */
-typedef enum { NormLayer } NormType;
+typedef enum { NormLayer, NormRms } NormType;
 typedef enum { PlacePost, PlacePre } NormPlace;
 typedef enum {
 #define ACT(name, ...) Act##name,
@@ -116,7 +117,14 @@ typedef enum {
 #undef ACT
     ActCount
 } Activation;
-typedef enum { EmbedScaleNone, EmbedScaleSqrt } EmbedScale;
+typedef enum { PoolNone, PoolMean, PoolClass, PoolLast, PoolMax } PoolType;
+typedef enum { EmbedScaleNone, EmbedScaleSqrt, EmbedScaleNumber } EmbedScale;
+typedef enum { ParallelNone, ParallelShared, ParallelSeparate } Parallel;
+typedef enum { InputTokens, InputReal } InputType;
+typedef enum {                   /* what is made of the last layer's rows */
+    HeadDefault,                 /* rows of an encoder, logits of a decoder */
+    HeadRows, HeadLogits, HeadPool, HeadClassify, HeadTokenClassify
+} HeadType;
 typedef enum { SearchExact, SearchRecorded } SearchRule;
 typedef enum { PenaltyNone, PenaltyGnmt, PenaltyPower } PenaltyRule;
 typedef enum { SplitCharacters, SplitSpaces } VocabSplit;
@@ -130,10 +138,35 @@ typedef struct {
     Pos file_pos;
 } SpecVocab;
 
-typedef struct {                 /* names: canonical prefix -> file's prefix */
-    const char *ours, *theirs;   /* dot-separated; {i} is the layer */
+/* One row of names: canonical prefix -> file's prefix. */
+typedef struct SpecName SpecName;
+struct SpecName {
+    const char *ours, *theirs;   /* dot-separated; {i} is the layer; theirs
+                                    NULL: only transpose is said */
     Pos pos;
-} SpecName;
+    int transpose;               /* 1, 0; -1: not said */
+    /* A tensor of the file that holds several of ours: their names, one of
+     * them this row's; NULL: it holds one.                                  */
+    const char *const *parts;
+    int nparts;
+    bool by_columns;             /* side by side, not one above the other */
+    int64_t groups;              /* each with a share of every part; 0: one
+                                    for each key/value head of the side */
+    bool filled;                 /* the file has none: all elements are fill */
+    double fill;
+};
+
+/* Which keys a row may see: those that all parts of the mask allow. Row i sees
+ * one interval of keys, but with `file`.                                    */
+typedef struct {
+    bool causal;                 /* none after it, j <= i */
+    bool prefix;                 /* but the rows of the prefix are seen by all */
+    int64_t window;              /* |i - j| < window; 0: any */
+    int64_t block;               /* i / block == j / block; 0: any */
+    const unsigned char *file;   /* [file_rows][file_columns], 0 or 1 */
+    int64_t file_rows, file_columns;      /* max_len of the side; kind
+                                    attention: of the query, of the key */
+} MaskSpec;
 
 typedef enum { SideEncoder, SideDecoder } Side;
 
@@ -144,7 +177,7 @@ typedef struct {                 /* what may differ between the two stacks; */
     int64_t d_k, d_v, d_ff;
     int64_t max_len;             /* positions; 0: side absent; kind attention:
                                     query rows, and key rows of SideDecoder */
-    MaskKind mask;               /* of its self-attention */
+    MaskSpec mask;               /* of its self-attention */
 } SpecSide;
 
 typedef struct Spec Spec;
@@ -164,18 +197,39 @@ struct Spec {
     bool append_end;             /* source text gets the end token appended */
     PosType positions;
     double pos_base;
-    int64_t pos_first;           /* position of the first row: paper 0 */
+    int64_t pos_first;           /* position of the first row: paper 0;
+                                    learned: its row of the table */
     PosLayout pos_layout;
+    double pos_scale;            /* rotary: positions are multiplied by this */
+    int64_t pos_dims;            /* rotary: columns of a head that turn */
+    int64_t pos_buckets, pos_max_distance;         /* relative */
     PosExponent pos_exponent;
     NormType norm_type;
     NormPlace norm_place;
     double norm_eps;
     bool norm_final;             /* one more norm after each stack */
+    bool norm_bias;              /* beta; rms has none */
+    bool norm_embedding;         /* one more after the embeddings */
+    bool norm_qk;                /* each head of queries and keys */
+    Parallel parallel;           /* x + attention(norm x) + ffn(norm x) */
+    double attention_scale;      /* 0: 1 / sqrt(d_k) */
+    double attention_softcap;    /* 0: none */
     Activation activation;
+    bool gated;                  /* w2 (act(w1 x) * (w3 x)) */
     bool bias_q, bias_k, bias_v, bias_o, bias_ffn, bias_logits;
     bool has_q, has_k, has_v, has_o;      /* kind attention: projection there */
     EmbedScale embed_scale;
+    double embed_factor;         /* EmbedScaleNumber */
     int embed_tie;               /* Tie bits: these use one tensor */
+    int64_t embed_types;         /* token types of the first stack; 0: none */
+    InputType input;             /* of the first stack */
+    int64_t input_width;         /* InputReal */
+    double logits_scale;         /* 0: none */
+    double logits_softcap;       /* 0: none */
+    HeadType head;
+    PoolType head_pool;          /* HeadPool, HeadClassify */
+    bool head_normalize;         /* HeadPool: to length 1 */
+    int64_t head_classes;        /* HeadClassify, HeadTokenClassify */
     SearchRule search_rule;
     int64_t search_beam;
     PenaltyRule search_penalty;
@@ -202,8 +256,11 @@ char *spec_path(Arena *a, Pos written, const char *path);
 /* spec_names.c: the name in the weights file of a canonical name, by the
  * spec's `names`; docs/spec.md lists the canonical ones.                    */
 const char *spec_file_name(Arena *a, const Spec *s, const char *canonical);
-/* Name in the weights file of a tensor of ours, by the spec's table. */
-const char *spec_file_name(Arena *a, const Spec *s, const char *ours);
+/* spec_share.c: where in the file the elements of a tensor are. `ours` is the
+ * canonical name with its .weight or .bias. spec_load has seen that all fit:
+ * false never comes of a loaded spec.                                       */
+bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
+                      FileTensor *out);
 void  spec_print_fields(FILE *out, bool markdown);           /* attnc fields */
 
 /* ---------------------------------------------------- graph.c, ops.h --- */

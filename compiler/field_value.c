@@ -22,7 +22,7 @@ static const char *whole_part(const char *s)
     return end == s || (*s == '0' && end > s + 1) ? NULL : end;
 }
 
-static bool parse_int(const char *s, int64_t *value)
+bool parse_int(const char *s, int64_t *value)
 {
     const char *end = whole_part(s);
     bool negative = *s == '-';
@@ -40,7 +40,7 @@ static bool parse_int(const char *s, int64_t *value)
 }
 
 /* An integer, or digits.digits with an exponent or without. */
-static bool parse_real(const char *s, double *value)
+bool parse_real(const char *s, double *value)
 {
     const char *end = whole_part(s);
 
@@ -61,6 +61,27 @@ static bool parse_real(const char *s, double *value)
         return false;
     *value = strtod(s, NULL);
     return true;
+}
+
+/* -------------------------------------------------------- activations --- */
+static const struct { const char *plain, *gated; } acts[] = {
+#define ACT(name, text, gated, ...) { text, gated },
+#include "activations.h"
+#undef ACT
+};
+
+/* All their words, those without a gate first. */
+static const char *const *act_words(void)
+{
+    static const char *words[2 * ActCount + 1];
+    int n = 0;
+
+    for (int i = 0; i < ActCount; i++)
+        words[n++] = acts[i].plain;
+    for (int i = 0; i < ActCount; i++)
+        if (acts[i].gated)
+            words[n++] = acts[i].gated;
+    return words;
 }
 
 /* ----------------------------------------------------------- messages --- */
@@ -92,6 +113,15 @@ char *field_wants(Arena *a, const Field *f)
                            : arena_strdup(a, f->words[0]);
     case FieldFlags:
         return arena_printf(a, "a list of %s", join_words(a, f->words));
+    case FieldScale:
+        return arena_printf(a, "one of %s, or a number from %.10g to %.10g",
+                            join_words(a, f->words), f->least, f->most);
+    case FieldActivation:
+        return arena_printf(a, "one of %s", join_words(a, act_words()));
+    case FieldMask:
+        return arena_printf(a, "one of %s, {window: n}, {block: n}, {file: "
+                            "path}, or a list of these",
+                            join_words(a, f->words));
     case FieldName:
         return "1 to 128 letters, digits and _ . -";
     case FieldPath:
@@ -115,7 +145,7 @@ static const char *found(const Field *f, const Yaml *v)
     return v->quoted && unquoted ? "text in quotes" : NULL;
 }
 
-static bool refuse(Arena *a, const Field *f, const Yaml *v)
+bool refuse_value(Arena *a, const Field *f, const Yaml *v)
 {
     const char *what = found(f, v), *wants = field_wants(a, f);
 
@@ -129,7 +159,7 @@ static bool refuse(Arena *a, const Field *f, const Yaml *v)
 
 static bool refuse_number(Arena *a, const Field *f, const Yaml *v)
 {
-    refuse(a, f, v);
+    refuse_value(a, f, v);
     if (v->kind == YamlScalar && !v->quoted && *v->text)
         note_at((Pos){ 0 }, f->type == FieldInt
                 ? "integers are written as 512: digits only, no leading zero"
@@ -150,7 +180,7 @@ static bool read_int(Arena *a, const Field *f, void *at, const Yaml *v)
     if (!scalar(v) || !parse_int(v->text, &value))
         return refuse_number(a, f, v);
     if ((double)value < f->least || (double)value > f->most)
-        return refuse(a, f, v);
+        return refuse_value(a, f, v);
     memcpy(at, &value, sizeof value);
     return true;
 }
@@ -162,7 +192,7 @@ static bool read_real(Arena *a, const Field *f, void *at, const Yaml *v)
     if (!scalar(v) || !parse_real(v->text, &value))
         return refuse_number(a, f, v);
     if (!(value >= f->least && value <= f->most))
-        return refuse(a, f, v);
+        return refuse_value(a, f, v);
     memcpy(at, &value, sizeof value);
     return true;
 }
@@ -172,12 +202,12 @@ static bool read_bool(Arena *a, const Field *f, void *at, const Yaml *v)
     bool value = scalar(v) && !strcmp(v->text, "true");
 
     if (!value && !(scalar(v) && !strcmp(v->text, "false")))
-        return refuse(a, f, v);
+        return refuse_value(a, f, v);
     memcpy(at, &value, sizeof value);
     return true;
 }
 
-static int find_word(const char *const *words, const char *word)
+int find_word(const char *const *words, const char *word)
 {
     for (int i = 0; words[i]; i++)
         if (!strcmp(words[i], word))
@@ -185,15 +215,17 @@ static int find_word(const char *const *words, const char *word)
     return -1;
 }
 
-static bool refuse_word(Arena *a, const Field *f, const Yaml *v)
+bool refuse_word(Arena *a, const Field *f, const Yaml *v)
 {
+    const char *const *words = f->type == FieldActivation ? act_words()
+                                                          : f->words;
     int n = 0;
 
-    while (f->words[n])
+    while (words[n])
         n++;
-    const char *near = v->kind == YamlScalar
-                     ? nearest(v->text, f->words, n) : NULL;
-    refuse(a, f, v);
+    const char *near = v->kind == YamlScalar ? nearest(v->text, words, n)
+                                             : NULL;
+    refuse_value(a, f, v);
     if (near)
         note_at((Pos){ 0 }, "did you mean '%s'?", near);
     return false;
@@ -209,12 +241,44 @@ static bool read_enum(Arena *a, const Field *f, void *at, const Yaml *v)
     return true;
 }
 
+/* A word, or the number that stands for one more. */
+static bool read_scale(Arena *a, const Field *f, Spec *s, const Yaml *v)
+{
+    int value = v->kind == YamlScalar ? find_word(f->words, v->text) : -1;
+    double number = 0;
+
+    if (value < 0) {
+        if (!scalar(v) || !parse_real(v->text, &number))
+            return refuse_word(a, f, v);
+        if (!(number >= f->least && number <= f->most))
+            return refuse_value(a, f, v);
+        for (value = 0; f->words[value]; )
+            value++;
+    }
+    memcpy((char *)s + f->at, &value, sizeof value);
+    memcpy((char *)s + f->also, &number, sizeof number);
+    return true;
+}
+
+static bool read_activation(Arena *a, const Field *f, Spec *s, const Yaml *v)
+{
+    for (int i = 0; v->kind == YamlScalar && i < ActCount; i++) {
+        bool gated = acts[i].gated && !strcmp(v->text, acts[i].gated);
+        if (!gated && strcmp(v->text, acts[i].plain))
+            continue;
+        memcpy((char *)s + f->at, &i, sizeof i);
+        memcpy((char *)s + f->also, &gated, sizeof gated);
+        return true;
+    }
+    return refuse_word(a, f, v);
+}
+
 static bool read_flags(Arena *a, const Field *f, void *at, const Yaml *v)
 {
     int bits = 0;
 
     if (v->kind != YamlList)
-        return refuse(a, f, v);
+        return refuse_value(a, f, v);
     for (int i = 0; i < v->items.n; i++) {
         const Yaml *item = v->items.at[i];
         int word = item->kind == YamlScalar ? find_word(f->words, item->text)
@@ -240,7 +304,7 @@ static bool read_text(Arena *a, const Field *f, void *at, const Yaml *v)
 
     if (n == 0 || n > (name ? 128 : 1024) ||
         (name && strspn(v->text, name_bytes) != n))
-        return refuse(a, f, v);
+        return refuse_value(a, f, v);
     if (f->type != FieldExtends)
         memcpy(at, &v->text, sizeof v->text);
     return true;
@@ -256,6 +320,10 @@ bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *v)
     case FieldBool:  return read_bool(a, f, at, v);
     case FieldEnum:  return read_enum(a, f, at, v);
     case FieldFlags: return read_flags(a, f, at, v);
+    case FieldMask:  return read_mask(a, f, at, v);
+    case FieldScale: return read_scale(a, f, s, v);
+    case FieldActivation:
+                     return read_activation(a, f, s, v);
     case FieldName:
     case FieldPath:
     case FieldExtends:
@@ -280,9 +348,18 @@ void field_default(Arena *a, const Field *f, Spec *s)
         field_read(a, f, s, &(Yaml){ .kind = YamlScalar, .text = f->preset });
 }
 
+static char *scale_text(Arena *a, const Field *f, const Spec *s)
+{
+    const char *word = f->words[*(const int *)((const char *)s + f->at)];
+    const double *number = (const void *)((const char *)s + f->also);
+
+    return word ? arena_strdup(a, word) : arena_printf(a, "%.17g", *number);
+}
+
 char *field_text(Arena *a, const Field *f, const Spec *s)
 {
     const void *at = (const char *)s + f->at;
+    const bool *also = (const void *)((const char *)s + f->also);
 
     switch (f->type) {
     case FieldInt:
@@ -295,6 +372,14 @@ char *field_text(Arena *a, const Field *f, const Spec *s)
         return arena_strdup(a, f->words[*(const int *)at]);
     case FieldFlags:
         return arena_printf(a, "%d", *(const int *)at);
+    case FieldScale:
+        return scale_text(a, f, s);
+    case FieldActivation: {
+        int act = *(const int *)at;
+        return arena_strdup(a, *also ? acts[act].gated : acts[act].plain);
+    }
+    case FieldMask:
+        return mask_text(a, at);
     default: {
         const char *text = *(const char *const *)at;
         return arena_strdup(a, text ? text : "");

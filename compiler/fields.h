@@ -9,6 +9,10 @@ typedef enum {
     FieldInt, FieldReal, FieldBool,
     FieldEnum,                   /* one of words[], its index is stored */
     FieldFlags,                  /* a list of words[], stored as bits */
+    FieldScale,                  /* one of words[], or a number: one more than
+                                    their indices and, at `also`, a double */
+    FieldActivation,             /* of activations.h; at `also`: is it gated? */
+    FieldMask,                   /* words and parts of a MaskSpec, in a list */
     FieldName, FieldPath,        /* text */
     /* without a member of Spec: */
     FieldNoValue,
@@ -22,7 +26,7 @@ typedef enum {
 typedef struct {
     const char *key;             /* path of keys: norm.place */
     FieldType type;
-    size_t at;                   /* offset in Spec */
+    size_t at, also;             /* offsets in Spec */
     const char *const *words;    /* ends with NULL */
     double least, most;          /* numbers: both allowed */
     unsigned kinds;              /* 1u << ModelKind: where it has a meaning */
@@ -69,16 +73,38 @@ char *folder_of(Arena *a, const char *path);     /* with its slash, or "" */
 /* field_value.c. Stores a value of the file; false after an error has been
  * reported.                                                                 */
 bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *value);
+bool refuse_value(Arena *a, const Field *f, const Yaml *value);    /* false */
+bool refuse_word(Arena *a, const Field *f, const Yaml *value);
+int  find_word(const char *const *words, const char *word);   /* -1: none */
+bool parse_int(const char *text, int64_t *value);
+bool parse_real(const char *text, double *value);
 void field_absent(const Field *f, Spec *s);  /* the value of no value */
 void field_default(Arena *a, const Field *f, Spec *s);
 /* "an integer from 1 to 8", "one of a, b": what a value must be. */
 char *field_wants(Arena *a, const Field *f);
 char *field_text(Arena *a, const Field *f, const Spec *s);    /* its value */
 
+/* field_mask.c */
+bool read_mask(Arena *a, const Field *f, MaskSpec *mask, const Yaml *value);
+char *mask_text(Arena *a, const MaskSpec *mask);
+
 /* spec_names.c: the canonical names, {s} for encoder or decoder, NULL last. */
 extern const char *const weight_names[];
 /* Adds to the map of weight names, or replaces there. */
 void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs);
+bool known_prefix(const char *ours);         /* begins a canonical name */
+char *name_text(Arena *a, const SpecName *n);         /* a line, for the hash */
+/* The row whose `theirs`, or whose transpose, holds for a canonical name:
+ * that with most segments. NULL: none. What is left of the name after it, and
+ * the number of the layer, come along.                                      */
+typedef struct { const char *rest, *layer; int digits; } NameMatch;
+const SpecName *names_find(const Spec *s, const char *canonical,
+                           bool transpose, NameMatch *m);
+char *names_replace(Arena *a, const char *pattern, const NameMatch *m);
+
+/* spec_share.c: a map in the place of a name. */
+bool share_read(Arena *a, const Yaml *ours, const Yaml *map, SpecName *name);
+bool share_fits(const Spec *s, const SpecName *n, FileTensor *out);
 
 /* spec_check.c: what no single field can say. state[]: by row of the table. */
 typedef enum {
@@ -88,5 +114,21 @@ typedef enum {
     StateOff                     /* has no meaning for this kind */
 } FieldState;
 void check_spec(Spec *s, const FieldState *state);
+
+/* A check runs when all the fields that it reads have values. */
+typedef struct {
+    void (*check)(Spec *s, const FieldState *state);
+    const char *reads[8];
+} Check;
+extern const Check form_checks[];            /* check_forms.c; ends with 0 */
+static inline bool is(const FieldState *state, const char *key,
+                      FieldState wanted)
+{
+    return state[field_row(key)] == wanted;
+}
+/* "h", or "h.decoder" where the sides were written apart. */
+const char *side_key(const Spec *s, const char *key, Side side);
+/* True for the decoder when what is said of it was said of the encoder. */
+bool said_of_both(const Spec *s, const char *key, Side side);
 
 #endif

@@ -25,9 +25,38 @@ static const char names_about[] =
 "encoder.layers.{i}.fc1`. A row replaces the first parts of a name, {i} is\n"
 "the number of the layer, and the row with most parts is taken. Norms are\n"
 "norm1 of the self-attention, norm2 of the feed-forward network, norm3 of the\n"
-"cross-attention, and norm after the last layer. Each name here has .weight;\n"
-"all but source, target and the positions have .bias too ({s}: encoder or\n"
-"decoder; the last four: kind attention):\n";
+"cross-attention, and norm after the last layer; a gated network is\n"
+"w2 (f(w1 x) * (w3 x)). Each name below has .weight; projections, norms and\n"
+"the products of the network have .bias too ({s}: encoder or decoder; the\n"
+"last four: kind attention).\n"
+"\n"
+"In the place of a name may stand a map:\n"
+"\n"
+"    encoder.{i}.self_attn: {tensor: \"h.{i}.qkv\", rows: [q, k, v]}\n"
+"    encoder.{i}: {transpose: true}\n"
+"    encoder.norm.bias: {fill: 0}\n"
+"\n"
+"- `tensor`: the name in the file.\n"
+"- `rows`, `columns`: the tensor holds several of ours, named from this row's\n"
+"  own name on, one above the other or side by side; a bias has rows only.\n"
+"- `groups`: so many times over, each group with an equal share of every\n"
+"  part; `heads` is one group for each head of keys and values.\n"
+"- `transpose`: matrices are stored [in, out]. It holds for all names that\n"
+"  begin with this row's, unless a longer row says otherwise. Rows and\n"
+"  columns are those of the tensor turned back.\n"
+"- `fill`: the file has no such tensor; all elements are this number.\n"
+"\n"
+"Matrices that are one tensor (`embedding.tie`) have the name of the target,\n"
+"or of the source where the target is not among them.\n";
+
+static const char masks_about[] =
+"A mask is `none` or parts that all must allow a key: `causal` (none after\n"
+"the row), `{window: n}` (less than n away, on both sides without `causal`),\n"
+"`{block: n}` (in the same n rows), `{file: mask.txt}` (1: row may see\n"
+"column; as many rows and columns as max_len; blanks and commas may stand\n"
+"between). `prefix` widens `causal`: rows of the prefix, whose length comes\n"
+"with the input, are seen by all rows. A row that may see nothing gets zeros\n"
+"from attention. A decoder's mask has `causal`.\n";
 
 static const char *preset_of(const Field *f)
 {
@@ -97,10 +126,9 @@ void spec_print_fields(FILE *out, bool markdown)
         print_table(a, out);
     else
         print_plain(a, out);
-    fprintf(out, "\n%s%s", markdown ? "## Names of weights\n\n" : "",
+    fprintf(out, "\n%s%s", markdown ? "## Masks\n\n" : "", masks_about);
+    fprintf(out, "\n%s%s\n", markdown ? "## Names of weights\n\n" : "",
             names_about);
-    if (markdown)
-        fputs("\n", out);
     for (int i = 0; weight_names[i]; i++)
         fprintf(out, "    %s\n", weight_names[i]);
     arena_free(a);

@@ -11,6 +11,7 @@ typedef struct {
     Spec *spec;
     const Written *w;
     FieldState *state;           /* by row */
+    int errors;                  /* that came before */
 } Load;
 
 /* ------------------------------------------------------------ values --- */
@@ -40,13 +41,41 @@ static void set_off(Load *l, int row)
     note_at(spec_pos(l->spec, "kind"), "kind is here");
 }
 
+static bool is_part(const Field *spread, const char *key)
+{
+    for (int i = 0; spread->type == FieldSpread && spread->words[i]; i++)
+        if (!strcmp(spread->words[i], key))
+            return field_below(key, spread->key);
+    return false;
+}
+
+/* The row that sets this one and its fellows, when none of them is written:
+ * what is missing is its value. Else this row.                              */
+static int missing_row(const Load *l, int row)
+{
+    int spread = 0;
+
+    while (spread < row && !is_part(&fields[spread], fields[row].key))
+        spread++;
+    if (spread == row)
+        return row;
+    for (int i = 0; fields[spread].words[i]; i++)
+        if (written(l, field_row(fields[spread].words[i])))
+            return row;
+    return spread;
+}
+
 static void missing(Load *l, int row)
 {
-    const Field *f = &fields[row];
+    const Field *f = &fields[row], *of = &fields[missing_row(l, row)];
 
     l->state[row] = StateBad;
-    error_at(spec_pos(l->spec, f->key), "%s is missing", f->key);
-    note_at((Pos){ 0 }, "it must be %s: %s", field_wants(l->arena, f), f->doc);
+    if (l->state[of - fields] == StateBad && of != f)
+        return;                  /* said of a fellow */
+    l->state[of - fields] = StateBad;
+    error_at(spec_pos(l->spec, of->key), "%s is missing", of->key);
+    note_at((Pos){ 0 }, "it must be %s: %s", field_wants(l->arena, f),
+            of->doc);
 }
 
 /* A value that was spread is read as often as there are sides, under the name
@@ -142,15 +171,40 @@ static void share(Spec *s)
         s->target = s->source;
 }
 
+/* Rows of numbers have no vocabulary; an inherited one is left behind. */
+static void drop_source(Load *l)
+{
+    static const char *const keys[] = {
+        "vocab.source.size", "vocab.source.file"
+    };
+    Spec *s = l->spec;
+    const Pos input = spec_pos(s, "input.type");
+
+    for (int i = 0; i < 2; i++) {
+        int row = field_row(keys[i]);
+        Pos at = s->field_pos[row];
+        if (l->state[row] != StateSet || l->w->spread[row] ||
+            at.src->rank < input.src->rank)
+            continue;
+        error_at(at, "%s has no meaning for rows of numbers", keys[i]);
+        note_at(input, "input is here");
+    }
+    s->source = (SpecVocab){ 0 };
+    s->vocab_shared = s->append_end = false;
+}
+
 static void find_vocabularies(Load *l)
 {
     Spec *s = l->spec;
 
     s->source.file_pos = spec_pos(s, "vocab.source.file");
     s->target.file_pos = spec_pos(s, "vocab.target.file");
+    if (s->input == InputReal)
+        drop_source(l);
     if (s->vocab_shared)
         share(s);
-    find_size(l, &s->source, "vocab.source.size", "vocab.source.file");
+    if (s->input == InputTokens)
+        find_size(l, &s->source, "vocab.source.size", "vocab.source.file");
     find_size(l, &s->target, "vocab.target.size", "vocab.target.file");
 }
 
@@ -164,7 +218,7 @@ static uint64_t hash_spec(Arena *a, const Spec *s)
     for (int i = 0; i < n_fields + s->names.n; i++) {
         if (i >= n_fields) {
             const SpecName *n = &s->names.at[i - n_fields];
-            line = arena_printf(a, "names.%s=%s\n", n->ours, n->theirs);
+            line = name_text(a, n);
         } else if (fields[i].type < FieldNoValue) {
             line = arena_printf(a, "%s=%s\n", fields[i].key,
                                 field_text(a, &fields[i], s));
@@ -190,17 +244,14 @@ static Spec *new_spec(Arena *a, const char *path, Pos top)
     return s;
 }
 
-/* Heads and widths are written once for both sides. */
-static void share_widths(Spec *s)
+/* Once no size is in doubt. */
+static void check_shares(Load *l)
 {
-    SpecSide *encoder = &s->side[SideEncoder];
-    SpecSide *decoder = &s->side[SideDecoder], own = *decoder;
+    const Spec *s = l->spec;
 
-    encoder->h_kv = encoder->h;
-    *decoder = *encoder;
-    decoder->N = own.N;
-    decoder->max_len = own.max_len;
-    decoder->mask = own.mask;
+    for (int i = 0; i < s->names.n && error_count() == l->errors; i++)
+        if (s->names.at[i].nparts)
+            share_fits(s, &s->names.at[i], &(FileTensor){ 0 });
 }
 
 static void resolve(Load *l)
@@ -213,9 +264,9 @@ static void resolve(Load *l)
                   l->w->names.at[i].theirs);
     if (!known)
         return;
-    share_widths(l->spec);
     find_vocabularies(l);
     check_spec(l->spec, l->state);
+    check_shares(l);
 }
 
 Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets)
@@ -224,7 +275,8 @@ Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets)
 
     errors_hold(a);
     Written *w = spec_read(a, path, sets, nsets);
-    Load l = { a, NULL, w, arena_alloc(a, (size_t)n_fields * sizeof *l.state) };
+    Load l = { a, NULL, w, arena_alloc(a, (size_t)n_fields * sizeof *l.state),
+               errors };
     if (w) {
         l.spec = new_spec(a, path, w->top);
         resolve(&l);

@@ -1,6 +1,6 @@
 /* spec_check.c: what no single field can say: shapes that fit, sizes that can
  * be counted, tokens that are in the vocabulary. A check is one function and
- * one row, and runs when all the fields it reads have values.               */
+ * one row; check_forms.c has more.                                          */
 #include <string.h>
 
 #include "fields.h"
@@ -10,58 +10,108 @@ static const int64_t most_parameters = (int64_t)1 << 40;
 
 static const Pos nowhere;
 
-static bool is(const FieldState *state, const char *key, FieldState wanted)
+/* ------------------------------------------------------------- shapes --- */
+static bool same_place(Pos a, Pos b)
 {
-    return state[field_row(key)] == wanted;
+    return a.src == b.src && a.line == b.line && a.col == b.col;
 }
 
-/* ------------------------------------------------------------- shapes --- */
+/* In the table the sides of a key stand below it. */
+const char *side_key(const Spec *s, const char *key, Side side)
+{
+    int row = field_row(key), own = row + 1 + (int)side;
+    bool one = same_place(s->field_pos[row], s->field_pos[own]);
+
+    return fields[one ? row : own].key;
+}
+
+bool said_of_both(const Spec *s, const char *key, Side side)
+{
+    int row = field_row(key);
+
+    return side == SideDecoder && s->side[SideEncoder].h > 0 &&
+           same_place(s->field_pos[row + 1], s->field_pos[row + 2]);
+}
+
+static bool given(const FieldState *state, const char *key, Side side)
+{
+    return state[field_row(key) + 1 + (int)side] == StateSet;
+}
+
 static void check_heads(Spec *s, const FieldState *state)
 {
-    bool given = is(state, "d_k", StateSet) && is(state, "d_v", StateSet);
-
-    if (given || s->d_model % s->side->h == 0)
-        return;
-    error_at(spec_pos(s, "h"), "h (%lld) does not divide d_model (%lld)",
-             (long long)s->side->h, (long long)s->d_model);
-    note_at(spec_pos(s, "d_model"), "choose another, or give d_k and d_v; "
-            "d_model is here");
+    for (Side i = SideEncoder; i <= SideDecoder; i++) {
+        const SpecSide *side = &s->side[i];
+        bool both = given(state, "d_k", i) && given(state, "d_v", i);
+        if (side->h == 0 || both || s->d_model % side->h == 0 ||
+            said_of_both(s, "h", i))
+            continue;
+        const char *key = side_key(s, "h", i);
+        error_at(spec_pos(s, key), "%s (%lld) does not divide d_model (%lld)",
+                 key, (long long)side->h, (long long)s->d_model);
+        note_at(spec_pos(s, "d_model"), "choose another, or give d_k and d_v; "
+                "d_model is here");
+    }
 }
 
-static void check_inner(Spec *s, const char *key, int64_t d)
+static void check_inner(Spec *s, const char *name, Side side, int64_t h,
+                        int64_t d)
 {
+    const char *key = side_key(s, name, side);
     int64_t inner;
 
-    if (__builtin_mul_overflow(s->side->h, d, &inner) || inner > MostInner)
+    if ((__builtin_mul_overflow(h, d, &inner) || inner > MostInner) &&
+        !said_of_both(s, name, side))
         error_at(spec_pos(s, key), "h (%lld) times %s (%lld) is more than %d",
-                 (long long)s->side->h, key, (long long)d, MostInner);
+                 (long long)h, key, (long long)d, MostInner);
 }
 
 static void check_width(Spec *s, const FieldState *state)
 {
     (void)state;
-    check_inner(s, "d_k", s->side->d_k);
-    check_inner(s, "d_v", s->side->d_v);
+    for (Side i = SideEncoder; i <= SideDecoder; i++) {
+        check_inner(s, "d_k", i, s->side[i].h, s->side[i].d_k);
+        check_inner(s, "d_v", i, s->side[i].h, s->side[i].d_v);
+    }
+}
+
+/* Head g of the keys serves heads g h / h_kv and on of the queries. */
+static void check_kv(Spec *s, const FieldState *state)
+{
+    (void)state;
+    for (Side i = SideEncoder; i <= SideDecoder; i++) {
+        const SpecSide *side = &s->side[i];
+        const char *key = side_key(s, "h_kv", i);
+        if (side->h == 0 || side->h % side->h_kv == 0 ||
+            (said_of_both(s, "h_kv", i) && said_of_both(s, "h", i)))
+            continue;
+        error_at(spec_pos(s, key), "%s (%lld) does not divide h (%lld)", key,
+                 (long long)side->h_kv, (long long)side->h);
+        note_at(spec_pos(s, side_key(s, "h", i)), "each head of keys serves "
+                "as many heads of queries; h is here");
+    }
 }
 
 /* A projection that is absent hands on rows of d_model. */
 static void check_identity(Spec *s, const FieldState *state)
 {
     const SpecSide *side = &s->side[SideEncoder];
-    bool k_fits = side->h * side->d_k == s->d_model;
-    bool v_fits = side->h * side->d_v == s->d_model;
-    const struct { const char *key, *width; bool there, fits; } row[] = {
-        { "projections.q", "d_k", s->has_q, k_fits },
-        { "projections.k", "d_k", s->has_k, k_fits },
-        { "projections.v", "d_v", s->has_v, v_fits },
+    const struct {
+        const char *key, *heads, *width;
+        bool there;
+        int64_t inner;
+    } row[] = {
+        { "projections.q", "h", "d_k", s->has_q, side->h * side->d_k },
+        { "projections.k", "h_kv", "d_k", s->has_k, side->h_kv * side->d_k },
+        { "projections.v", "h_kv", "d_v", s->has_v, side->h_kv * side->d_v },
     };
 
     (void)state;
     for (int i = 0; i < 3; i++)
-        if (!row[i].there && !row[i].fits)
-            error_at(spec_pos(s, row[i].key), "without this projection h "
-                     "times %s must be d_model (%lld)", row[i].width,
-                     (long long)s->d_model);
+        if (!row[i].there && row[i].inner != s->d_model)
+            error_at(spec_pos(s, row[i].key), "without this projection %s "
+                     "times %s must be d_model (%lld)", row[i].heads,
+                     row[i].width, (long long)s->d_model);
 }
 
 static void check_identity_bias(Spec *s, const FieldState *state)
@@ -92,61 +142,27 @@ static int64_t add_product(int64_t sum, int64_t a, int64_t b, int64_t c)
     return sum;
 }
 
-/* About the number of parameters: enough to refuse what cannot be meant. */
+/* About the number of parameters: enough to refuse what cannot be meant. What
+ * has no value is 0 here.                                                   */
 static void check_size(Spec *s, const FieldState *state)
 {
-    const SpecSide *side = s->side;
-    int64_t layers = side[SideEncoder].N + 2 * side[SideDecoder].N, sum = 0;
+    int64_t tokens = s->source.size + 2 * s->target.size, sum = 0;
 
     (void)state;
-    sum = add_product(sum, layers, 2 * s->d_model,
-                      side->h * (side->d_k + side->d_v));
-    sum = add_product(sum, layers, 2 * s->d_model, side->d_ff);
-    sum = add_product(sum, s->source.size + 2 * s->target.size, s->d_model, 1);
+    for (Side i = SideEncoder; i <= SideDecoder; i++) {
+        const SpecSide *side = &s->side[i];
+        int64_t layers = i == SideDecoder ? 2 * side->N : side->N;
+        sum = add_product(sum, layers, 2 * s->d_model,
+                          side->h * (side->d_k + side->d_v));
+        sum = add_product(sum, layers, (s->gated ? 3 : 2) * s->d_model,
+                          side->d_ff);
+    }
+    sum = add_product(sum, tokens, s->d_model, 1);
     if (sum <= most_parameters)
         return;
     error_at(spec_pos(s, "d_model"), "the model would have about %.1e "
              "parameters; at most %.1e are allowed", (double)sum,
              (double)most_parameters);
-}
-
-/* ----------------------------------------------------------- meanings --- */
-static void check_masking(Spec *s, const FieldState *state)
-{
-    if (is(state, "masking.decoder", StateOff) ||
-        s->side[SideDecoder].mask == MaskCausal)
-        return;
-    error_at(spec_pos(s, "masking.decoder"), "a decoder's masking must be "
-             "causal: it cannot see what it has not written yet");
-    note_at(nowhere, "kind: encoder has rows that see each other");
-}
-
-static void check_positions(Spec *s, const FieldState *state)
-{
-    static const char *const details[] = {
-        "positions.base", "positions.first", "positions.layout",
-        "positions.exponent"
-    };
-    Pos pos = spec_pos(s, "d_model");
-    int64_t least = s->pos_exponent == ExponentTensor2tensor ? 4 : 2;
-
-    if (s->positions == PosSinusoidal) {
-        if (is(state, "positions.type", StateOff))
-            return;
-        if (s->d_model % 2 || s->d_model < least)
-            error_at(pos, "sinusoidal positions need an even d_model of at "
-                     "least %lld, found %lld", (long long)least,
-                     (long long)s->d_model);
-        return;
-    }
-    for (int i = 0; i < 4; i++) {
-        if (!is(state, details[i], StateSet))
-            continue;
-        error_at(spec_pos(s, details[i]), "%s has a meaning for sinusoidal "
-                 "positions only", details[i]);
-        note_at(nowhere, "write positions as a word to leave inherited "
-                "details behind, as in `positions: learned`");
-    }
 }
 
 /* ------------------------------------------------------- vocabularies --- */
@@ -172,9 +188,11 @@ static void check_shared(Spec *s, const FieldState *state)
  * dropped, as other inherited fields without a meaning are.                 */
 static bool drop_ties(Spec *s)
 {
-    int there = s->kind == KindEncoder ? TieSource
+    int source = s->input == InputTokens ? TieSource : 0;
+    int encoder = s->head == HeadLogits ? source | TieLogits : source;
+    int there = s->kind == KindEncoder ? encoder
               : s->kind == KindDecoder ? TieTarget | TieLogits
-              : TieSource | TieTarget | TieLogits;
+              : source | TieTarget | TieLogits;
     Pos tie = spec_pos(s, "embedding.tie"), kind = spec_pos(s, "kind");
 
     if (!(s->embed_tie & ~there))
@@ -272,22 +290,21 @@ static void check_output(Spec *s, const FieldState *state)
 }
 
 /* -------------------------------------------------------------- table --- */
-static const struct {
-    void (*check)(Spec *s, const FieldState *state);
-    const char *reads[8];
-} checks[] = {
-    { check_heads,         { "d_model", "h", "d_k", "d_v" } },
-    { check_width,         { "d_model", "h", "d_k", "d_v" } },
-    { check_identity,      { "d_model", "h", "d_k", "d_v", "projections.q",
+static const Check checks[] = {
+    { check_heads,         { "d_model", "h.encoder", "h.decoder",
+                             "d_k.encoder", "d_k.decoder", "d_v.encoder",
+                             "d_v.decoder" } },
+    { check_width,         { "h.encoder", "h.decoder", "d_k.encoder",
+                             "d_k.decoder", "d_v.encoder", "d_v.decoder" } },
+    { check_kv,            { "h.encoder", "h.decoder", "h_kv.encoder",
+                             "h_kv.decoder" } },
+    { check_identity,      { "d_model", "h.encoder", "h_kv.encoder",
+                             "d_k.encoder", "d_v.encoder", "projections.q",
                              "projections.k", "projections.v" } },
     { check_identity_bias, { "bias.q", "bias.k", "bias.v", "bias.o",
                              "projections.q", "projections.k",
                              "projections.v", "projections.o" } },
-    { check_size,          { "d_model", "h", "d_k", "d_v", "d_ff", "N.encoder",
-                             "N.decoder" } },
-    { check_masking,       { "masking.decoder" } },
-    { check_positions,     { "d_model", "positions.type",
-                             "positions.exponent" } },
+    { check_size,          { "d_model" } },
     { check_shared,        { "vocab.source.size", "vocab.target.size" } },
     { check_tie,           { "embedding.tie", "vocab.source.size",
                              "vocab.target.size" } },
@@ -296,6 +313,7 @@ static const struct {
     { check_append_end,    { "vocab.tokens.end", "vocab.append_end",
                              "vocab.source.size", "vocab.target.size" } },
     { check_output,        { "max_len.target", "search.max_output.tokens" } },
+    { NULL, { NULL } }
 };
 
 static bool all_known(const FieldState *state, const char *const *reads)
@@ -306,9 +324,15 @@ static bool all_known(const FieldState *state, const char *const *reads)
     return true;
 }
 
+static void run_checks(const Check *check, Spec *s, const FieldState *state)
+{
+    for (; check->check; check++)
+        if (all_known(state, check->reads))
+            check->check(s, state);
+}
+
 void check_spec(Spec *s, const FieldState *state)
 {
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
-        if (all_known(state, checks[i].reads))
-            checks[i].check(s, state);
+    run_checks(checks, s, state);
+    run_checks(form_checks, s, state);
 }

@@ -1,6 +1,7 @@
 /* spec_names.c: the map from the canonical names of weights to those of the
  * file. A row replaces the first segments of a name; {i} stands for the number
- * of a layer; of the rows that fit, the one with most segments is taken.    */
+ * of a layer; of the rows that fit, the one with most segments is taken.
+ * spec_share.c has rows that say more than a name.                          */
 #include <string.h>
 
 #include "fields.h"
@@ -9,13 +10,15 @@
  * .weight, and .bias unless it is an embedding or a table of positions.     */
 const char *const weight_names[] = {
     "source", "target", "logits", "source_positions", "target_positions",
+    "types", "source.input_projection", "{s}.embedding_norm", "{s}.relative",
     "{s}.{i}.self_attn.q", "{s}.{i}.self_attn.k", "{s}.{i}.self_attn.v",
-    "{s}.{i}.self_attn.o",
+    "{s}.{i}.self_attn.o", "{s}.{i}.self_attn.q_norm",
+    "{s}.{i}.self_attn.k_norm",
     "decoder.{i}.cross_attn.q", "decoder.{i}.cross_attn.k",
     "decoder.{i}.cross_attn.v", "decoder.{i}.cross_attn.o",
-    "{s}.{i}.ffn.w1", "{s}.{i}.ffn.w2",
+    "{s}.{i}.ffn.w1", "{s}.{i}.ffn.w2", "{s}.{i}.ffn.w3",
     "{s}.{i}.norm1", "{s}.{i}.norm2", "decoder.{i}.norm3", "{s}.norm",
-    "q", "k", "v", "o", NULL
+    "classifier", "q", "k", "v", "o", NULL
 };
 
 enum { MostNameBytes = 256 };
@@ -43,24 +46,25 @@ static bool fits(const char *pattern, const char *name)
     return p == n && !strncmp(pattern, name, n);
 }
 
-/* The rest of `name` after the segments of `pattern`, NULL if it does not
- * begin with them; the text of {i} in *layer, of *digits bytes.             */
-static const char *match(const char *pattern, const char *name,
-                         const char **layer, int *digits)
+/* Does `name` begin with the segments of `pattern`? Then m has the rest of it
+ * and the text of {i}.                                                      */
+static bool match(const char *pattern, const char *name, NameMatch *m)
 {
+    *m = (NameMatch){ .layer = "" };
     for (;;) {
         if (!fits(pattern, name))
-            return NULL;
+            return false;
         if (*pattern == '{') {
-            *layer = name;
-            *digits = (int)segment(name);
+            m->layer = name;
+            m->digits = (int)segment(name);
         }
         pattern += segment(pattern);
         name += segment(name);
+        m->rest = name;
         if (!*pattern)
-            return name;
+            return true;
         if (!*name)
-            return NULL;
+            return false;
         pattern++;
         name++;
     }
@@ -68,10 +72,9 @@ static const char *match(const char *pattern, const char *name,
 
 /* ------------------------------------------------------------ reading --- */
 /* Is `ours` the beginning of a canonical name, whole segments of it? */
-static bool known_prefix(const char *ours)
+bool known_prefix(const char *ours)
 {
-    const char *layer;
-    int digits;
+    NameMatch m;
 
     for (int i = 0; weight_names[i]; i++) {
         const char *name = weight_names[i], *at = ours;
@@ -85,8 +88,8 @@ static bool known_prefix(const char *ours)
             name++;
             at++;
         }
-        at = match(weight_names[i], ours, &layer, &digits);
-        if (at && (!strcmp(at, ".weight") || !strcmp(at, ".bias")))
+        if (match(weight_names[i], ours, &m) &&
+            (!strcmp(m.rest, ".weight") || !strcmp(m.rest, ".bias")))
             return true;
     }
     return false;
@@ -102,34 +105,66 @@ static bool good_name(const Yaml *n)
     return false;
 }
 
-static bool good_pair(const Yaml *ours, const Yaml *theirs)
+static bool good_pair(const Yaml *ours, const SpecName *n)
 {
-    bool mine = strstr(ours->text, "{i}");
-    bool other = strstr(theirs->text, "{i}");
+    bool mine = strstr(n->ours, "{i}");
+    bool other = n->theirs && strstr(n->theirs, "{i}");
 
-    if (!known_prefix(ours->text)) {
-        error_at(ours->pos, "'%s' begins no name of a weight",
-                 quote(ours->text));
+    if (!known_prefix(n->ours)) {
+        error_at(ours->pos, "'%s' begins no name of a weight", quote(n->ours));
         note_at((Pos){ 0 }, "`attnc fields` lists the names");
-    } else if (mine != other) {
-        error_at(theirs->pos, "{i} must stand in both names or in neither");
+    } else if (n->theirs && mine != other) {
+        error_at(n->pos, "{i} must stand in both names or in neither");
     } else {
         return true;
     }
     return false;
 }
 
-void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs)
+static void add_row(Arena *a, Spec *s, const Yaml *ours, const SpecName *name)
 {
-    if (!good_name(ours) || !good_name(theirs) || !good_pair(ours, theirs))
+    if (!good_pair(ours, name))
         return;
-    SpecName name = { ours->text, theirs->text, theirs->pos };
     for (int i = 0; i < s->names.n; i++)
-        if (!strcmp(s->names.at[i].ours, name.ours)) {
-            s->names.at[i] = name;
+        if (!strcmp(s->names.at[i].ours, name->ours)) {
+            s->names.at[i] = *name;
             return;
         }
-    vec_push(a, &s->names, name);
+    vec_push(a, &s->names, *name);
+}
+
+void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs)
+{
+    SpecName name = { .ours = ours->text, .theirs = theirs->text,
+                      .pos = theirs->pos, .transpose = -1 };
+
+    if (!good_name(ours))
+        return;
+    if (theirs->kind != YamlMap) {
+        if (good_name(theirs))
+            add_row(a, s, ours, &name);
+        return;
+    }
+    if (!share_read(a, ours, theirs, &name))
+        return;
+    if (!name.nparts)
+        add_row(a, s, ours, &name);
+    for (int i = 0; i < name.nparts; i++) {
+        name.ours = name.parts[i];
+        add_row(a, s, ours, &name);
+    }
+}
+
+char *name_text(Arena *a, const SpecName *n)
+{
+    char *parts = arena_strdup(a, "");
+
+    for (int i = 0; i < n->nparts; i++)
+        parts = arena_printf(a, "%s%s ", parts, n->parts[i]);
+    return arena_printf(a, "names.%s=%s %d %s%d %lld %d %.17g\n", n->ours,
+                        n->theirs ? n->theirs : "", n->transpose, parts,
+                        n->by_columns, (long long)n->groups, n->filled,
+                        n->fill);
 }
 
 /* ------------------------------------------------------------ mapping --- */
@@ -143,31 +178,40 @@ static int weight_of(const char *pattern)
     return 2 * segments + !strstr(pattern, "{i}");
 }
 
-static const char *replace(Arena *a, const char *theirs, const char *layer,
-                           int digits, const char *rest)
+char *names_replace(Arena *a, const char *pattern, const NameMatch *m)
 {
-    const char *hole = strstr(theirs, "{i}");
+    const char *hole = strstr(pattern, "{i}");
 
     if (!hole)
-        return arena_printf(a, "%s%s", theirs, rest);
-    return arena_printf(a, "%.*s%.*s%s%s", (int)(hole - theirs), theirs,
-                        digits, layer, hole + 3, rest);
+        return arena_strdup(a, pattern);
+    return arena_printf(a, "%.*s%.*s%s", (int)(hole - pattern), pattern,
+                        m->digits, m->layer, hole + 3);
+}
+
+const SpecName *names_find(const Spec *s, const char *canonical,
+                           bool transpose, NameMatch *m)
+{
+    const SpecName *best = NULL;
+    NameMatch found;
+
+    for (int i = 0; i < s->names.n; i++) {
+        const SpecName *n = &s->names.at[i];
+        bool says = transpose ? n->transpose >= 0 : n->theirs || n->filled;
+        if (says && match(n->ours, canonical, &found) &&
+            (!best || weight_of(n->ours) > weight_of(best->ours))) {
+            best = n;
+            *m = found;
+        }
+    }
+    return best;
 }
 
 const char *spec_file_name(Arena *a, const Spec *s, const char *canonical)
 {
-    const char *best = canonical;
-    int most = 0;
+    NameMatch m;
+    const SpecName *n = names_find(s, canonical, false, &m);
 
-    for (int i = 0; i < s->names.n; i++) {
-        const SpecName *n = &s->names.at[i];
-        const char *layer = "";
-        int digits = 0;
-        const char *rest = match(n->ours, canonical, &layer, &digits);
-        if (rest && weight_of(n->ours) > most) {
-            most = weight_of(n->ours);
-            best = replace(a, n->theirs, layer, digits, rest);
-        }
-    }
-    return best;
+    if (!n || !n->theirs)
+        return canonical;
+    return arena_printf(a, "%s%s", names_replace(a, n->theirs, &m), m.rest);
 }

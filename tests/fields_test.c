@@ -19,8 +19,8 @@ static void defaults(void **state)
     assert_int_equal(s->token_pad, -1);
     assert_int_equal(s->token_unknown_target, -1);
     assert_true(s->append_end);
-    assert_int_equal(s->side[SideEncoder].mask, MaskNone);
-    assert_int_equal(s->side[SideDecoder].mask, MaskCausal);
+    assert_int_equal(s->side[SideEncoder].mask.causal, false);
+    assert_int_equal(s->side[SideDecoder].mask.causal, true);
     assert_int_equal(s->positions, PosSinusoidal);
     assert_true(s->pos_base == 10000.0);
     assert_int_equal(s->norm_place, PlacePost);
@@ -54,13 +54,13 @@ static void expect(const char *set, const char *key, const char *value)
 static void options(void **state)
 {
     (void)state;
-    expect("h=4", "d_k", "4");
-    expect("h=4,d_k=32", "d_k", "32");
-    expect("h=4,d_k=32", "d_v", "4");
+    expect("h=4", "d_k.encoder", "4");
+    expect("h=4,d_k=32", "d_k.decoder", "32");
+    expect("h=4,d_k=32", "d_v.decoder", "4");
     expect("N=3", "N.decoder", "3");
     expect("N.decoder=3", "N.encoder", "1");
     expect("N={encoder: 2}", "N.encoder", "2");
-    expect("N={encoder: 2},h=1", "h", "1");
+    expect("N={encoder: 2},h=1", "h.decoder", "1");
     expect("embedding.tie=[target,logits]", "embedding.tie", "6");
     expect("embedding.tie=[target,logits],dtype=f32", "embedding.tie", "6");
     expect("norm.place=pre", "norm.final", "true");
@@ -77,6 +77,42 @@ static void options(void **state)
     expect("weights=\"a, b\"", "weights", "a, b");
     expect("kind=encoder", "N.decoder", "0");
     expect("kind=decoder", "vocab.source.size", "0");
+}
+
+static void forms(void **state)
+{
+    (void)state;
+    expect("h={encoder: 4, decoder: 1}", "d_k.decoder", "16");
+    expect("h={encoder: 4, decoder: 1}", "h_kv.encoder", "4");
+    expect("h_kv=1", "h_kv.decoder", "1");
+    expect("activation=swiglu", "activation", "swiglu");
+    expect("activation=gelu_tanh", "activation", "gelu_tanh");
+    expect("norm.type=rms", "norm.bias", "false");
+    expect("norm.type=rms", "norm.type", "rms");
+    expect("positions=rotary", "positions.dims", "8");
+    expect("positions=rotary,d_k={encoder: 6, decoder: 4}", "positions.dims",
+           "4");
+    expect("positions={type: relative, buckets: 8}", "positions.buckets", "8");
+    expect("embedding.scale=0.5", "embedding.scale", "0.5");
+    expect("embedding.scale=none", "embedding.scale", "none");
+    expect("attention.scale=1", "attention.scale", "1");
+    expect("attention=0.25", "attention.scale", "0.25");
+    expect("attention.softcap=50.0", "attention.softcap", "50");
+    expect("logits={scale: 0.5, softcap: 30}", "logits.softcap", "30");
+    expect("masking.encoder={window: 4}", "masking.encoder", "window 4 ");
+    expect("masking.decoder=[causal,{window: 4, block: 2}]", "masking.decoder",
+           "causal window 4 block 2 ");
+    expect("kind=decoder,masking=[causal,prefix]", "masking.decoder",
+           "causal prefix ");
+    expect("kind=decoder,norm.place=pre,parallel=shared", "parallel",
+           "shared");
+    expect("kind=encoder,head=pool", "head.pool", "mean");
+    expect("kind=encoder,head={type: classify, classes: 3}", "head.pool",
+           "class");
+    expect("kind=encoder,input={type: real, width: 5}", "vocab.source.size",
+           "0");
+    expect("kind=encoder,head=logits,embedding.tie=[source,logits]",
+           "embedding.tie", "5");
 }
 
 static void wrong_option(const char *set, const char *said_of_it)
@@ -127,9 +163,10 @@ static bool refused(const Field *f, const char *number)
     Arena *a = arena_new();
     char *text, *wants = field_wants(a, f);
 
-    load(a, f->kinds & Seq2seq ? "tests/spec/good.yaml"
-                               : "models/attention.yaml",
-         arena_printf(a, "%s=%s", f->key, number), &text);
+    load(a, f->kinds & Model ? "tests/spec/good.yaml"
+                             : "models/attention.yaml",
+         arena_printf(a, "%s%s=%s", f->kinds == Encoder ? "kind=encoder," : "",
+                      f->key, number), &text);
     bool found = strstr(text, arena_printf(a, "%s must be %s, found '%s'",
                                            f->key, wants, number));
     arena_free(a);
@@ -213,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
         cmocka_unit_test(options),
+        cmocka_unit_test(forms),
         cmocka_unit_test(wrong_options),
         cmocka_unit_test(every_boundary),
         cmocka_unit_test(reference_is_the_table),

@@ -18,10 +18,11 @@ static inline Spec small_spec(void)
             { .N = 1, .h = 2, .h_kv = 2, .d_k = 3, .d_v = 4, .d_ff = 12,
               .max_len = 16 },
             { .N = 2, .h = 2, .h_kv = 2, .d_k = 3, .d_v = 4, .d_ff = 12,
-              .max_len = 24, .mask = MaskCausal },
+              .max_len = 24, .mask = { .causal = true } },
         },
         .source = { .size = 9 }, .target = { .size = 11 },
-        .pos_base = 10000, .norm_eps = 1e-5, .activation = ActRelu,
+        .pos_base = 10000, .pos_scale = 1, .norm_eps = 1e-5,
+        .norm_bias = true, .activation = ActRelu,
         .bias_q = true, .bias_k = true, .bias_v = true, .bias_o = true,
         .bias_ffn = true, .has_q = true, .has_k = true, .has_v = true,
         .has_o = true, .embed_scale = EmbedScaleSqrt,
@@ -63,7 +64,7 @@ static inline Spec nth_spec(int i)
         break;
     case 7:
         s.kind = KindAttention;
-        s.side[SideEncoder].mask = MaskCausal;
+        s.side[SideEncoder].mask.causal = true;
         break;
     case 8:                      /* attention alone */
         s.kind = KindAttention;
@@ -72,7 +73,7 @@ static inline Spec nth_spec(int i)
         break;
     case 9:
         s.kind = KindEncoder;
-        s.side[SideEncoder].mask = MaskCausal;
+        s.side[SideEncoder].mask.causal = true;
         s.norm_place = PlacePre;
         s.norm_final = s.bias_ffn = false;
         break;

@@ -209,6 +209,83 @@ static void names(void **state)
     arena_free(a);
 }
 
+static FileTensor share(const Spec *s, const char *ours)
+{
+    Arena *a = arena_new();
+    static char name[64];
+    FileTensor t;
+
+    assert_true(spec_file_tensor(a, s, ours, &t));
+    snprintf(name, sizeof name, "%s", t.name ? t.name : "");
+    t.name = t.name ? name : NULL;
+    arena_free(a);
+    return t;
+}
+
+static void expect_share(const Spec *s, const char *ours, const char *theirs,
+                         int64_t groups, int64_t first, int64_t take,
+                         int64_t stride)
+{
+    FileTensor t = share(s, ours);
+
+    assert_string_equal(t.name, theirs);
+    assert_int_equal(t.groups, groups);
+    assert_int_equal(t.first, first);
+    assert_int_equal(t.take, take);
+    assert_int_equal(t.stride, stride);
+    assert_int_equal(t.total, groups * stride);
+}
+
+/* d_model 16; 4 heads of 4 in the encoder, 2 of them for keys and values. */
+static void shared_tensors(void **state)
+{
+    Arena *a = arena_new();
+    Spec *s = load_good(a, "tests/spec/names-share.yaml", "h=4,h_kv=2");
+
+    (void)state;
+    expect_share(s, "encoder.0.self_attn.q.weight", "e.0.qkv.weight", 1, 0,
+                 16, 32);
+    expect_share(s, "encoder.3.self_attn.k.bias", "e.3.qkv.bias", 1, 16, 8,
+                 32);
+    expect_share(s, "encoder.0.self_attn.v.weight", "e.0.qkv.weight", 1, 24,
+                 8, 32);
+    expect_share(s, "decoder.1.self_attn.q.weight", "d.1.qkv.weight", 2, 0, 8,
+                 16);
+    expect_share(s, "decoder.1.self_attn.k.weight", "d.1.qkv.weight", 2, 8, 4,
+                 16);
+    expect_share(s, "decoder.1.self_attn.v.bias", "d.1.qkv.bias", 2, 12, 4,
+                 16);
+    expect_share(s, "decoder.0.cross_attn.v.weight", "d.0.kv.weight", 1, 16,
+                 16, 32);
+    expect_share(s, "encoder.0.ffn.w1.weight", "encoder.0.ffn.w1.weight", 0,
+                 0, 0, 0);
+    assert_true(share(s, "decoder.0.cross_attn.v.weight").by_columns);
+    assert_true(share(s, "encoder.0.self_attn.q.weight").transposed);
+    assert_false(share(s, "encoder.0.self_attn.q.bias").transposed);
+    assert_false(share(s, "encoder.0.ffn.w1.weight").transposed);
+    assert_true(share(s, "decoder.0.ffn.w1.weight").transposed);
+    assert_null(share(s, "encoder.0.ffn.w1.bias").name);
+    assert_true(share(s, "encoder.0.ffn.w1.bias").fill == 0);
+    arena_free(a);
+}
+
+static void masks_of_files(void **state)
+{
+    static const unsigned char cells[16] = {
+        1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0
+    };
+    Arena *a = arena_new();
+    Spec *s = load_good(a, "tests/spec/mask-file-good.yaml", NULL);
+    const MaskSpec *m = &s->side[SideDecoder].mask;
+
+    (void)state;
+    assert_int_equal(m->file_rows, 4);
+    assert_int_equal(m->file_columns, 4);
+    assert_true(m->causal && !s->side[SideEncoder].mask.causal);
+    assert_memory_equal(m->file, cells, sizeof cells);
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +296,8 @@ int main(void)
         cmocka_unit_test(files_that_are_none),
         cmocka_unit_test(paths),
         cmocka_unit_test(names),
+        cmocka_unit_test(shared_tensors),
+        cmocka_unit_test(masks_of_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
