@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "heard.h"
+#include "random_spec.h"
 
 static const char folder[] = "tests/spec/";
 
@@ -88,7 +89,8 @@ static const char *const models[] = {
     "g2p-en/g2p-en", "table3/a-h1", "table3/a-h4", "table3/a-h16",
     "table3/a-h32", "table3/b-dk16", "table3/b-dk32", "table3/c-n2",
     "table3/c-n4", "table3/c-n8", "table3/c-d256", "table3/c-d1024",
-    "table3/c-ff1024", "table3/c-ff4096", "table3/e"
+    "table3/c-ff1024", "table3/c-ff4096", "table3/e", "stories260K",
+    "llama-110m", "gpt-nano-sort", "gpt2-small", "minilm", "t5-small"
 };
 enum { Models = sizeof models / sizeof *models };
 
@@ -286,6 +288,28 @@ static void masks_of_files(void **state)
     arena_free(a);
 }
 
+/* Every form is spoken for, and all are read. */
+static void random_forms(void **state)
+{
+    Arena *a = arena_new();
+    char path[] = "/tmp/attnc_form_XXXXXX";
+    int file = mkstemp(path);
+
+    (void)state;
+    assert_true(file >= 0);
+    close(file);
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        FILE *f = fopen(path, "wb");
+        const char *text = random_form(a, seed);
+        assert_non_null(f);
+        fputs(text, f);
+        fclose(f);
+        load_good(a, path, NULL);
+    }
+    unlink(path);
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +322,7 @@ int main(void)
         cmocka_unit_test(names),
         cmocka_unit_test(shared_tensors),
         cmocka_unit_test(masks_of_files),
+        cmocka_unit_test(random_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
