@@ -35,15 +35,16 @@ LINK    = $(COMPILE) -no-pie# libtcc.a is not position-independent
 
 FRONT  := arena diag yaml field_value field_mask field_keys fields \
           fields_text spec_read spec spec_check check_forms spec_names \
-          spec_share graph shape check print build
-PASSES := pass fold_scale merge_qkv fuse_attention fuse_norm fuse_epilogue \
-          fuse_embed last_rows dead_code lower_pages
+          spec_share graph shape check print build_node \
+          build_layer build
+PASSES := pass fold_scale merge_qkv fuse_attention fuse_norm fuse_gate \
+          fuse_epilogue fuse_embed last_rows dead_code lower_pages
 BACK   := target plan plan_arena plan_pack plan_report emit emit_tile \
           emit_kernels emit_matmul emit_call emit_attention emit_unfused emit_region emit_weights \
           emit_entry emit_program emit_comment emit_header \
           emit_model kernel_table
 LOAD   := spawn cc jit objcache backend engine
-ORACLE := interp interp_ops compare sample oracle trial verify
+ORACLE := interp interp_ops interp_attention compare sample oracle trial verify
 BENCH  := machine bench_count bench_work bench bench_print
 DRIVE  := options lines cmd_compile cmd_run cmd_tensors cmd_score cmd_graph \
           cmd_plan cmd_verify cmd_bench

@@ -27,7 +27,7 @@ static int64_t keys_of(const Graph *g, const Node *n, const Lengths length)
     if (n->nin < 2 || n->in[1] < 0 || is_const(g, n->in[1]))
         return rows;
     const int64_t keys = type_rows(g->nodes.at[n->in[1]].type, length);
-    return n->mask == MaskCausal ? keys - (rows - 1) / 2 : keys;
+    return n->mask && n->mask->causal ? keys - (rows - 1) / 2 : keys;
 }
 
 /* Bytes of weights that a node reads: whole tables, but of a look-up and of

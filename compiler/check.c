@@ -71,7 +71,8 @@ static void check_type(const Check *c, int i)
            "the shape is not that of its inputs");
 }
 
-/* An entry ends in its only output; selected rows come from one select. */
+/* An entry ends in its only output; decode's rows are those that the caller
+ * selects, or that a pool makes of all.                                     */
 static void check_ends(const Check *c, Entry entry)
 {
     int outputs = 0, selects = 0, final = -1;
@@ -80,7 +81,8 @@ static void check_ends(const Check *c, Entry entry)
         if (n->entry != entry)
             continue;
         outputs += n->op == OpOutput;
-        selects += n->op == OpSelect;
+        selects += n->op == OpSelect
+                || (n->op == OpPool && entry == EntryDecode);
         final = i;
     }
     if (final < 0)

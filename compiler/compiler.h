@@ -292,11 +292,15 @@ typedef enum {
     SymT,        /* "t"   new target rows (decode) */
     SymPT,       /* "p+t" cached and new target rows */
     SymR,        /* "r"   selected rows */
-    SymM         /* "m"   key rows of kind attention */
+    SymM,        /* "m"   key rows of kind attention */
+    SymS         /* "s"   sequences */
 } Sym;
 typedef struct { int64_t c; Sym sym; } Dim;   /* c: constant, or the bound */
 typedef enum { ElemF32, ElemI32 } Elem;
 typedef struct { Elem elem; int rank; Dim dim[3]; } Type;
+
+/* What is added to the score of query row i and key row j. */
+typedef enum { BiasNone, BiasAlibi, BiasRelative } BiasKind;
 
 enum { MaxIn = 4, CacheSelf = 0, CacheCross = 1, PartKey = 0, PartValue = 1 };
 
@@ -312,11 +316,21 @@ typedef struct {                 /* one operation and the tensor it makes */
     Pos pos;                     /* the YAML key this came from */
     /* attributes; the op that uses each: */
     double scale;                /* Scale, Embed, Attention */
-    double eps;                  /* Norm, AddNorm */
-    int64_t heads;               /* Split, Attention */
-    int64_t first;               /* Slice: first column */
-    MaskKind mask;               /* Mask, Attention */
-    Activation act;              /* Linear */
+    double cap;                  /* Softcap, Attention; 0: none */
+    double eps;                  /* Norm, AddNorm, HeadNorm, L2Norm */
+    NormType norm;               /* Norm, AddNorm, HeadNorm */
+    int64_t heads;               /* Split, Rotate, HeadNorm, Attention */
+    int64_t heads_kv;            /* Attention: of keys and values */
+    int64_t first;               /* Slice: first column; Position, Embed: row of
+                                    the table for position 0 */
+    int64_t dims;                /* Rotate: columns of each head that turn */
+    PosLayout layout;            /* Rotate */
+    BiasKind bias;               /* ScoreBias, Attention */
+    int64_t buckets, max_distance;        /* BiasRelative */
+    bool bidirectional;          /* BiasRelative */
+    PoolType pool;               /* Pool */
+    const MaskSpec *mask;        /* Mask, Attention; NULL: none */
+    Activation act;              /* Linear, Activate, Gate */
     bool has_bias, has_residual; /* Linear: in[2] / in[3] is there */
     int cache, part;             /* Append, Recall: CacheSelf.. PartKey..;
                                     Pages: part */
@@ -356,9 +370,9 @@ typedef enum { GraphText, GraphDot } GraphFormat;
 char *print_graph(Arena *a, const Graph *g, GraphFormat format);
 char *print_node(Arena *a, const Graph *g, int node);
 char *print_type(Arena *a, Type t);             /* "f32[8, n, 64]" */
+extern const char *const activation_word[ActCount];
 
 /* ------------------------------------------------------------ build.c --- */
-/* The only file that knows what a Transformer layer is. */
 Graph *build_graph(Arena *a, const Spec *s);
 
 /* ------------------------------------------------------------- pass.c --- */
@@ -394,7 +408,9 @@ void pass_note(const Graph *g, int node, const char *fmt, ...)
 typedef struct {
     const Graph *g;
     int64_t length[6];           /* rows by Sym: n, t, p+t = t, r, m */
+    int64_t prefix;              /* rows that all rows see: MaskSpec.prefix */
     const int32_t *ids[3];       /* by Entry: token ids of an entry's input */
+    const int32_t *types[3];     /* by Entry: token types; NULL: all 0 */
     const double *rows[3];       /* kind attention, real-valued: query, key,
                                     value in order of the Input nodes */
     const int32_t *select;       /* rows of Select, length[SymR] of them */

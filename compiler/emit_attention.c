@@ -110,7 +110,7 @@ const char *need_attention(Gen *g, const Node *n)
 {
     const Node *k = node_at(g, n->in[1]), *v = node_at(g, n->in[2]);
     const int64_t d_k = k->type.dim[2].c, d_v = v->type.dim[2].c;
-    const bool causal = n->mask == MaskCausal, paged = k->op != OpPages;
+    const bool causal = n->mask && n->mask->causal, paged = k->op != OpPages;
     const bool scaled = n->scale < 1 || n->scale > 1;
     const char *name = arena_printf(g->a, "attention_%lldx%lld%s%s%s",
         (long long)d_k, (long long)d_v, causal ? "_causal" : "",
@@ -253,7 +253,7 @@ static void call_causal_beside(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node);
     Node all = *n;
-    all.mask = MaskNone;
+    all.mask = NULL;
     put(e, "const int64_t some = least(b->start[s + 1] - row, m.count);\n");
     call_attention(g, e, node, need_attention(g, n), "row", "some");
     call_attention(g, e, node, need_attention(g, &all), "(row + some)",
@@ -292,7 +292,7 @@ void emit_attention_region(Gen *g, Emit *e, int node)
            "m.page = $table;\n"
            "m.count = $count;\n"
            "m.past = $past;\n");
-    if (n->mask == MaskCausal && row_sym(k->type) == SymM)
+    if (n->mask && n->mask->causal && row_sym(k->type) == SymM)
         call_causal_beside(g, e, node);
     else
         call_attention(g, e, node, name, "row", arena_printf(g->a,

@@ -116,7 +116,7 @@ static void emit_row_op(Gen *g, Emit *e, int node)
     case OpBias: row_kernel(g, e, node, "bias_rows", 1, ""); break;
     case OpScale: row_kernel(g, e, node, "scale_rows", 1, scale); break;
     case OpAdd: row_kernel(g, e, node, "add_rows", 2, ""); break;
-    case OpRelu: row_kernel(g, e, node, "relu_rows", 1, ""); break;
+    case OpActivate: row_kernel(g, e, node, "relu_rows", 1, ""); break;
     case OpNorm: row_kernel(g, e, node, "norm_rows", 1, eps); break;
     case OpAddNorm: row_kernel(g, e, node, "add_norm_rows", 2, eps); break;
     default: die("%s does not work on rows", op_info[n->op].name);

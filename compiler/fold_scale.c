@@ -10,7 +10,10 @@
  *     %2 = embed %0, %1                   %1 = scale %0, scale s
  *     %3 = scale %2, scale s        ->    %3 = embed %1, %2
  *
- * A weight with several readers is not touched: it is scaled at the reader.
+ * On its way from the scores to a weight the factor passes through the turns
+ * of rotary positions. At a norm of the queries it goes no further: gamma and
+ * beta take it. The factor of the logits goes into their weight. A weight with
+ * several readers is not touched: it is scaled at the reader.
  * needs: nothing.  keeps: values of all but the scaled chain, whose nodes get
  * new names.  breaks: nothing.                                              */
 #include "pass.h"
@@ -31,32 +34,54 @@ static bool folds_into(const Graph *g, int weight, int root)
     return false;
 }
 
-/* scores <- split <- [bias] <- matmul <- weight: the query's way. chain[] gets
- * the nodes above the weight. Returns their number, 0: no such way.         */
-static int match_query(const Graph *g, int root, int chain[3])
+/* Nodes that the factor passes, from the root down; the last have weights. */
+typedef struct { int n, node[6]; } Chain;
+
+/* Can the factor go into all weights of `node`, from input 1 on? */
+static bool takes_factor(const Graph *g, int node, int root)
 {
-    int n = 0, scores = at(g, root)->in[0];
-    if (at(g, scores)->op != OpScores || !pass_takes(g, scores, root))
-        return 0;
-    int x = at(g, scores)->in[0];
-    if (at(g, x)->op != OpSplit || !pass_takes(g, x, root))
-        return 0;
-    chain[n++] = x;
-    x = at(g, x)->in[0];
-    if (at(g, x)->op == OpBias) {
-        if (!pass_takes(g, x, root)
-            || !folds_into(g, at(g, x)->in[1], root))
-            return 0;
-        chain[n++] = x;
-        x = at(g, x)->in[0];
-    }
+    for (int k = 1; k < at(g, node)->nin; k++)
+        if (!folds_into(g, at(g, node)->in[k], root))
+            return false;
+    return true;
+}
+
+static bool pass_through(const Graph *g, Chain *c, int *x, int root)
+{
+    if (!pass_takes(g, *x, root))
+        return false;
+    c->node[c->n++] = *x;
+    *x = at(g, *x)->in[0];
+    return true;
+}
+
+/* [rotate] <- head_norm, or [rotate] <- [bias] <- matmul. False: x is not the
+ * result of a projection, or one of its weights is not to be touched.       */
+static bool match_product(const Graph *g, Chain *c, int x, int root)
+{
+    if (at(g, x)->op == OpRotate && !pass_through(g, c, &x, root))
+        return false;
+    if (at(g, x)->op == OpHeadNorm)
+        return takes_factor(g, x, root) && pass_through(g, c, &x, root);
+    if (at(g, x)->op == OpBias
+        && !(takes_factor(g, x, root) && pass_through(g, c, &x, root)))
+        return false;
     if (at(g, x)->op != OpMatmul) {
         pass_note(g, root, "stays: the query has no projection");
-        return 0;
+        return false;
     }
-    chain[n++] = x;
-    return pass_takes(g, x, root) && folds_into(g, at(g, x)->in[1], root)
-         ? n : 0;
+    return takes_factor(g, x, root) && pass_through(g, c, &x, root);
+}
+
+/* The query's way to its scores, or the way of the logits. */
+static bool match_chain(const Graph *g, Chain *c, int root)
+{
+    int x = at(g, root)->in[0];
+    if (at(g, x)->op == OpBias || at(g, x)->op == OpMatmul)
+        return match_product(g, c, x, root);
+    return at(g, x)->op == OpScores && pass_through(g, c, &x, root)
+        && at(g, x)->op == OpSplit && pass_through(g, c, &x, root)
+        && match_product(g, c, x, root);
 }
 
 static bool match_embed(const Graph *g, int root)
@@ -92,26 +117,32 @@ static void become_input(Graph *g, int root)
     pass_remove(g, x);
 }
 
+/* The scores themselves keep their node: the root becomes it. */
+static void scale_chain(Graph *g, const Chain *c, double s)
+{
+    for (int i = 0; i < c->n; i++) {
+        int node = c->node[i];
+        g->nodes.at[node].name = arena_printf(g->arena, "%s.scaled",
+                                              at(g, node)->name);
+        bool weighs = at(g, node)->op == OpBias || at(g, node)->op == OpMatmul
+                   || at(g, node)->op == OpHeadNorm;
+        for (int k = 1; weighs && k < at(g, node)->nin; k++)
+            scale_weight(g, node, k, s);
+    }
+}
+
 static int fold(Graph *g, int root)
 {
-    int chain[3], n;
+    Chain c = { 0 };
     double s = at(g, root)->scale;
     if (at(g, root)->op != OpScale || at(g, root)->entry == EntryNone)
         return 0;
-    if (match_embed(g, root)) {
+    if (match_embed(g, root))
         scale_weight(g, at(g, root)->in[0], 0, s);
-        become_input(g, root);
-        return 1;
-    }
-    n = match_query(g, root, chain);
-    if (n == 0)
+    else if (match_chain(g, &c, root))
+        scale_chain(g, &c, s);
+    else
         return 0;
-    for (int i = 0; i < n; i++) {
-        Node *x = &g->nodes.at[chain[i]];
-        x->name = arena_printf(g->arena, "%s.scaled", x->name);
-        if (x->op == OpBias || x->op == OpMatmul)
-            scale_weight(g, chain[i], 1, s);
-    }
     become_input(g, root);
     return 1;
 }

@@ -4,7 +4,7 @@
  *     %3 = matmul %0, %1
  *     %4 = bias %3, %2          ->    %4 = linear %0, %1, %2
  *
- *     %5 = relu %4              ->    %5 = linear %0, %1, %2, relu
+ *     %5 = activate %4, relu    ->    %5 = linear %0, %1, %2, relu
  *
  *     %6 = add %9, %4           ->    %6 = linear %0, %1, %2, %9
  *
@@ -44,13 +44,14 @@ static int absorb_bias(Graph *g, int root)
     return absorb(g, root, 0, p);
 }
 
-static int absorb_relu(Graph *g, int root)
+static int absorb_activation(Graph *g, int root)
 {
     const Node *n = &g->nodes.at[root];
     Node p = g->nodes.at[n->in[0]];
-    if (!is_product(&p) || !pass_takes(g, n->in[0], root))
+    if (!is_product(&p) || p.act != ActNone
+        || !pass_takes(g, n->in[0], root))
         return 0;
-    p.act = ActRelu;
+    p.act = n->act;
     return absorb(g, root, 0, p);
 }
 
@@ -79,10 +80,10 @@ static int absorb_residual(Graph *g, int root)
 static int fuse(Graph *g, int root)
 {
     switch (g->nodes.at[root].op) {
-    case OpBias: return absorb_bias(g, root);
-    case OpRelu: return absorb_relu(g, root);
-    case OpAdd:  return absorb_residual(g, root);
-    default:     return 0;
+    case OpBias:     return absorb_bias(g, root);
+    case OpActivate: return absorb_activation(g, root);
+    case OpAdd:      return absorb_residual(g, root);
+    default:         return 0;
     }
 }
 

@@ -31,11 +31,10 @@ static void rewrite(Graph *g, int root)
     Node *n = &g->nodes.at[root];
     int sum = n->in[0];
     n->op = OpAddNorm;
-    n->in[3] = n->in[2];
-    n->in[2] = n->in[1];
+    for (int k = n->nin++; k > 1; k--)
+        n->in[k] = n->in[k - 1];
     n->in[1] = g->nodes.at[sum].in[1];
     n->in[0] = g->nodes.at[sum].in[0];
-    n->nin = 4;
     pass_remove(g, sum);
 }
 

@@ -1,7 +1,8 @@
 /* interp.c: the oracle. Evaluates a graph of any stage on one sequence, in
  * double precision and in the plainest way there is: one function per op, one
  * value per node, whole sequences, no cache. Everything that attnc emits is
- * compared with this. The numeric ops are in interp_ops.c.                  */
+ * compared with this. The numeric ops are in interp_ops.c (rows) and in
+ * interp_attention.c (sequences).                                           */
 #include <math.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 
 int64_t interp_extent(const Interp *in, Dim d)
 {
+    if (d.sym == SymS)           /* of which there is one */
+        return 1;
     return d.sym == SymNone ? d.c : in->length[d.sym];
 }
 
@@ -43,25 +46,29 @@ Matrix interp_in(const Interp *in, const Node *n, int i)
 
 /* ------------------------------------------- what enters, and what moves */
 
-/* Which of the entry's Input nodes this is: 0, 1, 2. */
+/* How many of the entry's inputs with such elements come before this one. */
 static int input_ordinal(const Interp *in, const Node *n)
 {
     int ordinal = 0;
     for (const Node *m = in->g->nodes.at; m < n; m++)
-        ordinal += m->op == OpInput && m->entry == n->entry;
+        ordinal += m->op == OpInput && m->entry == n->entry
+                && m->type.elem == n->type.elem;
     return ordinal;
 }
 
+/* Token ids, then their types; or rows of numbers. */
 static void eval_input(const Interp *in, const Node *n, double *out)
 {
     int64_t size = type_size(in, n->type);
+    int ordinal = input_ordinal(in, n);
     if (n->type.elem == ElemI32) {
+        const int32_t *ids = ordinal == 0 ? in->ids[n->entry]
+                                          : in->types[n->entry];
         for (int64_t i = 0; i < size; i++)
-            out[i] = in->ids[n->entry][i];
+            out[i] = ids ? ids[i] : 0;
         return;
     }
-    const double *rows = in->rows[input_ordinal(in, n)];
-    memcpy(out, rows, (size_t)size * sizeof *out);
+    memcpy(out, in->rows[ordinal], (size_t)size * sizeof *out);
 }
 
 /* The paper's section 3.5, and the two other layouts that are in use. */
@@ -82,6 +89,22 @@ static void eval_sinusoid(const Interp *in, const Node *n, double *out)
             out[r * d + c] = sine ? sin(angle) : cos(angle);
         }
     }
+}
+
+/* RoFormer, section 3.2: row p has the cosines of its angles, then the sines.
+ * Positions count by pos_scale.                                             */
+static void eval_rotary_table(const Interp *in, const Node *n, double *out)
+{
+    const Spec *s = in->g->spec;
+    int64_t rows = interp_extent(in, n->type.dim[0]);
+    int64_t d = interp_extent(in, n->type.dim[1]), half = d / 2;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < half; j++) {
+            double rate = pow(s->pos_base, -2 * (double)j / (double)d);
+            double position = (double)(s->pos_first + r) * s->pos_scale;
+            out[r * d + j] = cos(position * rate);
+            out[r * d + half + j] = sin(position * rate);
+        }
 }
 
 /* The oracle sees whole sequences: state ops pass their rows on. */
@@ -137,33 +160,42 @@ static void eval_select(const Interp *in, const Node *n, double *out)
 /* -------------------------------------------------------------- the table */
 
 static InterpOp *const eval[OpCount] = {
-    [OpWeight]   = NULL,         /* the caller's: Interp.weight */
-    [OpSinusoid] = eval_sinusoid,
-    [OpStack]    = eval_stack,
-    [OpInput]    = eval_input,
-    [OpEmbed]    = eval_embed,
-    [OpPosition] = eval_position,
-    [OpMatmul]   = eval_matmul,
-    [OpBias]     = eval_bias,
-    [OpScale]    = eval_scale,
-    [OpAdd]      = eval_add,
-    [OpRelu]     = eval_relu,
-    [OpNorm]     = eval_norm,
-    [OpSplit]    = eval_split,
-    [OpMerge]    = eval_merge,
-    [OpSlice]    = eval_slice,
-    [OpAppend]   = eval_copy,
-    [OpRecall]   = eval_copy,
-    [OpPages]    = eval_copy,
-    [OpScores]   = eval_scores,
-    [OpMask]     = eval_mask,
-    [OpSoftmax]  = eval_softmax,
-    [OpContext]  = eval_context,
-    [OpSelect]   = eval_select,
-    [OpOutput]   = eval_copy,
-    [OpLinear]   = eval_linear,
-    [OpAddNorm]  = eval_add_norm,
-    [OpAttention] = eval_attention,
+    [OpWeight]      = NULL,          /* the caller's: Interp.weight */
+    [OpSinusoid]    = eval_sinusoid,
+    [OpRotaryTable] = eval_rotary_table,
+    [OpStack]       = eval_stack,
+    [OpInput]       = eval_input,
+    [OpEmbed]       = eval_embed,
+    [OpPosition]    = eval_position,
+    [OpMatmul]      = eval_matmul,
+    [OpBias]        = eval_bias,
+    [OpScale]       = eval_scale,
+    [OpAdd]         = eval_add,
+    [OpMul]         = eval_mul,
+    [OpActivate]    = eval_activate,
+    [OpNorm]        = eval_norm,
+    [OpHeadNorm]    = eval_head_norm,
+    [OpRotate]      = eval_rotate,
+    [OpSplit]       = eval_split,
+    [OpMerge]       = eval_merge,
+    [OpSlice]       = eval_slice,
+    [OpAppend]      = eval_copy,
+    [OpRecall]      = eval_copy,
+    [OpPages]       = eval_copy,
+    [OpScores]      = eval_scores,
+    [OpSoftcap]     = eval_softcap,
+    [OpScoreBias]   = eval_score_bias,
+    [OpMask]        = eval_mask,
+    [OpSoftmax]     = eval_softmax,
+    [OpContext]     = eval_context,
+    [OpSelect]      = eval_select,
+    [OpPool]        = eval_pool,
+    [OpL2Norm]      = eval_l2_norm,
+    [OpOutput]      = eval_copy,
+    [OpLinear]      = eval_linear,
+    [OpGate]        = eval_gate,
+    [OpAddNorm]     = eval_add_norm,
+    [OpAttention]   = eval_attention,
 };
 
 void interp_node(Interp *in, int node)

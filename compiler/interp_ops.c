@@ -1,4 +1,4 @@
-/* interp_ops.c: the arithmetic of the oracle, op by op, in double, as the
+/* interp_ops.c: the ops of the oracle that work row by row, in double, as the
  * formulas of ops.h say. Whole rows, no blocks, no tricks.                  */
 #include <math.h>
 #include <string.h>
@@ -23,9 +23,9 @@ static double dot(const double *a, const double *b, int64_t n)
 void eval_embed(const Interp *in, const Node *n, double *out)
 {
     Matrix table = interp_in(in, n, 0), ids = interp_in(in, n, 1);
-    const double *positions = n->nin > 2 && n->in[2] >= 0
-                            ? interp_in(in, n, 2).at : NULL;
     int64_t d = table.cols;
+    const double *positions = n->nin > 2 && n->in[2] >= 0
+                            ? interp_in(in, n, 2).at + n->first * d : NULL;
     for (int64_t r = 0; r < size_of(ids); r++)
         for (int64_t c = 0; c < d; c++) {
             double x = n->scale * table.at[(int64_t)ids.at[r] * d + c];
@@ -37,7 +37,8 @@ void eval_position(const Interp *in, const Node *n, double *out)
 {
     int64_t size = interp_extent(in, n->type.dim[0])
                  * interp_extent(in, n->type.dim[1]);
-    memcpy(out, interp_in(in, n, 0).at, (size_t)size * sizeof *out);
+    Matrix table = interp_in(in, n, 0);
+    memcpy(out, table.at + n->first * table.cols, (size_t)size * sizeof *out);
 }
 
 void eval_matmul(const Interp *in, const Node *n, double *out)
@@ -69,17 +70,37 @@ void eval_add(const Interp *in, const Node *n, double *out)
         out[i] = a.at[i] + b.at[i];
 }
 
-/* NaN stays NaN: it is not below zero. */
-static double relu(double x)
+void eval_mul(const Interp *in, const Node *n, double *out)
 {
-    return x < 0 ? 0 : x;
+    Matrix a = interp_in(in, n, 0), b = interp_in(in, n, 1);
+    for (int64_t i = 0; i < size_of(a); i++)
+        out[i] = a.at[i] * b.at[i];
 }
 
-void eval_relu(const Interp *in, const Node *n, double *out)
+static double activate(Activation act, double x)
+{
+    switch (act) {
+#define ACT(name, text, gated, kernel, formula) \
+    case Act##name: return formula;
+#include "activations.h"
+#undef ACT
+    case ActCount: break;
+    }
+    die("oracle: no such activation");
+}
+
+void eval_activate(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
     for (int64_t i = 0; i < size_of(x); i++)
-        out[i] = relu(x.at[i]);
+        out[i] = activate(n->act, x.at[i]);
+}
+
+void eval_gate(const Interp *in, const Node *n, double *out)
+{
+    Matrix a = interp_in(in, n, 0), b = interp_in(in, n, 1);
+    for (int64_t i = 0; i < size_of(a); i++)
+        out[i] = activate(n->act, a.at[i]) * b.at[i];
 }
 
 void eval_linear(const Interp *in, const Node *n, double *out)
@@ -92,130 +113,94 @@ void eval_linear(const Interp *in, const Node *n, double *out)
         double y = out[i];
         if (bias)
             y += bias[i % w.rows];
-        if (n->act == ActRelu)
-            y = relu(y);
+        y = activate(n->act, y);
         if (rest)
             y += rest[i];
         out[i] = y;
     }
 }
 
-/* One row, in place. The variance is the biased one, as in the papers. */
-static void norm_row(double *x, int64_t d, double eps,
-                     const double *gamma, const double *beta)
+/* One row, in place: gamma x / sqrt(variance + eps) + beta, where NormLayer
+ * subtracts the mean of x first. The variance is the biased one, as in the
+ * papers. beta NULL: none.                                                  */
+static void norm_row(const Node *n, double *x, int64_t d, const double *gamma,
+                     const double *beta)
 {
     double mean = 0, variance = 0;
-    for (int64_t c = 0; c < d; c++)
-        mean += x[c];
-    mean /= (double)d;
+    for (int64_t c = 0; c < d && n->norm == NormLayer; c++)
+        mean += x[c] / (double)d;
     for (int64_t c = 0; c < d; c++)
         variance += (x[c] - mean) * (x[c] - mean);
     variance /= (double)d;
     for (int64_t c = 0; c < d; c++)
-        x[c] = (x[c] - mean) / sqrt(variance + eps) * gamma[c] + beta[c];
+        x[c] = (x[c] - mean) / sqrt(variance + n->eps) * gamma[c]
+             + (beta ? beta[c] : 0);
+}
+
+/* Each row of `cols` of x; gamma is input k, beta the next, where it is. */
+static void norm_rows(const Interp *in, const Node *n, int k, double *x,
+                      int64_t rows, int64_t cols)
+{
+    const double *beta = n->nin > k + 1 ? interp_in(in, n, k + 1).at : NULL;
+    for (int64_t r = 0; r < rows; r++)
+        norm_row(n, x + r * cols, cols, interp_in(in, n, k).at, beta);
 }
 
 void eval_norm(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
     memcpy(out, x.at, (size_t)size_of(x) * sizeof *out);
-    for (int64_t r = 0; r < x.rows; r++)
-        norm_row(out + r * x.cols, x.cols, n->eps,
-                 interp_in(in, n, 1).at, interp_in(in, n, 2).at);
+    norm_rows(in, n, 1, out, x.rows, x.cols);
 }
 
 void eval_add_norm(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
     eval_add(in, n, out);
-    for (int64_t r = 0; r < x.rows; r++)
-        norm_row(out + r * x.cols, x.cols, n->eps,
-                 interp_in(in, n, 2).at, interp_in(in, n, 3).at);
+    norm_rows(in, n, 2, out, x.rows, x.cols);
 }
 
-/* -------------------------------------------------------------- attention */
-
-void eval_scores(const Interp *in, const Node *n, double *out)
-{
-    Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1);
-    for (int64_t i = 0; i < q.heads * q.rows; i++) {
-        const double *keys = k.at + i / q.rows * k.rows * k.cols;
-        for (int64_t j = 0; j < k.rows; j++)
-            *out++ = dot(q.at + i * q.cols, keys + j * k.cols, q.cols);
-    }
-}
-
-/* Whether query row i may see key row j. The oracle's sequences are whole:
- * row i of the queries stands at position i of the keys.                    */
-static bool allowed(MaskKind mask, int64_t i, int64_t j)
-{
-    return mask != MaskCausal || j <= i;
-}
-
-void eval_mask(const Interp *in, const Node *n, double *out)
-{
-    Matrix x = interp_in(in, n, 0);
-    for (int64_t i = 0; i < size_of(x); i++) {
-        bool seen = allowed(n->mask, i / x.cols % x.rows, i % x.cols);
-        out[i] = seen ? x.at[i] : -HUGE_VAL;
-    }
-}
-
-/* One row, in place. A row that nothing is allowed for gives zeros. */
-static void softmax_row(double *x, int64_t n)
-{
-    double max = -HUGE_VAL, sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        max = x[i] > max ? x[i] : max;
-    for (int64_t i = 0; i < n; i++) {
-        x[i] = x[i] == -HUGE_VAL ? 0 : exp(x[i] - max);
-        sum += x[i];
-    }
-    for (int64_t i = 0; i < n && sum != 0; i++)
-        x[i] /= sum;
-}
-
-void eval_softmax(const Interp *in, const Node *n, double *out)
+/* Heads stand side by side in a row: each is a row of its own here. */
+void eval_head_norm(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
     memcpy(out, x.at, (size_t)size_of(x) * sizeof *out);
-    for (int64_t r = 0; r < x.heads * x.rows; r++)
-        softmax_row(out + r * x.cols, x.cols);
+    norm_rows(in, n, 1, out, x.rows * n->heads, x.cols / n->heads);
 }
 
-/* out[0..d) = the sum of p[j] v_j over m rows, `stride` apart. A key without
- * weight is not multiplied: 0 x inf would be NaN.                           */
-static void mix(const double *p, int64_t m, const double *v, int64_t stride,
-                double *out, int64_t d)
+void eval_l2_norm(const Interp *in, const Node *n, double *out)
 {
-    memset(out, 0, (size_t)d * sizeof *out);
-    for (int64_t j = 0; j < m; j++)
-        for (int64_t c = 0; c < d && p[j] != 0; c++)
-            out[c] += p[j] * v[j * stride + c];
+    Matrix x = interp_in(in, n, 0);
+    for (int64_t r = 0; r < x.rows; r++) {
+        const double *row = x.at + r * x.cols;
+        double length = sqrt(dot(row, row, x.cols));
+        for (int64_t c = 0; c < x.cols; c++)
+            *out++ = row[c] / fmax(length, n->eps);
+    }
 }
 
-void eval_context(const Interp *in, const Node *n, double *out)
+/* One head of one row, in place: pair j turns by the angle whose cosine is
+ * turn[j], its sine turn[dims / 2 + j].                                     */
+static void rotate_head(const Node *n, double *x, const double *turn)
 {
-    Matrix p = interp_in(in, n, 0), v = interp_in(in, n, 1);
-    for (int64_t i = 0; i < p.heads * p.rows; i++)
-        mix(p.at + i * p.cols, p.cols, v.at + i / p.rows * v.rows * v.cols,
-            v.cols, out + i * v.cols, v.cols);
+    int64_t half = n->dims / 2;
+    bool halves = n->layout == LayoutHalves;
+    for (int64_t j = 0; j < half; j++) {
+        double *a = halves ? x + j : x + 2 * j;
+        double *b = halves ? a + half : a + 1;
+        double u = *a, v = *b, cosine = turn[j], sine = turn[half + j];
+        *a = u * cosine - v * sine;
+        *b = u * sine + v * cosine;
+    }
 }
 
-void eval_attention(const Interp *in, const Node *n, double *out)
+void eval_rotate(const Interp *in, const Node *n, double *out)
 {
-    Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1),
-           v = interp_in(in, n, 2);
-    double *p = arena_alloc(in->arena, (size_t)k.rows * sizeof *p);
-    for (int64_t i = 0; i < q.rows; i++)
-        for (int64_t h = 0; h < q.heads; h++, out += v.cols) {
-            const double *row = q.at + (h * q.rows + i) * q.cols;
-            const double *keys = k.at + h * k.rows * k.cols;
-            for (int64_t j = 0; j < k.rows; j++) {
-                double s = n->scale * dot(row, keys + j * k.cols, q.cols);
-                p[j] = allowed(n->mask, i, j) ? s : -HUGE_VAL;
-            }
-            softmax_row(p, k.rows);
-            mix(p, k.rows, v.at + h * v.rows * v.cols, v.cols, out, v.cols);
-        }
+    Matrix x = interp_in(in, n, 0), table = interp_in(in, n, 1);
+    int64_t d = x.cols / n->heads;
+    memcpy(out, x.at, (size_t)size_of(x) * sizeof *out);
+    for (int64_t r = 0; r < x.rows; r++)
+        for (int64_t h = 0; h < n->heads; h++)
+            rotate_head(n, out + r * x.cols + h * d,
+                        table.at + r * table.cols);
 }

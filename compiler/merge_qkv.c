@@ -7,8 +7,8 @@
  *                                         %9 = slice %8, first 0
  *                                         %10 = slice %8, first d
  *
- * Query, key and value of self-attention; key and value of cross-attention.
- * All have a bias or none has.
+ * Query, key and value of self-attention; key and value of cross-attention;
+ * both products in front of a gate. All have a bias or none has.
  * needs: to run before fuse-epilogue.  keeps: values, and the names of the
  * results.  breaks: nothing.                                                */
 #include <string.h>
@@ -27,11 +27,37 @@ static bool mergeable(const Graph *g, int node)
     return n->op == OpMatmul && g->nodes.at[n->in[1]].entry == EntryNone;
 }
 
+/* The tensor under in[1] of a Matmul or Bias. */
+static const char *tensor_name(const Graph *g, int node)
+{
+    int w = g->nodes.at[node].in[1];
+    while (g->nodes.at[w].op == OpScale)
+        w = g->nodes.at[w].in[0];
+    return g->nodes.at[w].name;
+}
+
+/* Bytes of `name` without its last segment and the dot before that. */
+static size_t without_last(const char *name, size_t n)
+{
+    while (n > 0 && name[n - 1] != '.')
+        n--;
+    return n > 0 ? n - 1 : 0;
+}
+
+/* Are both weights of one sublayer? encoder.0.ffn.w1.weight, .ffn.w3.weight */
+static bool same_sublayer(const char *a, const char *b)
+{
+    size_t m = without_last(a, without_last(a, strlen(a)));
+    size_t n = without_last(b, without_last(b, strlen(b)));
+    return m == n && strncmp(a, b, n) == 0;
+}
+
 static bool same_rows(const Graph *g, int a, int b)
 {
     const Node *x = &g->nodes.at[a], *y = &g->nodes.at[b];
     return mergeable(g, a) && mergeable(g, b) && x->in[0] == y->in[0]
-        && same_layer(x, y);
+        && same_layer(x, y)
+        && same_sublayer(tensor_name(g, a), tensor_name(g, b));
 }
 
 static int bias_of(const Graph *g, int matmul)
@@ -72,15 +98,6 @@ static bool may_merge(const Graph *g, const Group *p)
             return false;
     }
     return p->n > 1;
-}
-
-/* The tensor under in[1] of a Matmul or Bias. */
-static const char *tensor_name(const Graph *g, int node)
-{
-    int w = g->nodes.at[node].in[1];
-    while (g->nodes.at[w].op == OpScale)
-        w = g->nodes.at[w].in[0];
-    return g->nodes.at[w].name;
 }
 
 /* "layer.q.weight", "layer.k.weight" -> "layer.qk" */

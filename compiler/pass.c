@@ -12,10 +12,13 @@ const Pass passes[] = {
     { "merge-qkv", merge_qkv,
       "projections of the same rows into one product", false },
     { "fuse-attention", fuse_attention,
-      "scores, scale, mask, softmax, context into one op", false },
+      "scores, scale, bias, mask, softmax, context into one op", false },
     /* before fuse-epilogue, which takes what additions are left */
     { "fuse-norm", fuse_norm,
       "residual and norm into one op", false },
+    /* before fuse-epilogue, which would take the activation alone */
+    { "fuse-gate", fuse_gate,
+      "activation and the product with its gate into one op", false },
     { "fuse-epilogue", fuse_epilogue,
       "bias, activation, residual into the product", false },
     { "fuse-embed", fuse_embed,

@@ -8,6 +8,7 @@ int fold_scale(Graph *g);
 int merge_qkv(Graph *g);
 int fuse_attention(Graph *g);
 int fuse_norm(Graph *g);
+int fuse_gate(Graph *g);
 int fuse_epilogue(Graph *g);
 int fuse_embed(Graph *g);
 int last_rows(Graph *g);

@@ -76,7 +76,7 @@ static bool in_place(const Plan *p, int node, int operand)
         || o->column)
         return false;
     switch (n->op) {
-    case OpBias: case OpScale: case OpAdd: case OpRelu: case OpNorm:
+    case OpBias: case OpScale: case OpAdd: case OpActivate: case OpNorm:
     case OpAddNorm: case OpMask: case OpSoftmax:
         return true;
     case OpLinear:

@@ -61,7 +61,7 @@ int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys)
         return 2 * n->heads * dim_at(a->type.dim[1], rows, keys)
             * keys_of(b, rows, keys) * (b->type.dim[2].c + v->type.dim[2].c);
     }
-    case OpBias: case OpAdd: case OpScale: case OpRelu: case OpMask:
+    case OpBias: case OpAdd: case OpScale: case OpActivate: case OpMask:
         return out;
     case OpEmbed:
         return (1 + (n->nin > 2)) * out;

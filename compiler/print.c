@@ -8,7 +8,7 @@
 
 static const char *const sym_name[] = {
     [SymNone] = "", [SymN] = "n", [SymT] = "t", [SymPT] = "p+t",
-    [SymR] = "r", [SymM] = "m"
+    [SymR] = "r", [SymM] = "m", [SymS] = "s"
 };
 static const char *const entry_name[] = {
     [EntryNone] = "constants", [EntryEncode] = "encode",
@@ -27,30 +27,108 @@ char *print_type(Arena *a, Type t)
     return arena_printf(a, "%s]", text);
 }
 
-/* The attributes that matter, each with a comma before it. */
+/* ----------------------------------------------------------- attributes */
+
+/* Attributes of one node, each with a comma before it. */
+typedef struct {
+    Arena *arena;
+    char *text;
+} List;
+
+static void add_word(List *l, const char *word)
+{
+    l->text = arena_printf(l->arena, "%s, %s", l->text, word);
+}
+
+static void add_count(List *l, const char *name, int64_t n)
+{
+    add_word(l, arena_printf(l->arena, "%s %lld", name, (long long)n));
+}
+
+static void add_real(List *l, const char *name, double x)
+{
+    add_word(l, arena_printf(l->arena, "%s %.9g", name, x));
+}
+
+static void add_mask(List *l, const MaskSpec *m)
+{
+    if (m->causal)
+        add_word(l, "causal");
+    if (m->prefix)
+        add_word(l, "prefix");
+    if (m->window)
+        add_count(l, "window", m->window);
+    if (m->block)
+        add_count(l, "block", m->block);
+    if (m->file)
+        add_word(l, "file");
+}
+
+static void add_bias(List *l, const Node *n)
+{
+    if (n->bias == BiasAlibi)
+        add_word(l, "alibi");
+    if (n->bias != BiasRelative)
+        return;
+    add_count(l, n->bidirectional ? "relative both ways" : "relative",
+              n->buckets);
+    add_count(l, "to", n->max_distance);
+}
+
+const char *const activation_word[ActCount] = {
+#define ACT(name, text, ...) [Act##name] = text,
+#include "activations.h"
+#undef ACT
+};
+static const char *const pool_word[] = {
+    [PoolMean] = "mean", [PoolClass] = "class", [PoolLast] = "last",
+    [PoolMax] = "max"
+};
+
+/* What an op computes with: heads, factors, its kind of norm. */
+static void add_numbers(List *l, const Node *n)
+{
+    bool headed = n->op == OpSplit || n->op == OpAttention
+               || n->op == OpRotate || n->op == OpHeadNorm;
+    bool scales = n->op == OpScale || n->op == OpEmbed || n->op == OpAttention;
+    bool norms = n->op == OpNorm || n->op == OpAddNorm || n->op == OpHeadNorm;
+    if (headed)
+        add_count(l, "heads", n->heads);
+    if (n->op == OpAttention && n->heads_kv != n->heads)
+        add_count(l, "kv heads", n->heads_kv);
+    if (scales && (n->scale < 1 || n->scale > 1))
+        add_real(l, "scale", n->scale);
+    if (n->cap > 0)
+        add_real(l, "cap", n->cap);
+    if (norms && n->norm == NormRms)
+        add_word(l, "rms");
+    if (norms || n->op == OpL2Norm)
+        add_real(l, "eps", n->eps);
+}
+
+/* The attributes that matter. */
 static char *print_attributes(Arena *a, const Node *n)
 {
-    char *text = arena_strdup(a, "");
-    bool scales = n->op == OpScale || n->op == OpEmbed || n->op == OpAttention;
-    if (n->op == OpSplit || n->op == OpAttention)
-        text = arena_printf(a, "%s, heads %lld", text, (long long)n->heads);
-    if (scales && (n->scale < 1 || n->scale > 1))
-        text = arena_printf(a, "%s, scale %.9g", text, n->scale);
-    if (n->op == OpNorm || n->op == OpAddNorm)
-        text = arena_printf(a, "%s, eps %.9g", text, n->eps);
-    if (n->op == OpSlice)
-        text = arena_printf(a, "%s, first %lld", text, (long long)n->first);
-    if (n->mask == MaskCausal)
-        text = arena_printf(a, "%s, causal", text);
-    if (n->act == ActRelu)
-        text = arena_printf(a, "%s, relu", text);
+    List l = { a, arena_strdup(a, "") };
+    add_numbers(&l, n);
+    if (n->op == OpSlice || n->first > 0)
+        add_count(&l, "first", n->first);
+    if (n->op == OpRotate) {
+        add_count(&l, "dims", n->dims);
+        add_word(&l, n->layout == LayoutHalves ? "halves" : "interleaved");
+    }
+    add_bias(&l, n);
+    if (n->mask)
+        add_mask(&l, n->mask);
+    if (n->act != ActNone)
+        add_word(&l, activation_word[n->act]);
+    if (n->op == OpPool)
+        add_word(&l, pool_word[n->pool]);
     if (n->op == OpAppend || n->op == OpRecall)
-        text = arena_printf(a, "%s, %s", text,
-                            n->cache == CacheSelf ? "self" : "cross");
+        add_word(&l, n->cache == CacheSelf ? "self" : "cross");
     if (n->op == OpAppend || n->op == OpRecall || n->op == OpPages)
-        text = arena_printf(a, "%s, %s", text,
-                            n->part == PartKey ? "keys" : "values");
-    return text;
+        add_word(&l, n->part == PartKey ? "keys" : "values");
+    return l.text;
 }
 
 char *print_node(Arena *a, const Graph *g, int node)

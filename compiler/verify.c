@@ -66,7 +66,7 @@ void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
 bool op_passed(const OpResults *r, Op op)
 {
     const Comparison *c = &r->op[op].c;
-    return op == OpRelu ? c->failed == 0 : compare_passed(c);
+    return op == OpActivate ? c->failed == 0 : compare_passed(c);
 }
 
 /* ------------------------------------------------------------ end to end */

@@ -75,6 +75,8 @@ int64_t relative_bucket(int64_t distance, int64_t buckets,
         return first + n;
     double log_part = log((double)n / (double)exact)
         / log((double)max_distance / (double)exact);
-    int64_t far = exact + (int64_t)(log_part * (double)(buckets - exact));
+    /* whole powers fall on the edge of a bucket: they belong to the next */
+    int64_t far = exact + (int64_t)(log_part * (double)(buckets - exact)
+                                    + 1e-9);
     return first + (far < buckets - 1 ? far : buckets - 1);
 }

@@ -16,6 +16,7 @@ static Spec spec;
 static Graph graph;
 static Interp in;
 static const double *constant[64];
+static const MaskSpec causal = { .causal = true };
 
 static const double *constant_of(void *user, int node)
 {
@@ -107,7 +108,8 @@ static void test_linear(void **state)
     int a = input(2, 2, x), k = weight(3, 2, w), c = weight(3, 0, b);
     int product = binary(OpMatmul, a, k);
     int biased = binary(OpBias, product, c);
-    int relu = unary(OpRelu, biased);
+    int relu = add((Node){ .op = OpActivate, .in = { biased }, .nin = 1,
+                           .act = ActRelu });
     int rest = binary(OpMatmul, a, weight(3, 2, r));
     int sum = binary(OpAdd, relu, rest);
     int fused = add((Node){ .op = OpLinear, .in = { a, k, c, rest },
@@ -221,7 +223,7 @@ static void test_causal(void **state)
     (void)state;
     static const double x[] = { 1, 2, 3,  4, 5, 6,  7, 8, 9 };
     int a = add((Node){ .op = OpMask, .in = { head(3, 3, x) }, .nin = 1,
-                        .mask = MaskCausal });
+                        .mask = &causal });
     const double inf = HUGE_VAL;
     interp_run(&in, EntryDecode);
     const double want[] = { 1, -inf, -inf,  4, 5, -inf,  7, 8, 9 };
@@ -236,7 +238,8 @@ static void test_masked_values(void **state)
     const double x[] = { 1, 2,  HUGE_VAL, NAN };
     int h = head(2, 2, x);
     int out = add((Node){ .op = OpAttention, .in = { h, h, h }, .nin = 3,
-                          .heads = 1, .scale = 1, .mask = MaskCausal });
+                          .heads = 1, .heads_kv = 1, .scale = 1,
+                          .mask = &causal });
     interp_run(&in, EntryDecode);
     assert_near(in.value[out], (double[]){ 1, 2 }, 2, 0);
     assert_true(isnan(in.value[out][3]));
@@ -253,11 +256,12 @@ static void test_attention(void **state)
     int scaled = add((Node){ .op = OpScale, .nin = 1, .scale = 0.7,
                              .in = { binary(OpScores, h, h) } });
     int masked = add((Node){ .op = OpMask, .in = { scaled }, .nin = 1,
-                             .mask = MaskCausal });
+                             .mask = &causal });
     int context = binary(OpContext, unary(OpSoftmax, masked), h);
     int merged = unary(OpMerge, context);
     int fused = add((Node){ .op = OpAttention, .in = { h, h, h }, .nin = 3,
-                            .heads = 2, .scale = 0.7, .mask = MaskCausal });
+                            .heads = 2, .heads_kv = 2, .scale = 0.7,
+                            .mask = &causal });
     interp_run(&in, EntryDecode);
     assert_int_equal(interp_size(&in, fused), 12);
     assert_near(in.value[fused], in.value[merged], 12, 1e-15);

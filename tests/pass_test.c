@@ -176,7 +176,7 @@ static void test_base_is_fused(void **state)
         { OpAttention, 18 }, { OpAddNorm, 30 }, { OpEmbed, 2 },
         /* qkv, o, w1, w2; decoder: and cross q, o; cross kv in encode */
         { OpLinear, 6 * 4 + 6 * 6 + 6 }, { OpMatmul, 1 }, { OpBias, 0 },
-        { OpRelu, 0 }, { OpAdd, 0 }, { OpNorm, 0 }, { OpScores, 0 },
+        { OpActivate, 0 }, { OpAdd, 0 }, { OpNorm, 0 }, { OpScores, 0 },
         { OpMask, 0 }, { OpSoftmax, 0 }, { OpContext, 0 }, { OpMerge, 0 },
         { OpPosition, 0 }, { OpScale, 18 * 2 }, { OpPages, 12 },
     };
@@ -225,7 +225,7 @@ static void test_dead_code_goes(void **state)
     Graph *g = build_graph(a, &s);
     int before = g->nodes.n, memory = graph_find(g, "encoder.output");
     Node dead = g->nodes.at[memory];
-    dead.op = OpRelu;
+    dead.op = OpActivate;
     dead.nin = 1;
     dead.in[0] = memory;
     dead.name = "dead";
@@ -246,7 +246,8 @@ static void test_nothing_follows_residual(void **state)
     Spec s = nth_spec(9);
     Graph *plain = build_graph(a, &s);
     Node relu = plain->nodes.at[graph_find(plain, "encoder.0.ffn.residual")];
-    relu.op = OpRelu;
+    relu.op = OpActivate;
+    relu.act = ActRelu;
     relu.in[0] = graph_find(plain, "encoder.0.ffn.residual");
     relu.nin = 1;
     relu.name = "late";
@@ -255,7 +256,8 @@ static void test_nothing_follows_residual(void **state)
     graph_sweep(plain);
     Graph *g = graph_copy(a, plain);
     run_passes(g, &all, stderr);
-    assert_int_equal(g->nodes.at[graph_find(g, "late")].op, OpRelu);
+    assert_int_equal(g->nodes.at[graph_find(g, "late")].op,
+                     OpActivate);
     assert_true(same_value(evaluate(a, plain), output_of(plain),
                            evaluate(a, g), output_of(g)));
     arena_free(a);
