@@ -46,7 +46,8 @@ static void lab_add(const char *name, const char *march, int width)
     n_labs++;
 }
 
-/* The text of all kernels and tiles, `more`, and a table of their addresses. */
+/* The text of all kernels and tiles, `more` functions without a result, and a
+ * table of their addresses.                                                 */
 static const char *lab_text(Arena *a, const Target *t,
                             const char *const *kernels, TileKey *tiles,
                             int n_tiles, const char *more, size_t *n)
@@ -68,9 +69,11 @@ static const char *lab_text(Arena *a, const Target *t,
         let(e, "kernel", "%s", kernels_nth(k, i));
         put(e, "{ \"$kernel\", (void (*)(void))$kernel },\n");
     }
-    if (*more)
-        put(e, "{ \"exp_all\", (void (*)(void))exp_all },\n"
-               "{ \"log_all\", (void (*)(void))log_all },\n");
+    for (const char *at = more; (at = strstr(at, "void ")); ) {
+        at += strlen("void ");
+        let(e, "kernel", "%.*s", (int)strcspn(at, "("), at);
+        put(e, "{ \"$kernel\", (void (*)(void))$kernel },\n");
+    }
     put(e, "{ 0, 0 }\n"
            "};\n");
     return emit_text(e, n);

@@ -24,28 +24,6 @@ INLINE v v_tanh(v x)
     return m / (m + v_splat(2.0f));
 }
 
-//: v_erf needs: v_splat v_fma v_clamp
-/* erf x = x P(x^2) / Q(x^2), minimax up to |x| = 4, where the quotient is 1 and
- * a rounding or two: beyond it the result is -1 or 1. */
-INLINE v v_erf(v x)
-{
-    x = v_clamp(x, 4.0f);
-    const v z = x * x;
-    v p = v_splat(0x1.0abp-19f);
-    p = v_fma(p, z, v_splat(0x1.2a659cp-12f));
-    p = v_fma(p, z, v_splat(0x1.fcfe3ap-9f));
-    p = v_fma(p, z, v_splat(0x1.b30272p-5f));
-    p = v_fma(p, z, v_splat(0x1.8c608cp-3f));
-    p = v_fma(p, z, v_splat(0x1.20dd74p+0f));
-    v q = v_splat(0x1.39ebbp-15f);
-    q = v_fma(q, z, v_splat(0x1.36ca92p-10f));
-    q = v_fma(q, z, v_splat(0x1.f24f4ep-7f));
-    q = v_fma(q, z, v_splat(0x1.d878c4p-4f));
-    q = v_fma(q, z, v_splat(0x1.027c7ep-1f));
-    q = v_fma(q, z, v_splat(1.0f));
-    return v_clamp(x * p / q, 1.0f);
-}
-
 //: v_times_sigmoid needs: v_splat v_fma v_max v_exp
 /* x / (1 + e^-u), where u has the sign of x: no power of e is above 1. */
 INLINE v v_times_sigmoid(v x, v u)
@@ -63,12 +41,26 @@ INLINE v v_relu(v x)
     return v_max(x, v_splat(0.0f));
 }
 
-//: v_gelu needs: v_splat v_fma v_erf
-/* x (1 + erf(x / sqrt 2)) / 2 [Hendrycks and Gimpel 2016]. */
+//: v_gelu needs: v_splat v_fma v_max v_exp
+/* x (1 + erf(x / sqrt 2)) / 2 [Hendrycks and Gimpel 2016], which is max(x, 0)
+ * less a erfc(a / sqrt 2) / 2, a = |x|: so the tail below 0 keeps its digits.
+ * erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) t P(t), t = 1 / (1 + 0.3 a), the form of
+ * [Hastings 1955], P minimax. */
 INLINE v v_gelu(v x)
 {
-    const v half = x * v_splat(0.5f);
-    return v_fma(half, v_erf(x * v_splat(0x1.6a09e6p-1f)), half);
+    const v one = v_splat(1.0f);
+    const v a = -v_max(v_splat(-20.0f), -v_max(x, -x));
+    const v t = one / v_fma(a, v_splat(0x1.333334p-2f), one);
+    v p = v_splat(0x1.243f7p-5f);
+    p = v_fma(p, t, v_splat(-0x1.41f3b2p-3f));
+    p = v_fma(p, t, v_splat(0x1.a69ca8p-3f));
+    p = v_fma(p, t, v_splat(-0x1.b7c6bep-5f));
+    p = v_fma(p, t, v_splat(0x1.074b5p-3f));
+    p = v_fma(p, t, v_splat(0x1.993ee6p-4f));
+    p = v_fma(p, t, v_splat(0x1.ee9bb4p-4f));
+    p = v_fma(p, t, v_splat(0x1.ea006ap-4f));
+    p = p * v_exp(a * v_splat(-0.5f) * a);
+    return v_fma(-(a * t), p, v_max(x, v_splat(0.0f)));
 }
 
 //: v_gelu_tanh needs: v_splat v_fma v_times_sigmoid
