@@ -56,28 +56,41 @@ typedef struct {
     Gate *gate;          /* NULL: the above says it all */
 } GateRow;
 
-static Gate gate_norm;
+static Gate gate_norm, gate_function, gate_gate, gate_softcap, gate_rotate,
+            gate_bias, gate_linear, gate_attention;
 
 enum { In0 = 1, In1 = 2, In2 = 4, In3 = 8 };
 
 /* Below the normal numbers f32 has no relative precision to ask for. */
 #define TINY 0x1p-126
 
+/* A function of one number: |err| <= 4e-7 (1 + |ref|). */
+#define FUNCTION (4e-7 / F32_EPS)
+
 /* Ops without a row move or select values: nothing may change. */
 static const GateRow gates[OpCount] = {
     [OpEmbed]     = { 2, In0 | In2, false, TINY, NULL },
     [OpPosition]  = { 1, 0, false, TINY, NULL },
     [OpMatmul]    = { 8, In0 | In1, true, TINY, NULL },
-    [OpLinear]    = { 8, In0 | In1 | In2 | In3, true, TINY, NULL },
+    [OpLinear]    = { 8, In0 | In1 | In2 | In3, true, TINY, gate_linear },
     [OpBias]      = { 1, 0, false, TINY, NULL },
     [OpScale]     = { 2, 0, false, TINY, NULL },
     [OpAdd]       = { 1, 0, false, TINY, NULL },
+    [OpMul]       = { 1, 0, false, TINY, NULL },
+    [OpActivate]  = { FUNCTION, 0, false, TINY, gate_function },
+    [OpGate]      = { FUNCTION + 1, 0, false, TINY, gate_gate },
+    [OpSoftcap]   = { FUNCTION + 2, 0, false, TINY, gate_softcap },
+    [OpRotate]    = { 4, 0, false, TINY, gate_rotate },
     [OpNorm]      = { 8, 0, false, TINY, gate_norm },
     [OpAddNorm]   = { 8, 0, false, TINY, gate_norm },
+    [OpHeadNorm]  = { 8, 0, false, TINY, gate_norm },
+    [OpL2Norm]    = { 8, 0, false, TINY, NULL },
     [OpScores]    = { 8, In0 | In1, true, TINY, NULL },
+    [OpScoreBias] = { 1, 0, false, TINY, gate_bias },
     [OpSoftmax]   = { 64, 0, false, 1e-9, NULL },
     [OpContext]   = { 64, In0 | In1, true, TINY, NULL },
-    [OpAttention] = { 64, In2, false, TINY, NULL },
+    [OpPool]      = { 8, In0, false, TINY, NULL },
+    [OpAttention] = { 1, In2, false, TINY, gate_attention },
 };
 
 /* `in` with the inputs of `n` that `set` names replaced by their absolute
@@ -104,32 +117,156 @@ static Interp absolute(const Interp *in, const Node *n, unsigned set, Arena *a)
 }
 
 /* A normalised value may be near zero while what was subtracted is not: the
- * roundings are those of |x|, of the mean, and of beta.                     */
+ * roundings are those of |x|, of the mean, and of beta. The columns of one head
+ * (HeadNorm), or of the row, are normalised together.                       */
+static void norm_size(const Node *n, const double *x, const double *more,
+                      int64_t d, const double *gamma, const double *beta,
+                      double *out)
+{
+    double mean = 0, size = 0, variance = 0;
+    for (int64_t c = 0; c < d; c++) {
+        mean += (x[c] + (more ? more[c] : 0)) / (double)d;
+        size += (fabs(x[c]) + (more ? fabs(more[c]) : 0)) / (double)d;
+    }
+    mean = n->norm == NormRms ? 0 : mean;
+    for (int64_t c = 0; c < d; c++)
+        variance += pow(x[c] + (more ? more[c] : 0) - mean, 2) / (double)d;
+    for (int64_t c = 0; c < d; c++) {
+        double here = fabs(x[c]) + (more ? fabs(more[c]) : 0);
+        out[c] = fabs(gamma[c]) * (here + size) / sqrt(variance + n->eps)
+               + (beta ? fabs(beta[c]) : 0);
+    }
+}
+
 static void gate_norm(const Interp *in, const Node *n, double *out)
 {
+    const bool add = n->op == OpAddNorm;
+    const int g = add ? 2 : 1;
     Matrix x = interp_in(in, n, 0);
-    const double *rest = n->op == OpAddNorm ? interp_in(in, n, 1).at : NULL;
-    const double *gamma = interp_in(in, n, n->nin - 2).at;
-    const double *beta = interp_in(in, n, n->nin - 1).at;
-    for (int64_t r = 0; r < x.rows; r++) {
-        double mean = 0, size = 0, variance = 0;
-        const double *row = x.at + r * x.cols;
-        const double *more = rest ? rest + r * x.cols : NULL;
-        for (int64_t c = 0; c < x.cols; c++) {
-            double add = more ? more[c] : 0;
-            mean += (row[c] + add) / (double)x.cols;
-            size += (fabs(row[c]) + fabs(add)) / (double)x.cols;
+    const double *rest = add ? interp_in(in, n, 1).at : NULL;
+    const double *gamma = interp_in(in, n, g).at;
+    const double *beta = n->nin > g + 1 ? interp_in(in, n, g + 1).at : NULL;
+    const int64_t d = n->op == OpHeadNorm ? x.cols / n->heads : x.cols;
+    for (int64_t i = 0; i < x.rows * x.cols; i += d)
+        norm_size(n, x.at + i, rest ? rest + i : NULL, d, gamma, beta, out + i);
+}
+
+/* ---- functions of one number ---- */
+
+static int64_t size_in(const Interp *in, const Node *n, int k)
+{
+    return interp_size(in, n->in[k]);
+}
+
+static void gate_function(const Interp *in, const Node *n, double *out)
+{
+    const double *x = in->value[n->in[0]];
+    for (int64_t i = 0; i < size_in(in, n, 0); i++)
+        out[i] = 1 + fabs(activation(n->act, x[i]));
+}
+
+static void gate_gate(const Interp *in, const Node *n, double *out)
+{
+    const double *a = in->value[n->in[0]], *b = in->value[n->in[1]];
+    for (int64_t i = 0; i < size_in(in, n, 0); i++)
+        out[i] = (1 + fabs(activation(n->act, a[i]))) * fabs(b[i]);
+}
+
+static void gate_softcap(const Interp *in, const Node *n, double *out)
+{
+    const double *x = in->value[n->in[0]];
+    for (int64_t i = 0; i < size_in(in, n, 0); i++)
+        out[i] = n->cap * (1 + fabs(tanh(x[i] / n->cap)));
+}
+
+static void gate_bias(const Interp *in, const Node *n, double *out)
+{
+    const double *x = in->value[n->in[0]];
+    Interp copy = *in;
+    interp_node(&copy, (int)(n - in->g->nodes.at));
+    const double *y = copy.value[n - in->g->nodes.at];
+    for (int64_t i = 0; i < size_in(in, n, 0); i++)
+        out[i] = fabs(y[i]) + 2 * fabs(y[i] - x[i]);
+}
+
+/* The larger of the two that turn together. */
+static void gate_rotate(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    const int64_t d = x.cols / n->heads, half = n->dims / 2;
+    const bool halves = n->layout == LayoutHalves;
+    for (int64_t at = 0; at < x.rows * x.cols; at += d)
+        for (int64_t j = 0; j < d; j++) {
+            int64_t other = j >= n->dims ? j
+                          : halves ? (j < half ? j + half : j - half) : j ^ 1;
+            out[at + j] = fmax(fabs(x.at[at + j]), fabs(x.at[at + other]));
         }
-        for (int64_t c = 0; c < x.cols; c++) {
-            double y = row[c] + (more ? more[c] : 0) - mean;
-            variance += y * y / (double)x.cols;
-        }
-        for (int64_t c = 0; c < x.cols; c++) {
-            double here = fabs(row[c]) + (more ? fabs(more[c]) : 0);
-            *out++ = fabs(gamma[c]) * (here + size) / sqrt(variance + n->eps)
-                   + fabs(beta[c]);
-        }
+}
+
+/* ---- compositions ---- */
+
+/* Sizes of a node's sum, by absolute inputs; with another activation. */
+static const double *magnitude(const Interp *in, const Node *n, unsigned set,
+                               Arena *a)
+{
+    const int node = (int)(n - in->g->nodes.at);
+    Graph g = *in->g;
+    Interp positive = absolute(in, n, set, a);
+    g.nodes.at = arena_alloc(a, (size_t)g.nodes.n * sizeof *g.nodes.at);
+    for (int i = 0; i < g.nodes.n; i++)
+        g.nodes.at[i] = in->g->nodes.at[i];
+    g.nodes.at[node].act = ActNone;
+    positive.g = &g;
+    interp_node(&positive, node);
+    return positive.value[node];
+}
+
+/* The sum's own gate, through an activation (none has a slope above 1.2),
+ * which has a gate of its own.                                              */
+static void gate_linear(const Interp *in, const Node *n, double *out)
+{
+    Arena *a = arena_new();
+    const bool smooth = n->act != ActNone && n->act != ActRelu;
+    const double *sum = magnitude(in, n, In0 | In1 | In2 | In3, a);
+    const int64_t size = interp_size(in, (int)(n - in->g->nodes.at));
+    for (int64_t i = 0; i < size; i++)
+        out[i] = smooth ? 1.2 * fabs(sum[i]) + FUNCTION / 8 * (1 + fabs(sum[i]))
+                        : sum[i];
+    arena_free(a);
+}
+
+/* Largest size of a query row's scores: the roundings of a score, 8 eps of its
+ * size, are relative errors of its weight.                                  */
+static double score_size(Matrix q, Matrix k, int64_t head, int64_t row,
+                         double scale)
+{
+    const double *x = q.at + (head * q.rows + row) * q.cols;
+    const double *keys = k.at + head / (q.heads / k.heads) * k.rows * k.cols;
+    double most = 0;
+    for (int64_t j = 0; j < k.rows; j++) {
+        double sum = 0;
+        for (int64_t c = 0; c < q.cols; c++)
+            sum += fabs(x[c] * keys[j * k.cols + c]);
+        most = fmax(most, sum * fabs(scale));
     }
+    return most;
+}
+
+/* 64 eps of sum p |v|, and what the scores' own gate lets through: at scores
+ * of 32, as trained models have them, that alone is 0 to 60 eps.            */
+static void gate_attention(const Interp *in, const Node *n, double *out)
+{
+    Arena *a = arena_new();
+    Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1);
+    const double *sum = magnitude(in, n, In2, a);
+    const int64_t d_v = interp_in(in, n, 2).cols;
+    for (int64_t row = 0; row < q.rows; row++)
+        for (int64_t head = 0; head < q.heads; head++) {
+            const double eps = 64 + 8 * score_size(q, k, head, row, n->scale);
+            for (int64_t c = 0; c < d_v; c++, out++, sum++)
+                *out = eps * fabs(*sum);
+        }
+    arena_free(a);
 }
 
 /* Terms of the sum that makes one element, bias and residual included. */

@@ -26,6 +26,8 @@ static const char *unit_text(Gen *g, const Value *v)
     switch (s->kind) {
     case SlotRows:
         return arena_printf(g->a, "%lld floats a row", (long long)v->stride);
+    case SlotSequences:
+        return arena_printf(g->a, "%lld floats a sequence", unit);
     case SlotPages: return arena_printf(g->a, "%lld floats a page", unit);
     case SlotParts: break;
     }

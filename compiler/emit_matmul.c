@@ -45,22 +45,23 @@ void need_least(Gen *g)
 }
 
 /* In a JIT skeleton one prebuilt tile serves every epilogue. */
-static TileKey tile_key(const Gen *g, int mr, int nr, int epilogue)
+static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
 {
-    const bool any = g->o->mode == EmitJit && epilogue != EpAccumulate;
+    const bool any = g->o->mode == EmitJit && ep.parts != EpAccumulate;
     return (TileKey){ .mr = mr, .nr = nr, .dtype = DtypeF32,
-                      .epilogue = any ? EpAny : epilogue, .act = ActRelu,
+                      .epilogue = any ? EpAny : ep.parts,
+                      .act = any ? ActNone : ep.act,
                       .width = g->p->target.width };
 }
 
-static void put_tile(Gen *g, int mr, int nr, int epilogue, const char *args)
+static void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args)
 {
-    const char *name = use_tile(g->kernels, tile_key(g, mr, nr, epilogue));
+    const char *name = use_tile(g->kernels, tile_key(g, mr, nr, ep));
     put_call(g, g->shapes, name, args, ";");
 }
 
 /* All rows against nr columns: whole tiles, then smaller ones. */
-static void put_rows(Gen *g, int nr, int epilogue, const char *args)
+static void put_rows(Gen *g, int nr, Epilogue epilogue, const char *args)
 {
     Emit *e = g->shapes;
     int mr[5];
@@ -88,50 +89,46 @@ static void put_rows(Gen *g, int nr, int epilogue, const char *args)
 
 /* ---- constant shape ---- */
 
-static const char *epilogue_suffix(Arena *a, int ep)
+static const char *epilogue_suffix(Arena *a, Epilogue ep)
 {
-    return arena_printf(a, "%s%s%s", ep & EpBias ? "_bias" : "",
-                        ep & EpAct ? "_relu" : "",
-                        ep & EpResidual ? "_residual" : "");
+    return arena_printf(a, "%s%s%s%s", ep.parts & EpBias ? "_bias" : "",
+                        ep.act ? "_" : "",
+                        ep.act ? act_kernel[ep.act] : "",
+                        ep.parts & EpResidual ? "_residual" : "");
 }
 
-static const char *formula(int ep)
+static const char *formula(Arena *a, Epilogue ep)
 {
-    switch (ep & (EpBias | EpAct | EpResidual)) {
-    case 0: return "x W^T";
-    case EpBias: return "x W^T + b";
-    case EpAct: return "relu(x W^T)";
-    case EpBias | EpAct: return "relu(x W^T + b)";
-    case EpResidual: return "x W^T + r";
-    case EpBias | EpResidual: return "x W^T + b + r";
-    case EpAct | EpResidual: return "relu(x W^T) + r";
-    default: return "relu(x W^T + b) + r";
-    }
+    const char *s = ep.parts & EpBias ? "x W^T + b" : "x W^T";
+    if (ep.act)
+        s = arena_printf(a, "%s(%s)", act_kernel[ep.act], s);
+    return ep.parts & EpResidual ? arena_printf(a, "%s + r", s) : s;
 }
 
-static void matmul_prototype(Gen *g, const char *name, int ep)
+static void matmul_prototype(Gen *g, const char *name, Epilogue ep)
 {
     const char *args = arena_printf(g->a,
         "int64_t rows, const float *x, int64_t ldx, const float *w, %s"
-        "float *y, int64_t ldy%s", ep & EpBias ? "const float *b, " : "",
-        ep & EpResidual ? ", const float *r, int64_t ldr" : "");
+        "float *y, int64_t ldy%s", ep.parts & EpBias ? "const float *b, " : "",
+        ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "");
     put_call(g, g->shapes, arena_printf(g->a, "static void %s", name), args,
              "");
 }
 
 /* Columns from `from` in steps of nr; `j` is the first column. */
-static void put_columns(Gen *g, int64_t k, int ep, int nr, const char *j)
+static void put_columns(Gen *g, int64_t k, Epilogue ep, int nr,
+                        const char *j)
 {
     const char *args = arena_printf(g->a,
         "x + i * ldx, ldx, w + %s * %lld, %lld, %lld, y + i * ldy + %s, ldy, "
         "%s, %s, %s, %d", j, (long long)k, (long long)(16 * k), (long long)k,
-        j, ep & EpBias ? arena_printf(g->a, "b + %s", j) : "0",
-        ep & EpResidual ? arena_printf(g->a, "r + i * ldr + %s", j) : "0",
-        ep & EpResidual ? "ldr" : "0", ep & EpAct ? ActRelu : ActNone);
+        j, ep.parts & EpBias ? arena_printf(g->a, "b + %s", j) : "0",
+        ep.parts & EpResidual ? arena_printf(g->a, "r + i * ldr + %s", j) : "0",
+        ep.parts & EpResidual ? "ldr" : "0", ep.act);
     put_rows(g, nr, ep, args);
 }
 
-static void matmul_body(Gen *g, int64_t k, int64_t n, int ep)
+static void matmul_body(Gen *g, int64_t k, int64_t n, Epilogue ep)
 {
     Emit *e = g->shapes;
     const int64_t padded = round16(n);
@@ -158,7 +155,7 @@ static void matmul_body(Gen *g, int64_t k, int64_t n, int ep)
     }
 }
 
-const char *need_matmul(Gen *g, int64_t k, int64_t n, int ep)
+const char *need_matmul(Gen *g, int64_t k, int64_t n, Epilogue ep)
 {
     const char *name = arena_printf(g->a, "matmul%s_%lldx%lld",
                                     epilogue_suffix(g->a, ep), (long long)k,
@@ -167,7 +164,7 @@ const char *need_matmul(Gen *g, int64_t k, int64_t n, int ep)
         return name;
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
-    let(e, "formula", "%s", formula(ep));
+    let(e, "formula", "%s", formula(g->a, ep));
     let(e, "k", "%lld", (long long)k);
     let(e, "n", "%lld", (long long)n);
     put(e, "/* y = $formula: x [rows, $k], W [$n, $k] in panels of 16 */\n");
@@ -181,7 +178,7 @@ const char *need_matmul(Gen *g, int64_t k, int64_t n, int ep)
 
 /* ---- run-time number of panels ---- */
 
-static void panels_step(Gen *g, int nr, bool last, int ep)
+static void panels_step(Gen *g, int nr, bool last, Epilogue ep)
 {
     Emit *e = g->shapes;
     let(e, "p", "%d", nr / 16);
@@ -214,7 +211,8 @@ const char *need_panels(Gen *g, bool accumulate)
            "    int64_t j = 0;\n"
            "\n");
     for (int s = 0; s < steps; s++)
-        panels_step(g, nr[s], nr[s] == 16, accumulate ? EpAccumulate : 0);
+        panels_step(g, nr[s], nr[s] == 16,
+                    (Epilogue){ accumulate ? EpAccumulate : 0, ActNone });
     put(e, "}\n\n");
     emit_reset(e, mark);
     return name;

@@ -27,6 +27,7 @@ typedef struct {
     VEC(const char *) shape_names;       /* made already */
     VEC(Function) functions;     /* each text once */
     int *function_of;            /* by region */
+    VEC(const MaskSpec *) masks; /* from files, in order of their names */
     VEC(LayerText) layers;       /* made already (emit_weights.c) */
 } Gen;
 
@@ -38,9 +39,13 @@ void put_call(Gen *g, Emit *e, const char *head, const char *args,
 bool first_time(Gen *g, const char *name);      /* of a shape function */
 
 /* ------------------------------------------------------ emit_matmul.c --- */
+typedef struct {                 /* what follows a product: EpBias .. */
+    int parts;
+    Activation act;              /* ActNone: none */
+} Epilogue;
 /* Each makes the function for its shape if it is not there yet, and returns
  * its name.                                                                 */
-const char *need_matmul(Gen *g, int64_t k, int64_t n, int epilogue);
+const char *need_matmul(Gen *g, int64_t k, int64_t n, Epilogue ep);
 const char *need_panels(Gen *g, bool accumulate);
 void need_least(Gen *g);
 int  tile_steps(const Gen *g, int step[4]);      /* nr, then 32, 16 */
@@ -48,7 +53,6 @@ int  row_steps(const Gen *g, int step[5]);       /* mr, then 8, 4, 2, 1 */
 
 /* --------------------------------------------------- emit_attention.c --- */
 const char *need_attention(Gen *g, const Node *n);
-const char *need_context(Gen *g);
 void emit_attention_region(Gen *g, Emit *e, int node);
 void emit_pages_region(Gen *g, Emit *e, const Region *r);
 /* A task is one head of one sequence: `s`, `head`, its first `row`. */
@@ -60,7 +64,25 @@ const char *head_at(Gen *g, int node, const char *row);
 const char *count_text(Gen *g, const Node *k);
 const char *page_table(Gen *g, const Node *n);
 void let_page_id(Gen *g, Emit *e, const Node *n);
-void let_page(Gen *g, Emit *e, int node, const char *to);
+void let_page(Gen *g, Emit *e, int node, const char *to, const char *head);
+/* "head / 2": the keys' head of a query head. */
+const char *kv_head(Gen *g, int64_t heads, const Node *k);
+const char *bias_text(Gen *g, int node);
+
+/* -------------------------------------------------------- emit_mask.c --- */
+void need_most(Gen *g);
+void need_mask(Gen *g, const MaskSpec *m);       /* NULL: no mask */
+const char *mask_suffix(Gen *g, const MaskSpec *m);
+const char *mask_name(Gen *g, const MaskSpec *m);    /* of a file's function */
+/* Emitted C: the first key that the row at position p sees, the last + 1. */
+const char *mask_from(Gen *g, const MaskSpec *m, const char *p);
+const char *mask_to(Gen *g, const MaskSpec *m, const char *p,
+                    const char *count, const char *prefix);
+const char *mask_first(Gen *g, const MaskSpec *m);
+const char *mask_last(Gen *g, const MaskSpec *m);
+void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m);
+void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m);
+void put_mask_values(Gen *g, Emit *e, const MaskSpec *m);
 
 /* ----------------------------------------------------- emit_unfused.c --- */
 void emit_scores_region(Gen *g, Emit *e, int node);
@@ -73,6 +95,17 @@ void emit_function(Gen *g, Emit *e, const Function *f);
 const char *value_at(Gen *g, int node, const char *row);
 const char *row_count(Sym s);    /* "c->b->rows" */
 const char *starts_of(Sym s);    /* "start" or "key_start" of the batch */
+
+/* -------------------------------------------------------- emit_rows.c --- */
+void emit_row_op(Gen *g, Emit *e, int node);
+const char *weight_of(Gen *g, int root, PackLayout layout);
+
+/* --------------------------------------------------- emit_sequences.c --- */
+void emit_embed(Gen *g, Emit *e, int node);
+void emit_position(Gen *g, Emit *e, int node);
+void emit_rotate(Gen *g, Emit *e, int node);
+void emit_pool(Gen *g, Emit *e, int node);
+void emit_select(Gen *g, Emit *e, int node);
 
 /* ----------------------------------------------------- emit_weights.c --- */
 const char *weight_text(Gen *g, int block);      /* "w->norm1" */

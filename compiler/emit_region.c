@@ -14,6 +14,7 @@ const char *row_count(Sym s)
     switch (s) {
     case SymR: return "c->b->selected";
     case SymM: return "c->b->key_rows";
+    case SymS: return "c->b->sequences";
     default: return "c->b->rows";
     }
 }
@@ -21,6 +22,13 @@ const char *row_count(Sym s)
 const char *starts_of(Sym s)
 {
     return s == SymM ? "key_start" : "start";
+}
+
+/* The member of attn_batch that an Input of numbers is. */
+static const char *input_member(const Node *n)
+{
+    const bool free_input = n->layer < 0 && !n->stack[0];   /* attention */
+    return free_input ? n->name : "input";
 }
 
 /* Where `row` of a value begins, in emitted C. Values that never leave a
@@ -34,7 +42,7 @@ const char *value_at(Gen *g, int node, const char *row)
         ? arena_printf(g->a, " + %lld", (long long)v->column) : "";
     if (p->value[owner].place == PlaceInput)
         return arena_printf(g->a, "c->b->%s + %s * %lld%s",
-                            node_at(g, owner)->name, row,
+                            input_member(node_at(g, owner)), row,
                             (long long)v->stride, column);
     const char *name = p->value[owner].name;
     if (p->slot.at[p->value[owner].slot].kind == SlotParts)
@@ -46,81 +54,6 @@ const char *value_at(Gen *g, int node, const char *row)
 static long long stride(const Gen *g, int node)
 {
     return g->p->value[node].stride;
-}
-
-static const char *weight_of(Gen *g, int root, PackLayout layout)
-{
-    const int b = plan_block(g->p, root, layout);
-    if (b < 0)
-        die("node %d is not packed", root);
-    return weight_text(g, b);
-}
-
-/* ---- ops on rows: `rows` of them from row `i` ---- */
-
-static void row_matmul(Gen *g, Emit *e, int node)
-{
-    const Node *n = node_at(g, node), *w = node_at(g, n->in[1]);
-    int ep = 0;
-    if (n->op == OpLinear) {
-        ep |= n->has_bias ? EpBias : 0;
-        ep |= n->has_residual ? EpResidual : 0;
-        ep |= n->act == ActRelu ? EpAct : 0;
-    }
-    const char *args = arena_printf(g->a, "rows, %s, %lld, %s",
-        value_at(g, n->in[0], "i"), stride(g, n->in[0]),
-        weight_of(g, n->in[1], PackPanels));
-    if (ep & EpBias)
-        args = arena_printf(g->a, "%s, %s", args,
-                            weight_of(g, n->in[2], PackVector));
-    args = arena_printf(g->a, "%s, %s, %lld", args, value_at(g, node, "i"),
-                        stride(g, node));
-    if (ep & EpResidual)
-        args = arena_printf(g->a, "%s, %s, %lld", args,
-                            value_at(g, n->in[3], "i"), stride(g, n->in[3]));
-    put_call(g, e, need_matmul(g, w->type.dim[1].c, w->type.dim[0].c, ep),
-             args, ";");
-}
-
-static const char *vectors(Gen *g, const Node *n, int from, int to)
-{
-    const char *s = "";
-    for (int k = from; k < to; k++)
-        s = arena_printf(g->a, "%s%s, ", s,
-                         weight_of(g, n->in[k], PackVector));
-    return s;
-}
-
-static void row_kernel(Gen *g, Emit *e, int node, const char *kernel,
-                       int rows_in, const char *tail)
-{
-    const Node *n = node_at(g, node);
-    const char *args = arena_printf(g->a, "%s, %lld, ",
-                                    value_at(g, node, "i"), stride(g, node));
-    for (int k = 0; k < rows_in; k++)
-        args = arena_printf(g->a, "%s%s, %lld, ", args,
-                            value_at(g, n->in[k], "i"), stride(g, n->in[k]));
-    args = arena_printf(g->a, "%s%srows, %lld%s", args,
-                        vectors(g, n, rows_in, n->nin),
-                        (long long)n->type.dim[n->type.rank - 1].c, tail);
-    put_call(g, e, use_kernel(g->kernels, kernel), args, ";");
-}
-
-static void emit_row_op(Gen *g, Emit *e, int node)
-{
-    const Node *n = node_at(g, node);
-    const char *eps = arena_printf(g->a, ", %s", c_float(g->a, n->eps));
-    const char *scale = arena_printf(g->a, ", %s", c_float(g->a, n->scale));
-    switch (n->op) {
-    case OpMatmul: case OpLinear: row_matmul(g, e, node); break;
-    case OpBias: row_kernel(g, e, node, "bias_rows", 1, ""); break;
-    case OpScale: row_kernel(g, e, node, "scale_rows", 1, scale); break;
-    case OpAdd: row_kernel(g, e, node, "add_rows", 2, ""); break;
-    case OpActivate: row_kernel(g, e, node, "relu_rows", 1, ""); break;
-    case OpNorm: row_kernel(g, e, node, "norm_rows", 1, eps); break;
-    case OpAddNorm: row_kernel(g, e, node, "add_norm_rows", 2, eps); break;
-    default: die("%s does not work on rows", op_info[n->op].name);
-    }
 }
 
 /* ---- regions ---- */
@@ -183,81 +116,6 @@ static void region_row_block(Gen *g, Emit *e, const Region *r)
     put(e, "}\n");
 }
 
-static void begin_sequences(Emit *e)
-{
-    put(e, "const struct attn_batch *b = c->b;\n"
-           "const int64_t last = b->sequences * (part + 1) / parts;\n"
-           "\n"
-           "for (int64_t s = b->sequences * part / parts; s < last; s++) {\n"
-           "    for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {\n");
-}
-
-static const char *position_at(Gen *g, int table)
-{
-    const Node *t = node_at(g, table);
-    return arena_printf(g->a, "%s + at * %lld", weight_of(g, table, PackRows),
-                        (long long)round16(t->type.dim[1].c));
-}
-
-static void let_position(Emit *e, const Node *n)
-{
-    let(e, "row", n->entry == EntryDecode ? "b->past[s] + i" : "i");
-    put(e, "const int64_t at = $row - b->start[s];\n");
-}
-
-static void region_embed(Gen *g, Emit *e, int node)
-{
-    const Node *n = node_at(g, node);
-    const int64_t d = n->type.dim[1].c;
-    const bool panels = plan_block(g->p, n->in[0], PackPanels) >= 0;
-    const bool positions = n->nin > 2 && n->in[2] >= 0;
-    begin_sequences(e);
-    put(e, "const int64_t id = b->ids[i];\n");
-    if (positions)
-        let_position(e, n);
-    put(e, "\n");
-    const char *token = panels
-        ? arena_printf(g->a, "%s + id / 16 * %lld + id %% 16, 16",
-                       weight_of(g, n->in[0], PackPanels), (long long)(16 * d))
-        : arena_printf(g->a, "%s + id * %lld, 1",
-                       weight_of(g, n->in[0], PackRows),
-                       (long long)round16(d));
-    put_call(g, e, use_kernel(g->kernels, "embed_row"), arena_printf(g->a,
-             "%s, %s, %lld, %s, %s", value_at(g, node, "i"), token,
-             (long long)d, c_float(g->a, n->scale),
-             positions ? position_at(g, n->in[2]) : "0"),
-             ";");
-    put(e, "}\n"
-           "}\n");
-}
-
-static void region_position(Gen *g, Emit *e, int node)
-{
-    const Node *n = node_at(g, node);
-    begin_sequences(e);
-    let_position(e, n);
-    put(e, "\n");
-    put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
-             "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
-             position_at(g, n->in[0]), (long long)n->type.dim[1].c), ";");
-    put(e, "}\n"
-           "}\n");
-}
-
-static void region_select(Gen *g, Emit *e, int node)
-{
-    const Node *n = node_at(g, node);
-    put(e, "const struct attn_batch *b = c->b;\n"
-           "const int64_t last = b->selected * (part + 1) / parts;\n"
-           "\n"
-           "for (int64_t i = b->selected * part / parts; i < last; i++) {\n");
-    put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
-             "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
-             value_at(g, n->in[0], "b->select[i]"),
-             (long long)n->type.dim[1].c), ";");
-    put(e, "}\n");
-}
-
 static void region_output(Gen *g, Emit *e, const Region *r)
 {
     const int node = g->p->order.at[r->first];
@@ -282,9 +140,11 @@ static void emit_region(Gen *g, Emit *e, const Region *r)
         return;
     }
     switch (n->op) {
-    case OpEmbed: region_embed(g, e, node); break;
-    case OpPosition: region_position(g, e, node); break;
-    case OpSelect: region_select(g, e, node); break;
+    case OpEmbed: emit_embed(g, e, node); break;
+    case OpPosition: emit_position(g, e, node); break;
+    case OpRotate: emit_rotate(g, e, node); break;
+    case OpPool: emit_pool(g, e, node); break;
+    case OpSelect: emit_select(g, e, node); break;
     case OpOutput: region_output(g, e, r); break;
     case OpAttention: emit_attention_region(g, e, node); break;
     case OpAppend: case OpPages: emit_pages_region(g, e, r); break;

@@ -3,6 +3,8 @@
  * of the batch has them for all heads, key by key.                          */
 #include "emit_parts.h"
 
+#include <string.h>
+
 static const Node *node_at(const Gen *g, int i)
 {
     return &g->p->g->nodes.at[i];
@@ -26,7 +28,8 @@ static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
     }
     let(e, "mr", "%d", g->p->target.mr);
     let_page_id(g, e, k);
-    let_page(g, e, operand, n->op == OpContext ? "v" : "k");
+    let_page(g, e, operand, n->op == OpContext ? "v" : "k",
+             kv_head(g, n->type.dim[0].c, k));
     put(e, "\n"
            "for (int64_t i = row; i < b->$start[s + 1]; i += $mr) {\n"
            "    const int64_t r = least(b->$start[s + 1] - i, $mr);\n"
@@ -88,7 +91,64 @@ void emit_context_region(Gen *g, Emit *e, int node)
            "}\n");
 }
 
-/* Scale, mask or softmax of stored scores, one row of one head at a time. */
+/* -inf where the row may not look: after its last key, before its first, and
+ * in the holes of a mask from a file.                                       */
+static void put_masked_row(Gen *g, Emit *e, const MaskSpec *m, const char *y,
+                           const char *x, bool cached)
+{
+    const char *p = cached ? "(b->past[s] + i - row)" : "(i - row)";
+    const char *from = mask_from(g, m, p);
+    need_mask(g, m);
+    use_kernel(g->kernels, "mask_row");
+    put_call(g, e, "mask_row", arena_printf(g->a, "%s, %s, keys, %s", y, x,
+             mask_to(g, m, p, "keys", "prefix_of(b, s)")), ";");
+    if (strcmp(from, "0"))
+        put_call(g, e, "mask_row", arena_printf(g->a, "%s, %s, least(%s, keys),"
+                 " 0", y, y, from), ";");
+    if (!m->file)
+        return;
+    let(e, "seen", "%s(%s, j)", mask_name(g, m), p);
+    let(e, "y", "%s", y);
+    put(e, "for (int64_t j = 0; j < keys; j++)\n"
+           "    if ($seen == 0)\n"
+           "        mask_row($y + j, $y + j, 1, 0);\n");
+}
+
+static void put_score_row(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const char *y = head_at(g, node, "i"), *x = head_at(g, n->in[0], "i");
+    const bool cached = n->type.dim[2].sym == SymPT;
+    const char *past = cached ? " - b->past[s]" : "";
+    switch (n->op) {
+    case OpScale:
+        put_call(g, e, use_kernel(g->kernels, "scale_rows"), arena_printf(g->a,
+                 "%s, 0, %s, 0, 1, keys, %s", y, x, c_float(g->a, n->scale)),
+                 ";");
+        break;
+    case OpSoftcap:
+        put_call(g, e, use_kernel(g->kernels, "softcap_rows"),
+                 arena_printf(g->a, "%s, 0, %s, 0, 1, keys, %s", y, x,
+                              c_float(g->a, n->cap)), ";");
+        break;
+    case OpScoreBias:
+        put_call(g, e, use_kernel(g->kernels, "add_rows"), arena_printf(g->a,
+                 "%s, 0, %s, 0, %s%s - (i - row), 0, 1, keys", y, x,
+                 bias_text(g, node), past), ";");
+        break;
+    case OpSoftmax:
+        put_call(g, e, use_kernel(g->kernels, "softmax_row"),
+                 arena_printf(g->a, "%s, %s, keys", y, x), ";");
+        break;
+    case OpMask:
+        put_masked_row(g, e, n->mask, y, x, cached);
+        break;
+    default:
+        die("%s does not work on scores", op_info[n->op].name);
+    }
+}
+
+/* Operations on stored scores, one row of one head at a time. */
 void emit_head_rows_region(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node);
@@ -106,18 +166,7 @@ void emit_head_rows_region(Gen *g, Emit *e, int node)
     put(e, "const int64_t keys = $count;\n"
            "\n"
            "for (int64_t i = row; i < b->$start[s + 1]; i++) {\n");
-    const char *y = head_at(g, node, "i"), *x = head_at(g, n->in[0], "i");
-    if (n->op == OpScale)
-        put_call(g, e, use_kernel(g->kernels, "scale_rows"), arena_printf(g->a,
-                 "%s, 0, %s, 0, 1, keys, %s", y, x, c_float(g->a, n->scale)),
-                 ";");
-    else if (n->op == OpSoftmax)
-        put_call(g, e, use_kernel(g->kernels, "softmax_row"),
-                 arena_printf(g->a, "%s, %s, keys", y, x), ";");
-    else
-        put_call(g, e, use_kernel(g->kernels, "mask_row"), arena_printf(g->a,
-                 "%s, %s, keys, %si - row + 1", y, x,
-                 keys == SymPT ? "b->past[s] + " : ""), ";");
+    put_score_row(g, e, node);
     put(e, "}\n"
            "}\n");
 }

@@ -11,6 +11,8 @@ typedef struct {                 /* a value, row-major: [heads][rows][cols] */
 } Matrix;
 
 int64_t interp_extent(const Interp *in, Dim d);
+/* An activation of one number, by the formula of activations.h. */
+double activation(Activation act, double x);
 Matrix interp_in(const Interp *in, const Node *n, int i);
 
 /* Evaluates `n` from the values of its inputs into `out`. */

@@ -77,7 +77,7 @@ void eval_mul(const Interp *in, const Node *n, double *out)
         out[i] = a.at[i] * b.at[i];
 }
 
-static double activate(Activation act, double x)
+double activation(Activation act, double x)
 {
     switch (act) {
 #define ACT(name, text, gated, kernel, formula) \
@@ -93,14 +93,14 @@ void eval_activate(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
     for (int64_t i = 0; i < size_of(x); i++)
-        out[i] = activate(n->act, x.at[i]);
+        out[i] = activation(n->act, x.at[i]);
 }
 
 void eval_gate(const Interp *in, const Node *n, double *out)
 {
     Matrix a = interp_in(in, n, 0), b = interp_in(in, n, 1);
     for (int64_t i = 0; i < size_of(a); i++)
-        out[i] = activate(n->act, a.at[i]) * b.at[i];
+        out[i] = activation(n->act, a.at[i]) * b.at[i];
 }
 
 void eval_linear(const Interp *in, const Node *n, double *out)
@@ -113,7 +113,7 @@ void eval_linear(const Interp *in, const Node *n, double *out)
         double y = out[i];
         if (bias)
             y += bias[i % w.rows];
-        y = activate(n->act, y);
+        y = activation(n->act, y);
         if (rest)
             y += rest[i];
         out[i] = y;

@@ -38,7 +38,10 @@ typedef struct {                 /* where a node's value lives */
 } Value;
 
 typedef struct {                 /* packed weights that are read as one */
-    int root;                    /* Const node: Weight, Scale, Stack .. */
+    int root;                    /* Const node: Weight, Scale, Stack ..;
+                                    negative: ALiBi's table, no node */
+    int reader;                  /* biases: a node that adds them */
+    int64_t distances;           /* biases: the longest sequence; else 0 */
     PackLayout layout;
     int64_t columns, k;          /* [k, columns] panels, [rows, k] rows, [k] */
     int64_t at, bytes;           /* in the packed weights */
@@ -47,7 +50,7 @@ typedef struct {                 /* packed weights that are read as one */
 } Block;
 
 /* What one slot of the arena is measured in. */
-typedef enum { SlotRows, SlotPages, SlotParts } SlotKind;
+typedef enum { SlotRows, SlotPages, SlotParts, SlotSequences } SlotKind;
 
 typedef struct {                 /* arena memory, reused by values in turn */
     SlotKind kind;

@@ -61,6 +61,8 @@ static SlotKind slot_kind(const Plan *p, int node, int until)
     const Region *r = &p->region.at[p->region_of[node]];
     if (node_at(p, node)->op == OpPages)
         return SlotPages;
+    if (row_sym(node_at(p, node)->type) == SymS)
+        return SlotSequences;
     return r->row_block && until < p->order.n
         && all_readers_in(p, node, p->region_of[node]) ? SlotParts : SlotRows;
 }
@@ -76,8 +78,10 @@ static bool in_place(const Plan *p, int node, int operand)
         || o->column)
         return false;
     switch (n->op) {
-    case OpBias: case OpScale: case OpAdd: case OpActivate: case OpNorm:
-    case OpAddNorm: case OpMask: case OpSoftmax:
+    case OpBias: case OpScale: case OpAdd: case OpMul: case OpActivate:
+    case OpGate: case OpNorm: case OpAddNorm: case OpHeadNorm: case OpRotate:
+    case OpSoftcap: case OpScoreBias: case OpMask: case OpSoftmax:
+    case OpL2Norm:
         return true;
     case OpLinear:
         return n->has_residual && owner_of(p, n->in[3]) == in
@@ -244,6 +248,8 @@ static void place_slots(Plan *p)
                 at.rows += s->unit;
             } else if (s->kind == SlotPages) {
                 at.rows += round16(s->unit / ATTN_PAGE);
+                at.sequences += s->unit;
+            } else if (s->kind == SlotSequences) {
                 at.sequences += s->unit;
             } else {
                 at.parts += s->unit;

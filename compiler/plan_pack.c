@@ -23,10 +23,44 @@ static const Node *node_at(const Plan *p, int i)
     return &p->g->nodes.at[i];
 }
 
+/* ---- biases of scores, by distance ---- */
+
+/* ALiBi's table has no node: the entry's root, below every node's index. */
+static int bias_root(const Plan *p, int node)
+{
+    const Node *n = node_at(p, node);
+    if (n->bias == BiasAlibi)
+        return -1 - (int)n->entry;
+    return n->in[n->op == OpAttention ? 3 : 1];
+}
+
+static PackLayout bias_layout(const Node *n)
+{
+    return n->bias == BiasAlibi ? PackRows : PackDistance;
+}
+
+int plan_bias_block(const Plan *p, int node)
+{
+    return plan_block(p, bias_root(p, node), bias_layout(node_at(p, node)));
+}
+
+static int64_t longest(const Plan *p, Entry entry)
+{
+    const Spec *s = p->g->spec;
+    return s->side[entry == EntryDecode ? SideDecoder : SideEncoder].max_len;
+}
+
+int64_t bias_width(const Block *b)
+{
+    return 2 * b->distances - 1;
+}
+
 /* "self_attn_qkv", "norm1_bias": the block's name in the emitted struct. */
 static const char *field_name(Plan *p, int root)
 {
     int i = root;
+    if (root < 0)
+        return root == -1 - (int)EntryDecode ? "alibi_decoder" : "alibi";
     while (node_at(p, i)->op == OpScale)
         i = node_at(p, i)->in[0];
     char *s = arena_strdup(p->arena_, local_name(p->arena_, node_at(p, i)));
@@ -56,23 +90,16 @@ static int64_t block_bytes(const Block *b)
     int64_t floats = 0;
     switch (b->layout) {
     case PackPanels: floats = round16(b->columns) * b->k; break;
-    case PackRows: case PackDistance:
-        floats = b->columns * round16(b->k);
-        break;
+    case PackRows: floats = b->columns * round16(b->k); break;
+    case PackDistance: floats = b->k * round16(bias_width(b)); break;
     case PackVector: floats = round16(b->columns); break;
     }
     return floats * 4;
 }
 
-static void add_block(Plan *p, int root, int reader, PackLayout layout)
+static void push_block(Plan *p, Block b)
 {
-    const Node *n = node_at(p, root), *r = node_at(p, reader);
-    if (plan_block(p, root, layout) >= 0)
-        return;
-    Block b = { .root = root, .layout = layout, .columns = n->type.dim[0].c,
-                .k = n->type.rank == 2 ? n->type.dim[1].c : 1,
-                .stack = r->stack, .layer = r->layer };
-    b.field = field_name(p, root);
+    b.field = field_name(p, b.root);
     b.field = unique_field(p, &b);
     b.at = p->pack.bytes;
     b.bytes = block_bytes(&b);
@@ -80,12 +107,45 @@ static void add_block(Plan *p, int root, int reader, PackLayout layout)
     vec_push(p->arena_, &p->block, b);
 }
 
+static void add_block(Plan *p, int root, int reader, PackLayout layout)
+{
+    const Node *n = node_at(p, root), *r = node_at(p, reader);
+    if (plan_block(p, root, layout) >= 0)
+        return;
+    const bool made = n->op == OpScale || n->op == OpStack;
+    const Node *home = made ? r : n;         /* whose struct it is in */
+    push_block(p, (Block){ .root = root, .layout = layout,
+                           .columns = n->type.dim[0].c,
+                           .k = n->type.rank == 2 ? n->type.dim[1].c : 1,
+                           .stack = home->stack, .layer = home->layer });
+}
+
+static void add_bias_block(Plan *p, int node)
+{
+    const Node *n = node_at(p, node);
+    const int root = bias_root(p, node);
+    const int64_t length = longest(p, n->entry);
+    if (plan_bias_block(p, node) >= 0)
+        return;
+    Block b = { .root = root, .layout = bias_layout(n), .reader = node,
+                .stack = "", .layer = -1, .distances = length };
+    b.columns = n->op == OpAttention ? n->heads : n->type.dim[0].c;
+    b.k = 2 * length - 1;
+    if (n->bias == BiasRelative) {
+        b.columns = node_at(p, root)->type.dim[0].c;     /* buckets */
+        b.k = node_at(p, root)->type.dim[1].c;           /* heads */
+        b.stack = node_at(p, root)->stack;
+        b.layer = node_at(p, root)->layer;
+    }
+    push_block(p, b);
+}
+
 /* Which layout a reader wants of its input number k. */
 static PackLayout wanted(const Node *n, int k)
 {
     if ((n->op == OpMatmul || n->op == OpLinear) && k == 1)
         return PackPanels;
-    if (n->op == OpPosition || n->op == OpEmbed)
+    if (n->op == OpPosition || n->op == OpEmbed || n->op == OpRotate)
         return PackRows;
     return PackVector;
 }
@@ -120,8 +180,11 @@ static void collect_blocks(Plan *p)
         const Node *n = node_at(p, i);
         if (is_const_expr(p, i))
             continue;
+        if (n->bias)
+            add_bias_block(p, i);
         for (int k = 0; k < n->nin; k++) {
-            if (!is_const_expr(p, n->in[k]))
+            if (!is_const_expr(p, n->in[k])
+                || (n->bias && n->in[k] == bias_root(p, i)))
                 continue;
             PackLayout layout = wanted(n, k);
             if (n->op == OpEmbed && k == 0 && packed_in_panels(p, n->in[k]))
@@ -150,10 +213,11 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
         it.rows = n->type.dim[0].c;
         it.k = n->type.dim[1].c;
     }
-    if (n->op == OpSinusoid) {
-        it.table = TableSinusoid;
+    if (n->op == OpSinusoid || n->op == OpRotaryTable) {
+        it.table = n->op == OpSinusoid ? TableSinusoid : TableRotary;
         it.base = s->pos_base;
         it.position = s->pos_first;
+        it.scaling = s->pos_scale;
         it.halves = s->pos_layout == LayoutHalves;
         it.tensor2tensor = s->pos_exponent == ExponentTensor2tensor;
     } else {
@@ -177,6 +241,25 @@ static int64_t flatten(Plan *p, const Block *b, int node, double scale,
     const PackItem it = item_of(p, b, node, scale, first);
     vec_push(p->arena_, list, it);
     return first + n->type.dim[0].c;
+}
+
+/* What has no tensor, or becomes another table than the tensor is. */
+static void bias_item(Plan *p, const Block *b, ItemList *list)
+{
+    const Node *r = node_at(p, b->reader);
+    PackItem it = { .layout = b->layout, .at = b->at, .columns = b->columns,
+                    .rows = b->columns, .k = b->k, .scale = 1,
+                    .length = b->distances };
+    if (r->bias == BiasAlibi) {
+        it.table = TableAlibi;
+    } else {
+        it.name = node_at(p, b->root)->name;
+        it.file_name = spec_file_name(p->arena_, p->g->spec, it.name);
+        it.rows = r->buckets;
+        it.max_distance = r->max_distance;
+        it.bidirectional = r->bidirectional;
+    }
+    vec_push(p->arena_, list, it);
 }
 
 static void mark_aliases(const ItemList *list)
@@ -226,8 +309,13 @@ void plan_pack(Plan *p)
 {
     ItemList list = { 0 };
     collect_blocks(p);
-    for (int i = 0; i < p->block.n; i++)
-        flatten(p, &p->block.at[i], p->block.at[i].root, 1.0, 0, &list);
+    for (int i = 0; i < p->block.n; i++) {
+        const Block *b = &p->block.at[i];
+        if (b->distances)
+            bias_item(p, b, &list);
+        else
+            flatten(p, b, b->root, 1.0, 0, &list);
+    }
     mark_aliases(&list);
     p->pack.item = list.at;
     p->pack.count = list.n;

@@ -14,6 +14,9 @@ int64_t cache_offset(const Plan *p, const Node *n);
 
 void plan_pack(Plan *p);
 void plan_arena(Plan *p);
+/* The block of biases by distance that a node adds to scores. */
+int  plan_bias_block(const Plan *p, int node);
+int64_t bias_width(const Block *b);           /* 2 * longest - 1 distances */
 int  plan_block(const Plan *p, int root, PackLayout layout);   /* -1: none */
 
 /* All reads of memory that node `i` makes, views resolved: calls back with
