@@ -34,10 +34,10 @@ typedef struct {
 } Run;
 
 /* ------------------------------------------------------------- options --- */
-static struct attn_search_options search_options(const Spec *s,
-                                                 const Options *o)
+struct attn_search_options search_options(const Spec *s, const Options *o)
 {
-    int64_t beam = o->beam > 0 ? o->beam : s->search_beam;
+    int64_t beam = o->beam > 0 ? o->beam
+                   : o->temperature > 0 ? 1 : s->search_beam;
     int64_t results = o->nbest > 0 ? o->nbest : 1;
     return (struct attn_search_options){
         .beam = beam > results ? beam : results,
@@ -61,6 +61,13 @@ static struct attn_search_options search_options(const Spec *s,
             .repetition_penalty = (float)(o->repetition_penalty > 0
                                               ? o->repetition_penalty : 0),
             .no_repeat_ngram = o->no_repeat_ngram > 0 ? o->no_repeat_ngram : 0,
+        },
+        .sampling = {
+            .temperature = (float)(o->temperature > 0 ? o->temperature : 0),
+            .top_p = (float)(o->top_p > 0 ? o->top_p : 0),
+            .min_p = (float)(o->min_p > 0 ? o->min_p : 0),
+            .top_k = o->top_k > 0 ? o->top_k : 0,
+            .seed = o->seed,
         },
     };
 }
@@ -254,6 +261,11 @@ int cmd_run(const Options *o)
 {
     if (o->input || o->output || o->taps.n)
         return run_tensors(o);
+    if (o->prompt || o->load_state)
+        return run_stream(o);
+    if (o->temperature > 0 && (o->beam > 1 || o->nbest > 1))
+        fail(ExitUsage, "--temperature takes one answer at random: leave out "
+             "--beam and --nbest");
     Run r = { .o = o };
     int code = open_run(&r);
     while (!code && read_batch(&r)) {

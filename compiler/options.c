@@ -28,7 +28,7 @@ static const Option table[] = {
     { "--weights", "FILE", CmdLoads | CmdCompile, Text, AT(weights), 0, 0,
       "weights (.safetensors) instead of the spec's" },
     { "--seed", "N", CmdLoads, Int, AT(seed), 0, MOST_INT,
-      "seed of random weights, where no file gives any" },
+      "of sampling, and of weights that no file gives" },
     { "--march", "TARGET", CmdPlans, Text, AT(march), 0, 0,
       "native, x86-64-v4, x86-64-v3, armv8-a, generic .." },
     { "--width", "N", CmdPlans, Int, AT(width), 1, 16,
@@ -55,6 +55,26 @@ static const Option table[] = {
 
     { "--ids", NULL, CmdRun | CmdScore, Flag, AT(ids), 0, 0,
       "read and write token ids instead of text" },
+    { "--prompt", "TEXT", CmdRun, Text, AT(prompt), 0, 0,
+      "answer this, and print the answer as it comes" },
+    { "-n", "N", CmdRun, Int, AT(tokens), 0, MOST_INT,
+      "tokens of that answer, at most" },
+    { "--temperature", "X", CmdRun, Real, AT(temperature), 0, 1e6,
+      "draw tokens at random; 0: take the best" },
+    { "--top-k", "N", CmdRun, Int, AT(top_k), 0, MOST_INT,
+      "of the N best alone" },
+    { "--top-p", "X", CmdRun, Real, AT(top_p), 0, 1,
+      "of the best that have this probability" },
+    { "--min-p", "X", CmdRun, Real, AT(min_p), 0, 1,
+      "of those at least so probable, beside the best" },
+    { "--stop", "TEXT", CmdRun, List, AT(stop), 0, 0,
+      "end before this text (--ids: these tokens)" },
+    { "--save-state", "FILE", CmdRun, Text, AT(save_state), 0, 0,
+      "keep the decoding state after --prompt" },
+    { "--load-state", "FILE", CmdRun, Text, AT(load_state), 0, 0,
+      "go on from there, behind --prompt if it is given" },
+    { "--verbose", NULL, CmdRun, Flag, AT(verbose), 0, 0,
+      "say how fast it was" },
     { "--prefix", "TEXT", CmdRun, Text, AT(prefix), 0, 0,
       "first tokens of every answer" },
     { "--beam", "N", CmdRun, Int, AT(beam), 1, 1024,
@@ -220,7 +240,8 @@ static const Options defaults = {
     .end_token = -1, .max_input = -1, .max_output = -1,
     .repetition_penalty = -1, .alpha = -1, .patience = -1,
     .cases = -1, .rows = -1, .steps = -1, .batch = -1, .repetitions = -1,
-    .seconds = -1, .seed = 1
+    .seconds = -1, .seed = 1,
+    .tokens = -1, .top_k = -1, .temperature = -1, .top_p = -1, .min_p = -1
 };
 
 static void take_operand(Options *o, const char *word)

@@ -32,6 +32,11 @@ typedef struct {
     /* run, score; -1: as the spec says */
     const char *input, *prefix;
     Texts suppress;
+    const char *prompt, *save_state, *load_state;
+    Texts stop;
+    bool verbose;
+    int64_t tokens, top_k;
+    double temperature, top_p, min_p;
     bool ids, scores;
     int64_t nbest, beam, min_length, no_repeat_ngram, end_token, max_input,
             max_output;
@@ -77,5 +82,8 @@ int cmd_score(const Options *o);
 int cmd_verify(const Options *o);
 int cmd_bench(const Options *o);
 int run_tensors(const Options *o);               /* cmd_tensors.c */
+int run_stream(const Options *o);                /* cmd_stream.c */
+/* cmd_run.c: the spec's search, with what the options change. */
+struct attn_search_options search_options(const Spec *s, const Options *o);
 
 #endif

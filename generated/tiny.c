@@ -141,6 +141,10 @@ struct attn_batch {
     int64_t table[2];            /* entries of a sequence in pages[] */
     const int32_t *source;       /* [sequences] decode: row of pages[CROSS] */
     const int32_t *source_rows;  /* [..] decode: keys of each such row */
+    const int32_t *prefix;       /* [sequences] masking prefix: keys that all
+                                    rows of a sequence see; NULL: none */
+    const int32_t *types;        /* [rows] token types; NULL: all 0 */
+    const float *input;          /* rows of numbers in place of ids */
     /* kind attention: rows of numbers; keys have their own lengths */
     const float *query, *key, *value;
     int64_t key_rows;
@@ -2371,6 +2375,11 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
  * changed but for that copy, when pages or the table do not suffice.        */
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
 ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
+/* Forgets the positions from `length` on. */
+ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
+                             int64_t length);
+/* Slot `to` becomes what slot `from` is: they share its pages. */
+ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to);
 /* Slot i becomes what slot parent[i] was, for i in 0..n-1, all at once; later
  * slots become empty. Nothing is copied but tables.                         */
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
@@ -2395,10 +2404,32 @@ struct attn_process {            /* options; zero means off */
     const int32_t *forbid;       /* tokens never produced (pad, start) */
     int64_t forbid_count;
 };
+/* A logit that is no number, or infinite, is one that nobody takes. */
+ATTN_API void attn_clean_logits(float *logits, int64_t n);
 ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
                                   int64_t vocab, const int32_t *tokens,
                                   int64_t n /* so far, prefix included */,
                                   int32_t end);
+
+/* --------------------------------------------------------- sampling.c --- */
+/* Sampling: drawing tokens instead of taking the best. In this order: logits
+ * are divided by the temperature; the top_k best stay; of these the best that
+ * have top_p of the probability; of these those that are min_p times as
+ * probable as the best. Zero means off.                                     */
+struct attn_sampling {
+    float temperature;           /* 0: the best token, always */
+    float top_p, min_p;          /* 0 .. 1 */
+    int64_t top_k;
+    int64_t seed;
+};
+/* Is every number in its range? */
+ATTN_API int attn_sampling_fits(const struct attn_sampling *o);
+/* In [0, 1): the same for the same seed and counter. */
+ATTN_API double attn_random(int64_t seed, int64_t counter);
+/* A token; -1: none is allowed. counter: tokens of the answer so far. order:
+ * [vocab], to work in.                                                      */
+ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
+                             int64_t vocab, int64_t counter, int32_t *order);
 
 /* ---------------------------- beam.c, search_memory.c, search.c --- */
 enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
@@ -2417,6 +2448,7 @@ struct attn_search_options {
     int32_t start, end;
     int64_t want_scores;         /* greedy: 0 skips the log-probabilities */
     struct attn_process process;
+    struct attn_sampling sampling;       /* beam 1 alone */
 };
 
 struct attn_hypothesis {         /* one answer; memory in the search's arena */
@@ -2444,6 +2476,7 @@ struct attn_beam {
     struct attn_candidate *list; /* [2 * beam] this step's best, best first */
     int64_t listed, room;        /* room: 2 * beam */
     int32_t *answers;            /* [results][width] tokens of the best */
+    int32_t *order;              /* [vocab] to sample in, or NULL */
     int64_t recorded, top_ended; /* answers so far; first place ended once */
     struct attn_hypothesis *best;/* [results] best first */
     int64_t found;
@@ -2477,6 +2510,7 @@ struct attn_search_state {
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
     float *logits;               /* [slots][target_vocab] */
+    int32_t *order;              /* [target_vocab] where tokens are sampled */
     void *arena;
 };
 /* Rows that the decoder reads before the first token of an answer to a source
@@ -2523,6 +2557,95 @@ ATTN_API int attn_score(const struct attn_model *m, const void *bound,
                         void *memory, int64_t bytes, float *log_probability);
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
                                   int64_t target_n);
+
+/* ------------------------------------------------------------ stream.c --- */
+enum { ATTN_STREAM_END = -1,     /* the end token, or one that stops, came */
+       ATTN_STREAM_FULL = -2 };  /* no room for a token, or none is allowed */
+
+struct attn_stream_room {        /* what the streams of one beginning share */
+    struct attn_cache self, cross;
+    int64_t streams, width;      /* how many; tokens that each may have */
+    int32_t source_rows;
+    int32_t *tokens;             /* [streams][width] */
+    int32_t *order;
+    float *logits;
+    void *arena;
+};
+struct attn_stream {
+    const struct attn_model *model;
+    const void *bound;
+    struct attn_search_options o;        /* start, end, process, sampling */
+    const int32_t *stop;         /* [stops] more tokens that end it */
+    int64_t stops;
+    struct attn_stream_room *room;
+    int64_t slot;                /* of the room */
+    int32_t *tokens;             /* [n] start, prompt, answer */
+    int64_t n;
+    int64_t lead;                /* tokens before the answer */
+    int64_t read;                /* tokens that are in the cache */
+    int64_t ended;
+};
+/* Memory for `streams` streams of up to `tokens` tokens each (start and prompt
+ * counted, not above max_target + 1) after a source of that many rows (kind
+ * decoder: 0). -1: not of this model, or options that make no stream.       */
+ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t source_rows, int64_t tokens,
+                                   int64_t streams);
+/* A stream without tokens, in slot 0 of a new room. 0, or -1. */
+ATTN_API int attn_stream_empty(struct attn_stream *s,
+                               const struct attn_model *m, const void *bound,
+                               const struct attn_search_options *o,
+                               int64_t source_rows, int64_t tokens,
+                               int64_t streams, void *memory, int64_t bytes);
+/* With the start token, where there is one; `ids` are the source, which is
+ * encoded, or for kind decoder the prompt. -1: as above, or an id or a length
+ * is out of range.                                                          */
+ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
+                              const void *bound,
+                              const struct attn_search_options *o,
+                              const int32_t *ids, int64_t n, int64_t tokens,
+                              int64_t streams, void *memory, int64_t bytes);
+/* Tokens that are given instead of chosen: kind decoder, more of the prompt;
+ * else of the answer. -1: no room, or an id out of range; nothing changed.  */
+ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
+                              int64_t n);
+/* The next token of the answer, or ATTN_STREAM_END, ATTN_STREAM_FULL. Chooses
+ * what attn_search with beam 1 would.                                       */
+ATTN_API int64_t attn_stream_next(struct attn_stream *s);
+/* `to` goes on where `from` is, in a slot of the same room; what is in that
+ * slot is dropped. Change to->o.sampling.seed for another answer.           */
+ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
+                              int64_t slot);
+
+/* ------------------------------------------------------------- state.c --- */
+struct attn_state_header {       /* the first bytes of a saved stream */
+    char magic[8];               /* "ATTNST01" */
+    uint64_t hash;               /* of all that follows */
+    int64_t bytes;               /* of all */
+    uint64_t model;              /* its sizes and weights, hashed */
+    int64_t tokens, lead, read, source_rows;     /* as in the stream */
+    /* int32_t tokens[]; the pages of the self, then of the cross cache */
+};
+ATTN_API int64_t attn_state_bytes(const struct attn_stream *s);
+/* Writes the stream; returns its bytes, -1: more than cap. weights: a hash of
+ * the weights' values, which the caller makes: the same for check and restore.
+ * Options are not saved.                                                    */
+ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
+                                 void *out, int64_t cap);
+/* NULL when it can be restored into this model, else what is wrong. `state`
+ * lies at a multiple of 8.                                                  */
+ATTN_API const char *attn_state_check(const struct attn_model *m,
+                                      uint64_t weights, const void *state,
+                                      int64_t bytes);
+/* Opens a stream as it was saved, in memory of attn_stream_bytes for the
+ * header's source_rows and `tokens`, not fewer than the header's. 0, or -1. */
+ATTN_API int attn_state_restore(struct attn_stream *s,
+                                const struct attn_model *m, const void *bound,
+                                const struct attn_search_options *o,
+                                uint64_t weights, const void *state,
+                                int64_t bytes, int64_t tokens, int64_t streams,
+                                void *memory, int64_t memory_bytes);
 
 /* ------------------------------------------------------------- vocab.c --- */
 /* Kinds of tokenizers: each character is a token; each word between spaces;
@@ -2879,13 +3002,33 @@ ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
     return 0;
 }
 
-ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot)
+ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
+                             int64_t length)
 {
     const int32_t *table = c->table + slot * c->width;
     int64_t n = cache_pages_of(c->length[slot]);
-    for (int64_t q = 0; q < n; q++)
+    for (int64_t q = cache_pages_of(length); q < n; q++)
         cache_drop_page(c, table[q]);
-    c->length[slot] = 0;
+    c->length[slot] = (int32_t)length;
+}
+
+ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot)
+{
+    attn_cache_cut(c, slot, 0);
+}
+
+ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to)
+{
+    int32_t *table = c->table + to * c->width;
+    int64_t n = cache_pages_of(c->length[from]);
+    if (from == to)
+        return;
+    attn_cache_release(c, to);
+    for (int64_t q = 0; q < n; q++) {
+        table[q] = c->table[from * c->width + q];
+        c->refs[table[q]]++;
+    }
+    c->length[to] = c->length[from];
 }
 
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
@@ -3012,6 +3155,13 @@ static void (*const process_table[])(const struct process_row *) = {
     process_forbidden,
 };
 
+ATTN_API void attn_clean_logits(float *logits, int64_t n)
+{
+    const float none = -INFINITY;
+    for (int64_t i = 0; i < n; i++)
+        logits[i] = logits[i] - logits[i] == 0.0f ? logits[i] : none;
+}
+
 ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
                                   int64_t vocab, const int32_t *tokens,
                                   int64_t n, int32_t end)
@@ -3025,6 +3175,203 @@ ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
     r.end = end;
     for (size_t i = 0; i < sizeof process_table / sizeof *process_table; i++)
         process_table[i](&r);
+}
+
+/* sampling.c: draws a token from a row of logits. The same seed draws the same
+ * token everywhere: exp is our own, sums have one order, tokens of equal logits
+ * stand in order of their ids.                                              */
+
+struct sampling {
+    const struct attn_sampling *o;
+    const float *logits;
+    int32_t *order;              /* [n] a heap; what left it, from the end on */
+    int64_t n, heap_n;
+    float largest;
+};
+
+ATTN_API int attn_sampling_fits(const struct attn_sampling *o)
+{
+    if (!(o->temperature >= 0.0f) || o->temperature == INFINITY)
+        return 0;
+    if (!(o->top_p >= 0.0f) || !(o->top_p <= 1.0f))
+        return 0;
+    if (!(o->min_p >= 0.0f) || !(o->min_p <= 1.0f))
+        return 0;
+    return o->top_k >= 0;
+}
+
+/* ---------------------------------------------------------- random bits --- */
+
+static uint64_t sampling_mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+/* SplitMix64 [Steele, Lea, Flood 2014] as a function of a counter. */
+ATTN_API double attn_random(int64_t seed, int64_t counter)
+{
+    const uint64_t gamma = 0x9e3779b97f4a7c15ull;
+    uint64_t x = sampling_mix((uint64_t)seed + gamma);
+    x = sampling_mix(x + ((uint64_t)counter + 1) * gamma);
+    return (double)(int64_t)(x >> 11) * 0x1p-53;
+}
+
+/* ---------------------------------------------------------------- order --- */
+
+static int sampling_before(const struct sampling *s, int32_t a, int32_t b)
+{
+    if (s->logits[a] == s->logits[b])
+        return a < b;
+    return s->logits[a] > s->logits[b];
+}
+
+static void sampling_down(struct sampling *s, int64_t at)
+{
+    int32_t token = s->order[at];
+    for (;;) {
+        int64_t below = 2 * at + 1;
+        if (below >= s->heap_n)
+            break;
+        if (below + 1 < s->heap_n) {
+            if (sampling_before(s, s->order[below + 1], s->order[below]))
+                below++;
+        }
+        if (!sampling_before(s, s->order[below], token))
+            break;
+        s->order[at] = s->order[below];
+        at = below;
+    }
+    s->order[at] = token;
+}
+
+/* All tokens that may come. */
+static void sampling_open(struct sampling *s, int64_t vocab)
+{
+    s->n = 0;
+    for (int64_t t = 0; t < vocab; t++) {
+        if (s->logits[t] > -INFINITY) {
+            s->order[s->n] = (int32_t)t;
+            s->n++;
+        }
+    }
+    s->heap_n = s->n;
+    for (int64_t i = s->n / 2 - 1; i >= 0; i--)
+        sampling_down(s, i);
+    if (s->n > 0)
+        s->largest = s->logits[s->order[0]];
+}
+
+/* The token at place i of the order; places are asked for one by one. */
+static int32_t sampling_at(struct sampling *s, int64_t i)
+{
+    while (s->n - s->heap_n <= i) {
+        int32_t first = s->order[0];
+        s->heap_n--;
+        s->order[0] = s->order[s->heap_n];
+        s->order[s->heap_n] = first;
+        if (s->heap_n > 1)
+            sampling_down(s, 0);
+    }
+    return s->order[s->n - 1 - i];
+}
+
+/* ----------------------------------------------------------------- mass --- */
+
+/* Probability of a token, times a constant; the first one's is 1. */
+static double sampling_weight(const struct sampling *s, int32_t token)
+{
+    float x = (s->logits[token] - s->largest) / s->o->temperature;
+    return (double)attn_exp(x);
+}
+
+static double sampling_sum(struct sampling *s, int64_t n)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++)
+        sum += sampling_weight(s, sampling_at(s, i));
+    return sum;
+}
+
+/* Of all tokens, in order of their ids: the heap need not be sorted. */
+static double sampling_sum_all(const struct sampling *s, int64_t vocab)
+{
+    double sum = 0.0;
+    for (int64_t t = 0; t < vocab; t++)
+        if (s->logits[t] > -INFINITY)
+            sum += sampling_weight(s, (int32_t)t);
+    return sum;
+}
+
+/* How many of the first n stay: until their share of `mass` is top_p, and only
+ * those that are min_p times as probable as the first. *mass: theirs.       */
+static int64_t sampling_cut(struct sampling *s, int64_t n, double *mass)
+{
+    double enough = *mass * (double)s->o->top_p, sum = 0.0;
+    int64_t kept = 0;
+    while (kept < n) {
+        double weight = sampling_weight(s, sampling_at(s, kept));
+        if (weight < (double)s->o->min_p)
+            break;
+        sum += weight;
+        kept++;
+        if (enough > 0.0) {
+            if (sum >= enough)
+                break;
+        }
+    }
+    *mass = sum;
+    return kept;
+}
+
+static int64_t sampling_draw(struct sampling *s, int64_t vocab, double u)
+{
+    int64_t n = s->n;
+    double mass, sum = 0.0;
+    if (s->o->top_k > 0) {
+        n = attn_min(n, s->o->top_k);
+        mass = sampling_sum(s, n);
+    } else {
+        mass = sampling_sum_all(s, vocab);
+    }
+    if (s->o->top_p > 0.0f || s->o->min_p > 0.0f)
+        n = sampling_cut(s, n, &mass);
+    int64_t drawn = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double weight = sampling_weight(s, sampling_at(s, i));
+        if (weight == 0.0)
+            break;                               /* and all behind it */
+        drawn = i;
+        sum += weight;
+        if (sum > u * mass)
+            break;
+    }
+    return sampling_at(s, drawn);
+}
+
+ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
+                             int64_t vocab, int64_t counter, int32_t *order)
+{
+    struct sampling s;
+    if (!(o->temperature > 0.0f)) {
+        int64_t best = -1;
+        float largest = -INFINITY;
+        for (int64_t t = 0; t < vocab; t++) {
+            if (logits[t] > largest) {
+                largest = logits[t];
+                best = t;
+            }
+        }
+        return best;
+    }
+    s.o = o;
+    s.logits = logits;
+    s.order = order;
+    sampling_open(&s, vocab);
+    if (s.n == 0)
+        return -1;
+    return sampling_draw(&s, vocab, attn_random(o->seed, counter));
 }
 
 /* beam.c: the rules of the search, for one sentence.
@@ -3071,23 +3418,17 @@ static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
     b->list[i].token = token;
 }
 
-/* Greedy: the largest logit; its log-probability only where it is wanted. */
+/* Greedy, or sampled; its log-probability only where it is wanted. */
 static void beam_offer_best(struct attn_beam *b, const float *logits,
                             int64_t vocab, float log_sum_exp)
 {
-    float largest = -INFINITY;
-    int64_t best = -1;
-    for (int64_t t = 0; t < vocab; t++) {
-        if (logits[t] > largest) {
-            largest = logits[t];
-            best = t;
-        }
-    }
+    int64_t best = attn_sample(&b->o->sampling, logits, vocab, b->length,
+                               b->order);
     if (best < 0)
         return;
     float sum = b->sum[0];
     if (b->o->want_scores)
-        sum += attn_log_probability(largest, log_sum_exp);
+        sum += attn_log_probability(logits[best], log_sum_exp);
     beam_insert(b, sum, 0, (int32_t)best);
 }
 
@@ -3364,7 +3705,9 @@ static int search_fits(const struct attn_search_state *s)
         return 0;
     if (o->rule != ATTN_RULE_EXACT && o->rule != ATTN_RULE_RECORDED)
         return 0;
-    return 1;
+    if (o->beam > 1 && o->sampling.temperature != 0.0f)
+        return 0;
+    return attn_sampling_fits(&o->sampling);
 }
 
 static void search_lay_out_cache(const struct attn_search_state *s,
@@ -3412,6 +3755,7 @@ static void search_lay_out_beams(struct attn_search_state *s,
         b.tokens = attn_take(at, beam * s->limit, word);
         b.spare = attn_take(at, beam * s->limit, word);
         b.answers = attn_take(at, results * s->limit, word);
+        b.order = s->order;
         if (at->used < 0)
             return;
         if (at->base)
@@ -3437,6 +3781,8 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;
 
+    if (s->o->sampling.temperature > 0.0f)
+        s->order = attn_take(at, m->target_vocab, word);
     search_lay_out_caches(s, at);
     search_lay_out_beams(s, at);
     s->source_ids = attn_take(at, s->source_rows, word);
@@ -3639,20 +3985,12 @@ static void search_point(struct attn_search_state *s)
     b->output = s->logits;
 }
 
-/* A logit that is no number, or infinite, is one that nobody takes. */
-static void search_clean(float *logits, int64_t n)
-{
-    const float none = -INFINITY;
-    for (int64_t i = 0; i < n; i++)
-        logits[i] = logits[i] - logits[i] == 0.0f ? logits[i] : none;
-}
-
 static void search_offer(const struct attn_search_state *s, struct attn_beam *b,
                          int64_t h, float *logits)
 {
     int64_t vocab = s->model->target_vocab;
     float sum = 0.0f;
-    search_clean(logits, vocab);
+    attn_clean_logits(logits, vocab);
     attn_process_logits(&s->o->process, logits, vocab,
                         b->tokens + h * b->width, b->length, s->o->end);
     if (s->o->beam > 1 || s->o->want_scores)
@@ -3920,6 +4258,484 @@ ATTN_API int attn_score(const struct attn_model *m, const void *bound,
         log_probability[i] = attn_log_probability(logits[target[i]], sum);
     }
     return 0;
+}
+
+/* stream.c: one answer, token by token; and many answers that go on from one
+ * beginning, whose full pages they share.
+ *
+ * A stream is a list of tokens, of which the first are read: they are in its
+ * slot of the self cache. The next token is chosen once all are.            */
+
+enum { STREAM_ROWS = 512,                        /* read in one call, at most */
+       STREAM_MOST = INT32_MAX / 4 };
+
+/* -------------------------------------------------------------- memory --- */
+
+static int stream_fits(const struct attn_model *m,
+                       const struct attn_search_options *o,
+                       int64_t source_rows, int64_t tokens, int64_t streams)
+{
+    if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
+        return 0;
+    if (m->kind == ATTN_ENCODER_DECODER) {
+        if (o->start < 0 || source_rows < 1 || source_rows > m->max_source)
+            return 0;
+    }
+    if (tokens < 1 || tokens > m->max_target + 1 || tokens > STREAM_MOST)
+        return 0;
+    if (streams < 1 || streams > INT16_MAX || o->start >= m->target_vocab)
+        return 0;
+    return attn_sampling_fits(&o->sampling);
+}
+
+static void stream_lay_out_cache(struct attn_cache *c,
+                                 const struct attn_model *m, int which,
+                                 int64_t slots, int64_t length,
+                                 struct attn_memory *at)
+{
+    int64_t bytes = attn_cache_bytes(m, which, slots, length, 0);
+    void *memory = attn_take(at, bytes, 1);
+    if (memory)
+        attn_cache_init(c, m, which, slots, length, 0, memory);
+}
+
+static void stream_lay_out(struct attn_stream_room *r,
+                           const struct attn_model *m, int64_t source_rows,
+                           int64_t tokens, int64_t streams,
+                           struct attn_memory *at)
+{
+    int64_t rows = attn_min(tokens, STREAM_ROWS);
+    memset(r, 0, sizeof *r);
+    r->width = tokens;
+    r->streams = streams;
+    r->source_rows = (int32_t)source_rows;
+    stream_lay_out_cache(&r->self, m, ATTN_SELF, streams,
+                         attn_min(tokens, m->max_target), at);
+    if (m->kind == ATTN_ENCODER_DECODER)
+        stream_lay_out_cache(&r->cross, m, ATTN_CROSS, 1, source_rows, at);
+    r->tokens = attn_take(at, streams * tokens, sizeof(int32_t));
+    r->order = attn_take(at, m->target_vocab, sizeof(int32_t));
+    r->logits = attn_take(at, m->target_vocab, sizeof(float));
+    if (at->used < 0)
+        return;
+    int64_t arena = m->arena_bytes(rows, 1, 1);
+    if (m->kind == ATTN_ENCODER_DECODER)
+        arena = attn_max(arena, m->arena_bytes(source_rows, 1, 1));
+    r->arena = attn_take(at, arena, 1);
+}
+
+ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t source_rows, int64_t tokens,
+                                   int64_t streams)
+{
+    struct attn_memory at;
+    struct attn_stream_room r;
+    if (!stream_fits(m, o, source_rows, tokens, streams))
+        return -1;
+    attn_memory_open(&at, NULL);
+    attn_take(&at, 1, sizeof r);
+    stream_lay_out(&r, m, source_rows, tokens, streams, &at);
+    return attn_memory_bytes(&at);
+}
+
+ATTN_API int attn_stream_empty(struct attn_stream *s,
+                               const struct attn_model *m, const void *bound,
+                               const struct attn_search_options *o,
+                               int64_t source_rows, int64_t tokens,
+                               int64_t streams, void *memory, int64_t bytes)
+{
+    struct attn_memory at;
+    int64_t need = attn_stream_bytes(m, o, source_rows, tokens, streams);
+    if (need < 0 || need > bytes)
+        return -1;
+    memset(s, 0, sizeof *s);
+    attn_memory_open(&at, memory);
+    s->room = attn_take(&at, 1, sizeof *s->room);
+    stream_lay_out(s->room, m, source_rows, tokens, streams, &at);
+    s->model = m;
+    s->bound = bound;
+    s->o = *o;
+    s->tokens = s->room->tokens;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- open --- */
+
+static int stream_encode(struct attn_stream *s, const int32_t *ids, int64_t n)
+{
+    struct attn_stream_room *r = s->room;
+    struct attn_batch b = {0};
+    int32_t start[2];
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= s->model->source_vocab)
+            return -1;
+    if (attn_cache_grow(&r->cross, 0, n) < 0)
+        return -1;
+    start[0] = 0;
+    start[1] = (int32_t)n;
+    b.sequences = 1;
+    b.rows = n;
+    b.start = start;
+    b.ids = ids;
+    b.pool[ATTN_CROSS] = r->cross.pool;
+    b.pages[ATTN_CROSS] = r->cross.table;
+    b.table[ATTN_CROSS] = r->cross.width;
+    s->model->encode(s->bound, &b, r->arena);
+    return 0;
+}
+
+ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
+                              int64_t n)
+{
+    if (n < 0 || n > s->room->width - s->n)
+        return -1;
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= s->model->target_vocab)
+            return -1;
+    for (int64_t i = 0; i < n; i++)
+        s->tokens[s->n + i] = ids[i];
+    s->n += n;
+    if (s->model->kind == ATTN_DECODER)
+        s->lead = s->n;
+    s->ended = 0;
+    return 0;
+}
+
+ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
+                              const void *bound,
+                              const struct attn_search_options *o,
+                              const int32_t *ids, int64_t n, int64_t tokens,
+                              int64_t streams, void *memory, int64_t bytes)
+{
+    int64_t source_rows = 0;
+    if (m->kind == ATTN_ENCODER_DECODER)
+        source_rows = n;
+    if (attn_stream_empty(s, m, bound, o, source_rows, tokens, streams, memory,
+                          bytes) < 0)
+        return -1;
+    if (o->start >= 0) {
+        s->tokens[0] = o->start;
+        s->n = 1;
+        s->lead = 1;
+    }
+    if (m->kind == ATTN_ENCODER_DECODER)
+        return stream_encode(s, ids, n);
+    return attn_stream_feed(s, ids, n);
+}
+
+/* --------------------------------------------------------------- tokens --- */
+
+/* Reads tokens up to, not with, `to`; the last one's logits are in the room. */
+static int stream_read(struct attn_stream *s, int64_t to)
+{
+    struct attn_stream_room *r = s->room;
+    struct attn_batch b = {0};
+    int32_t start[2], past, select;
+    const int32_t source = 0;
+    b.sequences = 1;
+    b.selected = 1;
+    b.start = start;
+    b.past = &past;
+    b.select = &select;
+    b.source = &source;
+    b.source_rows = &r->source_rows;
+    b.output = r->logits;
+    b.pool[ATTN_SELF] = r->self.pool;
+    b.pool[ATTN_CROSS] = r->cross.pool;
+    b.pages[ATTN_SELF] = r->self.table + s->slot * r->self.width;
+    b.pages[ATTN_CROSS] = r->cross.table;
+    b.table[ATTN_SELF] = r->self.width;
+    b.table[ATTN_CROSS] = r->cross.width;
+    start[0] = 0;
+    while (s->read < to) {
+        int64_t n = attn_min(to - s->read, STREAM_ROWS);
+        start[1] = (int32_t)n;
+        past = (int32_t)s->read;
+        select = (int32_t)(n - 1);
+        b.rows = n;
+        b.ids = s->tokens + s->read;
+        if (attn_cache_grow(&r->self, s->slot, n) < 0)
+            return -1;
+        s->model->decode(s->bound, &b, r->arena);
+        s->read += n;
+    }
+    return 0;
+}
+
+static int stream_stops(const struct attn_stream *s, int64_t token)
+{
+    for (int64_t i = 0; i < s->stops; i++)
+        if (s->stop[i] == token)
+            return 1;
+    return token == s->o.end;
+}
+
+ATTN_API int64_t attn_stream_next(struct attn_stream *s)
+{
+    struct attn_stream_room *r = s->room;
+    int64_t vocab = s->model->target_vocab, answer = s->n - s->lead;
+    if (s->ended)
+        return ATTN_STREAM_END;
+    if (s->n == 0 || s->n >= r->width || s->n > s->model->max_target)
+        return ATTN_STREAM_FULL;
+    if (s->read == s->n) {                       /* its logits are gone */
+        s->read--;
+        attn_cache_cut(&r->self, s->slot, s->read);
+    }
+    if (stream_read(s, s->n) < 0)
+        return ATTN_STREAM_FULL;
+    attn_clean_logits(r->logits, vocab);
+    attn_process_logits(&s->o.process, r->logits, vocab, s->tokens + s->lead,
+                        answer, s->o.end);
+    int64_t token = attn_sample(&s->o.sampling, r->logits, vocab, answer,
+                                r->order);
+    if (token < 0)
+        return ATTN_STREAM_FULL;
+    s->ended = stream_stops(s, token);
+    if (s->ended)
+        return ATTN_STREAM_END;
+    s->tokens[s->n] = (int32_t)token;
+    s->n++;
+    return token;
+}
+
+ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
+                              int64_t slot)
+{
+    if (slot < 0 || slot >= from->room->streams || slot == from->slot)
+        return -1;
+    if (stream_read(from, from->n - 1) < 0)      /* what both will need */
+        return -1;
+    *to = *from;
+    to->slot = slot;
+    to->tokens = from->room->tokens + slot * from->room->width;
+    memcpy(to->tokens, from->tokens, (size_t)from->n * sizeof *to->tokens);
+    attn_cache_fork(&from->room->self, from->slot, slot);
+    return 0;
+}
+
+/* state.c: a stream as bytes, and back. A head, the tokens, then the used part
+ * of every page: of the self cache, then of the cross cache. Whoever restores
+ * it goes on with the same bits.
+ *
+ * One walk counts the bytes, writes them and reads them.                    */
+
+struct state_walk {
+    char *to;                    /* saving; NULL: counting, or */
+    const char *from;            /* restoring */
+    int64_t n;                   /* bytes so far */
+};
+
+static void state_move(struct state_walk *w, void *memory, int64_t bytes)
+{
+    if (w->to)
+        memcpy(w->to + w->n, memory, (size_t)bytes);
+    if (w->from)
+        memcpy(memory, w->from + w->n, (size_t)bytes);
+    w->n += bytes;
+}
+
+/* Zeros behind what is there, so that the next part is aligned. */
+static void state_align(struct state_walk *w)
+{
+    int64_t end = (w->n + 7) / 8 * 8;
+    if (w->to)
+        memset(w->to + w->n, 0, (size_t)(end - w->n));
+    w->n = end;
+}
+
+/* The panels of 16 keys that have any of the first `used`. In the file, lanes
+ * behind these are zero, whatever lies there in the page.                   */
+static void state_keys(struct state_walk *w, float *keys, int64_t d_k,
+                       int64_t used)
+{
+    for (int64_t first = 0; first < used; first += 16) {
+        float *panel = keys + first * d_k;
+        int64_t lanes = attn_min(used - first, 16);
+        for (int64_t d = 0; d < d_k; d++) {
+            char *at = w->to ? w->to + w->n : NULL;
+            state_move(w, panel + d * 16, 16 * (int64_t)sizeof(float));
+            if (at)
+                memset(at + lanes * (int64_t)sizeof(float), 0,
+                       (size_t)(16 - lanes) * sizeof(float));
+        }
+    }
+}
+
+static void state_page(struct state_walk *w, const struct attn_cache *c,
+                       float *page, int64_t used)
+{
+    for (int64_t b = 0; b < c->blocks; b++) {
+        state_keys(w, page, c->d_k, used);
+        page += ATTN_PAGE * c->d_k;
+        for (int64_t v = 0; v < c->v_panels; v++) {
+            state_move(w, page, used * 16 * (int64_t)sizeof(float));
+            page += ATTN_PAGE * 16;
+        }
+    }
+}
+
+static void state_slot(struct state_walk *w, const struct attn_cache *c,
+                       int64_t slot)
+{
+    int64_t length = c->length[slot];
+    for (int64_t first = 0; first < length; first += ATTN_PAGE) {
+        int64_t page = c->table[slot * c->width + first / ATTN_PAGE];
+        state_page(w, c, c->pool + page * c->page_floats,
+                   attn_min(length - first, ATTN_PAGE));
+    }
+}
+
+/* All that follows the head. */
+static void state_body(struct state_walk *w, const struct attn_stream *s)
+{
+    state_move(w, s->tokens, s->n * (int64_t)sizeof *s->tokens);
+    state_align(w);
+    state_slot(w, &s->room->self, s->slot);
+    if (s->model->kind == ATTN_ENCODER_DECODER)
+        state_slot(w, &s->room->cross, 0);
+    state_align(w);
+}
+
+/* ---------------------------------------------------------------- hash --- */
+
+/* Eight bytes at a time; each step can be undone, so that no two blocks that
+ * differ in one word have the same hash.                                    */
+static uint64_t state_hash(uint64_t h, const void *block, int64_t bytes)
+{
+    const char *at = block;
+    for (int64_t i = 0; i < bytes; i += 8) {
+        uint64_t word;
+        memcpy(&word, at + i, 8);
+        h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+/* Of what a cache's contents mean. */
+static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
+{
+    int64_t sizes[14];
+    sizes[0] = (int64_t)m->weights_hash;
+    sizes[1] = (int64_t)weights;
+    sizes[2] = m->kind;
+    sizes[3] = m->d_model;
+    sizes[4] = m->source_vocab;
+    sizes[5] = m->target_vocab;
+    for (int c = 0; c < 2; c++) {
+        sizes[6 + c] = m->page_floats[c];
+        sizes[8 + c] = m->blocks[c];
+        sizes[10 + c] = m->d_k[c];
+        sizes[12 + c] = m->v_panels[c];
+    }
+    return state_hash(1, sizes, (int64_t)sizeof sizes);
+}
+
+static uint64_t state_sum(const void *state, int64_t bytes)
+{
+    const struct attn_state_header *h = state;
+    int64_t from = (int64_t)sizeof h->magic + (int64_t)sizeof h->hash;
+    return state_hash(2, (const char *)state + from, bytes - from);
+}
+
+/* ---------------------------------------------------------------- save --- */
+
+ATTN_API int64_t attn_state_bytes(const struct attn_stream *s)
+{
+    struct state_walk w = {0};
+    w.n = (int64_t)sizeof(struct attn_state_header);
+    state_body(&w, s);
+    return w.n;
+}
+
+ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
+                                 void *out, int64_t cap)
+{
+    struct attn_state_header h = {0};
+    struct state_walk w = {0};
+    h.bytes = attn_state_bytes(s);
+    if (h.bytes > cap)
+        return -1;
+    memcpy(h.magic, "ATTNST01", sizeof h.magic);
+    h.model = state_model_hash(s->model, weights);
+    h.tokens = s->n;
+    h.lead = s->lead;
+    h.read = s->read;
+    h.source_rows = s->room->source_rows;
+    memcpy(out, &h, sizeof h);
+    w.to = out;
+    w.n = (int64_t)sizeof h;
+    state_body(&w, s);
+    h.hash = state_sum(out, h.bytes);
+    memcpy(out, &h, sizeof h);
+    return h.bytes;
+}
+
+/* ------------------------------------------------------------- restore --- */
+
+ATTN_API const char *attn_state_check(const struct attn_model *m,
+                                      uint64_t weights, const void *state,
+                                      int64_t bytes)
+{
+    const struct attn_state_header *h = state;
+    if (bytes < (int64_t)sizeof h->magic ||
+        memcmp(h->magic, "ATTNST01", sizeof h->magic) != 0)
+        return "not a saved state: its first bytes are not ATTNST01";
+    if (bytes < (int64_t)sizeof *h || bytes < h->bytes)
+        return "cut short: fewer bytes than it states";
+    if (bytes != h->bytes || bytes % 8 != 0)
+        return "damaged: more bytes than it states";
+    if (h->hash != state_sum(state, bytes))
+        return "damaged: its contents are not what was saved";
+    if (h->model != state_model_hash(m, weights))
+        return "saved by another model or with other weights";
+    if (h->tokens < 0 || h->tokens > m->max_target + 1 ||
+        h->lead < 0 || h->lead > h->tokens ||
+        h->read < 0 || h->read > attn_min(h->tokens, m->max_target) ||
+        h->source_rows < 0 || h->source_rows > m->max_source)
+        return "its lengths are not of this model";
+    return NULL;
+}
+
+static int state_ids_fit(const struct attn_stream *s)
+{
+    for (int64_t i = 0; i < s->n; i++)
+        if (s->tokens[i] < 0 || s->tokens[i] >= s->model->target_vocab)
+            return 0;
+    return 1;
+}
+
+ATTN_API int attn_state_restore(struct attn_stream *s,
+                                const struct attn_model *m, const void *bound,
+                                const struct attn_search_options *o,
+                                uint64_t weights, const void *state,
+                                int64_t bytes, int64_t tokens, int64_t streams,
+                                void *memory, int64_t memory_bytes)
+{
+    const struct attn_state_header *h = state;
+    struct state_walk w = {0};
+    if (attn_state_check(m, weights, state, bytes) || h->tokens > tokens)
+        return -1;
+    if (attn_stream_empty(s, m, bound, o, h->source_rows, tokens, streams,
+                          memory, memory_bytes) < 0)
+        return -1;
+    s->n = h->tokens;
+    s->lead = h->lead;
+    s->read = h->read;
+    if (attn_cache_grow(&s->room->self, 0, s->read) < 0)
+        return -1;
+    if (m->kind == ATTN_ENCODER_DECODER) {
+        if (attn_cache_grow(&s->room->cross, 0, h->source_rows) < 0)
+            return -1;
+    }
+    if (attn_state_bytes(s) != bytes)
+        return -1;
+    w.from = state;
+    w.n = (int64_t)sizeof *h;
+    state_body(&w, s);
+    return state_ids_fit(s) ? 0 : -1;
 }
 
 /* vocab.c: vocabularies and UTF-8. A vocabulary is one block of bytes (core.h):
@@ -4829,6 +5645,8 @@ const void *tiny_embedded(int64_t *bytes)
 #ifdef ATTNC_MAIN
 #define embedded_weights tiny_embedded
 #define default_options tiny_options
+#define PROGRAM_WORDS " [TEXT [-n tokens] " \
+    "[-t temperature] [-s seed]]"
 
 /* program.c: the program that an emitted file is under ATTNC_MAIN: lines in on
  * stdin, answers out on stdout. The model says what a line is:
@@ -4863,6 +5681,10 @@ struct program {
     int refused;                 /* the part that is open has a bad line */
     int64_t line;                /* number of the last line read */
     int status;                  /* exit code; above 3 it ends the program */
+    const char *prompt;          /* NULL: lines are answered */
+    int64_t tokens;              /* of its answer, at most; -1: any number */
+    float temperature;
+    int64_t seed;
     struct room bound, items, work, text;
 };
 
@@ -4870,6 +5692,10 @@ struct program {
 static int64_t program_most(const struct program *p, int64_t part);
 /* Prints the answers to a batch, a line or a block of them for each part. */
 static void program_answer(struct program *p);
+/* Takes the words behind the weights; 0: they are not understood. May set
+ * p->prompt, which is then answered instead of stdin's lines.               */
+static int program_words(struct program *p, int n, char **word);
+static void program_stream(struct program *p);
 
 static void program_fail(struct program *p, int code, const char *what,
                          const char *why)
@@ -4954,6 +5780,8 @@ static void program_open(struct program *p, const char *path)
         p->source = p->file + h.source_vocab_at;
     if (h.target_vocab_bytes > 0)
         p->target = p->file + h.target_vocab_at;
+    if (p->m->kind == ATTN_DECODER)
+        p->source = p->target;   /* a line is the beginning of an answer */
     if (p->m->kind == ATTN_DECODER)
         p->source = p->target;   /* it goes on with what it reads */
     if (program_grow(p, &p->bound, p->m->bound_bytes + 1))
@@ -5141,16 +5969,19 @@ int main(int argc, char **argv)
     p.m = &model;
     p.file = embedded_weights(&p.bytes);
     const int alone = p.file || p.m->weights_bytes == 0;
-    if (argc != (alone ? 1 : 2)) {
-        fprintf(stderr, alone ? "usage: %s < lines\n"
-                              : "usage: %s model.weights < lines\n", p.name);
+    const int words = alone ? 1 : 2;
+    if (argc < words || !program_words(&p, argc - words, argv + words)) {
+        fprintf(stderr, "usage: %s%s%s < lines\n", p.name,
+                alone ? "" : " model.weights", PROGRAM_WORDS);
         return 2;
     }
     if (!alone)
         program_map(&p, path);
     if (p.status == 0 && p.file)
         program_open(&p, path);
-    if (p.status == 0)
+    if (p.status == 0 && p.prompt)
+        program_stream(&p);
+    else if (p.status == 0)
         program_run(&p);
     free(p.bound.at);
     free(p.items.at);
@@ -5224,6 +6055,118 @@ static void program_answer(struct program *p)
         }
         putchar('\n');
     }
+}
+
+/* program_stream.c: answers a text given as an argument, token by token as it
+ * comes; what a decoder goes on with is printed first.                      */
+
+/* "-n 200" and the like: a number from 0 to most. */
+static int program_number(const char *text, double most, double *x)
+{
+    char *end;
+
+    *x = strtod(text, &end);
+    return end != text && *end == '\0' && *x >= 0.0 && *x <= most;
+}
+
+static int program_words(struct program *p, int n, char **word)
+{
+    p->tokens = -1;
+    p->seed = 1;
+    if (n == 0)
+        return 1;
+    p->prompt = word[0];
+    for (int i = 1; i < n; i += 2) {
+        double x;
+        if (i + 1 == n || !program_number(word[i + 1], 2147483647.0, &x))
+            return 0;
+        if (strcmp(word[i], "-n") == 0)
+            p->tokens = (int64_t)x;
+        else if (strcmp(word[i], "-t") == 0)
+            p->temperature = (float)x;
+        else if (strcmp(word[i], "-s") == 0)
+            p->seed = (int64_t)x;
+        else
+            return 0;
+    }
+    return 1;
+}
+
+/* Prints a token; `text` decodes it where there is a vocabulary. */
+static void stream_print(struct program *p, struct attn_text *text, int32_t id)
+{
+    const struct attn_vocab_header *h = p->target;
+    int64_t n = 0;
+
+    if (!h) {
+        printf("%d ", (int)id);
+    } else if (program_grow(p, &p->text, h->bytes + 64)) {
+        n = attn_text_add(text, id, p->text.at, p->text.bytes);
+        if (n > 0)
+            fwrite(p->text.at, 1, (size_t)n, stdout);
+    }
+    fflush(stdout);
+}
+
+static void stream_answer(struct program *p, struct attn_stream *s,
+                          struct attn_text *text)
+{
+    const int32_t *prompt = p->items.at;
+    int64_t token = 0;
+
+    for (int64_t i = 0; p->m->kind == ATTN_DECODER && i < p->start[1]; i++)
+        stream_print(p, text, prompt[i]);
+    for (int64_t i = 0; i != p->tokens && p->status == 0; i++) {
+        token = attn_stream_next(s);
+        if (token < 0)
+            break;
+        stream_print(p, text, (int32_t)token);
+    }
+    if (p->target) {
+        token = attn_text_end(text, p->text.at, p->text.bytes);
+        if (token > 0)
+            fwrite(p->text.at, 1, (size_t)token, stdout);
+    }
+    putchar('\n');
+    if (fflush(stdout) != 0 || ferror(stdout))
+        program_fail(p, 4, "stdout", strerror(errno));
+}
+
+static void program_stream(struct program *p)
+{
+    struct attn_search_options o;
+    struct attn_stream s;
+    struct attn_text text;
+
+    default_options(&o);
+    o.sampling.temperature = p->temperature;
+    o.sampling.seed = p->seed;
+    p->read = p->source ? read_text : read_ids;
+    p->width = 1;
+    p->line = 1;
+    program_line(p, p->prompt, (int64_t)strlen(p->prompt));
+    if (p->status != 0)
+        return;
+    const int decoder = p->m->kind == ATTN_DECODER;
+    const int64_t lead = attn_search_lead(p->m, &o, p->n);
+    int64_t most = attn_search_limit(p->m, &o, p->n, lead);
+    if (p->tokens >= 0)
+        most = attn_min(p->tokens, p->m->max_target);
+    most = attn_min(lead + most, p->m->max_target + 1);
+    const int64_t rows = decoder ? 0 : p->n;
+    const int64_t bytes = attn_stream_bytes(p->m, &o, rows, most, 1);
+    if (bytes < 0) {
+        program_fail(p, 2, "the text", "there is nothing to answer");
+        return;
+    }
+    if (!program_grow(p, &p->work, bytes))
+        return;
+    attn_text_open(&text, p->target, NULL, 0, 0);
+    if (attn_stream_open(&s, p->m, p->bound.at, &o, p->items.at, p->n, most, 1,
+                         p->work.at, bytes) != 0)
+        program_fail(p, 70, p->m->name, "internal error: the stream failed");
+    else
+        stream_answer(p, &s, &text);
 }
 
 #endif

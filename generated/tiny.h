@@ -87,6 +87,10 @@ struct attn_batch {
     int64_t table[2];            /* entries of a sequence in pages[] */
     const int32_t *source;       /* [sequences] decode: row of pages[CROSS] */
     const int32_t *source_rows;  /* [..] decode: keys of each such row */
+    const int32_t *prefix;       /* [sequences] masking prefix: keys that all
+                                    rows of a sequence see; NULL: none */
+    const int32_t *types;        /* [rows] token types; NULL: all 0 */
+    const float *input;          /* rows of numbers in place of ids */
     /* kind attention: rows of numbers; keys have their own lengths */
     const float *query, *key, *value;
     int64_t key_rows;
@@ -137,6 +141,17 @@ struct attn_process {            /* options; zero means off */
     int64_t forbid_count;
 };
 
+/* Sampling: drawing tokens instead of taking the best. In this order: logits
+ * are divided by the temperature; the top_k best stay; of these the best that
+ * have top_p of the probability; of these those that are min_p times as
+ * probable as the best. Zero means off.                                     */
+struct attn_sampling {
+    float temperature;           /* 0: the best token, always */
+    float top_p, min_p;          /* 0 .. 1 */
+    int64_t top_k;
+    int64_t seed;
+};
+
 enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
 enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
@@ -153,6 +168,7 @@ struct attn_search_options {
     int32_t start, end;
     int64_t want_scores;         /* greedy: 0 skips the log-probabilities */
     struct attn_process process;
+    struct attn_sampling sampling;       /* beam 1 alone */
 };
 
 struct attn_hypothesis {         /* one answer; memory in the search's arena */

@@ -40,6 +40,10 @@ struct program {
     int refused;                 /* the part that is open has a bad line */
     int64_t line;                /* number of the last line read */
     int status;                  /* exit code; above 3 it ends the program */
+    const char *prompt;          /* NULL: lines are answered */
+    int64_t tokens;              /* of its answer, at most; -1: any number */
+    float temperature;
+    int64_t seed;
     struct room bound, items, work, text;
 };
 
@@ -47,6 +51,10 @@ struct program {
 static int64_t program_most(const struct program *p, int64_t part);
 /* Prints the answers to a batch, a line or a block of them for each part. */
 static void program_answer(struct program *p);
+/* Takes the words behind the weights; 0: they are not understood. May set
+ * p->prompt, which is then answered instead of stdin's lines.               */
+static int program_words(struct program *p, int n, char **word);
+static void program_stream(struct program *p);
 
 static void program_fail(struct program *p, int code, const char *what,
                          const char *why)
@@ -131,6 +139,8 @@ static void program_open(struct program *p, const char *path)
         p->source = p->file + h.source_vocab_at;
     if (h.target_vocab_bytes > 0)
         p->target = p->file + h.target_vocab_at;
+    if (p->m->kind == ATTN_DECODER)
+        p->source = p->target;   /* a line is the beginning of an answer */
     if (p->m->kind == ATTN_DECODER)
         p->source = p->target;   /* it goes on with what it reads */
     if (program_grow(p, &p->bound, p->m->bound_bytes + 1))
@@ -318,16 +328,19 @@ int main(int argc, char **argv)
     p.m = &model;
     p.file = embedded_weights(&p.bytes);
     const int alone = p.file || p.m->weights_bytes == 0;
-    if (argc != (alone ? 1 : 2)) {
-        fprintf(stderr, alone ? "usage: %s < lines\n"
-                              : "usage: %s model.weights < lines\n", p.name);
+    const int words = alone ? 1 : 2;
+    if (argc < words || !program_words(&p, argc - words, argv + words)) {
+        fprintf(stderr, "usage: %s%s%s < lines\n", p.name,
+                alone ? "" : " model.weights", PROGRAM_WORDS);
         return 2;
     }
     if (!alone)
         program_map(&p, path);
     if (p.status == 0 && p.file)
         program_open(&p, path);
-    if (p.status == 0)
+    if (p.status == 0 && p.prompt)
+        program_stream(&p);
+    else if (p.status == 0)
         program_run(&p);
     free(p.bound.at);
     free(p.items.at);

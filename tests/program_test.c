@@ -57,7 +57,12 @@ static void test_answers(void **state)
     assert_string_equal(s.out, "HH EH L OW\n");
     assert_int_equal(sh(&s, "", "$M"), 2);
     assert_says(&s, "usage: ");
-    assert_int_equal(sh(&s, "", "$M $W more"), 2);
+    assert_int_equal(sh(&s, "", "$M $W more -x"), 2);
+    assert_int_equal(sh(&s, "", "$M $W attention -n 3"), 0);
+    assert_string_equal(s.out, "AH T EH\n");
+    assert_int_equal(sh(&s, "", "$M $W attention -t 2 -s 7"), 0);
+    assert_string_equal(s.out, "L F\n");        /* as run_prompt.cmd */
+    assert_int_equal(sh(&s, "", "$M $W he7lo"), 3);
 }
 
 /* Refused lines name place and remedy; all others are answered. */
