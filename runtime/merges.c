@@ -1,7 +1,8 @@
 /* merges.c: a text becomes pieces by merges: first each character is a piece,
- * or its bytes are, where the vocabulary has no such piece; then, again and again,
- * of all neighbours whose joined text is a piece, those are joined whose piece
- * has the highest score, the leftmost of equal ones. A space is put in front.
+ * or its bytes are, where the vocabulary has no such piece; then, again and
+ * again, of all neighbours whose joined text is a piece, those are joined whose
+ * piece has the highest score, the leftmost of equal ones. A space is put in
+ * front.
  *
  * The pieces are a list; those that can be joined with the next lie in a heap,
  * each once, at a place that it knows: n log n steps for n bytes.           */

@@ -67,7 +67,7 @@ static int64_t encode(const void *block, const char *text, int64_t n,
     return count;
 }
 
-/* ------------------------------------------------------------ a real one --- */
+/* ---------------------------------------------------------- a real one --- */
 
 static void assert_ids(const void *block, const char *text, const json_t *ids)
 {
@@ -119,7 +119,7 @@ static void knows_a_real_tokenizer(void **state)
     json_decref(root);
 }
 
-/* ------------------------------------------------------- the plain search --- */
+/* ----------------------------------------------------- the plain search --- */
 
 typedef struct { char text[128]; int32_t id; } Plain;
 
@@ -275,7 +275,7 @@ static void takes_long_lines(void **state)
     free(block);
 }
 
-/* -------------------------------------------------------- token by token --- */
+/* ------------------------------------------------------ token by token --- */
 
 static void splits_no_character(void **state)
 {
@@ -352,7 +352,7 @@ static void ends_at_stop_strings(void **state)
     free(block);
 }
 
-/* ---------------------------------------------------------------- faults --- */
+/* -------------------------------------------------------------- faults --- */
 
 #define PIECE(id, kind, score, text) \
     "{\"id\": " id ", \"kind\": \"" kind "\", \"score\": " score \
