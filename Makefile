@@ -47,8 +47,8 @@ BACK   := target plan plan_arena plan_pack plan_report emit emit_tile \
 LOAD   := spawn cc jit objcache backend engine
 ORACLE := interp interp_ops interp_attention compare sample oracle trial verify
 BENCH  := machine bench_count bench_work bench bench_print
-DRIVE  := options lines cmd_compile cmd_run cmd_stream cmd_tensors cmd_score cmd_graph \
-          cmd_plan cmd_verify cmd_bench
+DRIVE  := options lines cmd_compile cmd_run cmd_stream cmd_tensors \
+          cmd_score cmd_graph cmd_plan cmd_verify cmd_bench
 CORE   := memory math cache process sampling beam search_memory search \
           score stream state vocab merges tokens text packed
 FILES  := files output convert safetensors safetensors_write seed tables weights \
@@ -60,7 +60,7 @@ OBJECTS := $(patsubst %,$(B)/compiler/%.o,$(FRONT) $(PASSES) $(BACK) $(LOAD) \
 TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*_test.c))
 
 # Text that goes into emitted files, embedded in attnc when it is built.
-EMBEDDED := $(wildcard compiler/kernels/*.c) runtime/core.h \
+EMBEDDED := $(wildcard compiler/kernels/*.c) runtime/core.h runtime/text.h \
             $(CORE:%=runtime/%.c) $(wildcard runtime/program*.c)
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.

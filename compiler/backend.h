@@ -15,9 +15,9 @@ typedef struct {                 /* a program that ran to its end */
 } Spawned;
 
 /* Runs argv[0], an absolute path, in an environment of PATH, HOME, LANG=C and
- * a TMPDIR of its own, with `input` on stdin, and no shell. Its whole process group is
- * killed after `seconds`. False (ExitBackend): it could not be started, was
- * killed, ran too long, or returned something other than 0.                 */
+ * a TMPDIR of its own, with `input` on stdin, and no shell. Its whole process
+ * group is killed after `seconds`. False (ExitBackend): it could not be
+ * started, was killed, ran too long, or returned something other than 0.    */
 bool spawn(Spawned *s, const char *const *argv, const char *input,
            size_t input_bytes, int seconds, Fault *why);
 /* The same, with stdout going to `out_fd`. */

@@ -62,14 +62,19 @@ static bool always_there(const char *heading)
     return false;
 }
 
-/* A part of core.h. */
+static const char *const core_headers[] = { "core.h", "text.h" };
+enum { CoreHeaders = sizeof core_headers / sizeof *core_headers };
+
+/* A part of the core's headers. */
 static const char *core_text(const char *from)
 {
-    size_t n;
-    const char *at = strstr(embedded_text("core.h", &n), from);
-    if (!at)
-        die("core.h has no %s", from);
-    return at;
+    for (int i = 0; i < CoreHeaders; i++) {
+        size_t n;
+        const char *at = strstr(embedded_text(core_headers[i], &n), from);
+        if (at)
+            return at;
+    }
+    die("the core's headers have no %s", from);
 }
 
 void emit_core_types(Gen *g, Emit *e)
@@ -85,10 +90,11 @@ void emit_core_type(Emit *e, const char *from, const char *last)
     put(e, "\n");
 }
 
-/* What the files below declare, then they themselves. */
-void emit_core(Gen *g, Emit *e)
+/* The sections of a header, each what one file or a few declare. */
+static void paste_sections(Gen *g, Emit *e, const char *header)
 {
-    const char *section = core_text("/* -----");
+    size_t n;
+    const char *section = strstr(embedded_text(header, &n), "/* -----");
     while (section) {
         const char *next = strstr(section + 1, "/* -----");
         const char *end = next ? next : strstr(section, "#endif");
@@ -96,6 +102,13 @@ void emit_core(Gen *g, Emit *e)
             paste(e, section, end);
         section = next;
     }
+}
+
+/* What the files below declare, then they themselves. */
+void emit_core(Gen *g, Emit *e)
+{
+    for (int i = 0; i < CoreHeaders; i++)
+        paste_sections(g, e, core_headers[i]);
     for (int i = 0; i < CoreFiles; i++)
         if (has_decoder(g->p) || core_files[i].always)
             paste_file(e, core_files[i].name);

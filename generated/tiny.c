@@ -1467,6 +1467,8 @@ struct keys {               /* keys and values of one head */
     const int32_t *page;    /* of a cache: its pages, in order */
     int64_t count;          /* keys */
     int64_t past;           /* keys before the first query's */
+    int64_t prefix;         /* keys that all queries see */
+    const float *bias;      /* of scores, by distance; at 0 */
 };
 
 /* c = a b: b is `panels` panels of 16 columns, ldb apart */
@@ -1679,23 +1681,40 @@ static void matmul_bias_32x64(int64_t rows, const float *x, int64_t ldx,
     }
 }
 
-/* o += P V, where row i sees the first `seen` + i keys of the page */
-static void values_causal(int64_t rows, const float *p, int64_t seen,
-                          const float *v, int64_t panels, float *o)
+static int64_t most(int64_t a, int64_t b)
 {
-    int64_t all = least(seen, 64);
+    return a > b ? a : b;
+}
 
-    if (all > 0)
-        panels_add(rows, p, 64, v, 1024, all, panels, o, panels * 16);
-    else
-        all = 0;
+/* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */
+static void values_seen(int64_t rows, const float *p,
+                        const int64_t *from, const int64_t *to,
+                        const float *v, int64_t panels, float *o)
+{
+    int64_t first = 0, last = 64;   /* what all rows see */
+    int64_t n;
+
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t more = least(seen + i, 64) - all;
-
-        if (more > 0)
-            panels_add(1, p + i * 64 + all, 64, v + all * 16, 1024,
-                       more, panels, o + i * panels * 16,
+        first = most(first, from[i]);
+        last = least(last, to[i]);
+    }
+    if (last < first)
+        last = first;
+    for (int64_t i = 0; i < rows; i++) {
+        n = least(first, to[i]) - from[i];
+        if (n > 0)
+            panels_add(1, p + i * 64 + from[i], 64, v + from[i] * 16,
+                       1024, n, panels, o + i * panels * 16,
                        panels * 16);
+    }
+    if (last > first)
+        panels_add(rows, p + first, 64, v + first * 16, 1024,
+                   last - first, panels, o, panels * 16);
+    for (int64_t i = 0; i < rows; i++) {
+        n = to[i] - last;
+        if (n > 0)
+            panels_add(1, p + i * 64 + last, 64, v + last * 16, 1024,
+                       n, panels, o + i * panels * 16, panels * 16);
     }
 }
 
@@ -1711,22 +1730,22 @@ static void attention_16x16_causal_paged(const float *q, int64_t ldq,
 
     for (int64_t i = 0; i < rows; i += 6) {
         const int64_t r = least(rows - i, 6);
-        const int64_t last = m->past + i + r;
+        const int64_t p = m->past + i;      /* position of row i */
+        const int64_t last = least((p + r - 1) + 1, m->count);
 
         softmax_begin(r, max, sum, o, 16);
         for (int64_t at = 0; at < last; at += 64) {
             const int64_t n = least(last - at, 64);
             const float *k = m->k + m->page[at / 64] * m->k_page;
             const float *v = m->v + m->page[at / 64] * m->v_page;
-            const int64_t seen = m->past + i + 1 - at;
 
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
             for (int64_t j = 0; j < r; j++) {
                 from[j] = 0;
-                to[j] = least(seen + j, 64);
+                to[j] = least(least((p + j) + 1, m->count) - at, 64);
             }
             softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
-            values_causal(r, s, seen, v, 1, o);
+            values_seen(r, s, from, to, v, 1, o);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
     }
@@ -1878,6 +1897,8 @@ static void encoder_self_attn(const struct encode *c, int64_t part,
         m.page = 0;
         m.count = b->start[s + 1] - b->start[s];
         m.past = 0;
+        m.prefix = 0;
+        m.bias = 0;
         attention_16x16(c->self_attn_qkv + row * 96 + head * 16, 96,
                         b->start[s + 1] - row, &m,
                         c->self_attn + row * 32 + head * 16, 32, scratch);
@@ -2043,6 +2064,8 @@ static void decoder_self_attn(const struct decode *c, int64_t layer,
         m.page = b->pages[0] + s * b->table[0];
         m.count = b->past[s] + b->start[s + 1] - b->start[s];
         m.past = b->past[s];
+        m.prefix = 0;
+        m.bias = 0;
         attention_16x16_causal_paged(c->self_attn_qkv + row * 96 + head * 16,
                                      96, b->start[s + 1] - row, &m,
                                      c->self_attn + row * 32 + head * 16, 32,
@@ -2093,6 +2116,8 @@ static void decoder_cross_attn(const struct decode *c, int64_t layer,
         m.page = b->pages[1] + b->source[s] * b->table[1];
         m.count = b->source_rows[b->source[s]];
         m.past = 0;
+        m.prefix = 0;
+        m.bias = 0;
         attention_16x16_paged(c->cross_attn_q + row * 32 + head * 16, 32,
                               b->start[s + 1] - row, &m,
                               c->cross_attn + row * 32 + head * 16, 32,
@@ -5009,9 +5034,10 @@ static const char *vocab_check_merges(const struct attn_vocab *v)
 }
 
 /* merges.c: a text becomes pieces by merges: first each character is a piece,
- * or its bytes are, where the vocabulary has no such piece; then, again and again,
- * of all neighbours whose joined text is a piece, those are joined whose piece
- * has the highest score, the leftmost of equal ones. A space is put in front.
+ * or its bytes are, where the vocabulary has no such piece; then, again and
+ * again, of all neighbours whose joined text is a piece, those are joined whose
+ * piece has the highest score, the leftmost of equal ones. A space is put in
+ * front.
  *
  * The pieces are a list; those that can be joined with the next lie in a heap,
  * each once, at a place that it knows: n log n steps for n bytes.           */
@@ -5572,7 +5598,7 @@ static const struct attn_model model = {
     .max_source = 16,
     .max_target = 16,
     .weights_bytes = 181248,
-    .weights_hash = 0x9b5b7adbc51adbb2ull,
+    .weights_hash = 0xbfae1705ee87d4b0ull,
     .bound_bytes = sizeof(struct weights),
     .page_floats = { 8192, 8192 },
     .blocks = { 4, 4 },

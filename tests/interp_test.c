@@ -1,6 +1,5 @@
-/* interp_test.c: the oracle. Its ops on graphs that are made by hand, with
- * values that can be checked by hand; and whole models against the numbers
- * that PyTorch and NumPy computed in double.                                */
+/* interp_test.c: the oracle: ops on graphs that are made by hand, and whole
+ * models against what PyTorch and NumPy computed in double.                 */
 #include "../compiler/trial.h"
 
 #include <setjmp.h>
@@ -8,8 +7,6 @@
 #include <cmocka.h>
 
 #include "expected.h"
-
-/* ------------------------------------------------------- graphs by hand */
 
 static Arena *arena;
 static Spec spec;
