@@ -1,0 +1,152 @@
+/* real_models_test.c: the oracle against trained models of other makes: the
+ * numbers that came with them, or that a NumPy reference computed in double.
+ * Their files are not part of the repository: skipped where they are absent. */
+#include "../compiler/compiler.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "expected.h"
+#include "oracle_model.h"
+
+/* File `name` of a model; skips the test where there is none. */
+static const char *data_file(const char *model, const char *name)
+{
+    static char path[4][512];
+    static int next;
+    char *at = path[next++ % 4];
+    snprintf(at, sizeof path[0], "%s/%s/%s", data_folder(), model, name);
+    if (access(at, R_OK)) {
+        print_message("%s is not there: skipped\n", at);
+        skip();
+    }
+    return at;
+}
+
+/* -------------------------------------------------------- stories260K */
+
+static double log_prob(const double *logits, int64_t n, int64_t token)
+{
+    double max = logits[0], sum = 0;
+    for (int64_t i = 1; i < n; i++)
+        max = fmax(max, logits[i]);
+    for (int64_t i = 0; i < n; i++)
+        sum += exp(logits[i] - max);
+    return logits[token] - max - log(sum);
+}
+
+static void check_score(OracleModel *m, const json_t *text)
+{
+    int32_t ids[MostOracleRows];
+    int64_t n = json_ids(json_object_get(text, "ids"), ids, MostOracleRows);
+    const json_t *want = json_object_get(text, "token_log_probs");
+    m->in.ids[EntryDecode] = ids;
+    oracle_model_run(m, 0, n);
+    const double *logits = oracle_value(m, "logits", n * 512);
+    for (int64_t i = 0; i < n - 1; i++) {
+        double p = json_real_value(json_array_get(want, (size_t)i));
+        double got = log_prob(logits + i * 512, 512, ids[i + 1]);
+        if (!(fabs(got - p) <= 2e-6))
+            fail_msg("token %d: %.9g, not %.9g", (int)i, got, p);
+    }
+}
+
+static void stories(bool fused)
+{
+    const char *expected = data_file("stories260K", "expected.json");
+    const char *weights = data_file("stories260K", "model.safetensors");
+    json_t *root = json_file(expected);
+    const json_t *t = json_object_get(root, "tensors"), *text;
+    OracleModel m;
+    int32_t ids[MostOracleRows];
+    int64_t n = json_ids(json_object_get(t, "input_ids"), ids, 512);
+    oracle_model_open(&m, "models/stories260K.yaml", weights, fused);
+    m.in.ids[EntryDecode] = ids;
+    oracle_model_run(&m, 0, n);
+    assert_tensor(json_object_get(t, "logits"),
+                  oracle_value(&m, "logits", n * 512) + (n - 1) * 512, 512,
+                  2e-6);
+    size_t i;
+    json_array_foreach(json_object_get(root, "score"), i, text)
+        check_score(&m, text);
+    oracle_model_close(&m);
+    json_decref(root);
+}
+
+static void test_stories(void **state)
+{
+    (void)state;
+    stories(false);
+}
+
+static void test_stories_fused(void **state)
+{
+    (void)state;
+    stories(true);
+}
+
+/* ------------------------------------------------------- gpt-nano-sort */
+
+/* The tensors that came with the model, and the nodes that are they. Those of
+ * heads have the same order here: [head][row][column].                      */
+static const struct { const char *tensor, *node; } partials[] = {
+    { "x", "target.input" },
+    { "ln1", "decoder.0.norm1" },
+    { "q", "decoder.0.self_attn.q.heads" },
+    { "k", "decoder.0.self_attn.k.heads" },
+    { "v", "decoder.0.self_attn.v.heads" },
+    { "attSm", "decoder.0.self_attn.weights" },
+    { "y", "decoder.0.self_attn.concat" },
+    { "yProj", "decoder.0.self_attn.o" },
+    { "attnResid", "decoder.0.self_attn.residual" },
+    { "ln2", "decoder.0.norm2" },
+    { "fc", "decoder.0.ffn.w1" },
+    { "gelu", "decoder.0.ffn.gelu_tanh" },
+    { "mlp", "decoder.0.ffn.w2" },
+    { "block0", "decoder.0.ffn.residual" },
+    { "block1", "decoder.1.ffn.residual" },
+    { "block2", "decoder.2.ffn.residual" },
+    { "ln_f", "decoder.norm" },
+    { "lm_head", "logits" },
+};
+enum { SortRuns = 3, SortRows = 11 };
+
+static void check_partial(const OracleModel *m, const Tensor *t,
+                          const char *node, int run)
+{
+    int64_t size = t->elements / SortRuns;
+    oracle_near(oracle_value(m, node, size), t, run * size, size, 2e-5, node);
+}
+
+static void test_sort(void **state)
+{
+    (void)state;
+    Fault why;
+    OracleModel m;
+    const char *weights = data_file("gpt-nano-sort", "model.safetensors");
+    Safetensors *file = safetensors_open(
+        data_file("gpt-nano-sort", "partials.safetensors"), &why);
+    assert_non_null(file);
+    oracle_model_open(&m, "models/gpt-nano-sort.yaml", weights, false);
+    const Tensor *ids = safetensors_find(file, "input_ids");
+    for (int run = 0; run < SortRuns; run++) {
+        m.in.ids[EntryDecode] = (const int32_t *)(const void *)ids->at + run * SortRows;
+        oracle_model_run(&m, 0, SortRows);
+        for (size_t i = 0; i < sizeof partials / sizeof *partials; i++)
+            check_partial(&m, safetensors_find(file, partials[i].tensor),
+                          partials[i].node, run);
+    }
+    oracle_model_close(&m);
+    safetensors_close(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stories),
+        cmocka_unit_test(test_stories_fused),
+        cmocka_unit_test(test_sort),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
