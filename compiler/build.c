@@ -70,6 +70,7 @@ static int numbers(Build *b, const End *e)
 {
     Type t = { ElemF32, 2, { rows_of(b->s, e->rows),
                              { b->s->input_width, SymNone } } };
+    b->field = "input.width";
     int x = input(b, t, build_join(b, e->name, ".values"));
     return put_linear(b, x, b->s->d_model, true,
                       build_join(b, e->name, ".input_projection"));
@@ -99,6 +100,7 @@ static int add_types(Build *b, int x, const End *e)
 {
     if (b->s->embed_types < 1 || !e->first)
         return x;
+    b->field = "embedding.types";
     int rows = put_constant(b, OpWeight, b->s->embed_types, b->s->d_model,
                             "types.weight");
     b->prefix = build_join(b, e->name, ".");

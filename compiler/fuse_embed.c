@@ -45,6 +45,7 @@ static int absorb_position(Graph *g, int root)
         return 0;
     Node e = g->nodes.at[x];
     e.in[2] = g->nodes.at[p].in[0];
+    e.first = g->nodes.at[p].first;
     e.nin = 3;
     pass_remove(g, x);
     pass_remove(g, p);

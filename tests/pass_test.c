@@ -195,6 +195,29 @@ static void test_base_is_fused(void **state)
     arena_free(a);
 }
 
+/* Whatever a layer is made of, its attention becomes one op, and nothing of
+ * its feed-forward network is left apart.                                   */
+static void test_later_forms_are_fused(void **state)
+{
+    (void)state;
+    static const Op gone[] = { OpScores, OpSoftcap, OpScoreBias, OpMask,
+                               OpSoftmax, OpContext, OpMerge, OpActivate,
+                               OpBias };
+    for (int i = 10; i < SmallSpecs; i++) {
+        Arena *a = arena_new();
+        Spec s = nth_spec(i);
+        s.logits_softcap = 0;    /* stays, whole rows of it */
+        Graph *g = build_graph(a, &s);
+        PassOptions o = { .require_fusion = true };
+        assert_true(run_passes(g, &o, stderr));
+        for (int n = 0; n < g->nodes.n; n++)
+            for (size_t k = 0; k < sizeof gone / sizeof *gone; k++)
+                if (g->nodes.at[n].op == gone[k])
+                    fail_msg("spec %d: %s stays", i, g->nodes.at[n].name);
+        arena_free(a);
+    }
+}
+
 /* With three-way tying the look-up multiplies by sqrt(d_model), the product
  * of the logits does not; without, the table itself is scaled.              */
 static void test_embedding_scale(void **state)
@@ -271,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_kept_nodes_stay),
         cmocka_unit_test(test_explains),
         cmocka_unit_test(test_base_is_fused),
+        cmocka_unit_test(test_later_forms_are_fused),
         cmocka_unit_test(test_embedding_scale),
         cmocka_unit_test(test_dead_code_goes),
         cmocka_unit_test(test_nothing_follows_residual),

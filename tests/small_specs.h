@@ -29,7 +29,96 @@ static inline Spec small_spec(void)
     };
 }
 
-enum { SmallSpecs = 10 };
+enum { SmallSpecs = 18 };
+
+/* Decoders and encoders of later makes, by the mechanisms they combine. */
+static inline void later_spec(Spec *s, int i)
+{
+    SpecSide *encoder = &s->side[SideEncoder], *decoder = &s->side[SideDecoder];
+    switch (i) {
+    case 10:                     /* rotary, rms, gated, fewer key heads */
+        s->kind = KindDecoder;
+        s->norm_type = NormRms;
+        s->norm_place = PlacePre;
+        s->norm_final = s->gated = true;
+        s->activation = ActSilu;
+        s->positions = PosRotary;
+        s->pos_dims = decoder->d_k = 4;
+        s->bias_q = s->bias_k = s->bias_v = s->bias_o = s->bias_ffn = false;
+        decoder->h = 4;
+        break;
+    case 11:                     /* learned from row 2, types, embedding norm */
+        s->kind = KindEncoder;
+        s->positions = PosLearned;
+        s->pos_first = 2;
+        s->embed_types = 2;
+        s->norm_embedding = true;
+        s->activation = ActGelu;
+        s->head = HeadPool;
+        s->head_pool = PoolMean;
+        s->head_normalize = true;
+        break;
+    case 12:                     /* relative positions, scaled logits */
+        s->positions = PosRelative;
+        s->pos_buckets = 8;
+        s->pos_max_distance = 20;
+        s->norm_type = NormRms;
+        s->norm_place = PlacePre;
+        s->attention_scale = 1;
+        s->logits_scale = 0.25;
+        s->logits_softcap = 3;
+        break;
+    case 13:                     /* alibi, one key head, a parallel layer */
+        s->kind = KindDecoder;
+        s->positions = PosAlibi;
+        s->norm_place = PlacePre;
+        s->parallel = ParallelShared;
+        s->norm_bias = false;
+        s->activation = ActGeluTanh;
+        decoder->h = 6;
+        decoder->h_kv = 1;
+        break;
+    case 14:                     /* norms of queries, keys; softcap, window */
+        s->kind = KindDecoder;
+        s->positions = PosRotary;
+        s->pos_layout = LayoutHalves;
+        s->pos_dims = 2;
+        s->norm_place = PlacePre;
+        s->norm_qk = s->gated = true;
+        s->parallel = ParallelSeparate;
+        s->attention_softcap = 2;
+        s->activation = ActGelu;
+        s->embed_scale = EmbedScaleNumber;
+        s->embed_factor = 3;
+        decoder->mask.window = 2;
+        break;
+    case 15:                     /* rows of numbers, blocks, classes */
+        s->kind = KindEncoder;
+        s->input = InputReal;
+        s->input_width = 3;
+        s->head = HeadClassify;
+        s->head_pool = PoolClass;
+        s->head_classes = 5;
+        encoder->mask.block = 2;
+        break;
+    case 16:                     /* a prefix, gates without an activation */
+        s->kind = KindDecoder;
+        s->gated = true;
+        s->activation = ActNone;
+        s->norm_qk = true;
+        s->norm_type = NormRms;
+        decoder->mask.prefix = true;
+        break;
+    case 17:                     /* logits of an encoder, tied */
+        s->kind = KindEncoder;
+        s->norm_place = PlacePre;
+        s->head = HeadLogits;
+        s->bias_logits = true;
+        s->logits_scale = 0.5;
+        s->embed_tie = TieSource | TieLogits;
+        break;
+    }
+}
 
 static inline Spec nth_spec(int i)
 {
@@ -77,6 +166,8 @@ static inline Spec nth_spec(int i)
         s.norm_place = PlacePre;
         s.norm_final = s.bias_ffn = false;
         break;
+    default:
+        later_spec(&s, i);
     }
     return s;
 }
@@ -104,6 +195,7 @@ static inline Interp *evaluate(Arena *a, const Graph *g)
 {
     static const int32_t source[5] = { 3, 1, 4, 1, 5 };
     static const int32_t target[4] = { 1, 7, 2, 8 };
+    static const int32_t types[5] = { 0, 0, 1, 0, 1 };
     static const int32_t select[2] = { 1, 3 };
     static double rows[3][64];
     Interp *in = arena_alloc(a, sizeof *in);
@@ -111,7 +203,9 @@ static inline Interp *evaluate(Arena *a, const Graph *g)
         .g = g, .arena = a, .user = in, .weight = named_weight,
         .length = { [SymN] = 5, [SymT] = 4, [SymPT] = 4, [SymR] = 2,
                     [SymM] = 6 },
+        .prefix = 2,
         .ids = { [EntryEncode] = source, [EntryDecode] = target },
+        .types = { [EntryEncode] = types },
         .rows = { rows[0], rows[1], rows[2] }, .select = select,
     };
     for (int i = 0; i < 3; i++)
