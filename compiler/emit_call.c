@@ -4,13 +4,30 @@
 
 #include <string.h>
 
-/* head(args)tail with args broken at commas, aligned after the parenthesis. */
+static int longest_argument(const char *args)
+{
+    int longest = 0;
+    while (*args) {
+        const char *end = strstr(args, ", ");
+        const int n = end ? (int)(end - args) + 1 : (int)strlen(args);
+        longest = n > longest ? n : longest;
+        args += end ? n + 1 : n;
+    }
+    return longest;
+}
+
+/* head(args)tail with args broken at commas, aligned after the parenthesis, or
+ * where one does not fit there, on lines of their own.                      */
 void put_call(Gen *g, Emit *e, const char *head, const char *args,
               const char *tail)
 {
-    const int indent = (int)strlen(head) + 1;
     const int width = 80 - 4 * emit_depth(e);
+    int indent = (int)strlen(head) + 1;
     char *s = arena_printf(g->a, "%s(", head);
+    if (indent + longest_argument(args) > width) {
+        indent = 4;
+        s = arena_printf(g->a, "%s\n    ", s);
+    }
     int col = indent;
     while (*args) {
         const char *end = strstr(args, ", ");

@@ -242,8 +242,10 @@ static void arena_function(Gen *g, Emit *e)
     put_call(g, e, "static int64_t arena_bytes",
              "int64_t rows, int64_t sequences, int64_t parts", "");
     put(e, "{\n"
-           "    const int64_t encode_floats = $encode;\n"
-           "    const int64_t decode_floats = $decode;\n"
+           "    const int64_t encode_floats =\n"
+           "        $encode;\n"
+           "    const int64_t decode_floats =\n"
+           "        $decode;\n"
            "\n"
            "    (void)sequences;\n"
            "    if (encode_floats > decode_floats)\n"

@@ -193,6 +193,15 @@ static const char *text_of(Gen *g, const Emit *e)
     return arena_strndup(g->a, text, n);
 }
 
+/* Does the text read weights of its layer, w->, beside the model's, c->w->? */
+static bool reads_layer(const char *text)
+{
+    for (const char *at = strstr(text, "w->"); at; at = strstr(at + 1, "w->"))
+        if (at[-1] != '>')
+            return true;
+    return false;
+}
+
 static Function make_function(Gen *g, const Region *r)
 {
     Emit *body = emit_new(g->a), *comment = emit_new(g->a);
@@ -203,7 +212,7 @@ static Function make_function(Gen *g, const Region *r)
     region_comment(g, comment, r);
     f.body = text_of(g, body);
     f.comment = text_of(g, comment);
-    f.takes_weights = r->layer >= 0 && strstr(f.body, "w->");
+    f.takes_weights = r->layer >= 0 && reads_layer(f.body);
     f.takes_layer = strstr(f.body, "layer *") != NULL;
     f.parameters = arena_printf(g->a,
         "const struct %s *c%s%s, int64_t part, int64_t parts",

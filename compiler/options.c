@@ -329,6 +329,14 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* A setting without the folders of a path: no file of ours names a place. */
+static const char *setting_name(Arena *a, const char *set)
+{
+    const char *value = strchr(set, '=');
+    return value ? arena_printf(a, "%.*s=%s", (int)(value - set), set,
+                                base_name(value + 1)) : set;
+}
+
 const char *canonical_command(Arena *a, const Options *o, const Target *t)
 {
     const char *line = arena_printf(a, "attnc compile %s --march=%s",
@@ -338,7 +346,8 @@ const char *canonical_command(Arena *a, const Options *o, const Target *t)
     if (o->tile)
         line = arena_printf(a, "%s --tile=%dx%d", line, t->mr, t->nr);
     for (int i = 0; i < o->sets.n; i++)
-        line = arena_printf(a, "%s --set %s", line, quote(o->sets.at[i]));
+        line = arena_printf(a, "%s --set %s", line,
+                            quote(setting_name(a, o->sets.at[i])));
     for (int i = 0; i < o->skip.n; i++)
         line = arena_printf(a, "%s --skip=%s", line, quote(o->skip.at[i]));
     return o->embed ? arena_printf(a, "%s --embed", line) : line;

@@ -142,6 +142,12 @@ static const char *joined(Arena *a, const char *first, const char *second)
     return *first ? arena_printf(a, "%s_%s", first, second) : second;
 }
 
+static const char *before(Arena *a, const char *s, const char *end)
+{
+    const char *at = strstr(s, end);
+    return at ? arena_strndup(a, s, (size_t)(at - s)) : s;
+}
+
 /* What a value is called in emitted C: after the weight that made it, or after
  * its part of the layer: self_attn_qkv, self_attn_keys, self_attn, norm1.    */
 const char *value_label(const Plan *p, int node)
@@ -157,6 +163,8 @@ const char *value_label(const Plan *p, int node)
                       n->part == PartKey ? "keys" : "values");
     case OpAttention:
         return *sublayer(a, n) ? sublayer(a, n) : "attention";
+    case OpRotate:
+        return before(a, local_name(a, n), "_rotated");
     case OpOutput:
         return "output";
     default:

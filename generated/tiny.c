@@ -2195,8 +2195,10 @@ static void decoder_output(const struct decode *c, int64_t part, int64_t parts)
 /* Bytes of the arena for a batch; 64-byte aligned. */
 static int64_t arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
 {
-    const int64_t encode_floats = rows * 224 + sequences * 4096 + parts * 6736;
-    const int64_t decode_floats = rows * 160 + parts * 6736;
+    const int64_t encode_floats =
+        rows * 224 + sequences * 4096 + parts * 6736;
+    const int64_t decode_floats =
+        rows * 160 + parts * 6736;
 
     (void)sequences;
     if (encode_floats > decode_floats)

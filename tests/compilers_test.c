@@ -160,7 +160,8 @@ static void test_embedded(void **state)
                       seconds() - from);
         assert_int_equal(RUN(&s, "attention\n", in_dir("m")), 0);
         assert_string_equal(s.out, "AH T EH N SH AH N\n");
-        assert_int_equal(RUN(&s, "attention\n", in_dir("m"), "w"), 2);
+        assert_int_equal(RUN(&s, "attention\n", in_dir("m"), "hi", "-n"),
+                         2);
     }
 }
 
