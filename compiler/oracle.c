@@ -67,6 +67,8 @@ static const int32_t *counting(Arena *a, int64_t n)
     return x;
 }
 
+static const Entry entry_of[2] = { EntryEncode, EntryDecode };   /* a side's */
+
 void oracle_open(Interp *in, Arena *a, Weights *w, const Sample *x,
                  int64_t sequence)
 {
@@ -80,16 +82,18 @@ void oracle_open(Interp *in, Arena *a, Weights *w, const Sample *x,
     in->length[SymT] = in->length[SymPT] = in->length[SymR] = t;
     in->length[SymM] = t;
     in->select = counting(a, t);
+    in->prefix = x->prefix;
+    const Sample *one = sample_one(a, s, x, sequence);
+    int first = input_side(s);
     for (int side = 0; side < 2; side++)
-        if (x->ids[side])
-            in->ids[side == 0 ? EntryEncode : EntryDecode] =
-                x->ids[side] + x->start[side][sequence];
-    for (int i = 0; i < 3; i++) {
-        int64_t first = x->start[i > 0][sequence] * s->d_model;
-        if (x->rows[i])
-            in->rows[i] = widen(a, x->rows[i] + first,
-                                (i > 0 ? t : n) * s->d_model);
-    }
+        in->ids[entry_of[side]] = one->ids[side];
+    in->types[entry_of[first]] = one->types;
+    bool attention = s->kind == KindAttention;
+    for (int i = 0; attention && i < 3; i++)
+        in->rows[i] = widen(a, one->rows[i], (i > 0 ? t : n) * s->d_model);
+    if (!attention && one->rows[0])
+        in->rows[0] = widen(a, one->rows[0],
+                            (first ? t : n) * s->input_width);
 }
 
 const double *oracle_result(Interp *in)

@@ -19,14 +19,40 @@ int sample_side(const Spec *s)
     return s->kind == KindEncoder || s->kind == KindAttention ? 0 : 1;
 }
 
+int input_side(const Spec *s)
+{
+    return s->kind == KindDecoder ? 1 : 0;
+}
+
+int64_t result_first(const Spec *s, const Sample *x, int64_t sequence)
+{
+    bool pooled = s->head == HeadPool || s->head == HeadClassify;
+    return pooled ? sequence : x->start[sample_side(s)][sequence];
+}
+
 int64_t result_rows(const Spec *s, const Sample *x)
 {
-    return x->start[sample_side(s)][x->sequences];
+    return result_first(s, x, x->sequences);
 }
 
 int64_t result_columns(const Spec *s)
 {
-    return sample_side(s) == 0 ? s->d_model : s->target.size;
+    if (sample_side(s) == 1)
+        return s->target.size;
+    switch (s->head) {
+    case HeadLogits:
+        return s->source.size;
+    case HeadClassify: case HeadTokenClassify:
+        return s->head_classes;
+    default:
+        return s->d_model;
+    }
+}
+
+int64_t sample_prefix(const Sample *x, int side, int64_t sequence)
+{
+    int64_t rows = x->start[side][sequence + 1] - x->start[side][sequence];
+    return x->prefix < rows ? x->prefix : rows;
 }
 
 static const int32_t *starts(Arena *a, int64_t sequences, const int64_t *rows,
@@ -64,6 +90,7 @@ Sample *sample_random(Arena *a, const Spec *s, uint64_t seed,
     Sample *x = arena_alloc(a, sizeof *x);
     uint64_t state = seed;
     bool attention = s->kind == KindAttention;
+    bool real = !attention && s->input == InputReal;
     x->sequences = sequences;
     for (int i = SideEncoder; i <= SideDecoder; i++)
         x->start[i] = starts(a, sequences,
@@ -75,16 +102,25 @@ Sample *sample_random(Arena *a, const Spec *s, uint64_t seed,
             x->ids[side] = random_ids(a, x->start[side][sequences], vocab,
                                       &state);
     }
+    int64_t first = x->start[input_side(s)][sequences];
     for (int i = 0; attention && i < 3; i++)
         x->rows[i] = random_rows(a, x->start[i > 0][sequences] * s->d_model,
                                  &state);
+    if (real)
+        x->rows[0] = random_rows(a, first * s->input_width, &state);
+    if (s->embed_types > 0)
+        x->types = random_ids(a, first, s->embed_types, &state);
+    x->prefix = (int64_t)(random_bits(&state) % 5);
     return x;
 }
 
 Sample *sample_one(Arena *a, const Spec *s, const Sample *x, int64_t i)
 {
     Sample *one = arena_alloc(a, sizeof *one);
+    int64_t first = x->start[input_side(s)][i];
+    bool attention = s->kind == KindAttention;
     one->sequences = 1;
+    one->prefix = x->prefix;
     for (int side = 0; side < 2; side++) {
         const int32_t *from = x->start[side] + i;
         int32_t *start = arena_alloc(a, 2 * sizeof *start);
@@ -92,8 +128,10 @@ Sample *sample_one(Arena *a, const Spec *s, const Sample *x, int64_t i)
         one->start[side] = start;
         one->ids[side] = x->ids[side] ? x->ids[side] + *from : NULL;
     }
-    for (int k = 0; k < 3; k++)
-        if (x->rows[k])
-            one->rows[k] = x->rows[k] + x->start[k > 0][i] * s->d_model;
+    for (int k = 0; attention && k < 3; k++)
+        one->rows[k] = x->rows[k] + x->start[k > 0][i] * s->d_model;
+    if (!attention && x->rows[0])
+        one->rows[0] = x->rows[0] + first * s->input_width;
+    one->types = x->types ? x->types + first : NULL;
     return one;
 }

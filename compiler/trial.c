@@ -63,6 +63,15 @@ static void *work_for(Trial *t, Entry entry, int64_t rows, int64_t sequences)
     return t->work[entry];
 }
 
+static const int32_t *prefixes(Arena *a, const Sample *x, int side)
+{
+    int32_t *prefix = arena_alloc(a, (size_t)(x->sequences + 1)
+                                         * sizeof *prefix);
+    for (int64_t i = 0; i < x->sequences; i++)
+        prefix[i] = (int32_t)sample_prefix(x, side, i);
+    return prefix;
+}
+
 static void encode(Trial *t, float *out)
 {
     const Engine *e = t->engine;
@@ -80,6 +89,11 @@ static void encode(Trial *t, float *out)
         b.key_rows = x->start[1][x->sequences];
         rows = b.key_rows > rows ? b.key_rows : rows;
     }
+    Arena *a = arena_new();
+    b.types = x->types;
+    b.prefix = prefixes(a, x, 0);
+    if (!attention)
+        b.input = x->rows[0];
     struct attn_cache *c = &t->cache[CacheCross];
     for (int64_t i = 0; c->pool && i < x->sequences; i++)
         grow(c, i, x->start[0][i + 1] - x->start[0][i]);
@@ -88,6 +102,7 @@ static void encode(Trial *t, float *out)
     b.table[CacheCross] = c->width;
     void *work = work_for(t, EntryEncode, rows, b.sequences);
     e->backend.model->encode(e->bound, &b, work);
+    arena_free(a);
 }
 
 /* ---------------------------------------------------------------- decode */
@@ -95,8 +110,16 @@ static void encode(Trial *t, float *out)
 typedef struct {                 /* one call: part of each open sequence */
     struct attn_batch b;
     int32_t *start, *ids, *past, *select, *pages, *source, *source_rows;
+    int32_t *prefix, *types;
+    float *input;
     int64_t *at;                 /* row of the sample, by row of the call */
 } Call;
+
+/* Whether types, and numbers in place of tokens, enter by decode. */
+static bool reads_here(const Trial *t)
+{
+    return input_side(t->engine->spec) == 1;
+}
 
 static void *count(Arena *a, int64_t n, size_t size)
 {
@@ -112,9 +135,31 @@ static void open_call(Call *c, Arena *a, const Trial *t)
     c->source = count(a, n, sizeof *c->source);
     c->source_rows = count(a, n, sizeof *c->source_rows);
     c->pages = count(a, n * t->cache[CacheSelf].width, sizeof *c->pages);
+    c->prefix = count(a, n, sizeof *c->prefix);
     c->ids = count(a, rows, sizeof *c->ids);
+    if (reads_here(t) && x->types)
+        c->types = count(a, rows, sizeof *c->types);
+    if (reads_here(t) && x->rows[0])
+        c->input = count(a, rows * t->engine->spec->input_width,
+                         sizeof *c->input);
     c->select = count(a, rows, sizeof *c->select);
     c->at = count(a, rows, sizeof *c->at);
+}
+
+/* Row `at` of the sample is row `to` of the call. */
+static void add_row(Call *c, const Trial *t, int64_t at, int64_t to)
+{
+    const Sample *x = t->sample;
+    int64_t width = t->engine->spec->input_width;
+    if (x->ids[1])
+        c->ids[to] = x->ids[1][at];
+    if (c->types)
+        c->types[to] = x->types[at];
+    if (c->input)
+        memcpy(c->input + to * width, x->rows[0] + at * width,
+               (size_t)width * sizeof *c->input);
+    c->select[to] = (int32_t)to;
+    c->at[to] = at;
 }
 
 /* Adds `rows` rows of sequence i, after `past` of them. */
@@ -130,12 +175,9 @@ static void add_sequence(Call *c, Trial *t, int64_t i, int64_t past,
            (size_t)self->width * sizeof *c->pages);
     c->past[s] = (int32_t)past;
     c->source[s] = (int32_t)i;
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t at = x->start[1][i] + past + r, to = b->rows++;
-        c->ids[to] = x->ids[1][at];
-        c->select[to] = (int32_t)to;
-        c->at[to] = at;
-    }
+    c->prefix[s] = (int32_t)sample_prefix(x, 1, i);
+    for (int64_t r = 0; r < rows; r++)
+        add_row(c, t, x->start[1][i] + past + r, b->rows++);
     b->sequences++;
     c->start[b->sequences] = (int32_t)b->rows;
 }
@@ -150,6 +192,9 @@ static void run_call(Call *c, Trial *t, float *out)
                           - t->sample->start[0][i];
     b->start = c->start;
     b->ids = c->ids;
+    b->types = c->types;
+    b->input = c->input;
+    b->prefix = c->prefix;
     b->past = c->past;
     b->select = c->select;
     b->selected = b->rows;
@@ -196,7 +241,12 @@ void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
     if (e->backend.model->encode)
         encode(t, out);
     int64_t most = longest(x, 1), step = chunk > 0 ? chunk : most;
-    for (int64_t p = 0; e->backend.model->decode && p < most; p += step)
+    int64_t ahead = e->spec->side[SideDecoder].mask.prefix ? x->prefix : 0;
+    if (!e->backend.model->decode || most == 0)
+        return;
+    int64_t p = step > ahead ? step : ahead;
+    decode(t, 0, p, out);
+    for (; p < most; p += step)
         decode(t, p, step, out);
 }
 
@@ -206,6 +256,10 @@ void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
 static int64_t rows_by(const Sample *x, const Spec *s, Sym sym, int64_t i,
                        int64_t *first)
 {
+    if (sym == SymS) {
+        *first = i;
+        return 1;
+    }
     int side = sym == SymN ? 0 : 1;
     if (s->kind == KindAttention)
         side = sym == SymM ? 1 : 0;

@@ -12,7 +12,10 @@ typedef struct {
     int64_t sequences;
     const int32_t *start[2];     /* [sequences + 1] */
     const int32_t *ids[2];
-    const float *rows[3];        /* kind attention: query, key, value */
+    const int32_t *types;        /* of the first side's; NULL: all 0 */
+    const float *rows[3];        /* kind attention: query, key, value; of a
+                                    model that reads numbers, the first */
+    int64_t prefix;              /* rows that all see, where a mask has it */
 } Sample;
 
 /* ----------------------------------------------------------- sample.c --- */
@@ -23,11 +26,17 @@ Sample *sample_random(Arena *a, const Spec *s, uint64_t seed,
                       const int64_t *target_rows);
 /* Sequence i of `x` alone. */
 Sample *sample_one(Arena *a, const Spec *s, const Sample *x, int64_t i);
-/* Which side of a sample the rows of the result are, their number, and the
- * floats of one: the vocabulary, or d_model.                                */
+/* Which side of a sample the rows of the result are: one for each of its rows,
+ * or, where they are pooled, for each sequence. Their number, the first one of
+ * a sequence, and the floats of one.                                        */
 int sample_side(const Spec *s);
+int64_t result_first(const Spec *s, const Sample *x, int64_t sequence);
 int64_t result_rows(const Spec *s, const Sample *x);
 int64_t result_columns(const Spec *s);
+/* The side that token types, or numbers in the place of tokens, are of. */
+int input_side(const Spec *s);
+/* Rows of one sequence that all of its rows see. */
+int64_t sample_prefix(const Sample *x, int side, int64_t sequence);
 
 /* ------------------------------------------------------------ trial.c --- */
 typedef struct {                 /* {0} before the first run */
@@ -38,8 +47,9 @@ typedef struct {                 /* {0} before the first run */
     struct attn_cache cache[2];
 } Trial;
 
-/* Encodes and decodes. `chunk` rows of each sequence are decoded in one call;
- * 0: all. `out` [result_rows][result_columns].                              */
+/* Encodes and decodes. `chunk` rows of each sequence are decoded in one call,
+ * the prefix at least in the first; 0: all. `out` [result_rows][result_columns].
+ */
 void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
                float *out);
 void trial_free(Trial *t);

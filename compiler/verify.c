@@ -35,7 +35,7 @@ static void check_node(OpResults *r, Interp *in, int node, const float *got)
 static const float *result_of(const Spec *s, const Sample *x,
                               int64_t sequence, const float *out)
 {
-    return out + x->start[sample_side(s)][sequence] * result_columns(s);
+    return out + result_first(s, x, sequence) * result_columns(s);
 }
 
 void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
@@ -90,10 +90,10 @@ void verify_result(ModelComparison *worst, Weights *w, const Sample *x,
     const Spec *s = w->g->spec;
     Arena *a = arena_new();
     Interp in;
-    int side = sample_side(s);
     oracle_open(&in, a, w, x, sequence);
     const double *want = oracle_result(&in);
-    int64_t rows = x->start[side][sequence + 1] - x->start[side][sequence];
+    int64_t rows = result_first(s, x, sequence + 1)
+                 - result_first(s, x, sequence);
     keep_worse(worst, compare_model(want, result_of(s, x, sequence, out),
                                     rows, result_columns(s)));
     arena_free(a);
