@@ -198,6 +198,17 @@ static void collect_blocks(Plan *p)
 
 typedef VEC(PackItem) ItemList;
 
+/* A vector is packed as a row: its groups are of columns. */
+static void read_from(Plan *p, PackItem *it, const char *name)
+{
+    it->name = name;
+    spec_file_tensor(p->arena_, p->g->spec, name, &it->from);
+    if (it->layout == PackVector) {
+        it->from.by_columns = true;
+        it->from.transposed = false;
+    }
+}
+
 static PackItem item_of(Plan *p, const Block *b, int node, double scale,
                         int64_t first)
 {
@@ -221,8 +232,7 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
         it.halves = s->pos_layout == LayoutHalves;
         it.tensor2tensor = s->pos_exponent == ExponentTensor2tensor;
     } else {
-        it.name = n->name;
-        it.file_name = spec_file_name(p->arena_, s, n->name);
+        read_from(p, &it, n->name);
     }
     return it;
 }
@@ -253,8 +263,7 @@ static void bias_item(Plan *p, const Block *b, ItemList *list)
     if (r->bias == BiasAlibi) {
         it.table = TableAlibi;
     } else {
-        it.name = node_at(p, b->root)->name;
-        it.file_name = spec_file_name(p->arena_, p->g->spec, it.name);
+        read_from(p, &it, node_at(p, b->root)->name);
         it.rows = r->buckets;
         it.max_distance = r->max_distance;
         it.bidirectional = r->bidirectional;

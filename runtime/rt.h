@@ -109,8 +109,9 @@ typedef enum {                   /* tables.c: what is computed, not read */
     TableNone, TableSinusoid, TableRotary, TableAlibi
 } TableKind;
 
-/* Where the elements of one of our tensors are in the file. Tensors of one
- * dimension are one column; nothing is transposed there.                    */
+/* Where the elements of one of our tensors are in the file. The spec says it of
+ * tensors of one dimension as of one column, a PackItem as of one row; nothing
+ * is transposed there.                                                      */
 typedef struct {
     const char *name;            /* NULL: the file has none, all are `fill` */
     double fill;
@@ -125,8 +126,7 @@ typedef struct {
 
 typedef struct {                 /* one tensor's way into the packed weights */
     const char *name;            /* canonical name; NULL: a table */
-    const char *file_name;       /* name in the file, by the spec's table */
-    FileTensor from;             /* and where its elements are there */
+    FileTensor from;             /* where its elements are in the file */
     PackLayout layout;
     int64_t rows, k;             /* its shape [rows, k]; vectors: rows 1 */
     int64_t at;                  /* byte offset of the destination block */
@@ -180,7 +180,7 @@ void report_add(Report *r, bool error, const char *fmt, ...)
 void report_free(Report *r);
 /* Errors: every tensor that is missing (with the nearest name that nothing
  * uses), mis-shaped or not of numbers. Warnings: values that are not finite,
- * tensors that nothing uses. True when there is no error.                   */
+ * tensors that nothing uses whole. True when there is no error.             */
 bool weights_check(const PackList *p, const Safetensors *file, Report *r);
 
 /* ------------------------------------------------------ packed_file.c --- */

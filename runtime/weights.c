@@ -2,7 +2,8 @@
  *
  * A tensor's elements come row-major from the file, from the seed or from the
  * formula of the positions, a chunk at a time; each row has one place to start
- * and one step in its block.                                                */
+ * and one step in its block. A tensor of the file may hold several of ours, or
+ * ours turned (FileTensor).                                                */
 #include "rt.h"
 #include "seed.h"
 
@@ -13,6 +14,33 @@ static int64_t round_up(int64_t n)
     return (n + Panel - 1) / Panel * Panel;
 }
 
+/* Index in the file's shared axis of ours. */
+static int64_t place(const FileTensor *f, int64_t i)
+{
+    return i / f->take * f->stride + f->first + i % f->take;
+}
+
+/* As elements(), from a file's tensor that is not ours as it stands: a run of
+ * elements that are one after another there at a time.                      */
+static void shared_elements(const PackItem *item, const Tensor *t,
+                            int64_t first, int64_t n, float *out)
+{
+    const FileTensor *f = &item->from;
+    const bool rows = f->groups && !f->by_columns;
+    const bool columns = f->groups && f->by_columns;
+    const int64_t height = rows ? f->total : item->rows;
+    const int64_t width = columns ? f->total : item->k;
+    for (int64_t run; n > 0; n -= run, first += run, out += run) {
+        int64_t r = first / item->k, c = first % item->k;
+        run = columns ? f->take - c % f->take : item->k - c;
+        run = f->transposed ? 1 : run < n ? run : n;
+        r = rows ? place(f, r) : r;
+        c = columns ? place(f, c) : c;
+        tensor_floats(t, f->transposed ? c * height + r : r * width + c, run,
+                      out);
+    }
+}
+
 /* Elements first .. first + n - 1 of the tensor, row-major, not scaled. */
 static void elements(const PackItem *item, const Tensor *t, uint64_t seed,
                      int64_t first, int64_t n, float *out)
@@ -20,6 +48,11 @@ static void elements(const PackItem *item, const Tensor *t, uint64_t seed,
     if (item->table)
         for (int64_t i = first; i < first + n; i++)
             *out++ = table_element(item, i / item->k, i % item->k);
+    else if (!item->from.name)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (float)item->from.fill;
+    else if (t && (item->from.groups || item->from.transposed))
+        shared_elements(item, t, first, n, out);
     else if (t)
         tensor_floats(t, first, n, out);
     else
@@ -28,9 +61,9 @@ static void elements(const PackItem *item, const Tensor *t, uint64_t seed,
 
 static const Tensor *tensor_of(const PackItem *item, const Safetensors *file)
 {
-    if (!file || item->table)
+    if (!file || item->table || !item->from.name)
         return NULL;
-    return safetensors_find(file, item->file_name);
+    return safetensors_find(file, item->from.name);
 }
 
 /* Where row `row` of the item starts in its block, in floats. */

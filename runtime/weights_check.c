@@ -74,8 +74,14 @@ static int distance(const char *a, const char *b)
     return row[n];
 }
 
+/* What the model does with a tensor of the file. */
+typedef struct {
+    int64_t elements;            /* that it takes */
+    bool checked, misfit;        /* reported once, for all that share it */
+} Use;
+
 /* The unused tensor whose name is nearest, NULL when none is near. */
-static const char *nearest_unused(const Safetensors *file, const bool *used,
+static const char *nearest_unused(const Safetensors *file, const Use *use,
                                   const char *name)
 {
     const char *best = NULL;
@@ -85,7 +91,7 @@ static const char *nearest_unused(const Safetensors *file, const bool *used,
     for (int i = 0; i < safetensors_count(file); i++) {
         const char *other = safetensors_at(file, i)->name;
         size_t m = strlen(other);
-        if (used[i] || m > LongName || abs((int)m - n) >= limit)
+        if (use[i].elements || m > LongName || abs((int)m - n) >= limit)
             continue;
         int d = distance(name, other);
         if (d < limit) {
@@ -108,40 +114,61 @@ static const char *shape_text(char *text, size_t size, int rank,
     return text;
 }
 
-static void check_found(const char *path, const PackItem *item, int rank,
-                        const int64_t *dim, const Tensor *t, Report *r)
+/* The shape that the file's tensor must have; its rank. */
+static int file_shape(const PackItem *item, int64_t dim[2])
+{
+    const FileTensor *f = &item->from;
+    int64_t size[2] = { item->rows, item->k };
+    if (f->groups)
+        size[f->by_columns] = f->total;
+    dim[0] = size[f->transposed];
+    dim[1] = size[!f->transposed];
+    if (item->layout != PackVector)
+        return 2;
+    dim[0] = size[1];
+    return 1;
+}
+
+static void check_shape(const char *path, const PackItem *item,
+                        const Tensor *t, Use *use, Report *r)
 {
     char want[64], have[256];
-    if (t->rank != rank || memcmp(t->dim, dim, (size_t)rank * sizeof *dim))
-        report_add(r, true, "%s: tensor '%.80s': has shape %s, %s is needed",
-                   path, item->file_name,
-                   shape_text(have, sizeof have, t->rank, t->dim),
-                   shape_text(want, sizeof want, rank, dim));
+    int64_t dim[2];
+    int rank = file_shape(item, dim);
+    bool fits = t->rank == rank &&
+                !memcmp(t->dim, dim, (size_t)rank * sizeof *dim);
+    if (fits || use->misfit)
+        return;
+    use->misfit = true;
+    report_add(r, true, "%s: tensor '%.80s': has shape %s, %s is needed", path,
+               t->name, shape_text(have, sizeof have, t->rank, t->dim),
+               shape_text(want, sizeof want, rank, dim));
+}
+
+static void check_values(const char *path, const Tensor *t, Use *use,
+                         Report *r)
+{
+    if (use->checked)
+        return;
+    use->checked = true;
     if (t->type == StI32 || t->type == StI64 || t->type == StOther)
         report_add(r, true, "%s: tensor '%.80s': has dtype %s; F32, F16, BF16 "
-                   "or F64 is needed", path, item->file_name, t->type_name);
+                   "or F64 is needed", path, t->name, t->type_name);
     long long n = tensor_not_finite(t);
     if (n)
         report_add(r, false, "%s: tensor '%.80s': %lld of %lld values are NaN "
-                   "or infinite", path, item->file_name, n,
-                   (long long)t->elements);
+                   "or infinite", path, t->name, n, (long long)t->elements);
 }
 
-static void check_item(const PackItem *item, const Safetensors *file,
-                       const bool *used, Report *r)
+static void report_missing(const PackItem *item, const Safetensors *file,
+                           const Use *use, Report *r)
 {
-    const char *path = safetensors_path(file), *name = item->file_name;
-    int rank = item->layout == PackVector ? 1 : 2;
-    int64_t both[2] = { item->rows, item->k };
-    const int64_t *dim = both + 2 - rank;
-    const Tensor *t = safetensors_find(file, name);
-    if (t) {
-        check_found(path, item, rank, dim, t, r);
-        return;
-    }
+    const char *path = safetensors_path(file), *name = item->from.name;
     char want[64];
+    int64_t dim[2];
+    int rank = file_shape(item, dim);
     shape_text(want, sizeof want, rank, dim);
-    const char *hint = r->errors < Hints ? nearest_unused(file, used, name)
+    const char *hint = r->errors < Hints ? nearest_unused(file, use, name)
                                          : NULL;
     if (hint)
         report_add(r, true, "%s: tensor '%.80s' %s is missing; the nearest "
@@ -151,15 +178,54 @@ static void check_item(const PackItem *item, const Safetensors *file,
                    want);
 }
 
-static void check_unused(const Safetensors *file, const bool *used, Report *r)
+static bool from_file(const PackItem *item)
+{
+    return !item->table && !item->alias && item->from.name;
+}
+
+/* Does an item before number i need the same tensor of the file? */
+static bool told(const PackList *p, int64_t i)
+{
+    for (int64_t j = 0; j < i; j++)
+        if (from_file(&p->item[j]) &&
+            !strcmp(p->item[j].from.name, p->item[i].from.name))
+            return true;
+    return false;
+}
+
+static void check_items(const PackList *p, const Safetensors *file, Use *use,
+                        Report *r)
+{
+    const char *path = safetensors_path(file);
+    for (int64_t i = 0; i < p->count; i++) {
+        const PackItem *item = &p->item[i];
+        if (!from_file(item))
+            continue;
+        const Tensor *t = safetensors_find(file, item->from.name);
+        if (t) {
+            Use *u = &use[t - safetensors_at(file, 0)];
+            check_shape(path, item, t, u, r);
+            check_values(path, t, u, r);
+        } else if (!told(p, i)) {
+            report_missing(item, file, use, r);
+        }
+    }
+}
+
+static void check_unused(const Safetensors *file, const Use *use, Report *r)
 {
     char have[256];
     for (int i = 0; i < safetensors_count(file); i++) {
         const Tensor *t = safetensors_at(file, i);
-        if (!used[i])
+        shape_text(have, sizeof have, t->rank, t->dim);
+        if (!use[i].elements)
             report_add(r, false, "%s: tensor '%.80s' %s is not used",
-                       safetensors_path(file), t->name,
-                       shape_text(have, sizeof have, t->rank, t->dim));
+                       safetensors_path(file), t->name, have);
+        else if (use[i].elements < t->elements && !use[i].misfit)
+            report_add(r, false, "%s: tensor '%.80s' %s: only %lld of its "
+                       "%lld elements are used", safetensors_path(file),
+                       t->name, have, (long long)use[i].elements,
+                       (long long)t->elements);
     }
 }
 
@@ -168,22 +234,20 @@ bool weights_check(const PackList *p, const Safetensors *file, Report *r)
     if (!file)
         return true;             /* seeded weights fit by construction */
     int errors = r->errors;
-    bool *used = calloc((size_t)safetensors_count(file) + 1, sizeof *used);
-    if (!used) {
+    Use *use = calloc((size_t)safetensors_count(file) + 1, sizeof *use);
+    if (!use) {
         report_add(r, true, "%s: out of memory", safetensors_path(file));
         return false;
     }
     for (int64_t i = 0; i < p->count; i++) {
-        if (p->item[i].table)
-            continue;
-        const Tensor *t = safetensors_find(file, p->item[i].file_name);
+        const PackItem *item = &p->item[i];
+        const Tensor *t = from_file(item)
+            ? safetensors_find(file, item->from.name) : NULL;
         if (t)
-            used[t - safetensors_at(file, 0)] = true;
+            use[t - safetensors_at(file, 0)].elements += item->rows * item->k;
     }
-    for (int64_t i = 0; i < p->count; i++)
-        if (p->item[i].table == TableNone && !p->item[i].alias)
-            check_item(&p->item[i], file, used, r);
-    check_unused(file, used, r);
-    free(used);
+    check_items(p, file, use, r);
+    check_unused(file, use, r);
+    free(use);
     return r->errors == errors;
 }

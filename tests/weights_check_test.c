@@ -42,16 +42,16 @@ static void reports_what_does_not_fit(void **state)
     (void)state;
     Safetensors *s = odd_file();
     PackItem item[] = {
-        { .file_name = "enc.0.q.weight", .layout = PackPanels, .rows = 4,
+        { .from.name = "enc.0.q.weight", .layout = PackPanels, .rows = 4,
           .k = 2 },
-        { .file_name = "b", .layout = PackVector, .rows = 1, .k = 3 },
-        { .file_name = "c", .layout = PackVector, .rows = 1, .k = 3 },
-        { .file_name = "ids", .layout = PackVector, .rows = 1, .k = 2 },
-        { .file_name = "t", .layout = PackPanels, .rows = 4, .k = 2 },
-        { .file_name = "t", .layout = PackRows, .rows = 4, .k = 2,
+        { .from.name = "b", .layout = PackVector, .rows = 1, .k = 3 },
+        { .from.name = "c", .layout = PackVector, .rows = 1, .k = 3 },
+        { .from.name = "ids", .layout = PackVector, .rows = 1, .k = 2 },
+        { .from.name = "t", .layout = PackPanels, .rows = 4, .k = 2 },
+        { .from.name = "t", .layout = PackRows, .rows = 4, .k = 2,
           .alias = true },
         { .layout = PackRows, .table = TableSinusoid, .rows = 9, .k = 9 },
-        { .file_name = "quite.another\n", .layout = PackVector, .rows = 1,
+        { .from.name = "quite.another\n", .layout = PackVector, .rows = 1,
           .k = 5 },
     };
     PackList list = { .item = item, .count = 8 };
@@ -81,6 +81,41 @@ static void reports_what_does_not_fit(void **state)
     safetensors_close(s);
 }
 
+/* Parts of one tensor: used when all are; misfits are told once. */
+static void parts_share_a_tensor(void **state)
+{
+    (void)state;
+    Safetensors *s = odd_file();
+    PackItem item[3];
+    for (int i = 0; i < 3; i++)
+        item[i] = (PackItem){ .layout = PackVector, .rows = 1, .k = 1,
+            .from = { .name = "b", .by_columns = true, .groups = 1,
+                      .first = i, .take = 1, .stride = 3, .total = 3 } };
+    PackList list = { .item = item, .count = 3 };
+    Report r = { 0 };
+    assert_true(weights_check(&list, s, &r));
+    assert_null(strstr(r.text, "'b' [3]"));
+    report_free(&r);
+    list.count = 2;
+    assert_true(weights_check(&list, s, &r));
+    assert_non_null(strstr(r.text, "warning: w: tensor 'b' [3]: only 2 of its "
+                           "3 elements are used\n"));
+    report_free(&r);
+    for (int i = 0; i < 3; i++)
+        item[i].from.total = item[i].from.stride = 4;
+    list.count = 3;
+    assert_false(weights_check(&list, s, &r));
+    assert_int_equal(r.errors, 1);
+    assert_non_null(strstr(r.text, "'b': has shape [3], [4] is needed\n"));
+    report_free(&r);
+    for (int i = 0; i < 3; i++)
+        item[i].from.name = "none at all";
+    assert_false(weights_check(&list, s, &r));
+    assert_int_equal(r.errors, 1);
+    report_free(&r);
+    safetensors_close(s);
+}
+
 static void lists_every_missing_tensor(void **state)
 {
     (void)state;
@@ -95,7 +130,7 @@ static void lists_every_missing_tensor(void **state)
     for (int i = 0; i < Many; i++) {       /* some longer than a hint may be */
         memset(name[i], 'n', (size_t)i / 2);
         snprintf(name[i] + i / 2, 20, "%d", i);
-        item[i] = (PackItem){ .file_name = name[i], .layout = PackVector,
+        item[i] = (PackItem){ .from.name = name[i], .layout = PackVector,
                               .rows = 1, .k = 1 };
     }
     PackList list = { .item = item, .count = Many };
@@ -176,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_what_does_not_fit),
+        cmocka_unit_test(parts_share_a_tensor),
         cmocka_unit_test(lists_every_missing_tensor),
         cmocka_unit_test(saves_packed_weights),
         cmocka_unit_test(saves_without_vocabularies),

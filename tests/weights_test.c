@@ -55,7 +55,7 @@ static void packs_panels(void **state)
             int64_t rows = sizes[a], k = sizes[b], full = (rows + 15) / 16;
             Safetensors *s = file_of(&(TensorOut){ .name = "x", .rank = 2,
                                                    .dim = { rows, k } }, 1);
-            PackItem item = { .name = "x", .file_name = "x", .rows = rows,
+            PackItem item = { .name = "x", .from.name = "x", .rows = rows,
                               .k = k, .layout = PackPanels, .columns = rows };
             pack(&item, 1, s, 0);
             for (int64_t p = 0; p < full; p++)
@@ -86,11 +86,11 @@ static void stacks_tensors(void **state)
                             .dim = { rows[i], K } };
         t[i + 3] = (TensorOut){ .name = names[i + 3], .rank = 1,
                                 .dim = { rows[i] } };
-        item[i] = (PackItem){ .name = names[i], .file_name = names[i],
+        item[i] = (PackItem){ .name = names[i], .from.name = names[i],
             .layout = PackPanels, .rows = rows[i], .k = K, .at = 64,
             .first = first, .columns = 22, .scale = 0.3f, .scaled = i == 0 };
         item[i + 3] = item[i];
-        item[i + 3].name = item[i + 3].file_name = names[i + 3];
+        item[i + 3].name = item[i + 3].from.name = names[i + 3];
         item[i + 3].layout = PackVector;
         item[i + 3].rows = 1;
         item[i + 3].k = rows[i];
@@ -126,9 +126,9 @@ static void packs_rows_and_vectors(void **state)
             };
             Safetensors *s = file_of(t, 2);
             PackItem item[2] = {
-                { .name = "table", .file_name = "table", .layout = PackRows,
+                { .name = "table", .from.name = "table", .layout = PackRows,
                   .rows = rows, .k = k, .columns = rows },
-                { .name = "vector", .file_name = "vector", .rows = 1, .k = k,
+                { .name = "vector", .from.name = "vector", .rows = 1, .k = k,
                   .layout = PackVector, .at = 4 * rows * stride,
                   .columns = k, .scale = 2, .scaled = true },
             };
@@ -153,7 +153,7 @@ static void packs_long_rows(void **state)
     enum { Rows = 3, K = 1300 };
     Safetensors *s = file_of(&(TensorOut){ .name = "x", .rank = 2,
                                            .dim = { Rows, K } }, 1);
-    PackItem item = { .name = "x", .file_name = "x", .rows = Rows, .k = K,
+    PackItem item = { .name = "x", .from.name = "x", .rows = Rows, .k = K,
                       .layout = PackPanels, .columns = Rows };
     pack(&item, 1, s, 0);
     weights_tensor(&item, s, 0, plain);
@@ -163,6 +163,75 @@ static void packs_long_rows(void **state)
             assert_true(plain[r * K + i] == (float)(10000 + r * K + i));
         }
     safetensors_close(s);
+}
+
+/* ---------------------------------------- tensors that hold several --- */
+/* Our element [r, c] of a tensor of 10 rows or columns by 4. */
+static float shared_value(const FileTensor *f, int64_t r, int64_t c)
+{
+    int64_t *axis = f->by_columns ? &c : &r;
+    *axis = *axis / f->take * f->stride + f->first + *axis % f->take;
+    int64_t rows = f->by_columns ? 4 : f->total;
+    int64_t columns = f->by_columns ? f->total : 4;
+    return (float)(10000 + (f->transposed ? c * rows + r : r * columns + c));
+}
+
+static void takes_shares(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        bool columns = way & 1, turned = way & 2;
+        int64_t dim[2] = { columns ? 4 : 10, columns ? 10 : 4 };
+        Safetensors *s = file_of(&(TensorOut){ .name = "x", .rank = 2,
+            .dim = { dim[turned], dim[!turned] } }, 1);
+        PackItem item = { .name = "y", .layout = PackRows, .columns = 6,
+            .rows = columns ? 4 : 6, .k = columns ? 6 : 4, .from = {
+                .name = "x", .transposed = turned, .by_columns = columns,
+                .groups = 2, .first = 1, .take = 3, .stride = 5,
+                .total = 10 } };
+        Report report = { 0 };
+        PackList list = { .item = &item, .count = 1 };
+        assert_true(weights_check(&list, s, &report));
+        assert_int_equal(report.warnings, 1);  /* 24 of 40 are used */
+        report_free(&report);
+        pack(&item, 1, s, 0);
+        weights_tensor(&item, s, 0, plain);
+        for (int64_t r = 0; r < item.rows; r++)
+            for (int64_t c = 0; c < item.k; c++) {
+                float want = shared_value(&item.from, r, c);
+                assert_true(packed[16 * r + c] == want);
+                assert_true(plain[item.k * r + c] == want);
+            }
+        safetensors_close(s);
+    }
+}
+
+/* A matrix that is turned, in panels; a vector's share; what is filled. */
+static void turns_and_fills(void **state)
+{
+    (void)state;
+    TensorOut t[2] = { { .name = "w", .rank = 2, .dim = { 5, 3 } },
+                       { .name = "b", .rank = 1, .dim = { 9 } } };
+    Safetensors *s = file_of(t, 2);
+    PackItem item[3] = {
+        { .name = "w", .from = { .name = "w", .transposed = true },
+          .rows = 3, .k = 5, .layout = PackPanels, .columns = 3 },
+        { .name = "b", .from = { .name = "b", .by_columns = true, .groups = 1,
+          .first = 6, .take = 3, .stride = 9, .total = 9 }, .rows = 1, .k = 3,
+          .layout = PackVector, .at = 4096, .columns = 3 },
+        { .name = "f", .from.fill = 1.5, .rows = 1, .k = 3,
+          .layout = PackVector, .at = 8192, .columns = 3 },
+    };
+    pack(item, 3, s, 0);
+    for (int r = 0; r < 3; r++) {
+        for (int k = 0; k < 5; k++)
+            assert_true(packed[16 * k + r] == (float)(10000 + 3 * k + r));
+        assert_true(packed[1024 + r] == (float)(20006 + r));
+        assert_true(packed[2048 + r] == 1.5f);
+    }
+    safetensors_close(s);
+    pack(item, 3, NULL, 1);                /* is so without a file too */
+    assert_true(packed[2048] == 1.5f && packed[1024] != 20006);
 }
 
 /* ------------------------------------------------------------ positions --- */
@@ -279,7 +348,7 @@ static void seeded_weights_have_their_size(void **state)
     };
     for (int i = 0; i < 4; i++) {
         double mean, deviation, size = cases[i].deviation;
-        PackItem item = { .name = cases[i].name, .file_name = "other",
+        PackItem item = { .name = cases[i].name, .from.name = "other",
                           .layout = cases[i].layout, .rows = cases[i].rows,
                           .k = cases[i].k };
         weights_tensor(&item, NULL, 1, plain);
@@ -297,8 +366,8 @@ static void seeded_weights_are_fixed(void **state)
     (void)state;
     static const float want[4] = { -0x1.ca8872p-2f, 0x1.4e202ep-2f,
                                    0x1.d07c08p-1f, -0x1.52ba62p-1f };
-    PackItem item = { .name = "encoder.0.self_attn.q.weight", .rows = 2,
-                      .k = 2, .layout = PackPanels, .columns = 2 };
+    PackItem item = { .name = "encoder.0.self_attn.q.weight",
+                      .from.name = "q", .rows = 2, .k = 2, .layout = PackPanels, .columns = 2 };
     weights_tensor(&item, NULL, 42, plain);
     for (int i = 0; i < 4; i++)
         if (plain[i] != want[i])
@@ -323,6 +392,8 @@ int main(void)
         cmocka_unit_test(stacks_tensors),
         cmocka_unit_test(packs_rows_and_vectors),
         cmocka_unit_test(packs_long_rows),
+        cmocka_unit_test(takes_shares),
+        cmocka_unit_test(turns_and_fills),
         cmocka_unit_test(positions_of_the_paper),
         cmocka_unit_test(positions_in_halves),
         cmocka_unit_test(positions_of_tensor2tensor),
