@@ -129,9 +129,10 @@ static void test_sort(void **state)
         data_file("gpt-nano-sort", "partials.safetensors"), &why);
     assert_non_null(file);
     oracle_model_open(&m, "models/gpt-nano-sort.yaml", weights, false);
-    const Tensor *ids = safetensors_find(file, "input_ids");
+    const int32_t *ids = (const int32_t *)(const void *)
+                         safetensors_find(file, "input_ids")->at;
     for (int run = 0; run < SortRuns; run++) {
-        m.in.ids[EntryDecode] = (const int32_t *)(const void *)ids->at + run * SortRows;
+        m.in.ids[EntryDecode] = ids + run * SortRows;
         oracle_model_run(&m, 0, SortRows);
         for (size_t i = 0; i < sizeof partials / sizeof *partials; i++)
             check_partial(&m, safetensors_find(file, partials[i].tensor),

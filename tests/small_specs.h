@@ -31,10 +31,10 @@ static inline Spec small_spec(void)
 
 enum { SmallSpecs = 18 };
 
-/* Decoders and encoders of later makes, by the mechanisms they combine. */
-static inline void later_spec(Spec *s, int i)
+/* Decoders of later makes, by the mechanisms they combine. */
+static inline void later_decoder(Spec *s, int i)
 {
-    SpecSide *encoder = &s->side[SideEncoder], *decoder = &s->side[SideDecoder];
+    SpecSide *decoder = &s->side[SideDecoder];
     switch (i) {
     case 10:                     /* rotary, rms, gated, fewer key heads */
         s->kind = KindDecoder;
@@ -46,17 +46,6 @@ static inline void later_spec(Spec *s, int i)
         s->pos_dims = decoder->d_k = 4;
         s->bias_q = s->bias_k = s->bias_v = s->bias_o = s->bias_ffn = false;
         decoder->h = 4;
-        break;
-    case 11:                     /* learned from row 2, types, embedding norm */
-        s->kind = KindEncoder;
-        s->positions = PosLearned;
-        s->pos_first = 2;
-        s->embed_types = 2;
-        s->norm_embedding = true;
-        s->activation = ActGelu;
-        s->head = HeadPool;
-        s->head_pool = PoolMean;
-        s->head_normalize = true;
         break;
     case 12:                     /* relative positions, scaled logits */
         s->positions = PosRelative;
@@ -78,6 +67,14 @@ static inline void later_spec(Spec *s, int i)
         decoder->h = 6;
         decoder->h_kv = 1;
         break;
+    }
+}
+
+/* More of them. */
+static inline void another_decoder(Spec *s, int i)
+{
+    SpecSide *decoder = &s->side[SideDecoder];
+    switch (i) {
     case 14:                     /* norms of queries, keys; softcap, window */
         s->kind = KindDecoder;
         s->positions = PosRotary;
@@ -92,6 +89,33 @@ static inline void later_spec(Spec *s, int i)
         s->embed_factor = 3;
         decoder->mask.window = 2;
         break;
+    case 16:                     /* a prefix, gates without an activation */
+        s->kind = KindDecoder;
+        s->gated = true;
+        s->activation = ActNone;
+        s->norm_qk = true;
+        s->norm_type = NormRms;
+        decoder->mask.prefix = true;
+        break;
+    }
+}
+
+/* And encoders. */
+static inline void later_encoder(Spec *s, int i)
+{
+    SpecSide *encoder = &s->side[SideEncoder];
+    switch (i) {
+    case 11:                     /* learned from row 2, types, embedding norm */
+        s->kind = KindEncoder;
+        s->positions = PosLearned;
+        s->pos_first = 2;
+        s->embed_types = 2;
+        s->norm_embedding = true;
+        s->activation = ActGelu;
+        s->head = HeadPool;
+        s->head_pool = PoolMean;
+        s->head_normalize = true;
+        break;
     case 15:                     /* rows of numbers, blocks, classes */
         s->kind = KindEncoder;
         s->input = InputReal;
@@ -100,14 +124,6 @@ static inline void later_spec(Spec *s, int i)
         s->head_pool = PoolClass;
         s->head_classes = 5;
         encoder->mask.block = 2;
-        break;
-    case 16:                     /* a prefix, gates without an activation */
-        s->kind = KindDecoder;
-        s->gated = true;
-        s->activation = ActNone;
-        s->norm_qk = true;
-        s->norm_type = NormRms;
-        decoder->mask.prefix = true;
         break;
     case 17:                     /* logits of an encoder, tied */
         s->kind = KindEncoder;
@@ -167,7 +183,9 @@ static inline Spec nth_spec(int i)
         s.norm_final = s.bias_ffn = false;
         break;
     default:
-        later_spec(&s, i);
+        later_decoder(&s, i);
+        another_decoder(&s, i);
+        later_encoder(&s, i);
     }
     return s;
 }

@@ -1,7 +1,7 @@
 /* torch_test.c: small models, one for each field of a spec that no real model
  * has, against what PyTorch said of them: tests/golden/make_torch.py.       */
 #define _POSIX_C_SOURCE 200809L  /* opendir */
-#include "../compiler/compiler.h"
+#include "../compiler/trial.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -87,6 +87,62 @@ static void oracle(const Case *c, bool fused)
     oracle_model_close(&m);
 }
 
+/* The rows of c's result: the node that is the graph's output. */
+static const Tensor *result_of(const Case *c)
+{
+    const Tensor *t = safetensors_find(c->io, "out.logits");
+    return t ? t : safetensors_find(c->io, "out.output");
+}
+
+static void compiled(const Case *c, const char *backend,
+                     const char *const *skip, int64_t chunk)
+{
+    float out[256], rows[256];
+    double wide[256];
+    int32_t start[2][2] = { { 0, (int32_t)c->n }, { 0, (int32_t)c->t } };
+    EngineOptions o = { .spec = c->spec, .backend = backend,
+                        .passes = { .skip = skip, .nskip = skip != NULL } };
+    Engine e;
+    Trial t = { 0 };
+    Sample x = { .sequences = 1, .start = { start[0], start[1] },
+                 .ids = { c->ids[EntryEncode], c->ids[EntryDecode] },
+                 .types = c->types[EntryEncode], .prefix = c->prefix };
+    const Tensor *want = result_of(c);
+    for (int i = 0; i < 256; i++)
+        rows[i] = (float)c->rows[i];
+    if (!c->ids[EntryEncode] && c->n > 0)
+        x.rows[0] = rows;
+    assert_int_equal(engine_open(&e, &o), ExitDone);
+    assert_int_equal(result_rows(e.spec, &x) * result_columns(e.spec),
+                     want->elements);
+    trial_run(&t, &e, &x, chunk, out);
+    for (int64_t i = 0; i < want->elements; i++)
+        wide[i] = (double)out[i];
+    oracle_near(wide, want, 0, want->elements, 1e-5, want->name);
+    trial_free(&t);
+    engine_close(&e);
+}
+
+static void run_jit(const Case *c) { compiled(c, "jit", NULL, 0); }
+
+static void run_jit_by_row(const Case *c) { compiled(c, "jit", NULL, 1); }
+
+/* A second a model: these have most of the forms between them. */
+static void run_clang(const Case *c)
+{
+    static const char *const some[] = { "relative", "softcap", "pool_mean" };
+    bool run = getenv("ATTNC_FULL");
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        run |= !strcmp(c->name, some[i]);
+    if (run)
+        compiled(c, "clang", NULL, 0);
+}
+
+static void run_jit_unfused(const Case *c)
+{
+    compiled(c, "jit", (const char *const[]){ "all" }, 0);
+}
+
 static void run_oracle(const Case *c) { oracle(c, false); }
 static void run_fused_oracle(const Case *c) { oracle(c, true); }
 
@@ -96,6 +152,10 @@ static const struct {            /* each fails by itself where it differs */
 } backends[] = {
     { "oracle", run_oracle },
     { "oracle of the fused graph", run_fused_oracle },
+    { "jit", run_jit },
+    { "jit, row by row", run_jit_by_row },
+    { "jit, unfused", run_jit_unfused },
+    { "clang", run_clang },
 };
 enum { Backends = sizeof backends / sizeof *backends };
 
