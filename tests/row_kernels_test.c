@@ -188,27 +188,32 @@ static void expect_interleaved(void) { expect_rotated(2, 1); }
 
 /* ------------------------------------------------------------- pooling --- */
 
+static int64_t pool_rows(void)   /* no more than x holds */
+{
+    return d < 65 ? 2 * d - 1 : 129;
+}
+
 typedef void Pool(float *, const float *, int64_t, int64_t, int64_t);
 
 static void run_mean(void)
 {
-    ((Pool *)kernel("pool_mean"))(y, x, Ld, 2 * d - 1, d);
+    ((Pool *)kernel("pool_mean"))(y, x, Ld, pool_rows(), d);
 }
 
 static void run_max(void)
 {
-    ((Pool *)kernel("pool_max"))(y, x, Ld, 2 * d - 1, d);
+    ((Pool *)kernel("pool_max"))(y, x, Ld, pool_rows(), d);
 }
 
 static void expect_mean(void)
 {
     for (int64_t j = 0; j < d; j++) {
         double sum = 0, size = 0;
-        for (int64_t i = 0; i < 2 * d - 1; i++) {
+        for (int64_t i = 0; i < pool_rows(); i++) {
             sum += (double)x[i * Ld + j];
             size += fabs((double)x[i * Ld + j]);
         }
-        const double n = (double)(2 * d - 1);
+        const double n = (double)pool_rows();
         expect(j, sum / n, 8 * EPS * size / n);
     }
 }
@@ -217,7 +222,7 @@ static void expect_max(void)
 {
     for (int64_t j = 0; j < d; j++) {
         double most = -HUGE_VAL;
-        for (int64_t i = 0; i < 2 * d - 1; i++)
+        for (int64_t i = 0; i < pool_rows(); i++)
             most = fmax(most, (double)x[i * Ld + j]);
         expect(j, most, 0);
     }
