@@ -259,6 +259,8 @@ static void print_batch(Run *r)
 
 int cmd_run(const Options *o)
 {
+    if (o->attention)
+        return run_attention(o);
     if (o->input || o->output || o->taps.n)
         return run_tensors(o);
     if (o->prompt || o->load_state)

@@ -109,6 +109,14 @@ static const Option table[] = {
       "results of --input (.safetensors)" },
     { "--tap", "NAME", CmdRun, List, AT(taps), 0, 0,
       "write this tensor of the graph too; not fused away" },
+    { "--attention", "FILE", CmdRun, Text, AT(attention), 0, 0,
+      "answer one line, draw its attention weights (.svg)" },
+    { "--layer", "N", CmdRun, Int, AT(layer), 0, MOST_INT,
+      "draw this layer alone, from 0" },
+    { "--head", "N", CmdRun, Int, AT(head), 0, MOST_INT,
+      "draw this head alone, large, with numbers" },
+    { "--query", "N", CmdRun, Int, AT(query), 0, MOST_INT,
+      "draw the row of this token alone" },
 
     { "--after", "PASS", CmdGraph | CmdPlan, Text, AT(after), 0, 0,
       "stop after this pass" },
@@ -239,6 +247,7 @@ static const Options defaults = {
     .nbest = -1, .beam = -1, .min_length = -1, .no_repeat_ngram = -1,
     .end_token = -1, .max_input = -1, .max_output = -1,
     .repetition_penalty = -1, .alpha = -1, .patience = -1,
+    .layer = -1, .head = -1, .query = -1,
     .cases = -1, .rows = -1, .steps = -1, .batch = -1, .repetitions = -1,
     .seconds = -1, .seed = 1,
     .tokens = -1, .top_k = -1, .temperature = -1, .top_p = -1, .min_p = -1

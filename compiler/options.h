@@ -41,6 +41,8 @@ typedef struct {
     int64_t nbest, beam, min_length, no_repeat_ngram, end_token, max_input,
             max_output;
     double repetition_penalty, alpha, patience;
+    const char *attention;
+    int64_t layer, head, query;  /* -1: all */
     /* graph, plan, fields */
     const char *stage, *format;
     bool list_passes;
@@ -82,6 +84,7 @@ int cmd_score(const Options *o);
 int cmd_verify(const Options *o);
 int cmd_bench(const Options *o);
 int run_tensors(const Options *o);               /* cmd_tensors.c */
+int run_attention(const Options *o);             /* cmd_attention.c */
 int run_stream(const Options *o);                /* cmd_stream.c */
 /* cmd_run.c: the spec's search, with what the options change. */
 struct attn_search_options search_options(const Spec *s, const Options *o);

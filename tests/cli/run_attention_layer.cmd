@@ -1,0 +1,1 @@
+run tests/cli/small.yaml --ids --attention TMP/a.svg --layer 1
