@@ -155,12 +155,24 @@ void emit_weight_structs(Gen *g, Emit *e)
 
 /* ---- bind ---- */
 
-static int first_block(const Gen *g, const char *stack, int layer)
+static int64_t first_byte(const Gen *g, const char *stack)
 {
     for (int i = 0; i < g->p->block.n; i++)
-        if (in_layer(&g->p->block.at[i], stack, layer))
-            return i;
-    return -1;
+        if (in_layer(&g->p->block.at[i], stack, 0))
+            return g->p->block.at[i].at;
+    return 0;
+}
+
+/* The block of one layer that is called `field`. */
+static const Block *layer_block(const Gen *g, const char *stack, int layer,
+                                const char *field)
+{
+    const Plan *p = g->p;
+    for (int i = 0; i < p->block.n; i++)
+        if (in_layer(&p->block.at[i], stack, layer)
+            && !strcmp(p->block.at[i].field, field))
+            return &p->block.at[i];
+    die("emit: layer %d has no weights %s", layer, field);
 }
 
 /* Bytes from one layer's weights to the next's; -1: not the same for all. */
@@ -168,19 +180,20 @@ static int64_t layer_stride(Gen *g, const char *stack)
 {
     const Plan *p = g->p;
     const int n = layers_of(g, stack);
-    int64_t step = 0;
+    int64_t step = -1;
     if (!layers_alike(g, stack))
         return -1;
-    for (int l = 1; l < n; l++) {
-        int a = first_block(g, stack, 0), b = first_block(g, stack, l);
-        if (l == 1)
-            step = p->block.at[b].at - p->block.at[a].at;
-        for (; a < p->block.n && b < p->block.n
-               && in_layer(&p->block.at[a], stack, 0); a++, b++)
-            if (p->block.at[b].at - p->block.at[a].at != step * l)
+    for (int i = 0; i < p->block.n; i++) {
+        const Block *a = &p->block.at[i];
+        for (int l = 1; l < n && in_layer(a, stack, 0); l++) {
+            const Block *b = layer_block(g, stack, l, a->field);
+            if (step < 0)
+                step = b->at - a->at;
+            if (b->at - a->at != step * l)
                 return -1;
+        }
     }
-    return step;
+    return n > 1 ? step : 0;
 }
 
 static void bind_fields(Gen *g, Emit *e, const char *stack, int layer,
@@ -218,7 +231,7 @@ static void bind_stack(Gen *g, Emit *e, const char *stack)
             bind_layer(g, e, stack, l);
         return;
     }
-    const int64_t from = g->p->block.at[first_block(g, stack, 0)].at / 4;
+    const int64_t from = first_byte(g, stack) / 4;
     let(e, "n", "%s", layers_text(g, stack, n));
     let(e, "type", "%s", layer_type(g, stack, 0));
     let(e, "layer", "%s", layer_weights(g, stack, 0, "l"));

@@ -174,24 +174,34 @@ static bool packed_in_panels(const Plan *p, int root)
     return false;
 }
 
+/* The constants that a node reads; with `shared` only those of no layer. */
+static void collect_node(Plan *p, int node, bool shared)
+{
+    const Node *n = node_at(p, node);
+    if (n->bias)
+        add_bias_block(p, node);
+    for (int k = 0; k < n->nin; k++) {
+        if (!is_const_expr(p, n->in[k])
+            || (n->bias && n->in[k] == bias_root(p, node))
+            || (shared && node_at(p, n->in[k])->layer >= 0))
+            continue;
+        PackLayout layout = wanted(n, k);
+        if (n->op == OpEmbed && k == 0 && packed_in_panels(p, n->in[k]))
+            layout = PackPanels;
+        add_block(p, n->in[k], node, layout);
+    }
+}
+
+/* Tables that layers share come before them: layers that are alike are laid
+ * out alike.                                                                */
 static void collect_blocks(Plan *p)
 {
-    for (int i = 0; i < p->g->nodes.n; i++) {
-        const Node *n = node_at(p, i);
-        if (is_const_expr(p, i))
-            continue;
-        if (n->bias)
-            add_bias_block(p, i);
-        for (int k = 0; k < n->nin; k++) {
-            if (!is_const_expr(p, n->in[k])
-                || (n->bias && n->in[k] == bias_root(p, i)))
-                continue;
-            PackLayout layout = wanted(n, k);
-            if (n->op == OpEmbed && k == 0 && packed_in_panels(p, n->in[k]))
-                layout = PackPanels;
-            add_block(p, n->in[k], i, layout);
-        }
-    }
+    for (int i = 0; i < p->g->nodes.n; i++)
+        if (node_at(p, i)->layer >= 0 && !is_const_expr(p, i))
+            collect_node(p, i, true);
+    for (int i = 0; i < p->g->nodes.n; i++)
+        if (!is_const_expr(p, i))
+            collect_node(p, i, false);
 }
 
 /* ---- the packer's list ---- */
