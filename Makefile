@@ -52,8 +52,8 @@ DRIVE  := options lines cmd_compile cmd_run cmd_stream cmd_tensors \
           cmd_score cmd_graph cmd_plan cmd_verify cmd_bench
 CORE   := memory math cache process sampling beam search_memory search \
           score stream state vocab merges tokens text packed
-FILES  := files output convert safetensors safetensors_write seed tables weights \
-          weights_check packed_file vocab_file vocab_json vocab_block
+FILES  := files output convert safetensors safetensors_write shards seed \
+          tables weights weights_check packed_file vocab_file vocab_json vocab_block
 
 OBJECTS := $(patsubst %,$(B)/compiler/%.o,$(FRONT) $(PASSES) $(BACK) $(LOAD) \
              $(ORACLE) $(BENCH) $(DRIVE)) \

@@ -72,7 +72,8 @@ typedef struct {
 } Tensor;
 typedef struct Safetensors Safetensors;
 
-Safetensors *safetensors_open(const char *path, Fault *why);   /* mapped */
+/* Mapped. A path that ends in .json is an index of shards (shards.c). */
+Safetensors *safetensors_open(const char *path, Fault *why);
 void safetensors_close(Safetensors *s);
 int  safetensors_count(const Safetensors *s);
 const Tensor *safetensors_at(const Safetensors *s, int i);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt.h"
+#include "shards.h"
 
 enum { HeaderLimit = 100000000, LengthBytes = 8 };
 
@@ -15,6 +15,7 @@ struct Safetensors {
     Tensor *tensor;              /* sorted by name once the file is checked */
     int count;
     size_t data;                 /* where the tensors begin in the file */
+    Shards shards;               /* of an index, which has no header */
 };
 
 /* All types of the format; the packer reads those that have an StType. */
@@ -255,6 +256,43 @@ static bool check_places(Safetensors *s, Fault *why)
     return true;
 }
 
+static bool read_file(Safetensors *s, const char *path, Fault *why)
+{
+    if (!file_map(&s->file, path, why)) {
+        s->file = (File){ 0 };   /* nothing to close */
+        return false;
+    }
+    return read_header(s, why) && read_tensors(s, why) &&
+           check_places(s, why);
+}
+
+static bool is_index(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 5 && !strcmp(path + n - 5, ".json");
+}
+
+/* All tensors of the shards, as of one file. */
+static bool read_shards(Safetensors *s, const char *path, Fault *why)
+{
+    if (!shards_open(&s->shards, path, why))
+        return false;
+    size_t n = 0;
+    s->file.path = path;
+    for (int i = 0; i < s->shards.count; i++)
+        n += (size_t)s->shards.shard[i].file->count;
+    s->tensor = calloc(n + 1, sizeof *s->tensor);
+    if (!s->tensor)
+        return fault(why, ExitResource, "%s: out of memory", path);
+    for (int i = 0; i < s->shards.count; i++) {
+        const Safetensors *from = s->shards.shard[i].file;
+        for (int k = 0; k < from->count; k++)
+            s->tensor[s->count++] = from->tensor[k];
+    }
+    qsort(s->tensor, n, sizeof *s->tensor, by_name);
+    return true;
+}
+
 Safetensors *safetensors_open(const char *path, Fault *why)
 {
     Safetensors *s = calloc(1, sizeof *s);
@@ -262,11 +300,7 @@ Safetensors *safetensors_open(const char *path, Fault *why)
         fault(why, ExitResource, "%s: out of memory", path);
         return NULL;
     }
-    if (!file_map(&s->file, path, why)) {
-        free(s);
-        return NULL;
-    }
-    if (read_header(s, why) && read_tensors(s, why) && check_places(s, why))
+    if (is_index(path) ? read_shards(s, path, why) : read_file(s, path, why))
         return s;
     safetensors_close(s);
     return NULL;
@@ -278,6 +312,7 @@ void safetensors_close(Safetensors *s)
         return;
     json_decref(s->header);
     free(s->tensor);
+    shards_close(&s->shards);
     file_close(&s->file);
     free(s);
 }
