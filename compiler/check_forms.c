@@ -38,6 +38,11 @@ static void check_mask_file(Spec *s, const FieldState *state)
     (void)state;
     for (Side i = SideEncoder; i <= SideDecoder; i++) {
         const MaskSpec *m = &s->side[i].mask;
+        if (m->file && m->prefix) {
+            error_at(spec_pos(s, mask_key(i)), "a mask from a file has no "
+                     "prefix: its rows are the same for every input");
+            note_at(nowhere, "leave out prefix, or file");
+        }
         int64_t rows = s->side[i].max_len;
         int64_t columns = s->kind == KindAttention
                         ? s->side[SideDecoder].max_len : rows;

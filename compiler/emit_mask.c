@@ -119,22 +119,31 @@ const char *mask_name(Gen *g, const MaskSpec *m)
     return arena_printf(g->a, "mask%d", g->masks.n);
 }
 
+/* What the file and the other parts of the mask, but a prefix, let through. */
+static bool allowed(const MaskSpec *m, int64_t i, int64_t j)
+{
+    return m->file[i * m->file_columns + j] && (!m->causal || j <= i)
+        && (!m->window || (j > i - m->window && j < i + m->window))
+        && (!m->block || i / m->block == j / m->block);
+}
+
 static void put_bits(Gen *g, const MaskSpec *m, const char *name)
 {
     Emit *e = g->shapes;
-    const int64_t bytes = (m->file_rows + 7) / 8;
+    const int64_t bytes = (m->file_columns + 7) / 8;
     let(e, "name", "%s", name);
     let(e, "bits", "%s_bits", name);
     let(e, "size", "%lld", (long long)(bytes * m->file_rows));
     let(e, "bytes", "%lld", (long long)bytes);
+    if (m->prefix)
+        die("a mask from a file has no prefix");
     put(e, "/* Row p may see key j where bit j of row p is set. */\n"
            "static const unsigned char $bits[$size] = {\n");
     for (int64_t i = 0; i < m->file_rows; i++) {
         for (int64_t b = 0; b < bytes; b++) {
             unsigned bits = 0;
-            for (int64_t j = 8 * b; j < 8 * b + 8 && j < m->file_rows; j++)
-                bits |= (unsigned)(m->file[i * m->file_rows + j] != 0)
-                        << (j % 8);
+            for (int64_t j = 8 * b; j < 8 * b + 8 && j < m->file_columns; j++)
+                bits |= (unsigned)allowed(m, i, j) << (j % 8);
             char text[16];
             const int n = snprintf(text, sizeof text, "%s%u,",
                                    b % 16 ? " " : b ? "\n    " : "    ", bits);
