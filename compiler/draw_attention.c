@@ -177,8 +177,8 @@ static void measure(Drawing *d)
                                        drawn_rows(d, &p->map[i])));
     int64_t room = p->head >= 0 ? 720 : 200;
     d->cell = attn_max(attn_min(room / most, p->head >= 0 ? 28 : 14), 2);
-    d->margin = d->cell >= 8 ? (LongestLabel + 1) * attn_min(d->cell, 12) * 2 / 3
-                             : 0;
+    d->margin = d->cell < 8
+        ? 0 : (LongestLabel + 1) * attn_min(d->cell, 12) * 2 / 3;
     d->width = 420;
     d->height = Edge + Title;
     for (int i = 0; i < p->maps; i++) {

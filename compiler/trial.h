@@ -48,8 +48,8 @@ typedef struct {                 /* {0} before the first run */
 } Trial;
 
 /* Encodes and decodes. `chunk` rows of each sequence are decoded in one call,
- * the prefix at least in the first; 0: all. `out` [result_rows][result_columns].
- */
+ * the prefix at least in the first; 0: all. `out`:
+ * [result_rows][result_columns].                                            */
 void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
                float *out);
 void trial_free(Trial *t);
