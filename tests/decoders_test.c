@@ -31,6 +31,7 @@ static void open_known(Engine *e, Arena *a, const Known *k,
     const char *weights = file_of(a, k, "model.safetensors");
     if (access(weights, R_OK)) {
         print_message("%s is not here\n", weights);
+        arena_free(a);
         skip();
     }
     open_model(e, arena_strdup(a, k->spec), weights, backend);
