@@ -10,6 +10,19 @@ typedef struct {                 /* a value, row-major: [heads][rows][cols] */
     int64_t heads, rows, cols;   /* 1 where the tensor has fewer dimensions */
 } Matrix;
 
+static inline int64_t size_of(Matrix m)
+{
+    return m.heads * m.rows * m.cols;
+}
+
+static inline double dot(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
 int64_t interp_extent(const Interp *in, Dim d);
 /* An activation of one number, by the formula of activations.h. */
 double activation(Activation act, double x);

@@ -6,19 +6,6 @@
 
 #include "interp.h"
 
-static int64_t size_of(Matrix m)
-{
-    return m.heads * m.rows * m.cols;
-}
-
-static double dot(const double *a, const double *b, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
 /* The rows of the head of keys or values that serves query head `h` of
  * `heads`: neighbouring heads share one.                                    */
 static const double *served_by(Matrix kv, int64_t h, int64_t heads)

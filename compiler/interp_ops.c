@@ -5,19 +5,6 @@
 
 #include "interp.h"
 
-static int64_t size_of(Matrix m)
-{
-    return m.heads * m.rows * m.cols;
-}
-
-static double dot(const double *a, const double *b, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
 /* ------------------------------------------------------------- row by row */
 
 void eval_embed(const Interp *in, const Node *n, double *out)

@@ -7,7 +7,6 @@
 
 typedef enum { KindEncoderDecoder, KindEncoder, KindDecoder, KindAttention }
     ModelKind;
-typedef enum { MaskNone, MaskCausal } MaskKind;
 typedef enum { PosSinusoidal, PosLearned, PosNone, PosRotary, PosAlibi,
                PosRelative } PosType;
 typedef enum { LayoutInterleaved, LayoutHalves } PosLayout;
