@@ -104,11 +104,9 @@ static void row_head_norm(Gen *g, Emit *e, int node)
              n->norm == NormRms), ";");
 }
 
-/* "relu_rows", "activate_rows_gelu", "gate_rows_silu" */
+/* "activate_rows_relu", "gate_rows_silu" */
 static const char *kernel_for(Gen *g, const char *head, Activation act)
 {
-    if (act == ActRelu && !strcmp(head, "activate_rows"))
-        return "relu_rows";
     return arena_printf(g->a, "%s_%s", head, act_kernel[act]);
 }
 

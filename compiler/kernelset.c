@@ -10,7 +10,7 @@ static const char *const pieces[] = {
     "add_norm_rows", "add_rms_norm_rows", "add_rows", "bias_rows", "copy_rows",
     "embed_row", "head_norm_rows", "l2_norm_rows", "log_sum_exp", "mask_row",
     "mul_rows", "norm_rows", "pack_keys", "pack_values", "pool_max",
-    "pool_mean", "relu_rows", "rms_norm_rows", "rotate_row_halves",
+    "pool_mean", "rms_norm_rows", "rotate_row_halves",
     "rotate_row_interleaved", "scale_rows", "score_bias_row", "softcap_chunk",
     "softcap_rows", "softmax_begin", "softmax_chunk", "softmax_end",
     "softmax_row",

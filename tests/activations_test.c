@@ -28,7 +28,7 @@ static const char *const kernels[] = {
     "activate_rows_relu", "activate_rows_gelu", "activate_rows_gelu_tanh",
     "activate_rows_silu", "gate_rows_relu", "gate_rows_gelu",
     "gate_rows_gelu_tanh", "gate_rows_silu", "mul_rows", "softcap_rows",
-    "relu_rows", NULL
+    NULL
 };
 
 typedef void Map(float *, int64_t, const float *, int64_t, int64_t, int64_t);
@@ -186,8 +186,6 @@ static float exact(const Lab *l, const char *kernel, int at)
 {
     if (!strcmp(kernel, "mul_rows"))
         return x[at] * b[at];
-    if (!strcmp(kernel, "relu_rows"))
-        return fmaxf(x[at], 0);
     if (!strcmp(kernel, "softcap_rows")) {
         float value = x[at];
         ((Cap *)lab_function(l, kernel))(&value, 1, &value, 1, 1, 1, 2.5f);

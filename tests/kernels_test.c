@@ -116,7 +116,7 @@ typedef void Map(float *, int64_t, const float *, int64_t, int64_t, int64_t);
 
 static void run_relu(void)
 {
-    ((Map *)kernel("relu_rows"))(y, Ld, source(), Ld, Rows, d);
+    ((Map *)kernel("activate_rows_relu"))(y, Ld, source(), Ld, Rows, d);
 }
 
 static void run_copy(void)
@@ -273,7 +273,7 @@ static const struct Case {
     { "scale_rows",    run_scale,        NULL, scaled,              true },
     { "add_rows",      run_add,          NULL, added,               true },
     { "bias_rows",     run_bias,         NULL, biased,              true },
-    { "relu_rows",     run_relu,         NULL, positive,            true },
+    { "activate_rows_relu", run_relu,         NULL, positive,            true },
     { "copy_rows",     run_copy,         NULL, copied,              true },
     { "embed_row",     run_embed_panels, NULL, embedded_16,         false },
     { "embed_row",     run_embed_rows,   NULL, embedded_1,          false },
@@ -287,7 +287,7 @@ enum { Cases = sizeof cases / sizeof *cases };
 
 static const char *const kernels[] = {
     "norm_rows", "add_norm_rows", "scale_rows", "add_rows", "bias_rows",
-    "relu_rows", "copy_rows", "embed_row", "pack_keys", "pack_values",
+    "activate_rows_relu", "copy_rows", "embed_row", "pack_keys", "pack_values",
     "mask_row", "softmax_row", "log_sum_exp", NULL
 };
 

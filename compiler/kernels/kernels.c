@@ -196,21 +196,6 @@ static void bias_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
-//: relu_rows needs: v_load v_store v_splat v_max max1
-static void relu_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
-                      int64_t rows, int64_t d)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W)
-            v_store(y + j, v_max(v_load(x + j), v_splat(0.0f)));
-        for (int64_t j = whole; j < d; j++)
-            y[j] = max1(x[j], 0.0f);
-        y += ldy;
-        x += ldx;
-    }
-}
-
 //: copy_rows needs: v_load v_store
 static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       int64_t rows, int64_t d)
