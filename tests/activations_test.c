@@ -28,7 +28,7 @@ static const char *const kernels[] = {
     "activate_rows_relu", "activate_rows_gelu", "activate_rows_gelu_tanh",
     "activate_rows_silu", "gate_rows_relu", "gate_rows_gelu",
     "gate_rows_gelu_tanh", "gate_rows_silu", "mul_rows", "softcap_rows",
-    NULL
+    "activate_rows_quick_gelu", NULL
 };
 
 typedef void Map(float *, int64_t, const float *, int64_t, int64_t, int64_t);
@@ -70,7 +70,8 @@ typedef struct {                 /* one function, and how to call it */
 static const Function functions[] = {
     { "activate_rows_relu", NULL, 0 }, { "activate_rows_gelu", NULL, 0 },
     { "activate_rows_gelu_tanh", NULL, 0 },
-    { "activate_rows_silu", NULL, 4 }, { "tanh_all", tanh, 3 },
+    { "activate_rows_silu", NULL, 4 }, { "activate_rows_quick_gelu", NULL, 0 },
+    { "tanh_all", tanh, 3 },
 };
 enum { Functions = sizeof functions / sizeof *functions };
 

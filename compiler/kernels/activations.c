@@ -80,6 +80,14 @@ INLINE v v_silu(v x)
     return v_times_sigmoid(x, x);
 }
 
+//: v_quick_gelu needs: v_splat v_times_sigmoid
+/* x / (1 + e^(-1.702 x)), an approximation of gelu by a sigmoid [Hendrycks and
+ * Gimpel 2016, section 2]. */
+INLINE v v_quick_gelu(v x)
+{
+    return v_times_sigmoid(x, x * v_splat(1.702f));
+}
+
 //: load_some needs: v_load
 /* The next W of n floats; where there are fewer, and zeros. */
 INLINE v load_some(const float *p, int64_t n)
