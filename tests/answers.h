@@ -19,11 +19,24 @@ static inline void *nan_block(Arena *a, int64_t bytes)
     return p;
 }
 
+typedef struct {                 /* how a model is compiled */
+    const char *name, *backend;
+    bool unfused;
+} Way;
+
+static const Way all_ways[] = {
+    { "jit", "jit", false },     { "jit, unfused", "jit", true },
+    { "clang", "clang", false }, { "clang, unfused", "clang", true },
+};
+enum { AllWays = sizeof all_ways / sizeof *all_ways };
+
 static inline void open_model(Engine *e, const char *spec,
-                              const char *weights, const char *backend)
+                              const char *weights, const Way *way)
 {
+    static const char *const all[] = { "all" };
     EngineOptions o = { .spec = spec, .weights = weights,
-                        .backend = backend };
+                        .backend = way->backend,
+                        .passes = { .skip = all, .nskip = way->unfused } };
     assert_int_equal(engine_open(e, &o), ExitDone);
 }
 

@@ -1,5 +1,6 @@
 /* aren_test.c: a real, trained model end to end. Every recorded case of greedy
- * and beam search, its options and its scores, by the JIT and by a C compiler.
+ * and beam search, its options and its scores, by the JIT and by a C compiler,
+ * fused and unfused.
  * Skipped where the model is not there (ATTNC_DATA names its folder).       */
 #include "../compiler/engine.h"
 
@@ -211,18 +212,16 @@ static void check_score(const Engine *e, const json_t *c)
     arena_free(a);
 }
 
-static void check_all(const char *backend)
+static void check_all(const Way *way)
 {
     char path[600], weights[600];
-    if (!there())
-        skip();
     snprintf(path, sizeof path, "%s/expected.json", folder);
     snprintf(weights, sizeof weights, "%s/model.safetensors", folder);
     json_t *root = json_file(path);
     const json_t *cases = json_object_get(root, "cases");
     int checked = 0;
     Engine e;
-    open_model(&e, "models/aren-transliteration.yaml", weights, backend);
+    open_model(&e, "models/aren-transliteration.yaml", weights, way);
     read_vocabulary(e.arena);
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *c = json_array_get(cases, i);
@@ -234,29 +233,25 @@ static void check_all(const char *backend)
             check_search(&e, c);
         checked++;
     }
-    print_message("%s: %d cases\n", backend, checked);
+    print_message("%s: %d cases\n", way->name, checked);
     assert_int_equal(checked, 118);
     engine_close(&e);
     json_decref(root);
 }
 
-static void test_jit(void **state)
+static void test_cases(void **state)
 {
     (void)state;
-    check_all("jit");
-}
-
-static void test_compiler(void **state)
-{
-    (void)state;
-    check_all("clang");
+    if (!there())
+        skip();
+    for (int i = 0; i < AllWays; i++)
+        check_all(&all_ways[i]);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jit),
-        cmocka_unit_test(test_compiler),
+        cmocka_unit_test(test_cases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

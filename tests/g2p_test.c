@@ -103,29 +103,24 @@ static void check_words(const Engine *e, const Words *w, int64_t beam)
     arena_free(a);
 }
 
-static void check_answers(const char *backend)
+static void check_answers(const Way *way)
 {
     static Words w;
     Engine e;
     read_words(&w);
     assert_int_equal(w.n, 315);
-    open_model(&e, spec, NULL, backend);
+    open_model(&e, spec, NULL, way);
     check_words(&e, &w, 1);
     check_words(&e, &w, 4);
     engine_close(&e);
     json_decref(w.root);
 }
 
-static void test_answers_jit(void **state)
+static void test_answers(void **state)
 {
     (void)state;
-    check_answers("jit");
-}
-
-static void test_answers_compiler(void **state)
-{
-    (void)state;
-    check_answers("clang");
+    for (int i = 0; i < AllWays; i++)
+        check_answers(&all_ways[i]);
 }
 
 /* ------------------------------------------------------------- same bits */
@@ -236,8 +231,7 @@ static void test_same_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers_jit),
-        cmocka_unit_test(test_answers_compiler),
+        cmocka_unit_test(test_answers),
         cmocka_unit_test(test_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
