@@ -9,6 +9,7 @@
 
 #include "expected.h"
 #include "oracle_model.h"
+#include "partials.h"
 
 /* File `name` of a model; skips the test where there is none. */
 static const char *data_file(const char *model, const char *name)
@@ -88,30 +89,6 @@ static void test_stories_fused(void **state)
 
 /* ------------------------------------------------------- gpt-nano-sort */
 
-/* The tensors that came with the model, and the nodes that are they. Those of
- * heads have the same order here: [head][row][column].                      */
-static const struct { const char *tensor, *node; } partials[] = {
-    { "x", "target.input" },
-    { "ln1", "decoder.0.norm1" },
-    { "q", "decoder.0.self_attn.q.heads" },
-    { "k", "decoder.0.self_attn.k.heads" },
-    { "v", "decoder.0.self_attn.v.heads" },
-    { "attSm", "decoder.0.self_attn.weights" },
-    { "y", "decoder.0.self_attn.concat" },
-    { "yProj", "decoder.0.self_attn.o" },
-    { "attnResid", "decoder.0.self_attn.residual" },
-    { "ln2", "decoder.0.norm2" },
-    { "fc", "decoder.0.ffn.w1" },
-    { "gelu", "decoder.0.ffn.gelu_tanh" },
-    { "mlp", "decoder.0.ffn.w2" },
-    { "block0", "decoder.0.ffn.residual" },
-    { "block1", "decoder.1.ffn.residual" },
-    { "block2", "decoder.2.ffn.residual" },
-    { "ln_f", "decoder.norm" },
-    { "lm_head", "logits" },
-};
-enum { SortRuns = 3, SortRows = 11 };
-
 static void check_partial(const OracleModel *m, const Tensor *t,
                           const char *node, int run)
 {
@@ -134,7 +111,7 @@ static void test_sort(void **state)
     for (int run = 0; run < SortRuns; run++) {
         m.in.ids[EntryDecode] = ids + run * SortRows;
         oracle_model_run(&m, 0, SortRows);
-        for (size_t i = 0; i < sizeof partials / sizeof *partials; i++)
+        for (int i = 0; i < Partials; i++)
             check_partial(&m, safetensors_find(file, partials[i].tensor),
                           partials[i].node, run);
     }
