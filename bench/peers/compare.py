@@ -2,12 +2,14 @@
 in turn in this run, one thread, and gave the same answer. Times are medians,
 in brackets the best: where they disagree, something else ran on the machine.
 
-usage: build/peers/bin/python bench/peers/compare.py [build/attnc]"""
+usage: build/peers/bin/python bench/peers/compare.py [build/attnc [PEER ...]]
+
+PEER: a script of this folder that has measure(attnc), which returns rows. All
+of PEERS where none is named."""
+import importlib
 import sys
 
-import ctranslate2_g2p
-
-PEERS = [ctranslate2_g2p]
+PEERS = ["ctranslate2_g2p", "plain_decoder"]
 
 
 def print_row(row):
@@ -22,8 +24,9 @@ def main():
     attnc = sys.argv[1] if len(sys.argv) > 1 else "build/attnc"
     print("| workload | attnc ms | peer | peer ms | peer / attnc | machine |")
     print("|---|---|---|---|---|---|")
-    for peer in PEERS:
-        print_row(peer.measure(attnc))
+    for peer in sys.argv[2:] or PEERS:
+        for row in importlib.import_module(peer).measure(attnc):
+            print_row(row)
 
 
 if __name__ == "__main__":

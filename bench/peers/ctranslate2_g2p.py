@@ -143,7 +143,7 @@ def summary(rounds):
 
 
 def measure(attnc):
-    """One row of the comparison."""
+    """The row of the comparison."""
     os.environ["OMP_NUM_THREADS"] = "1"
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     translator = make_translator()
@@ -159,8 +159,8 @@ def measure(attnc):
     for _ in range(ROUNDS):
         theirs.append(translate_times(translator, source))
         ours.append(search_times(attnc_run(attnc)))
-    return {"workload": f"g2p-en, source {ROWS}, {STEPS} steps, greedy",
-            "attnc": summary(ours), "peer": "CTranslate2 f32",
-            "theirs": summary(theirs),
-            "machine": f"{report['cpu']}, {report['fma_gflop_per_s']} "
-                       "GFLOP/s a core"}
+    return [{"workload": f"g2p-en, source {ROWS}, {STEPS} steps, greedy",
+             "attnc": summary(ours), "peer": "CTranslate2 f32",
+             "theirs": summary(theirs),
+             "machine": f"{report['cpu']}, {report['fma_gflop_per_s']} "
+                        "GFLOP/s a core"}]
