@@ -71,6 +71,8 @@ int engine_graph(Engine *e, const EngineOptions *o, FILE *log)
     if (!e->spec)
         return ExitInput;
     e->unfused = build_graph(e->arena, e->spec);
+    if (!names_fit(e->unfused))
+        return ExitInput;
     e->graph = graph_copy(e->arena, e->unfused);
     code = keep_taps(e->graph, o);
     if (code)

@@ -94,10 +94,12 @@ extern const char *const weight_names[];
 void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs);
 bool known_prefix(const char *ours);         /* begins a canonical name */
 char *name_text(Arena *a, const SpecName *n);         /* a line, for the hash */
-/* The row whose `theirs`, or whose transpose, holds for a canonical name:
- * that with most segments. NULL: none. What is left of the name after it, and
- * the number of the layer, come along.                                      */
+/* Does `name` begin with the segments of `pattern`? Then m has the rest of it
+ * and the text of {i}.                                                      */
 typedef struct { const char *rest, *layer; int digits; } NameMatch;
+bool names_match(const char *pattern, const char *name, NameMatch *m);
+/* The row whose `theirs`, or whose transpose, holds for a canonical name:
+ * that with most segments. NULL: none.                                      */
 const SpecName *names_find(const Spec *s, const char *canonical,
                            bool transpose, NameMatch *m);
 char *names_replace(Arena *a, const char *pattern, const NameMatch *m);

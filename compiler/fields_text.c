@@ -47,7 +47,10 @@ static const char names_about[] =
 "- `fill`: the file has no such tensor; all elements are this number.\n"
 "\n"
 "Matrices that are one tensor (`embedding.tie`) have the name of the target,\n"
-"or of the source where the target is not among them.\n";
+"or of the source where the target is not among them. No other weights may\n"
+"be the same elements of the file. A row that says nothing of any weight of\n"
+"the model is an error, unless it came by `extends`; where --set made it so,\n"
+"a warning. `attnc tensors` lists the weights of a model.\n";
 
 static const char masks_about[] =
 "A mask is `none` or parts that all must allow a key: `causal` (none after\n"

@@ -46,7 +46,7 @@ typedef struct SpecName SpecName;
 struct SpecName {
     const char *ours, *theirs;   /* dot-separated; {i} is the layer; theirs
                                     NULL: only transpose is said */
-    Pos pos;
+    Pos key, pos;                /* of what is ours, and theirs */
     int transpose;               /* 1, 0; -1: not said */
     /* A tensor of the file that holds several of ours: their names, one of
      * them this row's; NULL: it holds one.                                  */

@@ -46,9 +46,7 @@ static bool fits(const char *pattern, const char *name)
     return p == n && !strncmp(pattern, name, n);
 }
 
-/* Does `name` begin with the segments of `pattern`? Then m has the rest of it
- * and the text of {i}.                                                      */
-static bool match(const char *pattern, const char *name, NameMatch *m)
+bool names_match(const char *pattern, const char *name, NameMatch *m)
 {
     *m = (NameMatch){ .layer = "" };
     for (;;) {
@@ -88,7 +86,7 @@ bool known_prefix(const char *ours)
             name++;
             at++;
         }
-        if (match(weight_names[i], ours, &m) &&
+        if (names_match(weight_names[i], ours, &m) &&
             (!strcmp(m.rest, ".weight") || !strcmp(m.rest, ".bias")))
             return true;
     }
@@ -121,22 +119,31 @@ static bool good_pair(const Yaml *ours, const SpecName *n)
     return false;
 }
 
+/* A row of another file, or of --set, takes the place of one before it. */
 static void add_row(Arena *a, Spec *s, const Yaml *ours, const SpecName *name)
 {
+    SpecName *old = s->names.at;
+
     if (!good_pair(ours, name))
         return;
-    for (int i = 0; i < s->names.n; i++)
-        if (!strcmp(s->names.at[i].ours, name->ours)) {
-            s->names.at[i] = *name;
-            return;
-        }
-    vec_push(a, &s->names, *name);
+    for (; old < s->names.at + s->names.n; old++)
+        if (!strcmp(old->ours, name->ours))
+            break;
+    if (old == s->names.at + s->names.n) {
+        vec_push(a, &s->names, *name);
+    } else if (old->key.src == name->key.src) {
+        error_at(name->key, "'%s' has a row before this", quote(name->ours));
+        note_at(old->key, "keep one of them; the other is here");
+    } else {
+        *old = *name;
+    }
 }
 
 void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs)
 {
     SpecName name = { .ours = ours->text, .theirs = theirs->text,
-                      .pos = theirs->pos, .transpose = -1 };
+                      .key = ours->pos, .pos = theirs->pos,
+                      .transpose = -1 };
 
     if (!good_name(ours))
         return;
@@ -197,7 +204,7 @@ const SpecName *names_find(const Spec *s, const char *canonical,
     for (int i = 0; i < s->names.n; i++) {
         const SpecName *n = &s->names.at[i];
         bool says = transpose ? n->transpose >= 0 : n->theirs || n->filled;
-        if (says && match(n->ours, canonical, &found) &&
+        if (says && names_match(n->ours, canonical, &found) &&
             (!best || weight_of(n->ours) > weight_of(best->ours))) {
             best = n;
             *m = found;

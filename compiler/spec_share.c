@@ -152,8 +152,8 @@ static bool read_key(Arena *a, const Yaml *ours, SpecName *n, const Yaml *key,
 
 bool share_read(Arena *a, const Yaml *ours, const Yaml *map, SpecName *n)
 {
-    *n = (SpecName){ .ours = ours->text, .pos = map->pos, .transpose = -1,
-                     .groups = 1 };
+    *n = (SpecName){ .ours = ours->text, .key = ours->pos, .pos = map->pos,
+                     .transpose = -1, .groups = 1 };
     for (int i = 0; i < map->keys.n; i++)
         if (!read_key(a, ours, n, map->keys.at[i], map->items.at[i]))
             return false;

@@ -57,6 +57,8 @@ static inline Spec *load(Arena *a, const char *path, const char *set,
     error_reset();
     listen();
     Spec *s = spec_load(a, path, &set, set != NULL);
+    if (s && !names_fit(build_graph(a, s)))
+        s = NULL;
     *text = heard(a);
     return s;
 }

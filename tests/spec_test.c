@@ -201,7 +201,7 @@ static void names(void **state)
                 "decoder.layers.3.encoder_attn_layer_norm.bias");
     expect_name(s, "source_positions.weight", "source_positions.weight");
     s = load_good(a, "tests/spec/good.yaml",
-                  "names={\"encoder.{i}\": \"e.{i}.x\", encoder.1: one, "
+                  "N=2,names={\"encoder.{i}\": \"e.{i}.x\", encoder.1: one, "
                   "\"encoder.{i}.ffn\": \"{i}f\"}");
     expect_name(s, "encoder.0.norm1.bias", "e.0.x.norm1.bias");
     expect_name(s, "encoder.1.norm1.bias", "one.norm1.bias");
