@@ -49,7 +49,7 @@ ORACLE := interp interp_ops interp_attention compare sample oracle trial verify
 BENCH  := machine bench_count bench_work bench bench_print
 DRIVE  := options lines cmd_compile cmd_run cmd_stream cmd_tensors \
           cmd_attention draw_attention \
-          cmd_score cmd_graph cmd_plan cmd_verify cmd_bench
+          cmd_score cmd_graph cmd_plan cmd_names cmd_verify cmd_bench
 CORE   := memory math cache process sampling beam search_memory search \
           score stream state vocab merges tokens text packed
 FILES  := files output convert safetensors safetensors_write shards seed \

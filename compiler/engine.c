@@ -94,8 +94,7 @@ int engine_plan(Engine *e, const EngineOptions *o)
 }
 
 /* ---------------------------------------------- weights, vocabularies --- */
-/* Both error and warning lines, as weights_check wrote them. */
-static void print_report(Report *r)
+void print_report(Report *r)
 {
     for (const char *line = r->text; line && *line;) {
         int n = (int)strcspn(line, "\n");
@@ -105,24 +104,26 @@ static void print_report(Report *r)
     report_free(r);
 }
 
-static int open_weights(Engine *e, const char *path)
+int engine_file(Engine *e, Report *report)
 {
     Fault why;
-    Report report = { 0 };
+    const char *path = e->options.weights;
+    if (!path && e->spec->weights)
+        path = spec_path(e->arena, e->spec->weights_pos, e->spec->weights);
+    if (!path)
+        return ExitDone;
     e->file = safetensors_open(path, &why);
     if (!e->file)
         return report_fault(&why);
-    bool ok = weights_check(&e->plan->pack, e->file, &report);
-    print_report(&report);
-    return ok ? ExitDone : ExitInput;
+    return weights_check(&e->plan->pack, e->file, report) ? ExitDone
+                                                          : ExitInput;
 }
 
 int engine_weights(Engine *e)
 {
-    const char *path = e->options.weights;
-    if (!path && e->spec->weights)
-        path = spec_path(e->arena, e->spec->weights_pos, e->spec->weights);
-    int code = path ? open_weights(e, path) : ExitDone;
+    Report report = { 0 };
+    int code = engine_file(e, &report);
+    print_report(&report);
     if (code)
         return code;
     e->packed = aligned_memory(e->arena, e->plan->pack.bytes);

@@ -47,6 +47,11 @@ int report_fault(const Fault *why);
 /* Spec, graph and passes. `log`: where --dump and --explain print. */
 int engine_graph(Engine *e, const EngineOptions *o, FILE *log);
 int engine_plan(Engine *e, const EngineOptions *o);      /* and the plan */
+/* The file of weights, opened and checked against the plan, where one is named.
+ * What the check found comes in the report.                                 */
+int engine_file(Engine *e, Report *report);
+/* Both error and warning lines, as weights_check wrote them; frees them. */
+void print_report(Report *r);
 /* The plan's weights: checks the file and packs it, or seeds them. */
 int engine_weights(Engine *e);
 /* Vocabularies that the spec names; text needs them, ids do not. */

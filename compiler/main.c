@@ -17,6 +17,8 @@ const Command commands[] = {
       "the operations, before and after each pass" },
     { "plan", CmdPlan, cmd_plan, "SPEC",
       "memory, weights, operations, tiles: exact numbers" },
+    { "tensors", CmdTensors, cmd_tensors, "SPEC",
+      "the weights, and where in the file each of them is" },
     { "verify", CmdVerify, cmd_verify, "SPEC",
       "compare the compiled model with double precision" },
     { "bench", CmdBench, cmd_bench, "SPEC",

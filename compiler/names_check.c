@@ -89,7 +89,7 @@ static void idle_row(const Graph *g, const SpecName *n)
                 "names");
 }
 
-/* --set made another model of it. */
+/* Did --set make another model of it? */
 static bool overridden(const Spec *s, const SpecName *n)
 {
     for (int i = 0; i < n_fields; i++)
@@ -100,14 +100,24 @@ static bool overridden(const Spec *s, const SpecName *n)
 }
 
 /* Rows that came by `extends` may say nothing: another model has them. */
-static void check_row(const Graph *g, const SpecName *n)
+static void check_idle(const Graph *g, const bool *says)
 {
-    if (n->key.src->rank < g->spec->top.src->rank)
-        return;
-    if (overridden(g->spec, n))
-        warning_at(n->key, "'%s' is no longer used", quote(n->ours));
-    else
-        idle_row(g, n);
+    const Spec *s = g->spec;
+    const SpecName *first = NULL;
+    int idle = 0;
+
+    for (int i = 0; i < s->names.n; i++) {
+        const SpecName *n = &s->names.at[i];
+        if (says[i] || n->key.src->rank < s->top.src->rank)
+            continue;
+        if (overridden(s, n))
+            first = idle++ ? first : n;
+        else
+            idle_row(g, n);
+    }
+    if (first)
+        warning_at(first->key, "%d rows of names say nothing of the model "
+                   "that --set makes; this is the first", idle);
 }
 
 static void check_rows(const Graph *g)
@@ -118,9 +128,7 @@ static void check_rows(const Graph *g)
     for (int i = 0; i < g->nodes.n; i++)
         if (g->nodes.at[i].op == OpWeight)
             mark_rows(s, g->nodes.at[i].name, says);
-    for (int i = 0; i < s->names.n; i++)
-        if (!says[i])
-            check_row(g, &s->names.at[i]);
+    check_idle(g, says);
 }
 
 /* ----------------------------------------------------------- elements --- */

@@ -23,9 +23,10 @@ typedef struct {
 
 /* clang-format off */
 static const Option table[] = {
-    { "--set", "KEY=VALUE", CmdSpec, List, AT(sets), 0, 0,
+    { "--set", "KEY=VALUE", CmdSpec | CmdTensors, List, AT(sets), 0, 0,
       "override a field of the spec" },
-    { "--weights", "FILE", CmdLoads | CmdCompile, Text, AT(weights), 0, 0,
+    { "--weights", "FILE", CmdLoads | CmdCompile | CmdTensors, Text,
+      AT(weights), 0, 0,
       "weights (.safetensors) instead of the spec's" },
     { "--seed", "N", CmdLoads, Int, AT(seed), 0, MOST_INT,
       "of sampling, and of weights that no file gives" },

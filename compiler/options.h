@@ -7,7 +7,7 @@
 
 enum {                           /* which commands take an option */
     CmdCompile = 1, CmdRun = 2, CmdGraph = 4, CmdPlan = 8, CmdFields = 16,
-    CmdScore = 32, CmdVerify = 64, CmdBench = 128,
+    CmdScore = 32, CmdVerify = 64, CmdBench = 128, CmdTensors = 256,
     CmdLoads = CmdRun | CmdScore | CmdVerify | CmdBench,
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
     CmdSpec = CmdPlans | CmdGraph
@@ -79,6 +79,7 @@ int cmd_compile(const Options *o);
 int cmd_run(const Options *o);
 int cmd_graph(const Options *o);
 int cmd_plan(const Options *o);
+int cmd_tensors(const Options *o);               /* cmd_names.c */
 int cmd_fields(const Options *o);
 int cmd_score(const Options *o);
 int cmd_verify(const Options *o);

@@ -1,0 +1,1 @@
+run tests/spec/names-idle.yaml

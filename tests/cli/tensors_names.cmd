@@ -1,0 +1,1 @@
+tensors tests/spec/names-share.yaml --set kind=encoder

@@ -1,0 +1,1 @@
+tensors tests/golden/qk_norm.yaml --set norm.qk=false
