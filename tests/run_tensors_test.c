@@ -1,4 +1,4 @@
-/* run_tensors_test: attnc run --input --output: numbers by graph name, and
+/* run_tensors_test.c: attnc run --input --output: numbers by graph name, and
  * what is said about those that do not fit.                                 */
 #define _GNU_SOURCE
 #include <math.h>
@@ -10,22 +10,13 @@
 
 #include <cmocka.h>
 
-#include "fake_programs.h"
+#include "aot.h"
 
 /* Runs `attnc run SPEC --input in --output out`; its exit code. */
-static int run(Spawned *s, const char *spec, const char *tap)
+static int run_spec(Spawned *s, const char *spec, const char *tap)
 {
-    const char *program = getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
-    const char *argv[] = { find_program(a, program), "run", spec, "--input",
-                           in_dir("in"), "--output", in_dir("out"),
-                           tap ? "--tap" : NULL, tap, NULL };
-    Fault why;
-    assert_non_null(argv[0]);
-    if (spawn(s, argv, "", 0, 60, &why))
-        return 0;
-    const char *code = strstr(why.text, "exit code ");
-    assert_non_null(code);
-    return atoi(code + strlen("exit code "));
+    return RUN(s, "", attnc(), "run", spec, "--input", in_dir("in"),
+               "--output", in_dir("out"), tap ? "--tap" : NULL, tap);
 }
 
 static void give(const TensorOut *t, int n)
@@ -54,7 +45,7 @@ static void test_one_key(void **state)
     fputs("attnc: 1\nname: bare\nkind: attention\nd_model: 8\nh: 2\n"
           "max_len: 16\nprojections: false\n", spec);
     fclose(spec);
-    assert_int_equal(run(&s, in_dir("spec.yaml"), NULL), 0);
+    assert_int_equal(run_spec(&s, in_dir("spec.yaml"), NULL), 0);
     Safetensors *out = safetensors_open(in_dir("out"), &why);
     assert_non_null(out);
     assert_int_equal(safetensors_count(out), 1);
@@ -76,7 +67,7 @@ static void test_tap(void **state)
     Fault why;
     give((TensorOut[]){ tensor("query", 2, 8), tensor("key", 3, 8),
                         tensor("value", 3, 8) }, 3);
-    assert_int_equal(run(&s, "tests/cli/block.yaml", "weights"), 0);
+    assert_int_equal(run_spec(&s, "tests/cli/block.yaml", "weights"), 0);
     assert_non_null(strstr(s.tail, "weights is kept"));
     Safetensors *out = safetensors_open(in_dir("out"), &why);
     assert_non_null(out);
@@ -91,12 +82,17 @@ static void test_tap(void **state)
     safetensors_close(out);
 }
 
+static TensorOut whole(const char *name, int rank, int64_t n,
+                       const int32_t *ids)
+{
+    return (TensorOut){ .name = name, .rank = rank, .dim = { n, 1 },
+                        .data = ids, .is_int = true };
+}
+
 static void test_bad_tensors(void **state)
 {
     (void)state;
-    static const int32_t ids[3] = { 3, 11, -1 };
-    TensorOut id = { .name = "source.ids", .rank = 1, .dim = { 3 },
-                     .data = ids, .is_int = true };
+    static const int32_t ids[3] = { 3, 11, -1 }, good[3] = { 3, 4, 1 };
     const struct { const char *spec; TensorOut t[3]; const char *says; }
     bad[] = {
         { "tests/cli/block.yaml",
@@ -107,24 +103,63 @@ static void test_bad_tensors(void **state)
             tensor("value", 1, 8) }, "shape f32[n, 8] is needed" },
         { "tests/cli/block.yaml",
           { tensor("query", 1, 8), tensor("key", 2, 8),
-            tensor("value", 1, 8) }, "as many values as keys" },
+            tensor("value", 1, 8) },
+          "'value': as many rows as 'key' has, 2, are needed" },
         { "tests/cli/block.yaml",
           { tensor("query", 0, 8), tensor("key", 1, 8),
-            tensor("value", 1, 8) }, "1 to 16 are possible" },
-        { "tests/cli/small.yaml",
-          { id, tensor("b", 1, 1), tensor("c", 1, 1) },
+            tensor("value", 1, 8) }, "1 to 16 rows are possible, it has 0" },
+        { "tests/cli/small.yaml", { whole("source.ids", 1, 3, ids) },
           "element 1 is no id below 11" },
-        { "tests/cli/small.yaml",
-          { tensor("source.ids", 1, 2), tensor("b", 1, 1),
-            tensor("c", 1, 1) }, "I32 or I64 of shape [n]" },
+        { "tests/cli/small.yaml", { tensor("source.ids", 1, 2) },
+          "ids, I32 or I64 of shape [n], are needed" },
+        { "tests/golden/pool_mean.yaml",
+          { whole("source.ids", 1, 3, good), whole("source.types", 1, 2,
+                                                   good) },
+          "'source.types': element 0 is no id below 2" },
+        { "tests/golden/pool_mean.yaml",
+          { whole("source.ids", 1, 3, good), whole("source.types", 1, 1,
+                                                   &good[2]) },
+          "'source.types': as many rows as 'source.ids' has, 3, are needed" },
+        { "tests/golden/real_input.yaml", { whole("source.ids", 1, 3, good) },
+          "tensor 'source.values' is missing" },
+        { "tests/golden/real_input.yaml", { tensor("source.values", 3, 4) },
+          "'source.values': shape f32[n, 5] is needed" },
+        { "tests/golden/prefix.yaml",
+          { whole("target.ids", 1, 3, good), whole("prefix", 1, 2, good) },
+          "'prefix': one number of rows is needed" },
+        { "tests/golden/prefix.yaml",
+          { whole("target.ids", 1, 3, good), whole("prefix", 1, 1, ids + 2) },
+          "'prefix': element 0 is no id below" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         Spawned s;
-        give(bad[i].t, 3);
-        assert_int_equal(run(&s, bad[i].spec, NULL), ExitInput);
-        assert_non_null(strstr(s.tail, bad[i].says));
+        int n = 0;
+        while (n < 3 && bad[i].t[n].name)
+            n++;
+        give(bad[i].t, n);
+        assert_int_equal(run_spec(&s, bad[i].spec, NULL), ExitInput);
+        if (!strstr(s.tail, bad[i].says))
+            fail_msg("'%s' is not in: %s", bad[i].says, s.tail);
         assert_int_equal(files(dir), 1);         /* no output */
     }
+}
+
+/* What the model does not take is said, and does no harm. */
+static void test_more_tensors(void **state)
+{
+    (void)state;
+    static const int32_t ids[3] = { 3, 10, 1 };
+    Spawned s;
+    give((TensorOut[]){ whole("source.ids", 1, 3, ids),
+                        whole("source.typos", 1, 3, ids) }, 2);
+    assert_int_equal(run_spec(&s, "tests/golden/pool_mean.yaml", NULL), 0);
+    assert_non_null(strstr(s.tail, "warning: "));
+    assert_non_null(strstr(s.tail, "1 tensor is not among the model's "
+                                   "inputs"));
+    give((TensorOut[]){ whole("source.ids", 1, 3, ids),
+                        whole("source.types", 1, 3, (int32_t[3]){ 0 }) }, 2);
+    assert_int_equal(run_spec(&s, "tests/golden/pool_mean.yaml", NULL), 0);
+    assert_string_equal(s.tail, "");
 }
 
 static void test_no_such_tap(void **state)
@@ -133,7 +168,7 @@ static void test_no_such_tap(void **state)
     Spawned s;
     give((TensorOut[]){ tensor("query", 2, 8), tensor("key", 3, 8),
                         tensor("value", 3, 8) }, 3);
-    assert_int_equal(run(&s, "tests/cli/block.yaml", "q.weight"), ExitUsage);
+    assert_int_equal(run_spec(&s, "tests/cli/block.yaml", "q.weight"), ExitUsage);
     assert_int_equal(files(dir), 1);
 }
 
@@ -142,7 +177,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_one_key), TEST(test_tap), TEST(test_bad_tensors),
-        TEST(test_no_such_tap),
+        TEST(test_more_tensors), TEST(test_no_such_tap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
