@@ -82,66 +82,82 @@ static void test_tap(void **state)
     safetensors_close(out);
 }
 
-static TensorOut whole(const char *name, int rank, int64_t n,
-                       const int32_t *ids)
+static TensorOut whole(const char *name, int64_t n, const int32_t *ids)
 {
-    return (TensorOut){ .name = name, .rank = rank, .dim = { n, 1 },
-                        .data = ids, .is_int = true };
+    return (TensorOut){ .name = name, .rank = 1, .dim = { n }, .data = ids,
+                        .is_int = true };
 }
 
-static void test_bad_tensors(void **state)
+typedef struct {                 /* tensors that are refused, and why */
+    const char *spec;
+    TensorOut t[3];
+    const char *says;
+} Bad;
+
+static void assert_refused(const Bad *bad)
+{
+    Spawned s;
+    int n = 0;
+    while (n < 3 && bad->t[n].name)
+        n++;
+    give(bad->t, n);
+    assert_int_equal(run_spec(&s, bad->spec, NULL), ExitInput);
+    if (!strstr(s.tail, bad->says))
+        fail_msg("'%s' is not in: %s", bad->says, s.tail);
+    assert_int_equal(files(dir), 1);             /* no output */
+}
+
+static void test_bad_rows(void **state)
 {
     (void)state;
-    static const int32_t ids[3] = { 3, 11, -1 }, good[3] = { 3, 4, 1 };
-    const struct { const char *spec; TensorOut t[3]; const char *says; }
-    bad[] = {
-        { "tests/cli/block.yaml",
+    static const char block[] = "tests/cli/block.yaml";
+    const Bad bad[] = {
+        { block,
           { tensor("query", 1, 8), tensor("key", 1, 8), tensor("v", 1, 8) },
           "tensor 'value' is missing" },
-        { "tests/cli/block.yaml",
+        { block,
           { tensor("query", 1, 7), tensor("key", 1, 8),
             tensor("value", 1, 8) }, "shape f32[n, 8] is needed" },
-        { "tests/cli/block.yaml",
+        { block,
           { tensor("query", 1, 8), tensor("key", 2, 8),
             tensor("value", 1, 8) },
           "'value': as many rows as 'key' has, 2, are needed" },
-        { "tests/cli/block.yaml",
+        { block,
           { tensor("query", 0, 8), tensor("key", 1, 8),
             tensor("value", 1, 8) }, "1 to 16 rows are possible, it has 0" },
-        { "tests/cli/small.yaml", { whole("source.ids", 1, 3, ids) },
-          "element 1 is no id below 11" },
-        { "tests/cli/small.yaml", { tensor("source.ids", 1, 2) },
-          "ids, I32 or I64 of shape [n], are needed" },
-        { "tests/golden/pool_mean.yaml",
-          { whole("source.ids", 1, 3, good), whole("source.types", 1, 2,
-                                                   good) },
-          "'source.types': element 0 is no id below 2" },
-        { "tests/golden/pool_mean.yaml",
-          { whole("source.ids", 1, 3, good), whole("source.types", 1, 1,
-                                                   &good[2]) },
-          "'source.types': as many rows as 'source.ids' has, 3, are needed" },
-        { "tests/golden/real_input.yaml", { whole("source.ids", 1, 3, good) },
+        { "tests/golden/real_input.yaml", { tensor("source.ids", 1, 5) },
           "tensor 'source.values' is missing" },
         { "tests/golden/real_input.yaml", { tensor("source.values", 3, 4) },
           "'source.values': shape f32[n, 5] is needed" },
-        { "tests/golden/prefix.yaml",
-          { whole("target.ids", 1, 3, good), whole("prefix", 1, 2, good) },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_refused(&bad[i]);
+}
+
+static void test_bad_ids(void **state)
+{
+    (void)state;
+    static const int32_t ids[3] = { 1, 0, 4 }, bad_ids[3] = { 3, 11, -1 };
+    static const char pools[] = "tests/golden/pool_mean.yaml",
+                      sees_prefix[] = "tests/golden/prefix.yaml";
+    const TensorOut source = whole("source.ids", 3, ids),
+                    target = whole("target.ids", 3, ids);
+    const Bad bad[] = {
+        { "tests/cli/small.yaml", { whole("source.ids", 3, bad_ids) },
+          "element 1 is no id below 11" },
+        { "tests/cli/small.yaml", { tensor("source.ids", 1, 2) },
+          "ids, I32 or I64 of shape [n], are needed" },
+        { pools, { source, whole("source.types", 3, ids) },
+          "'source.types': element 2 is no id below 2" },
+        { pools, { source, whole("source.types", 2, ids) },
+          "'source.types': as many rows as 'source.ids' has, 3, are needed" },
+        { sees_prefix, { target, whole("prefix", 2, ids) },
           "'prefix': one number of rows is needed" },
-        { "tests/golden/prefix.yaml",
-          { whole("target.ids", 1, 3, good), whole("prefix", 1, 1, ids + 2) },
+        { sees_prefix, { target, whole("prefix", 1, bad_ids + 2) },
           "'prefix': element 0 is no id below" },
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        Spawned s;
-        int n = 0;
-        while (n < 3 && bad[i].t[n].name)
-            n++;
-        give(bad[i].t, n);
-        assert_int_equal(run_spec(&s, bad[i].spec, NULL), ExitInput);
-        if (!strstr(s.tail, bad[i].says))
-            fail_msg("'%s' is not in: %s", bad[i].says, s.tail);
-        assert_int_equal(files(dir), 1);         /* no output */
-    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_refused(&bad[i]);
 }
 
 /* What the model does not take is said, and does no harm. */
@@ -150,14 +166,14 @@ static void test_more_tensors(void **state)
     (void)state;
     static const int32_t ids[3] = { 3, 10, 1 };
     Spawned s;
-    give((TensorOut[]){ whole("source.ids", 1, 3, ids),
-                        whole("source.typos", 1, 3, ids) }, 2);
+    give((TensorOut[]){ whole("source.ids", 3, ids),
+                        whole("source.typos", 3, ids) }, 2);
     assert_int_equal(run_spec(&s, "tests/golden/pool_mean.yaml", NULL), 0);
     assert_non_null(strstr(s.tail, "warning: "));
     assert_non_null(strstr(s.tail, "1 tensor is not among the model's "
                                    "inputs"));
-    give((TensorOut[]){ whole("source.ids", 1, 3, ids),
-                        whole("source.types", 1, 3, (int32_t[3]){ 0 }) }, 2);
+    give((TensorOut[]){ whole("source.ids", 3, ids),
+                        whole("source.types", 3, (int32_t[3]){ 0 }) }, 2);
     assert_int_equal(run_spec(&s, "tests/golden/pool_mean.yaml", NULL), 0);
     assert_string_equal(s.tail, "");
 }
@@ -168,7 +184,8 @@ static void test_no_such_tap(void **state)
     Spawned s;
     give((TensorOut[]){ tensor("query", 2, 8), tensor("key", 3, 8),
                         tensor("value", 3, 8) }, 3);
-    assert_int_equal(run_spec(&s, "tests/cli/block.yaml", "q.weight"), ExitUsage);
+    assert_int_equal(run_spec(&s, "tests/cli/block.yaml", "q.weight"),
+                     ExitUsage);
     assert_int_equal(files(dir), 1);
 }
 
@@ -176,8 +193,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_one_key), TEST(test_tap), TEST(test_bad_tensors),
-        TEST(test_more_tensors), TEST(test_no_such_tap),
+        TEST(test_one_key), TEST(test_tap), TEST(test_bad_rows),
+        TEST(test_bad_ids), TEST(test_more_tensors), TEST(test_no_such_tap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

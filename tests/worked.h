@@ -3,7 +3,6 @@
 #ifndef ATTNC_WORKED_H
 #define ATTNC_WORKED_H
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +20,6 @@ typedef struct {
     TensorOut weights[MostParts]; int nweights;
     float *rows[3];              /* query, key, value */
     int64_t row_count[3];
-    int64_t lengths[MostParts]; int sequences;
     Numbers nodes[MostParts]; int nnodes;
     double *output; int64_t outputs;
     bool exact;
@@ -106,12 +104,6 @@ static inline void read_output(Example *e)
     e->output = next_numbers(e, e->outputs);
 }
 
-static inline void read_lengths(Example *e)
-{
-    while (e->text += strspn(e->text, " "), isdigit((unsigned char)*e->text))
-        e->lengths[e->sequences++] = next_count(e);
-}
-
 static inline void read_line(Example *e, const char *keyword)
 {
     static const char *const rows[] = { "query", "key", "value" };
@@ -126,8 +118,6 @@ static inline void read_line(Example *e, const char *keyword)
         e->sets[e->nsets++] = next_word(e);
     } else if (!strcmp(keyword, "weight")) {
         read_weight(e);
-    } else if (!strcmp(keyword, "lengths")) {
-        read_lengths(e);
     } else if (!strcmp(keyword, "output")) {
         read_output(e);
     } else if (!strcmp(keyword, "node")) {
