@@ -19,15 +19,27 @@ static bool is_const(const Graph *g, int node)
     return op_info[g->nodes.at[node].op].class == ClassConst;
 }
 
-/* Keys that each row of an attention op reads, a causal mask's by average.
- * Other ops have as many "keys" as rows of their own.                        */
+/* Keys that a row sees by average, where the last of `rows` is the last of
+ * `keys`: what is computed in vain is not useful.                            */
+static int64_t keys_seen(const MaskSpec *m, int64_t rows, int64_t keys)
+{
+    int64_t seen = 0;
+
+    for (int64_t i = keys - rows; i < keys; i++)
+        for (int64_t j = 0; j < keys; j++)
+            seen += mask_allows(m, i, j, 0);
+    return (seen + rows / 2) / rows;
+}
+
+/* Keys that each row of an attention op reads. Other ops have as many "keys" as
+ * rows of their own.                                                         */
 static int64_t keys_of(const Graph *g, const Node *n, const Lengths length)
 {
     const int64_t rows = type_rows(n->type, length);
     if (n->nin < 2 || n->in[1] < 0 || is_const(g, n->in[1]))
         return rows;
     const int64_t keys = type_rows(g->nodes.at[n->in[1]].type, length);
-    return n->mask && n->mask->causal ? keys - (rows - 1) / 2 : keys;
+    return n->mask ? keys_seen(n->mask, rows, keys) : keys;
 }
 
 /* Bytes of weights that a node reads: whole tables, but of a look-up and of

@@ -119,14 +119,6 @@ const char *mask_name(Gen *g, const MaskSpec *m)
     return arena_printf(g->a, "mask%d", g->masks.n);
 }
 
-/* What the file and the other parts of the mask, but a prefix, let through. */
-static bool allowed(const MaskSpec *m, int64_t i, int64_t j)
-{
-    return m->file[i * m->file_columns + j] && (!m->causal || j <= i)
-        && (!m->window || (j > i - m->window && j < i + m->window))
-        && (!m->block || i / m->block == j / m->block);
-}
-
 static void put_bits(Gen *g, const MaskSpec *m, const char *name)
 {
     Emit *e = g->shapes;
@@ -143,7 +135,7 @@ static void put_bits(Gen *g, const MaskSpec *m, const char *name)
         for (int64_t b = 0; b < bytes; b++) {
             unsigned bits = 0;
             for (int64_t j = 8 * b; j < 8 * b + 8 && j < m->file_columns; j++)
-                bits |= (unsigned)allowed(m, i, j) << (j % 8);
+                bits |= (unsigned)mask_allows(m, i, j, 0) << (j % 8);
             char text[16];
             const int n = snprintf(text, sizeof text, "%s%u,",
                                    b % 16 ? " " : b ? "\n    " : "    ", bits);

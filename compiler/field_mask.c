@@ -185,3 +185,17 @@ char *mask_text(Arena *a, const MaskSpec *m)
         m->file ? arena_printf(a, "file %016llx ", (unsigned long long)
                                XXH3_64bits(m->file, cells)) : "");
 }
+
+/* ------------------------------------------------------------- meaning --- */
+bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix)
+{
+    if (!m)
+        return true;
+    if (m->file && !m->file[i * m->file_columns + j])
+        return false;
+    if (m->window && (j <= i - m->window || j >= i + m->window))
+        return false;
+    if (m->block && i / m->block != j / m->block)
+        return false;
+    return !m->causal || j <= i || (m->prefix && j < prefix);
+}

@@ -67,26 +67,14 @@ void eval_score_bias(const Interp *in, const Node *n, double *out)
                           at / x.cols % x.rows, at % x.cols);
 }
 
-/* Whether query row i may see key row j. The oracle's sequences are whole:
- * row i of the queries stands at position i of the keys.                    */
-static bool allowed(const Interp *in, const MaskSpec *m, int64_t i, int64_t j)
-{
-    if (!m)
-        return true;
-    if (m->file && !m->file[i * m->file_columns + j])
-        return false;
-    if (m->window && (j <= i - m->window || j >= i + m->window))
-        return false;
-    if (m->block && i / m->block != j / m->block)
-        return false;
-    return !m->causal || j <= i || (m->prefix && j < in->prefix);
-}
-
+/* The oracle's sequences are whole: row i of the queries stands at position i
+ * of the keys.                                                              */
 void eval_mask(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
     for (int64_t i = 0; i < size_of(x); i++) {
-        bool seen = allowed(in, n->mask, i / x.cols % x.rows, i % x.cols);
+        bool seen = mask_allows(n->mask, i / x.cols % x.rows, i % x.cols,
+                                in->prefix);
         out[i] = seen ? x.at[i] : -HUGE_VAL;
     }
 }
@@ -145,7 +133,7 @@ void eval_attention(const Interp *in, const Node *n, double *out)
             for (int64_t j = 0; j < k.rows; j++) {
                 double s = n->scale * dot(row, keys + j * k.cols, q.cols);
                 s = cap_one(n->cap, s) + bias_of(n, table, q.heads, h, i, j);
-                p[j] = allowed(in, n->mask, i, j) ? s : -HUGE_VAL;
+                p[j] = mask_allows(n->mask, i, j, in->prefix) ? s : -HUGE_VAL;
             }
             softmax_row(p, k.rows);
             mix(p, k.rows, served_by(v, h, q.heads), v.cols, out, v.cols);

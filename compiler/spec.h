@@ -71,6 +71,10 @@ typedef struct {
                                     attention: of the query, of the key */
 } MaskSpec;
 
+/* Whether row i may see row j, where all see the first `prefix` if it says so;
+ * NULL: no mask.                                                            */
+bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix);
+
 typedef enum { SideEncoder, SideDecoder } Side;
 
 typedef struct {                 /* what may differ between the two stacks; */

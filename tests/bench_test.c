@@ -29,10 +29,12 @@ static void machine_rates(void **state)
     assert_true(machine_seconds() > begin);
 }
 
-/* Runs the bench of a model and returns what it printed (to be freed). */
-static char *bench_text(const char *spec, BenchFormat format, int64_t batch)
+/* Runs the bench of a model, with a field or NULL, and returns what it printed (to be freed). */
+static char *bench_text(const char *spec, const char *set, BenchFormat format,
+                        int64_t batch)
 {
-    const EngineOptions with = { .spec = spec };
+    const EngineOptions with = { .spec = spec, .sets = &set,
+                                 .nsets = set != NULL };
     const BenchOptions bench = { .rows = Rows, .steps = Steps,
                                  .batch = batch, .repetitions = 2,
                                  .seconds = 0.01, .format = format };
@@ -48,15 +50,21 @@ static char *bench_text(const char *spec, BenchFormat format, int64_t batch)
     return text;
 }
 
-static json_t *bench_json(const char *spec, int64_t batch)
+static json_t *bench_json_with(const char *spec, const char *set,
+                               int64_t batch)
 {
     json_error_t error;
-    char *text = bench_text(spec, BenchJson, batch);
+    char *text = bench_text(spec, set, BenchJson, batch);
     json_t *report = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     if (!report)
         fail_msg("%s in %s", error.text, text);
     free(text);
     return report;
+}
+
+static json_t *bench_json(const char *spec, int64_t batch)
+{
+    return bench_json_with(spec, NULL, batch);
 }
 
 static const json_t *row_of(const json_t *report, const char *workload)
@@ -138,6 +146,27 @@ static void attention_by_hand(void **state)
     json_decref(report);
 }
 
+/* Of 10 x 10 scores, those that the mask lets through, to a whole key a row. */
+static void masks_by_hand(void **state)
+{
+    static const struct { const char *set; double keys; } cases[] = {
+        { "masking=causal", 6 }, { "masking=[{window: 2}]", 3 },
+        { "masking=[causal, {window: 3}]", 3 }, { "masking=[{block: 5}]", 5 },
+        { "masking=[causal, {block: 5}]", 3 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        json_t *report = bench_json_with("models/attention.yaml",
+                                         cases[i].set, 1);
+        const double got = number(row_of(report, "encode"), "mflop");
+        const double want = 1e-6 * (4 * n * 512 * (2 * 512 + cases[i].keys));
+        /* and the biases of the four projections, one for each output */
+        if (fabs(got - want - 4e-6 * n * 512) > 0.006)
+            fail_msg("%s: %f MFLOP, not %f", cases[i].set, got, want);
+        json_decref(report);
+    }
+}
+
 static void rates_agree(void **state)
 {
     (void)state;
@@ -185,7 +214,7 @@ static void other_formats(void **state)
             { BenchCsv, "\ng2p-en,step,1,", 4 },
         };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char *text = bench_text(g2p, cases[i].format, 1);
+        char *text = bench_text(g2p, NULL, cases[i].format, 1);
         assert_non_null(strstr(text, cases[i].has));
         assert_int_equal(lines(text), cases[i].lines);
         free(text);
@@ -198,6 +227,7 @@ int main(void)
         cmocka_unit_test(machine_rates),
         cmocka_unit_test(counts_by_hand),
         cmocka_unit_test(attention_by_hand),
+        cmocka_unit_test(masks_by_hand),
         cmocka_unit_test(rates_agree),
         cmocka_unit_test(answers_repeat),
         cmocka_unit_test(other_formats),
