@@ -181,7 +181,9 @@ static int stop_options(Stream *r)
         size_t n = strlen(stop->at[i]);
         int32_t *at = arena_alloc(r->e.arena, (n + 2) * sizeof *at);
         int64_t count = tokens_of(&r->target, stop->at[i], n, at, &why);
-        if (count < 0) {
+        if (count == 0)
+            fault(&why, ExitUsage, "no token ids are in it");
+        if (count <= 0) {
             error_at((Pos){ 0 }, "--stop: %s", why.text);
             return ExitUsage;
         }

@@ -5732,14 +5732,14 @@ static void program_fail(struct program *p, int code, const char *what,
     p->status = code;
 }
 
-/* A line that is not answered, and why; at: the byte in it. */
+/* A line, or the prompt, that is not answered, and why; at: the byte in it. */
 static int64_t program_refuse(struct program *p, int64_t at, const char *fmt,
                               ...)
 {
     va_list ap;
 
-    fprintf(stderr, "stdin:%lld:%lld: error: ", (long long)p->line,
-            (long long)at + 1);
+    fprintf(stderr, "%s:%lld:%lld: error: ", p->prompt ? "prompt" : "stdin",
+            (long long)p->line, (long long)at + 1);
     va_start(ap, fmt);
     vfprintf(stderr, fmt, ap);
     va_end(ap);
@@ -5808,8 +5808,6 @@ static void program_open(struct program *p, const char *path)
         p->source = p->file + h.source_vocab_at;
     if (h.target_vocab_bytes > 0)
         p->target = p->file + h.target_vocab_at;
-    if (p->m->kind == ATTN_DECODER)
-        p->source = p->target;   /* a line is the beginning of an answer */
     if (p->m->kind == ATTN_DECODER)
         p->source = p->target;   /* it goes on with what it reads */
     if (program_grow(p, &p->bound, p->m->bound_bytes + 1))

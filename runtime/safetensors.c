@@ -180,30 +180,43 @@ static bool json_fault(const Safetensors *s, const json_error_t *e, Fault *why)
                  LengthBytes + (e->position < 0 ? 0 : e->position), e->text);
 }
 
+/* Bytes of the header; -1: refused. */
+static int64_t header_length(const File *f, Fault *why)
+{
+    uint64_t n = 0;              /* little-endian */
+    if (f->size <= LengthBytes || f->at[LengthBytes] != '{') {
+        fault(why, ExitInput, "%s: does not look like a .safetensors file: no "
+              "header begins with '{' at byte 8; convert other formats",
+              f->path);
+        return -1;
+    }
+    for (int i = LengthBytes - 1; i >= 0; i--)
+        n = n << 8 | f->at[i];
+    if (n == 0 || n > HeaderLimit) {
+        fault(why, ExitInput, "%s: byte 0: claims a header of %llu bytes, 1 "
+              "to %d are allowed", f->path, (unsigned long long)n,
+              HeaderLimit);
+        return -1;
+    }
+    if (n > f->size - LengthBytes) {
+        fault(why, ExitInput, "%s: byte 0: claims a header of %llu bytes, the "
+              "file has %zu after it: it is cut short", f->path,
+              (unsigned long long)n, f->size - LengthBytes);
+        return -1;
+    }
+    return (int64_t)n;
+}
+
 static bool read_header(Safetensors *s, Fault *why)
 {
     const File *f = &s->file;
-    if (f->size < LengthBytes)
-        return fault(why, ExitInput, "%s: has %zu bytes, a safetensors file "
-                     "begins with 8 bytes of header length", f->path, f->size);
-    uint64_t n = 0;              /* little-endian */
-    for (int i = LengthBytes - 1; i >= 0; i--)
-        n = n << 8 | f->at[i];
-    if (n > HeaderLimit)
-        return fault(why, ExitInput, "%s: byte 0: claims a header of %llu "
-                     "bytes, at most %d are allowed", f->path,
-                     (unsigned long long)n, HeaderLimit);
-    if (n > f->size - LengthBytes)
-        return fault(why, ExitInput, "%s: byte 0: claims a header of %llu "
-                     "bytes, the file has %zu after it: it is cut short, or "
-                     "not a safetensors file", f->path, (unsigned long long)n,
-                     f->size - LengthBytes);
+    int64_t length = header_length(f, why);
+    if (length < 0)
+        return false;
     const char *text = (const char *)f->at + LengthBytes;
-    if (n == 0 || text[0] != '{')
-        return fault(why, ExitInput, "%s: byte 8: the header must begin with "
-                     "'{'", f->path);
+    const size_t n = (size_t)length;
     json_error_t e;
-    s->header = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES |
+    s->header = json_loadb(text, n, JSON_REJECT_DUPLICATES |
                            JSON_DISABLE_EOF_CHECK, &e);
     if (!s->header)
         return json_fault(s, &e, why);
@@ -211,7 +224,7 @@ static bool read_header(Safetensors *s, Fault *why)
         if (text[i] != ' ')
             return fault(why, ExitInput, "%s: byte %zu: only spaces may follow "
                          "the header", f->path, LengthBytes + i);
-    s->data = LengthBytes + (size_t)n;
+    s->data = LengthBytes + n;
     return true;
 }
 

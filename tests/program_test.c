@@ -62,7 +62,19 @@ static void test_answers(void **state)
     assert_string_equal(s.out, "AH T EH\n");
     assert_int_equal(sh(&s, "", "$M $W attention -t 2 -s 7"), 0);
     assert_string_equal(s.out, "L F\n");        /* as run_prompt.cmd */
+    assert_int_equal(sh(&s, "", "$M $W attention -t 0 -n 3"), 0);
+    assert_string_equal(s.out, "AH T EH\n");
+    assert_int_equal(sh(&s, "", "$M $W attention -t nan"), 2);
+    assert_int_equal(sh(&s, "", "$M $W attention -t -1"), 2);
+    assert_says(&s, "usage: ");
     assert_int_equal(sh(&s, "", "$M $W he7lo"), 3);
+    assert_string_equal(s.out, "");
+    assert_says(&s, "prompt:1:3: error: a character or word that");
+    assert_int_equal(sh(&s, "", "$M $W \"$(printf 'he\\377')\""), 3);
+    assert_says(&s, "prompt:1:3: error: not UTF-8: convert the text");
+    assert_int_equal(sh(&s, "", "$M $W $(yes a | head -n 64 | tr -d '\n')"),
+                     3);
+    assert_says(&s, "prompt:1:1: error: 65 tokens in a line");
 }
 
 /* Refused lines name place and remedy; all others are answered. */
@@ -76,6 +88,9 @@ static void test_bad_lines(void **state)
         "stdin:2:3: error: a character or word that the vocabulary does not "
         "have: leave it out\n"
         "stdin:3:2: error: not UTF-8: convert the text\n");
+    assert_int_equal(sh(&s, "", "printf 'he\\0lo\\nhello\\n' | $M $W"), 3);
+    assert_string_equal(s.out, "\nHH EH L OW\n");
+    assert_says(&s, "stdin:1:3: error: a character or word that");
     assert_int_equal(sh(&s, "", "{ yes a | head -n 64 | tr -d '\\n'; echo; "
                         "echo hello; } | $M $W"), 3);
     assert_string_equal(s.out, "\nHH EH L OW\n");

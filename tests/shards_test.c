@@ -26,6 +26,7 @@ static Safetensors *open_index(const char *text, Fault *why)
     const char *path = scratch_file("i.json", text, strlen(text));
     shard("1.st", (const char *const[]){ "c", "a" }, 2);
     shard("2.st", (const char *const[]){ "b" }, 1);
+    shard("4.st", (const char *const[]){ "b", "e" }, 2);
     return safetensors_open(path, why);
 }
 
@@ -66,6 +67,8 @@ static void refuses(void **state)
           "does not have it" },
         { "{\"a\": \"1.st\", \"c\": \"2.st\"}", "i.json: tensor 'c': is in "
           "'1.st', the index says '2.st'" },
+        { "{\"b\": \"2.st\", \"e\": \"4.st\"}", "i.json: tensor 'b': is in "
+          "'4.st', the index says '2.st'" },
         { "{\"b\": \"2.st\", \"d\": \"2.st\"}", "i.json: tensor 'd': is not "
           "in '2.st', where the index says" },
     };
@@ -75,6 +78,8 @@ static void refuses(void **state)
         snprintf(text, sizeof text, "{\"weight_map\": %s}", cases[i].map);
         assert_null(open_index(text, &why));
         assert_message(why.text, cases[i].message);
+        assert_int_equal(why.code, strstr(why.text, "cannot open")
+                                       ? ExitIO : ExitInput);
     }
     Fault why;
     assert_null(open_index("{\"weight_map\": {\"a\": \"1.st\", \"a\": "

@@ -1,0 +1,1 @@
+run tests/cli/small.yaml --ids --weights tests/cli/small.yaml
