@@ -1,6 +1,7 @@
 /* cmd_attention.c: attnc run --attention FILE: answers one line, then computes
  * source and answer once more, unfused, and draws the weights of all heads.  */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,11 +10,13 @@
 #include "options.h"
 #include "trial.h"
 
-enum { MostCells = 1 << 20 };    /* of one picture */
+enum { MostCells = 1 << 24 };    /* of one picture */
 
 typedef struct {
     const Options *o;
+    bool json;                   /* numbers, not a picture */
     Engine e;
+    Search search;
     Tokens tokens[2];            /* of source, target */
     int32_t *ids[2];
     int32_t start[2][2];         /* as in a sample */
@@ -21,104 +24,53 @@ typedef struct {
     VEC(AttentionMap) maps;
 } Attention;
 
-/* --------------------------------------------------------------- tokens --- */
-static int check_kind(const Spec *s)
+/* ------------------------------------------------------------- options --- */
+static bool ends_in(const char *path, const char *end)
 {
-    if (s->kind != KindAttention && s->input == InputTokens)
+    size_t n = strlen(path), k = strlen(end);
+    return n > k && strcmp(path + n - k, end) == 0;
+}
+
+/* What asks for something else than one answer and its weights. */
+static int check_options(const Options *o)
+{
+    const char *wrong = o->input ? "--input" : o->output ? "--output"
+        : o->taps.n ? "--tap" : o->load_state ? "--load-state"
+        : o->save_state ? "--save-state" : o->stop.n ? "--stop"
+        : o->nbest > 0 ? "--nbest" : o->scores ? "--scores"
+        : o->verbose ? "--verbose" : NULL;
+    if (wrong)
+        error_at((Pos){ 0 }, "%s does not go with --attention", wrong);
+    else if (!ends_in(o->attention, ".svg") && !ends_in(o->attention, ".json"))
+        error_at((Pos){ 0 }, "--attention '%s': the name of a picture ends in "
+                 ".svg, of numbers in .json", quote(o->attention));
+    else if (o->temperature > 0 && o->beam > 1)
+        error_at((Pos){ 0 }, "--temperature takes one answer at random: leave "
+                 "out --beam");
+    else
         return ExitDone;
-    error_at(spec_pos(s, "kind"), "--attention reads text; this model reads "
-             "none");
-    return ExitInput;
+    return ExitUsage;
 }
 
-/* The line's ids, into side 0; of a decoder, side 1. */
-static int read_line(Attention *r, int side)
+static int check_kind(const Spec *s, const Options *o)
 {
-    Arena *a = r->e.arena;
-    Lines in;
-    Fault why;
-    const char *text = r->o->prompt;
-    size_t n = text ? strlen(text) : 0;
-    lines_open(&in, a, STDIN_FILENO);
-    if ((!text && lines_next(&in, true, &text, &n) != LineText) ||
-        n > LongestLine) {
-        error_at((Pos){ 0 }, "--attention: one line of at most %d bytes is "
-                 "needed", LongestLine);
+    const char *wrong = o->prefix ? "--prefix" : o->suppress.n ? "--suppress"
+        : o->tokens >= 0 ? "-n" : o->max_output >= 0 ? "--max-output"
+        : o->beam >= 0 ? "--beam" : o->temperature >= 0 ? "--temperature"
+        : NULL;
+    if (s->kind == KindAttention || s->input != InputTokens) {
+        error_at(spec_pos(s, "kind"), "--attention reads text; this model "
+                 "reads none");
+        note_at((Pos){ 0 }, "--input FILE --output FILE --tap NAME gives the "
+                "numbers");
         return ExitInput;
     }
-    r->ids[side] = arena_alloc(a, (size_t)MostTokens * sizeof *r->ids[side]);
-    int64_t count = tokens_of(&r->tokens[side], text, n, r->ids[side], &why);
-    const Spec *s = r->e.spec;
-    int64_t most = s->side[side ? SideDecoder : SideEncoder].max_len;
-    if (count < 0) {
-        error_at((Pos){ 0 }, "--attention: %s", why.text);
-        return why.code;
-    }
-    if (count < 1 || count > most) {
-        error_at((Pos){ 0 }, "--attention: the line has %lld tokens, 1 to %lld "
-                 "are possible", (long long)count, (long long)most);
-        return ExitInput;
-    }
-    r->start[side][1] = (int32_t)count;
-    return ExitDone;
+    if (s->kind != KindEncoder || !wrong)
+        return ExitDone;
+    error_at((Pos){ 0 }, "%s is about an answer: this model gives none", wrong);
+    return ExitUsage;
 }
 
-/* The rows that the decoder read or would read next: start, prompt, answer. */
-static int answer(Attention *r, int from)
-{
-    const struct attn_model *m = r->e.backend.model;
-    struct attn_search_options o = search_options(r->e.spec, r->o);
-    if (r->o->tokens >= 0)
-        o.max_output = r->o->tokens;
-    int64_t rows = r->start[from][1], found = 0;
-    int64_t lead = attn_search_lead(m, &o, rows);
-    if (lead > m->max_target || attn_search_limit(m, &o, rows, lead) < 1) {
-        error_at((Pos){ 0 }, "--attention: no room is left for an answer");
-        return ExitInput;
-    }
-    struct attn_hypothesis *best = arena_alloc(r->e.arena, (size_t)o.results
-                                                           * sizeof *best);
-    int64_t bytes = attn_search_bytes(m, &o, 1, rows, rows, 0);
-    void *memory = aligned_memory(r->e.arena, bytes);
-    if (attn_search(m, r->e.bound, &o, 1, r->ids[from], r->start[from], NULL, 0,
-                    memory, bytes, best, &found) != 0)
-        die("the search refused a line that fits the model");
-    int64_t n = 0, prompt = from == 1 ? rows : 0;
-    int32_t *ids = arena_alloc(r->e.arena, (size_t)(lead + 1 + m->max_target)
-                                               * sizeof *ids);
-    if (o.start >= 0)
-        ids[n++] = o.start;
-    for (int64_t i = 0; i < prompt; i++)
-        ids[n++] = r->ids[1][i];
-    for (int64_t i = 0; found > 0 && i < best->n && n < m->max_target; i++)
-        ids[n++] = best->tokens[i];
-    if (found > 0)
-        print_tokens(stdout, r->e.arena, &r->tokens[1], best->tokens, best->n);
-    putchar('\n');
-    flush_answers();
-    r->ids[1] = ids;
-    r->start[1][1] = (int32_t)n;
-    return ExitDone;
-}
-
-static void make_labels(Attention *r, int side)
-{
-    const Tokens *t = &r->tokens[side];
-    int64_t rows = r->start[side][1], n;
-    Arena *a = r->e.arena;
-    r->label[side] = arena_alloc(a, (size_t)(rows + 1) * sizeof(char *));
-    for (int64_t i = 0; i < rows; i++) {
-        int32_t id = r->ids[side][i];
-        if (t->ids) {
-            r->label[side][i] = arena_printf(a, "%d", id);
-            continue;
-        }
-        const char *text = attn_vocab_token(t->block, id, &n);
-        r->label[side][i] = arena_strndup(a, text, (size_t)n);
-    }
-}
-
-/* ----------------------------------------------------------------- maps --- */
 static int check_range(const char *option, int64_t chosen, int64_t n)
 {
     if (chosen < n)
@@ -144,46 +96,174 @@ static int check_choice(const Attention *r)
     return code ? code : check_range("--head", r->o->head, heads);
 }
 
-static void add_map(Attention *r, const Trial *t, const Node *n)
+/* --------------------------------------------------------------- tokens --- */
+/* The line's ids, into side 0; of a decoder, side 1. */
+static int read_line(Attention *r, int side)
 {
-    int query = n->type.dim[1].sym != SymN, key = n->type.dim[2].sym != SymN;
-    AttentionMap m = {
-        .name = n->name, .heads = n->type.dim[0].c,
-        .rows = r->start[query][1], .columns = r->start[key][1],
-        .query = r->label[query], .key = r->label[key],
-    };
-    float *w = aligned_memory(r->e.arena, m.heads * m.rows * m.columns * 4);
-    m.weight = w;
-    int node = graph_find(r->e.graph, n->name);
-    if (node < 0 || !trial_value(t, node, 0, w))
-        die("%s is not kept", n->name);
-    if (r->o->head < m.heads && r->o->query < m.rows)
-        vec_push(r->e.arena, &r->maps, m);
+    Arena *a = r->e.arena;
+    Lines in;
+    Fault why;
+    const char *text = r->o->prompt;
+    size_t n = text ? strlen(text) : 0;
+    lines_open(&in, a, STDIN_FILENO);
+    if ((!text && lines_next(&in, true, &text, &n) != LineText) ||
+        n > LongestLine) {
+        error_at((Pos){ 0 }, "--attention: one line of at most %d bytes is "
+                 "needed", LongestLine);
+        return ExitInput;
+    }
+    r->ids[side] = arena_alloc(a, (size_t)MostTokens * sizeof *r->ids[side]);
+    int64_t count = tokens_of(&r->tokens[side], text, n, r->ids[side], &why);
+    const Spec *s = r->e.spec;
+    int64_t most = s->side[side ? SideDecoder : SideEncoder].max_len;
+    if (count < 0) {
+        error_at((Pos){ 0 }, "--attention: %s", why.text);
+        return why.code;
+    }
+    if (r->o->max_input > 0)
+        count = attn_min(count, r->o->max_input);
+    if (count < 1 || count > most) {
+        error_at((Pos){ 0 }, "--attention: the line has %lld tokens, 1 to %lld "
+                 "are possible", (long long)count, (long long)most);
+        return ExitInput;
+    }
+    r->start[side][1] = (int32_t)count;
+    return ExitDone;
 }
 
-static int draw(Attention *r)
+/* The best answer, behind the rows that came before it; their new number. */
+static int64_t add_answer(Attention *r, int from, int32_t *ids, int64_t n)
 {
-    Fault why;
-    int64_t cells = 0, rows = 0;
-    for (int i = 0; i < 2; i++)
-        rows = attn_max(rows, r->start[i][1]);
-    int code = check_range("--query", r->o->query, rows);
-    for (int i = 0; !code && i < r->maps.n; i++) {
-        const AttentionMap *m = &r->maps.at[i];
-        cells += m->columns * (r->o->head < 0 ? m->heads : 1)
-                            * (r->o->query < 0 ? m->rows : 1);
+    const struct attn_model *m = r->e.backend.model;
+    const Search *s = &r->search;
+    Arena *a = r->e.arena;
+    int64_t rows = r->start[from][1], found = 0;
+    struct attn_hypothesis *best = arena_alloc(a, (size_t)s->o.results
+                                                      * sizeof *best);
+    int64_t bytes = attn_search_bytes(m, &s->o, 1, rows, rows, s->prefix_n);
+    void *memory = bytes < 0 ? NULL : aligned_memory(a, bytes);
+    if (!memory)
+        fail(ExitResource, "a search with beam %lld is too large",
+             (long long)s->o.beam);
+    if (attn_search(m, r->e.bound, &s->o, 1, r->ids[from], r->start[from],
+                    s->prefix, s->prefix_n, memory, bytes, best, &found) != 0)
+        die("the search refused a line that fits the model");
+    for (int64_t i = 0; found > 0 && i < best->n && n < m->max_target; i++)
+        ids[n++] = best->tokens[i];
+    if (found > 0)
+        print_tokens(stdout, a, &r->tokens[1], best->tokens, best->n);
+    putchar('\n');
+    flush_answers();
+    return n;
+}
+
+/* The rows that the decoder read or would read next: start, prompt, answer. */
+static int answer(Attention *r, int from)
+{
+    const struct attn_model *m = r->e.backend.model;
+    struct attn_search_options *o = &r->search.o;
+    int code = open_search(&r->search, r->e.arena, r->e.spec, r->o,
+                           &r->tokens[1]);
+    if (code)
+        return code;
+    if (r->o->tokens > 0)
+        o->max_output = r->o->tokens;
+    int64_t rows = r->start[from][1], n = 0, prompt = from == 1 ? rows : 0;
+    int64_t lead = attn_search_lead(m, o, rows);
+    int64_t least = r->o->tokens ? attn_max(r->search.prefix_n, 1) : 0;
+    if (lead > m->max_target ||
+        (least && attn_search_limit(m, o, rows, lead) < least)) {
+        error_at((Pos){ 0 }, "--attention: no room is left for an answer");
+        return ExitInput;
     }
-    if (cells > MostCells) {
+    int32_t *ids = arena_alloc(r->e.arena, (size_t)(lead + 1 + m->max_target)
+                                               * sizeof *ids);
+    if (o->start >= 0)
+        ids[n++] = o->start;
+    for (int64_t i = 0; i < prompt; i++)
+        ids[n++] = r->ids[1][i];
+    if (r->o->tokens != 0)
+        n = add_answer(r, from, ids, n);
+    r->ids[1] = ids;
+    r->start[1][1] = (int32_t)n;
+    return ExitDone;
+}
+
+static void make_labels(Attention *r, int side)
+{
+    const Tokens *t = &r->tokens[side];
+    int64_t rows = r->start[side][1], n;
+    Arena *a = r->e.arena;
+    r->label[side] = arena_alloc(a, (size_t)(rows + 1) * sizeof(char *));
+    for (int64_t i = 0; i < rows; i++) {
+        int32_t id = r->ids[side][i];
+        if (t->ids) {
+            r->label[side][i] = arena_printf(a, "%d", id);
+            continue;
+        }
+        const char *text = attn_vocab_token(t->block, id, &n);
+        r->label[side][i] = attention_label(a, text, n);
+    }
+}
+
+/* ----------------------------------------------------------------- maps --- */
+static const float *value_of(Attention *r, const Trial *t, int node,
+                             int64_t elements)
+{
+    const char *name = r->e.unfused->nodes.at[node].name;
+    int kept = graph_find(r->e.graph, name);
+    float *x = aligned_memory(r->e.arena, elements * 4);
+    if (kept < 0 || !trial_value(t, kept, 0, x))
+        die("%s is not kept", name);
+    return x;
+}
+
+/* Keys that a mask forbids have the score -inf. */
+static void add_map(Attention *r, const Trial *t, int node)
+{
+    const Node *n = &r->e.unfused->nodes.at[node];
+    AttentionMap m = { .name = n->name, .layer = n->layer,
+                       .side = { n->type.dim[1].sym != SymN,
+                                 n->type.dim[2].sym != SymN },
+                       .heads = (int)n->type.dim[0].c };
+    int64_t rows = r->start[m.side[0]][1], columns = r->start[m.side[1]][1];
+    if (r->o->head >= m.heads || r->o->query >= rows)
+        return;
+    int64_t elements = m.heads * rows * columns;
+    const float *score = value_of(r, t, n->in[0], elements);
+    float *w = (float *)value_of(r, t, node, elements);
+    for (int64_t i = 0; i < elements; i++)
+        if (score[i] == -INFINITY)
+            w[i] = -1;
+    m.weight = w;
+    vec_push(r->e.arena, &r->maps, m);
+}
+
+static int write_maps(Attention *r)
+{
+    const Options *o = r->o;
+    int64_t cells = 0;
+    for (int i = 0; i < r->maps.n; i++) {
+        const AttentionMap *m = &r->maps.at[i];
+        cells += (int64_t)(o->head < 0 ? m->heads : 1) * r->start[m->side[1]][1]
+                 * (o->query < 0 ? r->start[m->side[0]][1] : 1);
+    }
+    if (cells > MostCells && !r->json) {
         error_at((Pos){ 0 }, "--attention: %lld weights are too many to see: "
                  "choose by --layer, --head, --query", (long long)cells);
         return ExitUsage;
     }
-    if (code)
-        return code;
-    AttentionPicture p = { r->maps.at, r->maps.n, r->o->head, r->o->query };
+    AttentionPicture p = {
+        .model = r->e.spec->name,
+        .label = { r->label[0], r->label[1] },
+        .n = { r->start[0][1], r->start[1][1] },
+        .map = r->maps.at, .maps = r->maps.n,
+        .head = (int)o->head, .query = (int)o->query
+    };
+    Fault why;
     size_t size;
-    char *text = draw_attention(&p, &size);
-    bool ok = write_file(r->o->attention, text, size, &why);
+    char *text = (r->json ? attention_json : draw_attention)(&p, &size);
+    bool ok = write_file(o->attention, text, size, &why);
     free(text);
     return ok ? ExitDone : report_fault(&why);
 }
@@ -196,15 +276,16 @@ static int show(Attention *r)
     Trial t = { .engine = NULL };
     int64_t rows = attn_max(r->start[0][1], r->start[1][1]);
     int64_t columns = attn_max(result_columns(r->e.spec), r->e.spec->d_model);
+    int code = check_range("--query", r->o->query, rows);
+    if (code)
+        return code;
     trial_run(&t, &r->e, &x, 0, aligned_memory(r->e.arena, rows * columns * 4));
-    for (int i = 0; i < g->nodes.n; i++) {
-        const Node *n = &g->nodes.at[i];
-        if (n->op == OpSoftmax &&
-            (r->o->layer < 0 || r->o->layer == n->layer))
-            add_map(r, &t, n);
-    }
+    for (int i = 0; i < g->nodes.n; i++)
+        if (g->nodes.at[i].op == OpSoftmax &&
+            (r->o->layer < 0 || r->o->layer == g->nodes.at[i].layer))
+            add_map(r, &t, i);
     trial_free(&t);
-    return draw(r);
+    return write_maps(r);
 }
 
 static int open_attention(Attention *r)
@@ -216,15 +297,17 @@ static int open_attention(Attention *r)
     options.passes.nskip = 1;
     int code = engine_open(&r->e, &options);
     if (!code)
-        code = check_kind(r->e.spec);
+        code = check_kind(r->e.spec, r->o);
     return code ? code : check_choice(r);
 }
 
 int run_attention(const Options *o)
 {
-    Attention r = { .o = o };
-    int code = open_attention(&r);
-    if (code) {
+    Attention r = { .o = o, .json = ends_in(o->attention, ".json") };
+    int code = check_options(o);
+    if (code)
+        return code;
+    if ((code = open_attention(&r))) {
         engine_close(&r.e);
         return code;
     }

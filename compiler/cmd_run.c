@@ -17,10 +17,8 @@ typedef VEC(int32_t) Ids;
 typedef struct {
     const Options *o;
     Engine e;
-    struct attn_search_options search;
+    Search search;
     Tokens source, target;
-    Ids suppress;                /* search.process.suppress points here */
-    int32_t *prefix; int64_t prefix_n;
     Lines in;
     int32_t *line_ids;           /* of the line at hand */
     int64_t lines, number[BatchLines];
@@ -72,40 +70,42 @@ struct attn_search_options search_options(const Spec *s, const Options *o)
     };
 }
 
-static int option_tokens(Run *r, const char *option, const char *text,
-                         int64_t *n)
+static int option_tokens(Arena *a, const Tokens *target, const char *option,
+                         const char *text, int32_t **ids, int64_t *n)
 {
     Fault why;
-    *n = tokens_of(&r->target, text, strlen(text), r->line_ids, &why);
+    size_t bytes = strlen(text);
+    *ids = arena_alloc(a, (bytes + 2) * sizeof **ids);
+    *n = tokens_of(target, text, bytes, *ids, &why);
     if (*n >= 0)
         return ExitDone;
     error_at((Pos){ 0 }, "%s '%s': %s", option, quote(text), why.text);
     return ExitUsage;
 }
 
-/* --prefix and --suppress, which are in the target's tokens. */
-static int token_options(Run *r)
+int open_search(Search *to, Arena *a, const Spec *s, const Options *o,
+                const Tokens *target)
 {
-    Arena *a = r->e.arena;
+    VEC(int32_t) suppress = { 0 };
+    int32_t *ids;
     int64_t n = 0;
     int code = ExitDone;
-    for (int i = 0; !code && i < r->o->suppress.n; i++) {
-        code = option_tokens(r, "--suppress", r->o->suppress.at[i], &n);
-        vec_push(a, &r->suppress, (int32_t)n);
+    *to = (Search){ .o = search_options(s, o) };
+    for (int i = 0; !code && i < o->suppress.n; i++) {
+        code = option_tokens(a, target, "--suppress", o->suppress.at[i], &ids,
+                             &n);
+        vec_push(a, &suppress, (int32_t)n);
         for (int64_t j = 0; j < n; j++)
-            vec_push(a, &r->suppress, r->line_ids[j]);
+            vec_push(a, &suppress, ids[j]);
     }
-    r->search.process.suppress = r->suppress.at;
-    r->search.process.suppress_size = r->suppress.n;
-    if (!code && r->o->prefix) {
-        code = option_tokens(r, "--prefix", r->o->prefix, &n);
-        r->prefix_n = n;
-        r->prefix = arena_alloc(a, (size_t)(n + 1) * sizeof *r->prefix);
-        memcpy(r->prefix, r->line_ids, (size_t)n * sizeof *r->prefix);
-    }
-    if (r->search.end >= r->e.spec->target.size) {
+    to->o.process.suppress = suppress.at;
+    to->o.process.suppress_size = suppress.n;
+    if (!code && o->prefix)
+        code = option_tokens(a, target, "--prefix", o->prefix, &to->prefix,
+                             &to->prefix_n);
+    if (to->o.end >= s->target.size) {
         error_at((Pos){ 0 }, "--end-token %d: the target has %lld tokens",
-                 r->search.end, (long long)r->e.spec->target.size);
+                 to->o.end, (long long)s->target.size);
         code = ExitUsage;
     }
     return code;
@@ -138,11 +138,11 @@ static int open_run(Run *r)
         (code = need_vocabulary(&r->target, "target")))
         return code;
     r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);
-    r->search = search_options(s, r->o);
-    r->out = arena_alloc(r->e.arena, (size_t)(BatchLines * r->search.results)
-                                         * sizeof *r->out);
     lines_open(&r->in, r->e.arena, STDIN_FILENO);
-    return token_options(r);
+    code = open_search(&r->search, r->e.arena, s, r->o, &r->target);
+    r->out = arena_alloc(r->e.arena, (size_t)(BatchLines * r->search.o.results)
+                                         * sizeof *r->out);
+    return code;
 }
 
 /* --------------------------------------------------------------- lines --- */
@@ -150,19 +150,19 @@ static int open_run(Run *r)
 static bool check_length(Run *r, int64_t n)
 {
     const struct attn_model *m = r->e.backend.model;
-    const struct attn_search_options *o = &r->search;
+    const struct attn_search_options *o = &r->search.o;
     int64_t cut = o->max_input ? attn_min(n, o->max_input) : n;
     bool decoder = r->e.spec->kind == KindDecoder;
     int64_t most = decoder ? m->max_target : m->max_source;
     int64_t lead = attn_search_lead(m, o, cut);
+    int64_t answer = attn_max(r->search.prefix_n, 1);
     if (cut > most || lead > m->max_target)
         line_error(&r->in, "the line has %lld tokens, the model takes %lld "
                    "(max_len); --max-input=N cuts it", (long long)n,
                    (long long)most);
-    else if (attn_search_limit(m, o, cut, lead) < attn_max(r->prefix_n, 1))
+    else if (attn_search_limit(m, o, cut, lead) < answer)
         line_error(&r->in, "no room is left for an answer of %lld tokens to "
-                   "a line of %lld", (long long)attn_max(r->prefix_n, 1),
-                   (long long)n);
+                   "a line of %lld", (long long)answer, (long long)n);
     else
         return true;
     return false;
@@ -216,19 +216,19 @@ static void search_batch(Run *r)
     int64_t longest = 0;
     for (int64_t i = 0; i < r->lines; i++)
         longest = attn_max(longest, r->start[i + 1] - r->start[i]);
-    int64_t bytes = attn_search_bytes(m, &r->search, r->lines, r->ids.n,
-                                      longest, r->prefix_n);
+    int64_t bytes = attn_search_bytes(m, &r->search.o, r->lines, r->ids.n,
+                                      longest, r->search.prefix_n);
     if (bytes < 0)
         fail(ExitResource, "a search of %lld lines of up to %lld tokens with "
              "beam %lld is too large", (long long)r->lines,
-             (long long)longest, (long long)r->search.beam);
+             (long long)longest, (long long)r->search.o.beam);
     if (bytes > r->bytes) {
         r->bytes = bytes + bytes / 2;
         r->memory = aligned_memory(r->e.arena, r->bytes);
     }
-    if (attn_search(m, r->e.bound, &r->search, r->lines, r->ids.at, r->start,
-                    r->prefix, r->prefix_n, r->memory, r->bytes, r->out,
-                    r->found) != 0)
+    if (attn_search(m, r->e.bound, &r->search.o, r->lines, r->ids.at, r->start,
+                    r->search.prefix, r->search.prefix_n, r->memory, r->bytes,
+                    r->out, r->found) != 0)
         die("the search refused a batch that fits the model");
 }
 
@@ -245,7 +245,7 @@ static void print_answer(Run *r, int64_t line, const struct attn_hypothesis *h)
 static void print_batch(Run *r)
 {
     for (int64_t i = 0; i < r->lines; i++) {
-        const struct attn_hypothesis *h = r->out + i * r->search.results;
+        const struct attn_hypothesis *h = r->out + i * r->search.o.results;
         for (int64_t j = 0; j < r->found[i]; j++)
             print_answer(r, i, &h[j]);
         if (r->found[i] == 0 && r->o->nbest <= 0)
@@ -261,6 +261,9 @@ int cmd_run(const Options *o)
 {
     if (o->attention)
         return run_attention(o);
+    if (o->layer >= 0 || o->head >= 0 || o->query >= 0)
+        fail(ExitUsage, "%s chooses what --attention FILE draws",
+             o->layer >= 0 ? "--layer" : o->head >= 0 ? "--head" : "--query");
     if (o->input || o->output || o->taps.n)
         return run_tensors(o);
     if (o->prompt || o->load_state)

@@ -1,24 +1,42 @@
-/* draw.h: attention weights as a picture. */
+/* draw.h: attention weights as a picture, or as numbers. */
 #ifndef ATTNC_DRAW_H
 #define ATTNC_DRAW_H
 
-#include "lines.h"
+#include "compiler.h"
 
 typedef struct {                 /* one softmax of the unfused graph */
     const char *name;            /* decoder.0.cross_attn.weights */
-    int64_t heads, rows, columns;
-    const float *weight;         /* [heads][rows][columns] */
-    const char *const *query;    /* [rows] text of each token */
-    const char *const *key;      /* [columns] */
+    int layer;                   /* in its stack */
+    int side[2];                 /* of its queries, its keys: 0 source, or
+                                    1 target */
+    int heads;
+    const float *weight;         /* [heads][queries][keys]; -1: masked, that is
+                                    0, and the softmax never saw the key */
 } AttentionMap;
 
 typedef struct {
+    const char *model;
+    const char *const *label[2]; /* tokens of the source, of the target */
+    int n[2];                    /* how many */
     AttentionMap *map;
     int maps;
-    int64_t head, query;         /* -1: all */
+    int head, query;             /* these alone; -1: all */
 } AttentionPicture;
 
-/* SVG: a row for each map, a matrix for each of its heads. */
+extern const char *const attention_side[2];      /* "source", "target" */
+
+/* A token of n bytes as text that people, XML and JSON can read: control
+ * characters, and bytes that are not UTF-8, are \xHH.                       */
+const char *attention_label(Arena *a, const char *token, int64_t n);
+/* Such text in SVG, at most so many columns, then dots. Returns the columns.
+ * out NULL: writes nothing.                                                 */
+int svg_text(FILE *out, const char *s, int most);
+/* Matrices that the picture has of a map, and the first one's head. */
+int attention_heads(const AttentionPicture *p, const AttentionMap *m);
+/* SVG: for each map a matrix for each head, queries down, keys to the right;
+ * with a chosen query one matrix for each map, a row for each head.         */
 char *draw_attention(const AttentionPicture *p, size_t *size);  /* malloc'd */
+/* The same numbers as JSON. attention_json.c */
+char *attention_json(const AttentionPicture *p, size_t *size);  /* malloc'd */
 
 #endif

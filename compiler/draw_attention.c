@@ -1,208 +1,370 @@
-/* draw_attention.c: attention weights as SVG: a row of matrices for each map,
- * a matrix for each head, queries downwards, keys to the right. Labels are left
- * out where a cell is too small for them.                                    */
+/* draw_attention.c: attention weights as SVG: heat maps with the tokens on both
+ * axes, dark on light, of one scale from 0 to 1. What a softmax never saw is
+ * hatched. Tokens are written once, and used by every matrix.               */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
 
 #include "draw.h"
 
-enum { Levels = 32, Edge = 16, Title = 18, LongestLabel = 12 };
+enum {                           /* pixels */
+    Edge = 16, Gap = 20, Line = 18, Header = 84, Widest = 1600, Bar = 200,
+    /* others */
+    Levels = 64, LongestLabel = 16, MostTips = 1 << 13
+};
 
 typedef struct {
     FILE *out;
     const AttentionPicture *p;
-    int64_t cell;                /* pixels; all numbers below are, too */
-    int64_t margin;              /* for labels, left and above; 0: none */
-    int64_t width, height;
+    int cell, font;              /* pixels */
+    int step;                    /* every step-th token is labelled */
+    int margin[2];               /* pixels that labels of a side take */
+    int rows_margin;             /* of the names of heads; 0: rows are tokens */
+    bool tips, masked;
+    int width, height;
 } Drawing;
 
-static int64_t first_of(int64_t chosen)
+typedef struct {                 /* one matrix */
+    const AttentionMap *m;
+    const float *w;
+    int rows, columns;
+    size_t stride;               /* floats from row to row */
+    int head;                    /* of row 0 */
+} Panel;
+
+const char *const attention_side[2] = { "source", "target" };
+
+/* -------------------------------------------------------------- panels --- */
+static int first_head(const AttentionPicture *p)
 {
-    return chosen >= 0 ? chosen : 0;
+    return p->head >= 0 ? p->head : 0;
 }
 
-static int64_t end_of(int64_t chosen, int64_t n)
+int attention_heads(const AttentionPicture *p, const AttentionMap *m)
 {
-    return chosen >= 0 ? attn_min(chosen + 1, n) : n;
+    return p->head >= 0 ? 1 : m->heads;
 }
 
-static int64_t drawn_rows(const Drawing *d, const AttentionMap *m)
+static int panels_of(const AttentionPicture *p, const AttentionMap *m)
 {
-    return attn_max(end_of(d->p->query, m->rows) - first_of(d->p->query), 0);
+    return p->query >= 0 ? 1 : attention_heads(p, m);
 }
 
-static int64_t panel_width(const Drawing *d, const AttentionMap *m)
+static Panel panel_of(const AttentionPicture *p, const AttentionMap *m, int i)
 {
-    return attn_max(d->margin + m->columns * d->cell, 90) + Edge;
-}
-
-static int64_t panel_height(const Drawing *d, const AttentionMap *m)
-{
-    return Title + d->margin + drawn_rows(d, m) * d->cell + Edge;
-}
-
-/* ---------------------------------------------------------------- text --- */
-/* XML takes no control characters, and no bytes that are not UTF-8. */
-static bool fits_xml(const char *s, int64_t n)
-{
-    return n > 0 && (unsigned char)*s >= 0x20 && *s != 0x7f &&
-           !(n == 3 && strncmp(s, "\xef\xbf", 2) == 0 &&
-             (unsigned char)s[2] >= 0xbe);
-}
-
-/* At most LongestLabel characters, then dots; a space is a visible one. */
-static void put_label(FILE *out, const char *s)
-{
-    int64_t left = (int64_t)strlen(s);
-    for (int i = 0; left > 0; i++) {
-        int64_t n = attn_character(s, left);
-        if (i == LongestLabel) {
-            fputs("\xe2\x80\xa6", out);
-            return;
-        }
-        if (!fits_xml(s, n))
-            fprintf(out, "\\x%02X", (unsigned char)*s);
-        else if (*s == ' ')
-            fputs("\xe2\x90\xa3", out);
-        else if (strchr("&<>\"", *s))
-            fprintf(out, "&#%d;", *s);
-        else
-            fwrite(s, 1, (size_t)n, out);
-        s += n > 0 ? n : 1;
-        left -= n > 0 ? n : 1;
+    int rows = p->n[m->side[0]], columns = p->n[m->side[1]];
+    size_t row = (size_t)columns, matrix = (size_t)rows * row;
+    int head = first_head(p) + i;
+    Panel x = { .m = m, .w = m->weight + (size_t)head * matrix, .rows = rows,
+                .columns = columns, .stride = row, .head = head };
+    if (p->query >= 0) {
+        x.w += (size_t)p->query * row;
+        x.rows = attention_heads(p, m);
+        x.stride = matrix;
     }
+    return x;
 }
 
-static void put_labels(const Drawing *d, const AttentionMap *m, int64_t x,
-                       int64_t y)
+static int left_of(const Drawing *d, const AttentionMap *m)
 {
-    int64_t c = d->cell, from = first_of(d->p->query);
-    int64_t size = attn_min(c, 12);
-    for (int64_t i = 0; i < drawn_rows(d, m); i++) {
-        fprintf(d->out, "<text x=\"%lld\" y=\"%lld\" font-size=\"%lld\" "
-                "text-anchor=\"end\">", (long long)x - 4,
-                (long long)(y + i * c + (c + size) / 2 - 1), (long long)size);
-        put_label(d->out, m->query[from + i]);
+    return d->rows_margin ? d->rows_margin : d->margin[m->side[0]];
+}
+
+/* Of the name of a head, and of what stands above the columns. */
+static int top_of(const Drawing *d, const AttentionMap *m)
+{
+    return (d->rows_margin ? 0 : Line) + d->margin[m->side[1]];
+}
+
+static int panel_width(const Drawing *d, const Panel *x)
+{
+    int width = left_of(d, x->m) + x->columns * d->cell;
+    return (width > 70 ? width : 70) + Gap;
+}
+
+static int panel_height(const Drawing *d, const Panel *x)
+{
+    return top_of(d, x->m) + x->rows * d->cell + Gap;
+}
+
+/* How many matrices of a map stand side by side: lines of equal length. */
+static int panels_in_line(const Drawing *d, const AttentionMap *m)
+{
+    Panel x = panel_of(d->p, m, 0);
+    int n = panels_of(d->p, m), fit = Widest / panel_width(d, &x);
+    int lines = fit > 0 ? (n + fit - 1) / fit : n;
+    return (n + lines - 1) / lines;
+}
+
+static int map_height(const Drawing *d, const AttentionMap *m)
+{
+    Panel x = panel_of(d->p, m, 0);
+    int in_line = panels_in_line(d, m);
+    return Line + (panels_of(d->p, m) + in_line - 1) / in_line
+                      * panel_height(d, &x);
+}
+
+/* -------------------------------------------------------------- labels --- */
+/* Where not all are labelled, each label begins with the token's number and a
+ * space that stays invisible.                                               */
+static int put_label(const Drawing *d, FILE *out, int side, int i)
+{
+    char number[16] = "";
+    if (d->step > 1)
+        snprintf(number, sizeof number, "%d:\xc2\xa0", i);
+    return svg_text(out, number, LongestLabel) +
+           svg_text(out, d->p->label[side][i], LongestLabel);
+}
+
+static double baseline(const Drawing *d, int row)
+{
+    return (row + 0.5) * d->cell + 0.35 * d->font;
+}
+
+/* The tokens of one side, one below the other, for all axes. */
+static void put_tokens(const Drawing *d, int side)
+{
+    fprintf(d->out, "<g id=\"%s\">\n", attention_side[side]);
+    for (int i = 0; i < d->p->n[side]; i += d->step) {
+        fprintf(d->out, "<text y=\"%g\">", baseline(d, i));
+        put_label(d, d->out, side, i);
         fputs("</text>\n", d->out);
     }
-    for (int64_t j = 0; j < m->columns; j++) {
-        fprintf(d->out, "<text transform=\"translate(%lld %lld) rotate(-90)\" "
-                "font-size=\"%lld\">",
-                (long long)(x + j * c + (c + size) / 2 - 1), (long long)y - 4,
-                (long long)size);
-        put_label(d->out, m->key[j]);
-        fputs("</text>\n", d->out);
-    }
+    fputs("</g>\n", d->out);
+}
+
+static void put_axes(const Drawing *d, const Panel *x)
+{
+    fprintf(d->out, "<g font-size=\"%d\"><use xlink:href=\"#%s\" "
+            "transform=\"rotate(-90)\" x=\"4\"/>", d->font,
+            attention_side[x->m->side[1]]);
+    if (!d->rows_margin)
+        fprintf(d->out, "<use xlink:href=\"#%s\" x=\"-4\" "
+                "text-anchor=\"end\"/>", attention_side[x->m->side[0]]);
+    for (int i = 0; d->rows_margin && i < x->rows; i++)
+        fprintf(d->out, "<text x=\"-4\" y=\"%g\" text-anchor=\"end\">head %d"
+                "</text>", baseline(d, i), x->head + i);
+    fputs("</g>\n", d->out);
 }
 
 /* -------------------------------------------------------------- matrix --- */
+/* What is masked, and what is 1 of Levels and more, are drawn. */
 static int level_of(float w)
 {
-    return w > 0 ? (int)(w * (float)Levels + 0.5f) : 0;
+    return w < 0 ? -1 : (int)(w * (float)Levels + 0.5f);
 }
 
-/* White to dark blue. */
-static void put_color(FILE *out, int level)
+/* Of white to dark blue, the gradient of the legend; below 0: masked. */
+static void begin_path(FILE *out, int level)
 {
-    fprintf(out, "fill=\"#%02x%02x%02x\"", 255 - level * 247 / Levels,
-            255 - level * 207 / Levels, 255 - level * 148 / Levels);
+    if (level < 0)
+        fputs("<path stroke=\"url(#masked)\" d=\"", out);
+    else
+        fprintf(out, "<path stroke=\"#%02x%02x%02x\" d=\"",
+                255 - level * 247 / Levels, 255 - level * 207 / Levels,
+                255 - level * 148 / Levels);
 }
 
-/* Cells of one shade, side by side, are one rectangle. */
-static void put_row(const Drawing *d, const float *w, int64_t n, int64_t x,
-                    int64_t y)
+/* The path of all cells of a level, as strokes along rows. */
+static void put_level(const Drawing *d, const Panel *x, int level)
 {
-    for (int64_t j = 0, end; j < n; j = end) {
-        int level = level_of(w[j]);
-        for (end = j + 1; end < n && level_of(w[end]) == level; end++)
-            ;
-        if (level == 0)
-            continue;
-        fprintf(d->out, "<rect x=\"%lld\" y=\"%lld\" width=\"%lld\" "
-                "height=\"%lld\" ", (long long)(x + j * d->cell), (long long)y,
-                (long long)((end - j) * d->cell), (long long)d->cell);
-        put_color(d->out, level);
-        fputs("/>\n", d->out);
-    }
-    for (int64_t j = 0; d->cell >= 24 && j < n; j++)
-        fprintf(d->out, "<text x=\"%lld\" y=\"%lld\" font-size=\"9\" "
-                "text-anchor=\"middle\" fill=\"%s\">%.2f</text>\n",
-                (long long)(x + j * d->cell + d->cell / 2),
-                (long long)(y + d->cell / 2 + 3),
-                w[j] > 0.5f ? "white" : "black", (double)w[j]);
+    bool any = false;
+    for (int i = 0; i < x->rows; i++)
+        for (int j = 0, end; j < x->columns; j = end) {
+            const float *w = x->w + (size_t)i * x->stride;
+            for (end = j + 1; end < x->columns &&
+                 level_of(w[end]) == level_of(w[j]); end++)
+                ;
+            if (level_of(w[j]) != level)
+                continue;
+            if (!any)
+                begin_path(d->out, level);
+            fprintf(d->out, "M%d %dh%d", j * d->cell, i * d->cell,
+                    (end - j) * d->cell);
+            any = true;
+        }
+    if (any)
+        fputs("\"/>\n", d->out);
 }
 
-static void put_matrix(const Drawing *d, const AttentionMap *m, int64_t head,
-                       int64_t x, int64_t y)
+/* A path for each cell, so that it says its weight to who points at it. */
+static void put_cell(const Drawing *d, const Panel *x, int i, int j, float w)
 {
-    int64_t from = first_of(d->p->query), rows = drawn_rows(d, m), c = d->cell;
-    fprintf(d->out, "<text x=\"%lld\" y=\"%lld\" font-size=\"12\">head %lld"
-            "</text>\n", (long long)(x + d->margin), (long long)y + 12,
-            (long long)head);
-    x += d->margin;
-    y += Title + d->margin;
-    for (int64_t i = 0; i < rows; i++)
-        put_row(d, m->weight + (head * m->rows + from + i) * m->columns,
-                m->columns, x, y + i * c);
-    fprintf(d->out, "<rect x=\"%lld\" y=\"%lld\" width=\"%lld\" "
-            "height=\"%lld\" fill=\"none\" stroke=\"#999\"/>\n", (long long)x,
-            (long long)y, (long long)(m->columns * c), (long long)(rows * c));
-    if (d->margin)
-        put_labels(d, m, x, y);
+    const AttentionPicture *p = d->p;
+    int query = p->query >= 0 ? p->query : i;
+    begin_path(d->out, level_of(w));
+    fprintf(d->out, "M%d %dh%d\"><title>", j * d->cell, i * d->cell,
+            d->cell);
+    if (p->query >= 0)
+        fprintf(d->out, "head %d: ", x->head + i);
+    fprintf(d->out, "%d ", query);
+    svg_text(d->out, p->label[x->m->side[0]][query], INT32_MAX);
+    fprintf(d->out, " \xe2\x86\x92 %d ", j);
+    svg_text(d->out, p->label[x->m->side[1]][j], INT32_MAX);
+    fprintf(d->out, ": %.6g</title></path>\n", (double)w);
+}
+
+/* Cells side by side of one shade are one stroke, all of them one path; or, so
+ * that they can be pointed at, each is a path.                              */
+static void put_cells(const Drawing *d, const Panel *x)
+{
+    if (d->masked)
+        put_level(d, x, -1);
+    for (int level = 1; !d->tips && level <= Levels; level++)
+        put_level(d, x, level);
+    for (int i = 0; d->tips && i < x->rows; i++)
+        for (int j = 0; j < x->columns; j++)
+            if (level_of(x->w[(size_t)i * x->stride + (size_t)j]) > 0)
+                put_cell(d, x, i, j, x->w[(size_t)i * x->stride + (size_t)j]);
+}
+
+static void put_numbers(const Drawing *d, const Panel *x)
+{
+    fputs("<g font-size=\"9\" text-anchor=\"middle\" pointer-events=\"none\">"
+          "\n", d->out);
+    for (int i = 0; i < x->rows; i++)
+        for (int j = 0; j < x->columns; j++) {
+            float w = x->w[(size_t)i * x->stride + (size_t)j];
+            if (level_of(w) > 0)
+                fprintf(d->out, "<text x=\"%g\" y=\"%g\"%s>%.2f</text>\n",
+                        (j + 0.5) * d->cell, (i + 0.5) * d->cell + 3,
+                        w > 0.5f ? " fill=\"#fff\"" : "", (double)w);
+        }
+    fputs("</g>\n", d->out);
+}
+
+static void put_panel(const Drawing *d, const Panel *x, int left, int top)
+{
+    int c = d->cell;
+    fprintf(d->out, "<g transform=\"translate(%d %d)\">\n",
+            left + left_of(d, x->m), top + top_of(d, x->m));
+    if (!d->rows_margin)
+        fprintf(d->out, "<text y=\"%d\">head %d</text>\n",
+                -4 - d->margin[x->m->side[1]], x->head);
+    put_axes(d, x);
+    fprintf(d->out, "<g transform=\"translate(0 %g)\" stroke-width=\"%d\" "
+            "shape-rendering=\"crispEdges\">\n", 0.5 * c, c);
+    put_cells(d, x);
+    fputs("</g>\n", d->out);
+    if (c >= 24)
+        put_numbers(d, x);
+    fprintf(d->out, "<rect width=\"%d\" height=\"%d\" fill=\"none\" "
+            "stroke=\"#888\"/>\n</g>\n", x->columns * c, x->rows * c);
 }
 
 /* ------------------------------------------------------------- picture --- */
-static void put_legend(const Drawing *d, int64_t x, int64_t y)
+static void put_map(const Drawing *d, const AttentionMap *m, int top)
 {
-    fprintf(d->out, "<text x=\"%lld\" y=\"%lld\" font-size=\"12\">weight 0"
-            "</text>\n", (long long)x, (long long)y + 11);
-    for (int i = 0; i <= Levels; i++) {
-        fprintf(d->out, "<rect x=\"%lld\" y=\"%lld\" width=\"4\" "
-                "height=\"12\" ", (long long)x + 60 + 4 * i, (long long)y);
-        put_color(d->out, i);
-        fputs("/>\n", d->out);
+    const AttentionPicture *p = d->p;
+    int in_line = panels_in_line(d, m);
+    fprintf(d->out, "<text x=\"%d\" y=\"%d\"><tspan font-weight=\"bold\">%s"
+            "</tspan>: %s", Edge, top + 12, m->name,
+            p->query < 0 ? "queries" : "query ");
+    if (p->query >= 0)
+        svg_text(d->out, p->label[m->side[0]][p->query], LongestLabel);
+    fprintf(d->out, " of the %s, keys of the %s</text>\n",
+            attention_side[m->side[0]], attention_side[m->side[1]]);
+    for (int i = 0; i < panels_of(d->p, m); i++) {
+        Panel x = panel_of(d->p, m, i);
+        put_panel(d, &x, Edge + i % in_line * panel_width(d, &x),
+                  top + Line + i / in_line * panel_height(d, &x));
     }
-    fprintf(d->out, "<text x=\"%lld\" y=\"%lld\" font-size=\"12\">1; queries "
-            "down, keys to the right</text>\n",
-            (long long)x + 64 + 4 * (Levels + 1), (long long)y + 11);
+}
+
+static void put_legend(const Drawing *d)
+{
+    fprintf(d->out, "<defs><linearGradient id=\"weight\"><stop offset=\"0\" "
+            "stop-color=\"#fff\"/><stop offset=\"1\" stop-color=\"#08306b\"/>"
+            "</linearGradient>\n<pattern id=\"masked\" width=\"4\" "
+            "height=\"4\" patternUnits=\"userSpaceOnUse\"><path d=\"M0 4L4 0\""
+            " stroke=\"#bbb\" stroke-width=\".7\"/></pattern></defs>\n"
+            "<rect x=\"%d\" y=\"48\" width=\"%d\" height=\"12\" "
+            "fill=\"url(#weight)\" stroke=\"#888\"/>\n", Edge, Bar);
+    for (int i = 0; i <= 4; i++)
+        fprintf(d->out, "<text x=\"%d\" y=\"72\" font-size=\"10\" "
+                "text-anchor=\"middle\">%g</text>\n", Edge + i * Bar / 4,
+                i / 4.0);
+    if (d->masked)
+        fprintf(d->out, "<rect x=\"%d\" y=\"48\" width=\"24\" height=\"12\" "
+                "fill=\"url(#masked)\" stroke=\"#888\"/><text x=\"%d\" "
+                "y=\"58\">masked</text>\n", Edge + Bar + 24, Edge + Bar + 54);
+}
+
+static void put_header(const Drawing *d)
+{
+    const AttentionPicture *p = d->p;
+    fprintf(d->out, "<text x=\"%d\" y=\"20\" font-size=\"14\" "
+            "font-weight=\"bold\">%s: attention weights", Edge, p->model);
+    if (p->query >= 0)
+        fprintf(d->out, " of query %d", p->query);
+    fprintf(d->out, "</text>\n<text x=\"%d\" y=\"38\">a row for each %s, a "
+            "column for each key; a row sums to 1%s</text>\n", Edge,
+            p->query >= 0 ? "head" : "query",
+            d->tips ? "; point at a cell"
+                    : "; numbers by --layer, --head, --query");
+    put_legend(d);
+}
+
+/* --------------------------------------------------------------- sizes --- */
+static void measure_cells(Drawing *d)
+{
+    const AttentionPicture *p = d->p;
+    bool one = p->head >= 0 || p->query >= 0;
+    int most = 1;
+    int64_t cells = 0;
+    for (int i = 0; i < p->maps; i++) {
+        Panel x = panel_of(p, &p->map[i], 0);
+        most = x.columns > most ? x.columns : most;
+        most = x.rows > most ? x.rows : most;
+        cells += (int64_t)x.rows * x.columns * panels_of(p, &p->map[i]);
+    }
+    int room = one ? 720 : 320, largest = one ? 28 : 14;
+    d->cell = room / most < largest ? room / most : largest;
+    d->cell = d->cell > 1 ? d->cell : 1;
+    d->tips = cells <= MostTips;
+    d->font = d->cell < 8 ? 9 : d->cell < 12 ? d->cell : 12;
+    d->step = d->cell < 8 ? (9 + d->cell) / d->cell : 1;
+}
+
+/* 0.62 of its height is what a monospaced letter takes. */
+static void measure_labels(Drawing *d)
+{
+    const AttentionPicture *p = d->p;
+    for (int side = 0; side < 2; side++) {
+        int widest = 1;
+        for (int i = 0; i < p->n[side]; i += d->step) {
+            int columns = put_label(d, NULL, side, i);
+            widest = columns > widest ? columns : widest;
+        }
+        d->margin[side] = widest * d->font * 62 / 100 + 8;
+    }
+    if (p->query >= 0)
+        d->rows_margin = 8 * d->font * 62 / 100 + 8;
+}
+
+static bool any_masked(const AttentionMap *m, const AttentionPicture *p)
+{
+    size_t n = (size_t)m->heads * (size_t)p->n[m->side[0]]
+                                * (size_t)p->n[m->side[1]];
+    for (size_t i = 0; i < n; i++)
+        if (m->weight[i] < 0)
+            return true;
+    return false;
 }
 
 static void measure(Drawing *d)
 {
     const AttentionPicture *p = d->p;
-    int64_t most = 1;
-    for (int i = 0; i < p->maps; i++)
-        most = attn_max(most, attn_max(p->map[i].columns,
-                                       drawn_rows(d, &p->map[i])));
-    int64_t room = p->head >= 0 ? 720 : 200;
-    d->cell = attn_max(attn_min(room / most, p->head >= 0 ? 28 : 14), 2);
-    d->margin = d->cell < 8
-        ? 0 : (LongestLabel + 1) * attn_min(d->cell, 12) * 2 / 3;
-    d->width = 420;
-    d->height = Edge + Title;
+    measure_cells(d);
+    measure_labels(d);
+    d->width = 760;
+    d->height = Header;
     for (int i = 0; i < p->maps; i++) {
-        const AttentionMap *m = &p->map[i];
-        int64_t heads = end_of(p->head, m->heads) - first_of(p->head);
-        d->width = attn_max(d->width, Edge + heads * panel_width(d, m));
-        d->height += Title + panel_height(d, m);
-    }
-}
-
-static void put_maps(const Drawing *d)
-{
-    const AttentionPicture *p = d->p;
-    int64_t y = Edge + Title;
-    for (int i = 0; i < p->maps; i++) {
-        const AttentionMap *m = &p->map[i];
-        fprintf(d->out, "<text x=\"%d\" y=\"%lld\" font-size=\"13\" "
-                "font-weight=\"bold\">%s</text>\n", Edge, (long long)y + 13,
-                m->name);
-        y += Title;
-        for (int64_t h = first_of(p->head); h < end_of(p->head, m->heads); h++)
-            put_matrix(d, m, h, Edge + (h - first_of(p->head))
-                                           * panel_width(d, m), y);
-        y += panel_height(d, m);
+        Panel x = panel_of(p, &p->map[i], 0);
+        int width = Edge + panels_in_line(d, &p->map[i]) * panel_width(d, &x);
+        d->width = width > d->width ? width : d->width;
+        d->height += map_height(d, &p->map[i]);
+        d->masked = d->masked || any_masked(&p->map[i], p);
     }
 }
 
@@ -214,11 +376,19 @@ char *draw_attention(const AttentionPicture *p, size_t *size)
         fail(ExitResource, "out of memory for a picture");
     measure(&d);
     fprintf(d.out, "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-            "width=\"%lld\" height=\"%lld\" font-family=\"monospace\">\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-            (long long)d.width, (long long)d.height);
-    put_legend(&d, Edge, Edge / 2);
-    put_maps(&d);
+            "xmlns:xlink=\"http://www.w3.org/1999/xlink\" width=\"%d\" "
+            "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"monospace\" "
+            "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" "
+            "fill=\"#fff\"/>\n", d.width, d.height, d.width, d.height);
+    put_header(&d);
+    fputs("<defs>\n", d.out);
+    for (int side = 0; side < 2; side++)
+        put_tokens(&d, side);
+    fputs("</defs>\n", d.out);
+    for (int i = 0, top = Header; i < p->maps; i++) {
+        put_map(&d, &p->map[i], top);
+        top += map_height(&d, &p->map[i]);
+    }
     fputs("</svg>\n", d.out);
     if (fclose(d.out) != 0)
         fail(ExitResource, "out of memory for a picture");

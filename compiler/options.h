@@ -3,7 +3,7 @@
 #ifndef ATTNC_OPTIONS_H
 #define ATTNC_OPTIONS_H
 
-#include "engine.h"
+#include "lines.h"
 
 enum {                           /* which commands take an option */
     CmdCompile = 1, CmdRun = 2, CmdGraph = 4, CmdPlan = 8, CmdFields = 16,
@@ -87,7 +87,14 @@ int cmd_bench(const Options *o);
 int run_tensors(const Options *o);               /* cmd_tensors.c */
 int run_attention(const Options *o);             /* cmd_attention.c */
 int run_stream(const Options *o);                /* cmd_stream.c */
-/* cmd_run.c: the spec's search, with what the options change. */
+/* cmd_run.c: the spec's search, with what the options change; without what is
+ * in tokens, which are ids in a Search.                                     */
 struct attn_search_options search_options(const Spec *s, const Options *o);
+typedef struct {
+    struct attn_search_options o;
+    int32_t *prefix; int64_t prefix_n;
+} Search;
+int open_search(Search *to, Arena *a, const Spec *s, const Options *o,
+                const Tokens *target);
 
 #endif
