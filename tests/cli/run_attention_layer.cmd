@@ -1,1 +1,0 @@
-run tests/cli/small.yaml --ids --attention TMP/a.svg --layer 1

@@ -1,0 +1,5 @@
+run tests/cli/small.yaml --ids --attention TMP/a.svg --layer 1
+run tests/cli/small.yaml --ids --attention TMP/a.svg --head 2
+run tests/cli/small.yaml --ids --attention TMP/a.svg --query 99 -n 0
+run tests/cli/small.yaml --ids --attention TMP/a.svg --layer first
+run tests/cli/small.yaml --ids --attention TMP/a.svg --head -1
