@@ -37,9 +37,14 @@ bool compare_values(Comparison *c, const double *want, const float *got,
     return worse;
 }
 
+bool tells_enough(int64_t zeros, int64_t count)
+{
+    return count > 0 && zeros * 10 <= count * 9;
+}
+
 bool compare_passed(const Comparison *c)
 {
-    return c->failed == 0 && c->count > 0 && c->zeros * 10 <= c->count * 9;
+    return c->failed == 0 && tells_enough(c->zeros, c->count);
 }
 
 /* ------------------------------------------------------------------ gates */
@@ -337,15 +342,14 @@ static double deviation(const double *x, int64_t n)
 ModelComparison compare_model(const double *want, const float *got,
                               int64_t rows, int64_t cols)
 {
-    ModelComparison c = { 0 };
+    ModelComparison c = { .count = rows * cols };
     double std = deviation(want, rows * cols), error = 0, square = 0;
-    int64_t zeros = 0;
     for (int64_t i = 0; i < rows * cols; i++) {
         double d = (double)got[i] - want[i];
         double ratio = error_ratio(want[i], (double)got[i], std);
         error += d * d;
         square += want[i] * want[i];
-        zeros += want[i] == 0;
+        c.zeros += want[i] == 0;
         if (ratio > c.max_error || i == 0) {
             c.max_error = ratio;
             c.worst = i;
@@ -361,8 +365,8 @@ ModelComparison compare_model(const double *want, const float *got,
             c.divergence = d;
     }
     arena_free(a);
-    c.passed = zeros * 10 <= rows * cols * 9 && rows * cols > 0
-            && c.max_error <= 1e-4 && c.nmse <= 1e-10
-            && c.divergence <= 1e-9;
+    c.failed = !(c.max_error <= 1e-4 && c.nmse <= 1e-10
+                 && c.divergence <= 1e-9);
+    c.passed = !c.failed && tells_enough(c.zeros, c.count);
     return c;
 }

@@ -21,8 +21,10 @@ typedef struct {                 /* {0} before the first values */
  * them. `tolerance` is by value and absolute.                               */
 bool compare_values(Comparison *c, const double *want, const float *got,
                     const double *tolerance, int64_t n);
-/* Nothing failed, something was compared, and it was not nearly all zeros,
- * which would prove nothing.                                                */
+/* Something was compared, and not nearly all was to be 0, which would prove
+ * nothing.                                                                  */
+bool tells_enough(int64_t zeros, int64_t count);
+/* Nothing failed, and what was compared tells enough. */
 bool compare_passed(const Comparison *c);
 
 /* The tolerance of each element of node's value, given the values of its
@@ -35,7 +37,9 @@ typedef struct {                 /* end to end: logits, or rows of a model */
     double divergence;           /* KL of the rows as softmax, nats: 1e-9 */
     int64_t worst;               /* index of max_error */
     double want, got;
-    bool passed;
+    int64_t count, zeros;        /* as in Comparison */
+    bool failed;                 /* a gate was not held */
+    bool passed;                 /* none, and it tells enough */
 } ModelComparison;
 
 ModelComparison compare_model(const double *want, const float *got,

@@ -16,6 +16,17 @@ static const double *widen(Arena *a, const float *x, int64_t n)
     return d;
 }
 
+/* Weights that a mask makes zero are not among the zeros that prove nothing. */
+static int64_t masked_values(const Interp *in, int node)
+{
+    const Node *n = &in->g->nodes.at[node];
+    const double *x = in->value[n->in[0]];
+    int64_t masked = 0;
+    for (int64_t i = 0; n->op == OpSoftmax && i < interp_size(in, node); i++)
+        masked += x[i] == -HUGE_VAL;
+    return masked;
+}
+
 /* Compares one node, then takes the compiled value as what later nodes read. */
 static void check_node(OpResults *r, Interp *in, int node, const float *got)
 {
@@ -28,6 +39,7 @@ static void check_node(OpResults *r, Interp *in, int node, const float *got)
     gate_node(in, node, in->value[node], tolerance);
     if (compare_values(&op->c, in->value[node], got, tolerance, size))
         op->worst = n->name;
+    op->c.zeros -= masked_values(in, node);
     in->value[node] = widen(in->arena, got, size);
 }
 
@@ -71,17 +83,20 @@ bool op_passed(const OpResults *r, Op op)
 
 /* ------------------------------------------------------------ end to end */
 
-/* Keeps the worse of two: the one that failed, or the larger error. */
+/* Keeps the worse of two: the one that failed, or the larger error. One that
+ * is all zeros (a mask may leave a sequence no keys) tells enough beside others
+ * that are not.                                                             */
 static void keep_worse(ModelComparison *worst, ModelComparison c)
 {
-    bool worse = worst->passed != c.passed ? worst->passed
+    bool worse = worst->failed != c.failed ? c.failed
                : !(c.max_error <= worst->max_error);
-    double nmse = fmax(worst->nmse, c.nmse);
-    double divergence = fmax(worst->divergence, c.divergence);
-    if (worse)
-        *worst = c;
-    worst->nmse = nmse;
-    worst->divergence = divergence;
+    ModelComparison both = worse ? c : *worst;
+    both.nmse = fmax(worst->nmse, c.nmse);
+    both.divergence = fmax(worst->divergence, c.divergence);
+    both.count = worst->count + c.count;
+    both.zeros = worst->zeros + c.zeros;
+    both.passed = !both.failed && tells_enough(both.zeros, both.count);
+    *worst = both;
 }
 
 void verify_result(ModelComparison *worst, Weights *w, const Sample *x,

@@ -86,7 +86,10 @@ static void test_model(void **state)
     assert_false(compare_model(want, got, 0, 4).passed);
     double zeros[8] = { 0 };
     float same[8] = { 0 };
-    assert_false(compare_model(zeros, same, 2, 4).passed);
+    ModelComparison nothing = compare_model(zeros, same, 2, 4);
+    assert_false(nothing.passed);
+    assert_false(nothing.failed);
+    assert_int_equal(nothing.zeros, 8);
 }
 
 /* A NaN in the first row must not be forgotten over a good second one. */
