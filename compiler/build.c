@@ -72,8 +72,15 @@ static int numbers(Build *b, const End *e)
                              { b->s->input_width, SymNone } } };
     b->field = "input.width";
     int x = input(b, t, build_join(b, e->name, ".values"));
-    return put_linear(b, x, b->s->d_model, true,
-                      build_join(b, e->name, ".input_projection"));
+    x = put_linear(b, x, b->s->d_model, true,
+                   build_join(b, e->name, ".input_projection"));
+    if (!b->s->input_class_token)
+        return x;
+    b->field = "input.class_token";
+    int w = put_constant(b, OpWeight, b->s->d_model, 0,
+                         build_join(b, e->name, ".class_token.weight"));
+    return put_binary(b, OpFirstRow, x, w,
+                      build_join(b, e->name, ".with_class_token"));
 }
 
 static int add_positions(Build *b, int x, const End *e)

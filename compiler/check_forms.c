@@ -171,6 +171,11 @@ static void check_input(Spec *s, const FieldState *state)
         note_at(nowhere, "write input: {type: real, width: %lld}",
                 (long long)s->input_width);
     }
+    if (s->input == InputTokens && s->input_class_token) {
+        error_at(spec_pos(s, "input.class_token"), "input.class_token has no "
+                 "meaning for tokens");
+        note_at(nowhere, "a class token among tokens is one of the ids");
+    }
     if (s->input == InputTokens)
         return;
     if (s->input_width == 0) {
@@ -248,7 +253,8 @@ const Check form_checks[] = {
                          "positions.max_distance" } },
     { check_norm_bias, { "norm.type", "norm.bias" } },
     { check_parallel,  { "parallel", "norm.place" } },
-    { check_input,     { "input.type", "input.width", "embedding.types" } },
+    { check_input,     { "input.type", "input.width", "input.class_token",
+                         "embedding.types" } },
     { check_head,      { "head.type", "input.type" } },
     { check_pool,      { "head.type", "head.pool" } },
     { check_classes,   { "head.type", "head.classes" } },

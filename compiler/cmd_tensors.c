@@ -59,16 +59,24 @@ static const int32_t *read_ids(Tensors *t, const Tensor *from, int64_t size,
     return ids;
 }
 
+/* Rows of numbers stand behind the row of a class token. */
+static int64_t rows_before(const Tensors *t, const Node *n)
+{
+    return n->type.elem == ElemF32 && t->e.spec->input_class_token;
+}
+
 static const float *read_rows(Tensors *t, const Tensor *from, const Node *n,
                               Fault *why)
 {
-    if (from->rank != 2 || from->dim[1] != n->type.dim[1].c) {
+    int64_t width = n->type.dim[1].c;
+    if (from->rank != 2 || from->dim[1] != width) {
         wrong(t, n->name, arena_printf(t->e.arena, "shape %s is needed",
                                        print_type(t->e.arena, n->type)), why);
         return NULL;
     }
-    float *x = aligned_memory(t->e.arena, from->elements * 4 + 4);
-    tensor_floats(from, 0, from->elements, x);
+    int64_t first = rows_before(t, n) * width;
+    float *x = aligned_memory(t->e.arena, (first + from->elements) * 4 + 4);
+    tensor_floats(from, 0, from->elements, x + first);
     return x;
 }
 
@@ -76,7 +84,7 @@ static const float *read_rows(Tensors *t, const Tensor *from, const Node *n,
 static bool count_rows(Tensors *t, const Node *n, int side, int64_t rows,
                        Fault *why)
 {
-    int64_t most = n->type.dim[0].c;
+    int64_t before = rows_before(t, n), most = n->type.dim[0].c - before;
     int32_t *end = &t->start[side][1];
     const char *text = NULL;
     if (rows < 1 || rows > most)
@@ -88,7 +96,7 @@ static bool count_rows(Tensors *t, const Node *n, int side, int64_t rows,
     if (text)
         return wrong(t, n->name, text, why);
     t->counted[side] = n->name;
-    *end = (int32_t)rows;
+    *end = (int32_t)(before + rows);
     return true;
 }
 

@@ -104,6 +104,7 @@ const char *weight_of(Gen *g, int root, PackLayout layout);
 void emit_embed(Gen *g, Emit *e, int node);
 void emit_position(Gen *g, Emit *e, int node);
 void emit_rotate(Gen *g, Emit *e, int node);
+void emit_first_row(Gen *g, Emit *e, int node);
 void emit_pool(Gen *g, Emit *e, int node);
 void emit_select(Gen *g, Emit *e, int node);
 

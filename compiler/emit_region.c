@@ -142,6 +142,7 @@ static void emit_region(Gen *g, Emit *e, const Region *r)
     switch (n->op) {
     case OpEmbed: emit_embed(g, e, node); break;
     case OpPosition: emit_position(g, e, node); break;
+    case OpFirstRow: emit_first_row(g, e, node); break;
     case OpRotate: emit_rotate(g, e, node); break;
     case OpPool: emit_pool(g, e, node); break;
     case OpSelect: emit_select(g, e, node); break;

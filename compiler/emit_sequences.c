@@ -141,6 +141,27 @@ void emit_position(Gen *g, Emit *e, int node)
            "}\n");
 }
 
+/* Rows as they are, but the first one of a sequence. */
+void emit_first_row(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const long long d = n->type.dim[1].c;
+    const char *y = value_at(g, node, "i");
+    const char *kernel = use_kernel(g->kernels, "copy_rows");
+    begin_sequences(e);
+    let_position(e, n);
+    put(e, "\n"
+           "if (at > 0) {\n");
+    put_call(g, e, kernel, arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y,
+             value_at(g, n->in[0], "i"), d), ";");
+    put(e, "} else {\n");
+    put_call(g, e, kernel, arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y,
+             weight_of(g, n->in[1], PackVector), d), ";");
+    put(e, "}\n"
+           "}\n"
+           "}\n");
+}
+
 void emit_select(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node);

@@ -343,6 +343,8 @@ const Field fields[] = {
          "tokens, or rows of numbers that a product takes to d_model"),
     INT("input.width", input_width, 0, MostWidth, Source_, "0", NULL,
         "real: numbers in a row"),
+    BOOL("input.class_token", input_class_token, Source_, "false", NULL,
+         "real: a learned row stands before those of the input"),
     SPREAD("head", WORDS("head.type"), Model,
            "what is made of the last layer"),
     ENUM("head.type", head, heads, Model, "default", NULL,

@@ -167,6 +167,7 @@ static InterpOp *const eval[OpCount] = {
     [OpInput]       = eval_input,
     [OpEmbed]       = eval_embed,
     [OpPosition]    = eval_position,
+    [OpFirstRow]    = eval_first_row,
     [OpMatmul]      = eval_matmul,
     [OpBias]        = eval_bias,
     [OpScale]       = eval_scale,

@@ -32,9 +32,9 @@ Matrix interp_in(const Interp *in, const Node *n, int i);
 typedef void InterpOp(const Interp *in, const Node *n, double *out);
 
 /* interp_ops.c */
-InterpOp eval_embed, eval_position, eval_matmul, eval_bias, eval_scale,
-         eval_add, eval_mul, eval_activate, eval_gate, eval_norm, eval_linear,
-         eval_add_norm, eval_head_norm, eval_l2_norm, eval_rotate;
+InterpOp eval_embed, eval_position, eval_first_row, eval_matmul, eval_bias,
+         eval_scale, eval_add, eval_mul, eval_activate, eval_gate, eval_norm,
+         eval_linear, eval_add_norm, eval_head_norm, eval_l2_norm, eval_rotate;
 
 /* interp_attention.c */
 InterpOp eval_scores, eval_softcap, eval_score_bias, eval_mask, eval_softmax,

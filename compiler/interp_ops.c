@@ -28,6 +28,15 @@ void eval_position(const Interp *in, const Node *n, double *out)
     memcpy(out, table.at + n->first * table.cols, (size_t)size * sizeof *out);
 }
 
+/* The oracle sees whole sequences: row 0 is the first. */
+void eval_first_row(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0), w = interp_in(in, n, 1);
+    memcpy(out, x.at, (size_t)size_of(x) * sizeof *out);
+    if (x.rows > 0)
+        memcpy(out, w.at, (size_t)x.cols * sizeof *out);
+}
+
 void eval_matmul(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0), w = interp_in(in, n, 1);

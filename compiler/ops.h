@@ -27,6 +27,8 @@ OP(Input,       "input",        0, 0, Source,
 OP(Embed,       "embed",        2, 3, Row,
    "s table[id] + positions[first+past+i]")
 OP(Position,    "position",     1, 1, Row,    "positions[first+past+i]")
+OP(FirstRow,    "first_row",    2, 2, Row,
+   "w where first+past+i is 0, x elsewhere")
 OP(Matmul,      "matmul",       2, 2, Row,    "x W^T")
 OP(Bias,        "bias",         2, 2, Row,    "x + b")
 OP(Scale,       "scale",        1, 1, Row,    "s x")

@@ -45,7 +45,8 @@ bool plan_is_group_row(const Plan *p, int node)
 {
     const Node *n = &p->g->nodes.at[node];
     return op_info[n->op].class == ClassRow && n->type.rank == 2
-        && n->op != OpEmbed && n->op != OpPosition && n->op != OpRotate;
+        && n->op != OpEmbed && n->op != OpPosition && n->op != OpRotate
+        && n->op != OpFirstRow;
 }
 
 /* ---- values ---- */

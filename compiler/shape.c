@@ -119,6 +119,7 @@ static bool shape_matmul(const Graph *g, Node *n)
     return true;
 }
 
+/* Rows and a vector of their width. */
 static bool shape_bias(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
@@ -313,6 +314,7 @@ static bool (*const rule[OpCount])(const Graph *, Node *) = {
     [OpInput]       = shape_given,
     [OpEmbed]       = shape_embed,
     [OpPosition]    = shape_position,
+    [OpFirstRow]    = shape_bias,
     [OpMatmul]      = shape_matmul,
     [OpBias]        = shape_bias,
     [OpScale]       = shape_same,

@@ -131,6 +131,7 @@ struct Spec {
     int64_t embed_types;         /* token types of the first stack; 0: none */
     InputType input;             /* of the first stack */
     int64_t input_width;         /* InputReal */
+    bool input_class_token;      /* InputReal: row 0 is learned instead */
     double logits_scale;         /* 0: none */
     double logits_softcap;       /* 0: none */
     HeadType head;

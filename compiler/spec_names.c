@@ -7,10 +7,12 @@
 #include "fields.h"
 
 /* Every weight that a model can have, {s} for encoder or decoder; each has
- * .weight, and .bias unless it is an embedding or a table of positions.     */
+ * .weight, and .bias unless it is an embedding, a table of positions or a
+ * class token.                                                              */
 const char *const weight_names[] = {
     "source", "target", "logits", "source_positions", "target_positions",
-    "types", "source.input_projection", "{s}.embedding_norm", "{s}.relative",
+    "types", "source.input_projection", "source.class_token",
+    "{s}.embedding_norm", "{s}.relative",
     "{s}.{i}.self_attn.q", "{s}.{i}.self_attn.k", "{s}.{i}.self_attn.v",
     "{s}.{i}.self_attn.o", "{s}.{i}.self_attn.q_norm",
     "{s}.{i}.self_attn.k_norm",

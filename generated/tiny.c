@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash 562fc38f71641ad0 by
+ * from the spec of hash f5b2a3279b565a2b by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -144,7 +144,8 @@ struct attn_batch {
     const int32_t *prefix;       /* [sequences] masking prefix: keys that all
                                     rows of a sequence see; NULL: none */
     const int32_t *types;        /* [rows] token types; NULL: all 0 */
-    const float *input;          /* rows of numbers in place of ids */
+    const float *input;          /* rows of numbers in place of ids; where a
+                                    class token is, its row is not used */
     /* kind attention: rows of numbers; keys have their own lengths */
     const float *query, *key, *value;
     int64_t key_rows;

@@ -38,7 +38,8 @@ struct attn_batch {
     const int32_t *prefix;       /* [sequences] masking prefix: keys that all
                                     rows of a sequence see; NULL: none */
     const int32_t *types;        /* [rows] token types; NULL: all 0 */
-    const float *input;          /* rows of numbers in place of ids */
+    const float *input;          /* rows of numbers in place of ids; where a
+                                    class token is, its row is not used */
     /* kind attention: rows of numbers; keys have their own lengths */
     const float *query, *key, *value;
     int64_t key_rows;

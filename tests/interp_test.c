@@ -103,12 +103,11 @@ static void test_linear(void **state)
     static const double x[] = { 1, 2,  3, -4 }, w[] = { 1, 1,  0, 2,  -1, 0 },
                         b[] = { 10, 0, 1 }, r[] = { 1, 1,  1, 1,  1, 1 };
     int a = input(2, 2, x), k = weight(3, 2, w), c = weight(3, 0, b);
-    int product = binary(OpMatmul, a, k);
-    int biased = binary(OpBias, product, c);
+    int product = binary(OpMatmul, a, k), biased = binary(OpBias, product, c);
     int relu = add((Node){ .op = OpActivate, .in = { biased }, .nin = 1,
                            .act = ActRelu });
     int rest = binary(OpMatmul, a, weight(3, 2, r));
-    int sum = binary(OpAdd, relu, rest);
+    int sum = binary(OpAdd, relu, rest), first = binary(OpFirstRow, product, c);
     int fused = add((Node){ .op = OpLinear, .in = { a, k, c, rest },
                             .nin = 4, .has_bias = true, .has_residual = true,
                             .act = ActRelu });
@@ -117,6 +116,7 @@ static void test_linear(void **state)
     assert_value(relu, (double[]){ 13, 4, 0,  9, 0, 0 }, 6);
     assert_value(sum, (double[]){ 16, 7, 3,  8, -1, -1 }, 6);
     assert_value(fused, in.value[sum], 6);
+    assert_value(first, (double[]){ 10, 0, 1,  -1, -8, -3 }, 6);
 }
 
 static void test_linear_without_bias(void **state)

@@ -298,7 +298,8 @@ static inline const char *random_form(Arena *a, uint64_t seed)
     form_layers(&r);
     bool real = r.kind == KindEncoder && pick(&r, 4) == 0;
     if (real)
-        say(&r, "input", "{type: real, width: 7}");
+        say(&r, "input", WORD(&r, "{type: real, width: 7}",
+                              "{type: real, width: 7, class_token: true}"));
     else
         random_vocab(&r);
     if (r.kind == KindEncoder)

@@ -25,7 +25,7 @@ static void give(const TensorOut *t, int n)
     assert_true(safetensors_write(in_dir("in"), t, n, &why));
 }
 
-static const float rows[3 * 8] = { 1, 0, 0, 0, 0, 0, 0, 2, [9] = 3, [20] = 1 };
+static const float rows[12 * 8] = { 1, 0, 0, 0, 0, 0, 0, 2, [9] = 3, [20] = 1 };
 
 static TensorOut tensor(const char *name, int64_t n, int64_t columns)
 {
@@ -129,6 +129,8 @@ static void test_bad_rows(void **state)
           "tensor 'source.values' is missing" },
         { "tests/golden/real_input.yaml", { tensor("source.values", 3, 4) },
           "'source.values': shape f32[n, 5] is needed" },
+        { "tests/golden/class_token.yaml", { tensor("source.values", 12, 5) },
+          "1 to 11 rows are possible, it has 12" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_refused(&bad[i]);

@@ -120,6 +120,7 @@ static inline void later_encoder(Spec *s, int i)
         s->kind = KindEncoder;
         s->input = InputReal;
         s->input_width = 3;
+        s->input_class_token = true;
         s->head = HeadClassify;
         s->head_pool = PoolClass;
         s->head_classes = 5;

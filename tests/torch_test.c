@@ -37,6 +37,23 @@ static const int32_t *ids_of(const Case *c, const char *name, int64_t *rows)
     return t ? (const int32_t *)(const void *)t->at : NULL;
 }
 
+/* What is before the given rows is a class token's, which nothing may use. */
+static void read_rows(Case *c)
+{
+    const Tensor *rows = find(c, "rows", &c->n);
+    if (!rows)
+        return;
+    find(c, "out.encoder.output", &c->n);
+    int64_t before = (c->n - rows->dim[0]) * rows->dim[1];
+    for (int64_t i = 0; i < before; i++)
+        c->rows[i] = NAN;
+    for (int64_t i = 0; i < rows->elements; i++) {
+        float x;
+        tensor_floats(rows, i, 1, &x);
+        c->rows[before + i] = (double)x;
+    }
+}
+
 static void case_open(Case *c, const char *name)
 {
     Fault why;
@@ -54,12 +71,7 @@ static void case_open(Case *c, const char *name)
     c->types[EntryEncode] = ids_of(c, "types", &c->n);
     const int32_t *prefix = ids_of(c, "prefix", &one);
     c->prefix = prefix ? prefix[0] : 0;
-    const Tensor *rows = find(c, "rows", &c->n);
-    for (int64_t i = 0; rows && i < rows->elements; i++) {
-        float x;
-        tensor_floats(rows, i, 1, &x);
-        c->rows[i] = (double)x;
-    }
+    read_rows(c);
 }
 
 /* ------------------------------------------------------------- backends */

@@ -77,6 +77,10 @@ CASES = [
         N=dict(encoder=2, decoder=1), h=dict(encoder=4, decoder=2),
         d_ff=dict(encoder=8, decoder=24), norm=PRE, activation="swiglu",
         embedding=dict(scale="sqrt_d_model"))),
+    ("class_token", "encoder", dict(
+        input=dict(type="real", width=5, class_token=True), norm=PRE,
+        activation="gelu", positions="learned",
+        head=dict(type="classify", classes=3))),
 ]
 ACT = dict(none=lambda x: x, relu=F.relu, gelu=F.gelu, silu=F.silu,
            gelu_tanh=lambda x: F.gelu(x, approximate="tanh"))
@@ -305,6 +309,10 @@ class Model:
         if self.get("input", "type", "tokens") == "real":
             x = self.linear(data, "source.input_projection",
                             BASE["d_model"], True)
+            if self.get("input", "class_token", False):
+                first = self.weight("source.class_token.weight",
+                                    BASE["d_model"])
+                x = torch.cat([first[None], x])
         else:
             scale = self.get("embedding", "scale", "none")
             factor = dict(none=1.0, sqrt_d_model=BASE["d_model"] ** 0.5)
