@@ -51,8 +51,7 @@ static int open_model(Stream *r)
     r->target = (Tokens){ r->e.target_vocab.block, s->target.size, r->o->ids };
     r->source = s->kind == KindDecoder ? r->target
         : (Tokens){ r->e.source.block, s->source.size, r->o->ids };
-    r->weights = XXH3_64bits(r->e.packed, (size_t)r->e.plan->pack.bytes) ^
-                 s->hash;
+    r->weights = XXH3_64bits(r->e.packed, (size_t)r->e.plan->pack.bytes);
     code = need_vocabulary(&r->source, "source");
     return code ? code : need_vocabulary(&r->target, "target");
 }

@@ -131,6 +131,7 @@ static void let_model(Gen *g, Emit *e)
     let(e, "model", "%s_model", p->prefix);
     let(e, "options", "%s_options", p->prefix);
     let(e, "hash", "0x%016llxull", (unsigned long long)p->pack.hash);
+    let(e, "spec_hash", "0x%016llxull", (unsigned long long)s->hash);
     for (int c = 0; c < 2; c++) {
         let(e, c ? "page1" : "page0", "%lld", (long long)p->page_floats[c]);
         let(e, c ? "blocks1" : "blocks0", "%lld", (long long)p->blocks[c]);
@@ -156,6 +157,7 @@ static void emit_model_struct(Gen *g, Emit *e)
         "    .max_target = $max_target,\n"
         "    .weights_bytes = $weights_bytes,\n"
         "    .weights_hash = $hash,\n"
+        "    .spec_hash = $spec_hash,\n"
         "    .bound_bytes = sizeof(struct weights),\n"
         "    .page_floats = { $page0, $page1 },\n"
         "    .blocks = { $blocks0, $blocks1 },\n"

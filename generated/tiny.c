@@ -165,6 +165,7 @@ struct attn_model {
     int64_t max_source, max_target;
     int64_t weights_bytes;       /* of the packed weights */
     uint64_t weights_hash;       /* of names, shapes, layout: as in the file */
+    uint64_t spec_hash;          /* of all that decides what is computed */
     int64_t bound_bytes;         /* of the struct that bind() fills */
     /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
      * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
@@ -2651,7 +2652,7 @@ struct attn_state_header {       /* the first bytes of a saved stream */
     char magic[8];               /* "ATTNST01" */
     uint64_t hash;               /* of all that follows */
     int64_t bytes;               /* of all */
-    uint64_t model;              /* its sizes and weights, hashed */
+    uint64_t model;              /* its sizes, spec and weights, hashed */
     int64_t tokens, lead, read, source_rows;     /* as in the stream */
     /* int32_t tokens[]; the pages of the self, then of the cross cache */
 };
@@ -4645,7 +4646,7 @@ static uint64_t state_hash(uint64_t h, const void *block, int64_t bytes)
 /* Of what a cache's contents mean. */
 static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
 {
-    int64_t sizes[14];
+    int64_t sizes[15];
     sizes[0] = (int64_t)m->weights_hash;
     sizes[1] = (int64_t)weights;
     sizes[2] = m->kind;
@@ -4658,6 +4659,7 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
         sizes[10 + c] = m->d_k[c];
         sizes[12 + c] = m->v_panels[c];
     }
+    sizes[14] = (int64_t)m->spec_hash;   /* eps, scales, masks ... */
     return state_hash(1, sizes, (int64_t)sizeof sizes);
 }
 
@@ -5602,6 +5604,7 @@ static const struct attn_model model = {
     .max_target = 16,
     .weights_bytes = 181248,
     .weights_hash = 0xbfae1705ee87d4b0ull,
+    .spec_hash = 0x562fc38f71641ad0ull,
     .bound_bytes = sizeof(struct weights),
     .page_floats = { 8192, 8192 },
     .blocks = { 4, 4 },

@@ -111,6 +111,7 @@ struct attn_model {
     int64_t max_source, max_target;
     int64_t weights_bytes;       /* of the packed weights */
     uint64_t weights_hash;       /* of names, shapes, layout: as in the file */
+    uint64_t spec_hash;          /* of all that decides what is computed */
     int64_t bound_bytes;         /* of the struct that bind() fills */
     /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
      * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */

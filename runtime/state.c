@@ -103,7 +103,7 @@ static uint64_t state_hash(uint64_t h, const void *block, int64_t bytes)
 /* Of what a cache's contents mean. */
 static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
 {
-    int64_t sizes[14];
+    int64_t sizes[15];
     sizes[0] = (int64_t)m->weights_hash;
     sizes[1] = (int64_t)weights;
     sizes[2] = m->kind;
@@ -116,6 +116,7 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
         sizes[10 + c] = m->d_k[c];
         sizes[12 + c] = m->v_panels[c];
     }
+    sizes[14] = (int64_t)m->spec_hash;   /* eps, scales, masks ... */
     return state_hash(1, sizes, (int64_t)sizeof sizes);
 }
 

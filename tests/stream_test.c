@@ -283,6 +283,9 @@ static void test_refuses_states(void **unused)
     l.f.model.d_k[0]++;
     assert_wrong(&l, 5, state, bytes, "another model");
     l.f.model.d_k[0]--;
+    l.f.model.spec_hash++;
+    assert_wrong(&l, 5, state, bytes, "another model");
+    l.f.model.spec_hash--;
     state[h->bytes - 1] ^= 1;
     assert_wrong(&l, 5, state, bytes, "not what was saved");
     state[h->bytes - 1] ^= 1;
