@@ -61,7 +61,20 @@ static int fuse(Graph *g, int root)
     }
 }
 
+/* A second table's rows, or positions of rows that are not looked up. */
+static void explain(const Graph *g, int node)
+{
+    const Node *n = &g->nodes.at[node];
+    if (n->op == OpAdd && is_bare(g, n->in[1]))
+        pass_note(g, node, "stays: a look-up reads one table");
+    if (n->op == OpPosition && !pass_refuses(g, node))
+        pass_note(g, node, "stays: it is added to no look-up");
+}
+
 int fuse_embed(Graph *g)
 {
-    return pass_each(g, fuse);
+    int done = pass_each(g, fuse);
+    for (int i = 0; i < g->nodes.n; i++)
+        explain(g, i);
+    return done;
 }

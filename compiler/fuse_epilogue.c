@@ -77,12 +77,24 @@ static int absorb_residual(Graph *g, int root)
     return absorb(g, root, k, p);
 }
 
+/* A cap is for scores; that of the logits goes over their rows again. */
+static int leave_softcap(const Graph *g, int root)
+{
+    int x = g->nodes.at[root].in[0];
+    if (g->nodes.at[x].op == OpScale)
+        x = g->nodes.at[x].in[0];
+    if (is_product(&g->nodes.at[x]))
+        pass_note(g, root, "stays: products have no cap");
+    return 0;
+}
+
 static int fuse(Graph *g, int root)
 {
     switch (g->nodes.at[root].op) {
     case OpBias:     return absorb_bias(g, root);
     case OpActivate: return absorb_activation(g, root);
     case OpAdd:      return absorb_residual(g, root);
+    case OpSoftcap:  return leave_softcap(g, root);
     default:         return 0;
     }
 }

@@ -5,7 +5,8 @@
  *
  * Where the sum has other readers (norms in front: the next residual) it must
  * exist, and fuse-epilogue takes it. So too at the end of a stack, where the
- * norm is outside of the layer: all layers stay alike.
+ * norm is outside of the layer: all layers stay alike. A sum with positions is
+ * the look-up's, or the product's.
  * needs: to run before fuse-epilogue.  keeps: the value and name of norm.
  * breaks: nothing.                                                          */
 #include "pass.h"
@@ -21,6 +22,8 @@ static bool match_sum(const Graph *g, int root)
     const char *why = pass_refuses(g, n->in[0]);
     if (!why && !same_layer(n, sum))
         why = "is in another layer";
+    if (!why && g->nodes.at[sum->in[1]].op == OpPosition)
+        why = "goes into what makes its rows";
     if (why)
         pass_note(g, root, "stays apart: %s %s", sum->name, why);
     return !why;

@@ -64,6 +64,20 @@ static const int32_t *starts(Arena *a, int64_t sequences, const int64_t *rows,
     return start;
 }
 
+/* Queries far behind the last key see nothing: of zeros no sample is made. */
+static const int64_t *near_keys(Arena *a, const Spec *s, int64_t sequences,
+                                const int64_t *queries, const int64_t *keys)
+{
+    const MaskSpec *m = &s->side[SideEncoder].mask;
+    int64_t *rows = arena_alloc(a, (size_t)sequences * sizeof *rows);
+    for (int64_t i = 0; i < sequences; i++)
+        rows[i] = m->window || m->block || m->file
+                ? at_most(queries[i],
+                          2 * at_most(keys[i], s->side[SideDecoder].max_len))
+                : queries[i];
+    return rows;
+}
+
 static const int32_t *random_ids(Arena *a, int64_t n, int64_t vocab,
                                  uint64_t *state)
 {
@@ -92,6 +106,8 @@ Sample *sample_random(Arena *a, const Spec *s, uint64_t seed,
     bool attention = s->kind == KindAttention;
     bool real = !attention && s->input == InputReal;
     x->sequences = sequences;
+    if (attention)
+        source_rows = near_keys(a, s, sequences, source_rows, target_rows);
     for (int i = SideEncoder; i <= SideDecoder; i++)
         x->start[i] = starts(a, sequences,
                              i == SideEncoder ? source_rows : target_rows,

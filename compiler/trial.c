@@ -91,7 +91,7 @@ static void encode(Trial *t, float *out)
     }
     Arena *a = arena_new();
     b.types = x->types;
-    b.prefix = prefixes(a, x, 0);
+    b.prefix = prefixes(a, x, attention ? 1 : 0);
     if (!attention)
         b.input = x->rows[0];
     struct attn_cache *c = &t->cache[CacheCross];

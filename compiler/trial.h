@@ -15,12 +15,13 @@ typedef struct {
     const int32_t *types;        /* of the first side's; NULL: all 0 */
     const float *rows[3];        /* kind attention: query, key, value; of a
                                     model that reads numbers, the first */
-    int64_t prefix;              /* rows that all see, where a mask has it */
+    int64_t prefix;              /* keys that all see, where a mask has it */
 } Sample;
 
 /* ----------------------------------------------------------- sample.c --- */
 /* A sample for `s` with random ids or rows: sequence i has source_rows[i] and
- * target_rows[i] of them, bounded by what the model takes.                  */
+ * target_rows[i] of them, bounded by what the model takes; queries that may see
+ * near keys only, by twice the keys.                                        */
 Sample *sample_random(Arena *a, const Spec *s, uint64_t seed,
                       int64_t sequences, const int64_t *source_rows,
                       const int64_t *target_rows);
@@ -35,7 +36,7 @@ int64_t result_rows(const Spec *s, const Sample *x);
 int64_t result_columns(const Spec *s);
 /* The side that token types, or numbers in the place of tokens, are of. */
 int input_side(const Spec *s);
-/* Rows of one sequence that all of its rows see. */
+/* Keys of one sequence that all of its rows see. */
 int64_t sample_prefix(const Sample *x, int side, int64_t sequence);
 
 /* ------------------------------------------------------------ trial.c --- */

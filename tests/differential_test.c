@@ -4,9 +4,10 @@
  *
  *     differential_test [COUNT [FIRST]]
  *
- * ATTNC_SPECS is the number of specs where no COUNT is given; with ATTNC_FULL
- * it is 200; a quarter as many are of any form, all where COUNT is given or in
- * full. Built with AddressSanitizer, the emitted C is compiled so too.       */
+ * COUNT specs of the paper's form, and as many of any form. Without it
+ * ATTNC_SPECS is COUNT, and there are half as many again of any form; with
+ * ATTNC_FULL all of them, by all compilers. The processors share the specs.
+ * Built with AddressSanitizer, the emitted C is compiled so too.            */
 #define _GNU_SOURCE               /* mkdtemp */
 #include "../compiler/verify.h"
 
@@ -14,7 +15,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-#include "random_spec.h"
+#include "form_files.h"
 #include "scratch.h"
 
 #if defined __has_feature
@@ -28,12 +29,13 @@
 #define SANITIZED 0
 #endif
 
-static long count = 5, first = 1, forms;
+static long count = 10, first = 1, forms;
+static bool full;
 
 typedef struct {
     uint64_t seed;
     bool form;                   /* of random_form */
-    char path[512];
+    const char *path;
     Arena *arena;
     const Sample *sample;        /* several sequences, lengths 1 to max_len */
     const float *result;         /* of the JIT, fused: the others' equal */
@@ -44,17 +46,15 @@ typedef struct {
 
 static const char *text_of(const Case *c)
 {
-    return c->form ? random_form(c->arena, c->seed)
+    return c->form ? random_form(c->arena, c->seed).r.text
                    : random_spec(c->arena, c->seed);
 }
 
 static void write_spec(Case *c)
 {
-    Fault why;
     const char *text = text_of(c);
-    snprintf(c->path, sizeof c->path, "%s/%llu.yaml", scratch,
-             (unsigned long long)c->seed);
-    assert_true(write_file(c->path, text, strlen(text), &why));
+    c->path = c->form ? write_form(c->arena, scratch, c->seed)
+                      : scratch_file("paper.yaml", text, strlen(text));
 }
 
 static void open_engine(Engine *e, const Case *c, EngineOptions o)
@@ -247,6 +247,12 @@ static void write_compiler(void)
     arena_free(a);
 }
 
+/* Every n-th spec of the paper's form, every 2n-th of any. */
+static bool now_and_then(const Case *c, uint64_t n)
+{
+    return full || c->seed % (c->form ? 2 * n : n) == 0;
+}
+
 /* Small tiles without optimisation; the real ones with it, now and then. */
 static void check_compilers(const Case *c)
 {
@@ -262,9 +268,10 @@ static void check_compilers(const Case *c)
     EngineOptions unfused = o;
     unfused.passes.skip = all;
     unfused.passes.nskip = 1;
-    check_compiler(c, &unfused, "unfused");
+    if (now_and_then(c, 1))
+        check_compiler(c, &unfused, "unfused");
     EngineOptions real = { .backend = "clang", .level = "2" };
-    if (c->seed % 5 == 0)
+    if (now_and_then(c, 5))
         check_compiler(c, &real, "clang -O2");
     EngineOptions sanitized = o;
     sanitized.backend = compiler;
@@ -300,31 +307,58 @@ static void run_case(uint64_t seed, bool form)
     arena_free(c.arena);
 }
 
-static void test_random_specs(void **state)
+/* Every `of`-th, from `from` on, in a folder of its own. */
+static void run_share(long from, long of)
 {
-    (void)state;
     if (SANITIZED)
         write_compiler();
-    for (long i = 0; i < count; i++)
+    for (long i = from; i < count; i += of)
         run_case((uint64_t)(first + i), false);
-    for (long i = 0; i < forms; i++)
+    for (long i = from; i < forms; i += of)
         run_case((uint64_t)(first + i), true);
+}
+
+static void test_random_specs(void **state)
+{
+    enum { Most = 8 };
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN), n = cpus < Most ? cpus : Most;
+    pid_t child[Most];
+
+    (void)state;
+    assert_true(count > 0);
+    fflush(NULL);
+    for (long i = 1; i < n; i++) {
+        child[i] = fork();
+        assert_true(child[i] >= 0);
+        if (child[i] > 0)
+            continue;
+        assert_int_equal(scratch_make(NULL), 0);
+        run_share(i, n);
+        scratch_remove(NULL);
+        exit(0);
+    }
+    run_share(0, n < 1 ? 1 : n);
+    for (long i = 1; i < n; i++) {
+        int status;
+        assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+        assert_exit(status, 0);
+    }
     print_message("%ld random specs of the paper's form, %ld of any\n", count,
                   forms);
-    assert_true(count > 0);
 }
 
 int main(int argc, char **argv)
 {
-    if (getenv("ATTNC_FULL"))
+    full = getenv("ATTNC_FULL");
+    if (full)
         count = 200;
     else if (getenv("ATTNC_SPECS"))
         count = strtol(getenv("ATTNC_SPECS"), NULL, 10);
+    forms = count + count / 2;
     if (argc > 1)
-        count = strtol(argv[1], NULL, 10);
+        forms = count = strtol(argv[1], NULL, 10);
     if (argc > 2)
         first = strtol(argv[2], NULL, 10);
-    forms = argc > 1 || getenv("ATTNC_FULL") ? count : (count + 3) / 4;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_random_specs, scratch_make,
                                         scratch_remove),

@@ -1,6 +1,7 @@
-/* random_spec.h: valid specs by the number: the same seed, the same text. All
- * fields take all their words; sizes are small, odd and prime as often as not,
- * and cross the pages of the cache and the panels of the weights.           */
+/* random_spec.h: valid specs of the paper's form by the number: the same seed,
+ * the same text. Sizes are small, odd and prime as often as not, and cross the
+ * pages of the cache and the panels of the weights. random_form.h has models of
+ * any form.                                                                 */
 #ifndef ATTNC_RANDOM_SPEC_H
 #define ATTNC_RANDOM_SPEC_H
 
@@ -13,7 +14,7 @@ typedef struct {
     uint64_t state;
     char *text;
     ModelKind kind;
-    int64_t d_model, h, source, target;
+    int64_t d_model, h;
     bool shared;
 } RandomSpec;
 
@@ -37,6 +38,9 @@ static inline int64_t among(RandomSpec *r, const int64_t *list, int64_t n)
 }
 #define AMONG(r, ...) among((r), (const int64_t[]){ __VA_ARGS__ },            \
     (int64_t)(sizeof (const int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)))
+/* One of a list of words. */
+#define WORD(r, ...) ((const char *const[]){ __VA_ARGS__ })[pick((r),         \
+    (int64_t)(sizeof (const char *const[]){ __VA_ARGS__ } / sizeof(char *)))]
 
 static inline void say(RandomSpec *r, const char *key, const char *value)
 {
@@ -162,7 +166,9 @@ static inline void random_layers(RandomSpec *r)
                                        coin(r) ? "causal" : "none"));
 }
 
-static inline const char *random_spec(Arena *a, uint64_t seed)
+/* The first lines. `name` is followed by the seed. */
+static inline RandomSpec random_begin(Arena *a, uint64_t seed,
+                                      const char *name)
 {
     static const char *const kinds[] = {
         [KindEncoderDecoder] = "encoder-decoder", [KindEncoder] = "encoder",
@@ -175,8 +181,16 @@ static inline const char *random_spec(Arena *a, uint64_t seed)
     r.kind = (ModelKind)AMONG(&r, KindEncoderDecoder, KindEncoderDecoder,
                               KindEncoder, KindDecoder, KindAttention);
     say(&r, "attnc", "1");
-    say(&r, "name", arena_printf(a, "random-%llu", (unsigned long long)seed));
+    say(&r, "name", arena_printf(a, "%s-%llu", name,
+                                 (unsigned long long)seed));
     say(&r, "kind", kinds[r.kind]);
+    return r;
+}
+
+static inline const char *random_spec(Arena *a, uint64_t seed)
+{
+    RandomSpec r = random_begin(a, seed, "random");
+
     random_width(&r);
     if (r.kind == KindAttention) {
         random_attention(&r);
@@ -186,127 +200,6 @@ static inline const char *random_spec(Arena *a, uint64_t seed)
     random_positions(&r);
     random_vocab(&r);
     random_embedding(&r);
-    return r.text;
-}
-
-/* ----------------------------------------------- every form of model --- */
-/* One of a list of words. */
-#define WORD(r, ...) ((const char *const[]){ __VA_ARGS__ })[pick((r),         \
-    (int64_t)(sizeof (const char *const[]){ __VA_ARGS__ } / sizeof(char *)))]
-
-static inline const char *form_mask(RandomSpec *r, bool causal)
-{
-    const char *part = WORD(r, "", "{window: 1}", "{window: 3}", "{block: 2}",
-                            "{block: 5}", "{window: 4, block: 7}");
-    const char *lead = !causal ? "" : coin(r) ? "causal" : "causal, prefix";
-
-    return arena_printf(r->arena, "[%s%s%s]",
-                        *lead || *part ? lead : "none",
-                        *lead && *part ? ", " : "", part);
-}
-
-static inline void form_positions(RandomSpec *r, int64_t d_k)
-{
-    int64_t dims = d_k - d_k % 2;
-    const char *type = WORD(r, "learned", "none", "rotary", "alibi",
-                            "relative");
-
-    if (!strcmp(type, "learned"))
-        type = WORD(r, "learned", "{type: learned, first: 2}");
-    if (!strcmp(type, "relative"))
-        type = WORD(r, "relative",
-                    "{type: relative, buckets: 8, max_distance: 20}");
-    if (!strcmp(type, "rotary") && dims < 2)
-        type = "alibi";
-    if (!strcmp(type, "rotary"))
-        type = arena_printf(r->arena, "{type: rotary, base: %s, layout: %s, "
-            "scaling: %s, dims: %lld}", WORD(r, "10000", "500.5"),
-            WORD(r, "halves", "interleaved"), WORD(r, "1", "0.25"),
-            (long long)(coin(r) ? dims : 2));
-    say(r, "positions", type);
-}
-
-static inline void form_side(RandomSpec *r)
-{
-    int64_t kv = AMONG(r, 1, 2, 3), group = AMONG(r, 1, 2, 4);
-    int64_t d_k = AMONG(r, 1, 2, 4, 6, 8, 13, 16);
-
-    r->h = kv * group;
-    /* a layer norm of 2 columns gives +-1 and no well-conditioned digit */
-    r->d_model = AMONG(r, 10, 4, 6, 8, 14, 16, 24, 34);
-    say_int(r, "d_model", r->d_model);
-    say_int(r, "h", r->h);
-    say_int(r, "h_kv", kv);
-    say_int(r, "d_k", d_k);
-    say_int(r, "d_v", AMONG(r, 1, 3, 8, 16, 17));
-    if (r->kind == KindEncoderDecoder)
-        say(r, "d_ff", "{encoder: 17, decoder: 24}");
-    else
-        say_int(r, "d_ff", AMONG(r, 1, 8, 17, 32));
-    if (r->kind == KindEncoderDecoder)
-        say(r, "N", WORD(r, "{encoder: 2, decoder: 1}", "1"));
-    else
-        say_int(r, "N", AMONG(r, 1, 2));
-    say_int(r, "max_len", AMONG(r, 17, 64, 65, 130));
-    form_positions(r, d_k);
-}
-
-static inline void form_layers(RandomSpec *r)
-{
-    bool pre = coin(r), rms = coin(r);
-
-    say(r, "norm", arena_printf(r->arena, "{type: %s, place: %s, bias: %s, "
-        "embedding: %s, qk: %s}", rms ? "rms" : "layer", pre ? "pre" : "post",
-        rms ? "false" : yes_no(r), yes_no(r), yes_no(r)));
-    if (pre && r->kind != KindEncoderDecoder)
-        say(r, "parallel", WORD(r, "false", "shared", "separate"));
-    say(r, "activation", WORD(r, "none", "relu", "gelu", "gelu_tanh", "silu",
-                              "reglu", "geglu", "geglu_tanh", "swiglu"));
-    say(r, "bias", arena_printf(r->arena, "{q: %s, k: %s, v: %s, o: %s, "
-        "ffn: %s}", yes_no(r), yes_no(r), yes_no(r), yes_no(r), yes_no(r)));
-    say(r, "attention", WORD(r, "1", "{softcap: 5}",
-                             "{scale: 0.3, softcap: 20}"));
-    if (has_target(r))
-        say(r, "logits", WORD(r, "{scale: 0.5}", "{softcap: 30}",
-                              "{scale: 2, softcap: 5}"));
-    say(r, "embedding", arena_printf(r->arena, "{scale: %s}",
-        WORD(r, "none", "sqrt_d_model", "0.5")));
-    say(r, "masking", arena_printf(r->arena, "{%s%s%s%s}",
-        has_source(r) ? "encoder: " : "",
-        has_source(r) ? form_mask(r, coin(r)) : "",
-        has_target(r) ? has_source(r) ? ", decoder: " : "decoder: " : "",
-        has_target(r) ? form_mask(r, true) : ""));
-}
-
-/* A valid spec of the forms that came after the paper. */
-static inline const char *random_form(Arena *a, uint64_t seed)
-{
-    static const char *const kinds[] = {
-        [KindEncoderDecoder] = "encoder-decoder", [KindEncoder] = "encoder",
-        [KindDecoder] = "decoder",
-    };
-    RandomSpec r = { .arena = a,
-                     .state = (seed + 7) * 0x9E3779B97F4A7C15u, .text = "" };
-    for (int i = 0; i < 8; i++)
-        pick(&r, 2);
-    r.kind = (ModelKind)AMONG(&r, KindEncoderDecoder, KindEncoder,
-                              KindDecoder);
-    say(&r, "attnc", "1");
-    say(&r, "name", arena_printf(a, "form-%llu", (unsigned long long)seed));
-    say(&r, "kind", kinds[r.kind]);
-    form_side(&r);
-    form_layers(&r);
-    bool real = r.kind == KindEncoder && pick(&r, 4) == 0;
-    if (real)
-        say(&r, "input", WORD(&r, "{type: real, width: 7}",
-                              "{type: real, width: 7, class_token: true}"));
-    else
-        random_vocab(&r);
-    if (r.kind == KindEncoder)
-        say(&r, "head", WORD(&r, "rows", "{type: pool, pool: mean}",
-            "{type: pool, pool: last, normalize: true}",
-            "{type: pool, pool: max}", "{type: classify, classes: 3}",
-            "{type: token_classify, classes: 5}"));
     return r.text;
 }
 

@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include "heard.h"
-#include "random_spec.h"
 
 static const char folder[] = "tests/spec/";
 
@@ -288,28 +287,6 @@ static void masks_of_files(void **state)
     arena_free(a);
 }
 
-/* Every form is spoken for, and all are read. */
-static void random_forms(void **state)
-{
-    Arena *a = arena_new();
-    char path[] = "/tmp/attnc_form_XXXXXX";
-    int file = mkstemp(path);
-
-    (void)state;
-    assert_true(file >= 0);
-    close(file);
-    for (uint64_t seed = 0; seed < 300; seed++) {
-        FILE *f = fopen(path, "wb");
-        const char *text = random_form(a, seed);
-        assert_non_null(f);
-        fputs(text, f);
-        fclose(f);
-        load_good(a, path, NULL);
-    }
-    unlink(path);
-    arena_free(a);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,7 +299,6 @@ int main(void)
         cmocka_unit_test(names),
         cmocka_unit_test(shared_tensors),
         cmocka_unit_test(masks_of_files),
-        cmocka_unit_test(random_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,6 +129,62 @@ static void test_nan_value(void **state)
     assert_true(ops_failed() >= 1);
 }
 
+/* A narrow mask leaves few weights; of another op zeros are no result. */
+static void test_zeros(void **state)
+{
+    (void)state;
+    OpResults r = { 0 };
+    r.op[OpSoftmax].c = r.op[OpMatmul].c = (Comparison){ .count = 100,
+                                                         .zeros = 95 };
+    assert_true(op_passed(&r, OpSoftmax));
+    assert_false(op_passed(&r, OpMatmul));
+    r.op[OpSoftmax].c.failed = 1;
+    assert_false(op_passed(&r, OpSoftmax));
+}
+
+/* Keys of the prefix are keys, however few the queries. */
+static void test_attention_prefix(void **state)
+{
+    (void)state;
+    static const int64_t queries[] = { 1, 9 }, keys[] = { 7, 3 };
+    static const char *const sets[] = { "masking=[causal, prefix]" };
+    EngineOptions o = { .spec = "models/attention.yaml", .seed = 1,
+                        .backend = "jit", .sets = sets, .nsets = 1 };
+    Engine e;
+    Trial t = { 0 };
+    Weights w;
+    ModelComparison worst = { .passed = true };
+    assert_int_equal(engine_open(&e, &o), ExitDone);
+    Sample *x = sample_random(e.arena, e.spec, 1, 2, queries, keys);
+    x->prefix = 4;
+    float *out = arena_alloc(e.arena, 10 * 512 * sizeof *out);
+    trial_run(&t, &e, x, 0, out);
+    weights_open(&w, &e, e.unfused);
+    for (int i = 0; i < 2; i++)
+        verify_result(&worst, &w, x, i, out);
+    assert_true(worst.passed);
+    trial_free(&t);
+    weights_close(&w);
+    engine_close(&e);
+}
+
+/* Where a mask reaches near keys only, most queries must see one. */
+static void test_attention_sample(void **state)
+{
+    (void)state;
+    static const int64_t queries[] = { 65, 2 }, keys[] = { 3, 9 };
+    Arena *a = arena_new();
+    Spec s = { .kind = KindAttention, .d_model = 4,
+               .side = { { .max_len = 70 }, { .max_len = 70 } } };
+    Sample *x = sample_random(a, &s, 1, 2, queries, keys);
+    assert_int_equal(x->start[0][1], 65);
+    s.side[SideEncoder].mask.window = 2;
+    x = sample_random(a, &s, 1, 2, queries, keys);
+    assert_int_equal(x->start[0][1], 6);
+    assert_int_equal(x->start[0][2], 8);
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +194,9 @@ int main(void)
         cmocka_unit_test(test_wrong_value),
         cmocka_unit_test(test_wrong_attention),
         cmocka_unit_test(test_nan_value),
+        cmocka_unit_test(test_zeros),
+        cmocka_unit_test(test_attention_prefix),
+        cmocka_unit_test(test_attention_sample),
     };
     struct CMUnitTest fresh[sizeof tests / sizeof *tests];
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
