@@ -229,13 +229,23 @@ static inline void form_norm(RandomForm *f)
         say(r, "parallel", WORD(r, "false", "shared", "separate"));
 }
 
+static inline const char *form_activation(RandomForm *f)
+{
+    static const char *const words[][2] = {
+#define ACT(name, text, gated, kernel, formula) { text, gated },
+#include "../compiler/activations.h"
+#undef ACT
+    };
+    const char *const *row = words[pick(&f->r, sizeof words / sizeof *words)];
+    return row[1] && coin(&f->r) ? row[1] : row[0];
+}
+
 static inline void form_layer(RandomForm *f)
 {
     RandomSpec *r = &f->r;
 
     form_norm(f);
-    say(r, "activation", WORD(r, "none", "relu", "gelu", "gelu_tanh", "silu",
-                              "reglu", "geglu", "geglu_tanh", "swiglu"));
+    say(r, "activation", form_activation(f));
     say(r, "bias", TEXT(f, "{q: %s, k: %s, v: %s, o: %s, ffn: %s, "
         "logits: %s}", yes_no(r), yes_no(r), yes_no(r), yes_no(r), yes_no(r),
         yes_no(r)));
