@@ -67,6 +67,8 @@ static void explain(const Graph *g, int node)
     const Node *n = &g->nodes.at[node];
     if (n->op == OpAdd && is_bare(g, n->in[1]))
         pass_note(g, node, "stays: a look-up reads one table");
+    if (n->op == OpAdd && g->nodes.at[n->in[1]].op == OpPosition)
+        pass_note(g, node, "stays: its rows come from no look-up");
     if (n->op == OpPosition && !pass_refuses(g, node))
         pass_note(g, node, "stays: it is added to no look-up");
 }

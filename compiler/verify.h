@@ -17,7 +17,7 @@ typedef struct {
 } OpResult;
 typedef struct { OpResult op[OpCount]; } OpResults;
 /* All values of the op were near enough, and not nearly all zeros, unless the
- * op makes them: a trained ReLU may well, a softmax behind a mask does.     */
+ * op makes them: a trained ReLU may well.                                   */
 bool op_passed(const OpResults *r, Op op);
 
 /* Compares all values of one sequence after a run; `w` of the engine's own

@@ -380,7 +380,8 @@ static inline RandomForm random_form(Arena *a, uint64_t seed)
     form_layer(&f);
     f.real = has_source(&f.r) && one_in(&f, 4);
     if (has_source(&f.r))
-        say(&f.r, "input", f.real ? "{type: real, width: 7}" : "tokens");
+        say(&f.r, "input", !f.real ? "tokens" : arena_printf(a,
+            "{type: real, width: 7, class_token: %s}", yes_no(&f.r)));
     form_head(&f);
     if (!f.real || both_sides(&f))
         form_vocab(&f);

@@ -129,19 +129,6 @@ static void test_nan_value(void **state)
     assert_true(ops_failed() >= 1);
 }
 
-/* A narrow mask leaves few weights; of another op zeros are no result. */
-static void test_zeros(void **state)
-{
-    (void)state;
-    OpResults r = { 0 };
-    r.op[OpSoftmax].c = r.op[OpMatmul].c = (Comparison){ .count = 100,
-                                                         .zeros = 95 };
-    assert_true(op_passed(&r, OpSoftmax));
-    assert_false(op_passed(&r, OpMatmul));
-    r.op[OpSoftmax].c.failed = 1;
-    assert_false(op_passed(&r, OpSoftmax));
-}
-
 /* Keys of the prefix are keys, however few the queries. */
 static void test_attention_prefix(void **state)
 {
@@ -194,7 +181,6 @@ int main(void)
         cmocka_unit_test(test_wrong_value),
         cmocka_unit_test(test_wrong_attention),
         cmocka_unit_test(test_nan_value),
-        cmocka_unit_test(test_zeros),
         cmocka_unit_test(test_attention_prefix),
         cmocka_unit_test(test_attention_sample),
     };
