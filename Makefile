@@ -45,7 +45,8 @@ BACK   := target plan plan_arena plan_pack plan_report emit emit_tile \
           emit_weights emit_entry emit_program emit_comment emit_header \
           emit_model kernel_table
 LOAD   := spawn cc jit objcache backend engine
-ORACLE := interp interp_ops interp_attention compare sample oracle trial verify
+ORACLE := interp interp_ops interp_attention compare sample example oracle trial \
+          verify
 BENCH  := machine bench_count bench_work bench bench_print
 DRIVE  := options lines cmd_compile cmd_run cmd_stream cmd_tensors \
           cmd_attention svg_text draw_attention attention_json \

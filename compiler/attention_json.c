@@ -7,7 +7,7 @@
 
 static void put_tokens(FILE *out, const AttentionPicture *p, int side)
 {
-    fprintf(out, ",\n \"%s\": [", attention_side[side]);
+    fprintf(out, ",\n \"%s\": [", p->side[side]);
     for (int i = 0; i < p->n[side]; i++) {
         fprintf(out, "%s\"", i ? ", " : "");
         for (const char *s = p->label[side][i]; *s; s++)
@@ -34,7 +34,7 @@ static void put_head(FILE *out, const AttentionPicture *p,
     fprintf(out, "{\"name\": \"%s\", \"layer\": %d, \"head\": %d, "
             "\"queries\": \"%s\", \"keys\": \"%s\", \"first_query\": %d,\n"
             "   \"weights\": [", m->name, m->layer, head,
-            attention_side[m->side[0]], attention_side[m->side[1]], first);
+            p->side[m->side[0]], p->side[m->side[1]], first);
     for (int i = first; i < end; i++) {
         fputs(i > first ? ",\n    " : "\n    ", out);
         put_row(out, m->weight + ((size_t)head * (size_t)rows + (size_t)i)

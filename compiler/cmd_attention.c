@@ -1,5 +1,6 @@
 /* cmd_attention.c: attnc run --attention FILE: answers one line, then computes
- * source and answer once more, unfused, and draws the weights of all heads.  */
+ * source and answer once more, unfused, and draws the weights of all heads; or
+ * computes what --input has, without an answer.                             */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +19,7 @@ typedef struct {
     Engine e;
     Search search;
     Tokens tokens[2];            /* of source, target */
-    int32_t *ids[2];
-    int32_t start[2][2];         /* as in a sample */
+    Example in;                  /* what is drawn */
     const char **label[2];
     VEC(AttentionMap) maps;
 } Attention;
@@ -34,7 +34,7 @@ static bool ends_in(const char *path, const char *end)
 /* What asks for something else than one answer and its weights. */
 static int check_options(const Options *o)
 {
-    const char *wrong = o->input ? "--input" : o->output ? "--output"
+    const char *wrong = o->output ? "--output"
         : o->taps.n ? "--tap" : o->load_state ? "--load-state"
         : o->save_state ? "--save-state" : o->stop.n ? "--stop"
         : o->nbest > 0 ? "--nbest" : o->scores ? "--scores"
@@ -52,22 +52,22 @@ static int check_options(const Options *o)
     return ExitUsage;
 }
 
+/* What reads and answers text. */
 static int check_kind(const Spec *s, const Options *o)
 {
     const char *wrong = o->prefix ? "--prefix" : o->suppress.n ? "--suppress"
         : o->tokens >= 0 ? "-n" : o->max_output >= 0 ? "--max-output"
         : o->beam >= 0 ? "--beam" : o->temperature >= 0 ? "--temperature"
-        : NULL;
-    if (s->kind == KindAttention || s->input != InputTokens) {
-        error_at(spec_pos(s, "kind"), "--attention reads text; this model "
-                 "reads none");
-        note_at((Pos){ 0 }, "--input FILE --output FILE --tap NAME gives the "
-                "numbers");
+        : o->input && o->prompt ? "--prompt" : NULL;
+    if (!o->input && (s->kind == KindAttention || s->input != InputTokens)) {
+        error_at(spec_pos(s, "kind"), "this model reads no text: --attention "
+                 "FILE needs --input FILE");
         return ExitInput;
     }
-    if (s->kind != KindEncoder || !wrong)
+    if (!wrong || (!o->input && s->kind != KindEncoder))
         return ExitDone;
-    error_at((Pos){ 0 }, "%s is about an answer: this model gives none", wrong);
+    error_at((Pos){ 0 }, "%s is about an answer: %s gives none", wrong,
+             o->input ? "--input" : "this model");
     return ExitUsage;
 }
 
@@ -112,8 +112,8 @@ static int read_line(Attention *r, int side)
                  "needed", LongestLine);
         return ExitInput;
     }
-    r->ids[side] = arena_alloc(a, (size_t)MostTokens * sizeof *r->ids[side]);
-    int64_t count = tokens_of(&r->tokens[side], text, n, r->ids[side], &why);
+    int32_t *ids = arena_alloc(a, (size_t)MostTokens * sizeof *ids);
+    int64_t count = tokens_of(&r->tokens[side], text, n, ids, &why);
     const Spec *s = r->e.spec;
     int64_t most = s->side[side ? SideDecoder : SideEncoder].max_len;
     if (count < 0) {
@@ -127,7 +127,8 @@ static int read_line(Attention *r, int side)
                  "are possible", (long long)count, (long long)most);
         return ExitInput;
     }
-    r->start[side][1] = (int32_t)count;
+    r->in.sample.ids[side] = ids;
+    r->in.start[side][1] = (int32_t)count;
     return ExitDone;
 }
 
@@ -137,7 +138,7 @@ static int64_t add_answer(Attention *r, int from, int32_t *ids, int64_t n)
     const struct attn_model *m = r->e.backend.model;
     const Search *s = &r->search;
     Arena *a = r->e.arena;
-    int64_t rows = r->start[from][1], found = 0;
+    int64_t rows = r->in.start[from][1], found = 0;
     struct attn_hypothesis *best = arena_alloc(a, (size_t)s->o.results
                                                       * sizeof *best);
     int64_t bytes = attn_search_bytes(m, &s->o, 1, rows, rows, s->prefix_n);
@@ -145,8 +146,9 @@ static int64_t add_answer(Attention *r, int from, int32_t *ids, int64_t n)
     if (!memory)
         fail(ExitResource, "a search with beam %lld is too large",
              (long long)s->o.beam);
-    if (attn_search(m, r->e.bound, &s->o, 1, r->ids[from], r->start[from],
-                    s->prefix, s->prefix_n, memory, bytes, best, &found) != 0)
+    if (attn_search(m, r->e.bound, &s->o, 1, r->in.sample.ids[from],
+                    r->in.start[from], s->prefix, s->prefix_n, memory, bytes,
+                    best, &found) != 0)
         die("the search refused a line that fits the model");
     for (int64_t i = 0; found > 0 && i < best->n && n < m->max_target; i++)
         ids[n++] = best->tokens[i];
@@ -168,7 +170,7 @@ static int answer(Attention *r, int from)
         return code;
     if (r->o->tokens > 0)
         o->max_output = r->o->tokens;
-    int64_t rows = r->start[from][1], n = 0, prompt = from == 1 ? rows : 0;
+    int64_t rows = r->in.start[from][1], n = 0, prompt = from == 1 ? rows : 0;
     int64_t lead = attn_search_lead(m, o, rows);
     int64_t least = r->o->tokens ? attn_max(r->search.prefix_n, 1) : 0;
     if (lead > m->max_target ||
@@ -181,23 +183,40 @@ static int answer(Attention *r, int from)
     if (o->start >= 0)
         ids[n++] = o->start;
     for (int64_t i = 0; i < prompt; i++)
-        ids[n++] = r->ids[1][i];
+        ids[n++] = r->in.sample.ids[1][i];
     if (r->o->tokens != 0)
         n = add_answer(r, from, ids, n);
-    r->ids[1] = ids;
-    r->start[1][1] = (int32_t)n;
+    r->in.sample.ids[1] = ids;
+    r->in.start[1][1] = (int32_t)n;
     return ExitDone;
 }
 
+static int read_text(Attention *r)
+{
+    const Spec *s = r->e.spec;
+    int side = s->kind == KindDecoder;
+    int code = need_vocabulary(&r->tokens[side], side ? "target" : "source");
+    r->in.sample.sequences = 1;
+    for (int i = 0; i < 2; i++)
+        r->in.sample.start[i] = r->in.start[i];
+    if (!code && s->kind != KindEncoder)
+        code = need_vocabulary(&r->tokens[1], "target");
+    if (!code)
+        code = read_line(r, side);
+    return code || s->kind == KindEncoder ? code : answer(r, side);
+}
+
+/* Tokens, ids where there is no vocabulary, numbers of rows without ids. */
 static void make_labels(Attention *r, int side)
 {
     const Tokens *t = &r->tokens[side];
-    int64_t rows = r->start[side][1], n;
+    int64_t rows = r->in.start[side][1], n;
     Arena *a = r->e.arena;
     r->label[side] = arena_alloc(a, (size_t)(rows + 1) * sizeof(char *));
-    for (int64_t i = 0; i < rows; i++) {
-        int32_t id = r->ids[side][i];
-        if (t->ids) {
+    for (int i = 0; i < rows; i++) {
+        const int32_t *ids = r->in.sample.ids[side];
+        int32_t id = ids ? ids[i] : i;
+        if (t->ids || !t->block || !ids) {
             r->label[side][i] = arena_printf(a, "%d", id);
             continue;
         }
@@ -226,7 +245,8 @@ static void add_map(Attention *r, const Trial *t, int node)
                        .side = { n->type.dim[1].sym != SymN,
                                  n->type.dim[2].sym != SymN },
                        .heads = (int)n->type.dim[0].c };
-    int64_t rows = r->start[m.side[0]][1], columns = r->start[m.side[1]][1];
+    int64_t rows = r->in.start[m.side[0]][1];
+    int64_t columns = r->in.start[m.side[1]][1];
     if (r->o->head >= m.heads || r->o->query >= rows)
         return;
     int64_t elements = m.heads * rows * columns;
@@ -245,18 +265,21 @@ static int write_maps(Attention *r)
     int64_t cells = 0;
     for (int i = 0; i < r->maps.n; i++) {
         const AttentionMap *m = &r->maps.at[i];
-        cells += (int64_t)(o->head < 0 ? m->heads : 1) * r->start[m->side[1]][1]
-                 * (o->query < 0 ? r->start[m->side[0]][1] : 1);
+        int64_t rows = o->query < 0 ? r->in.start[m->side[0]][1] : 1;
+        cells += (int64_t)(o->head < 0 ? m->heads : 1) * rows
+                 * r->in.start[m->side[1]][1];
     }
     if (cells > MostCells && !r->json) {
         error_at((Pos){ 0 }, "--attention: %lld weights are too many to see: "
                  "choose by --layer, --head, --query", (long long)cells);
         return ExitUsage;
     }
+    bool block = r->e.spec->kind == KindAttention;
     AttentionPicture p = {
         .model = r->e.spec->name,
+        .side = { block ? "query" : "source", block ? "key" : "target" },
         .label = { r->label[0], r->label[1] },
-        .n = { r->start[0][1], r->start[1][1] },
+        .n = { r->in.start[0][1], r->in.start[1][1] },
         .map = r->maps.at, .maps = r->maps.n,
         .head = (int)o->head, .query = (int)o->query
     };
@@ -271,15 +294,14 @@ static int write_maps(Attention *r)
 static int show(Attention *r)
 {
     const Graph *g = r->e.unfused;
-    Sample x = { .sequences = 1, .start = { r->start[0], r->start[1] },
-                 .ids = { r->ids[0], r->ids[1] } };
     Trial t = { .engine = NULL };
-    int64_t rows = attn_max(r->start[0][1], r->start[1][1]);
+    int64_t rows = attn_max(r->in.start[0][1], r->in.start[1][1]);
     int64_t columns = attn_max(result_columns(r->e.spec), r->e.spec->d_model);
     int code = check_range("--query", r->o->query, rows);
     if (code)
         return code;
-    trial_run(&t, &r->e, &x, 0, aligned_memory(r->e.arena, rows * columns * 4));
+    trial_run(&t, &r->e, &r->in.sample, 0,
+              aligned_memory(r->e.arena, rows * columns * 4));
     for (int i = 0; i < g->nodes.n; i++)
         if (g->nodes.at[i].op == OpSoftmax &&
             (r->o->layer < 0 || r->o->layer == g->nodes.at[i].layer))
@@ -304,24 +326,20 @@ static int open_attention(Attention *r)
 int run_attention(const Options *o)
 {
     Attention r = { .o = o, .json = ends_in(o->attention, ".json") };
+    Fault why;
     int code = check_options(o);
     if (code)
         return code;
-    if ((code = open_attention(&r))) {
-        engine_close(&r.e);
-        return code;
+    if (!(code = open_attention(&r))) {
+        const Spec *s = r.e.spec;
+        r.tokens[0] = (Tokens){ r.e.source.block, s->source.size, o->ids };
+        r.tokens[1] = (Tokens){ r.e.target_vocab.block, s->target.size,
+                                o->ids };
+        if (!o->input)
+            code = read_text(&r);
+        else if (!example_read(&r.in, &r.e, o->input, &why))
+            code = report_fault(&why);
     }
-    const Spec *s = r.e.spec;
-    int side = s->kind == KindDecoder;
-    r.tokens[0] = (Tokens){ r.e.source.block, s->source.size, o->ids };
-    r.tokens[1] = (Tokens){ r.e.target_vocab.block, s->target.size, o->ids };
-    code = need_vocabulary(&r.tokens[side], side ? "target" : "source");
-    if (!code && s->kind != KindEncoder)
-        code = need_vocabulary(&r.tokens[1], "target");
-    if (!code)
-        code = read_line(&r, side);
-    if (!code && s->kind != KindEncoder)
-        code = answer(&r, side);
     for (int i = 0; !code && i < 2; i++)
         make_labels(&r, i);
     if (!code)

@@ -7,8 +7,7 @@
 typedef struct {                 /* one softmax of the unfused graph */
     const char *name;            /* decoder.0.cross_attn.weights */
     int layer;                   /* in its stack */
-    int side[2];                 /* of its queries, its keys: 0 source, or
-                                    1 target */
+    int side[2];                 /* of its queries, of its keys: 0 or 1 */
     int heads;
     const float *weight;         /* [heads][queries][keys]; -1: masked, that is
                                     0, and the softmax never saw the key */
@@ -16,14 +15,13 @@ typedef struct {                 /* one softmax of the unfused graph */
 
 typedef struct {
     const char *model;
-    const char *const *label[2]; /* tokens of the source, of the target */
+    const char *side[2];         /* "source", "target" */
+    const char *const *label[2]; /* their tokens */
     int n[2];                    /* how many */
     AttentionMap *map;
     int maps;
     int head, query;             /* these alone; -1: all */
 } AttentionPicture;
-
-extern const char *const attention_side[2];      /* "source", "target" */
 
 /* A token of n bytes as text that people, XML and JSON can read: control
  * characters, and bytes that are not UTF-8, are \xHH.                       */

@@ -32,8 +32,6 @@ typedef struct {                 /* one matrix */
     int head;                    /* of row 0 */
 } Panel;
 
-const char *const attention_side[2] = { "source", "target" };
-
 /* -------------------------------------------------------------- panels --- */
 static int first_head(const AttentionPicture *p)
 {
@@ -124,7 +122,7 @@ static double baseline(const Drawing *d, int row)
 /* The tokens of one side, one below the other, for all axes. */
 static void put_tokens(const Drawing *d, int side)
 {
-    fprintf(d->out, "<g id=\"%s\">\n", attention_side[side]);
+    fprintf(d->out, "<g id=\"%s\">\n", d->p->side[side]);
     for (int i = 0; i < d->p->n[side]; i += d->step) {
         fprintf(d->out, "<text y=\"%g\">", baseline(d, i));
         put_label(d, d->out, side, i);
@@ -137,10 +135,10 @@ static void put_axes(const Drawing *d, const Panel *x)
 {
     fprintf(d->out, "<g font-size=\"%d\"><use xlink:href=\"#%s\" "
             "transform=\"rotate(-90)\" x=\"4\"/>", d->font,
-            attention_side[x->m->side[1]]);
+            d->p->side[x->m->side[1]]);
     if (!d->rows_margin)
         fprintf(d->out, "<use xlink:href=\"#%s\" x=\"-4\" "
-                "text-anchor=\"end\"/>", attention_side[x->m->side[0]]);
+                "text-anchor=\"end\"/>", d->p->side[x->m->side[0]]);
     for (int i = 0; d->rows_margin && i < x->rows; i++)
         fprintf(d->out, "<text x=\"-4\" y=\"%g\" text-anchor=\"end\">head %d"
                 "</text>", baseline(d, i), x->head + i);
@@ -258,12 +256,13 @@ static void put_map(const Drawing *d, const AttentionMap *m, int top)
     const AttentionPicture *p = d->p;
     int in_line = panels_in_line(d, m);
     fprintf(d->out, "<text x=\"%d\" y=\"%d\"><tspan font-weight=\"bold\">%s"
-            "</tspan>: %s", Edge, top + 12, m->name,
-            p->query < 0 ? "queries" : "query ");
-    if (p->query >= 0)
+            "</tspan>: ", Edge, top + 12, m->name);
+    if (p->query < 0)
+        fprintf(d->out, "rows: %s", p->side[m->side[0]]);
+    else
         svg_text(d->out, p->label[m->side[0]][p->query], LongestLabel);
-    fprintf(d->out, " of the %s, keys of the %s</text>\n",
-            attention_side[m->side[0]], attention_side[m->side[1]]);
+    fprintf(d->out, "%s, columns: %s</text>\n", p->query < 0 ? ""
+            : " as the query", p->side[m->side[1]]);
     for (int i = 0; i < panels_of(d->p, m); i++) {
         Panel x = panel_of(d->p, m, i);
         put_panel(d, &x, Edge + i % in_line * panel_width(d, &x),

@@ -15,3 +15,7 @@ run tests/cli/small.yaml --ids --layer 0
 run tests/cli/small.yaml --ids --head 0
 run tests/cli/small.yaml --ids --query 0
 run tests/cli/small.yaml --set kind=encoder --ids --attention TMP/a.svg -n 3
+run tests/cli/small.yaml --input TMP/x --attention TMP/a.svg --prompt 3
+run tests/cli/small.yaml --input TMP/x --attention TMP/a.svg --output TMP/o
+run tests/cli/small.yaml --input TMP/x --attention TMP/a.svg -n 3
+run tests/cli/block.yaml --attention TMP/a.svg
