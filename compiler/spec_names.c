@@ -124,20 +124,19 @@ static bool good_pair(const Yaml *ours, const SpecName *n)
 /* A row of another file, or of --set, takes the place of one before it. */
 static void add_row(Arena *a, Spec *s, const Yaml *ours, const SpecName *name)
 {
-    SpecName *old = s->names.at;
+    int i = 0;
 
     if (!good_pair(ours, name))
         return;
-    for (; old < s->names.at + s->names.n; old++)
-        if (!strcmp(old->ours, name->ours))
-            break;
-    if (old == s->names.at + s->names.n) {
+    while (i < s->names.n && strcmp(s->names.at[i].ours, name->ours))
+        i++;
+    if (i == s->names.n) {
         vec_push(a, &s->names, *name);
-    } else if (old->key.src == name->key.src) {
+    } else if (s->names.at[i].key.src == name->key.src) {
         error_at(name->key, "'%s' has a row before this", quote(name->ours));
-        note_at(old->key, "keep one of them; the other is here");
+        note_at(s->names.at[i].key, "keep one of them; the other is here");
     } else {
-        *old = *name;
+        s->names.at[i] = *name;
     }
 }
 

@@ -41,12 +41,14 @@ static bool add_shard(Shards *s, const char *index, const char *name,
                       Fault *why)
 {
     Shard *to = &s->shard[s->count];
+    Fault own;
     if (!shard_path(index, name, &to->path, why))
         return false;
     s->count++;
     to->name = name;
-    to->file = safetensors_open(to->path, why);
-    return to->file != NULL;
+    to->file = safetensors_open(to->path, &own);
+    return to->file || fault(why, own.code, "%s (a shard of %s)", own.text,
+                             index);
 }
 
 /* Each tensor of a shard is where the index says. */
