@@ -317,7 +317,7 @@ static void measure_cells(Drawing *d)
         most = x.rows > most ? x.rows : most;
         cells += (int64_t)x.rows * x.columns * panels_of(p, &p->map[i]);
     }
-    int room = one ? 720 : 320, largest = one ? 28 : 14;
+    int room = one ? 1120 : 320, largest = one ? 28 : 14;
     d->cell = room / most < largest ? room / most : largest;
     d->cell = d->cell > 1 ? d->cell : 1;
     d->tips = cells <= MostTips;
@@ -356,7 +356,7 @@ static void measure(Drawing *d)
     const AttentionPicture *p = d->p;
     measure_cells(d);
     measure_labels(d);
-    d->width = 760;
+    d->width = d->tips ? 600 : 760;      /* of the header */
     d->height = Header;
     for (int i = 0; i < p->maps; i++) {
         Panel x = panel_of(p, &p->map[i], 0);
