@@ -48,8 +48,8 @@ LOAD   := spawn cc jit objcache backend engine
 ORACLE := interp interp_ops interp_attention compare sample example oracle trial \
           verify
 BENCH  := machine bench_count bench_work bench bench_print
-DRIVE  := options lines cmd_compile cmd_run cmd_stream cmd_tensors \
-          cmd_attention svg_text draw_attention attention_json \
+DRIVE  := options search_options lines cmd_compile cmd_run cmd_stream \
+          cmd_tensors cmd_attention svg_text draw_attention attention_json \
           cmd_score cmd_graph cmd_plan cmd_names cmd_verify cmd_bench
 CORE   := memory math cache process sampling beam search_memory search \
           score stream state vocab merges tokens text packed

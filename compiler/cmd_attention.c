@@ -38,7 +38,7 @@ static int check_options(const Options *o)
         : o->taps.n ? "--tap" : o->load_state ? "--load-state"
         : o->save_state ? "--save-state" : o->stop.n ? "--stop"
         : o->nbest > 0 ? "--nbest" : o->scores ? "--scores"
-        : o->verbose ? "--verbose" : NULL;
+        : o->quiet ? "--quiet" : NULL;
     if (wrong)
         error_at((Pos){ 0 }, "%s does not go with --attention", wrong);
     else if (!ends_in(o->attention, ".svg") && !ends_in(o->attention, ".json"))
@@ -332,9 +332,9 @@ int run_attention(const Options *o)
         return code;
     if (!(code = open_attention(&r))) {
         const Spec *s = r.e.spec;
-        r.tokens[0] = (Tokens){ r.e.source.block, s->source.size, o->ids };
-        r.tokens[1] = (Tokens){ r.e.target_vocab.block, s->target.size,
-                                o->ids };
+        r.tokens[0] = tokens_with(r.e.source.block, s->source.size, o->ids);
+        r.tokens[1] = tokens_with(r.e.target_vocab.block, s->target.size,
+                                  o->ids);
         if (!o->input)
             code = read_text(&r);
         else if (!example_read(&r.in, &r.e, o->input, &why))

@@ -31,86 +31,6 @@ typedef struct {
     int code;                    /* ExitInput once a line was bad */
 } Run;
 
-/* ------------------------------------------------------------- options --- */
-struct attn_search_options search_options(const Spec *s, const Options *o)
-{
-    int64_t beam = o->beam > 0 ? o->beam
-                   : o->temperature > 0 ? 1 : s->search_beam;
-    int64_t results = o->nbest > 0 ? o->nbest : 1;
-    return (struct attn_search_options){
-        .beam = beam > results ? beam : results,
-        .results = results,
-        .rule = s->search_rule == SearchRecorded ? ATTN_RULE_RECORDED
-                                                 : ATTN_RULE_EXACT,
-        .penalty = s->search_penalty == PenaltyGnmt ? ATTN_PENALTY_GNMT
-                   : s->search_penalty == PenaltyPower ? ATTN_PENALTY_POWER
-                   : ATTN_PENALTY_NONE,
-        .alpha = (float)(o->alpha >= 0 ? o->alpha : s->search_alpha),
-        .max_output = o->max_output > 0 ? o->max_output
-                      : s->max_output > 0 ? s->max_output : 0,
-        .max_output_plus = o->max_output > 0 ? -1 : s->max_output_plus,
-        .max_input = o->max_input > 0 ? o->max_input : 0,
-        .patience = (float)(o->patience >= 0 ? o->patience : 1),
-        .start = (int32_t)s->token_start,
-        .end = (int32_t)(o->end_token >= 0 ? o->end_token : s->token_end),
-        .want_scores = o->scores,
-        .process = {
-            .min_length = o->min_length > 0 ? o->min_length : 0,
-            .repetition_penalty = (float)(o->repetition_penalty > 0
-                                              ? o->repetition_penalty : 0),
-            .no_repeat_ngram = o->no_repeat_ngram > 0 ? o->no_repeat_ngram : 0,
-        },
-        .sampling = {
-            .temperature = (float)(o->temperature > 0 ? o->temperature : 0),
-            .top_p = (float)(o->top_p > 0 ? o->top_p : 0),
-            .min_p = (float)(o->min_p > 0 ? o->min_p : 0),
-            .top_k = o->top_k > 0 ? o->top_k : 0,
-            .seed = o->seed,
-        },
-    };
-}
-
-static int option_tokens(Arena *a, const Tokens *target, const char *option,
-                         const char *text, int32_t **ids, int64_t *n)
-{
-    Fault why;
-    size_t bytes = strlen(text);
-    *ids = arena_alloc(a, (bytes + 2) * sizeof **ids);
-    *n = tokens_of(target, text, bytes, *ids, &why);
-    if (*n >= 0)
-        return ExitDone;
-    error_at((Pos){ 0 }, "%s '%s': %s", option, quote(text), why.text);
-    return ExitUsage;
-}
-
-int open_search(Search *to, Arena *a, const Spec *s, const Options *o,
-                const Tokens *target)
-{
-    VEC(int32_t) suppress = { 0 };
-    int32_t *ids;
-    int64_t n = 0;
-    int code = ExitDone;
-    *to = (Search){ .o = search_options(s, o) };
-    for (int i = 0; !code && i < o->suppress.n; i++) {
-        code = option_tokens(a, target, "--suppress", o->suppress.at[i], &ids,
-                             &n);
-        vec_push(a, &suppress, (int32_t)n);
-        for (int64_t j = 0; j < n; j++)
-            vec_push(a, &suppress, ids[j]);
-    }
-    to->o.process.suppress = suppress.at;
-    to->o.process.suppress_size = suppress.n;
-    if (!code && o->prefix)
-        code = option_tokens(a, target, "--prefix", o->prefix, &to->prefix,
-                             &to->prefix_n);
-    if (to->o.end >= s->target.size) {
-        error_at((Pos){ 0 }, "--end-token %d: the target has %lld tokens",
-                 to->o.end, (long long)s->target.size);
-        code = ExitUsage;
-    }
-    return code;
-}
-
 static int check_kind(const Spec *s)
 {
     if (s->kind == KindEncoderDecoder || s->kind == KindDecoder)
@@ -122,16 +42,17 @@ static int check_kind(const Spec *s)
 
 static int open_run(Run *r)
 {
-    EngineOptions options = engine_options(r->o);
+    const Options *o = r->o;
+    EngineOptions options = engine_options(o);
     int code = engine_open(&r->e, &options);
     if (!code)
         code = check_kind(r->e.spec);
     if (code)
         return code;
     const Spec *s = r->e.spec;
-    bool decoder = s->kind == KindDecoder, ids = r->o->ids;
-    r->target = (Tokens){ r->e.target_vocab.block, s->target.size, ids };
-    r->source = (Tokens){ r->e.source.block, s->source.size, ids };
+    bool decoder = s->kind == KindDecoder, ids = o->ids;
+    r->target = tokens_with(r->e.target_vocab.block, s->target.size, ids);
+    r->source = tokens_with(r->e.source.block, s->source.size, ids);
     if (decoder)
         r->source = r->target;
     if ((code = need_vocabulary(&r->source, "source")) ||
@@ -257,6 +178,19 @@ static void print_batch(Run *r)
         fprintf(stderr, "\r%lld lines", (long long)r->answered);
 }
 
+/* Options that mean something for --prompt alone: refused, not passed over. */
+static void check_lines(const Options *o)
+{
+    const char *wrong = o->tokens >= 0 ? "-n" : o->stop.n ? "--stop"
+        : o->save_state ? "--save-state" : o->quiet ? "--quiet" : NULL;
+    if (wrong)
+        fail(ExitUsage, "%s is for --prompt, not for lines of stdin", wrong);
+    if (drawing_temperature(o) > 0 && (o->beam > 1 || o->nbest > 1))
+        fail(ExitUsage, "tokens that are drawn make one answer: leave out "
+             "--beam and --nbest, or --temperature and --top-k, --top-p, "
+             "--min-p");
+}
+
 int cmd_run(const Options *o)
 {
     if (o->attention)
@@ -268,9 +202,7 @@ int cmd_run(const Options *o)
         return run_tensors(o);
     if (o->prompt || o->load_state)
         return run_stream(o);
-    if (o->temperature > 0 && (o->beam > 1 || o->nbest > 1))
-        fail(ExitUsage, "--temperature takes one answer at random: leave out "
-             "--beam and --nbest");
+    check_lines(o);
     Run r = { .o = o };
     int code = open_run(&r);
     while (!code && read_batch(&r)) {

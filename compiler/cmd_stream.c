@@ -1,12 +1,11 @@
 /* cmd_stream.c: attnc run --prompt: one answer, printed as it comes; a decoder
  * goes on with the prompt, which is printed first. The decoding state can be
- * saved and taken up again.                                                 */
+ * saved and taken up again. How fast it was is said on stderr.              */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "lines.h"
 #include "options.h"
@@ -14,16 +13,17 @@
 typedef struct {
     const Options *o;
     Engine e;
-    struct attn_search_options search;
+    Search search;
     Tokens source, target;
     uint64_t weights;            /* hash, for states */
     int32_t *ids; int64_t n;     /* of the prompt */
     File state;
+    bool begun;                  /* it has tokens: the text goes on */
     struct attn_stream s;
     struct attn_text text;
     char *out; int64_t cap;      /* what a token lets out */
     int64_t printed;             /* tokens, with --ids */
-    int64_t count;               /* tokens of the answer */
+    int64_t count;               /* tokens of the answer, without prefix */
     double first, last;          /* when these came, in seconds */
 } Stream;
 
@@ -46,14 +46,17 @@ static int open_model(Stream *r)
         error_at(spec_pos(s, "kind"), "this kind of model continues no text");
         return ExitInput;
     }
-    r->search = search_options(s, r->o);
-    r->search.beam = 1;
-    r->target = (Tokens){ r->e.target_vocab.block, s->target.size, r->o->ids };
+    r->target = tokens_with(r->e.target_vocab.block, s->target.size, r->o->ids);
     r->source = s->kind == KindDecoder ? r->target
-        : (Tokens){ r->e.source.block, s->source.size, r->o->ids };
-    r->weights = XXH3_64bits(r->e.packed, (size_t)r->e.plan->pack.bytes);
-    code = need_vocabulary(&r->source, "source");
-    return code ? code : need_vocabulary(&r->target, "target");
+        : tokens_with(r->e.source.block, s->source.size, r->o->ids);
+    if (r->o->save_state || r->o->load_state)
+        r->weights = attn_state_weights(r->e.backend.model, r->e.packed);
+    if ((code = need_vocabulary(&r->source, "source")) ||
+        (code = need_vocabulary(&r->target, "target")))
+        return code;
+    code = open_search(&r->search, r->e.arena, s, r->o, &r->target);
+    r->search.o.beam = 1;
+    return code;
 }
 
 static int read_prompt(Stream *r)
@@ -69,25 +72,35 @@ static int read_prompt(Stream *r)
         return ExitDone;
     r->ids = arena_alloc(r->e.arena, (strlen(text) + 2) * sizeof *r->ids);
     r->n = tokens_of(&r->source, text, strlen(text), r->ids, &why);
-    if (r->n >= 0)
-        return ExitDone;
-    error_at((Pos){ 0 }, "--prompt: %s", why.text);
-    return why.code;
+    if (r->n < 0) {
+        error_at((Pos){ 0 }, "--prompt: %s", why.text);
+        return why.code;
+    }
+    if (r->search.o.max_input > 0)
+        r->n = attn_min(r->n, r->search.o.max_input);
+    return ExitDone;
 }
 
-/* Tokens that a stream may have, `lead` of them before the answer. */
+/* Tokens that a stream may have, `lead` of them before the answer; 0 after a
+ * message: the prefix does not fit.                                         */
 static int64_t room_of(const Stream *r, int64_t rows, int64_t lead)
 {
     const struct attn_model *m = r->e.backend.model;
-    int64_t answer = r->o->tokens >= 0 ? attn_min(r->o->tokens, m->max_target)
-        : attn_search_limit(m, &r->search, rows, lead);
-    return attn_max(attn_min(lead + answer, m->max_target + 1), 1);
+    int64_t answer = r->o->tokens >= 0
+        ? attn_min(r->search.prefix_n + r->o->tokens, m->max_target)
+        : attn_search_limit(m, &r->search.o, rows, lead);
+    int64_t room = attn_max(attn_min(lead + answer, m->max_target + 1), 1);
+    if (lead + r->search.prefix_n <= room)
+        return room;
+    error_at((Pos){ 0 }, "no room is left for the %lld tokens of --prefix",
+             (long long)r->search.prefix_n);
+    return 0;
 }
 
 static void *stream_memory(Stream *r, int64_t rows, int64_t tokens,
                            int64_t *bytes)
 {
-    *bytes = attn_stream_bytes(r->e.backend.model, &r->search, rows, tokens,
+    *bytes = attn_stream_bytes(r->e.backend.model, &r->search.o, rows, tokens,
                                1);
     if (*bytes < 0)
         fail(ExitResource, "an answer of %lld tokens is too large",
@@ -100,7 +113,7 @@ static int open_new(Stream *r)
     const struct attn_model *m = r->e.backend.model;
     bool decoder = m->kind == ATTN_DECODER;
     int64_t most = decoder ? m->max_target : m->max_source;
-    int64_t lead = attn_search_lead(m, &r->search, r->n);
+    int64_t lead = attn_search_lead(m, &r->search.o, r->n);
     int64_t rows = decoder ? 0 : r->n, bytes;
     if (r->n > most || lead > m->max_target) {
         error_at((Pos){ 0 }, "the prompt has %lld tokens, the model takes %lld "
@@ -112,10 +125,35 @@ static int open_new(Stream *r)
         return ExitInput;
     }
     int64_t tokens = room_of(r, r->n, lead);
+    if (tokens == 0)
+        return ExitInput;
     void *memory = stream_memory(r, rows, tokens, &bytes);
-    if (attn_stream_open(&r->s, m, r->e.bound, &r->search, r->ids, r->n,
+    if (attn_stream_open(&r->s, m, r->e.bound, &r->search.o, r->ids, r->n,
                          tokens, 1, memory, bytes) != 0)
         die("the stream refused a prompt that fits the model");
+    return ExitDone;
+}
+
+static int read_state(Stream *r)
+{
+    const char *path = r->o->load_state;
+    Fault why;
+    if (!file_read(&r->state, path, (size_t)1 << 40, &why))
+        return report_fault(&why);
+    const struct attn_state_header *h = (const void *)r->state.at;
+    const char *wrong = attn_state_check(r->e.backend.model, r->weights, h,
+                                         (int64_t)r->state.size);
+    if (wrong) {
+        error_at((Pos){ 0 }, "%s: %s", path, wrong);
+        return ExitInput;
+    }
+    if (r->e.spec->kind != KindDecoder && r->o->prompt) {
+        error_at((Pos){ 0 }, "--prompt: the source was read before the state "
+                 "was saved");
+        return ExitUsage;
+    }
+    r->begun = h->tokens > (r->search.o.start >= 0);
+    r->source.begun = r->begun;
     return ExitDone;
 }
 
@@ -123,23 +161,8 @@ static int open_saved(Stream *r)
 {
     const struct attn_model *m = r->e.backend.model;
     const char *path = r->o->load_state;
-    Fault why;
-    int64_t bytes;
-    if (!file_read(&r->state, path, (size_t)1 << 40, &why))
-        return report_fault(&why);
     const struct attn_state_header *h = (const void *)r->state.at;
-    const char *wrong = attn_state_check(m, r->weights, h,
-                                         (int64_t)r->state.size);
-    if (wrong) {
-        error_at((Pos){ 0 }, "%s: %s", path, wrong);
-        return ExitInput;
-    }
-    int64_t lead = h->tokens + r->n;
-    if (m->kind != ATTN_DECODER && r->n > 0) {
-        error_at((Pos){ 0 }, "--prompt: the source was read before the state "
-                 "was saved");
-        return ExitUsage;
-    }
+    int64_t lead = h->tokens + r->n, bytes;
     if (lead > m->max_target + 1) {
         error_at((Pos){ 0 }, "the prompt has %lld tokens after %lld of %s, the "
                  "model takes %lld (max_len)", (long long)r->n,
@@ -147,14 +170,25 @@ static int open_saved(Stream *r)
         return ExitInput;
     }
     int64_t tokens = room_of(r, h->source_rows, lead);
+    if (tokens == 0)
+        return ExitInput;
     void *memory = stream_memory(r, h->source_rows, tokens, &bytes);
-    if (attn_state_restore(&r->s, m, r->e.bound, &r->search, r->weights, h,
+    if (attn_state_restore(&r->s, m, r->e.bound, &r->search.o, r->weights, h,
                            (int64_t)r->state.size, tokens, 1, memory, bytes) ||
-        (r->n > 0 && attn_stream_feed(&r->s, r->ids, r->n))) {
+        attn_stream_feed(&r->s, r->ids, r->n)) {
         error_at((Pos){ 0 }, "%s: damaged", path);
         return ExitInput;
     }
     return ExitDone;
+}
+
+/* The prefix is of the answer, for a decoder too. */
+static void feed_prefix(Stream *r)
+{
+    int64_t lead = r->s.lead;
+    if (attn_stream_feed(&r->s, r->search.prefix, r->search.prefix_n))
+        die("the stream refused a prefix that fits the model");
+    r->s.lead = lead;
 }
 
 /* -------------------------------------------------------------- output --- */
@@ -193,23 +227,24 @@ static int stop_options(Stream *r)
     r->s.stops = ids.n;
     if (r->o->ids)
         return ExitDone;
-    bool begun = r->o->load_state && r->s.lead > 1;
     if (attn_text_open(&r->text, r->target.block, stop->at, stop->n,
-                       begun) == 0)
+                       r->begun) == 0)
         return ExitDone;
     error_at((Pos){ 0 }, "--stop takes 1 to %d bytes", ATTN_STOP_BYTES);
     return ExitUsage;
 }
 
-/* A decoder's prompt is the beginning of its text; no stop string is in it. */
+/* A decoder's prompt is the beginning of its text; no stop string is in it, nor
+ * in the prefix of the answer.                                              */
 static void print_prompt(Stream *r)
 {
     int64_t stops = r->text.stops;
-    if (r->e.spec->kind != KindDecoder || r->o->ids)
-        return;
+    bool decoder = r->e.spec->kind == KindDecoder;
     r->text.stops = 0;
-    for (int64_t i = 0; i < r->n; i++)
+    for (int64_t i = 0; decoder && !r->o->ids && i < r->n; i++)
         print_token(r, r->ids[i]);
+    for (int64_t i = 0; i < r->search.prefix_n; i++)
+        print_token(r, r->search.prefix[i]);
     r->text.stops = stops;
     flush_answers();
 }
@@ -235,7 +270,7 @@ static void print_answer(Stream *r)
 
 static void print_speed(const Stream *r, double from)
 {
-    if (r->count < 2 || !(r->o->verbose || isatty(STDERR_FILENO)))
+    if (r->count < 2 || r->o->quiet || !(r->last > r->first))
         return;
     fprintf(stderr, "%lld tokens, %.1f tokens per second; the first after "
             "%.1f ms\n", (long long)r->count,
@@ -257,8 +292,7 @@ static int save_state(Stream *r)
 static int check_options(const Options *o)
 {
     const char *wrong = o->beam > 1 ? "--beam" : o->nbest > 0 ? "--nbest"
-        : o->scores ? "--scores" : o->prefix ? "--prefix"
-        : o->suppress.n ? "--suppress" : NULL;
+        : o->scores ? "--scores" : NULL;
     if (!wrong)
         return ExitDone;
     error_at((Pos){ 0 }, "%s is for lines of stdin, not for --prompt", wrong);
@@ -271,11 +305,17 @@ int run_stream(const Options *o)
     int code = check_options(o);
     if (code)
         return code;
-    if (!(code = open_model(&r)) && !(code = read_prompt(&r)))
+    code = open_model(&r);
+    if (!code && o->load_state)
+        code = read_state(&r);
+    if (!code)
+        code = read_prompt(&r);
+    if (!code)
         code = o->load_state ? open_saved(&r) : open_new(&r);
     if (!code)
         code = stop_options(&r);
     if (!code) {
+        feed_prefix(&r);
         double from = now();
         r.cap = r.target.block ? r.e.target_vocab.bytes + 512 : 0;
         r.out = arena_alloc(r.e.arena, (size_t)r.cap + 1);

@@ -30,6 +30,7 @@ static void aot_front(Gen *g, Emit *e)
            "#include <stdlib.h>\n"
            "#include <sys/mman.h>\n"
            "#include <sys/stat.h>\n"
+           "#include <time.h>\n"
            "#include <unistd.h>\n"
            "#endif\n"
            "#include <math.h>\n"

@@ -295,15 +295,13 @@ void emit_main(Gen *g, Emit *e)
     put(e, "#ifdef ATTNC_MAIN\n"
            "#define embedded_weights $weights\n");
     if (has_decoder(g->p))
-        put(e, "#define default_options $options\n"
-               "#define PROGRAM_WORDS \" [TEXT [-n tokens] \" \\\n"
-               "    \"[-t temperature] [-s seed]]\"\n");
-    else
-        put(e, "#define PROGRAM_WORDS \"\"\n");
+        put(e, "#define default_options $options\n");
     put(e, "\n");
     paste_file(e, "program.c");
     paste_file(e, has_decoder(g->p) ? "program_generate.c" : "program_rows.c");
-    if (has_decoder(g->p))
+    if (has_decoder(g->p)) {
+        paste_file(e, "program_words.c");
         paste_file(e, "program_stream.c");
+    }
     put(e, "#endif\n");
 }

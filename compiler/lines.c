@@ -82,6 +82,11 @@ void line_error(const Lines *l, const char *fmt, ...)
 }
 
 /* -------------------------------------------------------------- tokens --- */
+Tokens tokens_with(const void *block, int64_t size, bool ids)
+{
+    return (Tokens){ .block = block, .size = size, .ids = ids };
+}
+
 static int64_t parse_ids(const Tokens *t, const char *text, size_t n,
                          int32_t *ids, Fault *why)
 {
@@ -131,8 +136,8 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
     void *memory = bytes > 0 ? malloc((size_t)bytes) : NULL;
     if (bytes > 0 && !memory)
         fail(ExitResource, "out of memory for a line of %zu bytes", n);
-    int64_t count = attn_vocab_encode(t->block, text, (int64_t)n, ids,
-                                      MostTokens, memory, &bad);
+    int64_t count = attn_vocab_encode(t->block, text, (int64_t)n, t->begun,
+                                      ids, MostTokens, memory, &bad);
     free(memory);
     if (count == -3)
         fault(why, ExitInput, "byte %lld: this is not UTF-8",

@@ -30,7 +30,9 @@ typedef struct {
     const void *block;           /* vocabulary; NULL: none */
     int64_t size;                /* ids are below this */
     bool ids;                    /* text is ids, with spaces between */
+    bool begun;                  /* text goes on where another ended */
 } Tokens;
+Tokens tokens_with(const void *block, int64_t size, bool ids);
 
 enum { MostTokens = LongestLine + 2 };   /* of a line */
 /* Ids of one text into ids[MostTokens]; their number, or -1 and a message. */

@@ -60,7 +60,8 @@ static int run_command(Arena *a, int argc, char **argv)
         return ExitDone;
     }
     if (is_any(argv[1], "--help", "-h") || strcmp(argv[1], "help") == 0) {
-        print_help(stdout, argc > 2 ? find_command(argv[2]) : NULL);
+        bool command = argc > 2 && !is_any(argv[2], "help", "version");
+        print_help(stdout, command ? find_command(argv[2]) : NULL);
         return ExitDone;
     }
     const Command *c = find_command(argv[1]);

@@ -34,7 +34,7 @@ typedef struct {
     Texts suppress;
     const char *prompt, *save_state, *load_state;
     Texts stop;
-    bool verbose;
+    bool quiet;
     int64_t tokens, top_k;
     double temperature, top_p, min_p;
     bool ids, scores;
@@ -87,14 +87,15 @@ int cmd_bench(const Options *o);
 int run_tensors(const Options *o);               /* cmd_tensors.c */
 int run_attention(const Options *o);             /* cmd_attention.c */
 int run_stream(const Options *o);                /* cmd_stream.c */
-/* cmd_run.c: the spec's search, with what the options change; without what is
- * in tokens, which are ids in a Search.                                     */
-struct attn_search_options search_options(const Spec *s, const Options *o);
+/* search_options.c: the spec's search, with what the options change; those in
+ * the target's tokens are ids here. ExitUsage after a message.              */
 typedef struct {
     struct attn_search_options o;
     int32_t *prefix; int64_t prefix_n;
 } Search;
 int open_search(Search *to, Arena *a, const Spec *s, const Options *o,
                 const Tokens *target);
+/* 0: the best token is taken. */
+double drawing_temperature(const Options *o);
 
 #endif

@@ -35,6 +35,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #endif
 #include <math.h>
@@ -2657,9 +2658,12 @@ struct attn_state_header {       /* the first bytes of a saved stream */
     /* int32_t tokens[]; the pages of the self, then of the cross cache */
 };
 ATTN_API int64_t attn_state_bytes(const struct attn_stream *s);
-/* Writes the stream; returns its bytes, -1: more than cap. weights: a hash of
- * the weights' values, which the caller makes: the same for check and restore.
- * Options are not saved.                                                    */
+/* The hash of the weights' values that these take: it keeps a state from other
+ * weights. packed: where they lie, weights_bytes.                           */
+ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
+                                     const void *packed);
+/* Writes the stream; returns its bytes, -1: more than cap. Options are not
+ * saved.                                                                    */
 ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
                                  void *out, int64_t cap);
 /* NULL when it can be restored into this model, else what is wrong. `state`
@@ -2730,6 +2734,7 @@ struct attn_encoding {           /* a line on its way to ids */
     int64_t bytes;
     int32_t *ids;                /* [cap], n of them found */
     int64_t cap, n;
+    int64_t begun;               /* the line goes on where another ended */
     int64_t bad;                 /* the byte that could not be taken */
     void *memory;
 };
@@ -2740,10 +2745,11 @@ ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes);
 /* Ids of one text. Returns their number; -1: does not fit `cap`; -2: an unknown
  * token and none is defined, *bad is its byte; -3: not UTF-8 at *bad (merges
  * with byte pieces take any bytes). Not more ids than the text has bytes, and
- * two.                                                                      */
+ * two. begun: the text goes on where another ended, so that merges put no space
+ * in front of it.                                                           */
 ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
-                                   int64_t bytes, int32_t *ids, int64_t cap,
-                                   void *memory, int64_t *bad);
+                                   int64_t bytes, int64_t begun, int32_t *ids,
+                                   int64_t cap, void *memory, int64_t *bad);
 
 /* -------------------------------------------------------------- text.c --- */
 enum { ATTN_STOP_BYTES = 240 };  /* a stop string has no more */
@@ -3913,8 +3919,8 @@ static int search_encode(struct attn_search_state *s)
     return 0;
 }
 
-/* One open hypothesis: the forced tokens. A sentence with nothing to read has
- * no answer; one whose limit is the prefix has it already.                  */
+/* One open hypothesis: the forced tokens. A source of no rows has no answer;
+ * one whose limit is the prefix has it already.                             */
 static int search_open(struct attn_search_state *s, int64_t i,
                        const int32_t *prefix, struct attn_hypothesis *out)
 {
@@ -3926,9 +3932,7 @@ static int search_open(struct attn_search_state *s, int64_t i,
     b->best = out;
     for (int64_t r = 0; r < s->o->results; r++)
         b->best[r].tokens = b->answers + r * b->width;
-    if (lead + s->prefix_n == 0)
-        return 0;
-    if (rows == 0 && s->model->kind == ATTN_ENCODER_DECODER)
+    if (rows == 0)
         return 0;
     if (b->limit < 1 || s->prefix_n > b->limit)
         return -1;
@@ -4419,6 +4423,8 @@ ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
 {
     if (n < 0 || n > s->room->width - s->n)
         return -1;
+    if (n == 0)
+        return 0;
     for (int64_t i = 0; i < n; i++)
         if (ids[i] < 0 || ids[i] >= s->model->target_vocab)
             return -1;
@@ -4661,6 +4667,12 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
     }
     sizes[14] = (int64_t)m->spec_hash;   /* eps, scales, masks ... */
     return state_hash(1, sizes, (int64_t)sizeof sizes);
+}
+
+ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
+                                     const void *packed)
+{
+    return state_hash(3, packed, m->weights_bytes / 8 * 8);
 }
 
 static uint64_t state_sum(const void *state, int64_t bytes)
@@ -5042,7 +5054,7 @@ static const char *vocab_check_merges(const struct attn_vocab *v)
  * or its bytes are, where the vocabulary has no such piece; then, again and
  * again, of all neighbours whose joined text is a piece, those are joined whose
  * piece has the highest score, the leftmost of equal ones. A space is put in
- * front.
+ * front of a text that goes on with no other.
  *
  * The pieces are a list; those that can be joined with the next lie in a heap,
  * each once, at a place that it knows: n log n steps for n bytes.           */
@@ -5059,8 +5071,8 @@ struct merges {
     const struct attn_vocab *vocab;
     struct merges_piece *piece;  /* [n] */
     int32_t *heap;               /* [heap_n] pieces, the first to join on top */
-    char *text;                  /* a space and the line */
-    int64_t n, heap_n;
+    char *text;                  /* [bytes] the line, behind a space or none */
+    int64_t bytes, n, heap_n;
 };
 
 enum { MERGES_MOST = INT32_MAX / 64 };           /* bytes of a line */
@@ -5210,10 +5222,10 @@ static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
 
 static int64_t merges_characters(struct merges *m, struct attn_encoding *e)
 {
-    int64_t at = 0, bytes = e->bytes + 1;
-    while (at < bytes) {
-        int64_t n = attn_character(m->text + at, bytes - at);
-        e->bad = attn_max(at - 1, 0);
+    int64_t at = 0, space = m->bytes - e->bytes;
+    while (at < m->bytes) {
+        int64_t n = attn_character(m->text + at, m->bytes - at);
+        e->bad = attn_max(at - space, 0);
         if (n == 0 && m->vocab->byte[0] < 0)
             return -3;
         n = attn_max(n, 1);
@@ -5259,8 +5271,12 @@ ATTN_API int64_t attn_merges(struct attn_encoding *e)
     m.vocab = &e->vocab;
     m.n = 0;
     m.heap_n = 0;
-    m.text[0] = ' ';
-    memcpy(m.text + 1, e->line, (size_t)e->bytes);
+    m.bytes = e->bytes;
+    if (!e->begun) {
+        m.text[0] = ' ';
+        m.bytes++;
+    }
+    memcpy(m.text + m.bytes - e->bytes, e->line, (size_t)e->bytes);
 
     int64_t wrong = merges_characters(&m, e);
     if (wrong < 0)
@@ -5351,14 +5367,15 @@ ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes)
 }
 
 ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
-                                   int64_t bytes, int32_t *ids, int64_t cap,
-                                   void *memory, int64_t *bad)
+                                   int64_t bytes, int64_t begun, int32_t *ids,
+                                   int64_t cap, void *memory, int64_t *bad)
 {
     const struct attn_vocab_header *h = block;
     struct attn_encoding e;
     attn_vocab_open(&e.vocab, block);
     e.line = line;
     e.bytes = bytes;
+    e.begun = begun;
     e.ids = ids;
     e.cap = cap;
     e.n = 0;
@@ -5677,21 +5694,25 @@ const void *tiny_embedded(int64_t *bytes)
 #ifdef ATTNC_MAIN
 #define embedded_weights tiny_embedded
 #define default_options tiny_options
-#define PROGRAM_WORDS " [TEXT [-n tokens] " \
-    "[-t temperature] [-s seed]]"
 
 /* program.c: the program that an emitted file is under ATTNC_MAIN: lines in on
  * stdin, answers out on stdout. The model says what a line is:
  *   text, where the weights have a vocabulary, else token ids;
  *   kind attention: a row of d_model numbers; an empty line ends a block of
  *   them, and three blocks (queries, keys, values) are one question.
- * What answers them is pasted behind this: program_generate.c, or
- * program_rows.c where the model generates nothing.
+ * What answers them is pasted behind this: program_generate.c, program_words.c
+ * and program_stream.c, or program_rows.c where the model generates nothing.
  *
  * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
  * 4 I/O, 5 memory.                                                          */
 
-enum { PROGRAM_PARTS = 32 };     /* lines that are answered together */
+enum { PROGRAM_PARTS = 32,       /* lines that are answered together */
+       PROGRAM_STOPS = 16 };     /* strings that may end an answer */
+/* The numbers that words give, and the texts: program_words knows their names
+ * and what they are without one.                                            */
+enum { WORD_TOKENS, WORD_TEMPERATURE, WORD_TOP_K, WORD_TOP_P, WORD_MIN_P,
+       WORD_SEED, WORD_REPETITION, WORD_NUMBERS };
+enum { WORD_PROMPT, WORD_STOP, WORD_LOAD, WORD_SAVE, WORD_TEXTS };
 
 struct room {                    /* memory that only grows */
     void *at;
@@ -5703,6 +5724,7 @@ struct program {
     const struct attn_model *m;
     const char *file;            /* packed weights, whole */
     int64_t bytes;
+    const void *packed;          /* the weights in it */
     const void *source, *target; /* vocabularies; NULL: token ids */
     /* reads a line's items; how many, or -1: refused */
     int64_t (*read)(struct program *p, const char *line, int64_t bytes);
@@ -5710,13 +5732,15 @@ struct program {
     int64_t n;                   /* items of this batch so far */
     int64_t parts;               /* lines, or blocks, that ended */
     int32_t start[PROGRAM_PARTS + 1];    /* first row of each */
+    int begun;                   /* text goes on where another ended */
     int refused;                 /* the part that is open has a bad line */
     int64_t line;                /* number of the last line read */
     int status;                  /* exit code; above 3 it ends the program */
-    const char *prompt;          /* NULL: lines are answered */
-    int64_t tokens;              /* of its answer, at most; -1: any number */
-    float temperature;
-    int64_t seed;
+    double number[WORD_NUMBERS];
+    const char *word[WORD_TEXTS];        /* NULL: not given */
+    const char *stop[PROGRAM_STOPS];
+    int64_t stops;
+    int quiet;
     struct room bound, items, work, text;
 };
 
@@ -5724,10 +5748,12 @@ struct program {
 static int64_t program_most(const struct program *p, int64_t part);
 /* Prints the answers to a batch, a line or a block of them for each part. */
 static void program_answer(struct program *p);
-/* Takes the words behind the weights; 0: they are not understood. May set
- * p->prompt, which is then answered instead of stdin's lines.               */
+/* What the words are, as lines for the usage. */
+static const char *program_help(void);
+/* Takes the words behind the weights; 0: they are not understood. */
 static int program_words(struct program *p, int n, char **word);
-static void program_stream(struct program *p);
+/* Answers one text as it comes, instead of stdin's lines; 0: none is asked. */
+static int program_stream(struct program *p);
 
 static void program_fail(struct program *p, int code, const char *what,
                          const char *why)
@@ -5742,8 +5768,12 @@ static int64_t program_refuse(struct program *p, int64_t at, const char *fmt,
 {
     va_list ap;
 
-    fprintf(stderr, "%s:%lld:%lld: error: ", p->prompt ? "prompt" : "stdin",
-            (long long)p->line, (long long)at + 1);
+    if (p->line > 0)
+        fprintf(stderr, "stdin:%lld:%lld: error: ", (long long)p->line,
+                (long long)at + 1);
+    else
+        fprintf(stderr, "%s: error: --prompt: byte %lld: ", p->name,
+                (long long)at + 1);
     va_start(ap, fmt);
     vfprintf(stderr, fmt, ap);
     va_end(ap);
@@ -5774,27 +5804,33 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
 
 /* ----------------------------------------------------------- weights --- */
 
-static void program_map(struct program *p, const char *path)
+/* The file, whole; where there is none, p->status says so. */
+static const char *program_map(struct program *p, const char *path,
+                               int64_t *bytes)
 {
+    const char *file = "";
     struct stat st;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
+    *bytes = 0;
     if (fd < 0 || fstat(fd, &st) != 0) {
         program_fail(p, 4, path, strerror(errno));
-        return;
+        return file;
     }
-    p->file = "";
-    p->bytes = (int64_t)st.st_size;
     if (!S_ISREG(st.st_mode))
         program_fail(p, 4, path, "not a regular file");
-    else if (p->bytes > 0) {
-        void *at = mmap(NULL, (size_t)p->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    else if (st.st_size > 0) {
+        void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd,
+                        0);
         if (at == MAP_FAILED)
             program_fail(p, 5, path, strerror(errno));
-        else
-            p->file = (const char *)at;
+        else {
+            file = at;
+            *bytes = (int64_t)st.st_size;
+        }
     }
     close(fd);
+    return file;
 }
 
 /* Checks the weights and vocabularies; binds the weights. */
@@ -5814,8 +5850,9 @@ static void program_open(struct program *p, const char *path)
         p->target = p->file + h.target_vocab_at;
     if (p->m->kind == ATTN_DECODER)
         p->source = p->target;   /* it goes on with what it reads */
+    p->packed = p->file + h.weights_at;
     if (program_grow(p, &p->bound, p->m->bound_bytes + 1))
-        p->m->bind(p->bound.at, p->file + h.weights_at);
+        p->m->bind(p->bound.at, p->packed);
 }
 
 /* ------------------------------------------------------------- lines --- */
@@ -5838,8 +5875,8 @@ static int64_t read_text(struct program *p, const char *line, int64_t bytes)
         return program_refuse(p, 0, "%lld bytes in a line: shorten it",
                               (long long)bytes);
     if (ids && memory)
-        n = attn_vocab_encode(p->source, line, bytes, ids, bytes + 2, memory,
-                              &bad);
+        n = attn_vocab_encode(p->source, line, bytes, p->begun, ids, bytes + 2,
+                              memory, &bad);
     if (n == -2)
         program_refuse(p, bad, "a character or word that the vocabulary does "
                        "not have: leave it out");
@@ -5992,7 +6029,7 @@ static void program_run(struct program *p)
 int main(int argc, char **argv)
 {
     struct program p;
-    const char *path = argc > 1 ? argv[1] : model.name;
+    const char *path = model.name;
 
     memset(&p, 0, sizeof p);
     p.name = argc > 0 ? argv[0] : model.name;
@@ -6000,18 +6037,19 @@ int main(int argc, char **argv)
     p.file = embedded_weights(&p.bytes);
     const int alone = p.file || p.m->weights_bytes == 0;
     const int words = alone ? 1 : 2;
-    if (argc < words || !program_words(&p, argc - words, argv + words)) {
-        fprintf(stderr, "usage: %s%s%s < lines\n", p.name,
-                alone ? "" : " model.weights", PROGRAM_WORDS);
+    if (argc < words || (!alone && argv[1][0] == '-') ||
+        !program_words(&p, argc - words, argv + words)) {
+        fprintf(stderr, "usage: %s%s < lines\n%s", p.name,
+                alone ? "" : " model.weights", program_help());
         return 2;
     }
-    if (!alone)
-        program_map(&p, path);
+    if (!alone) {
+        path = argv[1];
+        p.file = program_map(&p, path, &p.bytes);
+    }
     if (p.status == 0 && p.file)
         program_open(&p, path);
-    if (p.status == 0 && p.prompt)
-        program_stream(&p);
-    else if (p.status == 0)
+    if (p.status == 0 && !program_stream(&p))
         program_run(&p);
     free(p.bound.at);
     free(p.items.at);
@@ -6087,116 +6125,390 @@ static void program_answer(struct program *p)
     }
 }
 
-/* program_stream.c: answers a text given as an argument, token by token as it
- * comes; what a decoder goes on with is printed first.                      */
+/* program_words.c: the words behind the weights: options that mean what those
+ * of the same name of attnc run mean: "--seed 7", or "--seed=7".             */
 
-/* "-n 200" and the like: a number from 0 to most. */
-static int program_number(const char *text, double most, double *x)
+static const struct {            /* by WORD_TOKENS .. */
+    const char *name;
+    int whole;                   /* no fractions */
+    double least, most, other;   /* other: where it is not given */
+} word_numbers[WORD_NUMBERS] = {
+    { "-n", 1, 0.0, 2147483647.0, -1.0 },
+    { "--temperature", 0, 0.0, 1e6, -1.0 },
+    { "--top-k", 1, 0.0, 2147483647.0, 0.0 },
+    { "--top-p", 0, 0.0, 1.0, 0.0 },
+    { "--min-p", 0, 0.0, 1.0, 0.0 },
+    { "--seed", 1, 0.0, 2147483647.0, 1.0 },
+    { "--repetition-penalty", 0, 0.001, 1000.0, 0.0 }
+};
+
+static const char *const word_texts[WORD_TEXTS] = {   /* by WORD_PROMPT .. */
+    "--prompt", "--stop", "--load-state", "--save-state"
+};
+
+static const char *program_help(void)
 {
-    char *end;
+    return "options: --prompt TEXT        answer this, as the answer comes\n"
+           "         -n N                 tokens of that answer, at most\n"
+           "         --temperature X      draw tokens; 0: take the best\n"
+           "         --top-k N            of the N best alone\n"
+           "         --top-p X            of the best of this probability\n"
+           "         --min-p X            at least so probable, beside the "
+           "best\n"
+           "         --seed N             of the draws\n"
+           "         --repetition-penalty X\n"
+           "         --stop TEXT          end before this text\n"
+           "         --save-state FILE    keep the state behind the answer\n"
+           "         --load-state FILE    go on from there\n"
+           "         --quiet              do not say how fast it was\n";
+}
 
-    *x = strtod(text, &end);
-    return end != text && *end == '\0' && *x >= 0.0 && *x <= most;
+static int words_wrong(const struct program *p, const char *name,
+                       const char *why)
+{
+    fprintf(stderr, "%s: error: %s: %s\n", p->name, name, why);
+    return 0;
+}
+
+static int words_number(struct program *p, int i, const char *text)
+{
+    char *end, why[80];
+    const double least = word_numbers[i].least, most = word_numbers[i].most;
+    const double x = strtod(text, &end);
+    int right = end != text && *end == '\0' && x >= least && x <= most;
+
+    if (right && word_numbers[i].whole)
+        right = x == (double)(int64_t)x;
+    if (!right) {
+        snprintf(why, sizeof why, "a%s number from %.12g to %.12g is expected",
+                 word_numbers[i].whole ? " whole" : "", least, most);
+        return words_wrong(p, word_numbers[i].name, why);
+    }
+    p->number[i] = x;
+    return 1;
+}
+
+static int words_text(struct program *p, int i, const char *text)
+{
+    p->word[i] = text;
+    if (i != WORD_STOP)
+        return 1;
+    if (p->stops == PROGRAM_STOPS)
+        return words_wrong(p, word_texts[i], "too many of them");
+    p->stop[p->stops] = text;
+    p->stops++;
+    return 1;
+}
+
+/* The value of an option: in the word itself, as in "--seed=7" and "-n9", or
+ * the word after it. NULL: the word is not that option.                     */
+static const char *words_value(const char *name, char **word, int n, int *used)
+{
+    const size_t size = strlen(name);
+
+    if (strncmp(word[0], name, size) != 0)
+        return NULL;
+    *used = 1;
+    if (word[0][size] == '=')
+        return word[0] + size + 1;
+    if (word[0][size] != '\0' && size == 2)
+        return word[0] + size;
+    if (word[0][size] != '\0' || n < 2)
+        return NULL;
+    *used = 2;
+    return word[1];
+}
+
+/* Takes one option; how many words it has, 0: it is wrong. */
+static int words_option(struct program *p, char **word, int n)
+{
+    int used = 1;
+
+    if (strcmp(word[0], "--quiet") == 0) {
+        p->quiet = 1;
+        return used;
+    }
+    for (int i = 0; i < WORD_NUMBERS; i++) {
+        const char *value = words_value(word_numbers[i].name, word, n, &used);
+        if (value)
+            return words_number(p, i, value) ? used : 0;
+    }
+    for (int i = 0; i < WORD_TEXTS; i++) {
+        const char *value = words_value(word_texts[i], word, n, &used);
+        if (value)
+            return words_text(p, i, value) ? used : 0;
+    }
+    return words_wrong(p, word[0], "no such option, or its value is missing");
 }
 
 static int program_words(struct program *p, int n, char **word)
 {
-    p->tokens = -1;
-    p->seed = 1;
-    if (n == 0)
-        return 1;
-    p->prompt = word[0];
-    for (int i = 1; i < n; i += 2) {
-        double x;
-        if (i + 1 == n || !program_number(word[i + 1], 2147483647.0, &x))
+    int at = 0;
+
+    for (int i = 0; i < WORD_NUMBERS; i++)
+        p->number[i] = word_numbers[i].other;
+    while (at < n) {
+        const int used = words_option(p, word + at, n - at);
+        if (used == 0)
             return 0;
-        if (strcmp(word[i], "-n") == 0)
-            p->tokens = (int64_t)x;
-        else if (strcmp(word[i], "-t") == 0)
-            p->temperature = (float)x;
-        else if (strcmp(word[i], "-s") == 0)
-            p->seed = (int64_t)x;
-        else
-            return 0;
+        at += used;
     }
+    if (n > 0 && !p->word[WORD_PROMPT] && !p->word[WORD_LOAD])
+        return words_wrong(p, word[0], "this is for --prompt, not for lines");
     return 1;
 }
 
-/* Prints a token; `text` decodes it where there is a vocabulary. */
-static void stream_print(struct program *p, struct attn_text *text, int32_t id)
+/* program_stream.c: answers a text given by --prompt, token by token as it
+ * comes; what a decoder goes on with is printed first. The state behind it can
+ * be kept, and taken up again by this program or by attnc run.              */
+
+struct program_stream {
+    struct attn_search_options o;
+    struct attn_stream s;
+    struct attn_text text;
+    const struct attn_state_header *state;       /* to go on from, or NULL */
+    int64_t state_bytes;
+    uint64_t weights;            /* hash, for states */
+    int64_t n;                   /* tokens of the prompt */
+    int64_t count;               /* of the answer */
+    double from, first, last;    /* when it began, when these came: seconds */
+};
+
+static double stream_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void stream_options(struct program *p, struct program_stream *r)
+{
+    const double *x = p->number;
+    struct attn_sampling *o = &r->o.sampling;
+
+    default_options(&r->o);
+    r->o.beam = 1;
+    r->o.process.repetition_penalty = (float)x[WORD_REPETITION];
+    o->top_k = (int64_t)x[WORD_TOP_K];
+    o->top_p = (float)x[WORD_TOP_P];
+    o->min_p = (float)x[WORD_MIN_P];
+    o->seed = (int64_t)x[WORD_SEED];
+    if (x[WORD_TEMPERATURE] >= 0.0)
+        o->temperature = (float)x[WORD_TEMPERATURE];
+    else if (o->top_k > 0 || o->top_p > 0.0f || o->min_p > 0.0f)
+        o->temperature = 1.0f;
+}
+
+/* ---------------------------------------------------------------- open --- */
+
+static void stream_load(struct program *p, struct program_stream *r)
+{
+    const char *path = p->word[WORD_LOAD], *wrong = NULL;
+    const char *file = program_map(p, path, &r->state_bytes);
+
+    if (p->status == 0)
+        wrong = attn_state_check(p->m, r->weights, file, r->state_bytes);
+    if (wrong)
+        program_fail(p, 3, path, wrong);
+    if (p->status != 0)
+        return;
+    r->state = (const void *)file;
+    p->begun = r->state->tokens > (r->o.start >= 0);
+    if (p->m->kind != ATTN_DECODER && p->word[WORD_PROMPT])
+        program_fail(p, 2, "--prompt", "the source was read before the state "
+                     "was saved");
+}
+
+static void stream_prompt(struct program *p, struct program_stream *r)
+{
+    const char *text = p->word[WORD_PROMPT];
+
+    p->read = p->source ? read_text : read_ids;
+    if (text)
+        r->n = p->read(p, text, (int64_t)strlen(text));
+    if (p->stops > 0 && !p->target)
+        program_fail(p, 2, "--stop", "the model has no vocabulary");
+}
+
+/* Lays the stream out for a prompt behind `before` tokens; opens it. */
+static void stream_open(struct program *p, struct program_stream *r)
+{
+    const int decoder = p->m->kind == ATTN_DECODER;
+    int64_t before = attn_search_lead(p->m, &r->o, 0), rows = r->n;
+    char why[128];
+
+    if (r->state) {
+        before = r->state->tokens;
+        rows = r->state->source_rows;
+    }
+    const int64_t lead = before + (decoder ? r->n : 0);
+    const int64_t most = decoder ? p->m->max_target : p->m->max_source;
+    if (lead > p->m->max_target + (r->state ? 1 : 0) || r->n > most) {
+        snprintf(why, sizeof why, "it has %lld tokens, the model takes %lld in "
+                 "all (max_len): shorten it", (long long)r->n,
+                 (long long)most);
+        program_fail(p, 3, "--prompt", why);
+        return;
+    }
+    if (lead == 0 || (!decoder && rows == 0)) {
+        program_fail(p, 3, "--prompt", "it is empty");
+        return;
+    }
+    int64_t room = attn_search_limit(p->m, &r->o, rows, lead);
+    if (p->number[WORD_TOKENS] >= 0.0)
+        room = attn_min((int64_t)p->number[WORD_TOKENS], p->m->max_target);
+    room = attn_max(attn_min(lead + room, p->m->max_target + 1), 1);
+    if (decoder)
+        rows = 0;
+    const int64_t bytes = attn_stream_bytes(p->m, &r->o, rows, room, 1);
+    void *work = program_grow(p, &p->work, bytes);
+    int wrong = -1;
+    if (!work)
+        return;
+    if (r->state) {
+        wrong = attn_state_restore(&r->s, p->m, p->bound.at, &r->o, r->weights,
+                                   r->state, r->state_bytes, room, 1, work,
+                                   bytes);
+        if (wrong == 0)
+            wrong = attn_stream_feed(&r->s, p->items.at, r->n);
+    } else {
+        wrong = attn_stream_open(&r->s, p->m, p->bound.at, &r->o, p->items.at,
+                                 r->n, room, 1, work, bytes);
+    }
+    if (wrong)
+        program_fail(p, 70, p->m->name, "internal error: the stream failed");
+}
+
+/* -------------------------------------------------------------- answer --- */
+
+/* Prints a token, as text where there is a vocabulary. */
+static void stream_print(struct program *p, struct program_stream *r,
+                         int32_t id)
 {
     const struct attn_vocab_header *h = p->target;
-    int64_t n = 0;
 
     if (!h) {
-        printf("%d ", (int)id);
-    } else if (program_grow(p, &p->text, h->bytes + 64)) {
-        n = attn_text_add(text, id, p->text.at, p->text.bytes);
+        printf(r->count > 1 ? " %d" : "%d", (int)id);
+    } else if (program_grow(p, &p->text, h->bytes + 512)) {
+        const int64_t n = attn_text_add(&r->text, id, p->text.at,
+                                        p->text.bytes);
         if (n > 0)
             fwrite(p->text.at, 1, (size_t)n, stdout);
     }
-    fflush(stdout);
 }
 
-static void stream_answer(struct program *p, struct attn_stream *s,
-                          struct attn_text *text)
+/* A decoder's prompt is the beginning of its text; no stop string is in it. */
+static void stream_print_prompt(struct program *p, struct program_stream *r)
 {
     const int32_t *prompt = p->items.at;
-    int64_t token = 0;
 
-    for (int64_t i = 0; p->m->kind == ATTN_DECODER && i < p->start[1]; i++)
-        stream_print(p, text, prompt[i]);
-    for (int64_t i = 0; i != p->tokens && p->status == 0; i++) {
-        token = attn_stream_next(s);
-        if (token < 0)
-            break;
-        stream_print(p, text, (int32_t)token);
-    }
-    if (p->target) {
-        token = attn_text_end(text, p->text.at, p->text.bytes);
-        if (token > 0)
-            fwrite(p->text.at, 1, (size_t)token, stdout);
-    }
-    putchar('\n');
+    if (p->m->kind != ATTN_DECODER || !p->target)
+        return;
+    r->text.stops = 0;
+    for (int64_t i = 0; i < r->n; i++)
+        stream_print(p, r, prompt[i]);
+    r->text.stops = p->stops;
+}
+
+static void stream_flush(struct program *p)
+{
     if (fflush(stdout) != 0 || ferror(stdout))
         program_fail(p, 4, "stdout", strerror(errno));
 }
 
-static void program_stream(struct program *p)
+static void stream_answer(struct program *p, struct program_stream *r)
 {
-    struct attn_search_options o;
-    struct attn_stream s;
-    struct attn_text text;
+    const double most = p->number[WORD_TOKENS];
+    int64_t token = 0;
 
-    default_options(&o);
-    o.sampling.temperature = p->temperature;
-    o.sampling.seed = p->seed;
-    p->read = p->source ? read_text : read_ids;
-    p->width = 1;
-    p->line = 1;
-    program_line(p, p->prompt, (int64_t)strlen(p->prompt));
-    if (p->status != 0)
-        return;
-    const int decoder = p->m->kind == ATTN_DECODER;
-    const int64_t lead = attn_search_lead(p->m, &o, p->n);
-    int64_t most = attn_search_limit(p->m, &o, p->n, lead);
-    if (p->tokens >= 0)
-        most = attn_min(p->tokens, p->m->max_target);
-    most = attn_min(lead + most, p->m->max_target + 1);
-    const int64_t rows = decoder ? 0 : p->n;
-    const int64_t bytes = attn_stream_bytes(p->m, &o, rows, most, 1);
-    if (bytes < 0) {
-        program_fail(p, 2, "the text", "there is nothing to answer");
-        return;
+    stream_print_prompt(p, r);
+    stream_flush(p);
+    while (p->status == 0 && !r->text.stopped) {
+        if (most >= 0.0 && (double)r->count >= most)
+            break;
+        token = attn_stream_next(&r->s);
+        if (token < 0)
+            break;
+        r->last = stream_now();
+        if (r->count == 0)
+            r->first = r->last;
+        r->count++;
+        stream_print(p, r, (int32_t)token);
+        stream_flush(p);
     }
-    if (!program_grow(p, &p->work, bytes))
+    if (p->target) {
+        token = attn_text_end(&r->text, p->text.at, p->text.bytes);
+        if (token > 0)
+            fwrite(p->text.at, 1, (size_t)token, stdout);
+    }
+    putchar('\n');
+    stream_flush(p);
+}
+
+static void stream_speed(const struct program *p,
+                         const struct program_stream *r)
+{
+    if (p->quiet || r->count < 2 || !(r->last > r->first))
         return;
-    attn_text_open(&text, p->target, NULL, 0, 0);
-    if (attn_stream_open(&s, p->m, p->bound.at, &o, p->items.at, p->n, most, 1,
-                         p->work.at, bytes) != 0)
-        program_fail(p, 70, p->m->name, "internal error: the stream failed");
-    else
-        stream_answer(p, &s, &text);
+    fprintf(stderr, "%lld tokens, %.1f tokens per second; the first after "
+            "%.1f ms\n", (long long)r->count,
+            (double)(r->count - 1) / (r->last - r->first),
+            (r->first - r->from) * 1e3);
+}
+
+/* Written beside its place, then renamed: a state is there whole, or not. */
+static void stream_save(struct program *p, const struct program_stream *r)
+{
+    const char *path = p->word[WORD_SAVE];
+    const int64_t bytes = attn_state_bytes(&r->s);
+    const size_t size = strlen(path) + 8;
+    char *state = program_grow(p, &p->items, bytes);
+    char *beside = program_grow(p, &p->text, (int64_t)size);
+
+    if (!state || !beside)
+        return;
+    attn_state_save(&r->s, r->weights, state, bytes);
+    snprintf(beside, size, "%s.new", path);
+    FILE *f = fopen(beside, "wb");
+    int well = f && fwrite(state, 1, (size_t)bytes, f) == (size_t)bytes;
+    if (f && fclose(f) != 0)
+        well = 0;
+    if (well && rename(beside, path) == 0)
+        return;
+    program_fail(p, 4, path, strerror(errno));
+    if (f)
+        remove(beside);
+}
+
+static int program_stream(struct program *p)
+{
+    struct program_stream r;
+    const int states = p->word[WORD_LOAD] || p->word[WORD_SAVE];
+
+    if (!p->word[WORD_PROMPT] && !p->word[WORD_LOAD])
+        return 0;
+    memset(&r, 0, sizeof r);
+    stream_options(p, &r);
+    if (states)
+        r.weights = attn_state_weights(p->m, p->packed);
+    if (p->word[WORD_LOAD])
+        stream_load(p, &r);
+    if (p->status == 0)
+        stream_prompt(p, &r);
+    r.from = stream_now();
+    if (p->status == 0)
+        stream_open(p, &r);
+    if (p->status == 0 && attn_text_open(&r.text, p->target, p->stop, p->stops,
+                                         p->begun) != 0)
+        program_fail(p, 2, "--stop", "1 to 240 bytes are expected");
+    if (p->status == 0)
+        stream_answer(p, &r);
+    if (p->status == 0)
+        stream_speed(p, &r);
+    if (p->status == 0 && p->word[WORD_SAVE])
+        stream_save(p, &r);
+    return 1;
 }
 
 #endif

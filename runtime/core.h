@@ -367,9 +367,12 @@ struct attn_state_header {       /* the first bytes of a saved stream */
     /* int32_t tokens[]; the pages of the self, then of the cross cache */
 };
 ATTN_API int64_t attn_state_bytes(const struct attn_stream *s);
-/* Writes the stream; returns its bytes, -1: more than cap. weights: a hash of
- * the weights' values, which the caller makes: the same for check and restore.
- * Options are not saved.                                                    */
+/* The hash of the weights' values that these take: it keeps a state from other
+ * weights. packed: where they lie, weights_bytes.                           */
+ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
+                                     const void *packed);
+/* Writes the stream; returns its bytes, -1: more than cap. Options are not
+ * saved.                                                                    */
 ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
                                  void *out, int64_t cap);
 /* NULL when it can be restored into this model, else what is wrong. `state`

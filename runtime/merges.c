@@ -2,7 +2,7 @@
  * or its bytes are, where the vocabulary has no such piece; then, again and
  * again, of all neighbours whose joined text is a piece, those are joined whose
  * piece has the highest score, the leftmost of equal ones. A space is put in
- * front.
+ * front of a text that goes on with no other.
  *
  * The pieces are a list; those that can be joined with the next lie in a heap,
  * each once, at a place that it knows: n log n steps for n bytes.           */
@@ -22,8 +22,8 @@ struct merges {
     const struct attn_vocab *vocab;
     struct merges_piece *piece;  /* [n] */
     int32_t *heap;               /* [heap_n] pieces, the first to join on top */
-    char *text;                  /* a space and the line */
-    int64_t n, heap_n;
+    char *text;                  /* [bytes] the line, behind a space or none */
+    int64_t bytes, n, heap_n;
 };
 
 enum { MERGES_MOST = INT32_MAX / 64 };           /* bytes of a line */
@@ -173,10 +173,10 @@ static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
 
 static int64_t merges_characters(struct merges *m, struct attn_encoding *e)
 {
-    int64_t at = 0, bytes = e->bytes + 1;
-    while (at < bytes) {
-        int64_t n = attn_character(m->text + at, bytes - at);
-        e->bad = attn_max(at - 1, 0);
+    int64_t at = 0, space = m->bytes - e->bytes;
+    while (at < m->bytes) {
+        int64_t n = attn_character(m->text + at, m->bytes - at);
+        e->bad = attn_max(at - space, 0);
         if (n == 0 && m->vocab->byte[0] < 0)
             return -3;
         n = attn_max(n, 1);
@@ -222,8 +222,12 @@ ATTN_API int64_t attn_merges(struct attn_encoding *e)
     m.vocab = &e->vocab;
     m.n = 0;
     m.heap_n = 0;
-    m.text[0] = ' ';
-    memcpy(m.text + 1, e->line, (size_t)e->bytes);
+    m.bytes = e->bytes;
+    if (!e->begun) {
+        m.text[0] = ' ';
+        m.bytes++;
+    }
+    memcpy(m.text + m.bytes - e->bytes, e->line, (size_t)e->bytes);
 
     int64_t wrong = merges_characters(&m, e);
     if (wrong < 0)

@@ -3,8 +3,8 @@
  *   text, where the weights have a vocabulary, else token ids;
  *   kind attention: a row of d_model numbers; an empty line ends a block of
  *   them, and three blocks (queries, keys, values) are one question.
- * What answers them is pasted behind this: program_generate.c, or
- * program_rows.c where the model generates nothing.
+ * What answers them is pasted behind this: program_generate.c, program_words.c
+ * and program_stream.c, or program_rows.c where the model generates nothing.
  *
  * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
  * 4 I/O, 5 memory.                                                          */
@@ -16,9 +16,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { PROGRAM_PARTS = 32 };     /* lines that are answered together */
+enum { PROGRAM_PARTS = 32,       /* lines that are answered together */
+       PROGRAM_STOPS = 16 };     /* strings that may end an answer */
+/* The numbers that words give, and the texts: program_words knows their names
+ * and what they are without one.                                            */
+enum { WORD_TOKENS, WORD_TEMPERATURE, WORD_TOP_K, WORD_TOP_P, WORD_MIN_P,
+       WORD_SEED, WORD_REPETITION, WORD_NUMBERS };
+enum { WORD_PROMPT, WORD_STOP, WORD_LOAD, WORD_SAVE, WORD_TEXTS };
 
 struct room {                    /* memory that only grows */
     void *at;
@@ -30,6 +37,7 @@ struct program {
     const struct attn_model *m;
     const char *file;            /* packed weights, whole */
     int64_t bytes;
+    const void *packed;          /* the weights in it */
     const void *source, *target; /* vocabularies; NULL: token ids */
     /* reads a line's items; how many, or -1: refused */
     int64_t (*read)(struct program *p, const char *line, int64_t bytes);
@@ -37,13 +45,15 @@ struct program {
     int64_t n;                   /* items of this batch so far */
     int64_t parts;               /* lines, or blocks, that ended */
     int32_t start[PROGRAM_PARTS + 1];    /* first row of each */
+    int begun;                   /* text goes on where another ended */
     int refused;                 /* the part that is open has a bad line */
     int64_t line;                /* number of the last line read */
     int status;                  /* exit code; above 3 it ends the program */
-    const char *prompt;          /* NULL: lines are answered */
-    int64_t tokens;              /* of its answer, at most; -1: any number */
-    float temperature;
-    int64_t seed;
+    double number[WORD_NUMBERS];
+    const char *word[WORD_TEXTS];        /* NULL: not given */
+    const char *stop[PROGRAM_STOPS];
+    int64_t stops;
+    int quiet;
     struct room bound, items, work, text;
 };
 
@@ -51,10 +61,12 @@ struct program {
 static int64_t program_most(const struct program *p, int64_t part);
 /* Prints the answers to a batch, a line or a block of them for each part. */
 static void program_answer(struct program *p);
-/* Takes the words behind the weights; 0: they are not understood. May set
- * p->prompt, which is then answered instead of stdin's lines.               */
+/* What the words are, as lines for the usage. */
+static const char *program_help(void);
+/* Takes the words behind the weights; 0: they are not understood. */
 static int program_words(struct program *p, int n, char **word);
-static void program_stream(struct program *p);
+/* Answers one text as it comes, instead of stdin's lines; 0: none is asked. */
+static int program_stream(struct program *p);
 
 static void program_fail(struct program *p, int code, const char *what,
                          const char *why)
@@ -69,8 +81,12 @@ static int64_t program_refuse(struct program *p, int64_t at, const char *fmt,
 {
     va_list ap;
 
-    fprintf(stderr, "%s:%lld:%lld: error: ", p->prompt ? "prompt" : "stdin",
-            (long long)p->line, (long long)at + 1);
+    if (p->line > 0)
+        fprintf(stderr, "stdin:%lld:%lld: error: ", (long long)p->line,
+                (long long)at + 1);
+    else
+        fprintf(stderr, "%s: error: --prompt: byte %lld: ", p->name,
+                (long long)at + 1);
     va_start(ap, fmt);
     vfprintf(stderr, fmt, ap);
     va_end(ap);
@@ -101,27 +117,33 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
 
 /* ----------------------------------------------------------- weights --- */
 
-static void program_map(struct program *p, const char *path)
+/* The file, whole; where there is none, p->status says so. */
+static const char *program_map(struct program *p, const char *path,
+                               int64_t *bytes)
 {
+    const char *file = "";
     struct stat st;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
+    *bytes = 0;
     if (fd < 0 || fstat(fd, &st) != 0) {
         program_fail(p, 4, path, strerror(errno));
-        return;
+        return file;
     }
-    p->file = "";
-    p->bytes = (int64_t)st.st_size;
     if (!S_ISREG(st.st_mode))
         program_fail(p, 4, path, "not a regular file");
-    else if (p->bytes > 0) {
-        void *at = mmap(NULL, (size_t)p->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    else if (st.st_size > 0) {
+        void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd,
+                        0);
         if (at == MAP_FAILED)
             program_fail(p, 5, path, strerror(errno));
-        else
-            p->file = (const char *)at;
+        else {
+            file = at;
+            *bytes = (int64_t)st.st_size;
+        }
     }
     close(fd);
+    return file;
 }
 
 /* Checks the weights and vocabularies; binds the weights. */
@@ -141,8 +163,9 @@ static void program_open(struct program *p, const char *path)
         p->target = p->file + h.target_vocab_at;
     if (p->m->kind == ATTN_DECODER)
         p->source = p->target;   /* it goes on with what it reads */
+    p->packed = p->file + h.weights_at;
     if (program_grow(p, &p->bound, p->m->bound_bytes + 1))
-        p->m->bind(p->bound.at, p->file + h.weights_at);
+        p->m->bind(p->bound.at, p->packed);
 }
 
 /* ------------------------------------------------------------- lines --- */
@@ -165,8 +188,8 @@ static int64_t read_text(struct program *p, const char *line, int64_t bytes)
         return program_refuse(p, 0, "%lld bytes in a line: shorten it",
                               (long long)bytes);
     if (ids && memory)
-        n = attn_vocab_encode(p->source, line, bytes, ids, bytes + 2, memory,
-                              &bad);
+        n = attn_vocab_encode(p->source, line, bytes, p->begun, ids, bytes + 2,
+                              memory, &bad);
     if (n == -2)
         program_refuse(p, bad, "a character or word that the vocabulary does "
                        "not have: leave it out");
@@ -319,7 +342,7 @@ static void program_run(struct program *p)
 int main(int argc, char **argv)
 {
     struct program p;
-    const char *path = argc > 1 ? argv[1] : model.name;
+    const char *path = model.name;
 
     memset(&p, 0, sizeof p);
     p.name = argc > 0 ? argv[0] : model.name;
@@ -327,18 +350,19 @@ int main(int argc, char **argv)
     p.file = embedded_weights(&p.bytes);
     const int alone = p.file || p.m->weights_bytes == 0;
     const int words = alone ? 1 : 2;
-    if (argc < words || !program_words(&p, argc - words, argv + words)) {
-        fprintf(stderr, "usage: %s%s%s < lines\n", p.name,
-                alone ? "" : " model.weights", PROGRAM_WORDS);
+    if (argc < words || (!alone && argv[1][0] == '-') ||
+        !program_words(&p, argc - words, argv + words)) {
+        fprintf(stderr, "usage: %s%s < lines\n%s", p.name,
+                alone ? "" : " model.weights", program_help());
         return 2;
     }
-    if (!alone)
-        program_map(&p, path);
+    if (!alone) {
+        path = argv[1];
+        p.file = program_map(&p, path, &p.bytes);
+    }
     if (p.status == 0 && p.file)
         program_open(&p, path);
-    if (p.status == 0 && p.prompt)
-        program_stream(&p);
-    else if (p.status == 0)
+    if (p.status == 0 && !program_stream(&p))
         program_run(&p);
     free(p.bound.at);
     free(p.items.at);

@@ -87,6 +87,11 @@ static void program_answer(struct program *p)
                    p->start[i + 1] - p->start[i]);
 }
 
+static const char *program_help(void)
+{
+    return "";
+}
+
 static int program_words(struct program *p, int n, char **word)
 {
     (void)p;
@@ -94,7 +99,8 @@ static int program_words(struct program *p, int n, char **word)
     return n == 0;
 }
 
-static void program_stream(struct program *p)
+static int program_stream(struct program *p)
 {
     (void)p;                     /* no word asks for it */
+    return 0;
 }

@@ -1,111 +1,252 @@
-/* program_stream.c: answers a text given as an argument, token by token as it
- * comes; what a decoder goes on with is printed first.                      */
+/* program_stream.c: answers a text given by --prompt, token by token as it
+ * comes; what a decoder goes on with is printed first. The state behind it can
+ * be kept, and taken up again by this program or by attnc run.              */
 
-/* "-n 200" and the like: a number from 0 to most. */
-static int program_number(const char *text, double most, double *x)
+struct program_stream {
+    struct attn_search_options o;
+    struct attn_stream s;
+    struct attn_text text;
+    const struct attn_state_header *state;       /* to go on from, or NULL */
+    int64_t state_bytes;
+    uint64_t weights;            /* hash, for states */
+    int64_t n;                   /* tokens of the prompt */
+    int64_t count;               /* of the answer */
+    double from, first, last;    /* when it began, when these came: seconds */
+};
+
+static double stream_now(void)
 {
-    char *end;
+    struct timespec t;
 
-    *x = strtod(text, &end);
-    return end != text && *end == '\0' && *x >= 0.0 && *x <= most;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static int program_words(struct program *p, int n, char **word)
+static void stream_options(struct program *p, struct program_stream *r)
 {
-    p->tokens = -1;
-    p->seed = 1;
-    if (n == 0)
-        return 1;
-    p->prompt = word[0];
-    for (int i = 1; i < n; i += 2) {
-        double x;
-        if (i + 1 == n || !program_number(word[i + 1], 2147483647.0, &x))
-            return 0;
-        if (strcmp(word[i], "-n") == 0)
-            p->tokens = (int64_t)x;
-        else if (strcmp(word[i], "-t") == 0)
-            p->temperature = (float)x;
-        else if (strcmp(word[i], "-s") == 0)
-            p->seed = (int64_t)x;
-        else
-            return 0;
+    const double *x = p->number;
+    struct attn_sampling *o = &r->o.sampling;
+
+    default_options(&r->o);
+    r->o.beam = 1;
+    r->o.process.repetition_penalty = (float)x[WORD_REPETITION];
+    o->top_k = (int64_t)x[WORD_TOP_K];
+    o->top_p = (float)x[WORD_TOP_P];
+    o->min_p = (float)x[WORD_MIN_P];
+    o->seed = (int64_t)x[WORD_SEED];
+    if (x[WORD_TEMPERATURE] >= 0.0)
+        o->temperature = (float)x[WORD_TEMPERATURE];
+    else if (o->top_k > 0 || o->top_p > 0.0f || o->min_p > 0.0f)
+        o->temperature = 1.0f;
+}
+
+/* ---------------------------------------------------------------- open --- */
+
+static void stream_load(struct program *p, struct program_stream *r)
+{
+    const char *path = p->word[WORD_LOAD], *wrong = NULL;
+    const char *file = program_map(p, path, &r->state_bytes);
+
+    if (p->status == 0)
+        wrong = attn_state_check(p->m, r->weights, file, r->state_bytes);
+    if (wrong)
+        program_fail(p, 3, path, wrong);
+    if (p->status != 0)
+        return;
+    r->state = (const void *)file;
+    p->begun = r->state->tokens > (r->o.start >= 0);
+    if (p->m->kind != ATTN_DECODER && p->word[WORD_PROMPT])
+        program_fail(p, 2, "--prompt", "the source was read before the state "
+                     "was saved");
+}
+
+static void stream_prompt(struct program *p, struct program_stream *r)
+{
+    const char *text = p->word[WORD_PROMPT];
+
+    p->read = p->source ? read_text : read_ids;
+    if (text)
+        r->n = p->read(p, text, (int64_t)strlen(text));
+    if (p->stops > 0 && !p->target)
+        program_fail(p, 2, "--stop", "the model has no vocabulary");
+}
+
+/* Lays the stream out for a prompt behind `before` tokens; opens it. */
+static void stream_open(struct program *p, struct program_stream *r)
+{
+    const int decoder = p->m->kind == ATTN_DECODER;
+    int64_t before = attn_search_lead(p->m, &r->o, 0), rows = r->n;
+    char why[128];
+
+    if (r->state) {
+        before = r->state->tokens;
+        rows = r->state->source_rows;
     }
-    return 1;
+    const int64_t lead = before + (decoder ? r->n : 0);
+    const int64_t most = decoder ? p->m->max_target : p->m->max_source;
+    if (lead > p->m->max_target + (r->state ? 1 : 0) || r->n > most) {
+        snprintf(why, sizeof why, "it has %lld tokens, the model takes %lld in "
+                 "all (max_len): shorten it", (long long)r->n,
+                 (long long)most);
+        program_fail(p, 3, "--prompt", why);
+        return;
+    }
+    if (lead == 0 || (!decoder && rows == 0)) {
+        program_fail(p, 3, "--prompt", "it is empty");
+        return;
+    }
+    int64_t room = attn_search_limit(p->m, &r->o, rows, lead);
+    if (p->number[WORD_TOKENS] >= 0.0)
+        room = attn_min((int64_t)p->number[WORD_TOKENS], p->m->max_target);
+    room = attn_max(attn_min(lead + room, p->m->max_target + 1), 1);
+    if (decoder)
+        rows = 0;
+    const int64_t bytes = attn_stream_bytes(p->m, &r->o, rows, room, 1);
+    void *work = program_grow(p, &p->work, bytes);
+    int wrong = -1;
+    if (!work)
+        return;
+    if (r->state) {
+        wrong = attn_state_restore(&r->s, p->m, p->bound.at, &r->o, r->weights,
+                                   r->state, r->state_bytes, room, 1, work,
+                                   bytes);
+        if (wrong == 0)
+            wrong = attn_stream_feed(&r->s, p->items.at, r->n);
+    } else {
+        wrong = attn_stream_open(&r->s, p->m, p->bound.at, &r->o, p->items.at,
+                                 r->n, room, 1, work, bytes);
+    }
+    if (wrong)
+        program_fail(p, 70, p->m->name, "internal error: the stream failed");
 }
 
-/* Prints a token; `text` decodes it where there is a vocabulary. */
-static void stream_print(struct program *p, struct attn_text *text, int32_t id)
+/* -------------------------------------------------------------- answer --- */
+
+/* Prints a token, as text where there is a vocabulary. */
+static void stream_print(struct program *p, struct program_stream *r,
+                         int32_t id)
 {
     const struct attn_vocab_header *h = p->target;
-    int64_t n = 0;
 
     if (!h) {
-        printf("%d ", (int)id);
-    } else if (program_grow(p, &p->text, h->bytes + 64)) {
-        n = attn_text_add(text, id, p->text.at, p->text.bytes);
+        printf(r->count > 1 ? " %d" : "%d", (int)id);
+    } else if (program_grow(p, &p->text, h->bytes + 512)) {
+        const int64_t n = attn_text_add(&r->text, id, p->text.at,
+                                        p->text.bytes);
         if (n > 0)
             fwrite(p->text.at, 1, (size_t)n, stdout);
     }
-    fflush(stdout);
 }
 
-static void stream_answer(struct program *p, struct attn_stream *s,
-                          struct attn_text *text)
+/* A decoder's prompt is the beginning of its text; no stop string is in it. */
+static void stream_print_prompt(struct program *p, struct program_stream *r)
 {
     const int32_t *prompt = p->items.at;
-    int64_t token = 0;
 
-    for (int64_t i = 0; p->m->kind == ATTN_DECODER && i < p->start[1]; i++)
-        stream_print(p, text, prompt[i]);
-    for (int64_t i = 0; i != p->tokens && p->status == 0; i++) {
-        token = attn_stream_next(s);
-        if (token < 0)
-            break;
-        stream_print(p, text, (int32_t)token);
-    }
-    if (p->target) {
-        token = attn_text_end(text, p->text.at, p->text.bytes);
-        if (token > 0)
-            fwrite(p->text.at, 1, (size_t)token, stdout);
-    }
-    putchar('\n');
+    if (p->m->kind != ATTN_DECODER || !p->target)
+        return;
+    r->text.stops = 0;
+    for (int64_t i = 0; i < r->n; i++)
+        stream_print(p, r, prompt[i]);
+    r->text.stops = p->stops;
+}
+
+static void stream_flush(struct program *p)
+{
     if (fflush(stdout) != 0 || ferror(stdout))
         program_fail(p, 4, "stdout", strerror(errno));
 }
 
-static void program_stream(struct program *p)
+static void stream_answer(struct program *p, struct program_stream *r)
 {
-    struct attn_search_options o;
-    struct attn_stream s;
-    struct attn_text text;
+    const double most = p->number[WORD_TOKENS];
+    int64_t token = 0;
 
-    default_options(&o);
-    o.sampling.temperature = p->temperature;
-    o.sampling.seed = p->seed;
-    p->read = p->source ? read_text : read_ids;
-    p->width = 1;
-    p->line = 1;
-    program_line(p, p->prompt, (int64_t)strlen(p->prompt));
-    if (p->status != 0)
-        return;
-    const int decoder = p->m->kind == ATTN_DECODER;
-    const int64_t lead = attn_search_lead(p->m, &o, p->n);
-    int64_t most = attn_search_limit(p->m, &o, p->n, lead);
-    if (p->tokens >= 0)
-        most = attn_min(p->tokens, p->m->max_target);
-    most = attn_min(lead + most, p->m->max_target + 1);
-    const int64_t rows = decoder ? 0 : p->n;
-    const int64_t bytes = attn_stream_bytes(p->m, &o, rows, most, 1);
-    if (bytes < 0) {
-        program_fail(p, 2, "the text", "there is nothing to answer");
-        return;
+    stream_print_prompt(p, r);
+    stream_flush(p);
+    while (p->status == 0 && !r->text.stopped) {
+        if (most >= 0.0 && (double)r->count >= most)
+            break;
+        token = attn_stream_next(&r->s);
+        if (token < 0)
+            break;
+        r->last = stream_now();
+        if (r->count == 0)
+            r->first = r->last;
+        r->count++;
+        stream_print(p, r, (int32_t)token);
+        stream_flush(p);
     }
-    if (!program_grow(p, &p->work, bytes))
+    if (p->target) {
+        token = attn_text_end(&r->text, p->text.at, p->text.bytes);
+        if (token > 0)
+            fwrite(p->text.at, 1, (size_t)token, stdout);
+    }
+    putchar('\n');
+    stream_flush(p);
+}
+
+static void stream_speed(const struct program *p,
+                         const struct program_stream *r)
+{
+    if (p->quiet || r->count < 2 || !(r->last > r->first))
         return;
-    attn_text_open(&text, p->target, NULL, 0, 0);
-    if (attn_stream_open(&s, p->m, p->bound.at, &o, p->items.at, p->n, most, 1,
-                         p->work.at, bytes) != 0)
-        program_fail(p, 70, p->m->name, "internal error: the stream failed");
-    else
-        stream_answer(p, &s, &text);
+    fprintf(stderr, "%lld tokens, %.1f tokens per second; the first after "
+            "%.1f ms\n", (long long)r->count,
+            (double)(r->count - 1) / (r->last - r->first),
+            (r->first - r->from) * 1e3);
+}
+
+/* Written beside its place, then renamed: a state is there whole, or not. */
+static void stream_save(struct program *p, const struct program_stream *r)
+{
+    const char *path = p->word[WORD_SAVE];
+    const int64_t bytes = attn_state_bytes(&r->s);
+    const size_t size = strlen(path) + 8;
+    char *state = program_grow(p, &p->items, bytes);
+    char *beside = program_grow(p, &p->text, (int64_t)size);
+
+    if (!state || !beside)
+        return;
+    attn_state_save(&r->s, r->weights, state, bytes);
+    snprintf(beside, size, "%s.new", path);
+    FILE *f = fopen(beside, "wb");
+    int well = f && fwrite(state, 1, (size_t)bytes, f) == (size_t)bytes;
+    if (f && fclose(f) != 0)
+        well = 0;
+    if (well && rename(beside, path) == 0)
+        return;
+    program_fail(p, 4, path, strerror(errno));
+    if (f)
+        remove(beside);
+}
+
+static int program_stream(struct program *p)
+{
+    struct program_stream r;
+    const int states = p->word[WORD_LOAD] || p->word[WORD_SAVE];
+
+    if (!p->word[WORD_PROMPT] && !p->word[WORD_LOAD])
+        return 0;
+    memset(&r, 0, sizeof r);
+    stream_options(p, &r);
+    if (states)
+        r.weights = attn_state_weights(p->m, p->packed);
+    if (p->word[WORD_LOAD])
+        stream_load(p, &r);
+    if (p->status == 0)
+        stream_prompt(p, &r);
+    r.from = stream_now();
+    if (p->status == 0)
+        stream_open(p, &r);
+    if (p->status == 0 && attn_text_open(&r.text, p->target, p->stop, p->stops,
+                                         p->begun) != 0)
+        program_fail(p, 2, "--stop", "1 to 240 bytes are expected");
+    if (p->status == 0)
+        stream_answer(p, &r);
+    if (p->status == 0)
+        stream_speed(p, &r);
+    if (p->status == 0 && p->word[WORD_SAVE])
+        stream_save(p, &r);
+    return 1;
 }

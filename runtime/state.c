@@ -120,6 +120,12 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
     return state_hash(1, sizes, (int64_t)sizeof sizes);
 }
 
+ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
+                                     const void *packed)
+{
+    return state_hash(3, packed, m->weights_bytes / 8 * 8);
+}
+
 static uint64_t state_sum(const void *state, int64_t bytes)
 {
     const struct attn_state_header *h = state;

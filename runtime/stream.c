@@ -131,6 +131,8 @@ ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
 {
     if (n < 0 || n > s->room->width - s->n)
         return -1;
+    if (n == 0)
+        return 0;
     for (int64_t i = 0; i < n; i++)
         if (ids[i] < 0 || ids[i] >= s->model->target_vocab)
             return -1;

@@ -60,6 +60,7 @@ struct attn_encoding {           /* a line on its way to ids */
     int64_t bytes;
     int32_t *ids;                /* [cap], n of them found */
     int64_t cap, n;
+    int64_t begun;               /* the line goes on where another ended */
     int64_t bad;                 /* the byte that could not be taken */
     void *memory;
 };
@@ -70,10 +71,11 @@ ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes);
 /* Ids of one text. Returns their number; -1: does not fit `cap`; -2: an unknown
  * token and none is defined, *bad is its byte; -3: not UTF-8 at *bad (merges
  * with byte pieces take any bytes). Not more ids than the text has bytes, and
- * two.                                                                      */
+ * two. begun: the text goes on where another ended, so that merges put no space
+ * in front of it.                                                           */
 ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
-                                   int64_t bytes, int32_t *ids, int64_t cap,
-                                   void *memory, int64_t *bad);
+                                   int64_t bytes, int64_t begun, int32_t *ids,
+                                   int64_t cap, void *memory, int64_t *bad);
 
 /* -------------------------------------------------------------- text.c --- */
 enum { ATTN_STOP_BYTES = 240 };  /* a stop string has no more */

@@ -72,14 +72,15 @@ ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes)
 }
 
 ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
-                                   int64_t bytes, int32_t *ids, int64_t cap,
-                                   void *memory, int64_t *bad)
+                                   int64_t bytes, int64_t begun, int32_t *ids,
+                                   int64_t cap, void *memory, int64_t *bad)
 {
     const struct attn_vocab_header *h = block;
     struct attn_encoding e;
     attn_vocab_open(&e.vocab, block);
     e.line = line;
     e.bytes = bytes;
+    e.begun = begun;
     e.ids = ids;
     e.cap = cap;
     e.n = 0;

@@ -183,14 +183,43 @@ static void knows_only_its_pieces(void **state)
     assert_int_equal(ids[1], 0);                 /* <unk> */
     assert_int_equal(encode(block, "", 0, ids, 8), 0);
     assert_int_equal(encode(block, "ccc", 3, ids, 3), -1);
-    assert_int_equal(attn_vocab_encode(block, "a\xff", 2, ids, 8, memory,
+    assert_int_equal(attn_vocab_encode(block, "a\xff", 2, 0, ids, 8, memory,
                                        &bad), -3);
     assert_int_equal(bad, 1);
     ((struct attn_vocab_header *)block)->unknown = -1;
-    assert_int_equal(attn_vocab_encode(block, "ax", 2, ids, 8, memory, &bad),
+    assert_int_equal(attn_vocab_encode(block, "ax", 2, 0, ids, 8, memory, &bad),
                      -2);
     assert_int_equal(bad, 1);
     assert_int_equal(encode(block, "<s>", 3, ids, 8), -2);   /* no mark */
+    free(block);
+}
+
+/* Two texts, the second behind the first, are one text: no space is between
+ * them, and what is refused is named by its own byte.                       */
+static void goes_on(void **state)
+{
+    (void)state;
+    int64_t bytes, bad;
+    int32_t ids[64];
+    char memory[8192], out[64];
+    static const char text[] = "aab \xc3\xa9 a\xff x c ";
+    const int64_t n = sizeof text - 1;
+    void *block = tokenizer(true, &bytes);
+    for (int64_t cut = 1; cut <= n; cut++) {
+        int64_t first = encode(block, text, cut, ids, 64);
+        int64_t rest = attn_vocab_encode(block, text + cut, n - cut, 1,
+                                         ids + first, 64 - first, memory,
+                                         &bad);
+        assert_true(first > 0 && rest >= 0);
+        assert_int_equal(attn_vocab_decode(block, ids, first + rest, out, 64),
+                         n);
+        assert_memory_equal(out, text, (size_t)n);
+    }
+    free(block);
+    block = tokenizer(false, &bytes);
+    assert_int_equal(attn_vocab_encode(block, "a\xff", 2, 1, ids, 8, memory,
+                                       &bad), -3);
+    assert_int_equal(bad, 1);
     free(block);
 }
 
@@ -306,7 +335,7 @@ int main(void)
         cmocka_unit_test(merges_the_best_pair),
         cmocka_unit_test(takes_any_bytes),
         cmocka_unit_test(knows_only_its_pieces),
-        cmocka_unit_test(takes_long_lines),
+        cmocka_unit_test(goes_on), cmocka_unit_test(takes_long_lines),
         cmocka_unit_test(splits_no_character),
         cmocka_unit_test(ends_at_stop_strings),
     };

@@ -58,23 +58,15 @@ static void test_answers(void **state)
     assert_int_equal(sh(&s, "", "$M"), 2);
     assert_says(&s, "usage: ");
     assert_int_equal(sh(&s, "", "$M $W more -x"), 2);
-    assert_int_equal(sh(&s, "", "$M $W attention -n 3"), 0);
-    assert_string_equal(s.out, "AH T EH\n");
-    assert_int_equal(sh(&s, "", "$M $W attention -t 2 -s 7"), 0);
-    assert_string_equal(s.out, "L F\n");        /* as run_prompt.cmd */
-    assert_int_equal(sh(&s, "", "$M $W attention -t 0 -n 3"), 0);
-    assert_string_equal(s.out, "AH T EH\n");
-    assert_int_equal(sh(&s, "", "$M $W attention -t nan"), 2);
-    assert_int_equal(sh(&s, "", "$M $W attention -t -1"), 2);
-    assert_says(&s, "usage: ");
-    assert_int_equal(sh(&s, "", "$M $W he7lo"), 3);
+    assert_int_equal(sh(&s, "", "$M $W --prompt he7lo"), 3);
+    assert_says(&s, "--prompt: byte 3: a character or word that the "
+                "vocabulary does not have");
     assert_string_equal(s.out, "");
-    assert_says(&s, "prompt:1:3: error: a character or word that");
-    assert_int_equal(sh(&s, "", "$M $W \"$(printf 'he\\377')\""), 3);
-    assert_says(&s, "prompt:1:3: error: not UTF-8: convert the text");
-    assert_int_equal(sh(&s, "", "$M $W $(yes a | head -n 64 | tr -d '\n')"),
-                     3);
-    assert_says(&s, "prompt:1:1: error: 65 tokens in a line");
+    assert_int_equal(sh(&s, "", "$M $W --prompt \"$(printf 'he\\377')\""), 3);
+    assert_says(&s, "--prompt: byte 3: not UTF-8: convert the text");
+    assert_int_equal(sh(&s, "", "$M $W --prompt $(yes a | head -n 64 | "
+                        "tr -d '\n')"), 3);
+    assert_says(&s, "--prompt: it has 65 tokens, the model takes 64");
 }
 
 /* Refused lines name place and remedy; all others are answered. */

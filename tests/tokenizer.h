@@ -53,7 +53,8 @@ static int64_t encode(const void *block, const char *text, int64_t n,
     int64_t bad, bytes = attn_vocab_encode_bytes(block, n);
     void *memory = malloc((size_t)bytes);
     memset(memory, 0xff, (size_t)bytes);
-    int64_t count = attn_vocab_encode(block, text, n, ids, cap, memory, &bad);
+    int64_t count = attn_vocab_encode(block, text, n, 0, ids, cap, memory,
+                                      &bad);
     free(memory);
     return count;
 }

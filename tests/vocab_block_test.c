@@ -66,7 +66,7 @@ static void assert_ids(const void *block, const char *line, const char *ids)
 {
     int32_t got[16];
     int64_t bad, n = (int64_t)strlen(ids);
-    assert_int_equal(attn_vocab_encode(block, line, (int64_t)strlen(line),
+    assert_int_equal(attn_vocab_encode(block, line, (int64_t)strlen(line), 0,
                                        got, 16, NULL, &bad), n);
     for (int64_t i = 0; i < n; i++)
         assert_int_equal(got[i], ids[i] - '0');
@@ -75,7 +75,7 @@ static void assert_ids(const void *block, const char *line, const char *ids)
 static int64_t encode(const void *block, const char *line, int64_t bytes,
                       int32_t *ids, int64_t *bad)
 {
-    return attn_vocab_encode(block, line, bytes, ids, 4, NULL, bad);
+    return attn_vocab_encode(block, line, bytes, 0, ids, 4, NULL, bad);
 }
 
 static void test_encode(void **unused)
@@ -155,7 +155,7 @@ static void test_utf8(void **unused)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         char *line = malloc((size_t)table[i].text.n);    /* no byte beyond */
         memcpy(line, table[i].text.text, (size_t)table[i].text.n);
-        int64_t n = attn_vocab_encode(block, line, table[i].text.n, ids, 8,
+        int64_t n = attn_vocab_encode(block, line, table[i].text.n, 0, ids, 8,
                                       NULL, &bad);
         if (table[i].bad == table[i].text.n) {
             assert_int_equal(n, 1);
@@ -176,7 +176,7 @@ static void use(const char *block)
     int32_t ids[16];
     char out[64], memory[4096];
     int64_t bad;
-    int64_t n = attn_vocab_encode(block, "ab \xc3\xa9z", 6, ids, 16, memory,
+    int64_t n = attn_vocab_encode(block, "ab \xc3\xa9z", 6, 0, ids, 16, memory,
                                   &bad);
     if (n > 0)
         attn_vocab_decode(block, ids, n, out, 64);

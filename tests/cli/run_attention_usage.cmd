@@ -6,7 +6,7 @@ run tests/cli/small.yaml --ids --attention TMP/a.svg --save-state TMP/s
 run tests/cli/small.yaml --ids --attention TMP/a.svg --stop 2
 run tests/cli/small.yaml --ids --attention TMP/a.svg --nbest 2
 run tests/cli/small.yaml --ids --attention TMP/a.svg --scores
-run tests/cli/small.yaml --ids --attention TMP/a.svg --verbose
+run tests/cli/small.yaml --ids --attention TMP/a.svg --quiet
 run tests/cli/small.yaml --ids --attention TMP/a.svg --temperature 1 --beam 2
 run tests/cli/small.yaml --ids --attention TMP/a.svg --prefix 11
 run tests/cli/small.yaml --ids --attention TMP/a.svg --suppress x

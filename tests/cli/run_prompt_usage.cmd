@@ -12,3 +12,11 @@ run models/g2p-en/g2p-en.yaml --prompt=hello --temperature 1 --top-p nan
 run models/g2p-en/g2p-en.yaml --prompt=hello --temperature 1 --min-p 1.5
 run models/g2p-en/g2p-en.yaml --prompt=hello --temperature 1 --min-p -1
 run models/g2p-en/g2p-en.yaml --prompt=hello --temperature 1 --top-k -1
+run models/g2p-en/g2p-en.yaml --prompt=hello --end-token 99
+run models/g2p-en/g2p-en.yaml --prompt=hello --prefix ZZ
+run models/g2p-en/g2p-en.yaml --prompt=hello --scores
+run models/g2p-en/g2p-en.yaml -n 3
+run models/g2p-en/g2p-en.yaml --stop x
+run models/g2p-en/g2p-en.yaml --save-state x
+run models/g2p-en/g2p-en.yaml --quiet
+run models/g2p-en/g2p-en.yaml --top-k 2 --nbest 2

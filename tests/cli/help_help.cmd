@@ -1,0 +1,2 @@
+help help
+help version

@@ -1,0 +1,1 @@
+run models/tiny.yaml --set kind=decoder --ids
