@@ -71,6 +71,21 @@ static bool begins_weight(const Graph *g, const char *row)
     return false;
 }
 
+/* Is the row of a matrix that is part of another one? */
+static bool tied(const Spec *s, const char *row)
+{
+    static const struct { const char *name; int tie; } ends[] = {
+        { "source", TieSource }, { "target", TieTarget },
+        { "logits", TieLogits },
+    };
+    NameMatch m;
+
+    for (int i = 0; i < 3; i++)
+        if (s->embed_tie & ends[i].tie && names_match(ends[i].name, row, &m))
+            return true;
+    return false;
+}
+
 static void idle_row(const Graph *g, const SpecName *n)
 {
     if (begins_weight(g, n->ours)) {
@@ -82,7 +97,10 @@ static void idle_row(const Graph *g, const SpecName *n)
     const char *near = nearest_weight(g, n->ours);
     error_at(n->key, "'%s' begins no name of a weight of this model",
              quote(n->ours));
-    if (near)
+    if (tied(g->spec, n->ours))
+        note_at(spec_pos(g->spec, "embedding.tie"), "leave this row out: it is "
+                "one tensor with others, by what is said here");
+    else if (near)
         note_at(nowhere, "did you mean '%s'?", near);
     else
         note_at(nowhere, "leave this row out; `attnc tensors` lists the "

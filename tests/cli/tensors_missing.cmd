@@ -1,0 +1,1 @@
+tensors tests/golden/rotary.yaml --set norm.qk=true
