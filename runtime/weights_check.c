@@ -137,12 +137,15 @@ static void check_shape(const char *path, const PackItem *item,
     int rank = file_shape(item, dim);
     bool fits = t->rank == rank &&
                 !memcmp(t->dim, dim, (size_t)rank * sizeof *dim);
+    bool turned = t->rank == 2 && rank == 2 && t->dim[0] == dim[1] &&
+                  t->dim[1] == dim[0];
     if (fits || use->misfit)
         return;
     use->misfit = true;
-    report_add(r, true, "%s: tensor '%.80s': has shape %s, %s is needed", path,
-               t->name, shape_text(have, sizeof have, t->rank, t->dim),
-               shape_text(want, sizeof want, rank, dim));
+    report_add(r, true, "%s: tensor '%.80s': has shape %s, %s is needed%s",
+               path, t->name, shape_text(have, sizeof have, t->rank, t->dim),
+               shape_text(want, sizeof want, rank, dim),
+               turned ? "; see transpose in the spec's names" : "");
 }
 
 static void check_values(const char *path, const Tensor *t, Use *use,

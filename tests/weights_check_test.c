@@ -66,7 +66,8 @@ static void reports_what_does_not_fit(void **state)
         "error: w: tensor 'c': has shape [1, 3], [3] is needed\n"
         "error: w: tensor 'ids': has dtype I32; F32, F16, BF16 or F64 is "
         "needed\n"
-        "error: w: tensor 't': has shape [2, 4], [4, 2] is needed\n"
+        "error: w: tensor 't': has shape [2, 4], [4, 2] is needed; "
+        "see transpose in the spec's names\n"
         "error: w: tensor 'quite.another\\x0a' [5] is missing\n"
         "warning: w: tensor 'enc.0.q.weigth' [4, 2] is not used\n"
         "warning: w: tensor 'scalar' [] is not used\n");
