@@ -1,6 +1,7 @@
 /* attention_json.c: attention weights as JSON: the tokens, and an object for
  * each layer and head that was chosen, with a row of weights for each query. */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
 #include <string.h>
 
 #include "draw.h"
@@ -17,11 +18,12 @@ static void put_tokens(FILE *out, const AttentionPicture *p, int side)
     fputc(']', out);
 }
 
-/* Nine digits: the same float when it is read. */
+/* Nine digits: the same float when it is read. JSON has no NaN. */
 static void put_row(FILE *out, const float *w, int n)
 {
     for (int j = 0; j < n; j++)
-        fprintf(out, "%s%.9g", j ? ", " : "[", w[j] > 0 ? (double)w[j] : 0.0);
+        fprintf(out, isnan(w[j]) ? "%snull" : "%s%.9g", j ? ", " : "[",
+                w[j] > 0 ? (double)w[j] : 0.0);
     fputc(']', out);
 }
 

@@ -80,6 +80,12 @@ static int check_range(const char *option, int64_t chosen, int64_t n)
     return ExitUsage;
 }
 
+/* A block of attention is a layer, too. */
+static int layer_of(const Node *n)
+{
+    return n->layer < 0 ? 0 : n->layer;
+}
+
 static int check_choice(const Attention *r)
 {
     const Graph *g = r->e.unfused;
@@ -88,8 +94,8 @@ static int check_choice(const Attention *r)
         const Node *n = &g->nodes.at[i];
         if (n->op != OpSoftmax)
             continue;
-        layers = attn_max(layers, n->layer + 1);
-        if (r->o->layer < 0 || r->o->layer == n->layer)
+        layers = attn_max(layers, layer_of(n) + 1);
+        if (r->o->layer < 0 || r->o->layer == layer_of(n))
             heads = attn_max(heads, n->type.dim[0].c);
     }
     int code = check_range("--layer", r->o->layer, layers);
@@ -226,8 +232,8 @@ static void make_labels(Attention *r, int side)
 }
 
 /* ----------------------------------------------------------------- maps --- */
-static const float *value_of(Attention *r, const Trial *t, int node,
-                             int64_t elements)
+static float *value_of(Attention *r, const Trial *t, int node,
+                       int64_t elements)
 {
     const char *name = r->e.unfused->nodes.at[node].name;
     int kept = graph_find(r->e.graph, name);
@@ -237,43 +243,60 @@ static const float *value_of(Attention *r, const Trial *t, int node,
     return x;
 }
 
-/* Keys that a mask forbids have the score -inf. */
-static void add_map(Attention *r, const Trial *t, int node)
+/* The weights, once all is computed. Keys that a mask forbids have the score
+ * -inf.                                                                     */
+static void fill_map(Attention *r, const Trial *t, AttentionMap *m)
 {
-    const Node *n = &r->e.unfused->nodes.at[node];
-    AttentionMap m = { .name = n->name, .layer = n->layer,
-                       .side = { n->type.dim[1].sym != SymN,
-                                 n->type.dim[2].sym != SymN },
-                       .heads = (int)n->type.dim[0].c };
-    int64_t rows = r->in.start[m.side[0]][1];
-    int64_t columns = r->in.start[m.side[1]][1];
-    if (r->o->head >= m.heads || r->o->query >= rows)
-        return;
-    int64_t elements = m.heads * rows * columns;
-    const float *score = value_of(r, t, n->in[0], elements);
-    float *w = (float *)value_of(r, t, node, elements);
-    for (int64_t i = 0; i < elements; i++)
+    int node = graph_find(r->e.unfused, m->name);
+    int64_t elements = (int64_t)m->heads * r->in.start[m->side[0]][1]
+                                         * r->in.start[m->side[1]][1];
+    float *score = value_of(r, t, r->e.unfused->nodes.at[node].in[0], elements);
+    float *w = value_of(r, t, node, elements);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < elements; i++) {
+        wrong += isnan(w[i]);
         if (score[i] == -INFINITY)
             w[i] = -1;
-    m.weight = w;
-    vec_push(r->e.arena, &r->maps, m);
+    }
+    if (wrong)
+        warning_at((Pos){ 0 }, "%s: %lld weights are not numbers", m->name,
+                   (long long)wrong);
+    m->weight = w;
 }
 
-static int write_maps(Attention *r)
+/* Those of the layer and the head that are asked for, without weights yet. */
+static int choose_maps(Attention *r)
 {
+    const Graph *g = r->e.unfused;
     const Options *o = r->o;
-    int64_t cells = 0;
-    for (int i = 0; i < r->maps.n; i++) {
-        const AttentionMap *m = &r->maps.at[i];
-        int64_t rows = o->query < 0 ? r->in.start[m->side[0]][1] : 1;
-        cells += (int64_t)(o->head < 0 ? m->heads : 1) * rows
-                 * r->in.start[m->side[1]][1];
+    int64_t cells = 0, most = 0;
+    for (int i = 0; i < g->nodes.n; i++) {
+        const Node *n = &g->nodes.at[i];
+        AttentionMap m = { .name = n->name, .layer = layer_of(n),
+                           .side = { n->type.dim[1].sym != SymN,
+                                     n->type.dim[2].sym != SymN },
+                           .heads = (int)n->type.dim[0].c };
+        if (n->op != OpSoftmax || o->head >= m.heads ||
+            (o->layer >= 0 && o->layer != m.layer))
+            continue;
+        int64_t rows = r->in.start[m.side[0]][1];
+        most = attn_max(most, rows);
+        if (o->query >= rows)
+            continue;
+        cells += r->in.start[m.side[1]][1] * (o->head < 0 ? m.heads : 1)
+                                           * (o->query < 0 ? rows : 1);
+        vec_push(r->e.arena, &r->maps, m);
     }
     if (cells > MostCells && !r->json) {
         error_at((Pos){ 0 }, "--attention: %lld weights are too many to see: "
                  "choose by --layer, --head, --query", (long long)cells);
         return ExitUsage;
     }
+    return check_range("--query", o->query, most);
+}
+
+static int write_maps(Attention *r)
+{
     bool block = r->e.spec->kind == KindAttention;
     AttentionPicture p = {
         .model = r->e.spec->name,
@@ -281,31 +304,28 @@ static int write_maps(Attention *r)
         .label = { r->label[0], r->label[1] },
         .n = { r->in.start[0][1], r->in.start[1][1] },
         .map = r->maps.at, .maps = r->maps.n,
-        .head = (int)o->head, .query = (int)o->query
+        .head = (int)r->o->head, .query = (int)r->o->query
     };
     Fault why;
     size_t size;
     char *text = (r->json ? attention_json : draw_attention)(&p, &size);
-    bool ok = write_file(o->attention, text, size, &why);
+    bool ok = write_file(r->o->attention, text, size, &why);
     free(text);
     return ok ? ExitDone : report_fault(&why);
 }
 
 static int show(Attention *r)
 {
-    const Graph *g = r->e.unfused;
     Trial t = { .engine = NULL };
     int64_t rows = attn_max(r->in.start[0][1], r->in.start[1][1]);
     int64_t columns = attn_max(result_columns(r->e.spec), r->e.spec->d_model);
-    int code = check_range("--query", r->o->query, rows);
+    int code = choose_maps(r);
     if (code)
         return code;
     trial_run(&t, &r->e, &r->in.sample, 0,
               aligned_memory(r->e.arena, rows * columns * 4));
-    for (int i = 0; i < g->nodes.n; i++)
-        if (g->nodes.at[i].op == OpSoftmax &&
-            (r->o->layer < 0 || r->o->layer == g->nodes.at[i].layer))
-            add_map(r, &t, i);
+    for (int i = 0; i < r->maps.n; i++)
+        fill_map(r, &t, &r->maps.at[i]);
     trial_free(&t);
     return write_maps(r);
 }

@@ -146,10 +146,10 @@ static void put_axes(const Drawing *d, const Panel *x)
 }
 
 /* -------------------------------------------------------------- matrix --- */
-/* What is masked, and what is 1 of Levels and more, are drawn. */
+/* -1: masked; 0: not drawn. */
 static int level_of(float w)
 {
-    return w < 0 ? -1 : (int)(w * (float)Levels + 0.5f);
+    return w < 0 ? -1 : w > 0 ? (int)(w * (float)Levels + 0.5f) : 0;
 }
 
 /* Of white to dark blue, the gradient of the legend; below 0: masked. */

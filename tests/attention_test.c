@@ -229,6 +229,38 @@ static void test_choice(void **state)
     assert_memory_equal(row, all + 8 * 9, 9 * sizeof *row);
 }
 
+/* Numbers of a block of attention; what is none is said, and null. */
+static void test_block(void **state)
+{
+    (void)state;
+    static const float rows[3 * 8] = { 1, [9] = 2, [20] = NAN };
+    TensorOut t[3];
+    Spawned s;
+    Fault why;
+    for (int i = 0; i < 3; i++)
+        t[i] = (TensorOut){ .name = (const char *[]){ "query", "key",
+                                                      "value" }[i],
+                            .rank = 2, .dim = { i ? 2 : 3, 8 }, .data = rows };
+    assert_true(safetensors_write(in_dir("in"), t, 3, &why));
+    assert_int_equal(RUN(&s, "", attnc(), "run", "tests/cli/block.yaml",
+                         "--input", in_dir("in"), "--layer=0", "--head=1",
+                         "--attention", in_dir("a.json")), 0);
+    assert_non_null(strstr(s.tail, "weights: 4 weights are not numbers"));
+    const json_t *heads = attention_of(in_dir("a.json"));
+    assert_int_equal(json_array_size(heads), 1);
+    const json_t *w = json_object_get(json_array_get(heads, 0), "weights");
+    assert_int_equal(json_array_size(w), 3);
+    assert_true(json_is_real(json_array_get(json_array_get(w, 0), 1)));
+    assert_true(json_is_null(json_array_get(json_array_get(w, 2), 1)));
+    assert_int_equal(RUN(&s, "", attnc(), "run", "tests/cli/block.yaml",
+                         "--input", in_dir("in"), "--attention",
+                         in_dir("a.svg")), 0);
+    assert_int_equal(RUN(&s, "", attnc(), "run", "tests/cli/block.yaml",
+                         "--input", in_dir("in"), "--layer=1", "--attention",
+                         in_dir("a.svg")), ExitUsage);
+    assert_non_null(strstr(s.tail, "--layer 1 is out of range: 0 to 0"));
+}
+
 /* What was read and what is answered: start, prefix. */
 static void test_answer(void **state)
 {
@@ -256,7 +288,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_weights), TEST(test_grouped), TEST(test_choice),
-        TEST(test_answer),
+        TEST(test_block), TEST(test_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
