@@ -45,7 +45,7 @@ BACK   := target plan plan_arena plan_pack plan_report emit emit_tile \
           emit_weights emit_entry emit_program emit_comment emit_header \
           emit_model kernel_table
 LOAD   := spawn cc jit objcache backend engine
-ORACLE := interp interp_ops interp_attention compare sample example oracle trial \
+ORACLE := interp interp_ops interp_attention compare sample sample_file oracle trial \
           verify
 BENCH  := machine bench_count bench_work bench bench_print
 DRIVE  := options search_options lines cmd_compile cmd_run cmd_stream \

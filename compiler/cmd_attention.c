@@ -19,7 +19,7 @@ typedef struct {
     Engine e;
     Search search;
     Tokens tokens[2];            /* of source, target */
-    Example in;                  /* what is drawn */
+    SampleFile in;               /* what is drawn */
     const char **label[2];
     VEC(AttentionMap) maps;
 } Attention;
@@ -44,9 +44,9 @@ static int check_options(const Options *o)
     else if (!ends_in(o->attention, ".svg") && !ends_in(o->attention, ".json"))
         error_at((Pos){ 0 }, "--attention '%s': the name of a picture ends in "
                  ".svg, of numbers in .json", quote(o->attention));
-    else if (o->temperature > 0 && o->beam > 1)
-        error_at((Pos){ 0 }, "--temperature takes one answer at random: leave "
-                 "out --beam");
+    else if (drawing_temperature(o) > 0 && o->beam > 1)
+        error_at((Pos){ 0 }, "tokens that are drawn make one answer: leave "
+                 "out --beam, or --temperature and --top-k, --top-p, --min-p");
     else
         return ExitDone;
     return ExitUsage;
@@ -58,7 +58,8 @@ static int check_kind(const Spec *s, const Options *o)
     const char *wrong = o->prefix ? "--prefix" : o->suppress.n ? "--suppress"
         : o->tokens >= 0 ? "-n" : o->max_output >= 0 ? "--max-output"
         : o->beam >= 0 ? "--beam" : o->temperature >= 0 ? "--temperature"
-        : o->input && o->prompt ? "--prompt" : NULL;
+        : o->top_k >= 0 ? "--top-k" : o->top_p >= 0 ? "--top-p"
+        : o->min_p >= 0 ? "--min-p" : o->input && o->prompt ? "--prompt" : NULL;
     if (!o->input && (s->kind == KindAttention || s->input != InputTokens)) {
         error_at(spec_pos(s, "kind"), "this model reads no text: --attention "
                  "FILE needs --input FILE");
@@ -174,13 +175,15 @@ static int answer(Attention *r, int from)
                            &r->tokens[1]);
     if (code)
         return code;
-    if (r->o->tokens > 0)
-        o->max_output = r->o->tokens;
     int64_t rows = r->in.start[from][1], n = 0, prompt = from == 1 ? rows : 0;
     int64_t lead = attn_search_lead(m, o, rows);
-    int64_t least = r->o->tokens ? attn_max(r->search.prefix_n, 1) : 0;
+    int64_t least = attn_max(r->search.prefix_n, r->o->tokens != 0);
+    if (r->o->tokens >= 0) {
+        o->max_output = r->search.prefix_n + r->o->tokens;
+        o->max_output_plus = -1;
+    }
     if (lead > m->max_target ||
-        (least && attn_search_limit(m, o, rows, lead) < least)) {
+        (least > 0 && attn_search_limit(m, o, rows, lead) < least)) {
         error_at((Pos){ 0 }, "--attention: no room is left for an answer");
         return ExitInput;
     }
@@ -190,7 +193,7 @@ static int answer(Attention *r, int from)
         ids[n++] = o->start;
     for (int64_t i = 0; i < prompt; i++)
         ids[n++] = r->in.sample.ids[1][i];
-    if (r->o->tokens != 0)
+    if (least > 0)
         n = add_answer(r, from, ids, n);
     r->in.sample.ids[1] = ids;
     r->in.start[1][1] = (int32_t)n;
@@ -357,7 +360,7 @@ int run_attention(const Options *o)
                                   o->ids);
         if (!o->input)
             code = read_text(&r);
-        else if (!example_read(&r.in, &r.e, o->input, &why))
+        else if (!sample_file_read(&r.in, &r.e, o->input, &why))
             code = report_fault(&why);
     }
     for (int i = 0; !code && i < 2; i++)

@@ -8,7 +8,7 @@
 typedef struct {
     const Options *o;
     Engine e;
-    Example in;
+    SampleFile in;
     VEC(TensorOut) out;
 } Tensors;
 
@@ -70,7 +70,7 @@ static bool add_taps(Tensors *t, const Trial *trial, Fault *why)
 
 static bool run(Tensors *t, Fault *why)
 {
-    if (!example_read(&t->in, &t->e, t->o->input, why))
+    if (!sample_file_read(&t->in, &t->e, t->o->input, why))
         return false;
     Trial trial = { .engine = NULL };
     trial_run(&trial, &t->e, &t->in.sample, 0, add_result(t));

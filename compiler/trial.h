@@ -39,14 +39,15 @@ int input_side(const Spec *s);
 /* Keys of one sequence that all of its rows see. */
 int64_t sample_prefix(const Sample *x, int side, int64_t sequence);
 
-/* ---------------------------------------------------------- example.c --- */
+/* ------------------------------------------------------ sample_file.c --- */
 typedef struct {                 /* a sample of one sequence; stays in place */
     Sample sample;
     int32_t start[2][2];         /* of the sample */
-} Example;
+} SampleFile;
 /* Ids, their types, rows of numbers and the prefix from a .safetensors file,
  * into the engine's arena.                                                  */
-bool example_read(Example *to, const Engine *e, const char *path, Fault *why);
+bool sample_file_read(SampleFile *to, const Engine *e, const char *path,
+                      Fault *why);
 
 /* ------------------------------------------------------------ trial.c --- */
 typedef struct {                 /* {0} before the first run */

@@ -269,7 +269,7 @@ static void test_answer(void **state)
     json_error_t why;
     assert_int_equal(RUN(&s, "", attnc(), "run", "tests/cli/small.yaml",
                          "--ids", "--prompt=3 4 5", "--max-input=2",
-                         "--prefix=5 6", "-n", "2", "--attention",
+                         "--prefix=5 6", "-n", "0", "--attention",
                          in_dir("a.json")), 0);
     assert_string_equal(s.out, "5 6\n");
     json_t *root = json_load_file(in_dir("a.json"), 0, &why);

@@ -1,5 +1,5 @@
-/* example.c: one sequence for a model from a file of tensors, by the names that
- * the graph has for its inputs.                                             */
+/* sample_file.c: one sequence for a model from a file of tensors, by the names
+ * that the graph has for its inputs.                                        */
 #include "trial.h"
 
 typedef struct {
@@ -7,7 +7,7 @@ typedef struct {
     Safetensors *in;
     int used;                    /* tensors of `in` that the model takes */
     const char *counted[2];      /* the input that gave a side its rows */
-    Example *to;
+    SampleFile *to;
 } Reader;
 
 static const Tensor *find(Reader *r, const char *name)
@@ -164,10 +164,11 @@ static bool read_inputs(Reader *r, Fault *why)
     return read_prefix(r, why);
 }
 
-bool example_read(Example *to, const Engine *e, const char *path, Fault *why)
+bool sample_file_read(SampleFile *to, const Engine *e, const char *path,
+                      Fault *why)
 {
     Reader r = { .e = e, .in = safetensors_open(path, why), .to = to };
-    *to = (Example){ .start = { { 0 } } };
+    *to = (SampleFile){ .start = { { 0 } } };
     if (!r.in)
         return false;
     bool read = read_inputs(&r, why);
