@@ -305,22 +305,35 @@ static void put_header(const Drawing *d)
 }
 
 /* --------------------------------------------------------------- sizes --- */
+static int64_t drawn_cells(Drawing *d, const Panel *x)
+{
+    int64_t drawn = 0;
+    for (int i = 0; i < x->rows; i++)
+        for (int j = 0; j < x->columns; j++) {
+            int level = level_of(x->w[(size_t)i * x->stride + (size_t)j]);
+            d->masked = d->masked || level < 0;
+            drawn += level > 0;
+        }
+    return drawn;
+}
+
 static void measure_cells(Drawing *d)
 {
     const AttentionPicture *p = d->p;
     bool one = p->head >= 0 || p->query >= 0;
     int most = 1;
-    int64_t cells = 0;
-    for (int i = 0; i < p->maps; i++) {
-        Panel x = panel_of(p, &p->map[i], 0);
-        most = x.columns > most ? x.columns : most;
-        most = x.rows > most ? x.rows : most;
-        cells += (int64_t)x.rows * x.columns * panels_of(p, &p->map[i]);
-    }
+    int64_t drawn = 0;
+    for (int i = 0; i < p->maps; i++)
+        for (int j = 0; j < panels_of(p, &p->map[i]); j++) {
+            Panel x = panel_of(p, &p->map[i], j);
+            most = x.columns > most ? x.columns : most;
+            most = x.rows > most ? x.rows : most;
+            drawn += drawn_cells(d, &x);
+        }
     int room = one ? 1120 : 320, largest = one ? 28 : 14;
     d->cell = room / most < largest ? room / most : largest;
     d->cell = d->cell > 1 ? d->cell : 1;
-    d->tips = cells <= MostTips;
+    d->tips = drawn <= MostTips;
     d->font = d->cell < 8 ? 9 : d->cell < 12 ? d->cell : 12;
     d->step = d->cell < 8 ? (9 + d->cell) / d->cell : 1;
 }
@@ -341,16 +354,6 @@ static void measure_labels(Drawing *d)
         d->rows_margin = 8 * d->font * 62 / 100 + 8;
 }
 
-static bool any_masked(const AttentionMap *m, const AttentionPicture *p)
-{
-    size_t n = (size_t)m->heads * (size_t)p->n[m->side[0]]
-                                * (size_t)p->n[m->side[1]];
-    for (size_t i = 0; i < n; i++)
-        if (m->weight[i] < 0)
-            return true;
-    return false;
-}
-
 static void measure(Drawing *d)
 {
     const AttentionPicture *p = d->p;
@@ -363,7 +366,6 @@ static void measure(Drawing *d)
         int width = Edge + panels_in_line(d, &p->map[i]) * panel_width(d, &x);
         d->width = width > d->width ? width : d->width;
         d->height += map_height(d, &p->map[i]);
-        d->masked = d->masked || any_masked(&p->map[i], p);
     }
 }
 
