@@ -41,7 +41,7 @@ typedef VEC(Work) Works;
  * model are reported and end the program with ExitUsage.                     */
 Setup *setup_new(const Engine *e, BenchOptions *o);
 void setup_works(Setup *s, Works *works);
-/* Ids of sentence i that go in and that came out; NULL: nothing is searched. */
+/* Ids of sentence i that go in and that came out; NULL: there are none. */
 const int32_t *setup_source(const Setup *s, int64_t i);
 const int32_t *setup_answer(const Setup *s, int64_t i);
 

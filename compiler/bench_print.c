@@ -122,7 +122,7 @@ static void print_ids(const char *key, const int32_t *ids, int64_t n,
                       FILE *out)
 {
     fprintf(out, ",\n \"%s\": [", key);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; ids && i < n; i++)
         fprintf(out, "%s%d", i > 0 ? ", " : "", ids[i]);
     fputc(']', out);
 }

@@ -137,20 +137,20 @@ static void make_encode(Setup *s)
 {
     struct attn_batch *b = &s->encode;
     const int64_t rows = s->start[s->options->batch];
-    const int64_t d_model = s->model->d_model;
+    const int64_t size = rows * s->model->input_width;
     b->sequences = s->options->batch;
     b->rows = b->key_rows = rows;
     b->start = b->key_start = s->start;
     b->ids = s->ids;
     b->output = s->output;
     share_caches(s, b);
-    if (s->spec->kind != KindAttention)
+    if (size == 0)
         return;
-    float *x = memory_for(s, rows * d_model * (int64_t)sizeof *x);
+    float *x = memory_for(s, size * (int64_t)sizeof *x);
     uint64_t state = 1;
-    for (int64_t i = 0; i < rows * d_model; i++)
+    for (int64_t i = 0; i < size; i++)
         x[i] = (float)next_random(&state) / 1073741824.0f - 1.0f;
-    b->query = b->key = b->value = x;
+    b->query = b->key = b->value = b->input = x;
 }
 
 /* `rows` new rows of each sequence after `past` in the cache. */
@@ -202,6 +202,20 @@ static void make_search(Setup *s)
 static bool has_decode(ModelKind kind)
 {
     return kind == KindEncoderDecoder || kind == KindDecoder;
+}
+
+/* A search reads its sources as ids. */
+static bool searches(const Setup *s)
+{
+    return s->options->steps > 0 && s->model->input_width == 0;
+}
+
+/* Floats of one call's result: decode selects a row of each sequence. */
+static int64_t result_floats(const Setup *s)
+{
+    const bool all = !has_decode(s->spec->kind) && !s->model->output_pooled;
+    const int64_t rows = s->options->batch * (all ? s->options->rows : 1);
+    return rows * s->model->output_columns;
 }
 
 /* Rows of the target side that the workloads need at most. */
@@ -264,11 +278,9 @@ Setup *setup_new(const Engine *e, BenchOptions *o)
     make_cache(s, ATTN_SELF, target_rows(s) + 1);
     const int64_t rows = o->batch * greater(o->rows, target_rows(s));
     s->scratch = memory_for(s, s->model->arena_bytes(rows, o->batch, 1));
-    const int64_t floats = greater(o->batch * o->rows * s->model->d_model,
-                                   o->batch * s->model->target_vocab);
-    s->output = memory_for(s, floats * (int64_t)sizeof(float));
+    s->output = memory_for(s, result_floats(s) * (int64_t)sizeof(float));
     make_encode(s);
-    if (o->steps > 0)
+    if (searches(s))
         make_search(s);
     return s;
 }
@@ -281,7 +293,7 @@ static void add_encode(Setup *s, Works *works)
                .run = run_encode, .floats = true };
     w.result = cached ? s->cache[ATTN_CROSS].pool : s->output;
     w.result_bytes = cached ? s->cache_bytes[ATTN_CROSS]
-        : (size_t)(s->encode.rows * s->model->d_model) * sizeof(float);
+        : (size_t)result_floats(s) * sizeof(float);
     count_encode(s->engine->graph, s->options, &w);
     vec_push(s->arena, works, w);
 }
@@ -331,12 +343,13 @@ void setup_works(Setup *s, Works *works)
         add_decode(s, works, "prefill", &s->prefill, run_prefill);
     }
     add_decode(s, works, "step", &s->step, run_step);
-    add_search(s, works);
+    if (searches(s))
+        add_search(s, works);
 }
 
 const int32_t *setup_source(const Setup *s, int64_t i)
 {
-    return s->ids + i * s->options->rows;
+    return s->model->input_width ? NULL : s->ids + i * s->options->rows;
 }
 
 const int32_t *setup_answer(const Setup *s, int64_t i)

@@ -39,12 +39,8 @@ static float *add_output(Tensors *t, const char *name, Type type)
 static float *add_result(Tensors *t)
 {
     const Graph *g = t->e.unfused;
-    for (int i = g->nodes.n - 1; i >= 0; i--) {
-        const Node *n = &g->nodes.at[i];
-        if (n->op == OpOutput)
-            return add_output(t, n->name, n->type);
-    }
-    die("the graph has no output");
+    const Node *n = &g->nodes.at[graph_result(g)];
+    return add_output(t, n->name, n->type);
 }
 
 static bool add_taps(Tensors *t, const Trial *trial, Fault *why)

@@ -191,6 +191,7 @@ int   graph_uses(const Graph *g, int node);     /* number of reading edges */
 int   graph_sole_reader(const Graph *g, int node); /* index, -1 if not one */
 void  graph_sweep(Graph *g);    /* drops OpNop, moves nodes after their inputs,
                                    renumbers */
+int   graph_result(const Graph *g);     /* Output of the last entry */
 int   graph_find(const Graph *g, const char *name);   /* -1: none. The
                                    encoder's last is "encoder.output" too */
 Graph *graph_copy(Arena *a, const Graph *g);

@@ -54,6 +54,13 @@ static void example_open(Emit *e)
            "    }\n");
 }
 
+static bool takes_ids(const Gen *g)
+{
+    const Spec *s = g->p->g->spec;
+    return has_decoder(g->p)
+        || (s->kind != KindAttention && s->input == InputTokens);
+}
+
 static void example_ids(Emit *e)
 {
     put(e, "int32_t ids[$size], start[2] = { 0, argc - 2 };\n"
@@ -79,7 +86,9 @@ static void example_generate(Emit *e)
 
 static void example_encode(Gen *g, Emit *e)
 {
-    const bool attention = g->p->g->spec->kind == KindAttention;
+    const Spec *s = g->p->g->spec;
+    const bool attention = s->kind == KindAttention;
+    const bool real = s->input == InputReal;
     put(e, "struct attn_batch b = { .sequences = 1 };\n");
     if (attention)
         put(e, "static const float x[$width];\n"
@@ -88,14 +97,23 @@ static void example_encode(Gen *g, Emit *e)
                "b.query = b.key = b.value = x;\n"
                "b.key_start = start;\n"
                "b.key_rows = start[1];\n");
+    else if (real)
+        put(e, "static const float x[2 * $width];\n"
+               "const int32_t start[2] = { 0, 2 };   // one input of two rows\n"
+               "\n"
+               "b.input = x;\n");
     else
         put(e, "b.ids = ids;\n");
+    const Graph *graph = g->p->g;
+    const Type out = graph->nodes.at[graph_result(graph)].type;
+    let(e, "results", out.dim[0].sym == SymS ? "b.sequences" : "b.rows");
     put(e, "b.start = start;\n"
            "b.rows = start[1];\n"
-           "b.output = malloc(b.rows * m->d_model * sizeof *b.output);\n"
+           "int64_t size = $results * m->output_columns;\n"
+           "b.output = malloc(size * sizeof *b.output);\n"
            "bytes = (m->arena_bytes(b.rows, 1, 1) + 63) / 64 * 64;\n"
            "m->encode(bound, &b, aligned_alloc(64, bytes));\n"
-           "for (int64_t i = 0; i < b.rows * m->d_model; i++)\n"
+           "for (int64_t i = 0; i < size; i++)\n"
            "    printf(\"%g\\n\", b.output[i]);\n");
 }
 
@@ -104,17 +122,21 @@ static void put_example(Gen *g, Emit *e)
 {
     Emit *x = emit_new(g->a);
     const char *p = g->p->prefix;
-    const int side = g->p->g->spec->kind == KindDecoder;
+    const Spec *s = g->p->g->spec;
+    const int side = s->kind == KindDecoder;
     let(x, "model", "%s_model", p);
     let(x, "open", "%s_open", p);
     let(x, "options", "%s_options", p);
     let(x, "generate", "%s_generate", p);
     let(x, "generate_bytes", "%s_generate_bytes", p);
-    let(x, "width", "%s_D_MODEL", upper(g->a, p));
+    if (s->input == InputReal)
+        let(x, "width", "%lld", (long long)s->input_width);
+    else
+        let(x, "width", "%s_D_MODEL", upper(g->a, p));
     let(x, "size", "%s_MAX_%s", upper(g->a, p), side ? "TARGET" : "SOURCE");
     example_file(x);
     example_open(x);
-    if (g->p->g->spec->kind != KindAttention)
+    if (takes_ids(g))
         example_ids(x);
     if (has_decoder(g->p))
         example_generate(x);
@@ -137,7 +159,7 @@ static void put_example(Gen *g, Emit *e)
 static void put_comment(Gen *g, Emit *e)
 {
     let(e, "name", "%s", g->p->g->spec->name);
-    let(e, "takes", g->p->g->spec->kind == KindAttention ? "" : " ID ..");
+    let(e, "takes", takes_ids(g) ? " ID .." : "");
     put(e, "/* $name: sizes and functions of the C file beside this one.\n"
            " *\n"
            " * Weights are read where they lie: in a mapped file, or memory\n"

@@ -127,6 +127,13 @@ static void let_model(Gen *g, Emit *e)
     let(e, "target_vocab", "%lld", (long long)s->target.size);
     let(e, "max_source", "%lld", (long long)s->side[SideEncoder].max_len);
     let(e, "max_target", "%lld", (long long)s->side[SideDecoder].max_len);
+    let(e, "input_width", "%lld", (long long)s->input_width);
+    if (s->kind == KindAttention)
+        let(e, "input_width", "%lld", (long long)s->d_model);
+    let(e, "class_token", "%d", s->input_class_token);
+    const Type out = p->g->nodes.at[graph_result(p->g)].type;
+    let(e, "output_columns", "%lld", (long long)out.dim[1].c);
+    let(e, "output_pooled", "%d", out.dim[0].sym == SymS);
     let(e, "weights_bytes", "%lld", (long long)p->pack.bytes);
     let(e, "model", "%s_model", p->prefix);
     let(e, "options", "%s_options", p->prefix);
@@ -155,6 +162,10 @@ static void emit_model_struct(Gen *g, Emit *e)
         "    .target_vocab = $target_vocab,\n"
         "    .max_source = $max_source,\n"
         "    .max_target = $max_target,\n"
+        "    .input_width = $input_width,\n"
+        "    .class_token = $class_token,\n"
+        "    .output_columns = $output_columns,\n"
+        "    .output_pooled = $output_pooled,\n"
         "    .weights_bytes = $weights_bytes,\n"
         "    .weights_hash = $hash,\n"
         "    .spec_hash = $spec_hash,\n"

@@ -102,6 +102,14 @@ void graph_sweep(Graph *g)
     g->nodes.cap = to.nodes.cap;
 }
 
+int graph_result(const Graph *g)
+{
+    for (int i = g->nodes.n - 1; i >= 0; i--)
+        if (g->nodes.at[i].op == OpOutput)
+            return i;
+    die("the graph has no output");
+}
+
 int graph_find(const Graph *g, const char *name)
 {
     if (g->memory && strcmp(name, "encoder.output") == 0)

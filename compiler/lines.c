@@ -170,6 +170,11 @@ void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
 
 int need_vocabulary(const Tokens *t, const char *side)
 {
+    if (t->size == 0) {
+        error_at((Pos){ 0 }, "the %s is rows of numbers: give tensors with "
+                 "--input FILE --output FILE", side);
+        return ExitInput;
+    }
     if (t->ids || t->block)
         return ExitDone;
     error_at((Pos){ 0 }, "the spec names no vocabulary file for the %s: "

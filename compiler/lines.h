@@ -40,7 +40,8 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   Fault *why);
 void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
                   int64_t n);
-/* Text needs a vocabulary: ExitInput and a message when there is none. */
+/* Text needs a vocabulary: ExitInput and a message when there is none, or
+ * where no tokens are read.                                                 */
 int need_vocabulary(const Tokens *t, const char *side);
 /* Everything written so far reaches stdout, or the program ends (ExitIO). */
 void flush_answers(void);

@@ -98,11 +98,7 @@ void oracle_open(Interp *in, Arena *a, Weights *w, const Sample *x,
 
 const double *oracle_result(Interp *in)
 {
-    const Graph *g = in->g;
     interp_run(in, EntryEncode);
     interp_run(in, EntryDecode);
-    for (int i = g->nodes.n - 1; i >= 0; i--)
-        if (g->nodes.at[i].op == OpOutput)
-            return in->value[i];
-    die("oracle: the graph has no output");
+    return in->value[graph_result(in->g)];
 }

@@ -44,10 +44,10 @@ struct attn_batch {
     const float *query, *key, *value;
     int64_t key_rows;
     const int32_t *key_start;    /* [sequences + 1] */
-    float *output;               /* decode: logits [selected, target_vocab];
-                                    encoder, attention: [rows, d_model];
-                                    encode of an encoder-decoder: unused,
-                                    its result is the cross cache */
+    float *output;               /* [selected, output_columns] of decode; else
+                                    [rows, ..], pooled [sequences, ..]. Encode
+                                    of an encoder-decoder: unused, its result
+                                    is the cross cache */
 };
 
 /* A compiled model: constants and entry points. Everything is a pure function
@@ -57,6 +57,10 @@ struct attn_model {
     int64_t kind;                /* ATTN_ENCODER_DECODER .. */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
+    int64_t input_width;         /* numbers in a row; 0: token ids are read */
+    int64_t class_token;         /* 1: the first row of numbers is not used */
+    int64_t output_columns;      /* numbers in a row of the result */
+    int64_t output_pooled;       /* 1: it has a row for each sequence */
     int64_t weights_bytes;       /* of the packed weights */
     uint64_t weights_hash;       /* of names, shapes, layout: as in the file */
     uint64_t spec_hash;          /* of all that decides what is computed */

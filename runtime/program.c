@@ -1,8 +1,9 @@
 /* program.c: the program that an emitted file is under ATTNC_MAIN: lines in on
  * stdin, answers out on stdout. The model says what a line is:
  *   text, where the weights have a vocabulary, else token ids;
- *   kind attention: a row of d_model numbers; an empty line ends a block of
- *   them, and three blocks (queries, keys, values) are one question.
+ *   a row of numbers, where it reads these; an empty line ends a block of
+ *   them. Kind attention: three blocks (queries, keys, values) are one
+ *   question.
  * What answers them is pasted behind this: program_generate.c, program_words.c
  * and program_stream.c, or program_rows.c where the model generates nothing.
  *
@@ -41,7 +42,7 @@ struct program {
     const void *source, *target; /* vocabularies; NULL: token ids */
     /* reads a line's items; how many, or -1: refused */
     int64_t (*read)(struct program *p, const char *line, int64_t bytes);
-    int64_t width;               /* items of a row: 1 token, d_model numbers */
+    int64_t width;               /* items of a row: 1 token, so many numbers */
     int64_t n;                   /* items of this batch so far */
     int64_t parts;               /* lines, or blocks, that ended */
     int32_t start[PROGRAM_PARTS + 1];    /* first row of each */
@@ -254,10 +255,12 @@ static void program_end_part(struct program *p)
     int64_t rows = p->n / p->width - first;
 
     if (rows > most) {
+        const int64_t first_row = p->m->class_token;
         program_refuse(p, 0, "%lld %s; the model takes %lld at most (max_len): "
-                       "shorten it", (long long)rows,
-                       p->width > 1 ? "rows in a block" : "tokens in a line",
-                       (long long)most);
+                       "shorten it", (long long)(rows - first_row),
+                       p->m->input_width > 0 ? "rows in a block"
+                                             : "tokens in a line",
+                       (long long)(most - first_row));
         p->refused = 1;
     }
     if (p->refused)
@@ -269,13 +272,26 @@ static void program_end_part(struct program *p)
     p->start[p->parts] = (int32_t)(first + rows);
 }
 
+/* Leaves the first row of a block to the class token. */
+static void program_class_token(struct program *p)
+{
+    if (p->n > p->start[p->parts] * p->width)
+        return;
+    void *row = program_items(p, p->width);
+    if (row)
+        memset(row, 0, (size_t)p->width * 4);
+    p->n += p->width;
+}
+
 static void program_line(struct program *p, const char *line, int64_t bytes)
 {
-    const int blocks = p->m->kind == ATTN_ATTENTION;
+    const int blocks = p->m->input_width > 0;
     int64_t n = 0;
 
-    if (blocks && bytes == 0 && p->parts == 0 && p->n == 0)
+    if (blocks && bytes == 0 && p->parts == 0 && p->n == 0 && !p->refused)
         return;                  /* empty lines before the first block */
+    if (bytes > 0 && p->m->class_token)
+        program_class_token(p);
     if (bytes > 0)
         n = p->read(p, line, bytes);
     if (n < 0)
@@ -309,7 +325,7 @@ static int program_read(struct program *p, int64_t parts)
     }
     if (n < 0 && !feof(stdin))
         program_fail(p, errno == ENOMEM ? 5 : 4, "stdin", strerror(errno));
-    if (n < 0 && p->n > p->start[p->parts] * p->width)
+    if (n < 0 && (p->refused || p->n > p->start[p->parts] * p->width))
         program_end_part(p);
     p->text.at = text;
     p->text.bytes = (int64_t)room;
@@ -325,11 +341,12 @@ static void program_run(struct program *p)
     p->width = 1;
     if (isatty(0))
         parts = 1;
-    if (p->m->kind == ATTN_ATTENTION) {
+    if (p->m->input_width > 0) {
         p->read = read_numbers;
-        p->width = p->m->d_model;
-        parts = 3;
+        p->width = p->m->input_width;
     }
+    if (p->m->kind == ATTN_ATTENTION)
+        parts = 3;
     while (more && p->status <= 3) {
         more = program_read(p, parts);
         if (p->parts > 0 && p->status <= 3)

@@ -1,5 +1,6 @@
-/* program_rows.c: answers by rows of d_model numbers: an encoder one for each
- * token of a line, attention one for each query; an empty line behind them. */
+/* program_rows.c: answers by rows of numbers: an encoder one for each token of
+ * a line, or one for all where it pools them, attention one for each query; an
+ * empty line behind them.                                                   */
 
 static int64_t program_most(const struct program *p, int64_t part)
 {
@@ -30,16 +31,18 @@ static int program_blocks(struct program *p)
 static void program_encode(struct program *p, struct attn_batch *b)
 {
     const int64_t rows = attn_max(b->rows, b->key_rows);
+    const int64_t results = p->m->output_pooled ? b->sequences : b->rows;
+    const int64_t floats = results * p->m->output_columns;
     const int64_t arena = p->m->arena_bytes(rows, b->sequences, 1);
     struct attn_memory at = { NULL, 0 };
     void *work;
 
-    attn_take(&at, b->rows * p->m->d_model, 4);
+    attn_take(&at, floats, 4);
     attn_take(&at, arena, 1);
     if (!program_grow(p, &p->work, attn_memory_bytes(&at)))
         return;
     attn_memory_open(&at, p->work.at);
-    b->output = attn_take(&at, b->rows * p->m->d_model, 4);
+    b->output = attn_take(&at, floats, 4);
     work = attn_take(&at, arena, 1);
     if (b->rows > 0)
         p->m->encode(p->bound.at, b, work);
@@ -47,9 +50,11 @@ static void program_encode(struct program *p, struct attn_batch *b)
 
 static void print_rows(const struct program *p, const float *x, int64_t rows)
 {
+    const int64_t columns = p->m->output_columns;
+
     for (int64_t i = 0; i < rows; i++) {
-        for (int64_t j = 0; j < p->m->d_model; j++)
-            printf(j > 0 ? " %.9g" : "%.9g", (double)x[i * p->m->d_model + j]);
+        for (int64_t j = 0; j < columns; j++)
+            printf(j > 0 ? " %.9g" : "%.9g", (double)x[i * columns + j]);
         putchar('\n');
     }
     putchar('\n');
@@ -65,7 +70,10 @@ static void program_answer(struct program *p)
     memset(&b, 0, sizeof b);
     b.sequences = p->parts;
     b.start = p->start;
-    b.ids = p->items.at;
+    if (p->m->input_width > 0)
+        b.input = x;
+    else
+        b.ids = p->items.at;
     if (blocks) {
         if (!program_blocks(p)) {
             putchar('\n');
@@ -82,9 +90,13 @@ static void program_answer(struct program *p)
     }
     b.rows = p->start[b.sequences];
     program_encode(p, &b);
-    for (int64_t i = 0; i < b.sequences && p->status <= 3; i++)
-        print_rows(p, b.output + p->start[i] * p->m->d_model,
-                   p->start[i + 1] - p->start[i]);
+    for (int64_t i = 0; i < b.sequences && p->status <= 3; i++) {
+        const int64_t rows = b.start[i + 1] - b.start[i];
+        if (p->m->output_pooled)
+            print_rows(p, b.output + i * p->m->output_columns, rows > 0);
+        else
+            print_rows(p, b.output + b.start[i] * p->m->output_columns, rows);
+    }
 }
 
 static const char *program_help(void)

@@ -286,6 +286,9 @@ static void test_example(void **state)
 static void test_other_examples(void **state)
 {
     (void)state;
+    static const struct { const char *name; int floats; } forms[] = {
+        { "masked_words", 3 * 11 }, { "classify", 3 }, { "real_input", 2 * 16 }
+    };
     static const char *const kinds[] = { "--set=kind=encoder",
                                          "--set=kind=decoder" };
     emit("models/attention.yaml", "--march=x86-64-v3", "--width=8");
@@ -293,6 +296,19 @@ static void test_other_examples(void **state)
     for (int i = 0; i < 2; i++) {
         emit("models/tiny.yaml", "--march=x86-64-v3", kinds[i]);
         build_example();
+    }
+    for (int i = 0; i < 3; i++) {                /* floats, a line each */
+        const char *spec = arena_printf(a, "tests/golden/%s.yaml",
+                                        forms[i].name);
+        Spawned s;
+        int lines = 0;
+        emit(spec, "--march=x86-64-v3", "--width=8");
+        build_example();
+        assert_int_equal(RUN(&s, "", in_dir("m"), in_dir("m.weights"), "3",
+                             "4", "5"), 0);
+        for (const char *c = s.out; *c; c++)
+            lines += *c == '\n';
+        assert_int_equal(lines, forms[i].floats);
     }
 }
 

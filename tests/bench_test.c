@@ -29,7 +29,8 @@ static void machine_rates(void **state)
     assert_true(machine_seconds() > begin);
 }
 
-/* Runs the bench of a model, with a field or NULL, and returns what it printed (to be freed). */
+/* Runs the bench of a model, with a field or NULL, and returns what it printed
+ * (to be freed).                                                            */
 static char *bench_text(const char *spec, const char *set, BenchFormat format,
                         int64_t batch)
 {
@@ -221,6 +222,27 @@ static void other_formats(void **state)
     }
 }
 
+/* Rows of numbers go in; logits, classes, one row of all come out. */
+static void encoders_of_all_forms(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "real_input", "class_token", "masked_words", "pool_mean", "classify",
+    };
+    for (int i = 0; i < 5; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "tests/golden/%s.yaml", specs[i]);
+        json_t *report = bench_json(path, 3);
+        assert_int_equal(json_array_size(json_object_get(report, "rows")), 1);
+        assert_non_null(row_of(report, "encode"));
+        json_decref(report);
+    }
+    json_t *both = bench_json("tests/cli/real.yaml", 2);
+    assert_non_null(row_of(both, "encode"));
+    assert_non_null(row_of(both, "step"));
+    json_decref(both);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +252,7 @@ int main(void)
         cmocka_unit_test(masks_by_hand),
         cmocka_unit_test(rates_agree),
         cmocka_unit_test(answers_repeat),
+        cmocka_unit_test(encoders_of_all_forms),
         cmocka_unit_test(other_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

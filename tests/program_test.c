@@ -2,6 +2,7 @@
  * answers and refuses, its messages and exit codes, for every kind of model. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -177,6 +178,9 @@ static void test_attention(void **state)
                         "$M"), 3);
     assert_string_equal(s.out, "\n7 8\n\n");
     assert_string_equal(s.tail, "stdin:4:3: error: a number is expected\n");
+    assert_int_equal(sh(&s, "0 0 0\n\n1 1\n\n1 2\n\n0 0\n\n1 1\n\n7 8\n",
+                        "$M"), 3);
+    assert_string_equal(s.out, "\n7 8\n\n");
     assert_int_equal(sh(&s, "0 0\n\n1 1\n1 1\n\n7 8\n", "$M"), 3);
     assert_says(&s, "as many values as keys are expected: 2 keys, 1 values");
     assert_int_equal(sh(&s, "0 0\n\n1 1\n", "$M"), 3);
@@ -208,7 +212,7 @@ static const char *encoded(const Engine *e, const int32_t *ids, int64_t n)
     const char *text = "";
     struct attn_batch b = { .sequences = 1, .rows = n, .start = start,
                             .ids = ids };
-    b.output = aligned_memory(e->arena, n * m->d_model * 4);
+    b.output = aligned_memory(e->arena, n * m->output_columns * 4);
     m->encode(e->bound, &b,
               aligned_memory(e->arena, m->arena_bytes(n, 1, 1)));
     for (int64_t i = 0; i < n * m->d_model; i++)
@@ -233,6 +237,67 @@ static void test_encoder(void **state)
                                     encoded(&e, ids + 3, 1));
     assert_string_equal(s.out, want);
     engine_close(&e);
+}
+
+/* A line of what goes in, or a block of lines. */
+static const char *lines_of(const Tensor *t)
+{
+    const char *text = "";
+    bool rows = t->rank > 1;
+    for (int64_t i = 0; i < t->elements; i++) {
+        float x;
+        tensor_floats(t, i, 1, &x);
+        bool last = !rows || (i + 1) % t->dim[1] == 0;
+        text = arena_printf(a, "%s%.9g%c", text, (double)x,
+                            rows && last ? '\n' : ' ');
+    }
+    return arena_printf(a, "%s\n", text);
+}
+
+/* The program's answer to a golden model's input, twice, is what PyTorch said;
+ * types are all 0 here.                                                     */
+static void check_golden(const char *name, const char *in, const char *out)
+{
+    Spawned s;
+    Fault why;
+    const char *path = arena_printf(a, "tests/golden/%s", name);
+    Safetensors *io = safetensors_open(arena_printf(a, "%s.io.safetensors",
+                                                    path), &why);
+    assert_non_null(io);
+    const Tensor *want = safetensors_find(io, out);
+    const char *lines = lines_of(safetensors_find(io, in));
+    build(arena_printf(a, "%s.yaml", path), "-O2");
+    assert_int_equal(sh(&s, arena_printf(a, "%s%s", lines, lines),
+                        "$M $W > $M.out && cat $M.out"), 0);
+    size_t size;
+    char *at = arena_strdup(a, text_of(in_dir("m.out"), &size));
+    for (int twice = 0; twice < 2; twice++)
+        for (int64_t i = 0; i < want->elements; i++) {
+            float x;
+            tensor_floats(want, i, 1, &x);
+            assert_true(fabs(strtod(at, &at) - (double)x) <= 1e-5);
+        }
+    assert_string_equal(at, "\n\n");
+    safetensors_close(io);
+}
+
+static void test_golden(void **state)
+{
+    (void)state;
+    check_golden("masked_words", "source", "out.logits");
+    check_golden("classify", "source", "out.output");
+    check_golden("class_token", "rows", "out.output");
+    const char *row = "1 2 3 4 5\n", *rows = row;
+    for (int i = 0; i < 11; i++)
+        rows = arena_printf(a, "%s%s", rows, row);
+    Spawned s;
+    assert_int_equal(sh(&s, rows, "$M $W"), 3);  /* and the token's */
+    assert_says(&s, "12 rows in a block; the model takes 11 at most");
+    assert_string_equal(s.out, "\n");
+    assert_int_equal(sh(&s, arena_printf(a, "1 2\n\n%s\nx\n", row), "$M $W"),
+                     3);
+    assert_true(strlen(s.out) > 10 && s.out[0] == '\n');
+    assert_string_equal(s.out + strlen(s.out) - 3, "\n\n\n");
 }
 
 /* Ids in, ids out, as attnc run --ids; the longest line leaves one place. */
@@ -276,7 +341,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_g2p, build_g2p, tear_down),
-        TEST(test_attention), TEST(test_encoder), TEST(test_decoder),
+        TEST(test_attention), TEST(test_encoder), TEST(test_golden),
+        TEST(test_decoder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,9 @@ typedef struct {
     Numbers nodes[MostParts]; int nnodes;
     double *output; int64_t outputs;
     bool exact;
-} Example;
+} Worked;
 
-static inline char *next_word(Example *e)
+static inline char *next_word(Worked *e)
 {
     const char *s = e->text;
     for (;;) {
@@ -39,13 +39,13 @@ static inline char *next_word(Example *e)
     return n ? arena_strndup(e->arena, s, n) : NULL;
 }
 
-static inline int64_t next_count(Example *e)
+static inline int64_t next_count(Worked *e)
 {
     return strtoll(next_word(e), NULL, 10);
 }
 
 /* `: ...`, so many numbers; `zeros COUNT` stands for COUNT of them. */
-static inline double *next_numbers(Example *e, int64_t n)
+static inline double *next_numbers(Worked *e, int64_t n)
 {
     double *x = arena_alloc(e->arena, (size_t)n * sizeof *x);
     assert_string_equal(next_word(e), ":");
@@ -73,7 +73,7 @@ static inline float *narrow(Arena *a, const double *x, int64_t n)
 }
 
 /* x W as texts write it; a file has W transposed. */
-static inline void read_weight(Example *e)
+static inline void read_weight(Worked *e)
 {
     const char *name = next_word(e);
     int64_t in = next_count(e), out = next_count(e);
@@ -88,7 +88,7 @@ static inline void read_weight(Example *e)
         .dim = { out, in }, .data = narrow(e->arena, t, in * out) };
 }
 
-static inline void read_rows(Example *e, int which)
+static inline void read_rows(Worked *e, int which)
 {
     int64_t rows = next_count(e), cols = next_count(e);
     e->row_count[which] = rows;
@@ -96,7 +96,7 @@ static inline void read_rows(Example *e, int which)
                             rows * cols);
 }
 
-static inline void read_output(Example *e)
+static inline void read_output(Worked *e)
 {
     int64_t rows = next_count(e), cols = next_count(e);
     e->exact = !strcmp(next_word(e), "exact");
@@ -104,7 +104,7 @@ static inline void read_output(Example *e)
     e->output = next_numbers(e, e->outputs);
 }
 
-static inline void read_line(Example *e, const char *keyword)
+static inline void read_line(Worked *e, const char *keyword)
 {
     static const char *const rows[] = { "query", "key", "value" };
     for (int i = 0; i < 3; i++)
@@ -131,14 +131,14 @@ static inline void read_line(Example *e, const char *keyword)
     }
 }
 
-static inline void read_example(Example *e, Arena *a, const char *name)
+static inline void read_example(Worked *e, Arena *a, const char *name)
 {
     char path[256];
     File f;
     Fault why;
     snprintf(path, sizeof path, "tests/worked/%s.txt", name);
     assert_true(file_read(&f, path, 1 << 20, &why));
-    *e = (Example){ .arena = a };
+    *e = (Worked){ .arena = a };
     e->text = arena_strndup(a, (const char *)f.at, f.size);
     file_close(&f);
     for (const char *word; (word = next_word(e));)

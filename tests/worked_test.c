@@ -48,7 +48,7 @@ static const struct {
 };
 enum { Ways = sizeof ways / sizeof *ways };
 
-static const Sample *sample_of(const Example *e)
+static const Sample *sample_of(const Worked *e)
 {
     Sample *x = arena_alloc(e->arena, sizeof *x);
     x->sequences = 1;
@@ -62,7 +62,7 @@ static const Sample *sample_of(const Example *e)
     return x;
 }
 
-static EngineOptions options_of(const Example *e, EngineOptions o)
+static EngineOptions options_of(const Worked *e, EngineOptions o)
 {
     Fault why;
     char *weights = arena_printf(e->arena, "%s/weights.safetensors", scratch);
@@ -74,7 +74,7 @@ static EngineOptions options_of(const Example *e, EngineOptions o)
     return o;
 }
 
-static void assert_output(const Example *e, const char *way, int64_t i,
+static void assert_output(const Worked *e, const char *way, int64_t i,
                           double got)
 {
     char what[128];
@@ -83,7 +83,7 @@ static void assert_output(const Example *e, const char *way, int64_t i,
     assert_close(what, e->output[i], got, e->exact ? 0 : 1e-6);
 }
 
-static void check_nodes(const Example *e, const Interp *in)
+static void check_nodes(const Worked *e, const Interp *in)
 {
     for (int k = 0; k < e->nnodes; k++) {
         const Numbers *n = &e->nodes[k];
@@ -95,7 +95,7 @@ static void check_nodes(const Example *e, const Interp *in)
     }
 }
 
-static void check_oracle(const Example *e)
+static void check_oracle(const Worked *e)
 {
     Engine engine;
     Weights w;
@@ -114,7 +114,7 @@ static void check_oracle(const Example *e)
     engine_close(&engine);
 }
 
-static void check_way(const Example *e, int way)
+static void check_way(const Worked *e, int way)
 {
     Engine engine;
     Trial t = { 0 };
@@ -133,7 +133,7 @@ static void test_examples(void **state)
     (void)state;
     for (int i = 0; i < Examples; i++) {
         Arena *a = arena_new();
-        Example e;
+        Worked e;
         read_example(&e, a, examples[i]);
         check_oracle(&e);
         for (int way = 0; way < Ways; way++)
@@ -149,7 +149,7 @@ static void test_sigmoid(void **state)
     static const double want[] = { 0.6697615493266569, 0.8044296825069569,
                                    0.6697615493266569, 0.6697615493266569 };
     Arena *a = arena_new();
-    Example e;
+    Worked e;
     read_example(&e, a, "scores");
     for (int k = 0; k < e.nnodes; k++)
         for (int i = 0; i < 4 && !strcmp(e.nodes[k].name, "scaled_scores");
