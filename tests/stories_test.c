@@ -137,8 +137,8 @@ static void test_program(void **state)
                       in_dir("m")));
     json_array_foreach(json_object_get(t.root, "greedy"), i, c) {
         Spawned s;
-        if (RUN(&s, "", in_dir("m"), in_dir("m.weights"), text(c, "prompt"),
-                "-n", limit_of(c)) != 0)
+        if (RUN(&s, "", in_dir("m"), in_dir("m.weights"), "--prompt",
+                text(c, "prompt"), "-n", limit_of(c)) != 0)
             fail_msg("%s", s.tail);
         assert_text("program", c, &s);
     }
