@@ -42,8 +42,8 @@ PASSES := pass fold_scale merge_qkv fuse_attention fuse_norm fuse_gate \
 BACK   := target plan plan_arena plan_pack plan_report emit emit_tile \
           emit_kernels emit_matmul emit_call emit_mask emit_attention \
           emit_keys emit_unfused emit_rows emit_sequences emit_region \
-          emit_weights emit_entry emit_program emit_comment emit_header \
-          emit_model kernel_table
+          emit_weights emit_entry emit_doors emit_program emit_comment \
+          emit_header emit_model kernel_table
 LOAD   := spawn cc jit objcache backend engine
 ORACLE := interp interp_ops interp_attention compare sample sample_file oracle trial \
           verify

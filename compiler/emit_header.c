@@ -196,6 +196,11 @@ static void put_types(Gen *g, Emit *e)
     emit_core_type(e, "struct attn_search_options {",
                    "struct attn_search_options {");
     emit_core_type(e, "struct attn_hypothesis {", "struct attn_hypothesis {");
+    emit_core_type(e, "/* Pages of keys and values", "struct attn_cache {");
+    emit_core_type(e, "enum { ATTN_STREAM_END", "struct attn_stream {");
+    emit_core_type(e, "struct attn_state_header {",
+                   "struct attn_state_header {");
+    emit_core_type(e, "enum { ATTN_STOP_BYTES", "struct attn_text {");
     put(e, "#endif\n"
            "\n");
 }
@@ -240,8 +245,10 @@ static void put_functions(Gen *g, Emit *e)
            "/* Checks model.weights, which lies at `file`, and fills `bound`,\n"
            " * bound_bytes of memory. NULL, or what is wrong with it. */\n");
     open_prototype(g, e, ";");
-    if (!has_decoder(g->p))
+    if (!has_decoder(g->p)) {
+        emit_door_prototypes(g, e);
         return;
+    }
     put(e, "\n"
            "/* The search that the spec asks for. */\n"
            "void $options(struct attn_search_options *o);\n"
@@ -256,6 +263,7 @@ static void put_functions(Gen *g, Emit *e)
            " * tokens lie in `memory`. 0; or -1: too little memory, an id or\n"
            " * a length that the model does not take. */\n");
     generate_prototype(g, e, ";");
+    emit_door_prototypes(g, e);
 }
 
 const char *emit_header(Arena *a, const Plan *p, size_t *n)

@@ -142,7 +142,11 @@ void paste(Emit *e, const char *text, const char *end);
 void emit_core_types(Gen *g, Emit *e);   /* core.h, up to its functions */
 void emit_core_type(Emit *e, const char *from, const char *last);
 void emit_core(Gen *g, Emit *e);         /* the decoder, pasted */
+const char *core_text(const char *from); /* a part of the core's headers */
 void emit_api(Gen *g, Emit *e);          /* the model and exported functions */
+/* emit_doors.c: those of the core that are exported, for header and file. */
+void emit_door_prototypes(Gen *g, Emit *e);
+void emit_doors(Gen *g, Emit *e);
 void emit_embedded(Gen *g, Emit *e);
 void emit_main(Gen *g, Emit *e);
 bool has_decoder(const Plan *p);         /* it generates, so it has the core */

@@ -66,7 +66,7 @@ static const char *const core_headers[] = { "core.h", "text.h" };
 enum { CoreHeaders = sizeof core_headers / sizeof *core_headers };
 
 /* A part of the core's headers. */
-static const char *core_text(const char *from)
+const char *core_text(const char *from)
 {
     for (int i = 0; i < CoreHeaders; i++) {
         size_t n;
@@ -257,6 +257,7 @@ void emit_api(Gen *g, Emit *e)
         emit_defaults(g, e);
         emit_generate(g, e);
     }
+    emit_doors(g, e);
 }
 
 /* ---- embedded weights, program ---- */

@@ -2661,6 +2661,7 @@ struct attn_state_header {       /* the first bytes of a saved stream */
     int64_t tokens, lead, read, source_rows;     /* as in the stream */
     /* int32_t tokens[]; the pages of the self, then of the cross cache */
 };
+/* Bytes of a saved stream. */
 ATTN_API int64_t attn_state_bytes(const struct attn_stream *s);
 /* The hash of the weights' values that these take: it keeps a state from other
  * weights. packed: where they lie, weights_bytes.                           */
@@ -5690,6 +5691,120 @@ int tiny_generate(const void *bound, const struct attn_search_options *o,
 {
     return attn_search(&model, bound, o, sentences, ids, start,
                        NULL, 0, memory, bytes, out, found);
+}
+
+const void *tiny_vocab(const void *file, int64_t target)
+{
+    struct attn_packed_header h;
+    int64_t at, bytes;
+
+    memcpy(&h, file, sizeof h);
+    at = h.source_vocab_at;
+    bytes = h.source_vocab_bytes;
+    if (target) {
+        at = h.target_vocab_at;
+        bytes = h.target_vocab_bytes;
+    }
+    return bytes > 0 ? (const char *)file + at : NULL;
+}
+
+uint64_t tiny_state_weights(const void *file)
+{
+    struct attn_packed_header h;
+
+    memcpy(&h, file, sizeof h);
+    return attn_state_weights(&model, (const char *)file +
+                                          h.weights_at);
+}
+
+int64_t tiny_vocab_encode_bytes(const void *block, int64_t bytes)
+{
+    return attn_vocab_encode_bytes(block, bytes);
+}
+
+int64_t tiny_vocab_encode(const void *block, const char *line, int64_t bytes,
+                          int64_t begun, int32_t *ids, int64_t cap,
+                          void *memory, int64_t *bad)
+{
+    return attn_vocab_encode(block, line, bytes, begun, ids, cap, memory, bad);
+}
+
+int64_t tiny_vocab_decode(const void *block, const int32_t *ids, int64_t n,
+                          char *out, int64_t cap)
+{
+    return attn_vocab_decode(block, ids, n, out, cap);
+}
+
+int tiny_text_open(struct attn_text *t, const void *block,
+                   const char *const *stop, int64_t stops, int64_t begun)
+{
+    return attn_text_open(t, block, stop, stops, begun);
+}
+
+int64_t tiny_text_add(struct attn_text *t, int32_t id, char *out, int64_t cap)
+{
+    return attn_text_add(t, id, out, cap);
+}
+
+int64_t tiny_text_end(struct attn_text *t, char *out, int64_t cap)
+{
+    return attn_text_end(t, out, cap);
+}
+
+int64_t tiny_stream_bytes(const struct attn_search_options *o,
+                          int64_t source_rows, int64_t tokens, int64_t streams)
+{
+    return attn_stream_bytes(&model, o, source_rows, tokens, streams);
+}
+
+int tiny_stream_open(struct attn_stream *s, const void *bound,
+                     const struct attn_search_options *o, const int32_t *ids,
+                     int64_t n, int64_t tokens, int64_t streams, void *memory,
+                     int64_t bytes)
+{
+    return attn_stream_open(s, &model, bound, o, ids, n, tokens, streams,
+                            memory, bytes);
+}
+
+int tiny_stream_feed(struct attn_stream *s, const int32_t *ids, int64_t n)
+{
+    return attn_stream_feed(s, ids, n);
+}
+
+int64_t tiny_stream_next(struct attn_stream *s)
+{
+    return attn_stream_next(s);
+}
+
+int tiny_stream_fork(struct attn_stream *to, struct attn_stream *from,
+                     int64_t slot)
+{
+    return attn_stream_fork(to, from, slot);
+}
+
+int64_t tiny_state_bytes(const struct attn_stream *s)
+{
+    return attn_state_bytes(s);
+}
+
+int64_t tiny_state_save(const struct attn_stream *s, uint64_t weights,
+                        void *out, int64_t cap)
+{
+    return attn_state_save(s, weights, out, cap);
+}
+
+const char *tiny_state_check(uint64_t weights, const void *state, int64_t bytes)
+{
+    return attn_state_check(&model, weights, state, bytes);
+}
+
+int tiny_state_restore(struct attn_stream *s, const void *bound,
+                       const struct attn_search_options *o, uint64_t weights,
+                       const void *state, int64_t bytes, int64_t tokens,
+                       int64_t streams, void *memory, int64_t memory_bytes)
+{
+    return attn_state_restore(s, &model, bound, o, weights, state, bytes,
+                              tokens, streams, memory, memory_bytes);
 }
 
 /* The model.weights file inside this file; NULL: it is outside. */

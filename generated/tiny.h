@@ -185,6 +185,67 @@ struct attn_hypothesis {         /* one answer; memory in the search's arena */
     float log_probability;       /* summed, without penalty */
 };
 
+/* Pages of keys and values, shared between sequences by counting. A slot is
+ * one sequence's row in the table. Full pages are shared; an open page is
+ * copied when a second writer needs it, the used part of it alone.          */
+struct attn_cache {
+    float *pool;                 /* [pages] page_floats each, 64-byte aligned */
+    int32_t *table;              /* [slots][width] page of each 64 positions */
+    int32_t *length;             /* [slots] positions stored */
+    int32_t *refs;               /* [pages] readers of each page */
+    int32_t *free_list;          /* [pages] stack of free pages */
+    int64_t slots, width, pages, free_count;
+    int64_t page_floats, blocks, d_k, v_panels;
+};
+
+enum { ATTN_STREAM_END = -1,     /* the end token, or one that stops, came */
+       ATTN_STREAM_FULL = -2 };  /* no room for a token, or none is allowed */
+
+struct attn_stream_room {        /* what the streams of one beginning share */
+    struct attn_cache self, cross;
+    int64_t streams, width;      /* how many; tokens that each may have */
+    int32_t source_rows;
+    int32_t *tokens;             /* [streams][width] */
+    int32_t *order;
+    float *logits;
+    void *arena;
+};
+struct attn_stream {
+    const struct attn_model *model;
+    const void *bound;
+    struct attn_search_options o;        /* start, end, process, sampling */
+    const int32_t *stop;         /* [stops] more tokens that end it */
+    int64_t stops;
+    struct attn_stream_room *room;
+    int64_t slot;                /* of the room */
+    int32_t *tokens;             /* [n] start, prompt, answer */
+    int64_t n;
+    int64_t lead;                /* tokens before the answer */
+    int64_t read;                /* tokens that are in the cache */
+    int64_t ended;
+};
+
+struct attn_state_header {       /* the first bytes of a saved stream */
+    char magic[8];               /* "ATTNST01" */
+    uint64_t hash;               /* of all that follows */
+    int64_t bytes;               /* of all */
+    uint64_t model;              /* its sizes, spec and weights, hashed */
+    int64_t tokens, lead, read, source_rows;     /* as in the stream */
+    /* int32_t tokens[]; the pages of the self, then of the cross cache */
+};
+
+enum { ATTN_STOP_BYTES = 240 };  /* a stop string has no more */
+
+struct attn_text {               /* a text that grows token by token */
+    const void *block;
+    const char *const *stop;     /* strings that end it; they are not in it */
+    int64_t stops;
+    int64_t begun;               /* something stands before the next token */
+    int64_t stopped;             /* a stop string came */
+    int64_t held;                /* bytes that are not given out yet */
+    char hold[ATTN_STOP_BYTES + 16];
+};
+
 #endif
 
 enum {
@@ -233,6 +294,89 @@ int tiny_generate(const void *bound, const struct attn_search_options *o,
                   int64_t sentences, const int32_t *ids, const int32_t *start,
                   void *memory, int64_t bytes, struct attn_hypothesis *out,
                   int64_t *found);
+
+/* A hash of the weights in model.weights, for states. */
+uint64_t tiny_state_weights(const void *file);
+
+/* The vocabulary of the source, or of the target (target: 1), in
+ * model.weights; NULL: there is none. It is the `block` of those
+ * below. Their comments are the core's: attn_x is tiny_x. */
+const void *tiny_vocab(const void *file, int64_t target);
+
+/* Bytes of memory for a line of that many; -1: it is too long. */
+int64_t tiny_vocab_encode_bytes(const void *block, int64_t bytes);
+
+/* Ids of one text. Returns their number; -1: does not fit `cap`; -2: an unknown
+ * token and none is defined, *bad is its byte; -3: not UTF-8 at *bad (merges
+ * with byte pieces take any bytes). Not more ids than the text has bytes, and
+ * two. begun: the text goes on where another ended, so that merges put no space
+ * in front of it.                                                           */
+int64_t tiny_vocab_encode(const void *block, const char *line, int64_t bytes,
+                          int64_t begun, int32_t *ids, int64_t cap,
+                          void *memory, int64_t *bad);
+
+/* Text of ids; NUL-terminated; returns its length without NUL, or -1 when it
+ * does not fit.                                                             */
+int64_t tiny_vocab_decode(const void *block, const int32_t *ids, int64_t n,
+                          char *out, int64_t cap);
+
+/* -1: a stop string is empty or too long. begun: the text goes on where another
+ * ended.                                                                    */
+int tiny_text_open(struct attn_text *t, const void *block,
+                   const char *const *stop, int64_t stops, int64_t begun);
+
+/* The bytes that a token lets out; -1: the id is none, or they do not fit. */
+int64_t tiny_text_add(struct attn_text *t, int32_t id, char *out, int64_t cap);
+
+/* The bytes that are still held. */
+int64_t tiny_text_end(struct attn_text *t, char *out, int64_t cap);
+
+/* Memory for `streams` streams of up to `tokens` tokens each (start and prompt
+ * counted, not above max_target + 1) after a source of that many rows (kind
+ * decoder: 0). -1: not of this model, or options that make no stream.       */
+int64_t tiny_stream_bytes(const struct attn_search_options *o,
+                          int64_t source_rows, int64_t tokens, int64_t streams);
+
+/* With the start token, where there is one; `ids` are the source, which is
+ * encoded, or for kind decoder the prompt. -1: as above, or an id or a length
+ * is out of range.                                                          */
+int tiny_stream_open(struct attn_stream *s, const void *bound,
+                     const struct attn_search_options *o, const int32_t *ids,
+                     int64_t n, int64_t tokens, int64_t streams, void *memory,
+                     int64_t bytes);
+
+/* Tokens that are given instead of chosen: kind decoder, more of the prompt;
+ * else of the answer. -1: no room, or an id out of range; nothing changed.  */
+int tiny_stream_feed(struct attn_stream *s, const int32_t *ids, int64_t n);
+
+/* The next token of the answer, or ATTN_STREAM_END, ATTN_STREAM_FULL. Chooses
+ * what attn_search with beam 1 would.                                       */
+int64_t tiny_stream_next(struct attn_stream *s);
+
+/* `to` goes on where `from` is, in a slot of the same room; what is in that
+ * slot is dropped. Change to->o.sampling.seed for another answer.           */
+int tiny_stream_fork(struct attn_stream *to, struct attn_stream *from,
+                     int64_t slot);
+
+/* Bytes of a saved stream. */
+int64_t tiny_state_bytes(const struct attn_stream *s);
+
+/* Writes the stream; returns its bytes, -1: more than cap. Options are not
+ * saved.                                                                    */
+int64_t tiny_state_save(const struct attn_stream *s, uint64_t weights,
+                        void *out, int64_t cap);
+
+/* NULL when it can be restored into this model, else what is wrong. `state`
+ * lies at a multiple of 8.                                                  */
+const char *tiny_state_check(uint64_t weights, const void *state,
+                             int64_t bytes);
+
+/* Opens a stream as it was saved, in memory of attn_stream_bytes for the
+ * header's source_rows and `tokens`, not fewer than the header's. 0, or -1. */
+int tiny_state_restore(struct attn_stream *s, const void *bound,
+                       const struct attn_search_options *o, uint64_t weights,
+                       const void *state, int64_t bytes, int64_t tokens,
+                       int64_t streams, void *memory, int64_t memory_bytes);
 
 #ifdef __cplusplus
 }

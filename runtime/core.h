@@ -370,6 +370,7 @@ struct attn_state_header {       /* the first bytes of a saved stream */
     int64_t tokens, lead, read, source_rows;     /* as in the stream */
     /* int32_t tokens[]; the pages of the self, then of the cross cache */
 };
+/* Bytes of a saved stream. */
 ATTN_API int64_t attn_state_bytes(const struct attn_stream *s);
 /* The hash of the weights' values that these take: it keeps a state from other
  * weights. packed: where they lie, weights_bytes.                           */

@@ -207,6 +207,56 @@ static void test_speed(void **state)
     }
 }
 
+/* ---------------------------------------------- the example of the docs --- */
+
+/* Its text, with the names of the model at hand. */
+static const char *example(const char *prefix)
+{
+    size_t n;
+    const char *text = text_of("docs/generate.md", &n);
+    const char *at = strstr(text, "```c\n"), *code = "";
+    assert_non_null(at);
+    const char *end = strstr(at += 5, "```");
+    for (const char *name; (name = strstr(at, "g2p_en")) && name < end;
+         at = name + 6)
+        code = arena_printf(a, "%s%.*s%s", code, (int)(name - at), at, prefix);
+    return arena_printf(a, "%s%.*s", code, (int)(end - at), at);
+}
+
+static void run_example(const char *cc, const char *std, const char *language)
+{
+    Spawned s;
+    if (!WORKS(cc, std, "-O1", "-march=native", "-Wall", "-Wextra", "-Werror",
+               "-x", language, in_dir("x.c"), "-x", "none", in_dir("model.o"),
+               "-lm", "-o", in_dir("x")))
+        return;
+    assert_works(&s, "$A run $S --prompt=attention --temperature=0.8 "
+                     "--top-p=0.9 --seed=7 -n 40");
+    const char *want = arena_strdup(a, s.out);
+    if (model != g2p)            /* the prompt, which the example leaves out */
+        want += strlen("attention") + (want[strlen("attention")] == ' ');
+    assert_int_equal(RUN(&s, "", in_dir("x"), "attention"), 0);
+    assert_string_equal(s.out, want);
+}
+
+static void test_example(void **state)
+{
+    (void)state;
+    Spawned s;
+    Fault why;
+    if (!model)
+        skip();
+    const char *code = example(model == g2p ? "g2p_en" : "stories260k");
+    assert_true(write_file(in_dir("x.c"), code, strlen(code), &why));
+    assert_works(&s, "$A compile $S --march=native --embed -o $D/model.c");
+    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native", "-c",
+                      in_dir("model.c"), "-o", in_dir("model.o")));
+    run_example(some_clang(), "-std=c11", "c");
+    run_example("gcc", "-std=c99", "c");
+    run_example("g++", "-std=c++11", "c++");
+    run_example(some_clang(), "-std=c++17", "c++");
+}
+
 int main(void)
 {
 #define TEST(f)                                                               \
@@ -214,7 +264,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(f, use_stories, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_seeds), TEST(test_program), TEST(test_states),
-        TEST(test_speed),
+        TEST(test_speed), TEST(test_example),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
