@@ -2,7 +2,7 @@
  * that it reads, from the graph.                                             */
 #include "bench.h"
 
-typedef int64_t Lengths[SymM + 1];
+typedef int64_t Lengths[SymS + 1];
 
 static int64_t dim_of(Dim d, const Lengths length)
 {
@@ -81,7 +81,7 @@ static void count_entry(const Graph *g, Entry entry, const Lengths length,
 
 void count_encode(const Graph *g, const BenchOptions *o, Work *w)
 {
-    const Lengths length = { [SymN] = o->rows, [SymM] = o->rows };
+    const Lengths length = { [SymN] = o->rows, [SymM] = o->rows, [SymS] = 1 };
     count_entry(g, EntryEncode, length, (double)o->batch, w);
 }
 
@@ -89,7 +89,7 @@ void count_decode(const Graph *g, const BenchOptions *o, int64_t past,
                   int64_t rows, Work *w)
 {
     const Lengths length = { [SymN] = o->rows, [SymT] = rows,
-                             [SymPT] = past + rows, [SymR] = 1 };
+                             [SymPT] = past + rows, [SymR] = 1, [SymS] = 1 };
     count_entry(g, EntryDecode, length, (double)o->batch, w);
 }
 
