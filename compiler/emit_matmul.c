@@ -108,50 +108,53 @@ static const char *formula(Arena *a, Epilogue ep)
 static void matmul_prototype(Gen *g, const char *name, Epilogue ep)
 {
     const char *args = arena_printf(g->a,
-        "int64_t rows, const float *x, int64_t ldx, const float *w, %s"
-        "float *y, int64_t ldy%s", ep.parts & EpBias ? "const float *b, " : "",
+        "int64_t rows, int64_t from, int64_t to, const float *x, int64_t ldx, "
+        "const float *w, %sfloat *y, int64_t ldy%s",
+        ep.parts & EpBias ? "const float *b, " : "",
         ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "");
     put_call(g, g->shapes, arena_printf(g->a, "static void %s", name), args,
              "");
 }
 
-/* Columns from `from` in steps of nr; `j` is the first column. */
-static void put_columns(Gen *g, int64_t k, Epilogue ep, int nr,
-                        const char *j)
+/* Columns j .. j + nr - 1 of all rows. */
+static void put_columns(Gen *g, int64_t k, Epilogue ep, int nr)
 {
     const char *args = arena_printf(g->a,
-        "x + i * ldx, ldx, w + %s * %lld, %lld, %lld, y + i * ldy + %s, ldy, "
-        "%s, %s, %s, %d", j, (long long)k, (long long)(16 * k), (long long)k,
-        j, ep.parts & EpBias ? arena_printf(g->a, "b + %s", j) : "0",
-        ep.parts & EpResidual ? arena_printf(g->a, "r + i * ldr + %s", j) : "0",
+        "x + i * ldx, ldx, w + j * %lld, %lld, %lld, y + i * ldy + j, ldy, "
+        "%s, %s, %s, %d", (long long)k, (long long)(16 * k), (long long)k,
+        ep.parts & EpBias ? "b + j" : "0",
+        ep.parts & EpResidual ? "r + i * ldr + j" : "0",
         ep.parts & EpResidual ? "ldr" : "0", ep.act);
     put_rows(g, nr, ep, args);
 }
 
+/* Columns are divided at multiples of the widest tile, so that none but the
+ * last of all need smaller ones.                                            */
 static void matmul_body(Gen *g, int64_t k, int64_t n, Epilogue ep)
 {
     Emit *e = g->shapes;
-    const int64_t padded = round16(n);
     int nr[4];
     const int steps = tile_steps(g, nr);
-    int64_t at = 0;
-    for (int s = 0; s < steps; s++) {
-        const int64_t end = at + (padded - at) / nr[s] * nr[s];
-        if (end == at)
-            continue;
-        let(e, "from", "%lld", (long long)at);
-        let(e, "end", "%lld", (long long)end);
-        let(e, "nr", "%d", nr[s]);
-        if (end - at > nr[s]) {
-            put(e, "for (int64_t j = $from; j < $end; j += $nr) {\n");
-            put_columns(g, k, ep, nr[s], "j");
-        } else {
-            put(e, "{\n");
-            put_columns(g, k, ep, nr[s],
-                        arena_printf(g->a, "%lld", (long long)at));
-        }
+    int64_t left = round16(n) % nr[0];
+    if (left)
+        put(e, "int64_t j = from;\n"
+               "\n");
+    if (left < round16(n)) {
+        let(e, "nr", "%d", nr[0]);
+        put(e, left ? "for (; j + $nr <= to; j += $nr) {\n"
+                    : "for (int64_t j = from; j < to; j += $nr) {\n");
+        put_columns(g, k, ep, nr[0]);
         put(e, "}\n");
-        at = end;
+    }
+    for (int s = 1; s < steps; s++) {
+        if (left < nr[s])
+            continue;
+        left -= nr[s];
+        let(e, "nr", "%d", nr[s]);
+        put(e, "if (j + $nr <= to) {\n");
+        put_columns(g, k, ep, nr[s]);
+        put(e, left ? "j += $nr;\n"
+                      "}\n" : "}\n");
     }
 }
 
@@ -167,7 +170,8 @@ const char *need_matmul(Gen *g, int64_t k, int64_t n, Epilogue ep)
     let(e, "formula", "%s", formula(g->a, ep));
     let(e, "k", "%lld", (long long)k);
     let(e, "n", "%lld", (long long)n);
-    put(e, "/* y = $formula: x [rows, $k], W [$n, $k] in panels of 16 */\n");
+    put(e, "/* y = $formula: x [rows, $k], W [$n, $k] in panels of 16;\n"
+           " * columns from .. to - 1 of y */\n");
     matmul_prototype(g, name, ep);
     put(e, "{\n");
     matmul_body(g, k, n, ep);

@@ -32,9 +32,9 @@ static void row_matmul(Gen *g, Emit *e, int node)
         ep.parts |= n->has_residual ? EpResidual : 0;
         ep.parts |= n->act != ActNone ? EpAct : 0;
     }
-    const char *args = arena_printf(g->a, "rows, %s, %lld, %s",
-        value_at(g, n->in[0], "i"), stride(g, n->in[0]),
-        weight_of(g, n->in[1], PackPanels));
+    const char *args = arena_printf(g->a, "rows, 0, %lld, %s, %lld, %s",
+        (long long)round16(w->type.dim[0].c), value_at(g, n->in[0], "i"),
+        stride(g, n->in[0]), weight_of(g, n->in[1], PackPanels));
     if (ep.parts & EpBias)
         args = arena_printf(g->a, "%s, %s", args,
                             weight_of(g, n->in[2], PackVector));

@@ -1434,12 +1434,13 @@ static void tile_1x16_accumulate(
 
 /* ---------------------------------- products and attention of one shape --- */
 
-/* y = x W^T + b: x [rows, 32], W [96, 32] in panels of 16 */
-static void matmul_bias_32x96(int64_t rows, const float *x, int64_t ldx,
-                              const float *w, const float *b, float *y,
-                              int64_t ldy)
+/* y = x W^T + b: x [rows, 32], W [96, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_32x96(int64_t rows, int64_t from, int64_t to,
+                              const float *x, int64_t ldx, const float *w,
+                              const float *b, float *y, int64_t ldy)
 {
-    for (int64_t j = 0; j < 96; j += 16) {
+    for (int64_t j = from; j < to; j += 16) {
         int64_t i = 0;
 
         for (; i + 6 <= rows; i += 6) {
@@ -1572,12 +1573,13 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
     }
 }
 
-/* y = x W^T + b: x [rows, 32], W [32, 32] in panels of 16 */
-static void matmul_bias_32x32(int64_t rows, const float *x, int64_t ldx,
-                              const float *w, const float *b, float *y,
-                              int64_t ldy)
+/* y = x W^T + b: x [rows, 32], W [32, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_32x32(int64_t rows, int64_t from, int64_t to,
+                              const float *x, int64_t ldx, const float *w,
+                              const float *b, float *y, int64_t ldy)
 {
-    for (int64_t j = 0; j < 32; j += 16) {
+    for (int64_t j = from; j < to; j += 16) {
         int64_t i = 0;
 
         for (; i + 6 <= rows; i += 6) {
@@ -1601,12 +1603,13 @@ static void matmul_bias_32x32(int64_t rows, const float *x, int64_t ldx,
     }
 }
 
-/* y = relu(x W^T + b): x [rows, 32], W [64, 32] in panels of 16 */
-static void matmul_bias_relu_32x64(int64_t rows, const float *x, int64_t ldx,
-                                   const float *w, const float *b, float *y,
-                                   int64_t ldy)
+/* y = relu(x W^T + b): x [rows, 32], W [64, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_relu_32x64(int64_t rows, int64_t from, int64_t to,
+                                   const float *x, int64_t ldx, const float *w,
+                                   const float *b, float *y, int64_t ldy)
 {
-    for (int64_t j = 0; j < 64; j += 16) {
+    for (int64_t j = from; j < to; j += 16) {
         int64_t i = 0;
 
         for (; i + 6 <= rows; i += 6) {
@@ -1630,12 +1633,13 @@ static void matmul_bias_relu_32x64(int64_t rows, const float *x, int64_t ldx,
     }
 }
 
-/* y = x W^T + b: x [rows, 64], W [32, 64] in panels of 16 */
-static void matmul_bias_64x32(int64_t rows, const float *x, int64_t ldx,
-                              const float *w, const float *b, float *y,
-                              int64_t ldy)
+/* y = x W^T + b: x [rows, 64], W [32, 64] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_64x32(int64_t rows, int64_t from, int64_t to,
+                              const float *x, int64_t ldx, const float *w,
+                              const float *b, float *y, int64_t ldy)
 {
-    for (int64_t j = 0; j < 32; j += 16) {
+    for (int64_t j = from; j < to; j += 16) {
         int64_t i = 0;
 
         for (; i + 6 <= rows; i += 6) {
@@ -1659,12 +1663,13 @@ static void matmul_bias_64x32(int64_t rows, const float *x, int64_t ldx,
     }
 }
 
-/* y = x W^T + b: x [rows, 32], W [64, 32] in panels of 16 */
-static void matmul_bias_32x64(int64_t rows, const float *x, int64_t ldx,
-                              const float *w, const float *b, float *y,
-                              int64_t ldy)
+/* y = x W^T + b: x [rows, 32], W [64, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_32x64(int64_t rows, int64_t from, int64_t to,
+                              const float *x, int64_t ldx, const float *w,
+                              const float *b, float *y, int64_t ldy)
 {
-    for (int64_t j = 0; j < 64; j += 16) {
+    for (int64_t j = from; j < to; j += 16) {
         int64_t i = 0;
 
         for (; i + 6 <= rows; i += 6) {
@@ -1790,11 +1795,12 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
     }
 }
 
-/* y = x W^T: x [rows, 32], W [48, 32] in panels of 16 */
-static void matmul_32x48(int64_t rows, const float *x, int64_t ldx,
-                         const float *w, float *y, int64_t ldy)
+/* y = x W^T: x [rows, 32], W [48, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_32x48(int64_t rows, int64_t from, int64_t to, const float *x,
+                         int64_t ldx, const float *w, float *y, int64_t ldy)
 {
-    for (int64_t j = 0; j < 48; j += 16) {
+    for (int64_t j = from; j < to; j += 16) {
         int64_t i = 0;
 
         for (; i + 6 <= rows; i += 6) {
@@ -1846,7 +1852,7 @@ static void encoder_self_attn_qkv(const struct encode *c,
     const int64_t i = c->b->rows * part / parts;
     const int64_t rows = c->b->rows * (part + 1) / parts - i;
 
-    matmul_bias_32x96(rows, c->x + i * 32, 32, w->self_attn_qkv,
+    matmul_bias_32x96(rows, 0, 96, c->x + i * 32, 32, w->self_attn_qkv,
                       w->self_attn_qkv_bias, c->self_attn_qkv + i * 96, 96);
 }
 
@@ -1930,14 +1936,14 @@ static void encoder_o_norm1_w1_w2_norm2(const struct encode *c,
     for (int64_t i = c->b->rows * part / parts; i < last; i += 48) {
         const int64_t rows = least(last - i, 48);
 
-        matmul_bias_32x32(rows, c->self_attn + i * 32, 32, w->self_attn_o,
-                          w->self_attn_o_bias, self_attn_o, 32);
+        matmul_bias_32x32(rows, 0, 32, c->self_attn + i * 32, 32,
+                          w->self_attn_o, w->self_attn_o_bias, self_attn_o, 32);
         add_norm_rows(norm1, 32, c->x + i * 32, 32, self_attn_o, 32, w->norm1,
                       w->norm1_bias, rows, 32, (0x1.0c6f7ap-20f));
-        matmul_bias_relu_32x64(rows, norm1, 32, w->ffn_w1, w->ffn_w1_bias,
-                               ffn_w1, 64);
-        matmul_bias_64x32(rows, ffn_w1, 64, w->ffn_w2, w->ffn_w2_bias, ffn_w2,
-                          32);
+        matmul_bias_relu_32x64(rows, 0, 64, norm1, 32, w->ffn_w1,
+                               w->ffn_w1_bias, ffn_w1, 64);
+        matmul_bias_64x32(rows, 0, 32, ffn_w1, 64, w->ffn_w2, w->ffn_w2_bias,
+                          ffn_w2, 32);
         add_norm_rows(c->x + i * 32, 32, norm1, 32, ffn_w2, 32, w->norm2,
                       w->norm2_bias, rows, 32, (0x1.0c6f7ap-20f));
     }
@@ -1950,7 +1956,7 @@ static void cross_attn_kv(const struct encode *c, const struct cross_layer *w,
     const int64_t i = c->b->rows * part / parts;
     const int64_t rows = c->b->rows * (part + 1) / parts - i;
 
-    matmul_bias_32x64(rows, c->x + i * 32, 32, w->cross_attn_kv,
+    matmul_bias_32x64(rows, 0, 64, c->x + i * 32, 32, w->cross_attn_kv,
                       w->cross_attn_kv_bias, c->cross_attn_kv + i * 64, 64);
 }
 
@@ -2013,7 +2019,7 @@ static void decoder_self_attn_qkv(const struct decode *c,
     const int64_t i = c->b->rows * part / parts;
     const int64_t rows = c->b->rows * (part + 1) / parts - i;
 
-    matmul_bias_32x96(rows, c->x + i * 32, 32, w->self_attn_qkv,
+    matmul_bias_32x96(rows, 0, 96, c->x + i * 32, 32, w->self_attn_qkv,
                       w->self_attn_qkv_bias, c->self_attn_qkv + i * 96, 96);
 }
 
@@ -2093,11 +2099,11 @@ static void decoder_o_norm1_q(const struct decode *c,
     for (int64_t i = c->b->rows * part / parts; i < last; i += 48) {
         const int64_t rows = least(last - i, 48);
 
-        matmul_bias_32x32(rows, c->self_attn + i * 32, 32, w->self_attn_o,
-                          w->self_attn_o_bias, self_attn_o, 32);
+        matmul_bias_32x32(rows, 0, 32, c->self_attn + i * 32, 32,
+                          w->self_attn_o, w->self_attn_o_bias, self_attn_o, 32);
         add_norm_rows(c->x + i * 32, 32, c->x + i * 32, 32, self_attn_o, 32,
                       w->norm1, w->norm1_bias, rows, 32, (0x1.0c6f7ap-20f));
-        matmul_bias_32x32(rows, c->x + i * 32, 32, w->cross_attn_q,
+        matmul_bias_32x32(rows, 0, 32, c->x + i * 32, 32, w->cross_attn_q,
                           w->cross_attn_q_bias, c->cross_attn_q + i * 32, 32);
     }
 }
@@ -2150,14 +2156,15 @@ static void decoder_o_norm3_w1_w2_norm2(const struct decode *c,
     for (int64_t i = c->b->rows * part / parts; i < last; i += 48) {
         const int64_t rows = least(last - i, 48);
 
-        matmul_bias_32x32(rows, c->cross_attn + i * 32, 32, w->cross_attn_o,
-                          w->cross_attn_o_bias, cross_attn_o, 32);
+        matmul_bias_32x32(rows, 0, 32, c->cross_attn + i * 32, 32,
+                          w->cross_attn_o, w->cross_attn_o_bias, cross_attn_o,
+                          32);
         add_norm_rows(norm3, 32, c->x + i * 32, 32, cross_attn_o, 32, w->norm3,
                       w->norm3_bias, rows, 32, (0x1.0c6f7ap-20f));
-        matmul_bias_relu_32x64(rows, norm3, 32, w->ffn_w1, w->ffn_w1_bias,
-                               ffn_w1, 64);
-        matmul_bias_64x32(rows, ffn_w1, 64, w->ffn_w2, w->ffn_w2_bias, ffn_w2,
-                          32);
+        matmul_bias_relu_32x64(rows, 0, 64, norm3, 32, w->ffn_w1,
+                               w->ffn_w1_bias, ffn_w1, 64);
+        matmul_bias_64x32(rows, 0, 32, ffn_w1, 64, w->ffn_w2, w->ffn_w2_bias,
+                          ffn_w2, 32);
         add_norm_rows(c->x + i * 32, 32, norm3, 32, ffn_w2, 32, w->norm2,
                       w->norm2_bias, rows, 32, (0x1.0c6f7ap-20f));
     }
@@ -2183,7 +2190,7 @@ static void decoder_logits_matmul(const struct decode *c, int64_t part,
     const int64_t i = c->b->selected * part / parts;
     const int64_t rows = c->b->selected * (part + 1) / parts - i;
 
-    matmul_32x48(rows, c->logits_selected + i * 32, 32, c->w->target,
+    matmul_32x48(rows, 0, 48, c->logits_selected + i * 32, 32, c->w->target,
                  c->logits_matmul + i * 48, 48);
 }
 
