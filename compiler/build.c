@@ -21,11 +21,11 @@ static int table(Build *b, int tie, int64_t rows, const char *name)
     int tied = b->s->embed_tie & tie ? b->s->embed_tie : 0;
     b->field = "embedding.tie";
     if (!(tied & (tied - 1)))
-        return put_constant(b, OpWeight, rows, b->s->d_model, name);
+        return put_matrix(b, rows, b->s->d_model, name);
     if (b->tied < 0)
-        b->tied = put_constant(b, OpWeight, rows, b->s->d_model,
-                               tied & TieTarget ? "target.weight"
-                                                : "source.weight");
+        b->tied = put_matrix(b, rows, b->s->d_model,
+                             tied & TieTarget ? "target.weight"
+                                              : "source.weight");
     return b->tied;
 }
 
@@ -108,8 +108,7 @@ static int add_types(Build *b, int x, const End *e)
     if (b->s->embed_types < 1 || !e->first)
         return x;
     b->field = "embedding.types";
-    int rows = put_constant(b, OpWeight, b->s->embed_types, b->s->d_model,
-                            "types.weight");
+    int rows = put_matrix(b, b->s->embed_types, b->s->d_model, "types.weight");
     b->prefix = build_join(b, e->name, ".");
     int y = look_up(b, rows, ids(b, e->rows, "types"), "type_embedding");
     x = put_binary(b, OpAdd, x, y, "typed_input");

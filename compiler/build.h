@@ -30,6 +30,9 @@ int put_softcap(Build *b, int x, double cap, const char *name);
 /* [rows, columns], or [rows] where columns is 0. */
 int put_constant(Build *b, Op op, int64_t rows, int64_t columns,
                  const char *name);
+/* The same, in the number format of the spec: what a product or a look-up
+ * reads.                                                                    */
+int put_matrix(Build *b, int64_t rows, int64_t columns, const char *name);
 /* x W^T, and + b where there is a bias. The result has the given name. */
 int put_linear(Build *b, int x, int64_t out, bool bias, const char *name);
 int put_norm(Build *b, int x, const char *name);

@@ -46,6 +46,13 @@ int put_constant(Build *b, Op op, int64_t rows, int64_t columns,
     return put_node(b, (Node){ .op = op, .type = t }, name);
 }
 
+int put_matrix(Build *b, int64_t rows, int64_t columns, const char *name)
+{
+    Type t = { b->s->dtype == DtypeBf16 ? ElemBf16 : ElemF32, 2,
+               { { rows, SymNone }, { columns, SymNone } } };
+    return put_node(b, (Node){ .op = OpWeight, .type = t }, name);
+}
+
 char *build_join(Build *b, const char *head, const char *tail)
 {
     return arena_printf(b->g->arena, "%s%s", head, tail);
@@ -67,8 +74,7 @@ static int64_t width(const Build *b, int x)
 
 int put_linear(Build *b, int x, int64_t out, bool bias, const char *name)
 {
-    int w = put_constant(b, OpWeight, out, width(b, x),
-                         build_join(b, name, ".weight"));
+    int w = put_matrix(b, out, width(b, x), build_join(b, name, ".weight"));
     if (!bias)
         return put_binary(b, OpMatmul, x, w, name);
     int y = put_binary(b, OpMatmul, x, w, build_join(b, name, ".matmul"));

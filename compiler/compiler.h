@@ -136,7 +136,7 @@ typedef enum {
     SymS         /* "s"   sequences */
 } Sym;
 typedef struct { int64_t c; Sym sym; } Dim;   /* c: constant, or the bound */
-typedef enum { ElemF32, ElemI32 } Elem;
+typedef enum { ElemF32, ElemI32, ElemBf16 /* weights */ } Elem;
 typedef struct { Elem elem; int rank; Dim dim[3]; } Type;
 
 /* What is added to the score of query row i and key row j. */

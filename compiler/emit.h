@@ -39,17 +39,19 @@ typedef struct {
 } TileKey;
 
 /*  void NAME(const float *a, int64_t lda,      mr rows of A, k long
- *            const float *b, int64_t ldb,      nr/16 panels, ldb floats apart,
+ *            const T *b, int64_t ldb,          nr/16 panels, ldb T's apart,
  *                                              each [k][16], 64-byte aligned
  *            int64_t k,
  *            float *c, int64_t ldc,            mr x nr
  *            const float *bias,                [nr]
  *            const float *residual, int64_t ldr,
  *            int64_t act);                     Activation; only EpAny reads it
+ * T is number_type(dtype): bf16 is widened as it is read.
  * The sum runs over k in order, one FMA each, for every output on its own lane:
  * the same bits for every mr, nr, width and compiler.                       */
 extern const char *const act_kernel[ActCount];       /* words of kernels */
 const char *tile_name(Arena *a, TileKey k);   /* tile_6x64_bias_relu */
+const char *number_type(Dtype d);       /* "float", "uint16_t" */
 void emit_tile(Emit *e, TileKey k, bool is_static);
 void declare_tile(Emit *e, TileKey k);        /* prototype only: the JIT */
 

@@ -208,6 +208,8 @@ const char *use_tile(Kernels *k, TileKey key)
     vec_push(k->arena, &k->tiles, key);
     need(k, key.width == 1 ? "v_fma"
                            : "v_load v_load_aligned v_store v_splat v_fma");
+    if (key.dtype == DtypeBf16)
+        need(k, "v_widen");
     if (key.epilogue & EpAct)    /* relu is written out */
         need(k, key.act == ActRelu ? "v_max"
                 : arena_printf(k->arena, "v_%s", act_kernel[key.act]));
@@ -251,6 +253,8 @@ static int by_size(const void *a, const void *b)
         return y->nr - x->nr;
     if (x->mr != y->mr)
         return y->mr - x->mr;
+    if (x->dtype != y->dtype)
+        return (int)x->dtype - (int)y->dtype;
     return x->epilogue != y->epilogue ? x->epilogue - y->epilogue
                                       : (int)x->act - (int)y->act;
 }

@@ -48,7 +48,7 @@ void need_least(Gen *g)
 static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
 {
     const bool any = g->o->mode == EmitJit && ep.parts != EpAccumulate;
-    return (TileKey){ .mr = mr, .nr = nr, .dtype = DtypeF32,
+    return (TileKey){ .mr = mr, .nr = nr, .dtype = ep.dtype,
                       .epilogue = any ? EpAny : ep.parts,
                       .act = any ? ActNone : ep.act,
                       .width = g->p->target.width };
@@ -91,7 +91,9 @@ static void put_rows(Gen *g, int nr, Epilogue epilogue, const char *args)
 
 static const char *epilogue_suffix(Arena *a, Epilogue ep)
 {
-    return arena_printf(a, "%s%s%s%s", ep.parts & EpBias ? "_bias" : "",
+    return arena_printf(a, "%s%s%s%s%s",
+                        ep.dtype == DtypeBf16 ? "_bf16" : "",
+                        ep.parts & EpBias ? "_bias" : "",
                         ep.act ? "_" : "",
                         ep.act ? act_kernel[ep.act] : "",
                         ep.parts & EpResidual ? "_residual" : "");
@@ -109,7 +111,7 @@ static void matmul_prototype(Gen *g, const char *name, Epilogue ep)
 {
     const char *args = arena_printf(g->a,
         "int64_t rows, int64_t from, int64_t to, const float *x, int64_t ldx, "
-        "const float *w, %sfloat *y, int64_t ldy%s",
+        "const %s *w, %sfloat *y, int64_t ldy%s", number_type(ep.dtype),
         ep.parts & EpBias ? "const float *b, " : "",
         ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "");
     put_call(g, g->shapes, arena_printf(g->a, "static void %s", name), args,
@@ -170,7 +172,8 @@ const char *need_matmul(Gen *g, int64_t k, int64_t n, Epilogue ep)
     let(e, "formula", "%s", formula(g->a, ep));
     let(e, "k", "%lld", (long long)k);
     let(e, "n", "%lld", (long long)n);
-    put(e, "/* y = $formula: x [rows, $k], W [$n, $k] in panels of 16;\n"
+    let(e, "of", ep.dtype == DtypeBf16 ? " bf16" : "");
+    put(e, "/* y = $formula: x [rows, $k], W$of [$n, $k] in panels of 16;\n"
            " * columns from .. to - 1 of y */\n");
     matmul_prototype(g, name, ep);
     put(e, "{\n");
@@ -216,7 +219,7 @@ const char *need_panels(Gen *g, bool accumulate)
            "\n");
     for (int s = 0; s < steps; s++)
         panels_step(g, nr[s], nr[s] == 16,
-                    (Epilogue){ accumulate ? EpAccumulate : 0, ActNone });
+                    (Epilogue){ .parts = accumulate ? EpAccumulate : 0 });
     put(e, "}\n\n");
     emit_reset(e, mark);
     return name;

@@ -42,6 +42,7 @@ bool first_time(Gen *g, const char *name);      /* of a shape function */
 typedef struct {                 /* what follows a product: EpBias .. */
     int parts;
     Activation act;              /* ActNone: none */
+    Dtype dtype;                 /* of the product's weights */
 } Epilogue;
 /* Each makes the function for its shape if it is not there yet, and returns
  * its name.                                                                 */

@@ -25,7 +25,7 @@ const char *weight_of(Gen *g, int root, PackLayout layout)
 static void row_matmul(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node), *w = node_at(g, n->in[1]);
-    Epilogue ep = { 0, ActNone };
+    Epilogue ep = { .dtype = dtype_of(w->type) };
     if (n->op == OpLinear) {
         ep.act = n->act;
         ep.parts |= n->has_bias ? EpBias : 0;

@@ -119,7 +119,9 @@ void emit_embed(Gen *g, Emit *e, int node)
         : arena_printf(g->a, "%s + id * %lld, 1",
                        weight_of(g, n->in[0], PackRows),
                        (long long)round16(d));
-    put_call(g, e, use_kernel(g->kernels, "embed_row"), arena_printf(g->a,
+    const bool bf16 = dtype_of(node_at(g, n->in[0])->type) == DtypeBf16;
+    const char *kernel = bf16 ? "embed_row_bf16" : "embed_row";
+    put_call(g, e, use_kernel(g->kernels, kernel), arena_printf(g->a,
              "%s, %s, %lld, %s, %s", value_at(g, node, "i"), token,
              (long long)d, c_float(g->a, n->scale),
              positions ? position_at(g, n->in[2]) : "0"),

@@ -20,9 +20,16 @@ static const struct { int bit; const char *suffix; } parts[] = {
     { EpAccumulate, "_accumulate" }, { EpAny, "_any" },
 };
 
+const char *number_type(Dtype d)
+{
+    return d == DtypeBf16 ? "uint16_t" : "float";
+}
+
 static void let_name(Emit *e, TileKey k)
 {
     char suffix[128] = "";
+    if (k.dtype == DtypeBf16)
+        strcat(suffix, "_bf16");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (k.epilogue & parts[i].bit)
             strcat(suffix, parts[i].suffix);
@@ -48,8 +55,9 @@ static void put_signature(Emit *e, TileKey k, const char *head,
     let_name(e, k);
     let(e, "head", "%s", head);
     let(e, "tail", "%s", tail);
+    let(e, "number", "%s", number_type(k.dtype));
     put(e, "$head $name(\n"
-           "    const float *a, int64_t lda, const float *b, int64_t ldb,\n"
+           "    const float *a, int64_t lda, const $number *b, int64_t ldb,\n"
            "    int64_t k, float *c, int64_t ldc, const float *bias,\n"
            "    const float *residual, int64_t ldr, int64_t act)$tail\n");
 }
@@ -134,7 +142,9 @@ static void put_start(Emit *e, TileKey k)
 static void put_loop(Emit *e, TileKey k)
 {
     put(e, "for (int64_t i = 0; i < k; i++) {\n");
-    put_lanes(e, k, 0, "const v $bj = v_load_aligned($b);\n");
+    put_lanes(e, k, 0, k.dtype == DtypeBf16
+              ? "const v $bj = v_widen($b);\n"
+              : "const v $bj = v_load_aligned($b);\n");
     for (int i = 0; i < k.mr; i++) {
         const int mark = emit_mark(e);
         let_at(e, "at", "i", i, "lda", 0);
@@ -189,7 +199,7 @@ static void put_scalar_body(Emit *e, TileKey k)
     put(e, "for (int64_t i = 0; i < k; i++)\n"
            "    for (int64_t r = 0; r < $mr; r++)\n"
            "        for (int64_t l = 0; l < 16; l++)\n"
-           "            acc[r][l] = v_fma(a[r * lda + i], b[i * 16 + l],\n"
+           "            acc[r][l] = v_fma(a[r * lda + i], $b,\n"
            "                              acc[r][l]);\n"
            "for (int64_t r = 0; r < $mr; r++) {\n"
            "    for (int64_t l = 0; l < 16; l++) {\n");
@@ -225,6 +235,8 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
     if (k.epilogue & EpAct)
         let_act(e, k);
     if (k.width == 1) {
+        let(e, "b", k.dtype == DtypeBf16 ? "v_widen(b + i * 16 + l)"
+                                         : "b[i * 16 + l]");
         put_scalar_body(e, k);
     } else {
         put_start(e, k);

@@ -37,9 +37,10 @@ static const char *make_members(Gen *g, const char *stack, int layer)
         const Block *b = &p->block.at[i];
         if (layer >= 0 ? !in_layer(b, stack, layer) : b->layer >= 0)
             continue;
-        let(e, "line", "    const float *%s;%*s /* %s */", b->field,
-            (int)(strlen(b->field) < 22 ? 22 - strlen(b->field) : 0), "",
-            shape_text(g, b));
+        const char *start = arena_printf(g->a, "    const %s *%s;",
+                                         number_type(b->dtype), b->field);
+        let(e, "line", "%-40s /* %s%s */", start,
+            b->dtype == DtypeBf16 ? "bf16 " : "", shape_text(g, b));
         put(e, "$line\n");
     }
     size_t n;
@@ -126,6 +127,8 @@ void emit_weight_structs(Gen *g, Emit *e)
     put(e, "/* Weights, where model.weights has them. A matrix [n, k] in\n"
            " * panels of 16 is n / 16 panels, one after the other: in each,\n"
            " * for every k in turn, the elements of 16 rows. */\n");
+    if (g->p->g->spec->dtype == DtypeBf16)
+        put(e, "/* bf16: a number is the upper half of a float's bits. */\n");
     for (int s = 0; s < Stacks; s++)
         for (int l = 0; l < layers_of(g, stacks[s]); l++)
             layer_struct(g, e, stacks[s], l);
@@ -205,8 +208,11 @@ static void bind_fields(Gen *g, Emit *e, const char *stack, int layer,
             continue;
         let(e, "field", "%s", b->field);
         let(e, "at", "%lld", (long long)(b->at / 4 - from));
-        put(e, layer >= 0 ? "x->$field = q + $at;\n"
-                          : "w->$field = p + $at;\n");
+        let(e, "w", layer >= 0 ? "x" : "w");
+        let(e, "p", layer >= 0 ? "q" : "p");
+        put(e, b->dtype == DtypeBf16
+               ? "$w->$field = (const uint16_t *)($p + $at);\n"
+               : "$w->$field = $p + $at;\n");
     }
 }
 

@@ -62,7 +62,7 @@ static const char *const ties[] = { "source", "target", "logits", NULL };
 static const char *const rules[] = { "exact", "recorded", NULL };
 static const char *const penalties[] = { "none", "gnmt", "power", NULL };
 static const char *const splits[] = { "characters", "spaces", NULL };
-static const char *const dtypes[] = { "f32", NULL };
+static const char *const dtypes[] = { "f32", "bf16", NULL };
 
 /* ------------------------------------- defaults that follow from others --- */
 static int64_t share(const Spec *s, Side side)
@@ -378,7 +378,9 @@ const Field fields[] = {
         "so many more than the source has"),
 
     ENUM("dtype", dtype, dtypes, AllKinds, "f32", NULL,
-         "number format of the weights"),
+         "numbers of the weights; bf16: those of products and of tables of "
+         "tokens and types are rounded to 16 bits, to the nearest even, all "
+         "else stays f32, as does all arithmetic"),
     PATH("weights", weights, AllKinds,
          "the .safetensors file, relative to the spec; seeded random weights "
          "without one"),

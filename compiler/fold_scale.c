@@ -13,25 +13,42 @@
  * On its way from the scores to a weight the factor passes through the turns
  * of rotary positions. At a norm of the queries it goes no further: gamma and
  * beta take it. The factor of the logits goes into their weight. A weight with
- * several readers is not touched: it is scaled at the reader.
+ * several readers is not touched: it is scaled at the reader. Nor is one of
+ * bf16, but by powers of 2: any other factor would round it again.
  * needs: nothing.  keeps: values of all but the scaled chain, whose nodes get
  * new names.  breaks: nothing.                                              */
 #include "pass.h"
+
+#include <math.h>
 
 static const Node *at(const Graph *g, int node)
 {
     return &g->nodes.at[node];
 }
 
+static bool is_power_of_2(double s)
+{
+    int exponent;
+    const double half = frexp(fabs(s), &exponent);
+    return half >= 0.5 && half <= 0.5;
+}
+
 static bool folds_into(const Graph *g, int weight, int root)
 {
-    if (at(g, weight)->entry != EntryNone)
+    const Node *w = at(g, weight);
+    if (w->entry != EntryNone)
         return false;
-    if (graph_uses(g, weight) == 1)
-        return true;
-    pass_note(g, root, "stays at the reader: %s has several readers",
-              at(g, weight)->name);
-    return false;
+    if (graph_uses(g, weight) != 1) {
+        pass_note(g, root, "stays at the reader: %s has several readers",
+                  w->name);
+        return false;
+    }
+    if (w->type.elem == ElemBf16 && !is_power_of_2(at(g, root)->scale)) {
+        pass_note(g, root, "stays at the reader: %s is bf16, which a factor "
+                  "other than 2^n would round again", w->name);
+        return false;
+    }
+    return true;
 }
 
 /* Nodes that the factor passes, from the root down; the last have weights. */

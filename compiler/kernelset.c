@@ -8,7 +8,7 @@
 /* What emitters may ask for; pieces that only others need are not here. */
 static const char *const pieces[] = {
     "add_norm_rows", "add_rms_norm_rows", "add_rows", "bias_rows", "copy_rows",
-    "embed_row", "head_norm_rows", "l2_norm_rows", "log_sum_exp", "mask_row",
+    "embed_row", "embed_row_bf16", "head_norm_rows", "l2_norm_rows", "log_sum_exp", "mask_row",
     "mul_rows", "norm_rows", "pack_keys", "pack_values", "pool_max",
     "pool_mean", "rms_norm_rows", "rotate_row_halves",
     "rotate_row_interleaved", "scale_rows", "score_bias_row", "softcap_chunk",
@@ -28,10 +28,13 @@ static void use_all(Arena *a, Kernels *k, const Target *t)
         }
     for (key.mr = 1; key.mr <= 16; key.mr++)
         for (key.nr = 16; key.nr <= 64; key.nr += 16) {
-            key.epilogue = EpAny;
-            use_tile(k, key);
             key.epilogue = EpAccumulate;
             use_tile(k, key);
+            key.epilogue = EpAny;
+            use_tile(k, key);
+            key.dtype = DtypeBf16;
+            use_tile(k, key);
+            key.dtype = DtypeF32;
         }
 }
 

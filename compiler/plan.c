@@ -14,6 +14,11 @@ int64_t round16(int64_t n)
     return (n + 15) / 16 * 16;
 }
 
+Dtype dtype_of(Type t)
+{
+    return t.elem == ElemBf16 ? DtypeBf16 : DtypeF32;
+}
+
 Sym row_sym(Type t)
 {
     return t.dim[t.rank == 3 ? 1 : 0].sym;

@@ -43,6 +43,7 @@ typedef struct {                 /* packed weights that are read as one */
     int reader;                  /* biases: a node that adds them */
     int64_t distances;           /* biases: the longest sequence; else 0 */
     PackLayout layout;
+    Dtype dtype;
     int64_t columns, k;          /* [k, columns] panels, [rows, k] rows, [k] */
     int64_t at, bytes;           /* in the packed weights */
     const char *stack; int layer;

@@ -87,14 +87,14 @@ static const char *unique_field(Plan *p, const Block *b)
 
 static int64_t block_bytes(const Block *b)
 {
-    int64_t floats = 0;
+    int64_t numbers = 0;
     switch (b->layout) {
-    case PackPanels: floats = round16(b->columns) * b->k; break;
-    case PackRows: floats = b->columns * round16(b->k); break;
-    case PackDistance: floats = b->k * round16(bias_width(b)); break;
-    case PackVector: floats = round16(b->columns); break;
+    case PackPanels: numbers = round16(b->columns) * b->k; break;
+    case PackRows: numbers = b->columns * round16(b->k); break;
+    case PackDistance: numbers = b->k * round16(bias_width(b)); break;
+    case PackVector: numbers = round16(b->columns); break;
     }
-    return floats * 4;
+    return numbers * (b->dtype == DtypeBf16 ? 2 : 4);
 }
 
 static void push_block(Plan *p, Block b)
@@ -115,6 +115,7 @@ static void add_block(Plan *p, int root, int reader, PackLayout layout)
     const bool made = n->op == OpScale || n->op == OpStack;
     const Node *home = made ? r : n;         /* whose struct it is in */
     push_block(p, (Block){ .root = root, .layout = layout,
+                           .dtype = dtype_of(n->type),
                            .columns = n->type.dim[0].c,
                            .k = n->type.rank == 2 ? n->type.dim[1].c : 1,
                            .stack = home->stack, .layer = home->layer });
@@ -225,7 +226,8 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
     const Node *n = node_at(p, node);
     const Spec *s = p->g->spec;
     PackItem it = { .layout = b->layout, .at = b->at, .first = first,
-                    .columns = b->columns, .scale = (float)scale,
+                    .columns = b->columns, .bf16 = b->dtype == DtypeBf16,
+                    .scale = (float)scale,
                     .scaled = scale < 1 || scale > 1 };
     if (b->layout == PackVector) {
         it.rows = 1;
@@ -290,14 +292,14 @@ static void mark_aliases(const ItemList *list)
                 list->at[i].alias = true;
 }
 
-/* Names, shapes, layout, places and folded scales; never tiles: so one file
- * of packed weights serves every tile, width and compiler.                  */
+/* Names, shapes, format, layout, places and folded scales; never tiles: so
+ * one file of packed weights serves every tile, width and compiler.                  */
 static uint64_t hash_items(const ItemList *list, int64_t bytes)
 {
     XXH64_hash_t h = XXH64(&bytes, sizeof bytes, 1);
     for (int i = 0; i < list->n; i++) {
         const PackItem *it = &list->at[i];
-        const int64_t v[] = { it->layout, it->rows, it->k, it->at, it->first,
+        const int64_t v[] = { it->layout, it->bf16, it->rows, it->k, it->at, it->first,
                               it->columns, it->position, it->halves,
                               it->tensor2tensor, it->table, it->length,
                               it->max_distance, it->bidirectional };
@@ -338,6 +340,7 @@ void plan_pack(Plan *p)
     mark_aliases(&list);
     p->pack.item = list.at;
     p->pack.count = list.n;
+    p->pack.weight_bits = p->g->spec->dtype == DtypeBf16 ? 16 : 32;
     p->pack.hash = hash_items(&list, p->pack.bytes);
     p->parameters = count_parameters(p->g);
 }

@@ -5,6 +5,7 @@
 #include "compiler.h"
 
 int64_t round16(int64_t n);
+Dtype   dtype_of(Type t);                     /* of weights */
 Sym     row_sym(Type t);                      /* which rows a value has */
 int     owner_of(const Plan *p, int node);
 const char *value_label(const Plan *p, int node);

@@ -10,6 +10,9 @@ static const char *const sym_name[] = {
     [SymNone] = "", [SymN] = "n", [SymT] = "t", [SymPT] = "p+t",
     [SymR] = "r", [SymM] = "m", [SymS] = "s"
 };
+static const char *const elem_name[] = {
+    [ElemF32] = "f32", [ElemI32] = "i32", [ElemBf16] = "bf16"
+};
 static const char *const entry_name[] = {
     [EntryNone] = "constants", [EntryEncode] = "encode",
     [EntryDecode] = "decode"
@@ -17,7 +20,7 @@ static const char *const entry_name[] = {
 
 char *print_type(Arena *a, Type t)
 {
-    char *text = arena_strdup(a, t.elem == ElemI32 ? "i32[" : "f32[");
+    char *text = arena_printf(a, "%s[", elem_name[t.elem]);
     for (int i = 0; i < t.rank; i++) {
         const char *comma = i > 0 ? ", " : "";
         text = t.dim[i].sym == SymNone

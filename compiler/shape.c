@@ -41,6 +41,15 @@ static bool is_matrix(const Type *t)
     return t->elem == ElemF32 && t->rank == 2 && t->dim[1].sym == SymNone;
 }
 
+/* A matrix of weights, in either format. */
+static bool is_table(const Type *t)
+{
+    Type floats = *t;
+    if (t->elem == ElemBf16)
+        floats.elem = ElemF32;
+    return is_matrix(&floats);
+}
+
 /* Heads of rows: [h, n, d]. */
 static bool is_heads(const Type *t)
 {
@@ -66,7 +75,7 @@ static bool shape_given(const Graph *g, Node *n)
 static bool shape_same(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
-    return n->type.elem == ElemF32;
+    return n->type.elem != ElemI32;
 }
 
 static bool shape_stack(const Graph *g, Node *n)
@@ -93,7 +102,7 @@ static bool covers(const Type *table, int64_t first, Dim rows, Dim width)
 static bool shape_embed(const Graph *g, Node *n)
 {
     const Type *table = in(g, n, 0), *ids = in(g, n, 1);
-    if (!is_matrix(table) || ids->elem != ElemI32 || ids->rank != 1)
+    if (!is_table(table) || ids->elem != ElemI32 || ids->rank != 1)
         return false;
     n->type = (Type){ ElemF32, 2, { ids->dim[0], table->dim[1] } };
     return n->nin == 2
@@ -113,7 +122,7 @@ static bool shape_position(const Graph *g, Node *n)
 static bool shape_matmul(const Graph *g, Node *n)
 {
     const Type *x = in(g, n, 0), *w = in(g, n, 1);
-    if (!is_matrix(x) || !is_matrix(w) || !same_dim(x->dim[1], w->dim[1]))
+    if (!is_matrix(x) || !is_table(w) || !same_dim(x->dim[1], w->dim[1]))
         return false;
     n->type = (Type){ ElemF32, 2, { x->dim[0], w->dim[0] } };
     return true;

@@ -31,7 +31,7 @@ typedef enum {                   /* what is made of the last layer's rows */
 typedef enum { SearchExact, SearchRecorded } SearchRule;
 typedef enum { PenaltyNone, PenaltyGnmt, PenaltyPower } PenaltyRule;
 typedef enum { SplitCharacters, SplitSpaces } VocabSplit;
-typedef enum { DtypeF32 } Dtype;
+typedef enum { DtypeF32, DtypeBf16 } Dtype;   /* of matrices of weights */
 
 enum { TieSource = 1, TieTarget = 2, TieLogits = 4 };  /* embedding.tie bits */
 

@@ -42,12 +42,28 @@ static float half_of(uint32_t h)
     return sign ? -f : f;
 }
 
+uint16_t bf16_of(float x)
+{
+    uint32_t v;
+    memcpy(&v, &x, sizeof v);
+    if (!isnan(x))
+        v += 0x7fff + (v >> 16 & 1);
+    else if (!(v & 0x7f0000))    /* what tells it from infinity is below */
+        v |= 0x400000;
+    return (uint16_t)(v >> 16);
+}
+
+float bf16_float(uint16_t x)
+{
+    return float_of((uint32_t)x << 16);
+}
+
 static float element(StType type, const unsigned char *at, int64_t i)
 {
     switch (type) {
     case StF32:  return float_of((uint32_t)bits(at + 4 * i, 4));
     case StF16:  return half_of((uint32_t)bits(at + 2 * i, 2));
-    case StBF16: return float_of((uint32_t)bits(at + 2 * i, 2) << 16);
+    case StBF16: return bf16_float((uint16_t)bits(at + 2 * i, 2));
     case StF64:  return (float)double_of(bits(at + 8 * i, 8));
     case StI32:  return (float)(int32_t)bits(at + 4 * i, 4);
     case StI64:  return (float)(int64_t)bits(at + 8 * i, 8);

@@ -40,6 +40,8 @@ ATTN_API const char *attn_packed_check(const struct attn_model *m,
         return "not a weights file of attnc: its first bytes are not ATTNCW01";
     if (bytes < ATTN_PACKED_PAGE || bytes < h->bytes)
         return "cut short: fewer bytes than its header states; copy it again";
+    if (h->weight_bits != m->weight_bits)
+        return "made with another dtype of weights: run attnc compile again";
     if (h->hash != m->weights_hash)
         return "made for another model or layout: run attnc compile again";
     if (bytes > h->bytes)

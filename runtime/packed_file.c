@@ -25,7 +25,7 @@ static struct attn_packed_header head_of(const PackList *p,
 {
     struct attn_packed_header head = {
         .magic = { 'A', 'T', 'T', 'N', 'C', 'W', '0', '1' },
-        .hash = p->hash,
+        .hash = p->hash, .weight_bits = p->weight_bits,
         .weights_at = ATTN_PACKED_PAGE, .weights_bytes = p->bytes,
         .source_vocab_bytes = source_bytes, .target_vocab_bytes = target_bytes,
     };

@@ -84,6 +84,10 @@ const char *safetensors_path(const Safetensors *s);
 /* Elements first .. first + n - 1 as floats, from any type but StOther. */
 void tensor_floats(const Tensor *t, int64_t first, int64_t n, float *out);
 int64_t tensor_not_finite(const Tensor *t);    /* NaN and infinities */
+/* The nearest bf16, of two the even one, as the upper half of a float's bits.
+ * What is too large becomes infinite; NaN stays NaN.                        */
+uint16_t bf16_of(float x);
+float bf16_float(uint16_t x);                  /* exact */
 
 typedef struct {                 /* to be written: f32, or i32 when ids */
     const char *name;
@@ -129,6 +133,7 @@ typedef struct {                 /* one tensor's way into the packed weights */
     const char *name;            /* canonical name; NULL: a table */
     FileTensor from;             /* where its elements are in the file */
     PackLayout layout;
+    bool bf16;                   /* of its block; else f32 */
     int64_t rows, k;             /* its shape [rows, k]; vectors: rows 1 */
     int64_t at;                  /* byte offset of the destination block */
     int64_t first;               /* its first column (out row) in the block */
@@ -150,6 +155,7 @@ typedef struct {
     PackItem *item;
     int64_t count;
     int64_t bytes;               /* of the packed weights */
+    int64_t weight_bits;         /* of a number in a matrix: 32, 16 */
     uint64_t hash;
 } PackList;
 
@@ -158,8 +164,8 @@ typedef struct {
  * variance.                                                                 */
 void weights_pack(const PackList *p, const Safetensors *file, uint64_t seed,
                   void *packed);
-/* One tensor as the packer sees it, row-major floats, without folded scale:
- * for the oracle. */
+/* One tensor as the packer sees it, rounded to its block's format, row-major
+ * floats, without folded scale: for the oracle. */
 void weights_tensor(const PackItem *item, const Safetensors *file,
                     uint64_t seed, float *out);
 

@@ -112,6 +112,7 @@ struct attn_packed_header {
     uint64_t hash;               /* weights_hash of the model it is for */
     int64_t bytes;               /* of the whole file */
     int64_t weights_at, weights_bytes;
+    int64_t weight_bits;         /* as the model's */
     int64_t source_vocab_at, source_vocab_bytes;   /* 0: none */
     int64_t target_vocab_at, target_vocab_bytes;
 };

@@ -66,7 +66,7 @@ static const Tensor *tensor_of(const PackItem *item, const Safetensors *file)
     return safetensors_find(file, item->from.name);
 }
 
-/* Where row `row` of the item starts in its block, in floats. */
+/* Where row `row` of the item starts in its block, in numbers. */
 static int64_t row_start(const PackItem *item, int64_t row)
 {
     int64_t at = item->first + row;
@@ -77,20 +77,35 @@ static int64_t row_start(const PackItem *item, int64_t row)
     }
 }
 
+/* Numbers to a block: the first to index `to`, each `step` further. */
+static void put_numbers(const PackItem *item, const float *x, int64_t n,
+                        void *block, int64_t to, int64_t step)
+{
+    float *f32 = block;
+    uint16_t *bf16 = block;
+    for (int64_t i = 0; i < n; i++, to += step)
+        if (item->bf16)
+            bf16[to] = bf16_of(x[i]);
+        else
+            f32[to] = x[i];
+}
+
 static void pack_item(const PackItem *item, const Safetensors *file,
                       uint64_t seed, void *packed)
 {
-    float *block = (float *)((char *)packed + item->at);
+    char *block = (char *)packed + item->at;
     int64_t step = item->layout == PackPanels ? Panel : 1;
     const Tensor *t = tensor_of(item, file);
     float chunk[Chunk];
     for (int64_t row = 0; row < item->rows; row++) {
-        float *to = block + row_start(item, row);
+        int64_t to = row_start(item, row);
         for (int64_t k = 0; k < item->k; k += Chunk) {
             int64_t n = item->k - k < Chunk ? item->k - k : Chunk;
             elements(item, t, seed, row * item->k + k, n, chunk);
-            for (int64_t i = 0; i < n; i++, to += step)
-                *to = item->scaled ? chunk[i] * item->scale : chunk[i];
+            for (int64_t i = 0; i < n && item->scaled; i++)
+                chunk[i] *= item->scale;
+            put_numbers(item, chunk, n, block, to, step);
+            to += n * step;
         }
     }
 }
@@ -127,5 +142,8 @@ void weights_pack(const PackList *p, const Safetensors *file, uint64_t seed,
 void weights_tensor(const PackItem *item, const Safetensors *file,
                     uint64_t seed, float *out)
 {
-    elements(item, tensor_of(item, file), seed, 0, item->rows * item->k, out);
+    const int64_t n = item->rows * item->k;
+    elements(item, tensor_of(item, file), seed, 0, n, out);
+    for (int64_t i = 0; i < n && item->bf16; i++)
+        out[i] = bf16_float(bf16_of(out[i]));
 }

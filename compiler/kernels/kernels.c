@@ -268,6 +268,19 @@ static void embed_row(float *y, const float *table, int64_t step, int64_t d,
             y[k] = fma1(scale, table[k * step], position[k]);
 }
 
+//: embed_row_bf16 needs: fma1 widen1
+/* The same from a table in bf16. */
+static void embed_row_bf16(float *y, const uint16_t *table, int64_t step,
+                           int64_t d, float scale, const float *position)
+{
+    if (!position)
+        for (int64_t k = 0; k < d; k++)
+            y[k] = scale * widen1(table[k * step]);
+    else
+        for (int64_t k = 0; k < d; k++)
+            y[k] = fma1(scale, widen1(table[k * step]), position[k]);
+}
+
 //: mask_row
 /* y = x for the allowed keys, -inf beyond them. */
 static void mask_row(float *y, const float *x, int64_t keys, int64_t allowed)

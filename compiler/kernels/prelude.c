@@ -25,6 +25,15 @@ static inline float fma1(float a, float b, float c)
     return a * b + c;
 }
 
+//: widen1
+/* A number in bf16, which is the upper half of a float. */
+static inline float widen1(uint16_t x)
+{
+    union { uint32_t bits; float f; } u;
+    u.bits = (uint32_t)x << 16;
+    return u.f;
+}
+
 //: max1
 static inline float max1(float a, float b)
 {

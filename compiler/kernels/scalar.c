@@ -20,6 +20,13 @@ INLINE v v_load_aligned(const float *p)
     return *p;
 }
 
+//: v_widen needs: v widen1
+/* A weight in bf16. */
+INLINE v v_widen(const uint16_t *p)
+{
+    return widen1(*p);
+}
+
 //: v_store needs: v
 INLINE void v_store(float *p, v x)
 {

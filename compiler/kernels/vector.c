@@ -32,6 +32,14 @@ INLINE v v_load_aligned(const float *p)
     return *(const v *)p;
 }
 
+//: v_widen needs: v
+/* Weights in bf16, the upper halves of floats; p is aligned. */
+typedef uint16_t v_half __attribute__((vector_size(2 * W)));
+INLINE v v_widen(const uint16_t *p)
+{
+    return (v)(__builtin_convertvector(*(const v_half *)p, v_bits) << 16);
+}
+
 //: v_store needs: v
 INLINE void v_store(float *p, v x)
 {
