@@ -292,15 +292,15 @@ static void mark_aliases(const ItemList *list)
                 list->at[i].alias = true;
 }
 
-/* Names, shapes, format, layout, places and folded scales; never tiles: so
- * one file of packed weights serves every tile, width and compiler.                  */
+/* Names, shapes, format, layout, places and folded scales; never tiles: so one
+ * file of packed weights serves every tile, width and compiler.             */
 static uint64_t hash_items(const ItemList *list, int64_t bytes)
 {
     XXH64_hash_t h = XXH64(&bytes, sizeof bytes, 1);
     for (int i = 0; i < list->n; i++) {
         const PackItem *it = &list->at[i];
-        const int64_t v[] = { it->layout, it->bf16, it->rows, it->k, it->at, it->first,
-                              it->columns, it->position, it->halves,
+        const int64_t v[] = { it->layout, it->bf16, it->rows, it->k, it->at,
+                              it->first, it->columns, it->position, it->halves,
                               it->tensor2tensor, it->table, it->length,
                               it->max_distance, it->bidirectional };
         h = XXH64(v, sizeof v, h);

@@ -169,6 +169,7 @@ struct attn_model {
     int64_t output_columns;      /* numbers in a row of the result */
     int64_t output_pooled;       /* 1: it has a row for each sequence */
     int64_t weights_bytes;       /* of the packed weights */
+    int64_t weight_bits;         /* of a number in a matrix: 32, 16 (bf16) */
     uint64_t weights_hash;       /* of names, shapes, layout: as in the file */
     uint64_t spec_hash;          /* of all that decides what is computed */
     int64_t bound_bytes;         /* of the struct that bind() fills */
@@ -2798,6 +2799,7 @@ struct attn_packed_header {
     uint64_t hash;               /* weights_hash of the model it is for */
     int64_t bytes;               /* of the whole file */
     int64_t weights_at, weights_bytes;
+    int64_t weight_bits;         /* as the model's */
     int64_t source_vocab_at, source_vocab_bytes;   /* 0: none */
     int64_t target_vocab_at, target_vocab_bytes;
 };
@@ -5604,6 +5606,8 @@ ATTN_API const char *attn_packed_check(const struct attn_model *m,
         return "not a weights file of attnc: its first bytes are not ATTNCW01";
     if (bytes < ATTN_PACKED_PAGE || bytes < h->bytes)
         return "cut short: fewer bytes than its header states; copy it again";
+    if (h->weight_bits != m->weight_bits)
+        return "made with another dtype of weights: run attnc compile again";
     if (h->hash != m->weights_hash)
         return "made for another model or layout: run attnc compile again";
     if (bytes > h->bytes)
@@ -5636,7 +5640,8 @@ static const struct attn_model model = {
     .output_columns = 48,
     .output_pooled = 0,
     .weights_bytes = 181248,
-    .weights_hash = 0xbfae1705ee87d4b0ull,
+    .weight_bits = 32,
+    .weights_hash = 0xdcc379f26f86679bull,
     .spec_hash = 0xf5b2a3279b565a2bull,
     .bound_bytes = sizeof(struct weights),
     .page_floats = { 8192, 8192 },

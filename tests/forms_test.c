@@ -16,9 +16,9 @@ enum { Forms = 1000 };
 
 /* ---------------------------------------------------- what is spoken for */
 
-/* Not a matter of the form: files, names, the one version and number format. */
-static const char *const other[] = { "attnc", "extends", "name", "dtype",
-                                     "weights", "names" };
+/* Not a matter of the form: files, names, the one version. */
+static const char *const other[] = { "attnc", "extends", "name", "weights",
+                                     "names" };
 
 typedef struct {
     Arena *arena;

@@ -374,6 +374,7 @@ static inline RandomForm random_form(Arena *a, uint64_t seed)
     form_attention(&f);
     if (f.r.kind == KindAttention) {
         form_projections(&f);
+        random_dtype(&f.r);
         return f;
     }
     form_positions(&f);
@@ -387,6 +388,7 @@ static inline RandomForm random_form(Arena *a, uint64_t seed)
         form_vocab(&f);
     form_embedding(&f);
     form_search(&f);
+    random_dtype(&f.r);
     return f;
 }
 

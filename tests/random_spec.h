@@ -67,6 +67,12 @@ static inline bool has_target(const RandomSpec *r)
     return r->kind == KindDecoder || r->kind == KindEncoderDecoder;
 }
 
+/* Of one in three the weights are bf16. */
+static inline void random_dtype(RandomSpec *r)
+{
+    say(r, "dtype", pick(r, 3) ? "f32" : "bf16");
+}
+
 static inline void random_width(RandomSpec *r)
 {
     r->h = AMONG(r, 1, 2, 3, 4, 5);
@@ -194,12 +200,14 @@ static inline const char *random_spec(Arena *a, uint64_t seed)
     random_width(&r);
     if (r.kind == KindAttention) {
         random_attention(&r);
+        random_dtype(&r);
         return r.text;
     }
     random_layers(&r);
     random_positions(&r);
     random_vocab(&r);
     random_embedding(&r);
+    random_dtype(&r);
     return r.text;
 }
 

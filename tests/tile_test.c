@@ -15,6 +15,10 @@
 typedef void Tile(const float *a, int64_t lda, const float *b, int64_t ldb,
                   int64_t k, float *c, int64_t ldc, const float *bias,
                   const float *residual, int64_t ldr, int64_t act);
+typedef void TileBf16(const float *a, int64_t lda, const uint16_t *b,
+                      int64_t ldb, int64_t k, float *c, int64_t ldc,
+                      const float *bias, const float *residual, int64_t ldr,
+                      int64_t act);
 
 enum { MostK = 70, Stride = 72, Wide = 64, High = 16, C = 80,
        Full = EpBias | EpAct | EpResidual };
@@ -37,17 +41,23 @@ static TileKey tiles[] = {
     { .mr = 3, .nr = 32, .epilogue = EpAccumulate },
     { .mr = 12, .nr = 32, .epilogue = EpBias | EpResidual },
     { .mr = 16, .nr = 16, .epilogue = EpAny },
+    { .mr = 6, .nr = 64, .dtype = DtypeBf16 },
+    { .mr = 1, .nr = 64, .epilogue = EpAny, .dtype = DtypeBf16 },
+    { .mr = 1, .nr = 16, .epilogue = EpBias, .dtype = DtypeBf16 },
+    { .mr = 3, .nr = 32, .epilogue = Full, .act = ActGelu,
+      .dtype = DtypeBf16 },
 };
 enum { Tiles = sizeof tiles / sizeof *tiles };
 
 static const char *const kernels[] = {
     "activate_rows_relu", "activate_rows_gelu", "activate_rows_gelu_tanh",
-    "activate_rows_silu", NULL
+    "activate_rows_silu", "embed_row_bf16", NULL
 };
 typedef void Activate(float *, int64_t, const float *, int64_t, int64_t,
                       int64_t);
 
 static _Alignas(64) float a[High * Stride], b[Wide * MostK];
+static _Alignas(64) uint16_t b_bf16[Wide * MostK];
 static _Alignas(64) float bias[Wide], residual[High * C];
 static _Alignas(64) float c[(High + 1) * C], want[(High + 1) * C];
 
@@ -97,16 +107,37 @@ static void check_block(const char *who, const char *tile, int64_t depth)
     }
 }
 
+/* B as numbers that are of bf16, and as these. */
+static void round_b(void)
+{
+    for (int64_t i = 0; i < Wide * MostK; i++) {
+        b_bf16[i] = bf16_of(b[i]);
+        b[i] = bf16_float(b_bf16[i]);
+    }
+}
+
 /* Parts as run-time arguments: absent ones are NULL. */
+static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
+                      int64_t depth)
+{
+    const char *name = tile_name(lab_arena, key);
+    const float *offset = parts & EpBias ? bias : NULL;
+    const float *more = parts & EpResidual ? residual : NULL;
+    const int64_t word = parts & EpAct ? act : ActNone;
+    if (key.dtype == DtypeBf16)
+        ((TileBf16 *)lab_function(l, name))(a, Stride, b_bf16, depth * 16,
+                                            depth, c, C, offset, more, C,
+                                            word);
+    else
+        ((Tile *)lab_function(l, name))(a, Stride, b, depth * 16, depth, c, C,
+                                        offset, more, C, word);
+}
+
 static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
                      int64_t depth)
 {
-    const char *name = tile_name(lab_arena, key);
-    Tile *tile = NULL;
-    void *p = lab_find(l, name);
-    assert_non_null(p);
-    memcpy(&tile, &p, sizeof p);
-
+    if (key.dtype == DtypeBf16)
+        round_b();
     const bool from_c = key.epilogue & EpAccumulate;
     lab_guard(c, (High + 1) * C);
     lab_guard(want, (High + 1) * C);
@@ -117,10 +148,8 @@ static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
                 c[i * C + j] = start;
             want[i * C + j] = expected(l, depth, i, j, start, parts, act);
         }
-    tile(a, Stride, b, depth * 16, depth, c, C, parts & EpBias ? bias : NULL,
-         parts & EpResidual ? residual : NULL, C,
-         parts & EpAct ? act : ActNone);
-    check_block(l->name, name, depth);
+    call_tile(l, key, parts, act, depth);
+    check_block(l->name, tile_name(lab_arena, key), depth);
 }
 
 /* A key with everything it may be asked: EpAny has eight forms, and each with
@@ -163,7 +192,10 @@ static void test_prebuilt_tiles(void **state)
     for (int i = 0; i < n_labs; i++)
         for (key.mr = 1; !lab[i].object && key.mr <= High; key.mr++)
             for (key.nr = 16; key.nr <= Wide; key.nr += 16, cases++) {
+                key.dtype = DtypeBf16;
                 key.epilogue = EpAny;
+                run_tile(&lab[i], key, Full, ActSilu, 7);
+                key.dtype = DtypeF32;
                 run_tile(&lab[i], key, Full, ActRelu, 67);
                 run_tile(&lab[i], key, Full, ActGelu, 3);
                 key.epilogue = EpAccumulate;
@@ -241,6 +273,31 @@ static void test_nan_stays_in_its_row(void **state)
     }
 }
 
+/* Tokens of a table of 64 in panels and of one in rows, with and without a
+ * position.                                                                 */
+static void test_look_up(void **state)
+{
+    typedef void LookUp(float *, const uint16_t *, int64_t, int64_t, float,
+                        const float *);
+    enum { D = 37 };
+    (void)state;
+    lab_fill(b, Wide * MostK, FillUniform);
+    round_b();
+    for (int i = 0; i < n_labs; i++)
+        for (int64_t id = 0; id < 64; id++) {
+            LookUp *look_up = (LookUp *)lab_function(&lab[i],
+                                                     "embed_row_bf16");
+            lab_guard(c, D + 1);
+            look_up(c, b_bf16 + id / 16 * 16 * D + id % 16, 16, D, 1.7f, bias);
+            look_up(c + C, b_bf16 + id * D, 1, D, 1.7f, NULL);
+            assert_true(is_canary(c[D]));
+            for (int64_t k = 0; k < D; k++) {
+                assert_true(c[k] == fmaf(1.7f, *b_at(D, k, id), bias[k]));
+                assert_true(c[C + k] == 1.7f * b[id * D + k]);
+            }
+        }
+}
+
 static int open_labs(void **state)
 {
     lab_fill(bias, Wide, FillUniform);
@@ -265,6 +322,7 @@ int main(void)
         cmocka_unit_test(test_integers),
         cmocka_unit_test(test_without_fma),
         cmocka_unit_test(test_nan_stays_in_its_row),
+        cmocka_unit_test(test_look_up),
     };
     return cmocka_run_group_tests(tests, open_labs, close_labs);
 }
