@@ -54,7 +54,8 @@ DRIVE  := options search_options lines cmd_compile cmd_run cmd_stream \
 CORE   := memory math cache process sampling beam search_memory search \
           score stream state vocab merges tokens text packed
 FILES  := files output convert safetensors safetensors_write shards seed \
-          tables weights weights_check packed_file vocab_file vocab_json vocab_block
+          tables weights weights_check packed_file vocab_file vocab_json vocab_block \
+          cores pool
 
 OBJECTS := $(patsubst %,$(B)/compiler/%.o,$(FRONT) $(PASSES) $(BACK) $(LOAD) \
              $(ORACLE) $(BENCH) $(DRIVE)) \
@@ -62,7 +63,8 @@ OBJECTS := $(patsubst %,$(B)/compiler/%.o,$(FRONT) $(PASSES) $(BACK) $(LOAD) \
 TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*_test.c))
 
 # Text that goes into emitted files, embedded in attnc when it is built.
-EMBEDDED := $(wildcard compiler/kernels/*.c) runtime/core.h runtime/text.h \
+EMBEDDED := $(wildcard compiler/kernels/*.c) runtime/core.h runtime/stream.h \
+            runtime/text.h \
             $(CORE:%=runtime/%.c) $(wildcard runtime/program*.c)
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.

@@ -131,6 +131,7 @@ static void share_caches(const Setup *s, struct attn_batch *b)
         b->pages[c] = s->cache[c].table;
         b->table[c] = s->cache[c].width;
     }
+    b->parallel = s->engine->parallel;
 }
 
 static void make_encode(Setup *s)
@@ -187,6 +188,7 @@ static void make_search(Setup *s)
         .penalty = ATTN_PENALTY_NONE, .max_output = o->steps,
         .max_output_plus = -1, .start = (int32_t)s->spec->token_start,
         .end = (int32_t)s->spec->token_end,
+        .parallel = s->engine->parallel,
         .process = { .min_length = o->steps } };
     s->search_bytes = attn_search_bytes(s->model, &s->search,
                                         o->batch, o->batch * o->rows,
@@ -277,7 +279,8 @@ Setup *setup_new(const Engine *e, BenchOptions *o)
     make_cache(s, ATTN_CROSS, o->rows);
     make_cache(s, ATTN_SELF, target_rows(s) + 1);
     const int64_t rows = o->batch * greater(o->rows, target_rows(s));
-    s->scratch = memory_for(s, s->model->arena_bytes(rows, o->batch, 1));
+    s->scratch = memory_for(s, s->model->arena_bytes(rows, o->batch,
+                                                  attn_parts(e->parallel)));
     s->output = memory_for(s, result_floats(s) * (int64_t)sizeof(float));
     make_encode(s);
     if (searches(s))

@@ -171,7 +171,7 @@ static int answer(Attention *r, int from)
 {
     const struct attn_model *m = r->e.backend.model;
     struct attn_search_options *o = &r->search.o;
-    int code = open_search(&r->search, r->e.arena, r->e.spec, r->o,
+    int code = open_search(&r->search, &r->e, r->o,
                            &r->tokens[1]);
     if (code)
         return code;

@@ -60,7 +60,7 @@ static int open_run(Run *r)
         return code;
     r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);
     lines_open(&r->in, r->e.arena, STDIN_FILENO);
-    code = open_search(&r->search, r->e.arena, s, r->o, &r->target);
+    code = open_search(&r->search, &r->e, r->o, &r->target);
     r->out = arena_alloc(r->e.arena, (size_t)(BatchLines * r->search.o.results)
                                          * sizeof *r->out);
     return code;

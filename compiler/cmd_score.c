@@ -46,15 +46,15 @@ static bool score_ids(Score *s, int64_t n, int64_t target_n, Fault *why)
     const struct attn_model *m = s->e.backend.model;
     if (s->e.spec->token_end >= 0)
         s->target_ids[target_n++] = (int32_t)s->e.spec->token_end;
-    int64_t bytes = attn_score_bytes(m, n, target_n);
+    int64_t bytes = attn_score_bytes(m, n, target_n, s->e.parallel);
     if (bytes > s->bytes) {
         s->bytes = bytes + bytes / 2;
         s->memory = aligned_memory(s->e.arena, s->bytes);
     }
     if (target_n < 1 || bytes < 0 ||
         attn_score(m, s->e.bound, (int32_t)s->e.spec->token_start,
-                   s->source_ids, n, s->target_ids, target_n, s->memory,
-                   s->bytes, s->scores) != 0)
+                   s->source_ids, n, s->target_ids, target_n, s->e.parallel,
+                   s->memory, s->bytes, s->scores) != 0)
         return fault(why, ExitInput, "%lld and %lld tokens, the end counted: "
                      "the model takes 1 to %lld and 1 to %lld", (long long)n,
                      (long long)target_n, (long long)m->max_source,

@@ -54,7 +54,7 @@ static int open_model(Stream *r)
     if ((code = need_vocabulary(&r->source, "source")) ||
         (code = need_vocabulary(&r->target, "target")))
         return code;
-    code = open_search(&r->search, r->e.arena, s, r->o, &r->target);
+    code = open_search(&r->search, &r->e, r->o, &r->target);
     r->search.o.beam = 1;
     return code;
 }

@@ -16,7 +16,7 @@ static const struct { const char *name; bool always; } doors[] = {
 };
 enum { Doors = sizeof doors / sizeof *doors };
 
-typedef struct {                 /* as core.h and text.h declare it */
+typedef struct {                 /* as the core's headers have it */
     const char *comment, *comment_end;
     const char *result;          /* "int64_t ", "const char *" */
     const char *parameters, *arguments;  /* ", " between; the core's all */

@@ -62,7 +62,7 @@ static bool always_there(const char *heading)
     return false;
 }
 
-static const char *const core_headers[] = { "core.h", "text.h" };
+static const char *const core_headers[] = { "core.h", "stream.h", "text.h" };
 enum { CoreHeaders = sizeof core_headers / sizeof *core_headers };
 
 /* A part of the core's headers. */

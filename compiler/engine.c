@@ -161,6 +161,23 @@ int engine_vocab(Engine *e)
 }
 
 /* ---------------------------------------------------------------- run --- */
+static void open_pool(Engine *e, int64_t threads)
+{
+    if (threads < 0)
+        threads = cores_usable();
+    if (threads < 2)
+        return;
+    e->pool = pool_open(threads);
+    if (!e->pool)
+        fail(ExitResource, "out of memory for %lld threads",
+             (long long)threads);
+    e->parallel = pool_parallel(e->pool);
+    if (pool_refused(e->pool))
+        warning_at((Pos){ 0 }, "--threads %lld: the system gives %lld (%s)",
+                   (long long)threads, (long long)e->parallel->parts,
+                   pool_refused(e->pool));
+}
+
 int engine_open(Engine *e, const EngineOptions *o)
 {
     Fault why;
@@ -181,11 +198,13 @@ int engine_open(Engine *e, const EngineOptions *o)
             (long long)m->weights_bytes, (long long)e->plan->pack.bytes);
     e->bound = aligned_memory(e->arena, m->bound_bytes);
     m->bind(e->bound, e->packed);
+    open_pool(e, o->threads);
     return ExitDone;
 }
 
 void engine_close(Engine *e)
 {
+    pool_close(e->pool);
     backend_unload(&e->backend);
     if (e->file)
         safetensors_close(e->file);

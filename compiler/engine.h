@@ -4,6 +4,7 @@
 #ifndef ATTNC_ENGINE_H
 #define ATTNC_ENGINE_H
 
+#include "../runtime/pool.h"
 #include "backend.h"
 
 typedef struct {
@@ -19,6 +20,7 @@ typedef struct {
     const char *cc, *level;      /* NULL: clang, "2" */
     const char *weights;         /* wins over the spec's; NULL: that one */
     uint64_t seed;               /* of weights that no file gives */
+    int64_t threads;             /* -1: one a physical core; 0, 1: one */
 } EngineOptions;
 
 typedef struct {
@@ -39,6 +41,8 @@ typedef struct {
     VocabBlock source, target_vocab;
     Backend backend;
     void *bound;                 /* as model->bind() filled it */
+    Pool *pool;                  /* NULL: one thread */
+    const struct attn_parallel *parallel; /* of the pool, or a test's own */
 } Engine;
 
 /* `attnc: error: ...`; returns the fault's exit code. */

@@ -30,6 +30,8 @@ static const Option table[] = {
       "weights (.safetensors) instead of the spec's" },
     { "--seed", "N", CmdLoads, Int, AT(seed), 0, MOST_INT,
       "of sampling, and of weights that no file gives" },
+    { "--threads", "N", CmdLoads, Int, AT(threads), 1, PoolMost,
+      "run on this many; default: one a physical core" },
     { "--march", "TARGET", CmdPlans, Text, AT(march), 0, 0,
       "native, x86-64-v4, x86-64-v3, armv8-a, generic .." },
     { "--width", "N", CmdPlans, Int, AT(width), 1, 16,
@@ -250,7 +252,7 @@ static const Options defaults = {
     .repetition_penalty = -1, .alpha = -1, .patience = -1,
     .layer = -1, .head = -1, .query = -1,
     .cases = -1, .rows = -1, .steps = -1, .batch = -1, .repetitions = -1,
-    .seconds = -1, .seed = 1,
+    .seconds = -1, .seed = 1, .threads = -1,
     .tokens = -1, .top_k = -1, .temperature = -1, .top_p = -1, .min_p = -1
 };
 
@@ -329,6 +331,7 @@ EngineOptions engine_options(const Options *o)
         .march = o->march, .width = (int)o->width, .tile = o->tile,
         .backend = o->backend, .cc = o->cc, .level = o->level,
         .weights = o->weights, .seed = (uint64_t)o->seed,
+        .threads = o->threads,
     };
 }
 

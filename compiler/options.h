@@ -24,7 +24,7 @@ typedef struct {
     /* the model (engine_options() makes them one struct) */
     Texts sets, skip, dump, taps;
     const char *march, *tile, *backend, *cc, *level, *weights, *after;
-    int64_t width, seed;
+    int64_t width, seed, threads;         /* threads -1: one a core */
     bool explain, require_fusion;
     /* compile */
     const char *output, *emit;
@@ -93,7 +93,7 @@ typedef struct {
     struct attn_search_options o;
     int32_t *prefix; int64_t prefix_n;
 } Search;
-int open_search(Search *to, Arena *a, const Spec *s, const Options *o,
+int open_search(Search *to, const Engine *e, const Options *o,
                 const Tokens *target);
 /* 0: the best token is taken. */
 double drawing_temperature(const Options *o);

@@ -63,14 +63,17 @@ static int option_tokens(Arena *a, const Tokens *target, const char *option,
     return ExitUsage;
 }
 
-int open_search(Search *to, Arena *a, const Spec *s, const Options *o,
+int open_search(Search *to, const Engine *e, const Options *o,
                 const Tokens *target)
 {
+    Arena *a = e->arena;
+    const Spec *s = e->spec;
     VEC(int32_t) suppress = { 0 };
     int32_t *ids;
     int64_t n = 0;
     int code = ExitDone;
     *to = (Search){ .o = search_options(s, o) };
+    to->o.parallel = e->parallel;
     for (int i = 0; !code && i < o->suppress.n; i++) {
         code = option_tokens(a, target, "--suppress", o->suppress.at[i], &ids,
                              &n);

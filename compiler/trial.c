@@ -59,7 +59,8 @@ static void *work_for(Trial *t, Entry entry, int64_t rows, int64_t sequences)
 {
     const struct attn_model *m = t->engine->backend.model;
     free(t->work[entry]);
-    t->work[entry] = nan_memory(m->arena_bytes(rows, sequences, 1));
+    t->work[entry] = nan_memory(m->arena_bytes(rows, sequences,
+                                             attn_parts(t->engine->parallel)));
     return t->work[entry];
 }
 
@@ -79,7 +80,8 @@ static void encode(Trial *t, float *out)
     bool attention = e->spec->kind == KindAttention;
     struct attn_batch b = { .sequences = x->sequences, .start = x->start[0],
                             .rows = x->start[0][x->sequences],
-                            .ids = x->ids[0], .output = out };
+                            .ids = x->ids[0], .output = out,
+                            .parallel = e->parallel };
     int64_t rows = b.rows;
     if (attention) {
         b.query = x->rows[0];
@@ -190,6 +192,7 @@ static void run_call(Call *c, Trial *t, float *out)
     for (int64_t i = 0; i < t->sample->sequences; i++)
         c->source_rows[i] = t->sample->start[0][i + 1]
                           - t->sample->start[0][i];
+    b->parallel = e->parallel;
     b->start = c->start;
     b->ids = c->ids;
     b->types = c->types;
@@ -291,7 +294,8 @@ bool trial_value(const Trial *t, int node, int64_t sequence, float *out)
         batch = x->start[1][x->sequences];
     const Slot *slot = &p->slot.at[p->value[owner].slot];
     const float *at = (const float *)t->work[n->entry]
-        + linear4_at(slot->at, batch, x->sequences, 1) + v->column;
+        + linear4_at(slot->at, batch, x->sequences,
+                     attn_parts(t->engine->parallel)) + v->column;
     int64_t rows = rows_by(x, t->engine->spec, row_sym(n->type), sequence,
                            &first);
     if (n->type.rank == 3)

@@ -125,6 +125,19 @@ enum { ATTN_PAGE = 64,           /* positions of one page of a cache */
        ATTN_ENCODER_DECODER = 0, ATTN_ENCODER = 1, ATTN_DECODER = 2,
        ATTN_ATTENTION = 3 };     /* kinds of models */
 
+/* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
+ * parts - 1 and returns when all are done. They may run at once, in any order,
+ * or one after the other on one thread: no part waits for another. Results are
+ * the same bits for any number of parts, and a model asks for no more than what
+ * the work is worth.                                                        */
+struct attn_parallel {
+    int64_t parts;               /* the most of them; an arena has room for */
+    void *pool;                  /* run()'s first argument */
+    void (*run)(void *pool, int64_t parts,
+                void (*part)(void *arg, int64_t part, int64_t parts),
+                void *arg);
+};
+
 /* One call of an entry works on a batch: sequences of any lengths, their rows
  * one after the other, nothing padded.                                      */
 struct attn_batch {
@@ -155,6 +168,7 @@ struct attn_batch {
                                     [rows, ..], pooled [sequences, ..]. Encode
                                     of an encoder-decoder: unused, its result
                                     is the cross cache */
+    const struct attn_parallel *parallel;    /* NULL: one thread */
 };
 
 /* A compiled model: constants and entry points. Everything is a pure function
@@ -2390,6 +2404,8 @@ ATTN_API void attn_memory_open(struct attn_memory *m, void *memory);
 ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m);
 ATTN_API int64_t attn_min(int64_t a, int64_t b);
 ATTN_API int64_t attn_max(int64_t a, int64_t b);
+/* Parts that an arena needs room for; NULL: 1. */
+ATTN_API int64_t attn_parts(const struct attn_parallel *p);
 
 /* ------------------------------------------------------------ cache.c --- */
 /* Pages of keys and values, shared between sequences by counting. A slot is
@@ -2491,6 +2507,7 @@ struct attn_search_options {
     int64_t want_scores;         /* greedy: 0 skips the log-probabilities */
     struct attn_process process;
     struct attn_sampling sampling;       /* beam 1 alone */
+    const struct attn_parallel *parallel;        /* NULL: one thread */
 };
 
 struct attn_hypothesis {         /* one answer; memory in the search's arena */
@@ -2596,9 +2613,11 @@ ATTN_API int attn_search(const struct attn_model *m, const void *bound,
 ATTN_API int attn_score(const struct attn_model *m, const void *bound,
                         int32_t start_token, const int32_t *source, int64_t n,
                         const int32_t *target, int64_t target_n,
+                        const struct attn_parallel *parallel,
                         void *memory, int64_t bytes, float *log_probability);
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
-                                  int64_t target_n);
+                                  int64_t target_n,
+                                  const struct attn_parallel *parallel);
 
 /* ------------------------------------------------------------ stream.c --- */
 enum { ATTN_STREAM_END = -1,     /* the end token, or one that stops, came */
@@ -2852,6 +2871,13 @@ ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size)
 ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m)
 {
     return m->used < 0 ? -1 : m->used + ATTN_ALIGN;
+}
+
+ATTN_API int64_t attn_parts(const struct attn_parallel *p)
+{
+    if (p)
+        return attn_max(p->parts, 1);
+    return 1;
 }
 
 /* math.c: exp and log of our own, because those of C libraries differ in bits.
@@ -3847,10 +3873,11 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
         return;
-    int64_t arena = attn_max(m->arena_bytes(first, n, 1),
-                             m->arena_bytes(slots, slots, 1));
+    int64_t parts = attn_parts(s->o->parallel);
+    int64_t arena = attn_max(m->arena_bytes(first, n, parts),
+                             m->arena_bytes(slots, slots, parts));
     if (m->kind == ATTN_ENCODER_DECODER)
-        arena = attn_max(arena, m->arena_bytes(s->source_rows, n, 1));
+        arena = attn_max(arena, m->arena_bytes(s->source_rows, n, parts));
     s->arena = attn_take(at, arena, 1);
 }
 
@@ -4112,6 +4139,7 @@ ATTN_API int attn_search(const struct attn_model *m, const void *bound,
     s.source_rows = start[sentences] - start[0];
     s.longest = search_longest(start, sentences);
     s.prefix_n = prefix_n;
+    s.batch.parallel = o->parallel;
 
     int64_t need = attn_search_bytes(m, o, sentences, s.source_rows, s.longest,
                                      prefix_n);
@@ -4157,8 +4185,11 @@ static void score_lay_out_cache(struct attn_cache *c,
 
 /* Room for a start token, the source (a decoder's prompt) and the target. */
 static void score_lay_out(struct score *s, const struct attn_model *m,
-                          int64_t n, int64_t target_n, struct attn_memory *at)
+                          int64_t n, int64_t target_n,
+                          const struct attn_parallel *parallel,
+                          struct attn_memory *at)
 {
+    int64_t parts = attn_parts(parallel);
     int64_t word = sizeof(int32_t);
     int64_t rows = 1 + target_n;
     if (m->kind == ATTN_DECODER)
@@ -4174,13 +4205,14 @@ static void score_lay_out(struct score *s, const struct attn_model *m,
                           m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
         return;
-    int64_t arena = attn_max(m->arena_bytes(rows, 1, 1),
-                             m->arena_bytes(attn_max(n, 1), 1, 1));
+    int64_t arena = attn_max(m->arena_bytes(rows, 1, parts),
+                             m->arena_bytes(attn_max(n, 1), 1, parts));
     s->arena = attn_take(at, arena, 1);
 }
 
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
-                                  int64_t target_n)
+                                  int64_t target_n,
+                                  const struct attn_parallel *parallel)
 {
     struct attn_memory at;
     struct score s;
@@ -4189,7 +4221,7 @@ ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
     if (n < 0 || n > INT32_MAX / 4 || target_n < 0 || target_n > INT32_MAX / 4)
         return -1;
     attn_memory_open(&at, NULL);
-    score_lay_out(&s, m, n, target_n, &at);
+    score_lay_out(&s, m, n, target_n, parallel, &at);
     return attn_memory_bytes(&at);
 }
 
@@ -4280,18 +4312,20 @@ static void score_decode(struct score *s, const struct attn_model *m,
 ATTN_API int attn_score(const struct attn_model *m, const void *bound,
                         int32_t start_token, const int32_t *source, int64_t n,
                         const int32_t *target, int64_t target_n,
+                        const struct attn_parallel *parallel,
                         void *memory, int64_t bytes, float *log_probability)
 {
     struct attn_memory at;
     struct attn_batch batch = {0};
     struct score s;
-    int64_t need = attn_score_bytes(m, n, target_n);
+    int64_t need = attn_score_bytes(m, n, target_n, parallel);
     if (need < 0 || need > bytes)
         return -1;
     if (target_n == 0)
         return 0;
+    batch.parallel = parallel;
     attn_memory_open(&at, memory);
-    score_lay_out(&s, m, n, target_n, &at);
+    score_lay_out(&s, m, n, target_n, parallel, &at);
     if (m->kind == ATTN_ENCODER_DECODER) {
         if (score_encode(&s, m, bound, source, n, &batch) < 0)
             return -1;
@@ -4347,11 +4381,13 @@ static void stream_lay_out_cache(struct attn_cache *c,
 }
 
 static void stream_lay_out(struct attn_stream_room *r,
-                           const struct attn_model *m, int64_t source_rows,
-                           int64_t tokens, int64_t streams,
-                           struct attn_memory *at)
+                           const struct attn_model *m,
+                           const struct attn_search_options *o,
+                           int64_t source_rows, int64_t tokens,
+                           int64_t streams, struct attn_memory *at)
 {
     int64_t rows = attn_min(tokens, STREAM_ROWS);
+    int64_t parts = attn_parts(o->parallel);
     memset(r, 0, sizeof *r);
     r->width = tokens;
     r->streams = streams;
@@ -4365,9 +4401,9 @@ static void stream_lay_out(struct attn_stream_room *r,
     r->logits = attn_take(at, m->target_vocab, sizeof(float));
     if (at->used < 0)
         return;
-    int64_t arena = m->arena_bytes(rows, 1, 1);
+    int64_t arena = m->arena_bytes(rows, 1, parts);
     if (m->kind == ATTN_ENCODER_DECODER)
-        arena = attn_max(arena, m->arena_bytes(source_rows, 1, 1));
+        arena = attn_max(arena, m->arena_bytes(source_rows, 1, parts));
     r->arena = attn_take(at, arena, 1);
 }
 
@@ -4382,7 +4418,7 @@ ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
         return -1;
     attn_memory_open(&at, NULL);
     attn_take(&at, 1, sizeof r);
-    stream_lay_out(&r, m, source_rows, tokens, streams, &at);
+    stream_lay_out(&r, m, o, source_rows, tokens, streams, &at);
     return attn_memory_bytes(&at);
 }
 
@@ -4399,7 +4435,7 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
     memset(s, 0, sizeof *s);
     attn_memory_open(&at, memory);
     s->room = attn_take(&at, 1, sizeof *s->room);
-    stream_lay_out(s->room, m, source_rows, tokens, streams, &at);
+    stream_lay_out(s->room, m, o, source_rows, tokens, streams, &at);
     s->model = m;
     s->bound = bound;
     s->o = *o;
@@ -4421,6 +4457,7 @@ static int stream_encode(struct attn_stream *s, const int32_t *ids, int64_t n)
         return -1;
     start[0] = 0;
     start[1] = (int32_t)n;
+    b.parallel = s->o.parallel;
     b.sequences = 1;
     b.rows = n;
     b.start = start;
@@ -4489,6 +4526,7 @@ static int stream_read(struct attn_stream *s, int64_t to)
     b.select = &select;
     b.source = &source;
     b.source_rows = &r->source_rows;
+    b.parallel = s->o.parallel;
     b.output = r->logits;
     b.pool[ATTN_SELF] = r->self.pool;
     b.pool[ATTN_CROSS] = r->cross.pool;

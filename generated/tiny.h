@@ -70,6 +70,19 @@ enum { ATTN_PAGE = 64,           /* positions of one page of a cache */
        ATTN_ENCODER_DECODER = 0, ATTN_ENCODER = 1, ATTN_DECODER = 2,
        ATTN_ATTENTION = 3 };     /* kinds of models */
 
+/* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
+ * parts - 1 and returns when all are done. They may run at once, in any order,
+ * or one after the other on one thread: no part waits for another. Results are
+ * the same bits for any number of parts, and a model asks for no more than what
+ * the work is worth.                                                        */
+struct attn_parallel {
+    int64_t parts;               /* the most of them; an arena has room for */
+    void *pool;                  /* run()'s first argument */
+    void (*run)(void *pool, int64_t parts,
+                void (*part)(void *arg, int64_t part, int64_t parts),
+                void *arg);
+};
+
 /* One call of an entry works on a batch: sequences of any lengths, their rows
  * one after the other, nothing padded.                                      */
 struct attn_batch {
@@ -100,6 +113,7 @@ struct attn_batch {
                                     [rows, ..], pooled [sequences, ..]. Encode
                                     of an encoder-decoder: unused, its result
                                     is the cross cache */
+    const struct attn_parallel *parallel;    /* NULL: one thread */
 };
 
 /* A compiled model: constants and entry points. Everything is a pure function
@@ -176,6 +190,7 @@ struct attn_search_options {
     int64_t want_scores;         /* greedy: 0 skips the log-probabilities */
     struct attn_process process;
     struct attn_sampling sampling;       /* beam 1 alone */
+    const struct attn_parallel *parallel;        /* NULL: one thread */
 };
 
 struct attn_hypothesis {         /* one answer; memory in the search's arena */

@@ -44,3 +44,10 @@ ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m)
 {
     return m->used < 0 ? -1 : m->used + ATTN_ALIGN;
 }
+
+ATTN_API int64_t attn_parts(const struct attn_parallel *p)
+{
+    if (p)
+        return attn_max(p->parts, 1);
+    return 1;
+}

@@ -23,8 +23,11 @@ static void score_lay_out_cache(struct attn_cache *c,
 
 /* Room for a start token, the source (a decoder's prompt) and the target. */
 static void score_lay_out(struct score *s, const struct attn_model *m,
-                          int64_t n, int64_t target_n, struct attn_memory *at)
+                          int64_t n, int64_t target_n,
+                          const struct attn_parallel *parallel,
+                          struct attn_memory *at)
 {
+    int64_t parts = attn_parts(parallel);
     int64_t word = sizeof(int32_t);
     int64_t rows = 1 + target_n;
     if (m->kind == ATTN_DECODER)
@@ -40,13 +43,14 @@ static void score_lay_out(struct score *s, const struct attn_model *m,
                           m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
         return;
-    int64_t arena = attn_max(m->arena_bytes(rows, 1, 1),
-                             m->arena_bytes(attn_max(n, 1), 1, 1));
+    int64_t arena = attn_max(m->arena_bytes(rows, 1, parts),
+                             m->arena_bytes(attn_max(n, 1), 1, parts));
     s->arena = attn_take(at, arena, 1);
 }
 
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
-                                  int64_t target_n)
+                                  int64_t target_n,
+                                  const struct attn_parallel *parallel)
 {
     struct attn_memory at;
     struct score s;
@@ -55,7 +59,7 @@ ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
     if (n < 0 || n > INT32_MAX / 4 || target_n < 0 || target_n > INT32_MAX / 4)
         return -1;
     attn_memory_open(&at, NULL);
-    score_lay_out(&s, m, n, target_n, &at);
+    score_lay_out(&s, m, n, target_n, parallel, &at);
     return attn_memory_bytes(&at);
 }
 
@@ -146,18 +150,20 @@ static void score_decode(struct score *s, const struct attn_model *m,
 ATTN_API int attn_score(const struct attn_model *m, const void *bound,
                         int32_t start_token, const int32_t *source, int64_t n,
                         const int32_t *target, int64_t target_n,
+                        const struct attn_parallel *parallel,
                         void *memory, int64_t bytes, float *log_probability)
 {
     struct attn_memory at;
     struct attn_batch batch = {0};
     struct score s;
-    int64_t need = attn_score_bytes(m, n, target_n);
+    int64_t need = attn_score_bytes(m, n, target_n, parallel);
     if (need < 0 || need > bytes)
         return -1;
     if (target_n == 0)
         return 0;
+    batch.parallel = parallel;
     attn_memory_open(&at, memory);
-    score_lay_out(&s, m, n, target_n, &at);
+    score_lay_out(&s, m, n, target_n, parallel, &at);
     if (m->kind == ATTN_ENCODER_DECODER) {
         if (score_encode(&s, m, bound, source, n, &batch) < 0)
             return -1;

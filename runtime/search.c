@@ -236,6 +236,7 @@ ATTN_API int attn_search(const struct attn_model *m, const void *bound,
     s.source_rows = start[sentences] - start[0];
     s.longest = search_longest(start, sentences);
     s.prefix_n = prefix_n;
+    s.batch.parallel = o->parallel;
 
     int64_t need = attn_search_bytes(m, o, sentences, s.source_rows, s.longest,
                                      prefix_n);

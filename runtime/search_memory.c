@@ -144,10 +144,11 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
         return;
-    int64_t arena = attn_max(m->arena_bytes(first, n, 1),
-                             m->arena_bytes(slots, slots, 1));
+    int64_t parts = attn_parts(s->o->parallel);
+    int64_t arena = attn_max(m->arena_bytes(first, n, parts),
+                             m->arena_bytes(slots, slots, parts));
     if (m->kind == ATTN_ENCODER_DECODER)
-        arena = attn_max(arena, m->arena_bytes(s->source_rows, n, 1));
+        arena = attn_max(arena, m->arena_bytes(s->source_rows, n, parts));
     s->arena = attn_take(at, arena, 1);
 }
 

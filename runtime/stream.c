@@ -41,11 +41,13 @@ static void stream_lay_out_cache(struct attn_cache *c,
 }
 
 static void stream_lay_out(struct attn_stream_room *r,
-                           const struct attn_model *m, int64_t source_rows,
-                           int64_t tokens, int64_t streams,
-                           struct attn_memory *at)
+                           const struct attn_model *m,
+                           const struct attn_search_options *o,
+                           int64_t source_rows, int64_t tokens,
+                           int64_t streams, struct attn_memory *at)
 {
     int64_t rows = attn_min(tokens, STREAM_ROWS);
+    int64_t parts = attn_parts(o->parallel);
     memset(r, 0, sizeof *r);
     r->width = tokens;
     r->streams = streams;
@@ -59,9 +61,9 @@ static void stream_lay_out(struct attn_stream_room *r,
     r->logits = attn_take(at, m->target_vocab, sizeof(float));
     if (at->used < 0)
         return;
-    int64_t arena = m->arena_bytes(rows, 1, 1);
+    int64_t arena = m->arena_bytes(rows, 1, parts);
     if (m->kind == ATTN_ENCODER_DECODER)
-        arena = attn_max(arena, m->arena_bytes(source_rows, 1, 1));
+        arena = attn_max(arena, m->arena_bytes(source_rows, 1, parts));
     r->arena = attn_take(at, arena, 1);
 }
 
@@ -76,7 +78,7 @@ ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
         return -1;
     attn_memory_open(&at, NULL);
     attn_take(&at, 1, sizeof r);
-    stream_lay_out(&r, m, source_rows, tokens, streams, &at);
+    stream_lay_out(&r, m, o, source_rows, tokens, streams, &at);
     return attn_memory_bytes(&at);
 }
 
@@ -93,7 +95,7 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
     memset(s, 0, sizeof *s);
     attn_memory_open(&at, memory);
     s->room = attn_take(&at, 1, sizeof *s->room);
-    stream_lay_out(s->room, m, source_rows, tokens, streams, &at);
+    stream_lay_out(s->room, m, o, source_rows, tokens, streams, &at);
     s->model = m;
     s->bound = bound;
     s->o = *o;
@@ -115,6 +117,7 @@ static int stream_encode(struct attn_stream *s, const int32_t *ids, int64_t n)
         return -1;
     start[0] = 0;
     start[1] = (int32_t)n;
+    b.parallel = s->o.parallel;
     b.sequences = 1;
     b.rows = n;
     b.start = start;
@@ -183,6 +186,7 @@ static int stream_read(struct attn_stream *s, int64_t to)
     b.select = &select;
     b.source = &source;
     b.source_rows = &r->source_rows;
+    b.parallel = s->o.parallel;
     b.output = r->logits;
     b.pool[ATTN_SELF] = r->self.pool;
     b.pool[ATTN_CROSS] = r->cross.pool;

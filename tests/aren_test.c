@@ -197,10 +197,10 @@ static void check_score(const Engine *e, const json_t *c)
     double sum = 0;
     int64_t n = json_ids(json_object_get(c, "source_ids"), source, MostIds);
     int64_t t = json_ids(json_object_get(want, "ids"), target, MostIds);
-    int64_t bytes = attn_score_bytes(e->backend.model, n, t);
+    int64_t bytes = attn_score_bytes(e->backend.model, n, t, NULL);
     assert_int_equal(attn_score(e->backend.model, e->bound, 1, source, n,
-                                target, t, nan_block(a, bytes), bytes, got),
-                     0);
+                                target, t, NULL, nan_block(a, bytes), bytes,
+                                got), 0);
     assert_int_equal(json_array_size(each), t);
     for (int64_t i = 0; i < t; i++) {
         assert_score(c, json_number_value(json_array_get(each, (size_t)i)),

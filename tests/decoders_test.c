@@ -134,12 +134,12 @@ static void check_scores(Model *m)
         float got[MostIds];
         const struct attn_model *model = m->e.backend.model;
         int64_t n = json_ids(json_object_get(c, "ids"), ids, MostIds) - 1;
-        int64_t bytes = attn_score_bytes(model, 0, n);
+        int64_t bytes = attn_score_bytes(model, 0, n, NULL);
         void *memory = nan_block(m->a, bytes);
         assert_int_equal(json_numbers(json_object_get(c, "token_log_probs"),
                                       want, MostIds), n);
         assert_int_equal(attn_score(model, m->e.bound, ids[0], ids, 0, ids + 1,
-                                    n, memory, bytes, got), 0);
+                                    n, NULL, memory, bytes, got), 0);
         for (int64_t j = 0; j < n; j++) {
             assert_true(fabs((double)got[j] - want[j]) <= 1e-4);
             sum += (double)got[j];

@@ -131,21 +131,23 @@ static void test_score(void **unused)
         memcpy(target, c->out[0].tokens, (size_t)n * sizeof *target);
         if (c->out[0].ended)
             target[n++] = c->o.end;
-        int64_t bytes = attn_score_bytes(&c->f.model, 66, n);
+        int64_t bytes = attn_score_bytes(&c->f.model, 66, n, NULL);
         char *memory = malloc((size_t)bytes);
         memset(memory, 0xff, (size_t)bytes);
         assert_int_equal(attn_score(&c->f.model, &c->f, 1, c->ids, 66, target,
-                                    n, memory, bytes, log_probability), 0);
+                                    n, NULL, memory, bytes, log_probability),
+                         0);
         for (int64_t i = 0; i < n; i++)
             sum += log_probability[i];
         assert_memory_equal(&sum, &c->out[0].log_probability, sizeof sum);
 
         assert_int_equal(attn_score(&c->f.model, &c->f, 1, c->ids, 66, target,
-                                    n, memory, bytes - 1, log_probability),
-                         -1);
+                                    n, NULL, memory, bytes - 1,
+                                    log_probability), -1);
         target[0] = 9;
         assert_int_equal(attn_score(&c->f.model, &c->f, 1, c->ids, 66, target,
-                                    n, memory, bytes, log_probability), -1);
+                                    n, NULL, memory, bytes, log_probability),
+                         -1);
         free(memory);
         free(c->memory);
     }
