@@ -24,8 +24,8 @@
 enum { SpinMicroseconds = 50, StackBytes = 1 << 20, Line = 64 };
 
 /* The turn: the number of the call, its parts, and the next one to be taken. A
- * part is taken by exchanging the whole, so never one of another call; and while
- * a part that was taken is not done, its call's function stays.             */
+ * part is taken by exchanging the whole: never one of another call. While a
+ * part that was taken is not done, its call's function stays.              */
 typedef uint64_t Turn;
 enum { PartBits = 16 };
 
