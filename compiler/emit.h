@@ -30,8 +30,9 @@ const char *c_string(Arena *a, const char *s, size_t n);  /* octal-escaped */
  * accumulators. It is known by this descriptor, and by nothing else.        */
 enum { EpBias = 1, EpAct = 2, EpResidual = 4, /* act(acc + bias) + residual */
        EpAccumulate = 8,                       /* acc starts from C */
-       EpAny = 16 };  /* all of bias, residual, act decided at run time: the
+       EpAny = 16,    /* all of bias, residual, act decided at run time: the
                          prebuilt kernels of the JIT; NULL pointers: absent */
+       EpAhead = 32 };  /* asks for the panels that follow, as it goes */
 typedef struct {
     int mr, nr; Dtype dtype; int epilogue;
     Activation act;              /* EpAct: which one */

@@ -47,14 +47,15 @@ void need_least(Gen *g)
 /* In a JIT skeleton one prebuilt tile serves every epilogue. */
 static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
 {
-    const bool any = g->o->mode == EmitJit && ep.parts != EpAccumulate;
+    const bool any = g->o->mode == EmitJit
+        && !(ep.parts & (EpAccumulate | EpAhead));
     return (TileKey){ .mr = mr, .nr = nr, .dtype = ep.dtype,
                       .epilogue = any ? EpAny : ep.parts,
                       .act = any ? ActNone : ep.act,
                       .width = g->p->target.width };
 }
 
-static void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args)
+void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args)
 {
     const char *name = use_tile(g->kernels, tile_key(g, mr, nr, ep));
     put_call(g, g->shapes, name, args, ";");
@@ -89,7 +90,7 @@ static void put_rows(Gen *g, int nr, Epilogue epilogue, const char *args)
 
 /* ---- constant shape ---- */
 
-static const char *epilogue_suffix(Arena *a, Epilogue ep)
+const char *epilogue_suffix(Arena *a, Epilogue ep)
 {
     return arena_printf(a, "%s%s%s%s%s",
                         ep.dtype == DtypeBf16 ? "_bf16" : "",
@@ -107,7 +108,7 @@ static const char *formula(Arena *a, Epilogue ep)
     return ep.parts & EpResidual ? arena_printf(a, "%s + r", s) : s;
 }
 
-static void matmul_prototype(Gen *g, const char *name, Epilogue ep)
+void matmul_prototype(Gen *g, const char *name, Epilogue ep)
 {
     const char *args = arena_printf(g->a,
         "int64_t rows, int64_t from, int64_t to, const float *x, int64_t ldx, "
@@ -162,13 +163,16 @@ static void matmul_body(Gen *g, int64_t k, int64_t n, Epilogue ep)
 
 const char *need_matmul(Gen *g, int64_t k, int64_t n, Epilogue ep)
 {
-    const char *name = arena_printf(g->a, "matmul%s_%lldx%lld",
-                                    epilogue_suffix(g->a, ep), (long long)k,
-                                    (long long)n);
+    const char *shape = arena_printf(g->a, "%s_%lldx%lld",
+                                     epilogue_suffix(g->a, ep), (long long)k,
+                                     (long long)n);
+    const char *name = arena_printf(g->a, "matmul%s", shape);
     if (!first_time(g, name))
         return name;
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
+    if (g->p->few)
+        emit_few(g, shape, k, ep);
     let(e, "formula", "%s", formula(g->a, ep));
     let(e, "k", "%lld", (long long)k);
     let(e, "n", "%lld", (long long)n);
@@ -177,6 +181,8 @@ const char *need_matmul(Gen *g, int64_t k, int64_t n, Epilogue ep)
            " * columns from .. to - 1 of y */\n");
     matmul_prototype(g, name, ep);
     put(e, "{\n");
+    if (g->p->few)
+        put_few_call(g, shape, ep);
     matmul_body(g, k, n, ep);
     put(e, "}\n\n");
     emit_reset(e, mark);

@@ -48,9 +48,20 @@ typedef struct {                 /* what follows a product: EpBias .. */
  * its name.                                                                 */
 const char *need_matmul(Gen *g, int64_t k, int64_t n, Epilogue ep);
 const char *need_panels(Gen *g, bool accumulate);
+/* Shared with emit_few.c: a call of a tile; "_bias_relu"; the parameters of a
+ * product. */
+void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args);
+const char *epilogue_suffix(Arena *a, Epilogue ep);
+void matmul_prototype(Gen *g, const char *name, Epilogue ep);
 void need_least(Gen *g);
 int  tile_steps(const Gen *g, int step[4]);      /* nr, then 32, 16 */
 int  row_steps(const Gen *g, int step[5]);       /* mr, then 8, 4, 2, 1 */
+
+/* --------------------------------------------------------- emit_few.c --- */
+/* The product of few rows, for `shape` "_bias_relu_512x2048"; its call, where
+ * the rows are few.                                                         */
+void emit_few(Gen *g, const char *shape, int64_t k, Epilogue ep);
+void put_few_call(Gen *g, const char *shape, Epilogue ep);
 
 /* --------------------------------------------------- emit_attention.c --- */
 const char *need_attention(Gen *g, const Node *n);

@@ -17,7 +17,7 @@ const char *const act_kernel[ActCount] = {
  * goes on with the activation's word. */
 static const struct { int bit; const char *suffix; } parts[] = {
     { EpBias, "_bias" }, { EpAct, "_" }, { EpResidual, "_residual" },
-    { EpAccumulate, "_accumulate" }, { EpAny, "_any" },
+    { EpAccumulate, "_accumulate" }, { EpAny, "_any" }, { EpAhead, "_ahead" },
 };
 
 const char *number_type(Dtype d)
@@ -139,9 +139,22 @@ static void put_start(Emit *e, TileKey k)
                                   : "v $acc = v_splat(0.0f);\n");
 }
 
+/* The same lines of the panels that are next to these. */
+static void put_ahead(Emit *e, TileKey k)
+{
+    for (int p = 0; p < k.nr / Panel; p++) {
+        const int mark = emit_mark(e);
+        let_at(e, "next", "b", p, "ldb", 0);
+        put(e, "v_prefetch($next + 16 * k);\n");
+        emit_reset(e, mark);
+    }
+}
+
 static void put_loop(Emit *e, TileKey k)
 {
     put(e, "for (int64_t i = 0; i < k; i++) {\n");
+    if (k.epilogue & EpAhead)
+        put_ahead(e, k);
     put_lanes(e, k, 0, k.dtype == DtypeBf16
               ? "const v $bj = v_widen($b);\n"
               : "const v $bj = v_load_aligned($b);\n");

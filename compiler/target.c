@@ -73,6 +73,20 @@ static void default_tile(Target *t, const Machine *m)
     t->tile_from = "default";
 }
 
+/* Few rows take as long as their weights take to come from memory: these are
+ * read at two places at once where there are registers for it.              */
+static void few_tile(Target *t, const Machine *m)
+{
+    const int vectors = m->registers / 4 * 3;
+    t->few_nr = t->width == 16 ? 32 : 16;
+    t->few_mr = vectors * t->width / t->few_nr;
+    if (t->few_mr > 8)
+        t->few_mr = 8;
+    if (t->width == 1)
+        t->few_mr = 0;
+    t->few_bytes = 1 << 20;      /* the second cache of a core, about */
+}
+
 static bool read_tile(Target *t, const char *tile, Fault *why)
 {
     int end = 0;
@@ -103,5 +117,6 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
     *t = (Target){ .march = m->march, .width = width, .fma = m->fma,
                    .guard = m->guard, .row_block = RowBlock };
     default_tile(t, m);
+    few_tile(t, m);
     return !tile || read_tile(t, tile, why);
 }

@@ -46,6 +46,9 @@ static TileKey tiles[] = {
     { .mr = 1, .nr = 16, .epilogue = EpBias, .dtype = DtypeBf16 },
     { .mr = 3, .nr = 32, .epilogue = Full, .act = ActGelu,
       .dtype = DtypeBf16 },
+    { .mr = 8, .nr = 32, .epilogue = EpAhead },
+    { .mr = 5, .nr = 16, .epilogue = EpAhead },
+    { .mr = 6, .nr = 32, .epilogue = EpAhead, .dtype = DtypeBf16 },
 };
 enum { Tiles = sizeof tiles / sizeof *tiles };
 

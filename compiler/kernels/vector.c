@@ -46,6 +46,14 @@ INLINE void v_store(float *p, v x)
     *(v_any *)p = x;
 }
 
+//: v_prefetch
+/* Asks for the line of p, which is read soon. */
+#if defined __GNUC__
+#define v_prefetch(p) __builtin_prefetch(p, 0, 2)
+#else
+#define v_prefetch(p) ((void)(p))
+#endif
+
 //: v_splat when: w16 needs: v
 INLINE v v_splat(float x)
 {
