@@ -18,8 +18,8 @@ static const char *const specs[] = {
     "attnc: 1\nname: few\nkind: encoder\nd_model: 20\nh: 2\nd_k: 7\nd_ff: 50\n"
     "N: 2\nmax_len: 12\nvocab: {size: 40}\nnorm: {type: rms, place: pre}\n"
     "activation: gelu\nbias: false\n",
-    "attnc: 1\nname: few\nkind: decoder\nd_model: 12\nh: 3\nd_k: 4\nd_ff: 70\n"
-    "dtype: bf16\nN: 1\nmax_len: 12\nvocab: {size: 77}\nnorm: {type: layer, place: pre}\n"
+    "attnc: 1\nname: few\nkind: decoder\nd_model: 12\nh: 3\nd_k: 4\n"
+    "d_ff: 70\ndtype: bf16\nN: 1\nmax_len: 12\nvocab: {size: 77}\nnorm: {type: layer, place: pre}\n"
     "activation: relu\n",
 };
 
