@@ -19,8 +19,8 @@ static const char *const specs[] = {
     "N: 2\nmax_len: 12\nvocab: {size: 40}\nnorm: {type: rms, place: pre}\n"
     "activation: gelu\nbias: false\n",
     "attnc: 1\nname: few\nkind: decoder\nd_model: 12\nh: 3\nd_k: 4\n"
-    "d_ff: 70\ndtype: bf16\nN: 1\nmax_len: 12\nvocab: {size: 77}\nnorm: {type: layer, place: pre}\n"
-    "activation: relu\n",
+    "d_ff: 70\ndtype: bf16\nN: 1\nmax_len: 12\nvocab: {size: 77}\n"
+    "norm: {type: layer, place: pre}\nactivation: relu\n",
 };
 
 static void check_lengths(Engine *e, const char *what)
