@@ -1,14 +1,16 @@
 /* emit_attention.c: attention over keys in pages of 64.
  *
- * One head at a time, mr query rows at a time, one page of keys at a time:
- * scores by the product kernel, online softmax (running maximum and sum, as in
- * FlashAttention), values by the product kernel again. The score matrix is
- * never stored whole. Keys that a row may not see are never multiplied into
- * it: the loop ends at the last allowed key, and on the causal diagonal each
- * row adds its own last keys.                                               */
+ * One head at a time, a block of query rows at a time, one page of keys at a
+ * time: scores by the product kernel, online softmax (running maximum and sum,
+ * as in FlashAttention), values by the product kernel again. The score matrix
+ * is never stored whole. Keys that a row may not see are never multiplied into
+ * it: the loop ends at the last allowed key, pages at the mask's edge go tile
+ * by tile, and there each row adds its own last keys.                       */
 #include "emit_parts.h"
 
 #include <string.h>
+
+#define Log2E 0x1.71547652b82fep+0 /* softmax takes powers of 2 */
 
 static const Node *node_at(const Gen *g, int i)
 {
@@ -73,69 +75,137 @@ static void need_values_seen(Gen *g)
         "}\n\n");
 }
 
-/* Scores of one page become what softmax takes: scaled, capped, biased. */
-static void attention_scores(Gen *g, const Node *n)
+/* Scores of one page become what softmax takes: capped, biased, times $scale.
+ * `first` + `keys` of its keys are wanted, from a whole panel on.           */
+static void attention_scores(Gen *g, const Node *n, const char *q,
+                             const char *first, const char *keys)
 {
     Emit *e = g->shapes;
-    put(e, "\n"
-           "panels(r, q + i * ldq, ldq, k, $k16, $d_k, (n + 15) / 16, s, 64);\n");
+    const char *plus = *first ? arena_printf(g->a, " + %s", first) : "";
+    const char *s = arena_printf(g->a, "s%s", plus);
+    const char *rows = arena_printf(g->a, "%s, 64, %s, 64, r, %s", s, s, keys);
+    const long long d_k = node_at(g, n->in[1])->type.dim[2].c;
+    double scale = n->scale;
+    put_call(g, e, "panels", arena_printf(g->a,
+             "r, %s, ldq, k%s, %lld, %lld, (%s + 15) / 16, %s, 64", q,
+             *first ? arena_printf(g->a, "%s * %lld", plus, d_k) : "",
+             16 * d_k, d_k, keys, s), ";");
     if (n->cap > 0 || n->bias) {
-        if (n->scale < 1 || n->scale > 1) {
-            use_kernel(g->kernels, "scale_rows");
-            put(e, "scale_rows(s, 64, s, 64, r, n, $scale);\n");
-        }
-        let(e, "scale", "%s", c_float(g->a, 1));
+        if (scale < 1 || scale > 1)
+            put_call(g, e, use_kernel(g->kernels, "scale_rows"), arena_printf(
+                     g->a, "%s, %s", rows, c_float(g->a, scale)), ";");
+        scale = 1;
     }
-    if (n->cap > 0) {
-        use_kernel(g->kernels, "softcap_rows");
-        let(e, "cap", "%s", c_float(g->a, n->cap));
-        put(e, "softcap_rows(s, 64, s, 64, r, n, $cap);\n");
-    }
-    if (n->bias) {
-        use_kernel(g->kernels, "score_bias_row");
-        put(e, "score_bias_row(s, r, n, m->bias + at - p);\n");
-    }
+    if (n->cap > 0)
+        put_call(g, e, use_kernel(g->kernels, "softcap_rows"), arena_printf(
+                 g->a, "%s, %s", rows, c_float(g->a, n->cap)), ";");
+    if (n->bias)
+        put_call(g, e, use_kernel(g->kernels, "score_bias_row"), arena_printf(
+                 g->a, "%s, r, %s, m->bias + at%s - p", s, keys, plus), ";");
+    let(e, "scale", "%s", c_float(g->a, scale * Log2E));
 }
 
-static void attention_chunk(Gen *g, const Node *n, bool paged)
+/* Keys k and values v of the page at `at`. */
+static void put_page(Emit *e, bool paged)
+{
+    let(e, "page", paged ? "m->page[at / 64]" : "(at / 64)");
+    put(e, "const float *k = m->k + $page * m->k_page;\n"
+           "const float *v = m->v + $page * m->v_page;\n");
+}
+
+/* A page of which a tile of rows does not see all. */
+static void edge_function(Gen *g, const char *name, const Node *n, bool paged)
 {
     Emit *e = g->shapes;
-    let(e, "page", paged ? "m->page[at / 64]" : "(at / 64)");
-    put(e, "const int64_t n = least(last - at, 64);\n"
-           "const float *k = m->k + $page * m->k_page;\n"
-           "const float *v = m->v + $page * m->v_page;\n");
-    attention_scores(g, n);
-    put(e, "for (int64_t j = 0; j < r; j++) {\n");
+    put(e, "/* The page at `at` for r queries from position p, which do not\n"
+           " * all see all of its n keys. */\n");
+    put_call(g, e, arena_printf(g->a, "static void %s_edge", name),
+             "const float *q, int64_t ldq, int64_t r, int64_t p, int64_t at, "
+             "int64_t n, const struct keys *m, float *s, float *max, "
+             "float *sum, float *o", "");
+    put(e, "{\n"
+           "    int64_t from[$mr], to[$mr];     /* keys that each row sees */\n"
+           "    int64_t first = n, end = 0;     /* that any of them sees */\n");
+    put_page(e, paged);
+    put(e, "\n"
+           "for (int64_t j = 0; j < r; j++) {\n");
     put_mask_interval(g, e, n->mask);
-    put(e, "}\n");
-    if (n->mask && n->mask->file)
+    put(e, "if (from[j] < to[j]) {\n"
+           "    first = least(first, from[j]);\n"
+           "    end = most(end, to[j]);\n"
+           "}\n"
+           "}\n"
+           "if (first >= end)\n"
+           "    return;\n"
+           "first -= first % 16;\n");
+    attention_scores(g, n, "q", "first", "end - first");
+    if (n->mask->file)
         put_mask_holes(g, e, n->mask);
     put(e, "softmax_chunk(s, r, from, to, $scale, max, sum, o, $d_v16);\n");
-    if (!n->mask)
-        put(e, "panels_add(r, s, 64, v, 1024, n, $panels, o, $d_v16);\n");
-    else if (n->mask->file)
+    if (n->mask->file)
         put_mask_values(g, e, n->mask);
     else
         put(e, "values_seen(r, s, from, to, v, $panels, o);\n");
+    put(e, "}\n\n");
 }
 
+/* At the mask's edge: the block's rows tile by tile. */
+static void attention_edge(Gen *g, const char *name, const Node *v)
+{
+    Emit *e = g->shapes;
+    put(e, "for (int64_t j = 0; j < r; j += $mr) {\n");
+    put_call(g, e, arena_printf(g->a, "%s_edge", name), arena_printf(g->a,
+             "q + (i + j) * ldq, ldq, least(r - j, %d), p + j, at, n, m, s, "
+             "max + j, sum + j * 16, o + j * %lld", g->p->target.mr,
+             (long long)round16(v->type.dim[2].c)), ";");
+    put(e, "}\n");
+}
+
+/* One page for a block of rows. */
+static void attention_page(Gen *g, const char *name, const Node *n, bool paged)
+{
+    Emit *e = g->shapes;
+    put(e, "const int64_t n = least(last - at, 64);\n");
+    if (n->mask && n->mask->file) {      /* any row may have holes */
+        put(e, "\n");
+        attention_edge(g, name, node_at(g, n->in[2]));
+        return;
+    }
+    if (n->mask) {
+        let(e, "edge", "%s", mask_edge(g, n->mask));
+        put(e, "\n"
+               "if ($edge) {\n");
+        attention_edge(g, name, node_at(g, n->in[2]));
+        put(e, "continue;\n"
+               "}\n");
+    }
+    put_page(e, paged);
+    put(e, "\n");
+    attention_scores(g, n, "q + i * ldq", "", "n");
+    put(e, "softmax_page(s, r, n, $scale, max, sum, o, $d_v16);\n"
+           "panels_add(r, s, 64, v, 1024, n, $panels, o, $d_v16);\n");
+}
+
+/* Blocks of query rows, each with all the pages that it sees: a page comes
+ * from the cache once for all rows of a block.                              */
 static void attention_function(Gen *g, const char *name, const Node *n,
                                bool paged)
 {
     Emit *e = g->shapes;
+    if (n->mask)
+        edge_function(g, name, n, paged);
     put(e, "/* y = softmax(Q K^T) V: one head, `rows` queries of $d_k, values "
            "of $d_v */\n");
     put_call(g, e, arena_printf(g->a, "static void %s", name),
              "const float *q, int64_t ldq, int64_t rows, const struct keys *m, "
              "float *y, int64_t ldy, float *scratch", "");
     put(e, "{\n"
-           "    float *const s = scratch, *const o = s + $mr * 64;\n"
-           "    float *const sum = o + $mr * $d_v16;\n"
-           "    float *const max = sum + $mr * 16;\n"
-           "    int64_t from[$mr], to[$mr];     /* keys that each row sees */\n"
+           "    float *const s = scratch, *const o = s + $block * 64;\n"
+           "    float *const sum = o + $block * $d_v16;\n"
+           "    float *const max = sum + $block * 16;\n"
            "\n"
-           "    for (int64_t i = 0; i < rows; i += $mr) {\n"
-           "        const int64_t r = least(rows - i, $mr);\n");
+           "    for (int64_t i = 0; i < rows; i += $block) {\n"
+           "        const int64_t r = least(rows - i, $block);\n");
     if (n->mask || n->bias)
         put(e, "const int64_t p = m->past + i;      /* position of row i */\n");
     let(e, "first", "%s", mask_first(g, n->mask));
@@ -144,7 +214,7 @@ static void attention_function(Gen *g, const char *name, const Node *n,
            "\n"
            "softmax_begin(r, max, sum, o, $d_v16);\n"
            "for (int64_t at = $first; at < last; at += 64) {\n");
-    attention_chunk(g, n, paged);
+    attention_page(g, name, n, paged);
     put(e, "}\n"
            "softmax_end(y + i * ldy, ldy, r, $d_v, sum, o, $d_v16);\n"
            "}\n"
@@ -178,19 +248,21 @@ const char *need_attention(Gen *g, const Node *n)
     need_panels(g, false);
     need_panels(g, true);
     need_mask(g, n->mask);
+    if (n->mask)
+        use_kernel(g->kernels, "softmax_chunk");
     if (n->mask && !n->mask->file)
         need_values_seen(g);
     use_kernel(g->kernels, "softmax_begin");
-    use_kernel(g->kernels, "softmax_chunk");
+    if (!n->mask || !n->mask->file)
+        use_kernel(g->kernels, "softmax_page");
     use_kernel(g->kernels, "softmax_end");
     const int mark = emit_mark(g->shapes);
     let(g->shapes, "mr", "%d", g->p->target.mr);
+    let(g->shapes, "block", "%lld", (long long)query_block(g->p));
     let(g->shapes, "d_k", "%lld", (long long)d_k);
-    let(g->shapes, "k16", "%lld", (long long)(16 * d_k));
     let(g->shapes, "d_v", "%lld", (long long)d_v);
     let(g->shapes, "d_v16", "%lld", (long long)round16(d_v));
     let(g->shapes, "panels", "%lld", (long long)(round16(d_v) / 16));
-    let(g->shapes, "scale", "%s", c_float(g->a, n->scale));
     attention_function(g, name, n, paged);
     emit_reset(g->shapes, mark);
     return name;

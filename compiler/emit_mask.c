@@ -85,6 +85,15 @@ const char *mask_last(Gen *g, const MaskSpec *m)
     return mask_to(g, m, "(p + r - 1)", "m->count", "m->prefix");
 }
 
+/* Do r rows from position p not all see all n keys of the page at `at`? */
+const char *mask_edge(Gen *g, const MaskSpec *m)
+{
+    const char *from = mask_from(g, m, "(p + r - 1)");
+    const char *to = mask_to(g, m, "p", "m->count", "m->prefix");
+    return arena_printf(g->a, "%s%s%s < at + n", strcmp(from, "0") ? from : "",
+                        strcmp(from, "0") ? " > at || " : "", to);
+}
+
 /* from[j], to[j]: what row j of the tile sees of the page at `at`. */
 void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m)
 {

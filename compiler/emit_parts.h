@@ -92,6 +92,7 @@ const char *mask_to(Gen *g, const MaskSpec *m, const char *p,
                     const char *count, const char *prefix);
 const char *mask_first(Gen *g, const MaskSpec *m);
 const char *mask_last(Gen *g, const MaskSpec *m);
+const char *mask_edge(Gen *g, const MaskSpec *m);
 void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m);
 void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m);
 void put_mask_values(Gen *g, Emit *e, const MaskSpec *m);

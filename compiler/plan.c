@@ -300,11 +300,19 @@ static const char *make_prefix(Arena *a, const char *name)
     return s;
 }
 
+/* Query rows that go through the keys together: whole tiles, few enough that
+ * their scores and outputs stay in the cache beside a page of keys.         */
+int64_t query_block(const Plan *p)
+{
+    const int64_t tiles = RowBlock / p->target.mr;
+    return p->target.mr * (tiles > 0 ? tiles : 1);
+}
+
 /* Floats that one part needs to walk attention tiles: scores, output,
- * running maxima and lane sums of mr rows (emit_attention.c).               */
+ * running maxima and lane sums of a block (emit_attention.c).               */
 static int64_t attention_scratch(const Plan *p)
 {
-    const int64_t mr = p->target.mr;
+    const int64_t block = query_block(p);
     int64_t floats = 0;
     for (int i = 0; i < p->g->nodes.n; i++) {
         const Node *n = &p->g->nodes.at[i];
@@ -313,7 +321,7 @@ static int64_t attention_scratch(const Plan *p)
             dv = p->g->nodes.at[n->in[2]].type.dim[2].c;
         if (n->op == OpContext)
             dv = n->type.dim[2].c;
-        const int64_t need = mr * (ATTN_PAGE + round16(dv) + 16) + 16;
+        const int64_t need = block * (ATTN_PAGE + round16(dv) + 16 + 1);
         if (dv && need > floats)
             floats = need;
     }

@@ -10,6 +10,7 @@ Sym     row_sym(Type t);                      /* which rows a value has */
 int     owner_of(const Plan *p, int node);
 const char *value_label(const Plan *p, int node);
 const char *local_name(Arena *a, const Node *n);
+int64_t query_block(const Plan *p);           /* rows of attention together */
 int64_t block_floats(const Plan *p, int cache);
 int64_t cache_offset(const Plan *p, const Node *n);
 

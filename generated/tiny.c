@@ -10,7 +10,7 @@
  *
  *          44,288  parameters
  *         181,248  bytes of packed weights
- *          44,288  bytes of arena for a call with one row
+ *          60,544  bytes of arena for a call with one row
  *          54,720  FLOPs a token
  *
  * Kernels; tiles are rows x columns, up to 6 x 16 (default):
@@ -19,8 +19,8 @@
  *     tile_accumulate  6x16 4x16 2x16 1x16
  *     tile_bias_relu   6x16 4x16 2x16 1x16
  *     others           embed_row pack_keys pack_values softmax_begin
- *                      softmax_chunk softmax_end add_norm_rows copy_rows
- *                      log_sum_exp
+ *                      softmax_page softmax_end add_norm_rows softmax_chunk
+ *                      copy_rows log_sum_exp
  */
 #if !defined __AVX2__ || !defined __FMA__
 #error "made for x86-64-v3: compile with -march=x86-64-v3"
@@ -214,7 +214,7 @@ struct encode {
     float *ffn_w1;                   /* 3072 floats a part */
     float *ffn_w2;                   /* 1536 floats a part */
     float *cross_attn_kv;            /* 64 floats a row */
-    float *scratch;                  /* 592 floats a part */
+    float *scratch;                  /* 4656 floats a part */
 };
 
 /* One call of decode: its arguments, and the map of its arena, where
@@ -234,7 +234,7 @@ struct decode {
     float *ffn_w2;                   /* 1536 floats a part */
     float *logits_selected;          /* 32 floats a row */
     float *logits_matmul;            /* 48 floats a row */
-    float *scratch;                  /* 592 floats a part */
+    float *scratch;                  /* 4656 floats a part */
 };
 
 /* -------------------------------------------------------------- kernels --- */
@@ -250,11 +250,6 @@ struct decode {
 static inline float fma1(float a, float b, float c)
 {
     return fmaf(a, b, c);
-}
-
-static inline float max1(float a, float b)
-{
-    return a > b ? a : b;
 }
 
 enum { W = 8 };                  /* floats in a vector */
@@ -315,10 +310,30 @@ INLINE v v_zero_below(v y, v x, v least)
     return (v)((v_int)y & ~below);
 }
 
-/* 2^n for n in the low bits of t = n + 1.5 * 2^23, n in -126 .. 127. */
+/* 2^n where t = n + 127 + 1.5 * 2^23, n in -126 .. 127; 0 for n = -127. */
 INLINE v v_power_of_2(v t)
 {
-    return (v)(((v_bits)t + 127) << 23);
+    return (v)((v_bits)t << 23);
+}
+
+/* Of 16 lanes, folded to four, then one, in vectors of four: from a wider one
+ * they would have to be taken apart. */
+typedef float quad __attribute__((vector_size(16), aligned(4)));
+typedef int32_t quad_int __attribute__((vector_size(16), aligned(4)));
+
+INLINE quad quad_max(quad a, quad b)
+{
+    const quad_int larger = a > b;
+    return (quad)(((quad_int)a & larger) | ((quad_int)b & ~larger));
+}
+
+INLINE float lane_max(const float *lane)
+{
+    const quad *q = (const quad *)lane;
+    const quad a = quad_max(quad_max(q[0], q[1]), quad_max(q[2], q[3]));
+    const float b = a[0] > a[1] ? a[0] : a[1];
+    const float c = a[2] > a[3] ? a[2] : a[3];
+    return b > c ? b : c;
 }
 
 /* e^x = scale (1 + rest) for x in -87 .. 88, scale a power of 2. x = n ln 2 + r
@@ -326,7 +341,7 @@ INLINE v v_power_of_2(v t)
  * rest = r + r^2 P(r), P minimax. */
 INLINE v v_exp_rest(v x, v *scale)
 {
-    const v shift = v_splat(0x1.8p+23f);  /* t + shift rounds t to integer */
+    const v shift = v_splat(0x1.8000fep+23f);  /* rounds to n + 127 */
     const v t = v_fma(x, v_splat(0x1.715476p+0f), shift);
     const v n = t - shift;
     v r = v_fma(n, v_splat(-0x1.62e4p-1f), x);
@@ -385,14 +400,6 @@ static float lane_sum(float *lane)
     for (int64_t n = 8; n > 0; n /= 2)
         for (int64_t i = 0; i < n; i++)
             lane[i] += lane[i + n];
-    return lane[0];
-}
-
-static float lane_max(float *lane)
-{
-    for (int64_t n = 8; n > 0; n /= 2)
-        for (int64_t i = 0; i < n; i++)
-            lane[i] = max1(lane[i], lane[i + n]);
     return lane[0];
 }
 
@@ -622,31 +629,40 @@ static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
         o[i] = 0.0f;
 }
 
-/* Scales one row of a chunk, forgets what is not in from .. to - 1. */
-static float chunk_max(float *s, int64_t from, int64_t to, float scale)
+/* 2^t within an ulp, t <= 127; below -126.5 it is 0, so is 2^-inf; NaN stays.
+ * t = n + f with |f| <= 1/2; 2^f = 1 + f P(f), P minimax. */
+INLINE v v_exp2(v t)
+{
+    const v shift = v_splat(0x1.8000fep+23f);  /* rounds to n + 127 */
+    t = v_max(v_splat(-127.0f), t);
+    const v n = t + shift;
+    const v f = t - (n - shift);
+    v p = v_splat(0x1.41fbbcp-13f);
+    p = v_fma(p, f, v_splat(0x1.5f3e52p-10f));
+    p = v_fma(p, f, v_splat(0x1.3b2d4cp-7f));
+    p = v_fma(p, f, v_splat(0x1.c6aee8p-5f));
+    p = v_fma(p, f, v_splat(0x1.ebfbdcp-3f));
+    p = v_fma(p, f, v_splat(0x1.62e43p-1f));
+    p = v_fma(p, f, v_splat(1.0f));
+    return p * v_power_of_2(n);
+}
+
+static inline float chunk_max(const float *s)
 {
     float lane[16];
-    for (int64_t j = 0; j < from; j++)
-        s[j] = -INFINITY;
-    for (int64_t j = to; j < 64; j++)
-        s[j] = -INFINITY;
-    for (int64_t i = 0; i < 16; i += W) {
-        v top = v_splat(-INFINITY);
-        for (int64_t j = i; j < 64; j += 16) {
-            const v x = v_load(s + j) * v_splat(scale);
-            v_store(s + j, x);
-            top = v_max(x, top);
-        }
-        v_store(lane + i, top);
-    }
+    for (int64_t i = 0; i < 16; i += W)
+        v_store(lane + i, v_max(v_max(v_load(s + i), v_load(s + 16 + i)),
+                                v_max(v_load(s + 32 + i),
+                                      v_load(s + 48 + i))));
     return lane_max(lane);
 }
 
 /* What was summed under the old maximum, as if under the new one. */
-static void raise_max(float *restrict max, float top, float *restrict sum,
-                      float *restrict o, int64_t ldo)
+static inline void raise_max(float *restrict max, float top, float scale,
+                             float *restrict sum, float *restrict o,
+                             int64_t ldo)
 {
-    const v fade = v_exp(v_splat(*max) - v_splat(top));
+    const v fade = v_exp2((v_splat(*max) - v_splat(top)) * v_splat(scale));
     for (int64_t j = 0; j < ldo; j += W)
         v_store(o + j, v_load(o + j) * fade);
     for (int64_t j = 0; j < 16; j += W)
@@ -654,41 +670,71 @@ static void raise_max(float *restrict max, float top, float *restrict sum,
     *max = top;
 }
 
-/* s becomes exp(s - max); the terms are added to their lanes. */
-static void chunk_exp(float *restrict s, float max, float *restrict sum)
+/* s becomes 2^(scale (s - max)); the terms are added to their lanes. */
+static inline void chunk_exp(float *restrict s, float max, float scale,
+                             float *restrict sum)
 {
     if (max == -INFINITY)        /* so are all scores: 0, not NaN */
         max = 0.0f;
+    const v m = v_splat(max), by = v_splat(scale);
     for (int64_t i = 0; i < 16; i += W) {
-        v total = v_load(sum + i);
-        for (int64_t j = i; j < 64; j += 16) {
-            const v p = v_exp(v_load(s + j) - v_splat(max));
-            v_store(s + j, p);
-            total += p;
-        }
-        v_store(sum + i, total);
+        const v a = v_exp2((v_load(s + i) - m) * by);
+        const v b = v_exp2((v_load(s + 16 + i) - m) * by);
+        const v c = v_exp2((v_load(s + 32 + i) - m) * by);
+        const v d = v_exp2((v_load(s + 48 + i) - m) * by);
+        v_store(s + i, a);
+        v_store(s + 16 + i, b);
+        v_store(s + 32 + i, c);
+        v_store(s + 48 + i, d);
+        v_store(sum + i, v_load(sum + i) + ((a + b) + (c + d)));
     }
 }
 
-/* One chunk of 64 keys: row i sees those from from[i] to to[i] - 1, 64 at most.
- * s becomes exp(scale s - max), and 0 for all others whatever was there; a row
- * without a key in this chunk moves nothing. Needs scale > 0. */
+/* One chunk of 64 keys, -inf for those that a row does not see. s becomes
+ * 2^(scale (s - max)). First the maxima of all rows, then the powers: there is
+ * more to do side by side. Needs scale > 0. */
+static inline void softmax_scores(float *restrict s, int64_t rows, float scale,
+                                  float *restrict max, float *restrict sum,
+                                  float *restrict o, int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const float top = chunk_max(s + i * 64);
+        if (top > max[i])
+            raise_max(max + i, top, scale, sum + i * 16, o + i * ldo, ldo);
+    }
+    for (int64_t i = 0; i < rows; i++)
+        chunk_exp(s + i * 64, max[i], scale, sum + i * 16);
+}
+
+/* All rows see the first `keys` of a chunk: s becomes 2^(scale (s - max)), and
+ * 0 for all others whatever was there. */
+static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
+                         float scale, float *restrict max, float *restrict sum,
+                         float *restrict o, int64_t ldo)
+{
+    if (keys < 64)
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = keys; j < 64; j++)
+                s[i * 64 + j] = -INFINITY;
+    softmax_scores(s, rows, scale, max, sum, o, ldo);
+}
+
+/* The same where row i sees keys from[i] to to[i] - 1, 64 at most, or none. */
 static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
                           const int64_t *to, float scale, float *restrict max,
                           float *restrict sum, float *restrict o, int64_t ldo)
 {
     for (int64_t i = 0; i < rows; i++) {
         float *row = s + i * 64;
-        if (from[i] < to[i]) {
-            const float top = chunk_max(row, from[i], to[i], scale);
-            if (top > max[i])
-                raise_max(max + i, top, sum + i * 16, o + i * ldo, ldo);
-            chunk_exp(row, max[i], sum + i * 16);
-        } else {
-            for (int64_t j = 0; j < 64; j++)
-                row[j] = 0.0f;
-        }
+        int64_t j = 0;
+        for (; j < 64 && j < from[i]; j++)
+            row[j] = -INFINITY;
+        if (j < to[i])
+            j = to[i];
+        for (; j < 64; j++)
+            row[j] = -INFINITY;
     }
+    softmax_scores(s, rows, scale, max, sum, o, ldo);
 }
 
 /* y = o / sum; 0 for a row that had no key. */
@@ -1562,13 +1608,12 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
                             const struct keys *m, float *y, int64_t ldy,
                             float *scratch)
 {
-    float *const s = scratch, *const o = s + 6 * 64;
-    float *const sum = o + 6 * 16;
-    float *const max = sum + 6 * 16;
-    int64_t from[6], to[6];     /* keys that each row sees */
+    float *const s = scratch, *const o = s + 48 * 64;
+    float *const sum = o + 48 * 16;
+    float *const max = sum + 48 * 16;
 
-    for (int64_t i = 0; i < rows; i += 6) {
-        const int64_t r = least(rows - i, 6);
+    for (int64_t i = 0; i < rows; i += 48) {
+        const int64_t r = least(rows - i, 48);
         const int64_t last = m->count;
 
         softmax_begin(r, max, sum, o, 16);
@@ -1578,11 +1623,7 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
             const float *v = m->v + (at / 64) * m->v_page;
 
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
-            for (int64_t j = 0; j < r; j++) {
-                from[j] = 0;
-                to[j] = n;
-            }
-            softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
+            softmax_page(s, r, n, (0x1.715476p+0f), max, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1746,34 +1787,69 @@ static void values_seen(int64_t rows, const float *p,
     }
 }
 
+/* The page at `at` for r queries from position p, which do not
+ * all see all of its n keys. */
+static void attention_16x16_causal_paged_edge(const float *q, int64_t ldq,
+                                              int64_t r, int64_t p, int64_t at,
+                                              int64_t n, const struct keys *m,
+                                              float *s, float *max, float *sum,
+                                              float *o)
+{
+    int64_t from[6], to[6];     /* keys that each row sees */
+    int64_t first = n, end = 0;     /* that any of them sees */
+    const float *k = m->k + m->page[at / 64] * m->k_page;
+    const float *v = m->v + m->page[at / 64] * m->v_page;
+
+    for (int64_t j = 0; j < r; j++) {
+        from[j] = 0;
+        to[j] = least(least((p + j) + 1, m->count) - at, 64);
+        if (from[j] < to[j]) {
+            first = least(first, from[j]);
+            end = most(end, to[j]);
+        }
+    }
+    if (first >= end)
+        return;
+    first -= first % 16;
+    panels(r, q, ldq, k + first * 16, 256, 16, (end - first + 15) / 16,
+           s + first, 64);
+    softmax_chunk(s, r, from, to, (0x1.715476p+0f), max, sum, o, 16);
+    values_seen(r, s, from, to, v, 1, o);
+}
+
 /* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
 static void attention_16x16_causal_paged(const float *q, int64_t ldq,
                                          int64_t rows, const struct keys *m,
                                          float *y, int64_t ldy, float *scratch)
 {
-    float *const s = scratch, *const o = s + 6 * 64;
-    float *const sum = o + 6 * 16;
-    float *const max = sum + 6 * 16;
-    int64_t from[6], to[6];     /* keys that each row sees */
+    float *const s = scratch, *const o = s + 48 * 64;
+    float *const sum = o + 48 * 16;
+    float *const max = sum + 48 * 16;
 
-    for (int64_t i = 0; i < rows; i += 6) {
-        const int64_t r = least(rows - i, 6);
+    for (int64_t i = 0; i < rows; i += 48) {
+        const int64_t r = least(rows - i, 48);
         const int64_t p = m->past + i;      /* position of row i */
         const int64_t last = least((p + r - 1) + 1, m->count);
 
         softmax_begin(r, max, sum, o, 16);
         for (int64_t at = 0; at < last; at += 64) {
             const int64_t n = least(last - at, 64);
+
+            if (least(p + 1, m->count) < at + n) {
+                for (int64_t j = 0; j < r; j += 6) {
+                    attention_16x16_causal_paged_edge(q + (i + j) * ldq, ldq,
+                                                      least(r - j, 6), p + j,
+                                                      at, n, m, s, max + j,
+                                                      sum + j * 16, o + j * 16);
+                }
+                continue;
+            }
             const float *k = m->k + m->page[at / 64] * m->k_page;
             const float *v = m->v + m->page[at / 64] * m->v_page;
 
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
-            for (int64_t j = 0; j < r; j++) {
-                from[j] = 0;
-                to[j] = least(least((p + j) + 1, m->count) - at, 64);
-            }
-            softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
-            values_seen(r, s, from, to, v, 1, o);
+            softmax_page(s, r, n, (0x1.715476p+0f), max, sum, o, 16);
+            panels_add(r, s, 64, v, 1024, n, 1, o, 16);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
     }
@@ -1784,13 +1860,12 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
                                   const struct keys *m, float *y, int64_t ldy,
                                   float *scratch)
 {
-    float *const s = scratch, *const o = s + 6 * 64;
-    float *const sum = o + 6 * 16;
-    float *const max = sum + 6 * 16;
-    int64_t from[6], to[6];     /* keys that each row sees */
+    float *const s = scratch, *const o = s + 48 * 64;
+    float *const sum = o + 48 * 16;
+    float *const max = sum + 48 * 16;
 
-    for (int64_t i = 0; i < rows; i += 6) {
-        const int64_t r = least(rows - i, 6);
+    for (int64_t i = 0; i < rows; i += 48) {
+        const int64_t r = least(rows - i, 48);
         const int64_t last = m->count;
 
         softmax_begin(r, max, sum, o, 16);
@@ -1800,11 +1875,7 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
             const float *v = m->v + m->page[at / 64] * m->v_page;
 
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
-            for (int64_t j = 0; j < r; j++) {
-                from[j] = 0;
-                to[j] = n;
-            }
-            softmax_chunk(s, r, from, to, (0x1p+0f), max, sum, o, 16);
+            softmax_page(s, r, n, (0x1.715476p+0f), max, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1911,7 +1982,7 @@ static void encoder_self_attn(const struct encode *c, int64_t part,
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
     const int64_t last = tasks * (part + 1) / parts;
-    float *const scratch = c->scratch + part * 592;
+    float *const scratch = c->scratch + part * 4656;
 
     for (int64_t task = tasks * part / parts; task < last; task++) {
         const int64_t s = task / 2, head = task % 2;
@@ -2079,7 +2150,7 @@ static void decoder_self_attn(const struct decode *c, int64_t layer,
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
     const int64_t last = tasks * (part + 1) / parts;
-    float *const scratch = c->scratch + part * 592;
+    float *const scratch = c->scratch + part * 4656;
 
     for (int64_t task = tasks * part / parts; task < last; task++) {
         const int64_t s = task / 2, head = task % 2;
@@ -2131,7 +2202,7 @@ static void decoder_cross_attn(const struct decode *c, int64_t layer,
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
     const int64_t last = tasks * (part + 1) / parts;
-    float *const scratch = c->scratch + part * 592;
+    float *const scratch = c->scratch + part * 4656;
 
     for (int64_t task = tasks * part / parts; task < last; task++) {
         const int64_t s = task / 2, head = task % 2;
@@ -2226,9 +2297,9 @@ static void decoder_output(const struct decode *c, int64_t part, int64_t parts)
 static int64_t arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
 {
     const int64_t encode_floats =
-        rows * 224 + sequences * 4096 + parts * 6736;
+        rows * 224 + sequences * 4096 + parts * 10800;
     const int64_t decode_floats =
-        rows * 160 + parts * 6736;
+        rows * 160 + parts * 10800;
 
     (void)sequences;
     if (encode_floats > decode_floats)

@@ -171,6 +171,14 @@ static inline int lab_emitted(void)
     return i;
 }
 
+/* `to` is a pointer to the function's type. */
+static inline void copy_function(void *to, const Lab *l, const char *name)
+{
+    void *p = lab_find(l, name);
+    assert_non_null(p);
+    memcpy(to, &p, sizeof p);
+}
+
 static void lab_close(void)
 {
     for (int i = 0; i < n_labs; i++)
@@ -193,7 +201,7 @@ static uint32_t lab_random(void)
 typedef enum { FillUniform, FillInteger, FillFar, FillTiny, FillEqual, Fills }
     Fill;
 
-static void lab_fill(float *x, int64_t n, Fill fill)
+static inline void lab_fill(float *x, int64_t n, Fill fill)
 {
     for (int64_t i = 0; i < n; i++) {
         const float u = (float)lab_random() * 0x1p-30f - 1.0f;
@@ -210,13 +218,13 @@ static void lab_fill(float *x, int64_t n, Fill fill)
 /* Written where no result may go; compared by its bits. */
 static const uint32_t canary = 0xffc0deadu;
 
-static void lab_guard(float *x, int64_t n)
+static inline void lab_guard(float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         memcpy(x + i, &canary, 4);
 }
 
-static bool is_canary(float x)
+static inline bool is_canary(float x)
 {
     return memcmp(&x, &canary, 4) == 0;
 }

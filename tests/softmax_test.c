@@ -1,6 +1,5 @@
 /* softmax_test.c: online softmax by chunks of 64 keys against attention in
- * double, with NaN wherever no key is; exp and log over all sizes of floats,
- * in the same bits as the runtime's. ATTNC_FULL=1: over all floats.          */
+ * double, with NaN wherever no key is.                                      */
 #define _GNU_SOURCE
 #include "../compiler/backend.h"
 #include "../compiler/emit.h"
@@ -15,34 +14,21 @@
 #include "kernel_lab.h"
 
 #define EPS 0x1p-23
+#define LOG2E 0x1.715476p+0f     /* softmax takes powers of 2 */
 
 enum { Rows = 5, Keys = 200, MostD = 40, Ldo = 48, Ldy = 41 };
 
-static const char exp_log[] =
-    "void exp_all(float *y, const float *x, int64_t n);\n"
-    "void exp_all(float *y, const float *x, int64_t n)\n"
-    "{\n"
-    "    for (int64_t i = 0; i < n; i += W)\n"
-    "        v_store(y + i, v_exp(v_load(x + i)));\n"
-    "}\n"
-    "\n"
-    "void log_all(float *y, const float *x, int64_t n);\n"
-    "void log_all(float *y, const float *x, int64_t n)\n"
-    "{\n"
-    "    for (int64_t i = 0; i < n; i++)\n"
-    "        y[i] = log1(x[i]);\n"
-    "}\n"
-    "\n";
-
 static const char *const kernels[] = { "softmax_begin", "softmax_chunk",
-                                       "softmax_end", "log_sum_exp", NULL };
+                                       "softmax_page", "softmax_end",
+                                       NULL };
 
 typedef void Begin(int64_t, float *, float *, float *, int64_t);
 typedef void Chunk(float *, int64_t, const int64_t *, const int64_t *, float,
                    float *, float *, float *, int64_t);
+typedef void Page(float *, int64_t, int64_t, float, float *, float *, float *,
+                  int64_t);
 typedef void End(float *, int64_t, int64_t, int64_t, const float *,
                  const float *, int64_t);
-typedef void Map(float *, const float *, int64_t);
 
 static float score[Rows][Keys], value[Keys][MostD];
 static _Alignas(64) float y[Rows * Ldy + 7], first[Rows * Ldy + 7];
@@ -65,13 +51,6 @@ static int64_t start_of(const Attend *a, int64_t i)
 static bool sees(const Attend *a, int64_t i, int64_t key)
 {
     return key >= start_of(a, i) && key < end_of(a, i);
-}
-
-static void copy_function(void *to, const Lab *l, const char *name)
-{
-    void *p = lab_find(l, name);
-    assert_non_null(p);
-    memcpy(to, &p, sizeof p);
 }
 
 /* o += p v: the tile's work, without the keys that no row sees. */
@@ -103,14 +82,15 @@ static void run_chunk(Chunk *chunk, const Attend *a, int64_t at, float *s,
         to[i] = end_of(a, i) - at < 64 ? end_of(a, i) - at : 64;
     }
     load_chunk(s, a, at);
-    chunk(s, Rows, from, to, a->scale, max, sum, o, Ldo);
+    chunk(s, Rows, from, to, a->scale * LOG2E, max, sum, o, Ldo);
     for (int64_t i = 0; i < Rows; i++)
         for (int64_t k = 0; k < 64; k++)
             if (!sees(a, i, at + k))
                 assert_true(s[i * 64 + k] == 0);
 }
 
-static void attend(const Lab *l, const Attend *a)
+/* Attends, by `page` where there is one and all rows see a chunk alike. */
+static void attend_by(const Lab *l, const Attend *a, Page *page)
 {
     static _Alignas(64) float s[Rows * 64], sum[Rows * 16], o[Rows * Ldo];
     float max[Rows];
@@ -125,11 +105,22 @@ static void attend(const Lab *l, const Attend *a)
     lab_guard(y, sizeof y / sizeof *y);
     const int64_t all = a->keys + (Rows - 1) * a->step;
     begin(Rows, max, sum, o, Ldo);
-    for (int64_t from = 0; from < all; from += 64) {
-        run_chunk(chunk, a, from, s, max, sum, o);
-        add_values(o, s, from, all - from, a->d_v);
+    for (int64_t at = 0; at < all; at += 64) {
+        if (page && a->window == 0 && (a->step == 0 || at + 64 <= a->keys)) {
+            load_chunk(s, a, at);
+            page(s, Rows, all - at < 64 ? all - at : 64, a->scale * LOG2E,
+                 max, sum, o, Ldo);
+        } else {
+            run_chunk(chunk, a, at, s, max, sum, o);
+        }
+        add_values(o, s, at, all - at, a->d_v);
     }
     end(y, Ldy, Rows, a->d_v, sum, o, Ldo);
+}
+
+static void attend(const Lab *l, const Attend *a)
+{
+    attend_by(l, a, NULL);
 }
 
 /* softmax(scale s) v of one output, and the sum of p |v| for the gate. */
@@ -204,6 +195,27 @@ static void test_attention(void **state)
             }
 }
 
+/* A page that all rows see alike is a chunk. */
+static void test_pages(void **state)
+{
+    (void)state;
+    static const int64_t keys[] = { 1, 15, 16, 63, 64, 65, 150 };
+    for (int i = 0; i < n_labs; i++) {
+        Page *page;
+        copy_function(&page, &lab[i], "softmax_page");
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            for (int64_t step = 0; step <= 1; step++) {
+                const Attend a = { .keys = keys[k], .step = step, .d_v = 17,
+                                   .scale = 0.125f };
+                fill_scores(FillUniform);
+                attend(&lab[i], &a);
+                memcpy(first, y, sizeof y);
+                attend_by(&lab[i], &a, page);
+                assert_memory_equal(y, first, sizeof y);
+            }
+    }
+}
+
 /* Rows that begin late: in the same chunk as they end or in an earlier one;
  * chunks that one row sees and others do not.                               */
 static void test_windows(void **state)
@@ -270,94 +282,11 @@ static void test_rows_are_alone(void **state)
     assert_true(isnan(y[Ldy]));
 }
 
-/* ---------------------------------------------------------- exp, log --- */
-
-enum { Floats = 4096 };
-
-static double ulps(float got, double want)
-{
-    return fabs((double)got - want) / ldexp(1, ilogb(want) - 23);
-}
-
-static void check_exp(float x_, float got)
-{
-    const double want = exp((double)x_);
-    if (isnan(x_))
-        assert_true(isnan(got));
-    else if (x_ <= 88.0f && want < 0x1p-126)
-        assert_true(got == 0);
-    else if (x_ <= 88.0f && !(ulps(got, want) <= 1.5))
-        fail_msg("exp(%a) is %a, expected %a", (double)x_, (double)got, want);
-}
-
-static void check_log(float x_, float got)
-{
-    const double want = log((double)x_);
-    if (isnan(x_) || x_ < 0)
-        assert_true(isnan(got));
-    else if (isinf(want) || want == 0)
-        assert_true((double)got == want);
-    else if (!(ulps(got, want) <= 2))
-        fail_msg("log(%a) is %a, expected %a", (double)x_, (double)got, want);
-}
-
-static bool same_bits(float a, float b)
-{
-    return memcmp(&a, &b, 4) == 0 || (isnan(a) && isnan(b));
-}
-
-/* Floats `step` apart by their bits, in blocks; all labs agree in all bits. */
-static void test_exp_log(void **state)
-{
-    (void)state;
-    static float in[Floats], e[MaxLabs][Floats], g[MaxLabs][Floats];
-    const uint64_t step = getenv("ATTNC_FULL") ? 1 : 9973;
-    for (uint64_t from = 0; from < 1ull << 32; from += Floats * step) {
-        for (uint64_t i = 0; i < Floats; i++) {
-            const uint32_t bits = (uint32_t)(from + i * step);
-            memcpy(&in[i], &bits, 4);
-        }
-        for (int i = lab_emitted(); i < n_labs; i++) {
-            Map *exp_all, *log_all;
-            copy_function(&exp_all, &lab[i], "exp_all");
-            copy_function(&log_all, &lab[i], "log_all");
-            exp_all(e[i], in, Floats);
-            log_all(g[i], in, Floats);
-        }
-        for (int k = 0; k < Floats; k++) {
-            const int a = lab_emitted();
-            check_exp(in[k], e[a][k]);
-            check_log(in[k], g[a][k]);
-            assert_true(in[k] > 88.0f || same_bits(attn_exp(in[k]), e[a][k]));
-            assert_true(same_bits(attn_log(in[k]), g[a][k]));
-            for (int i = a + 1; i < n_labs; i++) {
-                assert_true(in[k] > 88.0f || same_bits(e[i][k], e[a][k]));
-                assert_true(same_bits(g[i][k], g[a][k]));
-            }
-        }
-    }
-}
-
-static void test_exp_points(void **state)
-{
-    (void)state;
-    const float in[16] = { 0.0f, -0.0f, -INFINITY, -FLT_MAX, -87.5f, 88.0f };
-    for (int i = lab_emitted(); i < n_labs; i++) {
-        Map *exp_all;
-        float out[16];
-        copy_function(&exp_all, &lab[i], "exp_all");
-        exp_all(out, in, 16);
-        assert_true(out[0] == 1 && out[1] == 1);
-        assert_true(out[2] == 0 && out[3] == 0 && out[4] == 0);
-        assert_true(out[5] > 1.65e38f && out[5] < 1.66e38f);
-    }
-}
-
 static int open_labs(void **state)
 {
     if (scratch_make(state) != 0)
         return -1;
-    lab_open(kernels, NULL, 0, exp_log);
+    lab_open(kernels, NULL, 0, "");
     return 0;
 }
 
@@ -371,12 +300,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_pages),
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_without_fma),
         cmocka_unit_test(test_rows_are_alone),
-        cmocka_unit_test(test_exp_log),
-        cmocka_unit_test(test_exp_points),
     };
     return cmocka_run_group_tests(tests, open_labs, close_labs);
 }

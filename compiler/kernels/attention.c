@@ -82,33 +82,43 @@ static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
         o[i] = 0.0f;
 }
 
-//: chunk_max needs: v_load v_store v_splat v_max lane_max
-/* Scales one row of a chunk, forgets what is not in from .. to - 1. */
-static float chunk_max(float *s, int64_t from, int64_t to, float scale)
+//: v_exp2 needs: v_splat v_fma v_max v_power_of_2
+/* 2^t within an ulp, t <= 127; below -126.5 it is 0, so is 2^-inf; NaN stays.
+ * t = n + f with |f| <= 1/2; 2^f = 1 + f P(f), P minimax. */
+INLINE v v_exp2(v t)
+{
+    const v shift = v_splat(0x1.8000fep+23f);  /* rounds to n + 127 */
+    t = v_max(v_splat(-127.0f), t);
+    const v n = t + shift;
+    const v f = t - (n - shift);
+    v p = v_splat(0x1.41fbbcp-13f);
+    p = v_fma(p, f, v_splat(0x1.5f3e52p-10f));
+    p = v_fma(p, f, v_splat(0x1.3b2d4cp-7f));
+    p = v_fma(p, f, v_splat(0x1.c6aee8p-5f));
+    p = v_fma(p, f, v_splat(0x1.ebfbdcp-3f));
+    p = v_fma(p, f, v_splat(0x1.62e43p-1f));
+    p = v_fma(p, f, v_splat(1.0f));
+    return p * v_power_of_2(n);
+}
+
+//: chunk_max needs: v_load v_store v_max lane_max
+static inline float chunk_max(const float *s)
 {
     float lane[16];
-    for (int64_t j = 0; j < from; j++)
-        s[j] = -INFINITY;
-    for (int64_t j = to; j < 64; j++)
-        s[j] = -INFINITY;
-    for (int64_t i = 0; i < 16; i += W) {
-        v top = v_splat(-INFINITY);
-        for (int64_t j = i; j < 64; j += 16) {
-            const v x = v_load(s + j) * v_splat(scale);
-            v_store(s + j, x);
-            top = v_max(x, top);
-        }
-        v_store(lane + i, top);
-    }
+    for (int64_t i = 0; i < 16; i += W)
+        v_store(lane + i, v_max(v_max(v_load(s + i), v_load(s + 16 + i)),
+                                v_max(v_load(s + 32 + i),
+                                      v_load(s + 48 + i))));
     return lane_max(lane);
 }
 
-//: raise_max needs: v_load v_store v_splat v_exp
+//: raise_max needs: v_load v_store v_splat v_exp2
 /* What was summed under the old maximum, as if under the new one. */
-static void raise_max(float *restrict max, float top, float *restrict sum,
-                      float *restrict o, int64_t ldo)
+static inline void raise_max(float *restrict max, float top, float scale,
+                             float *restrict sum, float *restrict o,
+                             int64_t ldo)
 {
-    const v fade = v_exp(v_splat(*max) - v_splat(top));
+    const v fade = v_exp2((v_splat(*max) - v_splat(top)) * v_splat(scale));
     for (int64_t j = 0; j < ldo; j += W)
         v_store(o + j, v_load(o + j) * fade);
     for (int64_t j = 0; j < 16; j += W)
@@ -116,43 +126,75 @@ static void raise_max(float *restrict max, float top, float *restrict sum,
     *max = top;
 }
 
-//: chunk_exp needs: v_load v_store v_splat v_exp
-/* s becomes exp(s - max); the terms are added to their lanes. */
-static void chunk_exp(float *restrict s, float max, float *restrict sum)
+//: chunk_exp needs: v_load v_store v_splat v_exp2
+/* s becomes 2^(scale (s - max)); the terms are added to their lanes. */
+static inline void chunk_exp(float *restrict s, float max, float scale,
+                             float *restrict sum)
 {
     if (max == -INFINITY)        /* so are all scores: 0, not NaN */
         max = 0.0f;
+    const v m = v_splat(max), by = v_splat(scale);
     for (int64_t i = 0; i < 16; i += W) {
-        v total = v_load(sum + i);
-        for (int64_t j = i; j < 64; j += 16) {
-            const v p = v_exp(v_load(s + j) - v_splat(max));
-            v_store(s + j, p);
-            total += p;
-        }
-        v_store(sum + i, total);
+        const v a = v_exp2((v_load(s + i) - m) * by);
+        const v b = v_exp2((v_load(s + 16 + i) - m) * by);
+        const v c = v_exp2((v_load(s + 32 + i) - m) * by);
+        const v d = v_exp2((v_load(s + 48 + i) - m) * by);
+        v_store(s + i, a);
+        v_store(s + 16 + i, b);
+        v_store(s + 32 + i, c);
+        v_store(s + 48 + i, d);
+        v_store(sum + i, v_load(sum + i) + ((a + b) + (c + d)));
     }
 }
 
-//: softmax_chunk needs: chunk_max raise_max chunk_exp
-/* One chunk of 64 keys: row i sees those from from[i] to to[i] - 1, 64 at most.
- * s becomes exp(scale s - max), and 0 for all others whatever was there; a row
- * without a key in this chunk moves nothing. Needs scale > 0. */
+//: softmax_scores needs: chunk_max raise_max chunk_exp
+/* One chunk of 64 keys, -inf for those that a row does not see. s becomes
+ * 2^(scale (s - max)). First the maxima of all rows, then the powers: there is
+ * more to do side by side. Needs scale > 0. */
+static inline void softmax_scores(float *restrict s, int64_t rows, float scale,
+                                  float *restrict max, float *restrict sum,
+                                  float *restrict o, int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const float top = chunk_max(s + i * 64);
+        if (top > max[i])
+            raise_max(max + i, top, scale, sum + i * 16, o + i * ldo, ldo);
+    }
+    for (int64_t i = 0; i < rows; i++)
+        chunk_exp(s + i * 64, max[i], scale, sum + i * 16);
+}
+
+//: softmax_page needs: softmax_scores
+/* All rows see the first `keys` of a chunk: s becomes 2^(scale (s - max)), and
+ * 0 for all others whatever was there. */
+static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
+                         float scale, float *restrict max, float *restrict sum,
+                         float *restrict o, int64_t ldo)
+{
+    if (keys < 64)
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = keys; j < 64; j++)
+                s[i * 64 + j] = -INFINITY;
+    softmax_scores(s, rows, scale, max, sum, o, ldo);
+}
+
+//: softmax_chunk needs: softmax_scores
+/* The same where row i sees keys from[i] to to[i] - 1, 64 at most, or none. */
 static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
                           const int64_t *to, float scale, float *restrict max,
                           float *restrict sum, float *restrict o, int64_t ldo)
 {
     for (int64_t i = 0; i < rows; i++) {
         float *row = s + i * 64;
-        if (from[i] < to[i]) {
-            const float top = chunk_max(row, from[i], to[i], scale);
-            if (top > max[i])
-                raise_max(max + i, top, sum + i * 16, o + i * ldo, ldo);
-            chunk_exp(row, max[i], sum + i * 16);
-        } else {
-            for (int64_t j = 0; j < 64; j++)
-                row[j] = 0.0f;
-        }
+        int64_t j = 0;
+        for (; j < 64 && j < from[i]; j++)
+            row[j] = -INFINITY;
+        if (j < to[i])
+            j = to[i];
+        for (; j < 64; j++)
+            row[j] = -INFINITY;
     }
+    softmax_scores(s, rows, scale, max, sum, o, ldo);
 }
 
 //: softmax_end needs: v_load v_store v_splat lane_sum

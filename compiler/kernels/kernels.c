@@ -10,7 +10,7 @@
  * rest = r + r^2 P(r), P minimax. */
 INLINE v v_exp_rest(v x, v *scale)
 {
-    const v shift = v_splat(0x1.8p+23f);  /* t + shift rounds t to integer */
+    const v shift = v_splat(0x1.8000fep+23f);  /* rounds to n + 127 */
     const v t = v_fma(x, v_splat(0x1.715476p+0f), shift);
     const v n = t - shift;
     v r = v_fma(n, v_splat(-0x1.62e4p-1f), x);
@@ -72,15 +72,6 @@ static float lane_sum(float *lane)
     for (int64_t n = 8; n > 0; n /= 2)
         for (int64_t i = 0; i < n; i++)
             lane[i] += lane[i + n];
-    return lane[0];
-}
-
-//: lane_max needs: max1
-static float lane_max(float *lane)
-{
-    for (int64_t n = 8; n > 0; n /= 2)
-        for (int64_t i = 0; i < n; i++)
-            lane[i] = max1(lane[i], lane[i + n]);
     return lane[0];
 }
 

@@ -70,11 +70,22 @@ INLINE v v_zero_below(v y, v x, v least)
 }
 
 //: v_power_of_2 needs: v
-/* 2^n for n in the low bits of t = n + 1.5 * 2^23, n in -126 .. 127. */
+/* 2^n where t = n + 127 + 1.5 * 2^23, n in -126 .. 127; 0 for n = -127. */
 INLINE v v_power_of_2(v t)
 {
     union { float f; uint32_t bits; } u;
     u.f = t;
-    u.bits = (u.bits + 127) << 23;
+    u.bits = u.bits << 23;
     return u.f;
+}
+
+//: lane_max needs: max1
+/* Of 16 lanes, folded to four, then one. */
+INLINE float lane_max(const float *lane)
+{
+    float top[4];
+    for (int64_t i = 0; i < 4; i++)
+        top[i] = max1(max1(lane[i], lane[i + 4]),
+                      max1(lane[i + 8], lane[i + 12]));
+    return max1(max1(top[0], top[1]), max1(top[2], top[3]));
 }

@@ -113,8 +113,29 @@ INLINE v v_zero_below(v y, v x, v least)
 }
 
 //: v_power_of_2 needs: v
-/* 2^n for n in the low bits of t = n + 1.5 * 2^23, n in -126 .. 127. */
+/* 2^n where t = n + 127 + 1.5 * 2^23, n in -126 .. 127; 0 for n = -127. */
 INLINE v v_power_of_2(v t)
 {
-    return (v)(((v_bits)t + 127) << 23);
+    return (v)((v_bits)t << 23);
+}
+
+//: lane_max needs: v
+/* Of 16 lanes, folded to four, then one, in vectors of four: from a wider one
+ * they would have to be taken apart. */
+typedef float quad __attribute__((vector_size(16), aligned(4)));
+typedef int32_t quad_int __attribute__((vector_size(16), aligned(4)));
+
+INLINE quad quad_max(quad a, quad b)
+{
+    const quad_int larger = a > b;
+    return (quad)(((quad_int)a & larger) | ((quad_int)b & ~larger));
+}
+
+INLINE float lane_max(const float *lane)
+{
+    const quad *q = (const quad *)lane;
+    const quad a = quad_max(quad_max(q[0], q[1]), quad_max(q[2], q[3]));
+    const float b = a[0] > a[1] ? a[0] : a[1];
+    const float c = a[2] > a[3] ? a[2] : a[3];
+    return b > c ? b : c;
 }
