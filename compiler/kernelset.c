@@ -12,8 +12,8 @@ static const char *const pieces[] = {
     "l2_norm_rows", "log_sum_exp", "mask_row", "mul_rows", "norm_rows",
     "pack_keys", "pack_values", "pool_max", "pool_mean", "rms_norm_rows",
     "rotate_row_halves", "rotate_row_interleaved", "scale_rows",
-    "score_bias_row", "softcap_chunk", "softcap_rows", "softmax_begin",
-    "softmax_chunk", "softmax_end", "softmax_page", "softmax_row",
+    "score_bias_row", "softcap_rows", "softmax_begin", "softmax_chunk",
+    "softmax_end", "softmax_page", "softmax_row",
 };
 /* Every tile that --tile can choose, and so every remainder of one. */
 static void use_all(Arena *a, Kernels *k, const Target *t)

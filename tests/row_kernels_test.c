@@ -20,7 +20,7 @@ enum { Rows = 3, Ld = 200, Size = 130 * Ld };
 static const char *const kernels[] = {
     "rms_norm_rows", "add_rms_norm_rows", "norm_rows", "add_norm_rows",
     "head_norm_rows", "l2_norm_rows", "rotate_row_halves",
-    "rotate_row_interleaved", "pool_mean", "pool_max", "softcap_chunk",
+    "rotate_row_interleaved", "pool_mean", "pool_max", "softcap_rows",
     "score_bias_row", NULL
 };
 static const int64_t sizes[] = { 1, 2, 6, 15, 16, 17, 34, 61, 64, 67 };
@@ -245,8 +245,9 @@ static void run_cap(void)
     memcpy(y, x, Rows * 64 * sizeof *y);
     for (int64_t i = 0; i < Rows; i++)
         lab_guard(y + i * 64 + keys_of(), 64 - keys_of());
-    ((void (*)(float *, int64_t, int64_t, float))kernel("softcap_chunk"))
-        (y, Rows, keys_of(), 1.5f);
+    ((void (*)(float *, int64_t, const float *, int64_t, int64_t, int64_t,
+               float))kernel("softcap_rows"))
+        (y, 64, y, 64, Rows, keys_of(), 1.5f);
     forget_padding();
 }
 
@@ -295,7 +296,7 @@ static const struct Case {
     { "rotate_row_interleaved", run_interleaved, expect_interleaved, true },
     { "pool_mean", run_mean, expect_mean, false },
     { "pool_max", run_max, expect_max, false },
-    { "softcap_chunk", run_cap, expect_cap, false },
+    { "softcap_rows", run_cap, expect_cap, false },
     { "score_bias_row", run_bias, expect_bias, false },
 };
 enum { Cases = sizeof cases / sizeof *cases };

@@ -42,17 +42,6 @@ static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
         }
 }
 
-//: softcap_chunk needs: v_load v_store v_splat v_softcap
-/* s = cap tanh(s / cap) for the first keys of each row of a chunk. What
- * softmax_chunk multiplies by a scale is to have cap / scale here. */
-static void softcap_chunk(float *s, int64_t rows, int64_t keys, float cap)
-{
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < keys; j += W)
-            v_store(s + i * 64 + j, v_softcap(v_load(s + i * 64 + j),
-                                              v_splat(cap)));
-}
-
 //: score_bias_row needs: load_some v_load v_store
 /* Adds to the score of query i and key j what is at by_distance[j - i]: a table
  * by the key's distance from the query, so by_distance is where key 0 of the
