@@ -64,7 +64,8 @@ bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
     *b = (Backend){ 0 };
     if (!target_runs_here(&p->target, why))
         return false;
-    EmitOptions emit = { .mode = kind == BackendJit ? EmitJit : EmitAot };
+    EmitOptions emit = { .mode = kind == BackendJit ? EmitJit : EmitAot,
+                         .timers = o->timers };
     size_t n;
     const char *text = emit_model(a, p, &emit, &n);
     const char *symbol = arena_printf(a, "%s_model", p->prefix);

@@ -73,6 +73,7 @@ typedef enum { BackendJit, BackendCc } BackendKind;
 typedef struct {
     const char *cc;              /* BackendCc: compiler's name; NULL: clang */
     const char *level;           /* BackendCc: NULL: "2" */
+    struct Timers *timers;       /* a clock in the model's steps; NULL: none */
 } BackendOptions;
 
 typedef struct {

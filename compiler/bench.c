@@ -5,35 +5,22 @@
 #include "bench.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <xxhash.h>
 
-static const int64_t least_runs = 7, most_runs = 2000;
-static const double slice = 0.002;
+static const int64_t least_runs = 7, most_runs = 20000;
+static const double slice = 0.002, good_error = 0.01;
 
-typedef struct { double *at; int64_t n; } Times;
-
-static int by_size(const void *a, const void *b)
+Limit limit_of(const Machine *m, const Rates *r, Cost c, double set,
+               double calls)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The value that `part` of the sorted times do not exceed. */
-static double quantile(const Times *t, double part)
-{
-    const int64_t i = (int64_t)ceil(part * (double)t->n) - 1;
-    return t->at[i < 0 ? 0 : i];
-}
-
-static uint64_t checksum(const Work *w)
-{
-    const float *x = w->result;
-    for (size_t i = 0; w->floats && i < w->result_bytes / sizeof *x; i++)
-        if (!isfinite(x[i]))
-            die("bench: %s: number %zu of the result is not finite", w->name,
-                i);
-    return XXH3_64bits(w->result, w->result_bytes);
+    const Level from = machine_level(m, set);
+    const Level near = machine_level(m, calls > 0 ? c.values / calls : 0);
+    const double weights = r->read[from] > 0 ? c.weights / r->read[from] : 0;
+    const double values = r->read[near] > 0 ? c.values / r->read[near] : 0;
+    const double sums = c.flops / r->fma;
+    if (sums >= weights + values)
+        return (Limit){ sums, "FMA" };
+    return (Limit){ weights + values,
+                    level_name[weights >= values ? from : near] };
 }
 
 static double time_once(const Work *w, Setup *s)
@@ -43,75 +30,107 @@ static double time_once(const Work *w, Setup *s)
     return machine_seconds() - begin;
 }
 
-/* The first run of each: warms up, sets the checksum. Returns the seconds. */
-static double first_runs(BenchReport *r, Setup *s)
+/* The first run of each: warms up, sets the checksum. */
+static void first_runs(Works *works, Setup *s)
 {
+    for (int i = 0; i < works->n; i++) {
+        works->at[i].run(s);
+        works->at[i].checksum = work_checksum(&works->at[i]);
+    }
+}
+
+static void run_turn(Setup *s, const Works *works, Times *times)
+{
+    for (int i = 0; i < works->n; i++) {
+        const Work *w = &works->at[i];
+        vec_push(s->arena, &times[i], time_once(w, s));
+        if (work_checksum(w) != w->checksum)
+            die("bench: %s: run %d left another result", w->name, times[i].n);
+    }
+    vec_push(s->arena, &times[works->n], machine_fma_rate(s->threads, slice));
+}
+
+static bool all_known(const Times *times, int works)
+{
+    for (int i = 0; i < works; i++) {
+        const Summary s = times_summary(&times[i]);
+        const double error = summary_error(&s);
+        if (error < 0 || error > good_error)
+            return false;
+    }
+    return true;
+}
+
+/* As often as was asked for; or until each median is known well enough, and
+ * some time has passed; or until the time is over.                           */
+static void run_all(Setup *s, const Works *works, Times *times)
+{
+    const BenchOptions *o = &s->options;
     const double begin = machine_seconds();
-    for (int i = 0; i < r->rows.n; i++) {
-        BenchRow *row = &r->rows.at[i];
-        row->work.run(s);
-        row->checksum = checksum(&row->work);
-    }
-    return machine_seconds() - begin;
-}
-
-static int64_t runs_for(const BenchReport *r, double seconds)
-{
-    if (r->options.repetitions > 0)
-        return r->options.repetitions;
-    const double turns = r->options.seconds * r->rows.n / (seconds + slice);
-    const int64_t runs = turns < 1e6 ? (int64_t)turns : most_runs;
-    return runs < least_runs ? least_runs
-         : runs > most_runs ? most_runs : runs;
-}
-
-static void run_all(BenchReport *r, Setup *s, Times *times, int64_t runs)
-{
-    for (int64_t k = 0; k < runs; k++) {
-        for (int i = 0; i < r->rows.n; i++) {
-            const BenchRow *row = &r->rows.at[i];
-            times[i].at[times[i].n++] = time_once(&row->work, s);
-            if (checksum(&row->work) != row->checksum)
-                die("bench: %s: run %lld left another result", row->work.name,
-                    (long long)k);
-        }
-        Times *limit = &times[r->rows.n];
-        limit->at[limit->n++] = machine_fma_rate(slice);
+    const double most = o->seconds * works->n;
+    int64_t look = least_runs;
+    for (int64_t n = 1;; n++) {
+        run_turn(s, works, times);
+        const double passed = machine_seconds() - begin;
+        if (o->repetitions > 0 && n < o->repetitions)
+            continue;
+        if (n == o->repetitions || (n >= least_runs && passed >= most)
+            || n == most_runs)
+            return;
+        if (n < look || passed < most / 10)
+            continue;
+        if (all_known(times, works->n))
+            return;
+        look = n + n / 5 + 1;
     }
 }
 
-static void summarise(BenchReport *r, Times *times)
+static void make_rows(BenchReport *r, const Works *works,
+                      const Summary *summary)
 {
-    for (int i = 0; i <= r->rows.n; i++)
-        qsort(times[i].at, (size_t)times[i].n, sizeof(double), by_size);
-    for (int i = 0; i < r->rows.n; i++) {
-        BenchRow *row = &r->rows.at[i];
-        row->runs = times[i].n;
-        row->best = times[i].at[0];
-        row->p50 = quantile(&times[i], 0.50);
-        row->p95 = quantile(&times[i], 0.95);
+    for (int i = 0; i < works->n; i++) {
+        BenchRow row = { .work = works->at[i], .time = summary[i] };
+        Cost c = row.work.sum;
+        c.values = 0;            /* they need not leave the nearest cache */
+        row.limit = limit_of(&r->machine, &r->rates, c, row.work.set, 1);
+        vec_push(r->engine->arena, &r->rows, row);
     }
-    r->machine.fma = quantile(&times[r->rows.n], 0.50);
 }
 
-void bench_run(const Engine *e, const BenchOptions *o, FILE *out)
+static double most_seconds(double seconds)
 {
-    Arena *a = e->arena;
-    BenchReport r = { .engine = e, .options = *o };
-    Works works = {0};
-    Setup *s = setup_new(e, &r.options);
+    return fmin(1.0, seconds);   /* for the machine as a whole */
+}
+
+int bench_run(const Engine *e, const BenchOptions *o, FILE *out)
+{
+    BenchReport r = { .engine = e };
+    Works works = { 0 };
+    Setup *s = setup_new(e, o);
     setup_works(s, &works);
+    const size_t n = (size_t)works.n + 1;
+    Times *times = arena_alloc(e->arena, n * sizeof *times);
+    Summary *summary = arena_alloc(e->arena, n * sizeof *summary);
     r.setup = s;
-    for (int i = 0; i < works.n; i++) {
-        const BenchRow row = { .work = works.at[i] };
-        vec_push(a, &r.rows, row);
-    }
-    machine_measure(&r.machine, fmin(0.1, o->seconds / 10));
-    const int64_t runs = runs_for(&r, first_runs(&r, s));
-    Times *times = arena_alloc(a, (size_t)(works.n + 1) * sizeof *times);
-    for (int i = 0; i <= works.n; i++)
-        times[i].at = arena_alloc(a, (size_t)runs * sizeof(double));
-    run_all(&r, s, times, runs);
-    summarise(&r, times);
+    r.threads = s->threads;
+    machine_measure(&r.machine, s->threads, most_seconds(o->seconds));
+    r.rates = *machine_rates(&r.machine, s->threads);
+    first_runs(&works, s);
+    run_all(s, &works, times);
+    for (size_t i = 0; i < n; i++)
+        summary[i] = times_summary(&times[i]);
+    r.rates.fma = summary[works.n].p50;
+    if (!o->no_kernels)
+        bench_kernels(&r.kernels, s, &works, summary);
+    make_rows(&r, &works, summary);
     bench_print(&r, out);
+    return ExitDone;
+}
+
+int bench_machine(const BenchOptions *o, FILE *out)
+{
+    Machine m;
+    machine_measure(&m, 1, most_seconds(o->seconds));
+    machine_print(&m, o->format, out);
+    return ExitDone;
 }

@@ -1,8 +1,15 @@
-/* bench_count.c: the useful operations of a workload, and the bytes of weights
- * that it reads, from the graph.                                             */
+/* bench_count.c: what one call costs, node by node, from the graph and the
+ * lengths of its sentences: useful operations, bytes of weights, and bytes of
+ * the values that go from node to node.                                      */
 #include "bench.h"
+#include "plan_parts.h"
 
 typedef int64_t Lengths[SymS + 1];
+
+typedef struct {                 /* the last answer of keys_seen */
+    const MaskSpec *mask;
+    int64_t rows, keys, seen;
+} Seen;
 
 static int64_t dim_of(Dim d, const Lengths length)
 {
@@ -14,32 +21,60 @@ static int64_t type_rows(Type t, const Lengths length)
     return t.rank < 2 ? 1 : dim_of(t.dim[t.rank - 2], length);
 }
 
+static double elements(Type t, const Lengths length)
+{
+    double n = 1.0;
+    for (int i = 0; i < t.rank; i++)
+        n *= (double)dim_of(t.dim[i], length);
+    return n;
+}
+
+/* A weight, or what is made of weights alone. */
 static bool is_const(const Graph *g, int node)
 {
-    return op_info[g->nodes.at[node].op].class == ClassConst;
+    return g->nodes.at[node].entry == EntryNone;
 }
 
 /* Keys that a row sees by average, where the last of `rows` is the last of
  * `keys`: what is computed in vain is not useful.                            */
-static int64_t keys_seen(const MaskSpec *m, int64_t rows, int64_t keys)
+static int64_t keys_seen(Seen *last, const MaskSpec *m, int64_t rows,
+                         int64_t keys)
 {
     int64_t seen = 0;
-
+    if (last->mask == m && last->rows == rows && last->keys == keys)
+        return last->seen;
     for (int64_t i = keys - rows; i < keys; i++)
         for (int64_t j = 0; j < keys; j++)
             seen += mask_allows(m, i, j, 0);
-    return (seen + rows / 2) / rows;
+    *last = (Seen){ m, rows, keys, (seen + rows / 2) / rows };
+    return last->seen;
+}
+
+static bool has_keys(const Graph *g, const Node *n)
+{
+    return n->nin > 1 && n->in[1] >= 0 && !is_const(g, n->in[1]);
 }
 
 /* Keys that each row of an attention op reads. Other ops have as many "keys" as
  * rows of their own.                                                         */
-static int64_t keys_of(const Graph *g, const Node *n, const Lengths length)
+static int64_t keys_of(const Graph *g, const Node *n, const Lengths length,
+                       Seen *last)
 {
     const int64_t rows = type_rows(n->type, length);
-    if (n->nin < 2 || n->in[1] < 0 || is_const(g, n->in[1]))
+    if (!has_keys(g, n))
         return rows;
     const int64_t keys = type_rows(g->nodes.at[n->in[1]].type, length);
-    return n->mask ? keys_seen(n->mask, rows, keys) : keys;
+    return n->mask ? keys_seen(last, n->mask, rows, keys) : keys;
+}
+
+static double elem_bytes(Type t)
+{
+    return t.elem == ElemBf16 ? 2.0 : 4.0;
+}
+
+static bool looks_up(const Node *n)
+{
+    return n->op == OpEmbed || n->op == OpPosition;
 }
 
 /* Bytes of weights that a node reads: whole tables, but of a look-up and of
@@ -52,54 +87,68 @@ static double weight_bytes(const Graph *g, const Node *n,
         if (n->in[i] < 0 || !is_const(g, n->in[i]))
             continue;
         const Type t = g->nodes.at[n->in[i]].type;
-        double elements = 1.0;
-        for (int k = 0; k < t.rank; k++)
-            elements *= (double)dim_of(t.dim[k], length);
-        if (n->op == OpEmbed || n->op == OpPosition)
-            elements = (double)(type_rows(n->type, length)
-                                * dim_of(n->type.dim[1], length));
-        bytes += 4.0 * elements;
+        bytes += elem_bytes(t) * elements(looks_up(n) ? n->type : t, length);
     }
     return bytes;
 }
 
-/* Adds one call of an entry for one sequence. Weights are read once for all
- * sequences of a batch.                                                      */
-static void count_entry(const Graph *g, Entry entry, const Lengths length,
-                        double sequences, Work *w)
+/* What it reads and writes beside weights. Of keys that a mask hides from all
+ * rows nothing is read; what is appended has the rows of what comes in.      */
+static double value_bytes(const Graph *g, const Node *n, const Lengths length,
+                          int64_t seen)
 {
+    double bytes = n->op == OpAppend ? 0.0 : 4.0 * elements(n->type, length);
+    for (int i = 0; i < n->nin; i++) {
+        if (n->in[i] < 0 || is_const(g, n->in[i]))
+            continue;
+        const Type t = g->nodes.at[n->in[i]].type;
+        const double keys = (double)type_rows(t, length);
+        const double read = (double)(seen + type_rows(n->type, length));
+        const bool masked = n->mask && i > 0 && read < keys;
+        bytes += 4.0 * elements(t, length) * (masked ? read / keys : 1.0)
+               * (n->op == OpAppend ? 2.0 : 1.0);
+    }
+    return bytes;
+}
+
+static void count_sequence(const Plan *p, const Call *c, const Lengths length,
+                           bool first, Cost *cost)
+{
+    const Graph *g = p->g;
+    Seen last = { 0 };
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
-        if (n->entry != entry)
+        if (n->entry != c->entry || p->region_of[i] < 0)
             continue;
-        w->flops += sequences
-                    * (double)node_flops(g, i, type_rows(n->type, length),
-                                         keys_of(g, n, length));
-        w->bytes += weight_bytes(g, n, length);
+        const int64_t keys = keys_of(g, n, length, &last);
+        cost[i].flops += (double)node_flops(g, i, type_rows(n->type, length),
+                                            keys);
+        cost[i].values += value_bytes(g, n, length, keys);
+        if (first || looks_up(n))
+            cost[i].weights += weight_bytes(g, n, length);
     }
 }
 
-void count_encode(const Graph *g, const BenchOptions *o, Work *w)
+void count_call(const Plan *p, const Call *c, Cost *cost)
 {
-    const Lengths length = { [SymN] = o->rows, [SymM] = o->rows, [SymS] = 1 };
-    count_entry(g, EntryEncode, length, (double)o->batch, w);
+    for (int64_t s = 0; s < c->sequences; s++) {
+        const int64_t rows = c->start[s + 1] - c->start[s];
+        const int64_t past = c->past ? c->past[s] : 0;
+        const Lengths length = {
+            [SymN] = c->source ? c->source[s / c->group] : rows,
+            [SymM] = rows, [SymT] = rows, [SymPT] = past + rows, [SymR] = 1,
+            [SymS] = 1 };
+        count_sequence(p, c, length, s == 0, cost);
+    }
 }
 
-void count_decode(const Graph *g, const BenchOptions *o, int64_t past,
-                  int64_t rows, Work *w)
+Cost *new_costs(const Plan *p)
 {
-    const Lengths length = { [SymN] = o->rows, [SymT] = rows,
-                             [SymPT] = past + rows, [SymR] = 1, [SymS] = 1 };
-    count_entry(g, EntryDecode, length, (double)o->batch, w);
+    return arena_alloc(p->arena_, (size_t)p->g->nodes.n * sizeof(Cost));
 }
 
-void count_search(const Graph *g, const BenchOptions *o, Work *w)
+Cost cost_sum(Cost a, Cost b)
 {
-    const bool decoder = g->spec->kind == KindDecoder;
-    const int64_t prompt = decoder ? o->rows : 1;
-    if (!decoder)
-        count_encode(g, o, w);
-    count_decode(g, o, 0, prompt, w);
-    for (int64_t i = 1; i < o->steps; i++)
-        count_decode(g, o, prompt + i - 1, 1, w);
+    return (Cost){ a.flops + b.flops, a.weights + b.weights,
+                   a.values + b.values };
 }

@@ -86,8 +86,19 @@ const char *kernel_name(const Target *t, int i);
 
 /* ------------------------------------------------------- emit_model.c --- */
 typedef enum { EmitAot, EmitJit } EmitMode;
+typedef struct Timers {          /* a clock in the model's steps: for attnc
+                                    bench, whose text is for this process */
+    void (*tick)(int64_t slot);  /* called when a step's function begins, and
+                                    after each op of it */
+    int *first;                  /* filled in, by region: the slot of its
+                                    function's begin; its ops follow, those of
+                                    regions without row blocks as one */
+    const char **name;           /* and its function's name */
+    int slots;                   /* and how many there are */
+} Timers;
 typedef struct {
     EmitMode mode;
+    Timers *timers;              /* NULL: none */
     bool main;                   /* with the program under ATTNC_MAIN */
     const char *command;         /* canonical command line for the header */
     const unsigned char *embed; size_t embed_bytes;   /* --embed: the whole

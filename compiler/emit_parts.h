@@ -11,6 +11,7 @@ typedef struct {                 /* one region's function */
     const char *name;            /* the same, or numbered */
     const char *comment, *parameters, *body;
     bool takes_weights, takes_layer;
+    int ticks;                   /* of a clock that was asked for */
 } Function;
 
 typedef struct {                 /* members of one layer's struct of weights */

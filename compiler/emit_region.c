@@ -56,6 +56,58 @@ static long long stride(const Gen *g, int node)
     return g->p->value[node].stride;
 }
 
+/* ---- the clock, where attnc bench asks for one ---- */
+
+static void put_tick(Gen *g, Emit *e, int op)
+{
+    if (!g->o->timers)
+        return;
+    let(e, "op", "%d", op);
+    put(e, "tick(SLOT + $op);\n");
+}
+
+/* Its address in this process, which is the only one that runs this text. */
+static void need_tick(Gen *g)
+{
+    if (!g->o->timers || !first_time(g, "tick"))
+        return;
+    let(g->shapes, "tick", "0x%llx", (unsigned long long)(uintptr_t)
+        g->o->timers->tick);
+    put(g->shapes, "static void tick(int64_t slot)\n"
+                   "{\n"
+                   "    ((void (*)(int64_t))$tick)(slot);\n"
+                   "}\n\n");
+}
+
+static int ticks_of(const Region *r)
+{
+    return 1 + (r->row_block ? r->count : 1);
+}
+
+static int first_slot(const Gen *g, const Function *f)
+{
+    int slot = 0;
+    for (const Function *at = g->functions.at; at < f; at++)
+        slot += at->ticks;
+    return slot;
+}
+
+static void tell_slots(Gen *g)
+{
+    Timers *t = g->o->timers;
+    const int regions = g->p->region.n;
+    if (!t)
+        return;
+    t->first = arena_alloc(g->a, (size_t)regions * sizeof *t->first);
+    t->name = arena_alloc(g->a, (size_t)regions * sizeof *t->name);
+    for (int i = 0; i < regions; i++) {
+        const Function *f = &g->functions.at[g->function_of[i]];
+        t->first[i] = first_slot(g, f);
+        t->name[i] = f->name;
+    }
+    t->slots = first_slot(g, g->functions.at + g->functions.n);
+}
+
 /* ---- regions ---- */
 
 static void let_rows(Gen *g, Emit *e, const Region *r)
@@ -111,8 +163,10 @@ static void region_row_block(Gen *g, Emit *e, const Region *r)
            "for (int64_t i = $all * part / parts; i < last; i += $block) {\n"
            "    const int64_t rows = least(last - i, $block);\n"
            "\n");
-    for (int k = 0; k < r->count; k++)
+    for (int k = 0; k < r->count; k++) {
         emit_row_op(g, e, g->p->order.at[r->first + k]);
+        put_tick(g, e, 1 + k);
+    }
     put(e, "}\n");
 }
 
@@ -209,6 +263,8 @@ static Function make_function(Gen *g, const Region *r)
     Function f = { .base = r->name };
     put(body, "{\n");
     emit_region(g, body, r);
+    if (!r->row_block)
+        put_tick(g, body, 1);
     put(body, "}\n\n");
     region_comment(g, comment, r);
     f.body = text_of(g, body);
@@ -237,10 +293,13 @@ void make_functions(Gen *g)
             at++;
         if (at == g->functions.n) {
             f.name = free_name(g, f.base);
+            f.ticks = ticks_of(&p->region.at[i]);
             vec_push(g->a, &g->functions, f);
         }
         g->function_of[i] = at;
     }
+    need_tick(g);
+    tell_slots(g);
 }
 
 void emit_function(Gen *g, Emit *e, const Function *f)
@@ -248,5 +307,9 @@ void emit_function(Gen *g, Emit *e, const Function *f)
     emit_raw(e, f->comment, strlen(f->comment));
     put_call(g, e, arena_printf(g->a, "static void %s", f->name),
              f->parameters, "");
-    emit_raw(e, f->body, strlen(f->body));
+    const char *body = f->body;
+    if (g->o->timers)
+        body = arena_printf(g->a, "{\n    enum { SLOT = %d };\n\n"
+                            "    tick(SLOT);\n%s", first_slot(g, f), body + 2);
+    emit_raw(e, body, strlen(body));
 }

@@ -1,13 +1,16 @@
 /* machine.c: measures the computer: the rate of fused multiply-adds in
- * registers, and of reads from each level of memory.                         */
-#define _GNU_SOURCE              /* sched_getaffinity, MADV_HUGEPAGE */
+ * registers, and of reads from each level of memory, by 1 .. N threads.      */
+#define _GNU_SOURCE              /* MADV_HUGEPAGE, pthread barriers */
 #include "machine.h"
 
-#include <sched.h>
-#include <stdio.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+
+#include "compiler.h"
+
+const char *const level_name[Levels] = { "L1", "L2", "L3", "memory" };
 
 /* Here, and nowhere else in attnc, the compiler may fuse a*x+y: the loop asks
  * for the machine's best, and has no result that anyone compares.            */
@@ -77,23 +80,104 @@ static FmaLoop fma_loop(void)
     return (FmaLoop){fma_4, 4};
 }
 
-double machine_fma_rate(double seconds)
+/* ---------------------------------------------------------------- crew --- */
+/* Threads that do the same at the same time, in rounds that begin together:
+ * the best round is what they reach where nobody disturbs them.              */
+enum { MostRounds = 256 };
+static const double round_seconds = 0.0003;
+
+typedef struct Crew Crew;
+
+typedef struct {                 /* one thread of it */
+    Crew *crew;
+    pthread_t thread;
+    const char *block;           /* what it reads; NULL: nothing */
+    size_t bytes, at;            /* of the block; where it goes on */
+    double rate[MostRounds];
+} Member;
+
+struct Crew {
+    double (*step)(Member *m);   /* some 20 us of work: returns how much */
+    pthread_barrier_t start;
+    double until;                /* the round that ends behind it is the last */
+    int rounds;                  /* written by member 0 alone, between starts */
+    Member *member;
+};
+
+/* A round lasts a while, and reads the whole block: a piece of it may be in a
+ * nearer cache than the rest.                                                */
+static void *member_run(void *member)
 {
-    const int64_t steps = 5000;  /* some 20 us: seldom interrupted */
-    const FmaLoop loop = fma_loop();
-    const double work = 2.0 * (double)(steps * Chains * loop.floats);
-    volatile float kept = 0.0f;  /* so that the loop must run */
+    Member *m = member;
+    Crew *c = m->crew;
+    for (int i = 0;; i++) {
+        double done = 0.0, now;
+        pthread_barrier_wait(&c->start);
+        if (i == c->rounds)
+            return NULL;
+        const double begin = machine_seconds();
+        do {
+            done += c->step(m);
+            now = machine_seconds();
+        } while (m->at > 0 || now - begin < round_seconds);
+        m->rate[i] = done / (now - begin);
+        if (m == c->member && now > c->until)
+            c->rounds = i + 1;
+    }
+}
+
+/* Of all members together. */
+static double best_round(const Crew *c, int threads)
+{
     double best = 0.0;
-    const double begin = machine_seconds();
-    double from = begin;
-    do {
-        kept += loop.run(steps);
-        const double to = machine_seconds();
-        const double rate = work / (to - from);
-        best = rate > best ? rate : best;
-        from = to;
-    } while (from - begin < seconds);
+    for (int i = 0; i < c->rounds; i++) {
+        double sum = 0.0;
+        for (int k = 0; k < threads; k++)
+            sum += c->member[k].rate[i];
+        best = sum > best ? sum : best;
+    }
     return best;
+}
+
+/* `members`: their blocks are set. The caller is the first of them. */
+static double crew_rate(Member *members, int threads, double step(Member *),
+                        double seconds)
+{
+    Crew c = { .step = step, .member = members, .rounds = MostRounds,
+               .until = machine_seconds() + seconds };
+    if (pthread_barrier_init(&c.start, NULL, (unsigned)threads) != 0)
+        fail(ExitResource, "bench: no memory for %d threads", threads);
+    for (int i = threads - 1; i >= 0; i--) {
+        members[i].crew = &c;
+        if (i > 0 && pthread_create(&members[i].thread, NULL, member_run,
+                                    &members[i]) != 0)
+            fail(ExitResource, "bench: the system gives no %d threads",
+                 threads);
+    }
+    member_run(&members[0]);
+    for (int i = 1; i < threads; i++)
+        pthread_join(members[i].thread, NULL);
+    pthread_barrier_destroy(&c.start);
+    return best_round(&c, threads);
+}
+
+static double fma_step(Member *m)
+{
+    const int64_t steps = 5000;
+    const FmaLoop loop = fma_loop();
+    volatile float kept = loop.run(steps);   /* so that the loop must run */
+    (void)m;
+    (void)kept;
+    return 2.0 * (double)(steps * Chains * loop.floats);
+}
+
+double machine_fma_rate(int threads, double seconds)
+{
+    Arena *a = arena_new();
+    Member *members = arena_alloc(a, (size_t)threads * sizeof *members);
+    const double rate = crew_rate(members, threads, fma_step, seconds);
+    arena_free(a);
+    return rate;
 }
 
 /* --------------------------------------------------------------- reads --- */
@@ -119,21 +203,24 @@ void read_block_free(ReadBlock *b)
     b->at = NULL;
 }
 
-/* One pass by two streams, half the block apart: measured faster than one. */
+/* Passes over a block by two streams, half of it apart: measured faster than
+ * one. Sums, since what is read twice must not cancel out.                   */
 #define READ_LOOP(name, words, target)                                        \
     typedef uint64_t name##_vector                                            \
         __attribute__((vector_size(8 * (words))));                            \
-    target static uint64_t name(const void *block, size_t bytes)              \
+    target static uint64_t name(const void *low, const void *high,            \
+                                size_t bytes, int times)                      \
     {                                                                         \
-        const size_t n = bytes / (2 * sizeof(name##_vector));                 \
-        const name##_vector *p = block, *q = p + n;                           \
+        const size_t n = bytes / sizeof(name##_vector);                       \
+        const name##_vector *p = low, *q = high;                              \
         name##_vector a = {0}, b = {0}, c = {0}, d = {0};                     \
         name##_vector e = {0}, f = {0}, g = {0}, h = {0};                     \
-        for (size_t i = 0; i + 4 <= n; i += 4) {                              \
-            a ^= p[i], b ^= p[i + 1], c ^= p[i + 2], d ^= p[i + 3];           \
-            e ^= q[i], f ^= q[i + 1], g ^= q[i + 2], h ^= q[i + 3];           \
-        }                                                                     \
-        a ^= b ^ c ^ d ^ e ^ f ^ g ^ h;                                       \
+        for (int k = 0; k < times; k++)                                       \
+            for (size_t i = 0; i + 4 <= n; i += 4) {                          \
+                a += p[i], b += p[i + 1], c += p[i + 2], d += p[i + 3];       \
+                e += q[i], f += q[i + 1], g += q[i + 2], h += q[i + 3];       \
+            }                                                                 \
+        a += b + c + d + e + f + g + h;                                       \
         return a[0];                                                          \
     }
 
@@ -143,7 +230,9 @@ READ_LOOP(read_4, 4, __attribute__((target("avx2"))))
 #endif
 READ_LOOP(read_2, 2, )
 
-typedef uint64_t ReadLoop(const void *block, size_t bytes);
+/* `bytes` of each of two streams. */
+typedef uint64_t ReadLoop(const void *low, const void *high, size_t bytes,
+                          int times);
 
 static ReadLoop *read_loop(void)
 {
@@ -156,79 +245,105 @@ static ReadLoop *read_loop(void)
     return read_2;
 }
 
-double machine_read_rate(const ReadBlock *b, double seconds)
+/* A small block is read many times; of a large one the next piece. */
+static double read_step(Member *m)
 {
-    ReadLoop *const loop = read_loop();
-    volatile uint64_t kept = 0;
-    double best = 0.0;
-    const double begin = machine_seconds();
-    double from = begin;
-    do {
-        kept ^= loop(b->at, b->bytes);
-        const double to = machine_seconds();
-        const double rate = (double)b->bytes / (to - from);
-        best = rate > best ? rate : best;
-        from = to;
-    } while (from - begin < seconds);
-    return best;
+    const size_t least = (size_t)1 << 19, half = m->bytes / 2;
+    const size_t left = half - m->at;
+    const size_t bytes = left < least ? left : least;
+    const int times = half < least ? (int)(least / half) : 1;
+    volatile uint64_t kept = read_loop()(m->block + m->at,
+                                         m->block + half + m->at, bytes,
+                                         times);
+    (void)kept;
+    m->at = m->at + bytes < half ? m->at + bytes : 0;
+    return 2.0 * (double)bytes * times;
 }
 
-/* ----------------------------------------------------------- the whole --- */
-/* The kernel's word is better than the C library's, which multiplies a
- * shared cache by the sharers on some virtual machines.                      */
-static size_t cache_bytes(int level, size_t otherwise)
+double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
+                         double seconds)
 {
-    char path[64];
-    unsigned long kib = 0;
-    snprintf(path, sizeof path,
-             "/sys/devices/system/cpu/cpu0/cache/index%d/size", level);
-    FILE *f = fopen(path, "r");
-    if (!f)
-        return otherwise;
-    const bool read = fscanf(f, "%luK", &kib) == 1 && kib > 0;
-    fclose(f);
-    return read ? (size_t)kib << 10 : otherwise;
-}
-
-static void find_cpu(char *name, size_t size)
-{
-    char line[256];
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    snprintf(name, size, "unknown");
-    while (f && fgets(line, sizeof line, f)) {
-        const char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || !colon)
-            continue;
-        snprintf(name, size, "%.*s", (int)strcspn(colon + 2, "\n"),
-                 colon + 2);
-        break;
-    }
-    if (f)
-        fclose(f);
-}
-
-static double read_rate_of(size_t bytes, double seconds)
-{
-    ReadBlock b;
-    if (!read_block_make(&b, bytes))
+    const size_t page = 4096, apart = b->bytes / (size_t)threads / page * page;
+    if (piece > apart || piece < page)
         return 0.0;
-    const double rate = machine_read_rate(&b, seconds);
-    read_block_free(&b);
+    Arena *a = arena_new();
+    Member *members = arena_alloc(a, (size_t)threads * sizeof *members);
+    for (int i = 0; i < threads; i++) {
+        members[i].block = (const char *)b->at + (size_t)i * apart;
+        members[i].bytes = piece / page * page;
+    }
+    const double rate = crew_rate(members, threads, read_step, seconds);
+    arena_free(a);
     return rate;
 }
 
-void machine_measure(Machine *m, double seconds)
+/* ----------------------------------------------------------- the whole --- */
+/* Half of a cache stays in it; four times the last one does not. Threads have
+ * L1 and L2 for themselves and share the others.                             */
+static size_t piece_of(const Machine *m, Level level, int threads,
+                       const ReadBlock *b)
 {
-    cpu_set_t set;
-    memset(m, 0, sizeof *m);
-    find_cpu(m->cpu, sizeof m->cpu);
-    m->cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
-                                                           : 1;
-    m->l2 = cache_bytes(2, (size_t)1 << 20);
-    m->l3 = cache_bytes(3, (size_t)32 << 20);
-    m->fma = machine_fma_rate(seconds);
-    /* Half of a cache stays in it; four times the last one does not. */
-    m->read_l2 = read_rate_of(m->l2 / 2, seconds);
-    m->read_l3 = read_rate_of(m->l3 / 2, seconds);
-    m->read_memory = read_rate_of(m->l3 * 4, seconds);
+    if (level == LevelMemory)
+        return b->bytes / (size_t)threads / 4096 * 4096;
+    if (level == LevelL3)
+        return m->cache[LevelL3] / 2 / (size_t)threads;
+    return m->cache[level] / 2;
+}
+
+static void measure_rates(const Machine *m, Rates *r, const ReadBlock *b,
+                          double seconds)
+{
+    r->fma = machine_fma_rate(r->threads, seconds);
+    for (int level = 0; b->at && level < Levels; level++)
+        r->read[level] = machine_read_rate(b, r->threads,
+            piece_of(m, (Level)level, r->threads, b), seconds);
+}
+
+static void add_count(Machine *m, int threads)
+{
+    int at = m->counts;
+    while (at > 0 && m->rates[at - 1].threads >= threads)
+        at--;
+    if (m->counts == MostRates
+        || (at < m->counts && m->rates[at].threads == threads))
+        return;
+    memmove(&m->rates[at + 1], &m->rates[at],
+            (size_t)(m->counts - at) * sizeof m->rates[0]);
+    m->rates[at] = (Rates){ .threads = threads };
+    m->counts++;
+}
+
+void machine_measure(Machine *m, int threads, double seconds)
+{
+    const size_t most = (size_t)1 << 30;
+    ReadBlock b = { 0 };
+    machine_find(m);
+    add_count(m, threads);
+    add_count(m, m->cores);
+    for (int n = 1; n < m->cores && n < 1 << 14; n *= 2)
+        add_count(m, n);
+    const size_t bytes = m->cache[LevelL3] * 4;
+    if (!read_block_make(&b, bytes < most ? bytes : most))
+        b.at = NULL;
+    for (int i = 0; i < m->counts; i++)
+        measure_rates(m, &m->rates[i], &b,
+                      seconds / (m->counts * (1 + Levels)));
+    if (b.at)
+        read_block_free(&b);
+}
+
+const Rates *machine_rates(const Machine *m, int threads)
+{
+    int i = 0;
+    while (i + 1 < m->counts && m->rates[i + 1].threads <= threads)
+        i++;
+    return &m->rates[i];
+}
+
+Level machine_level(const Machine *m, double bytes)
+{
+    int level = LevelL1;
+    while (level < LevelMemory && bytes > (double)m->cache[level])
+        level++;
+    return (Level)level;
 }

@@ -1,5 +1,8 @@
 /* machine.h: what this computer can do, measured: the limits that `attnc
- * bench` holds a model against. One thread. All rates are per second.        */
+ * bench` holds a model against. All rates are per second.
+ *
+ *   machine_find.c  what it is: name, cores, caches
+ *   machine.c       how fast it is: multiply-adds, reads, by 1 .. N threads  */
 #ifndef ATTNC_MACHINE_H
 #define ATTNC_MACHINE_H
 
@@ -7,15 +10,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
+typedef enum { LevelL1, LevelL2, LevelL3, LevelMemory, Levels } Level;
+extern const char *const level_name[Levels];     /* "L1" .. "memory" */
+
+typedef struct {                 /* what some threads reach together */
+    int threads;
+    double fma;                  /* operations: f32, one FMA is two */
+    double read[Levels];         /* bytes; 0: unknown */
+} Rates;
+
+enum { MostRates = 16 };         /* 1, 2, 4 .. 2^14, and all cores */
+
+typedef struct {
+    char cpu[128];               /* "AMD EPYC"; "unknown" */
+    int cores;                   /* that this process may use */
+    size_t cache[LevelMemory];   /* bytes of L1 (data), L2, L3 */
+    Rates rates[MostRates];      /* by rising threads */
+    int counts;
+} Machine;
+
+/* ----------------------------------------------------- machine_find.c --- */
+/* Everything but the rates. */
+void machine_find(Machine *m);
+
+/* ---------------------------------------------------------- machine.c --- */
 /* Seconds of a clock that never steps back. */
 double machine_seconds(void);
 
 /* Multiply-adds (two operations each) of f32 vectors as wide as the machine
- * has, in registers only: operations a second in the best of many short loops
- * within `seconds`, so that what else runs on the machine is left out.       */
-double machine_fma_rate(double seconds);
+ * has, in registers only, by some threads at once: operations a second of all,
+ * in the best of many short rounds within `seconds`, so that what else runs on
+ * the machine is left out.                                                   */
+double machine_fma_rate(int threads, double seconds);
 
-typedef struct {                 /* a block of memory that is read whole */
+typedef struct {                 /* memory that is read whole */
     void *at;
     size_t bytes;
 } ReadBlock;
@@ -23,18 +51,17 @@ typedef struct {                 /* a block of memory that is read whole */
 /* False: no memory. */
 bool read_block_make(ReadBlock *b, size_t bytes);
 void read_block_free(ReadBlock *b);
-/* Bytes a second of reading `b` again and again: the best pass. */
-double machine_read_rate(const ReadBlock *b, double seconds);
+/* Bytes a second of `threads` threads that each read a piece of its own, of
+ * `piece` bytes, again and again: the best round. 0: `b` has no room.        */
+double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
+                         double seconds);
 
-typedef struct {
-    char cpu[128];               /* "AMD EPYC"; "unknown" */
-    int cores;                   /* that this process may use */
-    size_t l2, l3;               /* bytes */
-    double fma;                  /* operations a second */
-    double read_l2, read_l3, read_memory;     /* bytes a second; 0: unknown */
-} Machine;
-
-/* Looks at the machine and measures it: about four times `seconds`. */
-void machine_measure(Machine *m, double seconds);
+/* Measures rates of 1, 2, 4 .. cores threads, and of `threads`, within about
+ * `seconds`.                                                                 */
+void machine_measure(Machine *m, int threads, double seconds);
+/* Those of `threads`, or of the most threads below it. */
+const Rates *machine_rates(const Machine *m, int threads);
+/* The nearest level that holds so many bytes. */
+Level machine_level(const Machine *m, double bytes);
 
 #endif

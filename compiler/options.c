@@ -80,7 +80,7 @@ static const Option table[] = {
       "do not say how fast that answer came" },
     { "--prefix", "TEXT", CmdRun, Text, AT(prefix), 0, 0,
       "first tokens of every answer" },
-    { "--beam", "N", CmdRun, Int, AT(beam), 1, 1024,
+    { "--beam", "N", CmdRun | CmdBench, Int, AT(beam), 1, 1024,
       "hypotheses that are followed; 1 is greedy" },
     { "--nbest", "N", CmdRun, Int, AT(nbest), 1, 1024,
       "answers to a line; each begins with the line's number" },
@@ -146,18 +146,26 @@ static const Option table[] = {
 
     { "--cases", "N", CmdVerify, Int, AT(cases), 1, 100000,
       "how many inputs to compare on; default: all" },
-    { "--rows", "N", CmdBench | CmdVerify, Int, AT(rows), 1, MOST_INT,
+    { "--rows", "N", CmdVerify, Int, AT(rows), 1, MOST_INT,
       "tokens of each input" },
-    { "-p", "N", CmdBench, Int, AT(rows), 1, MOST_INT,
-      "the same as --rows: of each source or prompt" },
+    { "--machine", NULL, CmdBench, Flag, AT(machine), 0, 0,
+      "measure the machine alone; takes no spec" },
+    { "-p", "LENGTH", CmdBench, Text, AT(lengths), 0, 0,
+      "of each source or prompt: 128, 8..128, or 8,16,32" },
+    { "--rows", "LENGTH", CmdBench, Text, AT(lengths), 0, 0,
+      "the same as -p" },
     { "-n", "N", CmdBench, Int, AT(steps), 0, MOST_INT,
       "tokens of each answer; 0: no decoding" },
     { "-b", "N", CmdBench, Int, AT(batch), 1, 1000000,
       "sentences at once" },
-    { "-r", "N", CmdBench, Int, AT(repetitions), 1, 1000000,
+    { "-t", "N", CmdBench, Int, AT(threads), 1, PoolMost,
+      "the same as --threads" },
+    { "-r", "N", CmdBench, Int, AT(repetitions), 1, 20000,
       "runs of each workload, instead of --seconds" },
     { "--seconds", "X", CmdBench, Real, AT(seconds), 0.001, 3600,
-      "time for each measurement" },
+      "time for each workload, where 1 % needs so much" },
+    { "--no-kernels", NULL, CmdBench, Flag, AT(no_kernels), 0, 0,
+      "do not time the steps of the model" },
 };
 /* clang-format on */
 enum { Options_ = sizeof table / sizeof *table };
@@ -297,7 +305,7 @@ void options_parse(Options *o, Arena *a, const Command *c, int argc,
         }
         store(o, row, value);
     }
-    if (*c->takes && !o->spec && !o->list_passes)
+    if (*c->takes && !o->spec && !o->list_passes && !o->machine)
         fail(ExitUsage, "attnc %s takes a spec: attnc %s model.yaml", c->name,
              c->name);
 }
@@ -315,57 +323,7 @@ int option_choice(const char *option, const char *word,
     fail(ExitUsage, "%s '%s': one of %s", option, quote(word), all);
 }
 
-EngineOptions engine_options(const Options *o)
-{
-    return (EngineOptions){
-        .spec = o->spec,
-        .sets = o->sets.at, .nsets = o->sets.n,
-        .taps = o->taps.at, .ntaps = o->taps.n,
-        .passes = {
-            .skip = o->skip.at, .nskip = o->skip.n,
-            .dump = o->dump.at, .ndump = o->dump.n,
-            .after = o->after,
-            .explain = o->explain,
-            .require_fusion = o->require_fusion,
-        },
-        .march = o->march, .width = (int)o->width, .tile = o->tile,
-        .backend = o->backend, .cc = o->cc, .level = o->level,
-        .weights = o->weights, .seed = (uint64_t)o->seed,
-        .threads = o->threads,
-    };
-}
-
 /* ---------------------------------------------------------------- help --- */
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* A setting without the folders of a path: no file of ours names a place. */
-static const char *setting_name(Arena *a, const char *set)
-{
-    const char *value = strchr(set, '=');
-    return value ? arena_printf(a, "%.*s=%s", (int)(value - set), set,
-                                base_name(value + 1)) : set;
-}
-
-const char *canonical_command(Arena *a, const Options *o, const Target *t)
-{
-    const char *line = arena_printf(a, "attnc compile %s --march=%s",
-                                    base_name(o->spec), t->march);
-    if (o->width)
-        line = arena_printf(a, "%s --width=%d", line, t->width);
-    if (o->tile)
-        line = arena_printf(a, "%s --tile=%dx%d", line, t->mr, t->nr);
-    for (int i = 0; i < o->sets.n; i++)
-        line = arena_printf(a, "%s --set %s", line,
-                            quote(setting_name(a, o->sets.at[i])));
-    for (int i = 0; i < o->skip.n; i++)
-        line = arena_printf(a, "%s --skip=%s", line, quote(o->skip.at[i]));
-    return o->embed ? arena_printf(a, "%s --embed", line) : line;
-}
-
 static void print_option(FILE *out, const Option *row)
 {
     bool is_long = row->name[1] == '-';

@@ -49,6 +49,8 @@ typedef struct {
     /* verify, bench */
     int64_t cases, rows, steps, batch, repetitions;
     double seconds;
+    const char *lengths;
+    bool machine, no_kernels;
 } Options;
 
 struct Command {

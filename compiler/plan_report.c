@@ -23,6 +23,7 @@ static int64_t dim_at(Dim d, int64_t rows, int64_t keys)
     switch (d.sym) {
     case SymNone: return d.c;
     case SymPT: case SymM: return keys;
+    case SymS: return 1;         /* of one sequence */
     default: return rows;
     }
 }
