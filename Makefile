@@ -133,9 +133,9 @@ check-gcc: ## all sources without a warning by gcc, in build/gcc
 demo: $(B)/attnc ## English words to phonemes, by C made from a YAML spec
 	@sh tests/demo.sh $(B)
 bench: $(B)/attnc ## speed, beside the machine's own limit
-	$(B)/attnc bench models/transformer-base.yaml --set kind=encoder -p 128
-	$(B)/attnc bench models/transformer-base.yaml -p 128 -r 7
-	$(B)/attnc bench models/g2p-en/g2p-en.yaml -p 32 -n 32
+	$(B)/attnc bench models/transformer-base.yaml --set kind=encoder -p 128 -t 1
+	$(B)/attnc bench models/transformer-base.yaml -p 128 -t 1
+	$(B)/attnc bench models/g2p-en/g2p-en.yaml -p 32 -n 32 -t 1
 G2P := models/g2p-en
 g2p-error: $(B)/attnc $(B)/g2p_errors ## g2p-en's error on its held-out words
 	cut -f 1 $(G2P)/heldout.txt | $(B)/attnc run $(G2P)/g2p-en.yaml | \
