@@ -136,6 +136,13 @@ bench: $(B)/attnc ## speed, beside the machine's own limit
 	$(B)/attnc bench models/transformer-base.yaml --set kind=encoder -p 128 -t 1
 	$(B)/attnc bench models/transformer-base.yaml -p 128 -t 1
 	$(B)/attnc bench models/g2p-en/g2p-en.yaml -p 32 -n 32 -t 1
+# ONLY='encoder llama-step': workloads whose names begin so
+bench-peers: $(B)/attnc build/peers/ready ## speed, beside other programs
+	build/peers/bin/python bench/peers/compare.py --attnc $(B)/attnc \
+	    --json bench/peers/results.json $(if $(ONLY),--only $(ONLY))
+	build/peers/bin/python bench/peers/report.py
+build/peers/ready: bench/peers/requirements.txt bench/peers/setup.sh
+	sh bench/peers/setup.sh
 G2P := models/g2p-en
 g2p-error: $(B)/attnc $(B)/g2p_errors ## g2p-en's error on its held-out words
 	cut -f 1 $(G2P)/heldout.txt | $(B)/attnc run $(G2P)/g2p-en.yaml | \
@@ -156,7 +163,7 @@ help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 14
 
 -include $(wildcard $(B)/*/*.d)
-.PHONY: all test test-full check-asan check-gcc demo bench g2p-error golden sample lint \
-        format clean help
+.PHONY: all test test-full check-asan check-gcc demo bench bench-peers \
+        g2p-error golden sample lint format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

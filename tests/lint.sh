@@ -2,7 +2,7 @@
 # lint.sh: sizes of files, functions and lines, trailing blanks, words that may
 # not be there. tests/lint.allow lists what may be larger: `FILE why`. Text that
 # is emitted stands in the source as it comes out, so its quotes and indentation
-# do not count: the 80 columns are the emitted line's.
+# do not count: the 80 columns are the emitted line's. Python must be parsable.
 cd "$(dirname "$0")/.." || exit 1
 bad=$(git ls-files --cached --others --exclude-standard |
       grep -E '^(compiler|runtime|tests|bench)/.*\.[ch]$' |
@@ -25,6 +25,17 @@ bad=$(git ls-files --cached --others --exclude-standard |
 # no shell, nothing that writes past its end
 bad="$bad
 $(grep -nE '\<(system|popen|alloca|sprintf|gets)\(' compiler/*.c runtime/*.c)"
+command -v python3 > /dev/null && bad="$bad
+$(git ls-files --cached --others --exclude-standard | grep '\.py$' |
+  xargs python3 -c '
+import ast, sys
+for path in sys.argv[1:]:
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    ast.parse(text, path)
+    for at, line in enumerate(text.split("\n"), 1):
+        if len(line) > 80:
+            print(f"{path}:{at}: {len(line)} columns")' 2>&1)"
 [ -f tests/lint.allow ] &&
     bad=$(echo "$bad" | grep -vFf tests/lint.allow)
 bad=$(echo "$bad" | sed '/^$/d')

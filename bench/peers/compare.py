@@ -1,32 +1,227 @@
-"""attnc beside its peers, one table: each row's two programs did the same work
-in turn in this run, one thread, and gave the same answer. Times are medians,
-in brackets the best: where they disagree, something else ran on the machine.
+"""attnc beside its peers: the same weights, the same inputs, the same threads.
 
-usage: build/peers/bin/python bench/peers/compare.py [build/attnc [PEER ...]]
+usage: build/peers/bin/python bench/peers/compare.py [options]
 
-PEER: a script of this folder that has measure(attnc), which returns rows. All
-of PEERS where none is named."""
-import importlib
+Each peer is a process of its own (worker.py), pinned to the cores of the
+workload. A peer whose output differs from attnc's is not timed. The others run
+in turn, round after round; medians and bests of all rounds are printed, and
+written to --json for report.py. What a machine does not have is told in the
+table, not left out."""
+import argparse
+import json
+import os
+import select
+import statistics
+import subprocess
 import sys
+import time
 
-PEERS = ["ctranslate2_g2p", "plain_decoder"]
+import numpy as np
+
+import worker
+import workloads
+
+HERE = workloads.HERE
+ROUNDS, LEAST_ROUNDS = 7, 3
+PATIENCE = 240                   # seconds for one answer of a peer
 
 
-def print_row(row):
-    ours, theirs = row["attnc"], row["theirs"]
-    print(f"| {row['workload']} | {ours[0]:.3f} ({ours[1]:.3f})",
-          f"| {row['peer']} | {theirs[0]:.3f} ({theirs[1]:.3f})",
-          f"| {theirs[0] / ours[0]:.2f} ({theirs[1] / ours[1]:.2f})",
-          f"| {row['machine']} |", flush=True)
+class Peer:
+    """A worker, from its start to its last answer."""
+
+    def __init__(self, name, path):
+        self.name, self.times, self.wrong = name, [], None
+        self.log = os.path.join(os.path.dirname(path), name + ".log")
+        self.result = os.path.join(os.path.dirname(path), name + ".npy")
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, os.path.join(HERE, "worker.py"), name, path],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+        ready = self.answer()
+        self.version = ready["version"] if ready else None
+
+    def answer(self):
+        """The next line of the worker; None where it ended."""
+        out = self.process.stdout
+        line = (out.readline() if select.select([out], [], [], PATIENCE)[0]
+                else b"")
+        if line:
+            return json.loads(line)
+        self.process.kill()
+        self.wrong = self.reason()
+        return None
+
+    def reason(self):
+        with open(self.log, encoding="utf-8", errors="replace") as log:
+            lines = log.read().strip().split("\n")
+        if "No module named" in lines[-1]:
+            return "not installed"
+        return lines[-1][:120] or "ended, or took too long"
+
+    def run(self, seconds):
+        self.process.stdin.write(f"{seconds}\n".encode())
+        self.process.stdin.flush()
+        self.times += self.answer() or []
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.kill()
+        self.process.wait()
+
+    def compare(self, work, expected):
+        """Tokens must be equal, numbers within the tolerance; a NaN is not."""
+        found = np.load(self.result)
+        if found.shape != expected.shape:
+            self.wrong = f"shape {found.shape} instead of {expected.shape}"
+            return
+        self.difference = float(np.abs(found - expected).max())
+        tolerance = work.get("tolerances", {}).get(
+            self.name, work.get("tolerance", 0))
+        if not self.difference <= tolerance:
+            self.wrong = f"other outputs, by {self.difference:.3g}"
+
+    def row(self):
+        row = {"peer": self.name, "version": self.version}
+        if self.wrong:
+            return dict(row, missing=self.wrong)
+        return dict(row, runs=len(self.times), difference=self.difference,
+                    p50_ms=statistics.median(self.times),
+                    best_ms=min(self.times))
+
+
+def measure(peers, work, seconds):
+    """Rounds of short slices, one peer after the other."""
+    begin = time.perf_counter()
+    for i in range(ROUNDS):
+        for peer in peers:
+            if work["threads"] > 1:
+                time.sleep(0.25)     # threads that spin come to rest
+            peer.run(seconds / ROUNDS)
+        spent = time.perf_counter() - begin
+        if i + 1 >= LEAST_ROUNDS and spent > 2 * seconds * len(peers):
+            return
+
+
+def compare(work, names, options):
+    """The workload's part of the report."""
+    report = {key: work[key] for key in ("name", "title", "kind", "threads",
+                                         "flops") if key in work}
+    if work["threads"] > len(os.sched_getaffinity(0)):
+        return dict(report, missing=f"{work['threads']} cores are needed")
+    if not os.path.exists(os.path.join(workloads.ROOT,
+                                       work.get("weights", "models"))):
+        return dict(report, missing="its weights are not here")
+    path = workloads.write(work, options.attnc)
+    peers = []
+    try:
+        for name in ["attnc"] + names:
+            peers.append(Peer(name, path))
+        if peers[0].wrong:
+            raise SystemExit(f"attnc: {work['name']}: {peers[0].wrong}")
+        expected = np.load(peers[0].result)
+        for peer in peers:
+            if not peer.wrong:
+                peer.compare(work, expected)
+        measure([p for p in peers if not p.wrong], work, options.seconds)
+    finally:
+        for peer in peers:
+            peer.end()
+    return dict(report, rows=[peer.row() for peer in peers])
+
+
+def machine(attnc):
+    """What the table was measured on."""
+    done = subprocess.run(
+        [attnc, "bench", os.path.join(workloads.ROOT, "models/tiny.yaml"),
+         "--seconds", "0.05", "--format", "json"], check=True,
+        stdout=subprocess.PIPE)
+    found = json.loads(done.stdout)
+    compiler = subprocess.run(
+        [os.environ.get("CC", "clang-19"), "--version"], check=True,
+        stdout=subprocess.PIPE, encoding="utf-8").stdout.split("\n")[0]
+    return {"cpu": found["cpu"], "cores": len(os.sched_getaffinity(0)),
+            "fma_gflop_per_s": found["fma_gflop_per_s"],
+            "compiler": compiler}
+
+
+def print_rows(report):
+    title = report["title"]
+    if "missing" in report:
+        print(f"| {title} | not measured: {report['missing']} | | | | |",
+              flush=True)
+        return
+    attnc = report["rows"][0]
+    for row in report["rows"]:
+        name = f"{row['peer']} {row['version'] or ''}".strip()
+        if "missing" in row:
+            print(f"| {title} | {name} | {row['missing']} | | | |")
+            continue
+        print(f"| {title} | {name} | {row['p50_ms']:.3f}",
+              f"| {row['best_ms']:.3f}",
+              f"| {row['p50_ms'] / attnc['p50_ms']:.2f}",
+              f"| {row['difference']:.1e} |")
+    sys.stdout.flush()
+
+
+def kept(path, here):
+    """Workloads of an older report of this machine."""
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        old = json.load(file)
+    return ({w["name"]: w for w in old["workloads"]}
+            if old["machine"]["cpu"] == here["cpu"] else {})
+
+
+def save(path, here, found):
+    order = [w["name"] for w in workloads.WORKLOADS]
+    report = {"machine": here, "workloads": sorted(
+        found.values(), key=lambda w: order.index(w["name"]))}
+    with open(path + ".part", "w", encoding="utf-8") as file:
+        json.dump(report, file, indent=1)
+        file.write("\n")
+    os.replace(path + ".part", path)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--attnc", default="build/attnc")
+    parser.add_argument("--json", metavar="FILE",
+                        help="the report; workloads that are not measured now"
+                             " stay as they are in it")
+    parser.add_argument("--only", nargs="+", default=[""], metavar="NAME",
+                        help="workloads whose names begin so")
+    parser.add_argument("--peers", nargs="+", metavar="PEER",
+                        choices=list(worker.PEERS))
+    parser.add_argument("--seconds", type=float, default=1.0,
+                        help="of runs, for each peer and workload")
+    parser.add_argument("--list", action="store_true",
+                        help="names the workloads and ends")
+    return parser.parse_args()
 
 
 def main():
-    attnc = sys.argv[1] if len(sys.argv) > 1 else "build/attnc"
-    print("| workload | attnc ms | peer | peer ms | peer / attnc | machine |")
-    print("|---|---|---|---|---|---|")
-    for peer in sys.argv[2:] or PEERS:
-        for row in importlib.import_module(peer).measure(attnc):
-            print_row(row)
+    options = arguments()
+    chosen = [w for w in workloads.WORKLOADS
+              if w["name"].startswith(tuple(options.only))]
+    if options.list:
+        for work in chosen:
+            print(f"{work['name']:24} {', '.join(work['peers'])}")
+        return
+    here = machine(options.attnc)
+    found = kept(options.json, here)
+    print(f"{here['cpu']}, {here['cores']} cores, {here['fma_gflop_per_s']}"
+          f" GFLOP/s of multiply-adds a core; {here['compiler']}\n")
+    print("| workload | program | median ms | best ms | / attnc | difference"
+          " |\n|---|---|---|---|---|---|")
+    for work in chosen:
+        names = [p for p in work["peers"]
+                 if not options.peers or p in options.peers]
+        report = compare(work, names, options)
+        print_rows(report)
+        found[work["name"]] = report
+        if options.json:
+            save(options.json, here, found)
 
 
 if __name__ == "__main__":

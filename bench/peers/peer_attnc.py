@@ -1,0 +1,132 @@
+"""attnc: C that it emits for this machine, built by clang as the file's own
+first comment says, and called in this process."""
+import ctypes
+import os
+import re
+import subprocess
+
+import numpy as np
+
+import workloads
+
+FLAGS = ["-O2", "-std=c11", "-ffp-contract=off", "-march=native", "-fPIC",
+         "-shared"]
+
+
+def pointer(array):
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+def version(work):
+    done = subprocess.run([work["attnc"], "--version"], check=True,
+                          stdout=subprocess.PIPE, encoding="utf-8")
+    return done.stdout.split("\n")[0].replace("attnc ", "", 1)
+
+
+def emit(work):
+    """Path of the C file; beside it the header and the packed weights."""
+    path = os.path.join(work["folder"], "model.c")
+    command = [work["attnc"], "compile", "--march=native", "-o", path]
+    if work["set"]:
+        command += ["--set", work["set"]]
+    if work["weights_file"]:
+        command += ["--weights", work["weights_file"]]
+    subprocess.run(command + [os.path.join(workloads.ROOT, work["spec"])],
+                   check=True)
+    return path
+
+
+def library(work):
+    """The emitted C with attnc_calls.c, loaded, its weights bound."""
+    source = emit(work)
+    stem = source[:-2]
+    with open(stem + ".h", encoding="utf-8") as file:
+        header = file.read()
+    prefix = re.search(r"\b(\w+)_model\(void\)", header).group(1)
+    flags = [f'-DHEADER="{stem}.h"', f"-DNAME(x)={prefix}_##x"]
+    if f"{prefix}_generate(" in header:
+        flags += ["-DGENERATES"]
+    subprocess.run(
+        [os.environ.get("CC", "clang-19"), *FLAGS, *flags, "-o",
+         stem + ".so", source, os.path.join(workloads.HERE, "attnc_calls.c"),
+         "-lm"], check=True)
+    calls = ctypes.CDLL(stem + ".so")
+    calls.calls_open.restype = ctypes.c_char_p
+    wrong = calls.calls_open(
+        (stem + ".weights").encode() if work["weights_file"] else None)
+    if wrong:
+        raise RuntimeError(f"model.weights: {wrong.decode()}")
+    return calls
+
+
+def joined(sentences):
+    """Ids one after the other, and where each sentence begins."""
+    ends = np.cumsum([0] + [len(s) for s in sentences])
+    return np.concatenate(sentences), ends.astype(np.int32)
+
+
+def prepare_encoder(work, calls):
+    ids, start = joined(workloads.sources(work))
+    output = np.empty((len(ids), work["d"]), np.float32)
+    arguments = (ctypes.c_int64(len(start) - 1), pointer(ids), pointer(start),
+                 pointer(output))
+
+    def run():
+        calls.calls_encode(*arguments)
+        return ids, start, output
+    return run, lambda result: result[2]
+
+
+def prepare_attention(work, calls):
+    q, k, v = [np.ascontiguousarray(x.transpose(1, 0, 2)).reshape(
+        work["n"], work["d"]) for x in workloads.heads_input(work)]
+    output = np.empty_like(q)
+    arguments = (ctypes.c_int64(work["n"]), pointer(q), pointer(k),
+                 pointer(v), pointer(output))
+
+    def run():
+        calls.calls_attention(*arguments)
+        return q, k, v, output
+    return run, lambda result: result[3]
+
+
+def prepare_search(work, calls):
+    ids, start = joined(workloads.sources(work))
+    sentences, steps = len(start) - 1, work["steps"]
+    answers = np.empty((sentences, steps), np.int32)
+    arguments = (ctypes.c_int64(work["beam"]), ctypes.c_int64(steps),
+                 ctypes.c_int64(sentences), pointer(ids), pointer(start),
+                 pointer(answers))
+
+    def run():
+        if calls.calls_generate(*arguments) != 0:
+            raise RuntimeError("the search did not come to its end")
+        return ids, start, answers
+    return run, lambda result: result[2]
+
+
+def prepare_llama(work, calls):
+    ids, prompt = workloads.prompt(work), work["prompt"]
+    logits = np.empty(work["vocab"], np.float32)
+
+    def decode(past, rows):
+        calls.calls_decode(ctypes.c_int64(past), ctypes.c_int64(rows),
+                           pointer(ids[past:]), pointer(logits))
+
+    def prefill():
+        decode(0, prompt)
+        return logits
+
+    def steps():
+        for past in range(prompt, len(ids)):
+            decode(past, 1)
+        return logits
+    prefill()
+    return (prefill if work["part"] == "prefill" else steps), np.array
+
+
+def prepare(work, variant):
+    kinds = {"encoder": prepare_encoder, "attention": prepare_attention,
+             "translation": prepare_search, "story": prepare_search,
+             "llama": prepare_llama}
+    return kinds[work["kind"]](work, library(work))

@@ -1,0 +1,49 @@
+"""PyTorch: eager with scaled_dot_product_attention, the fast path of
+nn.TransformerEncoder (nested tensors where lengths differ), torch.compile."""
+import torch
+
+import torch_model
+import workloads
+
+
+def version(work):
+    return torch.__version__
+
+
+def encoder_run(work, variant):
+    weights = workloads.weights(work)
+    ids, padding = torch_model.padded(work)
+    tokens = torch.from_numpy(ids)
+    if variant == "nested":
+        model = torch_model.Nested(work, weights).eval()
+        mask = None if padding is None else torch.from_numpy(padding)
+    else:
+        model = torch_model.Encoder(work, weights).eval()
+        mask = torch_model.added_mask(padding)
+        mask = None if mask is None else torch.from_numpy(mask)
+    model.requires_grad_(False)
+    if variant == "compile":
+        model = torch.compile(model, mode="max-autotune-no-cudagraphs")
+    return (lambda: model(tokens, mask),
+            lambda y: torch_model.real_rows(y, padding))
+
+
+def attention_run(work):
+    q, k, v = [torch.from_numpy(x)[None] for x in workloads.heads_input(work)]
+
+    def run():
+        return torch.nn.functional.scaled_dot_product_attention(
+            q, k, v, is_causal=work["causal"])
+    return run, lambda y: y[0].transpose(0, 1).reshape(work["n"], -1).numpy()
+
+
+def prepare(work, variant):
+    torch.set_num_threads(work["threads"])
+    run, result = (attention_run(work) if work["kind"] == "attention"
+                   else encoder_run(work, variant))
+
+    def inference():
+        with torch.inference_mode():
+            return run()
+    inference()
+    return inference, result

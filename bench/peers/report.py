@@ -1,0 +1,174 @@
+"""docs/performance.md's tables of the peers, between its markers, and the
+charts docs/peers-*.svg, all from results.json, which compare.py writes.
+
+usage: build/peers/bin/python bench/peers/report.py [results.json]"""
+import json
+import os
+import sys
+
+import matplotlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DOCS = os.path.join(HERE, "../../docs")
+BEGIN, END = "<!-- peers: begin -->\n", "<!-- peers: end -->\n"
+
+# name of the peer in worker.py: what people call it, colour
+PEERS = {
+    "attnc": ("attnc", "#1f2430"),
+    "onnxruntime": ("ONNX Runtime", "#4e79a7"),
+    "openvino": ("OpenVINO", "#76b7b2"),
+    "torch": ("PyTorch", "#f28e2b"),
+    "torch-nested": ("PyTorch, nested", "#e8a866"),
+    "torch-compile": ("torch.compile", "#c0672a"),
+    "iree": ("IREE", "#59a14f"),
+    "tinygrad": ("tinygrad", "#b07aa1"),
+    "ctranslate2": ("CTranslate2", "#4e79a7"),
+    "llamacpp": ("llama.cpp", "#e15759"),
+    "llamacpp-f32": ("llama.cpp, f32 throughout", "#ef9a9b"),
+    "plain": ("plain C, -O3", "#9c9c9c"),
+    "plain-fast": ("plain C, -O3 -ffast-math", "#bdbdbd"),
+}
+CHARTS = [
+    ("encoder", "Encoders", ["encoder"]),
+    ("attention", "Attention alone", ["attention"]),
+    ("decoding", "Decoding", ["translation", "llama", "story"]),
+]
+LONGEST = 4.0                    # a bar's; what is longer is cut
+
+
+def measured(work):
+    return [row for row in work.get("rows", []) if "missing" not in row]
+
+
+def ratio(work, row):
+    return row["p50_ms"] / work["rows"][0]["p50_ms"]
+
+
+def number(ms):
+    """Three digits."""
+    return f"{ms:.{3 if ms < 1 else max(0, 3 - len(str(int(ms))))}f}"
+
+
+def cell(work, row):
+    if row is None:
+        return ""
+    if "missing" in row:
+        return row["missing"]
+    return f"{number(row['p50_ms'])}, {ratio(work, row):.2f}"
+
+
+def table(works):
+    """A row for each workload, a column for each peer."""
+    found = {row["peer"] for w in works for row in w.get("rows", [])}
+    columns = [peer for peer in PEERS if peer in found]
+    lines = ["| workload | " + " | ".join(PEERS[p][0] for p in columns)
+             + " |", "|---" * (1 + len(columns)) + "|"]
+    for work in works:
+        rows = {row["peer"]: row for row in work.get("rows", [])}
+        cells = [cell(work, rows.get(peer)) for peer in columns]
+        if "missing" in work:
+            cells[0] = f"not measured: {work['missing']}"
+        else:
+            cells[0] = number(rows["attnc"]["p50_ms"]) + (
+                f" ({rate(work):.0f} GFLOP/s)" if "flops" in work else "")
+        lines.append(f"| {work['title']} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def rate(work):
+    """GFLOP/s of attnc; FLOPs of products, real rows alone."""
+    return work["flops"] / work["rows"][0]["p50_ms"] / 1e6
+
+
+def versions(report):
+    found = {}
+    for work in report["workloads"]:
+        for row in work.get("rows", []):
+            if row["version"]:
+                found[PEERS[row["peer"]][0].split(",")[0]] = row["version"]
+    return ", ".join(f"{name} {version}" for name, version in found.items())
+
+
+def text(report):
+    machine = report["machine"]
+    lines = [f"{machine['cpu']}, {machine['cores']} cores, "
+             f"{machine['fma_gflop_per_s']} GFLOP/s of multiply-adds in f32 "
+             f"by one core; {machine['compiler']}. {versions(report)}.",
+             "Medians of runs in turn, in ms, and how many times attnc's that "
+             "is; one thread where nothing else is said.",
+             ""]
+    for name, title, kinds in CHARTS:
+        works = [w for w in report["workloads"] if w["kind"] in kinds]
+        if works:
+            lines += [f"### {title}", "", f"![{title}](peers-{name}.svg)", "",
+                      *table(works), ""]
+    return "\n".join(lines)
+
+
+def bars(axes, works):
+    """From above: a group for each workload, attnc's bar first."""
+    y, ticks = 0, []
+    for work in works:
+        rows = measured(work)
+        rows = rows[:1] + sorted(rows[1:], key=lambda row: row["p50_ms"])
+        for i, row in enumerate(rows):
+            name, colour = PEERS[row["peer"]]
+            times = ratio(work, row)
+            axes.barh(y + i, min(times, LONGEST), 0.86, color=colour)
+            label = f"{number(row['p50_ms'])} ms"
+            label += f"  {name}, {times:.2f}" if i else f"  {name}"
+            axes.text(min(times, LONGEST) + 0.04, y + i, label, va="center",
+                      fontsize=7, color="#333333")
+        ticks.append((y + (len(rows) - 1) / 2, work["title"]))
+        y += len(rows) + 0.8
+    axes.set_yticks([at for at, _ in ticks],
+                    [title.replace(", ", ",\n", 1) for _, title in ticks],
+                    fontsize=8)
+    axes.set_ylim(y - 0.8, -0.8)
+    return y
+
+
+def draw(report, name, title, works):
+    from matplotlib import pyplot
+    height = sum(len(measured(w)) + 0.8 for w in works)
+    figure, axes = pyplot.subplots(figsize=(8.4, 0.17 * height + 0.9))
+    bars(axes, works)
+    axes.axvline(1, color="#1f2430", linewidth=0.6)
+    axes.set_xlim(0, LONGEST + 1.6)
+    axes.set_xticks(range(int(LONGEST) + 1))
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labelsize=7)
+    for side in ("top", "right", "left", "bottom"):
+        axes.spines[side].set_visible(False)
+    axes.set_title(f"{title}: time, attnc's is 1 (a bar ends at "
+                   f"{LONGEST:.0f}); {report['machine']['cpu']}",
+                   fontsize=9, loc="left")
+    figure.tight_layout()
+    figure.savefig(os.path.join(DOCS, f"peers-{name}.svg"),
+                   metadata={"Date": None, "Creator": None})
+    pyplot.close(figure)
+
+
+def main():
+    path = sys.argv[1] if len(sys.argv) > 1 else os.path.join(
+        HERE, "results.json")
+    with open(path, encoding="utf-8") as file:
+        report = json.load(file)
+    matplotlib.use("svg")
+    matplotlib.rcParams.update({"svg.hashsalt": "attnc",
+                                "svg.fonttype": "none",
+                                "font.family": "sans-serif"})
+    for name, title, kinds in CHARTS:
+        works = [w for w in report["workloads"]
+                 if w["kind"] in kinds and measured(w)]
+        if works:
+            draw(report, name, title, works)
+    page = os.path.join(DOCS, "performance.md")
+    with open(page, encoding="utf-8") as file:
+        before, rest = file.read().split(BEGIN)
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(before + BEGIN + text(report) + END + rest.split(END)[1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""The encoder and the attention as PyTorch modules, and the encoder as ONNX,
+which three of the peers read."""
+import os
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+import workloads
+
+
+def tensor(array):
+    return torch.from_numpy(np.array(array))
+
+
+def fill_layer(layer, weights, name):
+    """nn.TransformerEncoderLayer from attnc's names."""
+    qkv = [f"{name}.self_attn.{p}" for p in "qkv"]
+    layer.self_attn.in_proj_weight.data = torch.cat(
+        [tensor(weights[n + ".weight"]) for n in qkv])
+    layer.self_attn.in_proj_bias.data = torch.cat(
+        [tensor(weights[n + ".bias"]) for n in qkv])
+    for module, part in ((layer.self_attn.out_proj, "self_attn.o"),
+                         (layer.linear1, "ffn.w1"), (layer.linear2, "ffn.w2"),
+                         (layer.norm1, "norm1"), (layer.norm2, "norm2")):
+        module.weight.data = tensor(weights[f"{name}.{part}.weight"])
+        module.bias.data = tensor(weights[f"{name}.{part}.bias"])
+
+
+def layers(work, weights):
+    """PyTorch's own encoder, whose fast path takes nested tensors."""
+    layer = torch.nn.TransformerEncoderLayer(
+        work["d"], work["h"], work["ff"], 0.0, "relu", batch_first=True,
+        layer_norm_eps=work["eps"])
+    encoder = torch.nn.TransformerEncoder(layer, work["layers"],
+                                          enable_nested_tensor=True)
+    for i, layer in enumerate(encoder.layers):
+        fill_layer(layer, weights, f"encoder.{i}")
+    return encoder
+
+
+class Embedding(torch.nn.Module):
+    """The scaled row of each token, and its position."""
+
+    def __init__(self, work, weights):
+        super().__init__()
+        d = work["d"]
+        table = d ** 0.5 * weights["source.weight"]
+        self.register_buffer("table", tensor(table.astype(np.float32)))
+        self.register_buffer("positions", tensor(
+            workloads.positions(max(work["lengths"]), d)))
+
+    def forward(self, ids):
+        return functional.embedding(ids, self.table) + self.positions
+
+
+class Nested(torch.nn.Module):
+    """ids, and padding: True where a token is none, or None."""
+
+    def __init__(self, work, weights):
+        super().__init__()
+        self.embed = Embedding(work, weights)
+        self.encoder = layers(work, weights)
+
+    def forward(self, ids, padding):
+        return self.encoder(self.embed(ids), src_key_padding_mask=padding)
+
+
+class Encoder(torch.nn.Module):
+    """The same by scaled_dot_product_attention, which compilers take. mask is
+    added to the scores, or None."""
+
+    def __init__(self, work, weights):
+        super().__init__()
+        self.h = work["h"]
+        self.embed = Embedding(work, weights)
+        self.layers = layers(work, weights).layers
+
+    def attend(self, attention, x, mask):
+        b, n, d = x.shape
+        parts = functional.linear(x, attention.in_proj_weight,
+                                  attention.in_proj_bias).chunk(3, -1)
+        q, k, v = [p.view(b, n, self.h, d // self.h).transpose(1, 2)
+                   for p in parts]
+        heads = functional.scaled_dot_product_attention(q, k, v,
+                                                        attn_mask=mask)
+        return attention.out_proj(heads.transpose(1, 2).reshape(b, n, d))
+
+    def forward(self, ids, mask=None):
+        x = self.embed(ids)
+        for layer in self.layers:
+            x = layer.norm1(x + self.attend(layer.self_attn, x, mask))
+            y = layer.linear2(torch.relu(layer.linear1(x)))
+            x = layer.norm2(x + y)
+        return x
+
+
+def padded(work):
+    """Ids [sentences, longest], and where a token is none; None: nowhere."""
+    sentences = workloads.sources(work)
+    longest = max(work["lengths"])
+    ids = np.zeros((len(sentences), longest), np.int64)
+    for row, sentence in zip(ids, sentences):
+        row[:len(sentence)] = sentence
+    padding = np.arange(longest) >= np.array(work["lengths"])[:, None]
+    return ids, padding if padding.any() else None
+
+
+def added_mask(padding):
+    """For scores [sentences, heads, rows, keys]."""
+    if padding is None:
+        return None
+    return np.where(padding, np.float32(-1e9), np.float32(0))[:, None, None]
+
+
+def real_rows(result, padding):
+    """Of [sentences, longest, d] those that are no padding."""
+    result = np.asarray(result)
+    return (result.reshape(-1, result.shape[-1]) if padding is None
+            else result[~padding[:, :result.shape[1]]])
+
+
+def inputs(work):
+    """What the ONNX model is fed, by name; and the padding."""
+    ids, padding = padded(work)
+    feeds = {"ids": ids}
+    if padding is not None:
+        feeds["mask"] = added_mask(padding)
+    return feeds, padding
+
+
+def write_onnx(work):
+    """Its path."""
+    path = os.path.join(work["folder"], "encoder.onnx")
+    feeds, _ = inputs(work)
+    with torch.inference_mode():
+        torch.onnx.export(
+            Encoder(work, workloads.weights(work)).eval(),
+            tuple(torch.from_numpy(x) for x in feeds.values()), path,
+            input_names=list(feeds), output_names=["y"], dynamo=False,
+            opset_version=17)
+    return path

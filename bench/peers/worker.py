@@ -1,0 +1,63 @@
+"""One peer with one workload, in a process of its own, which compare.py starts.
+
+usage: worker.py PEER WORKLOAD.json
+
+It prepares, runs once, writes what came out to PEER.npy beside the workload,
+prints a line of JSON with its version, and then answers each line of stdin, a
+number of seconds, with the times of the runs that it made in them, in ms."""
+import importlib
+import json
+import os
+import sys
+import time
+
+PEERS = {
+    "attnc": ("peer_attnc", ""),
+    "onnxruntime": ("peer_onnxruntime", ""),
+    "openvino": ("peer_openvino", ""),
+    "torch": ("peer_torch", "eager"),
+    "torch-nested": ("peer_torch", "nested"),
+    "torch-compile": ("peer_torch", "compile"),
+    "iree": ("peer_iree", ""),
+    "tinygrad": ("peer_tinygrad", ""),
+    "plain": ("peer_plain", "-O3"),
+    "plain-fast": ("peer_plain", "-O3 -ffast-math"),
+    "ctranslate2": ("peer_ctranslate2", ""),
+    "llamacpp": ("peer_llamacpp", ""),
+    "llamacpp-f32": ("peer_llamacpp", "f32"),
+}
+
+
+def timed(run, seconds):
+    """At least one run, and as many as begin in that time."""
+    times, begin = [], time.perf_counter()
+    while not times or time.perf_counter() - begin < seconds:
+        from_ = time.perf_counter()
+        run()
+        times.append(1e3 * (time.perf_counter() - from_))
+    return times
+
+
+def main():
+    peer, path = sys.argv[1:]
+    with open(path, encoding="utf-8") as file:
+        work = json.load(file)
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)                # what libraries print is not an answer
+    cores = sorted(os.sched_getaffinity(0))[:work["threads"]]
+    os.sched_setaffinity(0, cores)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(work["threads"])
+    module, variant = PEERS[peer]
+    module = importlib.import_module(module)
+    run, result = module.prepare(work, variant)
+    import numpy as np
+    np.save(os.path.join(work["folder"], peer + ".npy"), result(run()))
+    print(json.dumps({"version": module.version(work)}), file=answers,
+          flush=True)
+    for line in sys.stdin:
+        print(json.dumps(timed(run, float(line))), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
