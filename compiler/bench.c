@@ -5,6 +5,7 @@
 #include "bench.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static const int64_t least_runs = 7, most_runs = 20000;
 static const double slice = 0.002, good_error = 0.01;
@@ -97,34 +98,56 @@ static void make_rows(BenchReport *r, const Works *works,
     }
 }
 
+static int write_svg(const BenchReport *r, Output *file)
+{
+    Fault why;
+    size_t n;
+    char *text = draw_roofline(r, &n);
+    const bool done = output_write(file, text, n, &why)
+                   && output_commit(file, &why);
+    free(text);
+    return done ? ExitDone : report_fault(&why);
+}
+
 static double most_seconds(double seconds)
 {
     return fmin(1.0, seconds);   /* for the machine as a whole */
 }
 
-int bench_run(const Engine *e, const BenchOptions *o, FILE *out)
+static void measure(BenchReport *r, Setup *s)
 {
-    BenchReport r = { .engine = e };
+    const Engine *e = r->engine;
+    const BenchOptions *o = &s->options;
     Works works = { 0 };
-    Setup *s = setup_new(e, o);
     setup_works(s, &works);
     const size_t n = (size_t)works.n + 1;
     Times *times = arena_alloc(e->arena, n * sizeof *times);
     Summary *summary = arena_alloc(e->arena, n * sizeof *summary);
-    r.setup = s;
-    r.threads = s->threads;
-    machine_measure(&r.machine, s->threads, most_seconds(o->seconds));
-    r.rates = *machine_rates(&r.machine, s->threads);
+    r->setup = s;
+    r->threads = s->threads;
+    machine_measure(&r->machine, s->threads, most_seconds(o->seconds));
+    r->rates = *machine_rates(&r->machine, s->threads);
     first_runs(&works, s);
     run_all(s, &works, times);
     for (size_t i = 0; i < n; i++)
         summary[i] = times_summary(&times[i]);
-    r.rates.fma = summary[works.n].p50;
+    r->rates.fma = summary[works.n].p50;
     if (!o->no_kernels)
-        bench_kernels(&r.kernels, s, &works, summary);
-    make_rows(&r, &works, summary);
+        bench_kernels(&r->kernels, s, &works, summary);
+    make_rows(r, &works, summary);
+}
+
+int bench_run(const Engine *e, const BenchOptions *o, FILE *out)
+{
+    BenchReport r = { .engine = e };
+    Fault why;
+    Setup *s = setup_new(e, o);
+    Output *file = arena_alloc(e->arena, sizeof *file);
+    if (o->svg && !output_open(file, o->svg, &why))
+        return report_fault(&why);
+    measure(&r, s);
     bench_print(&r, out);
-    return ExitDone;
+    return o->svg ? write_svg(&r, file) : ExitDone;
 }
 
 int bench_machine(const BenchOptions *o, FILE *out)

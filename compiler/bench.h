@@ -3,7 +3,7 @@
  *   engine -> batches (bench_setup.c) -> workloads (bench_work.c)
  *   -> what they cost (bench_count.c) -> times (bench.c, bench_times.c)
  *   -> times of each step of the model (bench_kernels.c)
- *   -> text (bench_print.c, bench_json.c)                                    */
+ *   -> text (bench_print.c, bench_json.c), a picture (draw_roofline.c)       */
 #ifndef ATTNC_BENCH_H
 #define ATTNC_BENCH_H
 
@@ -24,6 +24,7 @@ typedef struct {
     double seconds;              /* for each workload, at most */
     bool no_kernels;             /* the model's parts are not timed */
     BenchFormat format;
+    const char *svg;             /* a file for the roofline; NULL: none */
 } BenchOptions;
 
 /* ---------------------------------------------------- bench_lengths.c --- */
@@ -104,6 +105,7 @@ typedef struct {                 /* something to be timed */
     const void *result;          /* what it leaves, the same in every run */
     size_t result_bytes;
     bool floats;                 /* the result is floats: must be finite */
+    bool of_others;              /* made of calls like the other workloads' */
     uint64_t checksum;           /* of the result; set by the first run */
 } Work;
 typedef VEC(Work) Works;
@@ -137,7 +139,7 @@ typedef struct {                 /* one op of a step of the model */
     const char *function;        /* the emitted function that has it */
     const char *name;            /* "ffn.w1"; NULL: the function as a whole */
     const char *op;              /* "linear 512x2048" */
-    double calls, seconds;       /* in one run; seconds: mean of threads */
+    double calls, seconds;       /* in one run, of the slowest thread */
     Cost cost;
 } Kernel;
 typedef VEC(Kernel) KernelList;
@@ -209,5 +211,9 @@ void kernel_values(const BenchReport *r, int work, const Kernel *k,
                    double value[KernelColumns]);
 Limit kernel_limit(const BenchReport *r, int work, const Kernel *k);
 const char *backend_name(const BenchReport *r);
+
+/* ---------------------------------------------------- draw_roofline.c --- */
+/* SVG, allocated; its length in *size. */
+char *draw_roofline(const BenchReport *r, size_t *size);
 
 #endif

@@ -127,15 +127,15 @@ static Spot *make_slots(Arena *a, const Plan *p, const Timers *t,
     return slots;
 }
 
-/* Reads the clocks after a run: ticks of all threads, seconds of the mean one.
- * A function takes what its ops take.                                        */
-static void read_clocks(Spot *slots, int count, int threads, int64_t run)
+/* Reads the clocks after a run: ticks of all threads, seconds of the one that
+ * took longest. A function takes what its ops take.                          */
+static void read_clocks(Spot *slots, int count, int64_t run)
 {
     Spot *whole = slots;
     for (int i = 0; i < count; i++) {
         double spent = 0.0, ticks = 0.0;
         for (const Clock *c = clocks.first; c; c = c->next) {
-            spent += c->spent[i] / threads;
+            spent = c->spent[i] > spent ? c->spent[i] : spent;
             ticks += c->ticks[i];
         }
         slots[i].kernel.calls = ticks;
@@ -193,7 +193,7 @@ static void time_work(KernelTimes *k, int i, Setup *s, const Work *w,
         const double begin = machine_seconds();
         w->run(s);
         times[run] = machine_seconds() - begin;
-        read_clocks(slots, t->slots, s->threads, run);
+        read_clocks(slots, t->slots, run);
     }
     k->p50[i] = median(times, runs);
     list_kernels(a, slots, t->slots, runs, &k->of[i]);

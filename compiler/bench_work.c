@@ -143,7 +143,7 @@ static void add_search(Setup *s, Works *works)
 {
     const BenchOptions *o = &s->options;
     Work w = { .name = "search", .tokens = (double)(o->batch * o->steps),
-               .run = run_search, .result = s->answer,
+               .run = run_search, .result = s->answer, .of_others = true,
                .cost = new_costs(s->engine->plan) };
     w.rows = w.tokens + (double)s->start[o->batch];
     w.result_bytes = (size_t)(o->batch * o->steps) * sizeof *s->answer;

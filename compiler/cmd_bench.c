@@ -22,7 +22,10 @@ int cmd_bench(const Options *o)
         .no_kernels = o->no_kernels,
         .format = (BenchFormat)option_choice("--format", o->format, formats,
                                              Formats),
+        .svg = o->svg,
     };
+    if (o->machine && (o->spec || o->svg))
+        fail(ExitUsage, "--machine takes no spec and no --svg");
     if (o->machine)
         return bench_machine(&bench, stdout);
     const int code = engine_open(&e, &with);

@@ -29,6 +29,8 @@ const char *attention_label(Arena *a, const char *token, int64_t n);
 /* Such text in SVG, at most so many columns, then dots. Returns the columns.
  * out NULL: writes nothing.                                                 */
 int svg_text(FILE *out, const char *s, int most);
+/* UTF-8 without control characters, spaces as they are. */
+void svg_plain(FILE *out, const char *s);
 /* Matrices that the picture has of a map, and the first one's head. */
 int attention_heads(const AttentionPicture *p, const AttentionMap *m);
 /* SVG: for each map a matrix for each head, queries down, keys to the right;

@@ -164,6 +164,8 @@ static const Option table[] = {
       "runs of each workload, instead of --seconds" },
     { "--seconds", "X", CmdBench, Real, AT(seconds), 0.001, 3600,
       "time for each workload, where 1 % needs so much" },
+    { "--svg", "FILE", CmdBench, Text, AT(svg), 0, 0,
+      "draw the roofline" },
     { "--no-kernels", NULL, CmdBench, Flag, AT(no_kernels), 0, 0,
       "do not time the steps of the model" },
 };

@@ -49,7 +49,7 @@ typedef struct {
     /* verify, bench */
     int64_t cases, rows, steps, batch, repetitions;
     double seconds;
-    const char *lengths;
+    const char *lengths, *svg;
     bool machine, no_kernels;
 } Options;
 

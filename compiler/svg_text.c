@@ -42,6 +42,15 @@ static void put_character(FILE *out, const char *s, int64_t n)
         fwrite(s, 1, (size_t)n, out);
 }
 
+void svg_plain(FILE *out, const char *s)
+{
+    for (; *s; s++)
+        if (strchr("&<>\"", *s))
+            fprintf(out, "&#%d;", *s);
+        else
+            fputc(*s, out);
+}
+
 int svg_text(FILE *out, const char *s, int most)
 {
     int columns = 0;
