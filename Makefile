@@ -144,6 +144,8 @@ bench-peers: $(B)/attnc build/peers/ready ## speed, beside other programs
 	build/peers/bin/python bench/peers/report.py
 build/peers/ready: bench/peers/requirements.txt bench/peers/setup.sh
 	sh bench/peers/setup.sh
+bench-growth: $(B)/attnc ## does time grow as the FLOPs do?
+	sh bench/growth.sh $(B)/attnc
 G2P := models/g2p-en
 g2p-error: $(B)/attnc $(B)/g2p_errors ## g2p-en's error on its held-out words
 	cut -f 1 $(G2P)/heldout.txt | $(B)/attnc run $(G2P)/g2p-en.yaml | \
@@ -164,7 +166,7 @@ help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 14
 
 -include $(wildcard $(B)/*/*.d)
-.PHONY: all test test-full check-asan check-gcc demo bench bench-peers \
+.PHONY: all test test-full check-asan check-gcc demo bench bench-growth bench-peers \
         g2p-error golden sample lint format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
