@@ -74,11 +74,11 @@ static double elem_bytes(Type t)
 
 static bool looks_up(const Node *n)
 {
-    return n->op == OpEmbed || n->op == OpPosition;
+    return n->op == OpEmbed || n->op == OpPosition || n->op == OpRotate;
 }
 
-/* Bytes of weights that a node reads: whole tables, but of a look-up and of
- * positions only the rows in question.                                       */
+/* Bytes of weights that a node reads: whole matrices, but of tables only a row
+ * for each of its own.                                                       */
 static double weight_bytes(const Graph *g, const Node *n,
                            const Lengths length)
 {
@@ -87,9 +87,18 @@ static double weight_bytes(const Graph *g, const Node *n,
         if (n->in[i] < 0 || !is_const(g, n->in[i]))
             continue;
         const Type t = g->nodes.at[n->in[i]].type;
-        bytes += elem_bytes(t) * elements(looks_up(n) ? n->type : t, length);
+        bytes += elem_bytes(t) * (looks_up(n)
+            ? (double)(type_rows(n->type, length) * t.dim[1].c)
+            : elements(t, length));
     }
     return bytes;
+}
+
+/* Rows are chosen, and the others not read. */
+static bool chooses(const Node *n)
+{
+    return n->op == OpSelect || (n->op == OpPool && (n->pool == PoolClass
+                                                  || n->pool == PoolLast));
 }
 
 /* What it reads and writes beside weights. Of keys that a mask hides from all
@@ -101,7 +110,7 @@ static double value_bytes(const Graph *g, const Node *n, const Lengths length,
     for (int i = 0; i < n->nin; i++) {
         if (n->in[i] < 0 || is_const(g, n->in[i]))
             continue;
-        const Type t = g->nodes.at[n->in[i]].type;
+        const Type t = chooses(n) ? n->type : g->nodes.at[n->in[i]].type;
         const double keys = (double)type_rows(t, length);
         const double read = (double)(seen + type_rows(n->type, length));
         const bool masked = n->mask && i > 0 && read < keys;

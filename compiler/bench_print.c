@@ -244,8 +244,11 @@ static void put_title(const BenchReport *r, FILE *out)
             t->mr, t->nr, t->tile_from, r->threads,
             r->threads == 1 ? "" : "s", (long long)s->options.batch,
             (long long)s->options.beam);
-    fprintf(out, "FMA peak between the runs: %.1f GFLOP/s\n\n",
-            1e-9 * r->rates.fma);
+    fprintf(out, "lengths %d", s->rows[0]);
+    for (int64_t i = 1; i < s->options.batch && i < 32; i++)
+        fprintf(out, ",%d", s->rows[i]);
+    fprintf(out, "%s; FMA peak between the runs: %.1f GFLOP/s\n\n",
+            s->options.batch > 32 ? ".." : "", 1e-9 * r->rates.fma);
 }
 
 static void put_kernel(const Look *look, const BenchReport *r, int work,

@@ -73,7 +73,7 @@ static void add_kernels(Roofline *d, int work, int *number)
         const Kernel *k = &t->of[work].at[i];
         const Cost c = k->cost;
         const Limit limit = kernel_limit(d->r, work, k);
-        if (!k->op || c.flops == 0.0 || k->seconds < 0.001 * t->p50[work])
+        if (!k->op || c.flops == 0.0 || k->seconds < 0.005 * t->p50[work])
             continue;
         add_point(d, (Point){ .name = k->name ? k->name : k->function,
             .op = k->op, .work = work, .number = ++*number,

@@ -18,7 +18,7 @@ enum { Rows = 10, Steps = 4 };
 static const double d = 128, d_ff = 512, layers = 3, phones = 42, n = Rows;
 
 static const char *lengths = "10";       /* of the sentences: Rows */
-static int64_t beam = 1;
+static int64_t beam = 1, threads = 1;
 
 /* Runs the bench of a model, with a field or NULL, and returns what it printed
  * (to be freed).                                                            */
@@ -26,7 +26,7 @@ static char *bench_text(const char *spec, const char *set, BenchFormat format,
                         int64_t batch)
 {
     const EngineOptions with = { .spec = spec, .sets = &set,
-                                 .nsets = set != NULL };
+                                 .nsets = set != NULL, .threads = threads };
     const BenchOptions bench = { .lengths = lengths, .steps = Steps,
                                  .batch = batch, .beam = beam,
                                  .repetitions = 2, .seconds = 0.01,
@@ -158,6 +158,39 @@ static void masks_by_hand(void **state)
             fail_msg("%s: %f MFLOP, not %f", cases[i].set, got, want);
         json_decref(report);
     }
+}
+
+/* Matrices have half of the bytes, biases and norms all. */
+static void bytes_of_weights(void **state)
+{
+    (void)state;
+    const double linear = d * (4 * d + 2 * d + 2 * d_ff);
+    json_t *whole = report_of(g2p, 1);
+    json_t *half = report_with(g2p, "dtype=bf16", 1);
+    const double encoded = number(row_of(whole, "encode"), "weights_mb");
+    const double rounded = number(row_of(half, "encode"), "weights_mb");
+    const double matrices = 4e-6 * layers * linear;
+    assert_true(encoded > matrices && encoded < 1.02 * matrices);
+    assert_true(fabs(encoded - rounded - matrices / 2) < 0.01);
+    json_decref(whole);
+    json_decref(half);
+}
+
+/* The limits are those of as many threads. */
+static void threads_of_report(void **state)
+{
+    (void)state;
+    threads = 2;
+    json_t *report = report_of(g2p, 3);
+    assert_int_equal(number(report, "threads"), 2);
+    const json_t *rates = json_object_get(json_object_get(report, "machine"),
+                                          "rates");
+    bool any = false;
+    for (size_t i = 0; i < json_array_size(rates); i++)
+        any |= number(json_array_get(rates, i), "threads") == 2;
+    assert_true(any);
+    json_decref(report);
+    threads = 1;
 }
 
 static void rates_agree(void **state)
@@ -329,6 +362,8 @@ int main(void)
         cmocka_unit_test(pooled_rows),
         cmocka_unit_test(attention_by_hand),
         cmocka_unit_test(masks_by_hand),
+        cmocka_unit_test(bytes_of_weights),
+        cmocka_unit_test(threads_of_report),
         cmocka_unit_test(rates_agree),
         cmocka_unit_test(answers_repeat),
         cmocka_unit_test(encoders_of_all_forms),

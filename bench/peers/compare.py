@@ -133,8 +133,8 @@ def machine(attnc):
     """What the table was measured on."""
     done = subprocess.run(
         [attnc, "bench", os.path.join(workloads.ROOT, "models/tiny.yaml"),
-         "--seconds", "0.05", "--format", "json"], check=True,
-        stdout=subprocess.PIPE)
+         "--threads", "1", "--no-kernels", "--seconds", "0.05", "--format",
+         "json"], check=True, stdout=subprocess.PIPE)
     found = json.loads(done.stdout)
     compiler = subprocess.run(
         [os.environ.get("CC", "clang-19"), "--version"], check=True,
