@@ -32,7 +32,9 @@ enum { EpBias = 1, EpAct = 2, EpResidual = 4, /* act(acc + bias) + residual */
        EpAccumulate = 8,                       /* acc starts from C */
        EpAny = 16,    /* all of bias, residual, act decided at run time: the
                          prebuilt kernels of the JIT; NULL pointers: absent */
-       EpAhead = 32 };  /* asks for the panels that follow, as it goes */
+       /* asks for what is read next, as it goes: */
+       EpAhead = 32,  /* the panel behind each of its panels */
+       EpNext = 64 }; /* as many panels behind its last one */
 typedef struct {
     int mr, nr; Dtype dtype; int epilogue;
     Activation act;              /* EpAct: which one */

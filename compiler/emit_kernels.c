@@ -215,7 +215,7 @@ const char *use_tile(Kernels *k, TileKey key)
                 : arena_printf(k->arena, "v_%s", act_kernel[key.act]));
     if (key.epilogue & EpAny)
         need(k, "finish_rows");
-    if (key.epilogue & EpAhead && key.width > 1)
+    if (key.epilogue & (EpAhead | EpNext) && key.width > 1)
         need(k, "v_prefetch");
     return name;
 }
@@ -279,7 +279,7 @@ void emit_kernels(Kernels *k, Emit *e)
                " * are ldb apart. Each output has a lane of its own that sums\n"
                " * over k in order: its bits are the same by every tile.\n"
                " * _accumulate: C += A B; _bias, _relu: done at the end;\n"
-               " * _ahead: asks for the panels that follow, meanwhile. */\n");
+               " * _ahead, _next: asks for what is read next, meanwhile. */\n");
     for (int i = 0; i < k->tiles.n; i++) {
         if (k->jit)
             declare_tile(e, k->tiles.at[i]);

@@ -49,14 +49,18 @@ static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
 {
     const bool any = g->o->mode == EmitJit
         && !(ep.parts & (EpAccumulate | EpAhead));
+    const int next = ep.parts & EpNext;
     return (TileKey){ .mr = mr, .nr = nr, .dtype = ep.dtype,
-                      .epilogue = any ? EpAny : ep.parts,
+                      .epilogue = any ? EpAny | next : ep.parts,
                       .act = any ? ActNone : ep.act,
                       .width = g->p->target.width };
 }
 
+/* Tiles of fewer rows read faster than they could ask. */
 void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args)
 {
+    if (mr < FewAhead || mr > NextMost)
+        ep.parts &= ~EpNext;
     const char *name = use_tile(g->kernels, tile_key(g, mr, nr, ep));
     put_call(g, g->shapes, name, args, ";");
 }
@@ -122,6 +126,7 @@ void matmul_prototype(Gen *g, const char *name, Epilogue ep)
 /* Columns j .. j + nr - 1 of all rows. */
 static void put_columns(Gen *g, int64_t k, Epilogue ep, int nr)
 {
+    ep.parts |= g->p->few ? EpNext : 0;
     const char *args = arena_printf(g->a,
         "x + i * ldx, ldx, w + j * %lld, %lld, %lld, y + i * ldy + j, ldy, "
         "%s, %s, %s, %d", (long long)k, (long long)(16 * k), (long long)k,

@@ -18,6 +18,7 @@ const char *const act_kernel[ActCount] = {
 static const struct { int bit; const char *suffix; } parts[] = {
     { EpBias, "_bias" }, { EpAct, "_" }, { EpResidual, "_residual" },
     { EpAccumulate, "_accumulate" }, { EpAny, "_any" }, { EpAhead, "_ahead" },
+    { EpNext, "_next" },
 };
 
 const char *number_type(Dtype d)
@@ -139,21 +140,32 @@ static void put_start(Emit *e, TileKey k)
                                   : "v $acc = v_splat(0.0f);\n");
 }
 
-/* The same lines of the panels that are next to these. */
+/* As many lines of what is read next as this turn reads. */
 static void put_ahead(Emit *e, TileKey k)
 {
+    const bool next = k.epilogue & EpNext;
     for (int p = 0; p < k.nr / Panel; p++) {
         const int mark = emit_mark(e);
-        let_at(e, "next", "b", p, "ldb", 0);
-        put(e, "v_prefetch($next + 16 * k);\n");
+        if (next)
+            let_at(e, "line", "next", 0, "", p * Panel);
+        else
+            let_at(e, "line", "b + 16 * k", p, "ldb", 0);
+        put(e, "v_prefetch($line);\n");
         emit_reset(e, mark);
     }
+    if (next)
+        put(e, "next += $nr;\n");
 }
 
 static void put_loop(Emit *e, TileKey k)
 {
+    if (k.epilogue & EpNext) {
+        let(e, "type", "%s", number_type(k.dtype));
+        let_at(e, "next", "b", k.nr / Panel, "ldb", 0);
+        put(e, "const $type *next = $next;\n");
+    }
     put(e, "for (int64_t i = 0; i < k; i++) {\n");
-    if (k.epilogue & EpAhead)
+    if (k.epilogue & (EpAhead | EpNext))
         put_ahead(e, k);
     put_lanes(e, k, 0, k.dtype == DtypeBf16
               ? "const v $bj = v_widen($b);\n"

@@ -34,6 +34,12 @@ static void use_all(Arena *a, Kernels *k, const Target *t)
             use_tile(k, key);
             key.dtype = DtypeBf16;
             use_tile(k, key);
+            if (key.mr >= FewAhead && key.mr <= NextMost) {
+                key.epilogue = EpAny | EpNext;
+                use_tile(k, key);
+                key.dtype = DtypeF32;
+                use_tile(k, key);
+            }
             key.dtype = DtypeF32;
         }
     key.nr = t->few_nr;

@@ -763,7 +763,7 @@ static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
  * are ldb apart. Each output has a lane of its own that sums
  * over k in order: its bits are the same by every tile.
  * _accumulate: C += A B; _bias, _relu: done at the end;
- * _ahead: asks for the panels that follow, meanwhile. */
+ * _ahead, _next: asks for what is read next, meanwhile. */
 static void tile_6x16(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,

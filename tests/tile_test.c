@@ -49,6 +49,8 @@ static TileKey tiles[] = {
     { .mr = 8, .nr = 32, .epilogue = EpAhead },
     { .mr = 5, .nr = 16, .epilogue = EpAhead },
     { .mr = 6, .nr = 32, .epilogue = EpAhead, .dtype = DtypeBf16 },
+    { .mr = 6, .nr = 64, .epilogue = EpNext | EpBias },
+    { .mr = 6, .nr = 64, .epilogue = EpNext, .dtype = DtypeBf16 },
 };
 enum { Tiles = sizeof tiles / sizeof *tiles };
 
