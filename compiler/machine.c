@@ -4,6 +4,7 @@
 #include "machine.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -100,7 +101,7 @@ struct Crew {
     double (*step)(Member *m);   /* some 20 us of work: returns how much */
     pthread_barrier_t start;
     double until;                /* the round that ends behind it is the last */
-    int rounds;                  /* written by member 0 alone, between starts */
+    atomic_int rounds;           /* set by member 0, after the last one */
     Member *member;
 };
 
