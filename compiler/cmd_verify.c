@@ -79,54 +79,72 @@ static bool print_ops(const OpResults *r)
     return passed;
 }
 
-static bool print_result(const ModelComparison *c)
+static bool print_result(const ModelComparison *c, bool rounded)
 {
-    printf("  end to end: max error %.2g (gate 1e-4) of the standard "
-           "deviation, NMSE %.2g (1e-10),\n"
-           "      KL %.2g (1e-9); worst at %lld: oracle %.7g, compiled "
-           "%.7g%s\n", c->max_error, c->nmse, c->divergence,
+    printf("  %s: max error %.2g (gate %s) of the standard "
+           "deviation, NMSE %.2g (%s),\n"
+           "      KL %.2g (%s); worst at %lld: oracle %.7g, compiled "
+           "%.7g%s\n", rounded ? "beside f32 weights" : "end to end",
+           c->max_error, rounded ? "0.5" : "1e-4",
+           c->nmse, rounded ? "1e-2" : "1e-10",
+           c->divergence, rounded ? "1e-2" : "1e-9",
            (long long)c->worst, c->want, c->got, c->passed ? "" : "  FAILED");
     return c->passed;
 }
 
 /* --------------------------------------------------------------- the rest */
 
-/* One variant, as it is used (every value's memory reused) or with all values
- * kept, on all inputs.                                                      */
-static int run_variant(const EngineOptions *o, const Options *options,
-                       bool *passed)
+typedef enum {                   /* of a run on each of the inputs */
+    CheckResult,
+    CheckRounding,               /* the result, beside that of f32 weights */
+    CheckOps                     /* every value, where all are kept */
+} Check;
+
+static bool check(const Engine *e, const Options *options, Check what)
 {
-    Engine e;
     Weights w;
     Trial t = { 0 };
     OpResults ops = { 0 };
     ModelComparison worst = { .passed = true };
-    int code = engine_open(&e, o);
-    if (code) {
-        engine_close(&e);
-        return code;
-    }
-    int cases = options->cases > 0 && options->cases < Lengths
-              ? (int)options->cases : Lengths;
-    weights_open(&w, &e, o->keep_all ? e.graph : e.unfused);
+    const int cases = options->cases > 0 && options->cases < Lengths
+                    ? (int)options->cases : Lengths;
+    if (what == CheckRounding)
+        weights_open_f32(&w, e, e->unfused);
+    else
+        weights_open(&w, e, what == CheckOps ? e->graph : e->unfused);
     for (int k = 0; k < cases; k++) {
-        const Sample *x = make_sample(e.arena, &e, k,
-                                      row_limit(&e, options->rows));
-        int64_t size = result_rows(e.spec, x) * result_columns(e.spec);
-        float *out = arena_alloc(e.arena, (size_t)size * sizeof *out);
-        trial_run(&t, &e, x, 0, out);
+        const Sample *x = make_sample(e->arena, e, k,
+                                      row_limit(e, options->rows));
+        const int64_t size = result_rows(e->spec, x) * result_columns(e->spec);
+        float *out = arena_alloc(e->arena, (size_t)size * sizeof *out);
+        trial_run(&t, e, x, 0, out);
         for (int64_t i = 0; i < x->sequences; i++) {
-            if (o->keep_all)
+            if (what == CheckOps)
                 verify_ops(&ops, &w, &t, i, out);
             else
                 verify_result(&worst, &w, x, i, out);
         }
     }
-    *passed &= o->keep_all ? print_ops(&ops) : print_result(&worst);
     trial_free(&t);
     weights_close(&w);
+    return what == CheckOps ? print_ops(&ops)
+                            : print_result(&worst, what == CheckRounding);
+}
+
+/* One variant, as it is used (every value's memory reused) or with all values
+ * kept.                                                                     */
+static int run_variant(const EngineOptions *o, const Options *options,
+                       bool *passed)
+{
+    Engine e;
+    const int code = engine_open(&e, o);
+    if (!code) {
+        *passed &= check(&e, options, o->keep_all ? CheckOps : CheckResult);
+        if (!o->keep_all && e.spec->dtype == DtypeBf16)
+            *passed &= check(&e, options, CheckRounding);
+    }
     engine_close(&e);
-    return ExitDone;
+    return code;
 }
 
 static int run_backend(const Options *options, const char *backend,

@@ -14,9 +14,11 @@ static const double *widen(Arena *a, const float *x, int64_t n)
 static const double *load(Weights *w, const PackItem *item)
 {
     Arena *a = arena_new();
+    PackItem plain = *item;
     int64_t size = item->rows * item->k;
     float *f = arena_alloc(a, (size_t)size * sizeof *f);
-    weights_tensor(item, w->engine->file, w->engine->options.seed, f);
+    plain.bf16 &= !w->f32;
+    weights_tensor(&plain, w->engine->file, w->engine->options.seed, f);
     const double *x = widen(w->arena, f, size);
     arena_free(a);
     return x;
@@ -38,14 +40,24 @@ static const double *weight_of(void *user, int node)
     die("oracle: no weights are packed for %s", name);
 }
 
-void weights_open(Weights *w, const Engine *e, const Graph *g)
+static void open_weights(Weights *w, const Engine *e, const Graph *g, bool f32)
 {
-    *w = (Weights){ .engine = e, .arena = arena_new(), .g = g };
+    *w = (Weights){ .engine = e, .arena = arena_new(), .g = g, .f32 = f32 };
     size_t count = (size_t)e->plan->pack.count;
     w->tensor = arena_alloc(w->arena, count * sizeof *w->tensor);
     Interp in = { .g = g, .weight = weight_of, .user = w, .arena = w->arena };
     interp_run(&in, EntryNone);
     w->constant = in.value;
+}
+
+void weights_open(Weights *w, const Engine *e, const Graph *g)
+{
+    open_weights(w, e, g, false);
+}
+
+void weights_open_f32(Weights *w, const Engine *e, const Graph *g)
+{
+    open_weights(w, e, g, true);
 }
 
 void weights_close(Weights *w)

@@ -73,11 +73,14 @@ bool trial_value(const Trial *t, int node, int64_t sequence, float *out);
 typedef struct {                 /* an engine's weights in double */
     const Engine *engine;
     Arena *arena;
+    bool f32;                    /* those of bf16 as they were */
     const double **tensor;       /* by item of the plan's list; NULL: not yet */
     const Graph *g;              /* whose nodes ask for them */
     const double **constant;     /* by node: all that is known beforehand */
 } Weights;
 void weights_open(Weights *w, const Engine *e, const Graph *g);
+/* The same without the rounding to bf16. */
+void weights_open_f32(Weights *w, const Engine *e, const Graph *g);
 void weights_close(Weights *w);
 
 /* Makes `in` ready for one sequence; its values are allocated in `a`. */

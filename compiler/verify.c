@@ -109,8 +109,11 @@ void verify_result(ModelComparison *worst, Weights *w, const Sample *x,
     const double *want = oracle_result(&in);
     int64_t rows = result_first(s, x, sequence + 1)
                  - result_first(s, x, sequence);
-    keep_worse(worst, compare_model(want, result_of(s, x, sequence, out),
-                                    rows, result_columns(s)));
+    ModelComparison c = compare_model(want, result_of(s, x, sequence, out),
+                                      rows, result_columns(s));
+    if (w->f32)
+        hold_to(&c, &rounded_weights);
+    keep_worse(worst, c);
     arena_free(a);
 }
 

@@ -24,7 +24,8 @@ bool op_passed(const OpResults *r, Op op);
  * graph, `out` the run's result.                                            */
 void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
                 const float *out);
-/* Compares the result of one sequence; `w` of the unfused graph. */
+/* Compares the result of one sequence; `w` of the unfused graph. Where these
+ * are the f32 weights, it is held to rounded_weights.                       */
 void verify_result(ModelComparison *worst, Weights *w, const Sample *x,
                    int64_t sequence, const float *out);
 
