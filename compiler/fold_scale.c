@@ -44,8 +44,8 @@ static bool folds_into(const Graph *g, int weight, int root)
         return false;
     }
     if (w->type.elem == ElemBf16 && !is_power_of_2(at(g, root)->scale)) {
-        pass_note(g, root, "stays at the reader: %s is bf16, which a factor "
-                  "other than 2^n would round again", w->name);
+        pass_note(g, root, "stays at the reader: %s is bf16 and would be "
+                  "rounded again", w->name);
         return false;
     }
     return true;
