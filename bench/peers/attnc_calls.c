@@ -1,8 +1,8 @@
 /* attnc_calls.c: the calls of an emitted file that peer_attnc.py makes, with
  * plain numbers and arrays, so that it need not know the structs of the header.
- * Built with that file into one shared library, by
- *     -DHEADER='"model.h"' -DNAME(x)=prefix_##x [-DGENERATES]
- * One model, one caller. Sentences' ids lie one after the other; start
+ * Built with that file and runtime/pool.c, attnc's own threads, into one shared
+ * library, by -DHEADER='"model.h"' -DNAME(x)=prefix_##x [-DGENERATES]. One
+ * model, one caller. Sentences' ids lie one after the other; start
  * [sentences + 1] is where each begins. 0 is success.                        */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -13,6 +13,10 @@
 
 enum { Cached = 1024, Pages = Cached / ATTN_PAGE };
 
+struct Pool *pool_open(int64_t threads);     /* as in runtime/pool.h */
+const struct attn_parallel *pool_parallel(const struct Pool *p);
+
+static const struct attn_parallel *parallel; /* NULL: one thread */
 static void *bound, *arena, *search;
 static size_t arena_bytes, search_bytes;
 
@@ -41,11 +45,13 @@ static void *at_least(void **at, size_t *have, size_t bytes)
 }
 
 /* path: model.weights, or NULL for a model without. What is wrong, or NULL. */
-const char *calls_open(const char *path);
-const char *calls_open(const char *path)
+const char *calls_open(const char *path, int64_t threads);
+const char *calls_open(const char *path, int64_t threads)
 {
     FILE *file = path ? fopen(path, "rb") : NULL;
 
+    if (threads > 1)
+        parallel = pool_parallel(pool_open(threads));
     bound = memory((size_t)NAME(model)()->bound_bytes);
     if (!path)
         return NULL;
@@ -64,7 +70,8 @@ static void *room(const struct attn_batch *b)
 {
     const struct attn_model *m = NAME(model)();
     return at_least(&arena, &arena_bytes,
-                    (size_t)m->arena_bytes(b->rows, b->sequences, 1));
+                    (size_t)m->arena_bytes(b->rows, b->sequences,
+                                           parallel ? parallel->parts : 1));
 }
 
 void calls_encode(int64_t sentences, const int32_t *ids, const int32_t *start,
@@ -74,7 +81,7 @@ void calls_encode(int64_t sentences, const int32_t *ids, const int32_t *start,
 {
     const struct attn_batch b = {
         .sequences = sentences, .rows = start[sentences], .ids = ids,
-        .start = start, .output = output };
+        .start = start, .output = output, .parallel = parallel };
     NAME(model)()->encode(bound, &b, room(&b));
 }
 
@@ -88,7 +95,7 @@ void calls_attention(int64_t n, const float *q, const float *k, const float *v,
     const struct attn_batch b = {
         .sequences = 1, .rows = n, .key_rows = n, .start = start,
         .key_start = start, .query = q, .key = k, .value = v,
-        .output = output };
+        .output = output, .parallel = parallel };
     NAME(model)()->encode(bound, &b, room(&b));
 }
 
@@ -113,7 +120,8 @@ void calls_decode(int64_t past, int64_t rows, const int32_t *ids,
     const struct attn_batch b = {
         .sequences = 1, .rows = rows, .ids = ids, .start = start,
         .past = &before, .select = &select, .selected = 1, .pool = { pool },
-        .pages = { pages }, .table = { Pages }, .output = logits };
+        .pages = { pages }, .table = { Pages }, .output = logits,
+        .parallel = parallel };
     m->decode(bound, &b, room(&b));
 }
 
@@ -135,6 +143,7 @@ int calls_generate(int64_t beam, int64_t steps, int64_t sentences,
     NAME(options)(&o);
     o.beam = beam;
     o.results = 1;
+    o.parallel = parallel;
     o.max_output = steps;
     o.max_output_plus = -1;
     o.process.min_length = steps;

@@ -36,9 +36,12 @@ class Peer:
         with open(self.log, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 [sys.executable, os.path.join(HERE, "worker.py"), name, path],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
-        ready = self.answer()
-        self.version = ready["version"] if ready else None
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                env=dict(os.environ, GLIBC_TUNABLES="glibc.malloc.hugetlb=1"))
+
+    def ready(self):
+        found = self.answer()
+        self.version = found["version"] if found else None
 
     def answer(self):
         """The next line of the worker; None where it ended."""
@@ -116,6 +119,8 @@ def compare(work, names, options):
     try:
         for name in ["attnc"] + names:
             peers.append(Peer(name, path))
+        for peer in peers:
+            peer.ready()
         if peers[0].wrong:
             raise SystemExit(f"attnc: {work['name']}: {peers[0].wrong}")
         expected = np.load(peers[0].result)

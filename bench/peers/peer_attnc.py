@@ -49,11 +49,13 @@ def library(work):
     subprocess.run(
         [os.environ.get("CC", "clang-19"), *FLAGS, *flags, "-o",
          stem + ".so", source, os.path.join(workloads.HERE, "attnc_calls.c"),
-         "-lm"], check=True)
+         os.path.join(workloads.ROOT, "runtime/pool.c"), "-lm", "-lpthread"],
+        check=True)
     calls = ctypes.CDLL(stem + ".so")
     calls.calls_open.restype = ctypes.c_char_p
     wrong = calls.calls_open(
-        (stem + ".weights").encode() if work["weights_file"] else None)
+        (stem + ".weights").encode() if work["weights_file"] else None,
+        ctypes.c_int64(work["threads"]))
     if wrong:
         raise RuntimeError(f"model.weights: {wrong.decode()}")
     return calls

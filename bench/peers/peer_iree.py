@@ -7,7 +7,7 @@ from importlib import metadata
 import numpy as np
 from iree import runtime
 
-import torch_model
+import workloads
 
 
 def version(work):
@@ -20,7 +20,7 @@ def compiled(work):
     model, code = [os.path.join(work["folder"], "iree." + end)
                    for end in ("mlir", "vmfb")]
     subprocess.run([os.path.join(tools, "iree-import-onnx"),
-                    torch_model.write_onnx(work), "-o", model], check=True)
+                    workloads.onnx_file(work), "-o", model], check=True)
     subprocess.run(
         [os.path.join(tools, "iree-compile"), model,
          "--iree-hal-target-device=local",
@@ -31,7 +31,7 @@ def compiled(work):
 
 
 def prepare(work, variant):
-    feeds, padding = torch_model.inputs(work)
+    feeds, padding = workloads.feeds(work)
     config = runtime.Config("local-sync")
     context = runtime.SystemContext(config=config)
     module = runtime.VmModule.mmap(context.instance, compiled(work))
@@ -39,4 +39,4 @@ def prepare(work, variant):
     function = context.modules[module.name]["main_graph"]
     ids = runtime.asdevicearray(config.device, feeds["ids"])
     return (lambda: function(ids).to_host(),
-            lambda y: torch_model.real_rows(np.array(y), padding))
+            lambda y: workloads.real_rows(np.array(y), padding))

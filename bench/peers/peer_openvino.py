@@ -2,7 +2,6 @@
 import numpy as np
 import openvino
 
-import torch_model
 import workloads
 
 
@@ -36,10 +35,10 @@ def prepare(work, variant):
         def result(y):
             return np.array(y[0]).transpose(1, 0, 2).reshape(work["n"], -1)
     else:
-        feeds, padding = torch_model.inputs(work)
-        model = compiled(work, torch_model.write_onnx(work))
+        feeds, padding = workloads.feeds(work)
+        model = compiled(work, workloads.onnx_file(work))
 
         def result(y):
-            return torch_model.real_rows(y, padding)
+            return workloads.real_rows(y, padding)
     request = model.create_infer_request()
     return lambda: request.infer(feeds)[model.output(0)], result

@@ -12,20 +12,20 @@ def version(work):
 
 def encoder_run(work, variant):
     weights = workloads.weights(work)
-    ids, padding = torch_model.padded(work)
+    ids, padding = workloads.padded(work)
     tokens = torch.from_numpy(ids)
     if variant == "nested":
         model = torch_model.Nested(work, weights).eval()
         mask = None if padding is None else torch.from_numpy(padding)
     else:
         model = torch_model.Encoder(work, weights).eval()
-        mask = torch_model.added_mask(padding)
+        mask = workloads.added_mask(padding)
         mask = None if mask is None else torch.from_numpy(mask)
     model.requires_grad_(False)
     if variant == "compile":
-        model = torch.compile(model, mode="max-autotune-no-cudagraphs")
+        model = torch.compile(model)
     return (lambda: model(tokens, mask),
-            lambda y: torch_model.real_rows(y, padding))
+            lambda y: workloads.real_rows(y, padding))
 
 
 def attention_run(work):

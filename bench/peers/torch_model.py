@@ -1,5 +1,4 @@
-"""The encoder and the attention as PyTorch modules, and the encoder as ONNX,
-which three of the peers read."""
+"""The encoder as PyTorch modules, and as ONNX, which three peers read."""
 import os
 
 import numpy as np
@@ -95,48 +94,14 @@ class Encoder(torch.nn.Module):
         return x
 
 
-def padded(work):
-    """Ids [sentences, longest], and where a token is none; None: nowhere."""
-    sentences = workloads.sources(work)
-    longest = max(work["lengths"])
-    ids = np.zeros((len(sentences), longest), np.int64)
-    for row, sentence in zip(ids, sentences):
-        row[:len(sentence)] = sentence
-    padding = np.arange(longest) >= np.array(work["lengths"])[:, None]
-    return ids, padding if padding.any() else None
-
-
-def added_mask(padding):
-    """For scores [sentences, heads, rows, keys]."""
-    if padding is None:
-        return None
-    return np.where(padding, np.float32(-1e9), np.float32(0))[:, None, None]
-
-
-def real_rows(result, padding):
-    """Of [sentences, longest, d] those that are no padding."""
-    result = np.asarray(result)
-    return (result.reshape(-1, result.shape[-1]) if padding is None
-            else result[~padding[:, :result.shape[1]]])
-
-
-def inputs(work):
-    """What the ONNX model is fed, by name; and the padding."""
-    ids, padding = padded(work)
-    feeds = {"ids": ids}
-    if padding is not None:
-        feeds["mask"] = added_mask(padding)
-    return feeds, padding
-
-
-def write_onnx(work):
-    """Its path."""
-    path = os.path.join(work["folder"], "encoder.onnx")
-    feeds, _ = inputs(work)
+def write_onnx(work, path):
+    """ids, and mask where there is padding, to y."""
+    feeds, _ = workloads.feeds(work)
+    part = f"{path}.{os.getpid()}"
     with torch.inference_mode():
         torch.onnx.export(
             Encoder(work, workloads.weights(work)).eval(),
-            tuple(torch.from_numpy(x) for x in feeds.values()), path,
+            tuple(torch.from_numpy(x) for x in feeds.values()), part,
             input_names=list(feeds), output_names=["y"], dynamo=False,
             opset_version=17)
-    return path
+    os.replace(part, path)

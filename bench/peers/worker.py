@@ -3,8 +3,9 @@
 usage: worker.py PEER WORKLOAD.json
 
 It prepares, runs once, writes what came out to PEER.npy beside the workload,
-prints a line of JSON with its version, and then answers each line of stdin, a
-number of seconds, with the times of the runs that it made in them, in ms."""
+pins itself to as many cores as the workload has threads, prints a line of JSON
+with its version, and then answers each line of stdin, a number of seconds, with
+the times of the runs that it made in them, in ms."""
 import importlib
 import json
 import os
@@ -38,14 +39,19 @@ def timed(run, seconds):
     return times
 
 
+def pin(threads):
+    """All threads of this process to the same cores."""
+    cores = sorted(os.sched_getaffinity(0))[:threads]
+    for task in os.listdir("/proc/self/task"):
+        os.sched_setaffinity(int(task), cores)
+
+
 def main():
     peer, path = sys.argv[1:]
     with open(path, encoding="utf-8") as file:
         work = json.load(file)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)                # what libraries print is not an answer
-    cores = sorted(os.sched_getaffinity(0))[:work["threads"]]
-    os.sched_setaffinity(0, cores)
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(work["threads"])
     module, variant = PEERS[peer]
@@ -53,6 +59,7 @@ def main():
     run, result = module.prepare(work, variant)
     import numpy as np
     np.save(os.path.join(work["folder"], peer + ".npy"), result(run()))
+    pin(work["threads"])
     print(json.dumps({"version": module.version(work)}), file=answers,
           flush=True)
     for line in sys.stdin:

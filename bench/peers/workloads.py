@@ -2,6 +2,7 @@
 weights and inputs that all peers get."""
 import json
 import os
+import shutil
 import subprocess
 
 import numpy as np
@@ -170,6 +171,49 @@ def sources(work):
             for n in work["lengths"]]
 
 
+def padded(work):
+    """Ids [sentences, longest], and where a token is none; None: nowhere."""
+    sentences = sources(work)
+    longest = max(work["lengths"])
+    ids = np.zeros((len(sentences), longest), np.int64)
+    for row, sentence in zip(ids, sentences):
+        row[:len(sentence)] = sentence
+    padding = np.arange(longest) >= np.array(work["lengths"])[:, None]
+    return ids, padding if padding.any() else None
+
+
+def added_mask(padding):
+    """For scores [sentences, heads, rows, keys]."""
+    if padding is None:
+        return None
+    return np.where(padding, np.float32(-1e9), np.float32(0))[:, None, None]
+
+
+def real_rows(result, padding):
+    """Of [sentences, longest, d] those that are no padding."""
+    result = np.asarray(result)
+    return (result.reshape(-1, result.shape[-1]) if padding is None
+            else result[~padding[:, :result.shape[1]]])
+
+
+def feeds(work):
+    """What the ONNX model is fed, by name; and the padding."""
+    ids, padding = padded(work)
+    arrays = {"ids": ids}
+    if padding is not None:
+        arrays["mask"] = added_mask(padding)
+    return arrays, padding
+
+
+def onnx_file(work):
+    """The encoder's path; written by the first peer that wants it."""
+    path = os.path.join(work["folder"], "encoder.onnx")
+    if not os.path.exists(path):
+        import torch_model
+        torch_model.write_onnx(work, path)
+    return path
+
+
 def heads_input(work):
     """q, k, v of an attention, each [h, n, d_k]."""
     rng = np.random.default_rng(13)
@@ -197,7 +241,8 @@ def positions(n, d):
 def write(work, attnc):
     """The workload as a file that the peers read. Returns its path."""
     folder = os.path.join(WORK, work["name"])
-    os.makedirs(folder, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
     work = dict(work, attnc=os.path.abspath(attnc), folder=folder,
                 weights_file=weights_file(work, attnc),
                 names=[(name, stored) for name, _, stored
