@@ -15,7 +15,8 @@ Limit limit_of(const Machine *m, const Rates *r, Cost c, double set,
 {
     const Level from = machine_level(m, set);
     const Level near = machine_level(m, calls > 0 ? c.values / calls : 0);
-    const double weights = r->read[from] > 0 ? c.weights / r->read[from] : 0;
+    const double far = c.weights + c.cached;
+    const double weights = r->read[from] > 0 ? far / r->read[from] : 0;
     const double values = r->read[near] > 0 ? c.values / r->read[near] : 0;
     const double sums = c.flops / r->fma;
     if (sums >= weights + values)

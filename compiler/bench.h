@@ -40,6 +40,7 @@ uint32_t bench_random(uint64_t *state);
 typedef struct {
     double flops;                /* useful operations, by node_flops */
     double weights;              /* bytes of weights: once for each call */
+    double cached;               /* bytes of keys and values in a cache */
     double values;               /* bytes of what goes in and comes out */
 } Cost;
 
@@ -57,6 +58,7 @@ void count_call(const Plan *p, const Call *c, Cost *cost);
 /* cost[node] for all nodes, in the graph's arena. */
 Cost *new_costs(const Plan *p);
 Cost cost_sum(Cost a, Cost b);
+double cost_bytes(Cost c);       /* of all kinds */
 
 /* ------------------------------------------------------ bench_setup.c --- */
 typedef struct {                 /* memory and batches of one model */
@@ -100,7 +102,9 @@ typedef struct {                 /* something to be timed */
     double tokens;               /* tokens that it takes in or gives out */
     Cost *cost;                  /* [nodes] of one run */
     Cost sum;
-    double set;                  /* bytes of weights that it reads, each once */
+    double calls;                /* that read the cache */
+    double set;                  /* bytes that one of them reads: weights, each
+                                    once, and the cache */
     void (*run)(Setup *s);
     const void *result;          /* what it leaves, the same in every run */
     size_t result_bytes;
@@ -161,8 +165,9 @@ typedef struct {                 /* where a workload or a kernel stands */
     double seconds;              /* that the machine needs at least */
     const char *bound;           /* by what: "FMA", "L2", "memory" */
 } Limit;
-/* Weights are read from where `set` bytes fit, values from where those of one
- * of the `calls` do, both while the arithmetic goes on: the longer decides.  */
+/* Weights and cache are read from where `set` bytes fit, values from where
+ * those of one of the `calls` do, all while the arithmetic goes on: the longer
+ * decides.                                                                   */
 Limit limit_of(const Machine *m, const Rates *r, Cost c, double set,
                double calls);
 
@@ -201,7 +206,7 @@ typedef struct {                 /* a column of all formats */
     const char *json;            /* for programs */
     int places;                  /* after the point */
 } BenchColumn;
-enum { WorkColumns = 15, KernelColumns = 9 };
+enum { WorkColumns = 16, KernelColumns = 9 };
 extern const BenchColumn work_columns[WorkColumns];
 extern const BenchColumn kernel_columns[KernelColumns];
 /* The numbers of a row, in the order of the columns; NAN: none. */

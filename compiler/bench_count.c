@@ -101,27 +101,44 @@ static bool chooses(const Node *n)
                                                   || n->pool == PoolLast));
 }
 
-/* What it reads and writes beside weights. Of keys that a mask hides from all
- * rows nothing is read; what is appended has the rows of what comes in.      */
-static double value_bytes(const Graph *g, const Node *n, const Lengths length,
-                          int64_t seen)
+/* Does it read input i from a cache of keys or values? */
+static bool from_cache(const Graph *g, const Node *n, int i)
 {
-    double bytes = n->op == OpAppend ? 0.0 : 4.0 * elements(n->type, length);
+    const Op op = g->nodes.at[n->in[i]].op;
+    return op == OpRecall || op == OpAppend;
+}
+
+/* What it reads beside weights and writes: from a cache, or all else. Of keys
+ * that a mask hides from all rows nothing is read; what is appended has the
+ * rows of what comes in.                                                     */
+static double value_bytes(const Graph *g, const Node *n, const Lengths length,
+                          int64_t seen, bool cached)
+{
+    const bool append = n->op == OpAppend;
+    double bytes = append || cached ? 0.0 : 4.0 * elements(n->type, length);
     for (int i = 0; i < n->nin; i++) {
-        if (n->in[i] < 0 || is_const(g, n->in[i]))
+        if (n->in[i] < 0 || is_const(g, n->in[i])
+            || from_cache(g, n, i) != cached)
             continue;
         const Type t = chooses(n) ? n->type : g->nodes.at[n->in[i]].type;
         const double keys = (double)type_rows(t, length);
         const double read = (double)(seen + type_rows(n->type, length));
         const bool masked = n->mask && i > 0 && read < keys;
         bytes += 4.0 * elements(t, length) * (masked ? read / keys : 1.0)
-               * (n->op == OpAppend ? 2.0 : 1.0);
+               * (append ? 2.0 : 1.0);
     }
     return bytes;
 }
 
+/* Keys of a source are read once for all sequences that share it. */
+static bool reads_cross(const Graph *g, const Node *n)
+{
+    return n->nin > 1 && n->in[1] >= 0 && g->nodes.at[n->in[1]].op == OpRecall;
+}
+
+/* Sequence `s` of the call. */
 static void count_sequence(const Plan *p, const Call *c, const Lengths length,
-                           bool first, Cost *cost)
+                           int64_t s, Cost *cost)
 {
     const Graph *g = p->g;
     Seen last = { 0 };
@@ -132,8 +149,10 @@ static void count_sequence(const Plan *p, const Call *c, const Lengths length,
         const int64_t keys = keys_of(g, n, length, &last);
         cost[i].flops += (double)node_flops(g, i, type_rows(n->type, length),
                                             keys);
-        cost[i].values += value_bytes(g, n, length, keys);
-        if (first || looks_up(n))
+        cost[i].values += value_bytes(g, n, length, keys, false);
+        if (s % c->group == 0 || !reads_cross(g, n))
+            cost[i].cached += value_bytes(g, n, length, keys, true);
+        if (s == 0 || looks_up(n))
             cost[i].weights += weight_bytes(g, n, length);
     }
 }
@@ -147,7 +166,7 @@ void count_call(const Plan *p, const Call *c, Cost *cost)
             [SymN] = c->source ? c->source[s / c->group] : rows,
             [SymM] = rows, [SymT] = rows, [SymPT] = past + rows, [SymR] = 1,
             [SymS] = 1 };
-        count_sequence(p, c, length, s == 0, cost);
+        count_sequence(p, c, length, s, cost);
     }
 }
 
@@ -159,5 +178,10 @@ Cost *new_costs(const Plan *p)
 Cost cost_sum(Cost a, Cost b)
 {
     return (Cost){ a.flops + b.flops, a.weights + b.weights,
-                   a.values + b.values };
+                   a.cached + b.cached, a.values + b.values };
+}
+
+double cost_bytes(Cost c)
+{
+    return c.weights + c.cached + c.values;
 }

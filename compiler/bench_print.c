@@ -16,6 +16,7 @@ const BenchColumn work_columns[WorkColumns] = {
     { "tokens/s",     "tokens_per_s",     0 },
     { "MFLOP",        "mflop",            2 },
     { NULL,           "weights_mb",       3 },
+    { NULL,           "cache_mb",         3 },
     { "GFLOP/s",      "gflop_per_s",      1 },
     { "% of peak",    "percent_peak",     1 },
     { "weights GB/s", "weights_gb_s",     1 },
@@ -57,6 +58,7 @@ void work_values(const BenchReport *r, const BenchRow *row,
         w->tokens / t->p50,
         1e-6 * w->sum.flops,
         1e-6 * w->sum.weights,
+        1e-6 * w->sum.cached,
         1e-9 * w->sum.flops / t->p50,
         100.0 * w->sum.flops / t->p50 / r->rates.fma,
         1e-9 * w->sum.weights / t->p50,
@@ -75,7 +77,7 @@ Limit kernel_limit(const BenchReport *r, int work, const Kernel *k)
 void kernel_values(const BenchReport *r, int work, const Kernel *k,
                    double value[KernelColumns])
 {
-    const double bytes = k->cost.weights + k->cost.values;
+    const double bytes = cost_bytes(k->cost);
     const Limit limit = kernel_limit(r, work, k);
     const double values[KernelColumns] = {
         k->calls,

@@ -88,7 +88,7 @@ static void count_search(Setup *s, Cost *cost)
     }
 }
 
-/* Totals; and of the weights, those of one call of each entry. */
+/* Totals; and what one call of each entry reads. */
 static void add_work(Setup *s, Works *works, Work w)
 {
     const Plan *p = s->engine->plan;
@@ -107,6 +107,7 @@ static void add_work(Setup *s, Works *works, Work w)
     }
     for (int i = 0; i < p->g->nodes.n; i++)
         w.set += once[i].weights;
+    w.set += w.calls > 0 ? w.sum.cached / w.calls : 0;
     vec_push(s->arena, works, w);
 }
 
@@ -132,7 +133,8 @@ static void add_decode(Setup *s, Works *works, const char *name,
     const Call c = decode_call(s, b);
     Work w = { .name = name, .rows = (double)b->rows,
                .tokens = (double)b->rows, .run = run, .result = s->output,
-               .floats = true, .cost = new_costs(s->engine->plan) };
+               .floats = true, .calls = 1,
+               .cost = new_costs(s->engine->plan) };
     w.result_bytes = (size_t)(b->sequences * s->model->target_vocab)
                      * sizeof(float);
     count_call(s->engine->plan, &c, w.cost);
@@ -144,6 +146,7 @@ static void add_search(Setup *s, Works *works)
     const BenchOptions *o = &s->options;
     Work w = { .name = "search", .tokens = (double)(o->batch * o->steps),
                .run = run_search, .result = s->answer, .of_others = true,
+               .calls = (double)o->steps,
                .cost = new_costs(s->engine->plan) };
     w.rows = w.tokens + (double)s->start[o->batch];
     w.result_bytes = (size_t)(o->batch * o->steps) * sizeof *s->answer;

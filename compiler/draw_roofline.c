@@ -57,7 +57,8 @@ static void add_workload(Roofline *d, int work)
 {
     const BenchRow *row = &d->r->rows.at[work];
     const Cost c = row->work.sum;
-    const double bytes = c.weights > 0 ? c.weights : c.values;
+    const double far = c.weights + c.cached;
+    const double bytes = far > 0 ? far : c.values;
     add_point(d, (Point){ .name = row->work.name, .work = work,
         .intensity = c.flops / bytes, .rate = c.flops / row->time.p50,
         .seconds = row->time.p50, .bound = row->limit.bound,
@@ -77,7 +78,7 @@ static void add_kernels(Roofline *d, int work, int *number)
             continue;
         add_point(d, (Point){ .name = k->name ? k->name : k->function,
             .op = k->op, .work = work, .number = ++*number,
-            .intensity = c.flops / (c.weights + c.values),
+            .intensity = c.flops / cost_bytes(c),
             .rate = c.flops / k->seconds, .seconds = k->seconds,
             .bound = limit.bound,
             .percent = 100.0 * limit.seconds / k->seconds });

@@ -176,6 +176,22 @@ static void bytes_of_weights(void **state)
     json_decref(half);
 }
 
+/* Keys and values of a step: those of the sources, once for all hypotheses, and
+ * each one's own.                                                            */
+static void bytes_of_caches(void **state)
+{
+    (void)state;
+    const double position = layers * 2 * d * 4e-6;
+    const double past = Steps / 2 + 1;
+    beam = 3;
+    json_t *report = report_of(g2p, 2);
+    const double got = number(row_of(report, "step"), "cache_mb");
+    assert_true(fabs(got - 2 * position * (n + 3 * past)) < 0.001);
+    assert_true(number(row_of(report, "encode"), "cache_mb") == 0);
+    json_decref(report);
+    beam = 1;
+}
+
 /* The limits are those of as many threads. */
 static void threads_of_report(void **state)
 {
@@ -363,6 +379,7 @@ int main(void)
         cmocka_unit_test(attention_by_hand),
         cmocka_unit_test(masks_by_hand),
         cmocka_unit_test(bytes_of_weights),
+        cmocka_unit_test(bytes_of_caches),
         cmocka_unit_test(threads_of_report),
         cmocka_unit_test(rates_agree),
         cmocka_unit_test(answers_repeat),
