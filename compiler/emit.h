@@ -32,9 +32,7 @@ enum { EpBias = 1, EpAct = 2, EpResidual = 4, /* act(acc + bias) + residual */
        EpAccumulate = 8,                       /* acc starts from C */
        EpAny = 16,    /* all of bias, residual, act decided at run time: the
                          prebuilt kernels of the JIT; NULL pointers: absent */
-       /* asks for what is read next, as it goes: */
-       EpAhead = 32,  /* the panel behind each of its panels */
-       EpNext = 64 }; /* as many panels behind its last one */
+       EpAhead = 32 };  /* asks for the panels at `next`, as it goes */
 typedef struct {
     int mr, nr; Dtype dtype; int epilogue;
     Activation act;              /* EpAct: which one */
@@ -48,13 +46,17 @@ typedef struct {
  *            float *c, int64_t ldc,            mr x nr
  *            const float *bias,                [nr]
  *            const float *residual, int64_t ldr,
- *            int64_t act);                     Activation; only EpAny reads it
+ *            int64_t act,                      Activation; only EpAny reads it
+ *            const T *next);                   EpAhead, EpAny: a panel that is
+ *                                              read soon, and the one at + ldb
+ *                                              where nr > 16; else any
  * T is number_type(dtype): bf16 is widened as it is read.
  * The sum runs over k in order, one FMA each, for every output on its own lane:
  * the same bits for every mr, nr, width and compiler.                       */
 extern const char *const act_kernel[ActCount];       /* words of kernels */
 const char *tile_name(Arena *a, TileKey k);   /* tile_6x64_bias_relu */
 const char *number_type(Dtype d);       /* "float", "uint16_t" */
+bool tile_asks_ahead(TileKey k);        /* uses `next` */
 void emit_tile(Emit *e, TileKey k, bool is_static);
 void declare_tile(Emit *e, TileKey k);        /* prototype only: the JIT */
 

@@ -27,8 +27,8 @@ static const char *need_few_rows(Gen *g, Dtype dtype)
         let(e, "mr", "%d", mr);
         put(e, "if (rows == $mr) {\n");
         put_tile(g, mr, t->few_nr, ep,
-                 arena_printf(g->a, "a, lda, b, ldb, k, c, %d, 0, 0, 0, 0",
-                              t->few_nr));
+                 arena_printf(g->a, "a, lda, b, ldb, k, c, %d, 0, 0, 0, 0, b%s",
+                              t->few_nr, mr < FewAhead ? "" : " + 16 * k"));
         put(e, "}\n");
     }
     put(e, "}\n\n");

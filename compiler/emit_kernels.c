@@ -207,7 +207,8 @@ const char *use_tile(Kernels *k, TileKey key)
         return known;
     vec_push(k->arena, &k->tiles, key);
     need(k, key.width == 1 ? "v_fma"
-                           : "v_load v_load_aligned v_store v_splat v_fma");
+                           : "ROLLED v_load v_load_aligned v_store v_splat "
+                             "v_fma");
     if (key.dtype == DtypeBf16)
         need(k, "v_widen");
     if (key.epilogue & EpAct)    /* relu is written out */
@@ -215,7 +216,7 @@ const char *use_tile(Kernels *k, TileKey key)
                 : arena_printf(k->arena, "v_%s", act_kernel[key.act]));
     if (key.epilogue & EpAny)
         need(k, "finish_rows");
-    if (key.epilogue & (EpAhead | EpNext) && key.width > 1)
+    if (tile_asks_ahead(key))
         need(k, "v_prefetch");
     return name;
 }
@@ -279,7 +280,7 @@ void emit_kernels(Kernels *k, Emit *e)
                " * are ldb apart. Each output has a lane of its own that sums\n"
                " * over k in order: its bits are the same by every tile.\n"
                " * _accumulate: C += A B; _bias, _relu: done at the end;\n"
-               " * _ahead, _next: asks for what is read next, meanwhile. */\n");
+               " * _ahead: asks for the panels that follow, meanwhile. */\n");
     for (int i = 0; i < k->tiles.n; i++) {
         if (k->jit)
             declare_tile(e, k->tiles.at[i]);

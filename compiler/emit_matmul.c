@@ -15,16 +15,6 @@ int tile_steps(const Gen *g, int step[4])
     return n;
 }
 
-int row_steps(const Gen *g, int step[5])
-{
-    int n = 0;
-    step[n++] = g->p->target.mr;
-    for (int mr = 8; mr >= 1; mr /= 2)
-        if (mr < step[0])
-            step[n++] = mr;
-    return n;
-}
-
 bool first_time(Gen *g, const char *name)
 {
     for (int i = 0; i < g->shape_names.n; i++)
@@ -47,62 +37,92 @@ void need_least(Gen *g)
 /* In a JIT skeleton one prebuilt tile serves every epilogue. */
 static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
 {
-    const bool any = g->o->mode == EmitJit
-        && !(ep.parts & (EpAccumulate | EpAhead));
-    const int next = ep.parts & EpNext;
+    const bool any = g->o->mode == EmitJit && !(ep.parts & EpAccumulate);
+    if (g->p->target.width == 1)
+        ep.parts &= ~EpAhead;    /* a compiler for it may know no such thing */
     return (TileKey){ .mr = mr, .nr = nr, .dtype = ep.dtype,
-                      .epilogue = any ? EpAny | next : ep.parts,
+                      .epilogue = any ? EpAny : ep.parts,
                       .act = any ? ActNone : ep.act,
                       .width = g->p->target.width };
 }
 
-/* Tiles of fewer rows read faster than they could ask. */
 void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args)
 {
-    if (mr < FewAhead || mr > NextMost)
-        ep.parts &= ~EpNext;
     const char *name = use_tile(g->kernels, tile_key(g, mr, nr, ep));
     put_call(g, g->shapes, name, args, ";");
 }
 
-/* All rows against nr columns: whole tiles, then smaller ones. */
-static void put_rows(Gen *g, int nr, Epilogue epilogue, const char *args)
-{
-    Emit *e = g->shapes;
-    int mr[5];
-    const int n = row_steps(g, mr);
-    let(e, "mr", "%d", mr[0]);
-    put(e, "int64_t i = 0;\n"
-           "\n"
-           "for (; i + $mr <= rows; i += $mr) {\n");
-    put_tile(g, mr[0], nr, epilogue, args);
-    put(e, "}\n");
-    for (int s = 1; s < n; s++) {
-        let(e, "mr", "%d", mr[s]);
-        if (mr[s] == 1) {
-            put(e, "if (i < rows) {\n");
-            put_tile(g, 1, nr, epilogue, args);
-            put(e, "}\n");
-        } else {
-            put(e, "if (i + $mr <= rows) {\n");
-            put_tile(g, mr[s], nr, epilogue, args);
-            put(e, "i += $mr;\n"
-                   "}\n");
-        }
-    }
-}
-
-/* ---- constant shape ---- */
-
 const char *epilogue_suffix(Arena *a, Epilogue ep)
 {
-    return arena_printf(a, "%s%s%s%s%s",
+    return arena_printf(a, "%s%s%s%s%s%s",
                         ep.dtype == DtypeBf16 ? "_bf16" : "",
                         ep.parts & EpBias ? "_bias" : "",
                         ep.act ? "_" : "",
                         ep.act ? act_kernel[ep.act] : "",
-                        ep.parts & EpResidual ? "_residual" : "");
+                        ep.parts & EpResidual ? "_residual" : "",
+                        ep.parts & EpAccumulate ? "_accumulate" : "");
 }
+
+/* The call of the tile for `mr` rows from row i. */
+static void put_row_tile(Gen *g, int mr, int nr, Epilogue ep)
+{
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
+    let(e, "mr", "%d", mr);
+    put(e, "if (mr == $mr) {\n");
+    put_tile(g, mr, nr, ep, arena_printf(g->a,
+             "a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, %s, %s, %d, %s",
+             ep.parts & EpBias ? "bias" : "0",
+             ep.parts & EpResidual ? "r + i * ldr, ldr" : "0, 0", ep.act,
+             ep.parts & EpAhead ? "next" : "b"));
+    put(e, "}\n");
+    emit_reset(e, mark);
+}
+
+/* All rows against nr columns: tiles whose heights differ by one at most, for a
+ * low one reads the panels as long as a high one does. Panels that are read
+ * soon come from memory meanwhile: two by the first tile, two by the second. */
+static const char *need_rows(Gen *g, int nr, Epilogue ep)
+{
+    Emit *e = g->shapes;
+    const int mr = g->p->target.mr;
+    const bool ahead = ep.parts & EpAhead;
+    const char *name = arena_printf(g->a, "rows_%d%s%s", nr,
+                                    epilogue_suffix(g->a, ep),
+                                    ahead ? "_ahead" : "");
+    if (!first_time(g, name))
+        return name;
+    const int mark = emit_mark(e);
+    let(e, "mr", "%d", mr);
+    let(e, "less", "%d", mr - 1);
+    let(e, "nr", "%d", nr);
+    put(e, "/* All rows of a times $nr columns, in tiles of like heights. */\n");
+    put_call(g, e, arena_printf(g->a, "static void %s", name), arena_printf(
+        g->a, "int64_t rows, const float *a, int64_t lda, const %s *b, "
+        "int64_t ldb, int64_t k, float *c, int64_t ldc%s%s%s",
+        number_type(ep.dtype), ep.parts & EpBias ? ", const float *bias" : "",
+        ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "",
+        ahead ? arena_printf(g->a, ", const %s *next", number_type(ep.dtype))
+              : ""), "");
+    put(e, "{\n"
+           "    const int64_t tiles = (rows + $less) / $mr;\n"
+           "\n"
+           "    for (int64_t t = 0; t < tiles; t++) {\n"
+           "        const int64_t i = rows * t / tiles;\n"
+           "        const int64_t mr = rows * (t + 1) / tiles - i;\n"
+           "\n");
+    for (int rows = mr; rows > 0; rows--)
+        put_row_tile(g, rows, nr, ep);
+    if (ahead)
+        put(e, nr > 32 ? "next = t == 0 ? next + 2 * ldb : b;\n"
+                       : "next = b;\n");
+    put(e, "}\n"
+           "}\n\n");
+    emit_reset(e, mark);
+    return name;
+}
+
+/* ---- constant shape ---- */
 
 static const char *formula(Arena *a, Epilogue ep)
 {
@@ -123,17 +143,30 @@ void matmul_prototype(Gen *g, const char *name, Epilogue ep)
              "");
 }
 
-/* Columns j .. j + nr - 1 of all rows. */
+/* Columns j .. j + nr - 1 of all rows, while those behind them come. */
 static void put_columns(Gen *g, int64_t k, Epilogue ep, int nr)
 {
-    ep.parts |= g->p->few ? EpNext : 0;
-    const char *args = arena_printf(g->a,
-        "x + i * ldx, ldx, w + j * %lld, %lld, %lld, y + i * ldy + j, ldy, "
-        "%s, %s, %s, %d", (long long)k, (long long)(16 * k), (long long)k,
-        ep.parts & EpBias ? "b + j" : "0",
-        ep.parts & EpResidual ? "r + i * ldr + j" : "0",
-        ep.parts & EpResidual ? "ldr" : "0", ep.act);
-    put_rows(g, nr, ep, args);
+    ep.parts |= EpAhead;
+    put_call(g, g->shapes, need_rows(g, nr, ep), arena_printf(g->a,
+             "rows, x, ldx, w + j * %lld, %lld, %lld, y + j, ldy%s%s, "
+             "w + (j + %d) * %lld", (long long)k, (long long)(16 * k),
+             (long long)k, ep.parts & EpBias ? ", b + j" : "",
+             ep.parts & EpResidual ? ", r + j, ldr" : "", nr, (long long)k),
+             ";");
+}
+
+/* What put_columns() calls for n columns is printed before the caller. */
+static void need_columns(Gen *g, int64_t n, Epilogue ep)
+{
+    int nr[4];
+    const int steps = tile_steps(g, nr);
+    int64_t left = round16(n);
+    ep.parts |= EpAhead;
+    for (int s = 0; s < steps; s++) {
+        if (left >= nr[s])
+            need_rows(g, nr[s], ep);
+        left %= nr[s];
+    }
 }
 
 /* Columns are divided at multiples of the widest tile, so that none but the
@@ -176,6 +209,7 @@ const char *need_matmul(Gen *g, int64_t k, int64_t n, Epilogue ep)
         return name;
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
+    need_columns(g, n, ep);
     if (g->p->few)
         emit_few(g, shape, k, ep);
     let(e, "formula", "%s", formula(g->a, ep));
@@ -204,9 +238,8 @@ static void panels_step(Gen *g, int nr, bool last, Epilogue ep)
         put(e, "for (; j < panels; j++) {\n");
     else
         put(e, "for (; j + $p <= panels; j += $p) {\n");
-    put_rows(g, nr, ep,
-             "a + i * lda, lda, b + j * ldb, ldb, k, c + i * ldc + j * 16, "
-             "ldc, 0, 0, 0, 0");
+    put_call(g, e, need_rows(g, nr, ep), "rows, a, lda, b + j * ldb, ldb, k, "
+             "c + j * 16, ldc", ";");
     put(e, "}\n");
 }
 
@@ -219,6 +252,9 @@ const char *need_panels(Gen *g, bool accumulate)
     const int mark = emit_mark(e);
     int nr[4];
     const int steps = tile_steps(g, nr);
+    const Epilogue ep = { .parts = accumulate ? EpAccumulate : 0 };
+    for (int s = 0; s < steps; s++)
+        need_rows(g, nr[s], ep);
     let(e, "op", "%s", accumulate ? "+=" : "=");
     put(e, "/* c $op a b: b is `panels` panels of 16 columns, ldb apart */\n");
     put_call(g, e, arena_printf(g->a, "static void %s", name),
@@ -229,8 +265,7 @@ const char *need_panels(Gen *g, bool accumulate)
            "    int64_t j = 0;\n"
            "\n");
     for (int s = 0; s < steps; s++)
-        panels_step(g, nr[s], nr[s] == 16,
-                    (Epilogue){ .parts = accumulate ? EpAccumulate : 0 });
+        panels_step(g, nr[s], nr[s] == 16, ep);
     put(e, "}\n\n");
     emit_reset(e, mark);
     return name;

@@ -56,7 +56,6 @@ const char *epilogue_suffix(Arena *a, Epilogue ep);
 void matmul_prototype(Gen *g, const char *name, Epilogue ep);
 void need_least(Gen *g);
 int  tile_steps(const Gen *g, int step[4]);      /* nr, then 32, 16 */
-int  row_steps(const Gen *g, int step[5]);       /* mr, then 8, 4, 2, 1 */
 
 /* --------------------------------------------------------- emit_few.c --- */
 /* The product of few rows, for `shape` "_bias_relu_512x2048"; its call, where

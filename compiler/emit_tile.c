@@ -18,7 +18,6 @@ const char *const act_kernel[ActCount] = {
 static const struct { int bit; const char *suffix; } parts[] = {
     { EpBias, "_bias" }, { EpAct, "_" }, { EpResidual, "_residual" },
     { EpAccumulate, "_accumulate" }, { EpAny, "_any" }, { EpAhead, "_ahead" },
-    { EpNext, "_next" },
 };
 
 const char *number_type(Dtype d)
@@ -60,7 +59,8 @@ static void put_signature(Emit *e, TileKey k, const char *head,
     put(e, "$head $name(\n"
            "    const float *a, int64_t lda, const $number *b, int64_t ldb,\n"
            "    int64_t k, float *c, int64_t ldc, const float *bias,\n"
-           "    const float *residual, int64_t ldr, int64_t act)$tail\n");
+           "    const float *residual, int64_t ldr, int64_t act,\n"
+           "    const $number *next)$tail\n");
 }
 
 void declare_tile(Emit *e, TileKey k)
@@ -80,6 +80,11 @@ static void put_unused(Emit *e, bool unused, const char *name)
     emit_reset(e, mark);
 }
 
+bool tile_asks_ahead(TileKey k)
+{
+    return k.width > 1 && k.epilogue & (EpAhead | EpAny);
+}
+
 /* All tiles have the same parameters: says which ones this tile ignores. */
 static void put_ignored(Emit *e, TileKey k)
 {
@@ -92,6 +97,7 @@ static void put_ignored(Emit *e, TileKey k)
     put_unused(e, !any && !(k.epilogue & EpResidual), "residual");
     put_unused(e, !any && (row || !(k.epilogue & EpResidual)), "ldr");
     put_unused(e, !any, "act");
+    put_unused(e, !tile_asks_ahead(k), "next");
 }
 
 /* Binds `hole` to the text of base + times * step + plus. */
@@ -140,32 +146,20 @@ static void put_start(Emit *e, TileKey k)
                                   : "v $acc = v_splat(0.0f);\n");
 }
 
-/* As many lines of what is read next as this turn reads. */
+/* Of two panels, as far as the tile is that wide: one line each. */
 static void put_ahead(Emit *e, TileKey k)
 {
-    const bool next = k.epilogue & EpNext;
-    for (int p = 0; p < k.nr / Panel; p++) {
-        const int mark = emit_mark(e);
-        if (next)
-            let_at(e, "line", "next", 0, "", p * Panel);
-        else
-            let_at(e, "line", "b + 16 * k", p, "ldb", 0);
-        put(e, "v_prefetch($line);\n");
-        emit_reset(e, mark);
-    }
-    if (next)
-        put(e, "next += $nr;\n");
+    put(e, "v_prefetch(next);\n");
+    if (k.nr > Panel)
+        put(e, "v_prefetch(next + ldb);\n");
+    put(e, "next += 16;\n");
 }
 
 static void put_loop(Emit *e, TileKey k)
 {
-    if (k.epilogue & EpNext) {
-        let(e, "type", "%s", number_type(k.dtype));
-        let_at(e, "next", "b", k.nr / Panel, "ldb", 0);
-        put(e, "const $type *next = $next;\n");
-    }
-    put(e, "for (int64_t i = 0; i < k; i++) {\n");
-    if (k.epilogue & (EpAhead | EpNext))
+    put(e, "ROLLED\n"
+           "for (int64_t i = 0; i < k; i++) {\n");
+    if (tile_asks_ahead(k))
         put_ahead(e, k);
     put_lanes(e, k, 0, k.dtype == DtypeBf16
               ? "const v $bj = v_widen($b);\n"

@@ -34,22 +34,8 @@ static void use_all(Arena *a, Kernels *k, const Target *t)
             use_tile(k, key);
             key.dtype = DtypeBf16;
             use_tile(k, key);
-            if (key.mr >= FewAhead && key.mr <= NextMost) {
-                key.epilogue = EpAny | EpNext;
-                use_tile(k, key);
-                key.dtype = DtypeF32;
-                use_tile(k, key);
-            }
             key.dtype = DtypeF32;
         }
-    key.nr = t->few_nr;
-    key.epilogue = EpAhead;
-    for (key.mr = FewAhead; key.mr <= t->few_mr; key.mr++) {
-        key.dtype = DtypeBf16;
-        use_tile(k, key);
-        key.dtype = DtypeF32;
-        use_tile(k, key);
-    }
 }
 
 /* kernels_x86_64_v3 */

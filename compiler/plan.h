@@ -95,8 +95,7 @@ struct Plan {
     const char *prefix;          /* of emitted symbols */
 };
 enum { RowBlock = 48,            /* default rows of a row-block region */
-       FewAhead = 5,             /* rows that are worked on as long as read */
-       NextMost = 8 };           /* rows of a tile that asks for the next one */
+       FewAhead = 5 };           /* rows that are worked on as long as read */
 /* keep_all: no value's memory is reused and no region walks row blocks, so
  * that each can be read back after a call.                                  */
 Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all);

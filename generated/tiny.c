@@ -14,10 +14,11 @@
  *          54,720  FLOPs a token
  *
  * Kernels; tiles are rows x columns, up to 6 x 16 (default):
- *     tile_bias        6x16 4x16 2x16 1x16
- *     tile             6x16 4x16 2x16 1x16
- *     tile_accumulate  6x16 4x16 2x16 1x16
- *     tile_bias_relu   6x16 4x16 2x16 1x16
+ *     tile_bias_ahead  6x16 5x16 4x16 3x16 2x16 1x16
+ *     tile             6x16 5x16 4x16 3x16 2x16 1x16
+ *     tile_accumulate  6x16 5x16 4x16 3x16 2x16 1x16
+ *     tile_bias_relu_ahead 6x16 5x16 4x16 3x16 2x16 1x16
+ *     tile_ahead       6x16 5x16 4x16 3x16 2x16 1x16
  *     others           embed_row pack_keys pack_values softmax_begin
  *                      softmax_page softmax_end add_norm_rows softmax_chunk
  *                      copy_rows log_sum_exp
@@ -275,6 +276,20 @@ INLINE void v_store(float *p, v x)
     *(v_any *)p = x;
 }
 
+/* Before a loop that is not to be unrolled: its sums fill all registers. */
+#if defined __clang__
+#define ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define ROLLED
+#endif
+
+/* Asks for the line of p, which is read soon. */
+#if defined __GNUC__
+#define v_prefetch(p) __builtin_prefetch(p, 0, 2)
+#else
+#define v_prefetch(p) ((void)(p))
+#endif
+
 INLINE v v_splat(float x)
 {
     return (v){x, x, x, x, x, x, x, x};
@@ -316,9 +331,22 @@ INLINE v v_power_of_2(v t)
     return (v)((v_bits)t << 23);
 }
 
-/* Of 16 lanes, folded to four, then one, in vectors of four: from a wider one
- * they would have to be taken apart. */
+/* Four floats at any place. */
 typedef float quad __attribute__((vector_size(16), aligned(4)));
+
+/* Four numbers of each of four rows of x become four rows of 16. */
+INLINE void turn_four(float *y, const float *x, int64_t ldx)
+{
+    const quad a = *(const quad *)x;
+    const quad b = *(const quad *)(x + ldx);
+    const quad c = *(const quad *)(x + 2 * ldx);
+    const quad d = *(const quad *)(x + 3 * ldx);
+    for (int64_t i = 0; i < 4; i++)
+        *(quad *)(y + i * 16) = (quad){a[i], b[i], c[i], d[i]};
+}
+
+/* Of 16 lanes, folded to four, then one, in vectors of four: a wider one would
+ * have to be taken apart. */
 typedef int32_t quad_int __attribute__((vector_size(16), aligned(4)));
 
 INLINE quad quad_max(quad a, quad b)
@@ -582,16 +610,19 @@ static float log_sum_exp(const float *x, int64_t n)
 static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
                       int64_t d_k, int64_t at)
 {
+    const int64_t fours = d_k / 4 * 4;
     int64_t i = 0;
     while (i < rows) {
         const int64_t lane = (at + i) % 16;
         float *panel = page + (at + i - lane) * d_k;
         const float *row = x + i * ldx;
-        if (lane == 0 && i + 16 <= rows) {
-            for (int64_t k = 0; k < d_k; k++)
-                for (int64_t r = 0; r < 16; r++)
-                    panel[k * 16 + r] = row[r * ldx + k];
-            i += 16;
+        if (lane % 4 == 0 && i + 4 <= rows) {
+            for (int64_t k = 0; k < fours; k += 4)
+                turn_four(panel + k * 16 + lane, row + k, ldx);
+            for (int64_t k = fours; k < d_k; k++)
+                for (int64_t r = 0; r < 4; r++)
+                    panel[k * 16 + lane + r] = row[r * ldx + k];
+            i += 4;
         } else {
             for (int64_t k = 0; k < d_k; k++)
                 panel[k * 16 + lane] = row[k];
@@ -763,17 +794,19 @@ static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
  * are ldb apart. Each output has a lane of its own that sums
  * over k in order: its bits are the same by every tile.
  * _accumulate: C += A B; _bias, _relu: done at the end;
- * _ahead, _next: asks for what is read next, meanwhile. */
+ * _ahead: asks for the panels that follow, meanwhile. */
 static void tile_6x16(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)ldb;
     (void)bias;
     (void)residual;
     (void)ldr;
     (void)act;
+    (void)next;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -786,6 +819,7 @@ static void tile_6x16(
     v acc4_1 = v_splat(0.0f);
     v acc5_0 = v_splat(0.0f);
     v acc5_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
@@ -823,10 +857,136 @@ static void tile_6x16(
     v_store(c + 5 * ldc + 8, acc5_1);
 }
 
-static void tile_6x16_bias(
+static void tile_6x16_accumulate(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    (void)next;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
+    v acc2_0 = v_load(c + 2 * ldc);
+    v acc2_1 = v_load(c + 2 * ldc + 8);
+    v acc3_0 = v_load(c + 3 * ldc);
+    v acc3_1 = v_load(c + 3 * ldc + 8);
+    v acc4_0 = v_load(c + 4 * ldc);
+    v acc4_1 = v_load(c + 4 * ldc + 8);
+    v acc5_0 = v_load(c + 5 * ldc);
+    v acc5_1 = v_load(c + 5 * ldc + 8);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        x = v_splat(a[i + 5 * lda]);
+        acc5_0 = v_fma(x, b0, acc5_0);
+        acc5_1 = v_fma(x, b1, acc5_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+    v_store(c + 5 * ldc, acc5_0);
+    v_store(c + 5 * ldc + 8, acc5_1);
+}
+
+static void tile_6x16_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    v acc5_0 = v_splat(0.0f);
+    v acc5_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        x = v_splat(a[i + 5 * lda]);
+        acc5_0 = v_fma(x, b0, acc5_0);
+        acc5_1 = v_fma(x, b1, acc5_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+    v_store(c + 5 * ldc, acc5_0);
+    v_store(c + 5 * ldc + 8, acc5_1);
+}
+
+static void tile_6x16_bias_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)ldb;
     (void)residual;
@@ -844,7 +1004,10 @@ static void tile_6x16_bias(
     v acc4_1 = v_splat(0.0f);
     v acc5_0 = v_splat(0.0f);
     v acc5_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -895,10 +1058,11 @@ static void tile_6x16_bias(
     v_store(c + 5 * ldc + 8, acc5_1);
 }
 
-static void tile_6x16_bias_relu(
+static void tile_6x16_bias_relu_ahead(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)ldb;
     (void)residual;
@@ -916,7 +1080,10 @@ static void tile_6x16_bias_relu(
     v acc4_1 = v_splat(0.0f);
     v acc5_0 = v_splat(0.0f);
     v acc5_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -979,28 +1146,29 @@ static void tile_6x16_bias_relu(
     v_store(c + 5 * ldc + 8, acc5_1);
 }
 
-static void tile_6x16_accumulate(
+static void tile_5x16(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)ldb;
     (void)bias;
     (void)residual;
     (void)ldr;
     (void)act;
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    v acc2_0 = v_load(c + 2 * ldc);
-    v acc2_1 = v_load(c + 2 * ldc + 8);
-    v acc3_0 = v_load(c + 3 * ldc);
-    v acc3_1 = v_load(c + 3 * ldc + 8);
-    v acc4_0 = v_load(c + 4 * ldc);
-    v acc4_1 = v_load(c + 4 * ldc + 8);
-    v acc5_0 = v_load(c + 5 * ldc);
-    v acc5_1 = v_load(c + 5 * ldc + 8);
+    (void)next;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
@@ -1019,9 +1187,6 @@ static void tile_6x16_accumulate(
         x = v_splat(a[i + 4 * lda]);
         acc4_0 = v_fma(x, b0, acc4_0);
         acc4_1 = v_fma(x, b1, acc4_1);
-        x = v_splat(a[i + 5 * lda]);
-        acc5_0 = v_fma(x, b0, acc5_0);
-        acc5_1 = v_fma(x, b1, acc5_1);
         b += 16;
     }
     v_store(c, acc0_0);
@@ -1034,14 +1199,68 @@ static void tile_6x16_accumulate(
     v_store(c + 3 * ldc + 8, acc3_1);
     v_store(c + 4 * ldc, acc4_0);
     v_store(c + 4 * ldc + 8, acc4_1);
-    v_store(c + 5 * ldc, acc5_0);
-    v_store(c + 5 * ldc + 8, acc5_1);
 }
 
-static void tile_4x16(
+static void tile_5x16_accumulate(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    (void)next;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
+    v acc2_0 = v_load(c + 2 * ldc);
+    v acc2_1 = v_load(c + 2 * ldc + 8);
+    v acc3_0 = v_load(c + 3 * ldc);
+    v acc3_1 = v_load(c + 3 * ldc + 8);
+    v acc4_0 = v_load(c + 4 * ldc);
+    v acc4_1 = v_load(c + 4 * ldc + 8);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+}
+
+static void tile_5x16_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)ldb;
     (void)bias;
@@ -1056,6 +1275,208 @@ static void tile_4x16(
     v acc2_1 = v_splat(0.0f);
     v acc3_0 = v_splat(0.0f);
     v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+}
+
+static void tile_5x16_bias_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    acc3_0 += bias0;
+    acc3_1 += bias1;
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    acc4_0 += bias0;
+    acc4_1 += bias1;
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+}
+
+static void tile_5x16_bias_relu_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    acc0_0 = v_max(acc0_0, v_splat(0.0f));
+    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    acc1_0 = v_max(acc1_0, v_splat(0.0f));
+    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    acc2_0 = v_max(acc2_0, v_splat(0.0f));
+    acc2_1 = v_max(acc2_1, v_splat(0.0f));
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    acc3_0 += bias0;
+    acc3_1 += bias1;
+    acc3_0 = v_max(acc3_0, v_splat(0.0f));
+    acc3_1 = v_max(acc3_1, v_splat(0.0f));
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    acc4_0 += bias0;
+    acc4_1 += bias1;
+    acc4_0 = v_max(acc4_0, v_splat(0.0f));
+    acc4_1 = v_max(acc4_1, v_splat(0.0f));
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+}
+
+static void tile_4x16(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    (void)next;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
@@ -1083,10 +1504,108 @@ static void tile_4x16(
     v_store(c + 3 * ldc + 8, acc3_1);
 }
 
-static void tile_4x16_bias(
+static void tile_4x16_accumulate(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    (void)next;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
+    v acc2_0 = v_load(c + 2 * ldc);
+    v acc2_1 = v_load(c + 2 * ldc + 8);
+    v acc3_0 = v_load(c + 3 * ldc);
+    v acc3_1 = v_load(c + 3 * ldc + 8);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+}
+
+static void tile_4x16_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+}
+
+static void tile_4x16_bias_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)ldb;
     (void)residual;
@@ -1100,7 +1619,10 @@ static void tile_4x16_bias(
     v acc2_1 = v_splat(0.0f);
     v acc3_0 = v_splat(0.0f);
     v acc3_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1137,10 +1659,11 @@ static void tile_4x16_bias(
     v_store(c + 3 * ldc + 8, acc3_1);
 }
 
-static void tile_4x16_bias_relu(
+static void tile_4x16_bias_relu_ahead(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)ldb;
     (void)residual;
@@ -1154,7 +1677,10 @@ static void tile_4x16_bias_relu(
     v acc2_1 = v_splat(0.0f);
     v acc3_0 = v_splat(0.0f);
     v acc3_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1199,24 +1725,25 @@ static void tile_4x16_bias_relu(
     v_store(c + 3 * ldc + 8, acc3_1);
 }
 
-static void tile_4x16_accumulate(
+static void tile_3x16(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)ldb;
     (void)bias;
     (void)residual;
     (void)ldr;
     (void)act;
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    v acc2_0 = v_load(c + 2 * ldc);
-    v acc2_1 = v_load(c + 2 * ldc + 8);
-    v acc3_0 = v_load(c + 3 * ldc);
-    v acc3_1 = v_load(c + 3 * ldc + 8);
+    (void)next;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
@@ -1229,9 +1756,6 @@ static void tile_4x16_accumulate(
         x = v_splat(a[i + 2 * lda]);
         acc2_0 = v_fma(x, b0, acc2_0);
         acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
         b += 16;
     }
     v_store(c, acc0_0);
@@ -1240,14 +1764,54 @@ static void tile_4x16_accumulate(
     v_store(c + ldc + 8, acc1_1);
     v_store(c + 2 * ldc, acc2_0);
     v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
 }
 
-static void tile_2x16(
+static void tile_3x16_accumulate(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    (void)next;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
+    v acc2_0 = v_load(c + 2 * ldc);
+    v acc2_1 = v_load(c + 2 * ldc + 8);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+}
+
+static void tile_3x16_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)ldb;
     (void)bias;
@@ -1258,6 +1822,154 @@ static void tile_2x16(
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
     v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+}
+
+static void tile_3x16_bias_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+}
+
+static void tile_3x16_bias_relu_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    acc0_0 = v_max(acc0_0, v_splat(0.0f));
+    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    acc1_0 = v_max(acc1_0, v_splat(0.0f));
+    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    acc2_0 = v_max(acc2_0, v_splat(0.0f));
+    acc2_1 = v_max(acc2_1, v_splat(0.0f));
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+}
+
+static void tile_2x16(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    (void)next;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
@@ -1275,10 +1987,80 @@ static void tile_2x16(
     v_store(c + ldc + 8, acc1_1);
 }
 
-static void tile_2x16_bias(
+static void tile_2x16_accumulate(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    (void)next;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+}
+
+static void tile_2x16_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+}
+
+static void tile_2x16_bias_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)ldb;
     (void)residual;
@@ -1288,7 +2070,10 @@ static void tile_2x16_bias(
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
     v acc1_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1311,10 +2096,11 @@ static void tile_2x16_bias(
     v_store(c + ldc + 8, acc1_1);
 }
 
-static void tile_2x16_bias_relu(
+static void tile_2x16_bias_relu_ahead(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)ldb;
     (void)residual;
@@ -1324,7 +2110,10 @@ static void tile_2x16_bias_relu(
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
     v acc1_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1351,41 +2140,11 @@ static void tile_2x16_bias_relu(
     v_store(c + ldc + 8, acc1_1);
 }
 
-static void tile_2x16_accumulate(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    for (int64_t i = 0; i < k; i++) {
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-}
-
 static void tile_1x16(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)lda;
     (void)ldb;
@@ -1394,8 +2153,10 @@ static void tile_1x16(
     (void)residual;
     (void)ldr;
     (void)act;
+    (void)next;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
@@ -1408,10 +2169,70 @@ static void tile_1x16(
     v_store(c + 8, acc0_1);
 }
 
-static void tile_1x16_bias(
+static void tile_1x16_accumulate(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)lda;
+    (void)ldb;
+    (void)ldc;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    (void)next;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+}
+
+static void tile_1x16_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)lda;
+    (void)ldb;
+    (void)ldc;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+}
+
+static void tile_1x16_bias_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)lda;
     (void)ldb;
@@ -1421,7 +2242,10 @@ static void tile_1x16_bias(
     (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1437,10 +2261,11 @@ static void tile_1x16_bias(
     v_store(c + 8, acc0_1);
 }
 
-static void tile_1x16_bias_relu(
+static void tile_1x16_bias_relu_ahead(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
 {
     (void)lda;
     (void)ldb;
@@ -1450,7 +2275,10 @@ static void tile_1x16_bias_relu(
     (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
+    ROLLED
     for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1468,33 +2296,47 @@ static void tile_1x16_bias_relu(
     v_store(c + 8, acc0_1);
 }
 
-static void tile_1x16_accumulate(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act)
-{
-    (void)lda;
-    (void)ldb;
-    (void)ldc;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    for (int64_t i = 0; i < k; i++) {
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-}
-
 /* ---------------------------------- products and attention of one shape --- */
+
+/* All rows of a times 16 columns, in tiles of like heights. */
+static void rows_16_bias_ahead(int64_t rows, const float *a, int64_t lda,
+                               const float *b, int64_t ldb, int64_t k, float *c,
+                               int64_t ldc, const float *bias,
+                               const float *next)
+{
+    const int64_t tiles = (rows + 5) / 6;
+
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+
+        if (mr == 6) {
+            tile_6x16_bias_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 bias, 0, 0, 0, next);
+        }
+        if (mr == 5) {
+            tile_5x16_bias_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 bias, 0, 0, 0, next);
+        }
+        if (mr == 4) {
+            tile_4x16_bias_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 bias, 0, 0, 0, next);
+        }
+        if (mr == 3) {
+            tile_3x16_bias_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 bias, 0, 0, 0, next);
+        }
+        if (mr == 2) {
+            tile_2x16_bias_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 bias, 0, 0, 0, next);
+        }
+        if (mr == 1) {
+            tile_1x16_bias_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 bias, 0, 0, 0, next);
+        }
+        next = b;
+    }
+}
 
 /* y = x W^T + b: x [rows, 32], W [96, 32] in panels of 16;
  * columns from .. to - 1 of y */
@@ -1503,26 +2345,8 @@ static void matmul_bias_32x96(int64_t rows, int64_t from, int64_t to,
                               const float *b, float *y, int64_t ldy)
 {
     for (int64_t j = from; j < to; j += 16) {
-        int64_t i = 0;
-
-        for (; i + 6 <= rows; i += 6) {
-            tile_6x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-        }
-        if (i + 4 <= rows) {
-            tile_4x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-            i += 4;
-        }
-        if (i + 2 <= rows) {
-            tile_2x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-            i += 2;
-        }
-        if (i < rows) {
-            tile_1x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-        }
+        rows_16_bias_ahead(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                           w + (j + 16) * 32);
     }
 }
 
@@ -1541,6 +2365,43 @@ struct keys {               /* keys and values of one head */
     const float *bias;      /* of scores, by distance; at 0 */
 };
 
+/* All rows of a times 16 columns, in tiles of like heights. */
+static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
+                    int64_t ldb, int64_t k, float *c, int64_t ldc)
+{
+    const int64_t tiles = (rows + 5) / 6;
+
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+
+        if (mr == 6) {
+            tile_6x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
+                      b);
+        }
+        if (mr == 5) {
+            tile_5x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
+                      b);
+        }
+        if (mr == 4) {
+            tile_4x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
+                      b);
+        }
+        if (mr == 3) {
+            tile_3x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
+                      b);
+        }
+        if (mr == 2) {
+            tile_2x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
+                      b);
+        }
+        if (mr == 1) {
+            tile_1x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
+                      b);
+        }
+    }
+}
+
 /* c = a b: b is `panels` panels of 16 columns, ldb apart */
 static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
                    int64_t ldb, int64_t k, int64_t panels, float *c,
@@ -1549,25 +2410,44 @@ static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
     int64_t j = 0;
 
     for (; j < panels; j++) {
-        int64_t i = 0;
+        rows_16(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc);
+    }
+}
 
-        for (; i + 6 <= rows; i += 6) {
-            tile_6x16(a + i * lda, lda, b + j * ldb, ldb, k,
-                      c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
+/* All rows of a times 16 columns, in tiles of like heights. */
+static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
+                               const float *b, int64_t ldb, int64_t k, float *c,
+                               int64_t ldc)
+{
+    const int64_t tiles = (rows + 5) / 6;
+
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+
+        if (mr == 6) {
+            tile_6x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 0, 0, 0, 0, b);
         }
-        if (i + 4 <= rows) {
-            tile_4x16(a + i * lda, lda, b + j * ldb, ldb, k,
-                      c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
-            i += 4;
+        if (mr == 5) {
+            tile_5x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 0, 0, 0, 0, b);
         }
-        if (i + 2 <= rows) {
-            tile_2x16(a + i * lda, lda, b + j * ldb, ldb, k,
-                      c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
-            i += 2;
+        if (mr == 4) {
+            tile_4x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 0, 0, 0, 0, b);
         }
-        if (i < rows) {
-            tile_1x16(a + i * lda, lda, b + j * ldb, ldb, k,
-                      c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
+        if (mr == 3) {
+            tile_3x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 0, 0, 0, 0, b);
+        }
+        if (mr == 2) {
+            tile_2x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 0, 0, 0, 0, b);
+        }
+        if (mr == 1) {
+            tile_1x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 0, 0, 0, 0, b);
         }
     }
 }
@@ -1580,26 +2460,7 @@ static void panels_add(int64_t rows, const float *a, int64_t lda,
     int64_t j = 0;
 
     for (; j < panels; j++) {
-        int64_t i = 0;
-
-        for (; i + 6 <= rows; i += 6) {
-            tile_6x16_accumulate(a + i * lda, lda, b + j * ldb, ldb, k,
-                                 c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
-        }
-        if (i + 4 <= rows) {
-            tile_4x16_accumulate(a + i * lda, lda, b + j * ldb, ldb, k,
-                                 c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
-            i += 4;
-        }
-        if (i + 2 <= rows) {
-            tile_2x16_accumulate(a + i * lda, lda, b + j * ldb, ldb, k,
-                                 c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
-            i += 2;
-        }
-        if (i < rows) {
-            tile_1x16_accumulate(a + i * lda, lda, b + j * ldb, ldb, k,
-                                 c + i * ldc + j * 16, ldc, 0, 0, 0, 0);
-        }
+        rows_16_accumulate(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc);
     }
 }
 
@@ -1637,26 +2498,48 @@ static void matmul_bias_32x32(int64_t rows, int64_t from, int64_t to,
                               const float *b, float *y, int64_t ldy)
 {
     for (int64_t j = from; j < to; j += 16) {
-        int64_t i = 0;
+        rows_16_bias_ahead(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                           w + (j + 16) * 32);
+    }
+}
 
-        for (; i + 6 <= rows; i += 6) {
-            tile_6x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+/* All rows of a times 16 columns, in tiles of like heights. */
+static void rows_16_bias_relu_ahead(int64_t rows, const float *a, int64_t lda,
+                                    const float *b, int64_t ldb, int64_t k,
+                                    float *c, int64_t ldc, const float *bias,
+                                    const float *next)
+{
+    const int64_t tiles = (rows + 5) / 6;
+
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+
+        if (mr == 6) {
+            tile_6x16_bias_relu_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                      ldc, bias, 0, 0, 1, next);
         }
-        if (i + 4 <= rows) {
-            tile_4x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-            i += 4;
+        if (mr == 5) {
+            tile_5x16_bias_relu_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                      ldc, bias, 0, 0, 1, next);
         }
-        if (i + 2 <= rows) {
-            tile_2x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-            i += 2;
+        if (mr == 4) {
+            tile_4x16_bias_relu_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                      ldc, bias, 0, 0, 1, next);
         }
-        if (i < rows) {
-            tile_1x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
+        if (mr == 3) {
+            tile_3x16_bias_relu_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                      ldc, bias, 0, 0, 1, next);
         }
+        if (mr == 2) {
+            tile_2x16_bias_relu_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                      ldc, bias, 0, 0, 1, next);
+        }
+        if (mr == 1) {
+            tile_1x16_bias_relu_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                      ldc, bias, 0, 0, 1, next);
+        }
+        next = b;
     }
 }
 
@@ -1667,26 +2550,8 @@ static void matmul_bias_relu_32x64(int64_t rows, int64_t from, int64_t to,
                                    const float *b, float *y, int64_t ldy)
 {
     for (int64_t j = from; j < to; j += 16) {
-        int64_t i = 0;
-
-        for (; i + 6 <= rows; i += 6) {
-            tile_6x16_bias_relu(x + i * ldx, ldx, w + j * 32, 512, 32,
-                                y + i * ldy + j, ldy, b + j, 0, 0, 1);
-        }
-        if (i + 4 <= rows) {
-            tile_4x16_bias_relu(x + i * ldx, ldx, w + j * 32, 512, 32,
-                                y + i * ldy + j, ldy, b + j, 0, 0, 1);
-            i += 4;
-        }
-        if (i + 2 <= rows) {
-            tile_2x16_bias_relu(x + i * ldx, ldx, w + j * 32, 512, 32,
-                                y + i * ldy + j, ldy, b + j, 0, 0, 1);
-            i += 2;
-        }
-        if (i < rows) {
-            tile_1x16_bias_relu(x + i * ldx, ldx, w + j * 32, 512, 32,
-                                y + i * ldy + j, ldy, b + j, 0, 0, 1);
-        }
+        rows_16_bias_relu_ahead(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy,
+                                b + j, w + (j + 16) * 32);
     }
 }
 
@@ -1697,26 +2562,8 @@ static void matmul_bias_64x32(int64_t rows, int64_t from, int64_t to,
                               const float *b, float *y, int64_t ldy)
 {
     for (int64_t j = from; j < to; j += 16) {
-        int64_t i = 0;
-
-        for (; i + 6 <= rows; i += 6) {
-            tile_6x16_bias(x + i * ldx, ldx, w + j * 64, 1024, 64,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-        }
-        if (i + 4 <= rows) {
-            tile_4x16_bias(x + i * ldx, ldx, w + j * 64, 1024, 64,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-            i += 4;
-        }
-        if (i + 2 <= rows) {
-            tile_2x16_bias(x + i * ldx, ldx, w + j * 64, 1024, 64,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-            i += 2;
-        }
-        if (i < rows) {
-            tile_1x16_bias(x + i * ldx, ldx, w + j * 64, 1024, 64,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-        }
+        rows_16_bias_ahead(rows, x, ldx, w + j * 64, 1024, 64, y + j, ldy,
+                           b + j, w + (j + 16) * 64);
     }
 }
 
@@ -1727,26 +2574,8 @@ static void matmul_bias_32x64(int64_t rows, int64_t from, int64_t to,
                               const float *b, float *y, int64_t ldy)
 {
     for (int64_t j = from; j < to; j += 16) {
-        int64_t i = 0;
-
-        for (; i + 6 <= rows; i += 6) {
-            tile_6x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-        }
-        if (i + 4 <= rows) {
-            tile_4x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-            i += 4;
-        }
-        if (i + 2 <= rows) {
-            tile_2x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-            i += 2;
-        }
-        if (i < rows) {
-            tile_1x16_bias(x + i * ldx, ldx, w + j * 32, 512, 32,
-                           y + i * ldy + j, ldy, b + j, 0, 0, 0);
-        }
+        rows_16_bias_ahead(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                           w + (j + 16) * 32);
     }
 }
 
@@ -1882,32 +2711,53 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
     }
 }
 
+/* All rows of a times 16 columns, in tiles of like heights. */
+static void rows_16_ahead(int64_t rows, const float *a, int64_t lda,
+                          const float *b, int64_t ldb, int64_t k, float *c,
+                          int64_t ldc, const float *next)
+{
+    const int64_t tiles = (rows + 5) / 6;
+
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+
+        if (mr == 6) {
+            tile_6x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
+                            0, 0, next);
+        }
+        if (mr == 5) {
+            tile_5x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
+                            0, 0, next);
+        }
+        if (mr == 4) {
+            tile_4x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
+                            0, 0, next);
+        }
+        if (mr == 3) {
+            tile_3x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
+                            0, 0, next);
+        }
+        if (mr == 2) {
+            tile_2x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
+                            0, 0, next);
+        }
+        if (mr == 1) {
+            tile_1x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
+                            0, 0, next);
+        }
+        next = b;
+    }
+}
+
 /* y = x W^T: x [rows, 32], W [48, 32] in panels of 16;
  * columns from .. to - 1 of y */
 static void matmul_32x48(int64_t rows, int64_t from, int64_t to, const float *x,
                          int64_t ldx, const float *w, float *y, int64_t ldy)
 {
     for (int64_t j = from; j < to; j += 16) {
-        int64_t i = 0;
-
-        for (; i + 6 <= rows; i += 6) {
-            tile_6x16(x + i * ldx, ldx, w + j * 32, 512, 32, y + i * ldy + j,
-                      ldy, 0, 0, 0, 0);
-        }
-        if (i + 4 <= rows) {
-            tile_4x16(x + i * ldx, ldx, w + j * 32, 512, 32, y + i * ldy + j,
-                      ldy, 0, 0, 0, 0);
-            i += 4;
-        }
-        if (i + 2 <= rows) {
-            tile_2x16(x + i * ldx, ldx, w + j * 32, 512, 32, y + i * ldy + j,
-                      ldy, 0, 0, 0, 0);
-            i += 2;
-        }
-        if (i < rows) {
-            tile_1x16(x + i * ldx, ldx, w + j * 32, 512, 32, y + i * ldy + j,
-                      ldy, 0, 0, 0, 0);
-        }
+        rows_16_ahead(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy,
+                      w + (j + 16) * 32);
     }
 }
 

@@ -14,11 +14,12 @@
 
 typedef void Tile(const float *a, int64_t lda, const float *b, int64_t ldb,
                   int64_t k, float *c, int64_t ldc, const float *bias,
-                  const float *residual, int64_t ldr, int64_t act);
+                  const float *residual, int64_t ldr, int64_t act,
+                  const float *next);
 typedef void TileBf16(const float *a, int64_t lda, const uint16_t *b,
                       int64_t ldb, int64_t k, float *c, int64_t ldc,
                       const float *bias, const float *residual, int64_t ldr,
-                      int64_t act);
+                      int64_t act, const uint16_t *next);
 
 enum { MostK = 70, Stride = 72, Wide = 64, High = 16, C = 80,
        Full = EpBias | EpAct | EpResidual };
@@ -49,8 +50,6 @@ static TileKey tiles[] = {
     { .mr = 8, .nr = 32, .epilogue = EpAhead },
     { .mr = 5, .nr = 16, .epilogue = EpAhead },
     { .mr = 6, .nr = 32, .epilogue = EpAhead, .dtype = DtypeBf16 },
-    { .mr = 6, .nr = 64, .epilogue = EpNext | EpBias },
-    { .mr = 6, .nr = 64, .epilogue = EpNext, .dtype = DtypeBf16 },
 };
 enum { Tiles = sizeof tiles / sizeof *tiles };
 
@@ -132,10 +131,10 @@ static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
     if (key.dtype == DtypeBf16)
         ((TileBf16 *)lab_function(l, name))(a, Stride, b_bf16, depth * 16,
                                             depth, c, C, offset, more, C,
-                                            word);
+                                            word, b_bf16);
     else
         ((Tile *)lab_function(l, name))(a, Stride, b, depth * 16, depth, c, C,
-                                        offset, more, C, word);
+                                        offset, more, C, word, b);
 }
 
 static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
@@ -243,7 +242,7 @@ static void test_without_fma(void **state)
     memcpy(&tile, &p, sizeof p);
     lab_fill(a, High * Stride, FillUniform);
     lab_fill(b, Wide * MostK, FillUniform);
-    tile(a, Stride, b, 67 * 16, 67, c, C, NULL, NULL, 0, 0);
+    tile(a, Stride, b, 67 * 16, 67, c, C, NULL, NULL, 0, 0, b);
     for (int64_t i = 0; i < 3; i++)
         for (int64_t j = 0; j < 16; j++) {
             double sum = 0, size = 0;
@@ -271,7 +270,7 @@ static void test_nan_stays_in_its_row(void **state)
         if (!p)
             continue;
         memcpy(&tile, &p, sizeof p);
-        tile(a, Stride, b, 64 * 16, 64, c, C, NULL, NULL, 0, 0);
+        tile(a, Stride, b, 64 * 16, 64, c, C, NULL, NULL, 0, 0, b);
         for (int64_t r = 0; r < 6; r++)
             for (int64_t j = 0; j < Wide; j++)
                 assert_int_equal(isnan(c[r * C + j]) != 0, r == 2);

@@ -2,22 +2,25 @@
  * between the two products of attention, in the operations of vector.c or
  * scalar.c. Chunks of s, o and pages are padded; x and y are not.           */
 
-//: pack_keys
+//: pack_keys needs: turn_four
 /* Keys at positions at .. at + rows - 1 of one page of 64: panels of 16 keys,
  * the d_k elements one below the other, so that Q K^T is a tile's product. */
 static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
                       int64_t d_k, int64_t at)
 {
+    const int64_t fours = d_k / 4 * 4;
     int64_t i = 0;
     while (i < rows) {
         const int64_t lane = (at + i) % 16;
         float *panel = page + (at + i - lane) * d_k;
         const float *row = x + i * ldx;
-        if (lane == 0 && i + 16 <= rows) {
-            for (int64_t k = 0; k < d_k; k++)
-                for (int64_t r = 0; r < 16; r++)
-                    panel[k * 16 + r] = row[r * ldx + k];
-            i += 16;
+        if (lane % 4 == 0 && i + 4 <= rows) {
+            for (int64_t k = 0; k < fours; k += 4)
+                turn_four(panel + k * 16 + lane, row + k, ldx);
+            for (int64_t k = fours; k < d_k; k++)
+                for (int64_t r = 0; r < 4; r++)
+                    panel[k * 16 + lane + r] = row[r * ldx + k];
+            i += 4;
         } else {
             for (int64_t k = 0; k < d_k; k++)
                 panel[k * 16 + lane] = row[k];

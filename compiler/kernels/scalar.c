@@ -79,6 +79,15 @@ INLINE v v_power_of_2(v t)
     return u.f;
 }
 
+//: turn_four needs: v
+/* Four numbers of each of four rows of x become four rows of 16. */
+INLINE void turn_four(float *y, const float *x, int64_t ldx)
+{
+    for (int64_t i = 0; i < 4; i++)
+        for (int64_t r = 0; r < 4; r++)
+            y[i * 16 + r] = x[r * ldx + i];
+}
+
 //: lane_max needs: max1
 /* Of 16 lanes, folded to four, then one. */
 INLINE float lane_max(const float *lane)

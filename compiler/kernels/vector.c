@@ -46,6 +46,14 @@ INLINE void v_store(float *p, v x)
     *(v_any *)p = x;
 }
 
+//: ROLLED
+/* Before a loop that is not to be unrolled: its sums fill all registers. */
+#if defined __clang__
+#define ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define ROLLED
+#endif
+
 //: v_prefetch
 /* Asks for the line of p, which is read soon. */
 #if defined __GNUC__
@@ -119,10 +127,25 @@ INLINE v v_power_of_2(v t)
     return (v)((v_bits)t << 23);
 }
 
-//: lane_max needs: v
-/* Of 16 lanes, folded to four, then one, in vectors of four: from a wider one
- * they would have to be taken apart. */
+//: quad
+/* Four floats at any place. */
 typedef float quad __attribute__((vector_size(16), aligned(4)));
+
+//: turn_four needs: v quad
+/* Four numbers of each of four rows of x become four rows of 16. */
+INLINE void turn_four(float *y, const float *x, int64_t ldx)
+{
+    const quad a = *(const quad *)x;
+    const quad b = *(const quad *)(x + ldx);
+    const quad c = *(const quad *)(x + 2 * ldx);
+    const quad d = *(const quad *)(x + 3 * ldx);
+    for (int64_t i = 0; i < 4; i++)
+        *(quad *)(y + i * 16) = (quad){a[i], b[i], c[i], d[i]};
+}
+
+//: lane_max needs: v quad
+/* Of 16 lanes, folded to four, then one, in vectors of four: a wider one would
+ * have to be taken apart. */
 typedef int32_t quad_int __attribute__((vector_size(16), aligned(4)));
 
 INLINE quad quad_max(quad a, quad b)
