@@ -48,7 +48,7 @@ LOAD   := spawn cc jit objcache backend engine
 ORACLE := interp interp_ops interp_attention compare sample sample_file oracle trial \
           verify
 BENCH  := machine_find machine bench_lengths bench_setup bench_count \
-          bench_work bench_times bench_kernels bench bench_print bench_json \
+          bench_work bench_times bench_kernels bench bench_print bench_csv bench_json \
           draw_roofline
 DRIVE  := options options_model search_options lines cmd_compile cmd_run cmd_stream \
           cmd_tensors cmd_attention svg_text draw_attention attention_json \

@@ -3,7 +3,8 @@
  *   engine -> batches (bench_setup.c) -> workloads (bench_work.c)
  *   -> what they cost (bench_count.c) -> times (bench.c, bench_times.c)
  *   -> times of each step of the model (bench_kernels.c)
- *   -> text (bench_print.c, bench_json.c), a picture (draw_roofline.c)       */
+ *   -> text (bench_print.c, bench_csv.c, bench_json.c), a picture
+ *   (draw_roofline.c)                                                        */
 #ifndef ATTNC_BENCH_H
 #define ATTNC_BENCH_H
 
@@ -195,9 +196,10 @@ int bench_run(const Engine *e, const BenchOptions *o, FILE *out);
 /* The machine alone. */
 int bench_machine(const BenchOptions *o, FILE *out);
 
-/* ------------------------------------ bench_print.c, bench_json.c --- */
+/* ----------------------- bench_print.c, bench_csv.c, bench_json.c --- */
 void bench_print(const BenchReport *r, FILE *out);
 void machine_print(const Machine *m, BenchFormat format, FILE *out);
+void bench_csv(const BenchReport *r, FILE *out);
 void bench_json(const BenchReport *r, FILE *out);
 void machine_json(const Machine *m, FILE *out);  /* an object */
 

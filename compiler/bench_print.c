@@ -1,5 +1,5 @@
-/* bench_print.c: a bench report as a table, markdown or csv. All formats show
- * the same numbers; json (bench_json.c) has some more.                       */
+/* bench_print.c: a bench report as a table or markdown. csv and json show the
+ * same numbers, and some more.                                               */
 #include "bench.h"
 
 #include <math.h>
@@ -236,6 +236,20 @@ void machine_print(const Machine *m, BenchFormat format, FILE *out)
 }
 
 /* ----------------------------------------------------------- the model --- */
+/* One where all are equal, else as many as a line holds. */
+static void put_lengths(const Setup *s, FILE *out)
+{
+    const int64_t n = s->options.batch;
+    bool equal = true;
+    for (int64_t i = 1; i < n; i++)
+        equal &= s->rows[i] == s->rows[0];
+    fprintf(out, "%d", s->rows[0]);
+    for (int64_t i = 1; !equal && i < n && i < 32; i++)
+        fprintf(out, ",%d", s->rows[i]);
+    if (!equal && n > 32)
+        fprintf(out, "..");
+}
+
 /* What ran, and on what. */
 static void put_title(const BenchReport *r, FILE *out)
 {
@@ -246,11 +260,10 @@ static void put_title(const BenchReport *r, FILE *out)
             t->mr, t->nr, t->tile_from, r->threads,
             r->threads == 1 ? "" : "s", (long long)s->options.batch,
             (long long)s->options.beam);
-    fprintf(out, "lengths %d", s->rows[0]);
-    for (int64_t i = 1; i < s->options.batch && i < 32; i++)
-        fprintf(out, ",%d", s->rows[i]);
-    fprintf(out, "%s; FMA peak between the runs: %.1f GFLOP/s\n\n",
-            s->options.batch > 32 ? ".." : "", 1e-9 * r->rates.fma);
+    fprintf(out, "lengths ");
+    put_lengths(s, out);
+    fprintf(out, "; FMA peak between the runs: %.1f GFLOP/s\n\n",
+            1e-9 * r->rates.fma);
 }
 
 static void put_kernel(const Look *look, const BenchReport *r, int work,
@@ -320,53 +333,7 @@ static void put_report(const Look *look, const BenchReport *r, FILE *out)
         put_kernels(look, r, i, out);
 }
 
-/* ----------------------------------------------------------------- csv --- */
-static void put_csv(const double *value, const BenchColumn *c, int n,
-                    FILE *out)
-{
-    for (int i = 0; i < n; i++)
-        if (isnan(value[i]))
-            fputc(',', out);
-        else
-            fprintf(out, ",%.*f", c[i].places, value[i]);
-}
-
-static void works_csv(const BenchReport *r, FILE *out)
-{
-    double value[WorkColumns];
-    fprintf(out, "model,workload");
-    for (int i = 0; i < WorkColumns; i++)
-        fprintf(out, ",%s", work_columns[i].json);
-    fprintf(out, ",bound\n");
-    for (int i = 0; i < r->rows.n; i++) {
-        const BenchRow *row = &r->rows.at[i];
-        fprintf(out, "%s,%s", r->engine->spec->name, row->work.name);
-        work_values(r, row, value);
-        put_csv(value, work_columns, WorkColumns, out);
-        fprintf(out, ",%s\n", row->limit.bound);
-    }
-}
-
-/* A second table, behind an empty line. */
-static void kernels_csv(const BenchReport *r, FILE *out)
-{
-    double value[KernelColumns];
-    fprintf(out, "\nmodel,workload,function,kernel,op");
-    for (int i = 0; i < KernelColumns; i++)
-        fprintf(out, ",%s", kernel_columns[i].json);
-    fprintf(out, ",bound\n");
-    for (int work = 0; work < r->rows.n; work++)
-        for (int i = 0; i < r->kernels.of[work].n; i++) {
-            const Kernel *k = &r->kernels.of[work].at[i];
-            fprintf(out, "%s,%s,%s,%s,%s", r->engine->spec->name,
-                    r->rows.at[work].work.name, k->function,
-                    k->name ? k->name : "", k->op ? k->op : "");
-            kernel_values(r, work, k, value);
-            put_csv(value, kernel_columns, KernelColumns, out);
-            fprintf(out, ",%s\n", kernel_limit(r, work, k).bound);
-        }
-}
-
+/* ----------------------------------------------------------- the whole --- */
 void bench_print(const BenchReport *r, FILE *out)
 {
     switch (r->setup->options.format) {
@@ -374,9 +341,7 @@ void bench_print(const BenchReport *r, FILE *out)
         bench_json(r, out);
         return;
     case BenchCsv:
-        works_csv(r, out);
-        if (r->kernels.of)
-            kernels_csv(r, out);
+        bench_csv(r, out);
         return;
     case BenchMarkdown:
         put_report(&markdown, r, out);
