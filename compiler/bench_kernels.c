@@ -1,6 +1,6 @@
 /* bench_kernels.c: where a model's time goes. A second model of the same plan
- * calls a clock at the begin of each step's function and after each op in it;
- * what it computes is the same, and that is checked.                         */
+ * calls a clock when a step's function begins and ends; what it computes is the
+ * same, and that is checked.                                                */
 #include <pthread.h>
 #include <string.h>
 
@@ -93,34 +93,33 @@ static const char *op_text(Arena *a, const Graph *g, const Node *n)
     return arena_printf(a, "%s%s", op_info[n->op].name, dimensions(a, g, n));
 }
 
-typedef struct {                 /* what is known of a slot */
+typedef struct Spot Spot;
+struct Spot {                    /* what is known of a slot */
     Kernel kernel;
-    bool whole;                  /* a function's begin */
+    Spot *whole;                 /* of an op: its region's; else NULL */
+    int ops;                     /* of a region: how many it has */
     double *seconds;             /* [runs] */
-} Spot;
+};
 
-/* The functions' slots and their ops', of a run that costs cost[node]. */
+/* The slots of the ops' ends, in a run that costs cost[node]. A region has the
+ * slot in which its first op begins; an op that two share is the first's.    */
 static Spot *make_slots(Arena *a, const Plan *p, const Timers *t,
                         const Cost *cost, int64_t runs)
 {
     Spot *slots = arena_alloc(a, (size_t)t->slots * sizeof *slots);
-    for (int i = 0; i < p->region.n; i++) {
-        const Region *r = &p->region.at[i];
-        Spot *s = &slots[t->first[i]];
-        s->whole = true;
-        s->kernel.function = t->name[i];
-        for (int k = 0; k < r->count; k++) {
-            const int node = p->order.at[r->first + k];
-            const Node *n = &p->g->nodes.at[node];
-            Spot *op = s + 1 + (r->row_block ? k : 0);
-            op->kernel.function = t->name[i];
-            op->kernel.cost = cost_sum(op->kernel.cost, cost[node]);
-            s->kernel.cost = cost_sum(s->kernel.cost, cost[node]);
-            if (op->kernel.name)
-                continue;
+    for (int i = 0; i < p->order.n; i++) {
+        const int node = p->order.at[i], region = p->region_of[node];
+        Spot *op = &slots[t->slot[i]];
+        if (!op->whole) {
+            op->whole = &slots[t->slot[p->region.at[region].first] - 1];
+            op->whole->ops++;
+            op->whole->kernel.function = t->name[region];
+            op->kernel.function = t->name[region];
             op->kernel.name = value_label(p, node);
-            op->kernel.op = op_text(a, p->g, n);
+            op->kernel.op = op_text(a, p->g, &p->g->nodes.at[node]);
         }
+        op->kernel.cost = cost_sum(op->kernel.cost, cost[node]);
+        op->whole->kernel.cost = cost_sum(op->whole->kernel.cost, cost[node]);
     }
     for (int i = 0; i < t->slots; i++)
         slots[i].seconds = arena_alloc(a, (size_t)runs * sizeof(double));
@@ -128,10 +127,9 @@ static Spot *make_slots(Arena *a, const Plan *p, const Timers *t,
 }
 
 /* Reads the clocks after a run: ticks of all threads, seconds of the one that
- * took longest. A function takes what its ops take.                          */
+ * took longest. A region takes what its ops take.                           */
 static void read_clocks(Spot *slots, int count, int64_t run)
 {
-    Spot *whole = slots;
     for (int i = 0; i < count; i++) {
         double spent = 0.0, ticks = 0.0;
         for (const Clock *c = clocks.first; c; c = c->next) {
@@ -139,12 +137,10 @@ static void read_clocks(Spot *slots, int count, int64_t run)
             ticks += c->ticks[i];
         }
         slots[i].kernel.calls = ticks;
-        if (slots[i].whole)
-            whole = &slots[i];
-        else
-            slots[i].seconds[run] = spent;
         if (!slots[i].whole)
-            whole->seconds[run] += spent;
+            continue;
+        slots[i].seconds[run] = spent;
+        slots[i].whole->seconds[run] += spent;
     }
 }
 
@@ -154,17 +150,16 @@ static double median(const double *at, int64_t n)
     return times_summary(&t).p50;
 }
 
-/* A function of one op is one row. */
+/* A region of one op is one row. */
 static void list_kernels(Arena *a, const Spot *slots, int count, int64_t runs,
                          KernelList *list)
 {
     for (int i = 0; i < count; i++) {
-        const bool alone = !slots[i].whole && slots[i - 1].whole
-                        && (i + 1 == count || slots[i + 1].whole);
+        const bool alone = slots[i].whole && slots[i].whole->ops == 1;
         Kernel k = slots[i].kernel;
-        if (k.calls == 0.0 || alone)
+        if (k.calls == 0.0 || alone || (!slots[i].whole && !slots[i].ops))
             continue;
-        if (slots[i].whole && (i + 2 >= count || slots[i + 2].whole))
+        if (slots[i].ops == 1)
             k.op = slots[i + 1].kernel.op;
         k.seconds = median(slots[i].seconds, runs);
         vec_push(a, list, k);

@@ -93,11 +93,10 @@ typedef enum { EmitAot, EmitJit } EmitMode;
 typedef struct Timers {          /* a clock in the model's steps: for attnc
                                     bench, whose text is for this process */
     void (*tick)(int64_t slot);  /* called when a step's function begins, and
-                                    after each op of it */
-    int *first;                  /* filled in, by region: the slot of its
-                                    function's begin; its ops follow, those of
-                                    regions without row blocks as one */
-    const char **name;           /* and its function's name */
+                                    with the next slot when it ends */
+    int *slot;                   /* filled in, by place in the plan's order:
+                                    the slot of its function's end */
+    const char **name;           /* by region: what it is called */
     int slots;                   /* and how many there are */
 } Timers;
 typedef struct {

@@ -12,7 +12,7 @@ bool has_entry(const Plan *p, Entry entry)
     return false;
 }
 
-static const char *entry_name(Entry e)
+const char *entry_name(Entry e)
 {
     return e == EntryEncode ? "encode" : "decode";
 }
@@ -34,8 +34,8 @@ static const char *unit_text(Gen *g, const Value *v)
     return arena_printf(g->a, "%lld floats a part", unit);
 }
 
-/* Values of an entry's arena, each name once, in order of their making. */
-static bool next_value(const Gen *g, Entry entry, int *at)
+/* Each name once, in order of their making. */
+bool next_value(const Gen *g, Entry entry, int *at)
 {
     const Plan *p = g->p;
     for (++*at; *at < p->order.n; ++*at) {
@@ -54,11 +54,16 @@ static bool next_value(const Gen *g, Entry entry, int *at)
 static void call_struct(Gen *g, Emit *e, Entry entry)
 {
     let(e, "entry", "%s", entry_name(entry));
-    put(e, "/* One call of $entry: its arguments, and the map of its arena, where\n"
-           " * some values use the memory of others that are dead by then. */\n"
+    put(e, "/* One call of $entry: its arguments; what runs; and the map of its\n"
+           " * arena, where some values use the memory of others that are dead\n"
+           " * by then. */\n"
            "struct $entry {\n"
            "    const struct weights *w;\n"
-           "    const struct attn_batch *b;\n");
+           "    const struct attn_batch *b;\n"
+           "    const void *layer_weights;\n"
+           "    int64_t layer;\n"
+           "    const struct steps *steps;   /* that go through rows .. */\n"
+           "    int64_t row, rows, block;    /* .. of which these are next */\n");
     for (int o = -1; next_value(g, entry, &o);) {
         const Value *v = &g->p->value[g->p->order.at[o]];
         let(e, "line", "float *%s;%*s /* %s */", v->name,
@@ -76,6 +81,21 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
 
 void emit_call_structs(Gen *g, Emit *e)
 {
+    int most = 1;
+    for (int i = 0; i < g->p->region.n; i++)
+        if (g->p->region.at[i].count > most)
+            most = g->p->region.at[i].count;
+    let(e, "most", "%d", most);
+    put(e, "/* Steps that go row by row, one after the other. Each computes the rows\n"
+           " * that are next: its part of the columns of a product, or of them. */\n"
+           "struct steps {\n"
+           "    int64_t count;\n"
+           "    int64_t enough;              /* rows for a part of the rows */\n"
+           "    struct {\n"
+           "        void (*run)(void *call, int64_t part, int64_t parts);\n"
+           "        int64_t work;            /* of a row, in FLOPs */\n"
+           "    } step[$most];\n"
+           "};\n\n");
     for (int k = EntryEncode; k <= EntryDecode; k++)
         if (has_entry(g->p, (Entry)k))
             call_struct(g, e, (Entry)k);
@@ -120,12 +140,15 @@ static void layout_function(Gen *g, Emit *e, Entry entry)
                    : "b->rows");
     put_call(g, e, arena_printf(g->a, "static void %s_layout", name),
              arena_printf(g->a, "struct %s *c, const void *bound, const struct "
-                          "attn_batch *b, float *arena, int64_t parts", name),
+                          "attn_batch *b, float *arena", name),
              "");
     put(e, "{\n"
            "    const int64_t rows = $rows;\n"
            "    const int64_t sequences = b->sequences;\n"
+           "    int64_t parts = 1;\n"
            "\n"
+           "    if (b->parallel)\n"
+           "        parts = most(b->parallel->parts, 1);\n"
            "    (void)sequences;\n"
            "    (void)parts;\n"
            "    c->w = bound;\n"
@@ -165,37 +188,44 @@ static bool same_calls(Gen *g, int a, int b, int n)
     return true;
 }
 
-static void put_calls(Gen *g, Emit *e, int from, int to, const char *layer)
+static void put_calls(Gen *g, Emit *e, int from, int to)
 {
     for (int i = from; i < to; i++) {
-        const Function *f = function_of(g, i);
-        put_call(g, e, f->name, arena_printf(g->a, "&c%s%s, 0, 1",
-                 f->takes_weights ? ", w" : "",
-                 f->takes_layer ? arena_printf(g->a, ", %s", layer) : ""),
-                 ";");
+        const Region *r = &g->p->region.at[i];
+        const Node *n = &g->p->g->nodes.at[g->p->order.at[r->first]];
+        const char *name = function_of(g, i)->name;
+        if (r->by_rows)
+            put_call(g, e, arena_printf(g->a, "%s_rows", entry_name(r->entry)),
+                     arena_printf(g->a, "&c, %s, &%s",
+                                  row_count(row_sym(n->type)) + strlen("c->"),
+                                  name), ";");
+        else
+            put_call(g, e, "run_step", arena_printf(g->a, "b, %s, %s, &c",
+                     work_text(g, r), name), ";");
     }
 }
 
 static void put_layers(Gen *g, Emit *e, int from, int n, int layers)
 {
     const Region *r = &g->p->region.at[from];
-    const char *layer = layers > 1 ? "l"
-                                   : arena_printf(g->a, "%d", r->layer);
-    bool weights = false;
-    for (int i = 0; i < n; i++)
+    bool weights = false, layer = false;
+    for (int i = 0; i < n; i++) {
         weights |= function_of(g, from + i)->takes_weights;
+        layer |= function_of(g, from + i)->takes_layer;
+    }
     let(e, "from", "%d", r->layer);
     let(e, "to", "%s", r->layer == 0 ? layers_text(g, r->stack, layers)
         : arena_printf(g->a, "%d", r->layer + layers));
     put(e, layers > 1 ? "for (int64_t l = $from; l < $to; l++) {\n" : "{\n");
+    let(e, "l", "%s", layers > 1 ? "l" : arena_printf(g->a, "%d", r->layer));
     if (weights) {
-        let(e, "type", "%s", layer_type(g, r->stack, r->layer));
         let(e, "w", "%s", layer_weights(g, r->stack, r->layer,
                                         layers > 1 ? "l" : NULL));
-        put(e, "const struct $type *w = &c.w->$w;\n"
-               "\n");
+        put(e, "c.layer_weights = &c.w->$w;\n");
     }
-    put_calls(g, e, from, from + n, layer);
+    if (layer)
+        put(e, "c.layer = $l;\n");
+    put_calls(g, e, from, from + n);
     put(e, "}\n");
 }
 
@@ -213,7 +243,7 @@ static void entry_function(Gen *g, Emit *e, Entry entry)
            "    struct $entry c;\n"
            "\n");
     put_call(g, e, arena_printf(g->a, "%s_layout", entry_name(entry)),
-             "&c, bound, b, arena, 1", ";");
+             "&c, bound, b, arena", ";");
     for (int i = 0; i < p->region.n;) {
         const Region *r = &p->region.at[i];
         const int n = group_end(g, i) - i;
@@ -227,7 +257,7 @@ static void entry_function(Gen *g, Emit *e, Entry entry)
         if (r->layer >= 0)
             put_layers(g, e, i, n, layers);
         else
-            put_calls(g, e, i, i + n, NULL);
+            put_calls(g, e, i, i + n);
         i += layers * n;
     }
     put(e, "}\n\n");
@@ -260,6 +290,7 @@ void emit_entries(Gen *g, Emit *e)
     for (int k = EntryEncode; k <= EntryDecode; k++)
         if (has_entry(g->p, (Entry)k)) {
             layout_function(g, e, (Entry)k);
+            emit_split_rows(g, e, (Entry)k);
             entry_function(g, e, (Entry)k);
         }
 }

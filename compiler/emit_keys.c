@@ -75,7 +75,8 @@ void let_page_id(Gen *g, Emit *e, const Node *n)
         let(e, "page_id", "page[at / 64]");
 }
 
-/* ---- regions: a task is one head of one sequence ---- */
+/* ---- regions: a task is one head of one sequence; parts take them in turn,
+ * for neighbours cost alike ---- */
 
 void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows)
 {
@@ -83,14 +84,13 @@ void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows)
     let(e, "heads", "%lld", (long long)heads);
     let(e, "start", "%s", starts_of(rows));
     put(e, "const struct attn_batch *b = c->b;\n"
-           "const int64_t tasks = b->sequences * $heads;\n"
-           "const int64_t last = tasks * (part + 1) / parts;\n");
+           "const int64_t tasks = b->sequences * $heads;\n");
 }
 
 void begin_task_loop(Emit *e)
 {
     put(e, "\n"
-           "for (int64_t task = tasks * part / parts; task < last; task++) {\n"
+           "for (int64_t task = part; task < tasks; task += parts) {\n"
            "    const int64_t s = task / $heads, head = task % $heads;\n"
            "    const int64_t row = b->$start[s];\n");
 }

@@ -54,6 +54,7 @@ static void jit_front(Emit *e)
            "typedef unsigned int uint32_t;\n"
            "typedef long int64_t;\n"
            "typedef unsigned long uint64_t;\n"
+           "void *memcpy(void *to, const void *from, uint64_t n);\n"
            "\n");
 }
 
@@ -131,9 +132,10 @@ static void heading(Gen *g, Emit *e, const char *title)
 static void emit_parts(Gen *g, Emit *e)
 {
     Emit *weights = emit_new(g->a), *calls = emit_new(g->a);
-    Emit *entries = emit_new(g->a);
+    Emit *entries = emit_new(g->a), *split = emit_new(g->a);
     emit_weight_structs(g, weights);
     emit_call_structs(g, calls);
+    emit_split(g, split);
     make_functions(g);
     emit_entries(g, entries);
     emit_bind(g, entries);
@@ -151,6 +153,7 @@ static void emit_parts(Gen *g, Emit *e)
     heading(g, e, "products and attention of one shape");
     append(e, g->shapes);
     heading(g, e, "steps of the model");
+    append(e, split);
     for (int i = 0; i < g->functions.n; i++)
         emit_function(g, e, &g->functions.at[i]);
     heading(g, e, "encode, decode");

@@ -6,12 +6,12 @@
 #include "emit.h"
 #include "plan_parts.h"
 
-typedef struct {                 /* one region's function */
+typedef struct {                 /* one region's function, or list of steps */
     const char *base;            /* name that the region asked for */
     const char *name;            /* the same, or numbered */
-    const char *comment, *parameters, *body;
+    const char *comment, *body;
+    bool is_list;
     bool takes_weights, takes_layer;
-    int ticks;                   /* of a clock that was asked for */
 } Function;
 
 typedef struct {                 /* members of one layer's struct of weights */
@@ -27,7 +27,8 @@ typedef struct {
     Emit *shapes;                /* products and attention of one shape */
     VEC(const char *) shape_names;       /* made already */
     VEC(Function) functions;     /* each text once */
-    int *function_of;            /* by region */
+    int *function_of;            /* by region: its steps' list, or its step */
+    int *step_of;                /* by place in the plan's order: its step */
     VEC(const MaskSpec *) masks; /* from files, in order of their names */
     VEC(LayerText) layers;       /* made already (emit_weights.c) */
 } Gen;
@@ -105,7 +106,10 @@ void emit_head_rows_region(Gen *g, Emit *e, int node);
 /* ------------------------------------------------------ emit_region.c --- */
 void make_functions(Gen *g);     /* fills functions and function_of */
 void emit_function(Gen *g, Emit *e, const Function *f);
+/* Where a row of a value begins. block_row: the first of those that the step
+ * works on, which is where values that never leave a block begin.           */
 const char *value_at(Gen *g, int node, const char *row);
+extern const char block_row[];   /* "c->row" */
 const char *row_count(Sym s);    /* "c->b->rows" */
 const char *starts_of(Sym s);    /* "start" or "key_start" of the batch */
 
@@ -131,6 +135,16 @@ const char *layer_weights(Gen *g, const char *stack, int layer,
                           const char *index);
 const char *layer_type(Gen *g, const char *stack, int layer);
 bool layers_alike(Gen *g, const char *stack);
+
+/* ------------------------------------------------------- emit_split.c --- */
+void need_cut(Gen *g);           /* where a part begins */
+void emit_split(Gen *g, Emit *e);        /* runs a step's parts */
+void emit_split_rows(Gen *g, Emit *e, Entry entry);
+/* Emitted C: what a region costs that does not go row by row. */
+const char *work_text(Gen *g, const Region *r);
+/* The distinct values of an entry's arena: the next one after *at. */
+bool next_value(const Gen *g, Entry entry, int *at);
+const char *entry_name(Entry e); /* "encode", "decode" */
 
 /* ------------------------------------------------------- emit_entry.c --- */
 void emit_call_structs(Gen *g, Emit *e); /* struct encode, struct decode */

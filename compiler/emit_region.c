@@ -1,5 +1,6 @@
-/* emit_region.c: one C function a region. Layers whose functions have the same
- * text share them; the entries (emit_model.c) then loop over layers.         */
+/* emit_region.c: one C function a step. A region that goes row by row is a list
+ * of such steps, any other is one of them. Layers whose functions have the same
+ * text share them; the entries (emit_entry.c) then loop over layers.        */
 #include "emit_parts.h"
 
 #include <string.h>
@@ -31,22 +32,23 @@ static const char *input_member(const Node *n)
     return free_input ? n->name : "input";
 }
 
-/* Where `row` of a value begins, in emitted C. Values that never leave a
- * block of rows begin at the block's first row, which is what `row` names.   */
+const char block_row[] = "c->row";
+
 const char *value_at(Gen *g, int node, const char *row)
 {
     const Plan *p = g->p;
     const int owner = owner_of(p, node);
     const Value *v = &p->value[node];
+    const char *name = p->value[owner].name;
     const char *column = v->column
         ? arena_printf(g->a, " + %lld", (long long)v->column) : "";
-    if (p->value[owner].place == PlaceInput)
-        return arena_printf(g->a, "c->b->%s + %s * %lld%s",
-                            input_member(node_at(g, owner)), row,
-                            (long long)v->stride, column);
-    const char *name = p->value[owner].name;
-    if (p->slot.at[p->value[owner].slot].kind == SlotParts)
-        return arena_printf(g->a, "%s%s", name, column);
+    if (p->value[owner].place == PlaceInput) {
+        name = arena_printf(g->a, "b->%s", input_member(node_at(g, owner)));
+    } else if (p->slot.at[p->value[owner].slot].kind == SlotParts) {
+        if (row == block_row)
+            return arena_printf(g->a, "c->%s%s", name, column);
+        row = "at";
+    }
     return arena_printf(g->a, "c->%s + %s * %lld%s", name, row,
                         (long long)v->stride, column);
 }
@@ -57,14 +59,6 @@ static long long stride(const Gen *g, int node)
 }
 
 /* ---- the clock, where attnc bench asks for one ---- */
-
-static void put_tick(Gen *g, Emit *e, int op)
-{
-    if (!g->o->timers)
-        return;
-    let(e, "op", "%d", op);
-    put(e, "tick(SLOT + $op);\n");
-}
 
 /* Its address in this process, which is the only one that runs this text. */
 static void need_tick(Gen *g)
@@ -79,158 +73,119 @@ static void need_tick(Gen *g)
                    "}\n\n");
 }
 
-static int ticks_of(const Region *r)
+/* A function ticks when it begins, in its slot, and ends, in the next. */
+static int slot_of(const Gen *g, const Function *f)
 {
-    return 1 + (r->row_block ? r->count : 1);
-}
-
-static int first_slot(const Gen *g, const Function *f)
-{
-    int slot = 0;
-    for (const Function *at = g->functions.at; at < f; at++)
-        slot += at->ticks;
-    return slot;
+    return 2 * (int)(f - g->functions.at);
 }
 
 static void tell_slots(Gen *g)
 {
     Timers *t = g->o->timers;
-    const int regions = g->p->region.n;
+    const Plan *p = g->p;
     if (!t)
         return;
-    t->first = arena_alloc(g->a, (size_t)regions * sizeof *t->first);
-    t->name = arena_alloc(g->a, (size_t)regions * sizeof *t->name);
-    for (int i = 0; i < regions; i++) {
-        const Function *f = &g->functions.at[g->function_of[i]];
-        t->first[i] = first_slot(g, f);
-        t->name[i] = f->name;
-    }
-    t->slots = first_slot(g, g->functions.at + g->functions.n);
+    t->slots = 2 * g->functions.n;
+    t->slot = arena_alloc(g->a, (size_t)p->order.n * sizeof *t->slot);
+    for (int i = 0; i < p->order.n; i++)
+        t->slot[i] = slot_of(g, &g->functions.at[g->step_of[i]]) + 1;
+    t->name = arena_alloc(g->a, (size_t)p->region.n * sizeof *t->name);
+    for (int i = 0; i < p->region.n; i++)
+        t->name[i] = p->region.at[i].name;
 }
 
-/* ---- regions ---- */
+/* ---- steps ---- */
 
-static void let_rows(Gen *g, Emit *e, const Region *r)
+static void emit_output(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, g->p->order.at[r->first]);
-    let(e, "all", "%s", row_count(row_sym(n->type)));
-    let(e, "block", "%lld", (long long)g->p->target.row_block);
-}
-
-static void region_rows(Gen *g, Emit *e, const Region *r)
-{
-    let_rows(g, e, r);
-    put(e, "const int64_t i = $all * part / parts;\n"
-           "const int64_t rows = $all * (part + 1) / parts - i;\n"
-           "\n");
-    emit_row_op(g, e, g->p->order.at[r->first]);
-}
-
-/* Has an earlier value of the region this name? Then it has its memory too. */
-static bool named_before(const Plan *p, const Region *r, int k)
-{
-    const char *name = p->value[p->order.at[r->first + k]].name;
-    for (int i = 0; i < k; i++)
-        if (!strcmp(p->value[p->order.at[r->first + i]].name, name))
-            return true;
-    return false;
-}
-
-/* The part's own block buffers, by name. */
-static void block_buffers(Gen *g, Emit *e, const Region *r)
-{
-    const Plan *p = g->p;
-    for (int i = 0; i < r->count; i++) {
-        const Value *v = &p->value[p->order.at[r->first + i]];
-        const Slot *slot = &p->slot.at[v->slot];
-        if (slot->kind != SlotParts || named_before(p, r, i))
-            continue;
-        let(e, "name", "%s", v->name);
-        let(e, "unit", "%lld", (long long)slot->unit);
-        put(e, "float *const $name = c->$name + part * $unit;\n");
-    }
-}
-
-/* A block of rows goes through all ops before the next begins, so that it
- * stays in the cache.                                                       */
-static void region_row_block(Gen *g, Emit *e, const Region *r)
-{
-    need_least(g);
-    let_rows(g, e, r);
-    put(e, "const int64_t last = $all * (part + 1) / parts;\n");
-    block_buffers(g, e, r);
-    put(e, "\n"
-           "for (int64_t i = $all * part / parts; i < last; i += $block) {\n"
-           "    const int64_t rows = least(last - i, $block);\n"
-           "\n");
-    for (int k = 0; k < r->count; k++) {
-        emit_row_op(g, e, g->p->order.at[r->first + k]);
-        put_tick(g, e, 1 + k);
-    }
-    put(e, "}\n");
-}
-
-static void region_output(Gen *g, Emit *e, const Region *r)
-{
-    const int node = g->p->order.at[r->first];
     const Node *n = node_at(g, node);
-    let_rows(g, e, r);
-    put(e, "const int64_t i = $all * part / parts;\n"
-           "const int64_t rows = $all * (part + 1) / parts - i;\n"
-           "\n");
+    const long long columns = n->type.dim[1].c;
     put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
-             "c->b->output + i * %lld, %lld, %s, %lld, rows, %lld",
-             (long long)n->type.dim[1].c, (long long)n->type.dim[1].c,
-             value_at(g, n->in[0], "i"), stride(g, n->in[0]),
-             (long long)n->type.dim[1].c), ";");
+             "c->b->output + i * %lld, %lld, %s, %lld, rows, %lld", columns,
+             columns, value_at(g, n->in[0], "i"), stride(g, n->in[0]),
+             columns), ";");
 }
 
-static void emit_region(Gen *g, Emit *e, const Region *r)
+/* A body of its own, whose text goes behind what it needs. */
+static Emit *open_body(Gen *g)
+{
+    Emit *e = emit_new(g->a);
+    put(e, "{\n");
+    return e;
+}
+
+static const char *lines_of(const Emit *body, size_t *n)
+{
+    const size_t brace = strlen("{\n");
+    const char *text = emit_text(body, n);
+    *n -= brace;
+    return text + brace;
+}
+
+/* The parts of a product are columns, those of other steps rows. */
+static void emit_row_step(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    Emit *call = open_body(g);
+    size_t size;
+    if (n->op == OpOutput)
+        emit_output(g, call, node);
+    else
+        emit_row_op(g, call, node);
+    const char *text = arena_strndup(g->a, lines_of(call, &size), size);
+    if (n->op == OpMatmul || n->op == OpLinear) {
+        let(e, "n", "%lld", (long long)round16(n->type.dim[1].c));
+        let(e, "nr", "%d", g->p->target.nr);
+        put(e, "const int64_t from = cut($n, $nr, part, parts);\n"
+               "const int64_t to = cut($n, $nr, part + 1, parts);\n");
+    } else {
+        put(e, "const int64_t at = cut(c->rows, 1, part, parts);\n"
+               "const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;\n");
+        if (strstr(text, "i *"))
+            put(e, "const int64_t i = c->row + at;\n");
+    }
+    put(e, "\n");
+    emit_raw(e, text, size);
+}
+
+static void emit_step(Gen *g, Emit *e, const Region *r)
 {
     const int node = g->p->order.at[r->first];
-    const Node *n = node_at(g, node);
-    if (r->row_block) {
-        region_row_block(g, e, r);
-        return;
-    }
-    switch (n->op) {
+    switch (node_at(g, node)->op) {
     case OpEmbed: emit_embed(g, e, node); break;
     case OpPosition: emit_position(g, e, node); break;
     case OpFirstRow: emit_first_row(g, e, node); break;
     case OpRotate: emit_rotate(g, e, node); break;
     case OpPool: emit_pool(g, e, node); break;
     case OpSelect: emit_select(g, e, node); break;
-    case OpOutput: region_output(g, e, r); break;
     case OpAttention: emit_attention_region(g, e, node); break;
     case OpAppend: case OpPages: emit_pages_region(g, e, r); break;
     case OpScores: emit_scores_region(g, e, node); break;
     case OpContext: emit_context_region(g, e, node); break;
-    default:
-        if (n->type.rank == 3)
-            emit_head_rows_region(g, e, node);
-        else
-            region_rows(g, e, r);
+    default: emit_head_rows_region(g, e, node);
     }
 }
 
 /* "self_attn.qkv = linear f32[n, 384]", a line each. */
-static void region_comment(Gen *g, Emit *e, const Region *r)
+static void step_comment(Gen *g, Emit *e, int first, int count)
 {
-    for (int k = 0; k < r->count; k++) {
-        const Node *n = node_at(g, g->p->order.at[r->first + k]);
+    for (int k = 0; k < count; k++) {
+        const Node *n = node_at(g, g->p->order.at[first + k]);
         let(e, "open", "%s", k ? " * " : "/* ");
-        let(e, "close", "%s", k == r->count - 1 ? " */" : "");
-        let(e, "name", "%s", value_label(g->p, g->p->order.at[r->first + k]));
+        let(e, "close", "%s", k == count - 1 ? " */" : "");
+        let(e, "name", "%s", value_label(g->p, g->p->order.at[first + k]));
         let(e, "op", "%s", op_info[n->op].name);
         let(e, "type", "%s", print_type(g->a, n->type));
         put(e, "$open$name = $op: $type$close\n");
     }
 }
 
+/* ---- functions ---- */
+
 static bool same_function(const Function *a, const Function *b)
 {
     return !strcmp(a->base, b->base) && !strcmp(a->comment, b->comment)
-        && !strcmp(a->parameters, b->parameters) && !strcmp(a->body, b->body);
+        && !strcmp(a->body, b->body);
 }
 
 static const char *free_name(Gen *g, const char *base)
@@ -257,27 +212,85 @@ static bool reads_layer(const char *text)
     return false;
 }
 
-static Function make_function(Gen *g, const Region *r)
+/* Its index; a text that is there already is not made again. */
+static int function_at(Gen *g, Function f)
 {
-    Emit *body = emit_new(g->a), *comment = emit_new(g->a);
+    for (int i = 0; i < g->functions.n; i++)
+        if (same_function(&g->functions.at[i], &f))
+            return i;
+    f.name = free_name(g, f.base);
+    vec_push(g->a, &g->functions, f);
+    return g->functions.n - 1;
+}
+
+/* What a step knows of its call, before its text. */
+static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
+{
+    let(e, "entry", "%s", entry_name(r->entry));
+    put(e, "const struct $entry *c = call;\n");
+    if (f->takes_weights) {
+        let(e, "type", "%s", layer_type(g, r->stack, r->layer));
+        put(e, "const struct $type *w = c->layer_weights;\n");
+    }
+    if (f->takes_layer)
+        put(e, "const int64_t layer = c->layer;\n");
+}
+
+/* Nodes of a region from the `from`th on: one of rows, else all of it. */
+static int step_function(Gen *g, const Region *r, int from)
+{
+    Emit *text = open_body(g), *body = open_body(g);
+    Emit *comment = emit_new(g->a);
     Function f = { .base = r->name };
-    put(body, "{\n");
-    emit_region(g, body, r);
-    if (!r->row_block)
-        put_tick(g, body, 1);
-    put(body, "}\n\n");
-    region_comment(g, comment, r);
+    const int node = g->p->order.at[r->first + from];
+    size_t n;
+    if (r->by_rows) {
+        f.base = step_name(g->p, node);
+        emit_row_step(g, text, node);
+    } else {
+        emit_step(g, text, r);
+    }
+    step_comment(g, comment, r->first + from, r->by_rows ? 1 : r->count);
+    if (g->o->timers)
+        put(text, "tick(SLOT + 1);\n");
+    put(text, "}\n\n");
+    const char *lines = text_of(g, text);
+    f.takes_weights = r->layer >= 0 && reads_layer(lines);
+    f.takes_layer = strstr(lines, "layer *") != NULL;
+    step_locals(g, body, r, &f);
+    lines = lines_of(text, &n);
+    emit_raw(body, lines, n);
     f.body = text_of(g, body);
     f.comment = text_of(g, comment);
-    f.takes_weights = r->layer >= 0 && reads_layer(f.body);
-    f.takes_layer = strstr(f.body, "layer *") != NULL;
-    f.parameters = arena_printf(g->a,
-        "const struct %s *c%s%s, int64_t part, int64_t parts",
-        r->entry == EntryEncode ? "encode" : "decode",
-        f.takes_weights ? arena_printf(g->a, ", const struct %s *w",
-                              layer_type(g, r->stack, r->layer)) : "",
-        f.takes_layer ? ", int64_t layer" : "");
-    return f;
+    const int at = function_at(g, f);
+    for (int k = 0; k < (r->by_rows ? 1 : r->count); k++)
+        g->step_of[r->first + from + k] = at;
+    return at;
+}
+
+/* A region that goes row by row, as a list of its steps and their work. */
+static int step_list(Gen *g, const Region *r)
+{
+    Emit *body = open_body(g);
+    Function f = { .base = arena_printf(g->a, "%s_steps", r->name),
+                   .is_list = true, .comment = "" };
+    let(body, "count", "%d", r->count);
+    let(body, "enough", "%lld", (long long)least_part_rows(g->p, r));
+    put(body, "$count, $enough, {\n");
+    for (int k = 0; k < r->count; k++) {
+        const int i = step_function(g, r, k);
+        const Function *step = &g->functions.at[i];
+        f.takes_weights |= step->takes_weights;
+        f.takes_layer |= step->takes_layer;
+        let(body, "step", "%s", step->name);
+        let(body, "work", "%lld", (long long)step_work(g->p,
+                                         g->p->order.at[r->first + k]));
+        put(body, "{ $step, $work },\n");
+    }
+    put(body, "}\n"
+              "};\n\n");
+    f.body = text_of(g, body);
+    return function_at(g, f);
 }
 
 void make_functions(Gen *g)
@@ -285,18 +298,12 @@ void make_functions(Gen *g)
     const Plan *p = g->p;
     g->function_of = arena_alloc(g->a,
                                  (size_t)p->region.n * sizeof *g->function_of);
+    g->step_of = arena_alloc(g->a,
+                             (size_t)p->order.n * sizeof *g->step_of);
     for (int i = 0; i < p->region.n; i++) {
-        Function f = make_function(g, &p->region.at[i]);
-        int at = 0;
-        while (at < g->functions.n
-               && !same_function(&g->functions.at[at], &f))
-            at++;
-        if (at == g->functions.n) {
-            f.name = free_name(g, f.base);
-            f.ticks = ticks_of(&p->region.at[i]);
-            vec_push(g->a, &g->functions, f);
-        }
-        g->function_of[i] = at;
+        const Region *r = &p->region.at[i];
+        g->function_of[i] = r->by_rows ? step_list(g, r)
+                                       : step_function(g, r, 0);
     }
     need_tick(g);
     tell_slots(g);
@@ -305,11 +312,16 @@ void make_functions(Gen *g)
 void emit_function(Gen *g, Emit *e, const Function *f)
 {
     emit_raw(e, f->comment, strlen(f->comment));
-    put_call(g, e, arena_printf(g->a, "static void %s", f->name),
-             f->parameters, "");
+    const char *list = arena_printf(g->a, "static const struct steps %s = ",
+                                    f->name);
+    if (f->is_list)
+        emit_raw(e, list, strlen(list));
+    else
+        put_call(g, e, arena_printf(g->a, "static void %s", f->name),
+                 "void *call, int64_t part, int64_t parts", "");
     const char *body = f->body;
-    if (g->o->timers)
+    if (g->o->timers && !f->is_list)
         body = arena_printf(g->a, "{\n    enum { SLOT = %d };\n\n"
-                            "    tick(SLOT);\n%s", first_slot(g, f), body + 2);
+                            "    tick(SLOT);\n%s", slot_of(g, f), body + 2);
     emit_raw(e, body, strlen(body));
 }

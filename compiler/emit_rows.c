@@ -1,5 +1,6 @@
-/* emit_rows.c: ops that work row by row: `rows` of them from row `i`. One call
- * of a product or of a kernel each.                                         */
+/* emit_rows.c: ops that work row by row, one call of a product or of a kernel
+ * each: a product on all rows of the block, for its part of the columns, others
+ * on their part of the rows.                                                */
 #include "emit_parts.h"
 
 #include <string.h>
@@ -32,17 +33,18 @@ static void row_matmul(Gen *g, Emit *e, int node)
         ep.parts |= n->has_residual ? EpResidual : 0;
         ep.parts |= n->act != ActNone ? EpAct : 0;
     }
-    const char *args = arena_printf(g->a, "rows, 0, %lld, %s, %lld, %s",
-        (long long)round16(w->type.dim[0].c), value_at(g, n->in[0], "i"),
-        stride(g, n->in[0]), weight_of(g, n->in[1], PackPanels));
+    const char *args = arena_printf(g->a, "c->rows, from, to, %s, %lld, %s",
+        value_at(g, n->in[0], block_row), stride(g, n->in[0]),
+        weight_of(g, n->in[1], PackPanels));
     if (ep.parts & EpBias)
         args = arena_printf(g->a, "%s, %s", args,
                             weight_of(g, n->in[2], PackVector));
-    args = arena_printf(g->a, "%s, %s, %lld", args, value_at(g, node, "i"),
-                        stride(g, node));
+    args = arena_printf(g->a, "%s, %s, %lld", args,
+                        value_at(g, node, block_row), stride(g, node));
     if (ep.parts & EpResidual)
         args = arena_printf(g->a, "%s, %s, %lld", args,
-                            value_at(g, n->in[3], "i"), stride(g, n->in[3]));
+                            value_at(g, n->in[3], block_row),
+                            stride(g, n->in[3]));
     put_call(g, e, need_matmul(g, w->type.dim[1].c, w->type.dim[0].c, ep),
              args, ";");
 }

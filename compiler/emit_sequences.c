@@ -30,10 +30,13 @@ static void need_type_of(Gen *g)
 static void begin_sequences(Emit *e)
 {
     put(e, "const struct attn_batch *b = c->b;\n"
-           "const int64_t last = b->sequences * (part + 1) / parts;\n"
+           "const int64_t first = cut(b->rows, 1, part, parts);\n"
+           "const int64_t last = cut(b->rows, 1, part + 1, parts);\n"
            "\n"
-           "for (int64_t s = b->sequences * part / parts; s < last; s++) {\n"
-           "    for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {\n");
+           "for (int64_t s = 0; s < b->sequences; s++) {\n"
+           "    const int64_t end = least(b->start[s + 1], last);\n"
+           "\n"
+           "    for (int64_t i = most(b->start[s], first); i < end; i++) {\n");
 }
 
 static const char *position_at(Gen *g, int table)
@@ -78,9 +81,8 @@ void emit_pool(Gen *g, Emit *e, int node)
                        : n->pool == PoolMax ? "pool_max" : "copy_rows";
     const long long d = n->type.dim[1].c;
     put(e, "const struct attn_batch *b = c->b;\n"
-           "const int64_t last = b->sequences * (part + 1) / parts;\n"
            "\n"
-           "for (int64_t s = b->sequences * part / parts; s < last; s++) {\n"
+           "for (int64_t s = part; s < b->sequences; s += parts) {\n"
            "    const int64_t row = b->start[s];\n"
            "    const int64_t rows = b->start[s + 1] - row;\n"
            "\n");
@@ -168,9 +170,8 @@ void emit_select(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node);
     put(e, "const struct attn_batch *b = c->b;\n"
-           "const int64_t last = b->selected * (part + 1) / parts;\n"
            "\n"
-           "for (int64_t i = b->selected * part / parts; i < last; i++) {\n");
+           "for (int64_t i = part; i < b->selected; i += parts) {\n");
     put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
              "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
              value_at(g, n->in[0], "b->select[i]"),

@@ -111,6 +111,8 @@ int engine_plan(Engine *e, const EngineOptions *o)
         return report_fault(&why);
     if (o->few)
         e->target.few_bytes = 0;
+    if (o->part_work)
+        e->target.part_work = o->part_work;
     e->plan = plan_model(e->arena, e->graph, &e->target, o->keep_all);
     return ExitDone;
 }

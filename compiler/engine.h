@@ -23,6 +23,7 @@ typedef struct {
     const char *weights;         /* wins over the spec's; NULL: that one */
     uint64_t seed;               /* of weights that no file gives */
     int64_t threads;             /* -1: one a physical core; 0, 1: one */
+    int64_t part_work;           /* FLOPs worth a thread; 0: the default */
 } EngineOptions;
 
 typedef struct {

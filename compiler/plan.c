@@ -184,14 +184,25 @@ static const char *last_word(const char *label)
     return at ? at + 1 : label;
 }
 
+static const char *in_stack(const Plan *p, const Node *n, const char *label)
+{
+    const char *stack = n->stack[0] ? n->stack
+        : n->entry == EntryEncode ? "encode" : "decode";
+    return strncmp(label, stack, strlen(stack))
+        ? arena_printf(p->arena_, "%s_%s", stack, label) : label;
+}
+
+const char *step_name(const Plan *p, int node)
+{
+    return in_stack(p, &p->g->nodes.at[node], value_label(p, node));
+}
+
 static const char *region_name(Plan *p, const Region *r)
 {
     const Node *nodes = p->g->nodes.at;
     const int node = p->order.at[r->first];
     const Node *first = &nodes[node];
     const char *label = value_label(p, node);
-    const char *stack = first->stack[0] ? first->stack
-        : first->entry == EntryEncode ? "encode" : "decode";
     if (first->op == OpPages || first->op == OpAppend)
         label = joined(p->arena_, sublayer(p->arena_, first),
                        r->count == 2 ? "pages" : last_word(label));
@@ -201,8 +212,7 @@ static const char *region_name(Plan *p, const Region *r)
             label = arena_printf(p->arena_, "%s_%s", label,
                 last_word(value_label(p, p->order.at[r->first + i])));
     }
-    return strncmp(label, stack, strlen(stack))
-        ? arena_printf(p->arena_, "%s_%s", stack, label) : label;
+    return in_stack(p, first, label);
 }
 
 /* Keys and values of one attention go to their pages in one function. */
@@ -243,6 +253,8 @@ static void make_regions(Plan *p)
             if (r.count)
                 vec_push(p->arena_, &p->region, r);
             r = (Region){ .first = p->order.n, .count = 1, .entry = n->entry,
+                          .by_rows = plan_is_group_row(p, i)
+                                  || n->op == OpOutput,
                           .stack = n->stack, .layer = n->layer };
         }
         p->region_of[i] = p->region.n;

@@ -15,6 +15,7 @@ typedef struct {                 /* what code is made for */
     int64_t few_bytes;           /* weights that stay in a cache */
     const char *tile_from;       /* "default", "option", "tuned" */
     int64_t row_block;           /* rows of a row-block region */
+    int64_t part_work;           /* FLOPs that are worth another thread */
 } Target;
 /* `march` "native" asks CPUID; `width` 0: the target's own; tile NULL or
  * "6x64". False: reported by fail-style text in `why`.                      */
@@ -68,7 +69,8 @@ typedef struct {                 /* arena memory, reused by values in turn */
 
 typedef struct {                 /* one function of the emitted file */
     int first, count;            /* into Plan.order: nodes it computes */
-    bool row_block;              /* walks blocks of rows through all of them */
+    bool by_rows;                /* each of them goes row by row */
+    bool row_block;              /* a block of rows goes through all of them */
     Entry entry;
     const char *name;            /* encoder_w1_w2_norm2: no layer in it */
     const char *stack; int layer;
@@ -95,7 +97,8 @@ struct Plan {
     const char *prefix;          /* of emitted symbols */
 };
 enum { RowBlock = 48,            /* default rows of a row-block region */
-       FewAhead = 5 };           /* rows that are worked on as long as read */
+       FewAhead = 5,             /* rows that are worked on as long as read */
+       PartWork = 1500000 };     /* default: about 12 us of a core */
 /* keep_all: no value's memory is reused and no region walks row blocks, so
  * that each can be read back after a call.                                  */
 Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all);

@@ -11,8 +11,12 @@ int     owner_of(const Plan *p, int node);
 const char *value_label(const Plan *p, int node);
 const char *local_name(Arena *a, const Node *n);
 int64_t query_block(const Plan *p);           /* rows of attention together */
+const char *step_name(const Plan *p, int node);      /* encoder_ffn_w1 */
 int64_t block_floats(const Plan *p, int cache);
 int64_t cache_offset(const Plan *p, const Node *n);
+
+int64_t step_work(const Plan *p, int node);   /* FLOPs of a row, or as long */
+int64_t least_part_rows(const Plan *p, const Region *r);
 
 void plan_pack(Plan *p);
 void plan_arena(Plan *p);

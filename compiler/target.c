@@ -115,7 +115,8 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
         return fault(why, ExitUsage, "width %d: expected 1, 4, 8 or 16, and "
                      "at most the %d of %s", width, m->width, m->march);
     *t = (Target){ .march = m->march, .width = width, .fma = m->fma,
-                   .guard = m->guard, .row_block = RowBlock };
+                   .guard = m->guard, .row_block = RowBlock,
+                   .part_work = PartWork };
     default_tile(t, m);
     few_tile(t, m);
     return !tile || read_tile(t, tile, why);

@@ -200,11 +200,27 @@ struct attn_model {
     float (*log_sum_exp)(const float *x, int64_t n);
 };
 
-/* One call of encode: its arguments, and the map of its arena, where
- * some values use the memory of others that are dead by then. */
+/* Steps that go row by row, one after the other. Each computes the rows
+ * that are next: its part of the columns of a product, or of them. */
+struct steps {
+    int64_t count;
+    int64_t enough;              /* rows for a part of the rows */
+    struct {
+        void (*run)(void *call, int64_t part, int64_t parts);
+        int64_t work;            /* of a row, in FLOPs */
+    } step[5];
+};
+
+/* One call of encode: its arguments; what runs; and the map of its
+ * arena, where some values use the memory of others that are dead
+ * by then. */
 struct encode {
     const struct weights *w;
     const struct attn_batch *b;
+    const void *layer_weights;
+    int64_t layer;
+    const struct steps *steps;   /* that go through rows .. */
+    int64_t row, rows, block;    /* .. of which these are next */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
     float *self_attn_keys;           /* 2048 floats a page */
@@ -218,11 +234,16 @@ struct encode {
     float *scratch;                  /* 4656 floats a part */
 };
 
-/* One call of decode: its arguments, and the map of its arena, where
- * some values use the memory of others that are dead by then. */
+/* One call of decode: its arguments; what runs; and the map of its
+ * arena, where some values use the memory of others that are dead
+ * by then. */
 struct decode {
     const struct weights *w;
     const struct attn_batch *b;
+    const void *layer_weights;
+    int64_t layer;
+    const struct steps *steps;   /* that go through rows .. */
+    int64_t row, rows, block;    /* .. of which these are next */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
     float *self_attn;                /* 32 floats a row */
@@ -2298,6 +2319,23 @@ static void tile_1x16_bias_relu_ahead(
 
 /* ---------------------------------- products and attention of one shape --- */
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Where a part of n begins, at a multiple of `step`. */
+static int64_t cut(int64_t n, int64_t step, int64_t part,
+                   int64_t parts)
+{
+    return least(n, (n + step - 1) / step * part / parts * step);
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* All rows of a times 16 columns, in tiles of like heights. */
 static void rows_16_bias_ahead(int64_t rows, const float *a, int64_t lda,
                                const float *b, int64_t ldb, int64_t k, float *c,
@@ -2348,11 +2386,6 @@ static void matmul_bias_32x96(int64_t rows, int64_t from, int64_t to,
         rows_16_bias_ahead(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
                            w + (j + 16) * 32);
     }
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 struct keys {               /* keys and values of one head */
@@ -2579,11 +2612,6 @@ static void matmul_bias_32x64(int64_t rows, int64_t from, int64_t to,
     }
 }
 
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */
 static void values_seen(int64_t rows, const float *p,
                         const int64_t *from, const int64_t *to,
@@ -2761,17 +2789,80 @@ static void matmul_32x48(int64_t rows, int64_t from, int64_t to, const float *x,
     }
 }
 
+/* Queries times keys; few queries cost as much as eight. */
+static int64_t pairs(const struct attn_batch *b)
+{
+    int64_t n = 0;
+
+    for (int64_t s = 0; s < b->sequences; s++)
+        n += most(b->start[s + 1] - b->start[s], 8)
+             * (b->start[s + 1] - b->start[s]);
+    return n;
+}
+
+/* Queries times keys; few queries cost as much as eight. */
+static int64_t pairs_cached(const struct attn_batch *b)
+{
+    int64_t n = 0;
+
+    for (int64_t s = 0; s < b->sequences; s++)
+        n += most(b->start[s + 1] - b->start[s], 8)
+             * (b->past[s] + b->start[s + 1] - b->start[s]);
+    return n;
+}
+
+/* Queries times keys; few queries cost as much as eight. */
+static int64_t pairs_recalled(const struct attn_batch *b)
+{
+    int64_t n = 0;
+
+    for (int64_t s = 0; s < b->sequences; s++)
+        n += most(b->start[s + 1] - b->start[s], 8)
+             * (b->source_rows[b->source[s]]);
+    return n;
+}
+
 /* --------------------------------------------------- steps of the model --- */
 
-/* source_input = embed: f32[n, 32] */
-static void encoder_source_input(const struct encode *c, int64_t part,
-                                 int64_t parts)
-{
-    const struct attn_batch *b = c->b;
-    const int64_t last = b->sequences * (part + 1) / parts;
+enum { PART_WORK = 1500000 }; /* FLOPs that are worth a thread's while */
 
-    for (int64_t s = b->sequences * part / parts; s < last; s++) {
-        for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {
+/* Parts that a caller can run at once, of a step of that work. */
+static int64_t parts_of(const struct attn_batch *b, int64_t work)
+{
+    if (b->parallel)
+        return most(least(b->parallel->parts, work / PART_WORK), 1);
+    return 1;
+}
+
+static void run_parts(const struct attn_batch *b, int64_t parts,
+                      void (*run)(void *call, int64_t part,
+                                  int64_t parts), void *call)
+{
+    if (parts > 1)
+        b->parallel->run(b->parallel->pool, parts, run, call);
+    else
+        run(call, 0, 1);
+}
+
+static void run_step(const struct attn_batch *b, int64_t work,
+                     void (*run)(void *call, int64_t part,
+                                 int64_t parts), void *call)
+{
+    run_parts(b, parts_of(b, work), run, call);
+}
+
+/* source_input = embed: f32[n, 32] */
+static void encoder_source_input(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct attn_batch *b = c->b;
+    const int64_t first = cut(b->rows, 1, part, parts);
+    const int64_t last = cut(b->rows, 1, part + 1, parts);
+
+    for (int64_t s = 0; s < b->sequences; s++) {
+        const int64_t end = least(b->start[s + 1], last);
+
+        for (int64_t i = most(b->start[s], first); i < end; i++) {
             const int64_t id = b->ids[i];
             const int64_t at = i - b->start[s];
 
@@ -2782,27 +2873,33 @@ static void encoder_source_input(const struct encode *c, int64_t part,
 }
 
 /* self_attn_qkv = linear: f32[n, 96] */
-static void encoder_self_attn_qkv(const struct encode *c,
-                                  const struct encoder_layer *w, int64_t part,
-                                  int64_t parts)
+static void encoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
 {
-    const int64_t i = c->b->rows * part / parts;
-    const int64_t rows = c->b->rows * (part + 1) / parts - i;
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t from = cut(96, 16, part, parts);
+    const int64_t to = cut(96, 16, part + 1, parts);
 
-    matmul_bias_32x96(rows, 0, 96, c->x + i * 32, 32, w->self_attn_qkv,
-                      w->self_attn_qkv_bias, c->self_attn_qkv + i * 96, 96);
+    matmul_bias_32x96(c->rows, from, to, c->x + c->row * 32, 32,
+                      w->self_attn_qkv, w->self_attn_qkv_bias,
+                      c->self_attn_qkv + c->row * 96, 96);
 }
+
+static const struct steps encoder_self_attn_qkv_steps = {
+    1, 8, {
+        { encoder_self_attn_qkv, 6144 },
+    }
+};
 
 /* self_attn_keys = pages: f32[2, n, 16]
  * self_attn_values = pages: f32[2, n, 16] */
-static void encoder_self_attn_pages(const struct encode *c, int64_t part,
-                                    int64_t parts)
+static void encoder_self_attn_pages(void *call, int64_t part, int64_t parts)
 {
+    const struct encode *c = call;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
-    const int64_t last = tasks * (part + 1) / parts;
 
-    for (int64_t task = tasks * part / parts; task < last; task++) {
+    for (int64_t task = part; task < tasks; task += parts) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         int64_t at = 0;
@@ -2826,15 +2923,14 @@ static void encoder_self_attn_pages(const struct encode *c, int64_t part,
 }
 
 /* self_attn = attention: f32[n, 32] */
-static void encoder_self_attn(const struct encode *c, int64_t part,
-                              int64_t parts)
+static void encoder_self_attn(void *call, int64_t part, int64_t parts)
 {
+    const struct encode *c = call;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
-    const int64_t last = tasks * (part + 1) / parts;
     float *const scratch = c->scratch + part * 4656;
 
-    for (int64_t task = tasks * part / parts; task < last; task++) {
+    for (int64_t task = part; task < tasks; task += parts) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         const int64_t first = b->start[s] / 64 + s;
@@ -2855,58 +2951,109 @@ static void encoder_self_attn(const struct encode *c, int64_t part,
     }
 }
 
-/* self_attn_o = linear: f32[n, 32]
- * norm1 = add_norm: f32[n, 32]
- * ffn_w1 = linear: f32[n, 64]
- * ffn_w2 = linear: f32[n, 32]
- * norm2 = add_norm: f32[n, 32] */
-static void encoder_o_norm1_w1_w2_norm2(const struct encode *c,
-                                        const struct encoder_layer *w,
-                                        int64_t part, int64_t parts)
+/* self_attn_o = linear: f32[n, 32] */
+static void encoder_self_attn_o(void *call, int64_t part, int64_t parts)
 {
-    const int64_t last = c->b->rows * (part + 1) / parts;
-    float *const self_attn_o = c->self_attn_o + part * 1536;
-    float *const norm1 = c->norm1 + part * 1536;
-    float *const ffn_w1 = c->ffn_w1 + part * 3072;
-    float *const ffn_w2 = c->ffn_w2 + part * 1536;
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t from = cut(32, 16, part, parts);
+    const int64_t to = cut(32, 16, part + 1, parts);
 
-    for (int64_t i = c->b->rows * part / parts; i < last; i += 48) {
-        const int64_t rows = least(last - i, 48);
-
-        matmul_bias_32x32(rows, 0, 32, c->self_attn + i * 32, 32,
-                          w->self_attn_o, w->self_attn_o_bias, self_attn_o, 32);
-        add_norm_rows(norm1, 32, c->x + i * 32, 32, self_attn_o, 32, w->norm1,
-                      w->norm1_bias, rows, 32, (0x1.0c6f7ap-20f));
-        matmul_bias_relu_32x64(rows, 0, 64, norm1, 32, w->ffn_w1,
-                               w->ffn_w1_bias, ffn_w1, 64);
-        matmul_bias_64x32(rows, 0, 32, ffn_w1, 64, w->ffn_w2, w->ffn_w2_bias,
-                          ffn_w2, 32);
-        add_norm_rows(c->x + i * 32, 32, norm1, 32, ffn_w2, 32, w->norm2,
-                      w->norm2_bias, rows, 32, (0x1.0c6f7ap-20f));
-    }
+    matmul_bias_32x32(c->rows, from, to, c->self_attn + c->row * 32, 32,
+                      w->self_attn_o, w->self_attn_o_bias, c->self_attn_o, 32);
 }
+
+/* norm1 = add_norm: f32[n, 32] */
+static void encoder_norm1(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t at = cut(c->rows, 1, part, parts);
+    const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->norm1 + at * 32, 32, c->x + i * 32, 32,
+                  c->self_attn_o + at * 32, 32, w->norm1, w->norm1_bias, rows,
+                  32, (0x1.0c6f7ap-20f));
+}
+
+/* ffn_w1 = linear: f32[n, 64] */
+static void encoder_ffn_w1(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t from = cut(64, 16, part, parts);
+    const int64_t to = cut(64, 16, part + 1, parts);
+
+    matmul_bias_relu_32x64(c->rows, from, to, c->norm1, 32, w->ffn_w1,
+                           w->ffn_w1_bias, c->ffn_w1, 64);
+}
+
+/* ffn_w2 = linear: f32[n, 32] */
+static void encoder_ffn_w2(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t from = cut(32, 16, part, parts);
+    const int64_t to = cut(32, 16, part + 1, parts);
+
+    matmul_bias_64x32(c->rows, from, to, c->ffn_w1, 64, w->ffn_w2,
+                      w->ffn_w2_bias, c->ffn_w2, 32);
+}
+
+/* norm2 = add_norm: f32[n, 32] */
+static void encoder_norm2(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t at = cut(c->rows, 1, part, parts);
+    const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->x + i * 32, 32, c->norm1 + at * 32, 32,
+                  c->ffn_w2 + at * 32, 32, w->norm2, w->norm2_bias, rows, 32,
+                  (0x1.0c6f7ap-20f));
+}
+
+static const struct steps encoder_o_norm1_w1_w2_norm2_steps = {
+    5, 8, {
+        { encoder_self_attn_o, 2048 },
+        { encoder_norm1, 512 },
+        { encoder_ffn_w1, 4096 },
+        { encoder_ffn_w2, 4096 },
+        { encoder_norm2, 512 },
+    }
+};
 
 /* cross_attn_kv = linear: f32[n, 64] */
-static void cross_attn_kv(const struct encode *c, const struct cross_layer *w,
-                          int64_t part, int64_t parts)
+static void cross_attn_kv(void *call, int64_t part, int64_t parts)
 {
-    const int64_t i = c->b->rows * part / parts;
-    const int64_t rows = c->b->rows * (part + 1) / parts - i;
+    const struct encode *c = call;
+    const struct cross_layer *w = c->layer_weights;
+    const int64_t from = cut(64, 16, part, parts);
+    const int64_t to = cut(64, 16, part + 1, parts);
 
-    matmul_bias_32x64(rows, 0, 64, c->x + i * 32, 32, w->cross_attn_kv,
-                      w->cross_attn_kv_bias, c->cross_attn_kv + i * 64, 64);
+    matmul_bias_32x64(c->rows, from, to, c->x + c->row * 32, 32,
+                      w->cross_attn_kv, w->cross_attn_kv_bias,
+                      c->cross_attn_kv + c->row * 64, 64);
 }
+
+static const struct steps cross_attn_kv_steps = {
+    1, 8, {
+        { cross_attn_kv, 4096 },
+    }
+};
 
 /* cross_attn_keys = append: f32[2, n, 16]
  * cross_attn_values = append: f32[2, n, 16] */
-static void cross_attn_pages(const struct encode *c, int64_t layer,
-                             int64_t part, int64_t parts)
+static void cross_attn_pages(void *call, int64_t part, int64_t parts)
 {
+    const struct encode *c = call;
+    const int64_t layer = c->layer;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
-    const int64_t last = tasks * (part + 1) / parts;
 
-    for (int64_t task = tasks * part / parts; task < last; task++) {
+    for (int64_t task = part; task < tasks; task += parts) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         const int32_t *page = b->pages[1] + s * b->table[1];
@@ -2931,14 +3078,17 @@ static void cross_attn_pages(const struct encode *c, int64_t layer,
 }
 
 /* target_input = embed: f32[t, 32] */
-static void decoder_target_input(const struct decode *c, int64_t part,
-                                 int64_t parts)
+static void decoder_target_input(void *call, int64_t part, int64_t parts)
 {
+    const struct decode *c = call;
     const struct attn_batch *b = c->b;
-    const int64_t last = b->sequences * (part + 1) / parts;
+    const int64_t first = cut(b->rows, 1, part, parts);
+    const int64_t last = cut(b->rows, 1, part + 1, parts);
 
-    for (int64_t s = b->sequences * part / parts; s < last; s++) {
-        for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {
+    for (int64_t s = 0; s < b->sequences; s++) {
+        const int64_t end = least(b->start[s + 1], last);
+
+        for (int64_t i = most(b->start[s], first); i < end; i++) {
             const int64_t id = b->ids[i];
             const int64_t at = b->past[s] + i - b->start[s];
 
@@ -2949,27 +3099,34 @@ static void decoder_target_input(const struct decode *c, int64_t part,
 }
 
 /* self_attn_qkv = linear: f32[t, 96] */
-static void decoder_self_attn_qkv(const struct decode *c,
-                                  const struct decoder_layer *w, int64_t part,
-                                  int64_t parts)
+static void decoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
 {
-    const int64_t i = c->b->rows * part / parts;
-    const int64_t rows = c->b->rows * (part + 1) / parts - i;
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = cut(96, 16, part, parts);
+    const int64_t to = cut(96, 16, part + 1, parts);
 
-    matmul_bias_32x96(rows, 0, 96, c->x + i * 32, 32, w->self_attn_qkv,
-                      w->self_attn_qkv_bias, c->self_attn_qkv + i * 96, 96);
+    matmul_bias_32x96(c->rows, from, to, c->x + c->row * 32, 32,
+                      w->self_attn_qkv, w->self_attn_qkv_bias,
+                      c->self_attn_qkv + c->row * 96, 96);
 }
+
+static const struct steps decoder_self_attn_qkv_steps = {
+    1, 8, {
+        { decoder_self_attn_qkv, 6144 },
+    }
+};
 
 /* self_attn_keys = append: f32[2, p+t, 16]
  * self_attn_values = append: f32[2, p+t, 16] */
-static void decoder_self_attn_pages(const struct decode *c, int64_t layer,
-                                    int64_t part, int64_t parts)
+static void decoder_self_attn_pages(void *call, int64_t part, int64_t parts)
 {
+    const struct decode *c = call;
+    const int64_t layer = c->layer;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
-    const int64_t last = tasks * (part + 1) / parts;
 
-    for (int64_t task = tasks * part / parts; task < last; task++) {
+    for (int64_t task = part; task < tasks; task += parts) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         const int32_t *page = b->pages[0] + s * b->table[0];
@@ -2994,15 +3151,15 @@ static void decoder_self_attn_pages(const struct decode *c, int64_t layer,
 }
 
 /* self_attn = attention: f32[t, 32] */
-static void decoder_self_attn(const struct decode *c, int64_t layer,
-                              int64_t part, int64_t parts)
+static void decoder_self_attn(void *call, int64_t part, int64_t parts)
 {
+    const struct decode *c = call;
+    const int64_t layer = c->layer;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
-    const int64_t last = tasks * (part + 1) / parts;
     float *const scratch = c->scratch + part * 4656;
 
-    for (int64_t task = tasks * part / parts; task < last; task++) {
+    for (int64_t task = part; task < tasks; task += parts) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         struct keys m;
@@ -3023,38 +3180,63 @@ static void decoder_self_attn(const struct decode *c, int64_t layer,
     }
 }
 
-/* self_attn_o = linear: f32[t, 32]
- * norm1 = add_norm: f32[t, 32]
- * cross_attn_q = linear: f32[t, 32] */
-static void decoder_o_norm1_q(const struct decode *c,
-                              const struct decoder_layer *w, int64_t part,
-                              int64_t parts)
+/* self_attn_o = linear: f32[t, 32] */
+static void decoder_self_attn_o(void *call, int64_t part, int64_t parts)
 {
-    const int64_t last = c->b->rows * (part + 1) / parts;
-    float *const self_attn_o = c->self_attn_o + part * 1536;
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = cut(32, 16, part, parts);
+    const int64_t to = cut(32, 16, part + 1, parts);
 
-    for (int64_t i = c->b->rows * part / parts; i < last; i += 48) {
-        const int64_t rows = least(last - i, 48);
-
-        matmul_bias_32x32(rows, 0, 32, c->self_attn + i * 32, 32,
-                          w->self_attn_o, w->self_attn_o_bias, self_attn_o, 32);
-        add_norm_rows(c->x + i * 32, 32, c->x + i * 32, 32, self_attn_o, 32,
-                      w->norm1, w->norm1_bias, rows, 32, (0x1.0c6f7ap-20f));
-        matmul_bias_32x32(rows, 0, 32, c->x + i * 32, 32, w->cross_attn_q,
-                          w->cross_attn_q_bias, c->cross_attn_q + i * 32, 32);
-    }
+    matmul_bias_32x32(c->rows, from, to, c->self_attn + c->row * 32, 32,
+                      w->self_attn_o, w->self_attn_o_bias, c->self_attn_o, 32);
 }
 
-/* cross_attn = attention: f32[t, 32] */
-static void decoder_cross_attn(const struct decode *c, int64_t layer,
-                               int64_t part, int64_t parts)
+/* norm1 = add_norm: f32[t, 32] */
+static void decoder_norm1(void *call, int64_t part, int64_t parts)
 {
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t at = cut(c->rows, 1, part, parts);
+    const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->x + i * 32, 32, c->x + i * 32, 32,
+                  c->self_attn_o + at * 32, 32, w->norm1, w->norm1_bias, rows,
+                  32, (0x1.0c6f7ap-20f));
+}
+
+/* cross_attn_q = linear: f32[t, 32] */
+static void decoder_cross_attn_q(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = cut(32, 16, part, parts);
+    const int64_t to = cut(32, 16, part + 1, parts);
+
+    matmul_bias_32x32(c->rows, from, to, c->x + c->row * 32, 32,
+                      w->cross_attn_q, w->cross_attn_q_bias,
+                      c->cross_attn_q + c->row * 32, 32);
+}
+
+static const struct steps decoder_o_norm1_q_steps = {
+    3, 8, {
+        { decoder_self_attn_o, 2048 },
+        { decoder_norm1, 512 },
+        { decoder_cross_attn_q, 2048 },
+    }
+};
+
+/* cross_attn = attention: f32[t, 32] */
+static void decoder_cross_attn(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const int64_t layer = c->layer;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
-    const int64_t last = tasks * (part + 1) / parts;
     float *const scratch = c->scratch + part * 4656;
 
-    for (int64_t task = tasks * part / parts; task < last; task++) {
+    for (int64_t task = part; task < tasks; task += parts) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         struct keys m;
@@ -3075,71 +3257,127 @@ static void decoder_cross_attn(const struct decode *c, int64_t layer,
     }
 }
 
-/* cross_attn_o = linear: f32[t, 32]
- * norm3 = add_norm: f32[t, 32]
- * ffn_w1 = linear: f32[t, 64]
- * ffn_w2 = linear: f32[t, 32]
- * norm2 = add_norm: f32[t, 32] */
-static void decoder_o_norm3_w1_w2_norm2(const struct decode *c,
-                                        const struct decoder_layer *w,
-                                        int64_t part, int64_t parts)
+/* cross_attn_o = linear: f32[t, 32] */
+static void decoder_cross_attn_o(void *call, int64_t part, int64_t parts)
 {
-    const int64_t last = c->b->rows * (part + 1) / parts;
-    float *const cross_attn_o = c->cross_attn_o + part * 1536;
-    float *const norm3 = c->norm3 + part * 1536;
-    float *const ffn_w1 = c->ffn_w1 + part * 3072;
-    float *const ffn_w2 = c->ffn_w2 + part * 1536;
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = cut(32, 16, part, parts);
+    const int64_t to = cut(32, 16, part + 1, parts);
 
-    for (int64_t i = c->b->rows * part / parts; i < last; i += 48) {
-        const int64_t rows = least(last - i, 48);
-
-        matmul_bias_32x32(rows, 0, 32, c->cross_attn + i * 32, 32,
-                          w->cross_attn_o, w->cross_attn_o_bias, cross_attn_o,
-                          32);
-        add_norm_rows(norm3, 32, c->x + i * 32, 32, cross_attn_o, 32, w->norm3,
-                      w->norm3_bias, rows, 32, (0x1.0c6f7ap-20f));
-        matmul_bias_relu_32x64(rows, 0, 64, norm3, 32, w->ffn_w1,
-                               w->ffn_w1_bias, ffn_w1, 64);
-        matmul_bias_64x32(rows, 0, 32, ffn_w1, 64, w->ffn_w2, w->ffn_w2_bias,
-                          ffn_w2, 32);
-        add_norm_rows(c->x + i * 32, 32, norm3, 32, ffn_w2, 32, w->norm2,
-                      w->norm2_bias, rows, 32, (0x1.0c6f7ap-20f));
-    }
+    matmul_bias_32x32(c->rows, from, to, c->cross_attn + c->row * 32, 32,
+                      w->cross_attn_o, w->cross_attn_o_bias, c->cross_attn_o,
+                      32);
 }
 
-/* logits_selected = select: f32[r, 32] */
-static void decoder_logits_selected(const struct decode *c, int64_t part,
-                                    int64_t parts)
+/* norm3 = add_norm: f32[t, 32] */
+static void decoder_norm3(void *call, int64_t part, int64_t parts)
 {
-    const struct attn_batch *b = c->b;
-    const int64_t last = b->selected * (part + 1) / parts;
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t at = cut(c->rows, 1, part, parts);
+    const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
 
-    for (int64_t i = b->selected * part / parts; i < last; i++) {
+    add_norm_rows(c->norm3 + at * 32, 32, c->x + i * 32, 32,
+                  c->cross_attn_o + at * 32, 32, w->norm3, w->norm3_bias, rows,
+                  32, (0x1.0c6f7ap-20f));
+}
+
+/* ffn_w1 = linear: f32[t, 64] */
+static void decoder_ffn_w1(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = cut(64, 16, part, parts);
+    const int64_t to = cut(64, 16, part + 1, parts);
+
+    matmul_bias_relu_32x64(c->rows, from, to, c->norm3, 32, w->ffn_w1,
+                           w->ffn_w1_bias, c->ffn_w1, 64);
+}
+
+/* ffn_w2 = linear: f32[t, 32] */
+static void decoder_ffn_w2(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = cut(32, 16, part, parts);
+    const int64_t to = cut(32, 16, part + 1, parts);
+
+    matmul_bias_64x32(c->rows, from, to, c->ffn_w1, 64, w->ffn_w2,
+                      w->ffn_w2_bias, c->ffn_w2, 32);
+}
+
+/* norm2 = add_norm: f32[t, 32] */
+static void decoder_norm2(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t at = cut(c->rows, 1, part, parts);
+    const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->x + i * 32, 32, c->norm3 + at * 32, 32,
+                  c->ffn_w2 + at * 32, 32, w->norm2, w->norm2_bias, rows, 32,
+                  (0x1.0c6f7ap-20f));
+}
+
+static const struct steps decoder_o_norm3_w1_w2_norm2_steps = {
+    5, 8, {
+        { decoder_cross_attn_o, 2048 },
+        { decoder_norm3, 512 },
+        { decoder_ffn_w1, 4096 },
+        { decoder_ffn_w2, 4096 },
+        { decoder_norm2, 512 },
+    }
+};
+
+/* logits_selected = select: f32[r, 32] */
+static void decoder_logits_selected(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct attn_batch *b = c->b;
+
+    for (int64_t i = part; i < b->selected; i += parts) {
         copy_rows(c->logits_selected + i * 32, 0, c->x + b->select[i] * 32, 0,
                   1, 32);
     }
 }
 
 /* logits_matmul = matmul: f32[r, 48] */
-static void decoder_logits_matmul(const struct decode *c, int64_t part,
-                                  int64_t parts)
+static void decoder_logits_matmul(void *call, int64_t part, int64_t parts)
 {
-    const int64_t i = c->b->selected * part / parts;
-    const int64_t rows = c->b->selected * (part + 1) / parts - i;
+    const struct decode *c = call;
+    const int64_t from = cut(48, 16, part, parts);
+    const int64_t to = cut(48, 16, part + 1, parts);
 
-    matmul_32x48(rows, 0, 48, c->logits_selected + i * 32, 32, c->w->target,
-                 c->logits_matmul + i * 48, 48);
+    matmul_32x48(c->rows, from, to, c->logits_selected + c->row * 32, 32,
+                 c->w->target, c->logits_matmul + c->row * 48, 48);
 }
 
+static const struct steps decoder_logits_matmul_steps = {
+    1, 8, {
+        { decoder_logits_matmul, 3072 },
+    }
+};
+
 /* output = output: f32[r, 48] */
-static void decoder_output(const struct decode *c, int64_t part, int64_t parts)
+static void decoder_output(void *call, int64_t part, int64_t parts)
 {
-    const int64_t i = c->b->selected * part / parts;
-    const int64_t rows = c->b->selected * (part + 1) / parts - i;
+    const struct decode *c = call;
+    const int64_t at = cut(c->rows, 1, part, parts);
+    const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
 
     copy_rows(c->b->output + i * 48, 48, c->logits_matmul + i * 48, 48, rows,
               48);
 }
+
+static const struct steps decoder_output_steps = {
+    1, 8, {
+        { decoder_output, 768 },
+    }
+};
 
 /* ------------------------------------------------------- encode, decode --- */
 
@@ -3158,12 +3396,14 @@ static int64_t arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
 }
 
 static void encode_layout(struct encode *c, const void *bound,
-                          const struct attn_batch *b, float *arena,
-                          int64_t parts)
+                          const struct attn_batch *b, float *arena)
 {
     const int64_t rows = b->rows;
     const int64_t sequences = b->sequences;
+    int64_t parts = 1;
 
+    if (b->parallel)
+        parts = most(b->parallel->parts, 1);
     (void)sequences;
     (void)parts;
     c->w = bound;
@@ -3181,36 +3421,84 @@ static void encode_layout(struct encode *c, const void *bound,
     c->scratch = arena + rows * 224 + sequences * 4096 + parts * 6144;
 }
 
+/* A part of the rows, block by block through all steps. */
+static void encode_rows_part(void *call, int64_t part, int64_t parts)
+{
+    struct encode c;
+
+    memcpy(&c, call, sizeof c);
+    const int64_t end = cut(c.rows, 6, part + 1, parts);
+
+    c.row = cut(c.rows, 6, part, parts);
+    c.self_attn_o += part * 1536;
+    c.norm1 += part * 1536;
+    c.ffn_w1 += part * 3072;
+    c.ffn_w2 += part * 1536;
+    for (; c.row < end; c.row += c.rows) {
+        c.rows = least(end - c.row, c.block);
+        for (int64_t s = 0; s < c.steps->count; s++)
+            c.steps->step[s].run(&c, 0, 1);
+    }
+}
+
+/* Steps for all rows: parts of the rows where each has enough; else
+ * parts of the columns, step by step, block by block. */
+static void encode_rows(struct encode *c, int64_t rows,
+                        const struct steps *steps)
+{
+    int64_t work = 0;
+
+    for (int64_t s = 0; s < steps->count; s++)
+        work += steps->step[s].work;
+    const int64_t parts = parts_of(c->b, most(rows, 8) * work);
+
+    c->steps = steps;
+    c->block = steps->count > 1 ? 48 : most(rows, 1);
+    c->row = 0;
+    c->rows = rows;
+    if (parts == 1 || rows >= parts * steps->enough) {
+        run_parts(c->b, parts, encode_rows_part, c);
+        return;
+    }
+    for (; c->row < rows; c->row += c->rows) {
+        c->rows = least(rows - c->row, c->block);
+        for (int64_t s = 0; s < steps->count; s++)
+            run_step(c->b, most(c->rows, 8) * steps->step[s].work,
+                     steps->step[s].run, c);
+    }
+}
+
 /* All rows of all sequences. */
 static void encode(const void *bound, const struct attn_batch *b, void *arena)
 {
     struct encode c;
 
-    encode_layout(&c, bound, b, arena, 1);
-    encoder_source_input(&c, 0, 1);
+    encode_layout(&c, bound, b, arena);
+    run_step(b, b->rows * 2048, encoder_source_input, &c);
     for (int64_t l = 0; l < ENCODER_LAYERS; l++) {
-        const struct encoder_layer *w = &c.w->encoder[l];
-
-        encoder_self_attn_qkv(&c, w, 0, 1);
-        encoder_self_attn_pages(&c, 0, 1);
-        encoder_self_attn(&c, 0, 1);
-        encoder_o_norm1_w1_w2_norm2(&c, w, 0, 1);
+        c.layer_weights = &c.w->encoder[l];
+        encode_rows(&c, b->rows, &encoder_self_attn_qkv_steps);
+        run_step(b, b->rows * 1024, encoder_self_attn_pages, &c);
+        run_step(b, pairs(b) * 160, encoder_self_attn, &c);
+        encode_rows(&c, b->rows, &encoder_o_norm1_w1_w2_norm2_steps);
     }
     for (int64_t l = 0; l < DECODER_LAYERS; l++) {
-        const struct cross_layer *w = &c.w->cross[l];
-
-        cross_attn_kv(&c, w, 0, 1);
-        cross_attn_pages(&c, l, 0, 1);
+        c.layer_weights = &c.w->cross[l];
+        c.layer = l;
+        encode_rows(&c, b->rows, &cross_attn_kv_steps);
+        run_step(b, b->rows * 1024, cross_attn_pages, &c);
     }
 }
 
 static void decode_layout(struct decode *c, const void *bound,
-                          const struct attn_batch *b, float *arena,
-                          int64_t parts)
+                          const struct attn_batch *b, float *arena)
 {
     const int64_t rows = b->rows;
     const int64_t sequences = b->sequences;
+    int64_t parts = 1;
 
+    if (b->parallel)
+        parts = most(b->parallel->parts, 1);
     (void)sequences;
     (void)parts;
     c->w = bound;
@@ -3230,27 +3518,75 @@ static void decode_layout(struct decode *c, const void *bound,
     c->scratch = arena + rows * 160 + parts * 6144;
 }
 
+/* A part of the rows, block by block through all steps. */
+static void decode_rows_part(void *call, int64_t part, int64_t parts)
+{
+    struct decode c;
+
+    memcpy(&c, call, sizeof c);
+    const int64_t end = cut(c.rows, 6, part + 1, parts);
+
+    c.row = cut(c.rows, 6, part, parts);
+    c.self_attn_o += part * 1536;
+    c.cross_attn_o += part * 1536;
+    c.norm3 += part * 1536;
+    c.ffn_w1 += part * 3072;
+    c.ffn_w2 += part * 1536;
+    for (; c.row < end; c.row += c.rows) {
+        c.rows = least(end - c.row, c.block);
+        for (int64_t s = 0; s < c.steps->count; s++)
+            c.steps->step[s].run(&c, 0, 1);
+    }
+}
+
+/* Steps for all rows: parts of the rows where each has enough; else
+ * parts of the columns, step by step, block by block. */
+static void decode_rows(struct decode *c, int64_t rows,
+                        const struct steps *steps)
+{
+    int64_t work = 0;
+
+    for (int64_t s = 0; s < steps->count; s++)
+        work += steps->step[s].work;
+    const int64_t parts = parts_of(c->b, most(rows, 8) * work);
+
+    c->steps = steps;
+    c->block = steps->count > 1 ? 48 : most(rows, 1);
+    c->row = 0;
+    c->rows = rows;
+    if (parts == 1 || rows >= parts * steps->enough) {
+        run_parts(c->b, parts, decode_rows_part, c);
+        return;
+    }
+    for (; c->row < rows; c->row += c->rows) {
+        c->rows = least(rows - c->row, c->block);
+        for (int64_t s = 0; s < steps->count; s++)
+            run_step(c->b, most(c->rows, 8) * steps->step[s].work,
+                     steps->step[s].run, c);
+    }
+}
+
 /* New rows of all sequences, behind those in the cache: a prompt
  * at once, or a step of one row. */
 static void decode(const void *bound, const struct attn_batch *b, void *arena)
 {
     struct decode c;
 
-    decode_layout(&c, bound, b, arena, 1);
-    decoder_target_input(&c, 0, 1);
+    decode_layout(&c, bound, b, arena);
+    run_step(b, b->rows * 2048, decoder_target_input, &c);
     for (int64_t l = 0; l < DECODER_LAYERS; l++) {
-        const struct decoder_layer *w = &c.w->decoder[l];
-
-        decoder_self_attn_qkv(&c, w, 0, 1);
-        decoder_self_attn_pages(&c, l, 0, 1);
-        decoder_self_attn(&c, l, 0, 1);
-        decoder_o_norm1_q(&c, w, 0, 1);
-        decoder_cross_attn(&c, l, 0, 1);
-        decoder_o_norm3_w1_w2_norm2(&c, w, 0, 1);
+        c.layer_weights = &c.w->decoder[l];
+        c.layer = l;
+        decode_rows(&c, b->rows, &decoder_self_attn_qkv_steps);
+        run_step(b, b->rows * 1024, decoder_self_attn_pages, &c);
+        run_step(b, pairs_cached(b) * 160, decoder_self_attn, &c);
+        decode_rows(&c, b->rows, &decoder_o_norm1_q_steps);
+        run_step(b, pairs_recalled(b) * 160, decoder_cross_attn, &c);
+        decode_rows(&c, b->rows, &decoder_o_norm3_w1_w2_norm2_steps);
     }
-    decoder_logits_selected(&c, 0, 1);
-    decoder_logits_matmul(&c, 0, 1);
-    decoder_output(&c, 0, 1);
+    run_step(b, b->selected * 512, decoder_logits_selected, &c);
+    decode_rows(&c, b->selected, &decoder_logits_matmul_steps);
+    decode_rows(&c, b->selected, &decoder_output_steps);
 }
 
 static void bind_weights(void *bound, const void *packed)

@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include "backwards.h"
 #include "form_files.h"
 #include "scratch.h"
 
@@ -222,6 +223,8 @@ static void check_compiler(const Case *c, const EngineOptions *o,
     Trial t = { 0 };
     float *out = floats(c->arena, c->size);
     open_engine(&e, c, *o);
+    if (o->part_work)
+        e.parallel = &backwards;
     trial_run(&t, &e, c->sample, 0, out);
     if (o->passes.nskip)
         check_result(c, &e, out, name);
@@ -254,8 +257,9 @@ static bool now_and_then(const Case *c, uint64_t n)
     return full || c->seed % (c->form ? 2 * n : n) == 0;
 }
 
-/* Small tiles without optimisation; the real ones with it, now and then. Where
- * the JIT has loop nests for few rows, these have not, and the other way.   */
+/* Small tiles without optimisation, every step in parts; the real ones with it,
+ * now and then. Where the JIT has loop nests for few rows, these have not, and
+ * the other way.                                                            */
 static void check_compilers(const Case *c)
 {
     static const struct { int width; const char *tile; } small[] = {
@@ -265,7 +269,7 @@ static void check_compilers(const Case *c)
     bool gcc = c->seed % 3 == 0 && find_program(c->arena, "gcc");
     EngineOptions o = { .backend = gcc ? "gcc" : "clang", .level = "0",
                         .width = small[k].width, .tile = small[k].tile,
-                        .few = true };
+                        .few = true, .part_work = 1 };
     check_compiler(c, &o, o.backend);
     static const char *const all[] = { "all" };
     EngineOptions unfused = o;
