@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import select
+import signal
 import statistics
 import subprocess
 import sys
@@ -61,13 +62,18 @@ class Peer:
             return "not installed"
         return lines[-1][:120] or "ended, or took too long"
 
+    def rest(self):
+        """Threads that spin while they wait would disturb the others."""
+        self.process.send_signal(signal.SIGSTOP)
+
     def run(self, seconds):
+        self.process.send_signal(signal.SIGCONT)
         self.process.stdin.write(f"{seconds}\n".encode())
         self.process.stdin.flush()
         self.times += self.answer() or []
+        self.rest()
 
     def end(self):
-        self.process.stdin.close()
         self.process.kill()
         self.process.wait()
 
@@ -83,23 +89,25 @@ class Peer:
         if not self.difference <= tolerance:
             self.wrong = f"other outputs, by {self.difference:.3g}"
 
-    def row(self):
+    def row(self, per):
+        """Times are of 1 / per of a run."""
         row = {"peer": self.name, "version": self.version}
         if self.wrong:
             return dict(row, missing=self.wrong)
         return dict(row, runs=len(self.times), difference=self.difference,
-                    p50_ms=statistics.median(self.times),
-                    best_ms=min(self.times))
+                    p50_ms=statistics.median(self.times) / per,
+                    best_ms=min(self.times) / per)
 
 
-def measure(peers, work, seconds):
+def measure(peers, seconds):
     """Rounds of short slices, one peer after the other."""
     begin = time.perf_counter()
+    for peer in peers:
+        peer.rest()
     for i in range(ROUNDS):
         for peer in peers:
-            if work["threads"] > 1:
-                time.sleep(0.25)     # threads that spin come to rest
-            peer.run(seconds / ROUNDS)
+            if not peer.wrong:
+                peer.run(seconds / ROUNDS)
         spent = time.perf_counter() - begin
         if i + 1 >= LEAST_ROUNDS and spent > 2 * seconds * len(peers):
             return
@@ -122,16 +130,17 @@ def compare(work, names, options):
         for peer in peers:
             peer.ready()
         if peers[0].wrong:
-            raise SystemExit(f"attnc: {work['name']}: {peers[0].wrong}")
+            return dict(report, missing=f"attnc: {peers[0].wrong}")
         expected = np.load(peers[0].result)
         for peer in peers:
             if not peer.wrong:
                 peer.compare(work, expected)
-        measure([p for p in peers if not p.wrong], work, options.seconds)
+        measure([p for p in peers if not p.wrong], options.seconds)
     finally:
         for peer in peers:
             peer.end()
-    return dict(report, rows=[peer.row() for peer in peers])
+    return dict(report,
+                rows=[peer.row(work.get("per", 1)) for peer in peers])
 
 
 def machine(attnc):
@@ -213,6 +222,7 @@ def main():
         for work in chosen:
             print(f"{work['name']:24} {', '.join(work['peers'])}")
         return
+    begin = time.perf_counter()
     here = machine(options.attnc)
     found = kept(options.json, here)
     print(f"{here['cpu']}, {here['cores']} cores, {here['fma_gflop_per_s']}"
@@ -227,6 +237,7 @@ def main():
         found[work["name"]] = report
         if options.json:
             save(options.json, here, found)
+    print(f"\n{time.perf_counter() - begin:.0f} seconds")
 
 
 if __name__ == "__main__":

@@ -117,7 +117,8 @@ def bars(axes, works):
             axes.barh(y + i, min(times, LONGEST), 0.86, color=colour)
             label = f"{number(row['p50_ms'])} ms"
             label += f"  {name}, {times:.2f}" if i else f"  {name}"
-            axes.text(min(times, LONGEST) + 0.04, y + i, label, va="center",
+            end = max(1, min(times, LONGEST))
+            axes.text(end + 0.04, y + i, label, va="center",
                       fontsize=7, color="#333333")
         ticks.append((y + (len(rows) - 1) / 2, work["title"]))
         y += len(rows) + 0.8

@@ -6,11 +6,15 @@ It prepares, runs once, writes what came out to PEER.npy beside the workload,
 pins itself to as many cores as the workload has threads, prints a line of JSON
 with its version, and then answers each line of stdin, a number of seconds, with
 the times of the runs that it made in them, in ms."""
+import ctypes
 import importlib
 import json
 import os
+import signal
 import sys
 import time
+
+PR_SET_PDEATHSIG = 1             # it does not outlive compare.py
 
 PEERS = {
     "attnc": ("peer_attnc", ""),
@@ -50,6 +54,7 @@ def main():
     peer, path = sys.argv[1:]
     with open(path, encoding="utf-8") as file:
         work = json.load(file)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)                # what libraries print is not an answer
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
