@@ -130,6 +130,10 @@ test-full: $(B)/attnc $(TESTS) ## all tests, all of their cases: takes hours
 check-asan: ## all tests under AddressSanitizer and UBSan, in build/asan
 	@$(MAKE) B=build/asan OPT=-O1 test \
 	    CFLAGS='-g -fsanitize=address,undefined -fno-sanitize-recover=all'
+check-tsan: ## the pool's tests under ThreadSanitizer, in build/tsan
+	@$(MAKE) B=build/tsan OPT=-O1 CFLAGS='-g -fsanitize=thread' \
+	    build/tsan/tests/pool_test
+	build/tsan/tests/pool_test
 check-gcc: ## all sources without a warning by gcc, in build/gcc
 	@$(MAKE) B=build/gcc CC=gcc all
 demo: $(B)/attnc ## English words to phonemes, by C made from a YAML spec

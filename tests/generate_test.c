@@ -210,10 +210,10 @@ static void test_speed(void **state)
 /* ---------------------------------------------- the example of the docs --- */
 
 /* Its text, with the names of the model at hand. */
-static const char *example(const char *prefix)
+static const char *example(const char *page, const char *prefix)
 {
     size_t n;
-    const char *text = text_of("docs/generate.md", &n);
+    const char *text = text_of(page, &n);
     const char *at = strstr(text, "```c\n"), *code = "";
     assert_non_null(at);
     const char *end = strstr(at += 5, "```");
@@ -246,7 +246,8 @@ static void test_example(void **state)
     Fault why;
     if (!model)
         skip();
-    const char *code = example(model == g2p ? "g2p_en" : "stories260k");
+    const char *code = example("docs/generate.md", model == g2p
+                                             ? "g2p_en" : "stories260k");
     assert_true(write_file(in_dir("x.c"), code, strlen(code), &why));
     assert_works(&s, "$A compile $S --march=native --embed -o $D/model.c");
     assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native", "-c",
@@ -257,6 +258,27 @@ static void test_example(void **state)
     run_example(some_clang(), "-std=c++17", "c++");
 }
 
+/* With threads of its own, by OpenMP. */
+static void test_threads(void **state)
+{
+    (void)state;
+    static const char ids[] = "3 22 22 7 16 22 11 17 16 2";
+    Spawned s;
+    Fault why;
+    if (!find_program(a, "gcc"))
+        skip();
+    const char *code = example("docs/threads.md", "g2p_en");
+    assert_true(write_file(in_dir("x.c"), code, strlen(code), &why));
+    assert_works(&s, "$A compile $S --march=native --embed -o $D/model.c");
+    assert_true(WORKS("gcc", "-std=c11", "-O1", "-march=native", "-Wall",
+                      "-Wextra", "-fopenmp", in_dir("x.c"), in_dir("model.c"),
+                      "-lm", "-o", in_dir("x")));
+    assert_works(&s, arena_printf(a, "OMP_NUM_THREADS=3 $D/x %s", ids));
+    const char *threads = arena_strdup(a, s.out);
+    assert_works(&s, arena_printf(a, "echo %s | $A run $S --ids", ids));
+    assert_string_equal(s.out, threads);
+}
+
 int main(void)
 {
 #define TEST(f)                                                               \
@@ -265,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_seeds), TEST(test_program), TEST(test_states),
         TEST(test_speed), TEST(test_example),
+        cmocka_unit_test_setup_teardown(test_threads, use_phones, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
