@@ -171,7 +171,7 @@ help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 14
 
 -include $(wildcard $(B)/*/*.d)
-.PHONY: all test test-full check-asan check-gcc demo bench bench-growth bench-peers \
-        g2p-error golden sample lint format clean help
+.PHONY: all test test-full check-asan check-tsan check-gcc demo bench \
+        bench-growth bench-peers g2p-error golden sample lint format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
