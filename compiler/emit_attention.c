@@ -61,16 +61,17 @@ static void need_values_seen(Gen *g)
         "        if (n > 0)\n"
         "            panels_add(1, p + i * 64 + from[i], 64, v + from[i] * 16,\n"
         "                       1024, n, panels, o + i * panels * 16,\n"
-        "                       panels * 16);\n"
+        "                       panels * 16, v);\n"
         "    }\n"
         "    if (last > first)\n"
         "        panels_add(rows, p + first, 64, v + first * 16, 1024,\n"
-        "                   last - first, panels, o, panels * 16);\n"
+        "                   last - first, panels, o, panels * 16, v);\n"
         "    for (int64_t i = 0; i < rows; i++) {\n"
         "        n = to[i] - last;\n"
         "        if (n > 0)\n"
         "            panels_add(1, p + i * 64 + last, 64, v + last * 16, 1024,\n"
-        "                       n, panels, o + i * panels * 16, panels * 16);\n"
+        "                       n, panels, o + i * panels * 16, panels * 16,\n"
+        "                       v);\n"
         "    }\n"
         "}\n\n");
 }
@@ -87,7 +88,7 @@ static void attention_scores(Gen *g, const Node *n, const char *q,
     const long long d_k = node_at(g, n->in[1])->type.dim[2].c;
     double scale = n->scale;
     put_call(g, e, "panels", arena_printf(g->a,
-             "r, %s, ldq, k%s, %lld, %lld, (%s + 15) / 16, %s, 64", q,
+             "r, %s, ldq, k%s, %lld, %lld, (%s + 15) / 16, %s, 64, v", q,
              *first ? arena_printf(g->a, "%s * %lld", plus, d_k) : "",
              16 * d_k, d_k, keys, s), ";");
     if (n->cap > 0 || n->bias) {
@@ -180,10 +181,14 @@ static void attention_page(Gen *g, const char *name, const Node *n, bool paged)
                "}\n");
     }
     put_page(e, paged);
-    put(e, "\n");
+    let(e, "page", paged ? "m->page[at / 64 + 1]" : "(at / 64 + 1)");
+    put(e, "const float *next = k;\n"
+           "\n"
+           "if (at + 64 < last)\n"
+           "    next = m->k + $page * m->k_page;\n");
     attention_scores(g, n, "q + i * ldq", "", "n");
     put(e, "softmax_page(s, r, n, $scale, max, sum, o, $d_v16);\n"
-           "panels_add(r, s, 64, v, 1024, n, $panels, o, $d_v16);\n");
+           "panels_add(r, s, 64, v, 1024, n, $panels, o, $d_v16, next);\n");
 }
 
 /* Blocks of query rows, each with all the pages that it sees: a page comes

@@ -200,5 +200,5 @@ void put_mask_values(Gen *g, Emit *e, const MaskSpec *m)
            "    for (int64_t x = from[j]; x < to[j]; x++)\n"
            "        if ($mask(p + j, at + x))\n"
            "            panels_add(1, s + j * 64 + x, 64, v + x * 16, 1024, 1,\n"
-           "                       $panels, o + j * $d_v16, $d_v16);\n");
+           "                       $panels, o + j * $d_v16, $d_v16, v);\n");
 }

@@ -34,12 +34,14 @@ void need_least(Gen *g)
             "}\n\n");
 }
 
-/* In a JIT skeleton one prebuilt tile serves every epilogue. */
+/* In a JIT skeleton one prebuilt tile serves every epilogue. A compiler for one
+ * float at a time may know no way to ask ahead.                             */
 static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
 {
-    const bool any = g->o->mode == EmitJit && !(ep.parts & EpAccumulate);
-    if (g->p->target.width == 1)
-        ep.parts &= ~EpAhead;    /* a compiler for it may know no such thing */
+    const bool jit = g->o->mode == EmitJit;
+    const bool any = jit && !(ep.parts & EpAccumulate);
+    if (!jit && g->p->target.width == 1)
+        ep.parts &= ~EpAhead;
     return (TileKey){ .mr = mr, .nr = nr, .dtype = ep.dtype,
                       .epilogue = any ? EpAny : ep.parts,
                       .act = any ? ActNone : ep.act,
@@ -239,7 +241,7 @@ static void panels_step(Gen *g, int nr, bool last, Epilogue ep)
     else
         put(e, "for (; j + $p <= panels; j += $p) {\n");
     put_call(g, e, need_rows(g, nr, ep), "rows, a, lda, b + j * ldb, ldb, k, "
-             "c + j * 16, ldc", ";");
+             "c + j * 16, ldc, next + j * ldb", ";");
     put(e, "}\n");
 }
 
@@ -252,15 +254,16 @@ const char *need_panels(Gen *g, bool accumulate)
     const int mark = emit_mark(e);
     int nr[4];
     const int steps = tile_steps(g, nr);
-    const Epilogue ep = { .parts = accumulate ? EpAccumulate : 0 };
+    const Epilogue ep = { .parts = EpAhead | (accumulate ? EpAccumulate : 0) };
     for (int s = 0; s < steps; s++)
         need_rows(g, nr[s], ep);
     let(e, "op", "%s", accumulate ? "+=" : "=");
-    put(e, "/* c $op a b: b is `panels` panels of 16 columns, ldb apart */\n");
+    put(e, "/* c $op a b: b is `panels` panels of 16 columns, ldb apart; those at\n"
+           " * `next` are read soon. */\n");
     put_call(g, e, arena_printf(g->a, "static void %s", name),
              "int64_t rows, const float *a, int64_t lda, const float *b, "
-             "int64_t ldb, int64_t k, int64_t panels, float *c, int64_t ldc",
-             "");
+             "int64_t ldb, int64_t k, int64_t panels, float *c, int64_t ldc, "
+             "const float *next", "");
     put(e, "{\n"
            "    int64_t j = 0;\n"
            "\n");

@@ -146,12 +146,17 @@ static void put_start(Emit *e, TileKey k)
                                   : "v $acc = v_splat(0.0f);\n");
 }
 
-/* Of two panels, as far as the tile is that wide: one line each. */
+/* One line each of two panels: more would be in the way of what is computed.
+ * One row has the time: it waits for its own panels anyway.                 */
 static void put_ahead(Emit *e, TileKey k)
 {
-    put(e, "v_prefetch(next);\n");
-    if (k.nr > Panel)
-        put(e, "v_prefetch(next + ldb);\n");
+    const int panels = k.nr / Panel;
+    for (int p = 0; p < (k.mr > 1 && panels > 2 ? 2 : panels); p++) {
+        const int mark = emit_mark(e);
+        let_at(e, "line", "next", p, "ldb", 0);
+        put(e, "v_prefetch($line);\n");
+        emit_reset(e, mark);
+    }
     put(e, "next += 16;\n");
 }
 

@@ -49,7 +49,7 @@ void emit_scores_region(Gen *g, Emit *e, int node)
            "\n");
     put_call(g, e, "panels", arena_printf(g->a,
              "r, %s, %lld, k, %lld, %lld, (least(keys - at, 64) + 15) / 16, "
-             "%s + at, %lld", head_at(g, n->in[0], "i"),
+             "%s + at, %lld, k", head_at(g, n->in[0], "i"),
              (long long)g->p->value[n->in[0]].stride, (long long)(16 * d),
              (long long)d, head_at(g, node, "i"),
              (long long)g->p->value[node].stride), ";");
@@ -78,8 +78,8 @@ void emit_context_region(Gen *g, Emit *e, int node)
            "                   + id * $page_floats;\n"
            "\n");
     put_call(g, e, "panels_add", arena_printf(g->a,
-             "r, %s + at, %lld, v, 1024, least(keys - at, 64), %lld, o, %lld",
-             head_at(g, n->in[0], "i"),
+             "r, %s + at, %lld, v, 1024, least(keys - at, 64), %lld, o, %lld, "
+             "v", head_at(g, n->in[0], "i"),
              (long long)g->p->value[n->in[0]].stride,
              (long long)(round16(d_v) / 16), (long long)round16(d_v)), ";");
     put(e, "}\n");

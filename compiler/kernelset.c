@@ -28,7 +28,7 @@ static void use_all(Arena *a, Kernels *k, const Target *t)
         }
     for (key.mr = 1; key.mr <= 16; key.mr++)
         for (key.nr = 16; key.nr <= 64; key.nr += 16) {
-            key.epilogue = EpAccumulate;
+            key.epilogue = EpAccumulate | EpAhead;
             use_tile(k, key);
             key.epilogue = EpAny;
             use_tile(k, key);

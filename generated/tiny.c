@@ -15,10 +15,9 @@
  *
  * Kernels; tiles are rows x columns, up to 6 x 16 (default):
  *     tile_bias_ahead  6x16 5x16 4x16 3x16 2x16 1x16
- *     tile             6x16 5x16 4x16 3x16 2x16 1x16
- *     tile_accumulate  6x16 5x16 4x16 3x16 2x16 1x16
- *     tile_bias_relu_ahead 6x16 5x16 4x16 3x16 2x16 1x16
  *     tile_ahead       6x16 5x16 4x16 3x16 2x16 1x16
+ *     tile_accumulate_ahead 6x16 5x16 4x16 3x16 2x16 1x16
+ *     tile_bias_relu_ahead 6x16 5x16 4x16 3x16 2x16 1x16
  *     others           embed_row pack_keys pack_values softmax_begin
  *                      softmax_page softmax_end add_norm_rows softmax_chunk
  *                      copy_rows log_sum_exp
@@ -816,130 +815,6 @@ static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
  * over k in order: its bits are the same by every tile.
  * _accumulate: C += A B; _bias, _relu: done at the end;
  * _ahead: asks for the panels that follow, meanwhile. */
-static void tile_6x16(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    (void)next;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
-    v acc5_0 = v_splat(0.0f);
-    v acc5_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        x = v_splat(a[i + 5 * lda]);
-        acc5_0 = v_fma(x, b0, acc5_0);
-        acc5_1 = v_fma(x, b1, acc5_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-    v_store(c + 5 * ldc, acc5_0);
-    v_store(c + 5 * ldc + 8, acc5_1);
-}
-
-static void tile_6x16_accumulate(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    (void)next;
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    v acc2_0 = v_load(c + 2 * ldc);
-    v acc2_1 = v_load(c + 2 * ldc + 8);
-    v acc3_0 = v_load(c + 3 * ldc);
-    v acc3_1 = v_load(c + 3 * ldc + 8);
-    v acc4_0 = v_load(c + 4 * ldc);
-    v acc4_1 = v_load(c + 4 * ldc + 8);
-    v acc5_0 = v_load(c + 5 * ldc);
-    v acc5_1 = v_load(c + 5 * ldc + 8);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        x = v_splat(a[i + 5 * lda]);
-        acc5_0 = v_fma(x, b0, acc5_0);
-        acc5_1 = v_fma(x, b1, acc5_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-    v_store(c + 5 * ldc, acc5_0);
-    v_store(c + 5 * ldc + 8, acc5_1);
-}
-
 static void tile_6x16_ahead(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
@@ -1167,7 +1042,7 @@ static void tile_6x16_bias_relu_ahead(
     v_store(c + 5 * ldc + 8, acc5_1);
 }
 
-static void tile_5x16(
+static void tile_6x16_accumulate_ahead(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
     const float *residual, int64_t ldr, int64_t act,
@@ -1178,62 +1053,6 @@ static void tile_5x16(
     (void)residual;
     (void)ldr;
     (void)act;
-    (void)next;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-}
-
-static void tile_5x16_accumulate(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    (void)next;
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
     v acc1_0 = v_load(c + ldc);
@@ -1244,8 +1063,12 @@ static void tile_5x16_accumulate(
     v acc3_1 = v_load(c + 3 * ldc + 8);
     v acc4_0 = v_load(c + 4 * ldc);
     v acc4_1 = v_load(c + 4 * ldc + 8);
+    v acc5_0 = v_load(c + 5 * ldc);
+    v acc5_1 = v_load(c + 5 * ldc + 8);
     ROLLED
     for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1263,6 +1086,9 @@ static void tile_5x16_accumulate(
         x = v_splat(a[i + 4 * lda]);
         acc4_0 = v_fma(x, b0, acc4_0);
         acc4_1 = v_fma(x, b1, acc4_1);
+        x = v_splat(a[i + 5 * lda]);
+        acc5_0 = v_fma(x, b0, acc5_0);
+        acc5_1 = v_fma(x, b1, acc5_1);
         b += 16;
     }
     v_store(c, acc0_0);
@@ -1275,6 +1101,8 @@ static void tile_5x16_accumulate(
     v_store(c + 3 * ldc + 8, acc3_1);
     v_store(c + 4 * ldc, acc4_0);
     v_store(c + 4 * ldc + 8, acc4_1);
+    v_store(c + 5 * ldc, acc5_0);
+    v_store(c + 5 * ldc + 8, acc5_1);
 }
 
 static void tile_5x16_ahead(
@@ -1477,7 +1305,7 @@ static void tile_5x16_bias_relu_ahead(
     v_store(c + 4 * ldc + 8, acc4_1);
 }
 
-static void tile_4x16(
+static void tile_5x16_accumulate_ahead(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
     const float *residual, int64_t ldr, int64_t act,
@@ -1488,55 +1316,6 @@ static void tile_4x16(
     (void)residual;
     (void)ldr;
     (void)act;
-    (void)next;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-}
-
-static void tile_4x16_accumulate(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    (void)next;
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
     v acc1_0 = v_load(c + ldc);
@@ -1545,8 +1324,12 @@ static void tile_4x16_accumulate(
     v acc2_1 = v_load(c + 2 * ldc + 8);
     v acc3_0 = v_load(c + 3 * ldc);
     v acc3_1 = v_load(c + 3 * ldc + 8);
+    v acc4_0 = v_load(c + 4 * ldc);
+    v acc4_1 = v_load(c + 4 * ldc + 8);
     ROLLED
     for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1561,6 +1344,9 @@ static void tile_4x16_accumulate(
         x = v_splat(a[i + 3 * lda]);
         acc3_0 = v_fma(x, b0, acc3_0);
         acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
         b += 16;
     }
     v_store(c, acc0_0);
@@ -1571,6 +1357,8 @@ static void tile_4x16_accumulate(
     v_store(c + 2 * ldc + 8, acc2_1);
     v_store(c + 3 * ldc, acc3_0);
     v_store(c + 3 * ldc + 8, acc3_1);
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
 }
 
 static void tile_4x16_ahead(
@@ -1746,7 +1534,7 @@ static void tile_4x16_bias_relu_ahead(
     v_store(c + 3 * ldc + 8, acc3_1);
 }
 
-static void tile_3x16(
+static void tile_4x16_accumulate_ahead(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
     const float *residual, int64_t ldr, int64_t act,
@@ -1757,56 +1545,18 @@ static void tile_3x16(
     (void)residual;
     (void)ldr;
     (void)act;
-    (void)next;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-}
-
-static void tile_3x16_accumulate(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    (void)next;
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
     v acc1_0 = v_load(c + ldc);
     v acc1_1 = v_load(c + ldc + 8);
     v acc2_0 = v_load(c + 2 * ldc);
     v acc2_1 = v_load(c + 2 * ldc + 8);
+    v acc3_0 = v_load(c + 3 * ldc);
+    v acc3_1 = v_load(c + 3 * ldc + 8);
     ROLLED
     for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1818,6 +1568,9 @@ static void tile_3x16_accumulate(
         x = v_splat(a[i + 2 * lda]);
         acc2_0 = v_fma(x, b0, acc2_0);
         acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
         b += 16;
     }
     v_store(c, acc0_0);
@@ -1826,6 +1579,8 @@ static void tile_3x16_accumulate(
     v_store(c + ldc + 8, acc1_1);
     v_store(c + 2 * ldc, acc2_0);
     v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
 }
 
 static void tile_3x16_ahead(
@@ -1974,7 +1729,7 @@ static void tile_3x16_bias_relu_ahead(
     v_store(c + 2 * ldc + 8, acc2_1);
 }
 
-static void tile_2x16(
+static void tile_3x16_accumulate_ahead(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
     const float *residual, int64_t ldr, int64_t act,
@@ -1985,47 +1740,16 @@ static void tile_2x16(
     (void)residual;
     (void)ldr;
     (void)act;
-    (void)next;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-}
-
-static void tile_2x16_accumulate(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    (void)next;
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
     v acc1_0 = v_load(c + ldc);
     v acc1_1 = v_load(c + ldc + 8);
+    v acc2_0 = v_load(c + 2 * ldc);
+    v acc2_1 = v_load(c + 2 * ldc + 8);
     ROLLED
     for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -2034,12 +1758,17 @@ static void tile_2x16_accumulate(
         x = v_splat(a[i + lda]);
         acc1_0 = v_fma(x, b0, acc1_0);
         acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
         b += 16;
     }
     v_store(c, acc0_0);
     v_store(c + 8, acc0_1);
     v_store(c + ldc, acc1_0);
     v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
 }
 
 static void tile_2x16_ahead(
@@ -2161,62 +1890,39 @@ static void tile_2x16_bias_relu_ahead(
     v_store(c + ldc + 8, acc1_1);
 }
 
-static void tile_1x16(
+static void tile_2x16_accumulate_ahead(
     const float *a, int64_t lda, const float *b, int64_t ldb,
     int64_t k, float *c, int64_t ldc, const float *bias,
     const float *residual, int64_t ldr, int64_t act,
     const float *next)
 {
-    (void)lda;
     (void)ldb;
-    (void)ldc;
     (void)bias;
     (void)residual;
     (void)ldr;
     (void)act;
-    (void)next;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-}
-
-static void tile_1x16_accumulate(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)lda;
-    (void)ldb;
-    (void)ldc;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    (void)next;
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
     ROLLED
     for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
         acc0_0 = v_fma(x, b0, acc0_0);
         acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
         b += 16;
     }
     v_store(c, acc0_0);
     v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
 }
 
 static void tile_1x16_ahead(
@@ -2317,6 +2023,36 @@ static void tile_1x16_bias_relu_ahead(
     v_store(c + 8, acc0_1);
 }
 
+static void tile_1x16_accumulate_ahead(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)lda;
+    (void)ldb;
+    (void)ldc;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+}
+
 /* ---------------------------------- products and attention of one shape --- */
 
 static int64_t least(int64_t a, int64_t b)
@@ -2399,8 +2135,9 @@ struct keys {               /* keys and values of one head */
 };
 
 /* All rows of a times 16 columns, in tiles of like heights. */
-static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
-                    int64_t ldb, int64_t k, float *c, int64_t ldc)
+static void rows_16_ahead(int64_t rows, const float *a, int64_t lda,
+                          const float *b, int64_t ldb, int64_t k, float *c,
+                          int64_t ldc, const float *next)
 {
     const int64_t tiles = (rows + 5) / 6;
 
@@ -2409,48 +2146,51 @@ static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
         const int64_t mr = rows * (t + 1) / tiles - i;
 
         if (mr == 6) {
-            tile_6x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
-                      b);
+            tile_6x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
+                            0, 0, next);
         }
         if (mr == 5) {
-            tile_5x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
-                      b);
+            tile_5x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
+                            0, 0, next);
         }
         if (mr == 4) {
-            tile_4x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
-                      b);
+            tile_4x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
+                            0, 0, next);
         }
         if (mr == 3) {
-            tile_3x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
-                      b);
+            tile_3x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
+                            0, 0, next);
         }
         if (mr == 2) {
-            tile_2x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
-                      b);
+            tile_2x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
+                            0, 0, next);
         }
         if (mr == 1) {
-            tile_1x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
-                      b);
+            tile_1x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
+                            0, 0, next);
         }
+        next = b;
     }
 }
 
-/* c = a b: b is `panels` panels of 16 columns, ldb apart */
+/* c = a b: b is `panels` panels of 16 columns, ldb apart; those at
+ * `next` are read soon. */
 static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
                    int64_t ldb, int64_t k, int64_t panels, float *c,
-                   int64_t ldc)
+                   int64_t ldc, const float *next)
 {
     int64_t j = 0;
 
     for (; j < panels; j++) {
-        rows_16(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc);
+        rows_16_ahead(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
+                      next + j * ldb);
     }
 }
 
 /* All rows of a times 16 columns, in tiles of like heights. */
-static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
-                               const float *b, int64_t ldb, int64_t k, float *c,
-                               int64_t ldc)
+static void rows_16_accumulate_ahead(int64_t rows, const float *a, int64_t lda,
+                                     const float *b, int64_t ldb, int64_t k,
+                                     float *c, int64_t ldc, const float *next)
 {
     const int64_t tiles = (rows + 5) / 6;
 
@@ -2459,41 +2199,44 @@ static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
         const int64_t mr = rows * (t + 1) / tiles - i;
 
         if (mr == 6) {
-            tile_6x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                 0, 0, 0, 0, b);
+            tile_6x16_accumulate_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                       ldc, 0, 0, 0, 0, next);
         }
         if (mr == 5) {
-            tile_5x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                 0, 0, 0, 0, b);
+            tile_5x16_accumulate_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                       ldc, 0, 0, 0, 0, next);
         }
         if (mr == 4) {
-            tile_4x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                 0, 0, 0, 0, b);
+            tile_4x16_accumulate_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                       ldc, 0, 0, 0, 0, next);
         }
         if (mr == 3) {
-            tile_3x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                 0, 0, 0, 0, b);
+            tile_3x16_accumulate_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                       ldc, 0, 0, 0, 0, next);
         }
         if (mr == 2) {
-            tile_2x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                 0, 0, 0, 0, b);
+            tile_2x16_accumulate_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                       ldc, 0, 0, 0, 0, next);
         }
         if (mr == 1) {
-            tile_1x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                 0, 0, 0, 0, b);
+            tile_1x16_accumulate_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                       ldc, 0, 0, 0, 0, next);
         }
+        next = b;
     }
 }
 
-/* c += a b: b is `panels` panels of 16 columns, ldb apart */
+/* c += a b: b is `panels` panels of 16 columns, ldb apart; those at
+ * `next` are read soon. */
 static void panels_add(int64_t rows, const float *a, int64_t lda,
                        const float *b, int64_t ldb, int64_t k, int64_t panels,
-                       float *c, int64_t ldc)
+                       float *c, int64_t ldc, const float *next)
 {
     int64_t j = 0;
 
     for (; j < panels; j++) {
-        rows_16_accumulate(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc);
+        rows_16_accumulate_ahead(rows, a, lda, b + j * ldb, ldb, k, c + j * 16,
+                                 ldc, next + j * ldb);
     }
 }
 
@@ -2515,10 +2258,13 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
             const int64_t n = least(last - at, 64);
             const float *k = m->k + (at / 64) * m->k_page;
             const float *v = m->v + (at / 64) * m->v_page;
+            const float *next = k;
 
-            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
+            if (at + 64 < last)
+                next = m->k + (at / 64 + 1) * m->k_page;
+            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
             softmax_page(s, r, n, (0x1.715476p+0f), max, sum, o, 16);
-            panels_add(r, s, 64, v, 1024, n, 1, o, 16);
+            panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
     }
@@ -2631,16 +2377,17 @@ static void values_seen(int64_t rows, const float *p,
         if (n > 0)
             panels_add(1, p + i * 64 + from[i], 64, v + from[i] * 16,
                        1024, n, panels, o + i * panels * 16,
-                       panels * 16);
+                       panels * 16, v);
     }
     if (last > first)
         panels_add(rows, p + first, 64, v + first * 16, 1024,
-                   last - first, panels, o, panels * 16);
+                   last - first, panels, o, panels * 16, v);
     for (int64_t i = 0; i < rows; i++) {
         n = to[i] - last;
         if (n > 0)
             panels_add(1, p + i * 64 + last, 64, v + last * 16, 1024,
-                       n, panels, o + i * panels * 16, panels * 16);
+                       n, panels, o + i * panels * 16, panels * 16,
+                       v);
     }
 }
 
@@ -2669,7 +2416,7 @@ static void attention_16x16_causal_paged_edge(const float *q, int64_t ldq,
         return;
     first -= first % 16;
     panels(r, q, ldq, k + first * 16, 256, 16, (end - first + 15) / 16,
-           s + first, 64);
+           s + first, 64, v);
     softmax_chunk(s, r, from, to, (0x1.715476p+0f), max, sum, o, 16);
     values_seen(r, s, from, to, v, 1, o);
 }
@@ -2703,10 +2450,13 @@ static void attention_16x16_causal_paged(const float *q, int64_t ldq,
             }
             const float *k = m->k + m->page[at / 64] * m->k_page;
             const float *v = m->v + m->page[at / 64] * m->v_page;
+            const float *next = k;
 
-            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
+            if (at + 64 < last)
+                next = m->k + m->page[at / 64 + 1] * m->k_page;
+            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
             softmax_page(s, r, n, (0x1.715476p+0f), max, sum, o, 16);
-            panels_add(r, s, 64, v, 1024, n, 1, o, 16);
+            panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
     }
@@ -2730,51 +2480,15 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
             const int64_t n = least(last - at, 64);
             const float *k = m->k + m->page[at / 64] * m->k_page;
             const float *v = m->v + m->page[at / 64] * m->v_page;
+            const float *next = k;
 
-            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64);
+            if (at + 64 < last)
+                next = m->k + m->page[at / 64 + 1] * m->k_page;
+            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
             softmax_page(s, r, n, (0x1.715476p+0f), max, sum, o, 16);
-            panels_add(r, s, 64, v, 1024, n, 1, o, 16);
+            panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
-    }
-}
-
-/* All rows of a times 16 columns, in tiles of like heights. */
-static void rows_16_ahead(int64_t rows, const float *a, int64_t lda,
-                          const float *b, int64_t ldb, int64_t k, float *c,
-                          int64_t ldc, const float *next)
-{
-    const int64_t tiles = (rows + 5) / 6;
-
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t i = rows * t / tiles;
-        const int64_t mr = rows * (t + 1) / tiles - i;
-
-        if (mr == 6) {
-            tile_6x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
-                            0, 0, next);
-        }
-        if (mr == 5) {
-            tile_5x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
-                            0, 0, next);
-        }
-        if (mr == 4) {
-            tile_4x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
-                            0, 0, next);
-        }
-        if (mr == 3) {
-            tile_3x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
-                            0, 0, next);
-        }
-        if (mr == 2) {
-            tile_2x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
-                            0, 0, next);
-        }
-        if (mr == 1) {
-            tile_1x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
-                            0, 0, next);
-        }
-        next = b;
     }
 }
 

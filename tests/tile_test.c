@@ -202,7 +202,7 @@ static void test_prebuilt_tiles(void **state)
                 key.dtype = DtypeF32;
                 run_tile(&lab[i], key, Full, ActRelu, 67);
                 run_tile(&lab[i], key, Full, ActGelu, 3);
-                key.epilogue = EpAccumulate;
+                key.epilogue = EpAccumulate | EpAhead;
                 run_tile(&lab[i], key, 0, ActNone, 5);
             }
     assert_true(cases > 0);
