@@ -25,6 +25,26 @@ Limit limit_of(const Machine *m, const Rates *r, Cost c, double set,
                     level_name[weights >= values ? from : near] };
 }
 
+Limit work_limit(const Machine *m, const Rates *r, const Work *w)
+{
+    Limit all = { 0, "FMA" };
+    double most = 0.0, by[Levels + 1] = { 0 };
+    for (int i = 0; i < w->calls.n; i++) {
+        Cost c = w->calls.at[i];
+        c.values = 0;            /* they need not leave the nearest cache */
+        const Limit limit = limit_of(m, r, c, c.weights + c.cached, 1);
+        int k = 0;
+        while (k < Levels && limit.bound != level_name[k])
+            k++;
+        by[k] += limit.seconds;
+        all.seconds += limit.seconds;
+        if (by[k] > most)
+            all.bound = limit.bound;
+        most = by[k] > most ? by[k] : most;
+    }
+    return all;
+}
+
 static double time_once(const Work *w, Setup *s)
 {
     const double begin = machine_seconds();
@@ -92,9 +112,7 @@ static void make_rows(BenchReport *r, const Works *works,
 {
     for (int i = 0; i < works->n; i++) {
         BenchRow row = { .work = works->at[i], .time = summary[i] };
-        Cost c = row.work.sum;
-        c.values = 0;            /* they need not leave the nearest cache */
-        row.limit = limit_of(&r->machine, &r->rates, c, row.work.set, 1);
+        row.limit = work_limit(&r->machine, &r->rates, &row.work);
         vec_push(r->engine->arena, &r->rows, row);
     }
 }

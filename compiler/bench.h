@@ -103,9 +103,9 @@ typedef struct {                 /* something to be timed */
     double tokens;               /* tokens that it takes in or gives out */
     Cost *cost;                  /* [nodes] of one run */
     Cost sum;
-    double calls;                /* that read the cache */
-    double set;                  /* bytes that one of them reads: weights, each
-                                    once, and the cache */
+    VEC(Cost) calls;             /* of the model, one after the other */
+    double set;                  /* bytes of weights and cache that the one
+                                    which reads most reads */
     void (*run)(Setup *s);
     const void *result;          /* what it leaves, the same in every run */
     size_t result_bytes;
@@ -171,6 +171,8 @@ typedef struct {                 /* where a workload or a kernel stands */
  * decides.                                                                   */
 Limit limit_of(const Machine *m, const Rates *r, Cost c, double set,
                double calls);
+/* Of its calls, one after the other; bound by what takes most of that time. */
+Limit work_limit(const Machine *m, const Rates *r, const Work *w);
 
 typedef struct {
     Work work;

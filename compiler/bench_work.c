@@ -62,19 +62,33 @@ static Call decode_call(const Setup *s, const struct attn_batch *b)
                    .group = b->sequences / s->options.batch };
 }
 
+/* Adds a call of the model to a workload. */
+static void add_call(Setup *s, Work *w, Call c)
+{
+    const Plan *p = s->engine->plan;
+    Cost *cost = new_costs(p), sum = { 0 };
+    count_call(p, &c, cost);
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        w->cost[i] = cost_sum(w->cost[i], cost[i]);
+        sum = cost_sum(sum, cost[i]);
+    }
+    const double set = sum.weights + sum.cached;
+    w->set = set > w->set ? set : w->set;
+    w->sum = cost_sum(w->sum, sum);
+    vec_push(s->arena, &w->calls, sum);
+}
+
 /* The first step reads what is given, once for each sentence; later ones a row
  * of each hypothesis.                                                        */
-static void count_search(Setup *s, Cost *cost)
+static void add_search_calls(Setup *s, Work *w)
 {
     const BenchOptions *o = &s->options;
-    const bool decoder = s->spec->kind == KindDecoder;
     const size_t bytes = (size_t)o->batch * sizeof(int32_t);
     int32_t *rows = arena_alloc(s->arena, bytes);
     int32_t *past = arena_alloc(s->arena, bytes);
     struct attn_batch b;
-    Call c = encode_call(s);
-    if (!decoder)
-        count_call(s->engine->plan, &c, cost);
+    if (s->spec->kind != KindDecoder)
+        add_call(s, w, encode_call(s));
     for (int64_t step = 0; step < o->steps; step++) {
         for (int64_t i = 0; i < o->batch; i++) {
             const int64_t lead = attn_search_lead(s->model, &s->search,
@@ -83,32 +97,8 @@ static void count_search(Setup *s, Cost *cost)
             past[i] = step == 0 ? 0 : (int32_t)(lead + step - 1);
         }
         setup_decode(s, &b, rows, past, step == 0 ? 1 : o->beam);
-        c = decode_call(s, &b);
-        count_call(s->engine->plan, &c, cost);
+        add_call(s, w, decode_call(s, &b));
     }
-}
-
-/* Totals; and what one call of each entry reads. */
-static void add_work(Setup *s, Works *works, Work w)
-{
-    const Plan *p = s->engine->plan;
-    bool reads[EntryDecode + 1] = { false };
-    Cost *once = new_costs(p);
-    for (int i = 0; i < p->g->nodes.n; i++) {
-        w.sum = cost_sum(w.sum, w.cost[i]);
-        reads[p->g->nodes.at[i].entry] |= w.cost[i].weights > 0.0;
-    }
-    for (int k = EntryEncode; k <= EntryDecode; k++) {
-        const int32_t start[2] = { 0, 1 }, past[1] = { 0 }, source[1] = { 1 };
-        const Call c = { .entry = (Entry)k, .sequences = reads[k],
-                         .start = start, .past = past, .source = source,
-                         .group = 1 };
-        count_call(p, &c, once);
-    }
-    for (int i = 0; i < p->g->nodes.n; i++)
-        w.set += once[i].weights;
-    w.set += w.calls > 0 ? w.sum.cached / w.calls : 0;
-    vec_push(s->arena, works, w);
 }
 
 /* ----------------------------------------------------------- workloads --- */
@@ -116,29 +106,26 @@ static void add_encode(Setup *s, Works *works)
 {
     const double rows = (double)s->encode.rows;
     const bool cached = s->spec->kind == KindEncoderDecoder;
-    const Call c = encode_call(s);
     Work w = { .name = "encode", .rows = rows, .tokens = rows,
                .run = run_encode, .floats = true,
                .cost = new_costs(s->engine->plan) };
     w.result = cached ? s->cache[ATTN_CROSS].pool : s->output;
     w.result_bytes = cached ? s->cache_bytes[ATTN_CROSS]
         : (size_t)setup_output_floats(s) * sizeof(float);
-    count_call(s->engine->plan, &c, w.cost);
-    add_work(s, works, w);
+    add_call(s, &w, encode_call(s));
+    vec_push(s->arena, works, w);
 }
 
 static void add_decode(Setup *s, Works *works, const char *name,
                        struct attn_batch *b, void (*run)(Setup *))
 {
-    const Call c = decode_call(s, b);
     Work w = { .name = name, .rows = (double)b->rows,
                .tokens = (double)b->rows, .run = run, .result = s->output,
-               .floats = true, .calls = 1,
-               .cost = new_costs(s->engine->plan) };
+               .floats = true, .cost = new_costs(s->engine->plan) };
     w.result_bytes = (size_t)(b->sequences * s->model->target_vocab)
                      * sizeof(float);
-    count_call(s->engine->plan, &c, w.cost);
-    add_work(s, works, w);
+    add_call(s, &w, decode_call(s, b));
+    vec_push(s->arena, works, w);
 }
 
 static void add_search(Setup *s, Works *works)
@@ -146,12 +133,11 @@ static void add_search(Setup *s, Works *works)
     const BenchOptions *o = &s->options;
     Work w = { .name = "search", .tokens = (double)(o->batch * o->steps),
                .run = run_search, .result = s->answer, .of_others = true,
-               .calls = (double)o->steps,
                .cost = new_costs(s->engine->plan) };
     w.rows = w.tokens + (double)s->start[o->batch];
     w.result_bytes = (size_t)(o->batch * o->steps) * sizeof *s->answer;
-    count_search(s, w.cost);
-    add_work(s, works, w);
+    add_search_calls(s, &w);
+    vec_push(s->arena, works, w);
 }
 
 /* What is in the cache of sentence i when half of the answer is there. */
