@@ -1,10 +1,11 @@
 /* pool_test.c: the pool does each part of each run once, whatever the numbers
  * of threads and parts, and whoever else calls it. Never a word about time.  */
-#define _GNU_SOURCE               /* usleep */
+#define _GNU_SOURCE               /* usleep, popen */
 #include "../runtime/pool.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -180,6 +181,22 @@ static void test_refused_threads(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* What attnc says of it: it goes on with those that there are. */
+static void test_warning(void **state)
+{
+    static const char line[] = "ulimit -v 200000; exec ${ATTNC:-build/attnc} "
+        "verify --cases 1 --threads 256 models/tiny.yaml 2>&1 >/dev/null";
+    char said[512] = "";
+    (void)state;
+    if (SANITIZED)
+        skip();
+    FILE *f = popen(line, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(said, sizeof said, f));
+    pclose(f);
+    assert_non_null(strstr(said, "warning: --threads 256: the system gives "));
+}
+
 static void test_cores(void **state)
 {
     (void)state;
@@ -203,6 +220,7 @@ int main(void)
         cmocka_unit_test(test_a_part_may_run_parts),
         cmocka_unit_test(test_two_callers),
         cmocka_unit_test(test_refused_threads),
+        cmocka_unit_test(test_warning),
         cmocka_unit_test(test_cores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
