@@ -32,12 +32,28 @@ INLINE v v_load_aligned(const float *p)
     return *(const v *)p;
 }
 
-//: v_widen needs: v
-/* Weights in bf16, the upper halves of floats; p is aligned. */
+//: v_list when: w16 needs: v
+#define v_list(p) (v_bits){p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7],    \
+                           p[8], p[9], p[10], p[11], p[12], p[13], p[14],     \
+                           p[15]}
+
+//: v_list when: w8 needs: v
+#define v_list(p) (v_bits){p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}
+
+//: v_list when: w4 needs: v
+#define v_list(p) (v_bits){p[0], p[1], p[2], p[3]}
+
+//: v_widen needs: v_list
+/* Weights in bf16, the upper halves of floats. One conversion is best for
+ * clang, a list for gcc, which makes two of a conversion. p is aligned. */
 typedef uint16_t v_half __attribute__((vector_size(2 * W)));
 INLINE v v_widen(const uint16_t *p)
 {
+#if defined __clang__
     return (v)(__builtin_convertvector(*(const v_half *)p, v_bits) << 16);
+#else
+    return (v)(v_list(p) << 16);
+#endif
 }
 
 //: v_store needs: v
