@@ -97,7 +97,6 @@ struct Plan {
     const char *prefix;          /* of emitted symbols */
 };
 enum { RowBlock = 48,            /* default rows of a row-block region */
-       FewAhead = 5,             /* rows that are worked on as long as read */
        PartWork = 1500000 };     /* default: about 12 us of a core */
 /* keep_all: no value's memory is reused and no region walks row blocks, so
  * that each can be read back after a call.                                  */
