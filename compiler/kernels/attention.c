@@ -94,13 +94,16 @@ INLINE v v_exp2(v t)
 }
 
 //: chunk_max needs: v_load v_store v_max lane_max
-static inline float chunk_max(const float *s)
+/* Of the first `wide` scores, 16 to 64; -inf at the end changes nothing. */
+static inline float chunk_max(const float *s, int64_t wide)
 {
     float lane[16];
-    for (int64_t i = 0; i < 16; i += W)
-        v_store(lane + i, v_max(v_max(v_load(s + i), v_load(s + 16 + i)),
-                                v_max(v_load(s + 32 + i),
-                                      v_load(s + 48 + i))));
+    for (int64_t i = 0; i < 16; i += W) {
+        v top = v_load(s + i);
+        for (int64_t j = 16; j < wide; j += 16)
+            top = v_max(v_load(s + i + j), top);
+        v_store(lane + i, top);
+    }
     return lane_max(lane);
 }
 
@@ -119,55 +122,62 @@ static inline void raise_max(float *restrict max, float top, float scale,
 }
 
 //: chunk_exp needs: v_load v_store v_splat v_exp2
-/* s becomes 2^(scale (s - max)); the terms are added to their lanes. */
-static inline void chunk_exp(float *restrict s, float max, float scale,
-                             float *restrict sum)
+/* The first `wide` of s become 2^(scale (s - max)); the terms are added to
+ * their lanes. */
+static inline void chunk_exp(float *restrict s, int64_t wide, float max,
+                             float scale, float *restrict sum)
 {
     if (max == -INFINITY)        /* so are all scores: 0, not NaN */
         max = 0.0f;
     const v m = v_splat(max), by = v_splat(scale);
     for (int64_t i = 0; i < 16; i += W) {
-        const v a = v_exp2((v_load(s + i) - m) * by);
-        const v b = v_exp2((v_load(s + 16 + i) - m) * by);
-        const v c = v_exp2((v_load(s + 32 + i) - m) * by);
-        const v d = v_exp2((v_load(s + 48 + i) - m) * by);
-        v_store(s + i, a);
-        v_store(s + 16 + i, b);
-        v_store(s + 32 + i, c);
-        v_store(s + 48 + i, d);
-        v_store(sum + i, v_load(sum + i) + ((a + b) + (c + d)));
+        v p[4] = { v_exp2((v_load(s + i) - m) * by),
+                   v_splat(0.0f), v_splat(0.0f), v_splat(0.0f) };
+        v_store(s + i, p[0]);
+        for (int64_t j = 1; j < wide / 16; j++) {
+            p[j] = v_exp2((v_load(s + j * 16 + i) - m) * by);
+            v_store(s + j * 16 + i, p[j]);
+        }
+        v_store(sum + i, v_load(sum + i) + ((p[0] + p[1]) + (p[2] + p[3])));
     }
 }
 
 //: softmax_scores needs: chunk_max raise_max chunk_exp
-/* One chunk of 64 keys, -inf for those that a row does not see. s becomes
- * 2^(scale (s - max)). First the maxima of all rows, then the powers: there is
- * more to do side by side. Needs scale > 0. */
-static inline void softmax_scores(float *restrict s, int64_t rows, float scale,
+/* The first `wide` of a chunk of 64 keys, -inf for those that a row does not
+ * see. s becomes 2^(scale (s - max)). First the maxima of all rows, then the
+ * powers: there is more to do side by side. Needs scale > 0. */
+static inline void softmax_scores(float *restrict s, int64_t wide,
+                                  int64_t rows, float scale,
                                   float *restrict max, float *restrict sum,
                                   float *restrict o, int64_t ldo)
 {
     for (int64_t i = 0; i < rows; i++) {
-        const float top = chunk_max(s + i * 64);
+        const float top = chunk_max(s + i * 64, wide);
         if (top > max[i])
             raise_max(max + i, top, scale, sum + i * 16, o + i * ldo, ldo);
     }
     for (int64_t i = 0; i < rows; i++)
-        chunk_exp(s + i * 64, max[i], scale, sum + i * 16);
+        chunk_exp(s + i * 64, wide, max[i], scale, sum + i * 16);
 }
 
 //: softmax_page needs: softmax_scores
-/* All rows see the first `keys` of a chunk: s becomes 2^(scale (s - max)), and
- * 0 for all others whatever was there. */
+/* All rows see the first `keys` of a chunk: their s becomes
+ * 2^(scale (s - max)), and 0 for the others of the last 16. */
 static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
                          float scale, float *restrict max, float *restrict sum,
                          float *restrict o, int64_t ldo)
 {
-    if (keys < 64)
+    const int64_t wide = (keys + 15) / 16 * 16;
+    if (keys < wide)
         for (int64_t i = 0; i < rows; i++)
-            for (int64_t j = keys; j < 64; j++)
+            for (int64_t j = keys; j < wide; j++)
                 s[i * 64 + j] = -INFINITY;
-    softmax_scores(s, rows, scale, max, sum, o, ldo);
+    if (wide == 64)
+        softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
+    else if (wide == 16)
+        softmax_scores(s, 16, rows, scale, max, sum, o, ldo);
+    else
+        softmax_scores(s, wide, rows, scale, max, sum, o, ldo);
 }
 
 //: softmax_chunk needs: softmax_scores
@@ -186,7 +196,7 @@ static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
         for (; j < 64; j++)
             row[j] = -INFINITY;
     }
-    softmax_scores(s, rows, scale, max, sum, o, ldo);
+    softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
 }
 
 //: softmax_end needs: v_load v_store v_splat lane_sum
