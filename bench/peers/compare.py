@@ -136,6 +136,8 @@ def compare(work, names, options):
             if not peer.wrong:
                 peer.compare(work, expected)
         measure([p for p in peers if not p.wrong], options.seconds)
+        if peers[0].wrong:
+            return dict(report, missing=f"attnc: {peers[0].wrong}")
     finally:
         for peer in peers:
             peer.end()
