@@ -3431,6 +3431,10 @@ ATTN_API float attn_log(float x);     /* <= 2 ulp, x > 0 */
 /* Of a token with this logit; never above 0, whatever the rounding. */
 ATTN_API float attn_log_probability(float logit, float log_sum_exp);
 
+enum { ATTN_BLOCK = 64 };        /* logits that are passed over at once */
+/* Is one of x[0..n-1] larger than that? */
+ATTN_API int attn_any_above(const float *x, int64_t n, float least);
+
 /* ----------------------------------------------------------- process.c --- */
 /* Logits processors: a table of functions run on each row of logits before
  * the search looks at it. -INFINITY forbids a token, whose probability falls
@@ -3933,6 +3937,15 @@ ATTN_API float attn_log_probability(float logit, float log_sum_exp)
     return p;
 }
 
+/* Without a branch, so that compilers take many at once. */
+ATTN_API int attn_any_above(const float *x, int64_t n, float least)
+{
+    int any = 0;
+    for (int64_t i = 0; i < n; i++)
+        any |= x[i] > least;
+    return any;
+}
+
 /* cache.c: pages of keys and values, shared between sequences by counting.
  *
  * refs[page] is the number of slots whose table names the page. A page with
@@ -4407,21 +4420,31 @@ static int64_t sampling_draw(struct sampling *s, int64_t vocab, double u)
     return sampling_at(s, drawn);
 }
 
-ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
-                             int64_t vocab, int64_t counter, int32_t *order)
+/* The first of the largest. */
+static int64_t sampling_best(const float *logits, int64_t vocab)
 {
-    struct sampling s;
-    if (!(o->temperature > 0.0f)) {
-        int64_t best = -1;
-        float largest = -INFINITY;
-        for (int64_t t = 0; t < vocab; t++) {
+    int64_t best = -1;
+    float largest = -INFINITY;
+    for (int64_t from = 0; from < vocab; from += ATTN_BLOCK) {
+        int64_t to = attn_min(from + ATTN_BLOCK, vocab);
+        if (!attn_any_above(logits + from, to - from, largest))
+            continue;
+        for (int64_t t = from; t < to; t++) {
             if (logits[t] > largest) {
                 largest = logits[t];
                 best = t;
             }
         }
-        return best;
     }
+    return best;
+}
+
+ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
+                             int64_t vocab, int64_t counter, int32_t *order)
+{
+    struct sampling s;
+    if (!(o->temperature > 0.0f))
+        return sampling_best(logits, vocab);
     s.o = o;
     s.logits = logits;
     s.order = order;
@@ -4499,18 +4522,23 @@ ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
         beam_offer_best(b, logits, vocab, log_sum_exp);
         return;
     }
-    for (int64_t t = 0; t < vocab; t++) {
-        if (!(logits[t] > refused))
+    for (int64_t from = 0; from < vocab; from += ATTN_BLOCK) {
+        int64_t to = attn_min(from + ATTN_BLOCK, vocab);
+        if (!attn_any_above(logits + from, to - from, refused))
             continue;
-        float sum = b->sum[parent] +
-                    attn_log_probability(logits[t], log_sum_exp);
-        float least = -INFINITY;
-        if (b->listed == b->room)
-            least = b->list[b->room - 1].sum;
-        if (sum > least)
-            beam_insert(b, sum, parent, (int32_t)t);
-        else
-            refused = logits[t];
+        for (int64_t t = from; t < to; t++) {
+            if (!(logits[t] > refused))
+                continue;
+            float sum = b->sum[parent] +
+                        attn_log_probability(logits[t], log_sum_exp);
+            float least = -INFINITY;
+            if (b->listed == b->room)
+                least = b->list[b->room - 1].sum;
+            if (sum > least)
+                beam_insert(b, sum, parent, (int32_t)t);
+            else
+                refused = logits[t];
+        }
     }
 }
 

@@ -70,18 +70,23 @@ ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
         beam_offer_best(b, logits, vocab, log_sum_exp);
         return;
     }
-    for (int64_t t = 0; t < vocab; t++) {
-        if (!(logits[t] > refused))
+    for (int64_t from = 0; from < vocab; from += ATTN_BLOCK) {
+        int64_t to = attn_min(from + ATTN_BLOCK, vocab);
+        if (!attn_any_above(logits + from, to - from, refused))
             continue;
-        float sum = b->sum[parent] +
-                    attn_log_probability(logits[t], log_sum_exp);
-        float least = -INFINITY;
-        if (b->listed == b->room)
-            least = b->list[b->room - 1].sum;
-        if (sum > least)
-            beam_insert(b, sum, parent, (int32_t)t);
-        else
-            refused = logits[t];
+        for (int64_t t = from; t < to; t++) {
+            if (!(logits[t] > refused))
+                continue;
+            float sum = b->sum[parent] +
+                        attn_log_probability(logits[t], log_sum_exp);
+            float least = -INFINITY;
+            if (b->listed == b->room)
+                least = b->list[b->room - 1].sum;
+            if (sum > least)
+                beam_insert(b, sum, parent, (int32_t)t);
+            else
+                refused = logits[t];
+        }
     }
 }
 

@@ -151,6 +151,10 @@ ATTN_API float attn_log(float x);     /* <= 2 ulp, x > 0 */
 /* Of a token with this logit; never above 0, whatever the rounding. */
 ATTN_API float attn_log_probability(float logit, float log_sum_exp);
 
+enum { ATTN_BLOCK = 64 };        /* logits that are passed over at once */
+/* Is one of x[0..n-1] larger than that? */
+ATTN_API int attn_any_above(const float *x, int64_t n, float least);
+
 /* ----------------------------------------------------------- process.c --- */
 /* Logits processors: a table of functions run on each row of logits before
  * the search looks at it. -INFINITY forbids a token, whose probability falls

@@ -71,3 +71,12 @@ ATTN_API float attn_log_probability(float logit, float log_sum_exp)
         p = 0.0f;
     return p;
 }
+
+/* Without a branch, so that compilers take many at once. */
+ATTN_API int attn_any_above(const float *x, int64_t n, float least)
+{
+    int any = 0;
+    for (int64_t i = 0; i < n; i++)
+        any |= x[i] > least;
+    return any;
+}

@@ -174,21 +174,31 @@ static int64_t sampling_draw(struct sampling *s, int64_t vocab, double u)
     return sampling_at(s, drawn);
 }
 
-ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
-                             int64_t vocab, int64_t counter, int32_t *order)
+/* The first of the largest. */
+static int64_t sampling_best(const float *logits, int64_t vocab)
 {
-    struct sampling s;
-    if (!(o->temperature > 0.0f)) {
-        int64_t best = -1;
-        float largest = -INFINITY;
-        for (int64_t t = 0; t < vocab; t++) {
+    int64_t best = -1;
+    float largest = -INFINITY;
+    for (int64_t from = 0; from < vocab; from += ATTN_BLOCK) {
+        int64_t to = attn_min(from + ATTN_BLOCK, vocab);
+        if (!attn_any_above(logits + from, to - from, largest))
+            continue;
+        for (int64_t t = from; t < to; t++) {
             if (logits[t] > largest) {
                 largest = logits[t];
                 best = t;
             }
         }
-        return best;
     }
+    return best;
+}
+
+ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
+                             int64_t vocab, int64_t counter, int32_t *order)
+{
+    struct sampling s;
+    if (!(o->temperature > 0.0f))
+        return sampling_best(logits, vocab);
     s.o = o;
     s.logits = logits;
     s.order = order;

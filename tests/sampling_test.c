@@ -96,6 +96,23 @@ static void test_equal_logits(void **unused)
     assert_int_equal(attn_sample(&greedy, x, N, 0, order), -1);
 }
 
+/* The first of the largest, wherever in a row of any length it stands; NaN is
+ * none. */
+static void test_best(void **unused)
+{
+    (void)unused;
+    enum { Most = 3 * ATTN_BLOCK };
+    const struct attn_sampling greedy = { .temperature = 0 };
+    float x[Most];
+    for (int n = 1; n <= Most; n++)
+        for (int at = 0; at < n; at += 7) {
+            for (int i = 0; i < n; i++)
+                x[i] = i % 5 ? (float)(i % 3) : NAN;
+            x[at] = x[n - 1] = 3.0f;
+            assert_int_equal(attn_sample(&greedy, x, n, 0, NULL), at);
+        }
+}
+
 static void test_ranges(void **unused)
 {
     (void)unused;
@@ -117,6 +134,7 @@ int main(void)
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_equal_logits),
+        cmocka_unit_test(test_best),
         cmocka_unit_test(test_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
