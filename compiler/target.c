@@ -84,7 +84,7 @@ static void few_tile(Target *t, const Machine *m)
         t->few_mr = 8;
     if (t->width == 1)
         t->few_mr = 0;
-    t->few_bytes = 1 << 20;      /* the second cache of a core, about */
+    t->few_bytes = 8 << 20;      /* a core's share of the caches, about */
 }
 
 static bool read_tile(Target *t, const char *tile, Fault *why)
