@@ -162,22 +162,39 @@ static void keys_fields(Gen *g, Emit *e, int node)
     keys_bias(g, e, node);
 }
 
+/* Sequences that follow each other and attend to one source, as hypotheses of
+ * a beam do, are a block of queries: its keys are read once.                */
+static void share_source(Emit *e)
+{
+    put(e, "int64_t end = s + 1;\n"
+           "\n"
+           "if (s > 0 && b->source[s] == b->source[s - 1])\n"
+           "    continue;                /* with those before it */\n"
+           "while (end < b->sequences && b->source[end] == b->source[s])\n"
+           "    end += 1;\n");
+}
+
 void emit_attention_region(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node);
     const Value *y = &g->p->value[node], *q = &g->p->value[n->in[0]];
     const char *name = need_attention(g, n);
     const int64_t d_v = node_at(g, n->in[2])->type.dim[2].c;
+    const bool shared = node_at(g, n->in[1])->op == OpRecall
+                        && !n->mask && !n->bias;
     begin_tasks(g, e, n->heads, row_sym(n->type));
     let(e, "scratch", "%lld", (long long)g->p->scratch);
     put(e, "float *const scratch = c->scratch + part * $scratch;\n");
     begin_task_loop(e);
+    if (shared)
+        share_source(e);
     keys_fields(g, e, node);
     put_call(g, e, name, arena_printf(g->a,
-             "%s, %lld, b->%s[s + 1] - row, &m, %s + head * %lld, %lld, "
+             "%s, %lld, b->%s[%s] - row, &m, %s + head * %lld, %lld, "
              "scratch", head_at(g, n->in[0], "row"), (long long)q->stride,
-             starts_of(row_sym(n->type)), value_at(g, node, "row"),
-             (long long)d_v, (long long)y->stride), ";");
+             starts_of(row_sym(n->type)), shared ? "end" : "s + 1",
+             value_at(g, node, "row"), (long long)d_v, (long long)y->stride),
+             ";");
     put(e, "}\n");
 }
 
