@@ -174,6 +174,25 @@ static void share_source(Emit *e)
            "    end += 1;\n");
 }
 
+/* Of a cache, the next head's first page lies behind this one's: it comes while
+ * this one is worked on.                                                    */
+static void ask_next_head(Gen *g, Emit *e, const Node *n)
+{
+    const Node *k = node_at(g, n->in[1]), *v = node_at(g, n->in[2]);
+    if (k->op == OpPages || k->type.dim[0].c == 1)
+        return;
+    let(e, "head", "%s", kv_head(g, n->heads, k));
+    let(e, "last", "%lld", (long long)k->type.dim[0].c - 1);
+    put(e, "\n"
+           "if ($head < $last && m.count > 0) {\n");
+    put_call(g, e, use_kernel(g->kernels, "ask_keys"), arena_printf(g->a,
+             "m.k + m.page[0] * m.k_page + %lld, least(m.count, 64), %lld, "
+             "%lld", (long long)block_floats(g->p, k->cache),
+             (long long)k->type.dim[2].c,
+             (long long)(round16(v->type.dim[2].c) / 16)), ";");
+    put(e, "}\n");
+}
+
 void emit_attention_region(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node);
@@ -189,6 +208,7 @@ void emit_attention_region(Gen *g, Emit *e, int node)
     if (shared)
         share_source(e);
     keys_fields(g, e, node);
+    ask_next_head(g, e, n);
     put_call(g, e, name, arena_printf(g->a,
              "%s, %lld, b->%s[%s] - row, &m, %s + head * %lld, %lld, "
              "scratch", head_at(g, n->in[0], "row"), (long long)q->stride,

@@ -20,7 +20,7 @@
  *     tile_bias_relu_ahead 6x16 5x16 4x16 3x16 2x16 1x16
  *     others           embed_row pack_keys pack_values softmax_begin
  *                      softmax_page softmax_end add_norm_rows softmax_chunk
- *                      copy_rows log_sum_exp
+ *                      ask_keys copy_rows log_sum_exp
  */
 #if !defined __AVX2__ || !defined __FMA__
 #error "made for x86-64-v3: compile with -march=x86-64-v3"
@@ -664,6 +664,17 @@ static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
             for (int64_t l = 0; l < 16; l += W)
                 v_store(to + l, v_load(p + l));
         }
+}
+
+/* Asks for n keys of a page, and for their values behind the page's keys. */
+static void ask_keys(const float *k, int64_t n, int64_t d_k, int64_t panels)
+{
+    const float *values = k + 64 * d_k;
+    for (int64_t i = 0; i < (n + 15) / 16 * d_k; i++)
+        v_prefetch(k + i * 16);
+    for (int64_t i = 0; i < panels * 1024; i += 1024)
+        for (int64_t j = 0; j < n; j++)
+            v_prefetch(values + i + j * 16);
 }
 
 /* Online softmax [Milakov and Gimelshein 2018] by chunks of 64 keys, as in
@@ -2897,6 +2908,11 @@ static void decoder_self_attn(void *call, int64_t part, int64_t parts)
         m.past = b->past[s];
         m.prefix = 0;
         m.bias = 0;
+
+        if (head < 1 && m.count > 0) {
+            ask_keys(m.k + m.page[0] * m.k_page + 2048, least(m.count, 64), 16,
+                     1);
+        }
         attention_16x16_causal_paged(c->self_attn_qkv + row * 96 + head * 16,
                                      96, b->start[s + 1] - row, &m,
                                      c->self_attn + row * 32 + head * 16, 32,
@@ -2963,6 +2979,12 @@ static void decoder_cross_attn(void *call, int64_t part, int64_t parts)
     for (int64_t task = part; task < tasks; task += parts) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
+        int64_t end = s + 1;
+
+        if (s > 0 && b->source[s] == b->source[s - 1])
+            continue;                /* with those before it */
+        while (end < b->sequences && b->source[end] == b->source[s])
+            end += 1;
         struct keys m;
 
         m.k = b->pool[1] + layer * 4096 + head * 2048;
@@ -2974,8 +2996,13 @@ static void decoder_cross_attn(void *call, int64_t part, int64_t parts)
         m.past = 0;
         m.prefix = 0;
         m.bias = 0;
+
+        if (head < 1 && m.count > 0) {
+            ask_keys(m.k + m.page[0] * m.k_page + 2048, least(m.count, 64), 16,
+                     1);
+        }
         attention_16x16_paged(c->cross_attn_q + row * 32 + head * 16, 32,
-                              b->start[s + 1] - row, &m,
+                              b->start[end] - row, &m,
                               c->cross_attn + row * 32 + head * 16, 32,
                               scratch);
     }

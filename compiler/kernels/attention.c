@@ -45,6 +45,18 @@ static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
         }
 }
 
+//: ask_keys needs: v_prefetch
+/* Asks for n keys of a page, and for their values behind the page's keys. */
+static void ask_keys(const float *k, int64_t n, int64_t d_k, int64_t panels)
+{
+    const float *values = k + 64 * d_k;
+    for (int64_t i = 0; i < (n + 15) / 16 * d_k; i++)
+        v_prefetch(k + i * 16);
+    for (int64_t i = 0; i < panels * 1024; i += 1024)
+        for (int64_t j = 0; j < n; j++)
+            v_prefetch(values + i + j * 16);
+}
+
 //: score_bias_row needs: load_some v_load v_store
 /* Adds to the score of query i and key j what is at by_distance[j - i]: a table
  * by the key's distance from the query, so by_distance is where key 0 of the

@@ -27,6 +27,9 @@ INLINE v v_widen(const uint16_t *p)
     return widen1(*p);
 }
 
+//: v_prefetch
+#define v_prefetch(p) ((void)(p))
+
 //: v_store needs: v
 INLINE void v_store(float *p, v x)
 {
