@@ -342,8 +342,8 @@ static inline void form_head(RandomForm *f)
     if (!strcmp(type, "pool"))
         type = TEXT(f, "{type: pool, pool: %s, normalize: %s}",
                     WORD(r, "mean", "class", "last", "max"), yes_no(r));
-    if (!strcmp(type, "classify"))
-        type = TEXT(f, "{type: classify, classes: 3, pool: %s}",
+    if (!strcmp(type, "classify"))       /* of few, all may be near 0 */
+        type = TEXT(f, "{type: classify, classes: 12, pool: %s}",
                     WORD(r, "mean", "class", "last", "max"));
     if (!strcmp(type, "token_classify"))
         type = "{type: token_classify, classes: 5}";
