@@ -106,6 +106,15 @@ void emit_split(Gen *g, Emit *e)
         "                                 int64_t parts), void *call)\n"
         "{\n"
         "    run_parts(b, parts_of(b, work), run, call);\n"
+        "}\n"
+        "\n"
+        "/* Rows of the next of n rows' blocks, which have `block` at most and are\n"
+        " * as high as each other: each of them reads all weights. */\n"
+        "static int64_t even(int64_t n, int64_t block)\n"
+        "{\n"
+        "    const int64_t blocks = (n + block - 1) / block;\n"
+        "\n"
+        "    return (n + blocks - 1) / blocks;\n"
         "}\n\n");
 }
 
@@ -140,7 +149,7 @@ static void rows_part(Gen *g, Emit *e, Entry entry)
            "    c.row = cut(c.rows, $mr, part, parts);\n");
     own_blocks(g, e, entry);
     put(e, "for (; c.row < end; c.row += c.rows) {\n"
-           "    c.rows = least(end - c.row, c.block);\n"
+           "    c.rows = even(end - c.row, c.block);\n"
            "    for (int64_t s = 0; s < c.steps->count; s++)\n"
            "        c.steps->step[s].run(&c, 0, 1);\n"
            "}\n"
@@ -176,7 +185,7 @@ void emit_split_rows(Gen *g, Emit *e, Entry entry)
            "        return;\n"
            "    }\n"
            "    for (; c->row < rows; c->row += c->rows) {\n"
-           "        c->rows = least(rows - c->row, c->block);\n"
+           "        c->rows = even(rows - c->row, c->block);\n"
            "        for (int64_t s = 0; s < steps->count; s++)\n"
            "            run_step(c->b, most(c->rows, 8) * steps->step[s].work,\n"
            "                     steps->step[s].run, c);\n"

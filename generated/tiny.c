@@ -2586,6 +2586,15 @@ static void run_step(const struct attn_batch *b, int64_t work,
     run_parts(b, parts_of(b, work), run, call);
 }
 
+/* Rows of the next of n rows' blocks, which have `block` at most and are
+ * as high as each other: each of them reads all weights. */
+static int64_t even(int64_t n, int64_t block)
+{
+    const int64_t blocks = (n + block - 1) / block;
+
+    return (n + blocks - 1) / blocks;
+}
+
 /* source_input = embed: f32[n, 32] */
 static void encoder_source_input(void *call, int64_t part, int64_t parts)
 {
@@ -3186,7 +3195,7 @@ static void encode_rows_part(void *call, int64_t part, int64_t parts)
     c.ffn_w1 += part * 3072;
     c.ffn_w2 += part * 1536;
     for (; c.row < end; c.row += c.rows) {
-        c.rows = least(end - c.row, c.block);
+        c.rows = even(end - c.row, c.block);
         for (int64_t s = 0; s < c.steps->count; s++)
             c.steps->step[s].run(&c, 0, 1);
     }
@@ -3212,7 +3221,7 @@ static void encode_rows(struct encode *c, int64_t rows,
         return;
     }
     for (; c->row < rows; c->row += c->rows) {
-        c->rows = least(rows - c->row, c->block);
+        c->rows = even(rows - c->row, c->block);
         for (int64_t s = 0; s < steps->count; s++)
             run_step(c->b, most(c->rows, 8) * steps->step[s].work,
                      steps->step[s].run, c);
@@ -3284,7 +3293,7 @@ static void decode_rows_part(void *call, int64_t part, int64_t parts)
     c.ffn_w1 += part * 3072;
     c.ffn_w2 += part * 1536;
     for (; c.row < end; c.row += c.rows) {
-        c.rows = least(end - c.row, c.block);
+        c.rows = even(end - c.row, c.block);
         for (int64_t s = 0; s < c.steps->count; s++)
             c.steps->step[s].run(&c, 0, 1);
     }
@@ -3310,7 +3319,7 @@ static void decode_rows(struct decode *c, int64_t rows,
         return;
     }
     for (; c->row < rows; c->row += c->rows) {
-        c->rows = least(rows - c->row, c->block);
+        c->rows = even(rows - c->row, c->block);
         for (int64_t s = 0; s < steps->count; s++)
             run_step(c->b, most(c->rows, 8) * steps->step[s].work,
                      steps->step[s].run, c);
