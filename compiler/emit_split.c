@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* Rows of a product that take as long as reading its weights does. */
+enum { MemoryRows = 8, CacheRows = 2 };
+
 static const Node *node_at(const Gen *g, int i)
 {
     return &g->p->g->nodes.at[i];
@@ -163,6 +166,7 @@ void emit_split_rows(Gen *g, Emit *e, Entry entry)
     let(e, "entry", "%s", entry_name(entry));
     let(e, "block", "%lld", (long long)g->p->target.row_block);
     let(e, "rows_part", "%s_rows_part", entry_name(entry));
+    let(e, "few", "%d", g->p->few ? MemoryRows : CacheRows);
     rows_part(g, e, entry);
     put(e, "/* Steps for all rows: parts of the rows where each has enough; else\n"
            " * parts of the columns, step by step, block by block. */\n");
@@ -174,7 +178,7 @@ void emit_split_rows(Gen *g, Emit *e, Entry entry)
            "\n"
            "    for (int64_t s = 0; s < steps->count; s++)\n"
            "        work += steps->step[s].work;\n"
-           "    const int64_t parts = parts_of(c->b, most(rows, 8) * work);\n"
+           "    const int64_t parts = parts_of(c->b, most(rows, $few) * work);\n"
            "\n"
            "    c->steps = steps;\n"
            "    c->block = steps->count > 1 ? $block : most(rows, 1);\n"
@@ -187,7 +191,7 @@ void emit_split_rows(Gen *g, Emit *e, Entry entry)
            "    for (; c->row < rows; c->row += c->rows) {\n"
            "        c->rows = even(rows - c->row, c->block);\n"
            "        for (int64_t s = 0; s < steps->count; s++)\n"
-           "            run_step(c->b, most(c->rows, 8) * steps->step[s].work,\n"
+           "            run_step(c->b, most(c->rows, $few) * steps->step[s].work,\n"
            "                     steps->step[s].run, c);\n"
            "    }\n"
            "}\n\n");

@@ -3210,7 +3210,7 @@ static void encode_rows(struct encode *c, int64_t rows,
 
     for (int64_t s = 0; s < steps->count; s++)
         work += steps->step[s].work;
-    const int64_t parts = parts_of(c->b, most(rows, 8) * work);
+    const int64_t parts = parts_of(c->b, most(rows, 2) * work);
 
     c->steps = steps;
     c->block = steps->count > 1 ? 48 : most(rows, 1);
@@ -3223,7 +3223,7 @@ static void encode_rows(struct encode *c, int64_t rows,
     for (; c->row < rows; c->row += c->rows) {
         c->rows = even(rows - c->row, c->block);
         for (int64_t s = 0; s < steps->count; s++)
-            run_step(c->b, most(c->rows, 8) * steps->step[s].work,
+            run_step(c->b, most(c->rows, 2) * steps->step[s].work,
                      steps->step[s].run, c);
     }
 }
@@ -3308,7 +3308,7 @@ static void decode_rows(struct decode *c, int64_t rows,
 
     for (int64_t s = 0; s < steps->count; s++)
         work += steps->step[s].work;
-    const int64_t parts = parts_of(c->b, most(rows, 8) * work);
+    const int64_t parts = parts_of(c->b, most(rows, 2) * work);
 
     c->steps = steps;
     c->block = steps->count > 1 ? 48 : most(rows, 1);
@@ -3321,7 +3321,7 @@ static void decode_rows(struct decode *c, int64_t rows,
     for (; c->row < rows; c->row += c->rows) {
         c->rows = even(rows - c->row, c->block);
         for (int64_t s = 0; s < steps->count; s++)
-            run_step(c->b, most(c->rows, 8) * steps->step[s].work,
+            run_step(c->b, most(c->rows, 2) * steps->step[s].work,
                      steps->step[s].run, c);
     }
 }
