@@ -101,7 +101,6 @@ const char *head_at(Gen *g, int node, const char *row)
                         (long long)g->p->value[node].head_stride);
 }
 
-/* Attention of `rows` query rows from `row`, by the function `name`. */
 /* The keys' head that serves `head`: neighbouring queries share one. */
 const char *kv_head(Gen *g, int64_t heads, const Node *k)
 {

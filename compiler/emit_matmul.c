@@ -73,10 +73,9 @@ static void put_row_tile(Gen *g, int mr, int nr, Epilogue ep)
     let(e, "mr", "%d", mr);
     put(e, "if (mr == $mr) {\n");
     put_tile(g, mr, nr, ep, arena_printf(g->a,
-             "a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, %s, %s, %d, %s",
+             "a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, %s, %s, %d, next",
              ep.parts & EpBias ? "bias" : "0",
-             ep.parts & EpResidual ? "r + i * ldr, ldr" : "0, 0", ep.act,
-             ep.parts & EpAhead ? "next" : "b"));
+             ep.parts & EpResidual ? "r + i * ldr, ldr" : "0, 0", ep.act));
     put(e, "}\n");
     emit_reset(e, mark);
 }
@@ -88,24 +87,22 @@ static const char *need_rows(Gen *g, int nr, Epilogue ep)
 {
     Emit *e = g->shapes;
     const int mr = g->p->target.mr;
-    const bool ahead = ep.parts & EpAhead;
-    const char *name = arena_printf(g->a, "rows_%d%s%s", nr,
-                                    epilogue_suffix(g->a, ep),
-                                    ahead ? "_ahead" : "");
+    const char *name = arena_printf(g->a, "rows_%d%s", nr,
+                                    epilogue_suffix(g->a, ep));
     if (!first_time(g, name))
         return name;
     const int mark = emit_mark(e);
+    ep.parts |= EpAhead;
     let(e, "mr", "%d", mr);
     let(e, "less", "%d", mr - 1);
     let(e, "nr", "%d", nr);
     put(e, "/* All rows of a times $nr columns, in tiles of like heights. */\n");
     put_call(g, e, arena_printf(g->a, "static void %s", name), arena_printf(
         g->a, "int64_t rows, const float *a, int64_t lda, const %s *b, "
-        "int64_t ldb, int64_t k, float *c, int64_t ldc%s%s%s",
+        "int64_t ldb, int64_t k, float *c, int64_t ldc%s%s, const %s *next",
         number_type(ep.dtype), ep.parts & EpBias ? ", const float *bias" : "",
         ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "",
-        ahead ? arena_printf(g->a, ", const %s *next", number_type(ep.dtype))
-              : ""), "");
+        number_type(ep.dtype)), "");
     put(e, "{\n"
            "    const int64_t tiles = (rows + $less) / $mr;\n"
            "\n"
@@ -115,9 +112,7 @@ static const char *need_rows(Gen *g, int nr, Epilogue ep)
            "\n");
     for (int rows = mr; rows > 0; rows--)
         put_row_tile(g, rows, nr, ep);
-    if (ahead)
-        put(e, nr > 32 ? "next = t == 0 ? next + 2 * ldb : b;\n"
-                       : "next = b;\n");
+    put(e, nr > 32 ? "next = t == 0 ? next + 2 * ldb : b;\n" : "next = b;\n");
     put(e, "}\n"
            "}\n\n");
     emit_reset(e, mark);
@@ -148,7 +143,6 @@ void matmul_prototype(Gen *g, const char *name, Epilogue ep)
 /* Columns j .. j + nr - 1 of all rows, while those behind them come. */
 static void put_columns(Gen *g, int64_t k, Epilogue ep, int nr)
 {
-    ep.parts |= EpAhead;
     put_call(g, g->shapes, need_rows(g, nr, ep), arena_printf(g->a,
              "rows, x, ldx, w + j * %lld, %lld, %lld, y + j, ldy%s%s, "
              "w + (j + %d) * %lld", (long long)k, (long long)(16 * k),
@@ -163,7 +157,6 @@ static void need_columns(Gen *g, int64_t n, Epilogue ep)
     int nr[4];
     const int steps = tile_steps(g, nr);
     int64_t left = round16(n);
-    ep.parts |= EpAhead;
     for (int s = 0; s < steps; s++) {
         if (left >= nr[s])
             need_rows(g, nr[s], ep);
@@ -254,7 +247,7 @@ const char *need_panels(Gen *g, bool accumulate)
     const int mark = emit_mark(e);
     int nr[4];
     const int steps = tile_steps(g, nr);
-    const Epilogue ep = { .parts = EpAhead | (accumulate ? EpAccumulate : 0) };
+    const Epilogue ep = { .parts = accumulate ? EpAccumulate : 0 };
     for (int s = 0; s < steps; s++)
         need_rows(g, nr[s], ep);
     let(e, "op", "%s", accumulate ? "+=" : "=");

@@ -2094,10 +2094,9 @@ static int64_t most(int64_t a, int64_t b)
 }
 
 /* All rows of a times 16 columns, in tiles of like heights. */
-static void rows_16_bias_ahead(int64_t rows, const float *a, int64_t lda,
-                               const float *b, int64_t ldb, int64_t k, float *c,
-                               int64_t ldc, const float *bias,
-                               const float *next)
+static void rows_16_bias(int64_t rows, const float *a, int64_t lda,
+                         const float *b, int64_t ldb, int64_t k, float *c,
+                         int64_t ldc, const float *bias, const float *next)
 {
     const int64_t tiles = (rows + 5) / 6;
 
@@ -2140,8 +2139,8 @@ static void matmul_bias_32x96(int64_t rows, int64_t from, int64_t to,
                               const float *b, float *y, int64_t ldy)
 {
     for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias_ahead(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
-                           w + (j + 16) * 32);
+        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                     w + (j + 16) * 32);
     }
 }
 
@@ -2156,9 +2155,9 @@ struct keys {               /* keys and values of one head */
 };
 
 /* All rows of a times 16 columns, in tiles of like heights. */
-static void rows_16_ahead(int64_t rows, const float *a, int64_t lda,
-                          const float *b, int64_t ldb, int64_t k, float *c,
-                          int64_t ldc, const float *next)
+static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
+                    int64_t ldb, int64_t k, float *c, int64_t ldc,
+                    const float *next)
 {
     const int64_t tiles = (rows + 5) / 6;
 
@@ -2203,15 +2202,15 @@ static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
     int64_t j = 0;
 
     for (; j < panels; j++) {
-        rows_16_ahead(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
-                      next + j * ldb);
+        rows_16(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
+                next + j * ldb);
     }
 }
 
 /* All rows of a times 16 columns, in tiles of like heights. */
-static void rows_16_accumulate_ahead(int64_t rows, const float *a, int64_t lda,
-                                     const float *b, int64_t ldb, int64_t k,
-                                     float *c, int64_t ldc, const float *next)
+static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
+                               const float *b, int64_t ldb, int64_t k, float *c,
+                               int64_t ldc, const float *next)
 {
     const int64_t tiles = (rows + 5) / 6;
 
@@ -2256,8 +2255,8 @@ static void panels_add(int64_t rows, const float *a, int64_t lda,
     int64_t j = 0;
 
     for (; j < panels; j++) {
-        rows_16_accumulate_ahead(rows, a, lda, b + j * ldb, ldb, k, c + j * 16,
-                                 ldc, next + j * ldb);
+        rows_16_accumulate(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
+                           next + j * ldb);
     }
 }
 
@@ -2298,16 +2297,15 @@ static void matmul_bias_32x32(int64_t rows, int64_t from, int64_t to,
                               const float *b, float *y, int64_t ldy)
 {
     for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias_ahead(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
-                           w + (j + 16) * 32);
+        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                     w + (j + 16) * 32);
     }
 }
 
 /* All rows of a times 16 columns, in tiles of like heights. */
-static void rows_16_bias_relu_ahead(int64_t rows, const float *a, int64_t lda,
-                                    const float *b, int64_t ldb, int64_t k,
-                                    float *c, int64_t ldc, const float *bias,
-                                    const float *next)
+static void rows_16_bias_relu(int64_t rows, const float *a, int64_t lda,
+                              const float *b, int64_t ldb, int64_t k, float *c,
+                              int64_t ldc, const float *bias, const float *next)
 {
     const int64_t tiles = (rows + 5) / 6;
 
@@ -2350,8 +2348,8 @@ static void matmul_bias_relu_32x64(int64_t rows, int64_t from, int64_t to,
                                    const float *b, float *y, int64_t ldy)
 {
     for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias_relu_ahead(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy,
-                                b + j, w + (j + 16) * 32);
+        rows_16_bias_relu(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                          w + (j + 16) * 32);
     }
 }
 
@@ -2362,8 +2360,8 @@ static void matmul_bias_64x32(int64_t rows, int64_t from, int64_t to,
                               const float *b, float *y, int64_t ldy)
 {
     for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias_ahead(rows, x, ldx, w + j * 64, 1024, 64, y + j, ldy,
-                           b + j, w + (j + 16) * 64);
+        rows_16_bias(rows, x, ldx, w + j * 64, 1024, 64, y + j, ldy, b + j,
+                     w + (j + 16) * 64);
     }
 }
 
@@ -2374,8 +2372,8 @@ static void matmul_bias_32x64(int64_t rows, int64_t from, int64_t to,
                               const float *b, float *y, int64_t ldy)
 {
     for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias_ahead(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
-                           w + (j + 16) * 32);
+        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                     w + (j + 16) * 32);
     }
 }
 
@@ -2519,8 +2517,8 @@ static void matmul_32x48(int64_t rows, int64_t from, int64_t to, const float *x,
                          int64_t ldx, const float *w, float *y, int64_t ldy)
 {
     for (int64_t j = from; j < to; j += 16) {
-        rows_16_ahead(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy,
-                      w + (j + 16) * 32);
+        rows_16(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy,
+                w + (j + 16) * 32);
     }
 }
 

@@ -188,6 +188,12 @@ static void lab_close(void)
     arena_free(lab_arena);
 }
 
+static int close_labs(void **state)
+{
+    lab_close();
+    return scratch_remove(state);
+}
+
 /* --------------------------------------------------------------- data --- */
 
 static uint64_t lab_seed = 1;

@@ -312,12 +312,6 @@ static int open_labs(void **state)
     return 0;
 }
 
-static int close_labs(void **state)
-{
-    lab_close();
-    return scratch_remove(state);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
