@@ -39,7 +39,7 @@ FRONT  := arena diag yaml field_value field_mask field_keys fields \
           build_layer build names_check
 PASSES := pass fold_scale merge_qkv fuse_attention fuse_norm fuse_gate \
           fuse_epilogue fuse_embed last_rows dead_code lower_pages
-BACK   := target plan plan_arena plan_pack plan_work plan_report emit \
+BACK   := target tiling plan plan_arena plan_pack plan_work plan_report emit \
           emit_tile emit_kernels emit_matmul emit_few emit_call emit_mask \
           emit_attention \
           emit_keys emit_unfused emit_rows emit_sequences emit_region \

@@ -272,6 +272,7 @@ void interp_node(Interp *in, int node);
 int64_t interp_size(const Interp *in, int node);    /* elements of its value */
 
 /* ------------------------------------------------------------- plan.c --- */
+#include "tiling.h"
 #include "plan.h"
 
 #endif

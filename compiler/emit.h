@@ -111,4 +111,18 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
                        size_t *n);                     /* model.c */
 const char *emit_header(Arena *a, const Plan *p, size_t *n);   /* model.h */
 
+/* -------------------------------------------------------- emit_task.c --- */
+/* One task of a plan alone, as its model has it, for `attnc tune` to time. The
+ * text exports
+ *     void attnc_task(void *const *at, const int64_t *n)
+ * TaskMatmul, TaskFew: y [rows, columns from .. to - 1] of a product,
+ *     at = { x, w, bias, y, residual }     NULL: absent
+ *     n = { rows, from, to, ldx, ldy, ldr }
+ * TaskAttention: one head's queries over keys in pages,
+ *     at = { q, k, v, page, bias, y, scratch }    as struct keys has them
+ *     n = { ldq, rows, k_page, v_page, count, past, prefix, ldy }
+ * Other kinds have no text of their own: NULL.                              */
+const char *emit_task(Arena *a, const Plan *p, const Task *t, EmitMode mode,
+                      size_t *n);
+
 #endif

@@ -16,6 +16,7 @@ typedef struct {                 /* what code is made for */
     const char *tile_from;       /* "default", "option", "tuned" */
     int64_t row_block;           /* rows of a row-block region */
     int64_t part_work;           /* FLOPs that are worth another thread */
+    Choices choices;             /* tilings that are not the tool's own */
 } Target;
 /* `march` "native" asks CPUID; `width` 0: the target's own; tile NULL or
  * "6x64". False: reported by fail-style text in `why`.                      */
@@ -89,6 +90,7 @@ struct Plan {
     VEC(Block) block;
     Linear4 arena[3];            /* floats, by Entry */
     int64_t scratch;             /* floats of a part for attention tiles */
+    VEC(Task) task;              /* what is tuned of it (plan_tasks.c) */
     PackList pack;
     int64_t page_floats[2], blocks[2], d_k[2], v_panels[2];
     int64_t parameters;          /* elements of the distinct weights */

@@ -1,0 +1,60 @@
+/* records.h: the tilings that `attnc tune` found, kept in a file.
+ *
+ * One JSON object a line, $XDG_CACHE_HOME/attnc/tune.txt. A line is true for
+ * one machine, compiler and number of threads, and carries a hash of itself:
+ * what was cut, changed or is of another version is passed over, with one
+ * warning. The file is replaced whole, under a lock: readers see what was
+ * there before or what is there after.                                       */
+#ifndef ATTNC_RECORDS_H
+#define ATTNC_RECORDS_H
+
+#include "compiler.h"
+
+typedef struct {                 /* what a record is true for */
+    const char *cpu;             /* "AMD EPYC", as the system names it */
+    const char *caches;          /* "32K 1M 32M": L1, L2, L3 */
+    const char *isa;             /* "x86-64-v4"; "x86-64-v4/8" of width 8 */
+    int threads;
+    const char *compiler;        /* "Debian clang version 19.1.7 -O2";
+                                    "libtcc" of the JIT */
+} Host;
+
+typedef struct {
+    Host host;
+    TaskKey key;
+    Tiling tiling;               /* the champion's */
+    double ns, usual_ns;         /* a run: its median, the default's */
+    int samples;                 /* pairs that were timed to decide */
+    double spread;               /* half of the median's 95 % interval, as a
+                                    part of it */
+} Record;
+typedef struct { VEC(Record) at; int passed_over; } Records;
+
+/* The host of this machine; `compiler`: what cc_version says and the level, or
+ * "libtcc".                                                                  */
+Host host_here(Arena *a, const Target *t, int threads, const char *compiler);
+bool host_same(const Host *a, const Host *b);
+
+/* --records, or the user's own: XDG_CACHE_HOME, HOME/.cache. NULL: neither. */
+const char *records_path(Arena *a, const char *option);
+/* All valid lines; a file that is not there has none. What was passed over is
+ * counted, and said in one warning (file:line of the first and why). False:
+ * the file can't be read, or others could have written it.                   */
+bool records_read(Records *r, Arena *a, const char *path, Fault *why);
+/* Adds to the file, in the place of records of the same host and key: under the
+ * lock, read again, written aside, synced, renamed. Made when absent.        */
+bool records_add(Arena *a, const char *path, const Record *record, int n,
+                 Fault *why);
+/* Replaces the file by what `edit` leaves of it, under the same lock. */
+bool records_edit(Arena *a, const char *path,
+                  void edit(Records *r, Arena *a, void *with), void *with,
+                  Fault *why);
+/* The choices of a host, for a plan. */
+Choices records_choices(Arena *a, const Records *r, const Host *host);
+/* Of the same host, kind, dtype and ending, the nearest shape that is not the
+ * same: where a search may start. NULL: none.                                */
+const Record *records_nearest(const Records *r, const Host *host,
+                              const TaskKey *key);
+char *record_line(Arena *a, const Record *r);    /* without a newline */
+
+#endif

@@ -1,0 +1,117 @@
+/* tune.h: finds the tilings that are fastest on this machine.
+ *
+ *   plan -> its tasks (plan_tasks.c) -> candidates, ranked by a model of
+ *   registers, caches and bandwidth (tune_model.c) -> texts (emit_task.c)
+ *   -> objects, compiled side by side (tune_build.c) -> times and results, in
+ *   child processes (tune_child.c) -> by successive halving, one champion
+ *   (tune_search.c) -> records (records.c) -> report (tune_print.c,
+ *   tune_json.c, draw_tune.c)                                                */
+#ifndef ATTNC_TUNE_H
+#define ATTNC_TUNE_H
+
+#include "bench.h"
+#include "records.h"
+
+typedef enum {
+    FateRanked,                  /* the model ranks it too low: not timed */
+    FateTimed,
+    FateFailed,                  /* did not compile */
+    FateCrashed, FateHung,
+    FateWrong,                   /* another result than the default's */
+    FateNaN,                     /* a result that is no number */
+    Fates
+} Fate;
+extern const char *const fate_word[Fates];       /* "ranked", "timed" .. */
+
+typedef struct {
+    Tiling tiling;
+    Fate fate;
+    char why[160];               /* that removed it: "signal 11 (..)"; "" */
+    double predicted;            /* seconds of a run, by the model */
+    double seconds;              /* of a run: median; NAN: not timed */
+    double spread;               /* as of a record */
+    int samples;
+    int round;                   /* the last one of the halving that it was in,
+                                    from 1; 0: none */
+    double when;                 /* seconds into the tuning; first timed */
+} Candidate;
+
+typedef struct {                 /* an interval of 95 %, and its middle */
+    double low, middle, high;
+} Interval;
+
+typedef struct {                 /* the search for one task */
+    const Task *task;
+    double share;                /* of the model's time, by default: 0 .. 1 */
+    double limit;                /* seconds of a run at the machine's limit */
+    const char *bound;           /* by what: "FMA", "L2", "memory" */
+    VEC(Candidate) candidate;    /* [0]: the default */
+    int champion;
+    Interval gain;               /* default / champion, of fresh pairs */
+    double p_value;              /* that the champion is not faster */
+    int pairs;                   /* of that test */
+    bool reused;                 /* from a record: nothing was timed */
+    bool finished;               /* and so recorded */
+} TuneTask;
+
+typedef struct {                 /* a workload, default against tuned */
+    const char *name;            /* "encode", "step" .. */
+    double usual, tuned;         /* seconds: medians */
+    Interval gain;               /* usual / tuned */
+    int pairs;
+} TuneEnd;
+
+typedef enum { TuneLines, TuneJson } TuneFormat;
+
+typedef struct {
+    double budget;               /* seconds; 60 */
+    TuneFormat format;
+    const char *svg;             /* NULL: none */
+    const char *records;         /* path; NULL: the user's own */
+    bool again;                  /* also what is recorded already */
+    bool exhaustive;             /* every candidate of the space is timed */
+    BenchOptions work;           /* lengths, steps, batch, beam */
+    EngineOptions model;
+} TuneOptions;
+
+typedef struct {
+    Arena *arena;
+    const Engine *engine;        /* of the default */
+    const TuneOptions *options;
+    Machine machine;
+    Rates rates;
+    Host host;
+    const char *path;            /* of the records */
+    VEC(TuneTask) task;
+    VEC(TuneEnd) end;
+    double seconds;              /* that the tuning took */
+    bool interrupted;
+    bool rejected;               /* end to end slower than the default: the new
+                                    records were taken back */
+} TuneReport;
+
+/* The significance of "faster" (tune_search.c): of tasks that have nothing to
+ * gain at most this share gets another champion by chance.                   */
+#define TUNE_ALPHA 0.01
+
+/* Returns an exit code; `out` gets the report, stderr the progress. */
+int tune_run(const TuneOptions *o, FILE *out);
+
+/* ------------------------------------------------------ tune_progress.c --- */
+/* A bar with task, best so far, gain and time left, where stderr is a terminal;
+ * else a line when a task ends.                                              */
+void tune_progress(const TuneReport *r, const TuneTask *now, double done);
+void tune_progress_end(void);
+
+/* --------------------------- tune_print.c, tune_json.c, draw_tune.c --- */
+void tune_print(const TuneReport *r, FILE *out);
+void tune_json(const TuneReport *r, FILE *out);
+/* The search of each task: candidates over time, best so far, the limit. SVG,
+ * allocated.                                                                 */
+char *draw_tune(const TuneReport *r, size_t *size);
+/* `attnc records explain`, and the end of the report: what the machine is, and
+ * a sentence for each record: what was chosen and why.                       */
+void records_explain(const Records *r, const Host *here, const Machine *m,
+                     FILE *out);
+
+#endif
