@@ -100,6 +100,14 @@ char *arena_printf(Arena *a, const char *fmt, ...)
     return s;
 }
 
+char *arena_grouped(Arena *a, int64_t n)
+{
+    if (n > -1000 && n < 1000)
+        return arena_printf(a, "%d", (int)n);
+    return arena_printf(a, "%s,%03d", arena_grouped(a, n / 1000),
+                        abs((int)(n % 1000)));
+}
+
 void vec_grow(Arena *a, void **at, int n, int *cap, size_t size)
 {
     if (n < *cap)

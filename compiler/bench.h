@@ -220,6 +220,7 @@ void kernel_values(const BenchReport *r, int work, const Kernel *k,
                    double value[KernelColumns]);
 Limit kernel_limit(const BenchReport *r, int work, const Kernel *k);
 const char *backend_name(const BenchReport *r);
+const char *size_text(char text[32], size_t bytes);      /* "32 KiB" */
 
 /* ---------------------------------------------------- draw_roofline.c --- */
 /* SVG, allocated; its length in *size. */

@@ -153,7 +153,7 @@ static void put_row(const Look *look, const char *name, int width,
     fputs(look->after, out);
 }
 
-static const char *size_text(char text[32], size_t bytes)
+const char *size_text(char text[32], size_t bytes)
 {
     if (bytes >= 1 << 20)
         snprintf(text, 32, "%zu MiB", bytes >> 20);

@@ -30,6 +30,7 @@ char  *arena_strdup(Arena *a, const char *s);
 char  *arena_strndup(Arena *a, const char *s, size_t n);
 char  *arena_printf(Arena *a, const char *fmt, ...)
            __attribute__((format(printf, 2, 3)));
+char  *arena_grouped(Arena *a, int64_t n);       /* "1,234,567" */
 
 /* A growable array in the arena: VEC(Node) nodes; vec_push(a, &nodes, n). */
 #define VEC(T) struct { T *at; int n, cap; }

@@ -4,15 +4,6 @@
 
 #include <string.h>
 
-/* 1234567 as "1,234,567". */
-static const char *grouped(Arena *a, int64_t n)
-{
-    if (n < 1000)
-        return arena_printf(a, "%lld", (long long)n);
-    return arena_printf(a, "%s,%03lld", grouped(a, n / 1000),
-                        (long long)(n % 1000));
-}
-
 /* Text from outside that neither ends the comment nor begins another. */
 static const char *harmless(Arena *a, const char *text)
 {
@@ -97,7 +88,7 @@ static void put_costs(Gen *g, Emit *e)
     };
     put(e, " *\n");
     for (size_t i = 0; i < sizeof cost / sizeof *cost; i++) {
-        let(e, "n", "%15s", grouped(g->a, cost[i].n));
+        let(e, "n", "%15s", arena_grouped(g->a, cost[i].n));
         let(e, "what", "%s", cost[i].what);
         put(e, " * $n  $what\n");
     }

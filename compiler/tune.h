@@ -97,14 +97,38 @@ typedef struct {
 /* Returns an exit code; `out` gets the report, stderr the progress. */
 int tune_run(const TuneOptions *o, FILE *out);
 
+/* ---------------------------------------------------------- tune_text.c --- */
+/* What all of the report's forms say alike; text in the arena. */
+char *task_text(Arena *a, const TaskKey *k);     /* "matmul 64x64 f32 bias" */
+char *seconds_text(Arena *a, double seconds);    /* "1.93 ms"; "-": none */
+char *gain_text(Arena *a, double ratio);         /* 1.031: "+3.1 %" */
+/* Words on lines of 80 columns; the first line goes on where `column` is, the
+ * others begin at `indent`. Ends the line.                                   */
+void put_wrapped(FILE *out, int column, int indent, const char *words);
+/* The default, and what was chosen; NULL: the task has none. */
+const Candidate *task_usual(const TuneTask *t);
+const Candidate *task_best(const TuneTask *t);
+/* Default / best: of the fresh pairs, or of what is known so far; NAN. */
+double task_gain(const TuneTask *t);
+int task_count(const TuneTask *t, bool is(const Candidate *c));
+bool fate_timed(const Candidate *c);
+bool fate_removed(const Candidate *c);   /* failed, crashed, hung, wrong .. */
+
 /* ------------------------------------------------------ tune_progress.c --- */
-/* A bar with task, best so far, gain and time left, where stderr is a terminal;
- * else a line when a task ends.                                              */
+/* `done`, 0 .. 1, of the whole tuning. Where stderr is a terminal: one line
+ * that is written again, at most ten times a second: a bar, the task, its best
+ * so far and gain, time left. Else, or where TERM is dumb, a line at the first
+ * call with a task that is finished.                                         */
 void tune_progress(const TuneReport *r, const TuneTask *now, double done);
-void tune_progress_end(void);
+void tune_progress_end(void);            /* clears the line */
+/* The line for a terminal of so many columns; `left`: seconds, NAN: unknown. */
+char *tune_progress_line(Arena *a, const TuneReport *r, const TuneTask *now,
+                         double done, double left, int columns);
 
 /* --------------------------- tune_print.c, tune_json.c, draw_tune.c --- */
 void tune_print(const TuneReport *r, FILE *out);
+/* What the machine is, in two lines or more. */
+void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out);
 void tune_json(const TuneReport *r, FILE *out);
 /* The search of each task: candidates over time, best so far, the limit. SVG,
  * allocated.                                                                 */

@@ -1,0 +1,219 @@
+/* tune_print.c: what a tuning found, for people. tune_json.c has the same
+ * numbers, and all candidates.                                               */
+#include "draw.h"
+#include "tune.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NameWidth = 32, EndWidth = 26, MostRemoved = 20 };
+
+/* -------------------------------------------------------------- numbers --- */
+/* "+3.1 (+2.7..+3.6)", in percent. */
+static const char *interval_text(Arena *a, const Interval *i)
+{
+    if (!(i->middle > 0))
+        return "-";
+    const char *middle = arena_printf(a, "%+.1f", 100 * (i->middle - 1));
+    if (!isfinite(i->low) || !isfinite(i->high))
+        return middle;
+    return arena_printf(a, "%s (%+.1f..%+.1f)", middle, 100 * (i->low - 1),
+                        100 * (i->high - 1));
+}
+
+static const char *percent_text(Arena *a, double part, int places)
+{
+    return isfinite(part) ? arena_printf(a, "%.*f", places, 100 * part) : "-";
+}
+
+/* What others wrote, without control characters. */
+static const char *plain(Arena *a, const char *text)
+{
+    return attention_label(a, text, (int64_t)strlen(text));
+}
+
+static const char *plural(int n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* --------------------------------------------------------- the machine --- */
+void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out)
+{
+    Arena *a = arena_new();
+    char size[LevelMemory][32];
+    const char *read = "";
+    put_wrapped(out, 0, 4, arena_printf(a, "%s, %s, %d thread%s, %s",
+                plain(a, h->cpu), h->isa, h->threads, plural(h->threads),
+                plain(a, h->compiler)));
+    for (int i = 0; i < Levels; i++)
+        if (r->read[i] > 0)
+            read = arena_printf(a, "%s, %s %.1f", read, level_name[i],
+                                1e-9 * r->read[i]);
+    put_wrapped(out, 0, 4, arena_printf(a, "L1 %s, L2 %s, L3 %s; the threads "
+                "together: %.1f GFLOP/s; reads%s GB/s",
+                size_text(size[0], m->cache[LevelL1]),
+                size_text(size[1], m->cache[LevelL2]),
+                size_text(size[2], m->cache[LevelL3]), 1e-9 * r->fma,
+                *read ? read + 1 : " -"));
+    arena_free(a);
+}
+
+/* --------------------------------------------------------------- tasks --- */
+static void put_head(FILE *out)
+{
+    static const char *const heads[2][6] = {
+        { "task", "% of", "a run", "% of", "bound", "gain in %" },
+        { "", "time", "", "limit", "by", "(95 % interval)" }
+    };
+    fputc('\n', out);
+    for (int i = 0; i < 2; i++)
+        fprintf(out, "%-*s %4s %7s %5s %-6s %s\n", NameWidth, heads[i][0],
+                heads[i][1], heads[i][2], heads[i][3], heads[i][4],
+                heads[i][5]);
+}
+
+static const char *state_text(Arena *a, const TuneTask *t)
+{
+    if (t->reused)
+        return "as recorded";
+    if (!t->finished)
+        return "not finished";
+    return t->champion == 0 ? "the default stays" : interval_text(a, &t->gain);
+}
+
+/* The knobs of `to` that differ from those of `from`. */
+static const char *changes(Arena *a, const Tiling *from, const Tiling *to)
+{
+    const char *text = "";
+    for (int i = 0; i < Knobs; i++)
+        if (knob_get(from, i) != knob_get(to, i))
+            text = arena_printf(a, "%s%s%s=%d", text, *text ? " " : "",
+                                knobs[i].name, knob_get(to, i));
+    return text;
+}
+
+static void put_tiling(Arena *a, const TuneTask *t, FILE *out)
+{
+    const Candidate *usual = task_usual(t), *best = task_best(t);
+    if (!usual || !best)
+        return;
+    const char *from = tiling_text(a, &usual->tiling);
+    const char *to = changes(a, &usual->tiling, &best->tiling);
+    fputs("    ", out);
+    put_wrapped(out, 4, 8, *to ? arena_printf(a, "%s -> %s", from, to) : from);
+}
+
+/* How it was decided. */
+static void put_search(Arena *a, const TuneTask *t, FILE *out)
+{
+    const int n = t->candidate.n, timed = task_count(t, fate_timed);
+    const int removed = task_count(t, fate_removed);
+    if (t->reused || n == 0)
+        return;
+    const char *line = arena_printf(a, "%d of %s candidate%s timed", timed,
+                                    arena_grouped(a, n), plural(n));
+    if (removed)
+        line = arena_printf(a, "%s, %d removed", line, removed);
+    if (t->pairs > 0)
+        line = arena_printf(a, "%s; p %.2g of %d pair%s", line, t->p_value,
+                            t->pairs, plural(t->pairs));
+    fputs("    ", out);
+    put_wrapped(out, 4, 8, line);
+}
+
+static void put_task(Arena *a, const TuneTask *t, FILE *out)
+{
+    const Candidate *best = task_best(t);
+    const double seconds = best ? best->seconds : NAN;
+    const char *name = task_text(a, &t->task->key);
+    const bool wide = strlen(name) > NameWidth;
+    if (wide)
+        fprintf(out, "%s\n", name);
+    fprintf(out, "%-*s %4s %7s %5s %-6s %s\n", NameWidth, wide ? "" : name,
+            percent_text(a, t->share, 1), seconds_text(a, seconds),
+            percent_text(a, t->limit > 0 ? t->limit / seconds : NAN, 0),
+            t->bound ? t->bound : "-", state_text(a, t));
+    put_tiling(a, t, out);
+    put_search(a, t, out);
+}
+
+static void put_removed(Arena *a, const TuneReport *r, FILE *out)
+{
+    int n = 0;
+    for (int i = 0; i < r->task.n; i++) {
+        const TuneTask *t = &r->task.at[i];
+        for (int k = 0; k < t->candidate.n; k++) {
+            const Candidate *c = &t->candidate.at[k];
+            if (!fate_removed(c) || n++ >= MostRemoved)
+                continue;
+            if (n == 1)
+                fputs("\nremoved, and never chosen:\n", out);
+            fputs("    ", out);
+            put_wrapped(out, 4, 8, arena_printf(a, "%s, %s: %s%s%s",
+                        task_text(a, &t->task->key), tiling_text(a, &c->tiling),
+                        fate_word[c->fate], *c->why ? ", " : "",
+                        plain(a, c->why)));
+        }
+    }
+    if (n > MostRemoved)
+        fprintf(out, "    and %d more, which --format json lists\n",
+                n - MostRemoved);
+}
+
+/* ---------------------------------------------------------- end to end --- */
+static void put_ends(Arena *a, const TuneReport *r, FILE *out)
+{
+    if (r->end.n == 0)
+        return;
+    fprintf(out, "\n%-*s %9s %9s  %s\n", EndWidth, "end to end", "default",
+            "tuned", "gain in % (95 % interval)");
+    for (int i = 0; i < r->end.n; i++) {
+        const TuneEnd *e = &r->end.at[i];
+        fprintf(out, "%-*s %9s %9s  %s, %d pair%s\n", EndWidth, e->name,
+                seconds_text(a, e->usual), seconds_text(a, e->tuned),
+                interval_text(a, &e->gain), e->pairs, plural(e->pairs));
+    }
+}
+
+static void put_outcome(Arena *a, const TuneReport *r, FILE *out)
+{
+    int reused = 0, finished = 0;
+    for (int i = 0; i < r->task.n; i++) {
+        reused += r->task.at[i].reused;
+        finished += r->task.at[i].finished && !r->task.at[i].reused;
+    }
+    fputc('\n', out);
+    if (r->rejected)
+        put_wrapped(out, 0, 0, "Rejected: end to end, what was found is slower "
+                    "than the default. The new records were taken back; the "
+                    "default stays.");
+    else if (r->path)
+        put_wrapped(out, 0, 0, arena_printf(a, "%d new record%s in %s",
+                    finished, plural(finished), plain(a, r->path)));
+    if (reused)
+        put_wrapped(out, 0, 0, arena_printf(a, "%d of %d task%s %s recorded "
+                    "before, and not timed again; --again times all.", reused,
+                    r->task.n, plural(r->task.n),
+                    reused == 1 ? "was" : "were"));
+    if (r->interrupted)
+        put_wrapped(out, 0, 0, arena_printf(a, "Interrupted with %d of %d "
+                    "task%s finished; the next run goes on with the others.",
+                    finished + reused, r->task.n, plural(r->task.n)));
+}
+
+void tune_print(const TuneReport *r, FILE *out)
+{
+    Arena *a = arena_new();
+    fprintf(out, "%s: %d task%s, tuned in %s\n", r->engine->spec->name,
+            r->task.n, plural(r->task.n), seconds_text(a, r->seconds));
+    host_print(&r->host, &r->machine, &r->rates, out);
+    if (r->task.n > 0)
+        put_head(out);
+    for (int i = 0; i < r->task.n; i++)
+        put_task(a, &r->task.at[i], out);
+    put_removed(a, r, out);
+    put_ends(a, r, out);
+    put_outcome(a, r, out);
+    arena_free(a);
+}

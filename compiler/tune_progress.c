@@ -1,0 +1,134 @@
+/* tune_progress.c: how far a tuning is, on stderr. */
+#define _POSIX_C_SOURCE 200809L  /* isatty */
+#define _DEFAULT_SOURCE          /* TIOCGWINSZ */
+#include "tune.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const double often = 0.1;         /* seconds from line to line */
+enum { MostBar = 24, ShortName = 12 };
+
+static struct {                  /* of the tuning that runs */
+    bool going;
+    double begin, last;          /* of machine_seconds; last: of a line */
+    int said;                    /* task whose end was printed last */
+} tuning;
+
+/* Of the terminal; 0: there is none that can write over a line. */
+static int terminal_columns(void)
+{
+    const char *term = getenv("TERM");
+    struct winsize size;
+    if (!isatty(STDERR_FILENO) || !term || !*term || !strcmp(term, "dumb"))
+        return 0;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return 80;
+    return size.ws_col;
+}
+
+static const char *bar(Arena *a, double done, int columns)
+{
+    char text[MostBar + 1] = "";
+    const int size = columns < 8 * MostBar ? columns / 8 : MostBar;
+    for (int i = 0; i < size; i++)
+        text[i] = i < lround(done * (double)size) ? '#' : '.';
+    return arena_printf(a, "[%s] ", text);
+}
+
+static const char *left_text(Arena *a, double left)
+{
+    if (!isfinite(left) || left < 0)
+        return "";
+    if (left < 99.5)
+        return arena_printf(a, "  %.0f s left", left);
+    return arena_printf(a, "  %.0f min left", left / 60);
+}
+
+/* "  1.93 ms +3.1 %" behind what goes before. */
+static const char *best_text(Arena *a, const char *before, const TuneTask *t)
+{
+    const Candidate *best = task_best(t);
+    if (!best || !isfinite(best->seconds))
+        return "";
+    return arena_printf(a, "%s%s %s", before, seconds_text(a, best->seconds),
+                        gain_text(a, task_gain(t)));
+}
+
+/* The last column stays free: a terminal may go to the next line there. What
+ * has no room is left out, the best first, then the bar.                     */
+char *tune_progress_line(Arena *a, const TuneReport *r, const TuneTask *now,
+                         double done, double left, int columns)
+{
+    const double part = done > 0 ? fmin(done, 1) : 0;      /* and of NAN 0 */
+    const char *begin = bar(a, part, columns), *best = best_text(a, "  ", now);
+    const char *end = left_text(a, left);
+    const char *name = task_text(a, &now->task->key);
+    const char *of = arena_printf(a, "%d/%d ", (int)(now - r->task.at) + 1,
+                                  r->task.n);
+    int room = columns - 1 - (int)strlen(of) - (int)strlen(end);
+    const int beside = (int)strlen(begin) + (int)strlen(best);
+    if (room - beside < ShortName)
+        best = "";
+    if (room - (int)strlen(begin) < ShortName)
+        begin = "";
+    room -= (int)strlen(begin) + (int)strlen(best);
+    room = room < 0 ? 0 : room;
+    char *line = arena_printf(a, "%s%s%-*.*s%s%s", begin, of, room, room, name,
+                              best, end);
+    if ((int)strlen(line) >= columns)
+        line[columns > 0 ? columns - 1 : 0] = '\0';
+    return line;
+}
+
+/* For those who read it later, or in a file. */
+static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
+{
+    const Candidate *best = task_best(t);
+    const char *tiling = best ? tiling_text(a, &best->tiling) : "";
+    fprintf(stderr, "attnc: tune %d/%d %s: %s%s%s%s\n",
+            (int)(t - r->task.at) + 1, r->task.n, task_text(a, &t->task->key),
+            t->reused ? "as recorded" : t->champion > 0 ? "found"
+                                                        : "the default stays",
+            *tiling ? ", " : "", tiling,
+            t->reused || t->champion == 0 ? "" : best_text(a, ", ", t));
+    fflush(stderr);
+}
+
+void tune_progress(const TuneReport *r, const TuneTask *now, double done)
+{
+    const double time = machine_seconds();
+    const int width = terminal_columns(), task = (int)(now - r->task.at);
+    if (!tuning.going) {
+        tuning.going = true;
+        tuning.begin = time;
+        tuning.last = -1;
+        tuning.said = -1;
+    }
+    if (width > 0 ? tuning.last >= 0 && time - tuning.last < often
+                  : !now->finished || tuning.said == task)
+        return;
+    Arena *a = arena_new();
+    const double passed = time - tuning.begin;
+    if (width > 0)
+        fprintf(stderr, "\r%s\033[K", tune_progress_line(a, r, now, done,
+                done > 0.02 ? passed * (1 - done) / done : NAN, width));
+    else
+        end_line(a, r, now);
+    fflush(stderr);
+    tuning.last = time;
+    tuning.said = now->finished ? task : tuning.said;
+    arena_free(a);
+}
+
+void tune_progress_end(void)
+{
+    if (tuning.going && tuning.last >= 0 && terminal_columns() > 0) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+    tuning.going = false;
+}

@@ -1,0 +1,96 @@
+/* tune_text.c: words and numbers that all forms of a tuning's report share. */
+#include "tune.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const fate_word[Fates] = {
+    [FateRanked] = "ranked", [FateTimed] = "timed", [FateFailed] = "failed",
+    [FateCrashed] = "crashed", [FateHung] = "hung", [FateWrong] = "wrong",
+    [FateNaN] = "nan"
+};
+
+char *task_text(Arena *a, const TaskKey *k)
+{
+    return arena_printf(a, "%s %s %s%s%s", task_word[k->kind], k->shape,
+                        k->dtype == DtypeBf16 ? "bf16" : "f32",
+                        *k->ending ? " " : "", k->ending);
+}
+
+/* Three digits, in the unit that needs no exponent. */
+char *seconds_text(Arena *a, double seconds)
+{
+    static const char *const units[] = { "s", "ms", "us", "ns" };
+    double x = seconds;
+    int unit = 0;
+    if (!isfinite(x) || x < 0)
+        return arena_strdup(a, "-");
+    for (; unit < 3 && x < 0.9995; unit++)
+        x *= 1e3;
+    const int places = x < 9.995 ? 2 : x < 99.95 ? 1 : 0;
+    return arena_printf(a, "%.*f %s", places, x, units[unit]);
+}
+
+char *gain_text(Arena *a, double ratio)
+{
+    if (!isfinite(ratio) || ratio <= 0)
+        return arena_strdup(a, "-");
+    if (ratio >= 2)
+        return arena_printf(a, "%.2fx", ratio);
+    return arena_printf(a, "%+.1f %%", 100 * (ratio - 1));
+}
+
+void put_wrapped(FILE *out, int column, int indent, const char *words)
+{
+    bool first = true;
+    for (size_t n; *words; words += n + strspn(words + n, " ")) {
+        n = strcspn(words, " ");
+        if (!first && column + 1 + (int)n > 80) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+            first = true;
+        }
+        fprintf(out, "%s%.*s", first ? "" : " ", (int)n, words);
+        column += (int)n + !first;
+        first = false;
+    }
+    fputc('\n', out);
+}
+
+const Candidate *task_usual(const TuneTask *t)
+{
+    return t->candidate.n > 0 ? &t->candidate.at[0] : NULL;
+}
+
+const Candidate *task_best(const TuneTask *t)
+{
+    return t->champion >= 0 && t->champion < t->candidate.n
+        ? &t->candidate.at[t->champion] : NULL;
+}
+
+double task_gain(const TuneTask *t)
+{
+    const Candidate *usual = task_usual(t), *best = task_best(t);
+    if (t->gain.middle > 0)
+        return t->gain.middle;
+    return usual && best && best->seconds > 0 ? usual->seconds / best->seconds
+                                              : NAN;
+}
+
+int task_count(const TuneTask *t, bool is(const Candidate *c))
+{
+    int n = 0;
+    for (int i = 0; i < t->candidate.n; i++)
+        n += is(&t->candidate.at[i]);
+    return n;
+}
+
+bool fate_timed(const Candidate *c)
+{
+    return c->fate == FateTimed;
+}
+
+bool fate_removed(const Candidate *c)
+{
+    return c->fate > FateTimed;
+}
