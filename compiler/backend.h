@@ -8,11 +8,41 @@
 
 #include "compiler.h"
 
+/* -------------------------------------------------------- interrupt.c --- */
+/* Between the two, the first SIGINT, SIGTERM or SIGHUP is only kept, so that
+ * what runs can be ended in order; a second one kills the process groups that
+ * were named and ends attnc at once. Pairs nest: the outermost interrupt_end()
+ * raises again what came.                                                   */
+void interrupt_watch(void);
+bool interrupted(void);
+void interrupt_end(void);
+void interrupt_takes(int64_t group);
+void interrupt_leaves(int64_t group);
+
 /* ------------------------------------------------------------ spawn.c --- */
 typedef struct {                 /* a program that ran to its end */
     char tail[4096];             /* the last of what it wrote to stderr */
     char out[4096];              /* the first of what it wrote to stdout */
 } Spawned;
+
+typedef struct {                 /* a program to run, and what came of it */
+    const char *const *argv;
+    const char *input; size_t input_bytes;
+    Spawned said;
+    bool ok; Fault why;
+} SpawnJob;
+
+enum { SpawnMost = 64 };
+typedef struct {
+    int at_once;                 /* programs side by side, to SpawnMost */
+    double seconds;              /* of each */
+    int out_fd;                  /* their stdout; -1: to `said` */
+    const char *folder;          /* of their temporary files; NULL: TMPDIR */
+} SpawnLimits;
+/* Runs all of them as spawn() runs one. */
+void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l);
+/* Removes a folder and what is in it. */
+void remove_tree(const char *path);
 
 /* Runs argv[0], an absolute path, in an environment of PATH, HOME, LANG=C and
  * a TMPDIR of its own, with `input` on stdin, and no shell. Its whole process
@@ -49,6 +79,9 @@ bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
 /* The same into `file`, which is open, and cancelled on failure. */
 bool cc_compile_into(Arena *a, const CcOptions *o, CcKind kind,
                      const char *text, size_t n, Output *file, Fault *why);
+/* The words of the command that compiles stdin to `output`, and NULL. */
+const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
+                              const char *output);
 /* The command line without input and output, as one string. */
 const char *cc_flags(Arena *a, const CcOptions *o, CcKind kind);
 
@@ -59,6 +92,9 @@ typedef struct { void *code; size_t bytes; } JitCode;
 bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
               const char *symbol, const Target *target, Fault *why);
 void jit_unload(JitCode *j);
+/* The same for a text that exports one function: it is in *at. */
+bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
+                  const Target *target, Fault *why);
 
 /* --------------------------------------------------------- objcache.c --- */
 /* Compiles `text` as a shared object, or finds the one that was compiled from

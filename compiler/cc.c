@@ -103,6 +103,14 @@ static void whole_args(Arena *a, const CcOptions *o, CcKind kind,
     argv[n] = NULL;
 }
 
+const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
+                              const char *output)
+{
+    const char **argv = arena_alloc(a, MaxArgs * sizeof *argv);
+    whole_args(a, o, kind, output, argv);
+    return argv;
+}
+
 /* What the compiler said, its last lines, is shown as it is: it speaks about
  * text that attnc wrote.                                                    */
 static void show_tail(const char *tail)

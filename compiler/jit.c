@@ -116,12 +116,13 @@ static bool relocate(TCCState *s, JitCode *j)
     return false;
 }
 
-bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
-              const char *symbol, const Target *target, Fault *why)
+bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
+                  const Target *target, Fault *why)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     Said said = { "" };
     *j = (JitCode){ 0 };
+    *at = NULL;
     if (!code_allowed(why))
         return false;
     pthread_once(&once, warm_up);
@@ -129,19 +130,26 @@ bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
     if (!s)
         return fault(why, ExitResource, "out of memory in libtcc");
     add_symbols(s, target);
-    const struct attn_model *(*get)(void) = NULL;
     /* a warning (an undeclared function, say) counts as an error */
-    if (tcc_compile_string(s, text) == 0 && !*said.text && relocate(s, j)) {
-        void *at = tcc_get_symbol(s, symbol);
-        memcpy(&get, &at, sizeof get);
-    }
+    if (tcc_compile_string(s, text) == 0 && !*said.text && relocate(s, j))
+        *at = tcc_get_symbol(s, symbol);
     tcc_delete(s);
-    if (get) {
-        *model = get();
+    if (*at)
         return true;
-    }
     jit_unload(j);
     return refused(text, &said, why);
+}
+
+bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
+              const char *symbol, const Target *target, Fault *why)
+{
+    const struct attn_model *(*get)(void);
+    void *at;
+    if (!jit_function(j, &at, text, symbol, target, why))
+        return false;
+    memcpy(&get, &at, sizeof get);
+    *model = get();
+    return true;
 }
 
 void jit_unload(JitCode *j)

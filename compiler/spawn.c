@@ -20,50 +20,6 @@
 
 #include "backend.h"
 
-/* ------------------------------------------------ the child and signals --- */
-static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-enum { Ends = sizeof ends / sizeof *ends };
-static volatile sig_atomic_t child;      /* process group to take along */
-static volatile sig_atomic_t stop;       /* the signal that came, or 0 */
-static struct sigaction before[Ends];
-
-/* Ctrl-C goes to attnc's group only. The first one makes attend() end, so that
- * the child is ended in order; a second one ends all at once, by the handler
- * that was there before.                                                    */
-static void on_end(int sig)
-{
-    if (!stop) {
-        stop = sig;
-        return;
-    }
-    if (child > 0)
-        kill(-child, SIGKILL);
-    for (int i = 0; i < Ends; i++)
-        if (ends[i] == sig)
-            sigaction(sig, &before[i], NULL);
-    raise(sig);
-}
-
-static void watch_signals(void)
-{
-    struct sigaction act = { .sa_handler = on_end };
-    stop = 0;
-    for (int i = 0; i < Ends; i++) {
-        sigaction(ends[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)
-            sigaction(ends[i], &act, NULL);
-    }
-}
-
-static void restore_signals(void)
-{
-    child = 0;
-    for (int i = 0; i < Ends; i++)
-        sigaction(ends[i], &before[i], NULL);
-    if (stop)
-        raise(stop);
-}
-
 /* ---------------------------------------------------------- environment --- */
 /* "NAME=value" of ours, or NULL. */
 static char *inherit(const char *name)
@@ -89,17 +45,23 @@ static void build_environment(char *env[5], char *tmpdir)
 }
 
 /* The child's own folder for temporary files. */
-typedef struct { char variable[4096], *path; } TempFolder;
+typedef struct { char variable[4096]; } TempFolder;
+
+static char *folder_path(TempFolder *t)
+{
+    return t->variable + strlen("TMPDIR=");
+}
 
 /* Where none can be made, the child finds out what that means for it. */
-static void make_folder(TempFolder *t)
+static void make_folder(TempFolder *t, const char *in)
 {
-    const char *in = getenv("TMPDIR");
     size_t room = sizeof t->variable;
-    int n = snprintf(t->variable, room, "TMPDIR=%s/attnc-XXXXXX",
-                     in && *in ? in : "/tmp");
-    t->path = t->variable + strlen("TMPDIR=");
-    if ((size_t)n >= room || !mkdtemp(t->path))
+    int n;
+    if (!in)
+        in = getenv("TMPDIR");
+    n = snprintf(t->variable, room, "TMPDIR=%s/attnc-XXXXXX",
+                 in && *in ? in : "/tmp");
+    if ((size_t)n >= room || !mkdtemp(folder_path(t)))
         t->variable[0] = '\0';
 }
 
@@ -113,10 +75,9 @@ static int remove_entry(const char *path, const struct stat *st, int type,
     return 0;
 }
 
-static void remove_folder(const TempFolder *t)
+void remove_tree(const char *path)
 {
-    if (t->variable[0])
-        nftw(t->path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 const char *find_program(Arena *a, const char *name)
@@ -212,27 +173,6 @@ static bool listen_once(Spawned *s, int fd, bool is_stderr)
     return n > 0;
 }
 
-/* Listens until the child closes both pipes or has ended; its end is looked
- * for ten times a second, since a grandchild may keep the pipes open. False:
- * the time is over, or a signal came.                                       */
-static bool attend(Spawned *s, pid_t pid, const int fd[2], int64_t until,
-                   int *status)
-{
-    struct pollfd p[2] = { { .fd = fd[0], .events = POLLIN },
-                           { .fd = fd[1], .events = POLLIN } };
-    for (;;) {
-        bool open = p[0].fd >= 0 || p[1].fd >= 0;
-        int ready = poll(p, 2, open ? 100 : 2);
-        for (int i = 0; ready > 0 && i < 2; i++)
-            if (p[i].revents && !listen_once(s, p[i].fd, i == 0))
-                p[i].fd = -1;
-        if ((ready <= 0 || !open) && waitpid(pid, status, WNOHANG) == pid)
-            return true;
-        if (stop || now_ms() > until)
-            return false;
-    }
-}
-
 /* Compilers remove their own files on SIGTERM; what is there a second later
  * is killed.                                                                */
 static void end_group(pid_t pid)
@@ -286,51 +226,137 @@ static bool judge(const char *program, int status, Fault *why)
     return true;
 }
 
-/* Waits for a started child and what it started. */
-static bool finish(Spawned *s, pid_t pid, const char *name, const int fd[2],
-                   int seconds, Fault *why)
+/* ------------------------------------------------------- several at once --- */
+typedef struct {                 /* a program that runs */
+    SpawnJob *job;
+    pid_t pid;
+    int fd[2];                   /* its stderr, stdout; -1: closed */
+    int64_t until;               /* now_ms() */
+    TempFolder temp;
+} Running;
+
+static void leave(Running *r)
 {
-    int status = 0;
-    bool ended = attend(s, pid, fd, now_ms() + (int64_t)seconds * 1000,
-                        &status);
-    if (ended) {
-        kill(-pid, SIGKILL);
-        return judge(name, status, why);
+    interrupt_leaves(r->pid);
+    if (r->temp.variable[0])
+        remove_tree(folder_path(&r->temp));
+    close_all(r->fd, 2);
+}
+
+static bool begin(Running *r, SpawnJob *j, const SpawnLimits *l)
+{
+    int out[2] = { -1, -1 }, err[2] = { -1, -1 };
+    int in = input_file(j->input, j->input_bytes);
+    *r = (Running){ .job = j };
+    memset(&j->said, 0, sizeof j->said);
+    if (in < 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
+        close_all((int[]){ in, out[0], out[1], err[0], err[1] }, 5);
+        return fault(&j->why, ExitResource, "cannot talk to %s: %s",
+                     j->argv[0], strerror(errno));
     }
-    end_group(pid);
-    if (stop)
-        return fault(why, ExitBackend, "%s was stopped", name);
-    return fault(why, ExitBackend, "%s ran longer than %d s and was stopped",
-                 name, seconds);
+    make_folder(&r->temp, l->folder);
+    int to = l->out_fd >= 0 ? l->out_fd : out[1];
+    int rc = start(&r->pid, j->argv, (int[]){ in, to, err[1] }, &r->temp);
+    close_all((int[]){ in, out[1], err[1] }, 3);
+    r->fd[0] = err[0];
+    r->fd[1] = out[0];
+    r->until = now_ms() + (int64_t)(l->seconds * 1000);
+    if (rc == 0) {
+        interrupt_takes(r->pid);
+        return true;
+    }
+    r->pid = 0;
+    leave(r);
+    return fault(&j->why, ExitBackend, "cannot start %s: %s", j->argv[0],
+                 strerror(rc));
+}
+
+/* Reads what they say; false: nothing is there now. */
+static bool listen(Running *r, int n, int wait_ms)
+{
+    struct pollfd p[2 * SpawnMost];
+    for (int i = 0; i < 2 * n; i++)
+        p[i] = (struct pollfd){ .fd = r[i / 2].fd[i % 2], .events = POLLIN };
+    if (poll(p, (nfds_t)(2 * n), wait_ms) <= 0)
+        return false;
+    for (int i = 0; i < 2 * n; i++) {
+        int *fd = &r[i / 2].fd[i % 2];
+        if (!p[i].revents || *fd < 0
+            || listen_once(&r[i / 2].job->said, *fd, i % 2 == 0))
+            continue;
+        close(*fd);
+        *fd = -1;
+    }
+    return true;
+}
+
+/* Has it ended, by itself or because the time is over or a signal came? Its end
+ * is looked for even while its pipes are open: a grandchild may keep them.   */
+static bool has_ended(Running *r, double seconds)
+{
+    SpawnJob *j = r->job;
+    int status = 0;
+    if (waitpid(r->pid, &status, WNOHANG) == r->pid) {
+        for (int i = 0; i < 64 && listen(r, 1, 0); i++)
+            ;                    /* a pipe holds no more */
+        kill(-r->pid, SIGKILL);
+        j->ok = judge(j->argv[0], status, &j->why);
+    } else if (interrupted() || now_ms() > r->until) {
+        end_group(r->pid);
+        j->ok = interrupted()
+            ? fault(&j->why, ExitBackend, "%s was stopped", j->argv[0])
+            : fault(&j->why, ExitBackend, "%s ran longer than %g s and was "
+                    "stopped", j->argv[0], seconds);
+    } else {
+        return false;
+    }
+    leave(r);
+    return true;
+}
+
+/* Does any of them talk to us still? */
+static bool any_open(const Running *r, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (r[i].fd[0] >= 0 || r[i].fd[1] >= 0)
+            return true;
+    return false;
+}
+
+void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l)
+{
+    static Running running[SpawnMost];       /* attnc spawns by one thread */
+    const int most = l->at_once < SpawnMost ? l->at_once : SpawnMost;
+    int next = 0, now = 0;
+    interrupt_watch();
+    while (next < n || now > 0) {
+        while (next < n && now < most && !interrupted()) {
+            SpawnJob *j = &jobs[next++];
+            j->ok = false;
+            now += begin(&running[now], j, l);
+        }
+        for (; next < n && interrupted(); next++)
+            jobs[next].ok = fault(&jobs[next].why, ExitBackend,
+                                  "%s was stopped", jobs[next].argv[0]);
+        listen(running, now, any_open(running, now) ? 20 : 2);
+        for (int i = 0; i < now; i++)
+            if (has_ended(&running[i], l->seconds))
+                running[i--] = running[--now];
+    }
+    interrupt_end();
 }
 
 bool spawn_to(Spawned *s, const char *const *argv, const char *input,
               size_t input_bytes, int out_fd, int seconds, Fault *why)
 {
-    memset(s, 0, sizeof *s);
-    int out[2] = { -1, -1 }, err[2] = { -1, -1 };
-    int in = input_file(input, input_bytes);
-    pid_t pid = -1;
-    if (in < 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
-        close_all((int[]){ in, out[0], out[1], err[0], err[1] }, 5);
-        return fault(why, ExitResource, "cannot talk to %s: %s", argv[0],
-                     strerror(errno));
-    }
-    watch_signals();
-    TempFolder temp;
-    make_folder(&temp);
-    int to = out_fd >= 0 ? out_fd : out[1];
-    int rc = start(&pid, argv, (int[]){ in, to, err[1] }, &temp);
-    close_all((int[]){ in, out[1], err[1] }, 3);
-    child = rc == 0 ? (sig_atomic_t)pid : 0;
-    bool ok = rc == 0 ? finish(s, pid, argv[0], (int[]){ err[0], out[0] },
-                               seconds, why)
-                      : fault(why, ExitBackend, "cannot start %s: %s",
-                              argv[0], strerror(rc));
-    remove_folder(&temp);
-    restore_signals();
-    close_all((int[]){ out[0], err[0] }, 2);
-    return ok;
+    SpawnJob job = { .argv = argv, .input = input,
+                     .input_bytes = input_bytes };
+    spawn_all(&job, 1, &(SpawnLimits){ .at_once = 1, .seconds = seconds,
+                                       .out_fd = out_fd });
+    *s = job.said;
+    if (!job.ok)
+        *why = job.why;
+    return job.ok;
 }
 
 bool spawn(Spawned *s, const char *const *argv, const char *input,
