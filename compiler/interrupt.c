@@ -1,8 +1,8 @@
 /* interrupt.c: Ctrl-C while other programs work for attnc.
  *
  * They are in process groups of their own, so the terminal's signals reach
- * attnc alone. The first one is only kept: who waits sees it, ends the others in
- * order and cleans up. A second one ends all at once.                       */
+ * attnc alone. The first one is only kept: who waits sees it, ends the others
+ * in order and cleans up. A second one ends all at once.                     */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <sys/types.h>

@@ -226,7 +226,7 @@ static bool judge(const char *program, int status, Fault *why)
     return true;
 }
 
-/* ------------------------------------------------------- several at once --- */
+/* ------------------------------------------------------ several at once --- */
 typedef struct {                 /* a program that runs */
     SpawnJob *job;
     pid_t pid;
@@ -290,8 +290,9 @@ static bool listen(Running *r, int n, int wait_ms)
     return true;
 }
 
-/* Has it ended, by itself or because the time is over or a signal came? Its end
- * is looked for even while its pipes are open: a grandchild may keep them.   */
+/* Has it ended, by itself or because the time is over or a signal came? Its
+ * end is looked for even while its pipes are open: a grandchild may keep
+ * them.                                                                     */
 static bool has_ended(Running *r, double seconds)
 {
     SpawnJob *j = r->job;
