@@ -45,7 +45,8 @@ BACK   := target tiling plan plan_arena plan_pack plan_work plan_report emit \
           emit_keys emit_unfused emit_rows emit_sequences emit_region \
           emit_weights emit_split emit_entry emit_doors emit_program emit_comment \
           emit_header emit_model kernel_table
-LOAD   := interrupt spawn cc jit objcache backend engine
+LOAD   := kept records records_line records_file interrupt spawn cc jit \
+          objcache backend engine
 ORACLE := interp interp_ops interp_attention compare sample sample_file oracle trial \
           verify
 BENCH  := machine_find machine bench_lengths bench_setup bench_count \

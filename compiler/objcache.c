@@ -5,10 +5,8 @@
  * of the object's bytes: one rename puts both in place, and what was cut or
  * changed is compiled again. A folder or file that others could have written
  * is not used.                                                              */
-#define _GNU_SOURCE              /* O_DIRECTORY, O_NOFOLLOW */
+#define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +16,7 @@
 #include <xxhash.h>
 
 #include "backend.h"
+#include "kept.h"
 
 typedef struct { char magic[16]; uint64_t high, low; } Trailer;
 static const char trailer_magic[16] = "ATTNC-OBJECT-01";
@@ -28,58 +27,21 @@ static const char *hex(Arena *a, XXH128_hash_t h)
                         (unsigned long long)h.low64);
 }
 
-/* -------------------------------------------------------------- trust --- */
-static bool is_ours(const struct stat *st)
-{
-    return st->st_uid == geteuid() && (st->st_mode & 022) == 0;
-}
-
-static bool trusted_folder(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat st;
-    bool ok = fd >= 0 && fstat(fd, &st) == 0 && is_ours(&st) &&
-              access(path, W_OK) == 0;
-    if (fd >= 0)
-        close(fd);
-    return ok;
-}
-
 /* The cache's folder, made when absent. NULL, with a warning: none usable. */
 static const char *cache_folder(Arena *a)
 {
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (!base || *base != '/')
-        base = home && *home == '/' ? arena_printf(a, "%s/.cache", home) : NULL;
-    if (!base) {
-        warning_at((Pos){ 0 }, "no HOME: compiled models are not kept");
-        return NULL;
-    }
-    const char *path = arena_printf(a, "%s/attnc", base);
-    mkdir(base, 0700);
-    mkdir(path, 0700);
-    if (trusted_folder(path))
+    const char *path = kept_folder(a);
+    if (path && kept_folder_make(a, path))
         return path;
-    warning_at((Pos){ 0 }, "%s is not a folder that only you can write: "
-               "compiled models are not kept", quote(path));
+    if (!path)
+        warning_at((Pos){ 0 }, "no HOME: compiled models are not kept");
+    else
+        warning_at((Pos){ 0 }, "%s is not a folder that only you can write: "
+                   "compiled models are not kept", quote(path));
     return NULL;
 }
 
 /* ------------------------------------------------------------ contents --- */
-static bool read_all(int fd, char *to, size_t n)
-{
-    while (n > 0) {
-        ssize_t r = read(fd, to, n);
-        if (r < 0 && errno == EINTR)
-            continue;
-        if (r <= 0)
-            return false;
-        to += r;
-        n -= (size_t)r;
-    }
-    return true;
-}
-
 static bool seal_matches(const char *file, size_t n)
 {
     Trailer t;
@@ -92,18 +54,11 @@ static bool seal_matches(const char *file, size_t n)
 /* Is there an object, ours, as it was sealed? */
 static bool usable(Arena *a, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
-    bool ok = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-              is_ours(&st) && st.st_size > (off_t)sizeof(Trailer);
-    if (ok) {
-        size_t n = (size_t)st.st_size;
-        char *file = arena_alloc(a, n);
-        ok = read_all(fd, file, n) && seal_matches(file, n);
-    }
-    if (fd >= 0)
-        close(fd);
-    return ok;
+    const char *file;
+    size_t n;
+    Fault unused;
+    return kept_read(a, path, SIZE_MAX, &file, &n, &unused) &&
+           n > sizeof(Trailer) && seal_matches(file, n);
 }
 
 /* A copy of the object, and its seal, under its name in the cache: a reader

@@ -28,13 +28,41 @@ typedef struct {
     double spread;               /* half of the median's 95 % interval, as a
                                     part of it */
 } Record;
-typedef struct { VEC(Record) at; int passed_over; } Records;
+typedef struct {
+    VEC(Record) at;
+    int passed_over;             /* lines that are none of these */
+    VEC(const char *) foreign;   /* those of them that are whole, as of another
+                                    version: they stay in the file */
+} Records;
 
+/* ---------------------------------------------------------- records.c --- */
 /* The host of this machine; `compiler`: what cc_version says and the level, or
  * "libtcc".                                                                  */
 Host host_here(Arena *a, const Target *t, int threads, const char *compiler);
 bool host_same(const Host *a, const Host *b);
+/* The choices of a host, for a plan. */
+Choices records_choices(Arena *a, const Records *r, const Host *host);
+/* Of the same host, kind, dtype and ending, the nearest shape that is not the
+ * same: where a search may start. NULL: none.                                */
+const Record *records_nearest(const Records *r, const Host *host,
+                              const TaskKey *key);
+/* Adds it, in the place of one of the same host and key. */
+void records_put(Records *r, Arena *a, const Record *record);
 
+/* ----------------------------------------------------- records_line.c --- */
+enum { LineMost = 65536 };       /* bytes of a line */
+typedef enum {
+    LineRecord,
+    LineForeign,                 /* whole, but not to be understood */
+    LineBroken                   /* cut or changed */
+} LineKind;
+char *record_line(Arena *a, const Record *r);    /* without a newline */
+/* `why`: what is wrong with a line that is no record. */
+LineKind record_parse(Record *to, Arena *a, const char *line, size_t n,
+                      const char **why);
+extern const char *const dtype_word[];           /* "f32", "bf16" */
+
+/* ----------------------------------------------------- records_file.c --- */
 /* --records, or the user's own: XDG_CACHE_HOME, HOME/.cache. NULL: neither. */
 const char *records_path(Arena *a, const char *option);
 /* All valid lines; a file that is not there has none. What was passed over is
@@ -42,19 +70,16 @@ const char *records_path(Arena *a, const char *option);
  * the file can't be read, or others could have written it.                   */
 bool records_read(Records *r, Arena *a, const char *path, Fault *why);
 /* Adds to the file, in the place of records of the same host and key: under the
- * lock, read again, written aside, synced, renamed. Made when absent.        */
+ * lock, read again, written aside, synced, renamed. Made when absent. The file
+ * stays as it was on failure. `path` NULL: a fault.                          */
 bool records_add(Arena *a, const char *path, const Record *record, int n,
                  Fault *why);
 /* Replaces the file by what `edit` leaves of it, under the same lock. */
 bool records_edit(Arena *a, const char *path,
                   void edit(Records *r, Arena *a, void *with), void *with,
                   Fault *why);
-/* The choices of a host, for a plan. */
-Choices records_choices(Arena *a, const Records *r, const Host *host);
-/* Of the same host, kind, dtype and ending, the nearest shape that is not the
- * same: where a search may start. NULL: none.                                */
-const Record *records_nearest(const Records *r, const Host *host,
-                              const TaskKey *key);
-char *record_line(Arena *a, const Record *r);    /* without a newline */
+/* The lock of a file, FILE.lock, taken within `seconds`: a descriptor to close;
+ * -1, with *why.                                                             */
+int records_lock(Arena *a, const char *path, double seconds, Fault *why);
 
 #endif

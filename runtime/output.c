@@ -5,6 +5,7 @@
  * signal ends the process.                                                  */
 #define _POSIX_C_SOURCE 200809L
 #define _DEFAULT_SOURCE                    /* getentropy */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rt.h"
@@ -108,14 +110,16 @@ static int folder_length(const Output *o)
     return slash ? (int)(slash + 1 - o->path) : 0;
 }
 
+/* A long name is cut: the temporary one must fit into 255 bytes too. */
+#define TEMP_NAME ".%.200s.tmp."
+
 static bool set_temp(Output *o)
 {
     uint64_t random;
     int folder = folder_length(o);
     if (getentropy(&random, sizeof random) != 0)
         return false;
-    /* a long name is cut: the temporary one must fit into 255 bytes too */
-    int n = snprintf(o->temp, sizeof o->temp, "%.*s.%.200s.tmp.%ld.%016llx",
+    int n = snprintf(o->temp, sizeof o->temp, "%.*s" TEMP_NAME "%ld.%016llx",
                      folder, o->path, o->path + folder, (long)getpid(),
                      (unsigned long long)random);
     errno = ENAMETOOLONG;
@@ -210,6 +214,30 @@ void output_cancel(Output *o)
         forget(o->temp);
     }
     o->temp[0] = '\0';
+}
+
+static void remove_old(int folder, const char *name)
+{
+    struct stat st;
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+        time(NULL) - st.st_mtime > 3600)
+        unlinkat(folder, name, 0);
+}
+
+void outputs_sweep(const char *path)
+{
+    char folder[PATH_MAX], begin[256];
+    const char *slash = strrchr(path, '/');
+    const int n = slash ? (int)(slash + 1 - path) : 0;
+    snprintf(folder, sizeof folder, "%.*s.", n, path);
+    snprintf(begin, sizeof begin, TEMP_NAME, path + n);
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (strncmp(e->d_name, begin, strlen(begin)) == 0)
+            remove_old(dirfd(d), e->d_name);
+    if (d)
+        closedir(d);
 }
 
 void outputs_hold(void)

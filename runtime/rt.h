@@ -49,6 +49,9 @@ bool output_open(Output *o, const char *path, Fault *why);
 bool output_write(Output *o, const void *data, size_t n, Fault *why);
 bool output_commit(Output *o, Fault *why);
 void output_cancel(Output *o);
+/* Removes the temporary files that writers of this path left who were killed
+ * more than an hour ago.                                                    */
+void outputs_sweep(const char *path);
 /* From here to the release, committed files wait beside their places; then
  * all of them go there, or none where `keep` is false. False: not all did.  */
 void outputs_hold(void);

@@ -1,0 +1,19 @@
+/* kept.h: what attnc keeps from run to run, in the user's own folder, and
+ * whether it may be believed: others must not have been able to write it.    */
+#ifndef ATTNC_KEPT_H
+#define ATTNC_KEPT_H
+
+#include "compiler.h"
+
+/* XDG_CACHE_HOME/attnc or HOME/.cache/attnc. NULL: neither is set. */
+const char *kept_folder(Arena *a);
+/* Makes it where it is not there. False: it can't be made or written, or is not
+ * one that only the user can write.                                          */
+bool kept_folder_make(Arena *a, const char *folder);
+/* All bytes of a file, which is no link, the user's own, and writable by nobody
+ * else; one that is not there has none. False, with *why: it is not so, can't
+ * be read, or has more than `limit`.                                         */
+bool kept_read(Arena *a, const char *path, size_t limit, const char **at,
+               size_t *n, Fault *why);
+
+#endif
