@@ -46,7 +46,7 @@ BACK   := target tiling plan plan_arena plan_pack plan_work plan_report emit \
           emit_weights emit_split emit_entry emit_doors emit_program emit_comment \
           emit_header emit_model kernel_table
 LOAD   := kept records records_line records_file interrupt spawn cc jit \
-          objcache backend engine
+          objcache backend engine engine_records
 ORACLE := interp interp_ops interp_attention compare sample sample_file oracle trial \
           verify
 BENCH  := machine_find machine bench_lengths bench_setup bench_count \
@@ -164,7 +164,7 @@ $(B)/g2p_errors: bench/g2p_errors.c
 golden: $(B)/attnc ## rewrite the golden files: review the difference
 	@B=$(B) sh tests/run.sh --rewrite
 sample: $(B)/attnc ## regenerate generated/
-	$(B)/attnc compile models/tiny.yaml -o generated/tiny.c
+	$(B)/attnc compile models/tiny.yaml --no-records -o generated/tiny.c
 lint: ## sizes of files, functions and lines; words that may not be there
 	@sh tests/lint.sh
 clean: ## remove build/

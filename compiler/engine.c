@@ -113,7 +113,11 @@ int engine_plan(Engine *e, const EngineOptions *o)
         e->target.few_bytes = 0;
     if (o->part_work)
         e->target.part_work = o->part_work;
+    code = engine_choices(e);
+    if (code)
+        return code;
     e->plan = plan_model(e->arena, e->graph, &e->target, o->keep_all);
+    engine_say_others(e);
     return ExitDone;
 }
 

@@ -6,6 +6,7 @@
 
 #include "../runtime/pool.h"
 #include "backend.h"
+#include "records.h"
 
 typedef struct {
     const char *spec;
@@ -24,6 +25,9 @@ typedef struct {
     uint64_t seed;               /* of weights that no file gives */
     int64_t threads;             /* -1: one a physical core; 0, 1: one */
     int64_t part_work;           /* FLOPs worth a thread; 0: the default */
+    bool tuned;                  /* as the records of this machine say .. */
+    const char *records;         /* .. in this file; NULL: the user's own */
+    Choices choices;             /* where not `tuned` */
 } EngineOptions;
 
 typedef struct {
@@ -38,6 +42,7 @@ typedef struct {
     Graph *unfused;              /* as built */
     Graph *graph;                /* after the passes */
     Target target;
+    Records records;             /* all that were read */
     Plan *plan;
     Safetensors *file;           /* NULL: seeded weights */
     void *packed;                /* 64-byte aligned, plan->pack.bytes */
@@ -54,6 +59,15 @@ int report_fault(const Fault *why);
 /* Spec, graph and passes. `log`: where --dump and --explain print. */
 int engine_graph(Engine *e, const EngineOptions *o, FILE *log);
 int engine_plan(Engine *e, const EngineOptions *o);      /* and the plan */
+/* engine_records.c. The host that code of these options is for. False: there
+ * is no such compiler.                                                       */
+bool engine_host(Arena *a, const EngineOptions *o, const Target *t, Host *to,
+                 Fault *why);
+/* Gives the target its choices: by the records where the options say so. */
+int engine_choices(Engine *e);
+/* A note, where a file that was named has the plan's tasks, but none for this
+ * host.                                                                      */
+void engine_say_others(const Engine *e);
 /* The file of weights, opened and checked against the plan, where one is named.
  * What the check found comes in the report.                                 */
 int engine_file(Engine *e, Report *report);

@@ -45,6 +45,13 @@ static const Option table[] = {
     { "-O", "LEVEL", CmdLoads | CmdCompile, Text, AT(level), 0, 0,
       "optimisation level of the C compiler, as -O2" },
 
+    { "--threads", "N", CmdCompile, Int, AT(threads), 1, PoolMost,
+      "take tiles that were tuned for so many; default: 1" },
+    { "--records", "FILE", CmdPlans | CmdTune | CmdRecords, Text, AT(records),
+      0, 0, "what attnc tune found, here instead of your own" },
+    { "--no-records", NULL, CmdPlans, Flag, AT(no_records), 0, 0,
+      "the default tiles, whatever attnc tune found" },
+
     { "-o", "FILE", CmdCompile | CmdGraph | CmdPlan, Text, AT(output), 0, 0,
       "output file; - is stdout" },
     { "--emit", "KINDS", CmdCompile, Text, AT(emit), 0, 0,

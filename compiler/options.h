@@ -8,6 +8,7 @@
 enum {                           /* which commands take an option */
     CmdCompile = 1, CmdRun = 2, CmdGraph = 4, CmdPlan = 8, CmdFields = 16,
     CmdScore = 32, CmdVerify = 64, CmdBench = 128, CmdTensors = 256,
+    CmdTune = 512, CmdRecords = 1024,
     CmdLoads = CmdRun | CmdScore | CmdVerify | CmdBench,
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
     CmdSpec = CmdPlans | CmdGraph
@@ -24,6 +25,8 @@ typedef struct {
     /* the model (engine_options() makes them one struct) */
     Texts sets, skip, dump, taps;
     const char *march, *tile, *backend, *cc, *level, *weights, *after;
+    const char *records;
+    bool no_records;
     int64_t width, seed, threads;         /* threads -1: one a core */
     bool explain, require_fusion;
     /* compile */

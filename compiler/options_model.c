@@ -21,6 +21,7 @@ EngineOptions engine_options(const Options *o)
         .backend = o->backend, .cc = o->cc, .level = o->level,
         .weights = o->weights, .seed = (uint64_t)o->seed,
         .threads = o->threads,
+        .tuned = !o->no_records, .records = o->records,
     };
 }
 
@@ -51,5 +52,8 @@ const char *canonical_command(Arena *a, const Options *o, const Target *t)
                             quote(setting_name(a, o->sets.at[i])));
     for (int i = 0; i < o->skip.n; i++)
         line = arena_printf(a, "%s --skip=%s", line, quote(o->skip.at[i]));
+    if (o->threads > 0)
+        line = arena_printf(a, "%s --threads=%lld", line,
+                            (long long)o->threads);
     return o->embed ? arena_printf(a, "%s --embed", line) : line;
 }

@@ -62,6 +62,13 @@ bool host_same(const Host *a, const Host *b)
            !strcmp(a->compiler, b->compiler);
 }
 
+const char *host_text(Arena *a, const Host *h)
+{
+    return arena_printf(a, "%s (%s), %s, %d thread%s, %s", h->cpu, h->caches,
+                        h->isa, h->threads, h->threads == 1 ? "" : "s",
+                        h->compiler);
+}
+
 /* ------------------------------------------------------------- choices --- */
 void records_put(Records *r, Arena *a, const Record *record)
 {

@@ -40,6 +40,8 @@ typedef struct {
  * "libtcc".                                                                  */
 Host host_here(Arena *a, const Target *t, int threads, const char *compiler);
 bool host_same(const Host *a, const Host *b);
+/* "AMD EPYC (32K 1M 32M), x86-64-v4, 2 threads, libtcc" */
+const char *host_text(Arena *a, const Host *h);
 /* The choices of a host, for a plan. */
 Choices records_choices(Arena *a, const Records *r, const Host *host);
 /* Of the same host, kind, dtype and ending, the nearest shape that is not the
