@@ -33,7 +33,8 @@ typedef struct {
     int samples;
     int round;                   /* the last one of the halving that it was in,
                                     from 1; 0: none */
-    double when;                 /* seconds into the tuning; first timed */
+    double when;                 /* seconds into the tuning: first timed, or
+                                    removed */
 } Candidate;
 
 typedef struct {                 /* an interval of 95 %, and its middle */
