@@ -278,7 +278,8 @@ static void put_legend(const Picture *d)
     fprintf(d->out, "<path class=\"limit\" d=\"M%d %dh20\"/><text x=\"%d\" "
             "y=\"%d\">limit</text>\n", x, y, x + 26, y + 4);
     fprintf(d->out, "<text class=\"soft\" x=\"%d\" y=\"%d\">y: time of a run "
-            "/ the default's; x: seconds into the search</text>\n", Edge, d->height - Edge / 2);
+            "/ the default's; x: seconds into the search</text>\n", Edge,
+            d->height - Edge / 2);
 }
 
 static void put_head(const Picture *d)

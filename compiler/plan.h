@@ -8,6 +8,7 @@
 typedef struct {                 /* what code is made for */
     const char *march;           /* "x86-64-v4", "x86-64-v3", ..., "generic" */
     int width;                   /* floats in a vector: 16, 8, 4, 1 */
+    int registers;               /* vectors that it holds */
     bool fma;                    /* the machine multiplies and adds at once */
     const char *guard;           /* preprocessor condition; NULL: none */
     int mr, nr;                  /* register tile: rows x columns */

@@ -114,7 +114,8 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
         || width > m->width)
         return fault(why, ExitUsage, "width %d: expected 1, 4, 8 or 16, and "
                      "at most the %d of %s", width, m->width, m->march);
-    *t = (Target){ .march = m->march, .width = width, .fma = m->fma,
+    *t = (Target){ .march = m->march, .width = width,
+                   .registers = m->registers, .fma = m->fma,
                    .guard = m->guard, .row_block = RowBlock,
                    .part_work = PartWork };
     default_tile(t, m);
