@@ -52,7 +52,7 @@ ORACLE := interp interp_ops interp_attention compare sample sample_file oracle t
 BENCH  := machine_find machine bench_lengths bench_setup bench_count \
           bench_work bench_times bench_kernels bench bench_print bench_csv bench_json \
           draw_roofline
-TUNE   := tune_text tune_progress tune_print tune_json draw_tune
+TUNE   := tune_text tune_progress tune_print tune_json tune_explain draw_tune
 DRIVE  := options options_model search_options lines cmd_compile cmd_run cmd_stream \
           cmd_tensors cmd_attention svg_text draw_attention attention_json \
           cmd_score cmd_graph cmd_plan cmd_names cmd_verify cmd_bench

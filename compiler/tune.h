@@ -126,9 +126,9 @@ void tune_progress_end(void);            /* clears the line */
 char *tune_progress_line(Arena *a, const TuneReport *r, const TuneTask *now,
                          double done, double left, int columns);
 
-/* --------------------------- tune_print.c, tune_json.c, draw_tune.c --- */
+/* ------------- tune_print.c, tune_json.c, tune_explain.c, draw_tune.c --- */
 void tune_print(const TuneReport *r, FILE *out);
-/* What the machine is, in two lines or more. */
+/* What the machine is, in two lines or more; r NULL: not measured. */
 void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out);
 void tune_json(const TuneReport *r, FILE *out);
 /* The search of each task: candidates over time, best so far, the limit. SVG,
@@ -138,5 +138,8 @@ char *draw_tune(const TuneReport *r, size_t *size);
  * a sentence for each record: what was chosen and why.                       */
 void records_explain(const Records *r, const Host *here, const Machine *m,
                      FILE *out);
+/* The sentence, in the arena; usual: the default's tiling; NULL: not known. */
+char *explain_record(Arena *a, const Record *r, const Tiling *usual,
+                     const Machine *m);
 
 #endif

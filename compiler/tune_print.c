@@ -46,16 +46,19 @@ void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out)
     put_wrapped(out, 0, 4, arena_printf(a, "%s, %s, %d thread%s, %s",
                 plain(a, h->cpu), h->isa, h->threads, plural(h->threads),
                 plain(a, h->compiler)));
-    for (int i = 0; i < Levels; i++)
+    for (int i = 0; r && i < Levels; i++)
         if (r->read[i] > 0)
             read = arena_printf(a, "%s, %s %.1f", read, level_name[i],
                                 1e-9 * r->read[i]);
-    put_wrapped(out, 0, 4, arena_printf(a, "L1 %s, L2 %s, L3 %s; the threads "
-                "together: %.1f GFLOP/s; reads%s GB/s",
-                size_text(size[0], m->cache[LevelL1]),
-                size_text(size[1], m->cache[LevelL2]),
-                size_text(size[2], m->cache[LevelL3]), 1e-9 * r->fma,
-                *read ? read + 1 : " -"));
+    const char *caches = arena_printf(a, "L1 %s, L2 %s, L3 %s",
+        size_text(size[0], m->cache[LevelL1]),
+        size_text(size[1], m->cache[LevelL2]),
+        size_text(size[2], m->cache[LevelL3]));
+    if (r)
+        caches = arena_printf(a, "%s; the threads together: %.1f GFLOP/s; "
+                              "reads%s GB/s", caches, 1e-9 * r->fma,
+                              *read ? read + 1 : " -");
+    put_wrapped(out, 0, 4, caches);
     arena_free(a);
 }
 
@@ -138,6 +141,24 @@ static void put_task(Arena *a, const TuneTask *t, FILE *out)
     put_search(a, t, out);
 }
 
+/* A sentence for each that is not the default. */
+static void put_why(Arena *a, const TuneReport *r, FILE *out)
+{
+    for (int i = 0; i < r->task.n; i++) {
+        const TuneTask *t = &r->task.at[i];
+        const Candidate *usual = task_usual(t), *best = task_best(t);
+        if (!t->finished || !usual || !best || usual == best)
+            continue;
+        const double gain = task_gain(t), ns = 1e9 * best->seconds;
+        const Record record = { .host = r->host, .key = t->task->key,
+                                .tiling = best->tiling, .ns = ns,
+                                .usual_ns = gain * ns, .samples = t->pairs };
+        fputc('\n', out);
+        put_wrapped(out, 0, 4, explain_record(a, &record, &usual->tiling,
+                                              &r->machine));
+    }
+}
+
 static void put_removed(Arena *a, const TuneReport *r, FILE *out)
 {
     int n = 0;
@@ -213,6 +234,7 @@ void tune_print(const TuneReport *r, FILE *out)
     for (int i = 0; i < r->task.n; i++)
         put_task(a, &r->task.at[i], out);
     put_removed(a, r, out);
+    put_why(a, r, out);
     put_ends(a, r, out);
     put_outcome(a, r, out);
     arena_free(a);
