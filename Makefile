@@ -39,12 +39,12 @@ FRONT  := arena diag yaml field_value field_mask field_keys fields \
           build_layer build names_check
 PASSES := pass fold_scale merge_qkv fuse_attention fuse_norm fuse_gate \
           fuse_epilogue fuse_embed last_rows dead_code lower_pages
-BACK   := target tiling plan plan_arena plan_pack plan_work plan_report emit \
-          emit_tile emit_kernels emit_matmul emit_few emit_call emit_mask \
+BACK   := target tiling plan plan_arena plan_pack plan_work plan_tasks plan_report emit \
+          emit_tile emit_kernels emit_panels emit_matmul emit_few emit_call emit_mask \
           emit_attention \
           emit_keys emit_unfused emit_rows emit_sequences emit_region \
           emit_weights emit_split emit_entry emit_doors emit_program emit_comment \
-          emit_header emit_model kernel_table
+          emit_header emit_model emit_task kernel_table
 LOAD   := kept records records_line records_file interrupt spawn cc jit \
           objcache backend engine engine_records
 ORACLE := interp interp_ops interp_attention compare sample sample_file oracle trial \

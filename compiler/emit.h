@@ -112,15 +112,18 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
 const char *emit_header(Arena *a, const Plan *p, size_t *n);   /* model.h */
 
 /* -------------------------------------------------------- emit_task.c --- */
-/* One task of a plan alone, as its model has it, for `attnc tune` to time. The
- * text exports
+/* One task of a plan alone, as its model has it, for `attnc tune` to time: a
+ * copy of the plan's with any valid tiling; a product of few rows goes the way
+ * that the plan, or the copy, has for few. The text exports
  *     void attnc_task(void *const *at, const int64_t *n)
  * TaskMatmul, TaskFew: y [rows, columns from .. to - 1] of a product,
  *     at = { x, w, bias, y, residual }     NULL: absent
- *     n = { rows, from, to, ldx, ldy, ldr }
+ *     n = { rows, from, to, ldx, ldy, ldr }     from, to: as a thread gets
+ *     them: multiples of 16 * tiling.panels, or the last column's panel's end
  * TaskAttention: one head's queries over keys in pages,
  *     at = { q, k, v, page, bias, y, scratch }    as struct keys has them
  *     n = { ldq, rows, k_page, v_page, count, past, prefix, ldy }
+ *     scratch: task_shape() of the copy says how many floats
  * Other kinds have no text of their own: NULL.                              */
 const char *emit_task(Arena *a, const Plan *p, const Task *t, EmitMode mode,
                       size_t *n);

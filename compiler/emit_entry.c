@@ -91,6 +91,7 @@ void emit_call_structs(Gen *g, Emit *e)
            "struct steps {\n"
            "    int64_t count;\n"
            "    int64_t enough;              /* rows for a part of the rows */\n"
+           "    int64_t block;               /* rows of a block; 0: all */\n"
            "    struct {\n"
            "        void (*run)(void *call, int64_t part, int64_t parts);\n"
            "        int64_t work;            /* of a row, in FLOPs */\n"

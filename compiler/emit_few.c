@@ -11,31 +11,44 @@ static bool asks_ahead(int rows, Dtype dtype)
     return rows >= (dtype == DtypeBf16 ? 4 : 7);
 }
 
+/* Are other products' few rows worked on otherwise? */
+static bool others(const Gen *g, const Tiling *t)
+{
+    bool other = false;
+    for (int i = 0; i < g->p->task.n && !g->only; i++)
+        if (g->p->task.at[i].key.kind == TaskFew
+            && g->p->task.at[i].tiling.few > 1)
+            other |= !tiling_same(&g->p->task.at[i].tiling, t);
+    return other;
+}
+
 /* The tile for each number of rows. */
-static const char *need_few_rows(Gen *g, Dtype dtype)
+static const char *need_few_rows(Gen *g, const Tiling *t, Dtype dtype)
 {
     Emit *e = g->shapes;
-    const Target *t = &g->p->target;
-    const char *name = dtype == DtypeBf16 ? "few_rows_bf16" : "few_rows";
+    const int nr = 16 * t->places;
+    const char *name = arena_printf(g->a, "few_rows%s%s", others(g, t)
+        ? arena_printf(g->a, "_%dx%d", t->few - 1, nr) : "",
+        dtype == DtypeBf16 ? "_bf16" : "");
     if (!first_time(g, name))
         return name;
     const int mark = emit_mark(e);
-    let(e, "most", "%d", t->few_mr);
-    let(e, "nr", "%d", t->few_nr);
+    let(e, "most", "%d", t->few - 1);
+    let(e, "nr", "%d", nr);
     put(e, "/* c = a b: at most $most rows, and $nr columns */\n");
     put_call(g, e, arena_printf(g->a, "static void %s", name),
              arena_printf(g->a, "int64_t rows, const float *a, int64_t lda, "
                           "const %s *b, int64_t ldb, int64_t k, float *c",
                           number_type(dtype)), "");
     put(e, "{\n");
-    for (int mr = 1; mr <= t->few_mr; mr++) {
+    for (int mr = 1; mr < t->few; mr++) {
         const bool ahead = asks_ahead(mr, dtype);
         const Epilogue ep = { .parts = ahead ? EpAhead : 0, .dtype = dtype };
         let(e, "mr", "%d", mr);
         put(e, "if (rows == $mr) {\n");
-        put_tile(g, mr, t->few_nr, ep,
+        put_tile(g, mr, nr, ep,
                  arena_printf(g->a, "a, lda, b, ldb, k, c, %d, 0, 0, 0, 0, b%s",
-                              t->few_nr, ahead ? " + 16 * k" : ""));
+                              nr, ahead ? " + 16 * k" : ""));
         put(e, "}\n");
     }
     put(e, "}\n\n");
@@ -43,25 +56,13 @@ static const char *need_few_rows(Gen *g, Dtype dtype)
     return name;
 }
 
-/* act(c + bias) + residual, to columns n .. n + 15 of y. */
-static void put_finish(Gen *g, Epilogue ep)
+/* Columns n .. n + 15 of y. */
+static void put_columns(Gen *g, const Tiling *t, Epilogue ep)
 {
-    const int ld = g->p->target.few_nr;
-    const char *c = arena_printf(g->a, "c, %d", ld);
-    if (ep.parts & EpBias)
-        put_call(g, g->shapes, use_kernel(g->kernels, "bias_rows"),
-                 arena_printf(g->a, "%s, %s, b + n, rows, 16", c, c), ";");
-    if (ep.parts & EpAct)
-        put_call(g, g->shapes, use_kernel(g->kernels, arena_printf(g->a,
-                     "activate_rows_%s", act_kernel[ep.act])),
-                 arena_printf(g->a, "%s, %s, rows, 16", c, c), ";");
-    if (ep.parts & EpResidual)
-        put_call(g, g->shapes, use_kernel(g->kernels, "add_rows"),
-                 arena_printf(g->a, "y + n, ldy, %s, r + n, ldr, rows, 16", c),
-                 ";");
-    else
-        put_call(g, g->shapes, use_kernel(g->kernels, "copy_rows"),
-                 arena_printf(g->a, "y + n, ldy, %s, rows, 16", c), ";");
+    put_finish(g, ep, (Finish){
+        .sums = arena_printf(g->a, "c, %d", 16 * t->places), .bias = "b + n",
+        .y = "y + n, ldy", .residual = "r + n, ldr", .size = "rows, 16"
+    });
 }
 
 static const char *few_name(Gen *g, const char *shape)
@@ -70,7 +71,7 @@ static const char *few_name(Gen *g, const char *shape)
 }
 
 /* Columns of one panel after the other. */
-static void few_body(Gen *g, Epilogue ep)
+static void few_body(Gen *g, const Tiling *t, Epilogue ep)
 {
     Emit *e = g->shapes;
     put(e, "{\n"
@@ -78,14 +79,14 @@ static void few_body(Gen *g, Epilogue ep)
            "\n"
            "    for (int64_t n = from; n < to; n += 16) {\n"
            "        $few(rows, x, ldx, w + n * $k, 0, $k, c);\n");
-    put_finish(g, ep);
+    put_columns(g, t, ep);
     put(e, "}\n"
            "}\n\n");
 }
 
 /* Of two panels that lie half of the columns apart; where their number is odd,
  * the last one stands alone. */
-static void few_body_halves(Gen *g, Epilogue ep)
+static void few_body_halves(Gen *g, const Tiling *t, Epilogue ep)
 {
     Emit *e = g->shapes;
     put(e, "{\n"
@@ -98,38 +99,38 @@ static void few_body_halves(Gen *g, Epilogue ep)
            "\n"
            "        $few(rows, x, ldx, w + j * $k, far * $k, $k, c);\n"
            "        for (int64_t n = j; n < to; n += half) {\n");
-    put_finish(g, ep);
+    put_columns(g, t, ep);
     put(e, "c += 16;\n"
            "}\n"
            "}\n"
            "}\n\n");
 }
 
-void emit_few(Gen *g, const char *shape, int64_t k, Epilogue ep)
+void emit_few(Gen *g, const Tiling *t, const char *shape, int64_t k,
+              Epilogue ep)
 {
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
-    const Target *t = &g->p->target;
-    let(e, "few", "%s", need_few_rows(g, ep.dtype));
+    let(e, "few", "%s", need_few_rows(g, t, ep.dtype));
     let(e, "k", "%lld", (long long)k);
-    let(e, "floats", "%d", t->few_mr * t->few_nr);
-    put(e, t->few_nr == 32
+    let(e, "floats", "%d", (t->few - 1) * 16 * t->places);
+    put(e, t->places == 2
            ? "/* The product below, of few rows: in two panels at a time, half of\n"
              " * the columns apart, W comes from memory faster than in one. */\n"
            : "/* The product below, of few rows. */\n");
     matmul_prototype(g, few_name(g, shape), ep);
-    if (t->few_nr == 32)
-        few_body_halves(g, ep);
+    if (t->places == 2)
+        few_body_halves(g, t, ep);
     else
-        few_body(g, ep);
+        few_body(g, t, ep);
     emit_reset(e, mark);
 }
 
-void put_few_call(Gen *g, const char *shape, Epilogue ep)
+void put_few_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep)
 {
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
-    let(e, "most", "%d", g->p->target.few_mr);
+    let(e, "most", "%d", t->few - 1);
     put(e, "if (rows <= $most) {\n");
     put_call(g, e, few_name(g, shape), arena_printf(g->a,
              "rows, from, to, x, ldx, w%s, y, ldy%s",

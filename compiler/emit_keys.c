@@ -114,7 +114,7 @@ static void keys_bias(Gen *g, Emit *e, int node)
     const Node *n = node_at(g, node);
     const char *bias = n->bias ? bias_text(g, node) : "0";
     let(e, "bias", "%s", bias);
-    let(e, "prefix", "%s", n->mask && n->mask->prefix ? "prefix_of(b, s)"
+    let(e, "prefix", "%s", n->mask && n->mask->prefix ? prefix_text(g)
                                                       : "0");
     put(e, "m.prefix = $prefix;\n"
            "m.bias = $bias;\n");
@@ -196,7 +196,7 @@ void emit_attention_region(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node);
     const Value *y = &g->p->value[node], *q = &g->p->value[n->in[0]];
-    const char *name = need_attention(g, n);
+    const char *name = need_attention(g, node);
     const int64_t d_v = node_at(g, n->in[2])->type.dim[2].c;
     const bool shared = node_at(g, n->in[1])->op == OpRecall
                         && !n->mask && !n->bias;

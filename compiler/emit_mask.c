@@ -16,19 +16,6 @@ void need_most(Gen *g)
             "}\n\n");
 }
 
-const char *mask_suffix(Gen *g, const MaskSpec *m)
-{
-    if (!m)
-        return "";
-    if (m->file)
-        return arena_printf(g->a, "_%s", mask_name(g, m));
-    return arena_printf(g->a, "%s%s%s%s", m->causal ? "_causal" : "",
-        m->prefix ? "_prefix" : "",
-        m->window ? arena_printf(g->a, "_window%lld", (long long)m->window)
-                  : "",
-        m->block ? arena_printf(g->a, "_block%lld", (long long)m->block) : "");
-}
-
 /* ---- intervals: row p sees keys from .. to - 1 ---- */
 
 static const char *two(Gen *g, const char *f, const char *a, const char *b)
@@ -118,14 +105,9 @@ void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m)
 
 /* ---- masks from files: any keys, one bit each ---- */
 
-/* One name a matrix: the spec's sides may share one. */
 const char *mask_name(Gen *g, const MaskSpec *m)
 {
-    for (int i = 0; i < g->masks.n; i++)
-        if (g->masks.at[i] == m)
-            return arena_printf(g->a, "mask%d", i + 1);
-    vec_push(g->a, &g->masks, m);
-    return arena_printf(g->a, "mask%d", g->masks.n);
+    return arena_printf(g->a, "mask%d", plan_mask(g->p, m));
 }
 
 static void put_bits(Gen *g, const MaskSpec *m, const char *name)
@@ -154,12 +136,9 @@ static void put_bits(Gen *g, const MaskSpec *m, const char *name)
     }
 }
 
-void need_mask(Gen *g, const MaskSpec *m)
+const char *prefix_text(Gen *g)
 {
-    if (!m)
-        return;
-    need_most(g);
-    if (m->prefix && first_time(g, "prefix_of"))
+    if (first_time(g, "prefix_of"))
         put(g->shapes,
             "static int64_t prefix_of(const struct attn_batch *b, int64_t s)\n"
             "{\n"
@@ -167,6 +146,14 @@ void need_mask(Gen *g, const MaskSpec *m)
             "        return b->prefix[s];\n"
             "    return 0;\n"
             "}\n\n");
+    return "prefix_of(b, s)";
+}
+
+void need_mask(Gen *g, const MaskSpec *m)
+{
+    if (!m)
+        return;
+    need_most(g);
     if (!m->file)
         return;
     const char *name = mask_name(g, m);
@@ -199,6 +186,6 @@ void put_mask_values(Gen *g, Emit *e, const MaskSpec *m)
     put(e, "for (int64_t j = 0; j < r; j++)\n"
            "    for (int64_t x = from[j]; x < to[j]; x++)\n"
            "        if ($mask(p + j, at + x))\n"
-           "            panels_add(1, s + j * 64 + x, 64, v + x * 16, 1024, 1,\n"
-           "                       $panels, o + j * $d_v16, $d_v16, v);\n");
+           "            $panels_add(1, s + j * 64 + x, 64, v + x * 16, 1024, 1,\n"
+           "                       $panels, o + j * $d_v16, $d_v16$next);\n");
 }

@@ -1,125 +1,43 @@
-/* emit_matmul.c: the loop nests around tile functions: products with constant
- * shape, and the product with a run-time number of panels that attention
- * uses for its chunks of 64 keys.                                           */
+/* emit_matmul.c: the loop nests around tiles of products whose shape is
+ * constant, as their tilings have them.                                     */
 #include "emit_parts.h"
 
-#include <string.h>
+enum { SumRows = 48 };           /* that a blocked sum keeps in the cache */
 
-int tile_steps(const Gen *g, int step[4])
+/* ---- the epilogue ---- */
+
+Epilogue epilogue_of(const Gen *g, int node)
 {
-    int n = 0;
-    step[n++] = g->p->target.nr;
-    for (int nr = 32; nr >= 16; nr -= 16)
-        if (nr < step[n - 1])
-            step[n++] = nr;
-    return n;
+    const Node *n = &g->p->g->nodes.at[node];
+    Epilogue ep = { .dtype = dtype_of(g->p->g->nodes.at[n->in[1]].type) };
+    if (n->op == OpLinear) {
+        ep.act = n->act;
+        ep.parts |= n->has_bias ? EpBias : 0;
+        ep.parts |= n->has_residual ? EpResidual : 0;
+        ep.parts |= n->act != ActNone ? EpAct : 0;
+    }
+    return ep;
 }
 
-bool first_time(Gen *g, const char *name)
+/* y = act(sums + bias) + residual, where no tile does it. */
+void put_finish(Gen *g, Epilogue ep, Finish f)
 {
-    for (int i = 0; i < g->shape_names.n; i++)
-        if (!strcmp(g->shape_names.at[i], name))
-            return false;
-    vec_push(g->a, &g->shape_names, name);
-    return true;
+    if (ep.parts & EpBias)
+        put_call(g, g->shapes, use_kernel(g->kernels, "bias_rows"),
+                 arena_printf(g->a, "%s, %s, %s, %s", f.sums, f.sums, f.bias,
+                              f.size), ";");
+    if (ep.parts & EpAct)
+        put_call(g, g->shapes, use_kernel(g->kernels, arena_printf(g->a,
+                     "activate_rows_%s", act_kernel[ep.act])),
+                 arena_printf(g->a, "%s, %s, %s", f.sums, f.sums, f.size), ";");
+    if (ep.parts & EpResidual)
+        put_call(g, g->shapes, use_kernel(g->kernels, "add_rows"),
+                 arena_printf(g->a, "%s, %s, %s, %s", f.y, f.sums, f.residual,
+                              f.size), ";");
+    else
+        put_call(g, g->shapes, use_kernel(g->kernels, "copy_rows"),
+                 arena_printf(g->a, "%s, %s, %s", f.y, f.sums, f.size), ";");
 }
-
-void need_least(Gen *g)
-{
-    if (first_time(g, "least"))
-        put(g->shapes,
-            "static int64_t least(int64_t a, int64_t b)\n"
-            "{\n"
-            "    return a < b ? a : b;\n"
-            "}\n\n");
-}
-
-/* In a JIT skeleton one prebuilt tile serves every epilogue. A compiler for one
- * float at a time may know no way to ask ahead.                             */
-static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
-{
-    const bool jit = g->o->mode == EmitJit;
-    const bool any = jit && !(ep.parts & EpAccumulate);
-    if (!jit && g->p->target.width == 1)
-        ep.parts &= ~EpAhead;
-    return (TileKey){ .mr = mr, .nr = nr, .dtype = ep.dtype,
-                      .epilogue = any ? EpAny : ep.parts,
-                      .act = any ? ActNone : ep.act,
-                      .width = g->p->target.width };
-}
-
-void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args)
-{
-    const char *name = use_tile(g->kernels, tile_key(g, mr, nr, ep));
-    put_call(g, g->shapes, name, args, ";");
-}
-
-const char *epilogue_suffix(Arena *a, Epilogue ep)
-{
-    return arena_printf(a, "%s%s%s%s%s%s",
-                        ep.dtype == DtypeBf16 ? "_bf16" : "",
-                        ep.parts & EpBias ? "_bias" : "",
-                        ep.act ? "_" : "",
-                        ep.act ? act_kernel[ep.act] : "",
-                        ep.parts & EpResidual ? "_residual" : "",
-                        ep.parts & EpAccumulate ? "_accumulate" : "");
-}
-
-/* The call of the tile for `mr` rows from row i. */
-static void put_row_tile(Gen *g, int mr, int nr, Epilogue ep)
-{
-    Emit *e = g->shapes;
-    const int mark = emit_mark(e);
-    let(e, "mr", "%d", mr);
-    put(e, "if (mr == $mr) {\n");
-    put_tile(g, mr, nr, ep, arena_printf(g->a,
-             "a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, %s, %s, %d, next",
-             ep.parts & EpBias ? "bias" : "0",
-             ep.parts & EpResidual ? "r + i * ldr, ldr" : "0, 0", ep.act));
-    put(e, "}\n");
-    emit_reset(e, mark);
-}
-
-/* All rows against nr columns: tiles whose heights differ by one at most, for a
- * low one reads the panels as long as a high one does. Panels that are read
- * soon come from memory meanwhile: two by the first tile, two by the second. */
-static const char *need_rows(Gen *g, int nr, Epilogue ep)
-{
-    Emit *e = g->shapes;
-    const int mr = g->p->target.mr;
-    const char *name = arena_printf(g->a, "rows_%d%s", nr,
-                                    epilogue_suffix(g->a, ep));
-    if (!first_time(g, name))
-        return name;
-    const int mark = emit_mark(e);
-    ep.parts |= EpAhead;
-    let(e, "mr", "%d", mr);
-    let(e, "less", "%d", mr - 1);
-    let(e, "nr", "%d", nr);
-    put(e, "/* All rows of a times $nr columns, in tiles of like heights. */\n");
-    put_call(g, e, arena_printf(g->a, "static void %s", name), arena_printf(
-        g->a, "int64_t rows, const float *a, int64_t lda, const %s *b, "
-        "int64_t ldb, int64_t k, float *c, int64_t ldc%s%s, const %s *next",
-        number_type(ep.dtype), ep.parts & EpBias ? ", const float *bias" : "",
-        ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "",
-        number_type(ep.dtype)), "");
-    put(e, "{\n"
-           "    const int64_t tiles = (rows + $less) / $mr;\n"
-           "\n"
-           "    for (int64_t t = 0; t < tiles; t++) {\n"
-           "        const int64_t i = rows * t / tiles;\n"
-           "        const int64_t mr = rows * (t + 1) / tiles - i;\n"
-           "\n");
-    for (int rows = mr; rows > 0; rows--)
-        put_row_tile(g, rows, nr, ep);
-    put(e, nr > 32 ? "next = t == 0 ? next + 2 * ldb : b;\n" : "next = b;\n");
-    put(e, "}\n"
-           "}\n\n");
-    emit_reset(e, mark);
-    return name;
-}
-
-/* ---- constant shape ---- */
 
 static const char *formula(Arena *a, Epilogue ep)
 {
@@ -140,128 +58,200 @@ void matmul_prototype(Gen *g, const char *name, Epilogue ep)
              "");
 }
 
-/* Columns j .. j + nr - 1 of all rows, while those behind them come. */
-static void put_columns(Gen *g, int64_t k, Epilogue ep, int nr)
+/* ---- columns j .. j + nr - 1 of all rows ---- */
+
+typedef struct {                 /* a product */
+    const Tiling *t;
+    int64_t k, n;
+    Epilogue ep;
+} Product;
+
+/* While they are worked on, those behind them come. */
+static void put_whole(Gen *g, const Product *p, int nr)
 {
-    put_call(g, g->shapes, need_rows(g, nr, ep), arena_printf(g->a,
-             "rows, x, ldx, w + j * %lld, %lld, %lld, y + j, ldy%s%s, "
-             "w + (j + %d) * %lld", (long long)k, (long long)(16 * k),
-             (long long)k, ep.parts & EpBias ? ", b + j" : "",
-             ep.parts & EpResidual ? ", r + j, ldr" : "", nr, (long long)k),
-             ";");
+    const long long k = p->k;
+    const char *next = arena_printf(g->a, "w + (j + %d) * %lld", nr, k);
+    put_call(g, g->shapes, need_rows(g, p->t, nr, p->ep), arena_printf(g->a,
+             "rows, x, ldx, w + j * %lld, %lld, %lld, y + j, ldy%s%s%s", k,
+             16 * k, k, p->ep.parts & EpBias ? ", b + j" : "",
+             p->ep.parts & EpResidual ? ", r + j, ldr" : "",
+             next_panels(g, p->t, next)), ";");
 }
 
-/* What put_columns() calls for n columns is printed before the caller. */
-static void need_columns(Gen *g, int64_t n, Epilogue ep)
+/* Sums of blocks of k: those of some rows wait beside the panels, since y may
+ * be the residual still.                                                    */
+static Epilogue block_first(const Product *p)
 {
-    int nr[4];
-    const int steps = tile_steps(g, nr);
-    int64_t left = round16(n);
-    for (int s = 0; s < steps; s++) {
-        if (left >= nr[s])
-            need_rows(g, nr[s], ep);
-        left %= nr[s];
-    }
+    return (Epilogue){ .dtype = p->ep.dtype };
 }
 
-/* Columns are divided at multiples of the widest tile, so that none but the
- * last of all need smaller ones.                                            */
-static void matmul_body(Gen *g, int64_t k, int64_t n, Epilogue ep)
+static Epilogue block_more(const Product *p)
+{
+    return (Epilogue){ .parts = EpAccumulate, .dtype = p->ep.dtype };
+}
+
+static void put_block(Gen *g, const Product *p, int nr)
+{
+    const long long k = p->k, step = p->t->k;
+    const char *tail = arena_printf(g->a, "%s, sums, %d%s", k % step
+        ? arena_printf(g->a, "least(%lld, %lld - at)", step, k)
+        : arena_printf(g->a, "%lld", step), nr, next_panels(g, p->t, "next"));
+    put(g->shapes, "if (at == 0) {\n");
+    put_call(g, g->shapes, need_rows(g, p->t, nr, block_first(p)),
+             arena_printf(g->a, "some, x + i * ldx, ldx, p, %lld, %lld, sums, "
+                          "%d%s", 16 * k, step, nr,
+                          next_panels(g, p->t, "next")), ";");
+    put(g->shapes, "} else {\n");
+    put_call(g, g->shapes, need_rows(g, p->t, nr, block_more(p)),
+             arena_printf(g->a, "some, x + i * ldx + at, ldx, p, %lld, %s",
+                          16 * k, tail), ";");
+    put(g->shapes, "}\n");
+}
+
+static void put_blocked(Gen *g, const Product *p, int nr)
 {
     Emit *e = g->shapes;
-    int nr[4];
-    const int steps = tile_steps(g, nr);
-    int64_t left = round16(n) % nr[0];
-    if (left)
-        put(e, "int64_t j = from;\n"
-               "\n");
-    if (left < round16(n)) {
-        let(e, "nr", "%d", nr[0]);
-        put(e, left ? "for (; j + $nr <= to; j += $nr) {\n"
-                    : "for (int64_t j = from; j < to; j += $nr) {\n");
-        put_columns(g, k, ep, nr[0]);
-        put(e, "}\n");
-    }
-    for (int s = 1; s < steps; s++) {
-        if (left < nr[s])
-            continue;
-        left -= nr[s];
-        let(e, "nr", "%d", nr[s]);
-        put(e, "if (j + $nr <= to) {\n");
-        put_columns(g, k, ep, nr[s]);
-        put(e, left ? "j += $nr;\n"
-                      "}\n" : "}\n");
+    let(e, "some", "%d", SumRows);
+    let(e, "floats", "%d", SumRows * nr);
+    let(e, "k", "%lld", (long long)p->k);
+    let(e, "step", "%d", p->t->k);
+    let(e, "panel", "%d", 16 * p->t->k);
+    let(e, "number", "%s", number_type(p->ep.dtype));
+    let(e, "nr", "%d", nr);
+    put(e, "for (int64_t i = 0; i < rows; i += $some) {\n"
+           "    const int64_t some = least(rows - i, $some);\n"
+           "    float sums[$floats];\n"
+           "\n"
+           "    for (int64_t at = 0; at < $k; at += $step) {\n"
+           "        const $number *p = w + j * $k + at * 16;\n");
+    if (p->t->ahead > 1)
+        put(e, "const $number *next = p + $panel;\n"
+               "\n"
+               "if (at + $step >= $k)\n"
+               "    next = w + (j + $nr) * $k;\n");
+    else
+        put(e, "\n");
+    put_block(g, p, nr);
+    put(e, "}\n");
+    put_finish(g, p->ep, (Finish){
+        .sums = arena_printf(g->a, "sums, %d", nr), .bias = "b + j",
+        .y = "y + i * ldy + j, ldy", .residual = "r + i * ldr + j, ldr",
+        .size = arena_printf(g->a, "some, %d", nr)
+    });
+    put(e, "}\n");
+}
+
+static bool is_blocked(const Product *p)
+{
+    return p->t->k < p->k;
+}
+
+static void put_columns(Gen *g, const Product *p, int nr)
+{
+    if (is_blocked(p))
+        put_blocked(g, p, nr);
+    else
+        put_whole(g, p, nr);
+}
+
+/* ---- all columns ---- */
+
+/* Widths of tiles that some part needs, beside t->nr, which may be needed not at
+ * all: parts begin at multiples of t->panels panels, so where that is a multiple
+ * of the tile's width, none but the last of all need smaller ones.          */
+static int narrow_tiles(const Product *p, int narrow[4])
+{
+    int step[4], n = 0;
+    const int steps = tile_steps(p->t, step);
+    const bool exact = 16 * p->t->panels % step[0] == 0;
+    int64_t left = exact ? round16(p->n) % step[0] : step[0] - 16;
+    for (int s = 1; s < steps; s++)
+        if (left >= step[s]) {
+            narrow[n++] = step[s];
+            left -= exact ? step[s] : 0;
+        }
+    return n;
+}
+
+static bool is_wide(const Product *p)
+{
+    return round16(p->n) >= p->t->nr;
+}
+
+/* What put_columns() calls is printed before the caller. */
+static void need_columns(Gen *g, const Product *p, int nr)
+{
+    if (is_blocked(p)) {
+        need_least(g);
+        need_rows(g, p->t, nr, block_first(p));
+        need_rows(g, p->t, nr, block_more(p));
+    } else {
+        need_rows(g, p->t, nr, p->ep);
     }
 }
 
-const char *need_matmul(Gen *g, int64_t k, int64_t n, Epilogue ep)
+static void need_all_columns(Gen *g, const Product *p)
 {
+    int narrow[4];
+    const int n = narrow_tiles(p, narrow);
+    if (is_wide(p))
+        need_columns(g, p, p->t->nr);
+    for (int s = 0; s < n; s++)
+        need_columns(g, p, narrow[s]);
+}
+
+static void matmul_body(Gen *g, const Product *p)
+{
+    Emit *e = g->shapes;
+    int narrow[4];
+    const int n = narrow_tiles(p, narrow);
+    if (n)
+        put(e, "int64_t j = from;\n"
+               "\n");
+    if (is_wide(p)) {
+        let(e, "wide", "%d", p->t->nr);
+        put(e, n ? "for (; j + $wide <= to; j += $wide) {\n"
+                 : "for (int64_t j = from; j < to; j += $wide) {\n");
+        put_columns(g, p, p->t->nr);
+        put(e, "}\n");
+    }
+    for (int s = 0; s < n; s++) {
+        let(e, "wide", "%d", narrow[s]);
+        put(e, "if (j + $wide <= to) {\n");
+        put_columns(g, p, narrow[s]);
+        put(e, s < n - 1 ? "j += $wide;\n"
+                           "}\n" : "}\n");
+    }
+}
+
+const char *need_matmul(Gen *g, int node)
+{
+    const Node *w = &g->p->g->nodes.at[g->p->g->nodes.at[node].in[1]];
+    const Product p = { .t = tiling_of(g, TaskMatmul, node),
+                        .k = w->type.dim[1].c, .n = w->type.dim[0].c,
+                        .ep = epilogue_of(g, node) };
+    const Tiling *few = tiling_of(g, TaskFew, node);
     const char *shape = arena_printf(g->a, "%s_%lldx%lld",
-                                     epilogue_suffix(g->a, ep), (long long)k,
-                                     (long long)n);
+        epilogue_suffix(g->a, p.ep), (long long)p.k, (long long)p.n);
     const char *name = arena_printf(g->a, "matmul%s", shape);
     if (!first_time(g, name))
         return name;
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
-    need_columns(g, n, ep);
-    if (g->p->few)
-        emit_few(g, shape, k, ep);
-    let(e, "formula", "%s", formula(g->a, ep));
-    let(e, "k", "%lld", (long long)k);
-    let(e, "n", "%lld", (long long)n);
-    let(e, "of", ep.dtype == DtypeBf16 ? " bf16" : "");
+    need_all_columns(g, &p);
+    if (few && few->few > 1)
+        emit_few(g, few, shape, p.k, p.ep);
+    let(e, "formula", "%s", formula(g->a, p.ep));
+    let(e, "k", "%lld", (long long)p.k);
+    let(e, "n", "%lld", (long long)p.n);
+    let(e, "of", p.ep.dtype == DtypeBf16 ? " bf16" : "");
     put(e, "/* y = $formula: x [rows, $k], W$of [$n, $k] in panels of 16;\n"
            " * columns from .. to - 1 of y */\n");
-    matmul_prototype(g, name, ep);
+    matmul_prototype(g, name, p.ep);
     put(e, "{\n");
-    if (g->p->few)
-        put_few_call(g, shape, ep);
-    matmul_body(g, k, n, ep);
-    put(e, "}\n\n");
-    emit_reset(e, mark);
-    return name;
-}
-
-/* ---- run-time number of panels ---- */
-
-static void panels_step(Gen *g, int nr, bool last, Epilogue ep)
-{
-    Emit *e = g->shapes;
-    let(e, "p", "%d", nr / 16);
-    if (last)
-        put(e, "for (; j < panels; j++) {\n");
-    else
-        put(e, "for (; j + $p <= panels; j += $p) {\n");
-    put_call(g, e, need_rows(g, nr, ep), "rows, a, lda, b + j * ldb, ldb, k, "
-             "c + j * 16, ldc, next + j * ldb", ";");
-    put(e, "}\n");
-}
-
-const char *need_panels(Gen *g, bool accumulate)
-{
-    const char *name = accumulate ? "panels_add" : "panels";
-    if (!first_time(g, name))
-        return name;
-    Emit *e = g->shapes;
-    const int mark = emit_mark(e);
-    int nr[4];
-    const int steps = tile_steps(g, nr);
-    const Epilogue ep = { .parts = accumulate ? EpAccumulate : 0 };
-    for (int s = 0; s < steps; s++)
-        need_rows(g, nr[s], ep);
-    let(e, "op", "%s", accumulate ? "+=" : "=");
-    put(e, "/* c $op a b: b is `panels` panels of 16 columns, ldb apart; those at\n"
-           " * `next` are read soon. */\n");
-    put_call(g, e, arena_printf(g->a, "static void %s", name),
-             "int64_t rows, const float *a, int64_t lda, const float *b, "
-             "int64_t ldb, int64_t k, int64_t panels, float *c, int64_t ldc, "
-             "const float *next", "");
-    put(e, "{\n"
-           "    int64_t j = 0;\n"
-           "\n");
-    for (int s = 0; s < steps; s++)
-        panels_step(g, nr[s], nr[s] == 16, ep);
+    if (few && few->few > 1)
+        put_few_call(g, few, shape, p.ep);
+    matmul_body(g, &p);
     put(e, "}\n\n");
     emit_reset(e, mark);
     return name;

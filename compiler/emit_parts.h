@@ -29,7 +29,7 @@ typedef struct {
     VEC(Function) functions;     /* each text once */
     int *function_of;            /* by region: its steps' list, or its step */
     int *step_of;                /* by place in the plan's order: its step */
-    VEC(const MaskSpec *) masks; /* from files, in order of their names */
+    const Task *only;            /* the one that is printed; NULL: all */
     VEC(LayerText) layers;       /* made already (emit_weights.c) */
 } Gen;
 
@@ -40,7 +40,7 @@ void put_call(Gen *g, Emit *e, const char *head, const char *args,
               const char *tail);
 bool first_time(Gen *g, const char *name);      /* of a shape function */
 
-/* ------------------------------------------------------ emit_matmul.c --- */
+/* -------------------------------------- emit_panels.c, emit_matmul.c --- */
 typedef struct {                 /* what follows a product: EpBias .. */
     int parts;
     Activation act;              /* ActNone: none */
@@ -48,24 +48,40 @@ typedef struct {                 /* what follows a product: EpBias .. */
 } Epilogue;
 /* Each makes the function for its shape if it is not there yet, and returns
  * its name.                                                                 */
-const char *need_matmul(Gen *g, int64_t k, int64_t n, Epilogue ep);
-const char *need_panels(Gen *g, bool accumulate);
+const char *need_matmul(Gen *g, int node);
+const char *need_panels(Gen *g, const Tiling *t, bool accumulate);
+/* All rows against nr columns: tiles whose heights differ by one at most, for a
+ * low one reads the panels as long as a high one does. The first of them ask for
+ * panels that are read soon.                                                */
+const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep);
+int  tile_steps(const Tiling *t, int step[4]);   /* nr, then 32, 16 */
+/* How a node's task is worked on; NULL: it has none of that kind. */
+const Tiling *tiling_of(const Gen *g, TaskKind kind, int node);
+/* What tells functions of one tiling from those of another, where a file has
+ * several: "_6x64" of attention.                                            */
+const char *panels_suffix(Gen *g, const Tiling *t);
+/* ", v" as the last argument, where panels are asked for; else "". */
+const char *next_panels(Gen *g, const Tiling *t, const char *next);
+/* A product's epilogue; its weights' [n, k]. */
+Epilogue epilogue_of(const Gen *g, int node);
 /* Shared with emit_few.c: a call of a tile; "_bias_relu"; the parameters of a
- * product. */
+ * product; the epilogue of `sums` "c, 32", in kernels.                      */
+typedef struct { const char *sums, *bias, *y, *residual, *size; } Finish;
+void put_finish(Gen *g, Epilogue ep, Finish f);
 void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args);
 const char *epilogue_suffix(Arena *a, Epilogue ep);
 void matmul_prototype(Gen *g, const char *name, Epilogue ep);
 void need_least(Gen *g);
-int  tile_steps(const Gen *g, int step[4]);      /* nr, then 32, 16 */
 
 /* --------------------------------------------------------- emit_few.c --- */
 /* The product of few rows, for `shape` "_bias_relu_512x2048"; its call, where
- * the rows are few.                                                         */
-void emit_few(Gen *g, const char *shape, int64_t k, Epilogue ep);
-void put_few_call(Gen *g, const char *shape, Epilogue ep);
+ * the rows are few. t: of TaskFew.                                          */
+void emit_few(Gen *g, const Tiling *t, const char *shape, int64_t k,
+              Epilogue ep);
+void put_few_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep);
 
 /* --------------------------------------------------- emit_attention.c --- */
-const char *need_attention(Gen *g, const Node *n);
+const char *need_attention(Gen *g, int node);
 void emit_attention_region(Gen *g, Emit *e, int node);
 void emit_pages_region(Gen *g, Emit *e, const Region *r);
 /* A task is one head of one sequence: `s`, `head`, its first `row`. */
@@ -85,7 +101,7 @@ const char *bias_text(Gen *g, int node);
 /* -------------------------------------------------------- emit_mask.c --- */
 void need_most(Gen *g);
 void need_mask(Gen *g, const MaskSpec *m);       /* NULL: no mask */
-const char *mask_suffix(Gen *g, const MaskSpec *m);
+const char *prefix_text(Gen *g);                 /* of sequence s */
 const char *mask_name(Gen *g, const MaskSpec *m);    /* of a file's function */
 /* Emitted C: the first key that the row at position p sees, the last + 1. */
 const char *mask_from(Gen *g, const MaskSpec *m, const char *p);

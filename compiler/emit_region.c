@@ -135,9 +135,9 @@ static void emit_row_step(Gen *g, Emit *e, int node)
     const char *text = arena_strndup(g->a, lines_of(call, &size), size);
     if (n->op == OpMatmul || n->op == OpLinear) {
         let(e, "n", "%lld", (long long)round16(n->type.dim[1].c));
-        let(e, "nr", "%d", g->p->target.nr);
-        put(e, "const int64_t from = cut($n, $nr, part, parts);\n"
-               "const int64_t to = cut($n, $nr, part + 1, parts);\n");
+        let(e, "step", "%d", 16 * tiling_of(g, TaskMatmul, node)->panels);
+        put(e, "const int64_t from = cut($n, $step, part, parts);\n"
+               "const int64_t to = cut($n, $step, part + 1, parts);\n");
     } else {
         put(e, "const int64_t at = cut(c->rows, 1, part, parts);\n"
                "const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;\n");
@@ -276,7 +276,9 @@ static int step_list(Gen *g, const Region *r)
                    .is_list = true, .comment = "" };
     let(body, "count", "%d", r->count);
     let(body, "enough", "%lld", (long long)least_part_rows(g->p, r));
-    put(body, "$count, $enough, {\n");
+    let(body, "block", "%lld", (long long)(r->row_block ? region_rows(g->p, r)
+                                                        : 0));
+    put(body, "$count, $enough, $block, {\n");
     for (int k = 0; k < r->count; k++) {
         const int i = step_function(g, r, k);
         const Function *step = &g->functions.at[i];

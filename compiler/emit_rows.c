@@ -25,14 +25,8 @@ const char *weight_of(Gen *g, int root, PackLayout layout)
 
 static void row_matmul(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node), *w = node_at(g, n->in[1]);
-    Epilogue ep = { .dtype = dtype_of(w->type) };
-    if (n->op == OpLinear) {
-        ep.act = n->act;
-        ep.parts |= n->has_bias ? EpBias : 0;
-        ep.parts |= n->has_residual ? EpResidual : 0;
-        ep.parts |= n->act != ActNone ? EpAct : 0;
-    }
+    const Node *n = node_at(g, node);
+    const Epilogue ep = epilogue_of(g, node);
     const char *args = arena_printf(g->a, "c->rows, from, to, %s, %lld, %s",
         value_at(g, n->in[0], block_row), stride(g, n->in[0]),
         weight_of(g, n->in[1], PackPanels));
@@ -45,8 +39,7 @@ static void row_matmul(Gen *g, Emit *e, int node)
         args = arena_printf(g->a, "%s, %s, %lld", args,
                             value_at(g, n->in[3], block_row),
                             stride(g, n->in[3]));
-    put_call(g, e, need_matmul(g, w->type.dim[1].c, w->type.dim[0].c, ep),
-             args, ";");
+    put_call(g, e, need_matmul(g, node), args, ";");
 }
 
 static const char *vectors(Gen *g, const Node *n, int from, int to)

@@ -82,7 +82,8 @@ void emit_split(Gen *g, Emit *e)
 {
     need_cut(g);
     need_most(g);
-    let(e, "work", "%lld", (long long)g->p->target.part_work);
+    let(e, "work", "%d", plan_task(g->p, TaskSplit, g->p->order.at[0])
+                             ->tiling.work);
     put(e,
         "enum { PART_WORK = $work }; /* FLOPs that are worth a thread's while */\n"
         "\n"
@@ -164,7 +165,6 @@ static void rows_part(Gen *g, Emit *e, Entry entry)
 void emit_split_rows(Gen *g, Emit *e, Entry entry)
 {
     let(e, "entry", "%s", entry_name(entry));
-    let(e, "block", "%lld", (long long)g->p->target.row_block);
     let(e, "rows_part", "%s_rows_part", entry_name(entry));
     let(e, "few", "%d", g->p->few ? MemoryRows : CacheRows);
     rows_part(g, e, entry);
@@ -181,7 +181,7 @@ void emit_split_rows(Gen *g, Emit *e, Entry entry)
            "    const int64_t parts = parts_of(c->b, most(rows, $few) * work);\n"
            "\n"
            "    c->steps = steps;\n"
-           "    c->block = steps->count > 1 ? $block : most(rows, 1);\n"
+           "    c->block = steps->block ? steps->block : most(rows, 1);\n"
            "    c->row = 0;\n"
            "    c->rows = rows;\n"
            "    if (parts == 1 || rows >= parts * steps->enough) {\n"

@@ -40,14 +40,15 @@ void emit_scores_region(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node), *k = node_at(g, n->in[1]);
     const int64_t d = k->type.dim[2].c;
-    need_panels(g, false);
+    const Tiling tile = plan_tile(g->p);
+    const char *panels = need_panels(g, &tile, false);
     begin_pages_loop(g, e, n->in[1], n);
     put(e, "for (int64_t at = 0; at < keys; at += 64) {\n"
            "    const int64_t id = $page_id;\n"
            "    const float *$to = $pages\n"
            "                   + id * $page_floats;\n"
            "\n");
-    put_call(g, e, "panels", arena_printf(g->a,
+    put_call(g, e, panels, arena_printf(g->a,
              "r, %s, %lld, k, %lld, %lld, (least(keys - at, 64) + 15) / 16, "
              "%s + at, %lld, k", head_at(g, n->in[0], "i"),
              (long long)g->p->value[n->in[0]].stride, (long long)(16 * d),
@@ -62,7 +63,8 @@ void emit_context_region(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node);
     const int64_t d_v = n->type.dim[2].c;
-    need_panels(g, true);
+    const Tiling tile = plan_tile(g->p);
+    const char *panels_add = need_panels(g, &tile, true);
     use_kernel(g->kernels, "softmax_begin");
     use_kernel(g->kernels, "copy_rows");
     begin_pages_loop(g, e, n->in[1], n);
@@ -77,7 +79,7 @@ void emit_context_region(Gen *g, Emit *e, int node)
            "    const float *$to = $pages\n"
            "                   + id * $page_floats;\n"
            "\n");
-    put_call(g, e, "panels_add", arena_printf(g->a,
+    put_call(g, e, panels_add, arena_printf(g->a,
              "r, %s + at, %lld, v, 1024, least(keys - at, 64), %lld, o, %lld, "
              "v", head_at(g, n->in[0], "i"),
              (long long)g->p->value[n->in[0]].stride,
@@ -101,7 +103,8 @@ static void put_masked_row(Gen *g, Emit *e, const MaskSpec *m, const char *y,
     need_mask(g, m);
     use_kernel(g->kernels, "mask_row");
     put_call(g, e, "mask_row", arena_printf(g->a, "%s, %s, keys, %s", y, x,
-             mask_to(g, m, p, "keys", "prefix_of(b, s)")), ";");
+             mask_to(g, m, p, "keys", m->prefix ? prefix_text(g) : "")),
+             ";");
     if (strcmp(from, "0"))
         put_call(g, e, "mask_row", arena_printf(g->a, "%s, %s, least(%s, keys),"
                  " 0", y, y, from), ";");

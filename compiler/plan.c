@@ -2,6 +2,7 @@
  * nodes make one function (a region), how weights are packed. The pieces:
  *   plan.c        values, order, regions, caches
  *   plan_pack.c   blocks of packed weights
+ *   plan_tasks.c  what is tuned: tasks and their tilings
  *   plan_arena.c  slots of the arena and their offsets
  *   plan_report.c what `attnc plan` prints                                  */
 #include "plan_parts.h"
@@ -312,34 +313,6 @@ static const char *make_prefix(Arena *a, const char *name)
     return s;
 }
 
-/* Query rows that go through the keys together: whole tiles, few enough that
- * their scores and outputs stay in the cache beside a page of keys.         */
-int64_t query_block(const Plan *p)
-{
-    const int64_t tiles = RowBlock / p->target.mr;
-    return p->target.mr * (tiles > 0 ? tiles : 1);
-}
-
-/* Floats that one part needs to walk attention tiles: scores, output,
- * running maxima and lane sums of a block (emit_attention.c).               */
-static int64_t attention_scratch(const Plan *p)
-{
-    const int64_t block = query_block(p);
-    int64_t floats = 0;
-    for (int i = 0; i < p->g->nodes.n; i++) {
-        const Node *n = &p->g->nodes.at[i];
-        int64_t dv = 0;
-        if (n->op == OpAttention)
-            dv = p->g->nodes.at[n->in[2]].type.dim[2].c;
-        if (n->op == OpContext)
-            dv = n->type.dim[2].c;
-        const int64_t need = block * (ATTN_PAGE + round16(dv) + 16 + 1);
-        if (dv && need > floats)
-            floats = need;
-    }
-    return round16(floats);
-}
-
 Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all)
 {
     Plan *p = arena_alloc(a, sizeof *p);
@@ -356,7 +329,8 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all)
     p->few = t->few_mr && p->pack.bytes > t->few_bytes;
     size_caches(p);
     make_regions(p);
-    p->scratch = attention_scratch(p);
+    plan_tasks(p);
+    p->scratch = plan_scratch(p);
     plan_arena(p);
     return p;
 }

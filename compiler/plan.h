@@ -11,12 +11,12 @@ typedef struct {                 /* what code is made for */
     int registers;               /* vectors that it holds */
     bool fma;                    /* the machine multiplies and adds at once */
     const char *guard;           /* preprocessor condition; NULL: none */
-    int mr, nr;                  /* register tile: rows x columns */
+    int mr, nr;                  /* usual tile: rows x columns */
     int few_mr, few_nr;          /* tile of few rows; few_mr 0: none */
     int64_t few_bytes;           /* weights that stay in a cache */
     const char *tile_from;       /* "default", "option", "tuned" */
-    int64_t row_block;           /* rows of a row-block region */
-    int64_t part_work;           /* FLOPs that are worth another thread */
+    int64_t row_block;           /* usual rows of a row-block region */
+    int64_t part_work;           /* usual FLOPs that are worth a thread */
     Choices choices;             /* tilings that are not the tool's own */
 } Target;
 /* `march` "native" asks CPUID; `width` 0: the target's own; tile NULL or
@@ -92,6 +92,8 @@ struct Plan {
     Linear4 arena[3];            /* floats, by Entry */
     int64_t scratch;             /* floats of a part for attention tiles */
     VEC(Task) task;              /* what is tuned of it (plan_tasks.c) */
+    int *task_of[TaskKinds];     /* by node: its place in them; -1: none */
+    VEC(const MaskSpec *) mask;  /* from files, in order of their names */
     PackList pack;
     int64_t page_floats[2], blocks[2], d_k[2], v_panels[2];
     int64_t parameters;          /* elements of the distinct weights */
@@ -105,6 +107,23 @@ enum { RowBlock = 48,            /* default rows of a row-block region */
  * that each can be read back after a call.                                  */
 Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all);
 bool plan_is_group_row(const Plan *p, int node);  /* may join a row block */
+/* The task that a node is a part of; any node, of TaskSplit. NULL: none. */
+const Task *plan_task(const Plan *p, TaskKind kind, int node);
+Tiling plan_tile(const Plan *p); /* of products that are no task: mr, nr, ahead */
+
+typedef struct {                 /* what a task computes; 0: not of its kind */
+    int64_t k, n;                /* x [rows, k], W [n, k] */
+    int64_t weights;             /* numbers of it, packed, of the key's dtype */
+    int64_t d_k, d_v;
+    bool bias;                   /* a product's; of scores, by distance */
+    bool residual;
+    bool paged;                  /* keys by a table of pages; else one after
+                                    the other */
+    bool holes;                  /* the mask is a file's */
+    int64_t scratch;             /* floats, with the task's tiling */
+} TaskShape;
+TaskShape task_shape(const Plan *p, const Task *t);
+
 int64_t linear4_at(Linear4 l, int64_t rows, int64_t sequences, int64_t parts);
 char *plan_text(Arena *a, const Plan *p);      /* attnc plan */
 char *plan_json(Arena *a, const Plan *p);

@@ -151,7 +151,7 @@ static void assign(Plan *p, int place)
     if (kind == SlotPages)
         unit = pages_unit(n);
     if (kind == SlotParts)
-        unit *= p->target.row_block;
+        unit *= region_rows(p, &p->region.at[p->region_of[node]]);
     const bool keep = until == p->order.n;
     int s = p->value[node].slot;            /* a kept value has its own */
     if (!keep)

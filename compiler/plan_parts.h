@@ -10,7 +10,6 @@ Sym     row_sym(Type t);                      /* which rows a value has */
 int     owner_of(const Plan *p, int node);
 const char *value_label(const Plan *p, int node);
 const char *local_name(Arena *a, const Node *n);
-int64_t query_block(const Plan *p);           /* rows of attention together */
 const char *step_name(const Plan *p, int node);      /* encoder_ffn_w1 */
 int64_t block_floats(const Plan *p, int cache);
 int64_t cache_offset(const Plan *p, const Node *n);
@@ -20,6 +19,11 @@ int64_t least_part_rows(const Plan *p, const Region *r);
 
 void plan_pack(Plan *p);
 void plan_arena(Plan *p);
+void plan_tasks(Plan *p);
+int64_t plan_scratch(const Plan *p);
+int64_t region_rows(const Plan *p, const Region *r); /* of a block of it */
+int  plan_mask(const Plan *p, const MaskSpec *m);    /* of a file: 1, 2 .. */
+int32_t usual_ahead(int nr);                         /* Tiling.ahead */
 /* The block of biases by distance that a node adds to scores. */
 int  plan_bias_block(const Plan *p, int node);
 int64_t bias_width(const Block *b);           /* 2 * longest - 1 distances */

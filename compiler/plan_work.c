@@ -51,5 +51,5 @@ int64_t least_part_rows(const Plan *p, const Region *r)
         if (op == OpMatmul || op == OpLinear)
             bytes += 2 * step_work(p, node);     /* 4 n k, in f32 */
     }
-    return bytes > NearBytes ? p->target.row_block : NearRows;
+    return bytes > NearBytes ? region_rows(p, r) : NearRows;
 }
