@@ -156,9 +156,9 @@ static void put_columns(Gen *g, const Product *p, int nr)
 
 /* ---- all columns ---- */
 
-/* Widths of tiles that some part needs, beside t->nr, which may be needed not at
- * all: parts begin at multiples of t->panels panels, so where that is a multiple
- * of the tile's width, none but the last of all need smaller ones.          */
+/* Widths of tiles that some part needs beside the usual ones. Parts begin at
+ * multiples of t->panels panels: where that is a multiple of the tile's width,
+ * none but the last part of all needs smaller ones.                         */
 static int narrow_tiles(const Product *p, int narrow[4])
 {
     int step[4], n = 0;

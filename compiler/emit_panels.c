@@ -146,8 +146,8 @@ static void rows_prototype(Gen *g, const char *name, Epilogue ep)
                                          number_type(ep.dtype))), "");
 }
 
-/* The first `ask` tiles each ask for two of the panels that are next (one, where
- * a tile has one); others for what they read themselves.                    */
+/* The first `ask` tiles each ask for two of the panels that are next (one,
+ * where a tile has one); others for what they read themselves.              */
 static void put_next(Emit *e, int nr, int ask)
 {
     const int mark = emit_mark(e);

@@ -51,8 +51,8 @@ typedef struct {                 /* what follows a product: EpBias .. */
 const char *need_matmul(Gen *g, int node);
 const char *need_panels(Gen *g, const Tiling *t, bool accumulate);
 /* All rows against nr columns: tiles whose heights differ by one at most, for a
- * low one reads the panels as long as a high one does. The first of them ask for
- * panels that are read soon.                                                */
+ * low one reads the panels as long as a high one does. The first of them ask
+ * for panels that are read soon.                                            */
 const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep);
 int  tile_steps(const Tiling *t, int step[4]);   /* nr, then 32, 16 */
 /* How a node's task is worked on; NULL: it has none of that kind. */

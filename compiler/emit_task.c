@@ -1,5 +1,5 @@
-/* emit_task.c: the text of one task alone: what the model's file has for it, and
- * one exported function that calls it. For `attnc tune`, which times it.    */
+/* emit_task.c: the text of one task alone: what the model's file has for it,
+ * and one exported function that calls it. `attnc tune` times it.           */
 #include "emit_parts.h"
 
 #include <string.h>

@@ -109,7 +109,8 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all);
 bool plan_is_group_row(const Plan *p, int node);  /* may join a row block */
 /* The task that a node is a part of; any node, of TaskSplit. NULL: none. */
 const Task *plan_task(const Plan *p, TaskKind kind, int node);
-Tiling plan_tile(const Plan *p); /* of products that are no task: mr, nr, ahead */
+Tiling plan_tile(const Plan *p);     /* mr, nr, ahead of products that are no
+                                        task: of attention that is not fused */
 
 typedef struct {                 /* what a task computes; 0: not of its kind */
     int64_t k, n;                /* x [rows, k], W [n, k] */

@@ -9,8 +9,8 @@ typedef enum {
     TaskFew,                     /* the same, of few rows */
     TaskAttention,               /* "64x64" (d_k, d_v), "causal_paged" */
     TaskRows,                    /* row blocks: "512x2048_2048x512", "" */
-    TaskSplit,                   /* of all among threads: "512x2048x12" (d_model,
-                                    d_ff, layers), "encode_decode" */
+    TaskSplit,                   /* of all among threads: "encode_decode";
+                                    "512x2048x12": d_model, d_ff, layers */
     TaskKinds
 } TaskKind;
 extern const char *const task_word[TaskKinds];   /* "matmul", "few" .. */

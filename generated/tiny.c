@@ -204,6 +204,7 @@ struct attn_model {
 struct steps {
     int64_t count;
     int64_t enough;              /* rows for a part of the rows */
+    int64_t block;               /* rows of a block; 0: all */
     struct {
         void (*run)(void *call, int64_t part, int64_t parts);
         int64_t work;            /* of a row, in FLOPs */
@@ -2378,9 +2379,9 @@ static void matmul_bias_32x64(int64_t rows, int64_t from, int64_t to,
 }
 
 /* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */
-static void values_seen(int64_t rows, const float *p,
-                        const int64_t *from, const int64_t *to,
-                        const float *v, int64_t panels, float *o)
+static void values_seen(int64_t rows, const float *p, const int64_t *from,
+                        const int64_t *to, const float *v, int64_t panels,
+                        float *o)
 {
     int64_t first = 0, last = 64;   /* what all rows see */
     int64_t n;
@@ -2393,20 +2394,21 @@ static void values_seen(int64_t rows, const float *p,
         last = first;
     for (int64_t i = 0; i < rows; i++) {
         n = least(first, to[i]) - from[i];
-        if (n > 0)
-            panels_add(1, p + i * 64 + from[i], 64, v + from[i] * 16,
-                       1024, n, panels, o + i * panels * 16,
-                       panels * 16, v);
+        if (n > 0) {
+            panels_add(1, p + i * 64 + from[i], 64, v + from[i] * 16, 1024, n,
+                       panels, o + i * panels * 16, panels * 16, v);
+        }
     }
-    if (last > first)
-        panels_add(rows, p + first, 64, v + first * 16, 1024,
-                   last - first, panels, o, panels * 16, v);
+    if (last > first) {
+        panels_add(rows, p + first, 64, v + first * 16, 1024, last - first,
+                   panels, o, panels * 16, v);
+    }
     for (int64_t i = 0; i < rows; i++) {
         n = to[i] - last;
-        if (n > 0)
-            panels_add(1, p + i * 64 + last, 64, v + last * 16, 1024,
-                       n, panels, o + i * panels * 16, panels * 16,
-                       v);
+        if (n > 0) {
+            panels_add(1, p + i * 64 + last, 64, v + last * 16, 1024, n, panels,
+                       o + i * panels * 16, panels * 16, v);
+        }
     }
 }
 
@@ -2628,7 +2630,7 @@ static void encoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
 }
 
 static const struct steps encoder_self_attn_qkv_steps = {
-    1, 8, {
+    1, 8, 0, {
         { encoder_self_attn_qkv, 6144 },
     }
 };
@@ -2758,7 +2760,7 @@ static void encoder_norm2(void *call, int64_t part, int64_t parts)
 }
 
 static const struct steps encoder_o_norm1_w1_w2_norm2_steps = {
-    5, 8, {
+    5, 8, 48, {
         { encoder_self_attn_o, 2048 },
         { encoder_norm1, 512 },
         { encoder_ffn_w1, 4096 },
@@ -2781,7 +2783,7 @@ static void cross_attn_kv(void *call, int64_t part, int64_t parts)
 }
 
 static const struct steps cross_attn_kv_steps = {
-    1, 8, {
+    1, 8, 0, {
         { cross_attn_kv, 4096 },
     }
 };
@@ -2854,7 +2856,7 @@ static void decoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
 }
 
 static const struct steps decoder_self_attn_qkv_steps = {
-    1, 8, {
+    1, 8, 0, {
         { decoder_self_attn_qkv, 6144 },
     }
 };
@@ -2967,7 +2969,7 @@ static void decoder_cross_attn_q(void *call, int64_t part, int64_t parts)
 }
 
 static const struct steps decoder_o_norm1_q_steps = {
-    3, 8, {
+    3, 8, 48, {
         { decoder_self_attn_o, 2048 },
         { decoder_norm1, 512 },
         { decoder_cross_attn_q, 2048 },
@@ -3081,7 +3083,7 @@ static void decoder_norm2(void *call, int64_t part, int64_t parts)
 }
 
 static const struct steps decoder_o_norm3_w1_w2_norm2_steps = {
-    5, 8, {
+    5, 8, 48, {
         { decoder_cross_attn_o, 2048 },
         { decoder_norm3, 512 },
         { decoder_ffn_w1, 4096 },
@@ -3114,7 +3116,7 @@ static void decoder_logits_matmul(void *call, int64_t part, int64_t parts)
 }
 
 static const struct steps decoder_logits_matmul_steps = {
-    1, 8, {
+    1, 8, 0, {
         { decoder_logits_matmul, 3072 },
     }
 };
@@ -3132,7 +3134,7 @@ static void decoder_output(void *call, int64_t part, int64_t parts)
 }
 
 static const struct steps decoder_output_steps = {
-    1, 8, {
+    1, 8, 0, {
         { decoder_output, 768 },
     }
 };
@@ -3211,7 +3213,7 @@ static void encode_rows(struct encode *c, int64_t rows,
     const int64_t parts = parts_of(c->b, most(rows, 2) * work);
 
     c->steps = steps;
-    c->block = steps->count > 1 ? 48 : most(rows, 1);
+    c->block = steps->block ? steps->block : most(rows, 1);
     c->row = 0;
     c->rows = rows;
     if (parts == 1 || rows >= parts * steps->enough) {
@@ -3309,7 +3311,7 @@ static void decode_rows(struct decode *c, int64_t rows,
     const int64_t parts = parts_of(c->b, most(rows, 2) * work);
 
     c->steps = steps;
-    c->block = steps->count > 1 ? 48 : most(rows, 1);
+    c->block = steps->block ? steps->block : most(rows, 1);
     c->row = 0;
     c->rows = rows;
     if (parts == 1 || rows >= parts * steps->enough) {
