@@ -45,8 +45,8 @@ BACK   := target tiling plan plan_arena plan_pack plan_work plan_tasks plan_repo
           emit_keys emit_unfused emit_rows emit_sequences emit_region \
           emit_weights emit_split emit_entry emit_doors emit_program emit_comment \
           emit_header emit_model emit_task kernel_table
-LOAD   := kept records records_line records_file interrupt spawn cc jit \
-          objcache backend engine engine_records
+LOAD   := kept records records_line records_file records_print interrupt \
+          spawn cc jit objcache backend engine engine_records
 ORACLE := interp interp_ops interp_attention compare sample sample_file oracle trial \
           verify
 BENCH  := machine_find machine bench_lengths bench_setup bench_count \
@@ -55,7 +55,7 @@ BENCH  := machine_find machine bench_lengths bench_setup bench_count \
 TUNE   := tune_text tune_progress tune_print tune_json tune_explain draw_tune
 DRIVE  := options options_model search_options lines cmd_compile cmd_run cmd_stream \
           cmd_tensors cmd_attention svg_text draw_attention attention_json \
-          cmd_score cmd_graph cmd_plan cmd_names cmd_verify cmd_bench
+          cmd_score cmd_graph cmd_plan cmd_names cmd_verify cmd_bench cmd_records
 CORE   := memory math cache process sampling beam search_memory search \
           score stream state vocab merges tokens text packed
 FILES  := files output convert safetensors safetensors_write shards seed \

@@ -65,8 +65,8 @@ bool engine_host(Arena *a, const EngineOptions *o, const Target *t, Host *to,
                  Fault *why);
 /* Gives the target its choices: by the records where the options say so. */
 int engine_choices(Engine *e);
-/* A note, where a file that was named has the plan's tasks, but none for this
- * host.                                                                      */
+/* A warning, where a file that was named has the plan's tasks, but none for
+ * this host.                                                                */
 void engine_say_others(const Engine *e);
 /* The file of weights, opened and checked against the plan, where one is named.
  * What the check found comes in the report.                                 */

@@ -1,9 +1,5 @@
 /* engine_records.c: what `attnc tune` found for this machine, for the plan of
  * one model.                                                                 */
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "engine.h"
 
 /* ---------------------------------------------------------------- host --- */
@@ -60,13 +56,9 @@ int engine_choices(Engine *e)
     if (!o->tuned)
         return ExitDone;
     const char *path = records_path(e->arena, o->records);
-    if (o->records && access(path, F_OK) != 0) {
-        fault(&why, ExitIO, "%s: cannot read: %s", path, strerror(errno));
+    if (o->records && !records_named(&e->records, e->arena, path, &why))
         return report_fault(&why);
-    }
-    if (!records_read(&e->records, e->arena, path, &why)) {
-        if (o->records)
-            return report_fault(&why);
+    if (!o->records && !records_read(&e->records, e->arena, path, &why)) {
         warning_at((Pos){ 0 }, "%s: the default tiles are used", why.text);
         return ExitDone;
     }
@@ -93,9 +85,10 @@ void engine_say_others(const Engine *e)
             return;
     for (int i = 0; e->options.records && i < r->at.n; i++)
         if (is_task(e->plan, &r->at.at[i].key)) {
-            note_at((Pos){ 0 }, "%s: the records of this model are not used: "
-                    "they are of %s", quote(e->options.records),
-                    host_text(e->arena, &r->at.at[i].host));
+            warning_at((Pos){ 0 }, "%s: its records of this model are of "
+                       "another machine, compiler or number of threads: %s",
+                       quote(e->options.records),
+                       host_text(e->arena, &r->at.at[i].host));
             return;
         }
 }

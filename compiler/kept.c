@@ -24,6 +24,13 @@ const char *kept_folder(Arena *a)
                                 : NULL;
 }
 
+bool kept_own(Arena *a, const char *path)
+{
+    const char *own = kept_folder(a);
+    const size_t n = own ? strlen(own) : 0;
+    return own && strncmp(path, own, n) == 0 && path[n] == '/';
+}
+
 static bool trusted_folder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -66,12 +73,12 @@ static bool cannot_read(const char *path, Fault *why)
                  errno == ELOOP ? "it is a link" : strerror(errno));
 }
 
-static bool check_file(const char *path, const struct stat *st, size_t limit,
-                       Fault *why)
+static bool check_file(const char *path, bool own, const struct stat *st,
+                       size_t limit, Fault *why)
 {
     if (!S_ISREG(st->st_mode))
         return fault(why, ExitIO, "%s: is not a regular file", path);
-    if (!is_ours(st))
+    if (own && !is_ours(st))
         return fault(why, ExitIO, "%s: is not used, since others can write "
                      "it: chown it to you, chmod go-w", path);
     if ((uintmax_t)st->st_size > limit)
@@ -85,12 +92,14 @@ bool kept_read(Arena *a, const char *path, size_t limit, const char **at,
                size_t *n, Fault *why)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    const bool own = kept_own(a, path);
+    const int link = own ? O_NOFOLLOW : 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | link);
     *at = "";
     *n = 0;
     if (fd < 0)
         return errno == ENOENT || cannot_read(path, why);
-    bool ok = fstat(fd, &st) == 0 ? check_file(path, &st, limit, why)
+    bool ok = fstat(fd, &st) == 0 ? check_file(path, own, &st, limit, why)
                                   : cannot_read(path, why);
     if (ok) {
         char *to = arena_alloc(a, (size_t)st.st_size + 1);

@@ -10,9 +10,11 @@ const char *kept_folder(Arena *a);
 /* Makes it where it is not there. False: it can't be made or written, or is not
  * one that only the user can write.                                          */
 bool kept_folder_make(Arena *a, const char *folder);
-/* All bytes of a file, which is no link, the user's own, and writable by nobody
- * else; one that is not there has none. False, with *why: it is not so, can't
- * be read, or has more than `limit`.                                         */
+/* Is the path one in that folder? */
+bool kept_own(Arena *a, const char *path);
+/* All bytes of a file; one that is not there has none. In the user's own folder
+ * it must be no link, the user's, and writable by nobody else. False, with
+ * *why: it is not so, can't be read, or has more than `limit`.               */
 bool kept_read(Arena *a, const char *path, size_t limit, const char **at,
                size_t *n, Fault *why);
 

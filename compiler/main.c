@@ -23,6 +23,8 @@ const Command commands[] = {
       "compare the compiled model with double precision" },
     { "bench", CmdBench, cmd_bench, "SPEC",
       "measure speed beside the machine's limit" },
+    { "records", CmdRecords, cmd_records, "[ACTION [FILE ..]]",
+      "show, merge, prune or export what tune found" },
     { "fields", CmdFields, cmd_fields, "",
       "the reference of the spec's fields" },
 };

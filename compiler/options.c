@@ -40,7 +40,7 @@ static const Option table[] = {
       "register tile of matrix products, as 6x64" },
     { "--backend", "NAME", CmdLoads, Text, AT(backend), 0, 0,
       "jit (libtcc), clang, or a C compiler's name" },
-    { "--cc", "PROGRAM", CmdLoads | CmdCompile, Text, AT(cc), 0, 0,
+    { "--cc", "PROGRAM", CmdLoads | CmdCompile | CmdRecords, Text, AT(cc), 0, 0,
       "C compiler instead of clang" },
     { "-O", "LEVEL", CmdLoads | CmdCompile, Text, AT(level), 0, 0,
       "optimisation level of the C compiler, as -O2" },
@@ -52,7 +52,8 @@ static const Option table[] = {
     { "--no-records", NULL, CmdPlans, Flag, AT(no_records), 0, 0,
       "the default tiles, whatever attnc tune found" },
 
-    { "-o", "FILE", CmdCompile | CmdGraph | CmdPlan, Text, AT(output), 0, 0,
+    { "-o", "FILE", CmdCompile | CmdGraph | CmdPlan | CmdRecords, Text,
+      AT(output), 0, 0,
       "output file; - is stdout" },
     { "--emit", "KINDS", CmdCompile, Text, AT(emit), 0, 0,
       "any of c,obj,so,exe (default c)" },
@@ -138,6 +139,8 @@ static const Option table[] = {
       "text (default), json" },
     { "--format", "NAME", CmdFields, Text, AT(format), 0, 0,
       "text (default), markdown" },
+    { "--format", "NAME", CmdRecords, Text, AT(format), 0, 0,
+      "of show: table (default), json, csv" },
     { "--format", "NAME", CmdBench, Text, AT(format), 0, 0,
       "table (default), json, csv, md" },
     { "--list-passes", NULL, CmdGraph, Flag, AT(list_passes), 0, 0,
@@ -175,6 +178,16 @@ static const Option table[] = {
       "draw the roofline" },
     { "--no-kernels", NULL, CmdBench, Flag, AT(no_kernels), 0, 0,
       "do not time the steps of the model" },
+    { "--cpu", "TEXT", CmdRecords, Text, AT(cpu), 0, 0,
+      "records of processors whose name has this" },
+    { "--compiler", "TEXT", CmdRecords, Text, AT(compiler), 0, 0,
+      "of compilers whose name and version have this" },
+    { "--op", "NAME", CmdRecords, Text, AT(op), 0, 0,
+      "of this kind: matmul, few, attention, rows, split" },
+    { "--all", NULL, CmdRecords, Flag, AT(all), 0, 0,
+      "export: those of other machines too" },
+    { "--dry-run", NULL, CmdRecords, Flag, AT(dry_run), 0, 0,
+      "prune: only say how many" },
 };
 /* clang-format on */
 enum { Options_ = sizeof table / sizeof *table };
@@ -278,6 +291,10 @@ static void take_operand(Options *o, const char *word)
     if (!*o->command->takes)
         fail(ExitUsage, "attnc %s takes no file: '%s'", o->command->name,
              quote(word));
+    if (o->spec && strstr(o->command->takes, "..")) {
+        vec_push(o->arena, &o->files, word);
+        return;
+    }
     if (o->spec)
         fail(ExitUsage, "one spec at a time: '%s' and '%s'", quote(o->spec),
              quote(word));
@@ -314,7 +331,8 @@ void options_parse(Options *o, Arena *a, const Command *c, int argc,
         }
         store(o, row, value);
     }
-    if (*c->takes && !o->spec && !o->list_passes && !o->machine)
+    const bool need = *c->takes && *c->takes != '[';
+    if (need && !o->spec && !o->list_passes && !o->machine)
         fail(ExitUsage, "attnc %s takes a spec: attnc %s model.yaml", c->name,
              c->name);
 }

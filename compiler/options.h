@@ -54,13 +54,17 @@ typedef struct {
     double seconds;
     const char *lengths, *svg;
     bool machine, no_kernels;
+    /* records; its action is `spec` */
+    Texts files;
+    const char *cpu, *compiler, *op;
+    bool all, dry_run;
 } Options;
 
 struct Command {
     const char *name;
     int bit;
     int (*run)(const Options *);
-    const char *takes;           /* "SPEC", or "" */
+    const char *takes;           /* "SPEC"; "[ACTION [FILE ..]]"; "" */
     const char *summary;
 };
 extern const Command commands[]; /* main.c */
@@ -89,6 +93,7 @@ int cmd_fields(const Options *o);
 int cmd_score(const Options *o);
 int cmd_verify(const Options *o);
 int cmd_bench(const Options *o);
+int cmd_records(const Options *o);
 int run_tensors(const Options *o);               /* cmd_tensors.c */
 int run_attention(const Options *o);             /* cmd_attention.c */
 int run_stream(const Options *o);                /* cmd_stream.c */

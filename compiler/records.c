@@ -70,17 +70,24 @@ const char *host_text(Arena *a, const Host *h)
 }
 
 /* ------------------------------------------------------------- choices --- */
-void records_put(Records *r, Arena *a, const Record *record)
+Record *records_find(const Records *r, const Record *like)
 {
     for (int i = 0; i < r->at.n; i++) {
-        Record *old = &r->at.at[i];
-        if (task_same(&old->key, &record->key) &&
-            host_same(&old->host, &record->host)) {
-            *old = *record;
-            return;
-        }
+        Record *at = &r->at.at[i];
+        if (task_same(&at->key, &like->key) &&
+            host_same(&at->host, &like->host))
+            return at;
     }
-    vec_push(a, &r->at, *record);
+    return NULL;
+}
+
+void records_put(Records *r, Arena *a, const Record *record)
+{
+    Record *old = records_find(r, record);
+    if (old)
+        *old = *record;
+    else
+        vec_push(a, &r->at, *record);
 }
 
 Choices records_choices(Arena *a, const Records *r, const Host *host)

@@ -48,6 +48,8 @@ Choices records_choices(Arena *a, const Records *r, const Host *host);
  * same: where a search may start. NULL: none.                                */
 const Record *records_nearest(const Records *r, const Host *host,
                               const TaskKey *key);
+/* The record of the same host and key; NULL: there is none. */
+Record *records_find(const Records *r, const Record *like);
 /* Adds it, in the place of one of the same host and key. */
 void records_put(Records *r, Arena *a, const Record *record);
 
@@ -71,6 +73,8 @@ const char *records_path(Arena *a, const char *option);
  * counted, and said in one warning (file:line of the first and why). False:
  * the file can't be read, or others could have written it.                   */
 bool records_read(Records *r, Arena *a, const char *path, Fault *why);
+/* The same of a file that the user named: it must be there. */
+bool records_named(Records *r, Arena *a, const char *path, Fault *why);
 /* Adds to the file, in the place of records of the same host and key: under the
  * lock, read again, written aside, synced, renamed. Made when absent. The file
  * stays as it was on failure. `path` NULL: a fault.                          */
@@ -83,5 +87,10 @@ bool records_edit(Arena *a, const char *path,
 /* The lock of a file, FILE.lock, taken within `seconds`: a descriptor to close;
  * -1, with *why.                                                             */
 int records_lock(Arena *a, const char *path, double seconds, Fault *why);
+
+/* ---------------------------------------------------- records_print.c --- */
+void records_table(const Records *r, FILE *out);
+void records_json(const Records *r, FILE *out);
+void records_csv(const Records *r, FILE *out);
 
 #endif

@@ -26,6 +26,8 @@ const char *records_path(Arena *a, const char *option)
 }
 
 /* ------------------------------------------------------------- reading --- */
+typedef struct { const char *at; size_t n; } Bytes;
+
 typedef struct {                 /* lines that are no records */
     int first;                   /* its number, from 1; 0: there is none */
     const char *why;             /* of the first */
@@ -50,16 +52,14 @@ static void read_line(Records *r, Arena *a, Passed *p, int number,
         vec_push(a, &r->foreign, arena_strndup(a, line, n));
 }
 
-static bool read_lines(Records *r, Arena *a, const char *path, Passed *p,
-                       Fault *why)
+static bool read_lines(Records *r, Arena *a, const char *path, Bytes *file,
+                       Passed *p, Fault *why)
 {
-    const char *at;
-    size_t n;
     *r = (Records){ .passed_over = 0 };
     *p = (Passed){ .first = 0 };
-    if (!kept_read(a, path, FileMost, &at, &n, why))
+    if (!kept_read(a, path, FileMost, &file->at, &file->n, why))
         return false;
-    const char *end = at + n;
+    const char *at = file->at, *end = at + file->n;
     for (int number = 1; at < end; number++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline ? newline : end;
@@ -73,16 +73,24 @@ static bool read_lines(Records *r, Arena *a, const char *path, Passed *p,
 bool records_read(Records *r, Arena *a, const char *path, Fault *why)
 {
     Passed p;
+    Bytes file;
     *r = (Records){ .passed_over = 0 };
     if (!path)
         return true;
-    if (!read_lines(r, a, path, &p, why))
+    if (!read_lines(r, a, path, &file, &p, why))
         return false;
     if (p.first)
         warning_at((Pos){ 0 }, "%s:%d: %s: %s passed over", quote(path),
                    p.first, p.why, r->passed_over == 1 ? "it is"
                    : arena_printf(a, "%d lines are", r->passed_over));
     return true;
+}
+
+bool records_named(Records *r, Arena *a, const char *path, Fault *why)
+{
+    return access(path, F_OK) == 0
+           ? records_read(r, a, path, why)
+           : fault(why, ExitIO, "%s: cannot read: %s", path, strerror(errno));
 }
 
 /* ---------------------------------------------------------------- lock --- */
@@ -159,27 +167,37 @@ static bool set_mode(int fd)
     return fstat(fd, &st) == 0 && fchmod(fd, st.st_mode & 0755) == 0;
 }
 
-static bool write_lines(const Records *r, Arena *a, const char *path,
-                        Fault *why)
+/* What a file of these records has. */
+static Bytes lines_of(const Records *r, Arena *a)
 {
-    Output o;
-    Fault first;
-    size_t size = 0;
     VEC(const char *) line = { 0 };
+    size_t n = 0;
     for (int i = 0; i < r->foreign.n; i++)
         vec_push(a, &line, r->foreign.at[i]);
     for (int i = 0; i < r->at.n; i++)
         vec_push(a, &line, record_line(a, &r->at.at[i]));
     for (int i = 0; i < line.n; i++)
-        size += strlen(line.at[i]) + 1;
-    if (size > FileMost)
+        n += strlen(line.at[i]) + 1;
+    char *text = arena_alloc(a, n + 1), *to = text;
+    for (int i = 0; i < line.n; i++) {
+        const size_t length = strlen(line.at[i]);
+        memcpy(to, line.at[i], length);
+        to[length] = '\n';
+        to += length + 1;
+    }
+    return (Bytes){ text, n };
+}
+
+static bool replace(const char *path, Bytes by, Fault *why)
+{
+    Output o;
+    Fault first;
+    if (by.n > FileMost)
         return fault(why, ExitResource, "%s: would have %zu bytes, at most "
-                     "%d are read: attnc records prune", path, size,
+                     "%d are read: attnc records prune", path, by.n,
                      (int)FileMost);
-    bool ok = output_open(&o, path, &first);
-    for (int i = 0; ok && i < line.n; i++)
-        ok = output_write(&o, line.at[i], strlen(line.at[i]), &first) &&
-             output_write(&o, "\n", 1, &first);
+    bool ok = output_open(&o, path, &first) &&
+              output_write(&o, by.at, by.n, &first);
     if (ok && !set_mode(o.fd)) {
         fault(&first, ExitIO, "%s: cannot chmod: %s", path, strerror(errno));
         output_cancel(&o);
@@ -190,26 +208,21 @@ static bool write_lines(const Records *r, Arena *a, const char *path,
                  "give another file by --records", first.text);
 }
 
-/* The user's own folder is made when something is to be kept in it. */
-static void make_folder(Arena *a, const char *path)
-{
-    const char *own = kept_folder(a);
-    const size_t n = own ? strlen(own) : 0;
-    if (own && strncmp(path, own, n) == 0 && path[n] == '/')
-        kept_folder_make(a, own);
-}
-
 static bool edit_locked(Arena *a, const char *path,
                         void edit(Records *r, Arena *a, void *with),
                         void *with, Fault *why)
 {
     Records r;
     Passed p;
-    if (!read_lines(&r, a, path, &p, why))
+    Bytes old;
+    if (!read_lines(&r, a, path, &old, &p, why))
         return false;
     edit(&r, a, with);
     outputs_sweep(path);
-    if (!write_lines(&r, a, path, why))
+    const Bytes new = lines_of(&r, a);
+    if (new.n == old.n && memcmp(new.at, old.at, old.n) == 0)
+        return true;             /* as it is */
+    if (!replace(path, new, why))
         return false;
     if (p.broken)
         warning_at((Pos){ 0 }, "%s: %d line%s that %s cut or changed %s "
@@ -226,7 +239,8 @@ bool records_edit(Arena *a, const char *path,
     if (!path)
         return fault(why, ExitIO, "there is no HOME to keep records in: give "
                      "a file by --records");
-    make_folder(a, path);
+    if (kept_own(a, path))
+        kept_folder_make(a, kept_folder(a));
     const int lock = records_lock(a, path, LOCK_SECONDS, why);
     const bool ok = lock >= 0 && edit_locked(a, path, edit, with, why);
     if (lock >= 0)

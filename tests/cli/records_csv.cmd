@@ -1,0 +1,1 @@
+records show tests/cli/records/mine.txt --format csv

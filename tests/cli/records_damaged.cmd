@@ -1,0 +1,2 @@
+records show tests/cli/records/damaged.txt
+records show tests/cli/records

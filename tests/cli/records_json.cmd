@@ -1,0 +1,1 @@
+records show tests/cli/records/theirs.txt --format json

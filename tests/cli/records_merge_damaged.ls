@@ -1,0 +1,2 @@
+tune.txt
+tune.txt.lock

@@ -1,0 +1,2 @@
+records merge
+records merge TMP/none --records TMP/tune.txt

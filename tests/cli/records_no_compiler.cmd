@@ -1,0 +1,1 @@
+records export tests/cli/records/mine.txt --cc nosuch

@@ -1,0 +1,2 @@
+records show tests/cli/records/empty.txt
+records export tests/cli/records/mine.txt

@@ -1,0 +1,1 @@
+run models/tiny.yaml --records TMP/none
