@@ -141,8 +141,7 @@ static void put_tip(const Picture *d, const Plot *p, const Candidate *c)
         fputs(fate_word[c->fate], d->out);
     if (*c->why) {
         fputs(", ", d->out);
-        svg_plain(d->out, attention_label(d->arena, c->why,
-                                          (int64_t)strlen(c->why)));
+        svg_plain(d->out, plain_text(d->arena, c->why));
     }
     fputs("</title>", d->out);
 }
@@ -233,8 +232,8 @@ static void put_plot(Picture *d, int i)
     const char *gain = gain_text(d->arena, task_gain(t));
     fprintf(d->out, "<g transform=\"translate(%d %d)\">\n<text x=\"%d\" "
             "y=\"-22\" font-weight=\"bold\">", x, y, -Left);
-    svg_plain(d->out, arena_printf(d->arena, "%.*s", Letters,
-                                   task_text(d->arena, &t->task->key)));
+    svg_plain(d->out, plain_text(d->arena, arena_printf(d->arena, "%.*s",
+              Letters, task_text(d->arena, &t->task->key))));
     fprintf(d->out, "</text>\n<text class=\"soft\" x=\"%d\" y=\"-8\">", -Left);
     if (isfinite(t->share))
         fprintf(d->out, "%.1f %% of the time; ", 100 * t->share);
@@ -293,10 +292,11 @@ static void put_head(const Picture *d)
             "%s</text>\n<text x=\"%d\" y=\"44\">", d->width, d->height,
             d->width, d->height, r->engine->spec->name, style, Edge,
             r->engine->spec->name, Edge);
-    svg_plain(d->out, attention_label(d->arena, r->host.cpu,
-                                      (int64_t)strlen(r->host.cpu)));
-    fprintf(d->out, ", %s, %d thread%s: %d task%s in %s%s</text>\n",
-            r->host.isa, r->host.threads, r->host.threads == 1 ? "" : "s",
+    svg_plain(d->out, plain_text(d->arena, r->host.cpu));
+    fputs(", ", d->out);
+    svg_plain(d->out, plain_text(d->arena, r->host.isa));
+    fprintf(d->out, ", %d thread%s: %d task%s in %s%s</text>\n",
+            r->host.threads, r->host.threads == 1 ? "" : "s",
             r->task.n, r->task.n == 1 ? "" : "s",
             seconds_text(d->arena, r->seconds),
             r->interrupted ? ", interrupted" : r->rejected

@@ -100,7 +100,9 @@ int tune_run(const TuneOptions *o, FILE *out);
 
 /* ---------------------------------------------------------- tune_text.c --- */
 /* What all of the report's forms say alike; text in the arena. */
-char *task_text(Arena *a, const TaskKey *k);     /* "matmul 64x64 f32 bias" */
+/* What others wrote, without control characters; UTF-8. */
+const char *plain_text(Arena *a, const char *text);
+const char *task_text(Arena *a, const TaskKey *k);  /* "matmul 9x9 f32 bias" */
 char *seconds_text(Arena *a, double seconds);    /* "1.93 ms"; "-": none */
 char *gain_text(Arena *a, double ratio);         /* 1.031: "+3.1 %" */
 /* Words on lines of 80 columns; the first line goes on where `column` is, the

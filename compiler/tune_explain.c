@@ -117,9 +117,10 @@ static void say_panels(Why *w)
     if (w->by.nr == 0)
         return;
     if (usual > 0 && before != in)
-        beside = arena_printf(w->a, ", by default (%s) in %s",
+        beside = arena_printf(w->a, ", by default (%s) in "
+                              "%s",
                               bytes_text(w, usual), level_name[before]);
-    say(w, "panels of %d x %lld (%s) stay in %s%s for all rows", w->by.nr,
+    say(w, "panels of %d x %lld (%s) stay in %s for all rows%s", w->by.nr,
         (long long)(k < w->k ? k : w->k), bytes_text(w, bytes),
         level_name[in], beside);
     if (w->by.mr > 0)
@@ -192,8 +193,8 @@ static void why_few(Why *w)
     else if (w->by.few == 1)
         say(w, "any number of rows is fastest as tiles");
     if (isfinite(rate(w, in)) && w->r->fma > 0)
-        say(w, "%s of weights come from %s in %s, and %.2g rows' sums take as "
-            "long", bytes_text(w, bytes), level_name[in],
+        say(w, "%s of weights come from %s in %s, which the sums of %.2g rows "
+            "take too", bytes_text(w, bytes), level_name[in],
             seconds_text(w->a, bytes / rate(w, in)),
             w->size * w->r->fma / rate(w, in) / 2);
     if (w->by.places > 0)
@@ -372,8 +373,8 @@ void records_explain(const Records *r, const Host *here, const Machine *m,
             continue;
         fputc('\n', out);
         put_wrapped(out, 0, 4, arena_printf(a, "For %s, %d thread%s, %s:",
-                    h->isa, h->threads, h->threads == 1 ? "" : "s",
-                    h->compiler));
+                    plain_text(a, h->isa), h->threads,
+                    h->threads == 1 ? "" : "s", plain_text(a, h->compiler)));
         explain_host(a, r, h, m, out);
     }
     if (r->at.n == 0)

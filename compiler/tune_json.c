@@ -4,9 +4,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "draw.h"
 #include "tune.h"
 
 static json_t *number(double x)
@@ -16,7 +14,7 @@ static json_t *number(double x)
 
 static json_t *text(Arena *a, const char *s)
 {
-    return s ? json_string(attention_label(a, s, (int64_t)strlen(s)))
+    return s ? json_string(plain_text(a, s))
              : json_null();
 }
 
@@ -62,9 +60,9 @@ static json_t *task(Arena *a, const TuneTask *t)
     json_t *all = json_array();
     for (int i = 0; i < t->candidate.n; i++)
         json_array_append_new(all, candidate(a, &t->candidate.at[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
+    return json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
         " s:o, s:i, s:b, s:b, s:o}", "kind", task_word[k->kind],
-        "shape", k->shape, "ending", k->ending,
+        "shape", text(a, k->shape), "ending", text(a, k->ending),
         "dtype", k->dtype == DtypeBf16 ? "bf16" : "f32",
         "share", number(t->share), "limit_s", number(t->limit),
         "bound", text(a, t->bound), "seconds", number(best ? best->seconds

@@ -1,6 +1,5 @@
 /* tune_print.c: what a tuning found, for people. tune_json.c has the same
  * numbers, and all candidates.                                               */
-#include "draw.h"
 #include "tune.h"
 
 #include <math.h>
@@ -9,27 +8,23 @@
 enum { NameWidth = 32, EndWidth = 26, MostRemoved = 20 };
 
 /* -------------------------------------------------------------- numbers --- */
+static const char *percent_text(Arena *a, const char *format, double part)
+{
+    return isfinite(part) && fabs(part) < 1e3
+        ? arena_printf(a, format, 100 * part) : "-";
+}
+
 /* "+3.1 (+2.7..+3.6)", in percent. */
 static const char *interval_text(Arena *a, const Interval *i)
 {
+    const char *middle = percent_text(a, "%+.1f", i->middle - 1);
     if (!(i->middle > 0))
         return "-";
-    const char *middle = arena_printf(a, "%+.1f", 100 * (i->middle - 1));
     if (!isfinite(i->low) || !isfinite(i->high))
         return middle;
-    return arena_printf(a, "%s (%+.1f..%+.1f)", middle, 100 * (i->low - 1),
-                        100 * (i->high - 1));
-}
-
-static const char *percent_text(Arena *a, double part, int places)
-{
-    return isfinite(part) ? arena_printf(a, "%.*f", places, 100 * part) : "-";
-}
-
-/* What others wrote, without control characters. */
-static const char *plain(Arena *a, const char *text)
-{
-    return attention_label(a, text, (int64_t)strlen(text));
+    return arena_printf(a, "%s (%s..%s)", middle,
+                        percent_text(a, "%+.1f", i->low - 1),
+                        percent_text(a, "%+.1f", i->high - 1));
 }
 
 static const char *plural(int n)
@@ -44,8 +39,8 @@ void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out)
     char size[LevelMemory][32];
     const char *read = "";
     put_wrapped(out, 0, 4, arena_printf(a, "%s, %s, %d thread%s, %s",
-                plain(a, h->cpu), h->isa, h->threads, plural(h->threads),
-                plain(a, h->compiler)));
+                plain_text(a, h->cpu), plain_text(a, h->isa), h->threads,
+                plural(h->threads), plain_text(a, h->compiler)));
     for (int i = 0; r && i < Levels; i++)
         if (r->read[i] > 0)
             read = arena_printf(a, "%s, %s %.1f", read, level_name[i],
@@ -118,7 +113,7 @@ static void put_search(Arena *a, const TuneTask *t, FILE *out)
                                     arena_grouped(a, n), plural(n));
     if (removed)
         line = arena_printf(a, "%s, %d removed", line, removed);
-    if (t->pairs > 0)
+    if (t->pairs > 0 && t->champion > 0)
         line = arena_printf(a, "%s; p %.2g of %d pair%s", line, t->p_value,
                             t->pairs, plural(t->pairs));
     fputs("    ", out);
@@ -134,8 +129,8 @@ static void put_task(Arena *a, const TuneTask *t, FILE *out)
     if (wide)
         fprintf(out, "%s\n", name);
     fprintf(out, "%-*s %4s %7s %5s %-6s %s\n", NameWidth, wide ? "" : name,
-            percent_text(a, t->share, 1), seconds_text(a, seconds),
-            percent_text(a, t->limit > 0 ? t->limit / seconds : NAN, 0),
+            percent_text(a, "%.1f", t->share), seconds_text(a, seconds),
+            percent_text(a, "%.0f", t->limit > 0 ? t->limit / seconds : NAN),
             t->bound ? t->bound : "-", state_text(a, t));
     put_tiling(a, t, out);
     put_search(a, t, out);
@@ -174,7 +169,7 @@ static void put_removed(Arena *a, const TuneReport *r, FILE *out)
             put_wrapped(out, 4, 8, arena_printf(a, "%s, %s: %s%s%s",
                         task_text(a, &t->task->key), tiling_text(a, &c->tiling),
                         fate_word[c->fate], *c->why ? ", " : "",
-                        plain(a, c->why)));
+                        plain_text(a, c->why)));
         }
     }
     if (n > MostRemoved)
@@ -211,7 +206,7 @@ static void put_outcome(Arena *a, const TuneReport *r, FILE *out)
                     "default stays.");
     else if (r->path)
         put_wrapped(out, 0, 0, arena_printf(a, "%d new record%s in %s",
-                    finished, plural(finished), plain(a, r->path)));
+                    finished, plural(finished), plain_text(a, r->path)));
     if (reused)
         put_wrapped(out, 0, 0, arena_printf(a, "%d of %d task%s %s recorded "
                     "before, and not timed again; --again times all.", reused,

@@ -1,4 +1,5 @@
 /* tune_text.c: words and numbers that all forms of a tuning's report share. */
+#include "draw.h"
 #include "tune.h"
 
 #include <math.h>
@@ -10,11 +11,16 @@ const char *const fate_word[Fates] = {
     [FateNaN] = "nan"
 };
 
-char *task_text(Arena *a, const TaskKey *k)
+const char *plain_text(Arena *a, const char *text)
 {
-    return arena_printf(a, "%s %s %s%s%s", task_word[k->kind], k->shape,
-                        k->dtype == DtypeBf16 ? "bf16" : "f32",
-                        *k->ending ? " " : "", k->ending);
+    return attention_label(a, text, (int64_t)strlen(text));
+}
+
+const char *task_text(Arena *a, const TaskKey *k)
+{
+    return plain_text(a, arena_printf(a, "%s %s %s%s%s", task_word[k->kind],
+        k->shape, k->dtype == DtypeBf16 ? "bf16" : "f32",
+        *k->ending ? " " : "", k->ending));
 }
 
 /* Three digits, in the unit that needs no exponent. */
@@ -25,6 +31,8 @@ char *seconds_text(Arena *a, double seconds)
     int unit = 0;
     if (!isfinite(x) || x < 0)
         return arena_strdup(a, "-");
+    if (x >= 1e6)                /* nobody waits for it */
+        return arena_printf(a, "%.2g s", x);
     for (; unit < 3 && x < 0.9995; unit++)
         x *= 1e3;
     const int places = x < 9.995 ? 2 : x < 99.95 ? 1 : 0;
@@ -36,7 +44,7 @@ char *gain_text(Arena *a, double ratio)
     if (!isfinite(ratio) || ratio <= 0)
         return arena_strdup(a, "-");
     if (ratio >= 2)
-        return arena_printf(a, "%.2fx", ratio);
+        return arena_printf(a, ratio < 100 ? "%.2fx" : "%.2gx", ratio);
     return arena_printf(a, "%+.1f %%", 100 * (ratio - 1));
 }
 

@@ -1,46 +1,55 @@
-/* fake_tune.h: the report of a tuning that never ran. Include it behind
- * cmocka.h.                                                                  */
+/* fake_tune.h: the report of a tuning that never ran, with each kind of end
+ * that a task can have. Include it behind cmocka.h.                          */
 #ifndef ATTNC_FAKE_TUNE_H
 #define ATTNC_FAKE_TUNE_H
 
 #include <math.h>
-
-#include "../compiler/tune.h"
+#include <string.h>
 
 static const Task fake_tasks[] = {
     { .key = { TaskMatmul, "512x2048", "bias_relu", DtypeF32 } },
-    { .key = { TaskMatmul, "2048x512", "bias_residual", DtypeBf16 } },
+    { .key = { TaskMatmul, "2048x500", "bias_residual", DtypeBf16 } },
+    { .key = { TaskFew, "512x2048", "bias_relu", DtypeF32 } },
     { .key = { TaskAttention, "64x64", "causal_paged", DtypeF32 } },
     { .key = { TaskRows, "512x2048_2048x512", "", DtypeF32 } },
-    { .key = { TaskSplit, "encode_512x2048x6", "", DtypeF32 } }
+    { .key = { TaskSplit, "512x2048x12", "encode_decode", DtypeF32 } }
 };
-enum { FakeTasks = 5 };
+enum { FakeTasks = 6, FakeTimed = 24, FakeRanked = 6, FakeRemoved = 5 };
 
-static const Candidate fake_bad[] = {
+static const Candidate fake_removed[FakeRemoved] = {
     { { .mr = 16, .nr = 64 }, FateFailed, "error: out of registers", 2.2e-3,
       NAN, NAN, 0, 0, 1.0 },
     { { .mr = 1, .nr = 16 }, FateCrashed, "signal 11 (Segmentation fault)",
       4e-3, NAN, NAN, 0, 0, 2.0 },
     { { .mr = 2, .nr = 16 }, FateHung, "no answer in 2 s", 3e-3, NAN, NAN, 0,
       0, 3.0 },
-    { { .mr = 3, .nr = 64 }, FateWrong, "byte 17 differs", 2e-3, 1.1e-3, 0.01,
-      3, 1, 3.5 },
+    { { .mr = 3, .nr = 64 }, FateWrong, "byte 17 <&> \"is\" \x1b[31m other",
+      2e-3, 1.1e-3, 0.01, 3, 1, 3.5 },
     { { .mr = 5, .nr = 48 }, FateNaN, "3 values are no numbers", 2e-3, NAN, NAN,
       0, 0, 4.0 }
 };
 
-static inline Candidate fake_candidate(int i)
+/* i 0: the default. */
+static inline Tiling fake_tiling(TaskKind kind, int i)
 {
-    const double slow = 1.35 - 0.05 * (i * 7 % 11), at = 0.4 * i;
-    const Candidate c = {
-        .tiling = { .mr = 4 + i % 8, .nr = 16 + 16 * (i % 3), .ahead = 2 },
-        .fate = i % 4 == 3 ? FateRanked : FateTimed,
-        .predicted = 1.9e-3 * slow, .spread = 0.004,
-        .seconds = i % 4 == 3 ? NAN : 2e-3 * slow,
-        .samples = i % 4 == 3 ? 0 : 12, .round = i % 4 == 3 ? 0 : 1 + i % 3,
-        .when = i % 4 == 3 ? NAN : at
-    };
-    return c;
+    switch (kind) {
+    case TaskMatmul:
+        return (Tiling){ .mr = i ? 8 - i % 3 : 6, .nr = i ? 32 + i % 2 * 16
+                         : 64, .k = i % 4 ? 512 : 256, .ahead = 3 - i % 3,
+                         .panels = 4 + i };
+    case TaskFew:
+        return (Tiling){ .few = 9 - i % 8, .places = 2 - i % 2 };
+    case TaskAttention:
+        return (Tiling){ .mr = 6 + i % 3, .nr = i % 2 ? 48 : 64, .ahead = 3,
+                         .queries = 48 + i % 3 * 24, .keys = 64 + i % 4 * 64 };
+    case TaskRows:
+        return (Tiling){ .rows = 48 + i * 8 };
+    case TaskSplit:
+        return (Tiling){ .work = 1500000 + i * 100000 };
+    case TaskKinds:
+        break;
+    }
+    return (Tiling){ 0 };
 }
 
 static inline TuneTask fake_task(Arena *a, int i)
@@ -48,32 +57,39 @@ static inline TuneTask fake_task(Arena *a, int i)
     TuneTask t = { .task = &fake_tasks[i], .share = 0.4 / (i + 1),
                    .limit = 1.5e-3, .bound = i == 1 ? "memory" : "FMA",
                    .finished = true, .pairs = 31, .p_value = 0.0003,
-                   .gain = { 1.027, 1.031, 1.036 } };
-    int best = 0;
-    for (int k = 0; k < 30; k++)
-        vec_push(a, &t.candidate, fake_candidate(k));
-    t.candidate.at[0].tiling = (Tiling){ .mr = 6, .nr = 64, .ahead = 2 };
-    for (int k = 0; k < t.candidate.n; k++)
-        if (t.candidate.at[k].seconds < t.candidate.at[best].seconds)
-            best = k;
-    t.champion = best;
-    for (int k = 0; i == 0 && k < 5; k++)
-        vec_push(a, &t.candidate, fake_bad[k]);
+                   .champion = 14, .gain = { 1.027, 1.031, 1.036 } };
+    for (int k = 0; k < FakeTimed + FakeRanked; k++) {
+        const bool ranked = k % 5 == 4 && k != 14;
+        const double slow = k == 0 ? 1 : k == 14 ? 1 / 1.031
+                          : 0.985 + 0.07 * (k * 7 % 17);
+        const Candidate c = {
+            .tiling = fake_tiling(fake_tasks[i].key.kind, k),
+            .fate = ranked ? FateRanked : FateTimed,
+            .predicted = 1.9e-3 * slow, .seconds = ranked ? NAN : 2e-3 * slow,
+            .spread = ranked ? NAN : 0.004, .samples = ranked ? 0 : 12,
+            .round = ranked ? 0 : 1 + k % 3, .when = ranked ? NAN : 0.4 * k + 7
+        };
+        vec_push(a, &t.candidate, c);
+    }
+    for (int k = 0; i == 0 && k < FakeRemoved; k++)
+        vec_push(a, &t.candidate, fake_removed[k]);
     return t;
 }
 
-/* Each kind of end that a task can have. */
+static const char fake_cpu[] = "AMD \"EPYC\" <7>";
+
 static inline TuneReport fake_report(Arena *a)
 {
     static const Spec spec = { .name = "made-up" };
     static const Engine engine = { .spec = (Spec *)&spec };
     static const TuneOptions options = { .budget = 60 };
+    static const Rates rates = { 2, 2.104e11, { 5e11, 1.8e11, 9e10, 2.13e10 } };
     TuneReport r = {
         .arena = a, .engine = &engine, .options = &options,
-        .machine = { "AMD \"EPYC\" <7>", 2, { 32 << 10, 1 << 20, 32 << 20 },
-                     { { 2, 2.104e11, { 5e11, 1.8e11, 9e10, 2.13e10 } } }, 1 },
-        .rates = { 2, 2.104e11, { 5e11, 1.8e11, 9e10, 2.13e10 } },
-        .host = { "AMD \"EPYC\" <7>", "32K 1M 32M", "x86-64-v4", 2,
+        .machine = { .cores = 2, .cache = { 32 << 10, 1 << 20, 32 << 20 },
+                     .rates = { rates }, .counts = 1 },
+        .rates = rates,
+        .host = { fake_cpu, "32K 1M 32M", "x86-64-v4", 2,
                   "Debian clang version 19.1.7 -O2" },
         .path = "/home/me/.cache/attnc/tune.txt", .seconds = 48.3
     };
@@ -81,17 +97,34 @@ static inline TuneReport fake_report(Arena *a)
         { "encode", 23.1e-3, 22.4e-3, { 1.026, 1.031, 1.035 }, 40 },
         { "step", 612e-6, 615e-6, { 0.985, 0.996, 1.004 }, 200 }
     };
+    snprintf(r.machine.cpu, sizeof r.machine.cpu, "%s", fake_cpu);
     for (int i = 0; i < FakeTasks; i++)
         vec_push(a, &r.task, fake_task(a, i));
     r.task.at[1].champion = 0;
     r.task.at[1].gain = (Interval){ 1, 1, 1 };
-    r.task.at[3].reused = true;
-    r.task.at[3].candidate.n = 2;
-    r.task.at[3].champion = 1;
-    r.task.at[4].finished = false;
+    r.task.at[4].reused = true;
+    r.task.at[4].candidate.n = 2;
+    r.task.at[4].champion = 1;
+    r.task.at[5].finished = false;
     vec_push(a, &r.end, ends[0]);
     vec_push(a, &r.end, ends[1]);
     return r;
+}
+
+/* ----------------------------------------------------- what was printed --- */
+static inline int count(const char *text, const char *word)
+{
+    int n = 0;
+    for (; (text = strstr(text, word)); text += strlen(word))
+        n++;
+    return n;
+}
+
+/* Nothing that moves a terminal's cursor. */
+static inline void assert_still(const char *text)
+{
+    for (; *text; text++)
+        assert_true((unsigned char)*text >= 0x20 || *text == '\n');
 }
 
 #endif

@@ -1,0 +1,142 @@
+/* tune_progress_test.c: what a tuning says on the way, to a terminal and to a
+ * file: lines of a report that is made up.                                   */
+#define _GNU_SOURCE              /* posix_openpt */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "../compiler/tune.h"
+
+#include <cmocka.h>              /* after ours: it defines fail() */
+
+#include "fake_tune.h"
+#include "scratch.h"
+
+static Arena *a;
+
+static int set_up(void **state)
+{
+    a = arena_new();
+    return scratch_make(state);
+}
+
+static int tear_down(void **state)
+{
+    arena_free(a);
+    return scratch_remove(state);
+}
+
+static void lines(void **state)
+{
+    (void)state;
+    const TuneReport r = fake_report(a);
+    const double done[] = { 0, 0.37, 1, 7, -3, NAN };
+    const double left[] = { 41, 0, 1e9, -1, NAN, INFINITY };
+    for (int width = 0; width < 250; width++)
+        for (int i = 0; i < 6; i++) {
+            const char *line = tune_progress_line(a, &r, &r.task.at[i], done[i],
+                                                  left[i], width);
+            assert_in_range(strlen(line), 0, width ? width - 1 : 0);
+            assert_still(line);
+        }
+    assert_string_equal(tune_progress_line(a, &r, &r.task.at[0], 0.37, 41, 40),
+                        "[##...] 1/6 matmul 512x2048   41 s left");
+    assert_string_equal(tune_progress_line(a, &r, &r.task.at[0], 0.37, 600, 80),
+        "[####......] 1/6 matmul 512x2048 f32 bias_relu      "
+        "1.94 ms +3.1 %  10 min left");
+}
+
+/* Calls as a search does; everything that it writes to `fd`. */
+static void search_onto(int fd, const char *term, const TuneReport *r)
+{
+    const int saved = dup(STDERR_FILENO);
+    fflush(stderr);
+    setenv("TERM", term, 1);
+    assert_int_equal(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+    for (int i = 0; i < 200 * r->task.n; i++) {
+        TuneTask *now = &r->task.at[i / 200];
+        const bool finished = now->finished;
+        now->finished = finished && i % 200 > 150;
+        tune_progress(r, now, i / 1200.0);
+        now->finished = finished;
+    }
+    tune_progress_end();
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+}
+
+static const char *content(int fd)
+{
+    static char text[8192];
+    const ssize_t n = read(fd, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+static void elsewhere(void **state)
+{
+    (void)state;
+    const TuneReport r = fake_report(a);
+    const int fd = open(scratch_path("log"), O_RDWR | O_CREAT, 0600);
+    search_onto(fd, "xterm", &r);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    const char *text = content(fd);
+    assert_still(text);
+    assert_int_equal(count(text, "\n"), FakeTasks - 1);
+    assert_int_equal(count(text, "attnc: tune "), FakeTasks - 1);
+    assert_non_null(strstr(text, "tune 2/6 matmul 2048x500 bf16 bias_residual: "
+                                 "the default stays, mr=6 nr=64"));
+    assert_non_null(strstr(text, ": as recorded, rows=56\n"));
+    close(fd);
+}
+
+static int terminal(int columns, int *other)
+{
+    const struct winsize size = { .ws_row = 24,
+                                  .ws_col = (unsigned short)columns };
+    const int main_end = posix_openpt(O_RDWR | O_NOCTTY);
+    if (main_end < 0 || grantpt(main_end) || unlockpt(main_end))
+        return -1;
+    *other = open(ptsname(main_end), O_RDWR | O_NOCTTY);
+    if (*other < 0 || ioctl(*other, TIOCSWINSZ, &size))
+        return -1;
+    return main_end;
+}
+
+static void on_terminal(void **state)
+{
+    (void)state;
+    const TuneReport r = fake_report(a);
+    int other;
+    const int fd = terminal(50, &other);
+    if (fd < 0)
+        skip();
+    search_onto(other, "xterm", &r);
+    const char *text = content(fd);
+    const int lines = count(text, "\r");
+    assert_in_range(lines, 2, 60);       /* of 1200 calls */
+    assert_int_equal(count(text, "\033["), lines);
+    assert_null(strchr(text, '\n'));
+    for (const char *s = text; *s; s += strcspn(s, "\r"))
+        assert_in_range(strcspn(++s, "\033"), 0, 49);
+    assert_string_equal(text + strlen(text) - 4, "\r\033[K");
+    search_onto(other, "dumb", &r);
+    text = content(fd);
+    assert_null(strchr(text, '\033'));
+    assert_non_null(strstr(text, "attnc: tune 1/6 "));
+    close(other);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines),
+        cmocka_unit_test(elsewhere),
+        cmocka_unit_test(on_terminal),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
