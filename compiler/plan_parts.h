@@ -4,6 +4,8 @@
 
 #include "compiler.h"
 
+enum { NearBytes = 1 << 20 };   /* of weights that stay in a core's cache */
+
 int64_t round16(int64_t n);
 Dtype   dtype_of(Type t);                     /* of weights */
 Sym     row_sym(Type t);                      /* which rows a value has */

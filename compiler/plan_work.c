@@ -6,7 +6,6 @@
 enum {
     ElementWork = 16,            /* of a number that is read and written */
     GatherWork = 64,             /* of one with a cache line for itself */
-    NearBytes = 1 << 20,         /* of weights that stay in a core's cache */
     NearRows = 8                 /* products of fewer rows wait for weights */
 };
 
