@@ -124,6 +124,9 @@ typedef struct {                 /* what a task computes; 0: not of its kind */
     int64_t scratch;             /* floats, with the task's tiling */
 } TaskShape;
 TaskShape task_shape(const Plan *p, const Task *t);
+/* What is 0 becomes what the tool would choose beside what is not; but `few`,
+ * which hangs on the whole plan. k: of a product's sums.                     */
+Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by);
 
 int64_t linear4_at(Linear4 l, int64_t rows, int64_t sequences, int64_t parts);
 char *plan_text(Arena *a, const Plan *p);      /* attnc plan */

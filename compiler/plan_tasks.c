@@ -159,37 +159,42 @@ static int64_t usual_few(const Plan *p)
     return p->pack.bytes > NearBytes ? 3 : 1;
 }
 
-/* What is 0 becomes what the tool would choose beside what is not. */
-static Tiling settled(const Plan *p, const Task *t, Tiling by)
+Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by)
 {
-    const Target *m = &p->target;
-    const TaskShape s = task_shape(p, t);
-    switch (t->key.kind) {
+    switch (kind) {
     case TaskMatmul: case TaskAttention:
         settle(&by.mr, m->mr);
         settle(&by.nr, m->nr);
         settle(&by.ahead, usual_ahead(by.nr));
         break;
     case TaskFew:
-        settle(&by.few, usual_few(p));
         settle(&by.places, m->few_nr / 16);
         break;
     case TaskRows: settle(&by.rows, m->row_block); break;
     case TaskSplit: settle(&by.work, m->part_work); break;
     case TaskKinds: break;
     }
-    if (t->key.kind == TaskMatmul) {
-        const int64_t k = whole(s.k, 64), most = knobs[Knob_k].most;
-        if (by.k == 0 || by.k > k)
-            by.k = (int32_t)(k < most ? k : most);
+    if (kind == TaskMatmul) {
+        const int64_t all = whole(k, 64), most = knobs[Knob_k].most;
+        if (by.k == 0 || by.k > all)
+            by.k = (int32_t)(all < most ? all : most);
         settle(&by.panels, by.nr / 16);
     }
-    if (t->key.kind == TaskAttention) {
+    if (kind == TaskAttention) {
         settle(&by.queries, usual_queries(by.mr));
         settle(&by.keys, ATTN_PAGE);
-        if (s.holes)             /* key by key: no block of them */
-            by.keys = ATTN_PAGE;
     }
+    return by;
+}
+
+static Tiling settled(const Plan *p, const Task *t, Tiling by)
+{
+    const TaskShape s = task_shape(p, t);
+    by = tiling_settled(&p->target, t->key.kind, s.k, by);
+    if (t->key.kind == TaskFew)
+        settle(&by.few, usual_few(p));
+    if (s.holes)                 /* key by key: no block of them */
+        by.keys = ATTN_PAGE;
     return by;
 }
 

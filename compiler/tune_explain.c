@@ -160,10 +160,11 @@ static void say_ahead(Why *w)
     const double bytes = (double)w->k * whole16(w->n) * w->size;
     const Level in = machine_level(w->m, bytes);
     if (w->by.ahead > 1)
-        say(w, "%s of weights lie in %s, so %d panel%s of the next columns "
-            "%s asked for meanwhile", bytes_text(w, bytes), level_name[in],
-            w->by.ahead - 1, w->by.ahead == 2 ? "" : "s",
-            w->by.ahead == 2 ? "is" : "are");
+        say(w, "%s of weights lie in %s, so %s for two panels of the next "
+            "columns%s", bytes_text(w, bytes), level_name[in],
+            w->by.ahead == 2 ? "the first tile asks" : arena_printf(w->a,
+            "the first %d tiles ask", w->by.ahead - 1),
+            w->by.ahead == 2 ? "" : " each");
     else if (w->by.ahead == 1)
         say(w, "%s of weights lie in %s, and nothing is asked for ahead",
             bytes_text(w, bytes), level_name[in]);
@@ -176,7 +177,7 @@ static void why_matmul(Why *w)
     say_columns(w);
     say_ahead(w);
     if (w->by.panels != w->usual.panels && w->by.panels > 0)
-        say(w, "a thread takes %d panels or more, of %.0f", w->by.panels,
+        say(w, "a thread takes %d of %.0f panels, or multiples", w->by.panels,
             whole16(w->n) / 16);
 }
 
@@ -268,24 +269,6 @@ static bool find_target(Target *t, const char *isa)
         && target_find(t, march, width, NULL, &unused);
 }
 
-/* What the tool would choose of those knobs that do not hang on the plan. */
-static Tiling usual_of(const Target *t, TaskKind kind)
-{
-    switch (kind) {
-    case TaskMatmul: case TaskAttention:
-        return (Tiling){ .mr = t->mr, .nr = t->nr };
-    case TaskFew:
-        return (Tiling){ .few = t->few_mr + 1, .places = t->few_nr / 16 };
-    case TaskRows:
-        return (Tiling){ .rows = (int32_t)t->row_block };
-    case TaskSplit:
-        return (Tiling){ .work = (int32_t)t->part_work };
-    case TaskKinds:
-        break;
-    }
-    return (Tiling){ 0 };
-}
-
 /* The knobs of `t` that are other than those of `than`: "8x48 ahead=2". */
 static const char *difference(Arena *a, const Tiling *t, const Tiling *than)
 {
@@ -307,7 +290,8 @@ static const char *choice_text(const Why *w)
     const char *from = difference(w->a, &w->usual, &w->by);
     const Record *r = w->record;
     if (!*to || !*from)
-        return arena_printf(w->a, "%s", tiling_text(w->a, &w->by));
+        return arena_printf(w->a, "as by default, %s",
+                            tiling_text(w->a, &w->by));
     return arena_printf(w->a, "%s instead of %s, %s in %s (%d pair%s)", to,
         from, gain_text(w->a, r->usual_ns / r->ns),
         seconds_text(w->a, 1e-9 * r->ns), r->samples,
@@ -320,18 +304,18 @@ char *explain_record(Arena *a, const Record *r, const Tiling *usual,
     Why w = { .a = a, .m = m, .record = r, .by = r->tiling, .text = "",
               .size = r->key.dtype == DtypeBf16 ? 2 : 4 };
     long long k = 0, n = 0;
-    if (find_target(&w.target, r->host.isa))
-        w.usual = usual_of(&w.target, r->key.kind);
-    else
-        w.target.width = 1;
-    if (usual)
-        w.usual = *usual;
     if (m->counts > 0)
         w.r = machine_rates(m, r->host.threads);
     if (sscanf(r->key.shape, "%lldx%lld", &k, &n) == 2) {
         w.k = k;
         w.n = n;
     }
+    if (!find_target(&w.target, r->host.isa))
+        w.target = (Target){ .width = 1 };
+    else if (!usual && k > 0)
+        w.usual = tiling_settled(&w.target, r->key.kind, k, w.usual);
+    if (usual)
+        w.usual = *usual;
     why[r->key.kind](&w);
     return arena_printf(a, "%s: %s%s%s.", task_text(a, &r->key),
                         choice_text(&w), *w.text ? ": " : "", w.text);
