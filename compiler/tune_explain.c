@@ -288,14 +288,17 @@ static const char *choice_text(const Why *w)
 {
     const char *to = difference(w->a, &w->by, &w->usual);
     const char *from = difference(w->a, &w->usual, &w->by);
+    const char *all = tiling_text(w->a, &w->by);
     const Record *r = w->record;
-    if (!*to || !*from)
-        return arena_printf(w->a, "as by default, %s",
-                            tiling_text(w->a, &w->by));
-    return arena_printf(w->a, "%s instead of %s, %s in %s (%d pair%s)", to,
-        from, gain_text(w->a, r->usual_ns / r->ns),
+    const char *gain = arena_printf(w->a, ", %s in %s (%d pair%s)",
+        gain_text(w->a, r->usual_ns / r->ns),
         seconds_text(w->a, 1e-9 * r->ns), r->samples,
         r->samples == 1 ? "" : "s");
+    if (*to && *from)
+        return arena_printf(w->a, "%s instead of %s%s", to, from, gain);
+    if (r->usual_ns > r->ns)     /* `few` is not known without the plan */
+        return arena_printf(w->a, "%s%s", all, gain);
+    return arena_printf(w->a, "as by default, %s", all);
 }
 
 char *explain_record(Arena *a, const Record *r, const Tiling *usual,
