@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "tune.h"
 
 typedef struct {
     const Options *o;
@@ -13,7 +14,7 @@ typedef struct {
     const char *compiler;        /* NULL: this machine has none */
     int added, replaced, less;   /* merge: taken, and not */
     int total, removed;          /* prune */
-} Work;
+} Desk;
 
 /* ------------------------------------------------------------- choosing --- */
 static bool has(const char *text, const char *part)
@@ -22,7 +23,7 @@ static bool has(const char *text, const char *part)
 }
 
 /* Do --cpu, --compiler and --op name it? */
-static bool is_named(const Work *w, const Record *r)
+static bool is_named(const Desk *w, const Record *r)
 {
     return has(r->host.cpu, w->o->cpu) &&
            has(r->host.compiler, w->o->compiler) &&
@@ -34,14 +35,14 @@ static bool any_named(const Options *o)
     return o->cpu || o->compiler || o->op;
 }
 
-static bool of_this_machine(const Work *w, const Record *r)
+static bool of_this_machine(const Desk *w, const Record *r)
 {
     return strcmp(r->host.cpu, w->here.cpu) == 0 &&
            strcmp(r->host.caches, w->here.caches) == 0;
 }
 
 /* libtcc, or the machine's C compiler, at any level. */
-static bool of_its_compilers(const Work *w, const Record *r)
+static bool of_its_compilers(const Desk *w, const Record *r)
 {
     const size_t n = w->compiler ? strlen(w->compiler) : 0;
     return strcmp(r->host.compiler, "libtcc") == 0 ||
@@ -49,7 +50,7 @@ static bool of_its_compilers(const Work *w, const Record *r)
             strncmp(r->host.compiler + n, " -O", 3) == 0);
 }
 
-static int find_here(Work *w)
+static int find_here(Desk *w)
 {
     Target t;
     Fault why;
@@ -64,7 +65,7 @@ static int find_here(Work *w)
 }
 
 /* -------------------------------------------------------------- reading --- */
-static bool read_one(Work *w, const char *path, bool named, Fault *why)
+static bool read_one(Desk *w, const char *path, bool named, Fault *why)
 {
     Records r;
     if (!(named ? records_named : records_read)(&r, w->a, path, why))
@@ -75,7 +76,7 @@ static bool read_one(Work *w, const char *path, bool named, Fault *why)
 }
 
 /* The files that are named, else those of --records, else the user's own. */
-static int read_files(Work *w)
+static int read_files(Desk *w)
 {
     const Texts *files = &w->o->files;
     Fault why;
@@ -89,7 +90,7 @@ static int read_files(Work *w)
     return ok ? ExitDone : report_fault(&why);
 }
 
-static void keep_named(Work *w, bool all_machines)
+static void keep_named(Desk *w, bool all_machines)
 {
     int n = 0;
     for (int i = 0; i < w->r.at.n; i++) {
@@ -100,7 +101,7 @@ static void keep_named(Work *w, bool all_machines)
     w->r.at.n = n;
 }
 
-static void say_none(const Work *w)
+static void say_none(const Desk *w)
 {
     if (w->r.at.n == 0)
         warning_at((Pos){ 0 }, "there are no such records: attnc tune "
@@ -108,7 +109,7 @@ static void say_none(const Work *w)
 }
 
 /* -------------------------------------------------------------- actions --- */
-static int show(Work *w)
+static int show(Desk *w)
 {
     static const char *const formats[] = { "table", "json", "csv" };
     static void (*const print[])(const Records *r, FILE *out) = {
@@ -124,7 +125,7 @@ static int show(Work *w)
     return ExitDone;
 }
 
-static int export(Work *w)
+static int export(Desk *w)
 {
     Fault why;
     char *text = arena_printf(w->a, "%s", "");
@@ -154,7 +155,7 @@ static bool better(const Record *a, const Record *b)
 
 static void merge_in(Records *r, Arena *a, void *with)
 {
-    Work *w = with;
+    Desk *w = with;
     for (int i = 0; i < w->r.at.n; i++) {
         const Record *new = &w->r.at.at[i];
         const Record *old = records_find(r, new);
@@ -167,7 +168,7 @@ static void merge_in(Records *r, Arena *a, void *with)
     }
 }
 
-static int merge(Work *w)
+static int merge(Desk *w)
 {
     Fault why;
     if (w->o->files.n == 0)
@@ -188,7 +189,7 @@ static int merge(Work *w)
  * another machine, compiler or version.                                     */
 static void prune_from(Records *r, Arena *a, void *with)
 {
-    Work *w = with;
+    Desk *w = with;
     const bool named = any_named(w->o);
     int n = 0;
     (void)a;
@@ -205,7 +206,7 @@ static void prune_from(Records *r, Arena *a, void *with)
     w->removed = w->total - r->at.n - r->foreign.n;
 }
 
-static int prune(Work *w)
+static int prune(Desk *w)
 {
     Fault why;
     const int code = find_here(w);
@@ -229,13 +230,33 @@ static int prune(Work *w)
     return ExitDone;
 }
 
+/* The machine is measured for a second. */
+static int explain(Desk *w)
+{
+    Machine m;
+    const int code = read_files(w), here = code ? code : find_here(w);
+    if (here)
+        return here;
+    keep_named(w, true);
+    machine_find(&m);
+    w->here.threads = w->o->threads > 0 ? (int)w->o->threads : m.cores;
+    w->here.compiler = "libtcc";
+    machine_measure(&m, w->here.threads, 1.0);
+    records_explain(&w->r, &w->here, &m, stdout);
+    return ExitDone;
+}
+
 int cmd_records(const Options *o)
 {
-    static const char *const words[] = { "show", "merge", "prune", "export" };
-    static int (*const actions[])(Work *) = { show, merge, prune, export };
+    static const char *const words[] = {
+        "show", "merge", "prune", "export", "explain"
+    };
+    static int (*const actions[])(Desk *) = {
+        show, merge, prune, export, explain
+    };
     enum { Actions = sizeof words / sizeof *words };
     const int action = option_choice("attnc records", o->spec, words, Actions);
-    Work w = { .o = o, .a = o->arena,
+    Desk w = { .o = o, .a = o->arena,
                .path = records_path(o->arena, o->records) };
     if (o->op)
         option_choice("--op", o->op, task_word, TaskKinds);

@@ -24,7 +24,7 @@ const Command commands[] = {
     { "bench", CmdBench, cmd_bench, "SPEC",
       "measure speed beside the machine's limit" },
     { "records", CmdRecords, cmd_records, "[ACTION [FILE ..]]",
-      "show, merge, prune or export what tune found" },
+      "show, merge, prune, export, explain what tune found" },
     { "fields", CmdFields, cmd_fields, "",
       "the reference of the spec's fields" },
 };

@@ -45,6 +45,8 @@ static const Option table[] = {
     { "-O", "LEVEL", CmdLoads | CmdCompile, Text, AT(level), 0, 0,
       "optimisation level of the C compiler, as -O2" },
 
+    { "--threads", "N", CmdRecords, Int, AT(threads), 1, PoolMost,
+      "explain: those for so many; default: one a core" },
     { "--threads", "N", CmdCompile, Int, AT(threads), 1, PoolMost,
       "take tiles that were tuned for so many; default: 1" },
     { "--records", "FILE", CmdPlans | CmdTune | CmdRecords, Text, AT(records),
