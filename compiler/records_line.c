@@ -188,12 +188,9 @@ static bool understood(Record *to, Arena *a, const json_t *o, const char **why)
         return false;
     }
     *to = members(&m);
-    if (json_object_size(o) != Members)
-        m.bad = "another number of members";
-    if (m.bad)
-        *why = arena_printf(a, "the line has %s that attnc does not write",
-                            m.bad);
-    return !m.bad;
+    *why = m.bad ? arena_printf(a, "\"%s\" is not as attnc writes it", m.bad)
+                 : "the line has members that attnc does not write";
+    return !m.bad && json_object_size(o) == Members;
 }
 
 LineKind record_parse(Record *to, Arena *a, const char *line, size_t n,

@@ -1,0 +1,83 @@
+/* records_case.h: records to write, and how they are found again. Included
+ * after compiler/records.h, cmocka's headers and scratch.h.                  */
+#ifndef ATTNC_RECORDS_CASE_H
+#define ATTNC_RECORDS_CASE_H
+
+static const Host host = {
+    .cpu = "AMD EPYC", .caches = "32K 1M 32M", .isa = "x86-64-v4",
+    .threads = 2, .compiler = "Debian clang version 19.1.7 -O2"
+};
+
+static inline Record product(Arena *a, int k, int n)
+{
+    return (Record){
+        .host = host,
+        .key = { .kind = TaskMatmul, .shape = arena_printf(a, "%dx%d", k, n),
+                 .ending = "bias_relu", .dtype = DtypeBf16 },
+        .tiling = { .mr = 6, .nr = 64, .k = 512 },
+        .ns = 1.25e6, .usual_ns = 1.5e6, .samples = 12, .spread = 0.015625
+    };
+}
+
+static inline bool equal(const Record *a, const Record *b)
+{
+    return host_same(&a->host, &b->host) && task_same(&a->key, &b->key) &&
+           tiling_same(&a->tiling, &b->tiling) && a->ns == b->ns &&
+           a->usual_ns == b->usual_ns && a->samples == b->samples &&
+           a->spread == b->spread;
+}
+
+static inline Records read_records(Arena *a, const char *path)
+{
+    Records r;
+    Fault why;
+    if (!records_read(&r, a, path, &why))
+        fail_msg("%s", why.text);
+    return r;
+}
+
+static inline void add(Arena *a, const char *path, const Record *r, int n)
+{
+    Fault why;
+    if (!records_add(a, path, r, n, &why))
+        fail_msg("%s", why.text);
+}
+
+/* The bytes of a small file; NUL behind. */
+static inline char *contents(Arena *a, const char *path)
+{
+    File f;
+    Fault why;
+    assert_true(file_read(&f, path, 1 << 24, &why));
+    char *text = arena_strndup(a, (const char *)f.at, f.size);
+    file_close(&f);
+    return text;
+}
+
+/* Between the two, stderr goes to the file "stderr" of the scratch folder. */
+static int usual_stderr = -1;
+
+static inline void hear(void)
+{
+    fflush(stderr);
+    usual_stderr = dup(STDERR_FILENO);
+    int fd = open(scratch_path("stderr"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(usual_stderr >= 0 && fd >= 0);
+    dup2(fd, STDERR_FILENO);
+    close(fd);
+}
+
+/* What came there, its scratch folders left out. */
+static inline const char *heard(Arena *a)
+{
+    fflush(stderr);
+    dup2(usual_stderr, STDERR_FILENO);
+    close(usual_stderr);
+    char *text = contents(a, scratch_path("stderr"));
+    const size_t n = strlen(scratch) + 1;
+    for (char *at; (at = strstr(text, scratch));)
+        memmove(at, at + n, strlen(at + n) + 1);
+    return text;
+}
+
+#endif
