@@ -229,7 +229,6 @@ static void put_plot(Picture *d, int i)
     const int y = Top + i / d->across * (Head + PlotHeight + Below) + Head;
     Plot p = { .t = t };
     const bool seen = measure(d, &p);
-    const char *gain = gain_text(d->arena, task_gain(t));
     fprintf(d->out, "<g transform=\"translate(%d %d)\">\n<text x=\"%d\" "
             "y=\"-22\" font-weight=\"bold\">", x, y, -Left);
     svg_plain(d->out, plain_text(d->arena, arena_printf(d->arena, "%.*s",
@@ -237,9 +236,9 @@ static void put_plot(Picture *d, int i)
     fprintf(d->out, "</text>\n<text class=\"soft\" x=\"%d\" y=\"-8\">", -Left);
     if (isfinite(t->share))
         fprintf(d->out, "%.1f %% of the time; ", 100 * t->share);
-    fprintf(d->out, "%s</text>\n", t->reused ? "as recorded"
-            : !t->finished ? "not finished" : t->champion == 0
-            ? "the default stays" : gain);
+    const char *state = task_state(t);
+    fprintf(d->out, "%s</text>\n", state ? state
+                                         : gain_text(d->arena, task_gain(t)));
     if (seen) {
         put_grid(d, &p);
         put_lines(d, &p);

@@ -114,14 +114,17 @@ const Candidate *task_best(const TuneTask *t);
 /* Default / best: of the fresh pairs, or of what is known so far; NAN. */
 double task_gain(const TuneTask *t);
 int task_count(const TuneTask *t, bool is(const Candidate *c));
+const char *task_state(const TuneTask *t);   /* NULL: another than the default
+                                                was found */
 bool fate_timed(const Candidate *c);
 bool fate_removed(const Candidate *c);   /* failed, crashed, hung, wrong .. */
 
 /* ------------------------------------------------------ tune_progress.c --- */
-/* `done`, 0 .. 1, of the whole tuning. Where stderr is a terminal: one line
- * that is written again, at most ten times a second: a bar, the task, its best
- * so far and gain, time left. Else, or where TERM is dumb, a line at the first
- * call with a task that is finished.                                         */
+/* `now` NULL: the whole model is timed, end to end. `done`, 0 .. 1, of the
+ * whole tuning; 1: nobody knows how long it still takes. Where stderr is a
+ * terminal: one line that is written again, at most ten times a second: a bar,
+ * the task, its best so far and gain, time left. Else, or where TERM is dumb, a
+ * line at the first call with a task that is finished.                       */
 void tune_progress(const TuneReport *r, const TuneTask *now, double done);
 void tune_progress_end(void);            /* clears the line */
 /* The line for a terminal of so many columns; `left`: seconds, NAN: unknown. */

@@ -71,15 +71,6 @@ static void put_head(FILE *out)
                 heads[i][5]);
 }
 
-static const char *state_text(Arena *a, const TuneTask *t)
-{
-    if (t->reused)
-        return "as recorded";
-    if (!t->finished)
-        return "not finished";
-    return t->champion == 0 ? "the default stays" : interval_text(a, &t->gain);
-}
-
 /* The knobs of `to` that differ from those of `from`. */
 static const char *changes(Arena *a, const Tiling *from, const Tiling *to)
 {
@@ -124,14 +115,15 @@ static void put_task(Arena *a, const TuneTask *t, FILE *out)
 {
     const Candidate *best = task_best(t);
     const double seconds = best ? best->seconds : NAN;
-    const char *name = task_text(a, &t->task->key);
+    const char *name = task_text(a, &t->task->key), *state = task_state(t);
     const bool wide = strlen(name) > NameWidth;
     if (wide)
         fprintf(out, "%s\n", name);
     fprintf(out, "%-*s %4s %7s %5s %-6s %s\n", NameWidth, wide ? "" : name,
             percent_text(a, "%.1f", t->share), seconds_text(a, seconds),
             percent_text(a, "%.0f", t->limit > 0 ? t->limit / seconds : NAN),
-            t->bound ? t->bound : "-", state_text(a, t));
+            t->bound ? t->bound : "-", state ? state
+                                             : interval_text(a, &t->gain));
     put_tiling(a, t, out);
     put_search(a, t, out);
 }

@@ -58,17 +58,26 @@ static const char *best_text(Arena *a, const char *before, const TuneTask *t)
                         gain_text(a, task_gain(t)));
 }
 
+/* Tasks that are finished, and the one that is worked on: "3/12 ". */
+static const char *count_text(Arena *a, const TuneReport *r,
+                              const TuneTask *now)
+{
+    int n = !now->finished;
+    for (int i = 0; i < r->task.n; i++)
+        n += r->task.at[i].finished;
+    return arena_printf(a, "%d/%d ", n, r->task.n);
+}
+
 /* The last column stays free: a terminal may go to the next line there. What
  * has no room is left out, the best first, then the bar.                     */
 char *tune_progress_line(Arena *a, const TuneReport *r, const TuneTask *now,
                          double done, double left, int columns)
 {
     const double part = done > 0 ? fmin(done, 1) : 0;      /* and of NAN 0 */
-    const char *begin = bar(a, part, columns), *best = best_text(a, "  ", now);
-    const char *end = left_text(a, left);
-    const char *name = task_text(a, &now->task->key);
-    const char *of = arena_printf(a, "%d/%d ", (int)(now - r->task.at) + 1,
-                                  r->task.n);
+    const char *begin = bar(a, part, columns), *end = left_text(a, left);
+    const char *best = now ? best_text(a, "  ", now) : "";
+    const char *name = now ? task_text(a, &now->task->key) : "end to end";
+    const char *of = now ? count_text(a, r, now) : "";
     int room = columns - 1 - (int)strlen(of) - (int)strlen(end);
     const int beside = (int)strlen(begin) + (int)strlen(best);
     if (room - beside < ShortName)
@@ -89,8 +98,8 @@ static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
 {
     const Candidate *best = task_best(t);
     const char *tiling = best ? tiling_text(a, &best->tiling) : "";
-    fprintf(stderr, "attnc: tune %d/%d %s: %s%s%s%s\n",
-            (int)(t - r->task.at) + 1, r->task.n, task_text(a, &t->task->key),
+    fprintf(stderr, "attnc: tune %s%s: %s%s%s%s\n", count_text(a, r, t),
+            task_text(a, &t->task->key),
             t->reused ? "as recorded" : t->champion > 0 ? "found"
                                                         : "the default stays",
             *tiling ? ", " : "", tiling,
@@ -101,7 +110,8 @@ static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
 void tune_progress(const TuneReport *r, const TuneTask *now, double done)
 {
     const double time = machine_seconds();
-    const int width = terminal_columns(), task = (int)(now - r->task.at);
+    const int width = terminal_columns();
+    const int task = now ? (int)(now - r->task.at) : -1;
     if (!tuning.going) {
         tuning.going = true;
         tuning.begin = time;
@@ -109,18 +119,19 @@ void tune_progress(const TuneReport *r, const TuneTask *now, double done)
         tuning.said = -1;
     }
     if (width > 0 ? tuning.last >= 0 && time - tuning.last < often
-                  : !now->finished || tuning.said == task)
+                  : !now || !now->finished || tuning.said == task)
         return;
     Arena *a = arena_new();
     const double passed = time - tuning.begin;
     if (width > 0)
         fprintf(stderr, "\r%s\033[K", tune_progress_line(a, r, now, done,
-                done > 0.02 ? passed * (1 - done) / done : NAN, width));
+                done > 0.02 && done < 1 ? passed * (1 - done) / done : NAN,
+                width));
     else
         end_line(a, r, now);
     fflush(stderr);
     tuning.last = time;
-    tuning.said = now->finished ? task : tuning.said;
+    tuning.said = now && now->finished ? task : tuning.said;
     arena_free(a);
 }
 

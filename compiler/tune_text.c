@@ -102,3 +102,13 @@ bool fate_removed(const Candidate *c)
 {
     return c->fate > FateTimed;
 }
+
+const char *task_state(const TuneTask *t)
+{
+    if (t->reused)
+        return "as recorded";
+    if (!t->finished)
+        return task_count(t, fate_timed) + task_count(t, fate_removed) > 0
+            ? "not finished" : "not tried";
+    return t->champion == 0 ? "the default stays" : NULL;
+}
