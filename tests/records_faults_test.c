@@ -282,11 +282,13 @@ static void test_places(void **state)
     (void)state;
     Arena *a = arena_new();
     scratch_file("file", "x", 1);
-    refused(a, scratch_path("none/tune.txt"), NULL, "none/tune.txt.lock: cannot "
-            "write: No such file or directory; give another file by --records");
+    refused(a, scratch_path("none/tune.txt"), NULL,
+            "none/tune.txt.lock: cannot write: No such file or directory; give "
+            "another file by --records");
     refused(a, scratch_path("file/tune.txt"),
-            "file/tune.txt: cannot read: Not a directory", "file/tune.txt.lock: "
-            "cannot write: Not a directory; give another file by --records");
+            "file/tune.txt: cannot read: Not a directory",
+            "file/tune.txt.lock: cannot write: Not a directory; give another "
+            "file by --records");
     refused(a, NULL, NULL, "there is no HOME to keep records in: give a file "
             "by --records");
     mkdir(scratch_path("tune.txt"), 0700);

@@ -1,0 +1,201 @@
+/* records_use_test.c: what `attnc tune` found decides a plan's tiles, on the
+ * machine, target, threads and compiler that it was found for, and there alone.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "../compiler/engine.h"
+#include <cmocka.h>
+
+#include "scratch.h"
+#include "records_case.h"
+
+static const char *usual;        /* XDG_CACHE_HOME of this process */
+
+static int set_up(void **state)
+{
+    if (scratch_make(state))
+        return -1;
+    usual = getenv("XDG_CACHE_HOME");
+    return setenv("XDG_CACHE_HOME", scratch_path("own"), 1);
+}
+
+static int tear_down(void **state)
+{
+    scratch_empty();
+    if (usual)
+        setenv("XDG_CACHE_HOME", usual, 1);
+    return scratch_remove(state);
+}
+
+static EngineOptions tuned(const char *file)
+{
+    return (EngineOptions){ .spec = "models/tiny.yaml", .threads = 1,
+                            .tuned = true, .records = file };
+}
+
+/* The first product of the model: another tile than the default, as it would
+ * be recorded here for these options.                                       */
+static Record found(Arena *a, const EngineOptions *o)
+{
+    Engine e;
+    Fault why;
+    EngineOptions plain = *o;
+    plain.tuned = false;
+    assert_int_equal(engine_plan(&e, &plain), ExitDone);
+    Record r = { .ns = 9, .usual_ns = 10, .samples = 5, .spread = 0.01 };
+    assert_true(engine_host(a, o, &e.target, &r.host, &why));
+    for (int i = 0; i < e.plan->task.n && !r.key.shape; i++)
+        if (e.plan->task.at[i].key.kind == TaskMatmul)
+            r.key = e.plan->task.at[i].key;
+    assert_non_null(r.key.shape);
+    r.key.shape = arena_strdup(a, r.key.shape);
+    r.key.ending = arena_strdup(a, r.key.ending);
+    r.tiling = (Tiling){ .mr = 2, .nr = 32, .panels = 3 };
+    engine_close(&e);
+    return r;
+}
+
+/* Is the record's tiling that of its task? */
+static bool used(const EngineOptions *o, const Record *r)
+{
+    Engine e;
+    int tasks = 0, as_recorded = 0;
+    assert_int_equal(engine_plan(&e, o), ExitDone);
+    for (int i = 0; i < e.plan->task.n; i++) {
+        const Task *t = &e.plan->task.at[i];
+        if (!task_same(&t->key, &r->key))
+            continue;
+        tasks++;
+        as_recorded += !strcmp(t->from, "tuned") && t->tiling.mr == 2 &&
+                       t->tiling.nr == 32 && t->tiling.panels == 3;
+    }
+    assert_int_equal(tasks, 1);
+    engine_close(&e);
+    return as_recorded;
+}
+
+static void test_used(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    const char *file = scratch_path("tune.txt");
+    EngineOptions o = tuned(file), own = tuned(NULL);
+    const Record r = found(a, &o);
+    assert_string_equal(r.host.compiler, "libtcc");
+    add(a, file, &r, 1);
+    assert_true(used(&o, &r));
+    assert_false(used(&own, &r));
+    mkdir(scratch_path("own"), 0700);
+    add(a, records_path(a, NULL), &r, 1);
+    assert_true(used(&own, &r));
+    own.tuned = false;                       /* --no-records */
+    assert_false(used(&own, &r));
+    const Choice choice = { r.key, r.tiling };
+    own.choices = (Choices){ &choice, 1 };
+    assert_true(used(&own, &r));
+    unlink(records_path(a, NULL));
+    unlink(arena_printf(a, "%s.lock", records_path(a, NULL)));
+    rmdir(scratch_path("own/attnc"));
+    arena_free(a);
+}
+
+/* Each way in which a record may be of something else; one line says so, where
+ * the file was named.                                                       */
+static void test_others(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    const char *file = scratch_path("others.txt");
+    const EngineOptions o = tuned(file);
+    Record r = found(a, &o);
+    const Host here = r.host;
+    r.host.cpu = "Nonesuch";
+    add(a, file, &r, 1);
+    hear();
+    assert_false(used(&o, &r));
+    const char *said = heard(a);
+    assert_string_equal(said, arena_printf(a, "attnc: warning: others.txt: its "
+        "records of this model are of another machine, compiler or number of "
+        "threads: Nonesuch (%s), %s, 1 thread, libtcc\n", here.caches,
+        here.isa));
+    Host other[4] = { here, here, here, here };
+    other[0].caches = "1K 2K 3K";
+    other[1].isa = "generic";
+    other[2].threads = 2;
+    other[3].compiler = "cc 1.0 -O2";
+    for (int i = 0; i < 4; i++) {
+        r.host = other[i];
+        add(a, file, &r, 1);
+    }
+    hear();
+    assert_false(used(&o, &r));
+    heard(a);
+    EngineOptions two = o;
+    two.threads = 2;
+    assert_true(used(&two, &r));
+    r.host = here;
+    add(a, file, &r, 1);
+    hear();
+    assert_true(used(&o, &r));
+    assert_string_equal(heard(a), "");
+    arena_free(a);
+}
+
+/* Of a C compiler: its version and level count. */
+static void test_compiler(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    const char *file = scratch_path("cc.txt");
+    EngineOptions o = tuned(file), jit = o, level = o;
+    o.backend = level.backend = "clang";
+    level.level = "1";
+    const Record r = found(a, &o);
+    const char *end = strstr(r.host.compiler, " -O2");
+    assert_non_null(end);
+    assert_string_equal(end, " -O2");
+    add(a, file, &r, 1);
+    assert_true(used(&o, &r));
+    hear();
+    assert_false(used(&jit, &r));
+    assert_false(used(&level, &r));
+    heard(a);
+    arena_free(a);
+}
+
+/* A file that can't be believed: a warning, or an error where it was named. */
+static void test_unreadable(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    Engine e;
+    const EngineOptions own = tuned(NULL);
+    const EngineOptions named = tuned(scratch_path("folder"));
+    mkdir(named.records, 0700);
+    hear();
+    assert_int_equal(engine_plan(&e, &named), ExitIO);
+    engine_close(&e);
+    assert_string_equal(heard(a), "attnc: error: folder: is not a regular "
+                        "file\n");
+    scratch_file("own", "", 0);
+    hear();
+    assert_int_equal(engine_plan(&e, &own), ExitDone);
+    engine_close(&e);
+    assert_string_equal(heard(a), "attnc: warning: own/attnc/tune.txt: cannot "
+                        "read: Not a directory: the default tiles are used\n");
+    arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_used),
+        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_compiler),
+        cmocka_unit_test(test_unreadable),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
