@@ -99,6 +99,7 @@ static void test_used(void **state)
     unlink(records_path(a, NULL));
     unlink(arena_printf(a, "%s.lock", records_path(a, NULL)));
     rmdir(scratch_path("own/attnc"));
+    rmdir(scratch_path("own"));
     arena_free(a);
 }
 
