@@ -153,6 +153,9 @@ build/peers/ready: bench/peers/requirements.txt bench/peers/setup.sh
 	sh bench/peers/setup.sh
 bench-growth: $(B)/attnc ## does time grow as the FLOPs do?
 	sh bench/growth.sh $(B)/attnc
+# ONLY=base,loss: parts of it; all of them take hours
+bench-tune: $(B)/attnc ## what attnc tune gains, and that it loses nothing
+	python3 -B bench/tune.py --attnc $(B)/attnc $(if $(ONLY),--only $(ONLY))
 G2P := models/g2p-en
 g2p-error: $(B)/attnc $(B)/g2p_errors ## g2p-en's error on its held-out words
 	cut -f 1 $(G2P)/heldout.txt | $(B)/attnc run $(G2P)/g2p-en.yaml | \
@@ -174,6 +177,6 @@ help: ## this list
 
 -include $(wildcard $(B)/*/*.d)
 .PHONY: all test test-full check-asan check-tsan check-gcc demo bench \
-        bench-growth bench-peers g2p-error golden sample lint format clean help
+        bench-growth bench-peers bench-tune g2p-error golden sample lint format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
