@@ -1,6 +1,7 @@
-/* draw_tune.c: the search of a tuning as SVG, a small plot for each task: when
- * a candidate was timed against the time of its run, as a part of the
- * default's. Colours follow the reader's light or dark; shapes say the same. */
+/* draw_tune.c: the search of a tuning as SVG, a small plot for each task: its
+ * candidates in the order in which they were first timed, or removed, against
+ * the time of a run, as a part of the default's. Colours follow the reader's
+ * light or dark; shapes say the same.                                        */
 #define _POSIX_C_SOURCE 200809L  /* open_memstream */
 #include <math.h>
 #include <stdlib.h>
@@ -21,15 +22,15 @@ typedef struct {
     FILE *out;
     Arena *arena;
     const TuneReport *r;
-    int across, down;            /* plots */
+    int plots, across, down;     /* of tasks that were timed */
     int width, height;
 } Picture;
 
 typedef struct {                 /* the plot of one task */
     const TuneTask *t;
     double usual;                /* seconds of the default's run */
-    double x[2], y[2];           /* seconds of the tuning; parts of usual */
-    VEC(const Candidate *) timed;        /* in the order of time */
+    double y[2];                 /* parts of usual */
+    VEC(const Candidate *) shown;        /* in the order of time */
 } Plot;
 
 /* Colours that the colour-blind tell apart too [Okabe and Ito 2008]. */
@@ -49,58 +50,60 @@ static const char style[] =
     "</style>\n";
 
 /* --------------------------------------------------------------- points --- */
-static bool known(const Candidate *c)
+static double when(const Candidate *c)
 {
-    return c->fate == FateTimed && c->seconds > 0 && isfinite(c->seconds)
-        && isfinite(c->when);
+    return isnan(c->when) ? 0 : c->when;
 }
 
 static int by_time(const void *a, const void *b)
 {
     const Candidate *x = *(const Candidate *const *)a;
     const Candidate *y = *(const Candidate *const *)b;
-    return (x->when > y->when) - (x->when < y->when);
+    if (when(x) < when(y) || when(x) > when(y))
+        return when(x) < when(y) ? -1 : 1;
+    return (x > y) - (x < y);
 }
 
-/* False: nothing to be seen. */
-static bool measure(Picture *d, Plot *p)
+static bool timed_any(const TuneTask *t)
+{
+    return t->candidate.n > 0 && !t->reused && fate_timed(&t->candidate.at[0]);
+}
+
+static void measure(Picture *d, Plot *p)
 {
     const TuneTask *t = p->t;
     double least = 1, most = 1.1;
-    if (t->candidate.n == 0 || !known(&t->candidate.at[0]))
-        return false;
     p->usual = t->candidate.at[0].seconds;
-    p->x[0] = p->x[1] = t->candidate.at[0].when;
     for (int i = 0; i < t->candidate.n; i++) {
         const Candidate *c = &t->candidate.at[i];
-        if (!known(c))
+        if (fate_timed(c) || fate_removed(c))
+            vec_push(d->arena, &p->shown, c);
+        if (!fate_timed(c))
             continue;
-        vec_push(d->arena, &p->timed, c);
-        p->x[0] = fmin(p->x[0], c->when);
-        p->x[1] = fmax(p->x[1], c->when);
         least = fmin(least, c->seconds / p->usual);
         most = fmax(most, c->seconds / p->usual);
     }
     if (t->limit > 0)
         least = fmin(least, t->limit / p->usual);
-    p->x[1] = fmax(p->x[1], p->x[0] + 0.1);
     p->y[0] = fmax(0, least - 0.05);
     p->y[1] = fmin(most + 0.05, highest);
-    qsort(p->timed.at, (size_t)p->timed.n, sizeof *p->timed.at, by_time);
-    return true;
+    /* the default stays the first */
+    qsort(p->shown.at + 1, (size_t)p->shown.n - 1, sizeof *p->shown.at,
+          by_time);
 }
 
-static double across(const Plot *p, double when)
+static double across(const Plot *p, int i)
 {
-    const double part = (when - p->x[0]) / (p->x[1] - p->x[0]);
-    return 4 + (double)(PlotWidth - 8) * fmin(1, fmax(0, part));
+    return 8 + (double)(PlotWidth - 16) * i / (p->shown.n > 1 ? p->shown.n - 1
+                                                              : 1);
 }
 
 /* The rail above is for those that were removed. */
 static double down(const Plot *p, double part)
 {
     const double high = (p->y[1] - part) / (p->y[1] - p->y[0]);
-    return (double)Rail + (double)(PlotHeight - Rail) * fmin(1, fmax(0, high));
+    return (double)Rail + (double)(PlotHeight - Rail)
+                        * fmin(1, fmax(0, high));
 }
 
 /* ---------------------------------------------------------------- grid --- */
@@ -113,7 +116,7 @@ static double step_of(double range, int n)
 
 static void put_grid(const Picture *d, const Plot *p)
 {
-    const double dx = step_of(p->x[1] - p->x[0], 5);
+    const int dx = (int)fmax(1, step_of(p->shown.n, 5));
     const double dy = step_of(p->y[1] - p->y[0], 4);
     fprintf(d->out, "<g class=\"grid\">\n");
     for (double y = ceil(p->y[0] / dy) * dy; y <= p->y[1] + 1e-9; y += dy)
@@ -123,9 +126,9 @@ static void put_grid(const Picture *d, const Plot *p)
     for (double y = ceil(p->y[0] / dy) * dy; y <= p->y[1] + 1e-9; y += dy)
         fprintf(d->out, "<text x=\"-5\" y=\"%.1f\" text-anchor=\"end\">%.3g"
                 "</text>\n", down(p, y) + 3.5, y);
-    for (double x = 0; x <= p->x[1] - p->x[0] + 1e-9; x += dx)
-        fprintf(d->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.3g"
-                "</text>\n", across(p, p->x[0] + x), PlotHeight + 13, x);
+    for (int i = 0; i < p->shown.n; i += dx)
+        fprintf(d->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%d"
+                "</text>\n", across(p, i), PlotHeight + 13, i);
     fputs("</g>\n", d->out);
 }
 
@@ -133,7 +136,7 @@ static void put_grid(const Picture *d, const Plot *p)
 static void put_tip(const Picture *d, const Plot *p, const Candidate *c)
 {
     fprintf(d->out, "<title>%s: ", tiling_text(d->arena, &c->tiling));
-    if (known(c))
+    if (fate_timed(c))
         fprintf(d->out, "%s, %.3f of the default, round %d",
                 seconds_text(d->arena, c->seconds), c->seconds / p->usual,
                 c->round);
@@ -147,21 +150,15 @@ static void put_tip(const Picture *d, const Plot *p, const Candidate *c)
 }
 
 /* What is slower than the plot shows is a triangle at its top. */
-static void put_dots(const Picture *d, const Plot *p)
+static void put_dot(const Picture *d, const Plot *p, const Candidate *c,
+                    double x)
 {
-    for (int i = 0; i < p->timed.n; i++) {
-        const Candidate *c = p->timed.at[i];
-        const double x = across(p, c->when), part = c->seconds / p->usual;
-        const double y = down(p, part);
-        if (part > p->y[1])
-            fprintf(d->out, "<path class=\"dot\" d=\"M%.1f %.1fl4 7h-8z\">", x,
-                    y);
-        else
-            fprintf(d->out, "<path class=\"dot\" d=\"M%.1f %.1f"
-                    "a3 3 0 1 1 -6 0a3 3 0 1 1 6 0z\">", x + 3, y);
-        put_tip(d, p, c);
-        fputs("</path>\n", d->out);
-    }
+    const double part = c->seconds / p->usual, y = down(p, part);
+    if (part > p->y[1])
+        fprintf(d->out, "<path class=\"dot\" d=\"M%.1f %.1fl4 7h-8z\">", x, y);
+    else
+        fprintf(d->out, "<path class=\"dot\" d=\"M%.1f %.1f"
+                "a3 3 0 1 1 -6 0a3 3 0 1 1 6 0z\">", x + 3, y);
 }
 
 static void put_cross(const Picture *d, double x, double y)
@@ -170,13 +167,14 @@ static void put_cross(const Picture *d, double x, double y)
             x - 3, y - 3);
 }
 
-static void put_removed(const Picture *d, const Plot *p)
+static void put_marks(const Picture *d, const Plot *p)
 {
-    for (int i = 0; i < p->t->candidate.n; i++) {
-        const Candidate *c = &p->t->candidate.at[i];
-        if (!fate_removed(c))
-            continue;
-        put_cross(d, across(p, isfinite(c->when) ? c->when : p->x[0]), 6);
+    for (int i = 0; i < p->shown.n; i++) {
+        const Candidate *c = p->shown.at[i];
+        if (fate_timed(c))
+            put_dot(d, p, c, across(p, i));
+        else
+            put_cross(d, across(p, i), 6);
         put_tip(d, p, c);
         fputs("</path>\n", d->out);
     }
@@ -184,19 +182,19 @@ static void put_removed(const Picture *d, const Plot *p)
 
 static void put_lines(const Picture *d, const Plot *p)
 {
-    double best = p->timed.at[0]->seconds;
+    double best = p->usual;
     if (p->t->limit > 0)
         fprintf(d->out, "<path class=\"limit\" d=\"M0 %.1fh%d\"><title>limit: "
                 "%s</title></path>\n", down(p, p->t->limit / p->usual),
                 PlotWidth, seconds_text(d->arena, p->t->limit));
-    fprintf(d->out, "<path class=\"best\" d=\"M%.1f %.1f",
-            across(p, p->timed.at[0]->when), down(p, best / p->usual));
-    for (int i = 1; i < p->timed.n; i++) {
-        const Candidate *c = p->timed.at[i];
-        if (c->seconds < best)
-            fprintf(d->out, "H%.1fV%.1f", across(p, c->when),
-                    down(p, c->seconds / p->usual));
-        best = fmin(best, c->seconds);
+    fprintf(d->out, "<path class=\"best\" d=\"M%.1f %.1f", across(p, 0),
+            down(p, 1));
+    for (int i = 1; i < p->shown.n; i++) {
+        const Candidate *c = p->shown.at[i];
+        if (!fate_timed(c) || c->seconds >= best)
+            continue;
+        best = c->seconds;
+        fprintf(d->out, "H%.1fV%.1f", across(p, i), down(p, best / p->usual));
     }
     fprintf(d->out, "H%d\"/>\n", PlotWidth);
 }
@@ -216,19 +214,20 @@ static void put_ring(const Picture *d, double x, double y)
 
 static void put_chosen(const Picture *d, const Plot *p)
 {
-    const Candidate *usual = task_usual(p->t), *best = task_best(p->t);
-    put_square(d, across(p, usual->when), down(p, 1));
-    if (best && known(best))
-        put_ring(d, across(p, best->when), down(p, best->seconds / p->usual));
+    const Candidate *best = task_best(p->t);
+    put_square(d, across(p, 0), down(p, 1));
+    for (int i = 0; i < p->shown.n; i++)
+        if (p->shown.at[i] == best && fate_timed(best))
+            put_ring(d, across(p, i), down(p, best->seconds / p->usual));
 }
 
-static void put_plot(Picture *d, int i)
+static void put_plot(Picture *d, const TuneTask *t, int i)
 {
-    const TuneTask *t = &d->r->task.at[i];
     const int x = Edge + i % d->across * (Left + PlotWidth + Apart) + Left;
     const int y = Top + i / d->across * (Head + PlotHeight + Below) + Head;
+    const char *state = task_state(t);
     Plot p = { .t = t };
-    const bool seen = measure(d, &p);
+    measure(d, &p);
     fprintf(d->out, "<g transform=\"translate(%d %d)\">\n<text x=\"%d\" "
             "y=\"-22\" font-weight=\"bold\">", x, y, -Left);
     svg_plain(d->out, plain_text(d->arena, arena_printf(d->arena, "%.*s",
@@ -236,21 +235,12 @@ static void put_plot(Picture *d, int i)
     fprintf(d->out, "</text>\n<text class=\"soft\" x=\"%d\" y=\"-8\">", -Left);
     if (isfinite(t->share))
         fprintf(d->out, "%.1f %% of the time; ", 100 * t->share);
-    const char *state = task_state(t);
     fprintf(d->out, "%s</text>\n", state ? state
                                          : gain_text(d->arena, task_gain(t)));
-    if (seen) {
-        put_grid(d, &p);
-        put_lines(d, &p);
-        put_dots(d, &p);
-        put_removed(d, &p);
-        put_chosen(d, &p);
-    } else {
-        fprintf(d->out, "<rect class=\"edge\" width=\"%d\" height=\"%d\"/>\n"
-                "<text class=\"soft\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">"
-                "nothing was timed</text>\n", PlotWidth, PlotHeight,
-                PlotWidth / 2, PlotHeight / 2);
-    }
+    put_grid(d, &p);
+    put_lines(d, &p);
+    put_marks(d, &p);
+    put_chosen(d, &p);
     fputs("</g>\n", d->out);
 }
 
@@ -276,7 +266,7 @@ static void put_legend(const Picture *d)
     fprintf(d->out, "<path class=\"limit\" d=\"M%d %dh20\"/><text x=\"%d\" "
             "y=\"%d\">limit</text>\n", x, y, x + 26, y + 4);
     fprintf(d->out, "<text class=\"soft\" x=\"%d\" y=\"%d\">y: time of a run "
-            "/ the default's; x: seconds into the search</text>\n", Edge,
+            "/ the default's; x: candidates, as they were timed</text>\n", Edge,
             d->height - Edge / 2);
 }
 
@@ -294,9 +284,9 @@ static void put_head(const Picture *d)
     svg_plain(d->out, plain_text(d->arena, r->host.cpu));
     fputs(", ", d->out);
     svg_plain(d->out, plain_text(d->arena, r->host.isa));
-    fprintf(d->out, ", %d thread%s: %d task%s in %s%s</text>\n",
+    fprintf(d->out, ", %d thread%s: %d of %d task%s timed in %s%s</text>\n",
             r->host.threads, r->host.threads == 1 ? "" : "s",
-            r->task.n, r->task.n == 1 ? "" : "s",
+            d->plots, r->task.n, r->task.n == 1 ? "" : "s",
             seconds_text(d->arena, r->seconds),
             r->interrupted ? ", interrupted" : r->rejected
             ? ", rejected: slower end to end" : "");
@@ -309,13 +299,16 @@ char *draw_tune(const TuneReport *r, size_t *size)
                   .arena = arena_new() };
     if (!d.out)
         fail(ExitResource, "out of memory for a picture");
-    d.across = r->task.n > 4 ? 3 : 2;
-    d.down = (r->task.n + d.across - 1) / d.across;
+    for (int i = 0; i < r->task.n; i++)
+        d.plots += timed_any(&r->task.at[i]);
+    d.across = d.plots > 4 ? 3 : 2;
+    d.down = (d.plots + d.across - 1) / d.across;
     d.width = 2 * Edge + d.across * (Left + PlotWidth + Apart) - Apart;
     d.height = Top + d.down * (Head + PlotHeight + Below) + Edge;
     put_head(&d);
-    for (int i = 0; i < r->task.n; i++)
-        put_plot(&d, i);
+    for (int i = 0, plot = 0; i < r->task.n; i++)
+        if (timed_any(&r->task.at[i]))
+            put_plot(&d, &r->task.at[i], plot++);
     put_legend(&d);
     fputs("</svg>\n", d.out);
     if (fclose(d.out) != 0)

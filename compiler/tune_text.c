@@ -95,7 +95,7 @@ int task_count(const TuneTask *t, bool is(const Candidate *c))
 
 bool fate_timed(const Candidate *c)
 {
-    return c->fate == FateTimed;
+    return c->fate == FateTimed && c->seconds > 0 && isfinite(c->seconds);
 }
 
 bool fate_removed(const Candidate *c)
