@@ -209,14 +209,14 @@ def key(record):
 def kill_once(b, records, i):
     """A tuner that ends at a random moment; the tasks that it called done."""
     spec = spec_named("small-64")
-    command = b.command("tune", spec, ["--budget", "2s", "--records", records]
+    command = b.command("tune", spec, ["--budget", "5s", "--records", records]
                         + (["--again"] if i % 2 else []))
     log = b.records("log")
     with open(log, "w", encoding="utf-8") as out:
         tuner = subprocess.Popen(command, stdout=subprocess.DEVNULL,
                                  stderr=out, start_new_session=True)
         try:
-            tuner.wait(random.uniform(0, 2.5))
+            tuner.wait(random.uniform(0, 6))
         except subprocess.TimeoutExpired:
             tuner.kill()
             tuner.wait()

@@ -197,8 +197,9 @@ static void put_outcome(Arena *a, const TuneReport *r, FILE *out)
                     "than the default. The new records were taken back; the "
                     "default stays.");
     else if (r->path)
-        put_wrapped(out, 0, 0, arena_printf(a, "%d new record%s in %s",
-                    finished, plural(finished), plain_text(a, r->path)));
+        put_wrapped(out, 0, 0, arena_printf(a, "%s new record%s in %s",
+                    finished ? arena_grouped(a, finished) : "no",
+                    plural(finished), plain_text(a, r->path)));
     if (reused)
         put_wrapped(out, 0, 0, arena_printf(a, "%d of %d task%s %s recorded "
                     "before, and not timed again; --again times all.", reused,
