@@ -186,12 +186,16 @@ static void put_ends(Arena *a, const TuneReport *r, FILE *out)
 
 static void put_outcome(Arena *a, const TuneReport *r, FILE *out)
 {
-    int reused = 0, finished = 0;
+    int reused = 0, finished = 0, found = 0;
     for (int i = 0; i < r->task.n; i++) {
+        found += r->task.at[i].champion > 0;
         reused += r->task.at[i].reused;
         finished += r->task.at[i].finished && !r->task.at[i].reused;
     }
     fputc('\n', out);
+    if (!found && finished > 0)
+        put_wrapped(out, 0, 0, "Nothing is faster than the default, beyond "
+                    "chance.");
     if (r->rejected)
         put_wrapped(out, 0, 0, "Rejected: end to end, what was found is slower "
                     "than the default. The new records were taken back; the "
