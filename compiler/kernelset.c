@@ -15,7 +15,7 @@ static const char *const pieces[] = {
     "score_bias_row", "softcap_rows", "softmax_begin", "softmax_chunk",
     "softmax_end", "softmax_page", "softmax_row",
 };
-/* Every tile that --tile can choose, and so every remainder of one. */
+/* Every tile that a tiling can have, and so every remainder of one. */
 static void use_all(Arena *a, Kernels *k, const Target *t)
 {
     TileKey key = { .dtype = DtypeF32, .width = t->width };
@@ -27,15 +27,14 @@ static void use_all(Arena *a, Kernels *k, const Target *t)
             use_kernel(k, arena_printf(a, "gate_rows_%s", act_kernel[act]));
         }
     for (key.mr = 1; key.mr <= 16; key.mr++)
-        for (key.nr = 16; key.nr <= 64; key.nr += 16) {
-            key.epilogue = EpAccumulate | EpAhead;
-            use_tile(k, key);
-            key.epilogue = EpAny;
-            use_tile(k, key);
-            key.dtype = DtypeBf16;
-            use_tile(k, key);
-            key.dtype = DtypeF32;
-        }
+        for (key.nr = 16; key.nr <= 64; key.nr += 16)
+            for (int bf16 = 0; bf16 < 2; bf16++) {
+                key.dtype = bf16 ? DtypeBf16 : DtypeF32;
+                key.epilogue = EpAccumulate | EpAhead;
+                use_tile(k, key);
+                key.epilogue = EpAny;
+                use_tile(k, key);
+            }
 }
 
 /* kernels_x86_64_v3 */
