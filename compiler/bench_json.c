@@ -99,10 +99,12 @@ void bench_json(const BenchReport *r, FILE *out)
     const Target *t = &r->engine->target;
     const Setup *s = r->setup;
     const BenchOptions *o = &s->options;
+    const char *from, *tiles = plan_tiles(r->engine->plan, &from);
     fprintf(out, "{\"model\": \"%s\", \"backend\": \"%s\", \"march\": \"%s\", "
-            "\"tile\": \"%dx%d\", \"threads\": %d, \"batch\": %lld, "
-            "\"beam\": %lld, \"steps\": %lld,\n", r->engine->spec->name,
-            backend_name(r), t->march, t->mr, t->nr, r->threads,
+            "\"tile\": \"%s\", \"tile_from\": \"%s\", "
+            "\"threads\": %d, \"batch\": %lld, \"beam\": %lld, "
+            "\"steps\": %lld,\n", r->engine->spec->name,
+            backend_name(r), t->march, tiles, from, r->threads,
             (long long)o->batch, (long long)o->beam, (long long)o->steps);
     fputc(' ', out);
     put_text("cpu", r->machine.cpu, out);

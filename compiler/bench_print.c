@@ -255,9 +255,10 @@ static void put_title(const BenchReport *r, FILE *out)
 {
     const Target *t = &r->engine->target;
     const Setup *s = r->setup;
-    fprintf(out, "\n%s: %s, %s, tile %dx%d (%s), %d thread%s, batch of %lld, "
+    const char *from, *tiles = plan_tiles(r->engine->plan, &from);
+    fprintf(out, "\n%s: %s, %s, tile %s (%s), %d thread%s, batch of %lld, "
             "beam %lld\n", r->engine->spec->name, backend_name(r), t->march,
-            t->mr, t->nr, t->tile_from, r->threads,
+            tiles, from, r->threads,
             r->threads == 1 ? "" : "s", (long long)s->options.batch,
             (long long)s->options.beam);
     fprintf(out, "lengths ");

@@ -71,6 +71,20 @@ static void put_kernels(Gen *g, Emit *e)
     put_words(g, e, "others", others + strspn(others, " "));
 }
 
+/* "matmul     512x2048 bias_relu      mr=12 nr=32 k=512 ahead=3 .. (tuned)" */
+static void put_task(Gen *g, Emit *e, const Task *t)
+{
+    const char *of = arena_printf(g->a, "%s%s%s%s", t->key.shape,
+        *t->key.ending ? " " : "", t->key.ending,
+        t->key.dtype == DtypeBf16 ? " bf16" : "");
+    let(e, "kind", "%-9s", task_word[t->key.kind]);
+    let(e, "of", "%-21s", of);
+    let(e, "tiling", "%s", tiling_text(g->a, &t->tiling));
+    let(e, "from", "%s", !strcmp(t->from, "default") ? ""
+                         : arena_printf(g->a, " (%s)", t->from));
+    put(e, " *     $kind $of $tiling$from\n");
+}
+
 static void put_costs(Gen *g, Emit *e)
 {
     const Plan *p = g->p;
@@ -116,11 +130,13 @@ void emit_comment(Gen *g, Emit *e)
            " *     ./model$weights < lines\n"
            " * model.h declares what others call, with an example.\n");
     put_costs(g, e);
-    let(e, "mr", "%d", t->mr);
-    let(e, "nr", "%d", t->nr);
-    let(e, "from", "%s", t->tile_from);
     put(e, " *\n"
-           " * Kernels; tiles are rows x columns, up to $mr x $nr ($from):\n");
+           " * Tasks, and how they are worked on (by default, or as said):\n");
+    for (int i = 0; i < g->p->task.n; i++)
+        if (g->p->task.at[i].tiling.few != 1)    /* never few */
+            put_task(g, e, &g->p->task.at[i]);
+    put(e, " *\n"
+           " * Kernels; tiles are rows x columns:\n");
     put_kernels(g, e);
     put(e, " */\n");
 }

@@ -109,6 +109,9 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all);
 bool plan_is_group_row(const Plan *p, int node);  /* may join a row block */
 /* The task that a node is a part of; any node, of TaskSplit. NULL: none. */
 const Task *plan_task(const Plan *p, TaskKind kind, int node);
+/* "6x64", or all that its products have: "6x64 12x32"; `from`: "tuned" where
+ * any knob of any task is, else "option", "default".                        */
+const char *plan_tiles(const Plan *p, const char **from);
 Tiling plan_tile(const Plan *p);     /* mr, nr, ahead of products that are no
                                         task: of attention that is not fused */
 

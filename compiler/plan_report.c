@@ -167,14 +167,33 @@ static json_t *sentence_json(const Plan *p)
         "arena", (json_int_t)((encode > decode ? encode : decode) + 64));
 }
 
+static json_t *tasks_json(const Plan *p)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < p->task.n; i++) {
+        const Task *t = &p->task.at[i];
+        json_t *tile = json_object();
+        for (int k = 0; k < Knobs; k++)
+            if (knob_get(&t->tiling, k))
+                json_object_set_new(tile, knobs[k].name,
+                                    json_integer(knob_get(&t->tiling, k)));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:o, s:s}",
+            "op", task_word[t->key.kind], "shape", t->key.shape,
+            "dtype", dtype_word[t->key.dtype], "ending", t->key.ending,
+            "tile", tile, "from", t->from));
+    }
+    return list;
+}
+
 static json_t *report(const Plan *p)
 {
+    const char *from;
     json_t *entries = json_array();
     for (int e = EntryEncode; e <= EntryDecode; e++)
         if (has(p, (Entry)e))
             json_array_append_new(entries, entry_json(p, (Entry)e));
     return json_pack("{s:s, s:I, s:I, s:{s:I, s:I}, s:o, s:s, s:i, s:s,"
-        " s:o}",
+        " s:o, s:o}",
         "name", p->g->spec->name,
         "parameters", (json_int_t)p->parameters,
         "weights_bytes", (json_int_t)p->pack.bytes,
@@ -182,7 +201,7 @@ static json_t *report(const Plan *p)
         "cross", (json_int_t)(4 * p->page_floats[CacheCross]),
         "sentence_bytes", sentence_json(p),
         "march", p->target.march, "width", p->target.width,
-        "tile", arena_printf(p->arena_, "%dx%d", p->target.mr, p->target.nr),
+        "tile", plan_tiles(p, &from), "tasks", tasks_json(p),
         "entries", entries);
 }
 
@@ -206,6 +225,19 @@ static long long whole(const json_t *o, const char *key)
 static const char *word(const json_t *o, const char *key)
 {
     return json_string_value(json_object_get(o, key));
+}
+
+/* "mr=6 nr=16" */
+static char *task_text(Arena *a, const json_t *t, char *s)
+{
+    const char *key, *tile = "";
+    json_t *value;
+    json_object_foreach(json_object_get(t, "tile"), key, value)
+        tile = arena_printf(a, "%s%s=%lld ", tile, key,
+                            (long long)json_integer_value(value));
+    return arena_printf(a, "%s  %-9s %-25s %-20s %s %s(%s)\n", s,
+                        word(t, "op"), word(t, "shape"), word(t, "ending"),
+                        word(t, "dtype"), tile, word(t, "from"));
 }
 
 static char *entry_text(Arena *a, const json_t *e, char *s)
@@ -242,6 +274,9 @@ char *plan_text(Arena *a, const Plan *p)
         whole(page, "self"), whole(page, "cross"), whole(state, "beam"),
         whole(state, "self_cache"), whole(state, "cross_cache"),
         whole(state, "arena"));
+    s = arena_printf(a, "%s\ntasks:\n", s);
+    json_array_foreach(json_object_get(r, "tasks"), i, e)
+        s = task_text(a, e, s);
     json_array_foreach(json_object_get(r, "entries"), i, e)
         s = entry_text(a, e, s);
     json_decref(r);

@@ -291,6 +291,25 @@ const Task *plan_task(const Plan *p, TaskKind kind, int node)
     return i < 0 ? NULL : &p->task.at[i];
 }
 
+const char *plan_tiles(const Plan *p, const char **from)
+{
+    const char *sizes = "";
+    *from = p->target.tile_from;
+    for (int i = 0; i < p->task.n; i++) {
+        const Task *t = &p->task.at[i];
+        if (!strcmp(t->from, "tuned"))
+            *from = t->from;
+        if (!(On(t->key.kind) & OnProducts))
+            continue;
+        const char *size = by(p, t->tiling.mr, t->tiling.nr);
+        if (!strstr(arena_printf(p->arena_, " %s ", sizes),
+                    arena_printf(p->arena_, " %s ", size)))
+            sizes = arena_printf(p->arena_, "%s%s%s", sizes,
+                                 *sizes ? " " : "", size);
+    }
+    return *sizes ? sizes : by(p, p->target.mr, p->target.nr);
+}
+
 int64_t region_rows(const Plan *p, const Region *r)
 {
     const Task *t = plan_task(p, TaskRows, p->order.at[r->first]);

@@ -64,7 +64,6 @@ char *record_line(Arena *a, const Record *r);    /* without a newline */
 /* `why`: what is wrong with a line that is no record. */
 LineKind record_parse(Record *to, Arena *a, const char *line, size_t n,
                       const char **why);
-extern const char *const dtype_word[];           /* "f32", "bf16" */
 
 /* ----------------------------------------------------- records_file.c --- */
 /* --records, or the user's own: XDG_CACHE_HOME, HOME/.cache. NULL: neither. */

@@ -17,10 +17,6 @@
 enum { Version = 1, Members = 16, TextMost = 4096, MostThreads = 1 << 20 };
 #define MOST_NS 1e18             /* thirty years */
 
-const char *const dtype_word[] = {
-    [DtypeF32] = "f32", [DtypeBf16] = "bf16", NULL
-};
-
 /* ------------------------------------------------------------- writing --- */
 static json_t *tile_object(const Tiling *t)
 {

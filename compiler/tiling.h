@@ -14,6 +14,7 @@ typedef enum {
     TaskKinds
 } TaskKind;
 extern const char *const task_word[TaskKinds];   /* "matmul", "few" .. */
+extern const char *const dtype_word[];           /* "f32", "bf16", NULL */
 
 #define On(kind) (1 << (kind))
 #define OnProducts (On(TaskMatmul) | On(TaskAttention))
