@@ -13,7 +13,21 @@
  *          60,544  bytes of arena for a call with one row
  *          54,720  FLOPs a token
  *
- * Kernels; tiles are rows x columns, up to 6 x 16 (default):
+ * Tasks, and how they are worked on (by default, or as said):
+ *     matmul    32x96 bias            mr=6 nr=16 k=64 ahead=2 panels=1
+ *     matmul    32x32 bias            mr=6 nr=16 k=64 ahead=2 panels=1
+ *     matmul    32x64 bias_relu       mr=6 nr=16 k=64 ahead=2 panels=1
+ *     matmul    64x32 bias            mr=6 nr=16 k=64 ahead=2 panels=1
+ *     matmul    32x64 bias            mr=6 nr=16 k=64 ahead=2 panels=1
+ *     matmul    32x48                 mr=6 nr=16 k=64 ahead=2 panels=1
+ *     attention 16x16                 mr=6 nr=16 ahead=2 queries=48 keys=64
+ *     attention 16x16 causal_paged    mr=6 nr=16 ahead=2 queries=48 keys=64
+ *     attention 16x16 paged           mr=6 nr=16 ahead=2 queries=48 keys=64
+ *     rows      32x32_32x64_64x32     rows=48
+ *     rows      32x32_32x32           rows=48
+ *     split     32x64x4 encode_decode work=1500000
+ *
+ * Kernels; tiles are rows x columns:
  *     tile_bias_ahead  6x16 5x16 4x16 3x16 2x16 1x16
  *     tile_ahead       6x16 5x16 4x16 3x16 2x16 1x16
  *     tile_accumulate_ahead 6x16 5x16 4x16 3x16 2x16 1x16
