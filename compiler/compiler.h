@@ -58,6 +58,9 @@ void error_at(Pos pos, const char *fmt, ...)
          __attribute__((format(printf, 2, 3)));
 void warning_at(Pos pos, const char *fmt, ...)
          __attribute__((format(printf, 2, 3)));
+/* Without a place; what was said before by this process is not said again. */
+void warning_once(const char *fmt, ...)
+         __attribute__((format(printf, 1, 2)));
 void note_at(Pos pos, const char *fmt, ...)      /* after an error: remedy */
          __attribute__((format(printf, 2, 3)));
 int  error_count(void);

@@ -236,6 +236,23 @@ void warning_at(Pos pos, const char *fmt, ...)
     fputs(t.at, stderr);
 }
 
+void warning_once(const char *fmt, ...)
+{
+    static char said[8][MessageBytes];
+    static int n;
+    Text t;
+    va_list ap;
+
+    va_start(ap, fmt);
+    compose(&t, (Pos){ 0 }, "warning", fmt, ap);
+    va_end(ap);
+    for (int i = 0; i < n && i < 8; i++)
+        if (strcmp(said[i], t.at) == 0)
+            return;
+    strcpy(said[n++ % 8], t.at);
+    fputs(t.at, stderr);
+}
+
 void note_at(Pos pos, const char *fmt, ...)
 {
     Text t;

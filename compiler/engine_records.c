@@ -59,7 +59,7 @@ int engine_choices(Engine *e)
     if (o->records && !records_named(&e->records, e->arena, path, &why))
         return report_fault(&why);
     if (!o->records && !records_read(&e->records, e->arena, path, &why)) {
-        warning_at((Pos){ 0 }, "%s: the default tiles are used", why.text);
+        warning_once("%s: the default tiles are used", why.text);
         return ExitDone;
     }
     if (any_of(&e->records, e->arena, e) &&
@@ -85,10 +85,10 @@ void engine_say_others(const Engine *e)
             return;
     for (int i = 0; e->options.records && i < r->at.n; i++)
         if (is_task(e->plan, &r->at.at[i].key)) {
-            warning_at((Pos){ 0 }, "%s: its records of this model are of "
-                       "another machine, compiler or number of threads: %s",
-                       quote(e->options.records),
-                       host_text(e->arena, &r->at.at[i].host));
+            warning_once("%s: its records of this model are of another "
+                         "machine, compiler or number of threads: %s",
+                         quote(e->options.records),
+                         host_text(e->arena, &r->at.at[i].host));
             return;
         }
 }

@@ -23,8 +23,8 @@ typedef struct {
     Host host;
     TaskKey key;
     Tiling tiling;               /* the champion's */
-    double ns, usual_ns;         /* a run: its median, the default's */
-    int samples;                 /* pairs that were timed to decide */
+    double ns, usual_ns;         /* a run: its median, the default's; finite */
+    int samples;                 /* pairs that were timed to decide; or 0 */
     double spread;               /* half of the median's 95 % interval, as a
                                     part of it */
 } Record;
@@ -60,7 +60,8 @@ typedef enum {
     LineForeign,                 /* whole, but not to be understood */
     LineBroken                   /* cut or changed */
 } LineKind;
-char *record_line(Arena *a, const Record *r);    /* without a newline */
+/* Without a newline. What record_parse would not take is a bug: die(). */
+char *record_line(Arena *a, const Record *r);
 /* `why`: what is wrong with a line that is no record. */
 LineKind record_parse(Record *to, Arena *a, const char *line, size_t n,
                       const char **why);

@@ -80,9 +80,9 @@ bool records_read(Records *r, Arena *a, const char *path, Fault *why)
     if (!read_lines(r, a, path, &file, &p, why))
         return false;
     if (p.first)
-        warning_at((Pos){ 0 }, "%s:%d: %s: %s passed over", quote(path),
-                   p.first, p.why, r->passed_over == 1 ? "it is"
-                   : arena_printf(a, "%d lines are", r->passed_over));
+        warning_once("%s:%d: %s: %s passed over", quote(path), p.first, p.why,
+                     r->passed_over == 1 ? "it is"
+                     : arena_printf(a, "%d lines are", r->passed_over));
     return true;
 }
 
@@ -126,9 +126,9 @@ static bool wait_for(int fd, const char *lock, double seconds, Fault *why)
     const double end = machine_seconds() + seconds;
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR) {
-            warning_at((Pos){ 0 }, "%s: cannot lock (%s): let no other attnc "
-                       "write these records meanwhile", quote(lock),
-                       strerror(errno));
+            warning_once("%s: cannot lock (%s): let no other attnc write "
+                         "these records meanwhile", quote(lock),
+                         strerror(errno));
             return true;
         }
         if (machine_seconds() > end)

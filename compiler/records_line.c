@@ -47,7 +47,7 @@ static unsigned long long hash(const char *line, size_t n)
     return (unsigned long long)XXH3_64bits(line, n);
 }
 
-char *record_line(Arena *a, const Record *r)
+static char *line_of(Arena *a, const Record *r)
 {
     const size_t flags = JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII;
     json_t *o = record_object(r);
@@ -84,14 +84,14 @@ static const char *text_of(Reader *m, const char *key)
     return "";
 }
 
-static int64_t int_of(Reader *m, const char *key, int64_t most)
+static int64_t int_of(Reader *m, const char *key, int64_t least, int64_t most)
 {
     const json_t *value = json_object_get(m->object, key);
     const int64_t i = json_integer_value(value);
-    if (json_is_integer(value) && i >= 1 && i <= most)
+    if (json_is_integer(value) && i >= least && i <= most)
         return i;
     m->bad = m->bad ? m->bad : key;
-    return 1;
+    return least;
 }
 
 static double real_of(Reader *m, const char *key)
@@ -148,14 +148,14 @@ static Record members(Reader *m)
     Record r = {
         .host = { .cpu = text_of(m, "cpu"), .caches = text_of(m, "caches"),
                   .isa = text_of(m, "isa"),
-                  .threads = (int)int_of(m, "threads", MostThreads),
+                  .threads = (int)int_of(m, "threads", 1, MostThreads),
                   .compiler = text_of(m, "compiler") },
         .key = { .kind = (TaskKind)word_of(m, "op", task_word, TaskKinds),
                  .shape = text_of(m, "shape"),
                  .dtype = (Dtype)word_of(m, "dtype", dtype_word, 2),
                  .ending = text_of(m, "ending") },
         .ns = real_of(m, "ns"), .usual_ns = real_of(m, "usual_ns"),
-        .samples = (int)int_of(m, "samples", INT32_MAX),
+        .samples = (int)int_of(m, "samples", 0, INT32_MAX),
         .spread = real_of(m, "spread"),
     };
     r.tiling = tiling_of(m, r.key.kind);
@@ -203,4 +203,14 @@ LineKind record_parse(Record *to, Arena *a, const char *line, size_t n,
                                                          : LineForeign;
     json_decref(o);
     return kind;
+}
+
+char *record_line(Arena *a, const Record *r)
+{
+    Record unused;
+    const char *why;
+    char *line = line_of(a, r);
+    if (record_parse(&unused, a, line, strlen(line), &why) != LineRecord)
+        die("a record that attnc would not read: %s", why);
+    return line;
 }

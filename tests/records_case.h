@@ -54,6 +54,18 @@ static inline char *contents(Arena *a, const char *path)
     return text;
 }
 
+/* Temporary files in the scratch folder. */
+static inline int temps(void)
+{
+    int n = 0;
+    DIR *d = opendir(scratch);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));)
+        n += strstr(e->d_name, ".tmp.") != NULL;
+    closedir(d);
+    return n;
+}
+
 /* Between the two, stderr goes to the file "stderr" of the scratch folder. */
 static int usual_stderr = -1;
 

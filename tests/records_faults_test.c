@@ -8,35 +8,12 @@
 #include "../compiler/records.h"
 #include <cmocka.h>
 
-#include <errno.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 #include "scratch.h"
 #include "records_case.h"
-
-static bool no_locks;            /* as on some network file systems */
-
-int flock(int fd, int operation)
-{
-    errno = ENOLCK;
-    return no_locks ? -1 : (int)syscall(SYS_flock, fd, operation);
-}
-
-/* Temporary files in the scratch folder. */
-static int temps(void)
-{
-    int n = 0;
-    DIR *d = opendir(scratch);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d));)
-        n += strstr(e->d_name, ".tmp.") != NULL;
-    closedir(d);
-    return n;
-}
 
 /* ----------------------------------------------------- several writers --- */
 enum { Writers = 4, Adds = 50 };
@@ -213,23 +190,6 @@ static void test_lock(void **state)
     arena_free(a);
 }
 
-static void test_no_locks(void **state)
-{
-    (void)state;
-    Arena *a = arena_new();
-    const Record r = product(a, 1, 2);
-    hear();
-    no_locks = true;
-    add(a, scratch_path("tune.txt"), &r, 1);
-    no_locks = false;
-    assert_string_equal(heard(a), "attnc: warning: tune.txt.lock: cannot lock "
-                        "(No locks available): let no other attnc write these "
-                        "records meanwhile\n");
-    assert_int_equal(read_records(a, scratch_path("tune.txt")).at.n, 1);
-    scratch_empty();
-    arena_free(a);
-}
-
 /* ------------------------------------------------------ no room, places --- */
 static void fill_up(void)
 {
@@ -350,7 +310,6 @@ int main(void)
         cmocka_unit_test(test_killed),
         cmocka_unit_test(test_stale_files),
         cmocka_unit_test(test_lock),
-        cmocka_unit_test(test_no_locks),
         cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_own_folder),

@@ -110,6 +110,7 @@ static const struct { const char *from, *to, *why; } hostile[] = {
     { "\"threads\": 2", "\"threads\": []", MEMBER("threads") },
     { "\"threads\": 2, ", "", MEMBER("threads") },
     { "\"samples\": 12", "\"samples\": 2147483648", MEMBER("samples") },
+    { "\"samples\": 12", "\"samples\": -1", MEMBER("samples") },
     { "\"samples\": 12", "\"samples\": 1.5", MEMBER("samples") },
     { "\"ns\": 1250000.0", "\"ns\": -1", MEMBER("ns") },
     { "\"ns\": 1250000.0", "\"ns\": 1e19", MEMBER("ns") },
