@@ -215,17 +215,18 @@ def key(record):
                                   record["dtype"], record["ending"]]))
 
 
-def kill_once(b, records, i):
-    """A tuner that ends at a random moment; the tasks that it called done."""
+def kill_once(b, records, i, seconds):
+    """A tuner that ends by then; the tasks that it called done."""
     spec = spec_named("small-64")
     command = b.command("tune", spec, ["--budget", "5s", "--records", records]
                         + (["--again"] if i % 2 else []))
     log = b.records("log")
     with open(log, "w", encoding="utf-8") as out:
         tuner = subprocess.Popen(command, stdout=subprocess.DEVNULL,
-                                 stderr=out, start_new_session=True)
+                                 stderr=out, start_new_session=True,
+                                 env=os.environ | {"TMPDIR": b.folder})
         try:
-            tuner.wait(random.uniform(0, 6))
+            tuner.wait(seconds)
         except subprocess.TimeoutExpired:
             tuner.kill()
             tuner.wait()
@@ -254,7 +255,7 @@ def kills(b):
         if i % 10 == 0 and os.path.exists(records):
             os.remove(records)
             known = set()
-        done, tuner = kill_once(b, records, i)
+        done, tuner = kill_once(b, records, i, random.uniform(0, 6))
         result["killed"] += tuner.returncode < 0
         result["finished_tasks"] += len(done)
         result["left_processes"] += left_behind(tuner.pid)
@@ -272,6 +273,8 @@ def kills(b):
         kept = {key(r) for r in json.loads(show.stdout)}
         result["lost"] += len(known - kept)
         known |= kept
+    kill_once(b, records, 0, 60)         # clears up behind the others
+    result["left_folders"] = sum(e.is_dir() for e in os.scandir(b.folder))
     return result
 
 
@@ -316,7 +319,8 @@ def markdown(r):
         x = r["kills"]
         row(f"{x['killed']} kills in {x['runs']} runs", f"{x['broken']} broken "
             f"files, {x['lost']} lost of {x['finished_tasks']} finished tasks, "
-            f"{x['left_processes']} left processes")
+            f"{x['left_processes']} processes and {x['left_folders']} folders "
+            "left")
     return "\n".join(lines) + "\n"
 
 
