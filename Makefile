@@ -52,10 +52,12 @@ ORACLE := interp interp_ops interp_attention compare sample sample_file oracle t
 BENCH  := machine_find machine bench_lengths bench_setup bench_count \
           bench_work bench_times bench_kernels bench bench_print bench_csv bench_json \
           draw_roofline
-TUNE   := tune_text tune_progress tune_print tune_json tune_explain draw_tune
+TUNE   := tune_stats tune_tasks tune_model tune_build tune_child \
+          tune_operands tune_whole tune_search tune_end tune \
+          tune_text tune_progress tune_print tune_json tune_explain draw_tune
 DRIVE  := options options_model search_options lines cmd_compile cmd_run cmd_stream \
           cmd_tensors cmd_attention svg_text draw_attention attention_json \
-          cmd_score cmd_graph cmd_plan cmd_names cmd_verify cmd_bench cmd_records
+          cmd_score cmd_graph cmd_plan cmd_names cmd_verify cmd_bench cmd_tune cmd_records
 CORE   := memory math cache process sampling beam search_memory search \
           score stream state vocab merges tokens text packed
 FILES  := files output convert safetensors safetensors_write shards seed \

@@ -107,6 +107,8 @@ typedef struct {                 /* something to be timed */
     double set;                  /* bytes of weights and cache that the one
                                     which reads most reads */
     void (*run)(Setup *s);
+    Entry entry;
+    const struct attn_batch *batch;      /* of the call; NULL: of_others */
     const void *result;          /* what it leaves, the same in every run */
     size_t result_bytes;
     bool floats;                 /* the result is floats: must be finite */

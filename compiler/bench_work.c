@@ -108,6 +108,7 @@ static void add_encode(Setup *s, Works *works)
     const bool cached = s->spec->kind == KindEncoderDecoder;
     Work w = { .name = "encode", .rows = rows, .tokens = rows,
                .run = run_encode, .floats = true,
+               .entry = EntryEncode, .batch = &s->encode,
                .cost = new_costs(s->engine->plan) };
     w.result = cached ? s->cache[ATTN_CROSS].pool : s->output;
     w.result_bytes = cached ? s->cache_bytes[ATTN_CROSS]
@@ -121,7 +122,8 @@ static void add_decode(Setup *s, Works *works, const char *name,
 {
     Work w = { .name = name, .rows = (double)b->rows,
                .tokens = (double)b->rows, .run = run, .result = s->output,
-               .floats = true, .cost = new_costs(s->engine->plan) };
+               .floats = true, .entry = EntryDecode, .batch = b,
+               .cost = new_costs(s->engine->plan) };
     w.result_bytes = (size_t)(b->sequences * s->model->target_vocab)
                      * sizeof(float);
     add_call(s, &w, decode_call(s, b));

@@ -23,6 +23,8 @@ const Command commands[] = {
       "compare the compiled model with double precision" },
     { "bench", CmdBench, cmd_bench, "SPEC",
       "measure speed beside the machine's limit" },
+    { "tune", CmdTune, cmd_tune, "SPEC",
+      "find the tiles that are fastest here, and keep them" },
     { "records", CmdRecords, cmd_records, "[ACTION [FILE ..]]",
       "show, merge, prune, export, explain what tune found" },
     { "fields", CmdFields, cmd_fields, "",

@@ -54,6 +54,9 @@ typedef struct {
     double seconds;
     const char *lengths, *svg;
     bool machine, no_kernels;
+    /* tune */
+    const char *budget, *dtype;
+    bool again, exhaustive;
     /* records; its action is `spec` */
     Texts files;
     const char *cpu, *compiler, *op;
@@ -93,6 +96,7 @@ int cmd_fields(const Options *o);
 int cmd_score(const Options *o);
 int cmd_verify(const Options *o);
 int cmd_bench(const Options *o);
+int cmd_tune(const Options *o);
 int cmd_records(const Options *o);
 int run_tensors(const Options *o);               /* cmd_tensors.c */
 int run_attention(const Options *o);             /* cmd_attention.c */
