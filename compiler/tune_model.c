@@ -66,8 +66,15 @@ static int64_t columns(const Model *m)
 /* Values by doubling, from `from` while below `end`. */
 static void add_doubles(Values *v, int64_t from, int64_t end)
 {
-    for (int64_t x = from; x < end; x *= 2)
+    for (int64_t x = from > 0 ? from : 1; x < end; x *= 2)
         add_value(v, x);
+}
+
+/* Sizes that the workloads do not have are not decided on: a tile for one row
+ * stays what is good for many.                                               */
+static bool few_rows(const Model *m)
+{
+    return most_rows(m) < m->task->usual.mr;
 }
 
 /* What a knob may be, beside what is in `t` already: rising, the same on every
@@ -79,7 +86,8 @@ static Values knob_values(const Model *m, int knob, const Tiling *t)
     switch (knob) {
     case Knob_mr:
         for (int i = 1; i <= knobs[knob].most && i <= rows; i++)
-            add_value(&v, i);
+            if (!few_rows(m))
+                add_value(&v, i);
         break;
     case Knob_nr:
         for (int i = 16; i <= knobs[knob].most && i <= columns(m); i += 16)
@@ -97,8 +105,8 @@ static Values knob_values(const Model *m, int knob, const Tiling *t)
             add_doubles(&v, 1, 16);
         break;
     case Knob_queries:
-        for (int64_t n = t->mr; n <= knobs[knob].most && n < 2 * rows; n *= 2)
-            add_value(&v, n);
+        if (!few_rows(m))
+            add_doubles(&v, t->mr, rows < 64 ? 2 * rows : 129);
         break;
     case Knob_keys:
         if (!m->shape.holes)
@@ -106,8 +114,7 @@ static Values knob_values(const Model *m, int knob, const Tiling *t)
                                        ? 2 * most_keys(m) : 1024);
         break;
     case Knob_few:
-        add_value(&v, 1);
-        add_value(&v, rows + 1 <= knobs[knob].most ? rows + 1 : 1);
+        add_value(&v, rows < m->task->usual.few ? rows : rows + 1);
         break;
     case Knob_places:
         add_value(&v, 1);
@@ -200,9 +207,9 @@ Tilings tiling_neighbours(Arena *a, const Model *m, const Tiling *t)
 {
     Tilings near = { 0 };
     for (int knob = 0; knob < Knobs; knob++) {
-        Values v = knob_values(m, knob, t);
         if (!has_knob(m, knob))
             continue;
+        Values v = knob_values(m, knob, t);
         add_value(&v, knob_get(&m->task->usual, knob));
         for (int up = 0; up < 2; up++) {
             Tiling next = *t;

@@ -12,7 +12,7 @@
 
 #include "tune_parts.h"
 
-enum { FirstTurns = 5, MostTurns = 40, LeastPairs = 10, MostPairs = 60 };
+enum { FirstTurns = 5, MostTurns = 40, LeastPairs = 16, MostPairs = 60 };
 static const double least_gain = 1.01;   /* below that nothing changes */
 static const double compiling = 0.45, deciding = 0.25;   /* of the time */
 
