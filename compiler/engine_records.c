@@ -1,5 +1,7 @@
 /* engine_records.c: what `attnc tune` found for this machine, for the plan of
  * one model.                                                                 */
+#include <string.h>
+
 #include "engine.h"
 
 /* ---------------------------------------------------------------- host --- */
@@ -76,19 +78,42 @@ static bool is_task(const Plan *p, const TaskKey *key)
     return false;
 }
 
+/* How much of two hosts is the same. */
+static int likeness(const Host *a, const Host *b)
+{
+    return 4 * (!strcmp(a->cpu, b->cpu) && !strcmp(a->caches, b->caches)) +
+           2 * !strcmp(a->compiler, b->compiler) + 2 * !strcmp(a->isa, b->isa)
+           + (a->threads == b->threads);
+}
+
+/* The host nearest to this one that has a record of the plan's tasks. */
+static const Host *nearest_host(const Engine *e, const Host *here)
+{
+    const Host *best = NULL;
+    for (int i = 0; i < e->records.at.n; i++) {
+        const Record *r = &e->records.at.at[i];
+        if (is_task(e->plan, &r->key) &&
+            (!best || likeness(&r->host, here) > likeness(best, here)))
+            best = &r->host;
+    }
+    return best;
+}
+
 void engine_say_others(const Engine *e)
 {
+    const EngineOptions *o = &e->options;
     const Choices *c = &e->target.choices;
-    const Records *r = &e->records;
+    Host here;
+    Fault why;
     for (int i = 0; i < c->n; i++)
         if (is_task(e->plan, &c->at[i].key))
             return;
-    for (int i = 0; e->options.records && i < r->at.n; i++)
-        if (is_task(e->plan, &r->at.at[i].key)) {
-            warning_once("%s: its records of this model are of another "
-                         "machine, compiler or number of threads: %s",
-                         quote(e->options.records),
-                         host_text(e->arena, &r->at.at[i].host));
-            return;
-        }
+    if (!o->tuned || !o->records ||
+        !engine_host(e->arena, o, &e->target, &here, &why))
+        return;
+    const Host *other = nearest_host(e, &here);
+    if (other)
+        warning_once("%s: its records of this model are not for %s; the "
+                     "nearest are for %s", quote(o->records),
+                     host_text(e->arena, &here), host_text(e->arena, other));
 }

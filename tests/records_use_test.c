@@ -117,11 +117,10 @@ static void test_others(void **state)
     add(a, file, &r, 1);
     hear();
     assert_false(used(&o, &r));
-    const char *said = heard(a);
-    assert_string_equal(said, arena_printf(a, "attnc: warning: others.txt: its "
-        "records of this model are of another machine, compiler or number of "
-        "threads: Nonesuch (%s), %s, 1 thread, libtcc\n", here.caches,
-        here.isa));
+    assert_string_equal(heard(a), arena_printf(a, "attnc: warning: others.txt: "
+        "its records of this model are not for %s; the nearest are for "
+        "Nonesuch (%s), %s, 1 thread, libtcc\n", host_text(a, &here),
+        here.caches, here.isa));
     Host other[4] = { here, here, here, here };
     other[0].caches = "1K 2K 3K";
     other[1].isa = "generic";
@@ -133,7 +132,9 @@ static void test_others(void **state)
     }
     hear();
     assert_false(used(&o, &r));
-    heard(a);
+    assert_string_equal(heard(a), arena_printf(a, "attnc: warning: others.txt: "
+        "its records of this model are not for %s; the nearest are for %s\n",
+        host_text(a, &here), host_text(a, &other[2])));
     EngineOptions two = o;
     two.threads = 2;
     assert_true(used(&two, &r));
