@@ -218,7 +218,7 @@ def key(record):
 def kill_once(b, records, i, seconds):
     """A tuner that ends by then; the tasks that it called done."""
     spec = spec_named("small-64")
-    command = b.command("tune", spec, ["--budget", "5s", "--records", records]
+    command = b.command("tune", spec, ["--budget", "8s", "--records", records]
                         + (["--again"] if i % 2 else []))
     log = b.records("log")
     with open(log, "w", encoding="utf-8") as out:
@@ -255,7 +255,7 @@ def kills(b):
         if i % 10 == 0 and os.path.exists(records):
             os.remove(records)
             known = set()
-        done, tuner = kill_once(b, records, i, random.uniform(0, 6))
+        done, tuner = kill_once(b, records, i, random.uniform(0, 9))
         result["killed"] += tuner.returncode < 0
         result["finished_tasks"] += len(done)
         result["left_processes"] += left_behind(tuner.pid)
