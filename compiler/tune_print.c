@@ -50,9 +50,9 @@ void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out)
         size_text(size[1], m->cache[LevelL2]),
         size_text(size[2], m->cache[LevelL3]));
     if (r)
-        caches = arena_printf(a, "%s; the threads together: %.1f GFLOP/s; "
-                              "reads%s GB/s", caches, 1e-9 * r->fma,
-                              *read ? read + 1 : " -");
+        caches = arena_printf(a, "%s; %s%.1f GFLOP/s; reads%s GB/s", caches,
+                              r->threads > 1 ? "the threads together: " : "",
+                              1e-9 * r->fma, *read ? read + 1 : " -");
     put_wrapped(out, 0, 4, caches);
     arena_free(a);
 }
