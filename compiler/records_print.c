@@ -2,13 +2,13 @@
  * comma-separated values.                                                    */
 #include <string.h>
 
-#include "records.h"
+#include "tune.h"
 
 /* --------------------------------------------------------------- table --- */
 enum { TextColumns = 5, Columns = 9 };
 static const char *const heads[Columns] = {
     "op", "shape", "dtype", "ending", "tile",
-    "us", "gain", "samples", "spread"
+    "a run", "gain", "samples", "spread"
 };
 
 static const char *or_dash(const char *text)
@@ -24,7 +24,7 @@ static void cells(Arena *a, const Record *r, const char *cell[Columns])
     cell[2] = dtype_word[r->key.dtype];
     cell[3] = or_dash(r->key.ending);
     cell[4] = or_dash(tiling_text(a, &r->tiling));
-    cell[5] = arena_printf(a, "%.1f", 1e-3 * r->ns);
+    cell[5] = seconds_text(a, 1e-9 * r->ns);
     cell[6] = arena_printf(a, "%.2fx", gain);
     cell[7] = arena_printf(a, "%d", r->samples);
     cell[8] = arena_printf(a, "%.1f %%", 100 * r->spread);
