@@ -98,6 +98,8 @@ static void run_task(const Engine *e, const Task *t, bool jit, Operands *x,
     task_function *run;
     memcpy(&run, &at, sizeof run);
     call_task(&s, t->key.kind, x, rows, run);
+    for (int64_t i = s.scratch; i < Floats; i++) /* NaN still: none more */
+        assert_true(isnan(x->scratch[i]));
     if (library)
         dlclose(library);
     else
