@@ -92,8 +92,6 @@ static int make_text(Compile *c)
     if (!options.march)
         options.march = "x86-64-v3";
     options.backend = "clang";   /* or --cc: whose records are used */
-    if (options.threads < 0)
-        options.threads = 1;
     int code = engine_plan(e, &options);
     if (!code && has_weights(c))
         code = engine_weights(e);

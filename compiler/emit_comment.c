@@ -85,6 +85,22 @@ static void put_task(Gen *g, Emit *e, const Task *t)
     put(e, " *     $kind $of $tiling$from\n");
 }
 
+/* Where tilings were tuned is said once: it is the same for all of them. */
+static void put_tasks(Gen *g, Emit *e)
+{
+    const Plan *p = g->p;
+    bool tuned = false;
+    for (int i = 0; i < p->task.n; i++)
+        tuned |= !strcmp(p->task.at[i].from, "tuned");
+    put(e, " *\n"
+           " * Tasks, and how they are worked on (by default, or as said):\n");
+    for (int i = 0; i < p->task.n; i++)
+        if (p->task.at[i].tiling.few != 1)       /* never few */
+            put_task(g, e, &p->task.at[i]);
+    if (tuned && p->target.choices.host)
+        put_words(g, e, "tuned on", harmless(g->a, p->target.choices.host));
+}
+
 static void put_costs(Gen *g, Emit *e)
 {
     const Plan *p = g->p;
@@ -130,11 +146,7 @@ void emit_comment(Gen *g, Emit *e)
            " *     ./model$weights < lines\n"
            " * model.h declares what others call, with an example.\n");
     put_costs(g, e);
-    put(e, " *\n"
-           " * Tasks, and how they are worked on (by default, or as said):\n");
-    for (int i = 0; i < g->p->task.n; i++)
-        if (g->p->task.at[i].tiling.few != 1)    /* never few */
-            put_task(g, e, &g->p->task.at[i]);
+    put_tasks(g, e);
     put(e, " *\n"
            " * Kernels; tiles are rows x columns:\n");
     put_kernels(g, e);

@@ -50,7 +50,7 @@ static const Option table[] = {
     { "--threads", "N", CmdRecords, Int, AT(threads), 1, PoolMost,
       "explain: those for so many; default: one a core" },
     { "--threads", "N", CmdCompile, Int, AT(threads), 1, PoolMost,
-      "take tiles that were tuned for so many; default: 1" },
+      "take tiles tuned for so many; default: one a core" },
     { "--records", "FILE", CmdPlans | CmdTune | CmdRecords, Text, AT(records),
       0, 0, "what attnc tune found, here instead of your own" },
     { "--no-records", NULL, CmdPlans, Flag, AT(no_records), 0, 0,

@@ -101,7 +101,7 @@ Choices records_choices(Arena *a, const Records *r, const Host *host)
         if (!known)
             vec_push(a, &found, ((Choice){ from->key, from->tiling }));
     }
-    return (Choices){ found.at, found.n };
+    return (Choices){ found.at, found.n, host_text(a, host) };
 }
 
 /* How far apart two shapes are, in factors of two over all their numbers;

@@ -62,9 +62,12 @@ typedef struct {                 /* a task of a plan */
     const char *from;            /* "default", "option", "tuned" */
 } Task;
 
-/* Tilings that were found to be best here; what is not among them is as the
- * tool chooses. */
+/* Tilings that were found to be best; what is not among them is as the tool
+ * chooses. */
 typedef struct { TaskKey key; Tiling tiling; } Choice;
-typedef struct { const Choice *at; int n; } Choices;
+typedef struct {
+    const Choice *at; int n;
+    const char *host;            /* where: machine, threads, compiler */
+} Choices;
 
 #endif

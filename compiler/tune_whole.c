@@ -35,7 +35,7 @@ Made whole_text(const Engine *e, const Choice *choice, int n, bool jit)
     Target target = e->target;
     const EmitOptions emit = { .mode = jit ? EmitJit : EmitAot };
     Made m = { 0 };
-    target.choices = (Choices){ choice, n };
+    target.choices = (Choices){ .at = choice, .n = n };
     const Plan *p = plan_model(e->arena, e->graph, &target, false);
     m.text = emit_model(e->arena, p, &emit, &m.n);
     return m;

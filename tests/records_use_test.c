@@ -94,7 +94,7 @@ static void test_used(void **state)
     own.tuned = false;                       /* --no-records */
     assert_false(used(&own, &r));
     const Choice choice = { r.key, r.tiling };
-    own.choices = (Choices){ &choice, 1 };
+    own.choices = (Choices){ .at = &choice, .n = 1 };
     assert_true(used(&own, &r));
     unlink(records_path(a, NULL));
     unlink(arena_printf(a, "%s.lock", records_path(a, NULL)));

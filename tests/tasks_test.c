@@ -143,7 +143,7 @@ static void check_task(const Engine *e, const Task *task, Operands *x,
     Task t = *task;
     const Choice by = { task->key, random_tiling(&seed, task->key.kind) };
     Target target = e->target;
-    target.choices = (Choices){ &by, 1 };
+    target.choices = (Choices){ .at = &by, .n = 1 };
     const Plan *p = plan_model(e->arena, e->graph, &target, false);
     for (int i = 0; i < p->task.n; i++)
         if (task_same(&p->task.at[i].key, &task->key))

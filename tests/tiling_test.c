@@ -27,7 +27,7 @@ static Choices random_choices(Arena *a, const Plan *p, bool low, uint64_t seed)
         if (low)
             c[i].tiling.mr = (c[i].tiling.mr + 3) / 4;
     }
-    return (Choices){ c, p->task.n };
+    return (Choices){ .at = c, .n = p->task.n };
 }
 
 /* ---- whole models ---- */
