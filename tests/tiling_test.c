@@ -204,7 +204,7 @@ static Tiling planned(const char *tile, Choice by, const char *from)
 {
     Engine e;
     EngineOptions o = { .spec = "models/tiny.yaml", .march = "x86-64-v3",
-                        .tile = tile, .choices = { &by, 1 } };
+                        .tile = tile, .choices = { .at = &by, .n = 1 } };
     assert_int_equal(engine_plan(&e, &o), ExitDone);
     const Task *t = first_task(e.plan, by.key.kind);
     assert_string_equal(t->from, from);
