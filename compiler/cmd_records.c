@@ -230,7 +230,7 @@ static int prune(Desk *w)
     return ExitDone;
 }
 
-/* The machine is measured for a second. */
+/* The machine is measured for half a second. */
 static int explain(Desk *w)
 {
     Machine m;
@@ -241,7 +241,7 @@ static int explain(Desk *w)
     machine_find(&m);
     w->here.threads = w->o->threads > 0 ? (int)w->o->threads : m.cores;
     w->here.compiler = "libtcc";
-    machine_measure(&m, w->here.threads, 1.0);
+    machine_measure(&m, w->here.threads, 0.5);
     records_explain(&w->r, &w->here, &m, stdout);
     return ExitDone;
 }

@@ -123,7 +123,7 @@ static void test_killed(void **state)
         random = random * 1664525 + 1013904223;
         if (run % Fresh == 0)
             scratch_empty();
-        finished[run] = kill_one(run, random >> 18);
+        finished[run] = kill_one(run, random >> 19);
         total += finished[run];
         const Records r = read_records(a, scratch_path("tune.txt"));
         assert_int_equal(r.passed_over, 0);
