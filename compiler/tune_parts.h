@@ -157,6 +157,12 @@ void tune_task(Tuner *t, TuneTask *task, double until);
 Model tune_model(Tuner *t, const Task *task);
 void tune_tick(void *tuner);             /* shows the progress */
 
+/* -------------------------------------------------------- tune_heats.c --- */
+/* Sets `predicted` of a task's candidates to what they take beside the default
+ * where libtcc compiles what is around prebuilt tiles: of as many as the time
+ * until `until` allows, in the order of the model's predictions.             */
+void tune_heats(Tuner *t, TuneTask *task, const Model *m, double until);
+
 /* ---------------------------------------------------------- tune_end.c --- */
 /* The whole model by default and as found, interleaved. */
 void tune_end(Tuner *t, double until);

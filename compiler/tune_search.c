@@ -14,7 +14,8 @@
 
 enum { FirstTurns = 5, MostTurns = 40, LeastPairs = 16, MostPairs = 60 };
 static const double least_gain = 1.01;   /* below that nothing changes */
-static const double compiling = 0.45, deciding = 0.25;   /* of the time */
+static const double heating = 0.3;       /* of the time; of what is left: */
+static const double compiling = 0.45, deciding = 0.25;
 
 typedef struct {                 /* the search for one task */
     Tuner *t;
@@ -272,6 +273,9 @@ static int first_round(Hunt *h)
 {
     const int all = h->task->candidate.n + 2;
     int *who = arena_alloc(h->a, (size_t)all * sizeof *who);
+    if (!h->whole && !h->t->shop.jit && h->task->candidate.n > 1 + room(h))
+        tune_heats(h->t, h->task, &h->model, machine_seconds()
+                                             + heating * time_left(h, 0));
     int n = 1, most = 1 + room(h);           /* who[0]: the default */
     n = add_nearest(h, who, n);
     n = add_ranked(h, who, n, most < all ? most : all);
