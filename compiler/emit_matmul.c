@@ -230,7 +230,8 @@ const char *need_matmul(Gen *g, int node)
     const Product p = { .t = tiling_of(g, TaskMatmul, node),
                         .k = w->type.dim[1].c, .n = w->type.dim[0].c,
                         .ep = epilogue_of(g, node) };
-    const Tiling *few = tiling_of(g, TaskFew, node);
+    const bool alone = g->only && g->only->key.kind == TaskMatmul;
+    const Tiling *few = alone ? NULL : tiling_of(g, TaskFew, node);
     const char *shape = arena_printf(g->a, "%s_%lldx%lld",
         epilogue_suffix(g->a, p.ep), (long long)p.k, (long long)p.n);
     const char *name = arena_printf(g->a, "matmul%s", shape);

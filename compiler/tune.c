@@ -218,8 +218,17 @@ static double worth(const TuneTask *k, int threads)
     if (k->share < least_share
         || (k->task->key.kind == TaskSplit && threads < 2))
         return 0;
-    return k->task->key.kind > TaskAttention ? 0.2 * k->share
+    return k->task->key.kind > TaskAttention ? 0.3 * k->share
                                              : fmax(k->share, 0.03);
+}
+
+/* Is there time to compile the default and another one, and to run them? */
+static bool enough(const Tuner *t, const TuneTask *task, double until)
+{
+    const double now = machine_seconds();
+    if (task->task->key.kind <= TaskAttention)
+        return now < until;
+    return now + 3 * t->shop.each[1] < until;
 }
 
 static void run_task(Tuner *t, TuneTask *task, double until, Fault *why)
@@ -227,6 +236,8 @@ static void run_task(Tuner *t, TuneTask *task, double until, Fault *why)
     showing.now = task;
     tune_tick(t);
     if (!reuse(t, task)) {
+        if (!enough(t, task, until))
+            return;
         tune_task(t, task, until);
         if (task->finished && !why->code)    /* the first failure is said */
             keep(t, task, why);

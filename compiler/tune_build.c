@@ -108,28 +108,45 @@ static bool is_there(const char *path)
     return stat(path, &st) == 0 && st.st_size > 0;
 }
 
-void workshop_make(Workshop *w, Arena *a, Made *const *made, int n, bool whole,
+/* The object of a text that was compiled before; NULL: it was not. */
+static const char *made_before(const Workshop *w, const Made *m)
+{
+    for (int i = 0; i < w->made.n; i++)
+        if (w->made.at[i].n == m->n
+            && !memcmp(w->made.at[i].text, m->text, m->n))
+            return w->made.at[i].object;
+    return NULL;
+}
+
+static void add_job(Workshop *w, Arena *a, SpawnJob *job, Made *m)
+{
+    m->object = arena_printf(a, "%s/%d.so", w->folder, w->made.n);
+    vec_push(a, &w->made, *m);
+    *job = (SpawnJob){ .argv = cc_command(a, &w->cc, CcShared, m->object),
+                       .input = m->text, .input_bytes = m->n };
+}
+
+void workshop_make(Workshop *w, Arena *a, Made *const *made, int n,
                    double seconds, bool *ok, char (*why)[160])
 {
     SpawnJob *jobs = arena_alloc(a, (size_t)(n + 1) * sizeof *jobs);
-    const double begin = machine_seconds();
+    int *job_of = arena_alloc(a, (size_t)(n + 1) * sizeof *job_of), count = 0;
     for (int i = 0; i < n && !w->jit; i++) {
-        made[i]->object = arena_printf(a, "%s/%d.so", w->folder,
-                                       w->objects++);
-        jobs[i] = (SpawnJob){
-            .argv = cc_command(a, &w->cc, CcShared, made[i]->object),
-            .input = made[i]->text, .input_bytes = made[i]->n };
+        job_of[i] = -1;
+        made[i]->object = made_before(w, made[i]);
+        if (!made[i]->object)
+            add_job(w, a, &jobs[job_of[i] = count++], made[i]);
     }
-    if (!w->jit)
-        spawn_all(jobs, n, &(SpawnLimits){ .at_once = w->at_once,
-                  .seconds = seconds, .out_fd = -1, .folder = w->folder });
+    spawn_all(jobs, count, &(SpawnLimits){ .at_once = w->at_once,
+              .seconds = seconds, .out_fd = -1, .folder = w->folder });
     for (int i = 0; i < n; i++) {
-        ok[i] = w->jit || (jobs[i].ok && is_there(made[i]->object));
-        if (!ok[i] && !jobs[i].ok)
-            first_error(why[i], &jobs[i]);
-        else if (!ok[i])
+        const SpawnJob *j = w->jit || job_of[i] < 0 ? NULL : &jobs[job_of[i]];
+        ok[i] = w->jit || is_there(made[i]->object);
+        if (j && !j->ok) {
+            ok[i] = false;
+            first_error(why[i], j);
+        } else if (!ok[i]) {
             snprintf(why[i], 160, "the compiler wrote nothing");
+        }
     }
-    if (n > 0 && !w->jit)
-        w->each[whole] = (machine_seconds() - begin) / n;
 }

@@ -30,7 +30,7 @@ static bool build_both(Tuner *t, Mades *made)
                                  t->shop.jit));
     for (int i = 0; i < 2; i++)
         both[i] = &made->at[i];
-    workshop_make(&t->shop, a, both, 2, true, 120, ok, why);
+    workshop_make(&t->shop, a, both, 2, 120, ok, why);
     for (int i = 0; i < 2; i++)
         if (!ok[i] && !interrupted())
             warning_at((Pos){ 0 }, "the whole model does not compile: %s",

@@ -103,14 +103,14 @@ typedef struct {                 /* how candidates are compiled */
     const char *folder;          /* of our own, for objects */
     int lock;                    /* held while we live */
     int at_once;
-    int objects;                 /* made so far */
+    Mades made;                  /* so far: a text is compiled once */
     double each[2];              /* seconds that one took, side by side: a
                                     task's text, a whole model's */
 } Workshop;
 bool workshop_open(Workshop *w, Arena *a, Fault *why);
 void workshop_close(Workshop *w);
 /* Compiles the texts; each has `seconds`. ok[i]: it is there, else why[i]. */
-void workshop_make(Workshop *w, Arena *a, Made *const *made, int n, bool whole,
+void workshop_make(Workshop *w, Arena *a, Made *const *made, int n,
                    double seconds, bool *ok, char (*why)[160]);
 
 /* ----------------------------------------------------- tune_operands.c --- */

@@ -27,7 +27,7 @@ typedef struct {                 /* the search for one task */
     VEC(Times) time, ratio;      /* by candidate: seconds; default / own */
     ChildWork work;
     double begin, until;
-    double hang;
+    double hang, each;           /* seconds: limit of a step; of a run */
     int rounds;
     bool failed;                 /* the default itself does not run */
 } Hunt;
@@ -95,6 +95,7 @@ static int build(Hunt *h, int *who, int n)
     bool *ok = arena_alloc(h->a, (size_t)n + 1);
     char (*why)[160] = arena_alloc(h->a, (size_t)(n + 1) * sizeof *why);
     int *fresh = arena_alloc(h->a, (size_t)(n + 1) * sizeof *fresh);
+    const double begin = machine_seconds();
     int count = 0, kept = 0;
     for (int k = 0; k < n; k++) {
         Made *m = &h->made.at[who[k]];
@@ -110,8 +111,10 @@ static int build(Hunt *h, int *who, int n)
         made[count] = m;
         fresh[count++] = k;
     }
-    workshop_make(&h->t->shop, h->a, made, count, h->whole,
+    workshop_make(&h->t->shop, h->a, made, count,
                   fmax(5, h->until - machine_seconds()), ok, why);
+    if (count > 0)
+        h->t->shop.each[h->whole] = (machine_seconds() - begin) / count;
     for (int i = 0; i < count; i++) {
         Candidate *c = at(h, who[fresh[i]]);
         if (ok[i] || interrupted())
@@ -159,7 +162,10 @@ static int measure(Hunt *h, const int *who, int n, int turns, double reserve)
     Round r = { .which = who, .n = n, .turns = turns, .hang = h->hang,
                 .until = machine_seconds() + fmax(0, time_left(h, reserve)),
                 .order = (uint64_t)++h->rounds };
+    const double begin = machine_seconds();
     child_round(h->a, &h->work, &r);
+    if (r.done > 0)              /* with its part of loading and checking */
+        h->each = (machine_seconds() - begin) / (r.done * n);
     for (int i = 0; i < n && !interrupted(); i++)
         take_verdict(h, who[i], &r.verdict[i]);
     h->failed |= !interrupted() && r.verdict[0].fate != FateTimed;
@@ -318,8 +324,7 @@ static void decide(Hunt *h, int champion)
     task->p_value = 1;
     if (champion == 0 || h->failed || interrupted())
         return;
-    const double pair = at(h, 0)->seconds + at(h, champion)->seconds;
-    const double fit = time_left(h, 0) / (h->whole ? pair : 20 * pair + 0.004);
+    const double fit = time_left(h, 0) / (2 * h->each);
     int pairs = fit < (double)MostPairs ? (int)fit : MostPairs;
     if (pairs < LeastPairs)
         pairs = LeastPairs;
@@ -334,7 +339,8 @@ static void decide(Hunt *h, int champion)
     task->gain = median_interval(fresh, pairs);
     task->p_value = signed_rank(log_ratio, pairs);
     if (pairs >= LeastPairs && at(h, champion)->fate == FateTimed
-        && task->p_value <= TUNE_ALPHA && task->gain.middle >= least_gain)
+        && task->p_value <= TUNE_ALPHA && task->gain.middle >= least_gain
+        && task->gain.low > 1)
         task->champion = champion;
 }
 
