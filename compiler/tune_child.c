@@ -111,7 +111,7 @@ static void time_all(const ChildWork *w, const Round *r, const Shared *s)
         if (s->verdict[i].fate == FateTimed)
             order[n++] = i;
     for (int turn = 0; turn < r->turns; turn++) {
-        if (machine_seconds() > r->until)
+        if (turn > 0 && machine_seconds() > r->until)
             return;
         mix_order(order, n, &state);
         for (int k = 0; k < n; k++) {

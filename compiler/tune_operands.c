@@ -110,7 +110,7 @@ void ring_make(Ring *r, Arena *a, Dtype dtype, int64_t bytes)
     r->at = aligned_memory(a, bytes);
     const int64_t n = bytes / 4;
     for (int64_t i = 0; i < n; i++) {
-        const float x = (float)bench_random(&state) / 4294967296.0f - 0.5f;
+        const float x = (float)bench_random(&state) / 2147483648.0f - 0.5f;
         uint32_t bits;
         memcpy(&bits, &x, sizeof bits);
         if (dtype == DtypeBf16)
@@ -134,7 +134,7 @@ static float *random_floats(Arena *a, int64_t n, uint64_t state)
 {
     float *x = aligned_memory(a, (n + Guard) * (int64_t)sizeof *x);
     for (int64_t i = 0; i < n; i++)
-        x[i] = (float)bench_random(&state) / 2147483648.0f - 1.0f;
+        x[i] = (float)bench_random(&state) / 1073741824.0f - 1.0f;
     return x;
 }
 

@@ -39,7 +39,8 @@ typedef struct {                 /* runs of candidates in turn */
     const int *which; int n;     /* which[0]: the default */
     int turns;                   /* each has a run of all of them */
     double hang;                 /* seconds that one step may take */
-    double until;                /* machine_seconds(): no turn begins later */
+    double until;                /* machine_seconds(): no turn but the first
+                                    begins later */
     uint64_t order;              /* seed of the order within turns */
     /* what came of it: */
     int done;                    /* whole turns */

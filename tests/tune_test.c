@@ -1,0 +1,366 @@
+/* tune_test: the test of better, the space of tilings, children that end badly,
+ * planted bad candidates, and what a second run finds.                       */
+#define _GNU_SOURCE
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+
+#include "../compiler/tune_parts.h"
+
+#include <cmocka.h>
+
+#include "fake_programs.h"
+
+/* ----------------------------------------------------------- statistics --- */
+static void assert_near(double x, double expected)
+{
+    assert_true(fabs(x - expected) < 1e-12);
+}
+
+/* By counting all signs by hand, and as in Wilcoxon's tables. */
+static void test_signed_rank(void **state)
+{
+    (void)state;
+    assert_near(signed_rank((double[]){ 1, 2, 3, 4, 5 }, 5), 1 / 32.0);
+    assert_near(signed_rank((double[]){ -1, -2, -3 }, 3), 1);
+    assert_near(signed_rank((double[]){ 1, 2, 3, -4, 5 }, 5), 7 / 32.0);
+    assert_near(signed_rank((double[]){ 2, 2 }, 2), 1 / 4.0);    /* ties */
+    assert_near(signed_rank((double[]){ 2, -2 }, 2), 3 / 4.0);
+    assert_near(signed_rank((double[]){ 0, 0, 0 }, 3), 1);       /* zeros */
+    assert_near(signed_rank((double[]){ 0, 1, 2, 0 }, 4), 1 / 4.0);
+    double all[60];
+    for (int i = 0; i < 60; i++)
+        all[i] = i + 1;
+    assert_near(signed_rank(all, 60) * ldexp(1, 60), 1);
+    all[0] = -1;                 /* rank sums 1830 - 1 and above: two ways */
+    assert_near(signed_rank(all, 60) * ldexp(1, 60), 2);
+}
+
+/* Of tasks that have nothing to gain at most TUNE_ALPHA pass. */
+static void test_level(void **state)
+{
+    (void)state;
+    uint64_t seed = 9;
+    int passed = 0;
+    for (int task = 0; task < 20000; task++) {
+        double d[20];
+        for (int i = 0; i < 20; i++)
+            d[i] = (double)bench_random(&seed) / 1073741824.0 - 1.0;
+        passed += signed_rank(d, 20) <= TUNE_ALPHA;
+    }
+    assert_true(passed > 20000 * TUNE_ALPHA / 2);
+    assert_true(passed < 20000 * TUNE_ALPHA * 1.3);
+}
+
+static void test_medians(void **state)
+{
+    (void)state;
+    const double x[] = { 9, 1, 8, 2, 7, 3, 6, 4 };
+    const Interval i = median_interval(x, 8);
+    assert_true(isnan(median_of(x, 0)));
+    assert_near(median_of(x, 3), 8);
+    assert_near(i.middle, 5);
+    assert_near(i.low, 1);       /* ranks 1 and 8: 99.2 % of 8 */
+    assert_near(i.high, 9);
+}
+
+/* ---------------------------------------------------------------- space --- */
+static void check_space(const char *spec, const char *march)
+{
+    Engine e = { 0 };
+    Machine m = { .cpu = "", .cores = 2, .cache = { 32768, 1 << 20, 1 << 25 } };
+    const Rates r = { 2, 2e11, { 4e11, 2e11, 1e11, 5e10 } };
+    const EngineOptions o = { .spec = spec, .march = march };
+    assert_int_equal(engine_plan(&e, &o), ExitDone);
+    Uses uses = { 0 };
+    vec_push(e.arena, &uses, ((Use){ .calls = 2, .rows = 43, .count = 128,
+             .parts = 2, .by_columns = true, .set = 1e8 }));
+    for (int i = 0; i < e.plan->task.n; i++) {
+        const Task *t = &e.plan->task.at[i];
+        const Model model = { .plan = e.plan, .machine = &m, .rates = &r,
+                              .task = t, .shape = task_shape(e.plan, t),
+                              .uses = uses, .threads = 2 };
+        const Tilings all = tiling_space(e.arena, &model);
+        assert_true(all.n > 0);
+        for (int k = 0; k < all.n; k++) {
+            assert_true(tiling_valid(&all.at[k], t->key.kind));
+            assert_false(tiling_same(&all.at[k], &t->usual));
+            assert_true(!(On(t->key.kind) & OnProducts)
+                        || tiling_fits(&e.target, &all.at[k]));
+            assert_true(isfinite(tiling_seconds(&model, &all.at[k])));
+        }
+        const Tilings near = tiling_neighbours(e.arena, &model, &t->usual);
+        for (int k = 0; k < near.n; k++)
+            assert_true(tiling_valid(&near.at[k], t->key.kind));
+    }
+    engine_close(&e);
+}
+
+static void test_space(void **state)
+{
+    (void)state;
+    static const char *const marches[] = { "x86-64-v4", "x86-64-v3",
+                                           "x86-64-v2", "generic" };
+    for (int i = 0; i < 4; i++) {
+        check_space("models/tiny.yaml", marches[i]);
+        check_space("models/transformer-base.yaml", marches[i]);
+    }
+}
+
+/* ------------------------------------------------------------- children --- */
+enum { Good, CrashOpening, HangChecking, Wrong, ExitTiming, Refused, Fast,
+       Kinds };
+
+static bool fake_begin(void *with, Fault *why)
+{
+    (void)with;
+    (void)why;
+    return true;
+}
+
+static bool fake_open(void *with, int candidate, Fault *why)
+{
+    (void)with;
+    if (candidate == CrashOpening)
+        raise(SIGSEGV);
+    return candidate != Refused || fault(why, ExitBackend, "refused");
+}
+
+static void fake_check(void *with, int candidate, Verdict *v)
+{
+    (void)with;
+    while (candidate == HangChecking)
+        pause();
+    if (candidate == Wrong)
+        *v = (Verdict){ FateWrong, "value 7" };
+}
+
+static void fake_time(void *with, int candidate, double *seconds)
+{
+    (void)with;
+    if (candidate == ExitTiming)
+        _exit(3);
+    *seconds = candidate == Fast ? 0.5 : 1;
+}
+
+static const ChildWork fake_work = { .parts = 1, .begin = fake_begin,
+                                     .open = fake_open, .check = fake_check,
+                                     .time = fake_time };
+
+/* Each bad one is blamed, all others are timed as if it had not been there. */
+static void test_child(void **state)
+{
+    (void)state;
+    static const int who[] = { Good, CrashOpening, HangChecking, Wrong,
+                               ExitTiming, Refused, Fast };
+    static const struct { Fate fate; const char *why; } expected[Kinds] = {
+        { FateTimed, "" }, { FateCrashed, "signal 11" },
+        { FateHung, "no answer in 0.2 s while checking" },
+        { FateWrong, "value 7" }, { FateCrashed, "exit code 3" },
+        { FateFailed, "refused" }, { FateTimed, "" }
+    };
+    Round r = { .which = who, .n = Kinds, .turns = 6, .hang = 0.2,
+                .until = machine_seconds() + 60, .order = 3 };
+    child_round(a, &fake_work, &r);
+    assert_int_equal(r.done, 6);
+    for (int i = 0; i < Kinds; i++) {
+        assert_int_equal(r.verdict[i].fate, expected[i].fate);
+        assert_non_null(strstr(r.verdict[i].why, expected[i].why));
+    }
+    for (int turn = 0; turn < 6; turn++) {
+        assert_near(r.sample[turn * Kinds + Good], 1);
+        assert_near(r.sample[turn * Kinds + Fast], 0.5);
+    }
+}
+
+/* Nothing is known where the default itself fails; no second turn begins too
+ * late.                                                                      */
+static void test_child_default(void **state)
+{
+    (void)state;
+    static const int bad[] = { CrashOpening, Good }, good[] = { Good, Fast };
+    Round r = { .which = bad, .n = 2, .turns = 2, .hang = 1,
+                .until = machine_seconds() + 60 };
+    child_round(a, &fake_work, &r);
+    assert_int_equal(r.done, 0);
+    assert_int_equal(r.verdict[0].fate, FateCrashed);
+    r = (Round){ .which = good, .n = 2, .turns = 2, .hang = 1, .until = 0 };
+    child_round(a, &fake_work, &r);
+    assert_int_equal(r.done, 1);
+    assert_int_equal(r.verdict[0].fate, FateTimed);
+}
+
+/* ----------------------------------------------------------- whole runs --- */
+static json_t *tuned(double budget, int code)
+{
+    const char *path = in_dir("report.json"), *records = in_dir("tune.txt");
+    static const char *const sets[] = { "kind=encoder" };
+    const TuneOptions o = {
+        .budget = budget, .format = TuneJson, .records = records,
+        .work = { .lengths = "16", .beam = 1 },
+        .model = { .spec = "models/tiny.yaml", .sets = sets, .nsets = 1,
+                   .backend = "jit", .threads = 1 } };
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    assert_int_equal(tune_run(&o, out), code);
+    fclose(out);
+    json_t *j = json_load_file(path, 0, NULL);
+    assert_non_null(j);
+    return j;
+}
+
+static const char *text_in(const json_t *j, const char *name)
+{
+    const char *text = json_string_value(json_object_get(j, name));
+    return text ? text : "";
+}
+
+static bool true_in(const json_t *j, const char *name)
+{
+    return json_is_true(json_object_get(j, name));
+}
+
+/* Candidates of one fate, beside those with the reason. */
+static int count_fate(const json_t *j, const char *fate, const char *why)
+{
+    int n = 0;
+    size_t i, k;
+    json_t *task, *c;
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+        json_array_foreach(json_object_get(task, "candidates"), k, c)
+            n += !strcmp(text_in(c, "fate"), fate)
+              && strstr(text_in(c, "why"), why) != NULL;
+    return n;
+}
+
+static int count_tasks(const json_t *j, const char *what)
+{
+    int n = 0;
+    size_t i;
+    json_t *task;
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+        n += true_in(task, what);
+    return n;
+}
+
+/* No task may have chosen what was removed. */
+static void check_choices(const json_t *j)
+{
+    size_t i, k;
+    json_t *task, *c;
+    json_array_foreach(json_object_get(j, "tasks"), i, task) {
+        const json_t *chosen = json_object_get(task, "chosen");
+        json_array_foreach(json_object_get(task, "candidates"), k, c) {
+            const bool same = json_equal(json_object_get(c, "tiling"), chosen);
+            assert_true(!same || !strcmp(text_in(c, "fate"), "timed")
+                        || !true_in(task, "finished"));
+        }
+    }
+}
+
+static int *hung;                /* shared by all children: has one hung? */
+
+static void plant_crash(const Task *task, int candidate, float *result)
+{
+    (void)task;
+    (void)result;
+    if (candidate % 2 == 0)
+        raise(SIGILL);
+}
+
+static void plant_hang(const Task *task, int candidate, float *result)
+{
+    (void)task;
+    (void)candidate;
+    (void)result;
+    while (!(*hung)++)
+        pause();
+}
+
+static void plant_wrong(const Task *task, int candidate, float *result)
+{
+    (void)task;
+    if (candidate % 2 == 0)
+        result[3] += 0.001f;
+}
+
+static void plant_nan(const Task *task, int candidate, float *result)
+{
+    (void)task;
+    if (candidate % 2 == 0)
+        result[5] = NAN;
+}
+
+static void test_planted(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*plant)(const Task *, int, float *); const char *fate, *why;
+    } kinds[] = {
+        { plant_crash, "crashed", "signal 4" },
+        { plant_hang, "hung", "no answer" },
+        { plant_wrong, "wrong", "by default" },
+        { plant_nan, "nan", "no numbers" },
+    };
+    hung = mmap(NULL, sizeof *hung, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(hung != MAP_FAILED);
+    for (int i = 0; i < 4; i++) {
+        remove(in_dir("tune.txt"));
+        tune_plant = kinds[i].plant;
+        json_t *j = tuned(0.8, ExitDone);
+        assert_true(count_fate(j, kinds[i].fate, kinds[i].why) > 0);
+        assert_true(count_fate(j, "timed", "") > 1);
+        assert_true(count_tasks(j, "finished") > 0);
+        check_choices(j);
+        json_decref(j);
+    }
+    tune_plant = NULL;
+    munmap(hung, sizeof *hung);
+}
+
+/* A second run takes what the first one found; --again does not. */
+static void test_resume(void **state)
+{
+    (void)state;
+    json_t *first = tuned(0.6, ExitDone);
+    const int finished = count_tasks(first, "finished");
+    json_t *second = tuned(0.6, ExitDone);
+    assert_true(finished > 0);
+    assert_int_equal(count_tasks(first, "reused"), 0);
+    assert_true(true_in(second, "rejected")
+                || count_tasks(second, "reused") >= finished
+                || true_in(first, "rejected"));
+    json_decref(first);
+    json_decref(second);
+}
+
+/* Records that cannot be written: the result is shown, and the exit code says
+ * it.                                                                        */
+static void test_no_room(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(in_dir("tune.txt"), 0700), 0);
+    json_t *j = tuned(0.5, ExitIO);
+    assert_true(count_tasks(j, "finished") > 0);
+    json_decref(j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_signed_rank),
+        cmocka_unit_test(test_level),
+        cmocka_unit_test(test_medians),
+        cmocka_unit_test(test_space),
+        cmocka_unit_test_setup_teardown(test_child, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_child_default, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_planted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_resume, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
