@@ -15,15 +15,16 @@ static const char *harmless(Arena *a, const char *text)
 }
 
 /* Words behind a label, on lines of 80 columns. */
-static void put_words(Gen *g, Emit *e, const char *label, const char *words)
+static void put_words(Gen *g, Emit *e, const char *label, int width,
+                      const char *words)
 {
-    char *line = arena_printf(g->a, " *     %-16s", label);
+    char *line = arena_printf(g->a, " *     %-*s", width, label);
     size_t column = strlen(line);
     for (size_t n; *words; words += n + strspn(words + n, " ")) {
         n = strcspn(words, " ");
         if (column + 1 + n > 80) {
-            line = arena_printf(g->a, "%s\n *     %16s", line, "");
-            column = 23;
+            line = arena_printf(g->a, "%s\n *     %*s", line, width, "");
+            column = 7 + (size_t)width;
         }
         line = arena_printf(g->a, "%s %.*s", line, (int)n, words);
         column += 1 + n;
@@ -66,39 +67,42 @@ static void put_kernels(Gen *g, Emit *e)
                 && !strcmp(other, ending))
                 sizes = arena_printf(g->a, "%s %s", sizes, size);
         }
-        put_words(g, e, family, sizes + 1);
+        put_words(g, e, family, 16, sizes + 1);
     }
-    put_words(g, e, "others", others + strspn(others, " "));
+    put_words(g, e, "others", 16, others + strspn(others, " "));
 }
 
-/* "matmul     512x2048 bias_relu      mr=12 nr=32 k=512 ahead=3 .. (tuned)" */
+/* "matmul    512x2048 bias_relu    mr=12 nr=32 k=512 ahead=3 panels=2" */
 static void put_task(Gen *g, Emit *e, const Task *t)
 {
-    const char *of = arena_printf(g->a, "%s%s%s%s", t->key.shape,
-        *t->key.ending ? " " : "", t->key.ending,
-        t->key.dtype == DtypeBf16 ? " bf16" : "");
-    let(e, "kind", "%-9s", task_word[t->key.kind]);
-    let(e, "of", "%-21s", of);
-    let(e, "tiling", "%s", tiling_text(g->a, &t->tiling));
-    let(e, "from", "%s", !strcmp(t->from, "default") ? ""
-                         : arena_printf(g->a, " (%s)", t->from));
-    put(e, " *     $kind $of $tiling$from\n");
+    const char *label = arena_printf(g->a, "%-9s %s%s%s%s",
+        task_word[t->key.kind], t->key.shape, *t->key.ending ? " " : "",
+        t->key.ending, t->key.dtype == DtypeBf16 ? " bf16" : "");
+    put_words(g, e, label, 31, tiling_text(g->a, &t->tiling));
 }
 
-/* Where tilings were tuned is said once: it is the same for all of them. */
+/* By where their tilings come from. Where they were tuned is said once: it is
+ * the same for all of them.                                                 */
 static void put_tasks(Gen *g, Emit *e)
 {
-    const Plan *p = g->p;
-    bool tuned = false;
-    for (int i = 0; i < p->task.n; i++)
-        tuned |= !strcmp(p->task.at[i].from, "tuned");
-    put(e, " *\n"
-           " * Tasks, and how they are worked on (by default, or as said):\n");
-    for (int i = 0; i < p->task.n; i++)
-        if (p->task.at[i].tiling.few != 1)       /* never few */
-            put_task(g, e, &p->task.at[i]);
-    if (tuned && p->target.choices.host)
-        put_words(g, e, "tuned on", harmless(g->a, p->target.choices.host));
+    static const char *const from[] = { "tuned", "option", "default" };
+    for (size_t f = 0; f < sizeof from / sizeof *from; f++) {
+        bool any = false;
+        for (int i = 0; i < g->p->task.n; i++) {
+            const Task *t = &g->p->task.at[i];
+            if (strcmp(t->from, from[f]) || t->tiling.few == 1)
+                continue;                        /* 1: never few */
+            let(e, "from", "%s", from[f]);
+            if (!any)
+                put(e, " *\n"
+                       " * Tasks and their tilings ($from):\n");
+            any = true;
+            put_task(g, e, t);
+        }
+        if (any && f == 0 && g->p->target.choices.host)
+            put_words(g, e, "tuned on", 9,
+                      harmless(g->a, g->p->target.choices.host));
+    }
 }
 
 static void put_costs(Gen *g, Emit *e)

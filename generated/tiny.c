@@ -13,7 +13,7 @@
  *          60,544  bytes of arena for a call with one row
  *          54,720  FLOPs a token
  *
- * Tasks, and how they are worked on (by default, or as said):
+ * Tasks and their tilings (default):
  *     matmul    32x96 bias            mr=6 nr=16 k=64 ahead=2 panels=1
  *     matmul    32x32 bias            mr=6 nr=16 k=64 ahead=2 panels=1
  *     matmul    32x64 bias_relu       mr=6 nr=16 k=64 ahead=2 panels=1
