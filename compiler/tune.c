@@ -212,14 +212,23 @@ static int by_turn(const void *a, const void *b)
     return (x->share < y->share) - (x->share > y->share);
 }
 
-/* How its time is worth dividing: whole models take long to compile. */
+/* How its time is worth dividing, up to what a search of its kind can use: few
+ * rows have a handful of candidates, each of a whole model takes long to
+ * compile.                                                                   */
 static double worth(const TuneTask *k, int threads)
 {
-    if (k->share < least_share
-        || (k->task->key.kind == TaskSplit && threads < 2))
+    static const double least[TaskKinds] = {
+        [TaskMatmul] = 0.05, [TaskFew] = 0.015, [TaskAttention] = 0.05,
+        [TaskRows] = 0.06, [TaskSplit] = 0.1
+    };
+    static const double most[TaskKinds] = {
+        [TaskMatmul] = 1, [TaskFew] = 0.02, [TaskAttention] = 1,
+        [TaskRows] = 0.1, [TaskSplit] = 0.1
+    };
+    const TaskKind kind = k->task->key.kind;
+    if (k->share < least_share || (kind == TaskSplit && threads < 2))
         return 0;
-    return k->task->key.kind > TaskAttention ? 0.3 * k->share
-                                             : fmax(k->share, 0.03);
+    return fmin(fmax(k->share, least[kind]), most[kind]);
 }
 
 /* Is there time to compile the default and another one, and to run them? */

@@ -184,6 +184,20 @@ static void put_ends(Arena *a, const TuneReport *r, FILE *out)
     }
 }
 
+/* Which commands take what was found. */
+static const char *users(Arena *a, const Host *h)
+{
+    const char *on = arena_printf(a, "on %d thread%s", h->threads,
+                                  plural(h->threads));
+    if (!strcmp(h->compiler, "libtcc"))
+        return arena_printf(a, "attnc run, score and bench use what was found, "
+                            "%s.", on);
+    const size_t isa = strcspn(h->isa, "/");
+    return arena_printf(a, "attnc compile --march=%.*s uses what was found, "
+                        "and so do run, score and bench with --backend=clang, "
+                        "%s.", (int)isa, h->isa, on);
+}
+
 static void put_outcome(Arena *a, const TuneReport *r, FILE *out)
 {
     int reused = 0, finished = 0, found = 0;
@@ -204,6 +218,8 @@ static void put_outcome(Arena *a, const TuneReport *r, FILE *out)
         put_wrapped(out, 0, 0, arena_printf(a, "%s new record%s in %s",
                     finished ? arena_grouped(a, finished) : "no",
                     plural(finished), plain_text(a, r->path)));
+    if (found && !r->rejected)
+        put_wrapped(out, 0, 0, users(a, &r->host));
     if (reused)
         put_wrapped(out, 0, 0, arena_printf(a, "%d of %d task%s %s recorded "
                     "before, and not timed again; --again times all.", reused,
