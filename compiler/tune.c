@@ -325,7 +325,7 @@ int tune_run(const TuneOptions *o, FILE *out)
         make_rings(&t);
         run_tasks(&t, &unkept);
         showing.now = NULL;
-        tune_end(&t, t.until);
+        tune_end(&t, o->exhaustive ? machine_seconds() + 30 : t.until);
         code = report(&t, out, &svg, &unkept);
     } else if (o->svg) {
         output_cancel(&svg);

@@ -19,7 +19,7 @@ static bool differs(const Tuner *t)
 }
 
 /* Both models; false: one of them does not compile. */
-static bool build_both(Tuner *t, Mades *made)
+static bool build_both(Tuner *t, Mades *made, double until)
 {
     Arena *a = t->arena;
     Made *both[2];
@@ -30,7 +30,8 @@ static bool build_both(Tuner *t, Mades *made)
                                  t->shop.jit));
     for (int i = 0; i < 2; i++)
         both[i] = &made->at[i];
-    workshop_make(&t->shop, a, both, 2, 120, ok, why);
+    workshop_make(&t->shop, a, both, 2, fmax(3, until - machine_seconds()), ok,
+                  why);
     for (int i = 0; i < 2; i++)
         if (!ok[i] && !interrupted())
             warning_at((Pos){ 0 }, "the whole model does not compile: %s",
@@ -109,7 +110,7 @@ void tune_end(Tuner *t, double until)
     Mades made = { 0 };
     double *sample;
     Verdict tuned;
-    if (!differs(t) || interrupted() || !build_both(t, &made))
+    if (!differs(t) || interrupted() || !build_both(t, &made, until))
         return;
     const int turns = run_both(t, &made, until, &sample, &tuned);
     if (interrupted())

@@ -112,7 +112,7 @@ static int build(Hunt *h, int *who, int n)
         fresh[count++] = k;
     }
     workshop_make(&h->t->shop, h->a, made, count,
-                  fmax(5, h->until - machine_seconds()), ok, why);
+                  fmax(2, h->until - machine_seconds()), ok, why);
     if (count > 0)
         h->t->shop.each[h->whole] = (machine_seconds() - begin) / count;
     for (int i = 0; i < count; i++) {
