@@ -53,15 +53,6 @@ static const Node *task_node(const Model *m)
     return &m->plan->g->nodes.at[m->task->node];
 }
 
-/* Heads whose keys and values lie in one page of 64 keys. */
-static int64_t heads_of_page(const Model *m)
-{
-    const Plan *p = m->plan;
-    const Node *k = &p->g->nodes.at[task_node(m)->in[1]];
-    return m->shape.paged && p->blocks[k->cache] > 0 ? p->blocks[k->cache]
-                                                     : k->type.dim[0].c;
-}
-
 static int64_t head_floats(const Model *m)
 {
     return ATTN_PAGE * (m->shape.d_k + round16(m->shape.d_v));
@@ -81,6 +72,21 @@ static int64_t most_of(const Model *m, bool keys)
 static int64_t pages_of(int64_t keys)
 {
     return (keys + ATTN_PAGE - 1) / ATTN_PAGE;
+}
+
+/* Heads whose keys and values lie in one page of 64 keys; of long sequences so
+ * many that the ring stays below `far` bytes, which no cache holds.          */
+static int64_t heads_of_page(const Model *m)
+{
+    const int64_t far = (int64_t)1 << 28;
+    const Plan *p = m->plan;
+    const Node *k = &p->g->nodes.at[task_node(m)->in[1]];
+    int64_t heads = m->shape.paged && p->blocks[k->cache] > 0
+                    ? p->blocks[k->cache] : k->type.dim[0].c;
+    while (heads > 1 && 4 * heads * head_floats(m)
+                        * pages_of(most_of(m, true)) > far)
+        heads /= 2;
+    return heads;
 }
 
 /* Bytes of one place in the ring. */
