@@ -257,25 +257,43 @@ static void run_task(Tuner *t, TuneTask *task, double until, Fault *why)
     tune_tick(t);
 }
 
-static void run_tasks(Tuner *t, Fault *why)
+/* Parts of the time, for turn[]; where that of a whole model would be too
+ * short, the others have it. Returns their sum.                              */
+static double divide_time(const Tuner *t, TuneTask *const *turn, double *own,
+                          double seconds)
 {
     const int n = t->report.task.n, threads = t->report.host.threads;
-    TuneTask **turn = arena_alloc(t->arena, (size_t)(n + 1) * sizeof *turn);
-    const double until = t->until - end_part * t->options->budget;
-    double left = 0;
+    double sum = 0, kept = 0;
+    for (int i = 0; i < n; i++)
+        sum += own[i] = worth(turn[i], threads);
     for (int i = 0; i < n; i++) {
-        turn[i] = &t->report.task.at[i];
-        left += worth(turn[i], threads);
+        if (turn[i]->task->key.kind > TaskAttention
+            && seconds * own[i] / sum < 3 * t->shop.each[1])
+            own[i] = 0;
+        kept += own[i];
     }
+    return kept;
+}
+
+/* What a task leaves goes to the next ones, at last to the whole models. */
+static void run_tasks(Tuner *t, Fault *why)
+{
+    const TuneOptions *o = t->options;
+    const int n = t->report.task.n, threads = t->report.host.threads;
+    TuneTask **turn = arena_alloc(t->arena, (size_t)(n + 1) * sizeof *turn);
+    double *own = arena_alloc(t->arena, (size_t)(n + 1) * sizeof *own);
+    const double until = t->until - end_part * o->budget;
+    for (int i = 0; i < n; i++)
+        turn[i] = &t->report.task.at[i];
     qsort(turn, (size_t)n, sizeof *turn, by_turn);
+    double left = divide_time(t, turn, own, until - machine_seconds());
     for (int i = 0; i < n && !interrupted(); i++) {
-        const double own = worth(turn[i], threads);
         const double now = machine_seconds();
-        if (own <= 0 || (now >= until && !t->options->exhaustive))
-            continue;
-        run_task(t, turn[i], t->options->exhaustive ? now + 1e6
-                             : now + (until - now) * own / left, why);
-        left -= own;
+        const double part = own[i] > 0 ? own[i] / left : 1;
+        if (worth(turn[i], threads) > 0)
+            run_task(t, turn[i], o->exhaustive ? now + 1e6
+                                 : now + fmax(0, until - now) * part, why);
+        left -= own[i];
     }
 }
 

@@ -235,7 +235,7 @@ static int room(const Hunt *h)
         return 1 << 20;
     const double left = time_left(h, deciding) * compiling;
     const double n = left / h->t->shop.each[h->whole];
-    return n < 1 ? 1 : n > 256 ? 256 : (int)n;
+    return n < 3 ? 3 : n > 256 ? 256 : (int)n;
 }
 
 /* The untried that should be fastest, after `n` that are chosen already. */
