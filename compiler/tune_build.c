@@ -67,7 +67,7 @@ bool workshop_open(Workshop *w, Arena *a, Fault *why)
     char *path = arena_printf(a, "%s/%sXXXXXX", temp_folder(), stem);
     w->lock = -1;
     w->each[0] = w->jit ? 0.005 : 0.4;
-    w->each[1] = w->jit ? 0.05 : 2;
+    w->each[1] = w->jit ? 0.05 : 1.5;
     w->at_once = (int)cores_usable();
     if (w->jit)
         return true;
