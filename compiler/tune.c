@@ -219,11 +219,11 @@ static double worth(const TuneTask *k, int threads)
 {
     static const double least[TaskKinds] = {
         [TaskMatmul] = 0.05, [TaskFew] = 0.015, [TaskAttention] = 0.05,
-        [TaskRows] = 0.06, [TaskSplit] = 0.1
+        [TaskRows] = 0.08, [TaskSplit] = 0.12
     };
     static const double most[TaskKinds] = {
         [TaskMatmul] = 1, [TaskFew] = 0.02, [TaskAttention] = 1,
-        [TaskRows] = 0.1, [TaskSplit] = 0.1
+        [TaskRows] = 0.15, [TaskSplit] = 0.12
     };
     const TaskKind kind = k->task->key.kind;
     if (k->share < least_share || (kind == TaskSplit && threads < 2))

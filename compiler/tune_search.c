@@ -12,7 +12,9 @@
 
 #include "tune_parts.h"
 
-enum { FirstTurns = 5, MostTurns = 40, LeastPairs = 16, MostPairs = 60 };
+/* Of a task alone, of a whole model. */
+static const int first_turns[] = { 12, 5 }, least_pairs[] = { 24, 16 };
+enum { MostTurns = 96, MostPairs = 200 };
 static const double least_gain = 1.01;   /* below that nothing changes */
 static const double heating = 0.3;       /* of the time; of what is left: */
 static const double compiling = 0.45, deciding = 0.25;
@@ -207,7 +209,7 @@ static int sort_alive(const Hunt *h, int *who, int n)
 /* The fastest of who[], or 0. */
 static int halve(Hunt *h, int *who, int n)
 {
-    int turns = FirstTurns;
+    int turns = first_turns[h->whole];
     for (int round = 1; n > 1 && !h->failed && !interrupted(); round++) {
         for (int i = 0; i < n; i++)
             at(h, who[i])->round = round;
@@ -287,7 +289,7 @@ static int first_round(Hunt *h)
     n = add_ranked(h, who, n, most < all ? most : all);
     n = build(h, who, n);
     if (n == 1 && !h->failed && !interrupted())      /* nothing beside it */
-        measure(h, who, n, FirstTurns, 0);
+        measure(h, who, n, first_turns[h->whole], 0);
     return h->failed || n < 2 ? 0 : halve(h, who, n);
 }
 
@@ -319,6 +321,7 @@ static void decide(Hunt *h, int champion)
     TuneTask *task = h->task;
     Times *ratio = &h->ratio.at[champion];
     const int who[] = { 0, champion }, before = ratio->n;
+    const int least = least_pairs[h->whole];
     double log_ratio[MostPairs];
     task->gain = (Interval){ 1, 1, 1 };
     task->p_value = 1;
@@ -326,8 +329,8 @@ static void decide(Hunt *h, int champion)
         return;
     const double fit = time_left(h, 0) / (2 * h->each);
     int pairs = fit < (double)MostPairs ? (int)fit : MostPairs;
-    if (pairs < LeastPairs)
-        pairs = LeastPairs;
+    if (pairs < least)
+        pairs = least;
     pairs = measure(h, who, 2, pairs, -1);
     if (interrupted())
         return;
@@ -338,7 +341,7 @@ static void decide(Hunt *h, int champion)
     task->pairs = pairs;
     task->gain = median_interval(fresh, pairs);
     task->p_value = signed_rank(log_ratio, pairs);
-    if (pairs >= LeastPairs && at(h, champion)->fate == FateTimed
+    if (pairs >= least && at(h, champion)->fate == FateTimed
         && task->p_value <= TUNE_ALPHA && task->gain.middle >= least_gain
         && task->gain.low > 1)
         task->champion = champion;
