@@ -169,7 +169,7 @@ void tune_heats(Tuner *t, TuneTask *task, const Model *m, double until);
 void tune_end(Tuner *t, double until);
 
 /* Tests plant a bad candidate here: called in the child, after a candidate
- * other than the default made its results.                                   */
+ * other than the default made its results; of whole models task is NULL.     */
 extern void (*tune_plant)(const Task *task, int candidate, float *result);
 
 #endif

@@ -130,6 +130,8 @@ static void whole_check(void *with, int candidate, Verdict *v)
     for (int i = 0; i < w->works && v->fate == FateTimed; i++) {
         const Work *k = &one->works.at[i];
         k->run(one->setup);
+        if (candidate > 0 && tune_plant)
+            tune_plant(NULL, candidate, (void *)(uintptr_t)k->result);
         if (candidate > 0) {
             compare(v, k, w->expected[i]);
             continue;

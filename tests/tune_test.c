@@ -265,9 +265,8 @@ static int *hung;                /* shared by all children: has one hung? */
 
 static void plant_crash(const Task *task, int candidate, float *result)
 {
-    (void)task;
     (void)result;
-    if (candidate % 2 == 0)
+    if (task && candidate % 2 == 0)
         raise(SIGILL);
 }
 
@@ -282,15 +281,13 @@ static void plant_hang(const Task *task, int candidate, float *result)
 
 static void plant_wrong(const Task *task, int candidate, float *result)
 {
-    (void)task;
-    if (candidate % 2 == 0)
+    if (task && candidate % 2 == 0)
         result[3] += 0.001f;
 }
 
 static void plant_nan(const Task *task, int candidate, float *result)
 {
-    (void)task;
-    if (candidate % 2 == 0)
+    if (task && candidate % 2 == 0)
         result[5] = NAN;
 }
 
@@ -338,8 +335,44 @@ static void test_resume(void **state)
     json_decref(second);
 }
 
-/* Records that cannot be written: the result is shown, and the exit code says
- * it.                                                                        */
+static void plant_whole(const Task *task, int candidate, float *result)
+{
+    (void)candidate;
+    if (!task)
+        result[0] += 1;
+}
+
+static Records read_records(void)
+{
+    Records r = { 0 };
+    Fault why;
+    assert_true(records_read(&r, a, in_dir("tune.txt"), &why));
+    return r;
+}
+
+/* What makes the whole model wrong or slow is taken back; what was there before
+ * this run stays.                                                            */
+static void test_taken_back(void **state)
+{
+    (void)state;
+    Fault why;
+    json_decref(tuned(0.6, ExitDone));
+    Record one = read_records().at.at[0];
+    assert_int_equal(one.key.kind, TaskMatmul);
+    one.tiling.ahead = one.tiling.ahead == 1 ? 2 : 1;
+    assert_int_equal(remove(in_dir("tune.txt")), 0);
+    assert_true(records_add(a, in_dir("tune.txt"), &one, 1, &why));
+    tune_plant = plant_whole;
+    json_t *j = tuned(0.8, ExitDone);
+    tune_plant = NULL;
+    assert_true(true_in(j, "rejected"));
+    const Records left = read_records();
+    assert_int_equal(left.at.n, 1);
+    assert_true(tiling_same(&left.at.at[0].tiling, &one.tiling));
+    json_decref(j);
+}
+
+/* Records that cannot be written: exit code, after the report. */
 static void test_no_room(void **state)
 {
     (void)state;
@@ -360,6 +393,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_child_default, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_planted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_resume, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_taken_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
