@@ -10,7 +10,7 @@
 
 static const double least_share = 0.005; /* of the model's time: below that a
                                             task is left alone */
-static const double end_part = 0.2;      /* of the budget: the end's */
+enum { EndPairs = 20 };          /* that should be compared at the end */
 
 /* ------------------------------------------------------------ beginning --- */
 static bool find_compiler(Tuner *t, Fault *why)
@@ -276,13 +276,26 @@ static double divide_time(const Tuner *t, TuneTask *const *turn, double *own,
 }
 
 /* What a task leaves goes to the next ones, at last to the whole models. */
+/* What the comparison at the end should take, in seconds: two models compiled
+ * side by side, and runs of both, at about twice their limits.               */
+static double end_time(const Tuner *t)
+{
+    const double budget = t->options->budget;
+    double run = 0;
+    for (int i = 0; i < t->works.n; i++)
+        run += 2 * work_limit(&t->report.machine, &t->report.rates,
+                              &t->works.at[i]).seconds;
+    const double all = 2 * t->shop.each[1] + 2 * EndPairs * run;
+    return fmin(fmax(all, 0.15 * budget), 0.5 * budget);
+}
+
 static void run_tasks(Tuner *t, Fault *why)
 {
     const TuneOptions *o = t->options;
     const int n = t->report.task.n, threads = t->report.host.threads;
     TuneTask **turn = arena_alloc(t->arena, (size_t)(n + 1) * sizeof *turn);
     double *own = arena_alloc(t->arena, (size_t)(n + 1) * sizeof *own);
-    const double until = t->until - end_part * o->budget;
+    const double until = t->until - end_time(t);
     for (int i = 0; i < n; i++)
         turn[i] = &t->report.task.at[i];
     qsort(turn, (size_t)n, sizeof *turn, by_turn);
