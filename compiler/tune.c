@@ -193,6 +193,8 @@ static bool keep(Tuner *t, const TuneTask *task, Fault *why)
     const Record one = record_of(t, task), *old = known(t, &one.key);
     if (!records_add(t->arena, t->report.path, &one, 1, why))
         return false;
+    if (task->champion == 0)     /* nothing that could be taken back */
+        return true;
     vec_push(t->arena, &t->fresh, one);
     if (old)
         vec_push(t->arena, &t->before, *old);

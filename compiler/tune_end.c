@@ -78,55 +78,129 @@ static bool same_place(const Record *a, const Record *b)
     return host_same(&a->host, &b->host) && task_same(&a->key, &b->key);
 }
 
-/* Without what this run wrote, with what was there before. */
+static bool is_chosen(const Tuner *t, const TaskKey *key)
+{
+    for (int i = 0; i < t->choice.n; i++)
+        if (task_same(&t->choice.at[i].key, key))
+            return true;
+    return false;
+}
+
+/* Without what this run wrote, but for what is chosen still; with what was
+ * there before.                                                              */
 static void undo(Records *r, Arena *a, void *with)
 {
     const Tuner *t = with;
     int kept = 0;
     for (int i = 0; i < r->at.n; i++) {
+        const Record *one = &r->at.at[i];
         bool ours = false;
-        for (int k = 0; k < t->fresh.n; k++)
-            ours |= same_place(&t->fresh.at[k], &r->at.at[i])
-                 && tiling_same(&t->fresh.at[k].tiling, &r->at.at[i].tiling);
+        for (int k = 0; k < t->fresh.n && !is_chosen(t, &one->key); k++)
+            ours |= same_place(&t->fresh.at[k], one)
+                 && tiling_same(&t->fresh.at[k].tiling, &one->tiling);
         if (!ours)
-            r->at.at[kept++] = r->at.at[i];
+            r->at.at[kept++] = *one;
     }
     r->at.n = kept;
     for (int k = 0; k < t->before.n; k++)
-        records_put(r, a, &t->before.at[k]);
+        if (!is_chosen(t, &t->before.at[k].key))
+            records_put(r, a, &t->before.at[k]);
 }
 
 static void take_back(Tuner *t)
 {
     Fault why;
-    t->report.rejected = true;
     if (t->report.path && t->fresh.n > 0
         && !records_edit(t->arena, t->report.path, undo, t, &why))
         warning_at((Pos){ 0 }, "the records stay: %s", why.text);
 }
 
-void tune_end(Tuner *t, double until)
+static void take_all_back(Tuner *t)
+{
+    t->report.rejected = true;
+    t->choice.n = 0;
+    take_back(t);
+}
+
+/* Is the task a part of that workload? */
+static bool works_in(const Tuner *t, const Task *task, const Work *w)
+{
+    const Plan *p = t->engine.plan;
+    for (int o = 0; o < p->order.n; o++) {
+        const int node = p->order.at[o];
+        if (plan_task(p, task->key.kind, node) == task
+            && (!w->batch || p->g->nodes.at[node].entry == w->entry))
+            return true;
+    }
+    return false;
+}
+
+/* The tasks of the workloads that are slower have the default again. */
+static void drop_slower(Tuner *t, const bool *slower)
+{
+    int kept = 0;
+    for (int i = 0; i < t->report.task.n; i++) {
+        TuneTask *k = &t->report.task.at[i];
+        bool drop = false;
+        for (int w = 0; w < t->works.n; w++)
+            drop |= slower[w] && works_in(t, k->task, &t->works.at[w]);
+        if (drop)
+            k->champion = 0;
+    }
+    for (int i = 0; i < t->choice.n; i++) {
+        const Choice c = t->choice.at[i];
+        for (int k = 0; k < t->report.task.n; k++) {
+            const TuneTask *task = &t->report.task.at[k];
+            if (task->champion > 0 && task_same(&task->task->key, &c.key))
+                t->choice.at[kept++] = c;
+        }
+    }
+    t->choice.n = kept;
+    take_back(t);
+}
+
+/* Compares once. False: something is wrong, or slower. */
+static bool compare_once(Tuner *t, double until, bool *slower)
 {
     Mades made = { 0 };
     double *sample;
     Verdict tuned;
-    if (!differs(t) || interrupted() || !build_both(t, &made, until))
-        return;
+    bool any = false;
+    t->report.end.n = 0;
+    if (!build_both(t, &made, until))
+        return true;
     const int turns = run_both(t, &made, until, &sample, &tuned);
     if (interrupted())
-        return;
+        return true;
     if (tuned.fate != FateTimed) {
         warning_at((Pos){ 0 }, "the whole model as found: %s: %s",
                    fate_word[tuned.fate], tuned.why);
-        take_back(t);
-        return;
+        for (int i = 0; i < t->works.n; i++)
+            slower[i] = true;
+        return false;
     }
-    bool slower = false;
     for (int i = 0; i < t->works.n && turns > 0; i++) {
         add_end(t, i, sample, turns);
-        slower |= turns >= LeastEnd
-               && t->report.end.at[i].gain.high < 1;
+        slower[i] = turns >= LeastEnd && t->report.end.at[i].gain.high < 1;
+        any |= slower[i];
     }
-    if (slower)
-        take_back(t);
+    return !any;
+}
+
+/* Where a workload is slower, once more without what works in it, if there is
+ * time; where that does not help, all is taken back.                         */
+void tune_end(Tuner *t, double until)
+{
+    bool *slower = arena_alloc(t->arena, (size_t)t->works.n + 1);
+    const double begin = machine_seconds();
+    if (!differs(t) || interrupted()
+        || compare_once(t, begin + 0.6 * (until - begin), slower))
+        return;
+    const double left = until - machine_seconds();
+    if (left > 2 * t->shop.each[1]) {
+        drop_slower(t, slower);
+        if (t->choice.n > 0 && compare_once(t, until, slower))
+            return;
+    }
+    take_all_back(t);
 }
