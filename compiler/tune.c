@@ -10,7 +10,7 @@
 
 static const double least_share = 0.005; /* of the model's time: below that a
                                             task is left alone */
-enum { EndPairs = 20 };          /* that should be compared at the end */
+enum { EndPairs = 24 };          /* that should be compared at the end */
 
 /* ------------------------------------------------------------ beginning --- */
 static bool find_compiler(Tuner *t, Fault *why)

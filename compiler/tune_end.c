@@ -159,6 +159,13 @@ static void drop_slower(Tuner *t, const bool *slower)
     take_back(t);
 }
 
+/* Beyond noise, or by 1 % in the middle: the default stands in doubt. */
+static bool is_slower(const TuneEnd *end)
+{
+    return end->pairs >= LeastEnd
+        && (end->gain.high < 1 || end->gain.middle < 0.99);
+}
+
 /* Compares once. False: something is wrong, or slower. */
 static bool compare_once(Tuner *t, double until, bool *slower)
 {
@@ -181,7 +188,7 @@ static bool compare_once(Tuner *t, double until, bool *slower)
     }
     for (int i = 0; i < t->works.n && turns > 0; i++) {
         add_end(t, i, sample, turns);
-        slower[i] = turns >= LeastEnd && t->report.end.at[i].gain.high < 1;
+        slower[i] = is_slower(&t->report.end.at[i]);
         any |= slower[i];
     }
     return !any;
