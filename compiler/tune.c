@@ -89,6 +89,7 @@ static int begin(Tuner *t)
         return code;
     if (!load_default(t, &why) || !workshop_open(&t->shop, t->arena, &why))
         return report_fault(&why);
+    t->shop.whole_bytes = whole_text(&t->engine, NULL, 0, t->shop.jit).n;
     read_records(t);
     measure_machine(t);
     t->report.options = t->options;
@@ -277,7 +278,6 @@ static double divide_time(const Tuner *t, TuneTask *const *turn, double *own,
     return kept;
 }
 
-/* What a task leaves goes to the next ones, at last to the whole models. */
 /* What the comparison at the end should take, in seconds: two models compiled
  * side by side, and runs of both, at about twice their limits.               */
 static double end_time(const Tuner *t)
@@ -291,13 +291,14 @@ static double end_time(const Tuner *t)
     return fmin(fmax(all, 0.15 * budget), 0.5 * budget);
 }
 
+/* What a task leaves goes to the next ones, at last to the whole models. */
 static void run_tasks(Tuner *t, Fault *why)
 {
     const TuneOptions *o = t->options;
     const int n = t->report.task.n, threads = t->report.host.threads;
     TuneTask **turn = arena_alloc(t->arena, (size_t)(n + 1) * sizeof *turn);
     double *own = arena_alloc(t->arena, (size_t)(n + 1) * sizeof *own);
-    const double until = t->until - end_time(t);
+    double until = t->until - end_time(t);
     for (int i = 0; i < n; i++)
         turn[i] = &t->report.task.at[i];
     qsort(turn, (size_t)n, sizeof *turn, by_turn);
@@ -309,6 +310,7 @@ static void run_tasks(Tuner *t, Fault *why)
             run_task(t, turn[i], o->exhaustive ? now + 1e6
                                  : now + fmax(0, until - now) * part, why);
         left -= own[i];
+        until = t->until - end_time(t);
     }
 }
 

@@ -166,8 +166,9 @@ static bool is_slower(const TuneEnd *end)
         && (end->gain.high < 1 || end->gain.middle < 0.99);
 }
 
-/* Compares once. False: something is wrong, or slower. */
-static bool compare_once(Tuner *t, double until, bool *slower)
+/* Compares once, in a part of what is left until then. False: something is
+ * wrong, or slower.                                                          */
+static bool compare_once(Tuner *t, double until, double part, bool *slower)
 {
     Mades made = { 0 };
     double *sample;
@@ -176,7 +177,9 @@ static bool compare_once(Tuner *t, double until, bool *slower)
     t->report.end.n = 0;
     if (!build_both(t, &made, until))
         return true;
-    const int turns = run_both(t, &made, until, &sample, &tuned);
+    const double now = machine_seconds();
+    const int turns = run_both(t, &made, now + part * fmax(until - now, 1),
+                               &sample, &tuned);
     if (interrupted())
         return true;
     if (tuned.fate != FateTimed) {
@@ -199,14 +202,12 @@ static bool compare_once(Tuner *t, double until, bool *slower)
 void tune_end(Tuner *t, double until)
 {
     bool *slower = arena_alloc(t->arena, (size_t)t->works.n + 1);
-    const double begin = machine_seconds();
-    if (!differs(t) || interrupted()
-        || compare_once(t, begin + 0.6 * (until - begin), slower))
+    if (!differs(t) || interrupted() || compare_once(t, until, 0.7, slower))
         return;
     const double left = until - machine_seconds();
     if (left > 2 * t->shop.each[1]) {
         drop_slower(t, slower);
-        if (t->choice.n > 0 && compare_once(t, until, slower))
+        if (t->choice.n > 0 && compare_once(t, until, 1, slower))
             return;
     }
     take_all_back(t);

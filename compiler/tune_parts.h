@@ -106,7 +106,10 @@ typedef struct {                 /* how candidates are compiled */
     int at_once;
     Mades made;                  /* so far: a text is compiled once */
     double each[2];              /* seconds that one took, side by side: a
-                                    task's text, a whole model's */
+                                    task's text, a whole model's, which is
+                                    guessed from their sizes at first */
+    bool whole_known;
+    size_t whole_bytes;          /* of a whole model's text */
 } Workshop;
 bool workshop_open(Workshop *w, Arena *a, Fault *why);
 void workshop_close(Workshop *w);

@@ -90,6 +90,15 @@ static int same_code(const Hunt *h, int i)
     return -1;
 }
 
+static void learn_time(Hunt *h, double each, size_t bytes)
+{
+    Workshop *w = &h->t->shop;
+    w->each[h->whole] = each;
+    w->whole_known |= h->whole;
+    if (!w->whole_known)
+        w->each[1] = each * (double)w->whole_bytes / (double)bytes;
+}
+
 /* Compiles those of who[] that are not tried yet; keeps those that can run. */
 static int build(Hunt *h, int *who, int n)
 {
@@ -116,7 +125,7 @@ static int build(Hunt *h, int *who, int n)
     workshop_make(&h->t->shop, h->a, made, count,
                   fmax(2, h->until - machine_seconds()), ok, why);
     if (count > 0)
-        h->t->shop.each[h->whole] = (machine_seconds() - begin) / count;
+        learn_time(h, (machine_seconds() - begin) / count, made[0]->n);
     for (int i = 0; i < count; i++) {
         Candidate *c = at(h, who[fresh[i]]);
         if (ok[i] || interrupted())

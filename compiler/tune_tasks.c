@@ -124,7 +124,7 @@ static void add_use(Arena *a, Uses *uses, Use u, double weight, double set)
 /* Products of few rows are tasks of their own, where the plan has them. */
 static bool is_few(const Plan *p, int node, const Use *u)
 {
-    return plan_task(p, TaskFew, node) && u->rows <= knobs[Knob_few].most;
+    return plan_task(p, TaskFew, node) && u->rows < knobs[Knob_few].most;
 }
 
 /* Adds what one workload calls a task for at a node; false: it does not. */
