@@ -100,6 +100,12 @@ int engine_graph(Engine *e, const EngineOptions *o, FILE *log)
     return run_passes(e->graph, &o->passes, log) ? ExitDone : ExitInput;
 }
 
+static bool is_jit(const EngineOptions *o)
+{
+    BackendOptions unused = { 0 };
+    return backend_kind(o->backend ? o->backend : "jit", &unused) == BackendJit;
+}
+
 int engine_plan(Engine *e, const EngineOptions *o)
 {
     Fault why;
@@ -111,6 +117,8 @@ int engine_plan(Engine *e, const EngineOptions *o)
         return report_fault(&why);
     if (o->few)
         e->target.few_bytes = 0;
+    if (is_jit(o))               /* libtcc's loops cost more than is gained */
+        e->target.near_few = 0;
     if (o->part_work)
         e->target.part_work = o->part_work;
     code = engine_choices(e);

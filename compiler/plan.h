@@ -14,6 +14,7 @@ typedef struct {                 /* what code is made for */
     int mr, nr;                  /* usual tile: rows x columns */
     int few_mr, few_nr;          /* tile of few rows; few_mr 0: none */
     int64_t few_bytes;           /* weights that stay in a cache */
+    int near_few;                /* rows that are few where they do */
     const char *tile_from;       /* "default", "option", "tuned" */
     int64_t row_block;           /* usual rows of a row-block region */
     int64_t part_work;           /* usual FLOPs that are worth a thread */

@@ -156,7 +156,7 @@ static int64_t usual_few(const Plan *p)
 {
     if (p->few)
         return p->target.few_mr + 1;
-    return p->pack.bytes > NearBytes ? 3 : 1;
+    return p->pack.bytes > NearBytes ? p->target.near_few + 1 : 1;
 }
 
 Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by)

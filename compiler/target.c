@@ -85,6 +85,7 @@ static void few_tile(Target *t, const Machine *m)
     if (t->width == 1)
         t->few_mr = 0;
     t->few_bytes = 8 << 20;      /* a core's share of the caches, about */
+    t->near_few = t->few_mr < 2 ? t->few_mr : 2;
 }
 
 static bool read_tile(Target *t, const char *tile, Fault *why)
