@@ -116,7 +116,6 @@ static void test_long_output_of_compiler(void **state)
     assert_non_null(strstr(why.text, "exit code 3"));
 }
 
-/* Ctrl-C ends the compiler too, and leaves no file. */
 /* A compiler with this body, once it has said that it runs, is interrupted:
  * it ends, and neither it nor attnc leaves a file.                          */
 static void interrupt(const char *body)
@@ -166,7 +165,8 @@ static void test_interrupt(void **state)
     (void)state;
     setenv("TMPDIR", dir, 1);
     interrupt("exec sleep 1000");
-    interrupt("touch a.o; trap 'rm a.o; exit 1' TERM; sleep 1000 & wait");
+    interrupt(arena_printf(a, "trap 'rm %s/a.o; exit 1' TERM; touch %s/a.o; "
+                           "sleep 1000 & wait", dir, dir));
     interrupt("trap '' TERM; while :; do sleep 1; done");
     interrupt("while :; do echo warning >&2; done");
     unsetenv("TMPDIR");
