@@ -51,7 +51,7 @@ bool target_runs_here(const Target *target, Fault *why)
 /* ------------------------------------------------------------- loading --- */
 BackendKind backend_kind(const char *name, BackendOptions *o)
 {
-    if (strcmp(name, "jit") == 0)
+    if (!name || strcmp(name, "jit") == 0)
         return BackendJit;
     if (strcmp(name, "clang") != 0)      /* "clang": the preferred one */
         o->cc = name;

@@ -20,6 +20,8 @@ void interrupt_takes(int64_t group);
 void interrupt_leaves(int64_t group);
 
 /* ------------------------------------------------------------ spawn.c --- */
+const char *temp_folder(void);   /* TMPDIR; /tmp */
+
 typedef struct {                 /* a program that ran to its end */
     char tail[4096];             /* the last of what it wrote to stderr */
     char out[4096];              /* the first of what it wrote to stdout */
@@ -118,7 +120,7 @@ typedef struct {
     JitCode jit;                 /* BackendJit */
 } Backend;
 
-/* "jit", "clang", "gcc" or a compiler's path. */
+/* "jit" (NULL too), "clang", "gcc" or a compiler's path. */
 BackendKind backend_kind(const char *name, BackendOptions *o);
 /* `arena` must outlive the call only. */
 bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,

@@ -119,13 +119,9 @@ static void make_rows(BenchReport *r, const Works *works,
 
 static int write_svg(const BenchReport *r, Output *file)
 {
-    Fault why;
     size_t n;
     char *text = draw_roofline(r, &n);
-    const bool done = output_write(file, text, n, &why)
-                   && output_commit(file, &why);
-    free(text);
-    return done ? ExitDone : report_fault(&why);
+    return commit_text(file, text, n);
 }
 
 static double most_seconds(double seconds)

@@ -203,8 +203,7 @@ void bench_kernels(KernelTimes *k, Setup *s, const Works *works,
     const EngineOptions *o = &e->options;
     Timers t = { .tick = tick };
     BackendOptions with = { .cc = o->cc, .level = o->level, .timers = &t };
-    const BackendKind kind = backend_kind(o->backend ? o->backend : "jit",
-                                          &with);
+    const BackendKind kind = backend_kind(o->backend, &with);
     const size_t n = (size_t)works->n;
     Backend timed;
     Fault why;

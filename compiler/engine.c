@@ -12,6 +12,15 @@ int report_fault(const Fault *why)
     return why->code;
 }
 
+int commit_text(Output *file, char *text, size_t n)
+{
+    Fault why;
+    const bool done = output_write(file, text, n, &why)
+                   && output_commit(file, &why);
+    free(text);
+    return done ? ExitDone : report_fault(&why);
+}
+
 enum { HugePage = 2 << 20 };
 
 /* Weights that are read once a step come a third faster from huge pages. A
@@ -103,7 +112,7 @@ int engine_graph(Engine *e, const EngineOptions *o, FILE *log)
 static bool is_jit(const EngineOptions *o)
 {
     BackendOptions unused = { 0 };
-    return backend_kind(o->backend ? o->backend : "jit", &unused) == BackendJit;
+    return backend_kind(o->backend, &unused) == BackendJit;
 }
 
 int engine_plan(Engine *e, const EngineOptions *o)
@@ -225,7 +234,7 @@ int engine_open(Engine *e, const EngineOptions *o)
     if (code)
         return code;
     BackendOptions with = { .cc = o->cc, .level = o->level };
-    BackendKind kind = backend_kind(o->backend ? o->backend : "jit", &with);
+    BackendKind kind = backend_kind(o->backend, &with);
     if (!backend_load(&e->backend, e->arena, e->plan, kind, &with, &why))
         return report_fault(&why);
     const struct attn_model *m = e->backend.model;

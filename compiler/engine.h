@@ -56,6 +56,10 @@ typedef struct {
 /* `attnc: error: ...`; returns the fault's exit code. */
 int report_fault(const Fault *why);
 
+/* Ends an output by `text`, which is freed; an exit code, said where it is not
+ * ExitDone.                                                                  */
+int commit_text(Output *file, char *text, size_t n);
+
 /* Spec, graph and passes. `log`: where --dump and --explain print. */
 int engine_graph(Engine *e, const EngineOptions *o, FILE *log);
 int engine_plan(Engine *e, const EngineOptions *o);      /* and the plan */

@@ -10,7 +10,7 @@
 static const char *compiler_name(Arena *a, const EngineOptions *o, Fault *why)
 {
     BackendOptions with = { .cc = o->cc, .level = o->level };
-    if (backend_kind(o->backend ? o->backend : "jit", &with) == BackendJit)
+    if (backend_kind(o->backend, &with) == BackendJit)
         return "libtcc";
     const char *path = cc_find(a, with.cc, why);
     const char *version = path ? cc_version(a, path, why) : NULL;

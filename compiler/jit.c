@@ -73,10 +73,10 @@ static bool code_allowed(Fault *why)
 /* The text is kept for the report: that it does not compile is a bug here. */
 static bool refused(const char *text, const Said *said, Fault *why)
 {
-    const char *dir = getenv("TMPDIR");
     char path[256];
+    const char *dir = temp_folder();
     snprintf(path, sizeof path, "%s/attnc-jit-XXXXXX.c",
-             dir && strlen(dir) < 200 ? dir : "/tmp");
+             strlen(dir) < 200 ? dir : "/tmp");
     int fd = mkostemps(path, 2, O_CLOEXEC);
     size_t n = strlen(text);
     bool kept = fd >= 0 && write(fd, text, n) == (ssize_t)n;

@@ -136,10 +136,9 @@ static bool make_and_load(Arena *a, void **library,
                           const char *text, size_t n, const char *symbol,
                           const CcOptions *o, Fault *why)
 {
-    const char *tmp = getenv("TMPDIR");
     Output *object = arena_alloc(a, sizeof *object);
-    if (!output_open(object, arena_printf(a, "%s/attnc.so", tmp && *tmp
-                                                  ? tmp : "/tmp"), why) ||
+    if (!output_open(object, arena_printf(a, "%s/attnc.so", temp_folder()),
+                     why) ||
         !cc_compile_into(a, o, CcShared, text, n, object, why))
         return false;
     bool kept = path && keep(path, object->temp, why);

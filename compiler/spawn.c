@@ -52,15 +52,18 @@ static char *folder_path(TempFolder *t)
     return t->variable + strlen("TMPDIR=");
 }
 
+const char *temp_folder(void)
+{
+    const char *in = getenv("TMPDIR");
+    return in && *in ? in : "/tmp";
+}
+
 /* Where none can be made, the child finds out what that means for it. */
 static void make_folder(TempFolder *t, const char *in)
 {
     size_t room = sizeof t->variable;
-    int n;
-    if (!in)
-        in = getenv("TMPDIR");
-    n = snprintf(t->variable, room, "TMPDIR=%s/attnc-XXXXXX",
-                 in && *in ? in : "/tmp");
+    int n = snprintf(t->variable, room, "TMPDIR=%s/attnc-XXXXXX",
+                     in ? in : temp_folder());
     if ((size_t)n >= room || !mkdtemp(folder_path(t)))
         t->variable[0] = '\0';
 }

@@ -19,8 +19,7 @@ static bool find_compiler(Tuner *t, Fault *why)
     BackendOptions with = { .cc = o->cc, .level = o->level };
     Workshop *w = &t->shop;
     w->lock = -1;
-    w->jit = backend_kind(o->backend ? o->backend : "jit", &with)
-             == BackendJit;
+    w->jit = backend_kind(o->backend, &with) == BackendJit;
     if (!target_runs_here(&t->engine.target, why))
         return false;
     if (w->jit)
@@ -317,13 +316,9 @@ static void run_tasks(Tuner *t, Fault *why)
 /* --------------------------------------------------------------- report --- */
 static int write_svg(const TuneReport *r, Output *file)
 {
-    Fault why;
     size_t n;
     char *text = draw_tune(r, &n);
-    const bool done = output_write(file, text, n, &why)
-                   && output_commit(file, &why);
-    free(text);
-    return done ? ExitDone : report_fault(&why);
+    return commit_text(file, text, n);
 }
 
 static int report(Tuner *t, FILE *out, Output *svg, const Fault *unkept)

@@ -18,12 +18,6 @@
 
 static const char stem[] = "attnc-tune-", lock_name[] = "lock";
 
-static const char *temp_folder(void)
-{
-    const char *in = getenv("TMPDIR");
-    return in && *in ? in : "/tmp";
-}
-
 /* ----------------------------------------------------------- the folder --- */
 /* Takes the lock of a folder of ours; -1: somebody lives there, or it is not
  * ours.                                                                      */

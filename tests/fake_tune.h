@@ -6,6 +6,22 @@
 #include <math.h>
 #include <string.h>
 
+#include "scratch.h"
+
+static Arena *a;                 /* of one test program */
+
+static int set_up(void **state)
+{
+    a = arena_new();
+    return scratch_make(state);
+}
+
+static int tear_down(void **state)
+{
+    arena_free(a);
+    return scratch_remove(state);
+}
+
 static const Task fake_tasks[] = {
     { .key = { TaskMatmul, "512x2048", "bias_relu", DtypeF32 } },
     { .key = { TaskMatmul, "2048x500", "bias_residual", DtypeBf16 } },
@@ -52,7 +68,7 @@ static inline Tiling fake_tiling(TaskKind kind, int i)
     return (Tiling){ 0 };
 }
 
-static inline TuneTask fake_task(Arena *a, int i)
+static inline TuneTask fake_task(int i)
 {
     TuneTask t = { .task = &fake_tasks[i], .share = 0.4 / (i + 1),
                    .limit = 1.5e-3, .bound = i == 1 ? "memory" : "FMA",
@@ -78,7 +94,7 @@ static inline TuneTask fake_task(Arena *a, int i)
 
 static const char fake_cpu[] = "AMD \"EPYC\" <7>";
 
-static inline TuneReport fake_report(Arena *a)
+static inline TuneReport fake_report(void)
 {
     static const Spec spec = { .name = "made-up" };
     static const Engine engine = { .spec = (Spec *)&spec };
@@ -99,7 +115,7 @@ static inline TuneReport fake_report(Arena *a)
     };
     snprintf(r.machine.cpu, sizeof r.machine.cpu, "%s", fake_cpu);
     for (int i = 0; i < FakeTasks; i++)
-        vec_push(a, &r.task, fake_task(a, i));
+        vec_push(a, &r.task, fake_task(i));
     r.task.at[1].champion = 0;
     r.task.at[1].gain = (Interval){ 1, 1, 1 };
     r.task.at[4].reused = true;

@@ -12,26 +12,11 @@
 #include <cmocka.h>              /* after ours: it defines fail() */
 
 #include "fake_tune.h"
-#include "scratch.h"
-
-static Arena *a;
-
-static int set_up(void **state)
-{
-    a = arena_new();
-    return scratch_make(state);
-}
-
-static int tear_down(void **state)
-{
-    arena_free(a);
-    return scratch_remove(state);
-}
 
 static void lines(void **state)
 {
     (void)state;
-    TuneReport r = fake_report(a);
+    TuneReport r = fake_report();
     const double done[] = { 0, 0.37, 1, 7, -3, NAN };
     const double left[] = { 41, 0, 1e9, -1, NAN, INFINITY };
     for (int i = 0; i < 6; i++)
@@ -89,7 +74,7 @@ static const char *content(int fd, const char *end)
 static void elsewhere(void **state)
 {
     (void)state;
-    TuneReport r = fake_report(a);
+    TuneReport r = fake_report();
     const int fd = open(scratch_path("log"), O_RDWR | O_CREAT, 0600);
     search_onto(fd, "xterm", &r);
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
@@ -118,7 +103,7 @@ static int terminal(int columns, int *other)
 static void on_terminal(void **state)
 {
     (void)state;
-    TuneReport r = fake_report(a);
+    TuneReport r = fake_report();
     int other;
     const int fd = terminal(50, &other);
     if (fd < 0)

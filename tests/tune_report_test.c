@@ -14,21 +14,6 @@
 #include "check_xml.h"
 #include "expected.h"
 #include "fake_tune.h"
-#include "scratch.h"
-
-static Arena *a;
-
-static int set_up(void **state)
-{
-    a = arena_new();
-    return scratch_make(state);
-}
-
-static int tear_down(void **state)
-{
-    arena_free(a);
-    return scratch_remove(state);
-}
 
 /* What `put` prints, to be freed. */
 static char *printed(void put(const TuneReport *r, FILE *out),
@@ -75,7 +60,7 @@ static void assert_plain(const char *text)
 static void table(void **state)
 {
     (void)state;
-    const TuneReport r = fake_report(a);
+    const TuneReport r = fake_report();
     char *text = printed(tune_print, &r);
     assert_plain(text);
     assert_golden("tests/golden/tune_report.txt", text);
@@ -106,7 +91,7 @@ static void explain(const TuneReport *r, FILE *out)
 static void explained(void **state)
 {
     (void)state;
-    const TuneReport r = fake_report(a);
+    const TuneReport r = fake_report();
     char *text = printed(explain, &r);
     assert_plain(text);
     assert_golden("tests/golden/tune_explain.txt", text);
@@ -137,7 +122,7 @@ static json_t *json(const TuneReport *r)
 static void numbers(void **state)
 {
     (void)state;
-    const TuneReport r = fake_report(a);
+    const TuneReport r = fake_report();
     json_t *all = json(&r), *task = json_array_get(get(all, "tasks"), 0);
     const json_t *of = get(task, "candidates"), *one = json_array_get(of, 14);
     assert_int_equal(json_array_size(get(all, "tasks")), FakeTasks);
@@ -182,7 +167,7 @@ static char *drawn(const TuneReport *r)
 static void picture(void **state)
 {
     (void)state;
-    TuneReport r = fake_report(a);
+    TuneReport r = fake_report();
     r.task.at[0].candidate.at[FakeTimed + FakeRanked + FakeRemoved - 1].fate
         = FateCrashed;           /* "nan" is a word of the picture else */
     char *text = drawn(&r);
@@ -276,7 +261,7 @@ static void hostile(void **state)
     void (*const makers[])(TuneReport *) = { nothing, all_reused, stopped,
                                              no_numbers, strange };
     for (int i = 0; i < 5; i++) {
-        TuneReport r = fake_report(a);
+        TuneReport r = fake_report();
         makers[i](&r);
         char *text = printed(tune_print, &r), *svg;
         size_t size = 0;
