@@ -89,8 +89,6 @@ static int make_text(Compile *c)
 {
     Engine *e = &c->e;
     EngineOptions options = engine_options(c->o);
-    if (!options.march)
-        options.march = "x86-64-v3";
     options.backend = "clang";   /* or --cc: whose records are used */
     int code = engine_plan(e, &options);
     if (!code && has_weights(c))

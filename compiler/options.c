@@ -34,7 +34,7 @@ static const Option table[] = {
     { "--threads", "N", CmdLoads | CmdTune, Int, AT(threads), 1, PoolMost,
       "run on this many; default: one a physical core" },
     { "--march", "TARGET", CmdPlans | CmdTune, Text, AT(march), 0, 0,
-      "native, x86-64-v4, x86-64-v3, armv8-a, generic .." },
+      "native (this machine, default), x86-64-v3, generic .." },
     { "--width", "N", CmdPlans | CmdTune, Int, AT(width), 1, 16,
       "floats in a vector: 16, 8, 4 or 1" },
     { "--tile", "MxN", CmdPlans, Text, AT(tile), 0, 0,

@@ -190,10 +190,21 @@ static void test_comment_holds(void **state)
 static void test_sample(void **state)
 {
     (void)state;
-    assert_true(WORKS(attnc(), "compile", "models/tiny.yaml", "-o",
-                      in_dir("tiny.c")));
+    assert_true(WORKS(attnc(), "compile", "models/tiny.yaml", "--no-records",
+                      "--march=x86-64-v3", "-o", in_dir("tiny.c")));
     same_file("generated/tiny.c", in_dir("tiny.c"));     /* make sample */
     same_file("generated/tiny.h", in_dir("tiny.h"));
+}
+
+/* What no target is named for is made for this machine, by all commands. */
+static void test_default_target(void **state)
+{
+    (void)state;
+    assert_true(WORKS(attnc(), "compile", "models/tiny.yaml", "--no-records",
+                      "-o", in_dir("default.c")));
+    assert_true(WORKS(attnc(), "compile", "models/tiny.yaml", "--no-records",
+                      "--march=native", "-o", in_dir("native.c")));
+    same_file(in_dir("default.c"), in_dir("native.c"));
 }
 
 /* ----------------------------------------------------------- the header --- */
@@ -353,8 +364,8 @@ int main(void)
         TEST(test_no_warning), TEST(test_time_to_compile), TEST(test_guard),
         TEST(test_the_lint_finds), TEST(test_text_keeps_rules),
         TEST(test_no_writable_globals), TEST(test_same_bytes),
-        TEST(test_comment_holds), TEST(test_sample), TEST(test_header),
-        TEST(test_example), TEST(test_other_examples),
+        TEST(test_comment_holds), TEST(test_sample), TEST(test_default_target),
+        TEST(test_header), TEST(test_example), TEST(test_other_examples),
         TEST(test_several_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,7 +94,7 @@ for p in $(find "$B"/tests tests -name '*_test' -o -name '*.cmd' -o \
     *.err)       golden "$p" graph "$y" ;;
     *.build.txt) golden "$p" graph "$y" --stage=built ;;
     *.txt)       golden "$p" graph "$y" --after="$pass" ;;
-    *.c)         golden "$p" compile "$y" -o - ;;
+    *.c)         golden "$p" compile "$y" --march=x86-64-v3 -o - ;;
     esac
 done
 echo "$passed passed, $failed failed"

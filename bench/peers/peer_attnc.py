@@ -26,7 +26,7 @@ def version(work):
 def emit(work):
     """Path of the C file; beside it the header and the packed weights."""
     path = os.path.join(work["folder"], "model.c")
-    command = [work["attnc"], "compile", "--march=native", "-o", path]
+    command = [work["attnc"], "compile", "-o", path]
     if work["set"]:
         command += ["--set", work["set"]]
     if work["weights_file"]:
