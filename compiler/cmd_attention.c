@@ -41,7 +41,8 @@ static int check_options(const Options *o)
         : o->quiet ? "--quiet" : NULL;
     if (wrong)
         error_at((Pos){ 0 }, "%s does not go with --attention", wrong);
-    else if (!ends_in(o->attention, ".svg") && !ends_in(o->attention, ".json"))
+    else if (!is_stdout(o->attention) && !ends_in(o->attention, ".svg") &&
+             !ends_in(o->attention, ".json"))
         error_at((Pos){ 0 }, "--attention '%s': the name of a picture ends in "
                  ".svg, of numbers in .json", quote(o->attention));
     else if (drawing_temperature(o) > 0 && o->beam > 1)
@@ -159,10 +160,11 @@ static int64_t add_answer(Attention *r, int from, int32_t *ids, int64_t n)
         die("the search refused a line that fits the model");
     for (int64_t i = 0; found > 0 && i < best->n && n < m->max_target; i++)
         ids[n++] = best->tokens[i];
+    FILE *to = beside(r->o->attention);
     if (found > 0)
-        print_tokens(stdout, a, &r->tokens[1], best->tokens, best->n);
-    putchar('\n');
-    flush_answers();
+        print_tokens(to, a, &r->tokens[1], best->tokens, best->n);
+    fputc('\n', to);
+    flush_answers(to);
     return n;
 }
 

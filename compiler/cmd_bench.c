@@ -29,7 +29,8 @@ int cmd_bench(const Options *o)
     if (o->machine)
         return bench_machine(&bench, stdout);
     const int code = engine_open(&e, &with);
-    const int done = code == ExitDone ? bench_run(&e, &bench, stdout) : code;
+    const int done = code == ExitDone ? bench_run(&e, &bench, beside(o->svg))
+                                      : code;
     engine_close(&e);
     return done;
 }

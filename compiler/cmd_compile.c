@@ -177,14 +177,12 @@ int cmd_compile(const Options *o)
     Compile c = { .o = o };
     Fault why;
     read_kinds(&c, o->emit ? o->emit : "c");
-    bool to_stdout = o->output && strcmp(o->output, "-") == 0;
+    bool to_stdout = is_stdout(o->output);
     if (to_stdout && (!c.wanted[EmitC] || c.kinds > 1))
         fail(ExitUsage, "-o - is for C text alone");
     find_stem(&c);
     int code = make_text(&c);
-    if (!code && to_stdout)
-        fwrite(c.text, 1, c.n, stdout);
-    else if (!code && !write_all(&c, &why))
+    if (!code && !(to_stdout ? write_c(&c, &why) : write_all(&c, &why)))
         code = report_fault(&why);
     engine_close(&c.e);
     return code;

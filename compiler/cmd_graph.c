@@ -33,9 +33,6 @@ static int draw_graph(Arena *a, const char *text, const char *path)
 {
     Fault why;
     Output *file = arena_alloc(a, sizeof *file);
-    if (!path || strcmp(path, "-") == 0)
-        return draw(a, text, STDOUT_FILENO, &why) ? ExitDone
-                                                  : report_fault(&why);
     if (!output_open(file, path, &why))
         return report_fault(&why);
     if (!draw(a, text, file->fd, &why)) {
@@ -48,11 +45,8 @@ static int draw_graph(Arena *a, const char *text, const char *path)
 static int print_to(const char *text, const char *path)
 {
     Fault why;
-    if (path && strcmp(path, "-") != 0)
-        return write_file(path, text, strlen(text), &why) ? ExitDone
-                                                          : report_fault(&why);
-    fputs(text, stdout);
-    return ExitDone;
+    return write_file(path, text, strlen(text), &why) ? ExitDone
+                                                      : report_fault(&why);
 }
 
 /* --stage=all: the graph as built, and after each pass. */
@@ -99,15 +93,16 @@ int cmd_graph(const Options *o)
     if (stage == 2 && format)
         fail(ExitUsage, "--stage=all is text: draw one with --stage or "
              "--after");
+    const char *path = o->output ? o->output : "-";
     EngineOptions options = engine_options(o);
     Engine e = { .arena = NULL };
-    int code = stage == 2 ? print_stages(&e, options, o->output)
+    int code = stage == 2 ? print_stages(&e, options, path)
                           : engine_graph(&e, &options, stdout);
     if (!code && stage != 2) {
         const char *text = print_graph(e.arena, stage ? e.unfused : e.graph,
                                        format ? GraphDot : GraphText);
-        code = format == 2 ? draw_graph(e.arena, text, o->output)
-                               : print_to(text, o->output);
+        code = format == 2 ? draw_graph(e.arena, text, path)
+                           : print_to(text, path);
     }
     engine_close(&e);
     return code;

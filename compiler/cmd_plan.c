@@ -14,9 +14,7 @@ int cmd_plan(const Options *o)
     if (!code) {
         const char *text = json ? plan_json(e.arena, e.plan)
                                 : plan_text(e.arena, e.plan);
-        if (!o->output || strcmp(o->output, "-") == 0)
-            fputs(text, stdout);
-        else if (!write_file(o->output, text, strlen(text), &why))
+        if (!write_file(o->output ? o->output : "-", text, strlen(text), &why))
             code = report_fault(&why);
     }
     engine_close(&e);

@@ -139,11 +139,8 @@ static int export(Desk *w)
     for (int i = 0; i < w->r.at.n; i++)
         text = arena_printf(w->a, "%s%s\n", text,
                             record_line(w->a, &w->r.at.at[i]));
-    if (!w->o->output || strcmp(w->o->output, "-") == 0)
-        fputs(text, stdout);
-    else if (!write_file(w->o->output, text, strlen(text), &why))
-        return report_fault(&why);
-    return ExitDone;
+    return write_file(w->o->output ? w->o->output : "-", text, strlen(text),
+                      &why) ? ExitDone : report_fault(&why);
 }
 
 /* More samples win; of as many the faster. */

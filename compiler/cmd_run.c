@@ -172,7 +172,7 @@ static void print_batch(Run *r)
         if (r->found[i] == 0 && r->o->nbest <= 0)
             putchar('\n');
     }
-    flush_answers();
+    flush_answers(stdout);
     r->answered += r->lines;
     if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
         fprintf(stderr, "\r%lld lines", (long long)r->answered);

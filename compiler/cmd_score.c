@@ -99,7 +99,7 @@ int cmd_score(const Options *o)
             bad = why.code;
             putchar('\n');
         }
-        flush_answers();
+        flush_answers(stdout);
     }
     engine_close(&s.e);
     return code ? code : bad;

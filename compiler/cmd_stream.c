@@ -21,6 +21,7 @@ typedef struct {
     bool begun;                  /* it has tokens: the text goes on */
     struct attn_stream s;
     struct attn_text text;
+    FILE *to;                    /* the answer */
     char *out; int64_t cap;      /* what a token lets out */
     int64_t printed;             /* tokens, with --ids */
     int64_t count;               /* tokens of the answer, without prefix */
@@ -196,13 +197,13 @@ static void print_token(Stream *r, int32_t id)
 {
     int64_t n;
     if (r->o->ids) {
-        printf("%s%d", r->printed++ ? " " : "", id);
+        fprintf(r->to, "%s%d", r->printed++ ? " " : "", id);
         return;
     }
     n = attn_text_add(&r->text, id, r->out, r->cap);
     if (n < 0)
         die("token %d has no text", id);
-    fwrite(r->out, 1, (size_t)n, stdout);
+    fwrite(r->out, 1, (size_t)n, r->to);
 }
 
 static int stop_options(Stream *r)
@@ -246,7 +247,7 @@ static void print_prompt(Stream *r)
     for (int64_t i = 0; i < r->search.prefix_n; i++)
         print_token(r, r->search.prefix[i]);
     r->text.stops = stops;
-    flush_answers();
+    flush_answers(r->to);
 }
 
 static void print_answer(Stream *r)
@@ -258,14 +259,14 @@ static void print_answer(Stream *r)
         if (r->count++ == 0)
             r->first = r->last;
         print_token(r, (int32_t)token);
-        flush_answers();
+        flush_answers(r->to);
     }
     if (!r->o->ids) {
         int64_t n = attn_text_end(&r->text, r->out, r->cap);
-        fwrite(r->out, 1, (size_t)n, stdout);
+        fwrite(r->out, 1, (size_t)n, r->to);
     }
-    putchar('\n');
-    flush_answers();
+    fputc('\n', r->to);
+    flush_answers(r->to);
 }
 
 static void print_speed(const Stream *r, double from)
@@ -301,7 +302,7 @@ static int check_options(const Options *o)
 
 int run_stream(const Options *o)
 {
-    Stream r = { .o = o };
+    Stream r = { .o = o, .to = beside(o->save_state) };
     int code = check_options(o);
     if (code)
         return code;

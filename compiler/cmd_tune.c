@@ -47,5 +47,5 @@ int cmd_tune(const Options *o)
     };
     if (!tune.model.backend)
         tune.model.backend = "clang";
-    return tune_run(&tune, stdout);
+    return tune_run(&tune, beside(o->svg));
 }

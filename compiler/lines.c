@@ -182,8 +182,13 @@ int need_vocabulary(const Tokens *t, const char *side)
     return ExitInput;
 }
 
-void flush_answers(void)
+FILE *beside(const char *file)
 {
-    if (fflush(stdout) != 0 || ferror(stdout))
+    return is_stdout(file) ? stderr : stdout;
+}
+
+void flush_answers(FILE *to)
+{
+    if (fflush(to) != 0 || ferror(to))
         fail(ExitIO, "cannot write to stdout: %s", strerror(errno));
 }

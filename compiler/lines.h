@@ -43,7 +43,10 @@ void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
 /* Text needs a vocabulary: ExitInput and a message when there is none, or
  * where no tokens are read.                                                 */
 int need_vocabulary(const Tokens *t, const char *side);
-/* Everything written so far reaches stdout, or the program ends (ExitIO). */
-void flush_answers(void);
+/* Where text goes beside an output file: to stdout, or where the file is that
+ * ("-"), to stderr. file NULL: there is none.                               */
+FILE *beside(const char *file);
+/* Everything written so far reaches it, or the program ends (ExitIO). */
+void flush_answers(FILE *to);
 
 #endif

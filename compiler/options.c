@@ -85,7 +85,7 @@ static const Option table[] = {
     { "--stop", "TEXT", CmdRun, List, AT(stop), 0, 0,
       "end before this text (--ids: these tokens)" },
     { "--save-state", "FILE", CmdRun, Text, AT(save_state), 0, 0,
-      "keep the decoding state after --prompt" },
+      "keep the decoding state after --prompt; - is stdout" },
     { "--load-state", "FILE", CmdRun, Text, AT(load_state), 0, 0,
       "go on from there, behind --prompt if it is given" },
     { "--quiet", NULL, CmdRun, Flag, AT(quiet), 0, 0,
@@ -121,11 +121,11 @@ static const Option table[] = {
     { "--input", "FILE", CmdRun, Text, AT(input), 0, 0,
       "tensors by graph name (.safetensors) instead of text" },
     { "--output", "FILE", CmdRun, Text, AT(output), 0, 0,
-      "results of --input (.safetensors)" },
+      "results of --input (.safetensors); - is stdout" },
     { "--tap", "NAME", CmdRun, List, AT(taps), 0, 0,
       "write this tensor of the graph too; not fused away" },
     { "--attention", "FILE", CmdRun, Text, AT(attention), 0, 0,
-      "answer a line; its attention as .svg or .json" },
+      "answer a line; its attention as .svg or .json, - as svg" },
     { "--layer", "N", CmdRun, Int, AT(layer), 0, MOST_INT,
       "of these weights this layer alone, from 0 on" },
     { "--head", "N", CmdRun, Int, AT(head), 0, MOST_INT,
@@ -179,7 +179,7 @@ static const Option table[] = {
     { "--seconds", "X", CmdBench, Real, AT(seconds), 0.001, 3600,
       "time for each workload, where 1 % needs so much" },
     { "--svg", "FILE", CmdBench, Text, AT(svg), 0, 0,
-      "draw the roofline" },
+      "draw the roofline; - is stdout" },
     { "--budget", "TIME", CmdTune, Text, AT(budget), 0, 0,
       "that the tuning takes: 60s (default), 2m, 90" },
     { "--dtype", "NAME", CmdTune, Text, AT(dtype), 0, 0,
@@ -189,7 +189,7 @@ static const Option table[] = {
     { "--exhaustive", NULL, CmdTune, Flag, AT(exhaustive), 0, 0,
       "time every candidate, however long it takes" },
     { "--svg", "FILE", CmdTune, Text, AT(svg), 0, 0,
-      "draw the search of each task" },
+      "draw the search of each task; - is stdout" },
     { "--format", "NAME", CmdTune, Text, AT(format), 0, 0,
       "table (default), json" },
     { "--no-kernels", NULL, CmdBench, Flag, AT(no_kernels), 0, 0,
@@ -348,6 +348,9 @@ void options_parse(Options *o, Arena *a, const Command *c, int argc,
         store(o, row, value);
     }
     const bool need = *c->takes && *c->takes != '[';
+    if (is_stdout(o->records))
+        fail(ExitUsage, "--records -: records are read and written, stdout is "
+             "not: name a file; attnc records export prints them");
     if (need && !o->spec && !o->list_passes && !o->machine)
         fail(ExitUsage, "attnc %s takes a spec: attnc %s model.yaml", c->name,
              c->name);

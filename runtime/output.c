@@ -2,7 +2,7 @@
  *
  * Bytes go to .NAME.tmp.PID.RANDOM in the target's folder; fsync and rename
  * put it in place. What is unfinished is removed on every failure and when a
- * signal ends the process.                                                  */
+ * signal ends the process. "-" is stdout, which takes bytes as they come.   */
 #define _POSIX_C_SOURCE 200809L
 #define _DEFAULT_SOURCE                    /* getentropy */
 #include <dirent.h>
@@ -76,12 +76,29 @@ void files_on_signal(void)
 }
 
 /* -------------------------------------------------------------- outputs --- */
+bool is_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 static bool cannot_write(Output *o, Fault *why)
 {
     int code = errno == EMFILE || errno == ENFILE ? ExitResource : ExitIO;
-    fault(why, code, "%s: cannot write: %s", o->path, strerror(errno));
+    if (is_stdout(o->path))
+        fault(why, code, "cannot write to stdout: %s", strerror(errno));
+    else
+        fault(why, code, "%s: cannot write: %s", o->path, strerror(errno));
     output_cancel(o);
     return false;
+}
+
+/* Behind all that was printed before; closing it leaves stdout open. */
+static bool open_stdout(Output *o, Fault *why)
+{
+    strcpy(o->path, "-");
+    if (fflush(stdout) == 0)
+        o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    return o->fd >= 0 || cannot_write(o, why);
 }
 
 /* Where the bytes will stand in the end: a link is written through, and what
@@ -130,6 +147,8 @@ bool output_open(Output *o, const char *path, Fault *why)
 {
     o->fd = -1;
     o->temp[0] = '\0';
+    if (is_stdout(path))
+        return open_stdout(o, why);
     if (!set_path(o, path, why))
         return false;
     if (!set_temp(o))
@@ -190,12 +209,15 @@ static int n_held;
 
 bool output_commit(Output *o, Fault *why)
 {
-    if (fsync(o->fd) != 0)
+    const bool file = !is_stdout(o->path);
+    if (file && fsync(o->fd) != 0)
         return cannot_write(o, why);
     int fd = o->fd;
     o->fd = -1;
     if (close(fd) != 0)
         return cannot_write(o, why);
+    if (!file)
+        return true;
     if (!holding)
         return put_in_place(o, why);
     Output *h = &held[n_held++];
@@ -271,7 +293,7 @@ static bool unchanged(const char *path, const void *data, size_t n)
 
 bool write_file(const char *path, const void *data, size_t n, Fault *why)
 {
-    if (unchanged(path, data, n))
+    if (!is_stdout(path) && unchanged(path, data, n))
         return true;
     Output o;
     return output_open(&o, path, why) && output_write(&o, data, n, why) &&

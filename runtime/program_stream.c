@@ -9,10 +9,16 @@ struct program_stream {
     const struct attn_state_header *state;       /* to go on from, or NULL */
     int64_t state_bytes;
     uint64_t weights;            /* hash, for states */
+    FILE *to;                    /* the answer; stderr: stdout has the state */
     int64_t n;                   /* tokens of the prompt */
     int64_t count;               /* of the answer */
     double from, first, last;    /* when it began, when these came: seconds */
 };
+
+static int is_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
 
 static double stream_now(void)
 {
@@ -129,12 +135,12 @@ static void stream_print(struct program *p, struct program_stream *r,
     const struct attn_vocab_header *h = p->target;
 
     if (!h) {
-        printf(r->count > 1 ? " %d" : "%d", (int)id);
+        fprintf(r->to, r->count > 1 ? " %d" : "%d", (int)id);
     } else if (program_grow(p, &p->text, h->bytes + 512)) {
         const int64_t n = attn_text_add(&r->text, id, p->text.at,
                                         p->text.bytes);
         if (n > 0)
-            fwrite(p->text.at, 1, (size_t)n, stdout);
+            fwrite(p->text.at, 1, (size_t)n, r->to);
     }
 }
 
@@ -151,9 +157,9 @@ static void stream_print_prompt(struct program *p, struct program_stream *r)
     r->text.stops = p->stops;
 }
 
-static void stream_flush(struct program *p)
+static void stream_flush(struct program *p, FILE *to)
 {
-    if (fflush(stdout) != 0 || ferror(stdout))
+    if (fflush(to) != 0 || ferror(to))
         program_fail(p, 4, "stdout", strerror(errno));
 }
 
@@ -163,7 +169,7 @@ static void stream_answer(struct program *p, struct program_stream *r)
     int64_t token = 0;
 
     stream_print_prompt(p, r);
-    stream_flush(p);
+    stream_flush(p, r->to);
     while (p->status == 0 && !r->text.stopped) {
         if (most >= 0.0 && (double)r->count >= most)
             break;
@@ -175,15 +181,15 @@ static void stream_answer(struct program *p, struct program_stream *r)
             r->first = r->last;
         r->count++;
         stream_print(p, r, (int32_t)token);
-        stream_flush(p);
+        stream_flush(p, r->to);
     }
     if (p->target) {
         token = attn_text_end(&r->text, p->text.at, p->text.bytes);
         if (token > 0)
-            fwrite(p->text.at, 1, (size_t)token, stdout);
+            fwrite(p->text.at, 1, (size_t)token, r->to);
     }
-    putchar('\n');
-    stream_flush(p);
+    fputc('\n', r->to);
+    stream_flush(p, r->to);
 }
 
 static void stream_speed(const struct program *p,
@@ -209,6 +215,11 @@ static void stream_save(struct program *p, const struct program_stream *r)
     if (!state || !beside)
         return;
     attn_state_save(&r->s, r->weights, state, bytes);
+    if (is_stdout(path)) {
+        fwrite(state, 1, (size_t)bytes, stdout);
+        stream_flush(p, stdout);
+        return;
+    }
     snprintf(beside, size, "%s.new", path);
     FILE *f = fopen(beside, "wb");
     int well = f && fwrite(state, 1, (size_t)bytes, f) == (size_t)bytes;
@@ -229,6 +240,7 @@ static int program_stream(struct program *p)
     if (!p->word[WORD_PROMPT] && !p->word[WORD_LOAD])
         return 0;
     memset(&r, 0, sizeof r);
+    r.to = is_stdout(p->word[WORD_SAVE]) ? stderr : stdout;
     stream_options(p, &r);
     if (states)
         r.weights = attn_state_weights(p->m, p->packed);

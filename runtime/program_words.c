@@ -31,7 +31,8 @@ static const char *program_help(void)
            "         --seed N             of the draws\n"
            "         --repetition-penalty X\n"
            "         --stop TEXT          end before this text\n"
-           "         --save-state FILE    keep the state behind the answer\n"
+           "         --save-state FILE    keep the state behind the answer; "
+           "- is stdout\n"
            "         --load-state FILE    go on from there\n"
            "         --quiet              do not say how fast it was\n";
 }

@@ -1,5 +1,4 @@
 run tests/cli/small.yaml --ids --attention TMP/a.png
-run tests/cli/small.yaml --ids --attention -
 run tests/cli/small.yaml --ids --attention TMP/a.svg --tap decoder.0.x
 run tests/cli/small.yaml --ids --attention TMP/a.svg --load-state TMP/s
 run tests/cli/small.yaml --ids --attention TMP/a.svg --save-state TMP/s
