@@ -55,7 +55,7 @@ BENCH  := machine_find machine bench_lengths bench_setup bench_count \
 TUNE   := tune_stats tune_tasks tune_model tune_build tune_child \
           tune_operands tune_whole tune_heats tune_search tune_end tune \
           tune_text tune_progress tune_print tune_json tune_explain draw_tune
-DRIVE  := options options_model search_options lines cmd_compile cmd_run cmd_stream \
+DRIVE  := options options_help options_model search_options lines cmd_compile cmd_run cmd_stream \
           cmd_tensors cmd_attention svg_text draw_attention attention_json \
           cmd_score cmd_graph cmd_plan cmd_names cmd_verify cmd_bench cmd_tune cmd_records
 CORE   := memory math cache process sampling beam search_memory search \

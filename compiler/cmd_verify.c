@@ -150,7 +150,9 @@ static int run_variant(const EngineOptions *o, const Options *options,
 static int run_backend(const Options *options, const char *backend,
                        bool *passed)
 {
-    const EngineOptions base = engine_options(options);
+    EngineOptions base = engine_options(options);
+    if (!options->backend)       /* each has its turn */
+        base.offers &= ~OfferBackend;
     for (int unfused = 0; unfused < 2; unfused++) {
         const Variant v = { backend, backend, unfused };
         EngineOptions o = variant_options(&base, &v);

@@ -61,6 +61,8 @@ void warning_at(Pos pos, const char *fmt, ...)
 /* Without a place; what was said before by this process is not said again. */
 void warning_once(const char *fmt, ...)
          __attribute__((format(printf, 1, 2)));
+void note_once(const char *fmt, ...)     /* of its own, as warning_once() */
+         __attribute__((format(printf, 1, 2)));
 void note_at(Pos pos, const char *fmt, ...)      /* after an error: remedy */
          __attribute__((format(printf, 2, 3)));
 int  error_count(void);

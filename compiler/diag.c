@@ -236,21 +236,34 @@ void warning_at(Pos pos, const char *fmt, ...)
     fputs(t.at, stderr);
 }
 
-void warning_once(const char *fmt, ...)
+static void say_once(const char *level, const char *fmt, va_list ap)
 {
     static char said[8][MessageBytes];
     static int n;
     Text t;
-    va_list ap;
 
-    va_start(ap, fmt);
-    compose(&t, (Pos){ 0 }, "warning", fmt, ap);
-    va_end(ap);
+    compose(&t, (Pos){ 0 }, level, fmt, ap);
     for (int i = 0; i < n && i < 8; i++)
         if (strcmp(said[i], t.at) == 0)
             return;
     strcpy(said[n++ % 8], t.at);
     fputs(t.at, stderr);
+}
+
+void warning_once(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say_once("warning", fmt, ap);
+    va_end(ap);
+}
+
+void note_once(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say_once("note", fmt, ap);
+    va_end(ap);
 }
 
 void note_at(Pos pos, const char *fmt, ...)

@@ -8,6 +8,11 @@
 #include "backend.h"
 #include "records.h"
 
+typedef enum {                   /* what a command takes and a hint may name */
+    OfferMarch = 1, OfferWidth = 2, OfferThreads = 4, OfferBackend = 8,
+    OfferCc = 16, OfferLevel = 32
+} Offers;
+
 typedef struct {
     const char *spec;
     const char *const *sets; int nsets;
@@ -27,6 +32,8 @@ typedef struct {
     int64_t part_work;           /* FLOPs worth a thread; 0: the default */
     bool tuned;                  /* as the records of this machine say .. */
     const char *records;         /* .. in this file; NULL: the user's own */
+    int offers;                  /* Offers, for a hint that names records of
+                                    other options; 0: no hint */
     Choices choices;             /* where not `tuned` */
 } EngineOptions;
 
@@ -69,8 +76,9 @@ bool engine_host(Arena *a, const EngineOptions *o, const Target *t, Host *to,
                  Fault *why);
 /* Gives the target its choices: by the records where the options say so. */
 int engine_choices(Engine *e);
-/* A warning, where a file that was named has the plan's tasks, but none for
- * this host.                                                                */
+/* A line to stderr, where there are records of the plan's tasks, but none for
+ * this host: a note with the options by which they would be used, or, of a file
+ * that was named, a warning for what the nearest are.                       */
 void engine_say_others(const Engine *e);
 /* The file of weights, opened and checked against the plan, where one is named.
  * What the check found comes in the report.                                 */

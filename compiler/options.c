@@ -1,4 +1,5 @@
-/* options.c: the table of options, and reading a command line by it. */
+/* options.c: the table of options, and reading a command line by it. What is
+ * said of them: options_help.c.                                             */
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
@@ -7,22 +8,11 @@
 
 #include "options.h"
 
-typedef enum { Flag, Text, Int, Real, List } OptionKind;
-
-typedef struct {
-    const char *name, *takes;    /* takes: NULL for a Flag */
-    int commands;
-    OptionKind kind;
-    size_t at;                   /* offset in Options */
-    double least, most;          /* Int, Real */
-    const char *help;
-} Option;
-
 #define AT(field) offsetof(Options, field)
 #define MOST_INT 2147483647.0
 
 /* clang-format off */
-static const Option table[] = {
+const Option option_table[] = {
     { "--set", "KEY=VALUE", CmdSpec | CmdTensors | CmdTune, List,
       AT(sets), 0, 0,
       "override a field of the spec" },
@@ -206,44 +196,7 @@ static const Option table[] = {
       "prune: only say how many" },
 };
 /* clang-format on */
-enum { Options_ = sizeof table / sizeof *table };
-
-/* --------------------------------------------------------------- hints --- */
-static const char *nearest_option(const char *word, int command)
-{
-    const char *names[Options_];
-    int n = 0;
-    for (int i = 0; i < Options_; i++)
-        if (table[i].commands & command)
-            names[n++] = table[i].name;
-    return nearest(word, names, n);
-}
-
-/* Names of the commands that take an option. */
-static const char *takers(Arena *a, int bits)
-{
-    const char *list = "";
-    for (int i = 0; i < n_commands; i++)
-        if (commands[i].bit & bits)
-            list = arena_printf(a, "%s%s%s", list, *list ? ", " : "",
-                                commands[i].name);
-    return list;
-}
-
-static _Noreturn void unknown_option(Arena *a, const Command *c,
-                                     const char *name)
-{
-    for (int i = 0; i < Options_; i++)
-        if (strcmp(table[i].name, name) == 0)
-            fail(ExitUsage, "attnc %s takes no %s: it belongs to %s", c->name,
-                 name, takers(a, table[i].commands));
-    const char *near = nearest_option(name, c->bit);
-    if (near)
-        fail(ExitUsage, "unknown option '%s': did you mean %s?", quote(name),
-             near);
-    fail(ExitUsage, "unknown option '%s'; attnc help %s lists them",
-         quote(name), c->name);
-}
+const int n_options = sizeof option_table / sizeof *option_table;
 
 /* -------------------------------------------------------------- values --- */
 static double number(const Option *row, const char *text)
@@ -278,8 +231,8 @@ static void store(Options *o, const Option *row, const char *text)
 static const Option *find(const char *word, int command, const char **value)
 {
     bool is_long = strncmp(word, "--", 2) == 0;
-    for (int i = 0; i < Options_; i++) {
-        const Option *row = &table[i];
+    for (int i = 0; i < n_options; i++) {
+        const Option *row = &option_table[i];
         size_t n = strlen(row->name);
         if (!(row->commands & command) || strncmp(word, row->name, n) != 0)
             continue;
@@ -337,7 +290,7 @@ void options_parse(Options *o, Arena *a, const Command *c, int argc,
         const Option *row = find(word, c->bit, &value);
         if (!row) {
             const char *name = arena_strndup(a, word, strcspn(word, "="));
-            unknown_option(a, c, name);
+            option_unknown(a, c, name);
         }
         if (row->takes && !value) {
             if (i + 1 == argc)
@@ -367,33 +320,4 @@ int option_choice(const char *option, const char *word,
                  i ? ", " : "", list[i]);
     }
     fail(ExitUsage, "%s '%s': one of %s", option, quote(word), all);
-}
-
-/* ---------------------------------------------------------------- help --- */
-static void print_option(FILE *out, const Option *row)
-{
-    bool is_long = row->name[1] == '-';
-    char left[64];
-    const char *between = is_long ? "=" : row->name[1] == 'O' ? "" : " ";
-    snprintf(left, sizeof left, "%s%s%s", row->name,
-             row->takes ? between : "", row->takes ? row->takes : "");
-    fprintf(out, "  %-27s %s\n", left, row->help);
-}
-
-void print_help(FILE *out, const Command *c)
-{
-    if (c) {
-        fprintf(out, "usage: attnc %s [options]%s%s\n%s\n\n", c->name,
-                *c->takes ? " " : "", c->takes, c->summary);
-        for (int i = 0; i < Options_; i++)
-            if (table[i].commands & c->bit)
-                print_option(out, &table[i]);
-        return;
-    }
-    fputs("usage: attnc COMMAND [options] SPEC\n"
-          "A Transformer's spec (YAML) in, C out.\n\n", out);
-    for (int i = 0; i < n_commands; i++)
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fputs("\nattnc help COMMAND lists its options; attnc --version says "
-          "which attnc this is.\n", out);
 }

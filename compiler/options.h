@@ -73,10 +73,26 @@ struct Command {
 extern const Command commands[]; /* main.c */
 extern const int n_commands;
 
+/* A row of the table of options. */
+typedef enum { Flag, Text, Int, Real, List } OptionKind;
+
+typedef struct {
+    const char *name, *takes;    /* takes: NULL for a Flag */
+    int commands;
+    OptionKind kind;
+    size_t at;                   /* offset in Options */
+    double least, most;          /* Int, Real */
+    const char *help;
+} Option;
+extern const Option option_table[];
+extern const int n_options;
+
 /* Fills `o` from the words after the command's name. Ends with ExitUsage
  * after a message when they are not right.                                  */
 void options_parse(Options *o, Arena *a, const Command *c, int argc,
                    char **argv);
+bool option_taken(const Command *c, const char *name);
+_Noreturn void option_unknown(Arena *a, const Command *c, const char *name);
 /* Index of `word` in list; 0 when it is NULL; ends with ExitUsage when it is
  * not there.                                                                */
 int option_choice(const char *option, const char *word,

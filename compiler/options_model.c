@@ -4,6 +4,21 @@
 
 #include "options.h"
 
+/* What a hint about records may name: nothing that the command would refuse. */
+static int offers_of(const Options *o)
+{
+    static const struct { const char *name; Offers offer; } rows[] = {
+        { "--march", OfferMarch }, { "--width", OfferWidth },
+        { "--threads", OfferThreads }, { "--backend", OfferBackend },
+        { "--cc", OfferCc }, { "-O", OfferLevel }
+    };
+    int all = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !o->quiet; i++)
+        if (option_taken(o->command, rows[i].name))
+            all |= rows[i].offer;
+    return all;
+}
+
 EngineOptions engine_options(const Options *o)
 {
     return (EngineOptions){
@@ -22,6 +37,7 @@ EngineOptions engine_options(const Options *o)
         .weights = o->weights, .seed = (uint64_t)o->seed,
         .threads = o->threads,
         .tuned = !o->no_records, .records = o->records,
+        .offers = offers_of(o),
     };
 }
 

@@ -103,12 +103,52 @@ static void test_explain(void **state)
     arena_free(a);
 }
 
+/* stderr of a command on models/tiny.yaml. */
+static const char *said(Arena *a, const char *command, const char *option)
+{
+    const char *program = getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
+    const char *argv[] = { find_program(a, program), command,
+                           "models/tiny.yaml", "--records",
+                           scratch_path("tune.txt"), "-o", "-", option, NULL };
+    Spawned s;
+    Fault why;
+    if (!spawn(&s, argv, "", 0, 60, &why))
+        fail_msg("%s: %s", why.text, s.tail);
+    return arena_strdup(a, s.tail);
+}
+
+/* A command names an option that it takes, or none. */
+static void test_hint(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    Engine e;
+    Fault why;
+    const EngineOptions o = { .spec = "models/tiny.yaml", .threads = 7,
+                              .backend = "clang" };
+    Record r = product(a, 64, 64);
+    assert_int_equal(engine_plan(&e, &o), ExitDone);
+    assert_true(engine_host(a, &o, &e.target, &r.host, &why));
+    r.key = e.plan->task.at[0].key;
+    add(a, scratch_path("tune.txt"), &r, 1);
+    assert_string_equal(said(a, "compile", "--threads=5"), "attnc: note: tuned "
+                        "for --threads=7; this run uses 5\n");
+    assert_string_equal(said(a, "compile", "--threads=7"), "");
+    assert_string_equal(said(a, "compile", "--no-records"), "");
+    assert_non_null(strstr(said(a, "plan", NULL), "the nearest are for "));
+    assert_null(strstr(said(a, "plan", NULL), "note"));
+    engine_close(&e);
+    scratch_empty();
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_export),
         cmocka_unit_test(test_prune),
         cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_hint),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

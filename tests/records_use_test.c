@@ -77,6 +77,14 @@ static bool used(const EngineOptions *o, const Record *r)
     return as_recorded;
 }
 
+static void drop_own(Arena *a)
+{
+    unlink(records_path(a, NULL));
+    unlink(arena_printf(a, "%s.lock", records_path(a, NULL)));
+    rmdir(scratch_path("own/attnc"));
+    rmdir(scratch_path("own"));
+}
+
 static void test_used(void **state)
 {
     (void)state;
@@ -96,10 +104,7 @@ static void test_used(void **state)
     const Choice choice = { r.key, r.tiling };
     own.choices = (Choices){ .at = &choice, .n = 1 };
     assert_true(used(&own, &r));
-    unlink(records_path(a, NULL));
-    unlink(arena_printf(a, "%s.lock", records_path(a, NULL)));
-    rmdir(scratch_path("own/attnc"));
-    rmdir(scratch_path("own"));
+    drop_own(a);
     arena_free(a);
 }
 
@@ -168,6 +173,94 @@ static void test_compiler(void **state)
     arena_free(a);
 }
 
+/* What is said of a run by a record of the user's own for another one; all
+ * options that there are may be named, but those of `refused`.              */
+static const char *hint(Arena *a, EngineOptions o, Record r, int refused)
+{
+    o.records = NULL;
+    o.offers = 63 & ~refused;
+    unlink(records_path(a, NULL));
+    add(a, records_path(a, NULL), &r, 1);
+    hear();
+    assert_false(used(&o, &r));
+    return heard(a);
+}
+
+/* Each member of a host that an option can choose is named, where the command
+ * takes that option; with it the record is used.                            */
+static void test_hints(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    EngineOptions jit = tuned(scratch_path("x")), clang = jit, three = jit;
+    mkdir(scratch_path("own"), 0700);
+    clang.backend = "clang";
+    clang.level = "3";
+    three.threads = 3;
+    three.march = "generic";
+    Record r = found(a, &jit), c = found(a, &clang);
+    const char *march = r.host.isa;
+    r.host.threads = 2;
+    assert_string_equal(hint(a, jit, r, 0),
+        "attnc: note: tuned for --threads=2; this run uses 1\n");
+    assert_string_equal(hint(a, jit, r, 0), "");         /* once */
+    r.host.threads = 1;
+    assert_string_equal(hint(a, three, r, 0), arena_printf(a, "attnc: note: "
+        "tuned for --march=%s --threads=1; this run uses generic, 3\n",
+        march));
+    assert_string_equal(hint(a, clang, r, 0), "attnc: note: tuned for "
+                        "--backend=jit; this run uses clang\n");
+    assert_string_equal(hint(a, jit, c, 0), "attnc: note: tuned for "
+                        "--backend=clang -O3; this run uses jit, -O2\n");
+    clang.level = "2";
+    assert_string_equal(hint(a, clang, c, 0),
+                        "attnc: note: tuned for -O3; this run uses -O2\n");
+    r.host.isa = "generic";
+    assert_string_equal(hint(a, jit, r, 0), arena_printf(a, "attnc: note: "
+        "tuned for --march=generic; this run uses %s\n", march));
+    jit.width = 1;
+    r.host.isa = march;
+    if (strcmp(march, "generic") != 0)
+        assert_non_null(strstr(hint(a, jit, r, 0), "tuned for --width="));
+    jit.width = 0;
+    drop_own(a);
+    arena_free(a);
+}
+
+/* Never what would not help, or what the command does not take. */
+static void test_no_hints(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    EngineOptions jit = tuned(scratch_path("x")), clang = jit;
+    mkdir(scratch_path("own"), 0700);
+    clang.backend = "clang";
+    Record r = found(a, &jit), slow = r, c = found(a, &clang), other = r;
+    other.host.threads = 2;
+    other.host.cpu = "Nonesuch";
+    assert_string_equal(hint(a, jit, other, 0), "");
+    other.host = slow.host;
+    other.host.caches = "1K 2K 3K";
+    assert_string_equal(hint(a, jit, other, 0), "");
+    other.host.caches = slow.host.caches;
+    other.host.compiler = "cc 1.0 -O2";      /* is not here */
+    assert_string_equal(hint(a, jit, other, 0), "");
+    slow.host.threads = 5;
+    slow.ns = slow.usual_ns;                 /* nothing was found */
+    assert_string_equal(hint(a, jit, slow, 0), "");
+    r.host.threads = 5;
+    assert_string_equal(hint(a, jit, r, OfferThreads), "");
+    assert_string_equal(hint(a, jit, c, OfferBackend | OfferCc), "");
+    r.host.threads = 1;
+    assert_string_equal(hint(a, clang, r, OfferBackend), "");
+    r.host.threads = 6;
+    assert_string_equal(hint(a, jit, r, 63), "");        /* --quiet */
+    jit.tuned = false;                       /* --no-records */
+    assert_string_equal(hint(a, jit, r, 0), "");
+    drop_own(a);
+    arena_free(a);
+}
+
 /* A file that can't be believed: a warning, or an error where it was named. */
 static void test_unreadable(void **state)
 {
@@ -197,6 +290,8 @@ int main(void)
         cmocka_unit_test(test_used),
         cmocka_unit_test(test_others),
         cmocka_unit_test(test_compiler),
+        cmocka_unit_test(test_hints),
+        cmocka_unit_test(test_no_hints),
         cmocka_unit_test(test_unreadable),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
