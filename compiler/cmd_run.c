@@ -27,7 +27,7 @@ typedef struct {
     struct attn_hypothesis *out;
     int64_t found[BatchLines];
     void *memory; int64_t bytes;
-    int64_t answered;
+    int64_t answered, fewer;     /* lines; those with fewer than --nbest */
     int code;                    /* ExitInput once a line was bad */
 } Run;
 
@@ -171,11 +171,24 @@ static void print_batch(Run *r)
             print_answer(r, i, &h[j]);
         if (r->found[i] == 0 && r->o->nbest <= 0)
             putchar('\n');
+        bool asked = r->start[i + 1] > r->start[i];
+        r->fewer += asked && r->found[i] < r->search.o.results;
     }
     flush_answers(stdout);
     r->answered += r->lines;
     if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
         fprintf(stderr, "\r%lld lines", (long long)r->answered);
+}
+
+static void print_end(const Run *r)
+{
+    if (r->answered && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
+        fputc('\n', stderr);
+    if (r->fewer)
+        warning_at((Pos){ 0 }, "--nbest %lld: fewer answers to %lld of %lld "
+                   "lines: a beam of %lld found no more, a wider --beam may",
+                   (long long)r->search.o.results, (long long)r->fewer,
+                   (long long)r->answered, (long long)r->search.o.beam);
 }
 
 /* Options that mean something for --prompt alone: refused, not passed over. */
@@ -209,8 +222,7 @@ int cmd_run(const Options *o)
         search_batch(&r);
         print_batch(&r);
     }
-    if (r.answered && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
-        fputc('\n', stderr);
+    print_end(&r);
     engine_close(&r.e);
     return code ? code : r.code;
 }

@@ -10,16 +10,24 @@ double drawing_temperature(const Options *o)
     return o->temperature >= 0 ? o->temperature : draws ? 1 : 0;
 }
 
+/* The answers that are wanted widen the default alone: a beam that --beam or
+ * the spec states decides what is found, and is kept.                       */
+static int64_t beam_of(const Spec *s, const Options *o)
+{
+    if (o->beam > 0)
+        return o->beam;
+    if (drawing_temperature(o) > 0)
+        return 1;
+    return spec_says(s, "search.beam") ? s->search_beam
+                                       : attn_max(s->search_beam, o->nbest);
+}
+
 static struct attn_search_options search_options(const Spec *s,
                                                  const Options *o)
 {
-    double temperature = drawing_temperature(o);
-    int64_t beam = o->beam > 0 ? o->beam
-                   : temperature > 0 ? 1 : s->search_beam;
-    int64_t results = o->nbest > 0 ? o->nbest : 1;
     return (struct attn_search_options){
-        .beam = beam > results ? beam : results,
-        .results = results,
+        .beam = beam_of(s, o),
+        .results = attn_max(o->nbest, 1),
         .rule = s->search_rule == SearchRecorded ? ATTN_RULE_RECORDED
                                                  : ATTN_RULE_EXACT,
         .penalty = s->search_penalty == PenaltyGnmt ? ATTN_PENALTY_GNMT
@@ -41,7 +49,7 @@ static struct attn_search_options search_options(const Spec *s,
             .no_repeat_ngram = o->no_repeat_ngram > 0 ? o->no_repeat_ngram : 0,
         },
         .sampling = {
-            .temperature = (float)temperature,
+            .temperature = (float)drawing_temperature(o),
             .top_p = (float)(o->top_p > 0 ? o->top_p : 0),
             .min_p = (float)(o->min_p > 0 ? o->min_p : 0),
             .top_k = o->top_k > 0 ? o->top_k : 0,

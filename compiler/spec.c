@@ -289,6 +289,11 @@ Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets)
 }
 
 /* The place of the field, or of one beside it, or the top. */
+bool spec_says(const Spec *s, const char *key)
+{
+    return s->field_pos[field_row(key)].src != NULL;
+}
+
 Pos spec_pos(const Spec *s, const char *key)
 {
     int row = field_find(key);

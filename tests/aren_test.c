@@ -174,8 +174,6 @@ static void check_search(const Engine *e, const json_t *c)
                                  MostIds);
     int64_t prefix_n = token_ids(json_object_get(c, "target_prefix"), prefix);
     struct attn_search_options o = options_of(c, suppress);
-    if (o.beam < o.results)
-        o.beam = o.results;
     struct attn_hypothesis *got = answers(a, e, &o, 1, source, start,
                                           prefix_n ? prefix : NULL, prefix_n,
                                           &found);
