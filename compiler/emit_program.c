@@ -309,7 +309,7 @@ void emit_main(Gen *g, Emit *e)
     put(e, "#ifdef ATTNC_MAIN\n"
            "#define embedded_weights $weights\n");
     if (has_decoder(g->p))
-        put(e, "#define default_options $options\n");
+        put(e, "#define options_of_spec $options\n");
     put(e, "\n");
     paste_file(e, "program.c");
     paste_file(e, has_decoder(g->p) ? "program_generate.c" : "program_rows.c");

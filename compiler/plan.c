@@ -303,14 +303,33 @@ int64_t cache_offset(const Plan *p, const Node *n)
 
 /* ---- all together ---- */
 
-static const char *make_prefix(Arena *a, const char *name)
+/* Is NAME_open, or another function of a model, the core's, the compiler's or a
+ * C library's? All else in an emitted file is never called so.              */
+static bool taken(const char *name)
 {
-    char *s = isdigit((unsigned char)name[0]) ? arena_printf(a, "m_%s", name)
-                                              : arena_strdup(a, name);
+    static const char *const libraries[] = {
+        "dbm", "fts", "fts64", "iconv", "mq", "pidfd", "re_syntax", "sem",
+        "shm", NULL
+    };
+    for (int i = 0; libraries[i]; i++)
+        if (!strcmp(name, libraries[i]))
+            return true;
+    return *name == '_' || !strcmp(name, "attn") || !strncmp(name, "attn_", 5);
+}
+
+/* The model's name as C has it; where that is taken, model_ is put in front,
+ * and in front of those that are called so already.                         */
+const char *plan_prefix(Arena *a, const char *name)
+{
+    const bool digit = isdigit((unsigned char)name[0]);
+    char *s = arena_printf(a, digit ? "m_%s" : "%s", name);
     for (char *c = s; *c; c++)
         *c = (char)(isalnum((unsigned char)*c)
                     ? tolower((unsigned char)*c) : '_');
-    return s;
+    const char *last = s;
+    while (!strncmp(last, "model_", 6))
+        last += 6;
+    return taken(last) ? arena_printf(a, "model_%s", s) : s;
 }
 
 Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all)
@@ -318,7 +337,7 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all)
     Plan *p = arena_alloc(a, sizeof *p);
     const size_t n = (size_t)g->nodes.n;
     *p = (Plan){ .g = g, .arena_ = a, .target = *t, .keep_all = keep_all };
-    p->prefix = make_prefix(a, g->spec->name);
+    p->prefix = plan_prefix(a, g->spec->name);
     p->value = arena_alloc(a, n * sizeof *p->value);
     p->region_of = arena_alloc(a, n * sizeof *p->region_of);
     if (!p->target.row_block)

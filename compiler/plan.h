@@ -107,6 +107,8 @@ enum { RowBlock = 48,            /* default rows of a row-block region */
 /* keep_all: no value's memory is reused and no region walks row blocks, so
  * that each can be read back after a call.                                  */
 Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all);
+/* What the emitted functions of a model of that name begin with, "g2p_en". */
+const char *plan_prefix(Arena *a, const char *name);
 bool plan_is_group_row(const Plan *p, int node);  /* may join a row block */
 /* The task that a node is a part of; any node, of TaskSplit. NULL: none. */
 const Task *plan_task(const Plan *p, TaskKind kind, int node);

@@ -4367,7 +4367,7 @@ static void sampling_down(struct sampling *s, int64_t at)
 }
 
 /* All tokens that may come. */
-static void sampling_open(struct sampling *s, int64_t vocab)
+static void sampling_begin(struct sampling *s, int64_t vocab)
 {
     s->n = 0;
     for (int64_t t = 0; t < vocab; t++) {
@@ -4498,7 +4498,7 @@ ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
     s.o = o;
     s.logits = logits;
     s.order = order;
-    sampling_open(&s, vocab);
+    sampling_begin(&s, vocab);
     if (s.n == 0)
         return -1;
     return sampling_draw(&s, vocab, attn_random(o->seed, counter));
@@ -5002,7 +5002,7 @@ static int search_sources(struct attn_search_state *s, const int32_t *ids,
     return 0;
 }
 
-static int search_encode(struct attn_search_state *s)
+static int search_read(struct attn_search_state *s)
 {
     struct attn_batch *b = &s->batch;
     b->sequences = s->sentences;
@@ -5022,8 +5022,8 @@ static int search_encode(struct attn_search_state *s)
 
 /* One open hypothesis: the forced tokens. A source of no rows has no answer;
  * one whose limit is the prefix has it already.                             */
-static int search_open(struct attn_search_state *s, int64_t i,
-                       const int32_t *prefix, struct attn_hypothesis *out)
+static int search_begin(struct attn_search_state *s, int64_t i,
+                        const int32_t *prefix, struct attn_hypothesis *out)
 {
     struct attn_beam *b = &s->beam[i];
     int64_t rows = s->source_rows_of[i];
@@ -5210,10 +5210,10 @@ ATTN_API int attn_search(const struct attn_model *m, const void *bound,
     if (search_sources(&s, ids, start) < 0)
         return -1;
     for (int64_t i = 0; i < sentences; i++)
-        if (search_open(&s, i, prefix, out + i * o->results) < 0)
+        if (search_begin(&s, i, prefix, out + i * o->results) < 0)
             return -1;
     if (m->kind == ATTN_ENCODER_DECODER) {
-        if (search_encode(&s) < 0)
+        if (search_read(&s) < 0)
             return -1;
     }
     if (search_run(&s) < 0)
@@ -5293,7 +5293,7 @@ static int score_ids_fit(const int32_t *ids, int64_t n, int64_t vocab)
     return 1;
 }
 
-static int score_encode(struct score *s, const struct attn_model *m,
+static int score_source(struct score *s, const struct attn_model *m,
                         const void *bound, const int32_t *source, int64_t n,
                         struct attn_batch *b)
 {
@@ -5345,7 +5345,7 @@ static int score_fill(struct score *s, const struct attn_model *m,
     return attn_cache_grow(&s->self, 0, s->rows);
 }
 
-static void score_decode(struct score *s, const struct attn_model *m,
+static void score_target(struct score *s, const struct attn_model *m,
                          const void *bound, int64_t n, int64_t target_n,
                          struct attn_batch *b)
 {
@@ -5387,12 +5387,12 @@ ATTN_API int attn_score(const struct attn_model *m, const void *bound,
     attn_memory_open(&at, memory);
     score_lay_out(&s, m, n, target_n, parallel, &at);
     if (m->kind == ATTN_ENCODER_DECODER) {
-        if (score_encode(&s, m, bound, source, n, &batch) < 0)
+        if (score_source(&s, m, bound, source, n, &batch) < 0)
             return -1;
     }
     if (score_fill(&s, m, start_token, source, n, target, target_n) < 0)
         return -1;
-    score_decode(&s, m, bound, n, target_n, &batch);
+    score_target(&s, m, bound, n, target_n, &batch);
     for (int64_t i = 0; i < target_n; i++) {
         const float *logits = s.logits + i * m->target_vocab;
         float sum = m->log_sum_exp(logits, m->target_vocab);
@@ -5505,7 +5505,7 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
 
 /* ---------------------------------------------------------------- open --- */
 
-static int stream_encode(struct attn_stream *s, const int32_t *ids, int64_t n)
+static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
 {
     struct attn_stream_room *r = s->room;
     struct attn_batch b = {0};
@@ -5566,7 +5566,7 @@ ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
         s->lead = 1;
     }
     if (m->kind == ATTN_ENCODER_DECODER)
-        return stream_encode(s, ids, n);
+        return stream_source(s, ids, n);
     return attn_stream_feed(s, ids, n);
 }
 
@@ -6678,7 +6678,7 @@ static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
     return 1;
 }
 
-static const char *packed_check_vocab(const void *file, int64_t bytes,
+static const char *packed_check_block(const void *file, int64_t bytes,
                                       int64_t at, int64_t part, int64_t size)
 {
     if (at == 0 && part == 0)
@@ -6714,12 +6714,12 @@ ATTN_API const char *attn_packed_check(const struct attn_model *m,
         return "made for another model: run attnc compile again";
     if (!packed_part_fits(h->weights_at, h->weights_bytes, bytes))
         return "damaged: the weights lie outside the file";
-    const char *wrong = packed_check_vocab(file, bytes, h->source_vocab_at,
+    const char *wrong = packed_check_block(file, bytes, h->source_vocab_at,
                                            h->source_vocab_bytes,
                                            m->source_vocab);
     if (wrong)
         return wrong;
-    return packed_check_vocab(file, bytes, h->target_vocab_at,
+    return packed_check_block(file, bytes, h->target_vocab_at,
                               h->target_vocab_bytes, m->target_vocab);
 }
 
@@ -6926,7 +6926,7 @@ const void *tiny_embedded(int64_t *bytes)
 
 #ifdef ATTNC_MAIN
 #define embedded_weights tiny_embedded
-#define default_options tiny_options
+#define options_of_spec tiny_options
 
 /* program.c: the program that an emitted file is under ATTNC_MAIN: lines in on
  * stdin, answers out on stdout. The model says what a line is:
@@ -7068,7 +7068,7 @@ static const char *program_map(struct program *p, const char *path,
 }
 
 /* Checks the weights and vocabularies; binds the weights. */
-static void program_open(struct program *p, const char *path)
+static void program_bind(struct program *p, const char *path)
 {
     struct attn_packed_header h;
     const char *wrong = attn_packed_check(p->m, p->file, p->bytes);
@@ -7298,7 +7298,7 @@ int main(int argc, char **argv)
         p.file = program_map(&p, path, &p.bytes);
     }
     if (p.status == 0 && p.file)
-        program_open(&p, path);
+        program_bind(&p, path);
     if (p.status == 0 && !program_stream(&p))
         program_run(&p);
     free(p.bound.at);
@@ -7316,7 +7316,7 @@ static int64_t program_most(const struct program *p, int64_t part)
     struct attn_search_options o;
 
     (void)part;
-    default_options(&o);
+    options_of_spec(&o);
     if (p->m->kind == ATTN_DECODER)
         return p->m->max_target - attn_search_lead(p->m, &o, 0);
     return p->m->max_source;
@@ -7347,7 +7347,7 @@ static void program_answer(struct program *p)
     int64_t found[PROGRAM_PARTS], longest = 0, n = 0, k = 0;
     int32_t start[PROGRAM_PARTS + 1];
 
-    default_options(&o);
+    options_of_spec(&o);
     start[0] = 0;
     for (int64_t i = 0; i < p->parts; i++)
         if (p->start[i + 1] > p->start[i]) {     /* empty lines ask nothing */
@@ -7539,12 +7539,12 @@ static double stream_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void stream_options(struct program *p, struct program_stream *r)
+static void stream_settings(struct program *p, struct program_stream *r)
 {
     const double *x = p->number;
     struct attn_sampling *o = &r->o.sampling;
 
-    default_options(&r->o);
+    options_of_spec(&r->o);
     r->o.beam = 1;
     r->o.process.repetition_penalty = (float)x[WORD_REPETITION];
     o->top_k = (int64_t)x[WORD_TOP_K];
@@ -7589,7 +7589,7 @@ static void stream_prompt(struct program *p, struct program_stream *r)
 }
 
 /* Lays the stream out for a prompt behind `before` tokens; opens it. */
-static void stream_open(struct program *p, struct program_stream *r)
+static void stream_begin(struct program *p, struct program_stream *r)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
     int64_t before = attn_search_lead(p->m, &r->o, 0), rows = r->n;
@@ -7752,7 +7752,7 @@ static int program_stream(struct program *p)
         return 0;
     memset(&r, 0, sizeof r);
     r.to = is_stdout(p->word[WORD_SAVE]) ? stderr : stdout;
-    stream_options(p, &r);
+    stream_settings(p, &r);
     if (states)
         r.weights = attn_state_weights(p->m, p->packed);
     if (p->word[WORD_LOAD])
@@ -7761,7 +7761,7 @@ static int program_stream(struct program *p)
         stream_prompt(p, &r);
     r.from = stream_now();
     if (p->status == 0)
-        stream_open(p, &r);
+        stream_begin(p, &r);
     if (p->status == 0 && attn_text_open(&r.text, p->target, p->stop, p->stops,
                                          p->begun) != 0)
         program_fail(p, 2, "--stop", "1 to 240 bytes are expected");

@@ -14,7 +14,7 @@ static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
     return 1;
 }
 
-static const char *packed_check_vocab(const void *file, int64_t bytes,
+static const char *packed_check_block(const void *file, int64_t bytes,
                                       int64_t at, int64_t part, int64_t size)
 {
     if (at == 0 && part == 0)
@@ -50,11 +50,11 @@ ATTN_API const char *attn_packed_check(const struct attn_model *m,
         return "made for another model: run attnc compile again";
     if (!packed_part_fits(h->weights_at, h->weights_bytes, bytes))
         return "damaged: the weights lie outside the file";
-    const char *wrong = packed_check_vocab(file, bytes, h->source_vocab_at,
+    const char *wrong = packed_check_block(file, bytes, h->source_vocab_at,
                                            h->source_vocab_bytes,
                                            m->source_vocab);
     if (wrong)
         return wrong;
-    return packed_check_vocab(file, bytes, h->target_vocab_at,
+    return packed_check_block(file, bytes, h->target_vocab_at,
                               h->target_vocab_bytes, m->target_vocab);
 }

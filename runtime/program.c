@@ -148,7 +148,7 @@ static const char *program_map(struct program *p, const char *path,
 }
 
 /* Checks the weights and vocabularies; binds the weights. */
-static void program_open(struct program *p, const char *path)
+static void program_bind(struct program *p, const char *path)
 {
     struct attn_packed_header h;
     const char *wrong = attn_packed_check(p->m, p->file, p->bytes);
@@ -378,7 +378,7 @@ int main(int argc, char **argv)
         p.file = program_map(&p, path, &p.bytes);
     }
     if (p.status == 0 && p.file)
-        program_open(&p, path);
+        program_bind(&p, path);
     if (p.status == 0 && !program_stream(&p))
         program_run(&p);
     free(p.bound.at);

@@ -6,7 +6,7 @@ static int64_t program_most(const struct program *p, int64_t part)
     struct attn_search_options o;
 
     (void)part;
-    default_options(&o);
+    options_of_spec(&o);
     if (p->m->kind == ATTN_DECODER)
         return p->m->max_target - attn_search_lead(p->m, &o, 0);
     return p->m->max_source;
@@ -37,7 +37,7 @@ static void program_answer(struct program *p)
     int64_t found[PROGRAM_PARTS], longest = 0, n = 0, k = 0;
     int32_t start[PROGRAM_PARTS + 1];
 
-    default_options(&o);
+    options_of_spec(&o);
     start[0] = 0;
     for (int64_t i = 0; i < p->parts; i++)
         if (p->start[i + 1] > p->start[i]) {     /* empty lines ask nothing */

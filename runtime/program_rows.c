@@ -28,7 +28,7 @@ static int program_blocks(struct program *p)
 }
 
 /* The caller's arrays for one call: results, then the arena. */
-static void program_encode(struct program *p, struct attn_batch *b)
+static void program_rows(struct program *p, struct attn_batch *b)
 {
     const int64_t rows = attn_max(b->rows, b->key_rows);
     const int64_t results = p->m->output_pooled ? b->sequences : b->rows;
@@ -89,7 +89,7 @@ static void program_answer(struct program *p)
         key_start[1] = (int32_t)b.key_rows;
     }
     b.rows = p->start[b.sequences];
-    program_encode(p, &b);
+    program_rows(p, &b);
     for (int64_t i = 0; i < b.sequences && p->status <= 3; i++) {
         const int64_t rows = b.start[i + 1] - b.start[i];
         if (p->m->output_pooled)

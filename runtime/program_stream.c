@@ -28,12 +28,12 @@ static double stream_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void stream_options(struct program *p, struct program_stream *r)
+static void stream_settings(struct program *p, struct program_stream *r)
 {
     const double *x = p->number;
     struct attn_sampling *o = &r->o.sampling;
 
-    default_options(&r->o);
+    options_of_spec(&r->o);
     r->o.beam = 1;
     r->o.process.repetition_penalty = (float)x[WORD_REPETITION];
     o->top_k = (int64_t)x[WORD_TOP_K];
@@ -78,7 +78,7 @@ static void stream_prompt(struct program *p, struct program_stream *r)
 }
 
 /* Lays the stream out for a prompt behind `before` tokens; opens it. */
-static void stream_open(struct program *p, struct program_stream *r)
+static void stream_begin(struct program *p, struct program_stream *r)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
     int64_t before = attn_search_lead(p->m, &r->o, 0), rows = r->n;
@@ -241,7 +241,7 @@ static int program_stream(struct program *p)
         return 0;
     memset(&r, 0, sizeof r);
     r.to = is_stdout(p->word[WORD_SAVE]) ? stderr : stdout;
-    stream_options(p, &r);
+    stream_settings(p, &r);
     if (states)
         r.weights = attn_state_weights(p->m, p->packed);
     if (p->word[WORD_LOAD])
@@ -250,7 +250,7 @@ static int program_stream(struct program *p)
         stream_prompt(p, &r);
     r.from = stream_now();
     if (p->status == 0)
-        stream_open(p, &r);
+        stream_begin(p, &r);
     if (p->status == 0 && attn_text_open(&r.text, p->target, p->stop, p->stops,
                                          p->begun) != 0)
         program_fail(p, 2, "--stop", "1 to 240 bytes are expected");

@@ -71,7 +71,7 @@ static void sampling_down(struct sampling *s, int64_t at)
 }
 
 /* All tokens that may come. */
-static void sampling_open(struct sampling *s, int64_t vocab)
+static void sampling_begin(struct sampling *s, int64_t vocab)
 {
     s->n = 0;
     for (int64_t t = 0; t < vocab; t++) {
@@ -202,7 +202,7 @@ ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
     s.o = o;
     s.logits = logits;
     s.order = order;
-    sampling_open(&s, vocab);
+    sampling_begin(&s, vocab);
     if (s.n == 0)
         return -1;
     return sampling_draw(&s, vocab, attn_random(o->seed, counter));

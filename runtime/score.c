@@ -71,7 +71,7 @@ static int score_ids_fit(const int32_t *ids, int64_t n, int64_t vocab)
     return 1;
 }
 
-static int score_encode(struct score *s, const struct attn_model *m,
+static int score_source(struct score *s, const struct attn_model *m,
                         const void *bound, const int32_t *source, int64_t n,
                         struct attn_batch *b)
 {
@@ -123,7 +123,7 @@ static int score_fill(struct score *s, const struct attn_model *m,
     return attn_cache_grow(&s->self, 0, s->rows);
 }
 
-static void score_decode(struct score *s, const struct attn_model *m,
+static void score_target(struct score *s, const struct attn_model *m,
                          const void *bound, int64_t n, int64_t target_n,
                          struct attn_batch *b)
 {
@@ -165,12 +165,12 @@ ATTN_API int attn_score(const struct attn_model *m, const void *bound,
     attn_memory_open(&at, memory);
     score_lay_out(&s, m, n, target_n, parallel, &at);
     if (m->kind == ATTN_ENCODER_DECODER) {
-        if (score_encode(&s, m, bound, source, n, &batch) < 0)
+        if (score_source(&s, m, bound, source, n, &batch) < 0)
             return -1;
     }
     if (score_fill(&s, m, start_token, source, n, target, target_n) < 0)
         return -1;
-    score_decode(&s, m, bound, n, target_n, &batch);
+    score_target(&s, m, bound, n, target_n, &batch);
     for (int64_t i = 0; i < target_n; i++) {
         const float *logits = s.logits + i * m->target_vocab;
         float sum = m->log_sum_exp(logits, m->target_vocab);

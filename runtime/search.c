@@ -39,7 +39,7 @@ static int search_sources(struct attn_search_state *s, const int32_t *ids,
     return 0;
 }
 
-static int search_encode(struct attn_search_state *s)
+static int search_read(struct attn_search_state *s)
 {
     struct attn_batch *b = &s->batch;
     b->sequences = s->sentences;
@@ -59,8 +59,8 @@ static int search_encode(struct attn_search_state *s)
 
 /* One open hypothesis: the forced tokens. A source of no rows has no answer;
  * one whose limit is the prefix has it already.                             */
-static int search_open(struct attn_search_state *s, int64_t i,
-                       const int32_t *prefix, struct attn_hypothesis *out)
+static int search_begin(struct attn_search_state *s, int64_t i,
+                        const int32_t *prefix, struct attn_hypothesis *out)
 {
     struct attn_beam *b = &s->beam[i];
     int64_t rows = s->source_rows_of[i];
@@ -247,10 +247,10 @@ ATTN_API int attn_search(const struct attn_model *m, const void *bound,
     if (search_sources(&s, ids, start) < 0)
         return -1;
     for (int64_t i = 0; i < sentences; i++)
-        if (search_open(&s, i, prefix, out + i * o->results) < 0)
+        if (search_begin(&s, i, prefix, out + i * o->results) < 0)
             return -1;
     if (m->kind == ATTN_ENCODER_DECODER) {
-        if (search_encode(&s) < 0)
+        if (search_read(&s) < 0)
             return -1;
     }
     if (search_run(&s) < 0)

@@ -105,7 +105,7 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
 
 /* ---------------------------------------------------------------- open --- */
 
-static int stream_encode(struct attn_stream *s, const int32_t *ids, int64_t n)
+static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
 {
     struct attn_stream_room *r = s->room;
     struct attn_batch b = {0};
@@ -166,7 +166,7 @@ ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
         s->lead = 1;
     }
     if (m->kind == ATTN_ENCODER_DECODER)
-        return stream_encode(s, ids, n);
+        return stream_source(s, ids, n);
     return attn_stream_feed(s, ids, n);
 }
 
