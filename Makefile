@@ -46,7 +46,7 @@ BACK   := target tiling plan plan_arena plan_pack plan_work plan_tasks plan_repo
           emit_weights emit_split emit_entry emit_doors emit_program emit_comment \
           emit_header emit_model emit_task kernel_table
 LOAD   := kept records records_line records_file records_print interrupt \
-          spawn cc jit objcache backend engine engine_records
+          temp spawn cc jit objcache backend engine engine_records
 ORACLE := interp interp_ops interp_attention compare sample sample_file oracle trial \
           verify
 BENCH  := machine_find machine bench_lengths bench_setup bench_count \
@@ -60,7 +60,7 @@ DRIVE  := options options_help options_model search_options lines cmd_compile cm
           cmd_score cmd_graph cmd_plan cmd_names cmd_verify cmd_bench cmd_tune cmd_records
 CORE   := memory math cache process sampling beam search_memory search \
           score stream state vocab merges tokens text packed
-FILES  := files output convert safetensors safetensors_write shards seed \
+FILES  := files output convert json safetensors safetensors_write shards seed \
           tables weights weights_check packed_file vocab_file vocab_json vocab_block \
           cores pool
 

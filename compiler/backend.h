@@ -19,8 +19,19 @@ void interrupt_end(void);
 void interrupt_takes(int64_t group);
 void interrupt_leaves(int64_t group);
 
+/* ------------------------------------------------------------- temp.c --- */
+typedef struct {                 /* a folder for files that nobody keeps */
+    char path[4000];             /* "": there is none */
+    int lock;                    /* held while it is used */
+} TempFolder;
+const char *temp_root(void);     /* TMPDIR; /tmp */
+/* Makes one in `in`; NULL: in temp_root(), where those of processes that were
+ * killed are removed first. False, with errno: none can be made.            */
+bool temp_open(TempFolder *t, const char *in);
+/* Removes it and what is in it. */
+void temp_close(TempFolder *t);
+
 /* ------------------------------------------------------------ spawn.c --- */
-const char *temp_folder(void);   /* TMPDIR; /tmp */
 
 typedef struct {                 /* a program that ran to its end */
     char tail[4096];             /* the last of what it wrote to stderr */
@@ -43,8 +54,6 @@ typedef struct {
 } SpawnLimits;
 /* Runs all of them as spawn() runs one. */
 void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l);
-/* Removes a folder and what is in it. */
-void remove_tree(const char *path);
 
 /* Runs argv[0], an absolute path, in an environment of PATH, HOME, LANG=C and
  * a TMPDIR of its own, with `input` on stdin, and no shell. Its whole process
@@ -78,9 +87,6 @@ const char *cc_version(Arena *a, const char *compiler, Fault *why);
 /* Compiles `text` to the file `output`, which appears whole or not at all. */
 bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
                 size_t n, const char *output, Fault *why);
-/* The same into `file`, which is open, and cancelled on failure. */
-bool cc_compile_into(Arena *a, const CcOptions *o, CcKind kind,
-                     const char *text, size_t n, Output *file, Fault *why);
 /* The words of the command that compiles stdin to `output`, and NULL. */
 const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
                               const char *output);

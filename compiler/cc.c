@@ -155,8 +155,9 @@ static bool take_result(Output *file, const char *compiler, Fault *why)
                  compiler);
 }
 
-bool cc_compile_into(Arena *a, const CcOptions *o, CcKind kind,
-                     const char *text, size_t n, Output *file, Fault *why)
+/* Into `file`, which is open, and cancelled on failure. */
+static bool compile_into(Arena *a, const CcOptions *o, CcKind kind,
+                         const char *text, size_t n, Output *file, Fault *why)
 {
     const char *argv[MaxArgs];
     whole_args(a, o, kind, file->temp, argv);
@@ -180,6 +181,6 @@ bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
     }
     Output *file = arena_alloc(a, sizeof *file);
     return output_open(file, output, why) &&
-           cc_compile_into(a, o, kind, text, n, file, why) &&
+           compile_into(a, o, kind, text, n, file, why) &&
            output_commit(file, why);
 }

@@ -56,6 +56,9 @@ typedef struct {                 /* a place; src NULL: none is known */
  * go to stderr. At most 20 errors are printed; the rest are counted.        */
 void error_at(Pos pos, const char *fmt, ...)
          __attribute__((format(printf, 2, 3)));
+/* What a file that the text names says of itself; lack of memory is no error
+ * of the text, and ends the process.                                        */
+void error_fault(Pos pos, const Fault *why);
 void warning_at(Pos pos, const char *fmt, ...)
          __attribute__((format(printf, 2, 3)));
 /* Without a place; what was said before by this process is not said again. */

@@ -225,6 +225,13 @@ void error_at(Pos pos, const char *fmt, ...)
     va_end(ap);
 }
 
+void error_fault(Pos pos, const Fault *why)
+{
+    if (why->code == ExitResource)
+        fail(why->code, "%s", why->text);
+    error_at(pos, "%s", why->text);
+}
+
 void warning_at(Pos pos, const char *fmt, ...)
 {
     Text t;

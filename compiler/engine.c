@@ -160,8 +160,11 @@ int engine_file(Engine *e, Report *report)
     e->file = safetensors_open(path, &why);
     if (!e->file)
         return report_fault(&why);
-    return weights_check(&e->plan->pack, e->file, report) ? ExitDone
-                                                          : ExitInput;
+    if (weights_check(&e->plan->pack, e->file, report))
+        return ExitDone;
+    if (report->cut)
+        fail(ExitResource, "%s: out of memory while it is checked", path);
+    return ExitInput;
 }
 
 int engine_weights(Engine *e)

@@ -23,7 +23,7 @@ static Source *open_mask(Arena *a, const Yaml *path)
     File file;
 
     if (!file_read(&file, name, MostFile, &why)) {
-        error_at(path->pos, "%s", why.text);
+        error_fault(path->pos, &why);
         return NULL;
     }
     *src = (Source){ name, arena_strndup(a, (const char *)file.at, file.size),

@@ -7,14 +7,16 @@
  * whose first use races: one warm-up compile. Only what is listed here can be
  * called from the text: no libc, no headers.
  *
- * Limit: where memory runs out inside libtcc, it prints "memory full" and ends
- * the process with exit code 1. A model's skeleton needs about 2 MB.        */
+ * Where memory runs out, libtcc says "memory full" and ends the process by
+ * exit(1), or goes on with what it has half made: here the process ends with
+ * ExitResource. A model's skeleton needs about 2 MB.                        */
 #define _GNU_SOURCE              /* mkostemps, MAP_ANONYMOUS */
 #include <errno.h>
 #include <fcntl.h>
 #include <libtcc.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,10 +27,29 @@
 
 typedef struct { char text[1024]; } Said;
 
+static const char no_memory[] = "out of memory in libtcc: allow this process "
+    "more, or use --backend=clang";
+static atomic_bool inside;       /* a call of libtcc has not returned */
+
+/* libtcc calls exit() where malloc fails, and where mprotect does, which was
+ * asked for before; nothing of attnc's does while libtcc works.             */
+static void exit_inside(void)
+{
+    if (!atomic_load(&inside))
+        return;
+    error_at((Pos){ 0 }, "%s", no_memory);
+    fflush(NULL);
+    _exit(ExitResource);
+}
+
 /* Keeps the first message: later ones follow from it. */
 static void on_message(void *user, const char *text)
 {
     Said *said = user;
+    if (strstr(text, "memory full")) {
+        atomic_store(&inside, false);
+        fail(ExitResource, "%s", no_memory);
+    }
     if (!*said->text)
         snprintf(said->text, sizeof said->text, "%s", text);
 }
@@ -47,6 +68,7 @@ static TCCState *new_state(Said *said)
 static void warm_up(void)
 {
     Said said = { "" };
+    atexit(exit_inside);
     TCCState *s = new_state(&said);
     if (s) {
         tcc_compile_string(s, "int warm;");
@@ -66,6 +88,8 @@ static bool code_allowed(Fault *why)
     int error = errno;
     if (at != MAP_FAILED)
         munmap(at, page);
+    if (!ok && error == ENOMEM)
+        return fault(why, ExitResource, "%s", no_memory);
     return ok || fault(why, ExitBackend, "this system refuses code made at "
                        "run time (%s): use --backend=clang", strerror(error));
 }
@@ -74,7 +98,7 @@ static bool code_allowed(Fault *why)
 static bool refused(const char *text, const Said *said, Fault *why)
 {
     char path[256];
-    const char *dir = temp_folder();
+    const char *dir = temp_root();
     snprintf(path, sizeof path, "%s/attnc-jit-XXXXXX.c",
              strlen(dir) < 200 ? dir : "/tmp");
     int fd = mkostemps(path, 2, O_CLOEXEC);
@@ -116,6 +140,24 @@ static bool relocate(TCCState *s, JitCode *j)
     return false;
 }
 
+/* The function; NULL: there is no memory, or *said tells why. */
+static void *compile(JitCode *j, const char *text, const char *symbol,
+                     const Target *target, Said *said)
+{
+    void *at = NULL;
+    TCCState *s = new_state(said);
+    if (!s)
+        return NULL;
+    add_symbols(s, target);
+    /* a warning (an undeclared function, say) counts as an error */
+    if (tcc_compile_string(s, text) != 0 || *said->text)
+        on_message(said, "an error without a message");
+    else if (relocate(s, j) && !(at = tcc_get_symbol(s, symbol)))
+        on_message(said, "it has not the function that is asked for");
+    tcc_delete(s);
+    return at;
+}
+
 bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
                   const Target *target, Fault *why)
 {
@@ -125,18 +167,15 @@ bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
     *at = NULL;
     if (!code_allowed(why))
         return false;
+    atomic_store(&inside, true);
     pthread_once(&once, warm_up);
-    TCCState *s = new_state(&said);
-    if (!s)
-        return fault(why, ExitResource, "out of memory in libtcc");
-    add_symbols(s, target);
-    /* a warning (an undeclared function, say) counts as an error */
-    if (tcc_compile_string(s, text) == 0 && !*said.text && relocate(s, j))
-        *at = tcc_get_symbol(s, symbol);
-    tcc_delete(s);
+    *at = compile(j, text, symbol, target, &said);
+    atomic_store(&inside, false);
     if (*at)
         return true;
     jit_unload(j);
+    if (!*said.text)
+        return fault(why, ExitResource, "%s", no_memory);
     return refused(text, &said, why);
 }
 

@@ -7,6 +7,7 @@
  * is not used.                                                              */
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -104,11 +105,12 @@ static const char *key_of(Arena *a, const char *text, size_t n,
 static bool load(void **library, const struct attn_model **model,
                  const char *path, const char *symbol, Fault *why)
 {
+    errno = 0;
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     void *at = lib ? dlsym(lib, symbol) : NULL;
     if (!at) {
-        fault(why, ExitBackend, "cannot load the compiled model: %s",
-              dlerror());
+        fault(why, errno == ENOMEM ? ExitResource : ExitBackend,
+              "cannot load the compiled model: %s", dlerror());
         if (lib)
             dlclose(lib);
         return false;
@@ -133,21 +135,18 @@ static const char *path_of(Arena *a, const char *text, size_t n,
  * be written does no harm, and loads what came out.                         */
 static bool make_and_load(Arena *a, void **library,
                           const struct attn_model **model, const char *path,
-                          const char *text, size_t n, const char *symbol,
-                          const CcOptions *o, Fault *why)
+                          const char *folder, const char *text, size_t n,
+                          const char *symbol, const CcOptions *o, Fault *why)
 {
-    Output *object = arena_alloc(a, sizeof *object);
-    if (!output_open(object, arena_printf(a, "%s/attnc.so", temp_folder()),
-                     why) ||
-        !cc_compile_into(a, o, CcShared, text, n, object, why))
+    const char *object = arena_printf(a, "%s/model.so", folder);
+    if (!cc_compile(a, o, CcShared, text, n, object, why))
         return false;
-    bool kept = path && keep(path, object->temp, why);
+    bool kept = path && keep(path, object, why);
     if (path && !kept)
         warning_at((Pos){ 0 }, "%s: compiled models are not kept", why->text);
-    bool ok = load(library, model, kept ? path : object->temp, symbol, why);
+    bool ok = load(library, model, kept ? path : object, symbol, why);
     if (kept && !ok)
         unlink(path);
-    output_cancel(object);
     return ok;
 }
 
@@ -158,5 +157,14 @@ bool objcache_load(Arena *a, void **library, const struct attn_model **model,
     const char *path = path_of(a, text, n, o, why);
     if (path && usable(a, path))
         return load(library, model, path, symbol, why);
-    return make_and_load(a, library, model, path, text, n, symbol, o, why);
+    TempFolder temp;
+    if (!temp_open(&temp, NULL))
+        return fault(why, ExitIO, "%s: cannot make a folder: %s; set TMPDIR",
+                     temp_root(), strerror(errno));
+    interrupt_watch();           /* so that the folder goes */
+    bool ok = make_and_load(a, library, model, path, temp.path, text, n,
+                            symbol, o, why);
+    temp_close(&temp);
+    interrupt_end();
+    return ok;
 }

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "../runtime/json.h"
 #include "records.h"
 
 enum { Version = 1, Members = 16, TextMost = 4096, MostThreads = 1 << 20 };
@@ -197,7 +197,11 @@ LineKind record_parse(Record *to, Arena *a, const char *line, size_t n,
                         : "the line was cut or changed";
     if (n > LineMost || memchr(line, '\0', n) || !is_whole(line, n))
         return LineBroken;
-    json_t *o = json_loadb(line, n, JSON_REJECT_DUPLICATES, &error);
+    json_t *o;
+    Fault memory;
+    if (!json_read(&o, "a record", line, n, JSON_REJECT_DUPLICATES, &error,
+                   &memory))
+        fail(memory.code, "%s", memory.text);
     *why = "the line is not JSON";
     const LineKind kind = o && understood(to, a, o, why) ? LineRecord
                                                          : LineForeign;

@@ -7,7 +7,6 @@
 #define _GNU_SOURCE              /* memfd_create */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -42,45 +41,6 @@ static void build_environment(char *env[5], char *tmpdir)
         env[n++] = tmpdir;
     env[n++] = "LANG=C";
     env[n] = NULL;
-}
-
-/* The child's own folder for temporary files. */
-typedef struct { char variable[4096]; } TempFolder;
-
-static char *folder_path(TempFolder *t)
-{
-    return t->variable + strlen("TMPDIR=");
-}
-
-const char *temp_folder(void)
-{
-    const char *in = getenv("TMPDIR");
-    return in && *in ? in : "/tmp";
-}
-
-/* Where none can be made, the child finds out what that means for it. */
-static void make_folder(TempFolder *t, const char *in)
-{
-    size_t room = sizeof t->variable;
-    int n = snprintf(t->variable, room, "TMPDIR=%s/attnc-XXXXXX",
-                     in ? in : temp_folder());
-    if ((size_t)n >= room || !mkdtemp(folder_path(t)))
-        t->variable[0] = '\0';
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type,
-                        struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    remove(path);
-    return 0;
-}
-
-void remove_tree(const char *path)
-{
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 const char *find_program(Arena *a, const char *name)
@@ -191,14 +151,16 @@ static void end_group(pid_t pid)
         waitpid(pid, NULL, 0);
 }
 
+/* Where there is no folder of its own, the child finds out what that means. */
 static int start(pid_t *pid, const char *const *argv, const int fds[3],
-                 TempFolder *temp)
+                 const TempFolder *temp)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
     sigset_t none, usual;
-    char *env[5];
-    build_environment(env, temp->variable);
+    char *env[5], tmpdir[sizeof temp->path + sizeof "TMPDIR="];
+    snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", temp->path);
+    build_environment(env, temp->path[0] ? tmpdir : "");
     sigemptyset(&none);
     sigemptyset(&usual);
     sigaddset(&usual, SIGPIPE);
@@ -241,9 +203,14 @@ typedef struct {                 /* a program that runs */
 static void leave(Running *r)
 {
     interrupt_leaves(r->pid);
-    if (r->temp.variable[0])
-        remove_tree(folder_path(&r->temp));
+    temp_close(&r->temp);
     close_all(r->fd, 2);
+}
+
+/* Its input is a file: a limit on their sizes (ulimit -f) holds for it too. */
+static bool out_of_space(int error)
+{
+    return error == EFBIG || error == ENOSPC || error == EDQUOT;
 }
 
 static bool begin(Running *r, SpawnJob *j, const SpawnLimits *l)
@@ -254,10 +221,10 @@ static bool begin(Running *r, SpawnJob *j, const SpawnLimits *l)
     memset(&j->said, 0, sizeof j->said);
     if (in < 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
         close_all((int[]){ in, out[0], out[1], err[0], err[1] }, 5);
-        return fault(&j->why, ExitResource, "cannot talk to %s: %s",
-                     j->argv[0], strerror(errno));
+        return fault(&j->why, out_of_space(errno) ? ExitIO : ExitResource,
+                     "cannot talk to %s: %s", j->argv[0], strerror(errno));
     }
-    make_folder(&r->temp, l->folder);
+    temp_open(&r->temp, l->folder);
     int to = l->out_fd >= 0 ? l->out_fd : out[1];
     int rc = start(&r->pid, j->argv, (int[]){ in, to, err[1] }, &r->temp);
     close_all((int[]){ in, out[1], err[1] }, 3);

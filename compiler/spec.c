@@ -137,7 +137,7 @@ static int64_t count_tokens(Load *l, const SpecVocab *v)
     int64_t n = vocab_count(path, &why);
 
     if (n < 0)
-        error_at(v->file_pos, "%s", why.text);
+        error_fault(v->file_pos, &why);
     if (n == 0)
         error_at(v->file_pos, "%s has no tokens", quote(path));
     return n;

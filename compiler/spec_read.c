@@ -42,7 +42,7 @@ static Source *open_source(Reader *r, const char *path, Pos from)
     if (!file_read(&file, path, MostBytes, &why)) {
         if (!from.src)
             fail(why.code, "%s", why.text);
-        error_at(from, "%s", why.text);
+        error_fault(from, &why);
         return NULL;
     }
     Source *src = arena_alloc(r->arena, sizeof *src);

@@ -18,7 +18,6 @@ static bool find_compiler(Tuner *t, Fault *why)
     const EngineOptions *o = &t->options->model;
     BackendOptions with = { .cc = o->cc, .level = o->level };
     Workshop *w = &t->shop;
-    w->lock = -1;
     w->jit = backend_kind(o->backend, &with) == BackendJit;
     if (!target_runs_here(&t->engine.target, why))
         return false;
@@ -86,7 +85,7 @@ static int begin(Tuner *t)
     code = engine_weights(&t->engine);
     if (code)
         return code;
-    if (!load_default(t, &why) || !workshop_open(&t->shop, t->arena, &why))
+    if (!load_default(t, &why) || !workshop_open(&t->shop, &why))
         return report_fault(&why);
     t->shop.whole_bytes = whole_text(&t->engine, NULL, 0, t->shop.jit).n;
     read_records(t);

@@ -1,13 +1,9 @@
 /* tune_build.c: candidates become shared objects, as many compiled at once as
- * there are cores, in a folder of ours that goes away however it ends: at the
- * end, or, after a kill -9, by a later run, which finds that nobody holds its
- * lock.                                                                      */
-#define _GNU_SOURCE              /* O_DIRECTORY, flock */
-#include <dirent.h>
-#include <fcntl.h>
+ * there are cores, in a temporary folder.                                 */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,73 +12,21 @@
 
 #include "tune_parts.h"
 
-static const char stem[] = "attnc-tune-", lock_name[] = "lock";
-
-/* ----------------------------------------------------------- the folder --- */
-/* Takes the lock of a folder of ours; -1: somebody lives there, or it is not
- * ours.                                                                      */
-static int lock_folder(const char *path, bool make)
+bool workshop_open(Workshop *w, Fault *why)
 {
-    struct stat st;
-    const int at = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int fd = -1;
-    if (at >= 0 && fstat(at, &st) == 0 && st.st_uid == geteuid())
-        fd = openat(at, lock_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC
-                                   | (make ? O_CREAT | O_EXCL : 0), 0600);
-    if (at >= 0)
-        close(at);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-/* What earlier runs left that were killed. */
-static void remove_stale(Arena *a, const char *in)
-{
-    DIR *dir = opendir(in);
-    for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
-        if (strncmp(e->d_name, stem, strlen(stem)) != 0)
-            continue;
-        const char *path = arena_printf(a, "%s/%s", in, e->d_name);
-        const int lock = lock_folder(path, false);
-        if (lock < 0)
-            continue;
-        remove_tree(path);
-        close(lock);
-    }
-    if (dir)
-        closedir(dir);
-}
-
-bool workshop_open(Workshop *w, Arena *a, Fault *why)
-{
-    char *path = arena_printf(a, "%s/%sXXXXXX", temp_folder(), stem);
-    w->lock = -1;
     w->each[0] = w->jit ? 0.005 : 0.4;
     w->each[1] = w->jit ? 0.05 : 1.5;
     w->at_once = (int)cores_usable();
-    if (w->jit)
+    if (w->jit || temp_open(&w->temp, NULL))
         return true;
-    remove_stale(a, temp_folder());
-    if (!mkdtemp(path))
-        return fault(why, ExitIO, "%s: cannot make a folder for compiled "
-                     "candidates; set TMPDIR", quote(path));
-    w->folder = path;
-    w->lock = lock_folder(path, true);
-    return w->lock >= 0 || fault(why, ExitIO, "%s: cannot write: set TMPDIR",
-                                 quote(path));
+    return fault(why, ExitIO, "%s: cannot make a folder for compiled "
+                 "candidates: %s; set TMPDIR", quote(temp_root()),
+                 strerror(errno));
 }
 
 void workshop_close(Workshop *w)
 {
-    if (w->folder)
-        remove_tree(w->folder);
-    if (w->lock >= 0)
-        close(w->lock);
-    w->folder = NULL;
-    w->lock = -1;
+    temp_close(&w->temp);
 }
 
 /* ------------------------------------------------------------ compiling --- */
@@ -114,7 +58,7 @@ static const char *made_before(const Workshop *w, const Made *m)
 
 static void add_job(Workshop *w, Arena *a, SpawnJob *job, Made *m)
 {
-    m->object = arena_printf(a, "%s/%d.so", w->folder, w->made.n);
+    m->object = arena_printf(a, "%s/%d.so", w->temp.path, w->made.n);
     vec_push(a, &w->made, *m);
     *job = (SpawnJob){ .argv = cc_command(a, &w->cc, CcShared, m->object),
                        .input = m->text, .input_bytes = m->n };
@@ -132,7 +76,7 @@ void workshop_make(Workshop *w, Arena *a, Made *const *made, int n,
             add_job(w, a, &jobs[job_of[i] = count++], made[i]);
     }
     spawn_all(jobs, count, &(SpawnLimits){ .at_once = w->at_once,
-              .seconds = seconds, .out_fd = -1, .folder = w->folder });
+              .seconds = seconds, .out_fd = -1, .folder = w->temp.path });
     for (int i = 0; i < n; i++) {
         const SpawnJob *j = w->jit || job_of[i] < 0 ? NULL : &jobs[job_of[i]];
         ok[i] = w->jit || is_there(made[i]->object);

@@ -101,8 +101,7 @@ typedef VEC(Made) Mades;
 typedef struct {                 /* how candidates are compiled */
     bool jit;
     CcOptions cc;
-    const char *folder;          /* of our own, for objects */
-    int lock;                    /* held while we live */
+    TempFolder temp;             /* for objects */
     int at_once;
     Mades made;                  /* so far: a text is compiled once */
     double each[2];              /* seconds that one took, side by side: a
@@ -111,7 +110,7 @@ typedef struct {                 /* how candidates are compiled */
     bool whole_known;
     size_t whole_bytes;          /* of a whole model's text */
 } Workshop;
-bool workshop_open(Workshop *w, Arena *a, Fault *why);
+bool workshop_open(Workshop *w, Fault *why);
 void workshop_close(Workshop *w);
 /* Compiles the texts; each has `seconds`. ok[i]: it is there, else why[i]. */
 void workshop_make(Workshop *w, Arena *a, Made *const *made, int n,

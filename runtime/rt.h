@@ -185,7 +185,12 @@ int64_t relative_bucket(int64_t distance, int64_t buckets,
 /* ---------------------------------------------------- weights_check.c --- */
 /* Lines "error: FILE: tensor 'NAME': ...\n" and "warning: ...\n", in order;
  * text is NULL while there are none.                                        */
-typedef struct { char *text; size_t n, cap; int errors, warnings; } Report;
+typedef struct {
+    char *text;
+    size_t n, cap;
+    int errors, warnings;
+    bool cut;                    /* memory ran out: not all was found */
+} Report;
 void report_add(Report *r, bool error, const char *fmt, ...)
          __attribute__((format(printf, 3, 4)));
 void report_free(Report *r);

@@ -1,10 +1,10 @@
 /* safetensors.c: reads a .safetensors file: 8 bytes of header length, a JSON
  * header, then the tensors. The file is mapped and never trusted: every rule
  * of the format is checked before a byte of a tensor is looked at.          */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "shards.h"
 
 enum { HeaderLimit = 100000000, LengthBytes = 8 };
@@ -173,9 +173,6 @@ static bool read_tensors(Safetensors *s, Fault *why)
 
 static bool json_fault(const Safetensors *s, const json_error_t *e, Fault *why)
 {
-    if (json_error_code(e) == json_error_out_of_memory)
-        return fault(why, ExitResource, "%s: out of memory for the header",
-                     s->file.path);
     return fault(why, ExitInput, "%s: header, byte %d: %s", s->file.path,
                  LengthBytes + (e->position < 0 ? 0 : e->position), e->text);
 }
@@ -216,8 +213,9 @@ static bool read_header(Safetensors *s, Fault *why)
     const char *text = (const char *)f->at + LengthBytes;
     const size_t n = (size_t)length;
     json_error_t e;
-    s->header = json_loadb(text, n, JSON_REJECT_DUPLICATES |
-                           JSON_DISABLE_EOF_CHECK, &e);
+    if (!json_read(&s->header, f->path, text, n, JSON_REJECT_DUPLICATES |
+                   JSON_DISABLE_EOF_CHECK, &e, why))
+        return false;
     if (!s->header)
         return json_fault(s, &e, why);
     for (size_t i = (size_t)e.position; i < n; i++)

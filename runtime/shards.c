@@ -1,10 +1,10 @@
 /* shards.c: tensors in several files, by an index: {"weight_map": {"NAME":
  * "FILE", ...}}. Files stand beside the index; each has the tensors that the
  * index says and no other.                                                  */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "shards.h"
 
 enum { IndexLimit = 100000000 };
@@ -116,9 +116,11 @@ bool shards_open(Shards *s, const char *index, Fault *why)
     *s = (Shards){ 0 };
     if (!file_read(&f, index, IndexLimit, why))
         return false;
-    s->index = json_loadb((const char *)f.at, f.size, JSON_REJECT_DUPLICATES,
-                          &e);
+    const bool read = json_read(&s->index, index, (const char *)f.at, f.size,
+                                JSON_REJECT_DUPLICATES, &e, why);
     file_close(&f);
+    if (!read)
+        return false;
     if (!s->index)
         return fault(why, ExitInput, "%s:%d: %s", index, e.line, e.text);
     if (open_shards(s, index, why))

@@ -1,10 +1,10 @@
 /* vocab_json.c: reads a tokenizer file: pieces that are merged by score, with
  * pieces for single bytes. docs/spec.md shows one.                          */
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "vocab_file.h"
 
 bool vocab_is_json(const char *path)
@@ -137,8 +137,11 @@ static bool read_pieces(TokenList *l, const json_t *root, Fault *why)
 bool vocab_read_json(TokenList *l, void **root, Fault *why)
 {
     json_error_t wrong;
-    *root = json_loadb((const char *)l->file->at, l->file->size,
-                       JSON_REJECT_DUPLICATES, &wrong);
+    json_t *read;
+    if (!json_read(&read, l->file->path, (const char *)l->file->at,
+                   l->file->size, JSON_REJECT_DUPLICATES, &wrong, why))
+        return false;
+    *root = read;
     if (!*root)
         return fault(why, ExitInput, "%s:%d:%d: %s", l->file->path,
                      wrong.line, wrong.column, wrong.text);

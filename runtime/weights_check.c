@@ -15,8 +15,10 @@ static void append(Report *r, const char *text)
     if (r->n + n + 1 > r->cap) {
         size_t cap = 2 * (r->n + n + 1);
         char *more = realloc(r->text, cap);
-        if (!more)
-            return;              /* the counts still tell */
+        if (!more) {
+            r->cut = true;
+            return;
+        }
         r->text = more;
         r->cap = cap;
     }
@@ -239,7 +241,7 @@ bool weights_check(const PackList *p, const Safetensors *file, Report *r)
     int errors = r->errors;
     Use *use = calloc((size_t)safetensors_count(file) + 1, sizeof *use);
     if (!use) {
-        report_add(r, true, "%s: out of memory", safetensors_path(file));
+        r->cut = true;
         return false;
     }
     for (int64_t i = 0; i < p->count; i++) {
@@ -252,5 +254,5 @@ bool weights_check(const PackList *p, const Safetensors *file, Report *r)
     check_items(p, file, use, r);
     check_unused(file, use, r);
     free(use);
-    return r->errors == errors;
+    return r->errors == errors && !r->cut;
 }

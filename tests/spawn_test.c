@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -116,6 +117,17 @@ static void test_long_output_of_compiler(void **state)
     assert_non_null(strstr(why.text, "exit code 3"));
 }
 
+/* What a fake compiler wrote into the file "pid". */
+static pid_t said_pid(void)
+{
+    File f;
+    Fault why;
+    assert_true(file_read(&f, in_dir("pid"), 100, &why));
+    const pid_t pid = (pid_t)atoi((const char *)f.at);
+    file_close(&f);
+    return pid;
+}
+
 /* A compiler with this body, once it has said that it runs, is interrupted:
  * it ends, and neither it nor attnc leaves a file.                          */
 static void interrupt(const char *body)
@@ -141,9 +153,7 @@ static void interrupt(const char *body)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGINT);
-    assert_true(file_read(&f, in_dir("pid"), 100, &why));
-    pid_t compiler = (pid_t)atoi((const char *)f.at);
-    file_close(&f);
+    const pid_t compiler = said_pid();
     /* killed; init, or whoever adopts it, still has to reap it */
     char stat_path[64];
     snprintf(stat_path, sizeof stat_path, "/proc/%d/stat", (int)compiler);
@@ -170,6 +180,64 @@ static void test_interrupt(void **state)
     interrupt("trap '' TERM; while :; do sleep 1; done");
     interrupt("while :; do echo warning >&2; done");
     unsetenv("TMPDIR");
+}
+
+/* A process that is killed while it compiles leaves its folder; the next one
+ * that makes one removes it, and neither those in use nor what is not ours.  */
+static void test_killed(void **state)
+{
+    (void)state;
+    setenv("TMPDIR", dir, 1);
+    const char *fake = script("slow", arena_printf(a,
+        "touch $TMPDIR/left; echo $$ > %s/pid.new; mv %s/pid.new %s/pid; "
+        "exec sleep 1000", dir, dir, dir));
+    pid_t pid = fork();
+    if (pid == 0) {
+        Fault why;
+        CcOptions o = options(fake);
+        compile(&o, "out.o", &why);
+        _exit(99);
+    }
+    while (access(in_dir("pid"), R_OK) != 0)
+        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+    TempFolder used, first, second;
+    assert_true(temp_open(&used, NULL));
+    assert_int_equal(files(dir), 5);     /* slow, pid, out.o's, two folders */
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    kill(said_pid(), SIGKILL);
+    assert_true(temp_open(&first, NULL));
+    assert_int_equal(files(dir), 5);     /* first in place of the dead one */
+    assert_int_equal(access(used.path, R_OK), 0);
+    temp_close(&first);
+    mkdir(in_dir("attnc-tmp-nobody"), 0700);     /* killed before its lock */
+    mkdir(in_dir("attnc-other"), 0700);
+    assert_true(temp_open(&second, NULL));
+    assert_int_equal(access(in_dir("attnc-tmp-nobody"), R_OK), -1);
+    assert_int_equal(access(in_dir("attnc-other"), R_OK), 0);
+    temp_close(&second);
+    temp_close(&used);
+    unsetenv("TMPDIR");
+}
+
+/* A limit on the size of files is one of the disk, whoever meets it. */
+static void test_file_limit(void **state)
+{
+    (void)state;
+    struct rlimit old, limit;
+    Fault why;
+    CcOptions o = options(cc_find(a, NULL, &why));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    limit = old;
+    limit.rlim_cur = 10;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const bool done = compile(&o, "out.o", &why);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_false(done);
+    assert_int_equal(why.code, ExitIO);
+    assert_non_null(strstr(why.text, "File too large"));
+    assert_int_equal(files(dir), 0);
 }
 
 /* ---------------------------------------------------------- the program --- */
@@ -252,6 +320,7 @@ int main(void)
         TEST(test_failing_compilers), TEST(test_no_compiler),
         TEST(test_environment), TEST(test_odd_names),
         TEST(test_long_output_of_compiler), TEST(test_interrupt),
+        TEST(test_killed), TEST(test_file_limit),
         TEST(test_svg_without_graphviz), TEST(test_print_commands),
         TEST(test_full_stdout),
     };
