@@ -39,7 +39,7 @@ FRONT  := arena diag yaml field_value field_mask field_keys fields \
           build_layer build names_check
 PASSES := pass fold_scale merge_qkv fuse_attention fuse_norm fuse_gate \
           fuse_epilogue fuse_embed last_rows dead_code lower_pages
-BACK   := target tiling plan plan_arena plan_pack plan_work plan_tasks plan_report emit \
+BACK   := cpu target tiling plan plan_arena plan_pack plan_work plan_tasks plan_report emit \
           emit_tile emit_kernels emit_panels emit_matmul emit_few emit_call emit_mask \
           emit_attention \
           emit_keys emit_unfused emit_rows emit_sequences emit_region \
@@ -79,7 +79,7 @@ MACHINES_x86_64  := x86-64-v4 x86-64-v3 x86-64-v2
 MACHINES_aarch64 := armv8-a
 MACHINES := $(or $(MACHINES_$(shell uname -m)),generic)
 KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
-STAGE1   := $(patsubst %,$(B)/compiler/%.o,kernelset arena diag target emit \
+STAGE1   := $(patsubst %,$(B)/compiler/%.o,kernelset arena diag cpu target emit \
               emit_tile emit_kernels) $(B)/runtime/files.o $(B)/embedded.o
 
 all: $(B)/attnc ## the compiler, build/attnc (this is the default)

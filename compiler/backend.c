@@ -6,46 +6,14 @@
 #include "emit.h"
 
 /* ----------------------------------------------------------- processor --- */
-#if defined __x86_64__
-static bool has_v3(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-}
-
-static bool has_v4(void)
-{
-    return has_v3() && __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") &&
-           __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-}
-
-static bool runs(const char *march)
-{
-    if (strcmp(march, "x86-64-v4") == 0)
-        return has_v4();
-    if (strcmp(march, "x86-64-v3") == 0)
-        return has_v3();
-    return strncmp(march, "x86-64", 6) == 0 || strcmp(march, "generic") == 0;
-}
-#else
-static bool runs(const char *march)
-{
-    Fault unused;
-    Target here;
-    return strcmp(march, "generic") == 0 ||
-           (target_find(&here, "native", 0, NULL, &unused) &&
-            strcmp(here.march, march) == 0);
-}
-#endif
-
 bool target_runs_here(const Target *target, Fault *why)
 {
-    return runs(target->march) ||
-           fault(why, ExitBackend, "this processor cannot run code for %s: "
-                 "use --march=native", target->march);
+    Cpu here;
+    cpu_find(&here);
+    const char *lacks = target_lacks(target, &here);
+    return !lacks ||
+           fault(why, ExitBackend, "this processor cannot run code for %s: it "
+                 "lacks %s; use --march=native", target->name, lacks);
 }
 
 /* ------------------------------------------------------------- loading --- */
@@ -72,7 +40,8 @@ bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
     if (kind == BackendJit)
         return jit_load(&b->jit, &b->model, text, symbol, &p->target, why);
     CcOptions cc = { .level = o->level ? o->level : "2",
-                     .march = p->target.march };
+                     .march = p->target.march,
+                     .features = p->target.features };
     cc.compiler = cc_find(a, o->cc, why);
     return cc.compiler && objcache_load(a, &b->library, &b->model, text, n,
                                         symbol, &cc, why);

@@ -75,6 +75,7 @@ typedef struct {                 /* how C is compiled */
     const char *compiler;        /* absolute path, by cc_find */
     const char *level;           /* "2": -O2 */
     const char *march;           /* "generic": the compiler's default */
+    const char *const *features; /* beside it: "avx512vnni"; NULL: none */
     int seconds;                 /* limit; 0: ten minutes */
     bool print;                  /* print the command line, run nothing */
 } CcOptions;

@@ -104,7 +104,7 @@ void bench_json(const BenchReport *r, FILE *out)
             "\"tile\": \"%s\", \"tile_from\": \"%s\", "
             "\"threads\": %d, \"batch\": %lld, \"beam\": %lld, "
             "\"steps\": %lld,\n", r->engine->spec->name,
-            backend_name(r), t->march, tiles, from, r->threads,
+            backend_name(r), t->name, tiles, from, r->threads,
             (long long)o->batch, (long long)o->beam, (long long)o->steps);
     fputc(' ', out);
     put_text("cpu", r->machine.cpu, out);

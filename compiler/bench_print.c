@@ -257,7 +257,7 @@ static void put_title(const BenchReport *r, FILE *out)
     const Setup *s = r->setup;
     const char *from, *tiles = plan_tiles(r->engine->plan, &from);
     fprintf(out, "\n%s: %s, %s, tile %s (%s), %d thread%s, batch of %lld, "
-            "beam %lld\n", r->engine->spec->name, backend_name(r), t->march,
+            "beam %lld\n", r->engine->spec->name, backend_name(r), t->name,
             tiles, from, r->threads,
             r->threads == 1 ? "" : "s", (long long)s->options.batch,
             (long long)s->options.beam);

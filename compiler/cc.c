@@ -55,6 +55,8 @@ static int base_args(Arena *a, const CcOptions *o, CcKind kind,
     argv[n++] = "-fno-trapping-math";
     if (strcmp(o->march, "generic") != 0)
         argv[n++] = arena_printf(a, "-march=%s", o->march);
+    for (int i = 0; o->features && o->features[i]; i++)
+        argv[n++] = arena_printf(a, "-m%s", o->features[i]);
     if (kind == CcObject)
         argv[n++] = "-c";
     if (kind == CcShared) {

@@ -138,6 +138,7 @@ static bool run_compilers(Compile *c, Fault *why)
     };
     CcOptions cc = { .level = c->o->level ? c->o->level : "2",
                      .march = c->e.target.march,
+                     .features = c->e.target.features,
                      .print = c->o->print_commands };
     if (c->kinds == c->wanted[EmitC])
         return true;

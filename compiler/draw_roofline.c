@@ -326,7 +326,7 @@ static void put_head(const Roofline *d)
             d->width, d->height, d->width, d->height, r->engine->spec->name);
     svg_plain(d->out, r->machine.cpu);
     fprintf(d->out, ": %s, %s, %d thread%s, batch of %lld, beam %lld</text>\n",
-            backend_name(r), r->engine->target.march, r->threads,
+            backend_name(r), r->engine->target.name, r->threads,
             r->threads == 1 ? "" : "s", (long long)r->setup->options.batch,
             (long long)r->setup->options.beam);
 }

@@ -137,16 +137,16 @@ void emit_comment(Gen *g, Emit *e)
     let(e, "hash", "%016llx", (unsigned long long)g->p->g->spec->hash);
     let(e, "command", "%s",
         harmless(g->a, g->o->command ? g->o->command : "attnc compile"));
-    let(e, "march", "%s", t->guard ? arena_printf(g->a, " -march=%s", t->march)
-                                   : "");
+    let(e, "flags", "%s%s", t->guard ? " " : "", target_flags(g->a, t));
+    let(e, "break", "%s", *t->features ? " \\\n *        " : "");
     let(e, "weights", "%s", outside ? " model.weights" : "");
     put(e, "/* $name, a Transformer in C, made by attnc $version\n"
            " * from the spec of hash $hash by\n"
            " *     $command\n"
            " *\n"
            " * To compile this file (model.c, say), or to make it a program:\n"
-           " *     cc -O2 -std=c11$march -c model.c\n"
-           " *     cc -O2 -std=c11$march -DATTNC_MAIN model.c -lm -o model\n"
+           " *     cc -O2 -std=c11$flags$break -c model.c\n"
+           " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN model.c -lm -o model\n"
            " *     ./model$weights < lines\n"
            " * model.h declares what others call, with an example.\n");
     put_costs(g, e);

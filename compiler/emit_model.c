@@ -6,21 +6,24 @@
 
 /* ---- the front of the file ---- */
 
-static void target_guard(Gen *g, Emit *e)
+static void put_guard(Gen *g, Emit *e)
 {
-    if (!g->p->target.guard)
+    const Target *t = &g->p->target;
+    if (!t->guard)
         return;
-    let(e, "guard", "%s", g->p->target.guard);
-    let(e, "march", "%s", g->p->target.march);
+    let(e, "guard", "%s", target_guard(g->a, t));
+    let(e, "name", "%s", t->name);
+    let(e, "how", "%s", t->features[0] ? "as the comment above says"
+                        : arena_printf(g->a, "with -march=%s", t->march));
     put(e, "#if $guard\n"
-           "#error \"made for $march: compile with -march=$march\"\n"
+           "#error \"made for $name: compile $how\"\n"
            "#endif\n"
            "\n");
 }
 
 static void aot_front(Gen *g, Emit *e)
 {
-    target_guard(g, e);
+    put_guard(g, e);
     put(e, "#ifdef ATTNC_MAIN\n"
            "#define _POSIX_C_SOURCE 200809L\n"
            "#include <errno.h>\n"

@@ -58,7 +58,7 @@ static const char *setting_name(Arena *a, const char *set)
 const char *canonical_command(Arena *a, const Options *o, const Target *t)
 {
     const char *line = arena_printf(a, "attnc compile %s --march=%s",
-                                    base_name(o->spec), t->march);
+                                    base_name(o->spec), t->name);
     if (o->width)
         line = arena_printf(a, "%s --width=%d", line, t->width);
     if (o->tile)

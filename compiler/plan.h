@@ -4,27 +4,7 @@
 #define ATTNC_PLAN_H
 
 #include "../runtime/rt.h"
-
-typedef struct {                 /* what code is made for */
-    const char *march;           /* "x86-64-v4", "x86-64-v3", ..., "generic" */
-    int width;                   /* floats in a vector: 16, 8, 4, 1 */
-    int registers;               /* vectors that it holds */
-    bool fma;                    /* the machine multiplies and adds at once */
-    const char *guard;           /* preprocessor condition; NULL: none */
-    int mr, nr;                  /* usual tile: rows x columns */
-    int few_mr, few_nr;          /* tile of few rows; few_mr 0: none */
-    int64_t few_bytes;           /* weights that stay in a cache */
-    int near_few;                /* rows that are few where they do */
-    const char *tile_from;       /* "default", "option", "tuned" */
-    int64_t row_block;           /* usual rows of a row-block region */
-    int64_t part_work;           /* usual FLOPs that are worth a thread */
-    Choices choices;             /* tilings that are not the tool's own */
-} Target;
-/* `march` "native" asks CPUID; `width` 0: the target's own; tile NULL or
- * "6x64". False: reported by fail-style text in `why`.                      */
-bool target_find(Target *t, const char *march, int width, const char *tile,
-                 Fault *why);
-const char *target_list(void);   /* names, for messages and help */
+#include "target.h"
 
 typedef struct {                 /* c0 + a*rows + b*sequences + c*parts */
     int64_t c0, rows, sequences, parts;

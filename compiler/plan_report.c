@@ -200,7 +200,7 @@ static json_t *report(const Plan *p)
         "page_bytes", "self", (json_int_t)(4 * p->page_floats[CacheSelf]),
         "cross", (json_int_t)(4 * p->page_floats[CacheCross]),
         "sentence_bytes", sentence_json(p),
-        "march", p->target.march, "width", p->target.width,
+        "march", p->target.name, "width", p->target.width,
         "tile", plan_tiles(p, &from), "tasks", tasks_json(p),
         "entries", entries);
 }

@@ -1,69 +1,199 @@
-/* target.c: what code can be made for: instruction set, vector width, tile.
- * The only file that asks the machine what it is.                           */
+/* target.c: what code can be made for: instruction sets, and machines that have
+ * them, with the figures from which the default tilings are made.            */
 #include "compiler.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
-typedef struct {
+typedef struct {                 /* an instruction set, as compilers name it */
     const char *march;
     int width;                   /* widest vector */
     bool fma;
     int registers;               /* of that width */
     const char *guard;           /* true where the compiler makes less */
-} Machine;
+    int has;                     /* what a processor needs for it */
+} Isa;
 
-static const Machine machines[] = {
-    { "x86-64-v4", 16, true,  32, "!defined __AVX512F__" },
-    { "x86-64-v3",  8, true,  16, "!defined __AVX2__ || !defined __FMA__" },
-    { "x86-64-v2",  4, false, 16, "!defined __SSE4_2__" },
-    { "armv8-a",    4, true,  32, "!defined __ARM_NEON" },
-    { "generic",    1, true,  16, NULL },
+enum { V4, V3, V2, Armv8, Generic };
+static const Isa isas[] = {
+    [V4] = { "x86-64-v4", 16, true, 32, "!defined __AVX512F__",
+             CpuV2 | CpuV3 | CpuV4 },
+    [V3] = { "x86-64-v3", 8, true, 16,
+             "!defined __AVX2__ || !defined __FMA__", CpuV2 | CpuV3 },
+    [V2] = { "x86-64-v2", 4, false, 16, "!defined __SSE4_2__", CpuV2 },
+    [Armv8] = { "armv8-a", 4, true, 32, "!defined __ARM_NEON", CpuArmv8 },
+    [Generic] = { "generic", 1, true, 16, NULL, 0 },
 };
-enum { Machines = sizeof machines / sizeof *machines };
 
+enum { MostFeatures = 2 };
+static const struct { const char *name; int has; } feature_bits[] = {
+    { "avx512vnni", CpuVnni }, { "avx512bf16", CpuBf16 },
+};
+enum { FeatureBits = sizeof feature_bits / sizeof *feature_bits };
+
+/* Machines, below the instruction sets as such: these are for processors that
+ * have no row. Compilers are never given a machine's name, which old ones do
+ * not know, but its instruction set and features. A row that nobody checked
+ * has its figures from the maker: `attnc bench --machine` compares them with
+ * what it measures; `attnc tune` finds 2 % at most where they are right.    */
+typedef struct {
+    const char *name;
+    int isa;
+    const char *features[MostFeatures + 1];
+    CpuMaker maker; int family;
+    const char *models;          /* "10-1f 60-af", in hexadecimal digits */
+    int fmas;                    /* of the widest vectors, in a cycle */
+    int l1, l2, l3;              /* KiB */
+    int near, far;               /* bytes in a cycle that a core reads from L3,
+                                    from memory */
+    const char *met;
+} Row;
+
+#define VNNI { "avx512vnni" }
+#define VNNI_BF16 { "avx512vnni", "avx512bf16" }
+static const Row rows[] = {
+    { "x86-64-v4", V4, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
+      "as of Zen 4" },
+    { "x86-64-v3", V3, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
+      "as of Zen 4" },
+    { "x86-64-v2", V2, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
+      "as of Zen 4" },
+    { "armv8-a", Armv8, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
+      NULL },
+    { "generic", Generic, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
+      "as of Zen 4" },
+    { "znver5", V4, VNNI_BF16, CpuAmd, 0x1a, "00-1f 40-4f",
+      2, 48, 1024, 32768, 24, 8, NULL },
+    { "znver4", V4, VNNI_BF16, CpuAmd, 0x19, "10-1f 60-af",
+      1, 32, 1024, 32768, 23, 9, "measured on an EPYC, 2 of its cores" },
+    { "znver3", V3, { NULL }, CpuAmd, 0x19, "00-0f 20-5f",
+      2, 32, 512, 32768, 20, 8, NULL },
+    { "znver2", V3, { NULL }, CpuAmd, 0x17, "30-af",
+      2, 32, 512, 16384, 16, 6, NULL },
+    { "znver1", V3, { NULL }, CpuAmd, 0x17, "00-2f",
+      1, 32, 512, 8192, 16, 6, NULL },
+    { "sapphirerapids", V4, VNNI_BF16, CpuIntel, 6, "8f cf",
+      2, 48, 2048, 61440, 5, 5, "measured on a Xeon, 2 of its cores" },
+    { "icelake-server", V4, VNNI, CpuIntel, 6, "6a 6c",
+      2, 48, 1280, 49152, 6, 4, NULL },
+    { "icelake-client", V4, VNNI, CpuIntel, 6, "7d-7e 8c-8d a7",
+      1, 48, 512, 8192, 12, 6, NULL },
+    { "skylake-avx512", V4, { NULL }, CpuIntel, 6, "55",
+      2, 32, 1024, 28160, 6, 4, NULL },
+    { "alderlake", V3, { NULL }, CpuIntel, 6,
+      "97 9a aa ac b5 b7 ba bd bf c5-c6", 2, 32, 1280, 30720, 10, 6, NULL },
+    { "skylake", V3, { NULL }, CpuIntel, 6, "4e 5e 8e 9e a5-a6",
+      2, 32, 256, 8192, 12, 5, NULL },
+    { "broadwell", V3, { NULL }, CpuIntel, 6, "3d 47 4f 56",
+      2, 32, 256, 8192, 10, 5, NULL },
+    { "haswell", V3, { NULL }, CpuIntel, 6, "3c 3f 45-46",
+      2, 32, 256, 8192, 10, 5, NULL },
+};
+enum { Rows = sizeof rows / sizeof *rows };
+
+const char *target_name(int i)
+{
+    return i < Rows ? rows[i].name : NULL;
+}
 
 const char *target_list(void)
 {
-    return "native, x86-64-v4, x86-64-v3, x86-64-v2, armv8-a, generic";
+    static char list[512] = "native";
+    for (int i = 0; i < Rows && !strchr(list, ','); i++)
+        for (int k = 0; k < Rows; k++)
+            snprintf(list + strlen(list), sizeof list - strlen(list), ", %s",
+                     rows[k].name);
+    return list;
 }
 
-static const char *native(void)
+/* ----------------------------------------------------------- processors --- */
+static int needs(const Row *r)
 {
-#if defined __x86_64__
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-        && __builtin_cpu_supports("avx512cd")
-        && __builtin_cpu_supports("avx512dq")
-        && __builtin_cpu_supports("avx512vl"))
-        return "x86-64-v4";
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
-        && __builtin_cpu_supports("bmi2"))
-        return "x86-64-v3";
-    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"))
-        return "x86-64-v2";
-    return "generic";
-#elif defined __aarch64__
-    return "armv8-a";
-#else
-    return "generic";
-#endif
+    int has = isas[r->isa].has;
+    for (int f = 0; f < FeatureBits; f++)
+        for (int i = 0; r->features[i]; i++)
+            if (!strcmp(feature_bits[f].name, r->features[i]))
+                has |= feature_bits[f].has;
+    return has;
 }
 
-static const Machine *find_machine(const char *march)
+static bool is_model(const char *models, int model)
 {
-    if (!strcmp(march, "native"))
-        march = native();
-    for (int i = 0; i < Machines; i++)
-        if (!strcmp(machines[i].march, march))
-            return &machines[i];
+    for (char *end; *models; models = end + strspn(end, " ")) {
+        const long from = strtol(models, &end, 16);
+        const long to = *end == '-' ? strtol(end + 1, &end, 16) : from;
+        if (model >= from && model <= to)
+            return true;
+    }
+    return false;
+}
+
+const char *cpu_target(const Cpu *c)
+{
+    for (int i = 0; i < Rows; i++)
+        if (c->maker != CpuOther && rows[i].maker == c->maker
+            && rows[i].family == c->family
+            && is_model(rows[i].models, c->model)
+            && (needs(&rows[i]) & ~c->has) == 0)
+            return rows[i].name;
+    for (int i = V4; i < Generic; i++)
+        if ((isas[i].has & ~c->has) == 0)
+            return isas[i].march;
+    return isas[Generic].march;
+}
+
+static const Row *find_row(const char *name)
+{
+    if (!strcmp(name, "native")) {
+        Cpu here;
+        cpu_find(&here);
+        name = cpu_target(&here);
+    }
+    for (int i = 0; i < Rows; i++)
+        if (!strcmp(rows[i].name, name))
+            return &rows[i];
     return NULL;
 }
 
+const char *target_lacks(const Target *t, const Cpu *c)
+{
+    const Row *r = find_row(t->name);
+    if (!r || isas[r->isa].has & ~c->has)
+        return t->march;
+    for (int f = 0; f < FeatureBits; f++)
+        if (needs(r) & feature_bits[f].has & ~c->has)
+            return feature_bits[f].name;
+    return NULL;
+}
+
+/* ------------------------------------------------------------ compilers --- */
+const char *target_flags(Arena *a, const Target *t)
+{
+    const char *flags = t->guard ? arena_printf(a, "-march=%s", t->march) : "";
+    for (int i = 0; t->features[i]; i++)
+        flags = arena_printf(a, "%s -m%s", flags, t->features[i]);
+    return flags;
+}
+
+const char *target_guard(Arena *a, const Target *t)
+{
+    const char *guard = t->guard;
+    for (int i = 0; guard && t->features[i]; i++) {
+        char *macro = arena_strdup(a, t->features[i]);
+        for (char *c = macro; *c; c++)
+            *c = (char)toupper((unsigned char)*c);
+        guard = arena_printf(a, "%s || !defined __%s__", guard, macro);
+    }
+    return guard;
+}
+
+/* ---------------------------------------------------------------- tiles --- */
 /* The largest tile whose accumulators, one row of B and one element of A stay
  * in registers, as measured: 6x64 by 16, 6x16 by 8.                         */
-static void default_tile(Target *t, const Machine *m)
+static void default_tile(Target *t, const Isa *isa)
 {
-    const int vectors = m->registers / 4 * 3;    /* for accumulators */
+    const int vectors = isa->registers / 4 * 3;    /* for accumulators */
     t->nr = t->width == 16 ? 64 : 16;
     t->mr = vectors * t->width / t->nr;
     if (t->mr > 6)
@@ -75,9 +205,9 @@ static void default_tile(Target *t, const Machine *m)
 
 /* Few rows take as long as their weights take to come from memory: these are
  * read at two places at once where there are registers for it.              */
-static void few_tile(Target *t, const Machine *m)
+static void few_tile(Target *t, const Isa *isa)
 {
-    const int vectors = m->registers / 4 * 3;
+    const int vectors = isa->registers / 4 * 3;
     t->few_nr = t->width == 16 ? 32 : 16;
     t->few_mr = vectors * t->width / t->few_nr;
     if (t->few_mr > 8)
@@ -105,21 +235,26 @@ static bool read_tile(Target *t, const char *tile, Fault *why)
 bool target_find(Target *t, const char *march, int width, const char *tile,
                  Fault *why)
 {
-    const Machine *m = find_machine(march);
-    if (!m)
+    const Row *r = find_row(march);
+    if (!r)
         return fault(why, ExitUsage, "unknown target %s: expected one of %s",
                      quote(march), target_list());
+    const Isa *isa = &isas[r->isa];
     if (width == 0)
-        width = m->width;
+        width = isa->width;
     if ((width != 1 && width != 4 && width != 8 && width != 16)
-        || width > m->width)
+        || width > isa->width)
         return fault(why, ExitUsage, "width %d: expected 1, 4, 8 or 16, and "
-                     "at most the %d of %s", width, m->width, m->march);
-    *t = (Target){ .march = m->march, .width = width,
-                   .registers = m->registers, .fma = m->fma,
-                   .guard = m->guard, .row_block = RowBlock,
+                     "at most the %d of %s", width, isa->width, r->name);
+    *t = (Target){ .name = r->name, .march = isa->march,
+                   .features = r->features, .width = width,
+                   .registers = isa->registers, .fma = isa->fma,
+                   .guard = isa->guard, .fmas = r->fmas,
+                   .cache = { (int64_t)r->l1 << 10, (int64_t)r->l2 << 10,
+                              (int64_t)r->l3 << 10 },
+                   .met = r->met, .row_block = RowBlock,
                    .part_work = PartWork };
-    default_tile(t, m);
-    few_tile(t, m);
+    default_tile(t, isa);
+    few_tile(t, isa);
     return !tile || read_tile(t, tile, why);
 }

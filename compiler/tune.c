@@ -25,7 +25,8 @@ static bool find_compiler(Tuner *t, Fault *why)
         return true;
     w->cc = (CcOptions){ .compiler = cc_find(t->arena, with.cc, why),
                          .level = with.level ? with.level : "2",
-                         .march = t->engine.target.march };
+                         .march = t->engine.target.march,
+                         .features = t->engine.target.features };
     return w->cc.compiler != NULL;
 }
 

@@ -291,7 +291,7 @@ static void test_foreign_processor(void **state)
     Fault why;
     Target t = here();
     assert_true(target_runs_here(&t, &why));
-    t.march = "no-such-machine";
+    t.name = "no-such-machine";
     assert_false(target_runs_here(&t, &why));
     assert_int_equal(why.code, ExitBackend);
 }

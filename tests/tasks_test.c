@@ -78,7 +78,8 @@ static void run_task(const Engine *e, const Task *t, bool jit, Operands *x,
     Arena *a = arena_new();
     const char *text = emit_task(a, e->plan, t, jit ? EmitJit : EmitAot, &n);
     const CcOptions o = { .compiler = cc_find(a, NULL, &why), .level = "0",
-                          .march = e->target.march };
+                          .march = e->target.march,
+                          .features = e->target.features };
     const TaskShape s = task_shape(e->plan, t);
     memset(x->y, 0, Floats * sizeof *x->y);
     memset(x->scratch, 0xff, Floats * sizeof *x->scratch);
