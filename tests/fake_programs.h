@@ -11,15 +11,24 @@
 
 static Arena *a;
 static char *dir;                /* of the test at hand */
-static char *usual_path;
+static char *usual_path, *usual_cache;
 
+static inline const char *in_dir(const char *name)
+{
+    return arena_printf(a, "%s/%s", dir, name);
+}
+
+/* The cache is empty: nothing that the user has done is seen here. */
 static inline int set_up(void **state)
 {
     (void)state;
     a = arena_new();
+    const char *cache = getenv("XDG_CACHE_HOME");
     dir = arena_strdup(a, "/tmp/attnc-backend-XXXXXX");
     usual_path = arena_strdup(a, getenv("PATH"));
-    return mkdtemp(dir) ? 0 : -1;
+    usual_cache = cache ? arena_strdup(a, cache) : NULL;
+    return mkdtemp(dir) ? setenv("XDG_CACHE_HOME",
+                                 arena_printf(a, "%s-cache", dir), 1) : -1;
 }
 
 static inline int tear_down(void **state)
@@ -27,17 +36,16 @@ static inline int tear_down(void **state)
     (void)state;
     Spawned s;
     Fault why;
-    const char *argv[] = { "/bin/rm", "-rf", dir, NULL };
+    const char *argv[] = { "/bin/rm", "-rf", dir,
+                           arena_printf(a, "%s-cache", dir), NULL };
     setenv("PATH", usual_path, 1);
-    unsetenv("XDG_CACHE_HOME");
+    if (usual_cache)
+        setenv("XDG_CACHE_HOME", usual_cache, 1);
+    else
+        unsetenv("XDG_CACHE_HOME");
     bool ok = spawn(&s, argv, "", 0, 20, &why);
     arena_free(a);
     return ok ? 0 : -1;
-}
-
-static inline const char *in_dir(const char *name)
-{
-    return arena_printf(a, "%s/%s", dir, name);
 }
 
 static inline const char *script(const char *name, const char *body)

@@ -1,5 +1,5 @@
-/* tune_test: the test of better, the space of tilings, children that end badly,
- * planted bad candidates, and what a second run finds.                       */
+/* tune_test: the space of tilings, children that end badly, planted bad
+ * candidates, and what a second run finds.                                   */
 #define _GNU_SOURCE
 #include <jansson.h>
 #include <math.h>
@@ -13,57 +13,6 @@
 #include <cmocka.h>
 
 #include "fake_programs.h"
-
-/* ----------------------------------------------------------- statistics --- */
-static void assert_near(double x, double expected)
-{
-    assert_true(fabs(x - expected) < 1e-12);
-}
-
-/* By counting all signs by hand, and as in Wilcoxon's tables. */
-static void test_signed_rank(void **state)
-{
-    (void)state;
-    assert_near(signed_rank((double[]){ 1, 2, 3, 4, 5 }, 5), 1 / 32.0);
-    assert_near(signed_rank((double[]){ -1, -2, -3 }, 3), 1);
-    assert_near(signed_rank((double[]){ 1, 2, 3, -4, 5 }, 5), 7 / 32.0);
-    assert_near(signed_rank((double[]){ 2, 2 }, 2), 1 / 4.0);    /* ties */
-    assert_near(signed_rank((double[]){ 2, -2 }, 2), 3 / 4.0);
-    assert_near(signed_rank((double[]){ 0, 0, 0 }, 3), 1);       /* zeros */
-    assert_near(signed_rank((double[]){ 0, 1, 2, 0 }, 4), 1 / 4.0);
-    double all[60];
-    for (int i = 0; i < 60; i++)
-        all[i] = i + 1;
-    assert_near(signed_rank(all, 60) * ldexp(1, 60), 1);
-    all[0] = -1;                 /* rank sums 1830 - 1 and above: two ways */
-    assert_near(signed_rank(all, 60) * ldexp(1, 60), 2);
-}
-
-/* Of tasks that have nothing to gain at most TUNE_ALPHA pass. */
-static void test_level(void **state)
-{
-    (void)state;
-    uint64_t seed = 9;
-    int passed = 0;
-    for (int task = 0; task < 20000; task++) {
-        double d[20];
-        for (int i = 0; i < 20; i++)
-            d[i] = (double)bench_random(&seed) / 1073741824.0 - 1.0;
-        passed += signed_rank(d, 20) <= TUNE_ALPHA;
-    }
-    assert_true(passed > 20000 * TUNE_ALPHA / 2);
-    assert_true(passed < 20000 * TUNE_ALPHA * 1.3);
-}
-
-static void test_medians(void **state)
-{
-    (void)state;
-    const double x[] = { 9, 1, 8, 2, 7, 3, 6, 4 };
-    const Interval i = median_interval(x, 8);
-    assert_near(i.middle, 5);
-    assert_near(i.low, 1);       /* ranks 1 and 8: 99.2 % of 8 */
-    assert_near(i.high, 9);
-}
 
 /* ---------------------------------------------------------------- space --- */
 static void check_space(const char *spec, const char *march)
@@ -169,8 +118,8 @@ static void test_child(void **state)
         assert_non_null(strstr(r.verdict[i].why, expected[i].why));
     }
     for (int turn = 0; turn < 6; turn++) {
-        assert_near(r.sample[turn * Kinds + Good], 1);
-        assert_near(r.sample[turn * Kinds + Fast], 0.5);
+        assert_true(r.sample[turn * Kinds + Good] == 1);
+        assert_true(r.sample[turn * Kinds + Fast] == 0.5);
     }
 }
 
@@ -192,7 +141,8 @@ static void test_child_default(void **state)
 }
 
 /* ----------------------------------------------------------- whole runs --- */
-static json_t *tuned(double budget, int code)
+/* Its exit code; *report: what it says. */
+static int tune_for(double budget, json_t **report)
 {
     const char *path = in_dir("report.json"), *records = in_dir("tune.txt");
     static const char *const sets[] = { "kind=encoder" };
@@ -203,10 +153,17 @@ static json_t *tuned(double budget, int code)
                    .backend = "jit", .threads = 1 } };
     FILE *out = fopen(path, "w");
     assert_non_null(out);
-    assert_int_equal(tune_run(&o, out), code);
+    const int code = tune_run(&o, out);
     fclose(out);
-    json_t *j = json_load_file(path, 0, NULL);
-    assert_non_null(j);
+    *report = json_load_file(path, 0, NULL);
+    assert_non_null(*report);
+    return code;
+}
+
+static json_t *tuned(double budget)
+{
+    json_t *j;
+    assert_int_equal(tune_for(budget, &j), ExitDone);
     return j;
 }
 
@@ -306,7 +263,7 @@ static void test_planted(void **state)
     for (int i = 0; i < 4; i++) {
         remove(in_dir("tune.txt"));
         tune_plant = kinds[i].plant;
-        json_t *j = tuned(0.8, ExitDone);
+        json_t *j = tuned(0.8);
         assert_true(count_fate(j, kinds[i].fate, kinds[i].why) > 0);
         assert_true(count_fate(j, "timed", "") > 1);
         assert_true(count_tasks(j, "finished") > 0);
@@ -321,9 +278,9 @@ static void test_planted(void **state)
 static void test_resume(void **state)
 {
     (void)state;
-    json_t *first = tuned(0.6, ExitDone);
+    json_t *first = tuned(0.6);
     const int finished = count_tasks(first, "finished");
-    json_t *second = tuned(0.6, ExitDone);
+    json_t *second = tuned(0.6);
     assert_true(finished > 0);
     assert_int_equal(count_tasks(first, "reused"), 0);
     assert_true(true_in(second, "rejected")
@@ -354,7 +311,7 @@ static void test_taken_back(void **state)
 {
     (void)state;
     Fault why;
-    json_decref(tuned(0.6, ExitDone));
+    json_decref(tuned(0.6));
     const Records all = read_records();
     assert_true(all.at.n > 0);
     Record one = all.at.at[0];
@@ -362,7 +319,7 @@ static void test_taken_back(void **state)
     assert_int_equal(remove(in_dir("tune.txt")), 0);
     assert_true(records_add(a, in_dir("tune.txt"), &one, 1, &why));
     tune_plant = plant_whole;
-    json_t *j = tuned(0.8, ExitDone);
+    json_t *j = tuned(0.8);
     tune_plant = NULL;
     assert_true(true_in(j, "rejected"));
     const Records left = read_records();
@@ -372,22 +329,25 @@ static void test_taken_back(void **state)
     json_decref(j);
 }
 
-/* Records that cannot be written: exit code, after the report. */
+/* Records that cannot be written: exit code, after the report. A busy machine
+ * needs longer for the first one, and it may be that of a default.           */
 static void test_no_room(void **state)
 {
     (void)state;
+    int code = ExitDone;
     assert_int_equal(mkdir(in_dir("tune.txt"), 0700), 0);
-    json_t *j = tuned(0.5, ExitIO);
-    assert_true(count_tasks(j, "finished") > 0);
-    json_decref(j);
+    for (double budget = 0.25; budget < 200 && !code; budget *= 2) {
+        json_t *j;
+        code = tune_for(budget, &j);
+        assert_true(code == ExitDone || count_tasks(j, "finished") > 0);
+        json_decref(j);
+    }
+    assert_int_equal(code, ExitIO);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_signed_rank),
-        cmocka_unit_test(test_level),
-        cmocka_unit_test(test_medians),
         cmocka_unit_test(test_space),
         cmocka_unit_test_setup_teardown(test_child, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_child_default, set_up, tear_down),
