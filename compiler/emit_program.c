@@ -191,6 +191,11 @@ static void emit_model_struct(Gen *g, Emit *e)
 static void emit_defaults(Gen *g, Emit *e)
 {
     const Spec *s = g->p->g->spec;
+    int32_t ids[2] = { 0 };
+    const int n = spec_unwritten(s, ids);
+    let(e, "count", "%d", n);
+    let(e, "ids", "%d%s", ids[0],
+        n > 1 ? arena_printf(g->a, ", %d", ids[1]) : "");
     let(e, "beam", "%lld", (long long)s->search_beam);
     let(e, "rule", "%d", s->search_rule);
     let(e, "penalty", "%d", s->search_penalty);
@@ -204,19 +209,25 @@ static void emit_defaults(Gen *g, Emit *e)
     put(e,
         "/* The search that the spec asks for. */\n"
         "void $options(struct attn_search_options *o)\n"
-        "{\n"
-        "    memset(o, 0, sizeof *o);\n"
-        "    o->beam = $beam;\n"
-        "    o->results = 1;\n"
-        "    o->rule = $rule;\n"
-        "    o->penalty = $penalty;\n"
-        "    o->alpha = $alpha;\n"
-        "    o->max_output = $max;\n"
-        "    o->max_output_plus = $plus;\n"
-        "    o->patience = 1.0f;\n"
-        "    o->start = $start;\n"
-        "    o->end = $end;\n"
-        "}\n\n");
+        "{\n");
+    if (n > 0)
+        put(e, "static const int32_t unwritten[] = { $ids };\n\n");
+    put(e,
+        "memset(o, 0, sizeof *o);\n"
+        "o->beam = $beam;\n"
+        "o->results = 1;\n"
+        "o->rule = $rule;\n"
+        "o->penalty = $penalty;\n"
+        "o->alpha = $alpha;\n"
+        "o->max_output = $max;\n"
+        "o->max_output_plus = $plus;\n"
+        "o->patience = 1.0f;\n"
+        "o->start = $start;\n"
+        "o->end = $end;\n");
+    if (n > 0)
+        put(e, "o->process.forbid = unwritten;\n"
+               "o->process.forbid_count = $count;\n");
+    put(e, "}\n\n");
 }
 
 /* The core is static in the emitted file; these are its doors. */

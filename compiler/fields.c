@@ -218,11 +218,12 @@ const Field fields[] = {
          "true where vocab.size or vocab.file is given", follow_shared,
          "source and target have one vocabulary"),
     INT("vocab.tokens.start", token_start, 0, MostTokens, Target_, "", NULL,
-        "id that the decoder reads first"),
+        "id that the decoder reads first; no answer has it, unless it is the "
+        "end too"),
     INT("vocab.tokens.end", token_end, 0, MostTokens, Model, "", NULL,
         "id that ends a text"),
     INT("vocab.tokens.pad", token_pad, 0, MostTokens, Model, "", NULL,
-        "id that is never written"),
+        "id that is never written, unless it is the end too"),
     SPREAD("vocab.tokens.unknown", WORDS("vocab.tokens.unknown.source",
                                          "vocab.tokens.unknown.target"),
            Model, "id of text that is no token; without one such text is an "

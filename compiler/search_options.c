@@ -82,6 +82,9 @@ int open_search(Search *to, const Engine *e, const Options *o,
     int code = ExitDone;
     *to = (Search){ .o = search_options(s, o) };
     to->o.parallel = e->parallel;
+    ids = arena_alloc(a, 2 * sizeof *ids);
+    to->o.process.forbid = ids;
+    to->o.process.forbid_count = spec_unwritten(s, ids);
     for (int i = 0; !code && i < o->suppress.n; i++) {
         code = option_tokens(a, target, "--suppress", o->suppress.at[i], &ids,
                              &n);

@@ -289,6 +289,17 @@ Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets)
 }
 
 /* The place of the field, or of one beside it, or the top. */
+int spec_unwritten(const Spec *s, int32_t ids[2])
+{
+    int n = 0;
+
+    if (s->token_start >= 0)
+        ids[n++] = (int32_t)s->token_start;
+    if (s->token_pad >= 0 && s->token_pad != s->token_start)
+        ids[n++] = (int32_t)s->token_pad;
+    return n;
+}
+
 bool spec_says(const Spec *s, const char *key)
 {
     return s->field_pos[field_row(key)].src != NULL;

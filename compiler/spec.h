@@ -160,6 +160,8 @@ Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets);
 Pos   spec_pos(const Spec *s, const char *field);
 /* The field was written: in the file, in one that it extends, by --set. */
 bool  spec_says(const Spec *s, const char *field);
+/* Ids that an answer never has, unless they end it: start, pad. How many. */
+int   spec_unwritten(const Spec *s, int32_t ids[2]);
 /* The path to open: relative ones start at the folder of the file in which
  * they were written, those of --set at the current one.                     */
 char *spec_path(Arena *a, Pos written, const char *path);

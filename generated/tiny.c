@@ -3495,7 +3495,8 @@ struct attn_process {            /* options; zero means off */
     int64_t no_repeat_ngram;
     const int32_t *suppress;     /* sequences, each: length, then its tokens */
     int64_t suppress_size;       /* entries of suppress[] */
-    const int32_t *forbid;       /* tokens never produced (pad, start) */
+    const int32_t *forbid;       /* tokens never produced (start, pad), but for
+                                    end, which always may be */
     int64_t forbid_count;
 };
 /* A logit that is no number, or infinite, is one that nobody takes. */
@@ -3504,6 +3505,10 @@ ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
                                   int64_t vocab, const int32_t *tokens,
                                   int64_t n /* so far, prefix included */,
                                   int32_t end);
+/* Those of `forbid`, once the probabilities are known: theirs falls to nobody,
+ * so that an answer's score is what attn_score gives it.                    */
+ATTN_API void attn_forbid_logits(const struct attn_process *p, float *logits,
+                                 int64_t vocab, int32_t end);
 
 /* --------------------------------------------------------- sampling.c --- */
 /* Sampling: drawing tokens instead of taking the best. In this order: logits
@@ -4260,19 +4265,12 @@ static void process_suppress(const struct process_row *r)
     }
 }
 
-static void process_forbidden(const struct process_row *r)
-{
-    for (int64_t i = 0; i < r->options->forbid_count; i++)
-        process_forbid(r, r->options->forbid[i]);
-}
-
 /* Penalties first: they need the logits that others would forbid. */
 static void (*const process_table[])(const struct process_row *) = {
     process_repetition,
     process_min_length,
     process_ngram,
     process_suppress,
-    process_forbidden,
 };
 
 ATTN_API void attn_clean_logits(float *logits, int64_t n)
@@ -4295,6 +4293,16 @@ ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
     r.end = end;
     for (size_t i = 0; i < sizeof process_table / sizeof *process_table; i++)
         process_table[i](&r);
+}
+
+ATTN_API void attn_forbid_logits(const struct attn_process *p, float *logits,
+                                 int64_t vocab, int32_t end)
+{
+    for (int64_t i = 0; i < p->forbid_count; i++) {
+        int32_t token = p->forbid[i];
+        if (token >= 0 && token < vocab && token != end)
+            logits[token] = -INFINITY;
+    }
 }
 
 /* sampling.c: draws a token from a row of logits. The same seed draws the same
@@ -5129,6 +5137,7 @@ static void search_offer(const struct attn_search_state *s, struct attn_beam *b,
                         b->tokens + h * b->width, b->length, s->o->end);
     if (s->o->beam > 1 || s->o->want_scores)
         sum = s->model->log_sum_exp(logits, vocab);
+    attn_forbid_logits(&s->o->process, logits, vocab, s->o->end);
     attn_beam_offer(b, (int32_t)h, logits, vocab, sum);
 }
 
@@ -5635,6 +5644,7 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
     attn_clean_logits(r->logits, vocab);
     attn_process_logits(&s->o.process, r->logits, vocab, s->tokens + s->lead,
                         answer, s->o.end);
+    attn_forbid_logits(&s->o.process, r->logits, vocab, s->o.end);
     int64_t token = attn_sample(&s->o.sampling, r->logits, vocab, answer,
                                 r->order);
     if (token < 0)
@@ -6773,6 +6783,8 @@ const char *tiny_open(void *bound, const void *file, int64_t bytes)
 /* The search that the spec asks for. */
 void tiny_options(struct attn_search_options *o)
 {
+    static const int32_t unwritten[] = { 1, 0 };
+
     memset(o, 0, sizeof *o);
     o->beam = 2;
     o->results = 1;
@@ -6784,6 +6796,8 @@ void tiny_options(struct attn_search_options *o)
     o->patience = 1.0f;
     o->start = 1;
     o->end = 2;
+    o->process.forbid = unwritten;
+    o->process.forbid_count = 2;
 }
 
 int64_t tiny_generate_bytes(const struct attn_search_options *o,

@@ -158,7 +158,8 @@ struct attn_process {            /* options; zero means off */
     int64_t no_repeat_ngram;
     const int32_t *suppress;     /* sequences, each: length, then its tokens */
     int64_t suppress_size;       /* entries of suppress[] */
-    const int32_t *forbid;       /* tokens never produced (pad, start) */
+    const int32_t *forbid;       /* tokens never produced (start, pad), but for
+                                    end, which always may be */
     int64_t forbid_count;
 };
 

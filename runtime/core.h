@@ -165,7 +165,8 @@ struct attn_process {            /* options; zero means off */
     int64_t no_repeat_ngram;
     const int32_t *suppress;     /* sequences, each: length, then its tokens */
     int64_t suppress_size;       /* entries of suppress[] */
-    const int32_t *forbid;       /* tokens never produced (pad, start) */
+    const int32_t *forbid;       /* tokens never produced (start, pad), but for
+                                    end, which always may be */
     int64_t forbid_count;
 };
 /* A logit that is no number, or infinite, is one that nobody takes. */
@@ -174,6 +175,10 @@ ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
                                   int64_t vocab, const int32_t *tokens,
                                   int64_t n /* so far, prefix included */,
                                   int32_t end);
+/* Those of `forbid`, once the probabilities are known: theirs falls to nobody,
+ * so that an answer's score is what attn_score gives it.                    */
+ATTN_API void attn_forbid_logits(const struct attn_process *p, float *logits,
+                                 int64_t vocab, int32_t end);
 
 /* --------------------------------------------------------- sampling.c --- */
 /* Sampling: drawing tokens instead of taking the best. In this order: logits

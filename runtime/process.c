@@ -88,19 +88,12 @@ static void process_suppress(const struct process_row *r)
     }
 }
 
-static void process_forbidden(const struct process_row *r)
-{
-    for (int64_t i = 0; i < r->options->forbid_count; i++)
-        process_forbid(r, r->options->forbid[i]);
-}
-
 /* Penalties first: they need the logits that others would forbid. */
 static void (*const process_table[])(const struct process_row *) = {
     process_repetition,
     process_min_length,
     process_ngram,
     process_suppress,
-    process_forbidden,
 };
 
 ATTN_API void attn_clean_logits(float *logits, int64_t n)
@@ -123,4 +116,14 @@ ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
     r.end = end;
     for (size_t i = 0; i < sizeof process_table / sizeof *process_table; i++)
         process_table[i](&r);
+}
+
+ATTN_API void attn_forbid_logits(const struct attn_process *p, float *logits,
+                                 int64_t vocab, int32_t end)
+{
+    for (int64_t i = 0; i < p->forbid_count; i++) {
+        int32_t token = p->forbid[i];
+        if (token >= 0 && token < vocab && token != end)
+            logits[token] = -INFINITY;
+    }
 }

@@ -166,6 +166,7 @@ static void search_offer(const struct attn_search_state *s, struct attn_beam *b,
                         b->tokens + h * b->width, b->length, s->o->end);
     if (s->o->beam > 1 || s->o->want_scores)
         sum = s->model->log_sum_exp(logits, vocab);
+    attn_forbid_logits(&s->o->process, logits, vocab, s->o->end);
     attn_beam_offer(b, (int32_t)h, logits, vocab, sum);
 }
 

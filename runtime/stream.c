@@ -235,6 +235,7 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
     attn_clean_logits(r->logits, vocab);
     attn_process_logits(&s->o.process, r->logits, vocab, s->tokens + s->lead,
                         answer, s->o.end);
+    attn_forbid_logits(&s->o.process, r->logits, vocab, s->o.end);
     int64_t token = attn_sample(&s->o.sampling, r->logits, vocab, answer,
                                 r->order);
     if (token < 0)

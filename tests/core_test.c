@@ -236,10 +236,17 @@ static void test_suppress(void **unused)
 static void test_forbid(void **unused)
 {
     (void)unused;
-    const int32_t list[] = { 0, 1, -1, 8 };      /* two are no tokens */
-    const struct attn_process p = { .forbid = list, .forbid_count = 4 };
+    const int32_t list[] = { 0, 1, 2, -1, 8 };   /* two are no tokens */
+    const struct attn_process p = { .forbid = list, .forbid_count = 5 };
     process(&p, NULL, 0);
+    assert_forbidden("");                        /* no probability changes */
+    attn_forbid_logits(&p, logits, Vocab, End);
     assert_forbidden("01");
+    attn_forbid_logits(&p, logits, Vocab, 3);
+    assert_forbidden("012");
+    process(&p, NULL, 0);
+    attn_forbid_logits(&p, logits, Vocab, 1);    /* as the end it may come */
+    assert_forbidden("02");
 }
 
 int main(void)

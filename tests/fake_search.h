@@ -71,6 +71,9 @@ static void slow_logits(const Slow *s, const Answer *a, float *logits)
     float sum = fake_log_sum_exp(logits, vocab);
     for (int64_t t = 0; t < vocab; t++)
         logits[t] = attn_log_probability(logits[t], sum);
+    for (int64_t i = 0; i < s->o->process.forbid_count; i++)
+        if (s->o->process.forbid[i] != s->o->end)
+            logits[s->o->process.forbid[i]] = -INFINITY;
 }
 
 static void slow_pairs(Slow *s)

@@ -13,6 +13,9 @@
 
 enum { Results = 8, Outputs = 1 + 3 + 9 + 27 + 81 };
 
+/* Start, pad, and the end, which may be written all the same. */
+static const int32_t unwritten[] = { 1, 0, 2 };
+
 static uint32_t random_below(uint32_t *state, uint32_t n)
 {
     *state = *state * 1664525u + 1013904223u;
@@ -75,6 +78,8 @@ static void case_random(Case *c, uint32_t seed)
     c->o.want_scores = random_below(&s, 2);
     c->o.process.min_length = random_below(&s, 4);
     c->o.process.no_repeat_ngram = random_below(&s, 3);
+    c->o.process.forbid = unwritten;
+    c->o.process.forbid_count = random_below(&s, 4);
     c->prefix_n = random_below(&s, 4) ? 0 : 1 + random_below(&s, 3);
     for (int i = 0; i < c->prefix_n; i++)
         c->prefix[i] = (int32_t)random_below(&s, 4);

@@ -62,6 +62,7 @@ static int64_t run(struct attn_stream *s, int32_t *out, int64_t n)
 static void test_is_the_search(void **unused)
 {
     (void)unused;
+    static const int32_t unwritten[] = { 1, 0 };
     Case *c = malloc(sizeof *c);
     for (uint32_t seed = 0; seed < 60; seed++) {
         Lab l;
@@ -74,6 +75,8 @@ static void test_is_the_search(void **unused)
         c->o.sampling.temperature = seed % 5 < 2 ? 0.0f : 0.9f;
         c->o.sampling.top_k = seed % 7;
         c->o.sampling.seed = seed;
+        c->o.process.forbid = unwritten;
+        c->o.process.forbid_count = seed / 2 % 3;
         l.o = c->o;
         l.f.nan_every = c->f.nan_every = (int)(seed % 4) * 5;
         int64_t n = 1 + seed * 3;
