@@ -140,6 +140,9 @@ check-tsan: ## the pool's tests under ThreadSanitizer, in build/tsan
 	build/tsan/tests/pool_test
 check-gcc: ## all sources without a warning by gcc, in build/gcc
 	@$(MAKE) B=build/gcc CC=gcc all
+# N=500: so many kills; SEED=2: others
+fuzz-kill: $(B)/attnc $(B)/tests/kill_test ## kill -9, Ctrl-C: each command
+	ATTNC_KILLS=$(or $(N),500) ATTNC_SEED=$(or $(SEED),1) $(B)/tests/kill_test
 demo: $(B)/attnc ## English words to phonemes, by C made from a YAML spec
 	@sh tests/demo.sh $(B)
 bench: $(B)/attnc ## speed, beside the machine's own limit
@@ -179,7 +182,7 @@ help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 14
 
 -include $(wildcard $(B)/*/*.d)
-.PHONY: all test test-full check-asan check-tsan check-gcc demo bench \
+.PHONY: all test test-full check-asan check-tsan check-gcc fuzz-kill demo bench \
         bench-growth bench-peers bench-tune g2p-error golden sample lint format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -73,6 +73,7 @@ static bool keep(const char *path, const char *object, Fault *why)
     XXH128_hash_t h = XXH3_128bits(f.at, f.size);
     Trailer t = { .high = h.high64, .low = h.low64 };
     memcpy(t.magic, trailer_magic, sizeof t.magic);
+    outputs_sweep(path);
     bool ok = output_open(&o, path, why) &&
               output_write(&o, f.at, f.size, why) &&
               output_write(&o, &t, sizeof t, why) &&
