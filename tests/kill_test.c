@@ -80,7 +80,7 @@ static const char *output(const char *name)
     return arena_printf(a, "%s/out/%s", dir, name);
 }
 
-/* ------------------------------------------------------------- a process --- */
+/* ----------------------------------------------------------- a process --- */
 static void child(char *const *argv)
 {
     dup2(open("/dev/null", O_WRONLY), 1);
@@ -93,10 +93,12 @@ static void child(char *const *argv)
 
 static pid_t begin(const Case *c)
 {
-    char *argv[MostWords + 1] = { (char *)(uintptr_t)find_program(a, attnc()) };
+    char *argv[MostWords + 1];
+    argv[0] = (char *)(uintptr_t)find_program(a, attnc());
+    argv[MostWords] = NULL;
     assert_non_null(argv[0]);
-    for (int i = 0; i < MostWords && c->words[i]; i++)
-        argv[i + 1] = c->words[i][0] == '@'
+    for (int i = 0; i < MostWords - 1; i++)
+        argv[i + 1] = !c->words[i] ? NULL : c->words[i][0] == '@'
             ? (char *)(uintptr_t)output(c->words[i] + 1)
             : arena_strdup(a, c->words[i]);
     fflush(NULL);
@@ -133,7 +135,7 @@ static void all_end(const char *command)
     }
 }
 
-/* --------------------------------------------------------------- outputs --- */
+/* ------------------------------------------------------------- outputs --- */
 typedef struct { const char *text; size_t n; } Bytes;
 
 static Bytes bytes_of(const char *name)
@@ -188,7 +190,7 @@ static void check_outputs(const Case *c, const Bytes whole[MostOutputs])
         check_records(output("tune.txt"), 0);
 }
 
-/* ----------------------------------------------------------------- kills --- */
+/* --------------------------------------------------------------- kills --- */
 /* Objects of earlier runs would make the next ones short. */
 static void new_cache(void)
 {
@@ -262,7 +264,7 @@ static void test_kills(void **state)
     assert_true(killed > 0);
 }
 
-/* --------------------------------------------------------- many at once --- */
+/* -------------------------------------------------------- many at once --- */
 enum { Processes = 20, Each = 10 };
 
 /* Records of their own for each process that merges. */
