@@ -121,8 +121,9 @@ static int read_line(Attention *r, int side)
         return ExitInput;
     }
     int32_t *ids = arena_alloc(a, (size_t)MostTokens * sizeof *ids);
-    int64_t count = tokens_of(&r->tokens[side], text, n, ids, &why);
+    int64_t count = question_of(&r->tokens[side], text, n, ids, &why);
     const Spec *s = r->e.spec;
+    int64_t least = side == 0 || s->token_start < 0;
     int64_t most = s->side[side ? SideDecoder : SideEncoder].max_len;
     if (count < 0) {
         error_at((Pos){ 0 }, "--attention: %s", why.text);
@@ -130,9 +131,10 @@ static int read_line(Attention *r, int side)
     }
     if (r->o->max_input > 0)
         count = attn_min(count, r->o->max_input);
-    if (count < 1 || count > most) {
-        error_at((Pos){ 0 }, "--attention: the line has %lld tokens, 1 to %lld "
-                 "are possible", (long long)count, (long long)most);
+    if (count < least || count > most) {
+        error_at((Pos){ 0 }, "--attention: the line has %lld tokens, %lld to "
+                 "%lld are possible", (long long)count, (long long)least,
+                 (long long)most);
         return ExitInput;
     }
     r->in.sample.ids[side] = ids;

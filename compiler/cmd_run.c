@@ -22,7 +22,9 @@ typedef struct {
     Lines in;
     int32_t *line_ids;           /* of the line at hand */
     int64_t lines, number[BatchLines];
-    Ids ids;                     /* of all lines of the batch */
+    bool asks[BatchLines];       /* is there something to answer? */
+    int64_t questions;           /* of the batch; below, one after the other */
+    Ids ids;
     int32_t start[BatchLines + 1];
     struct attn_hypothesis *out;
     int64_t found[BatchLines];
@@ -89,7 +91,7 @@ static bool check_length(Run *r, int64_t n)
     return false;
 }
 
-/* Tokens of a line; 0 for one that is empty or bad. */
+/* Tokens of a line; -1 for one that asks nothing, and for a bad one. */
 static int64_t take_line(Run *r, LineState state, const char *text, size_t n)
 {
     Fault why;
@@ -97,14 +99,16 @@ static int64_t take_line(Run *r, LineState state, const char *text, size_t n)
         line_error(&r->in, "the line has %zu bytes, at most %d are read", n,
                    LongestLine);
         r->code = ExitInput;
-        return 0;
+        return -1;
     }
-    int64_t tokens = n ? tokens_of(&r->source, text, n, r->line_ids, &why) : 0;
+    int64_t tokens = question_of(&r->source, text, n, r->line_ids, &why);
     if (tokens < 0)
         line_error(&r->in, "%s", why.text);
-    if (tokens < 0 || (tokens > 0 && !check_length(r, tokens))) {
+    else if (!attn_search_asks(r->e.backend.model, &r->search.o, tokens))
+        return -1;
+    if (tokens < 0 || !check_length(r, tokens)) {
         r->code = ExitInput;
-        return 0;
+        return -1;
     }
     return tokens;
 }
@@ -114,7 +118,7 @@ static bool read_batch(Run *r)
 {
     const char *text;
     size_t n;
-    r->lines = 0;
+    r->lines = r->questions = 0;
     r->ids.n = 0;
     r->start[0] = 0;
     while (r->lines < BatchLines && r->ids.n < BatchRows) {
@@ -124,8 +128,10 @@ static bool read_batch(Run *r)
         int64_t tokens = take_line(r, state, text, n);
         for (int64_t i = 0; i < tokens; i++)
             vec_push(r->e.arena, &r->ids, r->line_ids[i]);
-        r->number[r->lines++] = r->in.number;
-        r->start[r->lines] = r->ids.n;
+        r->number[r->lines] = r->in.number;
+        r->asks[r->lines++] = tokens >= 0;
+        if (tokens >= 0)
+            r->start[++r->questions] = r->ids.n;
     }
     return r->lines > 0;
 }
@@ -135,21 +141,21 @@ static void search_batch(Run *r)
 {
     const struct attn_model *m = r->e.backend.model;
     int64_t longest = 0;
-    for (int64_t i = 0; i < r->lines; i++)
+    for (int64_t i = 0; i < r->questions; i++)
         longest = attn_max(longest, r->start[i + 1] - r->start[i]);
-    int64_t bytes = attn_search_bytes(m, &r->search.o, r->lines, r->ids.n,
+    int64_t bytes = attn_search_bytes(m, &r->search.o, r->questions, r->ids.n,
                                       longest, r->search.prefix_n);
     if (bytes < 0)
         fail(ExitResource, "a search of %lld lines of up to %lld tokens with "
-             "beam %lld is too large", (long long)r->lines,
+             "beam %lld is too large", (long long)r->questions,
              (long long)longest, (long long)r->search.o.beam);
     if (bytes > r->bytes) {
         r->bytes = bytes + bytes / 2;
         r->memory = aligned_memory(r->e.arena, r->bytes);
     }
-    if (attn_search(m, r->e.bound, &r->search.o, r->lines, r->ids.at, r->start,
-                    r->search.prefix, r->search.prefix_n, r->memory, r->bytes,
-                    r->out, r->found) != 0)
+    if (attn_search(m, r->e.bound, &r->search.o, r->questions, r->ids.at,
+                    r->start, r->search.prefix, r->search.prefix_n, r->memory,
+                    r->bytes, r->out, r->found) != 0)
         die("the search refused a batch that fits the model");
 }
 
@@ -165,14 +171,16 @@ static void print_answer(Run *r, int64_t line, const struct attn_hypothesis *h)
 
 static void print_batch(Run *r)
 {
+    const struct attn_hypothesis *h = r->out;
+    const int64_t *found = r->found;
     for (int64_t i = 0; i < r->lines; i++) {
-        const struct attn_hypothesis *h = r->out + i * r->search.o.results;
-        for (int64_t j = 0; j < r->found[i]; j++)
+        int64_t n = r->asks[i] ? *found++ : 0;
+        for (int64_t j = 0; j < n; j++)
             print_answer(r, i, &h[j]);
-        if (r->found[i] == 0 && r->o->nbest <= 0)
+        if (n == 0 && r->o->nbest <= 0)
             putchar('\n');
-        bool asked = r->start[i + 1] > r->start[i];
-        r->fewer += asked && r->found[i] < r->search.o.results;
+        h += r->asks[i] ? r->search.o.results : 0;
+        r->fewer += r->asks[i] && n < r->search.o.results;
     }
     flush_answers(stdout);
     r->answered += r->lines;
@@ -219,7 +227,8 @@ int cmd_run(const Options *o)
     Run r = { .o = o };
     int code = open_run(&r);
     while (!code && read_batch(&r)) {
-        search_batch(&r);
+        if (r.questions)
+            search_batch(&r);
         print_batch(&r);
     }
     print_end(&r);

@@ -72,7 +72,7 @@ static int read_prompt(Stream *r)
     if (!r->o->prompt)
         return ExitDone;
     r->ids = arena_alloc(r->e.arena, (strlen(text) + 2) * sizeof *r->ids);
-    r->n = tokens_of(&r->source, text, strlen(text), r->ids, &why);
+    r->n = question_of(&r->source, text, strlen(text), r->ids, &why);
     if (r->n < 0) {
         error_at((Pos){ 0 }, "--prompt: %s", why.text);
         return why.code;

@@ -260,8 +260,10 @@ static void put_functions(Gen *g, Emit *e)
            "/* Answers all sentences: s has the tokens from ids[start[s]] to\n"
            " * before ids[start[s + 1]]; its o->results best answers go to\n"
            " * out[s * o->results] and on, their number to found[s]; their\n"
-           " * tokens lie in `memory`. 0; or -1: too little memory, an id or\n"
-           " * a length that the model does not take. */\n");
+           " * tokens lie in `memory`. A sentence of no tokens has no answer,\n"
+           " * but by a decoder with a start token, which goes on from that.\n"
+           " * 0; or -1: too little memory, an id or a length that the model\n"
+           " * does not take. */\n");
     generate_prototype(g, e, ";");
     emit_door_prototypes(g, e);
 }

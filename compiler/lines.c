@@ -151,6 +151,12 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
     return count < 0 ? -1 : count;
 }
 
+int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
+                    Fault *why)
+{
+    return n ? tokens_of(t, text, n, ids, why) : 0;
+}
+
 void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
                   int64_t n)
 {

@@ -38,6 +38,9 @@ enum { MostTokens = LongestLine + 2 };   /* of a line */
 /* Ids of one text into ids[MostTokens]; their number, or -1 and a message. */
 int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   Fault *why);
+/* The same of a question: an empty one has none, not an end token either. */
+int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
+                    Fault *why);
 void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
                   int64_t n);
 /* Text needs a vocabulary: ExitInput and a message when there is none, or

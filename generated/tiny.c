@@ -3618,6 +3618,11 @@ struct attn_search_state {
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
                                   const struct attn_search_options *o,
                                   int64_t rows);
+/* Is a source of `rows` rows a question? One of none is where the decoder reads
+ * a start token, and has room for an answer.                                */
+ATTN_API int attn_search_asks(const struct attn_model *m,
+                              const struct attn_search_options *o,
+                              int64_t rows);
 /* Tokens that such an answer may have: the last needs no position, for it is
  * never read. */
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,
@@ -3639,10 +3644,10 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
  * batch), writes the best o->results of sentence s to out[s * o->results ..],
  * count to found[s]. prefix: forced first tokens, the same for all sentences
  * or NULL. For kind decoder `ids` are the prompts: it reads start (where that
- * is not -1), prompt, prefix; answers begin after the prompt. A source of no
- * rows has no answers. Returns 0; or -1, a caller's error: the memory is too
- * small, an id or a length out of the model's range, a prefix longer than the
- * limit. The answers' tokens lie in `memory`.                               */
+ * is not -1), prompt, prefix; answers begin after the prompt. A source that
+ * asks nothing has no answers. Returns 0; or -1, a caller's error: the memory
+ * is too small, an id or a length out of the model's range, a prefix longer
+ * than the limit. The answers' tokens lie in `memory`.                      */
 ATTN_API int attn_search(const struct attn_model *m, const void *bound,
                          const struct attn_search_options *o,
                          int64_t sentences, const int32_t *ids,
@@ -4826,6 +4831,18 @@ ATTN_API int64_t attn_search_limit(const struct attn_model *m,
     return limit;
 }
 
+ATTN_API int attn_search_asks(const struct attn_model *m,
+                              const struct attn_search_options *o,
+                              int64_t rows)
+{
+    int64_t lead = attn_search_lead(m, o, rows);
+    if (rows > 0)
+        return 1;
+    if (m->kind != ATTN_DECODER || lead == 0)
+        return 0;
+    return attn_search_limit(m, o, rows, lead) > 0;
+}
+
 static int search_fits(const struct attn_search_state *s)
 {
     const struct attn_model *m = s->model;
@@ -5028,8 +5045,8 @@ static int search_read(struct attn_search_state *s)
     return 0;
 }
 
-/* One open hypothesis: the forced tokens. A source of no rows has no answer;
- * one whose limit is the prefix has it already.                             */
+/* One open hypothesis: the forced tokens. A source that asks nothing has no
+ * answer; one whose limit is the prefix has it already.                     */
 static int search_begin(struct attn_search_state *s, int64_t i,
                         const int32_t *prefix, struct attn_hypothesis *out)
 {
@@ -5041,7 +5058,7 @@ static int search_begin(struct attn_search_state *s, int64_t i,
     b->best = out;
     for (int64_t r = 0; r < s->o->results; r++)
         b->best[r].tokens = b->answers + r * b->width;
-    if (rows == 0)
+    if (!attn_search_asks(s->model, s->o, rows))
         return 0;
     if (b->limit < 1 || s->prefix_n > b->limit)
         return -1;
@@ -6980,6 +6997,7 @@ struct program {
     int64_t n;                   /* items of this batch so far */
     int64_t parts;               /* lines, or blocks, that ended */
     int32_t start[PROGRAM_PARTS + 1];    /* first row of each */
+    int bad[PROGRAM_PARTS];      /* it was refused: it has no answer */
     int begun;                   /* text goes on where another ended */
     int refused;                 /* the part that is open has a bad line */
     int64_t line;                /* number of the last line read */
@@ -7197,6 +7215,7 @@ static void program_end_part(struct program *p)
                        (long long)(most - first_row));
         p->refused = 1;
     }
+    p->bad[p->parts] = p->refused;
     if (p->refused)
         rows = 0;
     if (p->m->kind != ATTN_ATTENTION)
@@ -7354,31 +7373,50 @@ static void print_ids(const struct attn_hypothesis *h)
         printf(i > 0 ? " %d" : "%d", (int)h->tokens[i]);
 }
 
-static void program_answer(struct program *p)
+/* Searches the parts that are questions, one after the other in best[] and
+ * found[]; asks[i]: part i is one. 0: p->status says why there is no answer. */
+static int program_search(struct program *p, int *asks,
+                          struct attn_hypothesis *best, int64_t *found)
 {
-    struct attn_hypothesis best[PROGRAM_PARTS];
     struct attn_search_options o;
-    int64_t found[PROGRAM_PARTS], longest = 0, n = 0, k = 0;
+    int64_t longest = 0, n = 0;
     int32_t start[PROGRAM_PARTS + 1];
 
     options_of_spec(&o);
     start[0] = 0;
-    for (int64_t i = 0; i < p->parts; i++)
-        if (p->start[i + 1] > p->start[i]) {     /* empty lines ask nothing */
+    for (int64_t i = 0; i < p->parts; i++) {
+        const int64_t rows = p->start[i + 1] - p->start[i];
+        asks[i] = !p->bad[i];
+        if (asks[i])
+            asks[i] = attn_search_asks(p->m, &o, rows);
+        if (asks[i]) {
             n++;
             start[n] = p->start[i + 1];
-            longest = attn_max(longest, start[n] - start[n - 1]);
+            longest = attn_max(longest, rows);
         }
+    }
+    if (n == 0)
+        return 1;
     const int64_t bytes = attn_search_bytes(p->m, &o, n, start[n], longest, 0);
     if (!program_grow(p, &p->work, bytes))
+        return 0;
+    if (attn_search(p->m, p->bound.at, &o, n, p->items.at, start, NULL, 0,
+                    p->work.at, bytes, best, found) == 0)
+        return 1;
+    program_fail(p, 70, p->m->name, "internal error: the search failed");
+    return 0;
+}
+
+static void program_answer(struct program *p)
+{
+    struct attn_hypothesis best[PROGRAM_PARTS];
+    int64_t found[PROGRAM_PARTS], k = 0;
+    int asks[PROGRAM_PARTS];
+
+    if (!program_search(p, asks, best, found))
         return;
-    if (n > 0 && attn_search(p->m, p->bound.at, &o, n, p->items.at, start,
-                             NULL, 0, p->work.at, bytes, best, found) != 0) {
-        program_fail(p, 70, p->m->name, "internal error: the search failed");
-        return;
-    }
     for (int64_t i = 0; i < p->parts; i++) {
-        if (p->start[i + 1] > p->start[i]) {
+        if (asks[i]) {
             if (found[k] > 0 && p->target)
                 print_text(p, &best[k]);
             else if (found[k] > 0)
@@ -7596,7 +7634,7 @@ static void stream_prompt(struct program *p, struct program_stream *r)
     const char *text = p->word[WORD_PROMPT];
 
     p->read = p->source ? read_text : read_ids;
-    if (text)
+    if (text && *text)
         r->n = p->read(p, text, (int64_t)strlen(text));
     if (p->stops > 0 && !p->target)
         program_fail(p, 2, "--stop", "the model has no vocabulary");

@@ -305,8 +305,10 @@ int64_t tiny_generate_bytes(const struct attn_search_options *o,
 /* Answers all sentences: s has the tokens from ids[start[s]] to
  * before ids[start[s + 1]]; its o->results best answers go to
  * out[s * o->results] and on, their number to found[s]; their
- * tokens lie in `memory`. 0; or -1: too little memory, an id or
- * a length that the model does not take. */
+ * tokens lie in `memory`. A sentence of no tokens has no answer,
+ * but by a decoder with a start token, which goes on from that.
+ * 0; or -1: too little memory, an id or a length that the model
+ * does not take. */
 int tiny_generate(const void *bound, const struct attn_search_options *o,
                   int64_t sentences, const int32_t *ids, const int32_t *start,
                   void *memory, int64_t bytes, struct attn_hypothesis *out,

@@ -288,6 +288,11 @@ struct attn_search_state {
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
                                   const struct attn_search_options *o,
                                   int64_t rows);
+/* Is a source of `rows` rows a question? One of none is where the decoder reads
+ * a start token, and has room for an answer.                                */
+ATTN_API int attn_search_asks(const struct attn_model *m,
+                              const struct attn_search_options *o,
+                              int64_t rows);
 /* Tokens that such an answer may have: the last needs no position, for it is
  * never read. */
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,
@@ -309,10 +314,10 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
  * batch), writes the best o->results of sentence s to out[s * o->results ..],
  * count to found[s]. prefix: forced first tokens, the same for all sentences
  * or NULL. For kind decoder `ids` are the prompts: it reads start (where that
- * is not -1), prompt, prefix; answers begin after the prompt. A source of no
- * rows has no answers. Returns 0; or -1, a caller's error: the memory is too
- * small, an id or a length out of the model's range, a prefix longer than the
- * limit. The answers' tokens lie in `memory`.                               */
+ * is not -1), prompt, prefix; answers begin after the prompt. A source that
+ * asks nothing has no answers. Returns 0; or -1, a caller's error: the memory
+ * is too small, an id or a length out of the model's range, a prefix longer
+ * than the limit. The answers' tokens lie in `memory`.                      */
 ATTN_API int attn_search(const struct attn_model *m, const void *bound,
                          const struct attn_search_options *o,
                          int64_t sentences, const int32_t *ids,

@@ -46,6 +46,7 @@ struct program {
     int64_t n;                   /* items of this batch so far */
     int64_t parts;               /* lines, or blocks, that ended */
     int32_t start[PROGRAM_PARTS + 1];    /* first row of each */
+    int bad[PROGRAM_PARTS];      /* it was refused: it has no answer */
     int begun;                   /* text goes on where another ended */
     int refused;                 /* the part that is open has a bad line */
     int64_t line;                /* number of the last line read */
@@ -263,6 +264,7 @@ static void program_end_part(struct program *p)
                        (long long)(most - first_row));
         p->refused = 1;
     }
+    p->bad[p->parts] = p->refused;
     if (p->refused)
         rows = 0;
     if (p->m->kind != ATTN_ATTENTION)

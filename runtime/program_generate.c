@@ -30,31 +30,50 @@ static void print_ids(const struct attn_hypothesis *h)
         printf(i > 0 ? " %d" : "%d", (int)h->tokens[i]);
 }
 
-static void program_answer(struct program *p)
+/* Searches the parts that are questions, one after the other in best[] and
+ * found[]; asks[i]: part i is one. 0: p->status says why there is no answer. */
+static int program_search(struct program *p, int *asks,
+                          struct attn_hypothesis *best, int64_t *found)
 {
-    struct attn_hypothesis best[PROGRAM_PARTS];
     struct attn_search_options o;
-    int64_t found[PROGRAM_PARTS], longest = 0, n = 0, k = 0;
+    int64_t longest = 0, n = 0;
     int32_t start[PROGRAM_PARTS + 1];
 
     options_of_spec(&o);
     start[0] = 0;
-    for (int64_t i = 0; i < p->parts; i++)
-        if (p->start[i + 1] > p->start[i]) {     /* empty lines ask nothing */
+    for (int64_t i = 0; i < p->parts; i++) {
+        const int64_t rows = p->start[i + 1] - p->start[i];
+        asks[i] = !p->bad[i];
+        if (asks[i])
+            asks[i] = attn_search_asks(p->m, &o, rows);
+        if (asks[i]) {
             n++;
             start[n] = p->start[i + 1];
-            longest = attn_max(longest, start[n] - start[n - 1]);
+            longest = attn_max(longest, rows);
         }
+    }
+    if (n == 0)
+        return 1;
     const int64_t bytes = attn_search_bytes(p->m, &o, n, start[n], longest, 0);
     if (!program_grow(p, &p->work, bytes))
+        return 0;
+    if (attn_search(p->m, p->bound.at, &o, n, p->items.at, start, NULL, 0,
+                    p->work.at, bytes, best, found) == 0)
+        return 1;
+    program_fail(p, 70, p->m->name, "internal error: the search failed");
+    return 0;
+}
+
+static void program_answer(struct program *p)
+{
+    struct attn_hypothesis best[PROGRAM_PARTS];
+    int64_t found[PROGRAM_PARTS], k = 0;
+    int asks[PROGRAM_PARTS];
+
+    if (!program_search(p, asks, best, found))
         return;
-    if (n > 0 && attn_search(p->m, p->bound.at, &o, n, p->items.at, start,
-                             NULL, 0, p->work.at, bytes, best, found) != 0) {
-        program_fail(p, 70, p->m->name, "internal error: the search failed");
-        return;
-    }
     for (int64_t i = 0; i < p->parts; i++) {
-        if (p->start[i + 1] > p->start[i]) {
+        if (asks[i]) {
             if (found[k] > 0 && p->target)
                 print_text(p, &best[k]);
             else if (found[k] > 0)

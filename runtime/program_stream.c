@@ -71,7 +71,7 @@ static void stream_prompt(struct program *p, struct program_stream *r)
     const char *text = p->word[WORD_PROMPT];
 
     p->read = p->source ? read_text : read_ids;
-    if (text)
+    if (text && *text)
         r->n = p->read(p, text, (int64_t)strlen(text));
     if (p->stops > 0 && !p->target)
         program_fail(p, 2, "--stop", "the model has no vocabulary");

@@ -57,8 +57,8 @@ static int search_read(struct attn_search_state *s)
     return 0;
 }
 
-/* One open hypothesis: the forced tokens. A source of no rows has no answer;
- * one whose limit is the prefix has it already.                             */
+/* One open hypothesis: the forced tokens. A source that asks nothing has no
+ * answer; one whose limit is the prefix has it already.                     */
 static int search_begin(struct attn_search_state *s, int64_t i,
                         const int32_t *prefix, struct attn_hypothesis *out)
 {
@@ -70,7 +70,7 @@ static int search_begin(struct attn_search_state *s, int64_t i,
     b->best = out;
     for (int64_t r = 0; r < s->o->results; r++)
         b->best[r].tokens = b->answers + r * b->width;
-    if (rows == 0)
+    if (!attn_search_asks(s->model, s->o, rows))
         return 0;
     if (b->limit < 1 || s->prefix_n > b->limit)
         return -1;

@@ -29,6 +29,18 @@ ATTN_API int64_t attn_search_limit(const struct attn_model *m,
     return limit;
 }
 
+ATTN_API int attn_search_asks(const struct attn_model *m,
+                              const struct attn_search_options *o,
+                              int64_t rows)
+{
+    int64_t lead = attn_search_lead(m, o, rows);
+    if (rows > 0)
+        return 1;
+    if (m->kind != ATTN_DECODER || lead == 0)
+        return 0;
+    return attn_search_limit(m, o, rows, lead) > 0;
+}
+
 static int search_fits(const struct attn_search_state *s)
 {
     const struct attn_model *m = s->model;

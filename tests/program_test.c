@@ -59,6 +59,8 @@ static void test_answers(void **state)
     assert_int_equal(sh(&s, "", "$M"), 2);
     assert_says(&s, "usage: ");
     assert_int_equal(sh(&s, "", "$M $W more -x"), 2);
+    assert_int_equal(sh(&s, "", "$M $W --prompt ''"), 3);
+    assert_says(&s, "--prompt: it is empty");
     assert_int_equal(sh(&s, "", "$M $W --prompt he7lo"), 3);
     assert_says(&s, "--prompt: byte 3: a character or word that the "
                 "vocabulary does not have");
@@ -304,7 +306,7 @@ static void test_golden(void **state)
 static void test_decoder(void **state)
 {
     (void)state;
-    static const char lines[] = "5\n9 3 40 11\n17 17\n";
+    static const char lines[] = "5\n9 3 40 11\n\n17 17\n";
     Spawned s, run_;
     Engine e = { 0 };
     build("models/tiny.yaml", "--set=kind=decoder");
@@ -315,6 +317,11 @@ static void test_decoder(void **state)
                          "--set", "kind=decoder", "--ids"), 0);
     assert_string_equal(s.out, run_.out);
     assert_true(strlen(s.out) > 8);
+    /* an empty line is an empty prompt: from the start token on */
+    assert_int_equal(sh(&run_, "\n48\n\n", "$M $W"), 3);
+    assert_int_equal(sh(&s, "", "$M $W --prompt '' --quiet"), 0);
+    assert_true(strlen(s.out) > 2);
+    assert_string_equal(run_.out, arena_printf(a, "%s\n%s", s.out, s.out));
     assert_int_equal(sh(&s, "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n", "$M $W"), 0);
     assert_int_equal(sh(&s, "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n", "$M $W"), 3);
     assert_says(&s, "16 tokens in a line; the model takes 15");

@@ -51,6 +51,38 @@ static void test_limits(void **unused)
     free(c);
 }
 
+/* Without a source only a decoder that reads a start token has an answer. */
+static void test_empty(void **unused)
+{
+    (void)unused;
+    Case *c = malloc(sizeof *c);
+    for (int64_t beam = 1; beam <= 3; beam += 2)
+        for (int decoder = 0; decoder < 2; decoder++)
+            for (int start = -1; start < 2; start += 2) {
+                if (!decoder && start < 0)
+                    continue;                    /* there is no such search */
+                case_make(c, decoder ? ATTN_DECODER : ATTN_ENCODER_DECODER, 9,
+                          1, beam, 0);
+                c->f.end_bias = -100.0f;
+                c->o.start = start;
+                c->sentences = 3;                /* 0, 2 and 0 rows */
+                c->start[2] = c->start[3] = 2;
+                c->ids[0] = c->ids[1] = 4;
+                assert_int_equal(case_run(c), 0);
+                assert_int_equal(c->found[0], decoder && start >= 0);
+                assert_int_equal(c->found[1], 1);
+                assert_int_equal(c->found[2], c->found[0]);
+                if (c->found[0] > 0)
+                    assert_int_equal(c->out[0].n, 20);
+                free(c->memory);
+            }
+    case_make(c, ATTN_DECODER, 9, 1, 1, 0);      /* as long as nothing */
+    assert_true(attn_search_asks(&c->f.model, &c->o, 0));
+    c->o.max_output_plus = 0;
+    assert_false(attn_search_asks(&c->f.model, &c->o, 0));
+    free(c);
+}
+
 static void test_refused(void **unused)
 {
     (void)unused;
@@ -158,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_empty),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_nan),
         cmocka_unit_test(test_score),
