@@ -56,31 +56,44 @@ static const Sample *make_sample(Arena *a, const Engine *e, int k,
 
 /* --------------------------------------------------------------- printing */
 
-static void print_op(const OpResults *all, Op op)
+typedef enum { Held, OnlyZeros, NotHeld } Verdict;
+
+static const char *const verdict_text[] = { "", "  only zeros", "  FAILED" };
+
+static Verdict worse_of(Verdict a, Verdict b)
+{
+    return a > b ? a : b;
+}
+
+static Verdict verdict_of(bool passed, bool failed)
+{
+    return passed ? Held : failed ? NotHeld : OnlyZeros;
+}
+
+static Verdict print_op(const OpResults *all, Op op)
 {
     const OpResult *r = &all->op[op];
+    const Verdict v = verdict_of(compare_passed(&r->c), r->c.failed > 0);
     printf("  %-10s %10lld %9.2g  %-30s %8lld %14.7g %14.7g%s\n",
            op_info[op].name, (long long)r->c.count, r->c.ratio, r->worst,
-           (long long)r->c.worst, r->c.want, r->c.got,
-           op_passed(all, op) ? "" : "  FAILED");
+           (long long)r->c.worst, r->c.want, r->c.got, verdict_text[v]);
+    return v;
 }
 
-static bool print_ops(const OpResults *r)
+static Verdict print_ops(const OpResults *r)
 {
-    bool passed = true;
+    Verdict v = Held;
     printf("  op             values err/gate  worst at%31s %14s %14s\n",
            "index", "oracle", "compiled");
-    for (int op = 0; op < OpCount; op++) {
-        if (r->op[op].c.count == 0)
-            continue;
-        print_op(r, (Op)op);
-        passed &= op_passed(r, (Op)op);
-    }
-    return passed;
+    for (int op = 0; op < OpCount; op++)
+        if (r->op[op].c.count > 0)
+            v = worse_of(v, print_op(r, (Op)op));
+    return v;
 }
 
-static bool print_result(const ModelComparison *c, bool rounded)
+static Verdict print_result(const ModelComparison *c, bool rounded)
 {
+    const Verdict v = verdict_of(c->passed, c->failed);
     printf("  %s: max error %.2g (gate %s) of the standard "
            "deviation, NMSE %.2g (%s),\n"
            "      KL %.2g (%s); worst at %lld: oracle %.7g, compiled "
@@ -88,8 +101,8 @@ static bool print_result(const ModelComparison *c, bool rounded)
            c->max_error, rounded ? "0.5" : "1e-4",
            c->nmse, rounded ? "1e-2" : "1e-10",
            c->divergence, rounded ? "1e-2" : "1e-9",
-           (long long)c->worst, c->want, c->got, c->passed ? "" : "  FAILED");
-    return c->passed;
+           (long long)c->worst, c->want, c->got, verdict_text[v]);
+    return v;
 }
 
 /* --------------------------------------------------------------- the rest */
@@ -100,12 +113,12 @@ typedef enum {                   /* of a run on each of the inputs */
     CheckOps                     /* every value, where all are kept */
 } Check;
 
-static bool check(const Engine *e, const Options *options, Check what)
+static Verdict check(const Engine *e, const Options *options, Check what)
 {
     Weights w;
     Trial t = { 0 };
     OpResults ops = { 0 };
-    ModelComparison worst = { .passed = true };
+    ModelResults results = { 0 };
     const int cases = options->cases > 0 && options->cases < Lengths
                     ? (int)options->cases : Lengths;
     if (what == CheckRounding)
@@ -122,9 +135,10 @@ static bool check(const Engine *e, const Options *options, Check what)
             if (what == CheckOps)
                 verify_ops(&ops, &w, &t, i, out);
             else
-                verify_result(&worst, &w, x, i, out);
+                verify_result(&results, &w, x, i, out);
         }
     }
+    const ModelComparison worst = verify_end(&results, &w);
     trial_free(&t);
     weights_close(&w);
     return what == CheckOps ? print_ops(&ops)
@@ -134,21 +148,22 @@ static bool check(const Engine *e, const Options *options, Check what)
 /* One variant, as it is used (every value's memory reused) or with all values
  * kept.                                                                     */
 static int run_variant(const EngineOptions *o, const Options *options,
-                       bool *passed)
+                       Verdict *worst)
 {
     Engine e;
     const int code = engine_open(&e, o);
     if (!code) {
-        *passed &= check(&e, options, o->keep_all ? CheckOps : CheckResult);
+        *worst = worse_of(*worst, check(&e, options, o->keep_all
+                                                     ? CheckOps : CheckResult));
         if (!o->keep_all && e.spec->dtype == DtypeBf16)
-            *passed &= check(&e, options, CheckRounding);
+            *worst = worse_of(*worst, check(&e, options, CheckRounding));
     }
     engine_close(&e);
     return code;
 }
 
 static int run_backend(const Options *options, const char *backend,
-                       bool *passed)
+                       Verdict *worst)
 {
     EngineOptions base = engine_options(options);
     if (!options->backend)       /* each has its turn */
@@ -159,7 +174,7 @@ static int run_backend(const Options *options, const char *backend,
         printf("%s%s\n", backend, unfused ? ", unfused" : "");
         for (int keep = 0; keep < 2; keep++) {
             o.keep_all = keep;
-            int code = run_variant(&o, options, passed);
+            int code = run_variant(&o, options, worst);
             if (code)
                 return code;
         }
@@ -169,15 +184,20 @@ static int run_backend(const Options *options, const char *backend,
 
 int cmd_verify(const Options *options)
 {
+    static const char *const ends[] = {
+        "verified",
+        "NOT verified: where both say only zeros, nothing is proved",
+        "NOT verified: a gate was not held"
+    };
     const int n = options->backend ? 1 : Backends;
-    bool passed = true;
+    Verdict worst = Held;
     for (int i = 0; i < n; i++) {
         int code = run_backend(options, options->backend ? options->backend
                                                          : backends[i],
-                               &passed);
+                               &worst);
         if (code)
             return code;
     }
-    printf("%s\n", passed ? "verified" : "NOT verified: a gate was not held");
-    return passed ? ExitDone : ExitNegative;
+    printf("%s\n", ends[worst]);
+    return worst == Held ? ExitDone : ExitNegative;
 }

@@ -329,14 +329,18 @@ static double divergence(const double *want, const float *got, int64_t n,
     return sum;
 }
 
+/* Of values that are one number in f32 there is no deviation that f32 could
+ * show: there it is their size.                                             */
 static double deviation(const double *x, int64_t n)
 {
-    double mean = 0, square = 0;
-    for (int64_t i = 0; i < n; i++)
+    double mean = 0, size = 0, square = 0;
+    for (int64_t i = 0; i < n; i++) {
         mean += x[i] / (double)n;
+        size += x[i] * x[i] / (double)n;
+    }
     for (int64_t i = 0; i < n; i++)
         square += (x[i] - mean) * (x[i] - mean) / (double)n;
-    return sqrt(square);
+    return sqrt(square <= F32_EPS * F32_EPS * size ? size : square);
 }
 
 const ModelGate same_weights = { 1e-4, 1e-10, 1e-9 };

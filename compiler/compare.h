@@ -32,7 +32,8 @@ bool compare_passed(const Comparison *c);
 void gate_node(const Interp *in, int node, const double *want, double *out);
 
 typedef struct {                 /* end to end: logits, or rows of a model */
-    double max_error;            /* in standard deviations of `want`: 1e-4 */
+    double max_error;            /* in standard deviations of `want`, or in its
+                                    size where that is one number: 1e-4 */
     double nmse;                 /* squared error / squared value: 1e-10 */
     double divergence;           /* KL of the rows as softmax, nats: 1e-9 */
     int64_t worst;               /* index of max_error */

@@ -16,30 +16,63 @@ static const double *widen(Arena *a, const float *x, int64_t n)
     return d;
 }
 
-/* Weights that a mask makes zero are not among the zeros that prove nothing. */
-static int64_t masked_values(const Interp *in, int node)
+/* The sequence evaluated without masks and activations, which make zeros: a
+ * value for each node.                                                      */
+static const double **bare_values(Arena *a, Weights *w, const Sample *x,
+                                  int64_t sequence)
 {
-    const Node *n = &in->g->nodes.at[node];
-    const double *x = in->value[n->in[0]];
-    int64_t masked = 0;
-    for (int64_t i = 0; n->op == OpSoftmax && i < interp_size(in, node); i++)
-        masked += x[i] == -HUGE_VAL;
-    return masked;
+    Graph bare = *w->g;
+    Interp in;
+    bare.nodes.at = arena_alloc(a, (size_t)bare.nodes.n
+                                       * sizeof *bare.nodes.at);
+    for (int i = 0; i < bare.nodes.n; i++) {
+        bare.nodes.at[i] = w->g->nodes.at[i];
+        bare.nodes.at[i].mask = NULL;
+        bare.nodes.at[i].act = ActNone;
+    }
+    oracle_open(&in, a, w, x, sequence);
+    in.g = &bare;
+    oracle_result(&in);
+    return in.value;
 }
 
-/* Compares one node, then takes the compiled value as what later nodes read. */
-static void check_node(OpResults *r, Interp *in, int node, const float *got)
+/* Zeros that masks and activations make are not among those that prove nothing:
+ * without them they are other numbers.                                      */
+static int64_t made_zeros(const double *want, const double *bare, int64_t n)
 {
+    int64_t made = 0;
+    for (int64_t i = 0; i < n; i++)
+        made += want[i] == 0 && bare[i] != 0;
+    return made;
+}
+
+typedef struct {                 /* one sequence, op by op */
+    OpResults *r;
+    Weights *w;
+    const Sample *x;
+    int64_t sequence;
+    Interp in;
+    const double **bare;         /* NULL: not asked for yet */
+} Ops;
+
+/* Compares one node, then takes the compiled value as what later nodes read. */
+static void check_node(Ops *o, int node, const float *got)
+{
+    Interp *in = &o->in;
     const Node *n = &in->g->nodes.at[node];
-    OpResult *op = &r->op[n->op];
-    int64_t size = interp_size(in, node);
+    OpResult *op = &o->r->op[n->op];
+    const int64_t size = interp_size(in, node), before = op->c.zeros;
     double *tolerance = arena_alloc(in->arena,
                                     (size_t)size * sizeof *tolerance);
     interp_node(in, node);
     gate_node(in, node, in->value[node], tolerance);
     if (compare_values(&op->c, in->value[node], got, tolerance, size))
         op->worst = n->name;
-    op->c.zeros -= masked_values(in, node);
+    if (!tells_enough(op->c.zeros - before, size)) {
+        if (!o->bare)
+            o->bare = bare_values(in->arena, o->w, o->x, o->sequence);
+        op->c.zeros -= made_zeros(in->value[node], o->bare[node], size);
+    }
     in->value[node] = widen(in->arena, got, size);
 }
 
@@ -54,67 +87,84 @@ void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
                 const float *out)
 {
     const Graph *g = w->g;
+    const Sample *x = t->sample;
     Arena *a = arena_new();
-    Interp in;
-    oracle_open(&in, a, w, t->sample, sequence);
+    Ops o = { .r = r, .w = w, .x = x, .sequence = sequence };
+    oracle_open(&o.in, a, w, x, sequence);
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
         if (n->op == OpNop || n->entry == EntryNone)
             continue;
-        float *got = arena_alloc(a, (size_t)interp_size(&in, i)
+        float *got = arena_alloc(a, (size_t)interp_size(&o.in, i)
                                         * sizeof *got);
         if (n->op == OpOutput)
-            check_node(r, &in, i, result_of(g->spec, t->sample, sequence,
-                                            out));
+            check_node(&o, i, result_of(g->spec, x, sequence, out));
         else if (op_info[n->op].class != ClassView
                  && trial_value(t, i, sequence, got))
-            check_node(r, &in, i, got);
+            check_node(&o, i, got);
         else
-            interp_node(&in, i);
+            interp_node(&o.in, i);
     }
     arena_free(a);
 }
 
-bool op_passed(const OpResults *r, Op op)
-{
-    const Comparison *c = &r->op[op].c;
-    return op == OpActivate ? c->failed == 0 : compare_passed(c);
-}
-
 /* ------------------------------------------------------------ end to end */
 
-/* Keeps the worse of two: the one that failed, or the larger error. One that
- * is all zeros (a mask may leave a sequence no keys) tells enough beside others
- * that are not.                                                             */
+/* Keeps the worse of two: the one that failed, or the larger error. */
 static void keep_worse(ModelComparison *worst, ModelComparison c)
 {
     bool worse = worst->failed != c.failed ? c.failed
-               : !(c.max_error <= worst->max_error);
+               : worst->count == 0 || !(c.max_error <= worst->max_error);
     ModelComparison both = worse ? c : *worst;
     both.nmse = fmax(worst->nmse, c.nmse);
     both.divergence = fmax(worst->divergence, c.divergence);
     both.count = worst->count + c.count;
     both.zeros = worst->zeros + c.zeros;
-    both.passed = !both.failed && tells_enough(both.zeros, both.count);
     *worst = both;
 }
 
-void verify_result(ModelComparison *worst, Weights *w, const Sample *x,
+static ModelComparison compare_by(const Weights *w, const double *want,
+                                  const float *got, int64_t rows, int64_t cols)
+{
+    ModelComparison c = compare_model(want, got, rows, cols);
+    if (w->f32)
+        hold_to(&c, &rounded_weights);
+    return c;
+}
+
+void verify_result(ModelResults *r, Weights *w, const Sample *x,
                    int64_t sequence, const float *out)
 {
     const Spec *s = w->g->spec;
+    const float *got = result_of(s, x, sequence, out);
+    const int64_t rows = result_first(s, x, sequence + 1)
+                       - result_first(s, x, sequence);
+    const int64_t cols = result_columns(s);
     Arena *a = arena_new();
     Interp in;
     oracle_open(&in, a, w, x, sequence);
     const double *want = oracle_result(&in);
-    int64_t rows = result_first(s, x, sequence + 1)
-                 - result_first(s, x, sequence);
-    ModelComparison c = compare_model(want, result_of(s, x, sequence, out),
-                                      rows, result_columns(s));
-    if (w->f32)
-        hold_to(&c, &rounded_weights);
-    keep_worse(worst, c);
+    ModelComparison c = compare_by(w, want, got, rows, cols);
+    if (!tells_enough(c.zeros, c.count))
+        r->made += made_zeros(want, bare_values(a, w, x, sequence)
+                                    [graph_result(w->g)], c.count);
+    if (c.count == 1) {
+        vec_push(w->arena, &r->want, *want);
+        vec_push(w->arena, &r->got, *got);
+    } else {
+        keep_worse(&r->worst, c);
+    }
     arena_free(a);
+}
+
+ModelComparison verify_end(const ModelResults *r, const Weights *w)
+{
+    ModelComparison worst = r->worst;
+    if (r->want.n > 0)
+        keep_worse(&worst, compare_by(w, r->want.at, r->got.at, r->want.n, 1));
+    worst.zeros -= r->made;
+    worst.passed = !worst.failed && tells_enough(worst.zeros, worst.count);
+    return worst;
 }
 
 /* ------------------------------------------------------- how it is made */

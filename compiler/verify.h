@@ -16,17 +16,21 @@ typedef struct {
     const char *worst;           /* node of the largest error */
 } OpResult;
 typedef struct { OpResult op[OpCount]; } OpResults;
-/* All values of the op were near enough, and not nearly all zeros, unless the
- * op makes them: a trained ReLU may well.                                   */
-bool op_passed(const OpResults *r, Op op);
-
 /* Compares all values of one sequence after a run; `w` of the engine's own
  * graph, `out` the run's result.                                            */
 void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
                 const float *out);
+typedef struct {                 /* end to end; {0} before the first */
+    ModelComparison worst;       /* of the sequences; counts: of them all */
+    VEC(double) want;            /* results of one number, which has no */
+    VEC(float) got;              /* deviation: they are compared together */
+    int64_t made;                /* zeros that masks and activations make */
+} ModelResults;
 /* Compares the result of one sequence; `w` of the unfused graph. Where these
  * are the f32 weights, it is held to rounded_weights.                       */
-void verify_result(ModelComparison *worst, Weights *w, const Sample *x,
+void verify_result(ModelResults *r, Weights *w, const Sample *x,
                    int64_t sequence, const float *out);
+/* What came of all; `w` as it was. */
+ModelComparison verify_end(const ModelResults *r, const Weights *w);
 
 #endif

@@ -83,11 +83,12 @@ static void test_rounded_before(void **state)
 static ModelComparison beside(const Ran *r, void (*open)(Weights *,
                               const Engine *, const Graph *))
 {
-    ModelComparison worst = { .passed = true };
+    ModelResults results = { 0 };
     Weights w;
     open(&w, &r->e, r->e.unfused);
     for (int64_t i = 0; i < r->x->sequences; i++)
-        verify_result(&worst, &w, r->x, i, r->out);
+        verify_result(&results, &w, r->x, i, r->out);
+    const ModelComparison worst = verify_end(&results, &w);
     weights_close(&w);
     return worst;
 }

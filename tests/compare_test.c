@@ -92,6 +92,39 @@ static void test_model(void **state)
     assert_int_equal(nothing.zeros, 8);
 }
 
+/* Where all values are one number, errors are measured by its size. */
+static void test_model_without_spread(void **state)
+{
+    (void)state;
+    const double third[3] = { 1 / 3.0, 1 / 3.0, 1 / 3.0 };
+    float got[3] = { 1 / 3.0F, 1 / 3.0F, 1 / 3.0F };
+    for (int n = 1; n <= 3; n++) {
+        ModelComparison c = compare_model(third, got, n, 1);
+        assert_true(c.passed && c.max_error > 0 && c.max_error < 1e-7);
+    }
+    assert_true(compare_model(third, got, 1, 3).passed);
+    got[0] = 1 / 3.0F * 1.00002F;            /* NMSE: 4e-10 */
+    assert_true(compare_model(third, got, 1, 1).failed);
+    got[0] = NAN;
+    assert_true(compare_model(third, got, 1, 1).failed);
+    assert_true(compare_model(third, got, 3, 1).failed);
+    const double nothing = 0, nan = NAN;
+    got[0] = 1e-30F;
+    assert_true(compare_model(&nothing, got, 1, 1).failed);
+    assert_true(compare_model(&nan, got, 1, 1).failed);
+}
+
+/* Where they vary, however little, by how much they do. */
+static void test_model_small_spread(void **state)
+{
+    (void)state;
+    const double want[2] = { 1, 1 + 4 * F32_EPS };
+    float got[2] = { 1, (float)want[1] };
+    assert_true(compare_model(want, got, 2, 1).passed);
+    got[0] += (float)F32_EPS;
+    assert_true(compare_model(want, got, 2, 1).failed);
+}
+
 /* A NaN in the first row must not be forgotten over a good second one. */
 static void test_model_first_row(void **state)
 {
@@ -111,6 +144,8 @@ int main(void)
         cmocka_unit_test(test_nothing_fails),
         cmocka_unit_test(test_worst),
         cmocka_unit_test(test_model),
+        cmocka_unit_test(test_model_without_spread),
+        cmocka_unit_test(test_model_small_spread),
         cmocka_unit_test(test_model_first_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

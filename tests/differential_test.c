@@ -137,10 +137,11 @@ static void check_result(const Case *c, const Engine *e, const float *out,
                          const char *name)
 {
     Weights w;
-    ModelComparison worst = { .passed = true };
+    ModelResults results = { 0 };
     weights_open(&w, e, e->unfused);
     for (int64_t i = 0; i < c->sample->sequences; i++)
-        verify_result(&worst, &w, c->sample, i, out);
+        verify_result(&results, &w, c->sample, i, out);
+    const ModelComparison worst = verify_end(&results, &w);
     weights_close(&w);
     if (worst.passed)
         return;

@@ -1,0 +1,1 @@
+verify tests/cli/blind.yaml --set bias=false --backend=jit

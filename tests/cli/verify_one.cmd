@@ -1,0 +1,1 @@
+verify tests/cli/one.yaml --backend=jit
