@@ -51,7 +51,7 @@ static int open_model(Stream *r)
     r->source = s->kind == KindDecoder ? r->target
         : tokens_with(r->e.source.block, s->source.size, r->o->ids);
     if (r->o->save_state || r->o->load_state)
-        r->weights = attn_state_weights(r->e.backend.model, r->e.packed);
+        r->weights = attn_weights_hash(r->e.backend.model, r->e.packed);
     if ((code = need_vocabulary(&r->source, "source")) ||
         (code = need_vocabulary(&r->target, "target")))
         return code;

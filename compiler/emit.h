@@ -110,6 +110,8 @@ typedef struct {
 const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
                        size_t *n);                     /* model.c */
 const char *emit_header(Arena *a, const Plan *p, size_t *n);   /* model.h */
+/* The functions that it has, one after the other; NULL behind the last. */
+const char *emit_exported(Arena *a, const Plan *p, int i);
 
 /* -------------------------------------------------------- emit_task.c --- */
 /* One task of a plan alone, as its model has it, for `attnc tune` to time: a

@@ -1,18 +1,25 @@
-/* emit_doors.c: the core's functions that an emitted file exports: texts,
- * streams, states. The core is static there. A door has the core function's
- * comment and arguments, without the model, and the model's name for "attn". */
+/* emit_doors.c: the core's functions that an emitted file exports, all of which
+ * check what they are given. The core is static there. A door has the core
+ * function's comment and arguments, without the model, and the model's name for
+ * "attn".                                                                   */
 #include "emit_parts.h"
 
 #include <string.h>
 
-static const struct { const char *name; bool always; } doors[] = {
-    { "vocab_encode_bytes", true }, { "vocab_encode", true },
-    { "vocab_decode", false }, { "text_open", false }, { "text_add", false },
-    { "text_end", false }, { "stream_bytes", false }, { "stream_open", false },
-    { "stream_feed", false }, { "stream_next", false },
-    { "stream_fork", false }, { "state_bytes", false },
-    { "state_save", false }, { "state_check", false },
-    { "state_restore", false },
+typedef enum { Always, Encodes, Decodes, Texts } DoorOf;
+
+static const struct { const char *name; DoorOf of; } doors[] = {
+    { "error_text", Always }, { "open", Always },
+    { "generate_bytes", Decodes }, { "generate", Decodes },
+    { "batch_bytes", Always }, { "encode", Encodes }, { "decode", Decodes },
+    { "vocab", Texts }, { "vocab_encode_bytes", Texts },
+    { "vocab_encode", Texts }, { "vocab_decode", Decodes },
+    { "text_open", Decodes }, { "text_add", Decodes }, { "text_end", Decodes },
+    { "stream_bytes", Decodes }, { "stream_open", Decodes },
+    { "stream_feed", Decodes }, { "stream_next", Decodes },
+    { "stream_fork", Decodes }, { "state_weights", Decodes },
+    { "state_bytes", Decodes }, { "state_save", Decodes },
+    { "state_check", Decodes }, { "state_restore", Decodes },
 };
 enum { Doors = sizeof doors / sizeof *doors };
 
@@ -72,87 +79,58 @@ static Door door_of(Arena *a, const char *name)
     return d;
 }
 
-static bool has_door(const Gen *g, int i)
+static bool has_door(const Plan *p, int i)
 {
-    return doors[i].always || has_decoder(g->p);
+    switch (doors[i].of) {
+    case Always:  break;
+    case Encodes: return has_entry(p, EntryEncode);
+    case Decodes: return has_decoder(p);
+    case Texts:   return p->g->spec->kind != KindAttention;
+    }
+    return true;
+}
+
+const char *emit_exported(Arena *a, const Plan *p, int i)
+{
+    static const char *const others[] = { "model", "embedded", "options" };
+    const int n = has_decoder(p) ? 3 : 2;
+    if (i < n)
+        return arena_printf(a, "%s_%s", p->prefix, others[i]);
+    i -= n;
+    for (int d = 0; d < Doors; d++)
+        if (has_door(p, d) && i-- == 0)
+            return arena_printf(a, "%s_%s", p->prefix, doors[d].name);
+    return NULL;
+}
+
+/* "int64_t tiny_vocab_encode". */
+static const char *head_of(Gen *g, const Door *d, int i)
+{
+    return arena_printf(g->a, "%s%s_%s", d->result, g->p->prefix,
+                        doors[i].name);
 }
 
 void emit_door_prototypes(Gen *g, Emit *e)
 {
-    if (g->p->g->spec->kind == KindAttention)
-        return;
-    let(e, "vocab", "%s_vocab", g->p->prefix);
     let(e, "x", "%s_x", g->p->prefix);
-    if (has_decoder(g->p)) {
-        let(e, "weights", "%s_state_weights", g->p->prefix);
-        put(e, "\n"
-               "/* A hash of the weights in model.weights, for states. */\n"
-               "uint64_t $weights(const void *file);\n");
-    }
-    put(e, "\n"
-           "/* The vocabulary of the source, or of the target (target: 1), in\n"
-           " * model.weights; NULL: there is none. It is the `block` of those\n"
-           " * below. Their comments are the core's: attn_x is $x. */\n"
-           "const void *$vocab(const void *file, int64_t target);\n");
+    put(e, "/* The comments below are the core's: attn_x, or x(), is $x. */\n");
     for (int i = 0; i < Doors; i++) {
-        if (!has_door(g, i))
+        if (!has_door(g->p, i))
             continue;
         const Door d = door_of(g->a, doors[i].name);
         put(e, "\n");
         paste(e, d.comment, d.comment_end);
-        put_call(g, e, arena_printf(g->a, "%s%s_%s", d.result, g->p->prefix,
-                                    doors[i].name), d.parameters, ";");
+        put_call(g, e, head_of(g, &d, i), d.parameters, ";");
     }
-}
-
-static void emit_vocab_door(Gen *g, Emit *e)
-{
-    const bool decoder = g->p->g->spec->kind == KindDecoder;
-    let(e, "vocab", "%s_vocab", g->p->prefix);
-    put(e, "const void *$vocab(const void *file, int64_t target)\n"
-           "{\n"
-           "    struct attn_packed_header h;\n"
-           "    int64_t at, bytes;\n"
-           "\n"
-           "    memcpy(&h, file, sizeof h);\n"
-           "    at = h.source_vocab_at;\n"
-           "    bytes = h.source_vocab_bytes;\n");
-    if (decoder)
-        put(e, "target = 1;              /* its source is the same */\n");
-    put(e, "if (target) {\n"
-           "    at = h.target_vocab_at;\n"
-           "    bytes = h.target_vocab_bytes;\n"
-           "}\n"
-           "return bytes > 0 ? (const char *)file + at : NULL;\n");
-    put(e, "}\n\n");
-}
-
-static void emit_weights_door(Gen *g, Emit *e)
-{
-    let(e, "weights", "%s_state_weights", g->p->prefix);
-    put(e, "uint64_t $weights(const void *file)\n"
-           "{\n"
-           "    struct attn_packed_header h;\n"
-           "\n"
-           "    memcpy(&h, file, sizeof h);\n"
-           "    return attn_state_weights(&model, (const char *)file +\n"
-           "                                          h.weights_at);\n"
-           "}\n\n");
 }
 
 void emit_doors(Gen *g, Emit *e)
 {
-    if (g->p->g->spec->kind == KindAttention)
-        return;
-    emit_vocab_door(g, e);
-    if (has_decoder(g->p))
-        emit_weights_door(g, e);
     for (int i = 0; i < Doors; i++) {
-        if (!has_door(g, i))
+        if (!has_door(g->p, i))
             continue;
         const Door d = door_of(g->a, doors[i].name);
-        put_call(g, e, arena_printf(g->a, "%s%s_%s", d.result, g->p->prefix,
-                                    doors[i].name), d.parameters, "");
+        put_call(g, e, head_of(g, &d, i), d.parameters, "");
         put(e, "{\n");
         put_call(g, e, arena_printf(g->a, "return attn_%s", doors[i].name),
                  d.arguments, ";");

@@ -77,9 +77,14 @@ static void example_generate(Emit *e)
            "\n"
            "$options(&o);\n"
            "bytes = $generate_bytes(&o, 1, start[1], start[1]);\n"
-           "void *memory = malloc(bytes);\n"
-           "$generate(bound, &o, 1, ids, start, memory, bytes,\n"
-           "    &best, &found);\n"
+           "void *memory = malloc(bytes > 0 ? bytes : 1);\n"
+           "int error = $generate(bound, &o, 1, ids, start, memory,\n"
+           "    bytes, &best, &found);\n"
+           "\n"
+           "if (error) {\n"
+           "    fprintf(stderr, \"%s\\n\", $error_text(error));\n"
+           "    return 3;\n"
+           "}\n"
            "for (int64_t i = 0; found > 0 && i < best.n; i++)\n"
            "    printf(\"%d\\n\", (int)best.tokens[i]);\n");
 }
@@ -111,8 +116,14 @@ static void example_encode(Gen *g, Emit *e)
            "b.rows = start[1];\n"
            "int64_t size = $results * m->output_columns;\n"
            "b.output = malloc(size * sizeof *b.output);\n"
-           "bytes = (m->arena_bytes(b.rows, 1, 1) + 63) / 64 * 64;\n"
-           "m->encode(bound, &b, aligned_alloc(64, bytes));\n"
+           "bytes = $batch_bytes(&b);\n"
+           "void *memory = malloc(bytes > 0 ? bytes : 1);\n"
+           "int error = $encode(bound, &b, memory, bytes);\n"
+           "\n"
+           "if (error) {\n"
+           "    fprintf(stderr, \"%s\\n\", $error_text(error));\n"
+           "    return 3;\n"
+           "}\n"
            "for (int64_t i = 0; i < size; i++)\n"
            "    printf(\"%g\\n\", b.output[i]);\n");
 }
@@ -129,6 +140,9 @@ static void put_example(Gen *g, Emit *e)
     let(x, "options", "%s_options", p);
     let(x, "generate", "%s_generate", p);
     let(x, "generate_bytes", "%s_generate_bytes", p);
+    let(x, "batch_bytes", "%s_batch_bytes", p);
+    let(x, "encode", "%s_encode", p);
+    let(x, "error_text", "%s_error_text", p);
     if (s->input == InputReal)
         let(x, "width", "%lld", (long long)s->input_width);
     else
@@ -163,10 +177,14 @@ static void put_comment(Gen *g, Emit *e)
     put(e, "/* $name: sizes and functions of the C file beside this one.\n"
            " *\n"
            " * Weights are read where they lie: in a mapped file, or memory\n"
-           " * at a multiple of 64 bytes. An arena needs that alignment too;\n"
-           " * for all else that of malloc() will do. Nothing is global: any\n"
-           " * number of threads may share the weights, each with memory of\n"
-           " * its own.\n"
+           " * at a multiple of 64 bytes; for all else that of malloc() will\n"
+           " * do. Nothing is global: any number of threads may share the\n"
+           " * weights, each with memory of its own.\n"
+           " *\n"
+           " * Every function checks what it is given, and returns an error,\n"
+           " * ATTN_ERROR_.., or says in words what is wrong. It can't know\n"
+           " * how long a caller's arrays are, nor memory whose bytes it is\n"
+           " * not told.\n"
            " *\n"
            " * An example, called as: example model.weights$takes\n"
            " *\n");
@@ -179,8 +197,8 @@ static void put_comment(Gen *g, Emit *e)
 /* Both guards are of the version of the types, not of the model. */
 static void put_types(Gen *g, Emit *e)
 {
-    put(e, "#ifndef ATTN_CORE_1\n"
-           "#define ATTN_CORE_1\n"
+    put(e, "#ifndef ATTN_CORE_2\n"
+           "#define ATTN_CORE_2\n"
            "\n");
     emit_core_types(g, e);
     put(e, "#endif\n"
@@ -207,64 +225,23 @@ static void put_types(Gen *g, Emit *e)
 
 /* ---- functions ---- */
 
-void generate_bytes_prototype(Gen *g, Emit *e, const char *tail)
-{
-    put_call(g, e,
-             arena_printf(g->a, "int64_t %s_generate_bytes", g->p->prefix),
-             "const struct attn_search_options *o, int64_t sentences, "
-             "int64_t source_rows, int64_t longest", tail);
-}
-
-void generate_prototype(Gen *g, Emit *e, const char *tail)
-{
-    put_call(g, e, arena_printf(g->a, "int %s_generate", g->p->prefix),
-             "const void *bound, const struct attn_search_options *o, "
-             "int64_t sentences, const int32_t *ids, const int32_t *start, "
-             "void *memory, int64_t bytes, struct attn_hypothesis *out, "
-             "int64_t *found", tail);
-}
-
-void open_prototype(Gen *g, Emit *e, const char *tail)
-{
-    put_call(g, e, arena_printf(g->a, "const char *%s_open", g->p->prefix),
-             "void *bound, const void *file, int64_t bytes", tail);
-}
-
 static void put_functions(Gen *g, Emit *e)
 {
     const char *p = g->p->prefix;
     let(e, "model", "%s_model", p);
     let(e, "embedded", "%s_embedded", p);
     let(e, "options", "%s_options", p);
-    put(e, "/* The compiled model: its sizes, encode() and decode(). */\n"
+    put(e, "/* The compiled model: its sizes, and inner entries that check\n"
+           " * nothing. */\n"
            "const struct attn_model *$model(void);\n"
            "\n"
            "/* model.weights where it is inside the C file, else NULL. */\n"
            "const void *$embedded(int64_t *bytes);\n"
-           "\n"
-           "/* Checks model.weights, which lies at `file`, and fills `bound`,\n"
-           " * bound_bytes of memory. NULL, or what is wrong with it. */\n");
-    open_prototype(g, e, ";");
-    if (!has_decoder(g->p)) {
-        emit_door_prototypes(g, e);
-        return;
-    }
-    put(e, "\n"
-           "/* The search that the spec asks for. */\n"
-           "void $options(struct attn_search_options *o);\n"
-           "\n"
-           "/* Bytes of memory that generate() needs for `sentences` sources,\n"
-           " * `source_rows` tokens in all, `longest` in one; or -1. */\n");
-    generate_bytes_prototype(g, e, ";");
-    put(e, "\n"
-           "/* Answers all sentences: s has the tokens from ids[start[s]] to\n"
-           " * before ids[start[s + 1]]; its o->results best answers go to\n"
-           " * out[s * o->results] and on, their number to found[s]; their\n"
-           " * tokens lie in `memory`. A sentence of no tokens has no answer,\n"
-           " * but by a decoder with a start token, which goes on from that.\n"
-           " * 0; or -1: too little memory, an id or a length that the model\n"
-           " * does not take. */\n");
-    generate_prototype(g, e, ";");
+           "\n");
+    if (has_decoder(g->p))
+        put(e, "/* The search that the spec asks for. */\n"
+               "void $options(struct attn_search_options *o);\n"
+               "\n");
     emit_door_prototypes(g, e);
 }
 

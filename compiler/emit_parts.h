@@ -174,12 +174,6 @@ void emit_comment(Gen *g, Emit *e);      /* the first of the file */
 void emit_dimensions(Gen *g, Emit *e, const char *prefix);
 const char *layers_text(Gen *g, const char *stack, int n); /* ENCODER_LAYERS */
 
-/* ------------------------------------------------------ emit_header.c --- */
-/* Prototypes of the exported functions, up to the tail: ";" or "". */
-void generate_bytes_prototype(Gen *g, Emit *e, const char *tail);
-void generate_prototype(Gen *g, Emit *e, const char *tail);
-void open_prototype(Gen *g, Emit *e, const char *tail);
-
 /* ----------------------------------------------------- emit_program.c --- */
 void paste(Emit *e, const char *text, const char *end);
 void emit_core_types(Gen *g, Emit *e);   /* core.h, up to its functions */

@@ -8,7 +8,8 @@
 /* The core's files, in the order that they need each other. A model that
  * generates nothing takes those alone that check a weights file.            */
 static const struct { const char *name; bool always; } core_files[] = {
-    { "memory.c", true }, { "math.c", false }, { "cache.c", false },
+    { "memory.c", true }, { "check.c", true }, { "batch.c", true },
+    { "math.c", false }, { "cache.c", false },
     { "process.c", false }, { "sampling.c", false }, { "beam.c", false },
     { "search_memory.c", false }, { "search.c", false }, { "score.c", false },
     { "stream.c", false }, { "state.c", false }, { "vocab.c", true },
@@ -62,7 +63,8 @@ static bool always_there(const char *heading)
     return false;
 }
 
-static const char *const core_headers[] = { "core.h", "stream.h", "text.h" };
+static const char *const core_headers[] = { "core.h", "check.h",
+                                             "stream.h", "text.h" };
 enum { CoreHeaders = sizeof core_headers / sizeof *core_headers };
 
 /* A part of the core's headers. */
@@ -132,6 +134,7 @@ static void let_model(Gen *g, Emit *e)
         let(e, "input_width", "%lld", (long long)s->d_model);
     let(e, "class_token", "%d", s->input_class_token);
     const Type out = p->g->nodes.at[graph_result(p->g)].type;
+    let(e, "types", "%lld", (long long)s->embed_types);
     let(e, "output_columns", "%lld", (long long)out.dim[1].c);
     let(e, "output_pooled", "%d", out.dim[0].sym == SymS);
     let(e, "weights_bytes", "%lld", (long long)p->pack.bytes);
@@ -165,6 +168,7 @@ static void emit_model_struct(Gen *g, Emit *e)
         "    .max_target = $max_target,\n"
         "    .input_width = $input_width,\n"
         "    .class_token = $class_token,\n"
+        "    .types = $types,\n"
         "    .output_columns = $output_columns,\n"
         "    .output_pooled = $output_pooled,\n"
         "    .weights_bytes = $weights_bytes,\n"
@@ -213,6 +217,8 @@ static void emit_defaults(Gen *g, Emit *e)
     if (n > 0)
         put(e, "static const int32_t unwritten[] = { $ids };\n\n");
     put(e,
+        "if (!o)\n"
+        "    return;\n"
         "memset(o, 0, sizeof *o);\n"
         "o->beam = $beam;\n"
         "o->results = 1;\n"
@@ -230,46 +236,13 @@ static void emit_defaults(Gen *g, Emit *e)
     put(e, "}\n\n");
 }
 
-/* The core is static in the emitted file; these are its doors. */
-static void emit_generate(Gen *g, Emit *e)
-{
-    generate_bytes_prototype(g, e, "");
-    put(e, "{\n"
-           "    return attn_search_bytes(&model, o, sentences, source_rows,\n"
-           "                             longest, 0);\n"
-           "}\n\n");
-    generate_prototype(g, e, "");
-    put(e, "{\n"
-           "    return attn_search(&model, bound, o, sentences, ids, start,\n"
-           "                       NULL, 0, memory, bytes, out, found);\n"
-           "}\n\n");
-}
-
-static void emit_open(Gen *g, Emit *e)
-{
-    open_prototype(g, e, "");
-    put(e, "{\n"
-           "    const char *wrong = attn_packed_check(&model, file, bytes);\n"
-           "    struct attn_packed_header h;\n"
-           "\n"
-           "    if (wrong)\n"
-           "        return wrong;\n"
-           "    memcpy(&h, file, sizeof h);\n"
-           "    bind_weights(bound, (const char *)file + h.weights_at);\n"
-           "    return NULL;\n"
-           "}\n\n");
-}
-
 void emit_api(Gen *g, Emit *e)
 {
     emit_model_struct(g, e);
     if (g->o->mode == EmitJit)
         return;
-    emit_open(g, e);
-    if (has_decoder(g->p)) {
+    if (has_decoder(g->p))
         emit_defaults(g, e);
-        emit_generate(g, e);
-    }
     emit_doors(g, e);
 }
 
@@ -308,7 +281,8 @@ void emit_embedded(Gen *g, Emit *e)
     put(e, "/* The model.weights file inside this file; NULL: it is outside. */\n"
            "const void *$weights(int64_t *bytes)\n"
            "{\n"
-           "    *bytes = $size;\n"
+           "    if (bytes)\n"
+           "        *bytes = $size;\n"
            "    return $at;\n"
            "}\n\n");
 }

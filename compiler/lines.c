@@ -139,10 +139,10 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
     int64_t count = attn_vocab_encode(t->block, text, (int64_t)n, t->begun,
                                       ids, MostTokens, memory, &bad);
     free(memory);
-    if (count == -3)
+    if (count == ATTN_ERROR_UTF8)
         fault(why, ExitInput, "byte %lld: this is not UTF-8",
               (long long)bad + 1);
-    else if (count == -2)
+    else if (count == ATTN_ERROR_UNKNOWN)
         fault(why, ExitInput, "byte %lld: the vocabulary has no '%s' and "
               "names no unknown token", (long long)bad + 1,
               first_token(t->block, text + bad, n - (size_t)bad));
@@ -167,7 +167,8 @@ void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
     }
     char small[4096], *text = small;
     int64_t cap = sizeof small, size;
-    while ((size = attn_vocab_decode(t->block, ids, n, text, cap)) < 0) {
+    while ((size = attn_vocab_decode(t->block, ids, n, text, cap))
+           == ATTN_ERROR_ROOM) {
         cap *= 2;
         text = arena_alloc(a, (size_t)cap);
     }

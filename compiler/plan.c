@@ -309,7 +309,7 @@ static bool taken(const char *name)
 {
     static const char *const libraries[] = {
         "dbm", "fts", "fts64", "iconv", "mq", "pidfd", "re_syntax", "sem",
-        "shm", NULL
+        "shm", "svcerr", NULL
     };
     for (int i = 0; libraries[i]; i++)
         if (!strcmp(name, libraries[i]))

@@ -88,7 +88,8 @@ int open_search(Search *to, const Engine *e, const Options *o,
     for (int i = 0; !code && i < o->suppress.n; i++) {
         code = option_tokens(a, target, "--suppress", o->suppress.at[i], &ids,
                              &n);
-        vec_push(a, &suppress, (int32_t)n);
+        if (!code && n > 0)
+            vec_push(a, &suppress, (int32_t)n);
         for (int64_t j = 0; j < n; j++)
             vec_push(a, &suppress, ids[j]);
     }

@@ -139,6 +139,29 @@ enum { ATTN_PAGE = 64,           /* positions of one page of a cache */
        ATTN_ENCODER_DECODER = 0, ATTN_ENCODER = 1, ATTN_DECODER = 2,
        ATTN_ATTENTION = 3 };     /* kinds of models */
 
+/* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
+ * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */
+enum {
+    ATTN_ERROR_ROOM = -1,        /* too little memory, or room for a result */
+    ATTN_ERROR_UNKNOWN = -2,     /* text that the vocabulary does not have */
+    ATTN_ERROR_UTF8 = -3,        /* text that is not UTF-8 */
+    ATTN_ERROR_NULL = -4,        /* a pointer is NULL that may not be */
+    ATTN_ERROR_COUNT = -5,       /* a count, a size: below 0, or too large */
+    ATTN_ERROR_LENGTH = -6,      /* a length that the model does not take */
+    ATTN_ERROR_TABLE = -7,       /* starts that do not go up from 0; pages,
+                                    rows, sources outside of what there is */
+    ATTN_ERROR_ID = -8,          /* an id, a type that the model lacks */
+    ATTN_ERROR_OPTION = -9,      /* an option out of its range */
+    ATTN_ERROR_KIND = -10,       /* this kind of model does not do that */
+    ATTN_ERROR_OPEN = -11,       /* no stream, text or vocabulary that was
+                                    opened, or no other slot of its room */
+    ATTN_ERROR_STATE = -12,      /* a state that is damaged, or of another
+                                    model */
+    ATTN_ERROR_ALIGNED = -13     /* memory that is not at the multiple of
+                                    bytes that it has to be at */
+};
+enum { ATTN_MOST = (1 << 29) - 1 };      /* rows, sequences, tokens, threads */
+
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
  * parts - 1 and returns when all are done. They may run at once, in any order,
  * or one after the other on one thread: no part waits for another. Results are
@@ -161,14 +184,16 @@ struct attn_batch {
     const int32_t *ids;          /* [rows] token ids */
     const int32_t *past;         /* [sequences] decode: rows in the cache */
     const int32_t *select;       /* [selected] decode: rows that want logits */
-    int64_t selected;
+    int64_t selected;            /* not more than rows */
     /* caches: page q of sequence s begins at
      * pool[c] + pages[c][s * table[c] + q] * page_floats[c] of the model    */
-    float *pool[2];
+    float *pool[2];              /* at a multiple of 64 bytes */
     const int32_t *pages[2];
     int64_t table[2];            /* entries of a sequence in pages[] */
     const int32_t *source;       /* [sequences] decode: row of pages[CROSS] */
-    const int32_t *source_rows;  /* [..] decode: keys of each such row */
+    const int32_t *source_rows;  /* [sources] decode: keys of each such row */
+    int64_t pool_pages[2];       /* pages of pool[] and rows of pages[CROSS]: */
+    int64_t sources;             /* checks alone look at these two */
     const int32_t *prefix;       /* [sequences] masking prefix: keys that all
                                     rows of a sequence see; NULL: none */
     const int32_t *types;        /* [rows] token types; NULL: all 0 */
@@ -185,8 +210,10 @@ struct attn_batch {
     const struct attn_parallel *parallel;    /* NULL: one thread */
 };
 
-/* A compiled model: constants and entry points. Everything is a pure function
- * of its arguments; nothing is global, so threads may share one model.      */
+/* A compiled model: constants and inner entries. Everything is a pure function
+ * of its arguments; nothing is global, so threads may share one model. The
+ * inner entries check nothing: an id or a length that is out of range is a
+ * fault in memory. The functions around them, NAME_encode() .., check.      */
 struct attn_model {
     const char *name;
     int64_t kind;                /* ATTN_ENCODER_DECODER .. */
@@ -194,6 +221,7 @@ struct attn_model {
     int64_t max_source, max_target;
     int64_t input_width;         /* numbers in a row; 0: token ids are read */
     int64_t class_token;         /* 1: the first row of numbers is not used */
+    int64_t types;               /* of tokens; 0: it reads none */
     int64_t output_columns;      /* numbers in a row of the result */
     int64_t output_pooled;       /* 1: it has a row for each sequence */
     int64_t weights_bytes;       /* of the packed weights */
@@ -3499,6 +3527,8 @@ struct attn_process {            /* options; zero means off */
                                     end, which always may be */
     int64_t forbid_count;
 };
+/* Are the options right? 0, or an error. */
+ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
 /* A logit that is no number, or infinite, is one that nobody takes. */
 ATTN_API void attn_clean_logits(float *logits, int64_t n);
 ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
@@ -3558,6 +3588,11 @@ struct attn_hypothesis {         /* one answer; memory in the search's arena */
     float score;                 /* by the penalty rule */
     float log_probability;       /* summed, without penalty */
 };
+
+/* How a token is chosen: start, end, process, sampling; and threads. 0, or an
+ * error.                                                                    */
+ATTN_API int attn_check_choice(const struct attn_model *m,
+                               const struct attn_search_options *o);
 
 /* What a search knows of one sentence, and (beam.c) its rules. */
 struct attn_candidate {          /* an open hypothesis, longer by a token */
@@ -3634,8 +3669,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at);
 
 /* Memory for attn_search of up to `sentences` sources with `source_rows` rows
- * in sum and `longest` in one, and `prefix_n` forced tokens. -1: sizes
- * overflow, or the options or the kind of the model make no search.         */
+ * in sum and `longest` in one, and `prefix_n` forced tokens; or an error.   */
 ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t sentences, int64_t source_rows,
@@ -3645,17 +3679,33 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
  * count to found[s]. prefix: forced first tokens, the same for all sentences
  * or NULL. For kind decoder `ids` are the prompts: it reads start (where that
  * is not -1), prompt, prefix; answers begin after the prompt. A source that
- * asks nothing has no answers. Returns 0; or -1, a caller's error: the memory
- * is too small, an id or a length out of the model's range, a prefix longer
- * than the limit. The answers' tokens lie in `memory`.                      */
+ * asks nothing has no answers. Returns 0, or an error: a prefix longer than the
+ * limit is one. The answers' tokens lie in `memory`.                        */
 ATTN_API int attn_search(const struct attn_model *m, const void *bound,
                          const struct attn_search_options *o,
                          int64_t sentences, const int32_t *ids,
                          const int32_t *start, const int32_t *prefix,
                          int64_t prefix_n, void *memory, int64_t bytes,
                          struct attn_hypothesis *out, int64_t *found);
+/* Bytes of memory that generate() needs for `sentences` sources, `source_rows`
+ * tokens in all, `longest` in one; or an error.                             */
+ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
+                                     const struct attn_search_options *o,
+                                     int64_t sentences, int64_t source_rows,
+                                     int64_t longest);
+/* Answers all sentences: s has the tokens from ids[start[s]] to before
+ * ids[start[s + 1]]; its o->results best answers go to out[s * o->results] and
+ * on, their number to found[s]; their tokens lie in `memory`. A sentence of no
+ * tokens has no answer, but by a decoder with a start token, which goes on from
+ * that. 0, or an error.                                                     */
+ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
+                           const struct attn_search_options *o,
+                           int64_t sentences, const int32_t *ids,
+                           const int32_t *start, void *memory, int64_t bytes,
+                           struct attn_hypothesis *out, int64_t *found);
 /* Log-probability of each given target token (the end token included by the
- * caller) of one sentence pair: one pass over the whole target.             */
+ * caller) of one sentence pair: one pass over the whole target. 0, or an
+ * error.                                                                    */
 ATTN_API int attn_score(const struct attn_model *m, const void *bound,
                         int32_t start_token, const int32_t *source, int64_t n,
                         const int32_t *target, int64_t target_n,
@@ -3664,6 +3714,36 @@ ATTN_API int attn_score(const struct attn_model *m, const void *bound,
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
+
+/* ------------------------------------------------------------ check.c --- */
+/* An error in words. */
+ATTN_API const char *attn_error_text(int64_t error);
+
+/* Each looks at one kind of argument: 0, or its error. A list of no entries may
+ * be NULL.                                                                  */
+ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most);
+ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
+/* start[0] is 0, none is below the one before it or more than `longest` above,
+ * and start[n] is `rows`.                                                   */
+ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
+                               int64_t longest);
+ATTN_API int attn_check_parallel(const struct attn_parallel *p);
+
+/* ------------------------------------------------------------ batch.c --- */
+/* Bytes of memory that encode() and decode() need for a batch, by its sizes and
+ * threads; or an error.                                                     */
+ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
+                                  const struct attn_batch *b);
+/* The model's inner encode(), in memory of batch_bytes(), behind a look at all
+ * ids, lengths and tables of the batch. 0; or an error, and it has not run. */
+ATTN_API int attn_encode(const struct attn_model *m, const void *bound,
+                         const struct attn_batch *b, void *memory,
+                         int64_t bytes);
+/* The same of its inner decode(). What is not looked at: that no two sequences
+ * write one page.                                                           */
+ATTN_API int attn_decode(const struct attn_model *m, const void *bound,
+                         const struct attn_batch *b, void *memory,
+                         int64_t bytes);
 
 /* ------------------------------------------------------------ stream.c --- */
 enum { ATTN_STREAM_END = -1,     /* the end token, or one that stops, came */
@@ -3694,34 +3774,36 @@ struct attn_stream {
 };
 /* Memory for `streams` streams of up to `tokens` tokens each (start and prompt
  * counted, not above max_target + 1) after a source of that many rows (kind
- * decoder: 0). -1: not of this model, or options that make no stream.       */
+ * decoder: 0); or an error.                                                 */
 ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t source_rows, int64_t tokens,
                                    int64_t streams);
-/* A stream without tokens, in slot 0 of a new room. 0, or -1. */
+/* Is it one that was opened, and are its options right? 0, or an error. */
+ATTN_API int attn_stream_check(const struct attn_stream *s);
+/* A stream without tokens, in slot 0 of a new room. 0, or an error. */
 ATTN_API int attn_stream_empty(struct attn_stream *s,
                                const struct attn_model *m, const void *bound,
                                const struct attn_search_options *o,
                                int64_t source_rows, int64_t tokens,
                                int64_t streams, void *memory, int64_t bytes);
 /* With the start token, where there is one; `ids` are the source, which is
- * encoded, or for kind decoder the prompt. -1: as above, or an id or a length
- * is out of range.                                                          */
+ * encoded, or for kind decoder the prompt. 0, or an error.                  */
 ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
                               const void *bound,
                               const struct attn_search_options *o,
                               const int32_t *ids, int64_t n, int64_t tokens,
                               int64_t streams, void *memory, int64_t bytes);
 /* Tokens that are given instead of chosen: kind decoder, more of the prompt;
- * else of the answer. -1: no room, or an id out of range; nothing changed.  */
+ * else of the answer. 0, or an error, and nothing has changed.              */
 ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
                               int64_t n);
-/* The next token of the answer, or ATTN_STREAM_END, ATTN_STREAM_FULL. Chooses
- * what attn_search with beam 1 would.                                       */
+/* The next token of the answer; ATTN_STREAM_END, ATTN_STREAM_FULL; or another
+ * number below 0, an error. Chooses what attn_search with beam 1 would.     */
 ATTN_API int64_t attn_stream_next(struct attn_stream *s);
 /* `to` goes on where `from` is, in a slot of the same room; what is in that
- * slot is dropped. Change to->o.sampling.seed for another answer.           */
+ * slot is dropped. Change to->o.sampling.seed for another answer. 0, or an
+ * error.                                                                    */
 ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
                               int64_t slot);
 
@@ -3734,14 +3816,18 @@ struct attn_state_header {       /* the first bytes of a saved stream */
     int64_t tokens, lead, read, source_rows;     /* as in the stream */
     /* int32_t tokens[]; the pages of the self, then of the cross cache */
 };
-/* Bytes of a saved stream. */
+/* Bytes of a saved stream, or an error. */
 ATTN_API int64_t attn_state_bytes(const struct attn_stream *s);
 /* The hash of the weights' values that these take: it keeps a state from other
- * weights. packed: where they lie, weights_bytes.                           */
+ * weights. packed: where they lie.                                          */
+ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
+                                    const void *packed);
+/* The hash of the weights in a file that was opened, for states; 0: it is no
+ * such file.                                                                */
 ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
-                                     const void *packed);
-/* Writes the stream; returns its bytes, -1: more than cap. Options are not
- * saved.                                                                    */
+                                     const void *file);
+/* Writes the stream to `out`, at a multiple of 8; returns its bytes, or an
+ * error. Options are not saved.                                             */
 ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
                                  void *out, int64_t cap);
 /* NULL when it can be restored into this model, else what is wrong. `state`
@@ -3750,7 +3836,8 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
                                       uint64_t weights, const void *state,
                                       int64_t bytes);
 /* Opens a stream as it was saved, in memory of attn_stream_bytes for the
- * header's source_rows and `tokens`, not fewer than the header's. 0, or -1. */
+ * header's source_rows and `tokens`, not fewer than the header's. 0, or an
+ * error.                                                                    */
 ATTN_API int attn_state_restore(struct attn_stream *s,
                                 const struct attn_model *m, const void *bound,
                                 const struct attn_search_options *o,
@@ -3796,6 +3883,8 @@ ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block);
 ATTN_API int64_t attn_character(const char *s, int64_t left);
 /* The first byte that begins no character of UTF-8; n: all are well formed. */
 ATTN_API int64_t attn_utf8(const char *s, int64_t n);
+/* A look at a block's first bytes: 0, or an error. */
+ATTN_API int attn_check_block(const void *block);
 /* NULL when well formed, else what is wrong (a static string). */
 ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
 ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
@@ -3818,13 +3907,13 @@ struct attn_encoding {           /* a line on its way to ids */
 };
 ATTN_API int64_t attn_merges(struct attn_encoding *e);
 ATTN_API int64_t attn_merges_bytes(int64_t bytes);
-/* Bytes of memory for a line of that many; -1: it is too long. */
+/* Bytes of memory for a line of that many, or an error. */
 ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes);
-/* Ids of one text. Returns their number; -1: does not fit `cap`; -2: an unknown
- * token and none is defined, *bad is its byte; -3: not UTF-8 at *bad (merges
- * with byte pieces take any bytes). Not more ids than the text has bytes, and
- * two. begun: the text goes on where another ended, so that merges put no space
- * in front of it.                                                           */
+/* Ids of one text. Returns their number, or an error: where it is about the
+ * text (ATTN_ERROR_UNKNOWN, and no token stands for such; ATTN_ERROR_UTF8, but
+ * merges with byte pieces take any bytes) *bad is the byte. Not more ids than
+ * the text has bytes, and two. begun: the text goes on where another ended, so
+ * that merges put no space in front of it.                                  */
 ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
                                    int64_t bytes, int64_t begun, int32_t *ids,
                                    int64_t cap, void *memory, int64_t *bad);
@@ -3841,18 +3930,16 @@ struct attn_text {               /* a text that grows token by token */
     int64_t held;                /* bytes that are not given out yet */
     char hold[ATTN_STOP_BYTES + 16];
 };
-/* -1: a stop string is empty or too long. begun: the text goes on where another
- * ended.                                                                    */
+/* begun: the text goes on where another ended. 0, or an error. */
 ATTN_API int attn_text_open(struct attn_text *t, const void *block,
                             const char *const *stop, int64_t stops,
                             int64_t begun);
-/* The bytes that a token lets out; -1: the id is none, or they do not fit. */
+/* The bytes that a token lets out, or an error. */
 ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
                                int64_t cap);
-/* The bytes that are still held. */
+/* The bytes that are still held, or an error. */
 ATTN_API int64_t attn_text_end(struct attn_text *t, char *out, int64_t cap);
-/* Text of ids; NUL-terminated; returns its length without NUL, or -1 when it
- * does not fit.                                                             */
+/* Text of ids; NUL-terminated; returns its length without NUL, or an error. */
 ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
                                    int64_t n, char *out, int64_t cap);
 
@@ -3872,6 +3959,17 @@ enum { ATTN_PACKED_PAGE = 4096 };
 /* NULL when `file` is a weights file for `m`, else what is wrong. */
 ATTN_API const char *attn_packed_check(const struct attn_model *m,
                                        const void *file, int64_t bytes);
+/* Checks model.weights, which lies at `file`, at a multiple of 64 bytes, and
+ * fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or what is
+ * wrong with it.                                                            */
+ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
+                               const void *file, int64_t bytes);
+/* Where the weights lie in a file that was opened; NULL: it is none. */
+ATTN_API const void *attn_packed_weights(const void *file);
+/* The vocabulary of the source, or of the target (target: 1), in a file that
+ * was opened; NULL: there is none. It is the `block` of the functions below. */
+ATTN_API const void *attn_vocab(const struct attn_model *m, const void *file,
+                                int64_t target);
 
 /* memory.c: arrays in the caller's memory, one after the other. */
 
@@ -3924,6 +4022,313 @@ ATTN_API int64_t attn_parts(const struct attn_parallel *p)
     if (p)
         return attn_max(p->parts, 1);
     return 1;
+}
+
+/* check.c: what a caller gives is looked at before it is used: one check for
+ * each kind of argument, each 0 or its error.                               */
+
+static const char *const check_texts[] = {
+    "no error",
+    "too little memory, or room for a result",
+    "a character or word that the vocabulary does not have",
+    "a text that is not UTF-8",
+    "a pointer is NULL that may not be",
+    "a count or a size is below 0, or too large",
+    "a length that the model does not take",
+    "a table that does not go up from 0, or leads outside of what there is",
+    "an id or a type that the model does not have",
+    "an option is out of its range",
+    "this kind of model does not do that",
+    "no stream, text or vocabulary that was opened, or no slot of its room",
+    "a state that is damaged, or of another model",
+    "memory that is not at the multiple of bytes that it has to be at",
+};
+enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
+
+ATTN_API const char *attn_error_text(int64_t error)
+{
+    if (error >= 0 || error <= -CHECK_TEXTS)
+        return check_texts[0];
+    return check_texts[-error];
+}
+
+/* -------------------------------------------------------- one argument --- */
+
+ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most)
+{
+    if (n < least || n > most)
+        return ATTN_ERROR_COUNT;
+    return 0;
+}
+
+ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab)
+{
+    if (n < 0 || n > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (n > 0 && !ids)
+        return ATTN_ERROR_NULL;
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= vocab)
+            return ATTN_ERROR_ID;
+    return 0;
+}
+
+ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
+                               int64_t longest)
+{
+    if (n < 0 || n > ATTN_MOST || rows < 0 || rows > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (!start)
+        return ATTN_ERROR_NULL;
+    if (start[0] != 0)
+        return ATTN_ERROR_TABLE;
+    for (int64_t i = 0; i < n; i++) {
+        if (start[i + 1] < start[i])
+            return ATTN_ERROR_TABLE;
+        if (start[i + 1] - start[i] > longest)
+            return ATTN_ERROR_LENGTH;
+    }
+    if (start[n] != rows)
+        return ATTN_ERROR_TABLE;
+    return 0;
+}
+
+ATTN_API int attn_check_parallel(const struct attn_parallel *p)
+{
+    if (!p)
+        return 0;
+    if (p->parts > 1 && !p->run)
+        return ATTN_ERROR_NULL;
+    return attn_check_count(p->parts, 0, ATTN_MOST);
+}
+
+/* batch.c: a model's inner entries behind a look at their batch: a table of
+ * checks, each of which knows whether it is about this call.                */
+
+struct batch_call {              /* of an entry */
+    const struct attn_model *m;
+    const struct attn_batch *b;
+    int decodes;
+    int first;                   /* it reads the input, the other the target */
+};
+
+static int batch_rows(const struct batch_call *c)
+{
+    int64_t longest = c->m->max_source;
+    if (c->decodes)
+        longest = c->m->max_target;
+    return attn_check_starts(c->b->start, c->b->sequences, c->b->rows, longest);
+}
+
+static int batch_keys(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    if (c->m->kind != ATTN_ATTENTION)
+        return 0;
+    if (b->rows > 0 && !b->query)
+        return ATTN_ERROR_NULL;
+    if (b->key_rows > 0 && (!b->key || !b->value))
+        return ATTN_ERROR_NULL;
+    return attn_check_starts(b->key_start, b->sequences, b->key_rows,
+                             c->m->max_target);
+}
+
+/* Ids, or rows of numbers. */
+static int batch_input(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int64_t vocab = c->m->target_vocab;
+    if (c->m->kind == ATTN_ATTENTION)
+        return 0;
+    if (c->first && c->m->input_width > 0) {
+        if (b->rows > 0 && !b->input)
+            return ATTN_ERROR_NULL;
+        return 0;
+    }
+    if (!c->decodes)
+        vocab = c->m->source_vocab;
+    return attn_check_ids(b->ids, b->rows, vocab);
+}
+
+static int batch_types(const struct batch_call *c)
+{
+    if (!c->first || c->m->types == 0 || !c->b->types)
+        return 0;
+    return attn_check_ids(c->b->types, c->b->rows, c->m->types);
+}
+
+static int batch_prefix(const struct batch_call *c)
+{
+    const int32_t *prefix = c->b->prefix;
+    for (int64_t s = 0; prefix && s < c->b->sequences; s++)
+        if (prefix[s] < 0)
+            return ATTN_ERROR_LENGTH;
+    return 0;
+}
+
+/* The pages of so many positions, from a row of the table of pages on. */
+static int batch_pages(const struct batch_call *c, int which, int64_t row,
+                       int64_t positions)
+{
+    const struct attn_batch *b = c->b;
+    int64_t n = (positions + ATTN_PAGE - 1) / ATTN_PAGE;
+    if (n == 0 || c->m->page_floats[which] == 0)
+        return 0;
+    if (!b->pool[which] || !b->pages[which])
+        return ATTN_ERROR_NULL;
+    if ((uintptr_t)b->pool[which] % ATTN_ALIGN != 0)
+        return ATTN_ERROR_ALIGNED;
+    if (n > b->table[which] || b->table[which] > ATTN_MOST)
+        return ATTN_ERROR_TABLE;
+    int wrong = attn_check_ids(b->pages[which] + row * b->table[which], n,
+                               b->pool_pages[which]);
+    if (wrong)
+        return ATTN_ERROR_TABLE;
+    return 0;
+}
+
+/* Encode writes the cross cache. */
+static int batch_written(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int wrong = 0;
+    if (c->decodes)
+        return 0;
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++)
+        wrong = batch_pages(c, ATTN_CROSS, s, b->start[s + 1] - b->start[s]);
+    return wrong;
+}
+
+/* Decode goes on in the self cache ... */
+static int batch_past(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int wrong = 0;
+    if (!c->decodes || b->sequences == 0)
+        return 0;
+    if (!b->past)
+        return ATTN_ERROR_NULL;
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
+        int64_t rows = b->start[s + 1] - b->start[s];
+        if (b->past[s] < 0 || b->past[s] > c->m->max_target - rows)
+            return ATTN_ERROR_LENGTH;
+        wrong = batch_pages(c, ATTN_SELF, s, b->past[s] + rows);
+    }
+    return wrong;
+}
+
+/* ... and reads the cross cache. */
+static int batch_sources(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    if (!c->decodes || c->m->kind != ATTN_ENCODER_DECODER)
+        return 0;
+    int wrong = attn_check_ids(b->source, b->sequences, b->sources);
+    if (wrong)
+        return wrong == ATTN_ERROR_ID ? ATTN_ERROR_TABLE : wrong;
+    if (b->sequences > 0 && !b->source_rows)
+        return ATTN_ERROR_NULL;
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
+        int64_t rows = b->source_rows[b->source[s]];
+        if (rows < 0 || rows > c->m->max_source)
+            return ATTN_ERROR_LENGTH;
+        wrong = batch_pages(c, ATTN_CROSS, b->source[s], rows);
+    }
+    return wrong;
+}
+
+static int batch_output(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int wrong = 0;
+    if (c->decodes) {
+        if (b->selected > b->rows)               /* the arena has no more */
+            return ATTN_ERROR_COUNT;
+        wrong = attn_check_ids(b->select, b->selected, b->rows);
+        if (b->selected > 0 && !b->output)
+            return ATTN_ERROR_NULL;
+    } else if (c->m->kind != ATTN_ENCODER_DECODER) {
+        if (b->rows > 0 && !b->output)
+            return ATTN_ERROR_NULL;
+    }
+    return wrong == ATTN_ERROR_ID ? ATTN_ERROR_TABLE : wrong;
+}
+
+static int (*const batch_checks[])(const struct batch_call *) = {
+    batch_rows, batch_keys, batch_input, batch_types, batch_prefix,
+    batch_written, batch_past, batch_sources, batch_output,
+};
+
+/* ------------------------------------------------------------- entries --- */
+
+ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
+                                  const struct attn_batch *b)
+{
+    if (!b)
+        return ATTN_ERROR_NULL;
+    int64_t rows = b->rows, sequences = b->sequences;
+    int wrong = attn_check_parallel(b->parallel);
+    if (wrong)
+        return wrong;
+    if (m->kind == ATTN_ATTENTION && b->key_rows > rows)
+        rows = b->key_rows;
+    if (b->rows < 0 || rows > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (sequences < 0 || sequences > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    return m->arena_bytes(rows, sequences, attn_parts(b->parallel)) +
+           ATTN_ALIGN;
+}
+
+static int batch_run(const struct batch_call *c, const void *bound,
+                     void *memory, int64_t bytes)
+{
+    struct attn_memory at;
+    int64_t need = attn_batch_bytes(c->m, c->b);
+    void (*entry)(const void *, const struct attn_batch *, void *);
+    entry = c->m->encode;
+    if (c->decodes)
+        entry = c->m->decode;
+    if (!entry)
+        return ATTN_ERROR_KIND;
+    if (need < 0)
+        return (int)need;
+    if (!bound || !memory)
+        return ATTN_ERROR_NULL;
+    for (size_t i = 0; i < sizeof batch_checks / sizeof *batch_checks; i++) {
+        int wrong = batch_checks[i](c);
+        if (wrong)
+            return wrong;
+    }
+    if (bytes < need)
+        return ATTN_ERROR_ROOM;
+    attn_memory_open(&at, memory);
+    entry(bound, c->b, at.base);
+    return 0;
+}
+
+ATTN_API int attn_encode(const struct attn_model *m, const void *bound,
+                         const struct attn_batch *b, void *memory,
+                         int64_t bytes)
+{
+    struct batch_call c;
+    c.m = m;
+    c.b = b;
+    c.decodes = 0;
+    c.first = 1;
+    return batch_run(&c, bound, memory, bytes);
+}
+
+ATTN_API int attn_decode(const struct attn_model *m, const void *bound,
+                         const struct attn_batch *b, void *memory,
+                         int64_t bytes)
+{
+    struct batch_call c;
+    c.m = m;
+    c.b = b;
+    c.decodes = 1;
+    c.first = m->kind == ATTN_DECODER;
+    return batch_run(&c, bound, memory, bytes);
 }
 
 /* math.c: exp and log of our own, because those of C libraries differ in bits.
@@ -4277,6 +4682,41 @@ static void (*const process_table[])(const struct process_row *) = {
     process_ngram,
     process_suppress,
 };
+
+/* Sequences of tokens, each with its length in front. */
+static int process_check_suppress(const struct attn_process *p, int64_t vocab)
+{
+    const int32_t *at = p->suppress;
+    int64_t left = p->suppress_size;
+    if (left < 0)
+        return ATTN_ERROR_COUNT;
+    if (left > 0 && !at)
+        return ATTN_ERROR_NULL;
+    while (left > 0) {
+        int64_t length = at[0];
+        if (length < 1 || length >= left)
+            return ATTN_ERROR_TABLE;
+        int wrong = attn_check_ids(at + 1, length, vocab);
+        if (wrong)
+            return wrong;
+        at += 1 + length;
+        left -= 1 + length;
+    }
+    return 0;
+}
+
+ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab)
+{
+    float penalty = p->repetition_penalty;
+    if (!(penalty >= 0.0f) || penalty == INFINITY)
+        return ATTN_ERROR_OPTION;
+    if (p->min_length < 0 || p->no_repeat_ngram < 0)
+        return ATTN_ERROR_OPTION;
+    int wrong = process_check_suppress(p, vocab);
+    if (wrong)
+        return wrong;
+    return attn_check_ids(p->forbid, p->forbid_count, vocab);
+}
 
 ATTN_API void attn_clean_logits(float *logits, int64_t n)
 {
@@ -4804,8 +5244,6 @@ ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
 /* search_memory.c: the sizes of a search and the arrays that it works in. One
  * walk counts them and lays them out.                                       */
 
-enum { SEARCH_MOST = INT32_MAX / 4 };            /* rows, slots, tokens */
-
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
                                   const struct attn_search_options *o,
                                   int64_t rows)
@@ -4827,7 +5265,7 @@ ATTN_API int64_t attn_search_limit(const struct attn_model *m,
         limit = attn_min(limit, o->max_output);
     if (o->max_output_plus >= 0)
         limit = attn_min(limit,
-                         rows + attn_min(o->max_output_plus, SEARCH_MOST));
+                         rows + attn_min(o->max_output_plus, ATTN_MOST));
     return limit;
 }
 
@@ -4843,31 +5281,59 @@ ATTN_API int attn_search_asks(const struct attn_model *m,
     return attn_search_limit(m, o, rows, lead) > 0;
 }
 
-static int search_fits(const struct attn_search_state *s)
+ATTN_API int attn_check_choice(const struct attn_model *m,
+                               const struct attn_search_options *o)
 {
-    const struct attn_model *m = s->model;
-    const struct attn_search_options *o = s->o;
+    int64_t vocab = m->target_vocab;
+    if (!o)
+        return ATTN_ERROR_NULL;
     if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
-        return 0;
-    if (m->kind == ATTN_ENCODER_DECODER && o->start < 0)
-        return 0;
-    if (o->start >= m->target_vocab || o->beam < 1 || o->beam > INT16_MAX)
-        return 0;
+        return ATTN_ERROR_KIND;
+    if (m->input_width > 0)                      /* its source is no tokens */
+        return ATTN_ERROR_KIND;
+    if (o->start < -1 || o->start >= vocab || o->end < -1 || o->end >= vocab)
+        return ATTN_ERROR_ID;
+    if (o->start < 0 && m->kind == ATTN_ENCODER_DECODER)
+        return ATTN_ERROR_ID;
+    if (!attn_sampling_fits(&o->sampling))
+        return ATTN_ERROR_OPTION;
+    int wrong = attn_check_parallel(o->parallel);
+    if (wrong)
+        return wrong;
+    return attn_check_process(&o->process, vocab);
+}
+
+/* What a search has beside the choice of tokens. */
+static int search_rules(const struct attn_search_options *o)
+{
+    if (o->beam < 1 || o->beam > INT16_MAX)
+        return ATTN_ERROR_OPTION;
     if (o->results < 1 || o->results > INT16_MAX)
-        return 0;
-    if (s->sentences < 0 || s->sentences > SEARCH_MOST / o->beam)
-        return 0;
-    if (s->source_rows < 0 || s->source_rows > SEARCH_MOST)
-        return 0;
-    if (s->longest < 0 || s->longest > SEARCH_MOST)
-        return 0;
-    if (s->prefix_n < 0 || s->prefix_n > SEARCH_MOST)
-        return 0;
+        return ATTN_ERROR_OPTION;
     if (o->rule != ATTN_RULE_EXACT && o->rule != ATTN_RULE_RECORDED)
-        return 0;
+        return ATTN_ERROR_OPTION;
+    if (o->penalty < ATTN_PENALTY_NONE || o->penalty > ATTN_PENALTY_POWER)
+        return ATTN_ERROR_OPTION;
+    if (!(o->alpha - o->alpha == 0.0f))          /* no number */
+        return ATTN_ERROR_OPTION;
+    if (!(o->patience >= 0.0f) || o->patience > (float)INT16_MAX)
+        return ATTN_ERROR_OPTION;
+    if (o->max_output < 0 || o->max_input < 0)
+        return ATTN_ERROR_OPTION;
     if (o->beam > 1 && o->sampling.temperature != 0.0f)
-        return 0;
-    return attn_sampling_fits(&o->sampling);
+        return ATTN_ERROR_OPTION;
+    return 0;
+}
+
+static int search_sizes(const struct attn_search_state *s)
+{
+    if (s->sentences < 0 || s->sentences > ATTN_MOST / s->o->beam)
+        return ATTN_ERROR_COUNT;
+    if (s->source_rows < 0 || s->source_rows > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (s->longest < 0 || s->longest > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    return attn_check_count(s->prefix_n, 0, ATTN_MOST);
 }
 
 static void search_lay_out_cache(const struct attn_search_state *s,
@@ -4979,12 +5445,19 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
     s.source_rows = source_rows;
     s.longest = longest;
     s.prefix_n = prefix_n;
-    if (!search_fits(&s))
-        return -1;
+    int wrong = attn_check_choice(m, o);
+    if (wrong == 0)
+        wrong = search_rules(o);
+    if (wrong == 0)
+        wrong = search_sizes(&s);
+    if (wrong)
+        return wrong;
     attn_memory_open(&at, NULL);
     attn_search_lay_out(&s, &at);
     if (s.limit < 1 || prefix_n > s.limit)
-        return -1;
+        return ATTN_ERROR_LENGTH;
+    if (at.used < 0)
+        return ATTN_ERROR_COUNT;
     return attn_memory_bytes(&at);
 }
 
@@ -4997,7 +5470,7 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
 
 /* ------------------------------------------------------------ sources --- */
 
-/* Copies the sources, cut to max_input. -1: a length or an id out of range. */
+/* Copies the sources, cut to max_input. 0, or an error. */
 static int search_sources(struct attn_search_state *s, const int32_t *ids,
                           const int32_t *start)
 {
@@ -5013,13 +5486,12 @@ static int search_sources(struct attn_search_state *s, const int32_t *ids,
         if (s->o->max_input > 0)
             rows = attn_min(rows, s->o->max_input);
         if (rows > most)
-            return -1;
-        for (int64_t j = 0; j < rows; j++) {
-            int32_t id = ids[start[i] + j];
-            if (id < 0 || id >= vocab)
-                return -1;
-            s->source_ids[at + j] = id;
-        }
+            return ATTN_ERROR_LENGTH;
+        for (int64_t j = 0; j < rows; j++)
+            s->source_ids[at + j] = ids[start[i] + j];
+        int wrong = attn_check_ids(s->source_ids + at, rows, vocab);
+        if (wrong)
+            return wrong;
         at += rows;
         s->source_start[i + 1] = (int32_t)at;
         s->source_rows_of[i] = (int32_t)rows;
@@ -5039,7 +5511,7 @@ static int search_read(struct attn_search_state *s)
     b->table[ATTN_CROSS] = s->cross.width;
     for (int64_t i = 0; i < s->sentences; i++)
         if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
-            return -1;
+            return ATTN_ERROR_ROOM;
     if (b->rows > 0)
         s->model->encode(s->bound, b, s->arena);
     return 0;
@@ -5061,14 +5533,11 @@ static int search_begin(struct attn_search_state *s, int64_t i,
     if (!attn_search_asks(s->model, s->o, rows))
         return 0;
     if (b->limit < 1 || s->prefix_n > b->limit)
-        return -1;
+        return ATTN_ERROR_LENGTH;
     b->length = s->prefix_n;
     b->sum[0] = 0.0f;
-    for (int64_t j = 0; j < s->prefix_n; j++) {
-        if (prefix[j] < 0 || prefix[j] >= s->model->target_vocab)
-            return -1;
-        b->tokens[j] = prefix[j];
-    }
+    if (s->prefix_n > 0)
+        memcpy(b->tokens, prefix, (size_t)s->prefix_n * sizeof *prefix);
     if (s->prefix_n == b->limit)
         attn_beam_record(b, 0, -1, 0.0f);
     else
@@ -5116,7 +5585,7 @@ static int search_fill(struct attn_search_state *s, int first)
             s->past[slot] = s->self.length[slot];
             s->source[slot] = (int32_t)i;
             if (attn_cache_grow(&s->self, slot, n) < 0)
-                return -1;
+                return ATTN_ERROR_ROOM;
             row += n;
             s->select[slot] = (int32_t)(row - 1);
             slot++;
@@ -5188,8 +5657,9 @@ static int search_run(struct attn_search_state *s)
         open += s->beam[i].open;
     search_point(s);
     for (int first = 1; open > 0; first = 0) {
-        if (search_fill(s, first) < 0)
-            return -1;
+        int wrong = search_fill(s, first);
+        if (wrong)
+            return wrong;
         s->model->decode(s->bound, &s->batch, s->arena);
         open = search_choose(s);
         attn_cache_reorder(&s->self, s->parents, open, s->scratch);
@@ -5197,16 +5667,25 @@ static int search_run(struct attn_search_state *s)
     return 0;
 }
 
-/* -1: starts that go back. */
 static int64_t search_longest(const int32_t *start, int64_t sentences)
 {
     int64_t longest = 0;
-    for (int64_t i = 0; i < sentences; i++) {
-        if (start[i + 1] < start[i])
-            return -1;
+    for (int64_t i = 0; i < sentences; i++)
         longest = attn_max(longest, start[i + 1] - start[i]);
-    }
     return longest;
+}
+
+/* All sources encoded, a hypothesis open for each. */
+static int search_prepare(struct attn_search_state *s, const int32_t *ids,
+                          const int32_t *start, const int32_t *prefix,
+                          struct attn_hypothesis *out)
+{
+    int wrong = search_sources(s, ids, start);
+    for (int64_t i = 0; i < s->sentences && wrong == 0; i++)
+        wrong = search_begin(s, i, prefix, out + i * s->o->results);
+    if (wrong == 0 && s->model->kind == ATTN_ENCODER_DECODER)
+        wrong = search_read(s);
+    return wrong;
 }
 
 ATTN_API int attn_search(const struct attn_model *m, const void *bound,
@@ -5218,35 +5697,59 @@ ATTN_API int attn_search(const struct attn_model *m, const void *bound,
 {
     struct attn_memory at;
     struct attn_search_state s = {0};
+    int wrong = attn_check_ids(prefix, prefix_n, m->target_vocab);
+    if (!bound || !o || !start || !memory || !out || !found)
+        return ATTN_ERROR_NULL;
+    if (wrong == 0)
+        wrong = attn_check_count(sentences, 0, ATTN_MOST);
+    if (wrong == 0)
+        wrong = attn_check_starts(start, sentences, start[sentences],
+                                  ATTN_MOST);
+    if (wrong)
+        return wrong;
+    if (start[sentences] > 0 && !ids)
+        return ATTN_ERROR_NULL;
     s.model = m;
     s.bound = bound;
     s.o = o;
     s.sentences = sentences;
-    s.source_rows = start[sentences] - start[0];
+    s.source_rows = start[sentences];
     s.longest = search_longest(start, sentences);
     s.prefix_n = prefix_n;
     s.batch.parallel = o->parallel;
 
     int64_t need = attn_search_bytes(m, o, sentences, s.source_rows, s.longest,
                                      prefix_n);
-    if (need < 0 || need > bytes)                /* or longest was -1 */
-        return -1;
+    if (need < 0)
+        return (int)need;
+    if (need > bytes)
+        return ATTN_ERROR_ROOM;
     attn_memory_open(&at, memory);
     attn_search_lay_out(&s, &at);
-    if (search_sources(&s, ids, start) < 0)
-        return -1;
-    for (int64_t i = 0; i < sentences; i++)
-        if (search_begin(&s, i, prefix, out + i * o->results) < 0)
-            return -1;
-    if (m->kind == ATTN_ENCODER_DECODER) {
-        if (search_read(&s) < 0)
-            return -1;
-    }
-    if (search_run(&s) < 0)
-        return -1;
-    for (int64_t i = 0; i < sentences; i++)
+    wrong = search_prepare(&s, ids, start, prefix, out);
+    if (wrong == 0)
+        wrong = search_run(&s);
+    for (int64_t i = 0; i < sentences && wrong == 0; i++)
         found[i] = s.beam[i].found;
-    return 0;
+    return wrong;
+}
+
+ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
+                                     const struct attn_search_options *o,
+                                     int64_t sentences, int64_t source_rows,
+                                     int64_t longest)
+{
+    return attn_search_bytes(m, o, sentences, source_rows, longest, 0);
+}
+
+ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
+                           const struct attn_search_options *o,
+                           int64_t sentences, const int32_t *ids,
+                           const int32_t *start, void *memory, int64_t bytes,
+                           struct attn_hypothesis *out, int64_t *found)
+{
+    return attn_search(m, bound, o, sentences, ids, start, NULL, 0, memory,
+                       bytes, out, found);
 }
 
 /* score.c: log-probabilities of a given output, by one pass over all of it. */
@@ -5303,31 +5806,32 @@ ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
     struct attn_memory at;
     struct score s;
     if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
-        return -1;
-    if (n < 0 || n > INT32_MAX / 4 || target_n < 0 || target_n > INT32_MAX / 4)
-        return -1;
+        return ATTN_ERROR_KIND;
+    if (n < 0 || n > ATTN_MOST || target_n < 0 || target_n > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    int wrong = attn_check_parallel(parallel);
+    if (wrong)
+        return wrong;
     attn_memory_open(&at, NULL);
     score_lay_out(&s, m, n, target_n, parallel, &at);
+    if (at.used < 0)
+        return ATTN_ERROR_COUNT;
     return attn_memory_bytes(&at);
-}
-
-static int score_ids_fit(const int32_t *ids, int64_t n, int64_t vocab)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (ids[i] < 0 || ids[i] >= vocab)
-            return 0;
-    return 1;
 }
 
 static int score_source(struct score *s, const struct attn_model *m,
                         const void *bound, const int32_t *source, int64_t n,
                         struct attn_batch *b)
 {
-    if (n < 1 || n > m->max_source ||
-        !score_ids_fit(source, n, m->source_vocab))
-        return -1;
+    int wrong = attn_check_ids(source, n, m->source_vocab);
+    if (wrong)
+        return wrong;
+    if (n < 1 || n > m->max_source)
+        return ATTN_ERROR_LENGTH;
+    if (m->input_width > 0)
+        return ATTN_ERROR_KIND;
     if (attn_cache_grow(&s->cross, 0, n) < 0)
-        return -1;
+        return ATTN_ERROR_ROOM;
     s->source_start[0] = 0;
     s->source_start[1] = (int32_t)n;
     b->sequences = 1;
@@ -5348,22 +5852,25 @@ static int score_fill(struct score *s, const struct attn_model *m,
                       const int32_t *target, int64_t target_n)
 {
     int64_t rows = 0;
-    if (start_token >= m->target_vocab ||
-        !score_ids_fit(target, target_n, m->target_vocab))
-        return -1;
+    int wrong = attn_check_ids(target, target_n, m->target_vocab);
+    if (wrong)
+        return wrong;
+    if (start_token >= m->target_vocab)
+        return ATTN_ERROR_ID;
     if (start_token >= 0) {
         s->ids[0] = start_token;
         rows = 1;
     }
     if (m->kind == ATTN_DECODER) {
-        if (!score_ids_fit(source, n, m->target_vocab))
-            return -1;
+        wrong = attn_check_ids(source, n, m->target_vocab);
+        if (wrong)
+            return wrong;
         for (int64_t i = 0; i < n; i++)
             s->ids[rows + i] = source[i];
         rows += n;
     }
     if (rows == 0 || rows + target_n - 1 > m->max_target)
-        return -1;
+        return ATTN_ERROR_LENGTH;
     for (int64_t i = 0; i < target_n; i++)
         s->select[i] = (int32_t)(rows - 1 + i);
     memcpy(s->ids + rows, target, (size_t)(target_n - 1) * sizeof *target);
@@ -5404,20 +5911,25 @@ ATTN_API int attn_score(const struct attn_model *m, const void *bound,
     struct attn_memory at;
     struct attn_batch batch = {0};
     struct score s;
+    int wrong = 0;
     int64_t need = attn_score_bytes(m, n, target_n, parallel);
-    if (need < 0 || need > bytes)
-        return -1;
+    if (need < 0)
+        return (int)need;
+    if (!bound || !memory || !log_probability)
+        return ATTN_ERROR_NULL;
+    if (need > bytes)
+        return ATTN_ERROR_ROOM;
     if (target_n == 0)
         return 0;
     batch.parallel = parallel;
     attn_memory_open(&at, memory);
     score_lay_out(&s, m, n, target_n, parallel, &at);
-    if (m->kind == ATTN_ENCODER_DECODER) {
-        if (score_source(&s, m, bound, source, n, &batch) < 0)
-            return -1;
-    }
-    if (score_fill(&s, m, start_token, source, n, target, target_n) < 0)
-        return -1;
+    if (m->kind == ATTN_ENCODER_DECODER)
+        wrong = score_source(&s, m, bound, source, n, &batch);
+    if (wrong == 0)
+        wrong = score_fill(&s, m, start_token, source, n, target, target_n);
+    if (wrong)
+        return wrong;
     score_target(&s, m, bound, n, target_n, &batch);
     for (int64_t i = 0; i < target_n; i++) {
         const float *logits = s.logits + i * m->target_vocab;
@@ -5433,26 +5945,27 @@ ATTN_API int attn_score(const struct attn_model *m, const void *bound,
  * A stream is a list of tokens, of which the first are read: they are in its
  * slot of the self cache. The next token is chosen once all are.            */
 
-enum { STREAM_ROWS = 512,                        /* read in one call, at most */
-       STREAM_MOST = INT32_MAX / 4 };
+enum { STREAM_ROWS = 512 };                      /* read in one call, at most */
 
 /* -------------------------------------------------------------- memory --- */
 
-static int stream_fits(const struct attn_model *m,
-                       const struct attn_search_options *o,
-                       int64_t source_rows, int64_t tokens, int64_t streams)
+static int stream_sizes(const struct attn_model *m,
+                        const struct attn_search_options *o,
+                        int64_t source_rows, int64_t tokens, int64_t streams)
 {
-    if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
-        return 0;
+    int64_t least = 0, most = 0;
+    int wrong = attn_check_choice(m, o);
+    if (wrong)
+        return wrong;
     if (m->kind == ATTN_ENCODER_DECODER) {
-        if (o->start < 0 || source_rows < 1 || source_rows > m->max_source)
-            return 0;
+        least = 1;
+        most = m->max_source;
     }
-    if (tokens < 1 || tokens > m->max_target + 1 || tokens > STREAM_MOST)
-        return 0;
-    if (streams < 1 || streams > INT16_MAX || o->start >= m->target_vocab)
-        return 0;
-    return attn_sampling_fits(&o->sampling);
+    if (source_rows < least || source_rows > most)
+        return ATTN_ERROR_LENGTH;
+    if (tokens < 1 || tokens > attn_min(m->max_target + 1, ATTN_MOST))
+        return ATTN_ERROR_LENGTH;
+    return attn_check_count(streams, 1, INT16_MAX);
 }
 
 static void stream_lay_out_cache(struct attn_cache *c,
@@ -5500,11 +6013,14 @@ ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
 {
     struct attn_memory at;
     struct attn_stream_room r;
-    if (!stream_fits(m, o, source_rows, tokens, streams))
-        return -1;
+    int wrong = stream_sizes(m, o, source_rows, tokens, streams);
+    if (wrong)
+        return wrong;
     attn_memory_open(&at, NULL);
     attn_take(&at, 1, sizeof r);
     stream_lay_out(&r, m, o, source_rows, tokens, streams, &at);
+    if (at.used < 0)
+        return ATTN_ERROR_COUNT;
     return attn_memory_bytes(&at);
 }
 
@@ -5516,8 +6032,12 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
 {
     struct attn_memory at;
     int64_t need = attn_stream_bytes(m, o, source_rows, tokens, streams);
-    if (need < 0 || need > bytes)
-        return -1;
+    if (need < 0)
+        return (int)need;
+    if (!s || !bound || !memory)
+        return ATTN_ERROR_NULL;
+    if (need > bytes)
+        return ATTN_ERROR_ROOM;
     memset(s, 0, sizeof *s);
     attn_memory_open(&at, memory);
     s->room = attn_take(&at, 1, sizeof *s->room);
@@ -5531,16 +6051,29 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
 
 /* ---------------------------------------------------------------- open --- */
 
+ATTN_API int attn_stream_check(const struct attn_stream *s)
+{
+    if (!s)
+        return ATTN_ERROR_NULL;
+    const struct attn_stream_room *r = s->room;
+    if (!s->model || !s->bound || !r || s->slot < 0 || s->slot >= r->streams)
+        return ATTN_ERROR_OPEN;
+    if (s->tokens != r->tokens + s->slot * r->width)
+        return ATTN_ERROR_OPEN;
+    if (s->n < 0 || s->n > r->width || s->lead < 0 || s->lead > s->n)
+        return ATTN_ERROR_OPEN;
+    if (s->read > s->n || s->read != r->self.length[s->slot])
+        return ATTN_ERROR_OPEN;
+    return attn_check_choice(s->model, &s->o);
+}
+
 static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
 {
     struct attn_stream_room *r = s->room;
     struct attn_batch b = {0};
     int32_t start[2];
-    for (int64_t i = 0; i < n; i++)
-        if (ids[i] < 0 || ids[i] >= s->model->source_vocab)
-            return -1;
     if (attn_cache_grow(&r->cross, 0, n) < 0)
-        return -1;
+        return ATTN_ERROR_ROOM;
     start[0] = 0;
     start[1] = (int32_t)n;
     b.parallel = s->o.parallel;
@@ -5558,13 +6091,15 @@ static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
 ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
                               int64_t n)
 {
-    if (n < 0 || n > s->room->width - s->n)
-        return -1;
+    int wrong = attn_stream_check(s);
+    if (wrong == 0)
+        wrong = attn_check_ids(ids, n, s->model->target_vocab);
+    if (wrong)
+        return wrong;
+    if (n > s->room->width - s->n)
+        return ATTN_ERROR_ROOM;
     if (n == 0)
         return 0;
-    for (int64_t i = 0; i < n; i++)
-        if (ids[i] < 0 || ids[i] >= s->model->target_vocab)
-            return -1;
     for (int64_t i = 0; i < n; i++)
         s->tokens[s->n + i] = ids[i];
     s->n += n;
@@ -5580,20 +6115,29 @@ ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
                               const int32_t *ids, int64_t n, int64_t tokens,
                               int64_t streams, void *memory, int64_t bytes)
 {
-    int64_t source_rows = 0;
-    if (m->kind == ATTN_ENCODER_DECODER)
+    int64_t source_rows = 0, vocab = m->target_vocab;
+    if (m->kind == ATTN_ENCODER_DECODER) {
         source_rows = n;
-    if (attn_stream_empty(s, m, bound, o, source_rows, tokens, streams, memory,
-                          bytes) < 0)
-        return -1;
+        vocab = m->source_vocab;
+    }
+    int wrong = attn_check_ids(ids, n, vocab);
+    if (wrong == 0)
+        wrong = attn_stream_empty(s, m, bound, o, source_rows, tokens, streams,
+                                  memory, bytes);
+    if (wrong)
+        return wrong;
     if (o->start >= 0) {
         s->tokens[0] = o->start;
         s->n = 1;
         s->lead = 1;
     }
     if (m->kind == ATTN_ENCODER_DECODER)
-        return stream_source(s, ids, n);
-    return attn_stream_feed(s, ids, n);
+        wrong = stream_source(s, ids, n);
+    else
+        wrong = attn_stream_feed(s, ids, n);
+    if (wrong)
+        s->room = NULL;                          /* it is not open */
+    return wrong;
 }
 
 /* --------------------------------------------------------------- tokens --- */
@@ -5629,7 +6173,7 @@ static int stream_read(struct attn_stream *s, int64_t to)
         b.rows = n;
         b.ids = s->tokens + s->read;
         if (attn_cache_grow(&r->self, s->slot, n) < 0)
-            return -1;
+            return ATTN_ERROR_ROOM;
         s->model->decode(s->bound, &b, r->arena);
         s->read += n;
     }
@@ -5646,6 +6190,11 @@ static int stream_stops(const struct attn_stream *s, int64_t token)
 
 ATTN_API int64_t attn_stream_next(struct attn_stream *s)
 {
+    int wrong = attn_stream_check(s);
+    if (wrong == 0)
+        wrong = attn_check_ids(s->stop, s->stops, s->model->target_vocab);
+    if (wrong)
+        return wrong;
     struct attn_stream_room *r = s->room;
     int64_t vocab = s->model->target_vocab, answer = s->n - s->lead;
     if (s->ended)
@@ -5677,15 +6226,23 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
 ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
                               int64_t slot)
 {
+    struct attn_stream s;
+    int wrong = attn_stream_check(from);
+    if (!to)
+        return ATTN_ERROR_NULL;
+    if (wrong)
+        return wrong;
     if (slot < 0 || slot >= from->room->streams || slot == from->slot)
-        return -1;
-    if (stream_read(from, from->n - 1) < 0)      /* what both will need */
-        return -1;
-    *to = *from;
-    to->slot = slot;
-    to->tokens = from->room->tokens + slot * from->room->width;
-    memcpy(to->tokens, from->tokens, (size_t)from->n * sizeof *to->tokens);
-    attn_cache_fork(&from->room->self, from->slot, slot);
+        return ATTN_ERROR_OPEN;
+    wrong = stream_read(from, from->n - 1);      /* what both will need */
+    if (wrong)
+        return wrong;
+    s = *from;
+    s.slot = slot;
+    s.tokens = s.room->tokens + slot * s.room->width;
+    memcpy(s.tokens, from->tokens, (size_t)s.n * sizeof *s.tokens);
+    attn_cache_fork(&s.room->self, from->slot, slot);
+    *to = s;                                     /* which may be `from` */
     return 0;
 }
 
@@ -5808,10 +6365,20 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
     return state_hash(1, sizes, (int64_t)sizeof sizes);
 }
 
-ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
-                                     const void *packed)
+ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
+                                    const void *packed)
 {
     return state_hash(3, packed, m->weights_bytes / 8 * 8);
+}
+
+ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
+                                     const void *file)
+{
+    const struct attn_packed_header *h = file;
+    const void *packed = attn_packed_weights(file);
+    if (!packed || h->weights_bytes != m->weights_bytes)
+        return 0;
+    return attn_weights_hash(m, packed);
 }
 
 static uint64_t state_sum(const void *state, int64_t bytes)
@@ -5826,6 +6393,9 @@ static uint64_t state_sum(const void *state, int64_t bytes)
 ATTN_API int64_t attn_state_bytes(const struct attn_stream *s)
 {
     struct state_walk w = {0};
+    int wrong = attn_stream_check(s);
+    if (wrong)
+        return wrong;
     w.n = (int64_t)sizeof(struct attn_state_header);
     state_body(&w, s);
     return w.n;
@@ -5837,8 +6407,14 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
     struct attn_state_header h = {0};
     struct state_walk w = {0};
     h.bytes = attn_state_bytes(s);
+    if (h.bytes < 0)
+        return h.bytes;
+    if (!out)
+        return ATTN_ERROR_NULL;
+    if ((uintptr_t)out % 8 != 0)
+        return ATTN_ERROR_ALIGNED;
     if (h.bytes > cap)
-        return -1;
+        return ATTN_ERROR_ROOM;
     memcpy(h.magic, "ATTNST01", sizeof h.magic);
     h.model = state_model_hash(s->model, weights);
     h.tokens = s->n;
@@ -5861,9 +6437,11 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
                                       int64_t bytes)
 {
     const struct attn_state_header *h = state;
-    if (bytes < (int64_t)sizeof h->magic ||
+    if (!state || bytes < (int64_t)sizeof h->magic ||
         memcmp(h->magic, "ATTNST01", sizeof h->magic) != 0)
         return "not a saved state: its first bytes are not ATTNST01";
+    if ((uintptr_t)state % 8 != 0)
+        return "not at a multiple of 8 bytes";
     if (bytes < (int64_t)sizeof *h || bytes < h->bytes)
         return "cut short: fewer bytes than it states";
     if (bytes != h->bytes || bytes % 8 != 0)
@@ -5880,12 +6458,28 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
     return NULL;
 }
 
-static int state_ids_fit(const struct attn_stream *s)
+/* Into a stream that is empty. */
+static int state_read(struct attn_stream *s, const void *state, int64_t bytes)
 {
-    for (int64_t i = 0; i < s->n; i++)
-        if (s->tokens[i] < 0 || s->tokens[i] >= s->model->target_vocab)
-            return 0;
-    return 1;
+    const struct attn_state_header *h = state;
+    struct state_walk w = {0};
+    s->n = h->tokens;
+    s->lead = h->lead;
+    s->read = h->read;
+    if (attn_cache_grow(&s->room->self, 0, s->read) < 0)
+        return ATTN_ERROR_STATE;
+    if (s->model->kind == ATTN_ENCODER_DECODER) {
+        if (attn_cache_grow(&s->room->cross, 0, h->source_rows) < 0)
+            return ATTN_ERROR_STATE;
+    }
+    if (attn_state_bytes(s) != bytes)
+        return ATTN_ERROR_STATE;
+    w.from = state;
+    w.n = (int64_t)sizeof *h;
+    state_body(&w, s);
+    if (attn_check_ids(s->tokens, s->n, s->model->target_vocab))
+        return ATTN_ERROR_STATE;
+    return 0;
 }
 
 ATTN_API int attn_state_restore(struct attn_stream *s,
@@ -5896,27 +6490,18 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
                                 void *memory, int64_t memory_bytes)
 {
     const struct attn_state_header *h = state;
-    struct state_walk w = {0};
-    if (attn_state_check(m, weights, state, bytes) || h->tokens > tokens)
-        return -1;
-    if (attn_stream_empty(s, m, bound, o, h->source_rows, tokens, streams,
-                          memory, memory_bytes) < 0)
-        return -1;
-    s->n = h->tokens;
-    s->lead = h->lead;
-    s->read = h->read;
-    if (attn_cache_grow(&s->room->self, 0, s->read) < 0)
-        return -1;
-    if (m->kind == ATTN_ENCODER_DECODER) {
-        if (attn_cache_grow(&s->room->cross, 0, h->source_rows) < 0)
-            return -1;
-    }
-    if (attn_state_bytes(s) != bytes)
-        return -1;
-    w.from = state;
-    w.n = (int64_t)sizeof *h;
-    state_body(&w, s);
-    return state_ids_fit(s) ? 0 : -1;
+    if (attn_state_check(m, weights, state, bytes))
+        return ATTN_ERROR_STATE;
+    if (tokens < h->tokens)
+        return ATTN_ERROR_LENGTH;
+    int wrong = attn_stream_empty(s, m, bound, o, h->source_rows, tokens,
+                                  streams, memory, memory_bytes);
+    if (wrong)
+        return wrong;
+    wrong = state_read(s, state, bytes);
+    if (wrong)
+        s->room = NULL;                          /* it is not open */
+    return wrong;
 }
 
 /* vocab.c: vocabularies and UTF-8. A vocabulary is one block of bytes (core.h):
@@ -5949,6 +6534,17 @@ ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block)
     v->text = (const char *)v->score;
     if (v->head->kind == ATTN_MERGES)
         v->text = (const char *)(v->piece + v->head->size);
+}
+
+ATTN_API int attn_check_block(const void *block)
+{
+    if (!block)
+        return ATTN_ERROR_NULL;
+    if ((uintptr_t)block % 8 != 0)
+        return ATTN_ERROR_ALIGNED;
+    if (memcmp(block, "ATTNVOC2", 8) != 0)
+        return ATTN_ERROR_OPEN;
+    return 0;
 }
 
 /* ------------------------------------------------------------- UTF-8 --- */
@@ -6055,7 +6651,7 @@ static int vocab_bad_id(const struct attn_vocab_header *h, int32_t id)
 static const char *vocab_check_head(const struct attn_vocab_header *h,
                                     int64_t bytes)
 {
-    if (memcmp(h->magic, "ATTNVOC2", 8) != 0)
+    if (attn_check_block(h) != 0)
         return "no vocabulary: its first bytes are not ATTNVOC2";
     if (h->bytes != bytes)
         return "vocabulary: its size is not the size that it states";
@@ -6338,7 +6934,7 @@ static void merges_add(struct merges *m, int32_t id, int64_t from,
 }
 
 /* The pieces of one character, or of a byte that begins none: its own piece,
- * those of its bytes, or the unknown one. -2: nothing stands for it.        */
+ * those of its bytes, or the unknown one.                                   */
 static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
 {
     int32_t id = merges_find(m, from, length);
@@ -6354,7 +6950,7 @@ static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
         return 0;
     }
     if (m->vocab->head->unknown < 0)
-        return -2;
+        return ATTN_ERROR_UNKNOWN;
     merges_add(m, m->vocab->head->unknown, from, 0);
     return 0;
 }
@@ -6366,10 +6962,10 @@ static int64_t merges_characters(struct merges *m, struct attn_encoding *e)
         int64_t n = attn_character(m->text + at, m->bytes - at);
         e->bad = attn_max(at - space, 0);
         if (n == 0 && m->vocab->byte[0] < 0)
-            return -3;
+            return ATTN_ERROR_UTF8;
         n = attn_max(n, 1);
         if (merges_character(m, at, n) < 0)
-            return -2;
+            return ATTN_ERROR_UNKNOWN;
         at += n;
     }
     m->piece[m->n - 1].next = -1;
@@ -6403,8 +6999,6 @@ ATTN_API int64_t attn_merges(struct attn_encoding *e)
     struct merges m;
     if (e->bytes == 0)
         return 0;
-    if (e->bytes > MERGES_MOST)
-        return -1;
     attn_memory_open(&at, e->memory);
     merges_lay_out(&m, e->bytes, &at);
     m.vocab = &e->vocab;
@@ -6426,7 +7020,7 @@ ATTN_API int64_t attn_merges(struct attn_encoding *e)
         merges_join(&m, m.heap[0]);
     for (int32_t p = 0; p >= 0; p = m.piece[p].next) {
         if (e->n == e->cap)
-            return -1;
+            return ATTN_ERROR_ROOM;
         e->ids[e->n] = m.piece[p].id;
         e->n++;
     }
@@ -6450,9 +7044,9 @@ static int64_t tokens_add(struct attn_encoding *e, int64_t at, int64_t length)
         id = e->vocab.head->unknown;
     e->bad = at;
     if (id < 0)
-        return -2;
+        return ATTN_ERROR_UNKNOWN;
     if (e->n == e->cap)
-        return -1;
+        return ATTN_ERROR_ROOM;
     e->ids[e->n] = id;
     e->n++;
     return 0;
@@ -6463,7 +7057,7 @@ static int64_t tokens_characters(struct attn_encoding *e)
     int64_t at = 0, wrong = 0;
     e->bad = attn_utf8(e->line, e->bytes);
     if (e->bad < e->bytes)
-        return -3;
+        return ATTN_ERROR_UTF8;
     while (at < e->bytes && wrong == 0) {
         int64_t n = attn_character(e->line + at, e->bytes - at);
         wrong = tokens_add(e, at, n);
@@ -6477,7 +7071,7 @@ static int64_t tokens_spaces(struct attn_encoding *e)
     int64_t at = 0, wrong = 0;
     e->bad = attn_utf8(e->line, e->bytes);
     if (e->bad < e->bytes)
-        return -3;
+        return ATTN_ERROR_UTF8;
     while (at < e->bytes && wrong == 0) {
         int64_t n = 0;
         while (at + n < e->bytes && e->line[at + n] != ' ')
@@ -6489,7 +7083,7 @@ static int64_t tokens_spaces(struct attn_encoding *e)
     return wrong;
 }
 
-/* Each finds the ids of a line: 0, or below as attn_vocab_encode. */
+/* Each finds the ids of a line: 0, or an error. */
 static const struct {
     int64_t (*encode)(struct attn_encoding *e);
     int64_t (*memory)(int64_t bytes);
@@ -6502,7 +7096,15 @@ static const struct {
 ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes)
 {
     const struct attn_vocab_header *h = block;
-    return tokens_kinds[h->kind].memory(bytes);
+    int wrong = attn_check_block(block);
+    if (wrong)
+        return wrong;
+    if (h->kind < 0 || h->kind >= ATTN_TOKENIZERS)
+        return ATTN_ERROR_OPEN;
+    int64_t need = tokens_kinds[h->kind].memory(bytes);
+    if (bytes < 0 || need < 0)
+        return ATTN_ERROR_COUNT;
+    return need;
 }
 
 ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
@@ -6511,6 +7113,15 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
 {
     const struct attn_vocab_header *h = block;
     struct attn_encoding e;
+    int64_t need = attn_vocab_encode_bytes(block, bytes);
+    if (need < 0)
+        return need;
+    if (cap < 0)
+        return ATTN_ERROR_COUNT;
+    if (!bad || (bytes > 0 && !line) || (cap > 0 && !ids))
+        return ATTN_ERROR_NULL;
+    if (need > 0 && !memory)
+        return ATTN_ERROR_NULL;
     attn_vocab_open(&e.vocab, block);
     e.line = line;
     e.bytes = bytes;
@@ -6526,7 +7137,7 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
         return wrong;
     if (h->append_end) {
         if (e.n == cap)
-            return -1;
+            return ATTN_ERROR_ROOM;
         ids[e.n] = h->end;
         e.n++;
     }
@@ -6537,22 +7148,54 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
  * middle of a character, nor in what may become a stop string: such bytes are
  * held back until the next ones tell.                                       */
 
+static int text_stops(const char *const *stop, int64_t stops)
+{
+    if (stops < 0 || stops > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (stops > 0 && !stop)
+        return ATTN_ERROR_NULL;
+    for (int64_t i = 0; i < stops; i++) {
+        if (!stop[i])
+            return ATTN_ERROR_NULL;
+        size_t n = strlen(stop[i]);
+        if (n < 1 || n > ATTN_STOP_BYTES)
+            return ATTN_ERROR_LENGTH;
+    }
+    return 0;
+}
+
 ATTN_API int attn_text_open(struct attn_text *t, const void *block,
                             const char *const *stop, int64_t stops,
                             int64_t begun)
 {
-    t->block = block;
+    if (!t)
+        return ATTN_ERROR_NULL;
+    t->block = NULL;                             /* not open yet */
     t->stop = stop;
     t->stops = stops;
     t->begun = begun;
     t->stopped = 0;
     t->held = 0;
-    for (int64_t i = 0; i < stops; i++) {
-        size_t n = strlen(stop[i]);
-        if (n < 1 || n > ATTN_STOP_BYTES)
-            return -1;
-    }
-    return 0;
+    int wrong = attn_check_block(block);
+    if (wrong == 0)
+        wrong = text_stops(stop, stops);
+    if (wrong == 0)
+        t->block = block;
+    return wrong;
+}
+
+/* Is it open, with room for what it holds? */
+static int text_check(const struct attn_text *t, const char *out, int64_t cap)
+{
+    if (!t || !out)
+        return ATTN_ERROR_NULL;
+    if (cap < 0)
+        return ATTN_ERROR_COUNT;
+    if (!t->block || t->held < 0 || t->held > ATTN_STOP_BYTES)
+        return ATTN_ERROR_OPEN;
+    if (attn_check_count(t->stops, 0, ATTN_MOST) != 0)
+        return ATTN_ERROR_OPEN;
+    return attn_check_block(t->block);
 }
 
 /* Bytes at the end of the held ones that begin a character and do not end it.
@@ -6647,16 +7290,21 @@ ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
     struct attn_vocab v;
     int64_t bytes, n = 0, gap = 0;
     char byte;
+    int wrong = text_check(t, out, cap);
+    if (wrong)
+        return wrong;
     attn_vocab_open(&v, t->block);
-    if (id < 0 || id >= v.head->size || t->stopped)
-        return t->stopped ? 0 : -1;
+    if (t->stopped)
+        return 0;
+    if (id < 0 || id >= v.head->size)
+        return ATTN_ERROR_ID;
     const char *text = attn_vocab_token(t->block, id, &bytes);
     if (v.head->kind == ATTN_MERGES)
         text = text_of_piece(t, &v, id, &byte, &bytes);
     if (v.head->kind == ATTN_SPACES && t->begun)
         gap = 1;
     if (t->held + gap + bytes > cap)
-        return -1;
+        return ATTN_ERROR_ROOM;
     if (gap == 1)
         n = text_bytes(t, " ", 1, out);
     n += text_bytes(t, text, bytes, out + n);
@@ -6668,8 +7316,11 @@ ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
 
 ATTN_API int64_t attn_text_end(struct attn_text *t, char *out, int64_t cap)
 {
+    int wrong = text_check(t, out, cap);
+    if (wrong)
+        return wrong;
     if (t->held > cap)
-        return -1;
+        return ATTN_ERROR_ROOM;
     return text_release(t, t->held, out);
 }
 
@@ -6678,16 +7329,24 @@ ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
 {
     struct attn_text t;
     int64_t at = 0;
-    attn_text_open(&t, block, NULL, 0, 0);
+    int wrong = attn_text_open(&t, block, NULL, 0, 0);
+    if (wrong == 0)
+        wrong = attn_check_ids(ids, n, INT32_MAX);
+    if (wrong)
+        return wrong;
+    if (!out)
+        return ATTN_ERROR_NULL;
     for (int64_t i = 0; i < n; i++) {
         int64_t bytes = attn_text_add(&t, ids[i], out + at, cap - at);
         if (bytes < 0)
-            return -1;
+            return bytes;
         at += bytes;
     }
     int64_t rest = attn_text_end(&t, out + at, cap - at);
-    if (rest < 0 || at + rest >= cap)
-        return -1;
+    if (rest < 0)
+        return rest;
+    if (at + rest >= cap)
+        return ATTN_ERROR_ROOM;
     out[at + rest] = 0;
     return at + rest;
 }
@@ -6750,6 +7409,66 @@ ATTN_API const char *attn_packed_check(const struct attn_model *m,
                               h->target_vocab_bytes, m->target_vocab);
 }
 
+/* ---------------------------------------------------------------- open --- */
+
+ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
+                               const void *file, int64_t bytes)
+{
+    const void *packed = NULL;
+    if (!bound || (uintptr_t)bound % 8 != 0)
+        return "bound: memory at a multiple of 8 bytes is expected";
+    if (file || m->weights_bytes > 0) {
+        if (!file || (uintptr_t)file % ATTN_ALIGN != 0)
+            return "file: memory at a multiple of 64 bytes is expected";
+        const char *wrong = attn_packed_check(m, file, bytes);
+        if (wrong)
+            return wrong;
+        packed = attn_packed_weights(file);
+    }
+    m->bind(bound, packed);
+    return NULL;
+}
+
+/* A part of a file that was opened; NULL: it has none, or is no such file. */
+static const void *packed_part(const void *file, int64_t at, int64_t bytes)
+{
+    const struct attn_packed_header *h = file;
+    if (bytes < 1 || !packed_part_fits(at, bytes, h->bytes))
+        return NULL;
+    return (const char *)file + at;
+}
+
+static int packed_head(const void *file)
+{
+    if (!file || (uintptr_t)file % ATTN_ALIGN != 0)
+        return 0;
+    return memcmp(file, "ATTNCW", 6) == 0;
+}
+
+ATTN_API const void *attn_packed_weights(const void *file)
+{
+    const struct attn_packed_header *h = file;
+    if (!packed_head(file))
+        return NULL;
+    return packed_part(file, h->weights_at, h->weights_bytes);
+}
+
+ATTN_API const void *attn_vocab(const struct attn_model *m, const void *file,
+                                int64_t target)
+{
+    const struct attn_packed_header *h = file;
+    const void *block = NULL;
+    if (!packed_head(file))
+        return NULL;
+    if (target || m->kind == ATTN_DECODER)       /* whose source is the same */
+        block = packed_part(file, h->target_vocab_at, h->target_vocab_bytes);
+    else
+        block = packed_part(file, h->source_vocab_at, h->source_vocab_bytes);
+    if (attn_check_block(block) != 0)
+        return NULL;
+    return block;
+}
+
 /* ------------------------------------------------------------- exported --- */
 
 static const struct attn_model model = {
@@ -6762,6 +7481,7 @@ static const struct attn_model model = {
     .max_target = 16,
     .input_width = 0,
     .class_token = 0,
+    .types = 0,
     .output_columns = 48,
     .output_pooled = 0,
     .weights_bytes = 181248,
@@ -6785,23 +7505,13 @@ const struct attn_model *tiny_model(void)
     return &model;
 }
 
-const char *tiny_open(void *bound, const void *file, int64_t bytes)
-{
-    const char *wrong = attn_packed_check(&model, file, bytes);
-    struct attn_packed_header h;
-
-    if (wrong)
-        return wrong;
-    memcpy(&h, file, sizeof h);
-    bind_weights(bound, (const char *)file + h.weights_at);
-    return NULL;
-}
-
 /* The search that the spec asks for. */
 void tiny_options(struct attn_search_options *o)
 {
     static const int32_t unwritten[] = { 1, 0 };
 
+    if (!o)
+        return;
     memset(o, 0, sizeof *o);
     o->beam = 2;
     o->results = 1;
@@ -6817,12 +7527,21 @@ void tiny_options(struct attn_search_options *o)
     o->process.forbid_count = 2;
 }
 
+const char *tiny_error_text(int64_t error)
+{
+    return attn_error_text(error);
+}
+
+const char *tiny_open(void *bound, const void *file, int64_t bytes)
+{
+    return attn_open(&model, bound, file, bytes);
+}
+
 int64_t tiny_generate_bytes(const struct attn_search_options *o,
                             int64_t sentences, int64_t source_rows,
                             int64_t longest)
 {
-    return attn_search_bytes(&model, o, sentences, source_rows,
-                             longest, 0);
+    return attn_generate_bytes(&model, o, sentences, source_rows, longest);
 }
 
 int tiny_generate(const void *bound, const struct attn_search_options *o,
@@ -6830,32 +7549,30 @@ int tiny_generate(const void *bound, const struct attn_search_options *o,
                   void *memory, int64_t bytes, struct attn_hypothesis *out,
                   int64_t *found)
 {
-    return attn_search(&model, bound, o, sentences, ids, start,
-                       NULL, 0, memory, bytes, out, found);
+    return attn_generate(&model, bound, o, sentences, ids, start, memory, bytes,
+                         out, found);
+}
+
+int64_t tiny_batch_bytes(const struct attn_batch *b)
+{
+    return attn_batch_bytes(&model, b);
+}
+
+int tiny_encode(const void *bound, const struct attn_batch *b, void *memory,
+                int64_t bytes)
+{
+    return attn_encode(&model, bound, b, memory, bytes);
+}
+
+int tiny_decode(const void *bound, const struct attn_batch *b, void *memory,
+                int64_t bytes)
+{
+    return attn_decode(&model, bound, b, memory, bytes);
 }
 
 const void *tiny_vocab(const void *file, int64_t target)
 {
-    struct attn_packed_header h;
-    int64_t at, bytes;
-
-    memcpy(&h, file, sizeof h);
-    at = h.source_vocab_at;
-    bytes = h.source_vocab_bytes;
-    if (target) {
-        at = h.target_vocab_at;
-        bytes = h.target_vocab_bytes;
-    }
-    return bytes > 0 ? (const char *)file + at : NULL;
-}
-
-uint64_t tiny_state_weights(const void *file)
-{
-    struct attn_packed_header h;
-
-    memcpy(&h, file, sizeof h);
-    return attn_state_weights(&model, (const char *)file +
-                                          h.weights_at);
+    return attn_vocab(&model, file, target);
 }
 
 int64_t tiny_vocab_encode_bytes(const void *block, int64_t bytes)
@@ -6923,6 +7640,11 @@ int tiny_stream_fork(struct attn_stream *to, struct attn_stream *from,
     return attn_stream_fork(to, from, slot);
 }
 
+uint64_t tiny_state_weights(const void *file)
+{
+    return attn_state_weights(&model, file);
+}
+
 int64_t tiny_state_bytes(const struct attn_stream *s)
 {
     return attn_state_bytes(s);
@@ -6951,7 +7673,8 @@ int tiny_state_restore(struct attn_stream *s, const void *bound,
 /* The model.weights file inside this file; NULL: it is outside. */
 const void *tiny_embedded(int64_t *bytes)
 {
-    *bytes = 0;
+    if (bytes)
+        *bytes = 0;
     return NULL;
 }
 
@@ -7143,10 +7866,10 @@ static int64_t read_text(struct program *p, const char *line, int64_t bytes)
     if (ids && memory)
         n = attn_vocab_encode(p->source, line, bytes, p->begun, ids, bytes + 2,
                               memory, &bad);
-    if (n == -2)
+    if (n == ATTN_ERROR_UNKNOWN)
         program_refuse(p, bad, "a character or word that the vocabulary does "
                        "not have: leave it out");
-    if (n == -3)
+    if (n == ATTN_ERROR_UTF8)
         program_refuse(p, bad, "not UTF-8: convert the text");
     return n;
 }
@@ -7357,9 +8080,9 @@ static int64_t program_most(const struct program *p, int64_t part)
 
 static void print_text(struct program *p, const struct attn_hypothesis *h)
 {
-    int64_t n = -1, cap = attn_max(p->text.bytes, 256);
+    int64_t n = ATTN_ERROR_ROOM, cap = attn_max(p->text.bytes, 256);
 
-    while (n < 0 && program_grow(p, &p->text, cap)) {
+    while (n == ATTN_ERROR_ROOM && program_grow(p, &p->text, cap)) {
         n = attn_vocab_decode(p->target, h->tokens, h->n, p->text.at, cap);
         cap = cap * 2;
     }
@@ -7398,6 +8121,11 @@ static int program_search(struct program *p, int *asks,
     if (n == 0)
         return 1;
     const int64_t bytes = attn_search_bytes(p->m, &o, n, start[n], longest, 0);
+    if (bytes == ATTN_ERROR_KIND) {
+        program_fail(p, 3, p->m->name, "no answer is searched for behind rows "
+                     "of numbers: attnc run --input takes them");
+        return 0;
+    }
     if (!program_grow(p, &p->work, bytes))
         return 0;
     if (attn_search(p->m, p->bound.at, &o, n, p->items.at, start, NULL, 0,
@@ -7806,7 +8534,7 @@ static int program_stream(struct program *p)
     r.to = is_stdout(p->word[WORD_SAVE]) ? stderr : stdout;
     stream_settings(p, &r);
     if (states)
-        r.weights = attn_state_weights(p->m, p->packed);
+        r.weights = attn_weights_hash(p->m, p->packed);
     if (p->word[WORD_LOAD])
         stream_load(p, &r);
     if (p->status == 0)
@@ -7814,8 +8542,8 @@ static int program_stream(struct program *p)
     r.from = stream_now();
     if (p->status == 0)
         stream_begin(p, &r);
-    if (p->status == 0 && attn_text_open(&r.text, p->target, p->stop, p->stops,
-                                         p->begun) != 0)
+    if (p->status == 0 && p->target &&
+        attn_text_open(&r.text, p->target, p->stop, p->stops, p->begun) != 0)
         program_fail(p, 2, "--stop", "1 to 240 bytes are expected");
     if (p->status == 0)
         stream_answer(p, &r);

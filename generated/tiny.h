@@ -1,10 +1,14 @@
 /* tiny: sizes and functions of the C file beside this one.
  *
  * Weights are read where they lie: in a mapped file, or memory
- * at a multiple of 64 bytes. An arena needs that alignment too;
- * for all else that of malloc() will do. Nothing is global: any
- * number of threads may share the weights, each with memory of
- * its own.
+ * at a multiple of 64 bytes; for all else that of malloc() will
+ * do. Nothing is global: any number of threads may share the
+ * weights, each with memory of its own.
+ *
+ * Every function checks what it is given, and returns an error,
+ * ATTN_ERROR_.., or says in words what is wrong. It can't know
+ * how long a caller's arrays are, nor memory whose bytes it is
+ * not told.
  *
  * An example, called as: example model.weights ID ..
  *
@@ -49,9 +53,14 @@
  *
  *         tiny_options(&o);
  *         bytes = tiny_generate_bytes(&o, 1, start[1], start[1]);
- *         void *memory = malloc(bytes);
- *         tiny_generate(bound, &o, 1, ids, start, memory, bytes,
- *             &best, &found);
+ *         void *memory = malloc(bytes > 0 ? bytes : 1);
+ *         int error = tiny_generate(bound, &o, 1, ids, start, memory,
+ *             bytes, &best, &found);
+ *
+ *         if (error) {
+ *             fprintf(stderr, "%s\n", tiny_error_text(error));
+ *             return 3;
+ *         }
  *         for (int64_t i = 0; found > 0 && i < best.n; i++)
  *             printf("%d\n", (int)best.tokens[i]);
  *         return 0;
@@ -62,13 +71,36 @@
 
 #include <stdint.h>
 
-#ifndef ATTN_CORE_1
-#define ATTN_CORE_1
+#ifndef ATTN_CORE_2
+#define ATTN_CORE_2
 
 enum { ATTN_PAGE = 64,           /* positions of one page of a cache */
        ATTN_SELF = 0, ATTN_CROSS = 1,
        ATTN_ENCODER_DECODER = 0, ATTN_ENCODER = 1, ATTN_DECODER = 2,
        ATTN_ATTENTION = 3 };     /* kinds of models */
+
+/* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
+ * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */
+enum {
+    ATTN_ERROR_ROOM = -1,        /* too little memory, or room for a result */
+    ATTN_ERROR_UNKNOWN = -2,     /* text that the vocabulary does not have */
+    ATTN_ERROR_UTF8 = -3,        /* text that is not UTF-8 */
+    ATTN_ERROR_NULL = -4,        /* a pointer is NULL that may not be */
+    ATTN_ERROR_COUNT = -5,       /* a count, a size: below 0, or too large */
+    ATTN_ERROR_LENGTH = -6,      /* a length that the model does not take */
+    ATTN_ERROR_TABLE = -7,       /* starts that do not go up from 0; pages,
+                                    rows, sources outside of what there is */
+    ATTN_ERROR_ID = -8,          /* an id, a type that the model lacks */
+    ATTN_ERROR_OPTION = -9,      /* an option out of its range */
+    ATTN_ERROR_KIND = -10,       /* this kind of model does not do that */
+    ATTN_ERROR_OPEN = -11,       /* no stream, text or vocabulary that was
+                                    opened, or no other slot of its room */
+    ATTN_ERROR_STATE = -12,      /* a state that is damaged, or of another
+                                    model */
+    ATTN_ERROR_ALIGNED = -13     /* memory that is not at the multiple of
+                                    bytes that it has to be at */
+};
+enum { ATTN_MOST = (1 << 29) - 1 };      /* rows, sequences, tokens, threads */
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
  * parts - 1 and returns when all are done. They may run at once, in any order,
@@ -92,14 +124,16 @@ struct attn_batch {
     const int32_t *ids;          /* [rows] token ids */
     const int32_t *past;         /* [sequences] decode: rows in the cache */
     const int32_t *select;       /* [selected] decode: rows that want logits */
-    int64_t selected;
+    int64_t selected;            /* not more than rows */
     /* caches: page q of sequence s begins at
      * pool[c] + pages[c][s * table[c] + q] * page_floats[c] of the model    */
-    float *pool[2];
+    float *pool[2];              /* at a multiple of 64 bytes */
     const int32_t *pages[2];
     int64_t table[2];            /* entries of a sequence in pages[] */
     const int32_t *source;       /* [sequences] decode: row of pages[CROSS] */
-    const int32_t *source_rows;  /* [..] decode: keys of each such row */
+    const int32_t *source_rows;  /* [sources] decode: keys of each such row */
+    int64_t pool_pages[2];       /* pages of pool[] and rows of pages[CROSS]: */
+    int64_t sources;             /* checks alone look at these two */
     const int32_t *prefix;       /* [sequences] masking prefix: keys that all
                                     rows of a sequence see; NULL: none */
     const int32_t *types;        /* [rows] token types; NULL: all 0 */
@@ -116,8 +150,10 @@ struct attn_batch {
     const struct attn_parallel *parallel;    /* NULL: one thread */
 };
 
-/* A compiled model: constants and entry points. Everything is a pure function
- * of its arguments; nothing is global, so threads may share one model.      */
+/* A compiled model: constants and inner entries. Everything is a pure function
+ * of its arguments; nothing is global, so threads may share one model. The
+ * inner entries check nothing: an id or a length that is out of range is a
+ * fault in memory. The functions around them, NAME_encode() .., check.      */
 struct attn_model {
     const char *name;
     int64_t kind;                /* ATTN_ENCODER_DECODER .. */
@@ -125,6 +161,7 @@ struct attn_model {
     int64_t max_source, max_target;
     int64_t input_width;         /* numbers in a row; 0: token ids are read */
     int64_t class_token;         /* 1: the first row of numbers is not used */
+    int64_t types;               /* of tokens; 0: it reads none */
     int64_t output_columns;      /* numbers in a row of the result */
     int64_t output_pooled;       /* 1: it has a row for each sequence */
     int64_t weights_bytes;       /* of the packed weights */
@@ -283,105 +320,122 @@ enum {
 extern "C" {
 #endif
 
-/* The compiled model: its sizes, encode() and decode(). */
+/* The compiled model: its sizes, and inner entries that check
+ * nothing. */
 const struct attn_model *tiny_model(void);
 
 /* model.weights where it is inside the C file, else NULL. */
 const void *tiny_embedded(int64_t *bytes);
 
-/* Checks model.weights, which lies at `file`, and fills `bound`,
- * bound_bytes of memory. NULL, or what is wrong with it. */
-const char *tiny_open(void *bound, const void *file, int64_t bytes);
-
 /* The search that the spec asks for. */
 void tiny_options(struct attn_search_options *o);
 
-/* Bytes of memory that generate() needs for `sentences` sources,
- * `source_rows` tokens in all, `longest` in one; or -1. */
+/* The comments below are the core's: attn_x, or x(), is tiny_x. */
+
+/* An error in words. */
+const char *tiny_error_text(int64_t error);
+
+/* Checks model.weights, which lies at `file`, at a multiple of 64 bytes, and
+ * fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or what is
+ * wrong with it.                                                            */
+const char *tiny_open(void *bound, const void *file, int64_t bytes);
+
+/* Bytes of memory that generate() needs for `sentences` sources, `source_rows`
+ * tokens in all, `longest` in one; or an error.                             */
 int64_t tiny_generate_bytes(const struct attn_search_options *o,
                             int64_t sentences, int64_t source_rows,
                             int64_t longest);
 
-/* Answers all sentences: s has the tokens from ids[start[s]] to
- * before ids[start[s + 1]]; its o->results best answers go to
- * out[s * o->results] and on, their number to found[s]; their
- * tokens lie in `memory`. A sentence of no tokens has no answer,
- * but by a decoder with a start token, which goes on from that.
- * 0; or -1: too little memory, an id or a length that the model
- * does not take. */
+/* Answers all sentences: s has the tokens from ids[start[s]] to before
+ * ids[start[s + 1]]; its o->results best answers go to out[s * o->results] and
+ * on, their number to found[s]; their tokens lie in `memory`. A sentence of no
+ * tokens has no answer, but by a decoder with a start token, which goes on from
+ * that. 0, or an error.                                                     */
 int tiny_generate(const void *bound, const struct attn_search_options *o,
                   int64_t sentences, const int32_t *ids, const int32_t *start,
                   void *memory, int64_t bytes, struct attn_hypothesis *out,
                   int64_t *found);
 
-/* A hash of the weights in model.weights, for states. */
-uint64_t tiny_state_weights(const void *file);
+/* Bytes of memory that encode() and decode() need for a batch, by its sizes and
+ * threads; or an error.                                                     */
+int64_t tiny_batch_bytes(const struct attn_batch *b);
 
-/* The vocabulary of the source, or of the target (target: 1), in
- * model.weights; NULL: there is none. It is the `block` of those
- * below. Their comments are the core's: attn_x is tiny_x. */
+/* The model's inner encode(), in memory of batch_bytes(), behind a look at all
+ * ids, lengths and tables of the batch. 0; or an error, and it has not run. */
+int tiny_encode(const void *bound, const struct attn_batch *b, void *memory,
+                int64_t bytes);
+
+/* The same of its inner decode(). What is not looked at: that no two sequences
+ * write one page.                                                           */
+int tiny_decode(const void *bound, const struct attn_batch *b, void *memory,
+                int64_t bytes);
+
+/* The vocabulary of the source, or of the target (target: 1), in a file that
+ * was opened; NULL: there is none. It is the `block` of the functions below. */
 const void *tiny_vocab(const void *file, int64_t target);
 
-/* Bytes of memory for a line of that many; -1: it is too long. */
+/* Bytes of memory for a line of that many, or an error. */
 int64_t tiny_vocab_encode_bytes(const void *block, int64_t bytes);
 
-/* Ids of one text. Returns their number; -1: does not fit `cap`; -2: an unknown
- * token and none is defined, *bad is its byte; -3: not UTF-8 at *bad (merges
- * with byte pieces take any bytes). Not more ids than the text has bytes, and
- * two. begun: the text goes on where another ended, so that merges put no space
- * in front of it.                                                           */
+/* Ids of one text. Returns their number, or an error: where it is about the
+ * text (ATTN_ERROR_UNKNOWN, and no token stands for such; ATTN_ERROR_UTF8, but
+ * merges with byte pieces take any bytes) *bad is the byte. Not more ids than
+ * the text has bytes, and two. begun: the text goes on where another ended, so
+ * that merges put no space in front of it.                                  */
 int64_t tiny_vocab_encode(const void *block, const char *line, int64_t bytes,
                           int64_t begun, int32_t *ids, int64_t cap,
                           void *memory, int64_t *bad);
 
-/* Text of ids; NUL-terminated; returns its length without NUL, or -1 when it
- * does not fit.                                                             */
+/* Text of ids; NUL-terminated; returns its length without NUL, or an error. */
 int64_t tiny_vocab_decode(const void *block, const int32_t *ids, int64_t n,
                           char *out, int64_t cap);
 
-/* -1: a stop string is empty or too long. begun: the text goes on where another
- * ended.                                                                    */
+/* begun: the text goes on where another ended. 0, or an error. */
 int tiny_text_open(struct attn_text *t, const void *block,
                    const char *const *stop, int64_t stops, int64_t begun);
 
-/* The bytes that a token lets out; -1: the id is none, or they do not fit. */
+/* The bytes that a token lets out, or an error. */
 int64_t tiny_text_add(struct attn_text *t, int32_t id, char *out, int64_t cap);
 
-/* The bytes that are still held. */
+/* The bytes that are still held, or an error. */
 int64_t tiny_text_end(struct attn_text *t, char *out, int64_t cap);
 
 /* Memory for `streams` streams of up to `tokens` tokens each (start and prompt
  * counted, not above max_target + 1) after a source of that many rows (kind
- * decoder: 0). -1: not of this model, or options that make no stream.       */
+ * decoder: 0); or an error.                                                 */
 int64_t tiny_stream_bytes(const struct attn_search_options *o,
                           int64_t source_rows, int64_t tokens, int64_t streams);
 
 /* With the start token, where there is one; `ids` are the source, which is
- * encoded, or for kind decoder the prompt. -1: as above, or an id or a length
- * is out of range.                                                          */
+ * encoded, or for kind decoder the prompt. 0, or an error.                  */
 int tiny_stream_open(struct attn_stream *s, const void *bound,
                      const struct attn_search_options *o, const int32_t *ids,
                      int64_t n, int64_t tokens, int64_t streams, void *memory,
                      int64_t bytes);
 
 /* Tokens that are given instead of chosen: kind decoder, more of the prompt;
- * else of the answer. -1: no room, or an id out of range; nothing changed.  */
+ * else of the answer. 0, or an error, and nothing has changed.              */
 int tiny_stream_feed(struct attn_stream *s, const int32_t *ids, int64_t n);
 
-/* The next token of the answer, or ATTN_STREAM_END, ATTN_STREAM_FULL. Chooses
- * what attn_search with beam 1 would.                                       */
+/* The next token of the answer; ATTN_STREAM_END, ATTN_STREAM_FULL; or another
+ * number below 0, an error. Chooses what attn_search with beam 1 would.     */
 int64_t tiny_stream_next(struct attn_stream *s);
 
 /* `to` goes on where `from` is, in a slot of the same room; what is in that
- * slot is dropped. Change to->o.sampling.seed for another answer.           */
+ * slot is dropped. Change to->o.sampling.seed for another answer. 0, or an
+ * error.                                                                    */
 int tiny_stream_fork(struct attn_stream *to, struct attn_stream *from,
                      int64_t slot);
 
-/* Bytes of a saved stream. */
+/* The hash of the weights in a file that was opened, for states; 0: it is no
+ * such file.                                                                */
+uint64_t tiny_state_weights(const void *file);
+
+/* Bytes of a saved stream, or an error. */
 int64_t tiny_state_bytes(const struct attn_stream *s);
 
-/* Writes the stream; returns its bytes, -1: more than cap. Options are not
- * saved.                                                                    */
+/* Writes the stream to `out`, at a multiple of 8; returns its bytes, or an
+ * error. Options are not saved.                                             */
 int64_t tiny_state_save(const struct attn_stream *s, uint64_t weights,
                         void *out, int64_t cap);
 
@@ -391,7 +445,8 @@ const char *tiny_state_check(uint64_t weights, const void *state,
                              int64_t bytes);
 
 /* Opens a stream as it was saved, in memory of attn_stream_bytes for the
- * header's source_rows and `tokens`, not fewer than the header's. 0, or -1. */
+ * header's source_rows and `tokens`, not fewer than the header's. 0, or an
+ * error.                                                                    */
 int tiny_state_restore(struct attn_stream *s, const void *bound,
                        const struct attn_search_options *o, uint64_t weights,
                        const void *state, int64_t bytes, int64_t tokens,

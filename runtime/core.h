@@ -3,8 +3,8 @@
  * Plain C11 without malloc or stdio. This text and the core's sources are
  * linked into attnc and pasted into emitted files, so both run one decoder.
  * All memory is the caller's.                                               */
-#ifndef ATTN_CORE_1
-#define ATTN_CORE_1
+#ifndef ATTN_CORE_2
+#define ATTN_CORE_2
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +17,29 @@ enum { ATTN_PAGE = 64,           /* positions of one page of a cache */
        ATTN_SELF = 0, ATTN_CROSS = 1,
        ATTN_ENCODER_DECODER = 0, ATTN_ENCODER = 1, ATTN_DECODER = 2,
        ATTN_ATTENTION = 3 };     /* kinds of models */
+
+/* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
+ * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */
+enum {
+    ATTN_ERROR_ROOM = -1,        /* too little memory, or room for a result */
+    ATTN_ERROR_UNKNOWN = -2,     /* text that the vocabulary does not have */
+    ATTN_ERROR_UTF8 = -3,        /* text that is not UTF-8 */
+    ATTN_ERROR_NULL = -4,        /* a pointer is NULL that may not be */
+    ATTN_ERROR_COUNT = -5,       /* a count, a size: below 0, or too large */
+    ATTN_ERROR_LENGTH = -6,      /* a length that the model does not take */
+    ATTN_ERROR_TABLE = -7,       /* starts that do not go up from 0; pages,
+                                    rows, sources outside of what there is */
+    ATTN_ERROR_ID = -8,          /* an id, a type that the model lacks */
+    ATTN_ERROR_OPTION = -9,      /* an option out of its range */
+    ATTN_ERROR_KIND = -10,       /* this kind of model does not do that */
+    ATTN_ERROR_OPEN = -11,       /* no stream, text or vocabulary that was
+                                    opened, or no other slot of its room */
+    ATTN_ERROR_STATE = -12,      /* a state that is damaged, or of another
+                                    model */
+    ATTN_ERROR_ALIGNED = -13     /* memory that is not at the multiple of
+                                    bytes that it has to be at */
+};
+enum { ATTN_MOST = (1 << 29) - 1 };      /* rows, sequences, tokens, threads */
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
  * parts - 1 and returns when all are done. They may run at once, in any order,
@@ -40,14 +63,16 @@ struct attn_batch {
     const int32_t *ids;          /* [rows] token ids */
     const int32_t *past;         /* [sequences] decode: rows in the cache */
     const int32_t *select;       /* [selected] decode: rows that want logits */
-    int64_t selected;
+    int64_t selected;            /* not more than rows */
     /* caches: page q of sequence s begins at
      * pool[c] + pages[c][s * table[c] + q] * page_floats[c] of the model    */
-    float *pool[2];
+    float *pool[2];              /* at a multiple of 64 bytes */
     const int32_t *pages[2];
     int64_t table[2];            /* entries of a sequence in pages[] */
     const int32_t *source;       /* [sequences] decode: row of pages[CROSS] */
-    const int32_t *source_rows;  /* [..] decode: keys of each such row */
+    const int32_t *source_rows;  /* [sources] decode: keys of each such row */
+    int64_t pool_pages[2];       /* pages of pool[] and rows of pages[CROSS]: */
+    int64_t sources;             /* checks alone look at these two */
     const int32_t *prefix;       /* [sequences] masking prefix: keys that all
                                     rows of a sequence see; NULL: none */
     const int32_t *types;        /* [rows] token types; NULL: all 0 */
@@ -64,8 +89,10 @@ struct attn_batch {
     const struct attn_parallel *parallel;    /* NULL: one thread */
 };
 
-/* A compiled model: constants and entry points. Everything is a pure function
- * of its arguments; nothing is global, so threads may share one model.      */
+/* A compiled model: constants and inner entries. Everything is a pure function
+ * of its arguments; nothing is global, so threads may share one model. The
+ * inner entries check nothing: an id or a length that is out of range is a
+ * fault in memory. The functions around them, NAME_encode() .., check.      */
 struct attn_model {
     const char *name;
     int64_t kind;                /* ATTN_ENCODER_DECODER .. */
@@ -73,6 +100,7 @@ struct attn_model {
     int64_t max_source, max_target;
     int64_t input_width;         /* numbers in a row; 0: token ids are read */
     int64_t class_token;         /* 1: the first row of numbers is not used */
+    int64_t types;               /* of tokens; 0: it reads none */
     int64_t output_columns;      /* numbers in a row of the result */
     int64_t output_pooled;       /* 1: it has a row for each sequence */
     int64_t weights_bytes;       /* of the packed weights */
@@ -169,6 +197,8 @@ struct attn_process {            /* options; zero means off */
                                     end, which always may be */
     int64_t forbid_count;
 };
+/* Are the options right? 0, or an error. */
+ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
 /* A logit that is no number, or infinite, is one that nobody takes. */
 ATTN_API void attn_clean_logits(float *logits, int64_t n);
 ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
@@ -228,6 +258,11 @@ struct attn_hypothesis {         /* one answer; memory in the search's arena */
     float score;                 /* by the penalty rule */
     float log_probability;       /* summed, without penalty */
 };
+
+/* How a token is chosen: start, end, process, sampling; and threads. 0, or an
+ * error.                                                                    */
+ATTN_API int attn_check_choice(const struct attn_model *m,
+                               const struct attn_search_options *o);
 
 /* What a search knows of one sentence, and (beam.c) its rules. */
 struct attn_candidate {          /* an open hypothesis, longer by a token */
@@ -304,8 +339,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at);
 
 /* Memory for attn_search of up to `sentences` sources with `source_rows` rows
- * in sum and `longest` in one, and `prefix_n` forced tokens. -1: sizes
- * overflow, or the options or the kind of the model make no search.         */
+ * in sum and `longest` in one, and `prefix_n` forced tokens; or an error.   */
 ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t sentences, int64_t source_rows,
@@ -315,17 +349,33 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
  * count to found[s]. prefix: forced first tokens, the same for all sentences
  * or NULL. For kind decoder `ids` are the prompts: it reads start (where that
  * is not -1), prompt, prefix; answers begin after the prompt. A source that
- * asks nothing has no answers. Returns 0; or -1, a caller's error: the memory
- * is too small, an id or a length out of the model's range, a prefix longer
- * than the limit. The answers' tokens lie in `memory`.                      */
+ * asks nothing has no answers. Returns 0, or an error: a prefix longer than the
+ * limit is one. The answers' tokens lie in `memory`.                        */
 ATTN_API int attn_search(const struct attn_model *m, const void *bound,
                          const struct attn_search_options *o,
                          int64_t sentences, const int32_t *ids,
                          const int32_t *start, const int32_t *prefix,
                          int64_t prefix_n, void *memory, int64_t bytes,
                          struct attn_hypothesis *out, int64_t *found);
+/* Bytes of memory that generate() needs for `sentences` sources, `source_rows`
+ * tokens in all, `longest` in one; or an error.                             */
+ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
+                                     const struct attn_search_options *o,
+                                     int64_t sentences, int64_t source_rows,
+                                     int64_t longest);
+/* Answers all sentences: s has the tokens from ids[start[s]] to before
+ * ids[start[s + 1]]; its o->results best answers go to out[s * o->results] and
+ * on, their number to found[s]; their tokens lie in `memory`. A sentence of no
+ * tokens has no answer, but by a decoder with a start token, which goes on from
+ * that. 0, or an error.                                                     */
+ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
+                           const struct attn_search_options *o,
+                           int64_t sentences, const int32_t *ids,
+                           const int32_t *start, void *memory, int64_t bytes,
+                           struct attn_hypothesis *out, int64_t *found);
 /* Log-probability of each given target token (the end token included by the
- * caller) of one sentence pair: one pass over the whole target.             */
+ * caller) of one sentence pair: one pass over the whole target. 0, or an
+ * error.                                                                    */
 ATTN_API int attn_score(const struct attn_model *m, const void *bound,
                         int32_t start_token, const int32_t *source, int64_t n,
                         const int32_t *target, int64_t target_n,
@@ -335,6 +385,7 @@ ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
 
+#include "check.h"
 #include "stream.h"
 #include "text.h"
 

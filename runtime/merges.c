@@ -150,7 +150,7 @@ static void merges_add(struct merges *m, int32_t id, int64_t from,
 }
 
 /* The pieces of one character, or of a byte that begins none: its own piece,
- * those of its bytes, or the unknown one. -2: nothing stands for it.        */
+ * those of its bytes, or the unknown one.                                   */
 static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
 {
     int32_t id = merges_find(m, from, length);
@@ -166,7 +166,7 @@ static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
         return 0;
     }
     if (m->vocab->head->unknown < 0)
-        return -2;
+        return ATTN_ERROR_UNKNOWN;
     merges_add(m, m->vocab->head->unknown, from, 0);
     return 0;
 }
@@ -178,10 +178,10 @@ static int64_t merges_characters(struct merges *m, struct attn_encoding *e)
         int64_t n = attn_character(m->text + at, m->bytes - at);
         e->bad = attn_max(at - space, 0);
         if (n == 0 && m->vocab->byte[0] < 0)
-            return -3;
+            return ATTN_ERROR_UTF8;
         n = attn_max(n, 1);
         if (merges_character(m, at, n) < 0)
-            return -2;
+            return ATTN_ERROR_UNKNOWN;
         at += n;
     }
     m->piece[m->n - 1].next = -1;
@@ -215,8 +215,6 @@ ATTN_API int64_t attn_merges(struct attn_encoding *e)
     struct merges m;
     if (e->bytes == 0)
         return 0;
-    if (e->bytes > MERGES_MOST)
-        return -1;
     attn_memory_open(&at, e->memory);
     merges_lay_out(&m, e->bytes, &at);
     m.vocab = &e->vocab;
@@ -238,7 +236,7 @@ ATTN_API int64_t attn_merges(struct attn_encoding *e)
         merges_join(&m, m.heap[0]);
     for (int32_t p = 0; p >= 0; p = m.piece[p].next) {
         if (e->n == e->cap)
-            return -1;
+            return ATTN_ERROR_ROOM;
         e->ids[e->n] = m.piece[p].id;
         e->n++;
     }

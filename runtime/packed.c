@@ -58,3 +58,63 @@ ATTN_API const char *attn_packed_check(const struct attn_model *m,
     return packed_check_block(file, bytes, h->target_vocab_at,
                               h->target_vocab_bytes, m->target_vocab);
 }
+
+/* ---------------------------------------------------------------- open --- */
+
+ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
+                               const void *file, int64_t bytes)
+{
+    const void *packed = NULL;
+    if (!bound || (uintptr_t)bound % 8 != 0)
+        return "bound: memory at a multiple of 8 bytes is expected";
+    if (file || m->weights_bytes > 0) {
+        if (!file || (uintptr_t)file % ATTN_ALIGN != 0)
+            return "file: memory at a multiple of 64 bytes is expected";
+        const char *wrong = attn_packed_check(m, file, bytes);
+        if (wrong)
+            return wrong;
+        packed = attn_packed_weights(file);
+    }
+    m->bind(bound, packed);
+    return NULL;
+}
+
+/* A part of a file that was opened; NULL: it has none, or is no such file. */
+static const void *packed_part(const void *file, int64_t at, int64_t bytes)
+{
+    const struct attn_packed_header *h = file;
+    if (bytes < 1 || !packed_part_fits(at, bytes, h->bytes))
+        return NULL;
+    return (const char *)file + at;
+}
+
+static int packed_head(const void *file)
+{
+    if (!file || (uintptr_t)file % ATTN_ALIGN != 0)
+        return 0;
+    return memcmp(file, "ATTNCW", 6) == 0;
+}
+
+ATTN_API const void *attn_packed_weights(const void *file)
+{
+    const struct attn_packed_header *h = file;
+    if (!packed_head(file))
+        return NULL;
+    return packed_part(file, h->weights_at, h->weights_bytes);
+}
+
+ATTN_API const void *attn_vocab(const struct attn_model *m, const void *file,
+                                int64_t target)
+{
+    const struct attn_packed_header *h = file;
+    const void *block = NULL;
+    if (!packed_head(file))
+        return NULL;
+    if (target || m->kind == ATTN_DECODER)       /* whose source is the same */
+        block = packed_part(file, h->target_vocab_at, h->target_vocab_bytes);
+    else
+        block = packed_part(file, h->source_vocab_at, h->source_vocab_bytes);
+    if (attn_check_block(block) != 0)
+        return NULL;
+    return block;
+}

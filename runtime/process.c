@@ -96,6 +96,41 @@ static void (*const process_table[])(const struct process_row *) = {
     process_suppress,
 };
 
+/* Sequences of tokens, each with its length in front. */
+static int process_check_suppress(const struct attn_process *p, int64_t vocab)
+{
+    const int32_t *at = p->suppress;
+    int64_t left = p->suppress_size;
+    if (left < 0)
+        return ATTN_ERROR_COUNT;
+    if (left > 0 && !at)
+        return ATTN_ERROR_NULL;
+    while (left > 0) {
+        int64_t length = at[0];
+        if (length < 1 || length >= left)
+            return ATTN_ERROR_TABLE;
+        int wrong = attn_check_ids(at + 1, length, vocab);
+        if (wrong)
+            return wrong;
+        at += 1 + length;
+        left -= 1 + length;
+    }
+    return 0;
+}
+
+ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab)
+{
+    float penalty = p->repetition_penalty;
+    if (!(penalty >= 0.0f) || penalty == INFINITY)
+        return ATTN_ERROR_OPTION;
+    if (p->min_length < 0 || p->no_repeat_ngram < 0)
+        return ATTN_ERROR_OPTION;
+    int wrong = process_check_suppress(p, vocab);
+    if (wrong)
+        return wrong;
+    return attn_check_ids(p->forbid, p->forbid_count, vocab);
+}
+
 ATTN_API void attn_clean_logits(float *logits, int64_t n)
 {
     const float none = -INFINITY;

@@ -192,10 +192,10 @@ static int64_t read_text(struct program *p, const char *line, int64_t bytes)
     if (ids && memory)
         n = attn_vocab_encode(p->source, line, bytes, p->begun, ids, bytes + 2,
                               memory, &bad);
-    if (n == -2)
+    if (n == ATTN_ERROR_UNKNOWN)
         program_refuse(p, bad, "a character or word that the vocabulary does "
                        "not have: leave it out");
-    if (n == -3)
+    if (n == ATTN_ERROR_UTF8)
         program_refuse(p, bad, "not UTF-8: convert the text");
     return n;
 }

@@ -14,9 +14,9 @@ static int64_t program_most(const struct program *p, int64_t part)
 
 static void print_text(struct program *p, const struct attn_hypothesis *h)
 {
-    int64_t n = -1, cap = attn_max(p->text.bytes, 256);
+    int64_t n = ATTN_ERROR_ROOM, cap = attn_max(p->text.bytes, 256);
 
-    while (n < 0 && program_grow(p, &p->text, cap)) {
+    while (n == ATTN_ERROR_ROOM && program_grow(p, &p->text, cap)) {
         n = attn_vocab_decode(p->target, h->tokens, h->n, p->text.at, cap);
         cap = cap * 2;
     }
@@ -55,6 +55,11 @@ static int program_search(struct program *p, int *asks,
     if (n == 0)
         return 1;
     const int64_t bytes = attn_search_bytes(p->m, &o, n, start[n], longest, 0);
+    if (bytes == ATTN_ERROR_KIND) {
+        program_fail(p, 3, p->m->name, "no answer is searched for behind rows "
+                     "of numbers: attnc run --input takes them");
+        return 0;
+    }
     if (!program_grow(p, &p->work, bytes))
         return 0;
     if (attn_search(p->m, p->bound.at, &o, n, p->items.at, start, NULL, 0,

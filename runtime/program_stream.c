@@ -243,7 +243,7 @@ static int program_stream(struct program *p)
     r.to = is_stdout(p->word[WORD_SAVE]) ? stderr : stdout;
     stream_settings(p, &r);
     if (states)
-        r.weights = attn_state_weights(p->m, p->packed);
+        r.weights = attn_weights_hash(p->m, p->packed);
     if (p->word[WORD_LOAD])
         stream_load(p, &r);
     if (p->status == 0)
@@ -251,8 +251,8 @@ static int program_stream(struct program *p)
     r.from = stream_now();
     if (p->status == 0)
         stream_begin(p, &r);
-    if (p->status == 0 && attn_text_open(&r.text, p->target, p->stop, p->stops,
-                                         p->begun) != 0)
+    if (p->status == 0 && p->target &&
+        attn_text_open(&r.text, p->target, p->stop, p->stops, p->begun) != 0)
         program_fail(p, 2, "--stop", "1 to 240 bytes are expected");
     if (p->status == 0)
         stream_answer(p, &r);

@@ -55,31 +55,32 @@ ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
     struct attn_memory at;
     struct score s;
     if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
-        return -1;
-    if (n < 0 || n > INT32_MAX / 4 || target_n < 0 || target_n > INT32_MAX / 4)
-        return -1;
+        return ATTN_ERROR_KIND;
+    if (n < 0 || n > ATTN_MOST || target_n < 0 || target_n > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    int wrong = attn_check_parallel(parallel);
+    if (wrong)
+        return wrong;
     attn_memory_open(&at, NULL);
     score_lay_out(&s, m, n, target_n, parallel, &at);
+    if (at.used < 0)
+        return ATTN_ERROR_COUNT;
     return attn_memory_bytes(&at);
-}
-
-static int score_ids_fit(const int32_t *ids, int64_t n, int64_t vocab)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (ids[i] < 0 || ids[i] >= vocab)
-            return 0;
-    return 1;
 }
 
 static int score_source(struct score *s, const struct attn_model *m,
                         const void *bound, const int32_t *source, int64_t n,
                         struct attn_batch *b)
 {
-    if (n < 1 || n > m->max_source ||
-        !score_ids_fit(source, n, m->source_vocab))
-        return -1;
+    int wrong = attn_check_ids(source, n, m->source_vocab);
+    if (wrong)
+        return wrong;
+    if (n < 1 || n > m->max_source)
+        return ATTN_ERROR_LENGTH;
+    if (m->input_width > 0)
+        return ATTN_ERROR_KIND;
     if (attn_cache_grow(&s->cross, 0, n) < 0)
-        return -1;
+        return ATTN_ERROR_ROOM;
     s->source_start[0] = 0;
     s->source_start[1] = (int32_t)n;
     b->sequences = 1;
@@ -100,22 +101,25 @@ static int score_fill(struct score *s, const struct attn_model *m,
                       const int32_t *target, int64_t target_n)
 {
     int64_t rows = 0;
-    if (start_token >= m->target_vocab ||
-        !score_ids_fit(target, target_n, m->target_vocab))
-        return -1;
+    int wrong = attn_check_ids(target, target_n, m->target_vocab);
+    if (wrong)
+        return wrong;
+    if (start_token >= m->target_vocab)
+        return ATTN_ERROR_ID;
     if (start_token >= 0) {
         s->ids[0] = start_token;
         rows = 1;
     }
     if (m->kind == ATTN_DECODER) {
-        if (!score_ids_fit(source, n, m->target_vocab))
-            return -1;
+        wrong = attn_check_ids(source, n, m->target_vocab);
+        if (wrong)
+            return wrong;
         for (int64_t i = 0; i < n; i++)
             s->ids[rows + i] = source[i];
         rows += n;
     }
     if (rows == 0 || rows + target_n - 1 > m->max_target)
-        return -1;
+        return ATTN_ERROR_LENGTH;
     for (int64_t i = 0; i < target_n; i++)
         s->select[i] = (int32_t)(rows - 1 + i);
     memcpy(s->ids + rows, target, (size_t)(target_n - 1) * sizeof *target);
@@ -156,20 +160,25 @@ ATTN_API int attn_score(const struct attn_model *m, const void *bound,
     struct attn_memory at;
     struct attn_batch batch = {0};
     struct score s;
+    int wrong = 0;
     int64_t need = attn_score_bytes(m, n, target_n, parallel);
-    if (need < 0 || need > bytes)
-        return -1;
+    if (need < 0)
+        return (int)need;
+    if (!bound || !memory || !log_probability)
+        return ATTN_ERROR_NULL;
+    if (need > bytes)
+        return ATTN_ERROR_ROOM;
     if (target_n == 0)
         return 0;
     batch.parallel = parallel;
     attn_memory_open(&at, memory);
     score_lay_out(&s, m, n, target_n, parallel, &at);
-    if (m->kind == ATTN_ENCODER_DECODER) {
-        if (score_source(&s, m, bound, source, n, &batch) < 0)
-            return -1;
-    }
-    if (score_fill(&s, m, start_token, source, n, target, target_n) < 0)
-        return -1;
+    if (m->kind == ATTN_ENCODER_DECODER)
+        wrong = score_source(&s, m, bound, source, n, &batch);
+    if (wrong == 0)
+        wrong = score_fill(&s, m, start_token, source, n, target, target_n);
+    if (wrong)
+        return wrong;
     score_target(&s, m, bound, n, target_n, &batch);
     for (int64_t i = 0; i < target_n; i++) {
         const float *logits = s.logits + i * m->target_vocab;

@@ -9,7 +9,7 @@
 
 /* ------------------------------------------------------------ sources --- */
 
-/* Copies the sources, cut to max_input. -1: a length or an id out of range. */
+/* Copies the sources, cut to max_input. 0, or an error. */
 static int search_sources(struct attn_search_state *s, const int32_t *ids,
                           const int32_t *start)
 {
@@ -25,13 +25,12 @@ static int search_sources(struct attn_search_state *s, const int32_t *ids,
         if (s->o->max_input > 0)
             rows = attn_min(rows, s->o->max_input);
         if (rows > most)
-            return -1;
-        for (int64_t j = 0; j < rows; j++) {
-            int32_t id = ids[start[i] + j];
-            if (id < 0 || id >= vocab)
-                return -1;
-            s->source_ids[at + j] = id;
-        }
+            return ATTN_ERROR_LENGTH;
+        for (int64_t j = 0; j < rows; j++)
+            s->source_ids[at + j] = ids[start[i] + j];
+        int wrong = attn_check_ids(s->source_ids + at, rows, vocab);
+        if (wrong)
+            return wrong;
         at += rows;
         s->source_start[i + 1] = (int32_t)at;
         s->source_rows_of[i] = (int32_t)rows;
@@ -51,7 +50,7 @@ static int search_read(struct attn_search_state *s)
     b->table[ATTN_CROSS] = s->cross.width;
     for (int64_t i = 0; i < s->sentences; i++)
         if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
-            return -1;
+            return ATTN_ERROR_ROOM;
     if (b->rows > 0)
         s->model->encode(s->bound, b, s->arena);
     return 0;
@@ -73,14 +72,11 @@ static int search_begin(struct attn_search_state *s, int64_t i,
     if (!attn_search_asks(s->model, s->o, rows))
         return 0;
     if (b->limit < 1 || s->prefix_n > b->limit)
-        return -1;
+        return ATTN_ERROR_LENGTH;
     b->length = s->prefix_n;
     b->sum[0] = 0.0f;
-    for (int64_t j = 0; j < s->prefix_n; j++) {
-        if (prefix[j] < 0 || prefix[j] >= s->model->target_vocab)
-            return -1;
-        b->tokens[j] = prefix[j];
-    }
+    if (s->prefix_n > 0)
+        memcpy(b->tokens, prefix, (size_t)s->prefix_n * sizeof *prefix);
     if (s->prefix_n == b->limit)
         attn_beam_record(b, 0, -1, 0.0f);
     else
@@ -128,7 +124,7 @@ static int search_fill(struct attn_search_state *s, int first)
             s->past[slot] = s->self.length[slot];
             s->source[slot] = (int32_t)i;
             if (attn_cache_grow(&s->self, slot, n) < 0)
-                return -1;
+                return ATTN_ERROR_ROOM;
             row += n;
             s->select[slot] = (int32_t)(row - 1);
             slot++;
@@ -200,8 +196,9 @@ static int search_run(struct attn_search_state *s)
         open += s->beam[i].open;
     search_point(s);
     for (int first = 1; open > 0; first = 0) {
-        if (search_fill(s, first) < 0)
-            return -1;
+        int wrong = search_fill(s, first);
+        if (wrong)
+            return wrong;
         s->model->decode(s->bound, &s->batch, s->arena);
         open = search_choose(s);
         attn_cache_reorder(&s->self, s->parents, open, s->scratch);
@@ -209,16 +206,25 @@ static int search_run(struct attn_search_state *s)
     return 0;
 }
 
-/* -1: starts that go back. */
 static int64_t search_longest(const int32_t *start, int64_t sentences)
 {
     int64_t longest = 0;
-    for (int64_t i = 0; i < sentences; i++) {
-        if (start[i + 1] < start[i])
-            return -1;
+    for (int64_t i = 0; i < sentences; i++)
         longest = attn_max(longest, start[i + 1] - start[i]);
-    }
     return longest;
+}
+
+/* All sources encoded, a hypothesis open for each. */
+static int search_prepare(struct attn_search_state *s, const int32_t *ids,
+                          const int32_t *start, const int32_t *prefix,
+                          struct attn_hypothesis *out)
+{
+    int wrong = search_sources(s, ids, start);
+    for (int64_t i = 0; i < s->sentences && wrong == 0; i++)
+        wrong = search_begin(s, i, prefix, out + i * s->o->results);
+    if (wrong == 0 && s->model->kind == ATTN_ENCODER_DECODER)
+        wrong = search_read(s);
+    return wrong;
 }
 
 ATTN_API int attn_search(const struct attn_model *m, const void *bound,
@@ -230,33 +236,57 @@ ATTN_API int attn_search(const struct attn_model *m, const void *bound,
 {
     struct attn_memory at;
     struct attn_search_state s = {0};
+    int wrong = attn_check_ids(prefix, prefix_n, m->target_vocab);
+    if (!bound || !o || !start || !memory || !out || !found)
+        return ATTN_ERROR_NULL;
+    if (wrong == 0)
+        wrong = attn_check_count(sentences, 0, ATTN_MOST);
+    if (wrong == 0)
+        wrong = attn_check_starts(start, sentences, start[sentences],
+                                  ATTN_MOST);
+    if (wrong)
+        return wrong;
+    if (start[sentences] > 0 && !ids)
+        return ATTN_ERROR_NULL;
     s.model = m;
     s.bound = bound;
     s.o = o;
     s.sentences = sentences;
-    s.source_rows = start[sentences] - start[0];
+    s.source_rows = start[sentences];
     s.longest = search_longest(start, sentences);
     s.prefix_n = prefix_n;
     s.batch.parallel = o->parallel;
 
     int64_t need = attn_search_bytes(m, o, sentences, s.source_rows, s.longest,
                                      prefix_n);
-    if (need < 0 || need > bytes)                /* or longest was -1 */
-        return -1;
+    if (need < 0)
+        return (int)need;
+    if (need > bytes)
+        return ATTN_ERROR_ROOM;
     attn_memory_open(&at, memory);
     attn_search_lay_out(&s, &at);
-    if (search_sources(&s, ids, start) < 0)
-        return -1;
-    for (int64_t i = 0; i < sentences; i++)
-        if (search_begin(&s, i, prefix, out + i * o->results) < 0)
-            return -1;
-    if (m->kind == ATTN_ENCODER_DECODER) {
-        if (search_read(&s) < 0)
-            return -1;
-    }
-    if (search_run(&s) < 0)
-        return -1;
-    for (int64_t i = 0; i < sentences; i++)
+    wrong = search_prepare(&s, ids, start, prefix, out);
+    if (wrong == 0)
+        wrong = search_run(&s);
+    for (int64_t i = 0; i < sentences && wrong == 0; i++)
         found[i] = s.beam[i].found;
-    return 0;
+    return wrong;
+}
+
+ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
+                                     const struct attn_search_options *o,
+                                     int64_t sentences, int64_t source_rows,
+                                     int64_t longest)
+{
+    return attn_search_bytes(m, o, sentences, source_rows, longest, 0);
+}
+
+ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
+                           const struct attn_search_options *o,
+                           int64_t sentences, const int32_t *ids,
+                           const int32_t *start, void *memory, int64_t bytes,
+                           struct attn_hypothesis *out, int64_t *found)
+{
+    return attn_search(m, bound, o, sentences, ids, start, NULL, 0, memory,
+                       bytes, out, found);
 }

@@ -2,8 +2,6 @@
  * walk counts them and lays them out.                                       */
 #include "core.h"
 
-enum { SEARCH_MOST = INT32_MAX / 4 };            /* rows, slots, tokens */
-
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
                                   const struct attn_search_options *o,
                                   int64_t rows)
@@ -25,7 +23,7 @@ ATTN_API int64_t attn_search_limit(const struct attn_model *m,
         limit = attn_min(limit, o->max_output);
     if (o->max_output_plus >= 0)
         limit = attn_min(limit,
-                         rows + attn_min(o->max_output_plus, SEARCH_MOST));
+                         rows + attn_min(o->max_output_plus, ATTN_MOST));
     return limit;
 }
 
@@ -41,31 +39,59 @@ ATTN_API int attn_search_asks(const struct attn_model *m,
     return attn_search_limit(m, o, rows, lead) > 0;
 }
 
-static int search_fits(const struct attn_search_state *s)
+ATTN_API int attn_check_choice(const struct attn_model *m,
+                               const struct attn_search_options *o)
 {
-    const struct attn_model *m = s->model;
-    const struct attn_search_options *o = s->o;
+    int64_t vocab = m->target_vocab;
+    if (!o)
+        return ATTN_ERROR_NULL;
     if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
-        return 0;
-    if (m->kind == ATTN_ENCODER_DECODER && o->start < 0)
-        return 0;
-    if (o->start >= m->target_vocab || o->beam < 1 || o->beam > INT16_MAX)
-        return 0;
+        return ATTN_ERROR_KIND;
+    if (m->input_width > 0)                      /* its source is no tokens */
+        return ATTN_ERROR_KIND;
+    if (o->start < -1 || o->start >= vocab || o->end < -1 || o->end >= vocab)
+        return ATTN_ERROR_ID;
+    if (o->start < 0 && m->kind == ATTN_ENCODER_DECODER)
+        return ATTN_ERROR_ID;
+    if (!attn_sampling_fits(&o->sampling))
+        return ATTN_ERROR_OPTION;
+    int wrong = attn_check_parallel(o->parallel);
+    if (wrong)
+        return wrong;
+    return attn_check_process(&o->process, vocab);
+}
+
+/* What a search has beside the choice of tokens. */
+static int search_rules(const struct attn_search_options *o)
+{
+    if (o->beam < 1 || o->beam > INT16_MAX)
+        return ATTN_ERROR_OPTION;
     if (o->results < 1 || o->results > INT16_MAX)
-        return 0;
-    if (s->sentences < 0 || s->sentences > SEARCH_MOST / o->beam)
-        return 0;
-    if (s->source_rows < 0 || s->source_rows > SEARCH_MOST)
-        return 0;
-    if (s->longest < 0 || s->longest > SEARCH_MOST)
-        return 0;
-    if (s->prefix_n < 0 || s->prefix_n > SEARCH_MOST)
-        return 0;
+        return ATTN_ERROR_OPTION;
     if (o->rule != ATTN_RULE_EXACT && o->rule != ATTN_RULE_RECORDED)
-        return 0;
+        return ATTN_ERROR_OPTION;
+    if (o->penalty < ATTN_PENALTY_NONE || o->penalty > ATTN_PENALTY_POWER)
+        return ATTN_ERROR_OPTION;
+    if (!(o->alpha - o->alpha == 0.0f))          /* no number */
+        return ATTN_ERROR_OPTION;
+    if (!(o->patience >= 0.0f) || o->patience > (float)INT16_MAX)
+        return ATTN_ERROR_OPTION;
+    if (o->max_output < 0 || o->max_input < 0)
+        return ATTN_ERROR_OPTION;
     if (o->beam > 1 && o->sampling.temperature != 0.0f)
-        return 0;
-    return attn_sampling_fits(&o->sampling);
+        return ATTN_ERROR_OPTION;
+    return 0;
+}
+
+static int search_sizes(const struct attn_search_state *s)
+{
+    if (s->sentences < 0 || s->sentences > ATTN_MOST / s->o->beam)
+        return ATTN_ERROR_COUNT;
+    if (s->source_rows < 0 || s->source_rows > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (s->longest < 0 || s->longest > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    return attn_check_count(s->prefix_n, 0, ATTN_MOST);
 }
 
 static void search_lay_out_cache(const struct attn_search_state *s,
@@ -177,12 +203,19 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
     s.source_rows = source_rows;
     s.longest = longest;
     s.prefix_n = prefix_n;
-    if (!search_fits(&s))
-        return -1;
+    int wrong = attn_check_choice(m, o);
+    if (wrong == 0)
+        wrong = search_rules(o);
+    if (wrong == 0)
+        wrong = search_sizes(&s);
+    if (wrong)
+        return wrong;
     attn_memory_open(&at, NULL);
     attn_search_lay_out(&s, &at);
     if (s.limit < 1 || prefix_n > s.limit)
-        return -1;
+        return ATTN_ERROR_LENGTH;
+    if (at.used < 0)
+        return ATTN_ERROR_COUNT;
     return attn_memory_bytes(&at);
 }
 

@@ -120,10 +120,20 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
     return state_hash(1, sizes, (int64_t)sizeof sizes);
 }
 
-ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
-                                     const void *packed)
+ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
+                                    const void *packed)
 {
     return state_hash(3, packed, m->weights_bytes / 8 * 8);
+}
+
+ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
+                                     const void *file)
+{
+    const struct attn_packed_header *h = file;
+    const void *packed = attn_packed_weights(file);
+    if (!packed || h->weights_bytes != m->weights_bytes)
+        return 0;
+    return attn_weights_hash(m, packed);
 }
 
 static uint64_t state_sum(const void *state, int64_t bytes)
@@ -138,6 +148,9 @@ static uint64_t state_sum(const void *state, int64_t bytes)
 ATTN_API int64_t attn_state_bytes(const struct attn_stream *s)
 {
     struct state_walk w = {0};
+    int wrong = attn_stream_check(s);
+    if (wrong)
+        return wrong;
     w.n = (int64_t)sizeof(struct attn_state_header);
     state_body(&w, s);
     return w.n;
@@ -149,8 +162,14 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
     struct attn_state_header h = {0};
     struct state_walk w = {0};
     h.bytes = attn_state_bytes(s);
+    if (h.bytes < 0)
+        return h.bytes;
+    if (!out)
+        return ATTN_ERROR_NULL;
+    if ((uintptr_t)out % 8 != 0)
+        return ATTN_ERROR_ALIGNED;
     if (h.bytes > cap)
-        return -1;
+        return ATTN_ERROR_ROOM;
     memcpy(h.magic, "ATTNST01", sizeof h.magic);
     h.model = state_model_hash(s->model, weights);
     h.tokens = s->n;
@@ -173,9 +192,11 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
                                       int64_t bytes)
 {
     const struct attn_state_header *h = state;
-    if (bytes < (int64_t)sizeof h->magic ||
+    if (!state || bytes < (int64_t)sizeof h->magic ||
         memcmp(h->magic, "ATTNST01", sizeof h->magic) != 0)
         return "not a saved state: its first bytes are not ATTNST01";
+    if ((uintptr_t)state % 8 != 0)
+        return "not at a multiple of 8 bytes";
     if (bytes < (int64_t)sizeof *h || bytes < h->bytes)
         return "cut short: fewer bytes than it states";
     if (bytes != h->bytes || bytes % 8 != 0)
@@ -192,12 +213,28 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
     return NULL;
 }
 
-static int state_ids_fit(const struct attn_stream *s)
+/* Into a stream that is empty. */
+static int state_read(struct attn_stream *s, const void *state, int64_t bytes)
 {
-    for (int64_t i = 0; i < s->n; i++)
-        if (s->tokens[i] < 0 || s->tokens[i] >= s->model->target_vocab)
-            return 0;
-    return 1;
+    const struct attn_state_header *h = state;
+    struct state_walk w = {0};
+    s->n = h->tokens;
+    s->lead = h->lead;
+    s->read = h->read;
+    if (attn_cache_grow(&s->room->self, 0, s->read) < 0)
+        return ATTN_ERROR_STATE;
+    if (s->model->kind == ATTN_ENCODER_DECODER) {
+        if (attn_cache_grow(&s->room->cross, 0, h->source_rows) < 0)
+            return ATTN_ERROR_STATE;
+    }
+    if (attn_state_bytes(s) != bytes)
+        return ATTN_ERROR_STATE;
+    w.from = state;
+    w.n = (int64_t)sizeof *h;
+    state_body(&w, s);
+    if (attn_check_ids(s->tokens, s->n, s->model->target_vocab))
+        return ATTN_ERROR_STATE;
+    return 0;
 }
 
 ATTN_API int attn_state_restore(struct attn_stream *s,
@@ -208,25 +245,16 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
                                 void *memory, int64_t memory_bytes)
 {
     const struct attn_state_header *h = state;
-    struct state_walk w = {0};
-    if (attn_state_check(m, weights, state, bytes) || h->tokens > tokens)
-        return -1;
-    if (attn_stream_empty(s, m, bound, o, h->source_rows, tokens, streams,
-                          memory, memory_bytes) < 0)
-        return -1;
-    s->n = h->tokens;
-    s->lead = h->lead;
-    s->read = h->read;
-    if (attn_cache_grow(&s->room->self, 0, s->read) < 0)
-        return -1;
-    if (m->kind == ATTN_ENCODER_DECODER) {
-        if (attn_cache_grow(&s->room->cross, 0, h->source_rows) < 0)
-            return -1;
-    }
-    if (attn_state_bytes(s) != bytes)
-        return -1;
-    w.from = state;
-    w.n = (int64_t)sizeof *h;
-    state_body(&w, s);
-    return state_ids_fit(s) ? 0 : -1;
+    if (attn_state_check(m, weights, state, bytes))
+        return ATTN_ERROR_STATE;
+    if (tokens < h->tokens)
+        return ATTN_ERROR_LENGTH;
+    int wrong = attn_stream_empty(s, m, bound, o, h->source_rows, tokens,
+                                  streams, memory, memory_bytes);
+    if (wrong)
+        return wrong;
+    wrong = state_read(s, state, bytes);
+    if (wrong)
+        s->room = NULL;                          /* it is not open */
+    return wrong;
 }

@@ -7,26 +7,27 @@
 
 #include <string.h>
 
-enum { STREAM_ROWS = 512,                        /* read in one call, at most */
-       STREAM_MOST = INT32_MAX / 4 };
+enum { STREAM_ROWS = 512 };                      /* read in one call, at most */
 
 /* -------------------------------------------------------------- memory --- */
 
-static int stream_fits(const struct attn_model *m,
-                       const struct attn_search_options *o,
-                       int64_t source_rows, int64_t tokens, int64_t streams)
+static int stream_sizes(const struct attn_model *m,
+                        const struct attn_search_options *o,
+                        int64_t source_rows, int64_t tokens, int64_t streams)
 {
-    if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
-        return 0;
+    int64_t least = 0, most = 0;
+    int wrong = attn_check_choice(m, o);
+    if (wrong)
+        return wrong;
     if (m->kind == ATTN_ENCODER_DECODER) {
-        if (o->start < 0 || source_rows < 1 || source_rows > m->max_source)
-            return 0;
+        least = 1;
+        most = m->max_source;
     }
-    if (tokens < 1 || tokens > m->max_target + 1 || tokens > STREAM_MOST)
-        return 0;
-    if (streams < 1 || streams > INT16_MAX || o->start >= m->target_vocab)
-        return 0;
-    return attn_sampling_fits(&o->sampling);
+    if (source_rows < least || source_rows > most)
+        return ATTN_ERROR_LENGTH;
+    if (tokens < 1 || tokens > attn_min(m->max_target + 1, ATTN_MOST))
+        return ATTN_ERROR_LENGTH;
+    return attn_check_count(streams, 1, INT16_MAX);
 }
 
 static void stream_lay_out_cache(struct attn_cache *c,
@@ -74,11 +75,14 @@ ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
 {
     struct attn_memory at;
     struct attn_stream_room r;
-    if (!stream_fits(m, o, source_rows, tokens, streams))
-        return -1;
+    int wrong = stream_sizes(m, o, source_rows, tokens, streams);
+    if (wrong)
+        return wrong;
     attn_memory_open(&at, NULL);
     attn_take(&at, 1, sizeof r);
     stream_lay_out(&r, m, o, source_rows, tokens, streams, &at);
+    if (at.used < 0)
+        return ATTN_ERROR_COUNT;
     return attn_memory_bytes(&at);
 }
 
@@ -90,8 +94,12 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
 {
     struct attn_memory at;
     int64_t need = attn_stream_bytes(m, o, source_rows, tokens, streams);
-    if (need < 0 || need > bytes)
-        return -1;
+    if (need < 0)
+        return (int)need;
+    if (!s || !bound || !memory)
+        return ATTN_ERROR_NULL;
+    if (need > bytes)
+        return ATTN_ERROR_ROOM;
     memset(s, 0, sizeof *s);
     attn_memory_open(&at, memory);
     s->room = attn_take(&at, 1, sizeof *s->room);
@@ -105,16 +113,29 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
 
 /* ---------------------------------------------------------------- open --- */
 
+ATTN_API int attn_stream_check(const struct attn_stream *s)
+{
+    if (!s)
+        return ATTN_ERROR_NULL;
+    const struct attn_stream_room *r = s->room;
+    if (!s->model || !s->bound || !r || s->slot < 0 || s->slot >= r->streams)
+        return ATTN_ERROR_OPEN;
+    if (s->tokens != r->tokens + s->slot * r->width)
+        return ATTN_ERROR_OPEN;
+    if (s->n < 0 || s->n > r->width || s->lead < 0 || s->lead > s->n)
+        return ATTN_ERROR_OPEN;
+    if (s->read > s->n || s->read != r->self.length[s->slot])
+        return ATTN_ERROR_OPEN;
+    return attn_check_choice(s->model, &s->o);
+}
+
 static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
 {
     struct attn_stream_room *r = s->room;
     struct attn_batch b = {0};
     int32_t start[2];
-    for (int64_t i = 0; i < n; i++)
-        if (ids[i] < 0 || ids[i] >= s->model->source_vocab)
-            return -1;
     if (attn_cache_grow(&r->cross, 0, n) < 0)
-        return -1;
+        return ATTN_ERROR_ROOM;
     start[0] = 0;
     start[1] = (int32_t)n;
     b.parallel = s->o.parallel;
@@ -132,13 +153,15 @@ static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
 ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
                               int64_t n)
 {
-    if (n < 0 || n > s->room->width - s->n)
-        return -1;
+    int wrong = attn_stream_check(s);
+    if (wrong == 0)
+        wrong = attn_check_ids(ids, n, s->model->target_vocab);
+    if (wrong)
+        return wrong;
+    if (n > s->room->width - s->n)
+        return ATTN_ERROR_ROOM;
     if (n == 0)
         return 0;
-    for (int64_t i = 0; i < n; i++)
-        if (ids[i] < 0 || ids[i] >= s->model->target_vocab)
-            return -1;
     for (int64_t i = 0; i < n; i++)
         s->tokens[s->n + i] = ids[i];
     s->n += n;
@@ -154,20 +177,29 @@ ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
                               const int32_t *ids, int64_t n, int64_t tokens,
                               int64_t streams, void *memory, int64_t bytes)
 {
-    int64_t source_rows = 0;
-    if (m->kind == ATTN_ENCODER_DECODER)
+    int64_t source_rows = 0, vocab = m->target_vocab;
+    if (m->kind == ATTN_ENCODER_DECODER) {
         source_rows = n;
-    if (attn_stream_empty(s, m, bound, o, source_rows, tokens, streams, memory,
-                          bytes) < 0)
-        return -1;
+        vocab = m->source_vocab;
+    }
+    int wrong = attn_check_ids(ids, n, vocab);
+    if (wrong == 0)
+        wrong = attn_stream_empty(s, m, bound, o, source_rows, tokens, streams,
+                                  memory, bytes);
+    if (wrong)
+        return wrong;
     if (o->start >= 0) {
         s->tokens[0] = o->start;
         s->n = 1;
         s->lead = 1;
     }
     if (m->kind == ATTN_ENCODER_DECODER)
-        return stream_source(s, ids, n);
-    return attn_stream_feed(s, ids, n);
+        wrong = stream_source(s, ids, n);
+    else
+        wrong = attn_stream_feed(s, ids, n);
+    if (wrong)
+        s->room = NULL;                          /* it is not open */
+    return wrong;
 }
 
 /* --------------------------------------------------------------- tokens --- */
@@ -203,7 +235,7 @@ static int stream_read(struct attn_stream *s, int64_t to)
         b.rows = n;
         b.ids = s->tokens + s->read;
         if (attn_cache_grow(&r->self, s->slot, n) < 0)
-            return -1;
+            return ATTN_ERROR_ROOM;
         s->model->decode(s->bound, &b, r->arena);
         s->read += n;
     }
@@ -220,6 +252,11 @@ static int stream_stops(const struct attn_stream *s, int64_t token)
 
 ATTN_API int64_t attn_stream_next(struct attn_stream *s)
 {
+    int wrong = attn_stream_check(s);
+    if (wrong == 0)
+        wrong = attn_check_ids(s->stop, s->stops, s->model->target_vocab);
+    if (wrong)
+        return wrong;
     struct attn_stream_room *r = s->room;
     int64_t vocab = s->model->target_vocab, answer = s->n - s->lead;
     if (s->ended)
@@ -251,14 +288,22 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
 ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
                               int64_t slot)
 {
+    struct attn_stream s;
+    int wrong = attn_stream_check(from);
+    if (!to)
+        return ATTN_ERROR_NULL;
+    if (wrong)
+        return wrong;
     if (slot < 0 || slot >= from->room->streams || slot == from->slot)
-        return -1;
-    if (stream_read(from, from->n - 1) < 0)      /* what both will need */
-        return -1;
-    *to = *from;
-    to->slot = slot;
-    to->tokens = from->room->tokens + slot * from->room->width;
-    memcpy(to->tokens, from->tokens, (size_t)from->n * sizeof *to->tokens);
-    attn_cache_fork(&from->room->self, from->slot, slot);
+        return ATTN_ERROR_OPEN;
+    wrong = stream_read(from, from->n - 1);      /* what both will need */
+    if (wrong)
+        return wrong;
+    s = *from;
+    s.slot = slot;
+    s.tokens = s.room->tokens + slot * s.room->width;
+    memcpy(s.tokens, from->tokens, (size_t)s.n * sizeof *s.tokens);
+    attn_cache_fork(&s.room->self, from->slot, slot);
+    *to = s;                                     /* which may be `from` */
     return 0;
 }

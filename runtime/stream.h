@@ -34,34 +34,36 @@ struct attn_stream {
 };
 /* Memory for `streams` streams of up to `tokens` tokens each (start and prompt
  * counted, not above max_target + 1) after a source of that many rows (kind
- * decoder: 0). -1: not of this model, or options that make no stream.       */
+ * decoder: 0); or an error.                                                 */
 ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t source_rows, int64_t tokens,
                                    int64_t streams);
-/* A stream without tokens, in slot 0 of a new room. 0, or -1. */
+/* Is it one that was opened, and are its options right? 0, or an error. */
+ATTN_API int attn_stream_check(const struct attn_stream *s);
+/* A stream without tokens, in slot 0 of a new room. 0, or an error. */
 ATTN_API int attn_stream_empty(struct attn_stream *s,
                                const struct attn_model *m, const void *bound,
                                const struct attn_search_options *o,
                                int64_t source_rows, int64_t tokens,
                                int64_t streams, void *memory, int64_t bytes);
 /* With the start token, where there is one; `ids` are the source, which is
- * encoded, or for kind decoder the prompt. -1: as above, or an id or a length
- * is out of range.                                                          */
+ * encoded, or for kind decoder the prompt. 0, or an error.                  */
 ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
                               const void *bound,
                               const struct attn_search_options *o,
                               const int32_t *ids, int64_t n, int64_t tokens,
                               int64_t streams, void *memory, int64_t bytes);
 /* Tokens that are given instead of chosen: kind decoder, more of the prompt;
- * else of the answer. -1: no room, or an id out of range; nothing changed.  */
+ * else of the answer. 0, or an error, and nothing has changed.              */
 ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
                               int64_t n);
-/* The next token of the answer, or ATTN_STREAM_END, ATTN_STREAM_FULL. Chooses
- * what attn_search with beam 1 would.                                       */
+/* The next token of the answer; ATTN_STREAM_END, ATTN_STREAM_FULL; or another
+ * number below 0, an error. Chooses what attn_search with beam 1 would.     */
 ATTN_API int64_t attn_stream_next(struct attn_stream *s);
 /* `to` goes on where `from` is, in a slot of the same room; what is in that
- * slot is dropped. Change to->o.sampling.seed for another answer.           */
+ * slot is dropped. Change to->o.sampling.seed for another answer. 0, or an
+ * error.                                                                    */
 ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
                               int64_t slot);
 
@@ -74,14 +76,18 @@ struct attn_state_header {       /* the first bytes of a saved stream */
     int64_t tokens, lead, read, source_rows;     /* as in the stream */
     /* int32_t tokens[]; the pages of the self, then of the cross cache */
 };
-/* Bytes of a saved stream. */
+/* Bytes of a saved stream, or an error. */
 ATTN_API int64_t attn_state_bytes(const struct attn_stream *s);
 /* The hash of the weights' values that these take: it keeps a state from other
- * weights. packed: where they lie, weights_bytes.                           */
+ * weights. packed: where they lie.                                          */
+ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
+                                    const void *packed);
+/* The hash of the weights in a file that was opened, for states; 0: it is no
+ * such file.                                                                */
 ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
-                                     const void *packed);
-/* Writes the stream; returns its bytes, -1: more than cap. Options are not
- * saved.                                                                    */
+                                     const void *file);
+/* Writes the stream to `out`, at a multiple of 8; returns its bytes, or an
+ * error. Options are not saved.                                             */
 ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
                                  void *out, int64_t cap);
 /* NULL when it can be restored into this model, else what is wrong. `state`
@@ -90,7 +96,8 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
                                       uint64_t weights, const void *state,
                                       int64_t bytes);
 /* Opens a stream as it was saved, in memory of attn_stream_bytes for the
- * header's source_rows and `tokens`, not fewer than the header's. 0, or -1. */
+ * header's source_rows and `tokens`, not fewer than the header's. 0, or an
+ * error.                                                                    */
 ATTN_API int attn_state_restore(struct attn_stream *s,
                                 const struct attn_model *m, const void *bound,
                                 const struct attn_search_options *o,

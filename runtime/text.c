@@ -5,22 +5,54 @@
 
 #include <string.h>
 
+static int text_stops(const char *const *stop, int64_t stops)
+{
+    if (stops < 0 || stops > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (stops > 0 && !stop)
+        return ATTN_ERROR_NULL;
+    for (int64_t i = 0; i < stops; i++) {
+        if (!stop[i])
+            return ATTN_ERROR_NULL;
+        size_t n = strlen(stop[i]);
+        if (n < 1 || n > ATTN_STOP_BYTES)
+            return ATTN_ERROR_LENGTH;
+    }
+    return 0;
+}
+
 ATTN_API int attn_text_open(struct attn_text *t, const void *block,
                             const char *const *stop, int64_t stops,
                             int64_t begun)
 {
-    t->block = block;
+    if (!t)
+        return ATTN_ERROR_NULL;
+    t->block = NULL;                             /* not open yet */
     t->stop = stop;
     t->stops = stops;
     t->begun = begun;
     t->stopped = 0;
     t->held = 0;
-    for (int64_t i = 0; i < stops; i++) {
-        size_t n = strlen(stop[i]);
-        if (n < 1 || n > ATTN_STOP_BYTES)
-            return -1;
-    }
-    return 0;
+    int wrong = attn_check_block(block);
+    if (wrong == 0)
+        wrong = text_stops(stop, stops);
+    if (wrong == 0)
+        t->block = block;
+    return wrong;
+}
+
+/* Is it open, with room for what it holds? */
+static int text_check(const struct attn_text *t, const char *out, int64_t cap)
+{
+    if (!t || !out)
+        return ATTN_ERROR_NULL;
+    if (cap < 0)
+        return ATTN_ERROR_COUNT;
+    if (!t->block || t->held < 0 || t->held > ATTN_STOP_BYTES)
+        return ATTN_ERROR_OPEN;
+    if (attn_check_count(t->stops, 0, ATTN_MOST) != 0)
+        return ATTN_ERROR_OPEN;
+    return attn_check_block(t->block);
 }
 
 /* Bytes at the end of the held ones that begin a character and do not end it.
@@ -115,16 +147,21 @@ ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
     struct attn_vocab v;
     int64_t bytes, n = 0, gap = 0;
     char byte;
+    int wrong = text_check(t, out, cap);
+    if (wrong)
+        return wrong;
     attn_vocab_open(&v, t->block);
-    if (id < 0 || id >= v.head->size || t->stopped)
-        return t->stopped ? 0 : -1;
+    if (t->stopped)
+        return 0;
+    if (id < 0 || id >= v.head->size)
+        return ATTN_ERROR_ID;
     const char *text = attn_vocab_token(t->block, id, &bytes);
     if (v.head->kind == ATTN_MERGES)
         text = text_of_piece(t, &v, id, &byte, &bytes);
     if (v.head->kind == ATTN_SPACES && t->begun)
         gap = 1;
     if (t->held + gap + bytes > cap)
-        return -1;
+        return ATTN_ERROR_ROOM;
     if (gap == 1)
         n = text_bytes(t, " ", 1, out);
     n += text_bytes(t, text, bytes, out + n);
@@ -136,8 +173,11 @@ ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
 
 ATTN_API int64_t attn_text_end(struct attn_text *t, char *out, int64_t cap)
 {
+    int wrong = text_check(t, out, cap);
+    if (wrong)
+        return wrong;
     if (t->held > cap)
-        return -1;
+        return ATTN_ERROR_ROOM;
     return text_release(t, t->held, out);
 }
 
@@ -146,16 +186,24 @@ ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
 {
     struct attn_text t;
     int64_t at = 0;
-    attn_text_open(&t, block, NULL, 0, 0);
+    int wrong = attn_text_open(&t, block, NULL, 0, 0);
+    if (wrong == 0)
+        wrong = attn_check_ids(ids, n, INT32_MAX);
+    if (wrong)
+        return wrong;
+    if (!out)
+        return ATTN_ERROR_NULL;
     for (int64_t i = 0; i < n; i++) {
         int64_t bytes = attn_text_add(&t, ids[i], out + at, cap - at);
         if (bytes < 0)
-            return -1;
+            return bytes;
         at += bytes;
     }
     int64_t rest = attn_text_end(&t, out + at, cap - at);
-    if (rest < 0 || at + rest >= cap)
-        return -1;
+    if (rest < 0)
+        return rest;
+    if (at + rest >= cap)
+        return ATTN_ERROR_ROOM;
     out[at + rest] = 0;
     return at + rest;
 }

@@ -44,6 +44,8 @@ ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block);
 ATTN_API int64_t attn_character(const char *s, int64_t left);
 /* The first byte that begins no character of UTF-8; n: all are well formed. */
 ATTN_API int64_t attn_utf8(const char *s, int64_t n);
+/* A look at a block's first bytes: 0, or an error. */
+ATTN_API int attn_check_block(const void *block);
 /* NULL when well formed, else what is wrong (a static string). */
 ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
 ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
@@ -66,13 +68,13 @@ struct attn_encoding {           /* a line on its way to ids */
 };
 ATTN_API int64_t attn_merges(struct attn_encoding *e);
 ATTN_API int64_t attn_merges_bytes(int64_t bytes);
-/* Bytes of memory for a line of that many; -1: it is too long. */
+/* Bytes of memory for a line of that many, or an error. */
 ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes);
-/* Ids of one text. Returns their number; -1: does not fit `cap`; -2: an unknown
- * token and none is defined, *bad is its byte; -3: not UTF-8 at *bad (merges
- * with byte pieces take any bytes). Not more ids than the text has bytes, and
- * two. begun: the text goes on where another ended, so that merges put no space
- * in front of it.                                                           */
+/* Ids of one text. Returns their number, or an error: where it is about the
+ * text (ATTN_ERROR_UNKNOWN, and no token stands for such; ATTN_ERROR_UTF8, but
+ * merges with byte pieces take any bytes) *bad is the byte. Not more ids than
+ * the text has bytes, and two. begun: the text goes on where another ended, so
+ * that merges put no space in front of it.                                  */
 ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
                                    int64_t bytes, int64_t begun, int32_t *ids,
                                    int64_t cap, void *memory, int64_t *bad);
@@ -89,18 +91,16 @@ struct attn_text {               /* a text that grows token by token */
     int64_t held;                /* bytes that are not given out yet */
     char hold[ATTN_STOP_BYTES + 16];
 };
-/* -1: a stop string is empty or too long. begun: the text goes on where another
- * ended.                                                                    */
+/* begun: the text goes on where another ended. 0, or an error. */
 ATTN_API int attn_text_open(struct attn_text *t, const void *block,
                             const char *const *stop, int64_t stops,
                             int64_t begun);
-/* The bytes that a token lets out; -1: the id is none, or they do not fit. */
+/* The bytes that a token lets out, or an error. */
 ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
                                int64_t cap);
-/* The bytes that are still held. */
+/* The bytes that are still held, or an error. */
 ATTN_API int64_t attn_text_end(struct attn_text *t, char *out, int64_t cap);
-/* Text of ids; NUL-terminated; returns its length without NUL, or -1 when it
- * does not fit.                                                             */
+/* Text of ids; NUL-terminated; returns its length without NUL, or an error. */
 ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
                                    int64_t n, char *out, int64_t cap);
 
@@ -120,5 +120,16 @@ enum { ATTN_PACKED_PAGE = 4096 };
 /* NULL when `file` is a weights file for `m`, else what is wrong. */
 ATTN_API const char *attn_packed_check(const struct attn_model *m,
                                        const void *file, int64_t bytes);
+/* Checks model.weights, which lies at `file`, at a multiple of 64 bytes, and
+ * fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or what is
+ * wrong with it.                                                            */
+ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
+                               const void *file, int64_t bytes);
+/* Where the weights lie in a file that was opened; NULL: it is none. */
+ATTN_API const void *attn_packed_weights(const void *file);
+/* The vocabulary of the source, or of the target (target: 1), in a file that
+ * was opened; NULL: there is none. It is the `block` of the functions below. */
+ATTN_API const void *attn_vocab(const struct attn_model *m, const void *file,
+                                int64_t target);
 
 #endif

@@ -16,9 +16,9 @@ static int64_t tokens_add(struct attn_encoding *e, int64_t at, int64_t length)
         id = e->vocab.head->unknown;
     e->bad = at;
     if (id < 0)
-        return -2;
+        return ATTN_ERROR_UNKNOWN;
     if (e->n == e->cap)
-        return -1;
+        return ATTN_ERROR_ROOM;
     e->ids[e->n] = id;
     e->n++;
     return 0;
@@ -29,7 +29,7 @@ static int64_t tokens_characters(struct attn_encoding *e)
     int64_t at = 0, wrong = 0;
     e->bad = attn_utf8(e->line, e->bytes);
     if (e->bad < e->bytes)
-        return -3;
+        return ATTN_ERROR_UTF8;
     while (at < e->bytes && wrong == 0) {
         int64_t n = attn_character(e->line + at, e->bytes - at);
         wrong = tokens_add(e, at, n);
@@ -43,7 +43,7 @@ static int64_t tokens_spaces(struct attn_encoding *e)
     int64_t at = 0, wrong = 0;
     e->bad = attn_utf8(e->line, e->bytes);
     if (e->bad < e->bytes)
-        return -3;
+        return ATTN_ERROR_UTF8;
     while (at < e->bytes && wrong == 0) {
         int64_t n = 0;
         while (at + n < e->bytes && e->line[at + n] != ' ')
@@ -55,7 +55,7 @@ static int64_t tokens_spaces(struct attn_encoding *e)
     return wrong;
 }
 
-/* Each finds the ids of a line: 0, or below as attn_vocab_encode. */
+/* Each finds the ids of a line: 0, or an error. */
 static const struct {
     int64_t (*encode)(struct attn_encoding *e);
     int64_t (*memory)(int64_t bytes);
@@ -68,7 +68,15 @@ static const struct {
 ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes)
 {
     const struct attn_vocab_header *h = block;
-    return tokens_kinds[h->kind].memory(bytes);
+    int wrong = attn_check_block(block);
+    if (wrong)
+        return wrong;
+    if (h->kind < 0 || h->kind >= ATTN_TOKENIZERS)
+        return ATTN_ERROR_OPEN;
+    int64_t need = tokens_kinds[h->kind].memory(bytes);
+    if (bytes < 0 || need < 0)
+        return ATTN_ERROR_COUNT;
+    return need;
 }
 
 ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
@@ -77,6 +85,15 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
 {
     const struct attn_vocab_header *h = block;
     struct attn_encoding e;
+    int64_t need = attn_vocab_encode_bytes(block, bytes);
+    if (need < 0)
+        return need;
+    if (cap < 0)
+        return ATTN_ERROR_COUNT;
+    if (!bad || (bytes > 0 && !line) || (cap > 0 && !ids))
+        return ATTN_ERROR_NULL;
+    if (need > 0 && !memory)
+        return ATTN_ERROR_NULL;
     attn_vocab_open(&e.vocab, block);
     e.line = line;
     e.bytes = bytes;
@@ -92,7 +109,7 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
         return wrong;
     if (h->append_end) {
         if (e.n == cap)
-            return -1;
+            return ATTN_ERROR_ROOM;
         ids[e.n] = h->end;
         e.n++;
     }

@@ -33,6 +33,17 @@ ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block)
         v->text = (const char *)(v->piece + v->head->size);
 }
 
+ATTN_API int attn_check_block(const void *block)
+{
+    if (!block)
+        return ATTN_ERROR_NULL;
+    if ((uintptr_t)block % 8 != 0)
+        return ATTN_ERROR_ALIGNED;
+    if (memcmp(block, "ATTNVOC2", 8) != 0)
+        return ATTN_ERROR_OPEN;
+    return 0;
+}
+
 /* ------------------------------------------------------------- UTF-8 --- */
 
 /* Bytes of the character at s; 0: none (overlong forms, surrogates and numbers
@@ -137,7 +148,7 @@ static int vocab_bad_id(const struct attn_vocab_header *h, int32_t id)
 static const char *vocab_check_head(const struct attn_vocab_header *h,
                                     int64_t bytes)
 {
-    if (memcmp(h->magic, "ATTNVOC2", 8) != 0)
+    if (attn_check_block(h) != 0)
         return "no vocabulary: its first bytes are not ATTNVOC2";
     if (h->bytes != bytes)
         return "vocabulary: its size is not the size that it states";

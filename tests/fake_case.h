@@ -59,7 +59,7 @@ static int case_run(Case *c)
 {
     int64_t bytes = case_bytes(c);
     if (bytes < 0)
-        return -1;
+        return (int)bytes;
     c->memory = malloc((size_t)bytes);
     memset(c->memory, 0xff, (size_t)bytes);
     return attn_search(&c->f.model, &c->f, &c->o, c->sentences, c->ids,

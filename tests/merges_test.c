@@ -244,7 +244,8 @@ static void takes_long_lines(void **state)
         assert_int_equal(attn_vocab_decode(block, ids, n, out, N + 1), N);
         assert_memory_equal(text, out, N);
     }
-    assert_int_equal(attn_vocab_encode_bytes(block, INT64_MAX), -1);
+    assert_int_equal(attn_vocab_encode_bytes(block, INT64_MAX),
+                     ATTN_ERROR_COUNT);
     free(text);
     free(out);
     free(ids);
@@ -279,9 +280,9 @@ static void splits_no_character(void **state)
     int64_t k = attn_text_end(&t, whole + at, 64 - at);
     assert_int_equal(k, 2);
     assert_memory_equal(whole, text, sizeof text - 1);
-    assert_int_equal(attn_text_add(&t, 9999, out, 64), -1);
-    assert_int_equal(attn_text_add(&t, -1, out, 64), -1);
-    assert_int_equal(attn_text_add(&t, First, out, 1), -1);
+    assert_int_equal(attn_text_add(&t, 9999, out, 64), ATTN_ERROR_ID);
+    assert_int_equal(attn_text_add(&t, -1, out, 64), ATTN_ERROR_ID);
+    assert_int_equal(attn_text_add(&t, First, out, 1), ATTN_ERROR_ROOM);
     free(block);
 }
 
@@ -320,11 +321,13 @@ static void ends_at_stop_strings(void **state)
     assert_stops(block, "aab", stop, 0, "aab", false);
     memset(longest, 'x', sizeof longest);
     longest[ATTN_STOP_BYTES + 1] = '\0';
-    assert_int_equal(attn_text_open(&t, block, one, 1, 0), -1);
+    assert_int_equal(attn_text_open(&t, block, one, 1, 0),
+                     ATTN_ERROR_LENGTH);
     longest[ATTN_STOP_BYTES] = '\0';
     assert_int_equal(attn_text_open(&t, block, one, 1, 0), 0);
     longest[0] = '\0';
-    assert_int_equal(attn_text_open(&t, block, one, 1, 0), -1);
+    assert_int_equal(attn_text_open(&t, block, one, 1, 0),
+                     ATTN_ERROR_LENGTH);
     free(block);
 }
 

@@ -46,7 +46,7 @@ static void test_limits(void **unused)
         free(c->memory);
 
         c->o.max_output = 2;                     /* shorter than the prefix */
-        assert_int_equal(case_run(c), -1);
+        assert_int_equal(case_run(c), ATTN_ERROR_LENGTH);
     }
     free(c);
 }
@@ -92,36 +92,36 @@ static void test_refused(void **unused)
     char *memory = malloc((size_t)bytes);
     assert_int_equal(attn_search(&c->f.model, &c->f, &c->o, 1, c->ids,
                                  c->start, NULL, 0, memory, bytes - 1, c->out,
-                                 c->found), -1);
+                                 c->found), ATTN_ERROR_ROOM);
     free(memory);
     c->ids[2] = 50;                              /* no such id */
-    assert_int_equal(case_run(c), -1);
+    assert_int_equal(case_run(c), ATTN_ERROR_ID);
     free(c->memory);
     c->ids[2] = 0;
     c->start[1] = 301;                           /* longer than max_source */
-    assert_int_equal(case_run(c), -1);
+    assert_int_equal(case_run(c), ATTN_ERROR_LENGTH);
     free(c->memory);
     c->start[1] = 4;
     c->prefix_n = 1;
     c->prefix[0] = 9;
-    assert_int_equal(case_run(c), -1);
+    assert_int_equal(case_run(c), ATTN_ERROR_ID);
     free(c->memory);
     c->prefix_n = 0;
 
     assert_true(case_bytes(c) > 0);
     c->o.beam = 0;
-    assert_int_equal(case_bytes(c), -1);
+    assert_int_equal(case_bytes(c), ATTN_ERROR_OPTION);
     c->o.beam = 2;
     c->o.start = -1;
-    assert_int_equal(case_bytes(c), -1);
+    assert_int_equal(case_bytes(c), ATTN_ERROR_ID);
     c->o.start = 1;
     c->f.model.kind = ATTN_ENCODER;
-    assert_int_equal(case_bytes(c), -1);
+    assert_int_equal(case_bytes(c), ATTN_ERROR_KIND);
     c->f.model.kind = ATTN_ENCODER_DECODER;
     assert_int_equal(attn_search_bytes(&c->f.model, &c->o, INT64_MAX, 1, 1, 0),
-                     -1);
+                     ATTN_ERROR_COUNT);
     c->f.model.target_vocab = INT64_MAX / 8;
-    assert_int_equal(case_bytes(c), -1);
+    assert_int_equal(case_bytes(c), ATTN_ERROR_COUNT);
     free(c);
 }
 
@@ -175,11 +175,11 @@ static void test_score(void **unused)
 
         assert_int_equal(attn_score(&c->f.model, &c->f, 1, c->ids, 66, target,
                                     n, NULL, memory, bytes - 1,
-                                    log_probability), -1);
+                                    log_probability), ATTN_ERROR_ROOM);
         target[0] = 9;
         assert_int_equal(attn_score(&c->f.model, &c->f, 1, c->ids, 66, target,
                                     n, NULL, memory, bytes, log_probability),
-                         -1);
+                         ATTN_ERROR_ID);
         free(memory);
         free(c->memory);
     }

@@ -211,8 +211,9 @@ static void test_batch_is_each_alone(void **unused)
         for (int64_t i = 0; i < all->sentences; i++) {
             case_random(one, seed);
             one->sentences = 1;
-            one->start[0] = all->start[i];
-            one->start[1] = all->start[i + 1];
+            one->start[1] = all->start[i + 1] - all->start[i];
+            memcpy(one->ids, all->ids + all->start[i],
+                   (size_t)one->start[1] * sizeof *one->ids);
             assert_int_equal(case_run(one), 0);
             assert_int_equal(one->found[0], all->found[i]);
             for (int64_t r = 0; r < one->found[0]; r++) {

@@ -104,8 +104,8 @@ static void test_limits(void **unused)
     lab_make(&l, ATTN_DECODER, 4);
     l.f.end_bias = -100.0f;
     lab_open(&l, 250, 1);                        /* and the start token */
-    assert_int_equal(attn_stream_feed(&l.s, bad, 1), -1);
-    assert_int_equal(attn_stream_feed(&l.s, l.ids, 51), -1);
+    assert_int_equal(attn_stream_feed(&l.s, bad, 1), ATTN_ERROR_ID);
+    assert_int_equal(attn_stream_feed(&l.s, l.ids, 51), ATTN_ERROR_ROOM);
     assert_int_equal(run(&l.s, got, 512), 50);
     assert_int_equal(attn_stream_next(&l.s), ATTN_STREAM_FULL);
     assert_int_equal(l.s.n, 301);
@@ -122,12 +122,16 @@ static void test_limits(void **unused)
     free(l.memory);
 
     l.o.sampling.temperature = -1.0f;
-    assert_int_equal(attn_stream_bytes(&l.f.model, &l.o, 0, 9, 1), -1);
+    assert_int_equal(attn_stream_bytes(&l.f.model, &l.o, 0, 9, 1),
+                     ATTN_ERROR_OPTION);
     l.o.sampling.temperature = NAN;
-    assert_int_equal(attn_stream_bytes(&l.f.model, &l.o, 0, 9, 1), -1);
+    assert_int_equal(attn_stream_bytes(&l.f.model, &l.o, 0, 9, 1),
+                     ATTN_ERROR_OPTION);
     l.o.sampling.temperature = 0.0f;
-    assert_int_equal(attn_stream_bytes(&l.f.model, &l.o, 0, 302, 1), -1);
-    assert_int_equal(attn_stream_bytes(&l.f.model, &l.o, 0, 9, 0), -1);
+    assert_int_equal(attn_stream_bytes(&l.f.model, &l.o, 0, 302, 1),
+                     ATTN_ERROR_LENGTH);
+    assert_int_equal(attn_stream_bytes(&l.f.model, &l.o, 0, 9, 0),
+                     ATTN_ERROR_COUNT);
     assert_true(attn_stream_bytes(&l.f.model, &l.o, 0, 301, 1) > 0);
 }
 
@@ -190,8 +194,8 @@ static void test_forks_of_the_end(void **unused)
     fork.ended = 0;
     fork.o.end = -1;
     assert_int_equal(attn_stream_next(&fork), l.f.end);
-    assert_int_equal(attn_stream_fork(&fork, &l.s, 2), -1);
-    assert_int_equal(attn_stream_fork(&fork, &l.s, 0), -1);
+    assert_int_equal(attn_stream_fork(&fork, &l.s, 2), ATTN_ERROR_OPEN);
+    assert_int_equal(attn_stream_fork(&fork, &l.s, 0), ATTN_ERROR_OPEN);
     free(l.memory);
 }
 
@@ -201,7 +205,7 @@ static char *save(const struct attn_stream *s, int64_t *bytes)
 {
     *bytes = attn_state_bytes(s);
     char *state = malloc((size_t)*bytes);
-    assert_int_equal(attn_state_save(s, 5, state, *bytes - 1), -1);
+    assert_int_equal(attn_state_save(s, 5, state, *bytes - 1), ATTN_ERROR_ROOM);
     assert_int_equal(attn_state_save(s, 5, state, *bytes), *bytes);
     return state;
 }
@@ -294,7 +298,8 @@ static void test_refuses_states(void **unused)
     state[h->bytes - 1] ^= 1;
     assert_null(attn_state_check(&l.f.model, 5, state, bytes));
     l.f.model.target_vocab--;                    /* the sizes are hashed */
-    assert_int_equal(restore(&l, &s, state, bytes, &memory), -1);
+    assert_int_equal(restore(&l, &s, state, bytes, &memory),
+                     ATTN_ERROR_STATE);
     free(memory);
     free(l.memory);
     free(state);

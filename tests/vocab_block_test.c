@@ -119,10 +119,10 @@ static void test_decode(void **unused)
     assert_int_equal(attn_vocab_decode(block, ids, 3, out, 16), 4);
     assert_string_equal(out, "a\xc3\xa9" "b");
     assert_int_equal(attn_vocab_decode(block, ids, 3, out, 5), 4);
-    assert_int_equal(attn_vocab_decode(block, ids, 3, out, 4), -1);
+    assert_int_equal(attn_vocab_decode(block, ids, 3, out, 4), ATTN_ERROR_ROOM);
     assert_int_equal(attn_vocab_decode(block, ids, 0, out, 1), 0);
-    assert_int_equal(attn_vocab_decode(block, ids, 0, out, 0), -1);
-    assert_int_equal(attn_vocab_decode(block, bad, 1, out, 16), -1);
+    assert_int_equal(attn_vocab_decode(block, ids, 0, out, 0), ATTN_ERROR_ROOM);
+    assert_int_equal(attn_vocab_decode(block, bad, 1, out, 16), ATTN_ERROR_ID);
     free(block);
     block = block_make(1, &bytes);
     assert_int_equal(attn_vocab_decode(block, ids, 3, out, 16), 6);

@@ -1,0 +1,229 @@
+/* batch.c: a model's inner entries behind a look at their batch: a table of
+ * checks, each of which knows whether it is about this call.                */
+#include "core.h"
+
+struct batch_call {              /* of an entry */
+    const struct attn_model *m;
+    const struct attn_batch *b;
+    int decodes;
+    int first;                   /* it reads the input, the other the target */
+};
+
+static int batch_rows(const struct batch_call *c)
+{
+    int64_t longest = c->m->max_source;
+    if (c->decodes)
+        longest = c->m->max_target;
+    return attn_check_starts(c->b->start, c->b->sequences, c->b->rows, longest);
+}
+
+static int batch_keys(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    if (c->m->kind != ATTN_ATTENTION)
+        return 0;
+    if (b->rows > 0 && !b->query)
+        return ATTN_ERROR_NULL;
+    if (b->key_rows > 0 && (!b->key || !b->value))
+        return ATTN_ERROR_NULL;
+    return attn_check_starts(b->key_start, b->sequences, b->key_rows,
+                             c->m->max_target);
+}
+
+/* Ids, or rows of numbers. */
+static int batch_input(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int64_t vocab = c->m->target_vocab;
+    if (c->m->kind == ATTN_ATTENTION)
+        return 0;
+    if (c->first && c->m->input_width > 0) {
+        if (b->rows > 0 && !b->input)
+            return ATTN_ERROR_NULL;
+        return 0;
+    }
+    if (!c->decodes)
+        vocab = c->m->source_vocab;
+    return attn_check_ids(b->ids, b->rows, vocab);
+}
+
+static int batch_types(const struct batch_call *c)
+{
+    if (!c->first || c->m->types == 0 || !c->b->types)
+        return 0;
+    return attn_check_ids(c->b->types, c->b->rows, c->m->types);
+}
+
+static int batch_prefix(const struct batch_call *c)
+{
+    const int32_t *prefix = c->b->prefix;
+    for (int64_t s = 0; prefix && s < c->b->sequences; s++)
+        if (prefix[s] < 0)
+            return ATTN_ERROR_LENGTH;
+    return 0;
+}
+
+/* The pages of so many positions, from a row of the table of pages on. */
+static int batch_pages(const struct batch_call *c, int which, int64_t row,
+                       int64_t positions)
+{
+    const struct attn_batch *b = c->b;
+    int64_t n = (positions + ATTN_PAGE - 1) / ATTN_PAGE;
+    if (n == 0 || c->m->page_floats[which] == 0)
+        return 0;
+    if (!b->pool[which] || !b->pages[which])
+        return ATTN_ERROR_NULL;
+    if ((uintptr_t)b->pool[which] % ATTN_ALIGN != 0)
+        return ATTN_ERROR_ALIGNED;
+    if (n > b->table[which] || b->table[which] > ATTN_MOST)
+        return ATTN_ERROR_TABLE;
+    int wrong = attn_check_ids(b->pages[which] + row * b->table[which], n,
+                               b->pool_pages[which]);
+    if (wrong)
+        return ATTN_ERROR_TABLE;
+    return 0;
+}
+
+/* Encode writes the cross cache. */
+static int batch_written(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int wrong = 0;
+    if (c->decodes)
+        return 0;
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++)
+        wrong = batch_pages(c, ATTN_CROSS, s, b->start[s + 1] - b->start[s]);
+    return wrong;
+}
+
+/* Decode goes on in the self cache ... */
+static int batch_past(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int wrong = 0;
+    if (!c->decodes || b->sequences == 0)
+        return 0;
+    if (!b->past)
+        return ATTN_ERROR_NULL;
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
+        int64_t rows = b->start[s + 1] - b->start[s];
+        if (b->past[s] < 0 || b->past[s] > c->m->max_target - rows)
+            return ATTN_ERROR_LENGTH;
+        wrong = batch_pages(c, ATTN_SELF, s, b->past[s] + rows);
+    }
+    return wrong;
+}
+
+/* ... and reads the cross cache. */
+static int batch_sources(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    if (!c->decodes || c->m->kind != ATTN_ENCODER_DECODER)
+        return 0;
+    int wrong = attn_check_ids(b->source, b->sequences, b->sources);
+    if (wrong)
+        return wrong == ATTN_ERROR_ID ? ATTN_ERROR_TABLE : wrong;
+    if (b->sequences > 0 && !b->source_rows)
+        return ATTN_ERROR_NULL;
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
+        int64_t rows = b->source_rows[b->source[s]];
+        if (rows < 0 || rows > c->m->max_source)
+            return ATTN_ERROR_LENGTH;
+        wrong = batch_pages(c, ATTN_CROSS, b->source[s], rows);
+    }
+    return wrong;
+}
+
+static int batch_output(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int wrong = 0;
+    if (c->decodes) {
+        if (b->selected > b->rows)               /* the arena has no more */
+            return ATTN_ERROR_COUNT;
+        wrong = attn_check_ids(b->select, b->selected, b->rows);
+        if (b->selected > 0 && !b->output)
+            return ATTN_ERROR_NULL;
+    } else if (c->m->kind != ATTN_ENCODER_DECODER) {
+        if (b->rows > 0 && !b->output)
+            return ATTN_ERROR_NULL;
+    }
+    return wrong == ATTN_ERROR_ID ? ATTN_ERROR_TABLE : wrong;
+}
+
+static int (*const batch_checks[])(const struct batch_call *) = {
+    batch_rows, batch_keys, batch_input, batch_types, batch_prefix,
+    batch_written, batch_past, batch_sources, batch_output,
+};
+
+/* ------------------------------------------------------------- entries --- */
+
+ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
+                                  const struct attn_batch *b)
+{
+    if (!b)
+        return ATTN_ERROR_NULL;
+    int64_t rows = b->rows, sequences = b->sequences;
+    int wrong = attn_check_parallel(b->parallel);
+    if (wrong)
+        return wrong;
+    if (m->kind == ATTN_ATTENTION && b->key_rows > rows)
+        rows = b->key_rows;
+    if (b->rows < 0 || rows > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (sequences < 0 || sequences > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    return m->arena_bytes(rows, sequences, attn_parts(b->parallel)) +
+           ATTN_ALIGN;
+}
+
+static int batch_run(const struct batch_call *c, const void *bound,
+                     void *memory, int64_t bytes)
+{
+    struct attn_memory at;
+    int64_t need = attn_batch_bytes(c->m, c->b);
+    void (*entry)(const void *, const struct attn_batch *, void *);
+    entry = c->m->encode;
+    if (c->decodes)
+        entry = c->m->decode;
+    if (!entry)
+        return ATTN_ERROR_KIND;
+    if (need < 0)
+        return (int)need;
+    if (!bound || !memory)
+        return ATTN_ERROR_NULL;
+    for (size_t i = 0; i < sizeof batch_checks / sizeof *batch_checks; i++) {
+        int wrong = batch_checks[i](c);
+        if (wrong)
+            return wrong;
+    }
+    if (bytes < need)
+        return ATTN_ERROR_ROOM;
+    attn_memory_open(&at, memory);
+    entry(bound, c->b, at.base);
+    return 0;
+}
+
+ATTN_API int attn_encode(const struct attn_model *m, const void *bound,
+                         const struct attn_batch *b, void *memory,
+                         int64_t bytes)
+{
+    struct batch_call c;
+    c.m = m;
+    c.b = b;
+    c.decodes = 0;
+    c.first = 1;
+    return batch_run(&c, bound, memory, bytes);
+}
+
+ATTN_API int attn_decode(const struct attn_model *m, const void *bound,
+                         const struct attn_batch *b, void *memory,
+                         int64_t bytes)
+{
+    struct batch_call c;
+    c.m = m;
+    c.b = b;
+    c.decodes = 1;
+    c.first = m->kind == ATTN_DECODER;
+    return batch_run(&c, bound, memory, bytes);
+}
