@@ -8,7 +8,17 @@
 
 #include "compiler.h"
 
+/* AddressSanitizer sees where memory ends that is a chunk by itself. */
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define EACH_ALONE
+#endif
+#endif
+#if defined EACH_ALONE
+enum { ChunkBytes = 0 };
+#else
 enum { ChunkBytes = 1 << 16 };
+#endif
 
 typedef struct Chunk Chunk;
 struct Chunk {
@@ -62,14 +72,15 @@ void *arena_alloc(Arena *a, size_t bytes)
 
     if (bytes > SIZE_MAX / 2)
         fail(ExitResource, "out of memory (%zu bytes wanted)", bytes);
-    bytes = (bytes + align - 1) / align * align;
 
     Chunk *c = a->chunk;
-    if (!c || c->size - c->used < bytes)
+    size_t at = c ? (c->used + align - 1) / align * align : 0;
+    if (!c || at > c->size || c->size - at < bytes) {
         c = add_chunk(a, bytes);
-    void *p = c->memory + c->used;
-    c->used += bytes;
-    return p;
+        at = 0;
+    }
+    c->used = at + bytes;
+    return c->memory + at;
 }
 
 char *arena_strndup(Arena *a, const char *s, size_t n)
