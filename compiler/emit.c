@@ -60,10 +60,18 @@ static void append(Emit *e, char c)
     vec_push(e->arena, &e->out, c);
 }
 
+/* As much at a time as there is room for. */
 void emit_raw(Emit *e, const char *text, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        append(e, text[i]);
+    while (n > 0) {
+        vec_grow(e->arena, (void **)&e->out.at, e->out.n, &e->out.cap, 1);
+        const size_t room = (size_t)(e->out.cap - e->out.n);
+        const size_t some = n < room ? n : room;
+        memcpy(e->out.at + e->out.n, text, some);
+        e->out.n += (int)some;
+        text += some;
+        n -= some;
+    }
 }
 
 const char *emit_text(const Emit *e, size_t *n)
