@@ -67,7 +67,9 @@ FILES  := files output convert json safetensors safetensors_write shards seed \
 OBJECTS := $(patsubst %,$(B)/compiler/%.o,$(FRONT) $(PASSES) $(BACK) $(LOAD) \
              $(ORACLE) $(BENCH) $(TUNE) $(DRIVE)) \
            $(patsubst %,$(B)/runtime/%.o,$(CORE) $(FILES))
-TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*_test.c))
+FUZZ    := spec tensors vocab state records packed command
+TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*_test.c)) \
+           $(FUZZ:%=$(B)/tests/fuzz/%_test)
 
 # Text that goes into emitted files, embedded in attnc when it is built.
 EMBEDDED := $(wildcard compiler/kernels/*.c) runtime/core.h runtime/check.h \
@@ -127,13 +129,54 @@ $(B)/tests/%_test: tests/%_test.c $(B)/libattnc.a
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -MMD -o $@ $(filter %.c %.a,$^) -lcmocka $(LDLIBS)
 
+# Fuzz targets (tests/fuzz/fuzz.h): a _test takes the inputs of its corpus, the
+# program without this ending is linked with libFuzzer, which makes inputs.
+WRAPS := exit malloc calloc realloc free mmap munmap open_memstream fclose \
+         posix_spawn fork fsync access file_read file_map file_close kept_read \
+         spec_load pool_open pool_close cmd_verify cmd_bench cmd_tune \
+         machine_measure
+LINK_FUZZ = $(LINK) $(WRAPS:%=-Wl,--wrap=%)
+F := $(B)/tests/fuzz
+$(F)/%_test: $(F)/%.o $(F)/held.o $(F)/support.o $(F)/replay.o $(B)/libattnc.a
+	$(call say,LINK $@)
+	$(Q)$(LINK_FUZZ) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
+$(F)/%: $(F)/%.o $(F)/held.o $(F)/support.o $(B)/libattnc.a
+	$(call say,LINK $@)
+	$(Q)$(LINK_FUZZ) -fsanitize=fuzzer -o $@ $(filter %.o,$^) \
+	    $(filter %.a,$^) $(LDLIBS)
+$(F)/command $(F)/command_test: $(F)/main.o
+$(F)/main.o: compiler/main.c
+	$(call say,CC $<)
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -Dmain=attnc_main -Wno-missing-prototypes -MMD -c -o $@ $<
+
 test: $(B)/attnc $(TESTS) ## all tests; installs what is missing (Debian, Ubuntu)
 	@B=$(B) sh tests/run.sh
 test-full: $(B)/attnc $(TESTS) ## all tests, all of their cases: takes hours
 	@B=$(B) ATTNC_FULL=1 LIMIT=20000 sh tests/run.sh
+SANITIZED := B=build/asan OPT=-O1 CFLAGS='-g -fno-sanitize-recover=all \
+    -fsanitize=address,undefined,fuzzer-no-link \
+    -fno-sanitize-coverage=trace-cmp'
+COVERED := B=build/covered OPT=-O1 \
+    CFLAGS='-g -fprofile-instr-generate -fcoverage-mapping'
 check-asan: ## all tests under AddressSanitizer and UBSan, in build/asan
-	@$(MAKE) B=build/asan OPT=-O1 test \
-	    CFLAGS='-g -fsanitize=address,undefined -fno-sanitize-recover=all'
+	@$(MAKE) $(SANITIZED) test
+# FUZZ_SECONDS=60: so long for all of them, in place of all runs and coverage
+# ONLY='spec state': these targets
+fuzz: ## hostile input for every parser, by libFuzzer; what of them it reached
+	@sh tests/install.sh fuzz
+	@$(MAKE) $(SANITIZED) $(FUZZ:%=build/asan/tests/fuzz/%)
+	@[ -n "$(FUZZ_SECONDS)" ] || \
+	    LLVM_PROFILE_FILE=/dev/null $(MAKE) $(COVERED) $(FUZZ:%=build/covered/tests/fuzz/%_test)
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) CC='$(CC)' \
+	    COMPILER='$(patsubst %,compiler/%.c,$(FRONT) $(PASSES) $(BACK))' \
+	    sh tests/fuzz/run.sh $(ONLY)
+fuzz-faults: ## does the fuzzing find a bound that is missing? one a target
+	@sh tests/install.sh fuzz
+	@$(MAKE) $(SANITIZED) planted
+planted: $(FUZZ:%=$(F)/%)
+	@B='$(B)' F='$(F)' COMPILE='$(COMPILE)' LINK='$(LINK_FUZZ)' \
+	    LDLIBS='$(LDLIBS)' sh tests/fuzz/faults.sh $(ONLY)
 check-tsan: ## the pool's tests under ThreadSanitizer, in build/tsan
 	@$(MAKE) B=build/tsan OPT=-O1 CFLAGS='-g -fsanitize=thread' \
 	    build/tsan/tests/pool_test
@@ -181,8 +224,9 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 14
 
--include $(wildcard $(B)/*/*.d)
-.PHONY: all test test-full check-asan check-tsan check-gcc fuzz-kill demo bench \
-        bench-growth bench-peers bench-tune g2p-error golden sample lint format clean help
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)
+.PHONY: all test test-full check-asan check-tsan check-gcc demo bench \
+        bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
+        g2p-error golden sample lint format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,6 +1,7 @@
 #!/bin/sh
-# install.sh: installs what attnc needs, where apt-get is; else says what that
-# is. Quick and silent when nothing is missing.
+# install.sh [fuzz]: installs what attnc needs, or what `make fuzz` needs, where
+# apt-get is; else says what that is. Quick and silent when nothing is missing.
+need=$1
 headers='yaml.h libtcc.h jansson.h xxhash.h setjmp.h'
 packages='libyaml-dev libtcc-dev libjansson-dev libxxhash-dev libcmocka-dev'
 
@@ -19,7 +20,17 @@ complete() {
       echo '#include <stdint.h>'
       echo '#include <cmocka.h>'
       echo 'int main(void) { return 0; }'
-    } | "$cc" -x c - -o /dev/null -fsyntax-only > /dev/null 2>&1
+    } | "$cc" -x c - -o /dev/null -fsyntax-only > /dev/null 2>&1 || return 1
+    [ "$need" != fuzz ] || can_fuzz
+}
+
+# libFuzzer, and the tools that say which lines were reached.
+can_fuzz() {
+    version=$("$cc" -dumpversion | cut -d. -f1)
+    packages="$packages libclang-rt-$version-dev llvm-$version"
+    command -v "llvm-cov-$version" > /dev/null &&
+        echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        "$cc" -fsanitize=fuzzer,address -x c - -o /dev/null 2> /dev/null
 }
 
 complete && exit 0

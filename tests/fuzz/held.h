@@ -1,0 +1,28 @@
+/* held.h: what a job of a fuzz target holds open, so that it can be given back
+ * where the job ends by exit(). Between the code under test and libc stands the
+ * linker's --wrap, which sees every call that leaves an object file.        */
+#ifndef ATTNC_HELD_H
+#define ATTNC_HELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "fuzz.h"
+
+/* The function that is called instead, and what it is called by now. */
+#define WRAP(type, name, ...)                                                 \
+    type __real_##name(__VA_ARGS__);                                          \
+    type __wrap_##name(__VA_ARGS__)
+
+typedef enum {
+    HeldNone, HeldGone, HeldPool, HeldFile, HeldMap, HeldBlock, HeldStream,
+    HeldKinds
+} HeldKind;
+
+void held_begin(void);           /* from here on all is noted .. */
+void held_end(bool drop);        /* .. to here, and given back or forgotten */
+bool held_on(void);
+void hold(HeldKind kind, void *at, size_t size);
+void let_go(const void *at);
+
+#endif

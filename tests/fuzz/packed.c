@@ -1,0 +1,160 @@
+/* packed.c: model.weights as a program opens it: whole, and of this model?
+ * Where it is, its vocabularies are used.
+ *
+ * An input: a byte that says whether it is sealed, then the file without the
+ * zeros of its first page. Sealing sets what a writer of it would know.     */
+#define _POSIX_C_SOURCE 200809L  /* posix_memalign */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/rt.h"
+#include "fuzz.h"
+
+enum { BitBare = 1, BitVocab = 2, BitMore = 4 };
+
+static const size_t head_bytes = sizeof(struct attn_packed_header);
+static const struct attn_model model = {
+    .name = "packed", .weights_bytes = 192, .weight_bits = 32,
+    .weights_hash = 0x1234567890abcdefu, .source_vocab = 3, .target_vocab = 4
+};
+
+static void seal(char *file, size_t n)
+{
+    struct attn_packed_header h;
+    memcpy(&h, file, sizeof h);
+    memcpy(h.magic, "ATTNCW01", sizeof h.magic);
+    h.hash = model.weights_hash;
+    h.bytes = (int64_t)n;
+    h.weights_bytes = model.weights_bytes;
+    h.weight_bits = model.weight_bits;
+    memcpy(file, &h, sizeof h);
+}
+
+/* ------------------------------------------------------------------ use --- */
+typedef struct { char *file; int64_t bytes; } Input;
+
+static void use_vocab(const char *block)
+{
+    static const char line[] = "a b ab \xc3\xa9";
+    char text[256], memory[4096];
+    int32_t ids[sizeof line + 2];
+    int64_t bad;
+    const int64_t n = attn_vocab_encode(block, line, sizeof line - 1, 0, ids,
+                                        sizeof line + 1, memory, &bad);
+    if (attn_vocab_encode_bytes(block, sizeof line - 1) > 4096)
+        fuzz_wrong("a line takes more than a page");
+    if (n > 0)
+        attn_vocab_decode(block, ids, n, text, sizeof text);
+}
+
+static int run(void *with)
+{
+    const Input *in = with;
+    uint64_t sum = 0, word;
+    if (attn_packed_check(&model, in->file, in->bytes))
+        return ExitInput;
+    const struct attn_packed_header *h = (void *)in->file;
+    for (int64_t i = 0; i < h->weights_bytes; i += 8) {
+        memcpy(&word, in->file + h->weights_at + i, 8);
+        sum += word;
+    }
+    if (h->source_vocab_bytes)
+        use_vocab(in->file + h->source_vocab_at);
+    if (h->target_vocab_bytes)
+        use_vocab(in->file + h->target_vocab_at);
+    return sum == 1 ? ExitInput : ExitDone;      /* every word was read */
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 1)
+        return 0;
+    const size_t page = ATTN_PACKED_PAGE, head = size - 1 < head_bytes
+                      ? size - 1 : head_bytes;
+    const size_t rest = size - 1 - head;
+    Input in = { .bytes = (int64_t)(rest ? page + rest : head) };
+    /* of exactly its size, at a multiple of 64 */
+    void *file;
+    if (posix_memalign(&file, 64, (size_t)in.bytes + (size_t)!in.bytes))
+        return 0;
+    in.file = file;
+    memset(in.file, 0, (size_t)in.bytes);
+    memcpy(in.file, data + 1, head);
+    if (rest)
+        memcpy(in.file + page, data + 1 + head, rest);
+    if (!(data[0] & BitBare) && head == head_bytes)
+        seal(in.file, (size_t)in.bytes);
+    fuzz_run(run, &in);
+    free(in.file);
+    return 0;
+}
+
+/* -------------------------------------------------------------- mutator --- */
+static size_t add_vocab(char *at, const char *text, bool json)
+{
+    const VocabTokens t = { 0, -1, -1, -1, -1, 0 };
+    const char *path = json ? "v.json" : "v";
+    int64_t n;
+    Fault why;
+    fuzz_files_clear();
+    fuzz_file(path, text, strlen(text));
+    void *block = vocab_load(path, -1, &t, &n, &why);
+    memcpy(at, block, (size_t)n);
+    free(block);
+    return (size_t)n;
+}
+
+/* A whole file, which chance would not find. */
+static size_t some_file(uint8_t *data, FuzzDice *d)
+{
+    static const char pieces[] = "{\"type\":\"bpe-by-score\",\"pieces\":["
+        "{\"id\":0,\"text\":\"a\",\"kind\":\"normal\",\"score\":1},"
+        "{\"id\":1,\"text\":\" a\",\"kind\":\"normal\",\"score\":2},"
+        "{\"id\":2,\"text\":\"b\",\"kind\":\"normal\",\"score\":3},"
+        "{\"id\":3,\"text\":\"<u>\",\"kind\":\"unknown\",\"score\":0}]}";
+    struct attn_packed_header h = { .weights_at = ATTN_PACKED_PAGE };
+    char *body = (char *)data + 1 + head_bytes;
+    size_t at = (size_t)model.weights_bytes;
+    const uint8_t bits = (uint8_t)(fuzz_dice(d, 4) * 2);
+    memset(data, 0, 2048);
+    if (bits & BitVocab) {
+        h.source_vocab_at = ATTN_PACKED_PAGE + (int64_t)at;
+        const size_t n = add_vocab(body + at, "a\nb\nab\n", false);
+        h.source_vocab_bytes = (int64_t)n;
+        at = (at + n + 63) / 64 * 64;
+    }
+    if (bits & BitMore) {
+        h.target_vocab_at = ATTN_PACKED_PAGE + (int64_t)at;
+        const size_t n = add_vocab(body + at, pieces, true);
+        h.target_vocab_bytes = (int64_t)n;
+        at = (at + n + 63) / 64 * 64;
+    }
+    memcpy(data + 1, &h, sizeof h);
+    return 1 + head_bytes + at;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
+                               unsigned seed)
+{
+    FuzzDice d = { seed };
+    const uint32_t what = fuzz_dice(&d, 256);
+    const uint32_t words = (uint32_t)head_bytes / 8;
+    if (most >= 4096 && (what == 0 || size < head_bytes + 1))
+        return some_file(data, &d);
+    if (size <= 1 + head_bytes || what < 32)
+        return LLVMFuzzerMutate(data, size, most);
+    if (what < 48) {
+        data[0] ^= 1;
+    } else if (what < 128) {     /* a number of the head, any or near */
+        int64_t x;
+        uint8_t *at = data + 1 + 8 * fuzz_dice(&d, words);
+        memcpy(&x, at, 8);
+        x = fuzz_dice(&d, 2) ? fuzz_number(&d)
+          : (int64_t)((uint64_t)x + 64 * fuzz_dice(&d, 5) - 128);
+        memcpy(at, &x, 8);
+    } else {
+        size = fuzz_change(data, size, most, 1 + head_bytes,
+                           size - 1 - head_bytes);
+    }
+    return size;
+}

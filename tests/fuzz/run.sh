@@ -1,0 +1,94 @@
+#!/bin/sh
+# run.sh [TARGET ...]: gives each target new inputs, from those of its corpus on.
+# It fails where one crashes, leaks, has undefined behaviour, takes more than a
+# second of the processor or 256 MiB; the input is in build/fuzz then.
+#
+# The runs are those of the table, and afterwards a target must have reached
+# 80 % of the lines of its room, the files of the table. With FUZZ_SECONDS each
+# target has its share of so many seconds instead, and no room.
+table() { cat << END
+spec     50000    4096  $COMPILER
+tensors  1000000  4096  runtime/safetensors.c runtime/shards.c runtime/convert.c
+vocab    1000000 16384  runtime/vocab.c runtime/vocab_file.c \
+runtime/vocab_json.c runtime/vocab_block.c runtime/merges.c runtime/tokens.c \
+runtime/text.c
+state    1000000  8192  runtime/state.c runtime/stream.c
+records  1000000  2048  compiler/records.c compiler/records_line.c \
+compiler/records_file.c compiler/records_print.c
+packed   1000000  4096  runtime/packed.c
+command  50000    1024  compiler/main.c compiler/options.c \
+compiler/options_model.c compiler/search_options.c compiler/lines.c \
+compiler/cmd_attention.c compiler/cmd_compile.c compiler/cmd_graph.c \
+compiler/cmd_names.c compiler/cmd_plan.c compiler/cmd_records.c \
+compiler/cmd_run.c compiler/cmd_score.c compiler/cmd_stream.c \
+compiler/cmd_tensors.c
+END
+}
+
+here=$PWD failed=0
+clang=$(echo "$CC" | awk '{ print $NF }')
+version=$("$clang" -dumpversion | cut -d. -f1)
+export ASAN_OPTIONS=quarantine_size_mb=16:$ASAN_OPTIONS
+
+wanted() { # TARGET NAME ...
+    target=$1; shift
+    [ $# -eq 0 ] && return 0
+    for name; do [ "$name" = "$target" ] && return 0; done
+    return 1
+}
+
+# The libFuzzer program of a target, over its corpus and what was found before.
+fuzz() { # TARGET RUNS BYTES
+    new=$here/build/fuzz/$1 log=build/fuzz/$1.log
+    mkdir -p "$new"
+    limit=-runs=$2
+    [ -z "$FUZZ_SECONDS" ] || limit=-max_total_time=$((FUZZ_SECONDS / share))
+    build/asan/tests/fuzz/"$1" "$new" "$here/tests/fuzz/corpus/$1" "$limit" \
+        -max_len="$3" -rss_limit_mb=256 -timeout=60 -close_fd_mask=3 \
+        -artifact_prefix="$here/build/fuzz/$1-" -print_final_stats=1 \
+        > "$log" 2>&1
+}
+
+# Lines of the room that the corpus and the new inputs reach, in percent.
+covered() { # TARGET FILE ...
+    target=$1; shift
+    at=build/fuzz/$target
+    LLVM_PROFILE_FILE=$here/$at.profraw build/covered/tests/fuzz/"$target"_test \
+        "$here/tests/fuzz/corpus/$target" "$here/$at" > /dev/null 2>&1
+    "llvm-profdata-$version" merge "$at.profraw" -o "$at.profdata" &&
+    "llvm-cov-$version" report build/covered/tests/fuzz/"$target"_test \
+        -instr-profile="$at.profdata" "$@" > "$at.lines" &&
+    awk '$1 == "TOTAL" { print int(100 * ($8 - $9) / $8) }' "$at.lines"
+}
+
+# "1234 runs, 56 a second, 789 edges", from libFuzzer's log
+figures() {
+    awk '/^#[0-9]+/ { for (i = 1; i < NF; i++)
+                          if ($i == "cov:") edges = $(i + 1) }
+         /number_of_executed_units/ { runs = $2 }
+         /average_exec_per_sec/ { speed = $2 }
+         END { printf "%9d runs, %6d a second, %5d edges", runs, speed,
+                      edges }' "$1"
+}
+
+share=$(table | while read -r t rest; do wanted "$t" "$@" && echo; done | wc -l)
+mkdir -p build/fuzz
+table > build/fuzz/table
+while read -r target runs bytes room; do
+    wanted "$target" "$@" || continue
+    fuzz "$target" "$runs" "$bytes"
+    rc=$? lines=
+    printf '%-8s %s' "$target" "$(figures "build/fuzz/$target.log")"
+    if [ $rc -ne 0 ]; then
+        echo ": FAILED"
+        grep -v '^#' "build/fuzz/$target.log" | tail -n 60
+    elif [ -z "$FUZZ_SECONDS" ]; then
+        lines=$(covered "$target" $room)
+        echo ", ${lines:-no} % of its room's lines"
+        [ "${lines:-0}" -ge 80 ] || { rc=1; cat "build/fuzz/$target.lines"; }
+    else
+        echo
+    fi
+    [ $rc -eq 0 ] || failed=$((failed + 1))
+done < build/fuzz/table
+[ $failed -eq 0 ]

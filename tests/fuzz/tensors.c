@@ -1,0 +1,152 @@
+/* tensors.c: a file of tensors, or an index and its shards; then every element
+ * of every tensor is read. An input that begins with `{` is an index, and the
+ * shards a, b and c behind it.                                              */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/rt.h"
+#include "fuzz.h"
+
+/* Numbers of the tensor's end and beginning, as the packer converts them. */
+static void read_tensor(const Safetensors *s, const Tensor *t)
+{
+    float x[4];
+    const int64_t n = t->elements < 4 ? t->elements : 4;
+    if (safetensors_find(s, t->name) != t)
+        fuzz_wrong("tensor '%s' is not found by its name", t->name);
+    if (t->type == StOther)
+        return;
+    tensor_floats(t, t->elements - n, n, x);
+    tensor_floats(t, 0, n, x);
+    if (tensor_not_finite(t) > t->elements)
+        fuzz_wrong("more numbers are not finite than there are");
+}
+
+static int read_all(void *with)
+{
+    Fault why;
+    Safetensors *s = safetensors_open(with, &why);
+    if (!s)
+        return why.code;
+    for (int i = 0; i < safetensors_count(s); i++)
+        read_tensor(s, safetensors_at(s, i));
+    safetensors_close(s);
+    return ExitDone;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const shard[] = { "", "a", "b", "c" };
+    static char index[] = "i.json", file[] = "t";
+    FuzzPart part[8];
+    const bool is_index = size && *data == '{';
+    fuzz_files_clear();
+    if (is_index) {
+        const int n = fuzz_parts(part, data, size);
+        for (int i = 1; i < n && i < 4; i++)
+            fuzz_file(shard[i], part[i].at, part[i].n);
+        fuzz_file(index, part[0].at, part[0].n);
+    } else {
+        fuzz_file(file, data, size);
+    }
+    fuzz_run(read_all, is_index ? index : file);
+    return 0;
+}
+
+/* -------------------------------------------------------------- mutator --- */
+enum { Length = 8 };             /* bytes of the header's length */
+
+static void set_length(uint8_t *data, uint64_t n)
+{
+    for (int i = 0; i < Length; i++)
+        data[i] = (uint8_t)(n >> 8 * i);
+}
+
+/* Puts another number, or a word of the format, where one of the header is. */
+static size_t change_value(uint8_t *data, size_t from, size_t end, size_t most,
+                           FuzzDice *d)
+{
+    static const char *const words[] = {
+        "\"F32\"", "\"F16\"", "\"BF16\"", "\"F64\"", "\"I32\"", "\"I64\"",
+        "\"F4\"", "\"U8\"", "\"shape\"", "\"dtype\"", "\"data_offsets\"", "[]",
+        "[1,1]", "[0,0]", "\"__metadata__\"", "{}", "\"a\"", "\"b\"", "null",
+        "1e9", "-1", "\"i.json\"", "\"weight_map\"", "true"
+    };
+    char text[32];
+    size_t at = from + fuzz_dice(d, (uint32_t)(end - from));
+    while (at < end && !(data[at] >= '0' && data[at] <= '9') &&
+           data[at] != '"')
+        at++;
+    size_t to = at + 1;
+    while (to < end && data[at] == '"' && data[to] != '"')
+        to++;
+    while (to < end && (data[to] >= '0' && data[to] <= '9'))
+        to++;
+    to += to < end && data[to] == '"';
+    snprintf(text, sizeof text, "%lld", (long long)fuzz_number(d) % 300);
+    const char *word = fuzz_dice(d, 2) ? text
+                     : words[fuzz_dice(d, sizeof words / sizeof *words)];
+    const size_t n = strlen(word);
+    if (to > end || end - (to - at) + n > most)
+        return end;
+    memmove(data + at + n, data + to, end - to);
+    memcpy(data + at, word, n);
+    return end - (to - at) + n;
+}
+
+/* The data are as long as the last number of the header says. */
+static size_t fit_data(uint8_t *data, size_t header, size_t size, size_t most)
+{
+    size_t at = header, end;
+    while (at > Length && !(data[at - 1] >= '0' && data[at - 1] <= '9'))
+        at--;
+    while (at > Length && data[at - 1] >= '0' && data[at - 1] <= '9')
+        at--;
+    end = header + (at < header ? strtoul((char *)data + at, NULL, 10) : 0);
+    if (end > most)
+        return size;
+    if (end > size)
+        memset(data + size, 0x3c, end - size);
+    return end;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
+                               unsigned seed)
+{
+    FuzzDice d = { seed };
+    const uint32_t what = fuzz_dice(&d, 6);
+    if (size < Length + 2 || what == 0)
+        return LLVMFuzzerMutate(data, size, most);
+    const bool is_index = *data == '{';
+    const size_t from = is_index ? 0 : Length;
+    uint64_t n = size;
+    if (!is_index) {
+        memcpy(&n, data, Length);
+        n = n > size - Length ? size : n + Length;
+    }
+    if (what == 1 || n == from)
+        return fuzz_change(data, size, most, n, size - n);
+    if (what < 4) {              /* words of the text, then what is behind it */
+        static uint8_t text[1 << 16];
+        const size_t behind = size - n;
+        if (most > sizeof text)
+            most = sizeof text;
+        if (size > most)
+            return size;
+        memcpy(text, data, n);
+        const size_t now = change_value(text, from, n, most - behind, &d);
+        memmove(data + now, data + n, behind);
+        memcpy(data, text, now);
+        size = now + behind;
+        n = now;
+    } else {
+        const size_t now = fuzz_change(data, size, most, from, n - from);
+        n += now - size;
+        size = now;
+    }
+    if (is_index)
+        return size;
+    set_length(data, n - Length);
+    return fuzz_dice(&d, 2) ? fit_data(data, n, size, most) : size;
+}

@@ -1,0 +1,275 @@
+/* vocab.c: a vocabulary, as a file of lines, as a tokenizer's JSON, or as the
+ * block of a weights file; then a text becomes tokens and they a text again.
+ *
+ * An input: a byte that says which, five for the special tokens, and, behind a
+ * line of `%%` each, the file, the text, a stop string.                     */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/rt.h"
+#include "fuzz.h"
+
+enum { Lines, Json, Block, Kinds, Specials = 6 };
+
+typedef struct {
+    const uint8_t *head;
+    FuzzPart file, text, stop;
+} Input;
+
+static void check_ids(const void *block, const int32_t *ids, int64_t n)
+{
+    const struct attn_vocab_header *h = block;
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= h->size)
+            fuzz_wrong("id %d of %d tokens", ids[i], h->size);
+}
+
+/* Token by token, as an answer comes. */
+static void to_text(const void *block, const Input *in, const int32_t *ids,
+                    int64_t n)
+{
+    const int64_t cap = 64 + 256 * n;
+    char *stop = malloc(in->stop.n + 1), *out = malloc((size_t)cap);
+    const char *stops[] = { stop };
+    struct attn_text t;
+    if (in->stop.n)
+        memcpy(stop, in->stop.at, in->stop.n);
+    stop[in->stop.n] = 0;
+    if (attn_text_open(&t, block, stops, *stop != 0, in->head[0] / 8 % 2) == 0)
+    {
+        int64_t at = 0;
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t more = attn_text_add(&t, ids[i], out + at, cap - at);
+            at += more > 0 ? more : 0;
+        }
+        attn_text_end(&t, out + at, cap - at);
+    }
+    attn_vocab_decode(block, ids, n, out, cap);
+    free(stop);
+    free(out);
+}
+
+static void use(const void *block, const Input *in)
+{
+    const int64_t bytes = (int64_t)in->text.n;
+    const int64_t room = attn_vocab_encode_bytes(block, bytes);
+    const int64_t cap = in->head[0] / 16 % 2 ? bytes / 2 : bytes + 2;
+    char *line = malloc((size_t)bytes + !bytes);
+    void *memory = malloc((size_t)room + !room);
+    int32_t *ids = malloc((size_t)(cap + !cap) * sizeof *ids);
+    int64_t bad = 0;
+    if (bytes)
+        memcpy(line, in->text.at, (size_t)bytes);
+    const int64_t n = attn_vocab_encode(block, line, bytes,
+                                        in->head[0] / 8 % 2, ids, cap, memory,
+                                        &bad);
+    if (n == -1 && cap > bytes)
+        fuzz_wrong("%lld bytes have no room for their ids", (long long)bytes);
+    if (n < -1 && (bad < 0 || bad > bytes))
+        fuzz_wrong("the bad byte is at %lld", (long long)bad);
+    if (n >= 0) {
+        check_ids(block, ids, n);
+        to_text(block, in, ids, n);
+    }
+    free(line);
+    free(memory);
+    free(ids);
+}
+
+/* Every token is found by its text. */
+static void check_tokens(const void *block)
+{
+    const struct attn_vocab_header *h = block;
+    for (int32_t id = 0; id < h->size; id++) {
+        int64_t n;
+        const char *text = attn_vocab_token(block, id, &n);
+        if (attn_vocab_find(block, text, n) != id)
+            fuzz_wrong("token %d is not found by its text", id);
+    }
+}
+
+static void *load(const Input *in, int64_t *bytes, int *code)
+{
+    Fault why = { .code = ExitInput };
+    void *block = NULL;
+    if (in->head[0] % 4 % Kinds == Block) {
+        *bytes = (int64_t)in->file.n;
+        block = malloc(in->file.n + !in->file.n);
+        if (in->file.n)
+            memcpy(block, in->file.at, in->file.n);
+        if (attn_vocab_check(block, *bytes)) {
+            free(block);
+            block = NULL;
+        }
+    } else {
+        const signed char *special = (const signed char *)in->head + 1;
+        const VocabTokens t = {
+            .split = in->head[0] / 4 % 2, .start = special[0],
+            .end = special[1], .pad = special[2], .unknown = special[3],
+            .append_end = special[4] & 1
+        };
+        const char *path = in->head[0] % 4 % Kinds == Json ? "v.json" : "v";
+        const int64_t count = vocab_count(path, &why);
+        block = vocab_load(path, special[4] & 2 ? count : -1, &t, bytes, &why);
+        const char *wrong = block ? attn_vocab_check(block, *bytes) : NULL;
+        if (wrong)
+            fuzz_wrong("a block that was made is refused: %s", wrong);
+    }
+    *code = block ? ExitDone : why.code;
+    return block;
+}
+
+static int run(void *with)
+{
+    int64_t bytes;
+    int code;
+    void *block = load(with, &bytes, &code);
+    if (block) {
+        check_tokens(block);
+        use(block, with);
+    }
+    free(block);
+    return code;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < Specials)
+        return 0;
+    FuzzPart part[8] = { { NULL, 0 } };
+    fuzz_parts(part, data + Specials, size - Specials);
+    Input in = { data, part[0], part[1], part[2] };
+    fuzz_files_clear();
+    fuzz_file("v", in.file.at, in.file.n);
+    fuzz_file("v.json", in.file.at, in.file.n);
+    fuzz_run(run, &in);
+    return 0;
+}
+
+/* -------------------------------------------------------------- mutator --- */
+/* Pieces are numbered as they stand: few lists are, that chance has made. */
+static size_t number_pieces(uint8_t *data, size_t size, size_t most)
+{
+    static const char key[] = "\"id\":";
+    int id = 0;
+    for (size_t at = 0; at + sizeof key < size; at++) {
+        char text[16];
+        if (memcmp(data + at, key, sizeof key - 1) != 0)
+            continue;
+        at += sizeof key - 1;
+        size_t end = at;
+        while (end < size && data[end] >= '0' && data[end] <= '9')
+            end++;
+        const size_t n = (size_t)snprintf(text, sizeof text, "%d", id++);
+        if (size + n > most)
+            return size;
+        memmove(data + at + n, data + end, size - end);
+        memcpy(data + at, text, n);
+        size += n - (end - at);
+    }
+    return size;
+}
+
+/* Puts a piece, or a member of one, in front of a random one. */
+static size_t add_piece(uint8_t *data, size_t size, size_t most, FuzzDice *d)
+{
+    static const char *const kinds[] = {
+        "normal", "normal", "normal", "byte", "begin", "end", "unknown", "x"
+    };
+    static const char *const texts[] = {
+        "a", "b", "ab", " ", " a", " ab", "ba", "aba", "<0x61>", "<0x0G>",
+        "\\u00e9", "\\ud83d\\ude00", "<s>", "", "\\u0000"
+    };
+    char text[128];
+    const size_t n = (size_t)snprintf(
+        text, sizeof text, "{\"id\":0,\"text\":\"%s\",\"kind\":\"%s\","
+        "\"score\":%d},", texts[fuzz_dice(d, sizeof texts / sizeof *texts)],
+        kinds[fuzz_dice(d, 8)], (int)fuzz_dice(d, 5) - 2);
+    size_t at = Specials + fuzz_dice(d, (uint32_t)(size - Specials));
+    while (at > Specials && data[at] != '{')
+        at--;
+    if (size + n > most || at == Specials)
+        return size;
+    memmove(data + at + n, data + at, size - at);
+    memcpy(data + at, text, n);
+    return number_pieces(data, size + n, most);
+}
+
+/* Another number in the head or in the tables of a block, whose size is as it
+ * says.                                                                     */
+static size_t change_block(uint8_t *data, size_t size, size_t most,
+                           FuzzDice *d)
+{
+    FuzzPart part[8];
+    fuzz_parts(part, data + Specials, size - Specials);
+    uint8_t *block = data + Specials;
+    size_t n = part[0].n;
+    const size_t words = n / 4;
+    if (words == 0 || fuzz_dice(d, 2)) {
+        size = fuzz_change(data, size, most, Specials, n);
+        fuzz_parts(part, data + Specials, size - Specials);
+        n = part[0].n;
+    } else {
+        const int32_t x = (int32_t)fuzz_number(d);
+        memcpy(block + 4 * fuzz_dice(d, (uint32_t)words), &x, 4);
+    }
+    const int64_t bytes = (int64_t)n;
+    if (n >= 16 && fuzz_dice(d, 8))
+        memcpy(block + 8, &bytes, 8);
+    return size;
+}
+
+/* The block of a few tokens, which chance would not find. */
+static size_t some_block(uint8_t *data, size_t most, FuzzDice *d)
+{
+    static const char *const files[] = {
+        "a\nb\nab\n \xc3\xa9\n",
+        "{\"type\":\"bpe-by-score\",\"pieces\":[{\"id\":0,\"text\":\"a\","
+        "\"kind\":\"normal\",\"score\":1},{\"id\":1,\"text\":\" a\","
+        "\"kind\":\"normal\",\"score\":2},{\"id\":2,\"text\":\"<s>\","
+        "\"kind\":\"begin\",\"score\":0}]}"
+    };
+    static const char behind[] = "\n%%\na ab\n%%\nb";
+    const uint32_t json = fuzz_dice(d, 2);
+    const VocabTokens t = { fuzz_dice(d, 2) == 1, -1, -1, -1, 0, 0 };
+    Fault why;
+    int64_t n;
+    fuzz_files_clear();
+    fuzz_file(json ? "v.json" : "v", files[json], strlen(files[json]));
+    void *block = vocab_load(json ? "v.json" : "v", -1, &t, &n, &why);
+    const size_t size = Specials + (size_t)n + sizeof behind - 1;
+    if (size <= most) {
+        memset(data, 0, Specials);
+        data[0] = Block;
+        memcpy(data + Specials, block, (size_t)n);
+        memcpy(data + Specials + n, behind, sizeof behind - 1);
+    }
+    free(block);
+    return size <= most ? size : 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
+                               unsigned seed)
+{
+    FuzzDice d = { seed };
+    const uint32_t what = fuzz_dice(&d, 256);
+    if (what == 0 && most > 512)
+        return some_block(data, most, &d);
+    if (size <= Specials || what < 64)
+        return LLVMFuzzerMutate(data, size, most);
+    if (what < 96) {
+        data[fuzz_dice(&d, Specials)] = (uint8_t)(fuzz_dice(&d, 10) - 1);
+        return size;
+    }
+    switch (data[0] % 4 % Kinds) {
+    case Json:
+        return what < 200 ? add_piece(data, size, most, &d)
+                          : fuzz_change(data, size, most, Specials,
+                                        size - Specials);
+    case Block:
+        return change_block(data, size, most, &d);
+    default:
+        return fuzz_change(data, size, most, Specials, size - Specials);
+    }
+}
