@@ -50,7 +50,7 @@ LOAD   := kept records records_line records_file records_print interrupt \
 ORACLE := interp interp_ops interp_attention compare sample sample_file oracle trial \
           verify
 BENCH  := machine_find machine bench_lengths bench_setup bench_count \
-          bench_work bench_times bench_kernels bench bench_print bench_csv bench_json \
+          bench_work bench_times bench_kernels bench bench_target bench_print bench_csv bench_json \
           draw_roofline
 TUNE   := tune_stats tune_tasks tune_model tune_build tune_child \
           tune_operands tune_whole tune_heats tune_search tune_end tune \

@@ -168,7 +168,13 @@ int bench_run(const Engine *e, const BenchOptions *o, FILE *out)
 int bench_machine(const BenchOptions *o, FILE *out)
 {
     Machine m;
+    Target t;
+    Fault why;
     machine_measure(&m, 1, most_seconds(o->seconds));
     machine_print(&m, o->format, out);
+    if (!target_find(&t, "native", 0, NULL, &why))
+        return report_fault(&why);
+    if (o->format == BenchTable || o->format == BenchMarkdown)
+        target_print(&m, &t, o->format == BenchMarkdown, out);
     return ExitDone;
 }

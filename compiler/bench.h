@@ -200,6 +200,10 @@ int bench_run(const Engine *e, const BenchOptions *o, FILE *out);
 /* The machine alone. */
 int bench_machine(const BenchOptions *o, FILE *out);
 
+/* ----------------------------------------------------- bench_target.c --- */
+/* What a target's row says, beside what the machine does. */
+void target_print(const Machine *m, const Target *t, bool markdown, FILE *out);
+
 /* ----------------------- bench_print.c, bench_csv.c, bench_json.c --- */
 void bench_print(const BenchReport *r, FILE *out);
 void machine_print(const Machine *m, BenchFormat format, FILE *out);

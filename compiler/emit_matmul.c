@@ -2,7 +2,9 @@
  * constant, as their tilings have them.                                     */
 #include "emit_parts.h"
 
-enum { SumRows = 48 };           /* that a blocked sum keeps in the cache */
+#include <string.h>
+
+enum { SumRows = 288 };          /* whose blocks of x stay in the cache */
 
 /* ---- the epilogue ---- */
 
@@ -34,7 +36,7 @@ void put_finish(Gen *g, Epilogue ep, Finish f)
         put_call(g, g->shapes, use_kernel(g->kernels, "add_rows"),
                  arena_printf(g->a, "%s, %s, %s, %s", f.y, f.sums, f.residual,
                               f.size), ";");
-    else
+    else if (strcmp(f.y, f.sums))
         put_call(g, g->shapes, use_kernel(g->kernels, "copy_rows"),
                  arena_printf(g->a, "%s, %s, %s", f.y, f.sums, f.size), ";");
 }
@@ -78,8 +80,7 @@ static void put_whole(Gen *g, const Product *p, int nr)
              next_panels(g, p->t, next)), ";");
 }
 
-/* Sums of blocks of k: those of some rows wait beside the panels, since y may
- * be the residual still.                                                    */
+/* Sums of a block of k are added to those before it, in y. */
 static Epilogue block_first(const Product *p)
 {
     return (Epilogue){ .dtype = p->ep.dtype };
@@ -90,55 +91,42 @@ static Epilogue block_more(const Product *p)
     return (Epilogue){ .parts = EpAccumulate, .dtype = p->ep.dtype };
 }
 
-static void put_block(Gen *g, const Product *p, int nr)
+static void put_sums(Gen *g, const Product *p, int nr, Epilogue ep,
+                     const char *x, const char *n)
 {
-    const long long k = p->k, step = p->t->k;
-    const char *tail = arena_printf(g->a, "%s, sums, %d%s", k % step
-        ? arena_printf(g->a, "least(%lld, %lld - at)", step, k)
-        : arena_printf(g->a, "%lld", step), nr, next_panels(g, p->t, "next"));
-    put(g->shapes, "if (at == 0) {\n");
-    put_call(g, g->shapes, need_rows(g, p->t, nr, block_first(p)),
-             arena_printf(g->a, "some, x + i * ldx, ldx, p, %lld, %lld, sums, "
-                          "%d%s", 16 * k, step, nr,
-                          next_panels(g, p->t, "next")), ";");
-    put(g->shapes, "} else {\n");
-    put_call(g, g->shapes, need_rows(g, p->t, nr, block_more(p)),
-             arena_printf(g->a, "some, x + i * ldx + at, ldx, p, %lld, %s",
-                          16 * k, tail), ";");
-    put(g->shapes, "}\n");
+    put_call(g, g->shapes, need_rows(g, p->t, nr, ep), arena_printf(g->a,
+             "some, %s, ldx, p, %lld, %s, y + i * ldy + j, ldy%s", x,
+             16 * (long long)p->k, n, next_panels(g, p->t, arena_printf(g->a,
+             "p + %lld", nr * (long long)p->k))), ";");
 }
 
-static void put_blocked(Gen *g, const Product *p, int nr)
+static void put_block(Gen *g, const Product *p, int nr)
 {
     Emit *e = g->shapes;
-    let(e, "some", "%d", SumRows);
-    let(e, "floats", "%d", SumRows * nr);
-    let(e, "k", "%lld", (long long)p->k);
-    let(e, "step", "%d", p->t->k);
-    let(e, "panel", "%d", 16 * p->t->k);
+    const long long k = p->k, step = p->t->k;
+    const char *y = "y + i * ldy + j, ldy";
+    let(e, "k", "%lld", k);
+    let(e, "step", "%lld", step);
     let(e, "number", "%s", number_type(p->ep.dtype));
-    let(e, "nr", "%d", nr);
-    put(e, "for (int64_t i = 0; i < rows; i += $some) {\n"
-           "    const int64_t some = least(rows - i, $some);\n"
-           "    float sums[$floats];\n"
+    put(e, "const $number *p = w + j * $k + at * 16;\n"
            "\n"
-           "    for (int64_t at = 0; at < $k; at += $step) {\n"
-           "        const $number *p = w + j * $k + at * 16;\n");
-    if (p->t->ahead > 1)
-        put(e, "const $number *next = p + $panel;\n"
-               "\n"
-               "if (at + $step >= $k)\n"
-               "    next = w + (j + $nr) * $k;\n");
-    else
-        put(e, "\n");
-    put_block(g, p, nr);
+           "if (at == 0) {\n");
+    put_sums(g, p, nr, block_first(p), "x + i * ldx",
+             arena_printf(g->a, "%lld", step));
+    put(e, "} else {\n");
+    put_sums(g, p, nr, block_more(p), "x + i * ldx + at", k % step
+             ? arena_printf(g->a, "least(%lld, %lld - at)", step, k)
+             : arena_printf(g->a, "%lld", step));
     put(e, "}\n");
-    put_finish(g, p->ep, (Finish){
-        .sums = arena_printf(g->a, "sums, %d", nr), .bias = "b + j",
-        .y = "y + i * ldy + j, ldy", .residual = "r + i * ldr + j, ldr",
-        .size = arena_printf(g->a, "some, %d", nr)
-    });
-    put(e, "}\n");
+    if (p->ep.parts) {
+        put(e, "if (at + $step >= $k) {\n");
+        put_finish(g, p->ep, (Finish){
+            .sums = y, .y = y, .bias = "b + j",
+            .residual = "r + i * ldr + j, ldr",
+            .size = arena_printf(g->a, "some, %d", nr)
+        });
+        put(e, "}\n");
+    }
 }
 
 static bool is_blocked(const Product *p)
@@ -149,7 +137,7 @@ static bool is_blocked(const Product *p)
 static void put_columns(Gen *g, const Product *p, int nr)
 {
     if (is_blocked(p))
-        put_blocked(g, p, nr);
+        put_block(g, p, nr);
     else
         put_whole(g, p, nr);
 }
@@ -200,7 +188,7 @@ static void need_all_columns(Gen *g, const Product *p)
         need_columns(g, p, narrow[s]);
 }
 
-static void matmul_body(Gen *g, const Product *p)
+static void put_all_columns(Gen *g, const Product *p)
 {
     Emit *e = g->shapes;
     int narrow[4];
@@ -222,6 +210,27 @@ static void matmul_body(Gen *g, const Product *p)
         put(e, s < n - 1 ? "j += $wide;\n"
                            "}\n" : "}\n");
     }
+}
+
+/* Blocks of k outermost: x and W are read once for all columns, and y once a
+ * block, for as many rows as keep their block of x in the cache.             */
+static void matmul_body(Gen *g, const Product *p)
+{
+    Emit *e = g->shapes;
+    if (!is_blocked(p)) {
+        put_all_columns(g, p);
+        return;
+    }
+    let(e, "k", "%lld", (long long)p->k);
+    let(e, "step", "%d", p->t->k);
+    let(e, "some", "%d", SumRows);
+    put(e, "for (int64_t i = 0; i < rows; i += $some) {\n"
+           "    const int64_t some = least(rows - i, $some);\n"
+           "\n"
+           "    for (int64_t at = 0; at < $k; at += $step) {\n");
+    put_all_columns(g, p);
+    put(e, "}\n"
+           "}\n");
 }
 
 const char *need_matmul(Gen *g, int node)

@@ -25,6 +25,7 @@ typedef struct {
     char cpu[128];               /* "AMD EPYC"; "unknown" */
     int cores;                   /* that this process may use */
     size_t cache[LevelMemory];   /* bytes of L1 (data), L2, L3 */
+    double clock;                /* cycles of a busy core; 0: unknown */
     Rates rates[MostRates];      /* by rising threads */
     int counts;
 } Machine;
@@ -42,6 +43,9 @@ double machine_seconds(void);
  * in the best of many short rounds within `seconds`, so that what else runs on
  * the machine is left out.                                                   */
 double machine_fma_rate(int threads, double seconds);
+
+/* Cycles a second of a core, within `seconds`; 0: not known how to tell. */
+double machine_clock(double seconds);
 
 typedef struct {                 /* memory that is read whole */
     void *at;

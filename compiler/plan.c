@@ -15,6 +15,14 @@ int64_t round16(int64_t n)
     return (n + 15) / 16 * 16;
 }
 
+/* Rows that lie a multiple of 4 KiB apart would share the same few places of an
+ * L1 cache, where a tile reads as many rows as there are.                    */
+int64_t row_stride(int64_t columns)
+{
+    const int64_t n = round16(columns);
+    return n % 1024 == 0 ? n + 16 : n;
+}
+
 Dtype dtype_of(Type t)
 {
     return t.elem == ElemBf16 ? DtypeBf16 : DtypeF32;
@@ -76,13 +84,13 @@ static Value arena_value(const Node *n)
     const Type *t = &n->type;
     Value v = { .place = PlaceArena, .base = -1, .slot = -1 };
     if (t->rank == 2) {
-        v.stride = round16(t->dim[1].c);
+        v.stride = row_stride(t->dim[1].c);
     } else if (t->rank == 3 && t->dim[2].sym != SymNone) {   /* scores */
         v.head_stride = (t->dim[2].c + ATTN_PAGE - 1) / ATTN_PAGE * ATTN_PAGE;
         v.stride = v.head_stride * t->dim[0].c;
     } else if (t->rank == 3) {                               /* heads */
         v.head_stride = t->dim[2].c;
-        v.stride = round16(t->dim[0].c * t->dim[2].c);
+        v.stride = row_stride(t->dim[0].c * t->dim[2].c);
     }
     return v;
 }

@@ -67,6 +67,13 @@ static SlotKind slot_kind(const Plan *p, int node, int until)
         && all_readers_in(p, node, p->region_of[node]) ? SlotParts : SlotRows;
 }
 
+/* Is a product's value read again, as blocks of its sums are added? */
+static bool sums_wait(const Plan *p, int node)
+{
+    const Task *t = plan_task(p, TaskMatmul, node);
+    return t && t->tiling.k < task_shape(p, t).k;
+}
+
 /* May the node's value overwrite that of `in`, which dies here? Each element
  * must be read before it is written, and never again.                       */
 static bool in_place(const Plan *p, int node, int operand)
@@ -85,7 +92,7 @@ static bool in_place(const Plan *p, int node, int operand)
         return true;
     case OpLinear:
         return n->has_residual && owner_of(p, n->in[3]) == in
-            && owner_of(p, n->in[0]) != in;
+            && owner_of(p, n->in[0]) != in && !sums_wait(p, node);
     default:
         return false;
     }

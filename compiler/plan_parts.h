@@ -7,6 +7,7 @@
 enum { NearBytes = 1 << 20 };   /* of weights that stay in a core's cache */
 
 int64_t round16(int64_t n);
+int64_t row_stride(int64_t columns);          /* floats from row to row */
 Dtype   dtype_of(Type t);                     /* of weights */
 Sym     row_sym(Type t);                      /* which rows a value has */
 int     owner_of(const Plan *p, int node);

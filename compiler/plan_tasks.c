@@ -161,10 +161,12 @@ static int64_t usual_few(const Plan *p)
 
 Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by)
 {
+    const bool tall = kind == TaskMatmul && by.mr == 0 && by.nr == 0
+                      && 4 * m->nr * k > m->cache[0];
     switch (kind) {
     case TaskMatmul: case TaskAttention:
-        settle(&by.mr, m->mr);
-        settle(&by.nr, m->nr);
+        settle(&by.mr, tall ? m->tall_mr : m->mr);
+        settle(&by.nr, tall ? m->tall_nr : m->nr);
         settle(&by.ahead, usual_ahead(by.nr));
         break;
     case TaskFew:
@@ -176,7 +178,8 @@ Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by)
     }
     if (kind == TaskMatmul) {
         const int64_t all = whole(k, 64), most = knobs[Knob_k].most;
-        if (by.k == 0 || by.k > all)
+        settle(&by.k, target_sum_block(m, by.mr, by.nr, k));
+        if (by.k == 0 || by.k > all || by.k == k)
             by.k = (int32_t)(all < most ? all : most);
         settle(&by.panels, by.nr / 16);
     }
@@ -187,9 +190,28 @@ Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by)
     return by;
 }
 
+/* By what reading the weights of all its steps again costs. */
+static int64_t usual_rows(const Plan *p, const Task *t)
+{
+    const Region *r = &p->region.at[p->region_of[t->node]];
+    int64_t bytes = 0, numbers = 0;
+    for (int i = 0; i < r->count; i++) {
+        const Node *n = node_at(p, p->order.at[r->first + i]);
+        if (!is_product(n))
+            continue;
+        const Type *w = &node_at(p, n->in[1])->type;
+        const int64_t all = w->dim[1].c * round16(w->dim[0].c);
+        numbers += all;
+        bytes += all * (dtype_of(*w) == DtypeBf16 ? 2 : 4);
+    }
+    return target_row_block(&p->target, bytes, numbers);
+}
+
 static Tiling settled(const Plan *p, const Task *t, Tiling by)
 {
     const TaskShape s = task_shape(p, t);
+    if (t->key.kind == TaskRows)
+        settle(&by.rows, usual_rows(p, t));
     by = tiling_settled(&p->target, t->key.kind, s.k, by);
     if (t->key.kind == TaskFew)
         settle(&by.few, usual_few(p));

@@ -50,5 +50,6 @@ int64_t least_part_rows(const Plan *p, const Region *r)
         if (op == OpMatmul || op == OpLinear)
             bytes += 2 * step_work(p, node);     /* 4 n k, in f32 */
     }
-    return bytes > NearBytes ? region_rows(p, r) : NearRows;
+    const int64_t rows = region_rows(p, r);
+    return bytes <= NearBytes ? NearRows : rows < RowBlock ? rows : RowBlock;
 }

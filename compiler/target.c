@@ -203,6 +203,53 @@ static void default_tile(Target *t, const Isa *isa)
     t->tile_from = "default";
 }
 
+/* A panel that L1 does not hold comes from L2 again for each tile of rows: 4 nr
+ * bytes for mr nr FMAs. With one FMA of 16 a cycle that is 11 bytes a cycle of
+ * a 6x64 tile, with two 21, which is more than L2 gives: so there it is two
+ * vectors wide, and as high as registers allow.                             */
+static void tall_tile(Target *t, const Isa *isa)
+{
+    t->tall_mr = t->mr;
+    t->tall_nr = t->nr;
+    if (t->fmas < 2 || t->width < 8 || t->width < isa->width)
+        return;
+    t->tall_nr = 2 * t->width;
+    t->tall_mr = (isa->registers - 3) / 2;
+}
+
+/* Weights are read again for each block of rows, a tenth of the time that the
+ * FMAs take: in whole blocks of RowBlock.                                    */
+int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers)
+{
+    const int64_t flops = 2 * t->fmas * t->width;
+    const int64_t rate = bytes > t->cache[2] ? t->far : t->near;
+    if (numbers == 0 || rate == 0)
+        return t->row_block;
+    const int64_t least = 10 * flops * bytes / (2 * numbers * rate);
+    const int64_t blocks = (least + t->row_block - 1) / t->row_block;
+    return t->row_block * (blocks < 1 ? 1 : blocks > 8 ? 8 : blocks);
+}
+
+/* The largest power of 2 of elements of so many rows and columns that fit. */
+static int64_t elements(int64_t bytes, int64_t lines)
+{
+    int64_t k = 64;
+    while (4 * 2 * k * lines <= bytes)
+        k *= 2;
+    return k;
+}
+
+/* Whole sums where a block of rows fits L2 beside a panel. Else blocks of them:
+ * a tall tile's panel stays in L1, others in a part of L2.                   */
+int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k)
+{
+    const int64_t block = target_row_block(t, 4, 1);
+    if (4 * k * (block + nr) <= t->cache[1])
+        return k;
+    return t->fmas > 1 ? elements(t->cache[0], mr + nr)
+                       : elements(t->cache[1] / 4, block + nr);
+}
+
 /* Few rows take as long as their weights take to come from memory: these are
  * read at two places at once where there are registers for it.              */
 static void few_tile(Target *t, const Isa *isa)
@@ -228,6 +275,8 @@ static bool read_tile(Target *t, const char *tile, Fault *why)
         return fault(why, ExitUsage, "tile %s: expected ROWSxCOLUMNS, 1 to 16 "
                      "rows and 16, 32, 48 or 64 columns, as 6x64",
                      quote(tile));
+    t->tall_mr = t->mr;
+    t->tall_nr = t->nr;
     t->tile_from = "option";
     return true;
 }
@@ -252,9 +301,11 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
                    .guard = isa->guard, .fmas = r->fmas,
                    .cache = { (int64_t)r->l1 << 10, (int64_t)r->l2 << 10,
                               (int64_t)r->l3 << 10 },
+                   .near = r->near, .far = r->far,
                    .met = r->met, .row_block = RowBlock,
                    .part_work = PartWork };
     default_tile(t, isa);
+    tall_tile(t, isa);
     few_tile(t, isa);
     return !tile || read_tile(t, tile, why);
 }

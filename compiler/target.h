@@ -15,7 +15,10 @@ typedef struct {                 /* what code is made for */
     int64_t cache[3];            /* bytes of L1, L2, L3 */
     const char *met;             /* where its figures come from; NULL: no such
                                     machine was met */
+    int near, far;               /* bytes in a cycle that a core reads from L3,
+                                    from memory */
     int mr, nr;                  /* usual tile: rows x columns */
+    int tall_mr, tall_nr;        /* the same, of panels that L1 does not hold */
     int few_mr, few_nr;          /* tile of few rows; few_mr 0: none */
     int64_t few_bytes;           /* weights that stay in a cache */
     int near_few;                /* rows that are few where they do */
@@ -33,6 +36,11 @@ const char *target_list(void);   /* names, for messages and help */
 const char *target_name(int i);  /* of the table, from 0; NULL: no more */
 /* "-march=x86-64-v4 -mavx512vnni", "" of generic. */
 const char *target_flags(Arena *a, const Target *t);
+/* Rows of a block that goes through steps whose weights have so many bytes and
+ * numbers.                                                                   */
+int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers);
+/* Elements of a sum of k that are worked on before the next, in a tile. */
+int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k);
 /* True, by the preprocessor, where a compiler makes less; NULL: never. */
 const char *target_guard(Arena *a, const Target *t);
 

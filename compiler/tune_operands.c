@@ -152,8 +152,9 @@ static bool run_begin(void *with, Fault *why)
     const Plan *p = m->plan;
     const int64_t rows = most_of(m, false) + 16;
     const Node *n = task_node(m);
-    r->ldx = is_attention(m) ? p->value[n->in[0]].stride : round16(s->k);
-    r->ldy = is_attention(m) ? p->value[m->task->node].stride : round16(s->n);
+    r->ldx = is_attention(m) ? p->value[n->in[0]].stride : row_stride(s->k);
+    r->ldy = is_attention(m) ? p->value[m->task->node].stride
+                             : row_stride(s->n);
     if (r->ldx < s->d_k)
         r->ldx = round16(s->d_k);
     r->floats = rows * r->ldy;

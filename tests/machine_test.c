@@ -47,6 +47,45 @@ static void machine_as_a_whole(void **state)
     assert_int_equal(machine_level(&m, 1e15), LevelMemory);
 }
 
+static char *printed(const Machine *m, const char *name, bool markdown)
+{
+    char *text;
+    size_t n;
+    Target t;
+    Fault why;
+    FILE *f = open_memstream(&text, &n);
+    assert_non_null(f);
+    assert_true(target_find(&t, name, 0, NULL, &why));
+    target_print(m, &t, markdown, f);
+    fclose(f);
+    return text;
+}
+
+/* A row beside a machine: who meets one sees where it is wrong. */
+static void target_beside_machine(void **state)
+{
+    (void)state;
+    Machine m = { .cache = { 49152, 1 << 20, 32 << 20 }, .clock = 4e9,
+                  .counts = 1, .rates = { { .threads = 1, .fma = 256e9,
+                  .read = { 4e11, 2e11, 8e10, 3e10 } } } };
+    char *text = printed(&m, "znver5", false);
+    assert_non_null(strstr(text, "Target znver5, which nobody has met"));
+    assert_non_null(strstr(text, "whole FMAs a cycle                 2      "
+                                 "2.00\n"));
+    assert_non_null(strstr(text, "KiB of L1                         48        "
+                                 "48\n"));
+    assert_non_null(strstr(text, "bytes a cycle from memory          8       "
+                                 "7.5\n"));
+    free(text);
+    m.clock = 0;
+    text = printed(&m, "znver4", true);
+    assert_non_null(strstr(text, "Target znver4, measured on"));
+    assert_non_null(strstr(text, "|whole FMAs a cycle        |         1|"
+                                 "         -|\n"));
+    free(text);
+    assert_true(machine_clock(0.01) >= 0);
+}
+
 /* Ranks from 1, as tables of the binomial distribution have them. */
 static void median_intervals(void **state)
 {
@@ -135,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_of_threads),
         cmocka_unit_test(machine_as_a_whole),
+        cmocka_unit_test(target_beside_machine),
         cmocka_unit_test(machine_formats),
         cmocka_unit_test(median_intervals),
         cmocka_unit_test(summaries),
