@@ -287,6 +287,40 @@ void emit_embedded(Gen *g, Emit *e)
            "}\n\n");
 }
 
+/* Before any code that the processor may not have runs: so what has it is a
+ * function of its own, which no compiler may move into this one.             */
+static void put_processor(Gen *g, Emit *e)
+{
+    const char *names = target_needs(g->a, &g->p->target);
+    let(e, "target", "%s", g->p->target.name);
+    for (size_t n; *names; names += n + strspn(names + n, " ")) {
+        n = strcspn(names, " ");
+        let(e, "feature", "%.*s", (int)n, names);
+        put(e, "if (!lacks && !__builtin_cpu_supports(\"$feature\"))\n"
+               "    lacks = \"$feature\";\n");
+    }
+    put(e, "if (lacks) {\n"
+           "    fprintf(stderr,\n"
+           "            \"%s: made for $target: this processor lacks %s\\n\",\n"
+           "            argv[0], lacks);\n"
+           "    return 6;\n"
+           "}\n");
+}
+
+static void put_main(Gen *g, Emit *e)
+{
+    const bool asks = *target_needs(g->a, &g->p->target);
+    put(e, "int main(int argc, char **argv)\n"
+           "{\n");
+    if (asks) {
+        put(e, "const char *lacks = NULL;\n"
+               "\n");
+        put_processor(g, e);
+    }
+    put(e, "return program_main(argc, argv);\n"
+           "}\n");
+}
+
 void emit_main(Gen *g, Emit *e)
 {
     let(e, "options", "%s_options", g->p->prefix);
@@ -296,11 +330,16 @@ void emit_main(Gen *g, Emit *e)
     if (has_decoder(g->p))
         put(e, "#define options_of_spec $options\n");
     put(e, "\n");
+    if (*target_needs(g->a, &g->p->target))
+        put(e, "static __attribute__((noinline)) int program_main(int argc,\n"
+               "                                                  char **argv);"
+               "\n\n");
     paste_file(e, "program.c");
     paste_file(e, has_decoder(g->p) ? "program_generate.c" : "program_rows.c");
     if (has_decoder(g->p)) {
         paste_file(e, "program_words.c");
         paste_file(e, "program_stream.c");
     }
+    put_main(g, e);
     put(e, "#endif\n");
 }

@@ -13,17 +13,22 @@ typedef struct {                 /* an instruction set, as compilers name it */
     int registers;               /* of that width */
     const char *guard;           /* true where the compiler makes less */
     int has;                     /* what a processor needs for it */
+    const char *features;        /* the same, by the names of compilers */
 } Isa;
 
 enum { V4, V3, V2, Armv8, Generic };
 static const Isa isas[] = {
     [V4] = { "x86-64-v4", 16, true, 32, "!defined __AVX512F__",
-             CpuV2 | CpuV3 | CpuV4 },
+             CpuV2 | CpuV3 | CpuV4, "avx2 fma bmi2 avx512f avx512bw avx512cd "
+             "avx512dq avx512vl" },
     [V3] = { "x86-64-v3", 8, true, 16,
-             "!defined __AVX2__ || !defined __FMA__", CpuV2 | CpuV3 },
-    [V2] = { "x86-64-v2", 4, false, 16, "!defined __SSE4_2__", CpuV2 },
-    [Armv8] = { "armv8-a", 4, true, 32, "!defined __ARM_NEON", CpuArmv8 },
-    [Generic] = { "generic", 1, true, 16, NULL, 0 },
+             "!defined __AVX2__ || !defined __FMA__", CpuV2 | CpuV3,
+             "avx2 fma bmi bmi2" },
+    [V2] = { "x86-64-v2", 4, false, 16, "!defined __SSE4_2__", CpuV2,
+             "sse4.2 popcnt" },
+    [Armv8] = { "armv8-a", 4, true, 32, "!defined __ARM_NEON", CpuArmv8,
+                "" },
+    [Generic] = { "generic", 1, true, 16, NULL, 0, "" },
 };
 
 enum { MostFeatures = 2 };
@@ -188,6 +193,14 @@ const char *target_guard(Arena *a, const Target *t)
     return guard;
 }
 
+const char *target_needs(Arena *a, const Target *t)
+{
+    const char *names = t->needs;
+    for (int i = 0; t->features[i]; i++)
+        names = arena_printf(a, "%s %s", names, t->features[i]);
+    return names;
+}
+
 /* ---------------------------------------------------------------- tiles --- */
 /* The largest tile whose accumulators, one row of B and one element of A stay
  * in registers, as measured: 6x64 by 16, 6x16 by 8.                         */
@@ -298,7 +311,7 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
     *t = (Target){ .name = r->name, .march = isa->march,
                    .features = r->features, .width = width,
                    .registers = isa->registers, .fma = isa->fma,
-                   .guard = isa->guard, .fmas = r->fmas,
+                   .guard = isa->guard, .needs = isa->features, .fmas = r->fmas,
                    .cache = { (int64_t)r->l1 << 10, (int64_t)r->l2 << 10,
                               (int64_t)r->l3 << 10 },
                    .near = r->near, .far = r->far,

@@ -7682,6 +7682,9 @@ const void *tiny_embedded(int64_t *bytes)
 #define embedded_weights tiny_embedded
 #define options_of_spec tiny_options
 
+static __attribute__((noinline)) int program_main(int argc,
+                                                  char **argv);
+
 /* program.c: the program that an emitted file is under ATTNC_MAIN: lines in on
  * stdin, answers out on stdout. The model says what a line is:
  *   text, where the weights have a vocabulary, else token ids;
@@ -8032,7 +8035,7 @@ static void program_run(struct program *p)
     }
 }
 
-int main(int argc, char **argv)
+static int program_main(int argc, char **argv)
 {
     struct program p;
     const char *path = model.name;
@@ -8554,4 +8557,24 @@ static int program_stream(struct program *p)
     return 1;
 }
 
+int main(int argc, char **argv)
+{
+    const char *lacks = NULL;
+
+    if (!lacks && !__builtin_cpu_supports("avx2"))
+        lacks = "avx2";
+    if (!lacks && !__builtin_cpu_supports("fma"))
+        lacks = "fma";
+    if (!lacks && !__builtin_cpu_supports("bmi"))
+        lacks = "bmi";
+    if (!lacks && !__builtin_cpu_supports("bmi2"))
+        lacks = "bmi2";
+    if (lacks) {
+        fprintf(stderr,
+                "%s: made for x86-64-v3: this processor lacks %s\n",
+                argv[0], lacks);
+        return 6;
+    }
+    return program_main(argc, argv);
+}
 #endif

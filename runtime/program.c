@@ -358,7 +358,7 @@ static void program_run(struct program *p)
     }
 }
 
-int main(int argc, char **argv)
+static int program_main(int argc, char **argv)
 {
     struct program p;
     const char *path = model.name;

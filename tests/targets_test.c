@@ -153,6 +153,31 @@ static void test_compilers(void **state)
     }
 }
 
+/* A program that came to a lesser processor says so; it does not crash. */
+static void test_program(void **state)
+{
+    (void)state;
+    Spawned s;
+    const Target t = target("native");
+    const char *program = in_dir("m");
+    if (!*target_needs(a, &t))
+        skip();
+    assert_true(WORKS(attnc(), "compile", "models/attention.yaml",
+                      "--no-records", "-o", in_dir("m.c")));
+    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
+                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", program));
+    assert_int_not_equal(RUN(&s, "", program), 6);
+    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
+                      "-DATTNC_MAIN", "-Wno-builtin-macro-redefined",
+                      "-D__builtin_cpu_supports(x)=0", in_dir("m.c"), "-lm",
+                      "-o", program));
+    assert_int_equal(RUN(&s, "", program), 6);
+    const char *needs = target_needs(a, &t);
+    assert_non_null(strstr(s.tail, arena_printf(a,
+        "made for %s: this processor lacks %.*s\n", t.name,
+        (int)strcspn(needs, " "), needs)));
+}
+
 /* A file for one machine is not taken for a lesser one. */
 static void test_guard(void **state)
 {
@@ -360,7 +385,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_processors), TEST(test_this_one), TEST(test_lacks),
-        TEST(test_compilers), TEST(test_guard), TEST(test_tilings),
+        TEST(test_compilers), TEST(test_guard), TEST(test_program),
+        TEST(test_tilings),
         TEST(test_rows), TEST(test_strides), TEST(test_prebuilt),
         TEST(test_vectors),
     };
