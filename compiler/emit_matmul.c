@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-enum { SumRows = 288 };          /* whose blocks of x stay in the cache */
+enum {                           /* whose sums stay in the cache, beside x */
+    SumRows = 288,
+    SumColumns = 384             /* whole tiles, of any width */
+};
 
 /* ---- the epilogue ---- */
 
@@ -194,29 +197,31 @@ static void put_all_columns(Gen *g, const Product *p)
     int narrow[4];
     const int n = narrow_tiles(p, narrow);
     if (n)
-        put(e, "int64_t j = from;\n"
+        put(e, "int64_t j = $from;\n"
                "\n");
     if (is_wide(p)) {
         let(e, "wide", "%d", p->t->nr);
-        put(e, n ? "for (; j + $wide <= to; j += $wide) {\n"
-                 : "for (int64_t j = from; j < to; j += $wide) {\n");
+        put(e, n ? "for (; j + $wide <= $to; j += $wide) {\n"
+                 : "for (int64_t j = $from; j < $to; j += $wide) {\n");
         put_columns(g, p, p->t->nr);
         put(e, "}\n");
     }
     for (int s = 0; s < n; s++) {
         let(e, "wide", "%d", narrow[s]);
-        put(e, "if (j + $wide <= to) {\n");
+        put(e, "if (j + $wide <= $to) {\n");
         put_columns(g, p, narrow[s]);
         put(e, s < n - 1 ? "j += $wide;\n"
                            "}\n" : "}\n");
     }
 }
 
-/* Blocks of k outermost: x and W are read once for all columns, and y once a
- * block, for as many rows as keep their block of x in the cache.             */
+/* A block of k for many rows and columns before the next one: a panel of it is
+ * read once for all of these rows, x once for all of these columns.          */
 static void matmul_body(Gen *g, const Product *p)
 {
     Emit *e = g->shapes;
+    let(e, "from", is_blocked(p) ? "first" : "from");
+    let(e, "to", is_blocked(p) ? "last" : "to");
     if (!is_blocked(p)) {
         put_all_columns(g, p);
         return;
@@ -224,12 +229,17 @@ static void matmul_body(Gen *g, const Product *p)
     let(e, "k", "%lld", (long long)p->k);
     let(e, "step", "%d", p->t->k);
     let(e, "some", "%d", SumRows);
+    let(e, "columns", "%d", SumColumns);
     put(e, "for (int64_t i = 0; i < rows; i += $some) {\n"
            "    const int64_t some = least(rows - i, $some);\n"
            "\n"
-           "    for (int64_t at = 0; at < $k; at += $step) {\n");
+           "    for (int64_t first = from; first < to; first += $columns) {\n"
+           "        const int64_t last = least(first + $columns, to);\n"
+           "\n"
+           "        for (int64_t at = 0; at < $k; at += $step) {\n");
     put_all_columns(g, p);
     put(e, "}\n"
+           "}\n"
            "}\n");
 }
 

@@ -8,7 +8,7 @@
 KNOB(mr, OnProducts, 1, 16, 1, "rows of a register tile, at most")
 KNOB(nr, OnProducts, 16, 64, 16, "columns of a register tile")
 KNOB(k, On(TaskMatmul), 64, 65536, 64,
-     "elements of a sum that all columns work through before the next")
+     "elements of a sum that many columns work through before the next")
 KNOB(ahead, OnProducts, 1, 5, 1,
      "1, and tiles that each ask for two panels of the next columns")
 KNOB(panels, On(TaskMatmul), 1, 64, 1,
