@@ -11,6 +11,7 @@ typedef struct {
     const char *path;            /* of the records; NULL: no HOME */
     Records r;                   /* that were read */
     Host here;                   /* cpu and caches */
+    const char *target;          /* its name */
     const char *compiler;        /* NULL: this machine has none */
     int added, replaced, less;   /* merge: taken, and not */
     int total, removed;          /* prune */
@@ -57,6 +58,7 @@ static int find_here(Desk *w)
     if (!target_find(&t, "native", 0, NULL, &why))
         return report_fault(&why);
     w->here = host_here(w->a, &t, 1, "");
+    w->target = t.name;
     const char *path = cc_find(w->a, w->o->cc, &why);
     if (!path && w->o->cc)
         return report_fault(&why);
@@ -239,7 +241,7 @@ static int explain(Desk *w)
     w->here.threads = w->o->threads > 0 ? (int)w->o->threads : m.cores;
     w->here.compiler = "libtcc";
     machine_measure(&m, w->here.threads, 0.5);
-    records_explain(&w->r, &w->here, &m, stdout);
+    records_explain(&w->r, &w->here, w->target, &m, stdout);
     return ExitDone;
 }
 

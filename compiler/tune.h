@@ -140,11 +140,13 @@ void tune_json(const TuneReport *r, FILE *out);
  * allocated.                                                                 */
 char *draw_tune(const TuneReport *r, size_t *size);
 /* `attnc records explain`, and the end of the report: what the machine is, and
- * a sentence for each record: what was chosen and why.                       */
-void records_explain(const Records *r, const Host *here, const Machine *m,
-                     FILE *out);
-/* The sentence, in the arena; usual: the default's tiling; NULL: not known. */
+ * a sentence for each record: what was chosen and why. target: this machine's
+ * name among those of its instruction set.                                   */
+void records_explain(const Records *r, const Host *here, const char *target,
+                     const Machine *m, FILE *out);
+/* The sentence, in the arena; usual: the default's tiling; NULL: as the target
+ * has it, or NULL: the instruction set.                                      */
 char *explain_record(Arena *a, const Record *r, const Tiling *usual,
-                     const Machine *m);
+                     const char *target, const Machine *m);
 
 #endif

@@ -259,14 +259,18 @@ static void (*const why[TaskKinds])(Why *w) = {
 };
 
 /* ------------------------------------------------------------ a record --- */
-/* Is the instruction set of a record known here? */
-static bool find_target(Target *t, const char *isa)
+/* Is the instruction set of a record known here? `name`: a target that may have
+ * it.                                                                        */
+static bool find_target(Target *t, const char *isa, const char *name)
 {
     char march[64];
     int width = 0;
     Fault unused;
-    return sscanf(isa, "%63[^/]/%d", march, &width) >= 1
-        && target_find(t, march, width, NULL, &unused);
+    if (sscanf(isa, "%63[^/]/%d", march, &width) < 1)
+        return false;
+    const bool has = name && target_find(t, name, 0, NULL, &unused)
+                     && !strcmp(t->march, march);
+    return target_find(t, has ? name : march, width, NULL, &unused);
 }
 
 /* The knobs of `t` that are other than those of `than`: "8x48 ahead=2". */
@@ -302,7 +306,7 @@ static const char *choice_text(const Why *w)
 }
 
 char *explain_record(Arena *a, const Record *r, const Tiling *usual,
-                     const Machine *m)
+                     const char *target, const Machine *m)
 {
     Why w = { .a = a, .m = m, .record = r, .by = r->tiling, .text = "",
               .size = r->key.dtype == DtypeBf16 ? 2 : 4 };
@@ -313,7 +317,7 @@ char *explain_record(Arena *a, const Record *r, const Tiling *usual,
         w.k = k;
         w.n = n;
     }
-    if (!find_target(&w.target, r->host.isa))
+    if (!find_target(&w.target, r->host.isa, target))
         w.target = (Target){ .width = 1 };
     else if (!usual && k > 0)
         w.usual = tiling_settled(&w.target, r->key.kind, k, w.usual);
@@ -334,23 +338,24 @@ static bool first_of_host(const Records *r, int i)
 }
 
 static void explain_host(Arena *a, const Records *r, const Host *h,
-                         const Machine *m, FILE *out)
+                         const char *target, const Machine *m, FILE *out)
 {
     for (int i = 0; i < r->at.n; i++)
         if (host_same(&r->at.at[i].host, h)) {
             fputc('\n', out);
-            put_wrapped(out, 0, 4, explain_record(a, &r->at.at[i], NULL, m));
+            put_wrapped(out, 0, 4, explain_record(a, &r->at.at[i], NULL,
+                                                  target, m));
         }
 }
 
-void records_explain(const Records *r, const Host *here, const Machine *m,
-                     FILE *out)
+void records_explain(const Records *r, const Host *here, const char *target,
+                     const Machine *m, FILE *out)
 {
     Arena *a = arena_new();
     int others = 0;
     host_print(here, m, m->counts > 0 ? machine_rates(m, here->threads) : NULL,
                out);
-    explain_host(a, r, here, m, out);
+    explain_host(a, r, here, target, m, out);
     for (int i = 0; i < r->at.n; i++) {
         const Host *h = &r->at.at[i].host;
         const bool same = !strcmp(h->cpu, here->cpu)
@@ -362,7 +367,7 @@ void records_explain(const Records *r, const Host *here, const Machine *m,
         put_wrapped(out, 0, 4, arena_printf(a, "For %s, %d thread%s, %s:",
                     plain_text(a, h->isa), h->threads,
                     h->threads == 1 ? "" : "s", plain_text(a, h->compiler)));
-        explain_host(a, r, h, m, out);
+        explain_host(a, r, h, target, m, out);
     }
     if (r->at.n == 0)
         fputs("\nThere are no records yet: attnc tune makes them.\n", out);

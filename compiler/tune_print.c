@@ -142,7 +142,7 @@ static void put_why(Arena *a, const TuneReport *r, FILE *out)
                                 .usual_ns = gain * ns, .samples = t->pairs };
         fputc('\n', out);
         put_wrapped(out, 0, 4, explain_record(a, &record, &usual->tiling,
-                                              &r->machine));
+                                              NULL, &r->machine));
     }
 }
 

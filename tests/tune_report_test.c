@@ -85,7 +85,7 @@ static void explain(const TuneReport *r, FILE *out)
             one.host.cpu = "another";
         vec_push(a, &all.at, one);
     }
-    records_explain(&all, &r->host, &r->machine, out);
+    records_explain(&all, &r->host, "x86-64-v4", &r->machine, out);
 }
 
 static void explained(void **state)
