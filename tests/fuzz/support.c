@@ -241,6 +241,8 @@ size_t fuzz_change(uint8_t *data, size_t size, size_t most, size_t from,
                    size_t n)
 {
     const size_t behind = size - from - n, room = most - size + n;
+    if (size > most || room == 0)
+        return size;
     uint8_t *part = malloc(room + 1);
     memcpy(part, data + from, n);
     const size_t now = LLVMFuzzerMutate(part, n, room);
