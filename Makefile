@@ -58,7 +58,7 @@ TUNE   := tune_stats tune_tasks tune_model tune_build tune_child \
 DRIVE  := options options_help options_model search_options lines cmd_compile cmd_run cmd_stream \
           cmd_tensors cmd_attention svg_text draw_attention attention_json \
           cmd_score cmd_graph cmd_plan cmd_names cmd_verify cmd_bench cmd_tune cmd_records
-CORE   := memory math check batch cache process sampling beam search_memory search \
+CORE   := memory hash math check batch cache process sampling beam search_memory search \
           score stream state vocab merges tokens text packed
 FILES  := files output convert json safetensors safetensors_write shards seed \
           tables weights weights_check packed_file vocab_file vocab_json vocab_block \

@@ -10,6 +10,7 @@ typedef enum { Always, Encodes, Decodes, Texts } DoorOf;
 
 static const struct { const char *name; DoorOf of; } doors[] = {
     { "error_text", Always }, { "open", Always },
+    { "open_lazily", Always },
     { "generate_bytes", Decodes }, { "generate", Decodes },
     { "batch_bytes", Always }, { "encode", Encodes }, { "decode", Decodes },
     { "vocab", Texts }, { "vocab_encode_bytes", Texts },

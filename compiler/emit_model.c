@@ -28,6 +28,7 @@ static void aot_front(Gen *g, Emit *e)
            "#define _POSIX_C_SOURCE 200809L\n"
            "#include <errno.h>\n"
            "#include <fcntl.h>\n"
+           "#include <signal.h>\n"
            "#include <stdarg.h>\n"
            "#include <stdio.h>\n"
            "#include <stdlib.h>\n"

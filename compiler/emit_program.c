@@ -8,8 +8,8 @@
 /* The core's files, in the order that they need each other. A model that
  * generates nothing takes those alone that check a weights file.            */
 static const struct { const char *name; bool always; } core_files[] = {
-    { "memory.c", true }, { "check.c", true }, { "batch.c", true },
-    { "math.c", false }, { "cache.c", false },
+    { "memory.c", true }, { "hash.c", true }, { "check.c", true },
+    { "batch.c", true }, { "math.c", false }, { "cache.c", false },
     { "process.c", false }, { "sampling.c", false }, { "beam.c", false },
     { "search_memory.c", false }, { "search.c", false }, { "score.c", false },
     { "stream.c", false }, { "state.c", false }, { "vocab.c", true },
@@ -149,6 +149,9 @@ static void let_model(Gen *g, Emit *e)
         let(e, c ? "d_k1" : "d_k0", "%lld", (long long)p->d_k[c]);
         let(e, c ? "v1" : "v0", "%lld", (long long)p->v_panels[c]);
     }
+    const char *command = g->o->command ? g->o->command : "attnc compile";
+    let(e, "command", "%s", c_string(g->a, command, strlen(command)));
+    let(e, "text", g->o->mode == EmitJit ? "" : " + ATTN_PACKED_TEXT");
     let(e, "encode", has_entry(p, EntryEncode) ? "encode" : "0");
     let(e, "decode", has_entry(p, EntryDecode) ? "decode" : "0");
     let(e, "log_sum_exp", has_decoder(p) ? "log_sum_exp" : "0");
@@ -175,7 +178,9 @@ static void emit_model_struct(Gen *g, Emit *e)
         "    .weight_bits = $weight_bits,\n"
         "    .weights_hash = $hash,\n"
         "    .spec_hash = $spec_hash,\n"
-        "    .bound_bytes = sizeof(struct weights),\n"
+        "    .command =\n"
+        "        $command,\n"
+        "    .bound_bytes = sizeof(struct weights)$text,\n"
         "    .page_floats = { $page0, $page1 },\n"
         "    .blocks = { $blocks0, $blocks1 },\n"
         "    .d_k = { $d_k0, $d_k1 },\n"
@@ -325,8 +330,12 @@ void emit_main(Gen *g, Emit *e)
 {
     let(e, "options", "%s_options", g->p->prefix);
     let(e, "weights", "%s_embedded", g->p->prefix);
+    let(e, "open", "%s_open", g->p->prefix);
+    let(e, "open_lazily", "%s_open_lazily", g->p->prefix);
     put(e, "#ifdef ATTNC_MAIN\n"
-           "#define embedded_weights $weights\n");
+           "#define embedded_weights $weights\n"
+           "#define open_file $open\n"
+           "#define open_file_lazily $open_lazily\n");
     if (has_decoder(g->p))
         put(e, "#define options_of_spec $options\n");
     put(e, "\n");
@@ -335,6 +344,7 @@ void emit_main(Gen *g, Emit *e)
                "                                                  char **argv);"
                "\n\n");
     paste_file(e, "program.c");
+    paste_file(e, "program_file.c");
     paste_file(e, has_decoder(g->p) ? "program_generate.c" : "program_rows.c");
     if (has_decoder(g->p)) {
         paste_file(e, "program_words.c");

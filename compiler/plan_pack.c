@@ -338,6 +338,7 @@ void plan_pack(Plan *p)
             flatten(p, b, b->root, 1.0, 0, &list);
     }
     mark_aliases(&list);
+    p->pack.name = p->g->spec->name;
     p->pack.item = list.at;
     p->pack.count = list.n;
     p->pack.weight_bits = p->g->spec->dtype == DtypeBf16 ? 16 : 32;

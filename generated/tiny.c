@@ -44,6 +44,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,7 +229,9 @@ struct attn_model {
     int64_t weight_bits;         /* of a number in a matrix: 32, 16 (bf16) */
     uint64_t weights_hash;       /* of names, shapes, layout: as in the file */
     uint64_t spec_hash;          /* of all that decides what is computed */
-    int64_t bound_bytes;         /* of the struct that bind() fills */
+    const char *command;         /* that packs its weights */
+    int64_t bound_bytes;         /* of the struct that bind() fills, and room
+                                    for what open() says */
     /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
      * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
     int64_t page_floats[2];      /* 0: the model has no such cache */
@@ -3467,6 +3470,10 @@ ATTN_API int64_t attn_max(int64_t a, int64_t b);
 /* Parts that an arena needs room for; NULL: 1. */
 ATTN_API int64_t attn_parts(const struct attn_parallel *p);
 
+/* ------------------------------------------------------------- hash.c --- */
+/* XXH64 of a block at any address. Words are read as this machine has them. */
+ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed);
+
 /* ------------------------------------------------------------ cache.c --- */
 /* Pages of keys and values, shared between sequences by counting. A slot is
  * one sequence's row in the table. Full pages are shared; an open page is
@@ -3809,7 +3816,7 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
 
 /* ------------------------------------------------------------- state.c --- */
 struct attn_state_header {       /* the first bytes of a saved stream */
-    char magic[8];               /* "ATTNST01" */
+    char magic[8];               /* "ATTNST02" */
     uint64_t hash;               /* of all that follows */
     int64_t bytes;               /* of all */
     uint64_t model;              /* its sizes, spec and weights, hashed */
@@ -3830,8 +3837,9 @@ ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
  * error. Options are not saved.                                             */
 ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
                                  void *out, int64_t cap);
-/* NULL when it can be restored into this model, else what is wrong. `state`
- * lies at a multiple of 8.                                                  */
+/* NULL when it can be restored into this model, else what is wrong: all that
+ * it says is looked at, whoever made its hash. `state` lies at a multiple of 8.
+ */
 ATTN_API const char *attn_state_check(const struct attn_model *m,
                                       uint64_t weights, const void *state,
                                       int64_t bytes);
@@ -3947,23 +3955,37 @@ ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
 /* The head of model.weights: one page, then the packed weights, then the
  * vocabularies, each at a multiple of 64 bytes.                             */
 struct attn_packed_header {
-    char magic[8];               /* "ATTNCW01" */
+    char magic[8];               /* "ATTNCW02" */
+    uint64_t page;               /* hash of all that follows in this page */
+    uint64_t contents;           /* of all behind the page; 0: of a file that
+                                    is inside a program, which has no hash */
     uint64_t hash;               /* weights_hash of the model it is for */
     int64_t bytes;               /* of the whole file */
     int64_t weights_at, weights_bytes;
     int64_t weight_bits;         /* as the model's */
     int64_t source_vocab_at, source_vocab_bytes;   /* 0: none */
     int64_t target_vocab_at, target_vocab_bytes;
+    char name[136];              /* of the model */
 };
-enum { ATTN_PACKED_PAGE = 4096 };
-/* NULL when `file` is a weights file for `m`, else what is wrong. */
+enum { ATTN_PACKED_PAGE = 4096,
+       ATTN_PACKED_TEXT = 512 }; /* of a message, at most */
+ATTN_API uint64_t attn_packed_page(const void *file);   /* as in its header */
+/* NULL when `file` is a weights file for `m`, else what is wrong, a text in
+ * why[ATTN_PACKED_TEXT]. hashed: all of it is read, and its contents are held
+ * to their hash.                                                            */
 ATTN_API const char *attn_packed_check(const struct attn_model *m,
-                                       const void *file, int64_t bytes);
+                                       const void *file, int64_t bytes,
+                                       int64_t hashed, char *why);
 /* Checks model.weights, which lies at `file`, at a multiple of 64 bytes, and
  * fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or what is
- * wrong with it.                                                            */
+ * wrong with it, a text in `bound`. Its contents are held to their hash, for
+ * which all of it is read; inside a C file they have none.                  */
 ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
                                const void *file, int64_t bytes);
+/* The same without that hash: weights that are mapped come from the disk as
+ * they are used, and what was damaged there is not seen.                    */
+ATTN_API const char *attn_open_lazily(const struct attn_model *m, void *bound,
+                                      const void *file, int64_t bytes);
 /* Where the weights lie in a file that was opened; NULL: it is none. */
 ATTN_API const void *attn_packed_weights(const void *file);
 /* The vocabulary of the source, or of the target (target: 1), in a file that
@@ -4022,6 +4044,93 @@ ATTN_API int64_t attn_parts(const struct attn_parallel *p)
     if (p)
         return attn_max(p->parts, 1);
     return 1;
+}
+
+/* hash.c: XXH64, the hash of Yann Collet's xxHash: four sums side by side, each
+ * over every fourth word, so that it is read as fast as memory gives it.    */
+
+static const uint64_t hash_prime[6] = {
+    0, 0x9e3779b185ebca87ull, 0xc2b2ae3d27d4eb4full, 0x165667b19e3779f9ull,
+    0x85ebca77c2b2ae63ull, 0x27d4eb2f165667c5ull
+};
+
+static uint64_t hash_rotate(uint64_t x, int by)
+{
+    return x << by | x >> (64 - by);
+}
+
+static uint64_t hash_word(const char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* Products of 64 bits take longer in vectors, which clang would make of the
+ * four sums: half the speed.                                                */
+static uint64_t hash_step(uint64_t sum, uint64_t word)
+{
+    sum += word * hash_prime[2];
+#if defined __clang__
+    __asm__("" : "+r"(sum));
+#endif
+    return hash_rotate(sum, 31) * hash_prime[1];
+}
+
+/* All whole 32 bytes; four sums become one. */
+static uint64_t hash_sums(const char *at, int64_t bytes, uint64_t seed)
+{
+    uint64_t a = seed + hash_prime[1] + hash_prime[2];
+    uint64_t b = seed + hash_prime[2];
+    uint64_t c = seed;
+    uint64_t d = seed - hash_prime[1];
+    for (int64_t i = 0; i + 32 <= bytes; i += 32) {
+        a = hash_step(a, hash_word(at + i));
+        b = hash_step(b, hash_word(at + i + 8));
+        c = hash_step(c, hash_word(at + i + 16));
+        d = hash_step(d, hash_word(at + i + 24));
+    }
+    uint64_t sums[4] = { a, b, c, d };
+    uint64_t h = hash_rotate(a, 1) + hash_rotate(b, 7) + hash_rotate(c, 12) +
+                 hash_rotate(d, 18);
+    for (int i = 0; i < 4; i++)
+        h = (h ^ hash_step(0, sums[i])) * hash_prime[1] + hash_prime[4];
+    return h;
+}
+
+/* The fewer than 32 bytes behind them. */
+static uint64_t hash_rest(uint64_t h, const char *at, int64_t bytes)
+{
+    for (; bytes >= 8; bytes -= 8, at += 8) {
+        h ^= hash_step(0, hash_word(at));
+        h = hash_rotate(h, 27) * hash_prime[1] + hash_prime[4];
+    }
+    if (bytes >= 4) {
+        uint32_t half;
+        memcpy(&half, at, sizeof half);
+        h ^= half * hash_prime[1];
+        h = hash_rotate(h, 23) * hash_prime[2] + hash_prime[3];
+        bytes -= 4;
+        at += 4;
+    }
+    for (; bytes > 0; bytes--, at++) {
+        h ^= (unsigned char)*at * hash_prime[5];
+        h = hash_rotate(h, 11) * hash_prime[1];
+    }
+    return h;
+}
+
+ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed)
+{
+    const char *at = block;
+    const int64_t whole = bytes / 32 * 32;
+    uint64_t h = seed + hash_prime[5];
+    if (whole > 0)
+        h = hash_sums(at, whole, seed);
+    h = hash_rest(h + (uint64_t)bytes, at + whole, bytes - whole);
+    h = (h ^ h >> 33) * hash_prime[2];
+    h = (h ^ h >> 29) * hash_prime[3];
+    return h ^ h >> 32;
 }
 
 /* check.c: what a caller gives is looked at before it is used: one check for
@@ -6250,10 +6359,10 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
  * of every page: of the self cache, then of the cross cache. Whoever restores
  * it goes on with the same bits.
  *
- * One walk counts the bytes, writes them and reads them.                    */
+ * One walk writes the bytes and reads them.                                 */
 
 struct state_walk {
-    char *to;                    /* saving; NULL: counting, or */
+    char *to;                    /* saving, or */
     const char *from;            /* restoring */
     int64_t n;                   /* bytes so far */
 };
@@ -6326,24 +6435,34 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
     state_slot(w, &s->room->self, s->slot);
     if (s->model->kind == ATTN_ENCODER_DECODER)
         state_slot(w, &s->room->cross, 0);
-    state_align(w);
+}
+
+/* ---------------------------------------------------------------- size --- */
+
+/* Of the rows of a slot: keys in panels of 16, the last with zeros. */
+static int64_t state_rows_size(const struct attn_model *m, int which,
+                               int64_t rows)
+{
+    const int64_t keys = (rows + 15) / 16 * 16 * m->d_k[which];
+    const int64_t values = rows * 16 * m->v_panels[which];
+    return m->blocks[which] * (keys + values) * (int64_t)sizeof(float);
+}
+
+/* Of a state with that many tokens, rows in its self cache, source rows. */
+static int64_t state_size(const struct attn_model *m, int64_t tokens,
+                          int64_t read, int64_t source_rows)
+{
+    int64_t n = (int64_t)sizeof(struct attn_state_header);
+    n += (tokens * (int64_t)sizeof(int32_t) + 7) / 8 * 8;
+    n += state_rows_size(m, ATTN_SELF, read);
+    if (m->kind == ATTN_ENCODER_DECODER)
+        n += state_rows_size(m, ATTN_CROSS, source_rows);
+    return n;
 }
 
 /* ---------------------------------------------------------------- hash --- */
 
-/* Eight bytes at a time; each step can be undone, so that no two blocks that
- * differ in one word have the same hash.                                    */
-static uint64_t state_hash(uint64_t h, const void *block, int64_t bytes)
-{
-    const char *at = block;
-    for (int64_t i = 0; i < bytes; i += 8) {
-        uint64_t word;
-        memcpy(&word, at + i, 8);
-        h = (h ^ word) * 0x9e3779b97f4a7c15ull;
-        h ^= h >> 32;
-    }
-    return h;
-}
+enum { STATE_SEED_MODEL = 1, STATE_SEED_CONTENTS = 2, STATE_SEED_WEIGHTS = 3 };
 
 /* Of what a cache's contents mean. */
 static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
@@ -6362,13 +6481,13 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
         sizes[12 + c] = m->v_panels[c];
     }
     sizes[14] = (int64_t)m->spec_hash;   /* eps, scales, masks ... */
-    return state_hash(1, sizes, (int64_t)sizeof sizes);
+    return attn_hash(sizes, (int64_t)sizeof sizes, STATE_SEED_MODEL);
 }
 
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
                                     const void *packed)
 {
-    return state_hash(3, packed, m->weights_bytes / 8 * 8);
+    return attn_hash(packed, m->weights_bytes, STATE_SEED_WEIGHTS);
 }
 
 ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
@@ -6385,20 +6504,18 @@ static uint64_t state_sum(const void *state, int64_t bytes)
 {
     const struct attn_state_header *h = state;
     int64_t from = (int64_t)sizeof h->magic + (int64_t)sizeof h->hash;
-    return state_hash(2, (const char *)state + from, bytes - from);
+    return attn_hash((const char *)state + from, bytes - from,
+                     STATE_SEED_CONTENTS);
 }
 
 /* ---------------------------------------------------------------- save --- */
 
 ATTN_API int64_t attn_state_bytes(const struct attn_stream *s)
 {
-    struct state_walk w = {0};
     int wrong = attn_stream_check(s);
     if (wrong)
         return wrong;
-    w.n = (int64_t)sizeof(struct attn_state_header);
-    state_body(&w, s);
-    return w.n;
+    return state_size(s->model, s->n, s->read, s->room->source_rows);
 }
 
 ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
@@ -6415,7 +6532,7 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
         return ATTN_ERROR_ALIGNED;
     if (h.bytes > cap)
         return ATTN_ERROR_ROOM;
-    memcpy(h.magic, "ATTNST01", sizeof h.magic);
+    memcpy(h.magic, "ATTNST02", sizeof h.magic);
     h.model = state_model_hash(s->model, weights);
     h.tokens = s->n;
     h.lead = s->lead;
@@ -6432,34 +6549,63 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
 
 /* ------------------------------------------------------------- restore --- */
 
+/* Could a stream of this model have these lengths? */
+static int state_lengths_fit(const struct attn_model *m,
+                             const struct attn_state_header *h)
+{
+    const int64_t source = m->kind == ATTN_ENCODER_DECODER;
+    if (h->tokens < source || h->tokens > m->max_target + 1)
+        return 0;                /* with a source there is a start token */
+    if (h->lead < source || h->lead > h->tokens)
+        return 0;
+    if (h->read < 0 || h->read > attn_min(h->tokens, m->max_target))
+        return 0;
+    return source ? h->source_rows >= 1 && h->source_rows <= m->max_source
+                  : h->source_rows == 0;
+}
+
+/* Is it whole, and what attn_state_save wrote? */
+static const char *state_wrong_bytes(const struct attn_state_header *h,
+                                     int64_t bytes)
+{
+    if (!h || bytes < (int64_t)sizeof h->magic ||
+        memcmp(h->magic, "ATTNST", 6) != 0)
+        return "not a saved state: its first bytes are not ATTNST02";
+    if ((uintptr_t)h % 8 != 0)
+        return "not at a multiple of 8 bytes";
+    if (memcmp(h->magic, "ATTNST02", sizeof h->magic) != 0)
+        return "saved by another version of attnc: its format is not ATTNST02; "
+               "save it again";
+    if (bytes < (int64_t)sizeof *h || bytes < h->bytes)
+        return "cut short: fewer bytes than it states";
+    if (bytes > h->bytes)
+        return "damaged: more bytes than it states";
+    if (h->hash != state_sum(h, bytes))
+        return "damaged: its contents are not what was saved";
+    return NULL;
+}
+
 ATTN_API const char *attn_state_check(const struct attn_model *m,
                                       uint64_t weights, const void *state,
                                       int64_t bytes)
 {
     const struct attn_state_header *h = state;
-    if (!state || bytes < (int64_t)sizeof h->magic ||
-        memcmp(h->magic, "ATTNST01", sizeof h->magic) != 0)
-        return "not a saved state: its first bytes are not ATTNST01";
-    if ((uintptr_t)state % 8 != 0)
-        return "not at a multiple of 8 bytes";
-    if (bytes < (int64_t)sizeof *h || bytes < h->bytes)
-        return "cut short: fewer bytes than it states";
-    if (bytes != h->bytes || bytes % 8 != 0)
-        return "damaged: more bytes than it states";
-    if (h->hash != state_sum(state, bytes))
-        return "damaged: its contents are not what was saved";
+    const char *wrong = state_wrong_bytes(h, bytes);
+    if (wrong)
+        return wrong;
     if (h->model != state_model_hash(m, weights))
         return "saved by another model or with other weights";
-    if (h->tokens < 0 || h->tokens > m->max_target + 1 ||
-        h->lead < 0 || h->lead > h->tokens ||
-        h->read < 0 || h->read > attn_min(h->tokens, m->max_target) ||
-        h->source_rows < 0 || h->source_rows > m->max_source)
-        return "its lengths are not of this model";
+    if (!state_lengths_fit(m, h))
+        return "forged: its lengths are not of this model";
+    if (bytes != state_size(m, h->tokens, h->read, h->source_rows))
+        return "forged: it has not the bytes of its lengths";
+    if (attn_check_ids((const int32_t *)(h + 1), h->tokens, m->target_vocab))
+        return "forged: a token that is not of this model";
     return NULL;
 }
 
 /* Into a stream that is empty. */
-static int state_read(struct attn_stream *s, const void *state, int64_t bytes)
+static int state_read(struct attn_stream *s, const void *state)
 {
     const struct attn_state_header *h = state;
     struct state_walk w = {0};
@@ -6472,13 +6618,9 @@ static int state_read(struct attn_stream *s, const void *state, int64_t bytes)
         if (attn_cache_grow(&s->room->cross, 0, h->source_rows) < 0)
             return ATTN_ERROR_STATE;
     }
-    if (attn_state_bytes(s) != bytes)
-        return ATTN_ERROR_STATE;
     w.from = state;
     w.n = (int64_t)sizeof *h;
     state_body(&w, s);
-    if (attn_check_ids(s->tokens, s->n, s->model->target_vocab))
-        return ATTN_ERROR_STATE;
     return 0;
 }
 
@@ -6498,7 +6640,7 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
                                   streams, memory, memory_bytes);
     if (wrong)
         return wrong;
-    wrong = state_read(s, state, bytes);
+    wrong = state_read(s, state);
     if (wrong)
         s->room = NULL;                          /* it is not open */
     return wrong;
@@ -7351,8 +7493,164 @@ ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
     return at + rest;
 }
 
-/* packed.c: is this block of bytes a weights file, whole, and of this model?
- * A file that passes is safe to read wherever its header points.            */
+/* packed.c: is this block of bytes a weights file, whole, and of this model? A
+ * file that passes is safe to read wherever its header points. What is wrong is
+ * said with what was found, what is expected and what makes it right.       */
+
+struct packed {                  /* a file that is opened */
+    const struct attn_model *m;
+    const char *file;
+    int64_t bytes;
+    struct attn_packed_header h; /* its head, once there are as many bytes */
+    char *why;                   /* [ATTN_PACKED_TEXT], n of them used */
+    int64_t n;
+};
+
+/* ---------------------------------------------------------------- words --- */
+
+/* Up to `most` bytes of a text, which may be any: '?' is what has no form. */
+static void packed_bytes(struct packed *p, const char *text, int64_t most)
+{
+    for (int64_t i = 0; i < most && text[i] != '\0'; i++) {
+        if (p->n == ATTN_PACKED_TEXT - 1)
+            break;
+        p->why[p->n] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+        p->n++;
+    }
+    p->why[p->n] = '\0';
+}
+
+static void packed_say(struct packed *p, const char *text)
+{
+    packed_bytes(p, text, ATTN_PACKED_TEXT);
+}
+
+static void packed_number(struct packed *p, uint64_t x, unsigned base)
+{
+    char digits[21];
+    int at = 20;
+    digits[at] = '\0';
+    do {
+        at--;
+        digits[at] = "0123456789abcdef"[x % base];
+        x /= base;
+    } while (x > 0);
+    packed_say(p, digits + at);
+}
+
+/* "FIRST found MIDDLE expected", as "cut short: it has 5 of 64 bytes". */
+static void packed_counts(struct packed *p, const char *first, int64_t found,
+                          const char *middle, int64_t expected)
+{
+    packed_say(p, first);
+    packed_number(p, (uint64_t)found, 10);
+    packed_say(p, middle);
+    packed_number(p, (uint64_t)expected, 10);
+    packed_say(p, " bytes; copy it again");
+}
+
+static void packed_hashes(struct packed *p, uint64_t found, uint64_t expected)
+{
+    packed_say(p, " (");
+    packed_number(p, found, 16);
+    packed_say(p, ", not ");
+    packed_number(p, expected, 16);
+    packed_say(p, ")");
+}
+
+static const char *packed_again(struct packed *p, const char *text)
+{
+    packed_say(p, text);
+    packed_say(p, "; pack it again: ");
+    packed_say(p, p->m->command);
+    return p->why;
+}
+
+static const char *packed_damaged(struct packed *p, const char *text)
+{
+    packed_say(p, "damaged: ");
+    packed_say(p, text);
+    return packed_again(p, "; copy it again");
+}
+
+/* --------------------------------------------------------------- checks --- */
+
+static const char packed_magic[] = "ATTNCW02";   /* the digits: the format */
+
+static const char *packed_foreign(struct packed *p)
+{
+    packed_say(p, "not a weights file of attnc: ");
+    if (p->bytes < 8) {
+        packed_say(p, "too short");
+    } else if (memcmp(p->file, "ATTNST", 6) == 0) {
+        packed_say(p, "a saved state");
+    } else if (p->bytes > 8 && p->file[8] == '{') {
+        packed_say(p, "a .safetensors file, which attnc compile packs");
+    } else {
+        packed_say(p, "its first bytes are '");
+        packed_bytes(p, p->file, 8);
+        packed_say(p, "', not '");
+        packed_say(p, packed_magic);
+        packed_say(p, "'");
+    }
+    return packed_again(p, "");
+}
+
+/* Its format, its first page, its length. */
+static const char *packed_wrong_page(struct packed *p)
+{
+    const struct attn_packed_header *h = &p->h;
+    if (p->bytes < 8 || memcmp(p->file, packed_magic, 6) != 0)
+        return packed_foreign(p);
+    if (memcmp(p->file, packed_magic, 8) != 0) {
+        packed_say(p, "made by another version of attnc: its format is ");
+        packed_bytes(p, p->file, 8);
+        packed_say(p, ", this program's is ");
+        return packed_again(p, packed_magic);
+    }
+    if (p->bytes < ATTN_PACKED_PAGE) {
+        packed_counts(p, "cut short: it has ", p->bytes, " of more than ",
+                      ATTN_PACKED_PAGE);
+        return p->why;
+    }
+    memcpy(&p->h, p->file, sizeof p->h);
+    if (h->page != attn_packed_page(p->file))
+        return packed_damaged(p, "its first page is not what was written");
+    if (p->bytes == h->bytes)
+        return NULL;
+    packed_counts(p, p->bytes < h->bytes ? "cut short: it has "
+                                         : "damaged: it has ", p->bytes,
+                  " of ", h->bytes);
+    return p->why;
+}
+
+/* Of a model with the same weights in the same places, whatever its name. */
+static const char *packed_wrong_layout(struct packed *p)
+{
+    const struct attn_packed_header *h = &p->h;
+    const struct attn_model *m = p->m;
+    if (h->hash == m->weights_hash && h->weight_bits == m->weight_bits &&
+        h->weights_bytes == m->weights_bytes)
+        return NULL;
+    if (strncmp(h->name, m->name, sizeof h->name) != 0) {
+        packed_say(p, "made for the model '");
+        packed_bytes(p, h->name, (int64_t)sizeof h->name);
+        packed_say(p, "', this is '");
+        packed_say(p, m->name);
+        return packed_again(p, "'");
+    }
+    if (h->weight_bits != m->weight_bits) {
+        packed_say(p, h->weight_bits == 16 ? "its weights are bf16"
+                                           : "its weights are f32");
+        return packed_again(p, m->weight_bits == 16 ? ", this program's bf16"
+                                                    : ", this program's f32");
+    }
+    packed_say(p, "made for another form of '");
+    packed_say(p, m->name);
+    packed_say(p, "'");
+    packed_hashes(p, h->hash, m->weights_hash);
+    return packed_again(p, "");
+}
 
 /* A part lies after the header page, at a multiple of 64, inside the file. */
 static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
@@ -7364,55 +7662,72 @@ static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
     return 1;
 }
 
-static const char *packed_check_block(const void *file, int64_t bytes,
-                                      int64_t at, int64_t part, int64_t size)
+static const char *packed_wrong_contents(struct packed *p)
+{
+    const struct attn_packed_header *h = &p->h;
+    const uint64_t found = attn_hash(p->file + ATTN_PACKED_PAGE,
+                                     p->bytes - ATTN_PACKED_PAGE, 0);
+    if (found == h->contents)
+        return NULL;
+    packed_say(p, "damaged: its contents are not what was packed");
+    packed_hashes(p, found, h->contents);
+    return packed_again(p, "; copy it again");
+}
+
+static const char *packed_wrong_block(struct packed *p, int64_t at,
+                                      int64_t part, int64_t size)
 {
     if (at == 0 && part == 0)
         return NULL;
-    if (!packed_part_fits(at, part, bytes))
-        return "damaged: a vocabulary lies outside the file";
-    const char *block = (const char *)file + at;
+    if (!packed_part_fits(at, part, p->bytes))
+        return packed_damaged(p, "a vocabulary lies outside the file");
+    const char *block = p->file + at;
     const char *wrong = attn_vocab_check(block, part);
     if (wrong)
-        return wrong;
+        return packed_damaged(p, wrong);
     if (((const struct attn_vocab_header *)block)->size != size)
-        return "damaged: a vocabulary has not the model's number of tokens";
+        return packed_damaged(p, "a vocabulary has not the model's number of "
+                              "tokens");
     return NULL;
 }
 
-ATTN_API const char *attn_packed_check(const struct attn_model *m,
-                                       const void *file, int64_t bytes)
+ATTN_API uint64_t attn_packed_page(const void *file)
 {
-    const struct attn_packed_header *h = file;
-    if (bytes < (int64_t)sizeof h->magic)
-        return "not a weights file of attnc: too short";
-    if (memcmp(h->magic, "ATTNCW01", sizeof h->magic) != 0)
-        return "not a weights file of attnc: its first bytes are not ATTNCW01";
-    if (bytes < ATTN_PACKED_PAGE || bytes < h->bytes)
-        return "cut short: fewer bytes than its header states; copy it again";
-    if (h->weight_bits != m->weight_bits)
-        return "made with another dtype of weights: run attnc compile again";
-    if (h->hash != m->weights_hash)
-        return "made for another model or layout: run attnc compile again";
-    if (bytes > h->bytes)
-        return "damaged: more bytes than its header states; copy it again";
-    if (h->weights_bytes != m->weights_bytes)
-        return "made for another model: run attnc compile again";
-    if (!packed_part_fits(h->weights_at, h->weights_bytes, bytes))
-        return "damaged: the weights lie outside the file";
-    const char *wrong = packed_check_block(file, bytes, h->source_vocab_at,
-                                           h->source_vocab_bytes,
-                                           m->source_vocab);
-    if (wrong)
-        return wrong;
-    return packed_check_block(file, bytes, h->target_vocab_at,
-                              h->target_vocab_bytes, m->target_vocab);
+    const char *from = (const char *)file + 16;  /* behind magic and page */
+    return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
+}
+
+ATTN_API const char *attn_packed_check(const struct attn_model *m,
+                                       const void *file, int64_t bytes,
+                                       int64_t hashed, char *why)
+{
+    struct packed p;
+    const struct attn_packed_header *h = &p.h;
+    memset(&p, 0, sizeof p);
+    p.m = m;
+    p.file = file;
+    p.bytes = bytes;
+    p.why = why;
+    const char *wrong = packed_wrong_page(&p);
+    if (!wrong)
+        wrong = packed_wrong_layout(&p);
+    if (!wrong && !packed_part_fits(h->weights_at, h->weights_bytes, bytes))
+        wrong = packed_damaged(&p, "the weights lie outside the file");
+    if (!wrong && hashed && h->contents != 0)
+        wrong = packed_wrong_contents(&p);
+    if (!wrong)
+        wrong = packed_wrong_block(&p, h->source_vocab_at,
+                                   h->source_vocab_bytes, m->source_vocab);
+    if (!wrong)
+        wrong = packed_wrong_block(&p, h->target_vocab_at,
+                                   h->target_vocab_bytes, m->target_vocab);
+    return wrong;
 }
 
 /* ---------------------------------------------------------------- open --- */
 
-ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
-                               const void *file, int64_t bytes)
+static const char *packed_bind(const struct attn_model *m, void *bound,
+                               const void *file, int64_t bytes, int64_t hashed)
 {
     const void *packed = NULL;
     if (!bound || (uintptr_t)bound % 8 != 0)
@@ -7420,13 +7735,25 @@ ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
     if (file || m->weights_bytes > 0) {
         if (!file || (uintptr_t)file % ATTN_ALIGN != 0)
             return "file: memory at a multiple of 64 bytes is expected";
-        const char *wrong = attn_packed_check(m, file, bytes);
+        const char *wrong = attn_packed_check(m, file, bytes, hashed, bound);
         if (wrong)
             return wrong;
         packed = attn_packed_weights(file);
     }
     m->bind(bound, packed);
     return NULL;
+}
+
+ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
+                               const void *file, int64_t bytes)
+{
+    return packed_bind(m, bound, file, bytes, 1);
+}
+
+ATTN_API const char *attn_open_lazily(const struct attn_model *m, void *bound,
+                                      const void *file, int64_t bytes)
+{
+    return packed_bind(m, bound, file, bytes, 0);
 }
 
 /* A part of a file that was opened; NULL: it has none, or is no such file. */
@@ -7442,7 +7769,7 @@ static int packed_head(const void *file)
 {
     if (!file || (uintptr_t)file % ATTN_ALIGN != 0)
         return 0;
-    return memcmp(file, "ATTNCW", 6) == 0;
+    return memcmp(file, packed_magic, 8) == 0;
 }
 
 ATTN_API const void *attn_packed_weights(const void *file)
@@ -7488,7 +7815,9 @@ static const struct attn_model model = {
     .weight_bits = 32,
     .weights_hash = 0xdcc379f26f86679bull,
     .spec_hash = 0xf5b2a3279b565a2bull,
-    .bound_bytes = sizeof(struct weights),
+    .command =
+        "attnc compile tiny.yaml --march\075x86-64-v3",
+    .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
     .page_floats = { 8192, 8192 },
     .blocks = { 4, 4 },
     .d_k = { 16, 16 },
@@ -7535,6 +7864,11 @@ const char *tiny_error_text(int64_t error)
 const char *tiny_open(void *bound, const void *file, int64_t bytes)
 {
     return attn_open(&model, bound, file, bytes);
+}
+
+const char *tiny_open_lazily(void *bound, const void *file, int64_t bytes)
+{
+    return attn_open_lazily(&model, bound, file, bytes);
 }
 
 int64_t tiny_generate_bytes(const struct attn_search_options *o,
@@ -7680,6 +8014,8 @@ const void *tiny_embedded(int64_t *bytes)
 
 #ifdef ATTNC_MAIN
 #define embedded_weights tiny_embedded
+#define open_file tiny_open
+#define open_file_lazily tiny_open_lazily
 #define options_of_spec tiny_options
 
 static __attribute__((noinline)) int program_main(int argc,
@@ -7691,14 +8027,16 @@ static __attribute__((noinline)) int program_main(int argc,
  *   a row of numbers, where it reads these; an empty line ends a block of
  *   them. Kind attention: three blocks (queries, keys, values) are one
  *   question.
- * What answers them is pasted behind this: program_generate.c, program_words.c
- * and program_stream.c, or program_rows.c where the model generates nothing.
+ * Pasted behind this are program_file.c and what answers: program_generate.c,
+ * program_words.c and program_stream.c, or program_rows.c where the model
+ * generates nothing.
  *
  * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
  * 4 I/O, 5 memory.                                                          */
 
 enum { PROGRAM_PARTS = 32,       /* lines that are answered together */
-       PROGRAM_STOPS = 16 };     /* strings that may end an answer */
+       PROGRAM_STOPS = 16,       /* strings that may end an answer */
+       PROGRAM_FILES = 2 };      /* that are mapped: weights, a state */
 /* The numbers that words give, and the texts: program_words knows their names
  * and what they are without one.                                            */
 enum { WORD_TOKENS, WORD_TEMPERATURE, WORD_TOP_K, WORD_TOP_P, WORD_MIN_P,
@@ -7733,9 +8071,17 @@ struct program {
     const char *stop[PROGRAM_STOPS];
     int64_t stops;
     int quiet;
+    int unchecked;               /* weights are not held to their hash */
     struct room bound, items, work, text;
 };
 
+/* The file, whole; where there is none, p->status says so. */
+static const char *program_map(struct program *p, const char *path,
+                               int64_t *bytes);
+/* Checks the weights and vocabularies; binds the weights. */
+static void program_bind(struct program *p, const char *path);
+/* Takes a word that is about the weights' file; 0: it is another. */
+static int program_file_word(struct program *p, const char *word);
 /* The most rows that part i of a batch may have. */
 static int64_t program_most(const struct program *p, int64_t part);
 /* Prints the answers to a batch, a line or a block of them for each part. */
@@ -7792,59 +8138,6 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
     r->at = at;
     r->bytes = more;
     return at;
-}
-
-/* ----------------------------------------------------------- weights --- */
-
-/* The file, whole; where there is none, p->status says so. */
-static const char *program_map(struct program *p, const char *path,
-                               int64_t *bytes)
-{
-    const char *file = "";
-    struct stat st;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-    *bytes = 0;
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        program_fail(p, 4, path, strerror(errno));
-        return file;
-    }
-    if (!S_ISREG(st.st_mode))
-        program_fail(p, 4, path, "not a regular file");
-    else if (st.st_size > 0) {
-        void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd,
-                        0);
-        if (at == MAP_FAILED)
-            program_fail(p, 5, path, strerror(errno));
-        else {
-            file = at;
-            *bytes = (int64_t)st.st_size;
-        }
-    }
-    close(fd);
-    return file;
-}
-
-/* Checks the weights and vocabularies; binds the weights. */
-static void program_bind(struct program *p, const char *path)
-{
-    struct attn_packed_header h;
-    const char *wrong = attn_packed_check(p->m, p->file, p->bytes);
-
-    if (wrong) {
-        program_fail(p, 3, path, wrong);
-        return;
-    }
-    memcpy(&h, p->file, sizeof h);
-    if (h.source_vocab_bytes > 0)
-        p->source = p->file + h.source_vocab_at;
-    if (h.target_vocab_bytes > 0)
-        p->target = p->file + h.target_vocab_at;
-    if (p->m->kind == ATTN_DECODER)
-        p->source = p->target;   /* it goes on with what it reads */
-    p->packed = p->file + h.weights_at;
-    if (program_grow(p, &p->bound, p->m->bound_bytes + 1))
-        p->m->bind(p->bound.at, p->packed);
 }
 
 /* ------------------------------------------------------------- lines --- */
@@ -8067,6 +8360,125 @@ static int program_main(int argc, char **argv)
     return p.status;
 }
 
+/* program_file.c: the files that the program reads where they are mapped: the
+ * weights, a saved state. Should one be cut meanwhile, the program says so and
+ * ends (4).                                                                 */
+
+/* Of the program, for the handler: set before a file is mapped. */
+static struct {
+    const char *name;            /* the program's */
+    const char *path, *at;
+    int64_t bytes;
+} program_files[PROGRAM_FILES];
+
+static void file_say(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        return;                  /* stderr is closed: nothing is left to do */
+}
+
+/* Does what is safe in a handler alone. A bus error elsewhere is somebody
+ * else's: the default action takes it.                                      */
+static void file_vanished(int sig, siginfo_t *info, void *context)
+{
+    const uintptr_t at = (uintptr_t)info->si_addr;
+
+    (void)context;
+    for (int i = 0; i < PROGRAM_FILES; i++) {
+        const uintptr_t from = (uintptr_t)program_files[i].at;
+        if (from > at || at - from >= (uintptr_t)program_files[i].bytes)
+            continue;
+        file_say(program_files[i].name);
+        file_say(": error: ");
+        file_say(program_files[i].path);
+        file_say(": the file was cut while it was in use\n");
+        _exit(4);
+    }
+    signal(sig, SIG_DFL);
+}
+
+static void file_watch(const struct program *p, const char *path,
+                       const char *at, int64_t bytes)
+{
+    struct sigaction act;
+    int i = 0;
+
+    while (program_files[i].at)  /* as many are mapped as there are places */
+        i++;
+    program_files[i].name = p->name;
+    program_files[i].path = path;
+    program_files[i].bytes = bytes;
+    program_files[i].at = at;
+    memset(&act, 0, sizeof act);
+    act.sa_sigaction = file_vanished;
+    act.sa_flags = SA_SIGINFO;
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGBUS, &act, NULL);
+}
+
+static const char *program_map(struct program *p, const char *path,
+                               int64_t *bytes)
+{
+    static _Alignas(64) const char nothing[64];  /* an empty file, mapped */
+    const char *file = nothing;
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    *bytes = 0;
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        program_fail(p, 4, path, strerror(errno));
+        return file;
+    }
+    if (!S_ISREG(st.st_mode))
+        program_fail(p, 4, path, "not a regular file");
+    else if (st.st_size > 0) {
+        void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd,
+                        0);
+        if (at == MAP_FAILED)
+            program_fail(p, 5, path, strerror(errno));
+        else {
+            file = at;
+            *bytes = (int64_t)st.st_size;
+            file_watch(p, path, file, *bytes);
+        }
+    }
+    close(fd);
+    return file;
+}
+
+static int program_file_word(struct program *p, const char *word)
+{
+    if (strcmp(word, "--no-check") != 0)
+        return 0;
+    p->unchecked = 1;
+    return 1;
+}
+
+static void program_bind(struct program *p, const char *path)
+{
+    struct attn_packed_header h;
+    const char *wrong;
+
+    if (!program_grow(p, &p->bound, p->m->bound_bytes))
+        return;
+    if (p->unchecked)
+        wrong = open_file_lazily(p->bound.at, p->file, p->bytes);
+    else
+        wrong = open_file(p->bound.at, p->file, p->bytes);
+    if (wrong) {
+        program_fail(p, 3, path, wrong);
+        return;
+    }
+    memcpy(&h, p->file, sizeof h);
+    if (h.source_vocab_bytes > 0)
+        p->source = p->file + h.source_vocab_at;
+    if (h.target_vocab_bytes > 0)
+        p->target = p->file + h.target_vocab_at;
+    if (p->m->kind == ATTN_DECODER)
+        p->source = p->target;   /* it goes on with what it reads */
+    p->packed = p->file + h.weights_at;
+}
+
 /* program_generate.c: answers lines by the search that the spec asks for, all
  * lines of a batch at once.                                                 */
 
@@ -8194,7 +8606,9 @@ static const char *program_help(void)
            "         --save-state FILE    keep the state behind the answer; "
            "- is stdout\n"
            "         --load-state FILE    go on from there\n"
-           "         --quiet              do not say how fast it was\n";
+           "         --quiet              do not say how fast it was\n"
+           "         --no-check           do not hold the weights to their "
+           "hash\n";
 }
 
 static int words_wrong(const struct program *p, const char *name,
@@ -8277,18 +8691,25 @@ static int words_option(struct program *p, char **word, int n)
 
 static int program_words(struct program *p, int n, char **word)
 {
+    const char *of_prompt = NULL;        /* a word that is for it alone */
     int at = 0;
 
     for (int i = 0; i < WORD_NUMBERS; i++)
         p->number[i] = word_numbers[i].other;
     while (at < n) {
+        if (program_file_word(p, word[at])) {
+            at++;
+            continue;
+        }
         const int used = words_option(p, word + at, n - at);
         if (used == 0)
             return 0;
+        if (!of_prompt)
+            of_prompt = word[at];
         at += used;
     }
-    if (n > 0 && !p->word[WORD_PROMPT] && !p->word[WORD_LOAD])
-        return words_wrong(p, word[0], "this is for --prompt, not for lines");
+    if (of_prompt && !p->word[WORD_PROMPT] && !p->word[WORD_LOAD])
+        return words_wrong(p, of_prompt, "this is for --prompt, not for lines");
     return 1;
 }
 

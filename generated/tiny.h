@@ -168,7 +168,9 @@ struct attn_model {
     int64_t weight_bits;         /* of a number in a matrix: 32, 16 (bf16) */
     uint64_t weights_hash;       /* of names, shapes, layout: as in the file */
     uint64_t spec_hash;          /* of all that decides what is computed */
-    int64_t bound_bytes;         /* of the struct that bind() fills */
+    const char *command;         /* that packs its weights */
+    int64_t bound_bytes;         /* of the struct that bind() fills, and room
+                                    for what open() says */
     /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
      * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
     int64_t page_floats[2];      /* 0: the model has no such cache */
@@ -280,7 +282,7 @@ struct attn_stream {
 };
 
 struct attn_state_header {       /* the first bytes of a saved stream */
-    char magic[8];               /* "ATTNST01" */
+    char magic[8];               /* "ATTNST02" */
     uint64_t hash;               /* of all that follows */
     int64_t bytes;               /* of all */
     uint64_t model;              /* its sizes, spec and weights, hashed */
@@ -337,8 +339,13 @@ const char *tiny_error_text(int64_t error);
 
 /* Checks model.weights, which lies at `file`, at a multiple of 64 bytes, and
  * fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or what is
- * wrong with it.                                                            */
+ * wrong with it, a text in `bound`. Its contents are held to their hash, for
+ * which all of it is read; inside a C file they have none.                  */
 const char *tiny_open(void *bound, const void *file, int64_t bytes);
+
+/* The same without that hash: weights that are mapped come from the disk as
+ * they are used, and what was damaged there is not seen.                    */
+const char *tiny_open_lazily(void *bound, const void *file, int64_t bytes);
 
 /* Bytes of memory that generate() needs for `sentences` sources, `source_rows`
  * tokens in all, `longest` in one; or an error.                             */
@@ -439,8 +446,9 @@ int64_t tiny_state_bytes(const struct attn_stream *s);
 int64_t tiny_state_save(const struct attn_stream *s, uint64_t weights,
                         void *out, int64_t cap);
 
-/* NULL when it can be restored into this model, else what is wrong. `state`
- * lies at a multiple of 8.                                                  */
+/* NULL when it can be restored into this model, else what is wrong: all that
+ * it says is looked at, whoever made its hash. `state` lies at a multiple of 8.
+ */
 const char *tiny_state_check(uint64_t weights, const void *state,
                              int64_t bytes);
 

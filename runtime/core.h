@@ -107,7 +107,9 @@ struct attn_model {
     int64_t weight_bits;         /* of a number in a matrix: 32, 16 (bf16) */
     uint64_t weights_hash;       /* of names, shapes, layout: as in the file */
     uint64_t spec_hash;          /* of all that decides what is computed */
-    int64_t bound_bytes;         /* of the struct that bind() fills */
+    const char *command;         /* that packs its weights */
+    int64_t bound_bytes;         /* of the struct that bind() fills, and room
+                                    for what open() says */
     /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
      * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
     int64_t page_floats[2];      /* 0: the model has no such cache */
@@ -136,6 +138,10 @@ ATTN_API int64_t attn_min(int64_t a, int64_t b);
 ATTN_API int64_t attn_max(int64_t a, int64_t b);
 /* Parts that an arena needs room for; NULL: 1. */
 ATTN_API int64_t attn_parts(const struct attn_parallel *p);
+
+/* ------------------------------------------------------------- hash.c --- */
+/* XXH64 of a block at any address. Words are read as this machine has them. */
+ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed);
 
 /* ------------------------------------------------------------ cache.c --- */
 /* Pages of keys and values, shared between sequences by counting. A slot is

@@ -1,8 +1,164 @@
-/* packed.c: is this block of bytes a weights file, whole, and of this model?
- * A file that passes is safe to read wherever its header points.            */
+/* packed.c: is this block of bytes a weights file, whole, and of this model? A
+ * file that passes is safe to read wherever its header points. What is wrong is
+ * said with what was found, what is expected and what makes it right.       */
 #include "core.h"
 
 #include <string.h>
+
+struct packed {                  /* a file that is opened */
+    const struct attn_model *m;
+    const char *file;
+    int64_t bytes;
+    struct attn_packed_header h; /* its head, once there are as many bytes */
+    char *why;                   /* [ATTN_PACKED_TEXT], n of them used */
+    int64_t n;
+};
+
+/* ---------------------------------------------------------------- words --- */
+
+/* Up to `most` bytes of a text, which may be any: '?' is what has no form. */
+static void packed_bytes(struct packed *p, const char *text, int64_t most)
+{
+    for (int64_t i = 0; i < most && text[i] != '\0'; i++) {
+        if (p->n == ATTN_PACKED_TEXT - 1)
+            break;
+        p->why[p->n] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+        p->n++;
+    }
+    p->why[p->n] = '\0';
+}
+
+static void packed_say(struct packed *p, const char *text)
+{
+    packed_bytes(p, text, ATTN_PACKED_TEXT);
+}
+
+static void packed_number(struct packed *p, uint64_t x, unsigned base)
+{
+    char digits[21];
+    int at = 20;
+    digits[at] = '\0';
+    do {
+        at--;
+        digits[at] = "0123456789abcdef"[x % base];
+        x /= base;
+    } while (x > 0);
+    packed_say(p, digits + at);
+}
+
+/* "FIRST found MIDDLE expected", as "cut short: it has 5 of 64 bytes". */
+static void packed_counts(struct packed *p, const char *first, int64_t found,
+                          const char *middle, int64_t expected)
+{
+    packed_say(p, first);
+    packed_number(p, (uint64_t)found, 10);
+    packed_say(p, middle);
+    packed_number(p, (uint64_t)expected, 10);
+    packed_say(p, " bytes; copy it again");
+}
+
+static void packed_hashes(struct packed *p, uint64_t found, uint64_t expected)
+{
+    packed_say(p, " (");
+    packed_number(p, found, 16);
+    packed_say(p, ", not ");
+    packed_number(p, expected, 16);
+    packed_say(p, ")");
+}
+
+static const char *packed_again(struct packed *p, const char *text)
+{
+    packed_say(p, text);
+    packed_say(p, "; pack it again: ");
+    packed_say(p, p->m->command);
+    return p->why;
+}
+
+static const char *packed_damaged(struct packed *p, const char *text)
+{
+    packed_say(p, "damaged: ");
+    packed_say(p, text);
+    return packed_again(p, "; copy it again");
+}
+
+/* --------------------------------------------------------------- checks --- */
+
+static const char packed_magic[] = "ATTNCW02";   /* the digits: the format */
+
+static const char *packed_foreign(struct packed *p)
+{
+    packed_say(p, "not a weights file of attnc: ");
+    if (p->bytes < 8) {
+        packed_say(p, "too short");
+    } else if (memcmp(p->file, "ATTNST", 6) == 0) {
+        packed_say(p, "a saved state");
+    } else if (p->bytes > 8 && p->file[8] == '{') {
+        packed_say(p, "a .safetensors file, which attnc compile packs");
+    } else {
+        packed_say(p, "its first bytes are '");
+        packed_bytes(p, p->file, 8);
+        packed_say(p, "', not '");
+        packed_say(p, packed_magic);
+        packed_say(p, "'");
+    }
+    return packed_again(p, "");
+}
+
+/* Its format, its first page, its length. */
+static const char *packed_wrong_page(struct packed *p)
+{
+    const struct attn_packed_header *h = &p->h;
+    if (p->bytes < 8 || memcmp(p->file, packed_magic, 6) != 0)
+        return packed_foreign(p);
+    if (memcmp(p->file, packed_magic, 8) != 0) {
+        packed_say(p, "made by another version of attnc: its format is ");
+        packed_bytes(p, p->file, 8);
+        packed_say(p, ", this program's is ");
+        return packed_again(p, packed_magic);
+    }
+    if (p->bytes < ATTN_PACKED_PAGE) {
+        packed_counts(p, "cut short: it has ", p->bytes, " of more than ",
+                      ATTN_PACKED_PAGE);
+        return p->why;
+    }
+    memcpy(&p->h, p->file, sizeof p->h);
+    if (h->page != attn_packed_page(p->file))
+        return packed_damaged(p, "its first page is not what was written");
+    if (p->bytes == h->bytes)
+        return NULL;
+    packed_counts(p, p->bytes < h->bytes ? "cut short: it has "
+                                         : "damaged: it has ", p->bytes,
+                  " of ", h->bytes);
+    return p->why;
+}
+
+/* Of a model with the same weights in the same places, whatever its name. */
+static const char *packed_wrong_layout(struct packed *p)
+{
+    const struct attn_packed_header *h = &p->h;
+    const struct attn_model *m = p->m;
+    if (h->hash == m->weights_hash && h->weight_bits == m->weight_bits &&
+        h->weights_bytes == m->weights_bytes)
+        return NULL;
+    if (strncmp(h->name, m->name, sizeof h->name) != 0) {
+        packed_say(p, "made for the model '");
+        packed_bytes(p, h->name, (int64_t)sizeof h->name);
+        packed_say(p, "', this is '");
+        packed_say(p, m->name);
+        return packed_again(p, "'");
+    }
+    if (h->weight_bits != m->weight_bits) {
+        packed_say(p, h->weight_bits == 16 ? "its weights are bf16"
+                                           : "its weights are f32");
+        return packed_again(p, m->weight_bits == 16 ? ", this program's bf16"
+                                                    : ", this program's f32");
+    }
+    packed_say(p, "made for another form of '");
+    packed_say(p, m->name);
+    packed_say(p, "'");
+    packed_hashes(p, h->hash, m->weights_hash);
+    return packed_again(p, "");
+}
 
 /* A part lies after the header page, at a multiple of 64, inside the file. */
 static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
@@ -14,55 +170,72 @@ static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
     return 1;
 }
 
-static const char *packed_check_block(const void *file, int64_t bytes,
-                                      int64_t at, int64_t part, int64_t size)
+static const char *packed_wrong_contents(struct packed *p)
+{
+    const struct attn_packed_header *h = &p->h;
+    const uint64_t found = attn_hash(p->file + ATTN_PACKED_PAGE,
+                                     p->bytes - ATTN_PACKED_PAGE, 0);
+    if (found == h->contents)
+        return NULL;
+    packed_say(p, "damaged: its contents are not what was packed");
+    packed_hashes(p, found, h->contents);
+    return packed_again(p, "; copy it again");
+}
+
+static const char *packed_wrong_block(struct packed *p, int64_t at,
+                                      int64_t part, int64_t size)
 {
     if (at == 0 && part == 0)
         return NULL;
-    if (!packed_part_fits(at, part, bytes))
-        return "damaged: a vocabulary lies outside the file";
-    const char *block = (const char *)file + at;
+    if (!packed_part_fits(at, part, p->bytes))
+        return packed_damaged(p, "a vocabulary lies outside the file");
+    const char *block = p->file + at;
     const char *wrong = attn_vocab_check(block, part);
     if (wrong)
-        return wrong;
+        return packed_damaged(p, wrong);
     if (((const struct attn_vocab_header *)block)->size != size)
-        return "damaged: a vocabulary has not the model's number of tokens";
+        return packed_damaged(p, "a vocabulary has not the model's number of "
+                              "tokens");
     return NULL;
 }
 
-ATTN_API const char *attn_packed_check(const struct attn_model *m,
-                                       const void *file, int64_t bytes)
+ATTN_API uint64_t attn_packed_page(const void *file)
 {
-    const struct attn_packed_header *h = file;
-    if (bytes < (int64_t)sizeof h->magic)
-        return "not a weights file of attnc: too short";
-    if (memcmp(h->magic, "ATTNCW01", sizeof h->magic) != 0)
-        return "not a weights file of attnc: its first bytes are not ATTNCW01";
-    if (bytes < ATTN_PACKED_PAGE || bytes < h->bytes)
-        return "cut short: fewer bytes than its header states; copy it again";
-    if (h->weight_bits != m->weight_bits)
-        return "made with another dtype of weights: run attnc compile again";
-    if (h->hash != m->weights_hash)
-        return "made for another model or layout: run attnc compile again";
-    if (bytes > h->bytes)
-        return "damaged: more bytes than its header states; copy it again";
-    if (h->weights_bytes != m->weights_bytes)
-        return "made for another model: run attnc compile again";
-    if (!packed_part_fits(h->weights_at, h->weights_bytes, bytes))
-        return "damaged: the weights lie outside the file";
-    const char *wrong = packed_check_block(file, bytes, h->source_vocab_at,
-                                           h->source_vocab_bytes,
-                                           m->source_vocab);
-    if (wrong)
-        return wrong;
-    return packed_check_block(file, bytes, h->target_vocab_at,
-                              h->target_vocab_bytes, m->target_vocab);
+    const char *from = (const char *)file + 16;  /* behind magic and page */
+    return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
+}
+
+ATTN_API const char *attn_packed_check(const struct attn_model *m,
+                                       const void *file, int64_t bytes,
+                                       int64_t hashed, char *why)
+{
+    struct packed p;
+    const struct attn_packed_header *h = &p.h;
+    memset(&p, 0, sizeof p);
+    p.m = m;
+    p.file = file;
+    p.bytes = bytes;
+    p.why = why;
+    const char *wrong = packed_wrong_page(&p);
+    if (!wrong)
+        wrong = packed_wrong_layout(&p);
+    if (!wrong && !packed_part_fits(h->weights_at, h->weights_bytes, bytes))
+        wrong = packed_damaged(&p, "the weights lie outside the file");
+    if (!wrong && hashed && h->contents != 0)
+        wrong = packed_wrong_contents(&p);
+    if (!wrong)
+        wrong = packed_wrong_block(&p, h->source_vocab_at,
+                                   h->source_vocab_bytes, m->source_vocab);
+    if (!wrong)
+        wrong = packed_wrong_block(&p, h->target_vocab_at,
+                                   h->target_vocab_bytes, m->target_vocab);
+    return wrong;
 }
 
 /* ---------------------------------------------------------------- open --- */
 
-ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
-                               const void *file, int64_t bytes)
+static const char *packed_bind(const struct attn_model *m, void *bound,
+                               const void *file, int64_t bytes, int64_t hashed)
 {
     const void *packed = NULL;
     if (!bound || (uintptr_t)bound % 8 != 0)
@@ -70,13 +243,25 @@ ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
     if (file || m->weights_bytes > 0) {
         if (!file || (uintptr_t)file % ATTN_ALIGN != 0)
             return "file: memory at a multiple of 64 bytes is expected";
-        const char *wrong = attn_packed_check(m, file, bytes);
+        const char *wrong = attn_packed_check(m, file, bytes, hashed, bound);
         if (wrong)
             return wrong;
         packed = attn_packed_weights(file);
     }
     m->bind(bound, packed);
     return NULL;
+}
+
+ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
+                               const void *file, int64_t bytes)
+{
+    return packed_bind(m, bound, file, bytes, 1);
+}
+
+ATTN_API const char *attn_open_lazily(const struct attn_model *m, void *bound,
+                                      const void *file, int64_t bytes)
+{
+    return packed_bind(m, bound, file, bytes, 0);
 }
 
 /* A part of a file that was opened; NULL: it has none, or is no such file. */
@@ -92,7 +277,7 @@ static int packed_head(const void *file)
 {
     if (!file || (uintptr_t)file % ATTN_ALIGN != 0)
         return 0;
-    return memcmp(file, "ATTNCW", 6) == 0;
+    return memcmp(file, packed_magic, 8) == 0;
 }
 
 ATTN_API const void *attn_packed_weights(const void *file)

@@ -1,72 +1,107 @@
 /* packed_file.c: writes model.weights, which packed.c of the core checks and
  * a model maps: a header page, the packed weights, the vocabularies, each at
- * a multiple of 64 bytes.                                                   */
+ * a multiple of 64 bytes, and in the header the hashes of them and of it.   */
+#include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "rt.h"
+
+enum { Sections = 3 };           /* weights, vocabularies */
+typedef struct { const void *at; int64_t bytes; } Section;
+
+static const char zeros[64];     /* between a section and the next */
 
 static int64_t aligned(int64_t n)
 {
     return (n + 63) / 64 * 64;
 }
 
-/* A section and the zeros up to the next one. */
-static bool write_section(Output *o, const void *data, int64_t bytes,
-                          Fault *why)
-{
-    static const char zeros[64];
-    return output_write(o, data, (size_t)bytes, why) &&
-           output_write(o, zeros, (size_t)(aligned(bytes) - bytes), why);
-}
-
-static struct attn_packed_header head_of(const PackList *p,
-                                         int64_t source_bytes,
-                                         int64_t target_bytes)
+/* Places and lengths; without hashes. */
+static struct attn_packed_header head_of(const PackList *p, const Section *s)
 {
     struct attn_packed_header head = {
-        .magic = { 'A', 'T', 'T', 'N', 'C', 'W', '0', '1' },
+        .magic = { 'A', 'T', 'T', 'N', 'C', 'W', '0', '2' },
         .hash = p->hash, .weight_bits = p->weight_bits,
         .weights_at = ATTN_PACKED_PAGE, .weights_bytes = p->bytes,
-        .source_vocab_bytes = source_bytes, .target_vocab_bytes = target_bytes,
+        .source_vocab_bytes = s[1].bytes, .target_vocab_bytes = s[2].bytes,
     };
     int64_t end = ATTN_PACKED_PAGE + aligned(p->bytes);
-    head.source_vocab_at = source_bytes ? end : 0;
-    end += aligned(source_bytes);
-    head.target_vocab_at = target_bytes ? end : 0;
-    head.bytes = end + aligned(target_bytes);
+    head.source_vocab_at = s[1].bytes ? end : 0;
+    end += aligned(s[1].bytes);
+    head.target_vocab_at = s[2].bytes ? end : 0;
+    head.bytes = end + aligned(s[2].bytes);
+    snprintf(head.name, sizeof head.name, "%s", p->name ? p->name : "");
     return head;
+}
+
+/* The first page, which has the hash of its own rest. */
+static void make_page(char *page, const struct attn_packed_header *head)
+{
+    memset(page, 0, ATTN_PACKED_PAGE);
+    memcpy(page, head, sizeof *head);
+    const uint64_t hash = attn_packed_page(page);
+    memcpy(page + offsetof(struct attn_packed_header, page), &hash,
+           sizeof hash);
+}
+
+/* Of what follows the page; false: out of memory. */
+static bool hash_sections(const Section *s, uint64_t *hash)
+{
+    XXH64_state_t *state = XXH64_createState();
+    if (!state)
+        return false;
+    XXH64_reset(state, 0);
+    for (int i = 0; i < Sections; i++) {
+        XXH64_update(state, s[i].at, (size_t)s[i].bytes);
+        XXH64_update(state, zeros, (size_t)(aligned(s[i].bytes) - s[i].bytes));
+    }
+    *hash = XXH64_digest(state);
+    XXH64_freeState(state);
+    return true;
 }
 
 bool weights_save(const char *path, const PackList *p, const void *packed,
                   const void *source_vocab, int64_t source_bytes,
                   const void *target_vocab, int64_t target_bytes, Fault *why)
 {
-    struct attn_packed_header head = head_of(p, source_bytes, target_bytes);
-    char page[ATTN_PACKED_PAGE] = { 0 };
-    memcpy(page, &head, sizeof head);
+    const Section s[Sections] = { { packed, p->bytes },
+                                  { source_vocab, source_bytes },
+                                  { target_vocab, target_bytes } };
+    struct attn_packed_header head = head_of(p, s);
+    char page[ATTN_PACKED_PAGE];
     Output o;
-    return output_open(&o, path, why) &&
-           output_write(&o, page, sizeof page, why) &&
-           write_section(&o, packed, p->bytes, why) &&
-           write_section(&o, source_vocab, source_bytes, why) &&
-           write_section(&o, target_vocab, target_bytes, why) &&
-           output_commit(&o, why);
+    if (!hash_sections(s, &head.contents))
+        return fault(why, ExitResource, "%s: out of memory", path);
+    make_page(page, &head);
+    bool ok = output_open(&o, path, why) &&
+              output_write(&o, page, sizeof page, why);
+    for (int i = 0; ok && i < Sections; i++) {
+        const int64_t gap = aligned(s[i].bytes) - s[i].bytes;
+        ok = output_write(&o, s[i].at, (size_t)s[i].bytes, why) &&
+             output_write(&o, zeros, (size_t)gap, why);
+    }
+    return ok && output_commit(&o, why);
 }
 
 int64_t weights_image(void *to, const PackList *p, const void *packed,
                       const void *source_vocab, int64_t source_bytes,
                       const void *target_vocab, int64_t target_bytes)
 {
-    struct attn_packed_header head = head_of(p, source_bytes, target_bytes);
+    const Section s[Sections] = { { packed, p->bytes },
+                                  { source_vocab, source_bytes },
+                                  { target_vocab, target_bytes } };
+    const struct attn_packed_header head = head_of(p, s);
     char *at = to;
     if (!to)
         return head.bytes;
     memset(at, 0, (size_t)head.bytes);
-    memcpy(at, &head, sizeof head);
-    memcpy(at + head.weights_at, packed, (size_t)p->bytes);
-    if (source_bytes)
-        memcpy(at + head.source_vocab_at, source_vocab, (size_t)source_bytes);
-    if (target_bytes)
-        memcpy(at + head.target_vocab_at, target_vocab, (size_t)target_bytes);
+    make_page(at, &head);
+    at += ATTN_PACKED_PAGE;
+    for (int i = 0; i < Sections; i++) {
+        if (s[i].bytes)
+            memcpy(at, s[i].at, (size_t)s[i].bytes);
+        at += aligned(s[i].bytes);
+    }
     return head.bytes;
 }

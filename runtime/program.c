@@ -4,13 +4,15 @@
  *   a row of numbers, where it reads these; an empty line ends a block of
  *   them. Kind attention: three blocks (queries, keys, values) are one
  *   question.
- * What answers them is pasted behind this: program_generate.c, program_words.c
- * and program_stream.c, or program_rows.c where the model generates nothing.
+ * Pasted behind this are program_file.c and what answers: program_generate.c,
+ * program_words.c and program_stream.c, or program_rows.c where the model
+ * generates nothing.
  *
  * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
  * 4 I/O, 5 memory.                                                          */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +23,8 @@
 #include <unistd.h>
 
 enum { PROGRAM_PARTS = 32,       /* lines that are answered together */
-       PROGRAM_STOPS = 16 };     /* strings that may end an answer */
+       PROGRAM_STOPS = 16,       /* strings that may end an answer */
+       PROGRAM_FILES = 2 };      /* that are mapped: weights, a state */
 /* The numbers that words give, and the texts: program_words knows their names
  * and what they are without one.                                            */
 enum { WORD_TOKENS, WORD_TEMPERATURE, WORD_TOP_K, WORD_TOP_P, WORD_MIN_P,
@@ -56,9 +59,17 @@ struct program {
     const char *stop[PROGRAM_STOPS];
     int64_t stops;
     int quiet;
+    int unchecked;               /* weights are not held to their hash */
     struct room bound, items, work, text;
 };
 
+/* The file, whole; where there is none, p->status says so. */
+static const char *program_map(struct program *p, const char *path,
+                               int64_t *bytes);
+/* Checks the weights and vocabularies; binds the weights. */
+static void program_bind(struct program *p, const char *path);
+/* Takes a word that is about the weights' file; 0: it is another. */
+static int program_file_word(struct program *p, const char *word);
 /* The most rows that part i of a batch may have. */
 static int64_t program_most(const struct program *p, int64_t part);
 /* Prints the answers to a batch, a line or a block of them for each part. */
@@ -115,59 +126,6 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
     r->at = at;
     r->bytes = more;
     return at;
-}
-
-/* ----------------------------------------------------------- weights --- */
-
-/* The file, whole; where there is none, p->status says so. */
-static const char *program_map(struct program *p, const char *path,
-                               int64_t *bytes)
-{
-    const char *file = "";
-    struct stat st;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-    *bytes = 0;
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        program_fail(p, 4, path, strerror(errno));
-        return file;
-    }
-    if (!S_ISREG(st.st_mode))
-        program_fail(p, 4, path, "not a regular file");
-    else if (st.st_size > 0) {
-        void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd,
-                        0);
-        if (at == MAP_FAILED)
-            program_fail(p, 5, path, strerror(errno));
-        else {
-            file = at;
-            *bytes = (int64_t)st.st_size;
-        }
-    }
-    close(fd);
-    return file;
-}
-
-/* Checks the weights and vocabularies; binds the weights. */
-static void program_bind(struct program *p, const char *path)
-{
-    struct attn_packed_header h;
-    const char *wrong = attn_packed_check(p->m, p->file, p->bytes);
-
-    if (wrong) {
-        program_fail(p, 3, path, wrong);
-        return;
-    }
-    memcpy(&h, p->file, sizeof h);
-    if (h.source_vocab_bytes > 0)
-        p->source = p->file + h.source_vocab_at;
-    if (h.target_vocab_bytes > 0)
-        p->target = p->file + h.target_vocab_at;
-    if (p->m->kind == ATTN_DECODER)
-        p->source = p->target;   /* it goes on with what it reads */
-    p->packed = p->file + h.weights_at;
-    if (program_grow(p, &p->bound, p->m->bound_bytes + 1))
-        p->m->bind(p->bound.at, p->packed);
 }
 
 /* ------------------------------------------------------------- lines --- */

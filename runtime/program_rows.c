@@ -101,14 +101,16 @@ static void program_answer(struct program *p)
 
 static const char *program_help(void)
 {
-    return "";
+    return "options: --no-check           do not hold the weights to their "
+           "hash\n";
 }
 
 static int program_words(struct program *p, int n, char **word)
 {
-    (void)p;
-    (void)word;
-    return n == 0;
+    for (int i = 0; i < n; i++)
+        if (!program_file_word(p, word[i]))
+            return 0;
+    return 1;
 }
 
 static int program_stream(struct program *p)

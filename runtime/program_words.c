@@ -34,7 +34,9 @@ static const char *program_help(void)
            "         --save-state FILE    keep the state behind the answer; "
            "- is stdout\n"
            "         --load-state FILE    go on from there\n"
-           "         --quiet              do not say how fast it was\n";
+           "         --quiet              do not say how fast it was\n"
+           "         --no-check           do not hold the weights to their "
+           "hash\n";
 }
 
 static int words_wrong(const struct program *p, const char *name,
@@ -117,17 +119,24 @@ static int words_option(struct program *p, char **word, int n)
 
 static int program_words(struct program *p, int n, char **word)
 {
+    const char *of_prompt = NULL;        /* a word that is for it alone */
     int at = 0;
 
     for (int i = 0; i < WORD_NUMBERS; i++)
         p->number[i] = word_numbers[i].other;
     while (at < n) {
+        if (program_file_word(p, word[at])) {
+            at++;
+            continue;
+        }
         const int used = words_option(p, word + at, n - at);
         if (used == 0)
             return 0;
+        if (!of_prompt)
+            of_prompt = word[at];
         at += used;
     }
-    if (n > 0 && !p->word[WORD_PROMPT] && !p->word[WORD_LOAD])
-        return words_wrong(p, word[0], "this is for --prompt, not for lines");
+    if (of_prompt && !p->word[WORD_PROMPT] && !p->word[WORD_LOAD])
+        return words_wrong(p, of_prompt, "this is for --prompt, not for lines");
     return 1;
 }

@@ -156,6 +156,7 @@ typedef struct {                 /* one tensor's way into the packed weights */
 } PackItem;
 
 typedef struct {
+    const char *name;            /* of the model; NULL: it has none */
     PackItem *item;
     int64_t count;
     int64_t bytes;               /* of the packed weights */
@@ -205,7 +206,8 @@ bool weights_save(const char *path, const PackList *p, const void *packed,
                   const void *source_vocab, int64_t source_bytes,
                   const void *target_vocab, int64_t target_bytes, Fault *why);
 
-/* The same bytes in memory; their number. `to` NULL: only the number. */
+/* The same in memory, for a program: without the hash of its contents. Their
+ * number; `to` NULL: only that.                                             */
 int64_t weights_image(void *to, const PackList *p, const void *packed,
                       const void *source_vocab, int64_t source_bytes,
                       const void *target_vocab, int64_t target_bytes);

@@ -2,13 +2,13 @@
  * of every page: of the self cache, then of the cross cache. Whoever restores
  * it goes on with the same bits.
  *
- * One walk counts the bytes, writes them and reads them.                    */
+ * One walk writes the bytes and reads them.                                 */
 #include "core.h"
 
 #include <string.h>
 
 struct state_walk {
-    char *to;                    /* saving; NULL: counting, or */
+    char *to;                    /* saving, or */
     const char *from;            /* restoring */
     int64_t n;                   /* bytes so far */
 };
@@ -81,24 +81,34 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
     state_slot(w, &s->room->self, s->slot);
     if (s->model->kind == ATTN_ENCODER_DECODER)
         state_slot(w, &s->room->cross, 0);
-    state_align(w);
+}
+
+/* ---------------------------------------------------------------- size --- */
+
+/* Of the rows of a slot: keys in panels of 16, the last with zeros. */
+static int64_t state_rows_size(const struct attn_model *m, int which,
+                               int64_t rows)
+{
+    const int64_t keys = (rows + 15) / 16 * 16 * m->d_k[which];
+    const int64_t values = rows * 16 * m->v_panels[which];
+    return m->blocks[which] * (keys + values) * (int64_t)sizeof(float);
+}
+
+/* Of a state with that many tokens, rows in its self cache, source rows. */
+static int64_t state_size(const struct attn_model *m, int64_t tokens,
+                          int64_t read, int64_t source_rows)
+{
+    int64_t n = (int64_t)sizeof(struct attn_state_header);
+    n += (tokens * (int64_t)sizeof(int32_t) + 7) / 8 * 8;
+    n += state_rows_size(m, ATTN_SELF, read);
+    if (m->kind == ATTN_ENCODER_DECODER)
+        n += state_rows_size(m, ATTN_CROSS, source_rows);
+    return n;
 }
 
 /* ---------------------------------------------------------------- hash --- */
 
-/* Eight bytes at a time; each step can be undone, so that no two blocks that
- * differ in one word have the same hash.                                    */
-static uint64_t state_hash(uint64_t h, const void *block, int64_t bytes)
-{
-    const char *at = block;
-    for (int64_t i = 0; i < bytes; i += 8) {
-        uint64_t word;
-        memcpy(&word, at + i, 8);
-        h = (h ^ word) * 0x9e3779b97f4a7c15ull;
-        h ^= h >> 32;
-    }
-    return h;
-}
+enum { STATE_SEED_MODEL = 1, STATE_SEED_CONTENTS = 2, STATE_SEED_WEIGHTS = 3 };
 
 /* Of what a cache's contents mean. */
 static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
@@ -117,13 +127,13 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
         sizes[12 + c] = m->v_panels[c];
     }
     sizes[14] = (int64_t)m->spec_hash;   /* eps, scales, masks ... */
-    return state_hash(1, sizes, (int64_t)sizeof sizes);
+    return attn_hash(sizes, (int64_t)sizeof sizes, STATE_SEED_MODEL);
 }
 
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
                                     const void *packed)
 {
-    return state_hash(3, packed, m->weights_bytes / 8 * 8);
+    return attn_hash(packed, m->weights_bytes, STATE_SEED_WEIGHTS);
 }
 
 ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
@@ -140,20 +150,18 @@ static uint64_t state_sum(const void *state, int64_t bytes)
 {
     const struct attn_state_header *h = state;
     int64_t from = (int64_t)sizeof h->magic + (int64_t)sizeof h->hash;
-    return state_hash(2, (const char *)state + from, bytes - from);
+    return attn_hash((const char *)state + from, bytes - from,
+                     STATE_SEED_CONTENTS);
 }
 
 /* ---------------------------------------------------------------- save --- */
 
 ATTN_API int64_t attn_state_bytes(const struct attn_stream *s)
 {
-    struct state_walk w = {0};
     int wrong = attn_stream_check(s);
     if (wrong)
         return wrong;
-    w.n = (int64_t)sizeof(struct attn_state_header);
-    state_body(&w, s);
-    return w.n;
+    return state_size(s->model, s->n, s->read, s->room->source_rows);
 }
 
 ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
@@ -170,7 +178,7 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
         return ATTN_ERROR_ALIGNED;
     if (h.bytes > cap)
         return ATTN_ERROR_ROOM;
-    memcpy(h.magic, "ATTNST01", sizeof h.magic);
+    memcpy(h.magic, "ATTNST02", sizeof h.magic);
     h.model = state_model_hash(s->model, weights);
     h.tokens = s->n;
     h.lead = s->lead;
@@ -187,34 +195,63 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
 
 /* ------------------------------------------------------------- restore --- */
 
+/* Could a stream of this model have these lengths? */
+static int state_lengths_fit(const struct attn_model *m,
+                             const struct attn_state_header *h)
+{
+    const int64_t source = m->kind == ATTN_ENCODER_DECODER;
+    if (h->tokens < source || h->tokens > m->max_target + 1)
+        return 0;                /* with a source there is a start token */
+    if (h->lead < source || h->lead > h->tokens)
+        return 0;
+    if (h->read < 0 || h->read > attn_min(h->tokens, m->max_target))
+        return 0;
+    return source ? h->source_rows >= 1 && h->source_rows <= m->max_source
+                  : h->source_rows == 0;
+}
+
+/* Is it whole, and what attn_state_save wrote? */
+static const char *state_wrong_bytes(const struct attn_state_header *h,
+                                     int64_t bytes)
+{
+    if (!h || bytes < (int64_t)sizeof h->magic ||
+        memcmp(h->magic, "ATTNST", 6) != 0)
+        return "not a saved state: its first bytes are not ATTNST02";
+    if ((uintptr_t)h % 8 != 0)
+        return "not at a multiple of 8 bytes";
+    if (memcmp(h->magic, "ATTNST02", sizeof h->magic) != 0)
+        return "saved by another version of attnc: its format is not ATTNST02; "
+               "save it again";
+    if (bytes < (int64_t)sizeof *h || bytes < h->bytes)
+        return "cut short: fewer bytes than it states";
+    if (bytes > h->bytes)
+        return "damaged: more bytes than it states";
+    if (h->hash != state_sum(h, bytes))
+        return "damaged: its contents are not what was saved";
+    return NULL;
+}
+
 ATTN_API const char *attn_state_check(const struct attn_model *m,
                                       uint64_t weights, const void *state,
                                       int64_t bytes)
 {
     const struct attn_state_header *h = state;
-    if (!state || bytes < (int64_t)sizeof h->magic ||
-        memcmp(h->magic, "ATTNST01", sizeof h->magic) != 0)
-        return "not a saved state: its first bytes are not ATTNST01";
-    if ((uintptr_t)state % 8 != 0)
-        return "not at a multiple of 8 bytes";
-    if (bytes < (int64_t)sizeof *h || bytes < h->bytes)
-        return "cut short: fewer bytes than it states";
-    if (bytes != h->bytes || bytes % 8 != 0)
-        return "damaged: more bytes than it states";
-    if (h->hash != state_sum(state, bytes))
-        return "damaged: its contents are not what was saved";
+    const char *wrong = state_wrong_bytes(h, bytes);
+    if (wrong)
+        return wrong;
     if (h->model != state_model_hash(m, weights))
         return "saved by another model or with other weights";
-    if (h->tokens < 0 || h->tokens > m->max_target + 1 ||
-        h->lead < 0 || h->lead > h->tokens ||
-        h->read < 0 || h->read > attn_min(h->tokens, m->max_target) ||
-        h->source_rows < 0 || h->source_rows > m->max_source)
-        return "its lengths are not of this model";
+    if (!state_lengths_fit(m, h))
+        return "forged: its lengths are not of this model";
+    if (bytes != state_size(m, h->tokens, h->read, h->source_rows))
+        return "forged: it has not the bytes of its lengths";
+    if (attn_check_ids((const int32_t *)(h + 1), h->tokens, m->target_vocab))
+        return "forged: a token that is not of this model";
     return NULL;
 }
 
 /* Into a stream that is empty. */
-static int state_read(struct attn_stream *s, const void *state, int64_t bytes)
+static int state_read(struct attn_stream *s, const void *state)
 {
     const struct attn_state_header *h = state;
     struct state_walk w = {0};
@@ -227,13 +264,9 @@ static int state_read(struct attn_stream *s, const void *state, int64_t bytes)
         if (attn_cache_grow(&s->room->cross, 0, h->source_rows) < 0)
             return ATTN_ERROR_STATE;
     }
-    if (attn_state_bytes(s) != bytes)
-        return ATTN_ERROR_STATE;
     w.from = state;
     w.n = (int64_t)sizeof *h;
     state_body(&w, s);
-    if (attn_check_ids(s->tokens, s->n, s->model->target_vocab))
-        return ATTN_ERROR_STATE;
     return 0;
 }
 
@@ -253,7 +286,7 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
                                   streams, memory, memory_bytes);
     if (wrong)
         return wrong;
-    wrong = state_read(s, state, bytes);
+    wrong = state_read(s, state);
     if (wrong)
         s->room = NULL;                          /* it is not open */
     return wrong;

@@ -69,7 +69,7 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
 
 /* ------------------------------------------------------------- state.c --- */
 struct attn_state_header {       /* the first bytes of a saved stream */
-    char magic[8];               /* "ATTNST01" */
+    char magic[8];               /* "ATTNST02" */
     uint64_t hash;               /* of all that follows */
     int64_t bytes;               /* of all */
     uint64_t model;              /* its sizes, spec and weights, hashed */
@@ -90,8 +90,9 @@ ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
  * error. Options are not saved.                                             */
 ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
                                  void *out, int64_t cap);
-/* NULL when it can be restored into this model, else what is wrong. `state`
- * lies at a multiple of 8.                                                  */
+/* NULL when it can be restored into this model, else what is wrong: all that
+ * it says is looked at, whoever made its hash. `state` lies at a multiple of 8.
+ */
 ATTN_API const char *attn_state_check(const struct attn_model *m,
                                       uint64_t weights, const void *state,
                                       int64_t bytes);

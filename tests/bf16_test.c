@@ -190,18 +190,20 @@ static void the_oracle_has_the_rounded(void **state)
 static void another_format_is_refused(void **state)
 {
     static const char page[ATTN_PACKED_PAGE + 64];
-    PackList list = { .bytes = 64, .hash = 7, .weight_bits = 16 };
-    struct attn_model m = { .weights_bytes = 64, .weights_hash = 7,
-                            .weight_bits = 16 };
+    PackList list = { .name = "m", .bytes = 64, .hash = 7, .weight_bits = 16 };
+    struct attn_model m = { .name = "m", .weights_bytes = 64,
+                            .command = "attnc compile m.yaml",
+                            .weights_hash = 7, .weight_bits = 16 };
     static _Alignas(64) char image[sizeof page];
+    char text[ATTN_PACKED_TEXT];
     (void)state;
     assert_int_equal(weights_image(image, &list, page, NULL, 0, NULL, 0),
                      sizeof image);
-    assert_null(attn_packed_check(&m, image, sizeof image));
+    assert_null(attn_packed_check(&m, image, sizeof image, 1, text));
     m.weight_bits = 32;
-    assert_string_equal(attn_packed_check(&m, image, sizeof image),
-                        "made with another dtype of weights: run attnc "
-                        "compile again");
+    assert_string_equal(attn_packed_check(&m, image, sizeof image, 1, text),
+                        "its weights are bf16, this program's f32; pack it "
+                        "again: attnc compile m.yaml");
 }
 
 int main(void)

@@ -1,7 +1,6 @@
 /* program_test.c: the program that an emitted file is under ATTNC_MAIN: what it
  * answers and refuses, its messages and exit codes, for every kind of model. */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,50 +114,6 @@ static void test_exit_codes(void **state)
     assert_says(&s, "memory");
     assert_int_equal(sh(&s, "", "(yes | tr y a; true) | $M $W | head -n 1"),
                      0);         /* its reader goes: it ends */
-}
-
-static void change_byte(const char *path, off_t at)
-{
-    char c;
-    int fd = open(path, O_RDWR);
-    assert_true(fd >= 0);
-    assert_int_equal(pread(fd, &c, 1, at), 1);
-    c = (char)(c ^ 0x40);
-    assert_int_equal(pwrite(fd, &c, 1, at), 1);
-    close(fd);
-}
-
-/* Weights that are damaged, cut short or another model's. */
-static void test_bad_weights(void **state)
-{
-    (void)state;
-    Spawned s;
-    static const struct { off_t at; const char *says; } byte[] = {
-        { 0, "its first bytes are not ATTNCW01" },
-        { 8, "made for another model or layout: run attnc compile again" },
-        { 19, "cut short: fewer bytes than its header states" },
-        { 27, "the weights lie outside the file" },
-    };
-    const char *weights;
-    struct stat st;
-    weights = in_dir("m.weights");
-    assert_int_equal(stat(weights, &st), 0);
-    for (size_t i = 0; i < sizeof byte / sizeof *byte; i++) {
-        change_byte(weights, byte[i].at);
-        assert_int_equal(sh(&s, "hello\n", "$M $W"), 3);
-        assert_string_equal(s.out, "");
-        assert_says(&s, byte[i].says);
-        change_byte(weights, byte[i].at);
-    }
-    assert_int_equal(sh(&s, "hello\n", "$M $W"), 0);
-    const off_t cuts[] = { st.st_size - 1, st.st_size / 2, 4096, 4095, 100, 7,
-                           0 };
-    for (int i = 0; i < 7; i++) {
-        assert_int_equal(truncate(weights, cuts[i]), 0);
-        assert_int_equal(sh(&s, "hello\n", "$M $W"), 3);
-        assert_string_equal(s.out, "");
-        assert_says(&s, i < 5 ? "cut short" : "too short");
-    }
 }
 
 /* ------------------------------------------------ models of other kinds --- */
@@ -334,13 +289,12 @@ static int build_g2p(void **state)
     return 0;
 }
 
-/* One folder and program for the tests of lines, codes and weights. */
+/* One folder and program for the tests of lines and codes. */
 static void test_g2p(void **state)
 {
     test_answers(state);
     test_bad_lines(state);
     test_exit_codes(state);
-    test_bad_weights(state);
 }
 
 int main(void)

@@ -256,86 +256,6 @@ static void test_messages(void **unused)
     free(block);
 }
 
-/* --------------------------------------------------------------- packed --- */
-
-enum { Weights = 640 };
-
-static char *file_make(struct attn_model *m, int64_t *bytes)
-{
-    int64_t n;
-    char *block = block_make(0, &n);
-    struct attn_packed_header h = { .magic = "ATTNCW01", .hash = 7,
-        .weights_at = ATTN_PACKED_PAGE, .weights_bytes = Weights,
-        .source_vocab_at = ATTN_PACKED_PAGE + Weights,
-        .source_vocab_bytes = n };
-    *m = (struct attn_model){ .weights_bytes = Weights, .weights_hash = 7,
-                              .source_vocab = Tokens };
-    h.bytes = ATTN_PACKED_PAGE + Weights + n;
-    *bytes = h.bytes;
-    char *file = calloc(1, (size_t)h.bytes);
-    memcpy(file, &h, sizeof h);
-    memcpy(file + h.source_vocab_at, block, (size_t)n);
-    free(block);
-    return file;
-}
-
-static void assert_packed(const struct attn_model *m, const char *file,
-                          int64_t bytes, const char *word)
-{
-    const char *wrong = attn_packed_check(m, file, bytes);
-    assert_non_null(wrong);
-    assert_non_null(strstr(wrong, word));
-}
-
-static void test_packed(void **unused)
-{
-    (void)unused;
-    struct attn_model m;
-    int64_t bytes;
-    char *file = file_make(&m, &bytes);
-    assert_null(attn_packed_check(&m, file, bytes));
-    assert_packed(&m, file, 4, "not a weights file");
-    assert_packed(&m, file, bytes - 1, "cut short");
-    m.weights_hash = 8;
-    assert_packed(&m, file, bytes, "run attnc compile again");
-    m.weights_hash = 7;
-    m.source_vocab = Tokens + 1;
-    assert_packed(&m, file, bytes, "number of tokens");
-    m.source_vocab = Tokens;
-    file[0] = 'B';
-    assert_packed(&m, file, bytes, "not a weights file");
-    free(file);
-}
-
-/* A changed header is refused; but the weights may lie at another multiple of
- * 64 that is in the file. */
-static void test_packed_hostile(void **unused)
-{
-    (void)unused;
-    struct attn_model m;
-    int64_t bytes;
-    char *file = file_make(&m, &bytes);
-    struct attn_packed_header *h = (struct attn_packed_header *)file;
-    for (size_t i = 0; i < sizeof *h; i++) {
-        char was = file[i];
-        for (int x = 0; x < 256; x++) {
-            file[i] = (char)x;
-            if ((char)x == was || attn_packed_check(&m, file, bytes))
-                continue;
-            assert_int_equal(h->weights_at % 64, 0);
-            assert_in_range(h->weights_at, ATTN_PACKED_PAGE, bytes - Weights);
-        }
-        file[i] = was;
-    }
-    for (int64_t n = 0; n < bytes; n += 13) {
-        char *cut = malloc((size_t)n + (n == 0));
-        memcpy(cut, file, (size_t)n);
-        assert_non_null(attn_packed_check(&m, cut, n));
-        free(cut);
-    }
-    free(file);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,8 +266,6 @@ int main(void)
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_packed_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <xxhash.h>
 
 #include "../runtime/rt.h"
 #include "scratch.h"
@@ -150,7 +151,8 @@ static void lists_every_missing_tensor(void **state)
 static void saves_packed_weights(void **state)
 {
     (void)state;
-    PackList list = { .bytes = 132, .hash = 0x0123456789abcdefu };
+    PackList list = { .name = "tiny", .bytes = 132,
+                      .hash = 0x0123456789abcdefu };
     float packed[33];
     Fault why;
     for (int i = 0; i < 33; i++)
@@ -162,8 +164,11 @@ static void saves_packed_weights(void **state)
     assert_true(file_map(&f, path, &why));
     struct attn_packed_header h;
     memcpy(&h, f.at, sizeof h);
-    assert_memory_equal(h.magic, "ATTNCW01", 8);
+    assert_memory_equal(h.magic, "ATTNCW02", 8);
+    assert_string_equal(h.name, "tiny");
     assert_true(h.hash == list.hash);
+    assert_true(h.page == XXH64(f.at + 16, 4096 - 16, 0));
+    assert_true(h.contents == XXH64(f.at + 4096, f.size - 4096, 0));
     assert_int_equal(h.bytes, f.size);
     assert_int_equal(h.bytes, 4096 + 192 + 64 + 64);
     assert_int_equal(h.weights_at, 4096);
@@ -175,11 +180,17 @@ static void saves_packed_weights(void **state)
     assert_int_equal(h.target_vocab_at, 4096 + 192 + 64);
     assert_int_equal(h.target_vocab_bytes, 6);
     assert_memory_equal(f.at + h.target_vocab_at, "target", 7);
-    static char image[8192];     /* the same bytes, for --embed */
+    static char image[8192];     /* the same, for --embed, but for a hash */
     assert_int_equal(weights_image(NULL, &list, packed, "source vocabulary",
                                    17, "target", 6), f.size);
     weights_image(image, &list, packed, "source vocabulary", 17, "target", 6);
-    assert_memory_equal(image, f.at, f.size);
+    assert_memory_equal(image + 4096, f.at + 4096, f.size - 4096);
+    memcpy(&h, image, sizeof h);
+    assert_true(h.contents == 0);
+    assert_true(h.page == XXH64(image + 16, 4096 - 16, 0));
+    h.page = ((const struct attn_packed_header *)f.at)->page;
+    h.contents = ((const struct attn_packed_header *)f.at)->contents;
+    assert_memory_equal(&h, f.at, sizeof h);
     file_close(&f);
 }
 
@@ -188,16 +199,18 @@ static void saves_without_vocabularies(void **state)
     (void)state;
     PackList list = { .bytes = 64, .hash = 7 };
     const float packed[16] = { 1, 2, 3 };
-    struct attn_model m = { .weights_bytes = 64, .weights_hash = 7 };
+    struct attn_model m = { .name = "tiny", .command = "", .weights_bytes = 64,
+                            .weights_hash = 7 };
+    char text[ATTN_PACKED_TEXT];
     Fault why;
     const char *path = scratch_path("model.weights");
     assert_true(weights_save(path, &list, packed, NULL, 0, NULL, 0, &why));
     File f;
     assert_true(file_map(&f, path, &why));
     assert_int_equal(f.size, 4096 + 64);
-    assert_null(attn_packed_check(&m, f.at, (int64_t)f.size));
+    assert_null(attn_packed_check(&m, f.at, (int64_t)f.size, 1, text));
     m.weights_hash = 8;
-    assert_non_null(attn_packed_check(&m, f.at, (int64_t)f.size));
+    assert_non_null(attn_packed_check(&m, f.at, (int64_t)f.size, 1, text));
     file_close(&f);
     assert_false(weights_save(scratch, &list, packed, NULL, 0, NULL, 0, &why));
     assert_int_equal(why.code, ExitIO);

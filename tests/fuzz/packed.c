@@ -14,7 +14,8 @@ enum { BitBare = 1, BitVocab = 2, BitMore = 4 };
 
 static const size_t head_bytes = sizeof(struct attn_packed_header);
 static const struct attn_model model = {
-    .name = "packed", .weights_bytes = 192, .weight_bits = 32,
+    .name = "packed", .command = "attnc compile",
+    .weights_bytes = 192, .weight_bits = 32,
     .weights_hash = 0x1234567890abcdefu, .source_vocab = 3, .target_vocab = 4
 };
 
@@ -22,11 +23,17 @@ static void seal(char *file, size_t n)
 {
     struct attn_packed_header h;
     memcpy(&h, file, sizeof h);
-    memcpy(h.magic, "ATTNCW01", sizeof h.magic);
+    memcpy(h.magic, "ATTNCW02", sizeof h.magic);
     h.hash = model.weights_hash;
     h.bytes = (int64_t)n;
     h.weights_bytes = model.weights_bytes;
     h.weight_bits = model.weight_bits;
+    if (n >= ATTN_PACKED_PAGE)
+        h.contents = attn_hash(file + ATTN_PACKED_PAGE,
+                               h.bytes - ATTN_PACKED_PAGE, 0);
+    memcpy(file, &h, sizeof h);
+    if (n >= ATTN_PACKED_PAGE)
+        h.page = attn_packed_page(file);
     memcpy(file, &h, sizeof h);
 }
 
@@ -51,7 +58,11 @@ static int run(void *with)
 {
     const Input *in = with;
     uint64_t sum = 0, word;
-    if (attn_packed_check(&model, in->file, in->bytes))
+    char why[ATTN_PACKED_TEXT];
+    const char *wrong = attn_packed_check(&model, in->file, in->bytes, 1, why);
+    if (wrong && strlen(wrong) >= sizeof why)
+        fuzz_wrong("a message that is too long");
+    if (wrong)
         return ExitInput;
     const struct attn_packed_header *h = (void *)in->file;
     for (int64_t i = 0; i < h->weights_bytes; i += 8) {

@@ -18,14 +18,7 @@ static const size_t head_bytes = sizeof(struct attn_state_header);
 /* As state.c has it; make_state() finds out when that changes. */
 static uint64_t sum(const uint8_t *state, size_t bytes)
 {
-    uint64_t h = 2;
-    for (size_t i = 16; i + 8 <= bytes; i += 8) {
-        uint64_t word;
-        memcpy(&word, state + i, 8);
-        h = (h ^ word) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 32;
-    }
-    return h;
+    return attn_hash(state + 16, (int64_t)bytes - 16, 2);
 }
 
 static struct attn_search_options greedy(void)
@@ -83,7 +76,7 @@ static void seal(const Fake *f, uint8_t *state, size_t n)
 {
     struct attn_state_header h;
     memcpy(&h, state, sizeof h);
-    memcpy(h.magic, "ATTNST01", sizeof h.magic);
+    memcpy(h.magic, "ATTNST02", sizeof h.magic);
     h.bytes = (int64_t)n;
     h.model = model_of(f);
     memcpy(state, &h, sizeof h);

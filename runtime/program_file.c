@@ -1,0 +1,118 @@
+/* program_file.c: the files that the program reads where they are mapped: the
+ * weights, a saved state. Should one be cut meanwhile, the program says so and
+ * ends (4).                                                                 */
+
+/* Of the program, for the handler: set before a file is mapped. */
+static struct {
+    const char *name;            /* the program's */
+    const char *path, *at;
+    int64_t bytes;
+} program_files[PROGRAM_FILES];
+
+static void file_say(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        return;                  /* stderr is closed: nothing is left to do */
+}
+
+/* Does what is safe in a handler alone. A bus error elsewhere is somebody
+ * else's: the default action takes it.                                      */
+static void file_vanished(int sig, siginfo_t *info, void *context)
+{
+    const uintptr_t at = (uintptr_t)info->si_addr;
+
+    (void)context;
+    for (int i = 0; i < PROGRAM_FILES; i++) {
+        const uintptr_t from = (uintptr_t)program_files[i].at;
+        if (from > at || at - from >= (uintptr_t)program_files[i].bytes)
+            continue;
+        file_say(program_files[i].name);
+        file_say(": error: ");
+        file_say(program_files[i].path);
+        file_say(": the file was cut while it was in use\n");
+        _exit(4);
+    }
+    signal(sig, SIG_DFL);
+}
+
+static void file_watch(const struct program *p, const char *path,
+                       const char *at, int64_t bytes)
+{
+    struct sigaction act;
+    int i = 0;
+
+    while (program_files[i].at)  /* as many are mapped as there are places */
+        i++;
+    program_files[i].name = p->name;
+    program_files[i].path = path;
+    program_files[i].bytes = bytes;
+    program_files[i].at = at;
+    memset(&act, 0, sizeof act);
+    act.sa_sigaction = file_vanished;
+    act.sa_flags = SA_SIGINFO;
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGBUS, &act, NULL);
+}
+
+static const char *program_map(struct program *p, const char *path,
+                               int64_t *bytes)
+{
+    static _Alignas(64) const char nothing[64];  /* an empty file, mapped */
+    const char *file = nothing;
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    *bytes = 0;
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        program_fail(p, 4, path, strerror(errno));
+        return file;
+    }
+    if (!S_ISREG(st.st_mode))
+        program_fail(p, 4, path, "not a regular file");
+    else if (st.st_size > 0) {
+        void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd,
+                        0);
+        if (at == MAP_FAILED)
+            program_fail(p, 5, path, strerror(errno));
+        else {
+            file = at;
+            *bytes = (int64_t)st.st_size;
+            file_watch(p, path, file, *bytes);
+        }
+    }
+    close(fd);
+    return file;
+}
+
+static int program_file_word(struct program *p, const char *word)
+{
+    if (strcmp(word, "--no-check") != 0)
+        return 0;
+    p->unchecked = 1;
+    return 1;
+}
+
+static void program_bind(struct program *p, const char *path)
+{
+    struct attn_packed_header h;
+    const char *wrong;
+
+    if (!program_grow(p, &p->bound, p->m->bound_bytes))
+        return;
+    if (p->unchecked)
+        wrong = open_file_lazily(p->bound.at, p->file, p->bytes);
+    else
+        wrong = open_file(p->bound.at, p->file, p->bytes);
+    if (wrong) {
+        program_fail(p, 3, path, wrong);
+        return;
+    }
+    memcpy(&h, p->file, sizeof h);
+    if (h.source_vocab_bytes > 0)
+        p->source = p->file + h.source_vocab_at;
+    if (h.target_vocab_bytes > 0)
+        p->target = p->file + h.target_vocab_at;
+    if (p->m->kind == ATTN_DECODER)
+        p->source = p->target;   /* it goes on with what it reads */
+    p->packed = p->file + h.weights_at;
+}
