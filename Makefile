@@ -34,8 +34,8 @@ COMPILE = $(CC) $(OPT) -std=c11 $(WARN) -ffp-contract=off -fno-pie $(CFLAGS)
 LINK    = $(COMPILE) -no-pie# libtcc.a is not position-independent
 
 FRONT  := arena diag yaml field_value field_mask field_keys fields \
-          fields_text spec_read spec spec_check check_forms spec_names \
-          spec_share graph shape check print build_node \
+          fields_text field_links spec_read spec spec_check check_forms \
+          spec_names spec_share graph shape check print build_node \
           build_layer build names_check
 PASSES := pass fold_scale merge_qkv fuse_attention fuse_norm fuse_gate \
           fuse_epilogue fuse_embed last_rows dead_code lower_pages

@@ -1,5 +1,7 @@
 /* check_forms.c: which forms of a Transformer go together: masks, positions,
  * norms, what goes in and what comes out.                                   */
+#include <string.h>
+
 #include "fields.h"
 
 static const Pos nowhere;
@@ -56,35 +58,21 @@ static void check_mask_file(Spec *s, const FieldState *state)
 }
 
 /* ---------------------------------------------------------- positions --- */
-#define TYPE(type) (1u << Pos##type)
-
-static const struct {            /* details, and the types that have them */
-    const char *key, *of;
-    unsigned types;
-} details[] = {
-    { "positions.base", "sinusoidal and rotary",
-      TYPE(Sinusoidal) | TYPE(Rotary) },
-    { "positions.first", "sinusoidal and learned",
-      TYPE(Sinusoidal) | TYPE(Learned) },
-    { "positions.layout", "sinusoidal and rotary",
-      TYPE(Sinusoidal) | TYPE(Rotary) },
-    { "positions.exponent", "sinusoidal", TYPE(Sinusoidal) },
-    { "positions.dims", "rotary", TYPE(Rotary) },
-    { "positions.scaling", "rotary", TYPE(Rotary) },
-    { "positions.buckets", "relative", TYPE(Relative) },
-    { "positions.max_distance", "relative", TYPE(Relative) },
-};
-
 static void check_details(Spec *s, const FieldState *state)
 {
-    for (size_t i = 0; i < sizeof details / sizeof *details; i++) {
-        if (!is(state, details[i].key, StateSet) ||
-            details[i].types & 1u << s->positions)
+    const char *type = fields[field_row("positions.type")].words[s->positions];
+
+    for (int i = 0; i < n_field_links; i++) {
+        const FieldLink *link = &field_links[i];
+        if (!link->of || strcmp(link->of, "positions.type") ||
+            !is(state, link->key, StateSet) ||
+            find_word(link->when, type) >= 0)
             continue;
-        error_at(spec_pos(s, details[i].key), "%s has a meaning for %s "
-                 "positions only", details[i].key, details[i].of);
-        note_at(nowhere, "write positions as a word to leave inherited "
-                "details behind, as in `positions: learned`");
+        error_at(spec_pos(s, link->key), "%s has a meaning for %s%s%s "
+                 "positions only", link->key, link->when[0],
+                 link->when[1] ? " and " : "",
+                 link->when[1] ? link->when[1] : "");
+        note_at(spec_pos(s, "positions.type"), "positions.type is here");
     }
 }
 

@@ -40,6 +40,16 @@ typedef struct {
 extern const Field fields[];
 extern const int n_fields;
 
+typedef struct {                 /* how a field hangs together with others */
+    const char *key;
+    const char *const *follows;  /* what its default is made of; ends with
+                                    NULL; or NULL */
+    const char *of;              /* an enum, or NULL: the field has a meaning */
+    const char *const *when;     /* where that is one of these words */
+} FieldLink;
+extern const FieldLink field_links[];
+extern const int n_field_links;
+
 enum {
     Seq2seq = 1u << KindEncoderDecoder,
     Encoder = 1u << KindEncoder,
@@ -63,6 +73,9 @@ typedef struct { const Yaml *ours, *theirs; } NamePair;
 typedef struct {
     const Yaml **value;          /* by row; NULL: not written */
     bool *spread;                /* by row: given by a row above it */
+    const Yaml **under;          /* by row: what it took the place of, of
+                                    another file or option; or NULL */
+    Pos *unset;                  /* by row: where it was made not written */
     VEC(NamePair) names;
     Pos top;
 } Written;
@@ -116,6 +129,13 @@ typedef enum {
     StateOff                     /* has no meaning for this kind */
 } FieldState;
 void check_spec(Spec *s, const FieldState *state);
+
+/* field_links.c. Leaves out what was written for a form that is given up. */
+void drop_details(Written *w);
+/* One line where fields stay as they are written, though one was changed from
+ * which they usually follow.                                                */
+void warn_of_what_stays(Arena *a, const Written *w, const FieldState *state,
+                        const Spec *s);
 
 /* A check runs when all the fields that it reads have values. */
 typedef struct {

@@ -17,8 +17,12 @@ static const char layers[] =
 "them: `N: 6` is `N: {encoder: 6, decoder: 6}`. Such a value replaces the\n"
 "whole map. With `extends` the other file is read first and what is written\n"
 "here wins key by key; `--set key.path=value` wins over both, and `--set`\n"
-"takes several, as in `--set h=16,d_k=32`. What an extended file says that\n"
-"has no meaning for a new `kind` is left out.\n";
+"takes several, as in `--set h=16,d_k=32`. `--set d_k=` alone leaves the key\n"
+"out, so that it has its default. What an extended file says that has no\n"
+"meaning for a new `kind`, or a new type of positions, norm, input, head or\n"
+"penalty, is left out. A default may follow from other keys, as d_k does from\n"
+"d_model and h; where those are changed and it is written out, it stays, with\n"
+"a warning.\n";
 
 static const char names_about[] =
 "`names` maps canonical names to those of the file: `encoder.{i}.ffn.w1:\n"

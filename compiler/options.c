@@ -15,7 +15,7 @@
 const Option option_table[] = {
     { "--set", "KEY=VALUE", CmdSpec | CmdTensors | CmdTune, List,
       AT(sets), 0, 0,
-      "override a field of the spec" },
+      "override a field of the spec; KEY= leaves it out" },
     { "--weights", "FILE", CmdLoads | CmdCompile | CmdTensors | CmdTune, Text,
       AT(weights), 0, 0,
       "weights (.safetensors) instead of the spec's" },

@@ -9,7 +9,7 @@
 typedef struct {
     Arena *arena;
     Spec *spec;
-    const Written *w;
+    Written *w;
     FieldState *state;           /* by row */
     int errors;                  /* that came before */
 } Load;
@@ -65,6 +65,13 @@ static int missing_row(const Load *l, int row)
     return spread;
 }
 
+/* Where --set left it out, else where it should be. */
+static Pos missing_pos(const Load *l, int row, const char *key)
+{
+    const Pos unset = l->w->unset[row];
+    return unset.src ? unset : spec_pos(l->spec, key);
+}
+
 static void missing(Load *l, int row)
 {
     const Field *f = &fields[row], *of = &fields[missing_row(l, row)];
@@ -73,7 +80,7 @@ static void missing(Load *l, int row)
     if (l->state[of - fields] == StateBad && of != f)
         return;                  /* said of a fellow */
     l->state[of - fields] = StateBad;
-    error_at(spec_pos(l->spec, of->key), "%s is missing", of->key);
+    error_at(missing_pos(l, row, of->key), "%s is missing", of->key);
     note_at((Pos){ 0 }, "it must be %s: %s", field_wants(l->arena, f),
             of->doc);
 }
@@ -154,7 +161,7 @@ static void find_size(Load *l, SpecVocab *v, const char *size_key,
     if (v->file) {
         v->size = count_tokens(l, v);
     } else {
-        error_at(spec_pos(l->spec, size_key), "%s is missing", size_key);
+        error_at(missing_pos(l, size, size_key), "%s is missing", size_key);
         note_at((Pos){ 0 }, "give the size, or the file of the tokens as %s",
                 file_key);
     }
@@ -256,6 +263,7 @@ static void check_shares(Load *l)
 
 static void resolve(Load *l)
 {
+    drop_details(l->w);
     bool known = read_rows(l);
 
     l->spec->weights_pos = spec_pos(l->spec, "weights");
@@ -267,6 +275,8 @@ static void resolve(Load *l)
     find_vocabularies(l);
     check_spec(l->spec, l->state);
     check_shares(l);
+    if (error_count() == l->errors)
+        warn_of_what_stays(l->arena, l->w, l->state, l->spec);
 }
 
 Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets)

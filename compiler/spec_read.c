@@ -102,20 +102,28 @@ static void assign_map(Reader *r, const char *path, const Yaml *map)
     }
 }
 
+/* NULL: it is not written any more. */
+static void assign_row(Reader *r, int row, const Yaml *value, bool spread)
+{
+    const Yaml *old = r->w.value[row];
+
+    if (old && value && old->pos.src != value->pos.src)
+        r->w.under[row] = old;
+    r->w.value[row] = value;
+    r->w.spread[row] = spread;
+}
+
 /* A scalar in place of a map replaces the whole map. */
 static void assign_spread(Reader *r, int row, const Yaml *value)
 {
     const char *const *words = fields[row].words;
 
+    for (int i = 0; words[i]; i++)
+        assign_row(r, field_row(words[i]), value, true);
     for (int i = 0; i < n_fields; i++)
-        if (i != row && field_below(fields[i].key, fields[row].key))
-            r->w.value[i] = NULL;
-    for (int i = 0; words[i]; i++) {
-        int to = field_row(words[i]);
-        r->w.value[to] = value;
-        r->w.spread[to] = true;
-    }
-    r->w.value[row] = value;
+        if (i != row && r->w.value[i] != value &&
+            field_below(fields[i].key, fields[row].key))
+            assign_row(r, i, NULL, false);
 }
 
 static void assign_name(Reader *r, const Yaml *key, const char *ours,
@@ -152,8 +160,7 @@ static void assign(Reader *r, const char *path, const Yaml *key,
                           !field_group(path))) {
         if (type == FieldSpread)
             assign_spread(r, row, value);
-        r->w.value[row] = value;
-        r->w.spread[row] = false;
+        assign_row(r, row, value, false);
     } else if (!field_group(path))
         unknown_key(path, key);
     else if (value->kind != YamlMap)
@@ -194,6 +201,36 @@ static bool load_file(Reader *r, const char *path, Pos from)
     return true;
 }
 
+/* key= alone: the field, or all of a map, is as if it had not been written. */
+static void unset(Reader *r, const Yaml *key)
+{
+    const int row = field_find(key->text);
+    const bool sets = row >= 0 && fields[row].type == FieldSpread;
+    int kept = 0;
+
+    if (row < 0 && !field_group(key->text) && !field_below(key->text, "names"))
+        unknown_key(key->text, key);
+    for (int i = 0; i < n_fields; i++) {
+        const bool given = sets && r->w.value[row] &&
+                           r->w.value[i] == r->w.value[row];
+        if (i == row || (!given && !field_below(fields[i].key, key->text)))
+            continue;
+        assign_row(r, i, NULL, false);
+        r->w.unset[i] = key->pos;
+    }
+    if (row >= 0) {
+        assign_row(r, row, NULL, false);
+        r->w.unset[row] = key->pos;
+    }
+    for (int i = 0; i < r->w.names.n; i++) {
+        const NamePair n = r->w.names.at[i];
+        const char *name = arena_printf(r->arena, "names.%s", n.ours->text);
+        if (strcmp(key->text, "names") && strcmp(key->text, name))
+            r->w.names.at[kept++] = n;
+    }
+    r->w.names.n = kept;
+}
+
 static void apply_set(Reader *r, const char *option, int rank)
 {
     Source *src = arena_alloc(r->arena, sizeof *src);
@@ -205,11 +242,17 @@ static void apply_set(Reader *r, const char *option, int rank)
         error_at(key.pos, "expected key.path=value");
         return;
     }
-    Yaml *value = yaml_parse(r->arena, src, (size_t)(equals - option) + 1);
     key.text = arena_strndup(r->arena, option, (size_t)(equals - option));
-    if (!strcmp(key.text, "extends"))
+    if (!strcmp(key.text, "extends")) {
         error_at(key.pos, "extends can only be written in a file");
-    else if (value)
+        return;
+    }
+    if (!equals[1]) {
+        unset(r, &key);
+        return;
+    }
+    Yaml *value = yaml_parse(r->arena, src, (size_t)(equals - option) + 1);
+    if (value)
         assign(r, key.text, &key, value);
 }
 
@@ -249,6 +292,8 @@ Written *spec_read(Arena *a, const char *path, const char *const *sets,
     r->arena = a;
     r->w.value = arena_alloc(a, n * sizeof *r->w.value);
     r->w.spread = arena_alloc(a, n * sizeof *r->w.spread);
+    r->w.under = arena_alloc(a, n * sizeof *r->w.under);
+    r->w.unset = arena_alloc(a, n * sizeof *r->w.unset);
     if (!load_file(r, path, (Pos){ 0 }))
         return NULL;
     apply_sets(r, sets, nsets);

@@ -185,6 +185,19 @@ static void test_parameters(void **state)
     }
 }
 
+/* A row of (A) by --set alone: d_k and d_v, which the file has, follow. */
+static void test_parameters_set(void **state)
+{
+    (void)state;
+    static const char *const sets[] = { "h=4", "d_k=", "d_v=" };
+    Engine e;
+    EngineOptions o = { .spec = "models/transformer-base.yaml", .sets = sets,
+                        .nsets = 3 };
+    assert_int_equal(engine_plan(&e, &o), ExitDone);
+    assert_int_equal(e.plan->parameters, 63082496);
+    engine_close(&e);
+}
+
 /* One attention of 128 rows with its projections: the same for all rows (A);
  * and the n^2 d of Table 1 in its two products.                             */
 static void test_operations(void **state)
@@ -363,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_penalty),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_parameters_set),
         cmocka_unit_test(test_operations),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_norm),
