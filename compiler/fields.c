@@ -193,7 +193,7 @@ const Field fields[] = {
                             "max_len.query", "max_len.key"), AllKinds,
            "longest input"),
     INT("max_len.source", side[0].max_len, 1, MostRows, Source_, NULL,
-        NULL, "longest source, in tokens"),
+        NULL, "longest source, in tokens; a class token is one of them"),
     INT("max_len.target", side[1].max_len, 1, MostRows, Target_, NULL,
         NULL, "longest target, in tokens"),
     INT("max_len.query", side[0].max_len, 1, MostRows, Attention, NULL,
@@ -345,7 +345,8 @@ const Field fields[] = {
     INT("input.width", input_width, 0, MostWidth, Source_, "0", NULL,
         "real: numbers in a row"),
     BOOL("input.class_token", input_class_token, Source_, "false", NULL,
-         "real: a learned row stands before those of the input"),
+         "real: a learned row stands before those of the input, which are "
+         "max_len.source - 1 at most"),
     SPREAD("head", WORDS("head.type"), Model,
            "what is made of the last layer"),
     ENUM("head.type", head, heads, Model, "default", NULL,

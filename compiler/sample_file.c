@@ -81,8 +81,10 @@ static bool count_rows(Reader *r, const Node *n, int side, int64_t rows,
     int32_t *end = &r->to->start[side][1];
     const char *text = NULL;
     if (rows < 1 || rows > most)
-        text = arena_printf(r->e->arena, "1 to %lld rows are possible, it has "
-                            "%lld", (long long)most, (long long)rows);
+        text = arena_printf(r->e->arena, "1 to %lld rows are possible%s, it "
+                            "has %lld", (long long)most, before
+                            ? " beside the class token, which max_len counts"
+                            : "", (long long)rows);
     else if (r->counted[side] && rows != *end)
         text = arena_printf(r->e->arena, "as many rows as '%s' has, %d, are "
                             "needed", r->counted[side], *end);

@@ -130,7 +130,8 @@ static void test_bad_rows(void **state)
         { "tests/golden/real_input.yaml", { tensor("source.values", 3, 4) },
           "'source.values': shape f32[n, 5] is needed" },
         { "tests/golden/class_token.yaml", { tensor("source.values", 12, 5) },
-          "1 to 11 rows are possible, it has 12" },
+          "1 to 11 rows are possible beside the class token, which max_len "
+          "counts, it has 12" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_refused(&bad[i]);
