@@ -142,7 +142,8 @@ static int read_line(Attention *r, int side)
     return ExitDone;
 }
 
-/* The best answer, behind the rows that came before it; their new number. */
+/* The best answer, behind the rows that came before it; their new number, or
+ * ATTN_ERROR_FINITE.                                                        */
 static int64_t add_answer(Attention *r, int from, int32_t *ids, int64_t n)
 {
     const struct attn_model *m = r->e.backend.model;
@@ -160,6 +161,8 @@ static int64_t add_answer(Attention *r, int from, int32_t *ids, int64_t n)
                     r->in.start[from], s->prefix, s->prefix_n, memory, bytes,
                     best, &found) != 0)
         die("the search refused a line that fits the model");
+    if (found == ATTN_ERROR_FINITE)
+        return found;
     for (int64_t i = 0; found > 0 && i < best->n && n < m->max_target; i++)
         ids[n++] = best->tokens[i];
     FILE *to = beside(r->o->attention);
@@ -199,6 +202,10 @@ static int answer(Attention *r, int from)
         ids[n++] = r->in.sample.ids[1][i];
     if (least > 0)
         n = add_answer(r, from, ids, n);
+    if (n == ATTN_ERROR_FINITE) {
+        error_at((Pos){ 0 }, "--attention: %s", attn_error_text(n));
+        return ExitInput;
+    }
     r->in.sample.ids[1] = ids;
     r->in.start[1][1] = (int32_t)n;
     return ExitDone;

@@ -80,12 +80,12 @@ static bool check_length(Run *r, int64_t n)
     int64_t lead = attn_search_lead(m, o, cut);
     int64_t answer = attn_max(r->search.prefix_n, 1);
     if (cut > most || lead > m->max_target)
-        line_error(&r->in, "the line has %lld tokens, the model takes %lld "
-                   "(max_len); --max-input=N cuts it", (long long)n,
+        line_error(r->in.number, "the line has %lld tokens, the model takes "
+                   "%lld (max_len); --max-input=N cuts it", (long long)n,
                    (long long)most);
     else if (attn_search_limit(m, o, cut, lead) < answer)
-        line_error(&r->in, "no room is left for an answer of %lld tokens to "
-                   "a line of %lld", (long long)answer, (long long)n);
+        line_error(r->in.number, "no room is left for an answer of %lld tokens "
+                   "to a line of %lld", (long long)answer, (long long)n);
     else
         return true;
     return false;
@@ -96,14 +96,14 @@ static int64_t take_line(Run *r, LineState state, const char *text, size_t n)
 {
     Fault why;
     if (state == LineTooLong) {
-        line_error(&r->in, "the line has %zu bytes, at most %d are read", n,
-                   LongestLine);
+        line_error(r->in.number, "the line has %zu bytes, at most %d are read",
+                   n, LongestLine);
         r->code = ExitInput;
         return -1;
     }
     int64_t tokens = question_of(&r->source, text, n, r->line_ids, &why);
     if (tokens < 0)
-        line_error(&r->in, "%s", why.text);
+        line_error(r->in.number, "%s", why.text);
     else if (!attn_search_asks(r->e.backend.model, &r->search.o, tokens))
         return -1;
     if (tokens < 0 || !check_length(r, tokens)) {
@@ -175,12 +175,16 @@ static void print_batch(Run *r)
     const int64_t *found = r->found;
     for (int64_t i = 0; i < r->lines; i++) {
         int64_t n = r->asks[i] ? *found++ : 0;
+        if (n == ATTN_ERROR_FINITE) {
+            line_error(r->number[i], "%s", attn_error_text(n));
+            r->code = ExitInput;
+        }
         for (int64_t j = 0; j < n; j++)
             print_answer(r, i, &h[j]);
-        if (n == 0 && r->o->nbest <= 0)
+        if (n <= 0 && r->o->nbest <= 0)
             putchar('\n');
         h += r->asks[i] ? r->search.o.results : 0;
-        r->fewer += r->asks[i] && n < r->search.o.results;
+        r->fewer += r->asks[i] && n >= 0 && n < r->search.o.results;
     }
     flush_answers(stdout);
     r->answered += r->lines;

@@ -51,10 +51,13 @@ static bool score_ids(Score *s, int64_t n, int64_t target_n, Fault *why)
         s->bytes = bytes + bytes / 2;
         s->memory = aligned_memory(s->e.arena, s->bytes);
     }
-    if (target_n < 1 || bytes < 0 ||
-        attn_score(m, s->e.bound, (int32_t)s->e.spec->token_start,
-                   s->source_ids, n, s->target_ids, target_n, s->e.parallel,
-                   s->memory, s->bytes, s->scores) != 0)
+    int said = target_n < 1 || bytes < 0 ? -1
+        : attn_score(m, s->e.bound, (int32_t)s->e.spec->token_start,
+                     s->source_ids, n, s->target_ids, target_n, s->e.parallel,
+                     s->memory, s->bytes, s->scores);
+    if (said == ATTN_ERROR_FINITE)
+        return fault(why, ExitInput, "%s", attn_error_text(said));
+    if (said != 0)
         return fault(why, ExitInput, "%lld and %lld tokens, the end counted: "
                      "the model takes 1 to %lld and 1 to %lld", (long long)n,
                      (long long)target_n, (long long)m->max_source,
@@ -95,7 +98,7 @@ int cmd_score(const Options *o)
             fault(&why, ExitInput, "the line has %zu bytes, at most %d are "
                   "read", n, LongestLine);
         if (state == LineTooLong || !score_line(&s, text, n, &why)) {
-            line_error(&s.in, "%s", why.text);
+            line_error(s.in.number, "%s", why.text);
             bad = why.code;
             putchar('\n');
         }

@@ -250,9 +250,9 @@ static void print_prompt(Stream *r)
     flush_answers(r->to);
 }
 
-static void print_answer(Stream *r)
+static int print_answer(Stream *r)
 {
-    int64_t token;
+    int64_t token = 0;
     while ((r->o->tokens < 0 || r->count < r->o->tokens) &&
            !r->text.stopped && (token = attn_stream_next(&r->s)) >= 0) {
         r->last = now();
@@ -267,6 +267,10 @@ static void print_answer(Stream *r)
     }
     fputc('\n', r->to);
     flush_answers(r->to);
+    if (token != ATTN_ERROR_FINITE)
+        return ExitDone;
+    error_at((Pos){ 0 }, "--prompt: %s", attn_error_text(token));
+    return ExitInput;
 }
 
 static void print_speed(const Stream *r, double from)
@@ -321,7 +325,7 @@ int run_stream(const Options *o)
         r.cap = r.target.block ? r.e.target_vocab.bytes + 512 : 0;
         r.out = arena_alloc(r.e.arena, (size_t)r.cap + 1);
         print_prompt(&r);
-        print_answer(&r);
+        code = print_answer(&r);
         print_speed(&r, from);
     }
     if (!code && o->save_state)

@@ -1,5 +1,6 @@
 /* cmd_tensors.c: attnc run --input FILE --output FILE: numbers in and out, by
  * the names that the graph has for them. One sequence at a time.            */
+#include <math.h>
 #include <string.h>
 
 #include "options.h"
@@ -64,6 +65,20 @@ static bool add_taps(Tensors *t, const Trial *trial, Fault *why)
     return true;
 }
 
+/* Numbers are written as they are, and it is said where they are none. */
+static void warn_of_numbers(const TensorOut *result)
+{
+    const float *x = result->data;
+    int64_t n = 1, wrong = 0;
+    for (int i = 0; i < result->rank; i++)
+        n *= result->dim[i];
+    for (int64_t i = 0; i < n; i++)
+        wrong += !isfinite(x[i]);
+    if (wrong)
+        warning_at((Pos){ 0 }, "%s: %lld of %lld numbers are not finite",
+                   result->name, (long long)wrong, (long long)n);
+}
+
 static bool run(Tensors *t, Fault *why)
 {
     if (!sample_file_read(&t->in, &t->e, t->o->input, why))
@@ -73,6 +88,8 @@ static bool run(Tensors *t, Fault *why)
     bool ok = add_taps(t, &trial, why) &&
               safetensors_write(t->o->output, t->out.at, t->out.n, why);
     trial_free(&trial);
+    if (ok)
+        warn_of_numbers(&t->out.at[0]);
     return ok;
 }
 

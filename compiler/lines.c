@@ -71,14 +71,14 @@ LineState lines_next(Lines *l, bool wait, const char **text, size_t *n)
     }
 }
 
-void line_error(const Lines *l, const char *fmt, ...)
+void line_error(int64_t line, const char *fmt, ...)
 {
     char text[512];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "<stdin>:%lld: error: %s\n", (long long)l->number, text);
+    fprintf(stderr, "<stdin>:%lld: error: %s\n", (long long)line, text);
 }
 
 /* -------------------------------------------------------------- tokens --- */

@@ -22,7 +22,7 @@ void lines_open(Lines *l, Arena *a, int fd);
  * length.                                                                   */
 LineState lines_next(Lines *l, bool wait, const char **text, size_t *n);
 /* `<stdin>:LINE: error: text` on stderr. */
-void line_error(const Lines *l, const char *fmt, ...)
+void line_error(int64_t line, const char *fmt, ...)
          __attribute__((format(printf, 2, 3)));
 
 /* How text and ids turn into each other. */

@@ -158,8 +158,9 @@ enum {
                                     opened, or no other slot of its room */
     ATTN_ERROR_STATE = -12,      /* a state that is damaged, or of another
                                     model */
-    ATTN_ERROR_ALIGNED = -13     /* memory that is not at the multiple of
+    ATTN_ERROR_ALIGNED = -13,    /* memory that is not at the multiple of
                                     bytes that it has to be at */
+    ATTN_ERROR_FINITE = -14      /* logits, or their weights, not finite */
 };
 enum { ATTN_MOST = (1 << 29) - 1 };      /* rows, sequences, tokens, threads */
 
@@ -3536,8 +3537,9 @@ struct attn_process {            /* options; zero means off */
 };
 /* Are the options right? 0, or an error. */
 ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
-/* A logit that is no number, or infinite, is one that nobody takes. */
-ATTN_API void attn_clean_logits(float *logits, int64_t n);
+/* Can a token be chosen? Not where a logit is NaN or INFINITY, or none is
+ * finite. One of -INFINITY is a token that the model never gives.           */
+ATTN_API int attn_logits_finite(const float *logits, int64_t n);
 ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
                                   int64_t vocab, const int32_t *tokens,
                                   int64_t n /* so far, prefix included */,
@@ -3683,11 +3685,11 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
                                    int64_t longest, int64_t prefix_n);
 /* Encodes all sources, searches all of them at once (finished ones leave the
  * batch), writes the best o->results of sentence s to out[s * o->results ..],
- * count to found[s]. prefix: forced first tokens, the same for all sentences
- * or NULL. For kind decoder `ids` are the prompts: it reads start (where that
- * is not -1), prompt, prefix; answers begin after the prompt. A source that
- * asks nothing has no answers. Returns 0, or an error: a prefix longer than the
- * limit is one. The answers' tokens lie in `memory`.                        */
+ * count to found[s], or ATTN_ERROR_FINITE. prefix: forced first tokens, the
+ * same for all sentences or NULL. For kind decoder `ids` are the prompts: it
+ * reads start (where that is not -1), prompt, prefix; answers begin after the
+ * prompt. A source that asks nothing has no answers. Returns 0, or an error: a
+ * prefix longer than the limit is one. The answers' tokens lie in `memory`.  */
 ATTN_API int attn_search(const struct attn_model *m, const void *bound,
                          const struct attn_search_options *o,
                          int64_t sentences, const int32_t *ids,
@@ -3702,9 +3704,9 @@ ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
                                      int64_t longest);
 /* Answers all sentences: s has the tokens from ids[start[s]] to before
  * ids[start[s + 1]]; its o->results best answers go to out[s * o->results] and
- * on, their number to found[s]; their tokens lie in `memory`. A sentence of no
- * tokens has no answer, but by a decoder with a start token, which goes on from
- * that. 0, or an error.                                                     */
+ * on, their number to found[s], or ATTN_ERROR_FINITE; their tokens lie in
+ * `memory`. A sentence of no tokens has no answer, but by a decoder with a
+ * start token, which goes on from that. 0, or an error.                     */
 ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
                            const struct attn_search_options *o,
                            int64_t sentences, const int32_t *ids,
@@ -4151,6 +4153,7 @@ static const char *const check_texts[] = {
     "no stream, text or vocabulary that was opened, or no slot of its room",
     "a state that is damaged, or of another model",
     "memory that is not at the multiple of bytes that it has to be at",
+    "the model's results are not finite: check the weights",
 };
 enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
 
@@ -4827,11 +4830,17 @@ ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab)
     return attn_check_ids(p->forbid, p->forbid_count, vocab);
 }
 
-ATTN_API void attn_clean_logits(float *logits, int64_t n)
+ATTN_API int attn_logits_finite(const float *logits, int64_t n)
 {
-    const float none = -INFINITY;
-    for (int64_t i = 0; i < n; i++)
-        logits[i] = logits[i] - logits[i] == 0.0f ? logits[i] : none;
+    const float most = INFINITY;
+    int wrong = 0, some = 0;
+    for (int64_t i = 0; i < n; i++) {
+        wrong |= !(logits[i] < most);
+        some |= logits[i] > -most;
+    }
+    if (wrong)
+        return 0;
+    return some;
 }
 
 ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
@@ -5722,18 +5731,21 @@ static void search_point(struct attn_search_state *s)
     b->output = s->logits;
 }
 
-static void search_offer(const struct attn_search_state *s, struct attn_beam *b,
+/* 0: there is nothing to choose from. */
+static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
                          int64_t h, float *logits)
 {
     int64_t vocab = s->model->target_vocab;
     float sum = 0.0f;
-    attn_clean_logits(logits, vocab);
+    if (!attn_logits_finite(logits, vocab))
+        return 0;
     attn_process_logits(&s->o->process, logits, vocab,
                         b->tokens + h * b->width, b->length, s->o->end);
     if (s->o->beam > 1 || s->o->want_scores)
         sum = s->model->log_sum_exp(logits, vocab);
     attn_forbid_logits(&s->o->process, logits, vocab, s->o->end);
     attn_beam_offer(b, (int32_t)h, logits, vocab, sum);
+    return 1;
 }
 
 /* Looks at the logits of all; returns how many hypotheses stay open. */
@@ -5746,11 +5758,18 @@ static int64_t search_choose(struct attn_search_state *s)
         int64_t had = b->open;
         if (had == 0)
             continue;
+        int finite = 1;
         for (int64_t h = 0; h < had; h++) {
-            search_offer(s, b, h, logits);
+            if (finite)
+                finite = search_offer(s, b, h, logits);
             logits += s->model->target_vocab;
         }
-        attn_beam_advance(b, s->parents + stay);
+        if (finite) {
+            attn_beam_advance(b, s->parents + stay);
+        } else {
+            b->open = 0;
+            b->found = ATTN_ERROR_FINITE;
+        }
         for (int64_t h = 0; h < b->open; h++)
             s->parents[stay + h] += (int32_t)slot;
         slot += had;
@@ -6042,6 +6061,8 @@ ATTN_API int attn_score(const struct attn_model *m, const void *bound,
     score_target(&s, m, bound, n, target_n, &batch);
     for (int64_t i = 0; i < target_n; i++) {
         const float *logits = s.logits + i * m->target_vocab;
+        if (!attn_logits_finite(logits, m->target_vocab))
+            return ATTN_ERROR_FINITE;
         float sum = m->log_sum_exp(logits, m->target_vocab);
         log_probability[i] = attn_log_probability(logits[target[i]], sum);
     }
@@ -6316,7 +6337,8 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
     }
     if (stream_read(s, s->n) < 0)
         return ATTN_STREAM_FULL;
-    attn_clean_logits(r->logits, vocab);
+    if (!attn_logits_finite(r->logits, vocab))
+        return ATTN_ERROR_FINITE;
     attn_process_logits(&s->o.process, r->logits, vocab, s->tokens + s->lead,
                         answer, s->o.end);
     attn_forbid_logits(&s->o.process, r->logits, vocab, s->o.end);
@@ -8062,6 +8084,7 @@ struct program {
     int64_t parts;               /* lines, or blocks, that ended */
     int32_t start[PROGRAM_PARTS + 1];    /* first row of each */
     int bad[PROGRAM_PARTS];      /* it was refused: it has no answer */
+    int64_t last[PROGRAM_PARTS]; /* number of its last line */
     int begun;                   /* text goes on where another ended */
     int refused;                 /* the part that is open has a bad line */
     int64_t line;                /* number of the last line read */
@@ -8235,6 +8258,7 @@ static void program_end_part(struct program *p)
         p->refused = 1;
     }
     p->bad[p->parts] = p->refused;
+    p->last[p->parts] = p->line;
     if (p->refused)
         rows = 0;
     if (p->m->kind != ATTN_ATTENTION)
@@ -8550,6 +8574,21 @@ static int program_search(struct program *p, int *asks,
     return 0;
 }
 
+/* The answer to part i, if there are `found` of them. */
+static void print_answer(struct program *p, int64_t i,
+                         const struct attn_hypothesis *best, int64_t found)
+{
+    if (found > 0 && p->target)
+        print_text(p, best);
+    else if (found > 0)
+        print_ids(best);
+    if (found != ATTN_ERROR_FINITE)
+        return;
+    fprintf(stderr, "stdin:%lld: error: %s\n", (long long)p->last[i],
+            attn_error_text(found));
+    p->status = 3;
+}
+
 static void program_answer(struct program *p)
 {
     struct attn_hypothesis best[PROGRAM_PARTS];
@@ -8560,10 +8599,7 @@ static void program_answer(struct program *p)
         return;
     for (int64_t i = 0; i < p->parts; i++) {
         if (asks[i]) {
-            if (found[k] > 0 && p->target)
-                print_text(p, &best[k]);
-            else if (found[k] > 0)
-                print_ids(&best[k]);
+            print_answer(p, i, &best[k], found[k]);
             k++;
         }
         putchar('\n');
@@ -8882,6 +8918,7 @@ static void stream_answer(struct program *p, struct program_stream *r)
 {
     const double most = p->number[WORD_TOKENS];
     int64_t token = 0;
+    int finite = 1;
 
     stream_print_prompt(p, r);
     stream_flush(p, r->to);
@@ -8889,6 +8926,7 @@ static void stream_answer(struct program *p, struct program_stream *r)
         if (most >= 0.0 && (double)r->count >= most)
             break;
         token = attn_stream_next(&r->s);
+        finite = token != ATTN_ERROR_FINITE;
         if (token < 0)
             break;
         r->last = stream_now();
@@ -8905,6 +8943,8 @@ static void stream_answer(struct program *p, struct program_stream *r)
     }
     fputc('\n', r->to);
     stream_flush(p, r->to);
+    if (!finite)
+        program_fail(p, 3, "--prompt", attn_error_text(ATTN_ERROR_FINITE));
 }
 
 static void stream_speed(const struct program *p,

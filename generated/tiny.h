@@ -97,8 +97,9 @@ enum {
                                     opened, or no other slot of its room */
     ATTN_ERROR_STATE = -12,      /* a state that is damaged, or of another
                                     model */
-    ATTN_ERROR_ALIGNED = -13     /* memory that is not at the multiple of
+    ATTN_ERROR_ALIGNED = -13,    /* memory that is not at the multiple of
                                     bytes that it has to be at */
+    ATTN_ERROR_FINITE = -14      /* logits, or their weights, not finite */
 };
 enum { ATTN_MOST = (1 << 29) - 1 };      /* rows, sequences, tokens, threads */
 
@@ -355,9 +356,9 @@ int64_t tiny_generate_bytes(const struct attn_search_options *o,
 
 /* Answers all sentences: s has the tokens from ids[start[s]] to before
  * ids[start[s + 1]]; its o->results best answers go to out[s * o->results] and
- * on, their number to found[s]; their tokens lie in `memory`. A sentence of no
- * tokens has no answer, but by a decoder with a start token, which goes on from
- * that. 0, or an error.                                                     */
+ * on, their number to found[s], or ATTN_ERROR_FINITE; their tokens lie in
+ * `memory`. A sentence of no tokens has no answer, but by a decoder with a
+ * start token, which goes on from that. 0, or an error.                     */
 int tiny_generate(const void *bound, const struct attn_search_options *o,
                   int64_t sentences, const int32_t *ids, const int32_t *start,
                   void *memory, int64_t bytes, struct attn_hypothesis *out,

@@ -17,6 +17,7 @@ static const char *const check_texts[] = {
     "no stream, text or vocabulary that was opened, or no slot of its room",
     "a state that is damaged, or of another model",
     "memory that is not at the multiple of bytes that it has to be at",
+    "the model's results are not finite: check the weights",
 };
 enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
 

@@ -36,8 +36,9 @@ enum {
                                     opened, or no other slot of its room */
     ATTN_ERROR_STATE = -12,      /* a state that is damaged, or of another
                                     model */
-    ATTN_ERROR_ALIGNED = -13     /* memory that is not at the multiple of
+    ATTN_ERROR_ALIGNED = -13,    /* memory that is not at the multiple of
                                     bytes that it has to be at */
+    ATTN_ERROR_FINITE = -14      /* logits, or their weights, not finite */
 };
 enum { ATTN_MOST = (1 << 29) - 1 };      /* rows, sequences, tokens, threads */
 
@@ -205,8 +206,9 @@ struct attn_process {            /* options; zero means off */
 };
 /* Are the options right? 0, or an error. */
 ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
-/* A logit that is no number, or infinite, is one that nobody takes. */
-ATTN_API void attn_clean_logits(float *logits, int64_t n);
+/* Can a token be chosen? Not where a logit is NaN or INFINITY, or none is
+ * finite. One of -INFINITY is a token that the model never gives.           */
+ATTN_API int attn_logits_finite(const float *logits, int64_t n);
 ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
                                   int64_t vocab, const int32_t *tokens,
                                   int64_t n /* so far, prefix included */,
@@ -352,11 +354,11 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
                                    int64_t longest, int64_t prefix_n);
 /* Encodes all sources, searches all of them at once (finished ones leave the
  * batch), writes the best o->results of sentence s to out[s * o->results ..],
- * count to found[s]. prefix: forced first tokens, the same for all sentences
- * or NULL. For kind decoder `ids` are the prompts: it reads start (where that
- * is not -1), prompt, prefix; answers begin after the prompt. A source that
- * asks nothing has no answers. Returns 0, or an error: a prefix longer than the
- * limit is one. The answers' tokens lie in `memory`.                        */
+ * count to found[s], or ATTN_ERROR_FINITE. prefix: forced first tokens, the
+ * same for all sentences or NULL. For kind decoder `ids` are the prompts: it
+ * reads start (where that is not -1), prompt, prefix; answers begin after the
+ * prompt. A source that asks nothing has no answers. Returns 0, or an error: a
+ * prefix longer than the limit is one. The answers' tokens lie in `memory`.  */
 ATTN_API int attn_search(const struct attn_model *m, const void *bound,
                          const struct attn_search_options *o,
                          int64_t sentences, const int32_t *ids,
@@ -371,9 +373,9 @@ ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
                                      int64_t longest);
 /* Answers all sentences: s has the tokens from ids[start[s]] to before
  * ids[start[s + 1]]; its o->results best answers go to out[s * o->results] and
- * on, their number to found[s]; their tokens lie in `memory`. A sentence of no
- * tokens has no answer, but by a decoder with a start token, which goes on from
- * that. 0, or an error.                                                     */
+ * on, their number to found[s], or ATTN_ERROR_FINITE; their tokens lie in
+ * `memory`. A sentence of no tokens has no answer, but by a decoder with a
+ * start token, which goes on from that. 0, or an error.                     */
 ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
                            const struct attn_search_options *o,
                            int64_t sentences, const int32_t *ids,

@@ -131,11 +131,17 @@ ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab)
     return attn_check_ids(p->forbid, p->forbid_count, vocab);
 }
 
-ATTN_API void attn_clean_logits(float *logits, int64_t n)
+ATTN_API int attn_logits_finite(const float *logits, int64_t n)
 {
-    const float none = -INFINITY;
-    for (int64_t i = 0; i < n; i++)
-        logits[i] = logits[i] - logits[i] == 0.0f ? logits[i] : none;
+    const float most = INFINITY;
+    int wrong = 0, some = 0;
+    for (int64_t i = 0; i < n; i++) {
+        wrong |= !(logits[i] < most);
+        some |= logits[i] > -most;
+    }
+    if (wrong)
+        return 0;
+    return some;
 }
 
 ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,

@@ -50,6 +50,7 @@ struct program {
     int64_t parts;               /* lines, or blocks, that ended */
     int32_t start[PROGRAM_PARTS + 1];    /* first row of each */
     int bad[PROGRAM_PARTS];      /* it was refused: it has no answer */
+    int64_t last[PROGRAM_PARTS]; /* number of its last line */
     int begun;                   /* text goes on where another ended */
     int refused;                 /* the part that is open has a bad line */
     int64_t line;                /* number of the last line read */
@@ -223,6 +224,7 @@ static void program_end_part(struct program *p)
         p->refused = 1;
     }
     p->bad[p->parts] = p->refused;
+    p->last[p->parts] = p->line;
     if (p->refused)
         rows = 0;
     if (p->m->kind != ATTN_ATTENTION)

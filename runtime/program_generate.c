@@ -69,6 +69,21 @@ static int program_search(struct program *p, int *asks,
     return 0;
 }
 
+/* The answer to part i, if there are `found` of them. */
+static void print_answer(struct program *p, int64_t i,
+                         const struct attn_hypothesis *best, int64_t found)
+{
+    if (found > 0 && p->target)
+        print_text(p, best);
+    else if (found > 0)
+        print_ids(best);
+    if (found != ATTN_ERROR_FINITE)
+        return;
+    fprintf(stderr, "stdin:%lld: error: %s\n", (long long)p->last[i],
+            attn_error_text(found));
+    p->status = 3;
+}
+
 static void program_answer(struct program *p)
 {
     struct attn_hypothesis best[PROGRAM_PARTS];
@@ -79,10 +94,7 @@ static void program_answer(struct program *p)
         return;
     for (int64_t i = 0; i < p->parts; i++) {
         if (asks[i]) {
-            if (found[k] > 0 && p->target)
-                print_text(p, &best[k]);
-            else if (found[k] > 0)
-                print_ids(&best[k]);
+            print_answer(p, i, &best[k], found[k]);
             k++;
         }
         putchar('\n');

@@ -48,16 +48,27 @@ static void program_rows(struct program *p, struct attn_batch *b)
         p->m->encode(p->bound.at, b, work);
 }
 
-static void print_rows(const struct program *p, const float *x, int64_t rows)
+/* The answer to part `part`. Numbers are printed as they are, and it is said
+ * where they are not finite.                                                */
+static void print_rows(const struct program *p, int64_t part, const float *x,
+                       int64_t rows)
 {
     const int64_t columns = p->m->output_columns;
+    int64_t wrong = 0;
 
     for (int64_t i = 0; i < rows; i++) {
-        for (int64_t j = 0; j < columns; j++)
-            printf(j > 0 ? " %.9g" : "%.9g", (double)x[i * columns + j]);
+        for (int64_t j = 0; j < columns; j++) {
+            const float y = x[i * columns + j];
+            printf(j > 0 ? " %.9g" : "%.9g", (double)y);
+            wrong += !(y - y == 0.0f);
+        }
         putchar('\n');
     }
     putchar('\n');
+    if (wrong > 0)
+        fprintf(stderr, "stdin:%lld: warning: %lld of %lld numbers are not "
+                "finite\n", (long long)p->last[part], (long long)wrong,
+                (long long)(rows * columns));
 }
 
 static void program_answer(struct program *p)
@@ -93,9 +104,10 @@ static void program_answer(struct program *p)
     for (int64_t i = 0; i < b.sequences && p->status <= 3; i++) {
         const int64_t rows = b.start[i + 1] - b.start[i];
         if (p->m->output_pooled)
-            print_rows(p, b.output + i * p->m->output_columns, rows > 0);
+            print_rows(p, i, b.output + i * p->m->output_columns, rows > 0);
         else
-            print_rows(p, b.output + b.start[i] * p->m->output_columns, rows);
+            print_rows(p, blocks ? 2 : i,
+                       b.output + b.start[i] * p->m->output_columns, rows);
     }
 }
 

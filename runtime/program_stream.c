@@ -167,6 +167,7 @@ static void stream_answer(struct program *p, struct program_stream *r)
 {
     const double most = p->number[WORD_TOKENS];
     int64_t token = 0;
+    int finite = 1;
 
     stream_print_prompt(p, r);
     stream_flush(p, r->to);
@@ -174,6 +175,7 @@ static void stream_answer(struct program *p, struct program_stream *r)
         if (most >= 0.0 && (double)r->count >= most)
             break;
         token = attn_stream_next(&r->s);
+        finite = token != ATTN_ERROR_FINITE;
         if (token < 0)
             break;
         r->last = stream_now();
@@ -190,6 +192,8 @@ static void stream_answer(struct program *p, struct program_stream *r)
     }
     fputc('\n', r->to);
     stream_flush(p, r->to);
+    if (!finite)
+        program_fail(p, 3, "--prompt", attn_error_text(ATTN_ERROR_FINITE));
 }
 
 static void stream_speed(const struct program *p,

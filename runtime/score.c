@@ -182,6 +182,8 @@ ATTN_API int attn_score(const struct attn_model *m, const void *bound,
     score_target(&s, m, bound, n, target_n, &batch);
     for (int64_t i = 0; i < target_n; i++) {
         const float *logits = s.logits + i * m->target_vocab;
+        if (!attn_logits_finite(logits, m->target_vocab))
+            return ATTN_ERROR_FINITE;
         float sum = m->log_sum_exp(logits, m->target_vocab);
         log_probability[i] = attn_log_probability(logits[target[i]], sum);
     }

@@ -152,18 +152,21 @@ static void search_point(struct attn_search_state *s)
     b->output = s->logits;
 }
 
-static void search_offer(const struct attn_search_state *s, struct attn_beam *b,
+/* 0: there is nothing to choose from. */
+static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
                          int64_t h, float *logits)
 {
     int64_t vocab = s->model->target_vocab;
     float sum = 0.0f;
-    attn_clean_logits(logits, vocab);
+    if (!attn_logits_finite(logits, vocab))
+        return 0;
     attn_process_logits(&s->o->process, logits, vocab,
                         b->tokens + h * b->width, b->length, s->o->end);
     if (s->o->beam > 1 || s->o->want_scores)
         sum = s->model->log_sum_exp(logits, vocab);
     attn_forbid_logits(&s->o->process, logits, vocab, s->o->end);
     attn_beam_offer(b, (int32_t)h, logits, vocab, sum);
+    return 1;
 }
 
 /* Looks at the logits of all; returns how many hypotheses stay open. */
@@ -176,11 +179,18 @@ static int64_t search_choose(struct attn_search_state *s)
         int64_t had = b->open;
         if (had == 0)
             continue;
+        int finite = 1;
         for (int64_t h = 0; h < had; h++) {
-            search_offer(s, b, h, logits);
+            if (finite)
+                finite = search_offer(s, b, h, logits);
             logits += s->model->target_vocab;
         }
-        attn_beam_advance(b, s->parents + stay);
+        if (finite) {
+            attn_beam_advance(b, s->parents + stay);
+        } else {
+            b->open = 0;
+            b->found = ATTN_ERROR_FINITE;
+        }
         for (int64_t h = 0; h < b->open; h++)
             s->parents[stay + h] += (int32_t)slot;
         slot += had;

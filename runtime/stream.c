@@ -269,7 +269,8 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
     }
     if (stream_read(s, s->n) < 0)
         return ATTN_STREAM_FULL;
-    attn_clean_logits(r->logits, vocab);
+    if (!attn_logits_finite(r->logits, vocab))
+        return ATTN_ERROR_FINITE;
     attn_process_logits(&s->o.process, r->logits, vocab, s->tokens + s->lead,
                         answer, s->o.end);
     attn_forbid_logits(&s->o.process, r->logits, vocab, s->o.end);

@@ -233,6 +233,25 @@ static void test_suppress(void **unused)
     assert_forbidden("6");
 }
 
+/* Any logit that is too large or no number, or none that is finite. */
+static void test_finite(void **unused)
+{
+    (void)unused;
+    float x[150];
+    for (int n = 1; n <= 150; n += 1 + n / 2)
+        for (int at = 0; at < n; at++) {
+            for (int i = 0; i < n; i++)
+                x[i] = -INFINITY;
+            assert_int_equal(attn_logits_finite(x, n), 0);
+            x[at] = -3.4e38f;
+            assert_int_equal(attn_logits_finite(x, n), 1);
+            x[n - 1 - at] = INFINITY;
+            assert_int_equal(attn_logits_finite(x, n), 0);
+            x[n - 1 - at] = NAN;
+            assert_int_equal(attn_logits_finite(x, n), 0);
+        }
+}
+
 static void test_forbid(void **unused)
 {
     (void)unused;
@@ -262,6 +281,7 @@ int main(void)
         cmocka_unit_test(test_repetition),
         cmocka_unit_test(test_ngram),
         cmocka_unit_test(test_suppress),
+        cmocka_unit_test(test_finite),
         cmocka_unit_test(test_forbid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

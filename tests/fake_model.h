@@ -18,6 +18,7 @@ typedef struct {                 /* what bind() would have made */
     float end_bias;              /* added to the logit of the end token */
     float spread;                /* logits lie in -spread .. spread */
     int nan_every;               /* > 0: every n-th logit is NaN */
+    int never_every;             /* > 0: every n-th logit is -INFINITY */
     int64_t *calls;              /* decode calls, where not NULL */
 } Fake;
 
@@ -43,6 +44,8 @@ static void fake_logits(const Fake *f, uint32_t h, float *logits)
             logits[t] += f->end_bias;
         if (f->nan_every > 0 && x % (uint32_t)f->nan_every == 0)
             logits[t] = NAN;
+        if (f->never_every > 0 && x % (uint32_t)f->never_every == 0)
+            logits[t] = -INFINITY;
     }
 }
 

@@ -29,7 +29,7 @@ typedef struct {
     Answer *open, *next, *answers;
     int64_t opens, count;
     Pair *pair; int64_t pairs;
-    bool top_ended;
+    bool top_ended, wrong;       /* wrong: logits that are not finite */
 } Slow;
 
 static int pair_order(const void *x, const void *y)
@@ -51,7 +51,7 @@ static int answer_order(const void *x, const void *y)
 }
 
 /* Log-probabilities after what the decoder has read of this answer. */
-static void slow_logits(const Slow *s, const Answer *a, float *logits)
+static void slow_logits(Slow *s, const Answer *a, float *logits)
 {
     const Fake *f = s->f;
     int64_t vocab = f->model.target_vocab;
@@ -63,9 +63,12 @@ static void slow_logits(const Slow *s, const Answer *a, float *logits)
     if (f->model.kind == ATTN_DECODER)
         h = fake_hash(h, s->source, s->source_n);
     fake_logits(f, fake_hash(h, a->token, a->n), logits);
-    for (int64_t t = 0; t < vocab; t++)
-        if (!isfinite(logits[t]))
-            logits[t] = -INFINITY;
+    int64_t none = 0;
+    for (int64_t t = 0; t < vocab; t++) {
+        s->wrong |= isnan(logits[t]) || logits[t] == INFINITY;
+        none += !isfinite(logits[t]);
+    }
+    s->wrong |= none == vocab;
     attn_process_logits(&s->o->process, logits, vocab, a->token, a->n,
                         s->o->end);
     float sum = fake_log_sum_exp(logits, vocab);
@@ -167,6 +170,8 @@ static int64_t slow_step(Slow *s)
 {
     bool last = s->open[0].n + 1 == s->limit;
     slow_pairs(s);
+    if (s->wrong)
+        return 0;
     if (s->pairs == 0) {
         for (int64_t h = 0; h < s->opens; h++)
             slow_record(s, &s->open[h], -1, s->open[h].sum);
@@ -183,7 +188,8 @@ static int64_t slow_step(Slow *s)
                                          : slow_recorded(s, last);
 }
 
-/* The best answers into `best` (o->results of them); returns how many. */
+/* The best answers into `best` (o->results of them); returns how many, or
+ * ATTN_ERROR_FINITE.                                                        */
 static int64_t slow_search(const Fake *f, const struct attn_search_options *o,
                            const int32_t *source, int64_t n,
                            const int32_t *prefix, int64_t prefix_n,
@@ -211,6 +217,8 @@ static int64_t slow_search(const Fake *f, const struct attn_search_options *o,
     if (s.count > o->results)
         s.count = o->results;
     memcpy(best, s.answers, (size_t)s.count * sizeof *best);
+    if (s.wrong)
+        s.count = ATTN_ERROR_FINITE;
     free(s.open);
     free(s.next);
     free(s.answers);

@@ -127,24 +127,42 @@ static void test_refused(void **unused)
 
 /* ---------------------------------------------------------- bad numbers --- */
 
-/* All NaN: nothing can follow, so what is there is the answer. */
+/* Nothing can be chosen from NaN, nor from -INFINITY alone: it is said. */
 static void test_nan(void **unused)
 {
     (void)unused;
     Case *c = malloc(sizeof *c);
     for (int64_t beam = 1; beam <= 3; beam++) {
         case_make(c, ATTN_ENCODER_DECODER, 9, 1, beam, 4);
-        c->f.nan_every = 1;
-        assert_int_equal(case_run(c), 0);
-        assert_int_equal(c->found[0], 1);
-        assert_int_equal(c->out[0].n, 0);
-        assert_int_equal(c->out[0].ended, 0);
-        free(c->memory);
+        for (int never = 0; never < 2; never++) {
+            c->f.nan_every = !never;
+            c->f.never_every = never;
+            assert_int_equal(case_run(c), 0);
+            assert_int_equal(c->found[0], ATTN_ERROR_FINITE);
+            free(c->memory);
+        }
     }
     free(c);
 }
 
 /* ---------------------------------------------------------------- score --- */
+
+static void test_score_of_nan(void **unused)
+{
+    (void)unused;
+    Case *c = malloc(sizeof *c);
+    const int32_t target[] = { 3, 2 };
+    float log_probability[2];
+    case_make(c, ATTN_ENCODER_DECODER, 9, 1, 1, 4);
+    c->f.nan_every = 1;
+    int64_t bytes = attn_score_bytes(&c->f.model, 4, 2, NULL);
+    char *memory = malloc((size_t)bytes);
+    assert_int_equal(attn_score(&c->f.model, &c->f, 1, c->ids, 4, target, 2,
+                                NULL, memory, bytes, log_probability),
+                     ATTN_ERROR_FINITE);
+    free(memory);
+    free(c);
+}
 
 static void test_score(void **unused)
 {
@@ -194,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_nan),
         cmocka_unit_test(test_score),
+        cmocka_unit_test(test_score_of_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,8 +65,11 @@ static void case_random(Case *c, uint32_t seed)
               1 + random_below(&s, 6), 0);
     c->f.end_bias = (float)random_below(&s, 7) - 3.0f;
     c->f.spread = (float)random_below(&s, 5);    /* 0: all are equal */
-    c->f.nan_every = random_below(&s, 4) ? 0 : 3;
+    c->f.never_every = random_below(&s, 4) ? 0 : 3;
     c->o.rule = random_below(&s, 2);
+    /* the slow search does not stop early, so it would see more of them */
+    if (c->o.rule == ATTN_RULE_RECORDED && random_below(&s, 3) == 0)
+        c->f.nan_every = 1 + (int)random_below(&s, 400);
     c->o.penalty = random_below(&s, 3);
     c->o.alpha = (float)random_below(&s, 6) * 0.3f - 0.3f;
     c->o.results = 1 + random_below(&s, (uint32_t)c->o.beam);
