@@ -215,7 +215,7 @@ static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
     if (!h || bytes < (int64_t)sizeof h->magic ||
-        memcmp(h->magic, "ATTNST", 6) != 0)
+        memcmp(h, "ATTNST", 6) != 0)
         return "not a saved state: its first bytes are not ATTNST02";
     if ((uintptr_t)h % 8 != 0)
         return "not at a multiple of 8 bytes";

@@ -246,6 +246,9 @@ static void takes_long_lines(void **state)
     }
     assert_int_equal(attn_vocab_encode_bytes(block, INT64_MAX),
                      ATTN_ERROR_COUNT);
+    int64_t bad;
+    assert_int_equal(attn_vocab_encode(block, "a", 1, 0, ids, 1, NULL, &bad),
+                     ATTN_ERROR_NULL);
     free(text);
     free(out);
     free(ids);

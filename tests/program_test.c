@@ -148,14 +148,13 @@ static void test_attention(void **state)
     assert_says(&s, "stdin:5:1: error: 4 rows in a block; the model takes 3");
 }
 
-/* The model of models/tiny.yaml, of another kind, by the JIT; its seeded
- * weights go to the file m.weights.                                         */
-static void open_tiny(Engine *e, const char *kind)
+/* The model of a spec, of another kind, by the JIT; its seeded weights go to
+ * the file m.weights.                                                       */
+static void open_seeded(Engine *e, const char *spec, const char *kind)
 {
     Fault why;
     const char *sets[] = { kind };
-    EngineOptions o = { .spec = "models/tiny.yaml", .sets = sets, .nsets = 1,
-                        .seed = 1 };
+    EngineOptions o = { .spec = spec, .sets = sets, .nsets = 1, .seed = 1 };
     assert_int_equal(engine_open(e, &o), ExitDone);
     assert_true(weights_save(in_dir("m.weights"), &e->plan->pack, e->packed,
                              NULL, 0, NULL, 0, &why));
@@ -186,7 +185,7 @@ static void test_encoder(void **state)
     Spawned s;
     Engine e = { 0 };
     build("models/tiny.yaml", "--set=kind=encoder");
-    open_tiny(&e, "kind=encoder");
+    open_seeded(&e, "models/tiny.yaml", "kind=encoder");
     assert_int_equal(sh(&s, "7 0 47\n\n48\n 3 \n", "$M $W"), 3);
     assert_string_equal(s.tail, "stdin:3:1: error: a token id from 0 to 47 is "
                         "expected\n");
@@ -194,6 +193,20 @@ static void test_encoder(void **state)
                                     encoded(&e, ids + 3, 1));
     assert_string_equal(s.out, want);
     engine_close(&e);
+}
+
+/* A search reads tokens. */
+static void test_rows_in(void **state)
+{
+    (void)state;
+    Spawned s;
+    Engine e = { 0 };
+    build("tests/cli/real.yaml", "-O2");
+    open_seeded(&e, "tests/cli/real.yaml", "kind=encoder-decoder");
+    engine_close(&e);
+    assert_int_equal(sh(&s, "1 2 3\n\n", "$M $W"), 3);
+    assert_says(&s, "no answer is searched for behind rows of numbers: attnc "
+                "run --input takes them");
 }
 
 /* A line of what goes in, or a block of lines. */
@@ -265,7 +278,7 @@ static void test_decoder(void **state)
     Spawned s, run_;
     Engine e = { 0 };
     build("models/tiny.yaml", "--set=kind=decoder");
-    open_tiny(&e, "kind=decoder");
+    open_seeded(&e, "models/tiny.yaml", "kind=decoder");
     engine_close(&e);
     assert_int_equal(sh(&s, lines, "$M $W"), 0);
     assert_int_equal(RUN(&run_, lines, attnc(), "run", "models/tiny.yaml",
@@ -302,7 +315,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_g2p, build_g2p, tear_down),
-        TEST(test_attention), TEST(test_encoder), TEST(test_golden),
+        TEST(test_attention), TEST(test_encoder), TEST(test_rows_in),
+        TEST(test_golden),
         TEST(test_decoder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,6 +118,9 @@ static void test_refused(void **unused)
     c->f.model.kind = ATTN_ENCODER;
     assert_int_equal(case_bytes(c), ATTN_ERROR_KIND);
     c->f.model.kind = ATTN_ENCODER_DECODER;
+    c->f.model.input_width = 3;                  /* its source is no tokens */
+    assert_int_equal(case_bytes(c), ATTN_ERROR_KIND);
+    c->f.model.input_width = 0;
     assert_int_equal(attn_search_bytes(&c->f.model, &c->o, INT64_MAX, 1, 1, 0),
                      ATTN_ERROR_COUNT);
     c->f.model.target_vocab = INT64_MAX / 8;
