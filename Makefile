@@ -52,8 +52,8 @@ ORACLE := interp interp_ops interp_attention compare sample sample_file oracle t
 BENCH  := machine_find machine bench_lengths bench_setup bench_count \
           bench_work bench_times bench_kernels bench bench_target bench_print bench_csv bench_json \
           draw_roofline
-TUNE   := tune_stats tune_tasks tune_model tune_build tune_child \
-          tune_operands tune_whole tune_heats tune_search tune_end tune \
+TUNE   := tune_world tune_stats tune_tasks tune_model tune_build tune_child \
+          tune_operands tune_whole tune_heats tune_candidates tune_search tune_turns tune_end tune \
           tune_text tune_progress tune_print tune_json tune_explain draw_tune
 DRIVE  := options options_help options_model search_options lines cmd_compile cmd_run cmd_stream \
           cmd_tensors cmd_attention svg_text draw_attention attention_json \

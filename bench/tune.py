@@ -98,7 +98,7 @@ class Bench:
     def tune(self, spec, records, options):
         """The report; its own seconds beside those on the clock."""
         command = self.command("tune", spec, options + [
-            "--records", records, "--format", "json"])
+            "--backend", "clang", "--records", records, "--format", "json"])
         with open(records, "a", encoding="utf-8"):
             pass                 # bench wants it, also where nothing was kept
         begin = time.monotonic()
@@ -223,8 +223,9 @@ def key(record):
 def kill_once(b, records, i, seconds):
     """A tuner that ends by then; the tasks that it called done."""
     spec = spec_named("small-64")
-    command = b.command("tune", spec, ["--budget", "8s", "--records", records]
-                        + (["--again"] if i % 2 else []))
+    command = b.command("tune", spec, [
+        "--budget", "8s", "--backend", "clang", "--records", records]
+        + (["--again"] if i % 2 else []))
     log = b.records("log")
     with open(log, "w", encoding="utf-8") as out:
         tuner = subprocess.Popen(command, stdout=subprocess.DEVNULL,

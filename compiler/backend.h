@@ -41,8 +41,12 @@ typedef struct {                 /* a program that ran to its end */
 typedef struct {                 /* a program to run, and what came of it */
     const char *const *argv;
     const char *input; size_t input_bytes;
+    double seconds;              /* its own limit; 0: that of all */
     Spawned said;
     bool ok; Fault why;
+    bool late;                   /* it was stopped at its limit */
+    double took;                 /* seconds */
+    int64_t begin;               /* on spawn's own clock */
 } SpawnJob;
 
 enum { SpawnMost = 64 };

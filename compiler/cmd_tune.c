@@ -45,7 +45,5 @@ int cmd_tune(const Options *o)
                   .beam = o->beam > 0 ? o->beam : 1 },
         .model = engine_options(&with),
     };
-    if (!tune.model.backend)
-        tune.model.backend = "clang";
     return tune_run(&tune, beside(o->svg));
 }

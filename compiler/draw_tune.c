@@ -214,14 +214,14 @@ static void put_ring(const Picture *d, double x, double y)
 
 static void put_chosen(const Picture *d, const Plot *p)
 {
-    const Candidate *best = task_best(p->t);
+    const Candidate *best = task_stands(p->t);
     put_square(d, across(p, 0), down(p, 1));
     for (int i = 0; i < p->shown.n; i++)
         if (p->shown.at[i] == best && fate_timed(best))
             put_ring(d, across(p, i), down(p, best->seconds / p->usual));
 }
 
-static void put_plot(Picture *d, const TuneTask *t, int i)
+static void put_plot(Picture *d, const TuneReport *r, const TuneTask *t, int i)
 {
     const int x = Edge + i % d->across * (Left + PlotWidth + Apart) + Left;
     const int y = Top + i / d->across * (Head + PlotHeight + Below) + Head;
@@ -230,8 +230,11 @@ static void put_plot(Picture *d, const TuneTask *t, int i)
     measure(d, &p);
     fprintf(d->out, "<g transform=\"translate(%d %d)\">\n<text x=\"%d\" "
             "y=\"-22\" font-weight=\"bold\">", x, y, -Left);
+    const char *name = task_text(d->arena, &t->task->key);
+    if (d->r->other)
+        name = arena_printf(d->arena, "%s: %s", backend_word(r), name);
     svg_plain(d->out, plain_text(d->arena, arena_printf(d->arena, "%.*s",
-              Letters, task_text(d->arena, &t->task->key))));
+              Letters, name)));
     fprintf(d->out, "</text>\n<text class=\"soft\" x=\"%d\" y=\"-8\">", -Left);
     if (isfinite(t->share))
         fprintf(d->out, "%.1f %% of the time; ", 100 * t->share);
@@ -273,6 +276,9 @@ static void put_legend(const Picture *d)
 static void put_head(const Picture *d)
 {
     const TuneReport *r = d->r;
+    int tasks = 0;
+    for (const TuneReport *o = r; o; o = o->other)
+        tasks += o->task.n;
     fprintf(d->out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
             "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"monospace\" "
             "font-size=\"11\" role=\"img\">\n<title>tuning of %s</title>\n%s"
@@ -286,7 +292,7 @@ static void put_head(const Picture *d)
     svg_plain(d->out, plain_text(d->arena, r->host.isa));
     fprintf(d->out, ", %d thread%s: %d of %d task%s timed in %s%s</text>\n",
             r->host.threads, r->host.threads == 1 ? "" : "s",
-            d->plots, r->task.n, r->task.n == 1 ? "" : "s",
+            d->plots, tasks, tasks == 1 ? "" : "s",
             seconds_text(d->arena, r->seconds),
             r->interrupted ? ", interrupted" : r->rejected
             ? ", rejected: slower end to end" : "");
@@ -299,16 +305,19 @@ char *draw_tune(const TuneReport *r, size_t *size)
                   .arena = arena_new() };
     if (!d.out)
         fail(ExitResource, "out of memory for a picture");
-    for (int i = 0; i < r->task.n; i++)
-        d.plots += timed_any(&r->task.at[i]);
+    for (const TuneReport *o = r; o; o = o->other)
+        for (int i = 0; i < o->task.n; i++)
+            d.plots += timed_any(&o->task.at[i]);
     d.across = d.plots > 4 ? 3 : 2;
     d.down = (d.plots + d.across - 1) / d.across;
     d.width = 2 * Edge + d.across * (Left + PlotWidth + Apart) - Apart;
     d.height = Top + d.down * (Head + PlotHeight + Below) + Edge;
     put_head(&d);
-    for (int i = 0, plot = 0; i < r->task.n; i++)
-        if (timed_any(&r->task.at[i]))
-            put_plot(&d, &r->task.at[i], plot++);
+    int plot = 0;
+    for (const TuneReport *o = r; o; o = o->other)
+        for (int i = 0; i < o->task.n; i++)
+            if (timed_any(&o->task.at[i]))
+                put_plot(&d, o, &o->task.at[i], plot++);
     put_legend(&d);
     fputs("</svg>\n", d.out);
     if (fclose(d.out) != 0)

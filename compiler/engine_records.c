@@ -114,7 +114,7 @@ static bool offer_isa(Beside *b)
     bool can = true;
     if (strcmp(t.march, b->e->target.march) != 0) {
         can = offer(b, OfferMarch, arena_printf(a, "--march=%s", t.march),
-                    b->e->target.march);
+                    b->e->target.name);
         usual = o->width;
     }
     if (t.width != usual && (usual || width))

@@ -230,7 +230,9 @@ static bool begin(Running *r, SpawnJob *j, const SpawnLimits *l)
     close_all((int[]){ in, out[1], err[1] }, 3);
     r->fd[0] = err[0];
     r->fd[1] = out[0];
-    r->until = now_ms() + (int64_t)(l->seconds * 1000);
+    j->begin = now_ms();
+    r->until = j->begin + (int64_t)((j->seconds > 0 ? j->seconds : l->seconds)
+                                    * 1000);
     if (rc == 0) {
         interrupt_takes(r->pid);
         return true;
@@ -274,13 +276,16 @@ static bool has_ended(Running *r, double seconds)
         j->ok = judge(j->argv[0], status, &j->why);
     } else if (interrupted() || now_ms() > r->until) {
         end_group(r->pid);
+        j->late = !interrupted();
         j->ok = interrupted()
             ? fault(&j->why, ExitBackend, "%s was stopped", j->argv[0])
             : fault(&j->why, ExitBackend, "%s ran longer than %g s and was "
-                    "stopped", j->argv[0], seconds);
+                    "stopped", j->argv[0], j->seconds > 0 ? j->seconds
+                                                          : seconds);
     } else {
         return false;
     }
+    j->took = 1e-3 * (double)(now_ms() - j->begin);
     leave(r);
     return true;
 }
@@ -303,7 +308,7 @@ void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l)
     while (next < n || now > 0) {
         while (next < n && now < most && !interrupted()) {
             SpawnJob *j = &jobs[next++];
-            j->ok = false;
+            j->ok = j->late = false;
             now += begin(&running[now], j, l);
         }
         for (; next < n && interrupted(); next++)

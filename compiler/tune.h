@@ -4,8 +4,9 @@
  *   registers, caches and bandwidth (tune_model.c) -> texts (emit_task.c)
  *   -> objects, compiled side by side (tune_build.c) -> times and results, in
  *   child processes (tune_child.c) -> by successive halving, one champion
- *   (tune_search.c) -> records (records.c) -> report (tune_print.c,
- *   tune_json.c, draw_tune.c)                                                */
+ *   (tune_search.c), task by task (tune_turns.c) -> records (records.c) -> the
+ *   whole model (tune_end.c) -> report (tune_print.c, tune_json.c, draw_tune.c)
+ */
 #ifndef ATTNC_TUNE_H
 #define ATTNC_TUNE_H
 
@@ -35,11 +36,17 @@ typedef struct {
                                     from 1; 0: none */
     double when;                 /* seconds into the tuning: first timed, or
                                     removed */
+    double gain;                 /* default / own, of the same turns: median;
+                                    NAN: not timed */
+    bool tried;                  /* it ran, or cannot: its rank is no longer
+                                    the model's alone */
 } Candidate;
 
 typedef struct {                 /* an interval of 95 %, and its middle */
     double low, middle, high;
 } Interval;
+
+typedef struct Hunt Hunt;        /* tune_hunt.h */
 
 typedef struct {                 /* the search for one task */
     const Task *task;
@@ -47,12 +54,17 @@ typedef struct {                 /* the search for one task */
     double limit;                /* seconds of a run at the machine's limit */
     const char *bound;           /* by what: "FMA", "L2", "memory" */
     VEC(Candidate) candidate;    /* [0]: the default */
-    int champion;
+    Hunt *hunt;                  /* NULL: not begun */
+    int lead;                    /* the fastest so far; 0: the default */
+    int champion;                /* that was found; 0: the default */
+    const char *taken_back;      /* why it does not stand; NULL: it does */
     Interval gain;               /* default / champion, of fresh pairs */
     double p_value;              /* that the champion is not faster */
     int pairs;                   /* of that test */
     bool reused;                 /* from a record: nothing was timed */
-    bool finished;               /* and so recorded */
+    bool finished;               /* there were pairs enough: it is recorded */
+    bool spent;                  /* there is nothing left to try */
+    bool said;                   /* its end, on stderr */
 } TuneTask;
 
 typedef struct {                 /* a workload, default against tuned */
@@ -60,6 +72,8 @@ typedef struct {                 /* a workload, default against tuned */
     double usual, tuned;         /* seconds: medians */
     Interval gain;               /* usual / tuned */
     int pairs;
+    int comparison;              /* from 1: what made it slower was taken back
+                                    before the next */
 } TuneEnd;
 
 typedef enum { TuneLines, TuneJson } TuneFormat;
@@ -75,7 +89,10 @@ typedef struct {
     EngineOptions model;
 } TuneOptions;
 
-typedef struct {
+typedef struct TuneReport TuneReport;
+struct TuneReport {              /* of the code of one back end */
+    const TuneReport *other;     /* of the same tuning, another back end's;
+                                    NULL: there is none */
     Arena *arena;
     const Engine *engine;        /* of the default */
     const TuneOptions *options;
@@ -87,9 +104,10 @@ typedef struct {
     VEC(TuneEnd) end;
     double seconds;              /* that the tuning took */
     bool interrupted;
-    bool rejected;               /* end to end slower than the default: the new
+    bool rejected;               /* end to end slower than the default: all new
                                     records were taken back */
-} TuneReport;
+    bool stale;                  /* what was recorded before is slower so */
+};
 
 /* The significance of "faster" (tune_search.c): of tasks that have nothing to
  * gain at most this share gets another champion by chance.                   */
@@ -102,15 +120,19 @@ int tune_run(const TuneOptions *o, FILE *out);
 /* What all of the report's forms say alike; text in the arena. */
 /* What others wrote, without control characters; UTF-8. */
 const char *plain_text(Arena *a, const char *text);
+const char *backend_word(const TuneReport *r);   /* "libtcc", "clang" */
 const char *task_text(Arena *a, const TaskKey *k);  /* "matmul 9x9 f32 bias" */
 char *seconds_text(Arena *a, double seconds);    /* "1.93 ms"; "-": none */
 char *gain_text(Arena *a, double ratio);         /* 1.031: "+3.1 %" */
 /* Words on lines of 80 columns; the first line goes on where `column` is, the
  * others begin at `indent`. Ends the line.                                   */
 void put_wrapped(FILE *out, int column, int indent, const char *words);
-/* The default, and what was chosen; NULL: the task has none. */
+/* The default, what was found, and what stands; NULL: the task has none. */
 const Candidate *task_usual(const TuneTask *t);
 const Candidate *task_best(const TuneTask *t);
+const Candidate *task_stands(const TuneTask *t);
+/* Does anything stand that is not the default? */
+bool task_differs(const TuneTask *t);
 /* Default / best: of the fresh pairs, or of what is known so far; NAN. */
 double task_gain(const TuneTask *t);
 int task_count(const TuneTask *t, bool is(const Candidate *c));
@@ -121,13 +143,14 @@ bool fate_removed(const Candidate *c);   /* failed, crashed, hung, wrong .. */
 
 /* ------------------------------------------------------ tune_progress.c --- */
 /* `now` NULL: the whole model is timed, end to end. `done`, 0 .. 1, of the
- * whole tuning; 1: nobody knows how long it still takes. Where stderr is a
+ * whole tuning; `left`: seconds, not finite: unknown. Where stderr is a
  * terminal: one line that is written again, at most ten times a second: a bar,
  * the task, its best so far and gain, time left. Else, or where TERM is dumb, a
  * line at the first call with a task that is finished.                       */
-void tune_progress(const TuneReport *r, const TuneTask *now, double done);
+void tune_progress(const TuneReport *r, TuneTask *now, double done,
+                   double left);
 void tune_progress_end(void);            /* clears the line */
-/* The line for a terminal of so many columns; `left`: seconds, NAN: unknown. */
+/* The line for a terminal of so many columns. */
 char *tune_progress_line(Arena *a, const TuneReport *r, const TuneTask *now,
                          double done, double left, int columns);
 

@@ -47,6 +47,7 @@ static void take(Heats *h, const Round *r, int i, double usual)
         ratio[turn] = x[i] / x[0];
     }
     c->predicted = usual * median_of(ratio, r->done);
+    c->tried = true;
 }
 
 /* False: the default itself does not run by libtcc, or the time is over. */
@@ -94,14 +95,14 @@ void tune_heats(Tuner *t, TuneTask *task, const Model *m, double until)
     h.work.ticks = t;
     const int *order = by_prediction(&h);
     for (int done = 0; done < all;) {
-        const double begin = machine_seconds();
+        const double begin = tune_now();
         const int n = batch < all - done ? batch : all - done;
         for (int i = 0; i < n; i++)
             who[1 + i] = order[done + i];
         if (!run_batch(&h, who, 1 + n, until, (uint64_t)done + 1))
             return;
         done += n;
-        const double now = machine_seconds(), each = (now - begin) / n;
+        const double now = tune_now(), each = (now - begin) / n;
         const double fit = fmin((until - now) / each, (double)MostBatch);
         if (fit < 4)
             return;

@@ -56,18 +56,19 @@ static json_t *chosen(const Candidate *c)
 static json_t *task(Arena *a, const TuneTask *t)
 {
     const TaskKey *k = &t->task->key;
-    const Candidate *best = task_best(t);
+    const Candidate *best = task_stands(t), *found = task_best(t);
     json_t *all = json_array();
     for (int i = 0; i < t->candidate.n; i++)
         json_array_append_new(all, candidate(a, &t->candidate.at[i]));
     return json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
-        " s:o, s:i, s:b, s:b, s:o}", "kind", task_word[k->kind],
+        " s:o, s:o, s:o, s:i, s:b, s:b, s:o}", "kind", task_word[k->kind],
         "shape", text(a, k->shape), "ending", text(a, k->ending),
         "dtype", k->dtype == DtypeBf16 ? "bf16" : "f32",
         "share", number(t->share), "limit_s", number(t->limit),
         "bound", text(a, t->bound), "seconds", number(best ? best->seconds
                                                            : NAN),
         "default", chosen(task_usual(t)), "chosen", chosen(best),
+        "found", chosen(found), "taken_back", text(a, t->taken_back),
         "gain", interval(&t->gain), "p", number(t->pairs > 0 ? t->p_value
                                                             : NAN),
         "pairs", t->pairs, "reused", t->reused, "finished", t->finished,
@@ -76,9 +77,11 @@ static json_t *task(Arena *a, const TuneTask *t)
 
 static json_t *end(Arena *a, const TuneEnd *e)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:i}", "workload", text(a, e->name),
+    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:i}",
+        "workload", text(a, e->name),
         "default_s", number(e->usual), "tuned_s", number(e->tuned),
-        "gain", interval(&e->gain), "pairs", e->pairs);
+        "gain", interval(&e->gain), "pairs", e->pairs,
+        "comparison", e->comparison);
 }
 
 /* As attnc bench has it. */
@@ -104,21 +107,38 @@ static json_t *host(Arena *a, const Host *h)
         "threads", h->threads, "compiler", text(a, h->compiler));
 }
 
-void tune_json(const TuneReport *r, FILE *out)
+/* What each back end has of its own. */
+static void add_backend(json_t *to, Arena *a, const TuneReport *r)
 {
-    Arena *a = arena_new();
     json_t *tasks = json_array(), *ends = json_array();
     for (int i = 0; i < r->task.n; i++)
         json_array_append_new(tasks, task(a, &r->task.at[i]));
     for (int i = 0; i < r->end.n; i++)
         json_array_append_new(ends, end(a, &r->end.at[i]));
-    json_t *all = json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b,"
-        " s:o, s:o, s:o}", "model", text(a, r->engine->spec->name),
-        "host", host(a, &r->host), "machine", machine(&r->machine),
-        "seconds", number(r->seconds), "budget_s", number(r->options->budget),
-        "again", r->options->again, "exhaustive", r->options->exhaustive,
-        "interrupted", r->interrupted, "rejected", r->rejected,
-        "records", text(a, r->path), "tasks", tasks, "ends", ends);
+    json_object_set_new(to, "host", host(a, &r->host));
+    json_object_set_new(to, "rejected", json_boolean(r->rejected));
+    json_object_set_new(to, "stale", json_boolean(r->stale));
+    json_object_set_new(to, "tasks", tasks);
+    json_object_set_new(to, "ends", ends);
+}
+
+void tune_json(const TuneReport *r, FILE *out)
+{
+    Arena *a = arena_new();
+    json_t *others = json_array();
+    json_t *all = json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o}",
+        "model", text(a, r->engine->spec->name),
+        "machine", machine(&r->machine), "seconds", number(r->seconds),
+        "budget_s", number(r->options->budget), "again", r->options->again,
+        "exhaustive", r->options->exhaustive, "interrupted", r->interrupted,
+        "records", text(a, r->path));
+    add_backend(all, a, r);
+    for (const TuneReport *o = r->other; o; o = o->other) {
+        json_t *one = json_object();
+        add_backend(one, a, o);
+        json_array_append_new(others, one);
+    }
+    json_object_set_new(all, "others", others);
     char *s = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     if (!s)
         fail(ExitResource, "out of memory");

@@ -25,6 +25,8 @@ typedef struct {                 /* what came of a candidate */
 
 typedef struct {                 /* what a child does with candidates */
     void *with;
+    const TuneTask *task;        /* whose candidates; NULL: 0 the model by
+                                    default, 1 as found */
     int parts;                   /* numbers that a run gives */
     bool (*begin)(void *with, Fault *why);       /* memory, threads */
     bool (*open)(void *with, int candidate, Fault *why);
@@ -51,6 +53,18 @@ typedef struct {                 /* runs of candidates in turn */
  * progress gets a verdict and the round begins again without it; `done` is 0
  * where the default did so, no child could be made or a signal came.         */
 void child_round(Arena *a, const ChildWork *w, Round *r);
+
+/* -------------------------------------------------------- tune_world.c --- */
+typedef struct {                 /* what a tuning asks of the machine */
+    double (*now)(void);         /* seconds, rising */
+    void (*measure)(Machine *m, int threads, double seconds);
+    void (*compile)(SpawnJob *jobs, int n, const SpawnLimits *l);
+    void (*round)(Arena *a, const ChildWork *w, Round *r);
+    void (*progress)(const TuneReport *r, TuneTask *now, double done,
+                     double left);
+} TuneWorld;
+extern TuneWorld tune_world;
+double tune_now(void);
 
 /* -------------------------------------------------------- tune_tasks.c --- */
 typedef struct {                 /* a size at which a task is called */
@@ -104,6 +118,7 @@ typedef struct {                 /* how candidates are compiled */
     TempFolder temp;             /* for objects */
     int at_once;
     Mades made;                  /* so far: a text is compiled once */
+    double took[2];              /* seconds of the last: as below; 0: none */
     double each[2];              /* seconds that one took, side by side: a
                                     task's text, a whole model's, which is
                                     guessed from their sizes at first */
@@ -112,9 +127,18 @@ typedef struct {                 /* how candidates are compiled */
 } Workshop;
 bool workshop_open(Workshop *w, Fault *why);
 void workshop_close(Workshop *w);
-/* Compiles the texts; each has `seconds`. ok[i]: it is there, else why[i]. */
-void workshop_make(Workshop *w, Arena *a, Made *const *made, int n,
-                   double seconds, bool *ok, char (*why)[160]);
+typedef enum { BuildLate,        /* there was no time for it */
+               BuildDone, BuildFailed } BuildEnd;
+typedef struct {                 /* a candidate to compile */
+    Made *made;
+    bool whole, usual;           /* usual: the default, or as needed */
+    BuildEnd end;
+    char why[160];               /* BuildFailed */
+} Build;
+/* Compiles them in turn, by the JIT later: as many as are at once at least, and
+ * what fits until `until`; none goes on after `last`.                        */
+void workshop_make(Workshop *w, Arena *a, Build *b, int n, double until,
+                   double last);
 
 /* ----------------------------------------------------- tune_operands.c --- */
 typedef struct {                 /* weights, or keys and values, at random */
@@ -140,9 +164,11 @@ ChildWork whole_run_work(WholeRun *r);
 Made whole_text(const Engine *e, const Choice *choice, int n, bool jit);
 
 /* ------------------------------------------------------- tune_search.c --- */
-typedef struct {                 /* a tuning */
+typedef struct {                 /* a tuning of one back end's code */
     TuneReport report;
     const TuneOptions *options;
+    const TuneReport *earlier;   /* of libtcc's, which ran the same tilings;
+                                    NULL: none */
     Arena *arena;
     Engine engine;               /* of the default, on one thread */
     Setup *setup;
@@ -151,14 +177,30 @@ typedef struct {                 /* a tuning */
     Ring ring[2];                /* by Dtype */
     Records records;             /* as they were */
     VEC(Choice) choice;          /* found so far */
+    bool changed;                /* they, since the last end */
+    int pass;                    /* over the tasks */
     VEC(Record) fresh, before;   /* by this run; what they took the place of */
-    double begin, until;         /* machine_seconds() */
+    double run;                  /* seconds of one of the whole model; 0: ? */
+    double begin, until;         /* tune_now(): of this back end's turn */
+    double last;                 /* of the whole tuning */
 } Tuner;
-/* Looks for the best tiling of a task until `until`, machine_seconds(). */
+/* Looks for the best tiling of a task until `until`, or goes on with it. */
 void tune_task(Tuner *t, TuneTask *task, double until);
 /* What a prediction knows of a task. */
 Model tune_model(Tuner *t, const Task *task);
-void tune_tick(void *tuner);             /* shows the progress */
+/* The progress: of a task, or, NULL, of the whole model; and shows it. */
+void tune_shows(TuneTask *now);
+void tune_tick(void *tuner);
+/* Pairs that a decision takes. */
+int tune_least_pairs(TaskKind kind);
+
+/* -------------------------------------------------------- tune_turns.c --- */
+/* Works on the tasks by turn, and keeps what it finds, until the time that the
+ * end will need. *why: the first failure to keep. False: there was nothing to
+ * try, or no time.                                                           */
+bool tune_turns(Tuner *t, Fault *why);
+/* One ring a dtype, before any child: they share it. */
+void tune_rings(Tuner *t);
 
 /* -------------------------------------------------------- tune_heats.c --- */
 /* Sets `predicted` of a task's candidates to what they take beside the default
@@ -167,8 +209,11 @@ void tune_tick(void *tuner);             /* shows the progress */
 void tune_heats(Tuner *t, TuneTask *task, const Model *m, double until);
 
 /* ---------------------------------------------------------- tune_end.c --- */
-/* The whole model by default and as found, interleaved. */
+/* The whole model by default and as found, interleaved; what makes it slower is
+ * taken back.                                                                */
 void tune_end(Tuner *t, double until);
+/* Seconds that it should have. */
+double tune_end_time(const Tuner *t);
 
 /* Tests plant a bad candidate here: called in the child, after a candidate
  * other than the default made its results; of whole models task is NULL.     */

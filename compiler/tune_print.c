@@ -109,6 +109,11 @@ static void put_search(Arena *a, const TuneTask *t, FILE *out)
                             t->pairs, plural(t->pairs));
     fputs("    ", out);
     put_wrapped(out, 4, 8, line);
+    if (!t->taken_back)
+        return;
+    fputs("    ", out);
+    put_wrapped(out, 4, 8, arena_printf(a, "found %s; taken back: %s",
+                interval_text(a, &t->gain), plain_text(a, t->taken_back)));
 }
 
 static void put_task(Arena *a, const TuneTask *t, FILE *out)
@@ -134,7 +139,7 @@ static void put_why(Arena *a, const TuneReport *r, FILE *out)
     for (int i = 0; i < r->task.n; i++) {
         const TuneTask *t = &r->task.at[i];
         const Candidate *usual = task_usual(t), *best = task_best(t);
-        if (!t->finished || !usual || !best || usual == best)
+        if (!t->finished || !usual || !best || !task_differs(t))
             continue;
         const double gain = task_gain(t), ns = 1e9 * best->seconds;
         const Record record = { .host = r->host, .key = t->task->key,
@@ -172,71 +177,105 @@ static void put_removed(Arena *a, const TuneReport *r, FILE *out)
 /* ---------------------------------------------------------- end to end --- */
 static void put_ends(Arena *a, const TuneReport *r, FILE *out)
 {
-    if (r->end.n == 0)
-        return;
-    fprintf(out, "\n%-*s %9s %9s  %s\n", EndWidth, "end to end", "default",
-            "tuned", "gain in % (95 % interval)");
     for (int i = 0; i < r->end.n; i++) {
         const TuneEnd *e = &r->end.at[i];
+        if (i == 0 || e->comparison != r->end.at[i - 1].comparison)
+            fprintf(out, "\n%-*s %9s %9s  %s\n", EndWidth, i == 0
+                    ? "end to end" : "without what is slower", "default",
+                    "tuned", "gain in % (95 % interval)");
         fprintf(out, "%-*s %9s %9s  %s, %d pair%s\n", EndWidth, e->name,
                 seconds_text(a, e->usual), seconds_text(a, e->tuned),
                 interval_text(a, &e->gain), e->pairs, plural(e->pairs));
     }
 }
 
-/* Which commands take what was found. */
-static const char *users(Arena *a, const Host *h)
+/* Which commands take what was found, with which options. */
+static const char *users(Arena *a, const TuneReport *r)
 {
-    const char *on = arena_printf(a, "on %d thread%s", h->threads,
-                                  plural(h->threads));
+    const EngineOptions *o = &r->engine->options;
+    const Host *h = &r->host;
+    const char *with = "", *cc = "";
+    if (o->march && strcmp(o->march, "native") != 0)
+        with = arena_printf(a, " --march=%s", plain_text(a, o->march));
+    if (o->width)
+        with = arena_printf(a, "%s --width=%d", with, o->width);
     if (!strcmp(h->compiler, "libtcc"))
-        return arena_printf(a, "attnc run, score and bench use what was found, "
-                            "%s.", on);
-    const size_t isa = strcspn(h->isa, "/");
-    return arena_printf(a, "attnc compile --march=%.*s uses what was found, "
-                        "and so do run, score and bench with --backend=clang, "
-                        "%s.", (int)isa, h->isa, on);
+        return arena_printf(a, "attnc run, score, bench and verify%s use what "
+                            "was found, on %d thread%s.", with, h->threads,
+                            plural(h->threads));
+    if (o->level)
+        with = arena_printf(a, "%s -O%s", with, plain_text(a, o->level));
+    if (strcmp(backend_word(r), "clang") != 0 || o->cc)
+        cc = arena_printf(a, " --cc=%s", plain_text(a, o->cc ? o->cc
+                                                    : backend_word(r)));
+    return arena_printf(a, "attnc compile%s%s uses what was found, and so do "
+                        "run, score, bench and verify with%s --backend=%s%s, "
+                        "on %d thread%s.", cc, with, with, backend_word(r),
+                        o->cc ? cc : "", h->threads, plural(h->threads));
+}
+
+typedef struct {                 /* tasks, by what came of them */
+    int reused, decided, found, back, stand;
+} Tally;
+
+static Tally tally(const TuneReport *r)
+{
+    Tally n = { 0 };
+    for (int i = 0; i < r->task.n; i++) {
+        const TuneTask *t = &r->task.at[i];
+        n.reused += t->reused;
+        n.decided += t->finished && !t->reused;
+        n.found += t->champion > 0;
+        n.back += t->champion > 0 && t->taken_back;
+        n.stand += task_differs(t);
+    }
+    return n;
+}
+
+static void put_back(Arena *a, const TuneReport *r, const Tally *n, FILE *out)
+{
+    if (r->rejected)
+        put_wrapped(out, 0, 0, "Rejected: end to end, what was found is slower "
+                    "than the default. The new records were taken back; what "
+                    "was there before stands.");
+    else if (n->back)
+        put_wrapped(out, 0, 0, arena_printf(a, "%d of %d that were found %s "
+                    "taken back: end to end they are slower than the default.",
+                    n->back, n->found, n->back == 1 ? "was" : "were"));
+    if (r->stale)
+        put_wrapped(out, 0, 0, "What was recorded before is slower than the "
+                    "default, end to end: --again times all.");
 }
 
 static void put_outcome(Arena *a, const TuneReport *r, FILE *out)
 {
-    int reused = 0, finished = 0, found = 0;
-    for (int i = 0; i < r->task.n; i++) {
-        found += r->task.at[i].champion > 0;
-        reused += r->task.at[i].reused;
-        finished += r->task.at[i].finished && !r->task.at[i].reused;
-    }
+    const Tally n = tally(r);
     fputc('\n', out);
-    if (!found && finished > 0)
+    if (!n.found && n.decided > 0)
         put_wrapped(out, 0, 0, "Nothing is faster than the default, beyond "
                     "chance.");
-    if (r->rejected)
-        put_wrapped(out, 0, 0, "Rejected: end to end, what was found is slower "
-                    "than the default. The new records were taken back; the "
-                    "default stays.");
-    else if (r->path)
+    put_back(a, r, &n, out);
+    if (r->path && !r->rejected) {
+        const int new = n.decided - n.back;
         put_wrapped(out, 0, 0, arena_printf(a, "%s new record%s in %s",
-                    finished ? arena_grouped(a, finished) : "no",
-                    plural(finished), plain_text(a, r->path)));
-    if (found && !r->rejected)
-        put_wrapped(out, 0, 0, users(a, &r->host));
-    if (reused)
+                    new > 0 ? arena_grouped(a, new) : "no", plural(new),
+                    plain_text(a, r->path)));
+    }
+    if (n.stand)
+        put_wrapped(out, 0, 0, users(a, r));
+    if (n.reused)
         put_wrapped(out, 0, 0, arena_printf(a, "%d of %d task%s %s recorded "
-                    "before, and not timed again; --again times all.", reused,
+                    "before, and not timed again; --again times all.", n.reused,
                     r->task.n, plural(r->task.n),
-                    reused == 1 ? "was" : "were"));
+                    n.reused == 1 ? "was" : "were"));
     if (r->interrupted)
         put_wrapped(out, 0, 0, arena_printf(a, "Interrupted with %d of %d "
                     "task%s finished; the next run goes on with the others.",
-                    finished + reused, r->task.n, plural(r->task.n)));
+                    n.decided + n.reused, r->task.n, plural(r->task.n)));
 }
 
-void tune_print(const TuneReport *r, FILE *out)
+static void put_backend(Arena *a, const TuneReport *r, FILE *out)
 {
-    Arena *a = arena_new();
-    fprintf(out, "%s: %d task%s, tuned in %s\n", r->engine->spec->name,
-            r->task.n, plural(r->task.n), seconds_text(a, r->seconds));
-    host_print(&r->host, &r->machine, &r->rates, out);
     if (r->task.n > 0)
         put_head(out);
     for (int i = 0; i < r->task.n; i++)
@@ -245,5 +284,21 @@ void tune_print(const TuneReport *r, FILE *out)
     put_why(a, r, out);
     put_ends(a, r, out);
     put_outcome(a, r, out);
+}
+
+void tune_print(const TuneReport *r, FILE *out)
+{
+    Arena *a = arena_new();
+    fprintf(out, "%s: %d task%s, tuned in %s\n", r->engine->spec->name,
+            r->task.n, plural(r->task.n), seconds_text(a, r->seconds));
+    host_print(&r->host, &r->machine, &r->rates, out);
+    for (const TuneReport *o = r; o; o = o->other) {
+        if (r->other) {
+            fputc('\n', out);
+            put_wrapped(out, 0, 4, arena_printf(a, "== code of %s",
+                        plain_text(a, o->host.compiler)));
+        }
+        put_backend(a, o, out);
+    }
     arena_free(a);
 }

@@ -14,8 +14,7 @@ enum { MostBar = 24, ShortName = 12 };
 
 static struct {                  /* of the tuning that runs */
     bool going;
-    double begin, last;          /* of machine_seconds; last: of a line */
-    int said;                    /* task whose end was printed last */
+    double last;                 /* of a line: machine_seconds(); -1: none */
 } tuning;
 
 /* Of the terminal; 0: there is none that can write over a line. */
@@ -48,24 +47,41 @@ static const char *left_text(Arena *a, double left)
     return arena_printf(a, "  %.0f min left", left / 60);
 }
 
-/* "  1.93 ms +3.1 %" behind what goes before. */
+/* "  1.93 ms +3.1 %" behind what goes before: the best so far, which is the
+ * default, or faster.                                                        */
 static const char *best_text(Arena *a, const char *before, const TuneTask *t)
 {
-    const Candidate *best = task_best(t);
+    const bool found = t->finished && t->champion > 0;
+    const int at = found || t->lead >= t->candidate.n ? t->champion : t->lead;
+    const Candidate *best = at >= 0 && at < t->candidate.n
+                          ? &t->candidate.at[at] : NULL;
     if (!best || !isfinite(best->seconds))
         return "";
     return arena_printf(a, "%s%s %s", before, seconds_text(a, best->seconds),
-                        gain_text(a, task_gain(t)));
+                        gain_text(a, found ? task_gain(t) : at > 0
+                                           ? fmax(1, best->gain) : 1));
 }
 
 /* Tasks that are finished, and the one that is worked on: "3/12 ". */
 static const char *count_text(Arena *a, const TuneReport *r,
                               const TuneTask *now)
 {
-    int n = !now->finished;
-    for (int i = 0; i < r->task.n; i++)
-        n += r->task.at[i].finished;
-    return arena_printf(a, "%d/%d ", n, r->task.n);
+    int n = !now->finished, all = 0;
+    for (; r; r = r->other) {
+        for (int i = 0; i < r->task.n; i++)
+            n += r->task.at[i].finished;
+        all += r->task.n;
+    }
+    return arena_printf(a, "%d/%d ", n, all);
+}
+
+/* ", libtcc", where another back end has the same tasks. */
+static const char *of_text(Arena *a, const TuneReport *r, const TuneTask *t)
+{
+    for (const TuneReport *at = r; at && r->other; at = at->other)
+        if (at->task.n > 0 && t >= at->task.at && t < at->task.at + at->task.n)
+            return arena_printf(a, ", %s", backend_word(at));
+    return "";
 }
 
 /* The last column stays free: a terminal may go to the next line there. What
@@ -76,7 +92,8 @@ char *tune_progress_line(Arena *a, const TuneReport *r, const TuneTask *now,
     const double part = done > 0 ? fmin(done, 1) : 0;      /* and of NAN 0 */
     const char *begin = bar(a, part, columns), *end = left_text(a, left);
     const char *best = now ? best_text(a, "  ", now) : "";
-    const char *name = now ? task_text(a, &now->task->key) : "end to end";
+    const char *name = now ? arena_printf(a, "%s%s",
+        task_text(a, &now->task->key), of_text(a, r, now)) : "end to end";
     const char *of = now ? count_text(a, r, now) : "";
     int room = columns - 1 - (int)strlen(of) - (int)strlen(end);
     const int beside = (int)strlen(begin) + (int)strlen(best);
@@ -98,40 +115,38 @@ static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
 {
     const Candidate *best = task_best(t);
     const char *tiling = best ? tiling_text(a, &best->tiling) : "";
-    fprintf(stderr, "attnc: tune %s%s: %s%s%s%s\n", count_text(a, r, t),
+    fprintf(stderr, "attnc: tune %s%s: %s%s%s%s%s\n", count_text(a, r, t),
             task_text(a, &t->task->key),
             t->reused ? "as recorded" : t->champion > 0 ? "found"
                                                         : "the default stays",
             *tiling ? ", " : "", tiling,
-            t->reused || t->champion == 0 ? "" : best_text(a, ", ", t));
+            t->reused || t->champion == 0 ? "" : best_text(a, ", ", t),
+            of_text(a, r, t));
     fflush(stderr);
 }
 
-void tune_progress(const TuneReport *r, const TuneTask *now, double done)
+void tune_progress(const TuneReport *r, TuneTask *now, double done,
+                   double left)
 {
     const double time = machine_seconds();
     const int width = terminal_columns();
-    const int task = now ? (int)(now - r->task.at) : -1;
     if (!tuning.going) {
         tuning.going = true;
-        tuning.begin = time;
         tuning.last = -1;
-        tuning.said = -1;
     }
     if (width > 0 ? tuning.last >= 0 && time - tuning.last < often
-                  : !now || !now->finished || tuning.said == task)
+                  : !now || !now->finished || now->said)
         return;
     Arena *a = arena_new();
-    const double passed = time - tuning.begin;
     if (width > 0)
-        fprintf(stderr, "\r%s\033[K", tune_progress_line(a, r, now, done,
-                done > 0.02 && done < 1 ? passed * (1 - done) / done : NAN,
-                width));
+        fprintf(stderr, "\r%s\033[K", tune_progress_line(a, r, now, done, left,
+                                                         width));
     else
         end_line(a, r, now);
     fflush(stderr);
     tuning.last = time;
-    tuning.said = now && now->finished ? task : tuning.said;
+    if (now)
+        now->said = now->finished;
     arena_free(a);
 }
 

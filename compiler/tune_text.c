@@ -16,6 +16,14 @@ const char *plain_text(Arena *a, const char *text)
     return attention_label(a, text, (int64_t)strlen(text));
 }
 
+/* As --backend has it; libtcc is "jit" there. */
+const char *backend_word(const TuneReport *r)
+{
+    const char *name = r->engine->options.backend;
+    return !strcmp(r->host.compiler, "libtcc") ? "libtcc"
+         : name && *name ? name : "clang";
+}
+
 const char *task_text(Arena *a, const TaskKey *k)
 {
     return plain_text(a, arena_printf(a, "%s %s %s%s%s", task_word[k->kind],
@@ -76,6 +84,16 @@ const Candidate *task_best(const TuneTask *t)
         ? &t->candidate.at[t->champion] : NULL;
 }
 
+const Candidate *task_stands(const TuneTask *t)
+{
+    return t->taken_back ? task_usual(t) : task_best(t);
+}
+
+bool task_differs(const TuneTask *t)
+{
+    return t->champion > 0 && !t->taken_back;
+}
+
 double task_gain(const TuneTask *t)
 {
     const Candidate *usual = task_usual(t), *best = task_best(t);
@@ -107,8 +125,11 @@ const char *task_state(const TuneTask *t)
 {
     if (t->reused)
         return "as recorded";
+    if (!t->finished && !(t->share > 0))
+        return "no calls";
     if (!t->finished)
         return task_count(t, fate_timed) + task_count(t, fate_removed) > 0
             ? "not finished" : "not tried";
-    return t->champion == 0 ? "the default stays" : NULL;
+    return t->taken_back ? "taken back"
+         : t->champion == 0 ? "the default stays" : NULL;
 }

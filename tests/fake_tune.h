@@ -34,15 +34,15 @@ enum { FakeTasks = 6, FakeTimed = 24, FakeRanked = 6, FakeRemoved = 5 };
 
 static const Candidate fake_removed[FakeRemoved] = {
     { { .mr = 16, .nr = 64 }, FateFailed, "error: out of registers", 2.2e-3,
-      NAN, NAN, 0, 0, 1.0 },
+      NAN, NAN, 0, 0, 1.0, NAN, true },
     { { .mr = 1, .nr = 16 }, FateCrashed, "signal 11 (Segmentation fault)",
-      4e-3, NAN, NAN, 0, 0, 2.0 },
+      4e-3, NAN, NAN, 0, 0, 2.0, NAN, true },
     { { .mr = 2, .nr = 16 }, FateHung, "no answer in 2 s", 3e-3, NAN, NAN, 0,
-      0, 3.0 },
+      0, 3.0, NAN, true },
     { { .mr = 3, .nr = 64 }, FateWrong, "byte 17 <&> \"is\" \x1b[31m other",
-      2e-3, 1.1e-3, 0.01, 3, 1, 3.5 },
+      2e-3, 1.1e-3, 0.01, 3, 1, 3.5, NAN, true },
     { { .mr = 5, .nr = 48 }, FateNaN, "3 values are no numbers", 2e-3, NAN, NAN,
-      0, 0, 4.0 }
+      0, 0, 4.0, NAN, true }
 };
 
 /* i 0: the default. */
@@ -73,7 +73,8 @@ static inline TuneTask fake_task(int i)
     TuneTask t = { .task = &fake_tasks[i], .share = 0.4 / (i + 1),
                    .limit = 1.5e-3, .bound = i == 1 ? "memory" : "FMA",
                    .finished = true, .pairs = 31, .p_value = 0.0003,
-                   .champion = 14, .gain = { 1.027, 1.031, 1.036 } };
+                   .champion = 14, .lead = 14,
+                   .gain = { 1.027, 1.031, 1.036 } };
     for (int k = 0; k < FakeTimed + FakeRanked; k++) {
         const bool ranked = k % 5 == 4 && k != 14;
         const double slow = k == 0 ? 1 : k == 14 ? 1 / 1.031
@@ -83,7 +84,8 @@ static inline TuneTask fake_task(int i)
             .fate = ranked ? FateRanked : FateTimed,
             .predicted = 1.9e-3 * slow, .seconds = ranked ? NAN : 2e-3 * slow,
             .spread = ranked ? NAN : 0.004, .samples = ranked ? 0 : 12,
-            .round = ranked ? 0 : 1 + k % 3, .when = ranked ? NAN : 0.4 * k + 7
+            .round = ranked ? 0 : 1 + k % 3, .when = ranked ? NAN : 0.4 * k + 7,
+            .gain = ranked ? NAN : 1 / slow, .tried = !ranked
         };
         vec_push(a, &t.candidate, c);
     }
@@ -110,8 +112,8 @@ static inline TuneReport fake_report(void)
         .path = "/home/me/.cache/attnc/tune.txt", .seconds = 48.3
     };
     const TuneEnd ends[] = {
-        { "encode", 23.1e-3, 22.4e-3, { 1.026, 1.031, 1.035 }, 40 },
-        { "step", 612e-6, 615e-6, { 0.985, 0.996, 1.004 }, 200 }
+        { "encode", 23.1e-3, 22.4e-3, { 1.026, 1.031, 1.035 }, 40, 1 },
+        { "step", 612e-6, 615e-6, { 0.985, 0.996, 1.004 }, 200, 1 }
     };
     snprintf(r.machine.cpu, sizeof r.machine.cpu, "%s", fake_cpu);
     for (int i = 0; i < FakeTasks; i++)

@@ -200,6 +200,8 @@ static void test_hints(void **state)
     three.march = "generic";
     Record r = found(a, &jit), c = found(a, &clang);
     const char *march = r.host.isa;
+    Target own;
+    Fault why;
     r.host.threads = 2;
     assert_string_equal(hint(a, jit, r, 0),
         "attnc: note: tuned for --threads=2; this run uses 1\n");
@@ -216,8 +218,9 @@ static void test_hints(void **state)
     assert_string_equal(hint(a, clang, c, 0),
                         "attnc: note: tuned for -O3; this run uses -O2\n");
     r.host.isa = "generic";
+    assert_true(target_find(&own, "native", 0, NULL, &why));
     assert_string_equal(hint(a, jit, r, 0), arena_printf(a, "attnc: note: "
-        "tuned for --march=generic; this run uses %s\n", march));
+        "tuned for --march=generic; this run uses %s\n", own.name));
     jit.width = 1;
     r.host.isa = march;
     if (strcmp(march, "generic") != 0)

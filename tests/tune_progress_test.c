@@ -35,6 +35,43 @@ static void lines(void **state)
         "1.94 ms +3.1 %  10 min left");
 }
 
+/* The best so far is the default, or faster: never what a test was against. */
+static void best(void **state)
+{
+    (void)state;
+    TuneReport r = fake_report();
+    TuneTask *t = &r.task.at[0];
+    t->finished = false;
+    t->champion = t->lead = 0;
+    t->gain = (Interval){ 0.95, 0.97, 0.98 };
+    assert_non_null(strstr(tune_progress_line(a, &r, t, 0.4, 41, 90),
+                           "2.00 ms +0.0 %  41 s left"));
+    t->lead = 3;
+    t->candidate.at[3].gain = 1.02;
+    assert_non_null(strstr(tune_progress_line(a, &r, t, 0.4, 41, 90),
+                           " +2.0 %  41 s left"));
+    t->finished = true;
+    assert_non_null(strstr(tune_progress_line(a, &r, t, 0.4, 41, 90),
+                           " +2.0 %  41 s left"));
+    t->champion = 14;
+    t->gain = (Interval){ 1.027, 1.031, 1.036 };
+    assert_non_null(strstr(tune_progress_line(a, &r, t, 0.4, 41, 90),
+                           "1.94 ms +3.1 %"));
+}
+
+/* Two back ends have the same tasks: each says whose it is. */
+static void both(void **state)
+{
+    (void)state;
+    TuneReport r = fake_report(), jit = fake_report();
+    jit.host.compiler = "libtcc";
+    r.other = &jit;
+    assert_non_null(strstr(tune_progress_line(a, &r, &jit.task.at[5], 0.37, 41,
+        120), "] 11/12 split 512x2048x12 f32 encode_decode, libtcc "));
+    assert_non_null(strstr(tune_progress_line(a, &r, &r.task.at[0], 0.37, 41,
+                           90), "bias_relu, clang "));
+}
+
 /* Calls as a search does; everything that it writes to `fd`. */
 static void search_onto(int fd, const char *term, TuneReport *r)
 {
@@ -43,13 +80,13 @@ static void search_onto(int fd, const char *term, TuneReport *r)
     setenv("TERM", term, 1);
     assert_int_equal(dup2(fd, STDERR_FILENO), STDERR_FILENO);
     for (int i = 0; i < r->task.n; i++)
-        r->task.at[i].finished = false;
+        r->task.at[i].finished = r->task.at[i].said = false;
     for (int i = 0; i < 200 * r->task.n; i++) {
         TuneTask *now = &r->task.at[i / 200];
         now->finished = i < 1000 && i % 200 > 150;   /* but the last */
-        tune_progress(r, now, i / 1200.0);
+        tune_progress(r, now, i / 1200.0, 60 - i / 20.0);
     }
-    tune_progress(r, NULL, 1);
+    tune_progress(r, NULL, 1, 0);
     tune_progress_end();
     fflush(stderr);
     dup2(saved, STDERR_FILENO);
@@ -128,6 +165,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines),
+        cmocka_unit_test(best),
+        cmocka_unit_test(both),
         cmocka_unit_test(elsewhere),
         cmocka_unit_test(on_terminal),
     };

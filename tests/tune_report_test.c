@@ -184,6 +184,63 @@ static void picture(void **state)
     free(text);
 }
 
+/* What was found stays, with why it does not stand. */
+static void taken_back(void **state)
+{
+    (void)state;
+    TuneReport r = fake_report();
+    r.task.at[0].taken_back = "end to end, encode is slower with it";
+    char *text = printed(tune_print, &r);
+    assert_plain(text);
+    assert_int_equal(count(text, "found +3.1 (+2.7..+3.6); taken back: end to "
+                           "end, encode is slower with it\n"), 1);
+    assert_int_equal(count(text, "1 of 5 that were found was taken back: "), 1);
+    assert_int_equal(count(text, "3 new records"), 1);
+    free(text);
+    for (int i = 0; i < FakeTasks; i++)
+        r.task.at[i].taken_back = r.task.at[0].taken_back;
+    r.rejected = true;
+    text = printed(tune_print, &r);
+    assert_int_equal(count(text, "Rejected: "), 1);
+    assert_int_equal(count(text, "Nothing is faster"), 0);
+    assert_int_equal(count(text, "what was found, "), 0);
+    free(text);
+    json_t *all = json(&r), *task = json_array_get(get(all, "tasks"), 0);
+    assert_true(json_equal(get(task, "chosen"), get(task, "default")));
+    assert_int_equal(json_integer_value(get(get(task, "found"), "nr")), 32);
+    json_decref(all);
+}
+
+/* One report of both back ends. */
+static void both(void **state)
+{
+    (void)state;
+    TuneReport r = fake_report(), jit = fake_report();
+    jit.host.compiler = "libtcc";
+    jit.end.at[1].comparison = 2;
+    r.other = &jit;
+    for (int i = 0; i < 2; i++)  /* "nan" is a word of the picture else */
+        (i ? &jit : &r)->task.at[0].candidate.at[FakeTimed + FakeRanked
+            + FakeRemoved - 1].fate = FateCrashed;
+    char *text = printed(tune_print, &r);
+    assert_plain(text);
+    assert_int_equal(count(text, "== code of "), 2);
+    assert_int_equal(count(text, "without what is slower "), 1);
+    assert_int_equal(count(text, "attnc compile uses what was found, "), 1);
+    assert_int_equal(count(text, "attnc run, score, bench and verify use what "
+                           "was found, on 2 threads."), 1);
+    free(text);
+    json_t *all = json(&r), *one = json_array_get(get(all, "others"), 0);
+    assert_string_equal(json_string_value(get(get(one, "host"), "compiler")),
+                        "libtcc");
+    assert_int_equal(json_array_size(get(one, "tasks")), FakeTasks);
+    json_decref(all);
+    text = drawn(&r);
+    check_xml(text, "title");
+    assert_int_equal(count(text, "libtcc: matmul"), 2);
+    free(text);
+}
+
 /* ------------------------------------------------------------- hostile --- */
 static void nothing(TuneReport *r)
 {
@@ -287,6 +344,8 @@ int main(void)
         cmocka_unit_test(explained),
         cmocka_unit_test(numbers),
         cmocka_unit_test(picture),
+        cmocka_unit_test(taken_back),
+        cmocka_unit_test(both),
         cmocka_unit_test(hostile),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,0 +1,208 @@
+/* fake_machine.h: a machine for tunings. Its clock moves by what is done on it,
+ * and a run takes what the test says, so that nothing hangs on how fast or how
+ * busy this one is. Included behind compiler/tune_parts.h, cmocka.h and
+ * fake_programs.h.                                                           */
+#ifndef ATTNC_FAKE_MACHINE_H
+#define ATTNC_FAKE_MACHINE_H
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+
+static struct {
+    double now;
+    double compile;              /* seconds of one, by a core of two */
+    bool children;               /* candidates run, for verdicts */
+    bool compilers;              /* and so do compilers */
+    /* Of a candidate, beside the default's; NULL: 1. */
+    double (*run)(const TuneTask *task, const Tiling *tiling);
+    double (*end)(int workload, int pair);       /* of the model as found */
+    int pairs;                   /* of the end so far */
+    int compiled;
+    double least_limit;          /* of a candidate's compilation */
+    double first_left, first_done;       /* that the bar began with; -1 */
+    double worst;                /* gain that was shown as the best so far */
+    uint64_t seed;
+} fake;
+
+/* Some noise: 1, to half a percent. */
+static inline double fake_noise(void)
+{
+    return 1 + ((double)bench_random(&fake.seed) / 4294967296.0 - 0.5) * 0.01;
+}
+
+static inline double fake_now(void)
+{
+    return fake.now;
+}
+
+static inline void fake_measure(Machine *m, int threads, double seconds)
+{
+    machine_find(m);
+    m->cores = 2;
+    m->cache[LevelL1] = 32 << 10;
+    m->cache[LevelL2] = 1 << 20;
+    m->cache[LevelL3] = 32 << 20;
+    m->rates[0] = (Rates){ threads, 1e11, { 4e11, 2e11, 1e11, 3e10 } };
+    m->counts = 1;
+    fake.now += seconds;
+}
+
+/* Two side by side; each leaves a file where it was told. */
+static inline void fake_compile(SpawnJob *jobs, int n, const SpawnLimits *l)
+{
+    if (fake.compilers)
+        spawn_all(jobs, n, l);
+    for (int i = 0; i < n; i++) {
+        SpawnJob *j = &jobs[i];
+        fake.compiled++;
+        fake.now += fmin(fake.compile, j->seconds) / 2;
+        if (fake.compilers)
+            continue;
+        j->took = fake.compile;
+        j->late = fake.compile > j->seconds;
+        j->ok = !j->late || fault(&j->why, ExitBackend, "ran too long");
+        for (int k = 0; j->argv[k]; k++)
+            if (!strcmp(j->argv[k], "-o")) {
+                const int fd = open(j->argv[k + 1], O_WRONLY | O_CREAT, 0600);
+                assert_int_equal(write(fd, "x", 1), 1);
+                close(fd);
+            }
+    }
+}
+
+static inline double fake_seconds(const ChildWork *w, int candidate, int part)
+{
+    if (!w->task)
+        return candidate && fake.end ? 0.02 * fake.end(part, fake.pairs)
+                                     : 0.02;
+    const double usual = w->task->task->key.kind > TaskAttention ? 0.05 : 1e-3;
+    return candidate && fake.run
+        ? usual * fake.run(w->task, &w->task->candidate.at[candidate].tiling)
+        : usual;
+}
+
+/* Whole turns until the clock is there; no turn but the first begins later. */
+static inline void fake_round(Arena *arena, const ChildWork *w, Round *r)
+{
+    const size_t n = (size_t)r->n, parts = (size_t)w->parts;
+    if (fake.children) {
+        child_round(arena, w, r);
+        fake.now += 0.01;
+        if (r->done == 0)
+            return;
+    } else {
+        r->verdict = arena_alloc(arena, n * sizeof *r->verdict);
+        r->sample = arena_alloc(arena, n * (size_t)r->turns * parts
+                                       * sizeof *r->sample);
+        for (size_t i = 0; i < n; i++)
+            r->verdict[i].fate = FateTimed;
+    }
+    for (r->done = 0; r->done < r->turns; r->done++) {
+        if (r->done > 0 && fake.now > r->until)
+            return;
+        for (size_t i = 0; i < n * parts; i++) {
+            const double x = fake_noise()
+                * fake_seconds(w, r->which[i / parts], (int)(i % parts));
+            r->sample[(size_t)r->done * n * parts + i] = x;
+            fake.now += x;
+        }
+        fake.pairs += !w->task;
+    }
+}
+
+/* What is shown of the search: never a loss. */
+static inline void fake_progress(const TuneReport *r, TuneTask *now,
+                                 double done, double left)
+{
+    const char *at = strstr(tune_progress_line(a, r, now, done, left, 200),
+                            " % ");
+    if (fake.first_left < 0) {
+        fake.first_left = left;
+        fake.first_done = done;
+    }
+    while (at && at[-1] != ' ')
+        at--;
+    if (at && now)
+        fake.worst = fmin(fake.worst, strtod(at, NULL));
+}
+
+/* A machine that compiles in 0.4 s, on which all tilings are as fast. */
+static inline void fake_machine(void)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.now = 1000;
+    fake.compile = 0.4;
+    fake.first_left = -1;
+    fake.seed = 3;
+    tune_world = (TuneWorld){ fake_now, fake_measure, fake_compile, fake_round,
+                              fake_progress };
+}
+
+/* -------------------------------------------------------------- reports --- */
+static inline const char *text_in(const json_t *j, const char *name)
+{
+    const char *text = json_string_value(json_object_get(j, name));
+    return text ? text : "";
+}
+
+static inline bool true_in(const json_t *j, const char *name)
+{
+    return json_is_true(json_object_get(j, name));
+}
+
+static inline double number_in(const json_t *j, const char *name)
+{
+    return json_number_value(json_object_get(j, name));
+}
+
+static inline int count_tasks(const json_t *j, const char *what)
+{
+    int n = 0;
+    size_t i;
+    json_t *task;
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+        n += true_in(task, what);
+    return n;
+}
+
+/* Candidates of one fate, beside those with the reason. */
+static inline int count_fate(const json_t *j, const char *fate,
+                             const char *why)
+{
+    int n = 0;
+    size_t i, k;
+    json_t *task, *c;
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+        json_array_foreach(json_object_get(task, "candidates"), k, c)
+            n += !strcmp(text_in(c, "fate"), fate)
+              && strstr(text_in(c, "why"), why) != NULL;
+    return n;
+}
+
+/* A tuning of models/tiny.yaml, with its records in the test's folder. */
+static inline json_t *fake_tune(TuneOptions o, int code)
+{
+    const char *path = in_dir("report.txt");
+    o.records = in_dir("tune.txt");
+    o.model.spec = "models/tiny.yaml";
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    assert_int_equal(tune_run(&o, out), code);
+    fclose(out);
+    if (o.format != TuneJson)
+        return NULL;
+    json_t *j = json_load_file(path, 0, NULL);
+    assert_non_null(j);
+    return j;
+}
+
+static inline Records fake_records(void)
+{
+    Records r = { 0 };
+    Fault why;
+    assert_true(records_read(&r, a, in_dir("tune.txt"), &why));
+    return r;
+}
+
+#endif
