@@ -10,24 +10,33 @@
 #include "../../runtime/rt.h"
 #include "fuzz.h"
 
-enum { BitBare = 1, BitVocab = 2, BitMore = 4 };
+enum { BitBare = 1, BitVocab = 2, BitMore = 4, BitLazy = 8, BitOther = 16 };
 
 static const size_t head_bytes = sizeof(struct attn_packed_header);
+
+static void bind(void *bound, const void *packed)
+{
+    *(const void **)bound = packed;
+}
+
 static const struct attn_model model = {
-    .name = "packed", .command = "attnc compile",
-    .weights_bytes = 192, .weight_bits = 32,
+    .name = "packed", .command = "attnc compile", .bind = bind,
+    .bound_bytes = ATTN_PACKED_TEXT, .weights_bytes = 192, .weight_bits = 32,
     .weights_hash = 0x1234567890abcdefu, .source_vocab = 3, .target_vocab = 4
 };
 
-static void seal(char *file, size_t n)
+/* `other`: it may be of another model. */
+static void seal(char *file, size_t n, bool other)
 {
     struct attn_packed_header h;
     memcpy(&h, file, sizeof h);
     memcpy(h.magic, "ATTNCW02", sizeof h.magic);
-    h.hash = model.weights_hash;
     h.bytes = (int64_t)n;
-    h.weights_bytes = model.weights_bytes;
-    h.weight_bits = model.weight_bits;
+    if (!other) {
+        h.hash = model.weights_hash;
+        h.weights_bytes = model.weights_bytes;
+        h.weight_bits = model.weight_bits;
+    }
     if (n >= ATTN_PACKED_PAGE)
         h.contents = attn_hash(file + ATTN_PACKED_PAGE,
                                h.bytes - ATTN_PACKED_PAGE, 0);
@@ -38,7 +47,7 @@ static void seal(char *file, size_t n)
 }
 
 /* ------------------------------------------------------------------ use --- */
-typedef struct { char *file; int64_t bytes; } Input;
+typedef struct { char *file; int64_t bytes; bool lazy; } Input;
 
 static void use_vocab(const char *block)
 {
@@ -57,22 +66,23 @@ static void use_vocab(const char *block)
 static int run(void *with)
 {
     const Input *in = with;
-    uint64_t sum = 0, word;
-    char why[ATTN_PACKED_TEXT];
-    const char *wrong = attn_packed_check(&model, in->file, in->bytes, 1, why);
-    if (wrong && strlen(wrong) >= sizeof why)
+    uint64_t sum = 0, word, bound[ATTN_PACKED_TEXT / 8];
+    const char *wrong = (in->lazy ? attn_open_lazily : attn_open)(
+        &model, bound, in->file, in->bytes);
+    if (wrong && strlen(wrong) >= sizeof bound)
         fuzz_wrong("a message that is too long");
     if (wrong)
         return ExitInput;
-    const struct attn_packed_header *h = (void *)in->file;
-    for (int64_t i = 0; i < h->weights_bytes; i += 8) {
-        memcpy(&word, in->file + h->weights_at + i, 8);
+    const char *weights = attn_packed_weights(in->file);
+    for (int64_t i = 0; i < model.weights_bytes; i += 8) {
+        memcpy(&word, weights + i, 8);
         sum += word;
     }
-    if (h->source_vocab_bytes)
-        use_vocab(in->file + h->source_vocab_at);
-    if (h->target_vocab_bytes)
-        use_vocab(in->file + h->target_vocab_at);
+    for (int target = 0; target < 2; target++) {
+        const char *block = attn_vocab(&model, in->file, target);
+        if (block)
+            use_vocab(block);
+    }
     return sum == 1 ? ExitInput : ExitDone;      /* every word was read */
 }
 
@@ -83,7 +93,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t page = ATTN_PACKED_PAGE, head = size - 1 < head_bytes
                       ? size - 1 : head_bytes;
     const size_t rest = size - 1 - head;
-    Input in = { .bytes = (int64_t)(rest ? page + rest : head) };
+    Input in = { .bytes = (int64_t)(rest ? page + rest : head),
+                 .lazy = data[0] & BitLazy };
     /* of exactly its size, at a multiple of 64 */
     void *file;
     if (posix_memalign(&file, 64, (size_t)in.bytes + (size_t)!in.bytes))
@@ -94,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rest)
         memcpy(in.file + page, data + 1 + head, rest);
     if (!(data[0] & BitBare) && head == head_bytes)
-        seal(in.file, (size_t)in.bytes);
+        seal(in.file, (size_t)in.bytes, data[0] & BitOther);
     fuzz_run(run, &in);
     free(in.file);
     return 0;
@@ -155,7 +166,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
     if (size <= 1 + head_bytes || what < 32)
         return LLVMFuzzerMutate(data, size, most);
     if (what < 48) {
-        data[0] ^= 1;
+        static const uint8_t bits[] = { BitBare, BitLazy, BitOther };
+        data[0] ^= bits[fuzz_dice(&d, 3)];
     } else if (what < 128) {     /* a number of the head, any or near */
         int64_t x;
         uint8_t *at = data + 1 + 8 * fuzz_dice(&d, words);
