@@ -33,8 +33,8 @@ say      = $(if $(V),,@echo '$1')
 COMPILE = $(CC) $(OPT) -std=c11 $(WARN) -ffp-contract=off -fno-pie $(CFLAGS)
 LINK    = $(COMPILE) -no-pie# libtcc.a is not position-independent
 
-FRONT  := arena diag yaml field_value field_mask field_keys fields \
-          fields_text field_links spec_read spec spec_check check_forms \
+FRONT  := arena buffer index diag yaml field_value field_mask \
+          field_keys fields fields_text field_links spec_read spec spec_check check_forms \
           spec_names spec_share graph shape check print build_node \
           build_layer build names_check
 PASSES := pass fold_scale merge_qkv fuse_attention fuse_norm fuse_gate \
@@ -81,7 +81,7 @@ MACHINES_x86_64  := x86-64-v4 x86-64-v3 x86-64-v2
 MACHINES_aarch64 := armv8-a
 MACHINES := $(or $(MACHINES_$(shell uname -m)),generic)
 KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
-STAGE1   := $(patsubst %,$(B)/compiler/%.o,kernelset arena diag cpu target emit \
+STAGE1   := $(patsubst %,$(B)/compiler/%.o,kernelset arena buffer diag cpu target emit \
               emit_tile emit_kernels) $(B)/runtime/files.o $(B)/embedded.o
 
 all: $(B)/attnc ## the compiler, build/attnc (this is the default)

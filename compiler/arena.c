@@ -22,13 +22,14 @@ enum { ChunkBytes = 1 << 16 };
 
 typedef struct Chunk Chunk;
 struct Chunk {
-    Chunk *next;
+    Chunk *next, *before;        /* before: a newer one */
     size_t used, size;           /* bytes of memory[] */
     alignas(max_align_t) char memory[];
 };
 
 struct Arena {
-    Chunk *chunk;                /* the newest first */
+    Chunk *chunk;                /* that is filled now, then the others */
+    size_t bytes;                /* handed out */
 };
 
 static void *zeroed(size_t bytes)
@@ -55,32 +56,82 @@ void arena_free(Arena *a)
     free(a);
 }
 
+static size_t aligned(size_t at)
+{
+    const size_t align = alignof(max_align_t);
+
+    return (at + align - 1) / align * align;
+}
+
+static void link_chunk(Chunk *c)
+{
+    if (c->next)
+        c->next->before = c;
+    if (c->before)
+        c->before->next = c;
+}
+
+/* What is too large to share a chunk has one of its own, behind that which is
+ * filled now.                                                               */
 static Chunk *add_chunk(Arena *a, size_t bytes)
 {
-    size_t size = bytes > ChunkBytes ? bytes : ChunkBytes;
+    const bool own = bytes > ChunkBytes;
+    size_t size = own ? bytes : ChunkBytes;
     Chunk *c = zeroed(sizeof *c + size);
 
     c->size = size;
-    c->next = a->chunk;
-    a->chunk = c;
+    c->before = own ? a->chunk : NULL;
+    c->next = c->before ? c->before->next : a->chunk;
+    link_chunk(c);
+    if (!c->before)
+        a->chunk = c;
     return c;
 }
 
 void *arena_alloc(Arena *a, size_t bytes)
 {
-    const size_t align = alignof(max_align_t);
-
     if (bytes > SIZE_MAX / 2)
         fail(ExitResource, "out of memory (%zu bytes wanted)", bytes);
 
     Chunk *c = a->chunk;
-    size_t at = c ? (c->used + align - 1) / align * align : 0;
+    size_t at = c ? aligned(c->used) : 0;
     if (!c || at > c->size || c->size - at < bytes) {
         c = add_chunk(a, bytes);
         at = 0;
     }
     c->used = at + bytes;
+    a->bytes += bytes;
     return c->memory + at;
+}
+
+size_t arena_bytes(const Arena *a)
+{
+    return a->bytes;
+}
+
+/* Memory of `old` bytes becomes larger: where it is, when nothing follows it;
+ * what has a chunk of its own takes that along.                             */
+static void *enlarged(Arena *a, char *at, size_t old, size_t bytes)
+{
+    Chunk *c = a->chunk;
+
+    if (old > ChunkBytes) {
+        c = realloc(at - offsetof(Chunk, memory), sizeof *c + bytes);
+        if (!c)
+            fail(ExitResource, "out of memory (%zu bytes wanted)", bytes);
+        c->used = c->size = bytes;
+        link_chunk(c);
+        if (!c->before)
+            a->chunk = c;
+    } else if (old && at + old == c->memory + c->used
+               && c->size - c->used >= bytes - old) {
+        c->used += bytes - old;
+    } else {
+        void *grown = arena_alloc(a, bytes);
+        return old ? memcpy(grown, at, old) : grown;
+    }
+    a->bytes += bytes - old;
+    return old > ChunkBytes ? c->memory : at;
 }
 
 char *arena_strndup(Arena *a, const char *s, size_t n)
@@ -126,9 +177,6 @@ void vec_grow(Arena *a, void **at, int n, int *cap, size_t size)
     if (n > INT32_MAX / 2)
         fail(ExitResource, "an array of more than %d entries is needed", n);
     int more = n ? 2 * n : 8;
-    void *grown = arena_alloc(a, (size_t)more * size);
-    if (n)
-        memcpy(grown, *at, (size_t)n * size);
-    *at = grown;
+    *at = enlarged(a, *at, (size_t)*cap * size, (size_t)more * size);
     *cap = more;
 }

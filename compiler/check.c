@@ -1,8 +1,5 @@
 /* check.c: the verifier. It runs after build and after every pass; what it
  * finds is a bug of attnc, so it dies with the node as a dump shows it.     */
-#include <stdlib.h>
-#include <string.h>
-
 #include "compiler.h"
 
 /* The graph under test, and the pass that left it so. */
@@ -94,24 +91,36 @@ static void check_ends(const Check *c, Entry entry)
            "rows are selected once, in decode only");
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void check_names(const Check *c)
 {
-    int count = c->g->nodes.n;
-    const char **name = arena_alloc(c->g->arena,
-                                    (size_t)(count + 1) * sizeof *name);
-    for (int i = 0; i < count; i++) {
-        name[i] = c->g->nodes.at[i].name;
-        expect(c, name[i] && name[i][0], i, "no name");
+    Arena *a = arena_new();
+    Index names = { 0 };
+    for (int i = 0; i < c->g->nodes.n; i++) {
+        const char *name = c->g->nodes.at[i].name;
+        expect(c, name && name[0], i, "no name");
+        if (index_add(a, &names, name, i) != i)
+            die("graph after %s: two nodes are named %s", c->after, name);
     }
-    qsort(name, (size_t)count, sizeof *name, by_name);
-    for (int i = 1; i < count; i++)
-        if (strcmp(name[i - 1], name[i]) == 0)
-            die("graph after %s: two nodes are named %s", c->after, name[i]);
+    arena_free(a);
+}
+
+/* What the graph counted of edges is what there is. */
+static void check_uses(const Check *c)
+{
+    const Graph *g = c->g;
+    Arena *a = arena_new();
+    Readers *found = arena_alloc(a, (size_t)g->nodes.n * sizeof *found);
+    for (int i = 0; i < g->nodes.n; i++)
+        for (int k = 0; k < g->nodes.at[i].nin; k++)
+            if (g->nodes.at[i].in[k] >= 0) {
+                found[g->nodes.at[i].in[k]].edges++;
+                found[g->nodes.at[i].in[k]].sum += i;
+            }
+    for (int i = 0; i < g->nodes.n; i++)
+        expect(c, found[i].edges == g->readers.at[i].edges
+                  && found[i].sum == g->readers.at[i].sum, i,
+               "its readers are not counted");
+    arena_free(a);
 }
 
 void check_graph(const Graph *g, const char *after)
@@ -127,4 +136,5 @@ void check_graph(const Graph *g, const char *after)
     check_names(&c);
     check_ends(&c, EntryEncode);
     check_ends(&c, EntryDecode);
+    check_uses(&c);
 }

@@ -31,13 +31,37 @@ char  *arena_strndup(Arena *a, const char *s, size_t n);
 char  *arena_printf(Arena *a, const char *fmt, ...)
            __attribute__((format(printf, 2, 3)));
 char  *arena_grouped(Arena *a, int64_t n);       /* "1,234,567" */
+size_t arena_bytes(const Arena *a);              /* handed out so far */
 
-/* A growable array in the arena: VEC(Node) nodes; vec_push(a, &nodes, n). */
+/* A growable array in the arena: VEC(Node) nodes; vec_push(a, &nodes, n). As it
+ * grows it may move, and a long one gives back the memory where it was.     */
 #define VEC(T) struct { T *at; int n, cap; }
 #define vec_push(a, v, x)                                                     \
     (vec_grow((a), (void **)&(v)->at, (v)->n, &(v)->cap, sizeof *(v)->at),    \
      (v)->at[(v)->n++] = (x))
 void vec_grow(Arena *a, void **at, int n, int *cap, size_t size);
+
+/* ----------------------------------------------------------- buffer.c --- */
+typedef struct {                 /* text that grows at its end */
+    Arena *arena;
+    char *at;                    /* '\0' behind it; NULL: nothing was added */
+    int n, cap;
+} Buffer;
+
+void buffer_add(Buffer *b, const char *s, size_t n);
+void buffer_printf(Buffer *b, const char *fmt, ...)
+         __attribute__((format(printf, 2, 3)));
+
+/* ------------------------------------------------------------ index.c --- */
+typedef struct {                 /* numbers by name */
+    struct IndexEntry *at;       /* a hash table, open addressing */
+    int n, cap;
+} Index;
+
+int index_find(const Index *x, const char *name);        /* -1: absent */
+/* The number of a name: what it was given first, now where it is new. The name
+ * must outlive the index.                                                   */
+int index_add(Arena *a, Index *x, const char *name, int number);
 
 /* ------------------------------------------------------------- diag.c --- */
 typedef struct {                 /* one text that can be pointed into */
@@ -185,15 +209,27 @@ typedef struct {                 /* one operation and the tensor it makes */
                                     Pages: part */
 } Node;
 
+typedef struct {                 /* the nodes that read one */
+    int edges;
+    int64_t sum;                 /* of their indices: the reader's own where
+                                    there is one edge */
+} Readers;
+
 typedef struct {
     Arena *arena;
     const Spec *spec;
     VEC(Node) nodes;             /* in execution order; index is identity */
+    VEC(Node) swept;             /* memory for the next sweep */
+    VEC(Readers) readers;        /* by node; graph.c keeps them */
     const char *memory;          /* name of the encoder's last node */
 } Graph;
 
 int   graph_add(Graph *g, Node n);       /* at the end; infers the shape. A pass
                                             sweeps to put it in its place */
+/* What changes edges goes through these. */
+void  graph_set(Graph *g, int node, Node n);     /* a node becomes another */
+void  graph_link(Graph *g, int node, int k, int from);   /* its input k */
+void  graph_remove(Graph *g, int node);
 void  graph_replace(Graph *g, int old, int new_); /* every read of old by others
                                                      than new_ */
 int   graph_uses(const Graph *g, int node);     /* number of reading edges */

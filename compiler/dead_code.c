@@ -25,7 +25,7 @@ int dead_code(Graph *g)
             if (n->in[k] >= 0)
                 live[n->in[k]] = true;
         if (!live[i]) {
-            pass_remove(g, i);
+            graph_remove(g, i);
             removed++;
         }
     }

@@ -11,7 +11,7 @@ typedef struct { const char *name, *text; } Binding;
 
 struct Emit {
     Arena *arena;
-    VEC(char) out;
+    Buffer out, filled;          /* filled: the block that is put now */
     VEC(Binding) bound;          /* later ones hide earlier ones */
     int depth;                   /* braces open */
 };
@@ -20,6 +20,7 @@ Emit *emit_new(Arena *a)
 {
     Emit *e = arena_alloc(a, sizeof *e);
     e->arena = a;
+    e->out.arena = e->filled.arena = a;
     return e;
 }
 
@@ -36,7 +37,7 @@ void let(Emit *e, const char *name, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, (size_t)n + 1, fmt, ap);
     va_end(ap);
-    const Binding b = { arena_strdup(e->arena, name), text };
+    const Binding b = { name, text };
     vec_push(e->arena, &e->bound, b);
 }
 
@@ -55,23 +56,9 @@ void emit_reset(Emit *e, int mark)
     e->bound.n = mark;
 }
 
-static void append(Emit *e, char c)
-{
-    vec_push(e->arena, &e->out, c);
-}
-
-/* As much at a time as there is room for. */
 void emit_raw(Emit *e, const char *text, size_t n)
 {
-    while (n > 0) {
-        vec_grow(e->arena, (void **)&e->out.at, e->out.n, &e->out.cap, 1);
-        const size_t room = (size_t)(e->out.cap - e->out.n);
-        const size_t some = n < room ? n : room;
-        memcpy(e->out.at + e->out.n, text, some);
-        e->out.n += (int)some;
-        text += some;
-        n -= some;
-    }
+    buffer_add(&e->out, text, n);
 }
 
 const char *emit_text(const Emit *e, size_t *n)
@@ -90,24 +77,23 @@ static const char *bound_text(const Emit *e, const char *name, size_t n)
     die("emit: $%.*s is not bound", (int)n, name);
 }
 
-/* Replaces the holes of one block. */
+/* Replaces the holes of one block; the next block takes this text's place. */
 static char *fill(Emit *e, const char *block)
 {
-    VEC(char) text = {0};
-    while (*block) {
-        if (*block != '$') {
-            vec_push(e->arena, &text, *block++);
-            continue;
-        }
-        size_t n = 0;
+    e->filled.n = 0;
+    for (;;) {
+        size_t n = strcspn(block, "$");
+        buffer_add(&e->filled, block, n);
+        block += n;
+        if (!*block)
+            return e->filled.at;
+        n = 0;
         for (block++; isalnum((unsigned char)block[n]) || block[n] == '_';)
             n++;
-        for (const char *t = bound_text(e, block, n); *t; t++)
-            vec_push(e->arena, &text, *t);
+        const char *text = bound_text(e, block, n);
+        buffer_add(&e->filled, text, strlen(text));
         block += n;
     }
-    vec_push(e->arena, &text, '\0');
-    return text.at;
 }
 
 /* Braces that one line opens, less those that it closes. */
@@ -133,8 +119,7 @@ void put(Emit *e, const char *block)
         if (*line == '}' && e->depth - 1 < base)
             base = e->depth - 1;
         if (n > 0 && *line != '#')
-            for (int i = 0; i < 4 * base; i++)
-                append(e, ' ');
+            buffer_printf(&e->out, "%*s", 4 * base, "");
         emit_raw(e, line, n + 1);
         e->depth += opened(line, n);
         line = end + 1;

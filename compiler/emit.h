@@ -10,7 +10,7 @@
 typedef struct Emit Emit;
 
 Emit *emit_new(Arena *a);
-/* Binds $name until emit_reset() to an earlier emit_mark(). */
+/* Binds $name, a literal, until emit_reset() to an earlier emit_mark(). */
 void  let(Emit *e, const char *name, const char *fmt, ...)
           __attribute__((format(printf, 3, 4)));
 int   emit_mark(const Emit *e);

@@ -34,21 +34,17 @@ static const char *unit_text(Gen *g, const Value *v)
     return arena_printf(g->a, "%lld floats a part", unit);
 }
 
-/* Each name once, in order of their making. */
-bool next_value(const Gen *g, Entry entry, int *at)
+const Value *next_value(const Gen *g, Entry entry, int *at)
 {
     const Plan *p = g->p;
-    for (++*at; *at < p->order.n; ++*at) {
-        const Value *v = &p->value[p->order.at[*at]];
-        bool seen = v->slot < 0 || p->slot.at[v->slot].entry != entry;
-        for (int o = 0; o < *at && !seen; o++) {
-            const Value *w = &p->value[p->order.at[o]];
-            seen = w->slot == v->slot && !strcmp(w->name, v->name);
+    for (; *at < p->named.n; ++*at) {
+        const Value *v = &p->value[p->named.at[*at]];
+        if (p->slot.at[v->slot].entry == entry) {
+            ++*at;
+            return v;
         }
-        if (!seen)
-            return true;
     }
-    return false;
+    return NULL;
 }
 
 static void call_struct(Gen *g, Emit *e, Entry entry)
@@ -64,8 +60,8 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
            "    int64_t layer;\n"
            "    const struct steps *steps;   /* that go through rows .. */\n"
            "    int64_t row, rows, block;    /* .. of which these are next */\n");
-    for (int o = -1; next_value(g, entry, &o);) {
-        const Value *v = &g->p->value[g->p->order.at[o]];
+    const Value *v;
+    for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
         let(e, "line", "float *%s;%*s /* %s */", v->name,
             (int)(strlen(v->name) < 24 ? 24 - strlen(v->name) : 0), "",
             unit_text(g, v));
@@ -119,8 +115,8 @@ static const char *linear_text(Gen *g, Linear4 l)
 static void layout_values(Gen *g, Emit *e, Entry entry)
 {
     const Plan *p = g->p;
-    for (int o = -1; next_value(g, entry, &o);) {
-        const Value *v = &p->value[p->order.at[o]];
+    const Value *v;
+    for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
         let(e, "name", "%s", v->name);
         let(e, "at", "%s", linear_text(g, p->slot.at[v->slot].at));
         put(e, "c->$name = arena + $at;\n");

@@ -7,11 +7,9 @@
 
 bool first_time(Gen *g, const char *name)
 {
-    for (int i = 0; i < g->shape_names.n; i++)
-        if (!strcmp(g->shape_names.at[i], name))
-            return false;
-    vec_push(g->a, &g->shape_names, name);
-    return true;
+    const int before = g->shape_names.n;
+    index_add(g->a, &g->shape_names, name, before);
+    return g->shape_names.n > before;
 }
 
 void need_least(Gen *g)

@@ -14,10 +14,14 @@ typedef struct {                 /* one region's function, or list of steps */
     bool takes_weights, takes_layer;
 } Function;
 
-typedef struct {                 /* members of one layer's struct of weights */
-    const char *stack; int layer;
-    const char *text;
-} LayerText;
+typedef struct {                 /* the layers of one stack (emit_weights.c) */
+    const char *stack;
+    int n;                       /* of layers that have weights */
+    const char **members;        /* text of each one's struct of weights */
+    int *like;                   /* the first layer with the same text */
+    bool alike;                  /* all of them */
+} Layers;
+enum { Stacks = 3 };             /* encoder, cross, decoder */
 
 typedef struct {
     Arena *a;
@@ -25,12 +29,15 @@ typedef struct {
     const EmitOptions *o;
     Kernels *kernels;
     Emit *shapes;                /* products and attention of one shape */
-    VEC(const char *) shape_names;       /* made already */
-    VEC(Function) functions;     /* each text once */
+    Index shape_names;           /* made already */
+    VEC(Function) functions;     /* each text once .. */
+    Index function_texts;        /* .. by that */
+    Index function_names;        /* by base: place in `taken` */
+    VEC(int) taken;              /* how many functions have that base */
     int *function_of;            /* by region: its steps' list, or its step */
     int *step_of;                /* by place in the plan's order: its step */
     const Task *only;            /* the one that is printed; NULL: all */
-    VEC(LayerText) layers;       /* made already (emit_weights.c) */
+    Layers layers[Stacks];
 } Gen;
 
 /* ------------------------------------------------------- emit_call.c --- */
@@ -158,8 +165,9 @@ void emit_split(Gen *g, Emit *e);        /* runs a step's parts */
 void emit_split_rows(Gen *g, Emit *e, Entry entry);
 /* Emitted C: what a region costs that does not go row by row. */
 const char *work_text(Gen *g, const Region *r);
-/* The distinct values of an entry's arena: the next one after *at. */
-bool next_value(const Gen *g, Entry entry, int *at);
+/* The values of an entry's arena, those with one name once: the next one from
+ * *at on, which begins at 0; NULL: there are no more.                       */
+const Value *next_value(const Gen *g, Entry entry, int *at);
 const char *entry_name(Entry e); /* "encode", "decode" */
 
 /* ------------------------------------------------------- emit_entry.c --- */

@@ -182,17 +182,12 @@ static void step_comment(Gen *g, Emit *e, int first, int count)
 
 /* ---- functions ---- */
 
-static bool same_function(const Function *a, const Function *b)
-{
-    return !strcmp(a->base, b->base) && !strcmp(a->comment, b->comment)
-        && !strcmp(a->body, b->body);
-}
-
 static const char *free_name(Gen *g, const char *base)
 {
-    int taken = 0;
-    for (int i = 0; i < g->functions.n; i++)
-        taken += !strcmp(g->functions.at[i].base, base);
+    const int i = index_add(g->a, &g->function_names, base, g->taken.n);
+    if (i == g->taken.n)
+        vec_push(g->a, &g->taken, 0);
+    const int taken = g->taken.at[i]++;
     return taken ? arena_printf(g->a, "%s_%d", base, taken + 1) : base;
 }
 
@@ -215,12 +210,14 @@ static bool reads_layer(const char *text)
 /* Its index; a text that is there already is not made again. */
 static int function_at(Gen *g, Function f)
 {
-    for (int i = 0; i < g->functions.n; i++)
-        if (same_function(&g->functions.at[i], &f))
-            return i;
+    const char *text = arena_printf(g->a, "%s\n%s%s", f.base, f.comment,
+                                    f.body);
+    const int i = index_add(g->a, &g->function_texts, text, g->functions.n);
+    if (i < g->functions.n)
+        return i;
     f.name = free_name(g, f.base);
     vec_push(g->a, &g->functions, f);
-    return g->functions.n - 1;
+    return i;
 }
 
 /* What a step knows of its call, before its text. */

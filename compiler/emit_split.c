@@ -126,8 +126,8 @@ void emit_split(Gen *g, Emit *e)
 static void own_blocks(Gen *g, Emit *e, Entry entry)
 {
     const Plan *p = g->p;
-    for (int o = -1; next_value(g, entry, &o);) {
-        const Value *v = &p->value[p->order.at[o]];
+    const Value *v;
+    for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
         const Slot *slot = &p->slot.at[v->slot];
         if (slot->kind != SlotParts)
             continue;

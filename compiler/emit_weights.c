@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static bool in_layer(const Block *b, const char *stack, int layer)
-{
-    return b->layer == layer && !strcmp(b->stack, stack);
-}
-
 /* "[512, 1536] in panels of 16": shape and layout of a block. */
 static const char *shape_text(Gen *g, const Block *b)
 {
@@ -29,67 +24,81 @@ static const char *shape_text(Gen *g, const Block *b)
                         (long long)b->columns, (long long)b->k);
 }
 
-static const char *make_members(Gen *g, const char *stack, int layer)
+/* The first block of a layer, and by Block.of_layer all others; -1: none.
+ * layer -1: of the model.                                                   */
+static int first_block(const Gen *g, const char *stack, int layer)
 {
-    Emit *e = emit_new(g->a);
-    const Plan *p = g->p;
-    for (int i = 0; i < p->block.n; i++) {
-        const Block *b = &p->block.at[i];
-        if (layer >= 0 ? !in_layer(b, stack, layer) : b->layer >= 0)
-            continue;
-        const char *start = arena_printf(g->a, "    const %s *%s;",
-                                         number_type(b->dtype), b->field);
-        let(e, "line", "%-40s /* %s%s */", start,
-            b->dtype == DtypeBf16 ? "bf16 " : "", shape_text(g, b));
-        put(e, "$line\n");
-    }
-    size_t n;
-    const char *text = emit_text(e, &n);
-    return arena_strndup(g->a, text ? text : "", n);
+    const LayerBlocks *l = plan_layer(g->p, stack, layer);
+    return l ? l->first : -1;
 }
 
-/* The members of one layer's struct; stack "" and layer -1: of the model's. */
+/* The members of one layer's struct, or of the model's. */
 static const char *members(Gen *g, const char *stack, int layer)
 {
-    for (int i = 0; i < g->layers.n; i++) {
-        const LayerText *t = &g->layers.at[i];
-        if (t->layer == layer && !strcmp(t->stack, stack))
-            return t->text;
+    Buffer text = { .arena = g->a };
+    buffer_add(&text, "", 0);
+    for (int i = first_block(g, stack, layer); i >= 0;) {
+        const Block *b = &g->p->block.at[i];
+        const char *start = arena_printf(g->a, "    const %s *%s;",
+                                         number_type(b->dtype), b->field);
+        buffer_printf(&text, "%-40s /* %s%s */\n", start,
+                      b->dtype == DtypeBf16 ? "bf16 " : "", shape_text(g, b));
+        i = b->of_layer;
     }
-    const LayerText t = { stack, layer, make_members(g, stack, layer) };
-    vec_push(g->a, &g->layers, t);
-    return t.text;
+    return text.at;
 }
 
-/* Number of layers of a stack that have weights. */
-static int layers_of(const Gen *g, const char *stack)
+/* ---- layers with the same members ---- */
+
+static const char *const stacks[Stacks] = { "encoder", "cross", "decoder" };
+
+static Layers *layers_of(Gen *g, const char *stack)
 {
-    int n = 0;
-    for (int i = 0; i < g->p->block.n; i++) {
-        const Block *b = &g->p->block.at[i];
-        if (!strcmp(b->stack, stack) && b->layer >= n)
-            n = b->layer + 1;
+    int s = 0;
+    while (strcmp(stacks[s], stack))
+        if (++s == Stacks)
+            die("emit: there is no stack %s", stack);
+    return &g->layers[s];
+}
+
+static void compare_layers(Gen *g, Layers *s)
+{
+    Index texts = { 0 };
+    const size_t n = (size_t)s->n;
+    s->alike = true;
+    s->members = arena_alloc(g->a, n * sizeof *s->members);
+    s->like = arena_alloc(g->a, n * sizeof *s->like);
+    for (int l = 0; l < s->n; l++) {
+        s->members[l] = members(g, s->stack, l);
+        s->like[l] = index_add(g->a, &texts, s->members[l], l);
+        s->alike &= s->like[l] == 0;
     }
-    return n;
+}
+
+static void find_layers(Gen *g)
+{
+    for (int i = 0; i < Stacks; i++)
+        g->layers[i] = (Layers){ .stack = stacks[i] };
+    for (int i = 0; i < g->p->layer.n; i++) {
+        const LayerBlocks *l = &g->p->layer.at[i];
+        Layers *s = l->layer < 0 ? NULL : layers_of(g, l->stack);
+        if (s && s->n <= l->layer)
+            s->n = l->layer + 1;
+    }
+    for (int i = 0; i < Stacks; i++)
+        compare_layers(g, &g->layers[i]);
 }
 
 bool layers_alike(Gen *g, const char *stack)
 {
-    const int n = layers_of(g, stack);
-    for (int l = 1; l < n; l++)
-        if (strcmp(members(g, stack, 0), members(g, stack, l)))
-            return false;
-    return true;
+    return layers_of(g, stack)->alike;
 }
 
 const char *layer_type(Gen *g, const char *stack, int layer)
 {
-    if (layers_alike(g, stack))
-        return arena_printf(g->a, "%s_layer", stack);
-    int like = 0;
-    while (strcmp(members(g, stack, like), members(g, stack, layer)))
-        like++;
-    return arena_printf(g->a, "%s_layer_%d", stack, like);
+    const Layers *s = layers_of(g, stack);
+    return s->alike ? arena_printf(g->a, "%s_layer", stack)
+                    : arena_printf(g->a, "%s_layer_%d", stack, s->like[layer]);
 }
 
 const char *layer_weights(Gen *g, const char *stack, int layer,
@@ -107,19 +116,29 @@ const char *weight_text(Gen *g, int block)
     return arena_printf(g->a, b->layer >= 0 ? "w->%s" : "c->w->%s", b->field);
 }
 
-static const char *const stacks[] = { "encoder", "cross", "decoder" };
-enum { Stacks = sizeof stacks / sizeof *stacks };
-
-static void layer_struct(Gen *g, Emit *e, const char *stack, int layer)
+static void layer_struct(Gen *g, Emit *e, const Layers *s, int layer)
 {
-    const char *type = layer_type(g, stack, layer);
-    if (!first_time(g, arena_printf(g->a, "struct %s", type)))
-        return;
-    const char *text = members(g, stack, layer);
-    let(e, "type", "%s", type);
+    const char *text = s->members[layer];
+    let(e, "type", "%s", layer_type(g, s->stack, layer));
     put(e, "struct $type {\n");
     emit_raw(e, text, strlen(text));
     put(e, "};\n\n");
+}
+
+static void layer_members(Gen *g, Emit *e, const Layers *s)
+{
+    let(e, "stack", "%s", s->stack);
+    let(e, "n", "%s", layers_text(g, s->stack, s->n));
+    if (s->n && s->alike) {
+        let(e, "type", "%s", layer_type(g, s->stack, 0));
+        put(e, "struct $type $stack[$n];\n");
+        return;
+    }
+    for (int l = 0; l < s->n; l++) {
+        let(e, "type", "%s", layer_type(g, s->stack, l));
+        let(e, "name", "%s_%d", s->stack, l);
+        put(e, "struct $type $name;\n");
+    }
 }
 
 void emit_weight_structs(Gen *g, Emit *e)
@@ -129,83 +148,49 @@ void emit_weight_structs(Gen *g, Emit *e)
            " * for every k in turn, the elements of 16 rows. */\n");
     if (g->p->g->spec->dtype == DtypeBf16)
         put(e, "/* bf16: a number is the upper half of a float's bits. */\n");
-    for (int s = 0; s < Stacks; s++)
-        for (int l = 0; l < layers_of(g, stacks[s]); l++)
-            layer_struct(g, e, stacks[s], l);
+    find_layers(g);
+    for (int i = 0; i < Stacks; i++)
+        for (int l = 0; l < g->layers[i].n; l++)
+            if (g->layers[i].like[l] == l)
+                layer_struct(g, e, &g->layers[i], l);
     put(e, "struct weights {\n");
     if (!g->p->block.n)
         put(e, "char none;\n");
     const char *own = members(g, "", -1);
     emit_raw(e, own, strlen(own));
-    for (int s = 0; s < Stacks; s++) {
-        const int n = layers_of(g, stacks[s]);
-        let(e, "stack", "%s", stacks[s]);
-        let(e, "n", "%s", layers_text(g, stacks[s], n));
-        if (n && layers_alike(g, stacks[s])) {
-            let(e, "type", "%s", layer_type(g, stacks[s], 0));
-            put(e, "struct $type $stack[$n];\n");
-            continue;
-        }
-        for (int l = 0; l < n; l++) {
-            let(e, "type", "%s", layer_type(g, stacks[s], l));
-            let(e, "n", "%d", l);
-            let(e, "name", "%s_%d", stacks[s], l);
-            put(e, "struct $type $name;\n");
-        }
-    }
+    for (int i = 0; i < Stacks; i++)
+        layer_members(g, e, &g->layers[i]);
     put(e, "};\n\n");
 }
 
 /* ---- bind ---- */
 
-static int64_t first_byte(const Gen *g, const char *stack)
-{
-    for (int i = 0; i < g->p->block.n; i++)
-        if (in_layer(&g->p->block.at[i], stack, 0))
-            return g->p->block.at[i].at;
-    return 0;
-}
-
-/* The block of one layer that is called `field`. */
-static const Block *layer_block(const Gen *g, const char *stack, int layer,
-                                const char *field)
-{
-    const Plan *p = g->p;
-    for (int i = 0; i < p->block.n; i++)
-        if (in_layer(&p->block.at[i], stack, layer)
-            && !strcmp(p->block.at[i].field, field))
-            return &p->block.at[i];
-    die("emit: layer %d has no weights %s", layer, field);
-}
-
 /* Bytes from one layer's weights to the next's; -1: not the same for all. */
-static int64_t layer_stride(Gen *g, const char *stack)
+static int64_t layer_stride(Gen *g, const Layers *s)
 {
-    const Plan *p = g->p;
-    const int n = layers_of(g, stack);
+    const Block *at = g->p->block.at;
+    const int first = first_block(g, s->stack, 0);
     int64_t step = -1;
-    if (!layers_alike(g, stack))
+    if (!s->alike)
         return -1;
-    for (int i = 0; i < p->block.n; i++) {
-        const Block *a = &p->block.at[i];
-        for (int l = 1; l < n && in_layer(a, stack, 0); l++) {
-            const Block *b = layer_block(g, stack, l, a->field);
+    for (int l = 1; l < s->n; l++) {
+        int a = first, b = first_block(g, s->stack, l);
+        for (; a >= 0; a = at[a].of_layer, b = at[b].of_layer) {
             if (step < 0)
-                step = b->at - a->at;
-            if (b->at - a->at != step * l)
+                step = at[b].at - at[a].at;
+            if (at[b].at - at[a].at != step * l)
                 return -1;
         }
     }
-    return n > 1 ? step : 0;
+    return s->n > 1 ? step : 0;
 }
 
 static void bind_fields(Gen *g, Emit *e, const char *stack, int layer,
                         int64_t from)
 {
-    for (int i = 0; i < g->p->block.n; i++) {
+    for (int i = first_block(g, stack, layer); i >= 0;) {
         const Block *b = &g->p->block.at[i];
-        if (layer >= 0 ? !in_layer(b, stack, layer) : b->layer >= 0)
-            continue;
+        i = b->of_layer;
         let(e, "field", "%s", b->field);
         let(e, "at", "%lld", (long long)(b->at / 4 - from));
         let(e, "w", layer >= 0 ? "x" : "w");
@@ -228,26 +213,25 @@ static void bind_layer(Gen *g, Emit *e, const char *stack, int layer)
     put(e, "}\n");
 }
 
-static void bind_stack(Gen *g, Emit *e, const char *stack)
+static void bind_stack(Gen *g, Emit *e, const Layers *s)
 {
-    const int n = layers_of(g, stack);
-    const int64_t step = layer_stride(g, stack);
+    const int64_t step = layer_stride(g, s);
     if (step < 0) {
-        for (int l = 0; l < n; l++)
-            bind_layer(g, e, stack, l);
+        for (int l = 0; l < s->n; l++)
+            bind_layer(g, e, s->stack, l);
         return;
     }
-    const int64_t from = first_byte(g, stack) / 4;
-    let(e, "n", "%s", layers_text(g, stack, n));
-    let(e, "type", "%s", layer_type(g, stack, 0));
-    let(e, "layer", "%s", layer_weights(g, stack, 0, "l"));
+    const int64_t from = g->p->block.at[first_block(g, s->stack, 0)].at / 4;
+    let(e, "n", "%s", layers_text(g, s->stack, s->n));
+    let(e, "type", "%s", layer_type(g, s->stack, 0));
+    let(e, "layer", "%s", layer_weights(g, s->stack, 0, "l"));
     let(e, "from", "%lld", (long long)from);
     let(e, "step", "%lld", (long long)(step / 4));
     put(e, "for (int64_t l = 0; l < $n; l++) {\n"
            "    struct $type *x = &w->$layer;\n"
            "    const float *q = p + $from + l * $step;\n"
            "\n");
-    bind_fields(g, e, stack, 0, from);
+    bind_fields(g, e, s->stack, 0, from);
     put(e, "}\n");
 }
 
@@ -267,8 +251,8 @@ void emit_bind(Gen *g, Emit *e)
            "    const float *p = packed;\n"
            "\n");
     bind_fields(g, e, "", -1, 0);
-    for (int s = 0; s < Stacks; s++)
-        if (layers_of(g, stacks[s]))
-            bind_stack(g, e, stacks[s]);
+    for (int i = 0; i < Stacks; i++)
+        if (g->layers[i].n)
+            bind_stack(g, e, &g->layers[i]);
     put(e, "}\n\n");
 }

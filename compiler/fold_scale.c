@@ -118,20 +118,19 @@ static void scale_weight(Graph *g, int reader, int k, double s)
     n.nin = 1;
     n.scale = s;
     n.name = arena_printf(g->arena, "%s.scaled", n.name);
-    int scaled = graph_add(g, n);
-    g->nodes.at[reader].in[k] = scaled;
+    graph_link(g, reader, k, graph_add(g, n));
 }
 
 /* The root becomes its input, whose value it already names. */
 static void become_input(Graph *g, int root)
 {
-    Node *n = &g->nodes.at[root];
+    const Node *n = at(g, root);
     int x = n->in[0];
     Node input = *at(g, x);
     input.name = n->name;
     input.keep = n->keep;
-    *n = input;
-    pass_remove(g, x);
+    graph_set(g, root, input);
+    graph_remove(g, x);
 }
 
 /* The scores themselves keep their node: the root becomes it. */

@@ -58,24 +58,25 @@ static void take_bias(Node *n, const Node *bias)
 
 static void rewrite(Graph *g, int root, const int chain[Steps])
 {
-    Node *n = &g->nodes.at[root];
+    Node n = g->nodes.at[root];
     const Node *context = &g->nodes.at[chain[Context]];
     const Node *scores = &g->nodes.at[chain[Score]];
-    n->op = OpAttention;
-    n->nin = 3;
-    n->in[0] = scores->in[0];
-    n->in[1] = scores->in[1];
-    n->in[2] = context->in[1];
-    n->heads = context->type.dim[0].c;
-    n->heads_kv = g->nodes.at[n->in[1]].type.dim[0].c;
-    n->mask = chain[Mask] < 0 ? NULL : g->nodes.at[chain[Mask]].mask;
-    n->cap = chain[Cap] < 0 ? 0 : g->nodes.at[chain[Cap]].cap;
-    n->scale = chain[Factor] < 0 ? 1 : g->nodes.at[chain[Factor]].scale;
+    n.op = OpAttention;
+    n.nin = 3;
+    n.in[0] = scores->in[0];
+    n.in[1] = scores->in[1];
+    n.in[2] = context->in[1];
+    n.heads = context->type.dim[0].c;
+    n.heads_kv = g->nodes.at[n.in[1]].type.dim[0].c;
+    n.mask = chain[Mask] < 0 ? NULL : g->nodes.at[chain[Mask]].mask;
+    n.cap = chain[Cap] < 0 ? 0 : g->nodes.at[chain[Cap]].cap;
+    n.scale = chain[Factor] < 0 ? 1 : g->nodes.at[chain[Factor]].scale;
     if (chain[Bias] >= 0)
-        take_bias(n, &g->nodes.at[chain[Bias]]);
+        take_bias(&n, &g->nodes.at[chain[Bias]]);
+    graph_set(g, root, n);
     for (int i = 0; i < Steps; i++)
         if (chain[i] >= 0)
-            pass_remove(g, chain[i]);
+            graph_remove(g, chain[i]);
 }
 
 static int fuse(Graph *g, int root)

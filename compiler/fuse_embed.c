@@ -16,7 +16,7 @@ static int become(Graph *g, int root, Node e)
     e.name = n->name;
     e.pos = n->pos;
     e.keep = n->keep;
-    g->nodes.at[root] = e;
+    graph_set(g, root, e);
     return 1;
 }
 
@@ -33,7 +33,7 @@ static int absorb_scale(Graph *g, int root)
         return 0;
     Node e = g->nodes.at[x];
     e.scale *= g->nodes.at[root].scale;
-    pass_remove(g, x);
+    graph_remove(g, x);
     return become(g, root, e);
 }
 
@@ -47,8 +47,8 @@ static int absorb_position(Graph *g, int root)
     e.in[2] = g->nodes.at[p].in[0];
     e.first = g->nodes.at[p].first;
     e.nin = 3;
-    pass_remove(g, x);
-    pass_remove(g, p);
+    graph_remove(g, x);
+    graph_remove(g, p);
     return become(g, root, e);
 }
 

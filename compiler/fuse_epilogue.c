@@ -22,13 +22,14 @@ static bool is_product(const Node *n)
 /* `root` applied to the product at in[k]: it takes the product's place. */
 static int absorb(Graph *g, int root, int k, Node linear)
 {
-    Node *n = &g->nodes.at[root];
-    pass_remove(g, n->in[k]);
+    const Node *n = &g->nodes.at[root];
+    int product = n->in[k];
     linear.op = OpLinear;
     linear.name = n->name;
     linear.pos = n->pos;
     linear.keep = n->keep;
-    *n = linear;
+    graph_set(g, root, linear);
+    graph_remove(g, product);
     return 1;
 }
 

@@ -9,15 +9,16 @@
 
 static int fuse(Graph *g, int root)
 {
-    Node *n = &g->nodes.at[root];
-    if (n->op != OpMul || g->nodes.at[n->in[0]].op != OpActivate
-        || !pass_takes(g, n->in[0], root))
+    Node n = g->nodes.at[root];
+    int gate = n.in[0];
+    if (n.op != OpMul || g->nodes.at[gate].op != OpActivate
+        || !pass_takes(g, gate, root))
         return 0;
-    const Node *gate = &g->nodes.at[n->in[0]];
-    pass_remove(g, n->in[0]);
-    n->op = OpGate;
-    n->act = gate->act;
-    n->in[0] = gate->in[0];
+    n.op = OpGate;
+    n.act = g->nodes.at[gate].act;
+    n.in[0] = g->nodes.at[gate].in[0];
+    graph_set(g, root, n);
+    graph_remove(g, gate);
     return 1;
 }
 

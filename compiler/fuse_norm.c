@@ -31,14 +31,15 @@ static bool match_sum(const Graph *g, int root)
 
 static void rewrite(Graph *g, int root)
 {
-    Node *n = &g->nodes.at[root];
-    int sum = n->in[0];
-    n->op = OpAddNorm;
-    for (int k = n->nin++; k > 1; k--)
-        n->in[k] = n->in[k - 1];
-    n->in[1] = g->nodes.at[sum].in[1];
-    n->in[0] = g->nodes.at[sum].in[0];
-    pass_remove(g, sum);
+    Node n = g->nodes.at[root];
+    int sum = n.in[0];
+    n.op = OpAddNorm;
+    for (int k = n.nin++; k > 1; k--)
+        n.in[k] = n.in[k - 1];
+    n.in[1] = g->nodes.at[sum].in[1];
+    n.in[0] = g->nodes.at[sum].in[0];
+    graph_set(g, root, n);
+    graph_remove(g, sum);
 }
 
 static int fuse(Graph *g, int root)

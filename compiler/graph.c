@@ -12,6 +12,19 @@ const OpInfo op_info[OpCount] = {
 #undef OP
 };
 
+/* ---------------------------------------------------------------- edges */
+
+/* The node's own edges begin, or end where `sign` is -1. */
+static void count_edges(Graph *g, int reader, int sign)
+{
+    const Node *n = &g->nodes.at[reader];
+    for (int k = 0; n->op != OpNop && k < n->nin; k++)
+        if (n->in[k] >= 0) {
+            g->readers.at[n->in[k]].edges += sign;
+            g->readers.at[n->in[k]].sum += sign * reader;
+        }
+}
+
 int graph_add(Graph *g, Node n)
 {
     for (int i = n.nin; i < MaxIn; i++)
@@ -20,42 +33,47 @@ int graph_add(Graph *g, Node n)
         die("graph: the inputs of %s do not fit %s", n.name,
             op_info[n.op].name);
     vec_push(g->arena, &g->nodes, n);
+    vec_push(g->arena, &g->readers, (Readers){ 0 });
+    count_edges(g, g->nodes.n - 1, 1);
     return g->nodes.n - 1;
+}
+
+void graph_set(Graph *g, int node, Node n)
+{
+    count_edges(g, node, -1);
+    g->nodes.at[node] = n;
+    count_edges(g, node, 1);
+}
+
+void graph_link(Graph *g, int node, int k, int from)
+{
+    count_edges(g, node, -1);
+    g->nodes.at[node].in[k] = from;
+    count_edges(g, node, 1);
+}
+
+void graph_remove(Graph *g, int node)
+{
+    count_edges(g, node, -1);
+    g->nodes.at[node].op = OpNop;
 }
 
 void graph_replace(Graph *g, int old, int new_)
 {
-    for (int i = 0; i < g->nodes.n; i++)
+    for (int i = 0; i < g->nodes.n && g->readers.at[old].edges; i++)
         for (int k = 0; k < g->nodes.at[i].nin; k++)
             if (i != new_ && g->nodes.at[i].in[k] == old)
-                g->nodes.at[i].in[k] = new_;
-}
-
-static int edges(const Node *reader, int node)
-{
-    int n = 0;
-    for (int k = 0; reader->op != OpNop && k < reader->nin; k++)
-        n += reader->in[k] == node;
-    return n;
+                graph_link(g, i, k, new_);
 }
 
 int graph_uses(const Graph *g, int node)
 {
-    int uses = 0;
-    for (int i = 0; i < g->nodes.n; i++)
-        uses += edges(&g->nodes.at[i], node);
-    return uses;
+    return g->readers.at[node].edges;
 }
 
 int graph_sole_reader(const Graph *g, int node)
 {
-    int reader = -1, uses = 0;
-    for (int i = 0; i < g->nodes.n && uses < 2; i++)
-        if (edges(&g->nodes.at[i], node)) {
-            uses += edges(&g->nodes.at[i], node);
-            reader = i;
-        }
-    return uses == 1 ? reader : -1;
+    return g->readers.at[node].edges == 1 ? (int)g->readers.at[node].sum : -1;
 }
 
 /* ------------------------------------------------------------ the sweep */
@@ -86,20 +104,32 @@ static int place(Sweep *s, int i)
     return s->index[i] = s->to->nodes.n - 1;
 }
 
+static void count_all(Graph *g)
+{
+    g->readers.n = 0;
+    for (int i = 0; i < g->nodes.n; i++)
+        vec_push(g->arena, &g->readers, (Readers){ 0 });
+    for (int i = 0; i < g->nodes.n; i++)
+        count_edges(g, i, 1);
+}
+
+/* The nodes move from one array to the other, and back with the next sweep. */
 void graph_sweep(Graph *g)
 {
-    Graph to = { .arena = g->arena };
-    int count = g->nodes.n;
-    int *index = arena_alloc(g->arena, (size_t)count * sizeof *index);
-    for (int i = 0; i < count; i++)
+    Graph from = *g;
+    int *index = arena_alloc(g->arena, (size_t)from.nodes.n * sizeof *index);
+    for (int i = 0; i < from.nodes.n; i++)
         index[i] = Unplaced;
-    Sweep s = { g, &to, index };
-    for (int i = 0; i < count; i++)
-        if (g->nodes.at[i].op != OpNop)
+    g->nodes.at = g->swept.at;
+    g->nodes.cap = g->swept.cap;
+    g->nodes.n = 0;
+    Sweep s = { &from, g, index };
+    for (int i = 0; i < from.nodes.n; i++)
+        if (from.nodes.at[i].op != OpNop)
             place(&s, i);
-    g->nodes.at = to.nodes.at;
-    g->nodes.n = to.nodes.n;
-    g->nodes.cap = to.nodes.cap;
+    g->swept.at = from.nodes.at;
+    g->swept.cap = from.nodes.cap;
+    count_all(g);
 }
 
 int graph_result(const Graph *g)
@@ -129,5 +159,6 @@ Graph *graph_copy(Arena *a, const Graph *g)
     copy->memory = g->memory;
     for (int i = 0; i < g->nodes.n; i++)
         vec_push(a, &copy->nodes, g->nodes.at[i]);
+    count_all(copy);
     return copy;
 }

@@ -26,8 +26,8 @@ static bool match_row(const Graph *g, int x, int select)
 static void swap(Graph *g, int x, int select)
 {
     graph_replace(g, select, x);
-    g->nodes.at[select].in[0] = g->nodes.at[x].in[0];
-    g->nodes.at[x].in[0] = select;
+    graph_link(g, select, 0, g->nodes.at[x].in[0]);
+    graph_link(g, x, 0, select);
 }
 
 static int hoist(Graph *g, int select)

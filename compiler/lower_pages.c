@@ -34,8 +34,7 @@ static int lower_part(Graph *g, int node, int part)
         .name = arena_printf(g->arena, "%s.%s", g->nodes.at[n->in[k]].name,
                              part == PartKey ? "key_pages" : "value_pages"),
     };
-    int added = graph_add(g, pages);
-    g->nodes.at[node].in[k] = added;
+    graph_link(g, node, k, graph_add(g, pages));
     return 1;
 }
 

@@ -66,15 +66,26 @@ static int bias_of(const Graph *g, int matmul)
     return reader >= 0 && g->nodes.at[reader].op == OpBias ? reader : -1;
 }
 
+/* Are both of one layer, or of none? Such nodes stand together. */
+static bool neighbours(const Graph *g, int a, int b)
+{
+    const Node *x = &g->nodes.at[a], *y = &g->nodes.at[b];
+    return x->layer == y->layer && !strcmp(x->stack, y->stack);
+}
+
 /* All products like `first`, if it is the first of them. */
 static Group find_group(const Graph *g, int first)
 {
     Group p = { 0 };
-    for (int i = 0; i < g->nodes.n && p.n < MaxParts; i++) {
+    if (!mergeable(g, first))
+        return p;
+    for (int i = first - 1; i >= 0 && neighbours(g, i, first); i--)
+        if (same_rows(g, first, i))
+            return p;
+    for (int i = first; i < g->nodes.n && neighbours(g, i, first)
+                        && p.n < MaxParts; i++) {
         if (!same_rows(g, first, i))
             continue;
-        if (i < first)
-            return (Group){ 0 };
         p.matmul[p.n] = i;
         p.bias[p.n++] = bias_of(g, i);
     }
@@ -136,11 +147,12 @@ static int merge(Graph *g, const int *part, int n, int x, const char *name,
 
 static void slice(Graph *g, int node, int whole, int64_t first)
 {
-    Node *n = &g->nodes.at[node];
-    n->op = OpSlice;
-    n->in[0] = whole;
-    n->nin = 1;
-    n->first = first;
+    Node n = g->nodes.at[node];
+    n.op = OpSlice;
+    n.in[0] = whole;
+    n.nin = 1;
+    n.first = first;
+    graph_set(g, node, n);
 }
 
 static int merge_group(Graph *g, int first)
@@ -163,7 +175,7 @@ static int merge_group(Graph *g, int first)
         slice(g, result, whole, column);
         column += g->nodes.at[result].type.dim[1].c;
         if (biased)
-            pass_remove(g, p.matmul[i]);
+            graph_remove(g, p.matmul[i]);
     }
     return 1;
 }

@@ -108,11 +108,6 @@ bool pass_takes(const Graph *g, int node, int root)
     return !why;
 }
 
-void pass_remove(Graph *g, int node)
-{
-    g->nodes.at[node].op = OpNop;
-}
-
 bool same_layer(const Node *a, const Node *b)
 {
     return a->entry == b->entry && a->layer == b->layer

@@ -25,7 +25,6 @@ int pass_each(Graph *g, int (*rewrite)(Graph *g, int node));
 const char *pass_refuses(const Graph *g, int node);
 /* The same, reported as a miss at `root`. */
 bool pass_takes(const Graph *g, int node, int root);
-void pass_remove(Graph *g, int node);
 
 bool same_layer(const Node *a, const Node *b);
 

@@ -165,7 +165,7 @@ static const char *before(Arena *a, const char *s, const char *end)
 
 /* What a value is called in emitted C: after the weight that made it, or after
  * its part of the layer: self_attn_qkv, self_attn_keys, self_attn, norm1.    */
-const char *value_label(const Plan *p, int node)
+static const char *label_of(const Plan *p, int node)
 {
     const Node *n = &p->g->nodes.at[node];
     Arena *a = p->arena_;
@@ -185,6 +185,20 @@ const char *value_label(const Plan *p, int node)
     default:
         return local_name(a, n);
     }
+}
+
+const char *value_label(const Plan *p, int node)
+{
+    return p->label[node];
+}
+
+static void label_values(Plan *p)
+{
+    p->label = arena_alloc(p->arena_,
+                           (size_t)p->g->nodes.n * sizeof *p->label);
+    for (int i = 0; i < p->g->nodes.n; i++)
+        if (emits_code(&p->g->nodes.at[i]))
+            p->label[i] = label_of(p, i);
 }
 
 static const char *last_word(const char *label)
@@ -355,6 +369,7 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, bool keep_all)
     plan_pack(p);
     p->few = t->few_mr && p->pack.bytes > t->few_bytes;
     size_caches(p);
+    label_values(p);
     make_regions(p);
     plan_tasks(p);
     p->scratch = plan_scratch(p);

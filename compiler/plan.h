@@ -34,7 +34,19 @@ typedef struct {                 /* packed weights that are read as one */
     int64_t at, bytes;           /* in the packed weights */
     const char *stack; int layer;
     const char *field;           /* name in the emitted struct of weights */
+    int of_root, of_layer;       /* the next one of the same; -1: none */
 } Block;
+
+typedef struct {                 /* blocks of one layer, in their order */
+    const char *stack; int layer;
+    int first, last;             /* of the list by Block.of_layer */
+} LayerBlocks;
+
+typedef struct {                 /* who reads a value, by place in the order */
+    int first, last;             /* -1: nobody; the order's end: after the call
+                                    too */
+    bool elsewhere;              /* by another layer than its own */
+} Reads;
 
 /* What one slot of the arena is measured in. */
 typedef enum { SlotRows, SlotPages, SlotParts, SlotSequences } SlotKind;
@@ -46,7 +58,6 @@ typedef struct {                 /* arena memory, reused by values in turn */
     int64_t stride;              /* of the last value that was put there */
     bool stream;                 /* holds what goes from layer to layer */
     int until;                   /* last place in order that reads it */
-    bool kept;                   /* read after the call: never reused */
     Linear4 at;                  /* floats from the arena's start */
 } Slot;
 
@@ -65,11 +76,20 @@ struct Plan {
     Arena *arena_;               /* owner of all this */
     Target target;
     Value *value;                /* by node */
+    const char **label;          /* by node that emits code: value_label() */
+    Reads *reads;                /* by node that owns memory */
     int *region_of;              /* by node; -1: emits no code */
     VEC(int) order;              /* nodes that emit code, by region */
     VEC(Region) region;
     VEC(Slot) slot;
+    VEC(int) shared;             /* of the slots those that values use in turn:
+                                    not what is read after the call */
+    VEC(int) named;              /* of the values with one name in one slot the
+                                    first, in order of their making */
     VEC(Block) block;
+    int *root_blocks;            /* by root + PlanRoots: the first; -1: none */
+    VEC(LayerBlocks) layer;
+    Index layer_names;           /* of them: "encoder.5" */
     Linear4 arena[3];            /* floats, by Entry */
     int64_t scratch;             /* floats of a part for attention tiles */
     VEC(Task) task;              /* what is tuned of it (plan_tasks.c) */
@@ -82,6 +102,7 @@ struct Plan {
     bool few;                    /* few rows have loop nests of their own */
     const char *prefix;          /* of emitted symbols */
 };
+enum { PlanRoots = 3 };          /* no root is below -PlanRoots */
 enum { RowBlock = 48,            /* default rows of a row-block region */
        PartWork = 1500000 };     /* default: about 12 us of a core */
 /* keep_all: no value's memory is reused and no region walks row blocks, so

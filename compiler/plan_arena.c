@@ -15,38 +15,41 @@ static const Node *node_at(const Plan *p, int i)
     return &p->g->nodes.at[i];
 }
 
-bool reads(const Plan *p, int i, int owner)
+static bool in_one_layer(const Node *a, const Node *b)
 {
-    const Node *n = node_at(p, i);
-    for (int k = 0; k < n->nin; k++)
-        if (n->in[k] >= 0 && owner_of(p, n->in[k]) == owner)
-            return true;
-    return false;
+    return a->layer == b->layer && !strcmp(a->stack, b->stack);
 }
 
-/* Last place in `order` that reads the value; kept values are read at the
- * end.                                                                      */
-static int last_use(const Plan *p, int node)
+/* ---- who reads what ---- */
+
+static void find_reads(Plan *p)
 {
-    bool keep = p->keep_all;
-    for (int i = 0; i < p->g->nodes.n; i++)
-        keep |= node_at(p, i)->keep && owner_of(p, i) == node;
-    if (keep)
-        return p->order.n;
-    int last = -1;
-    for (int o = 0; o < p->order.n; o++)
-        if (reads(p, p->order.at[o], node))
-            last = o;
-    return last;
+    const int n = p->g->nodes.n;
+    p->reads = arena_alloc(p->arena_, (size_t)n * sizeof *p->reads);
+    for (int i = 0; i < n; i++)
+        p->reads[i] = (Reads){ .first = -1, .last = -1 };
+    for (int o = 0; o < p->order.n; o++) {
+        const Node *reader = node_at(p, p->order.at[o]);
+        for (int k = 0; k < reader->nin; k++) {
+            if (reader->in[k] < 0)
+                continue;
+            const int owner = owner_of(p, reader->in[k]);
+            Reads *r = &p->reads[owner];
+            r->first = r->first < 0 ? o : r->first;
+            r->last = o;
+            r->elsewhere |= !in_one_layer(reader, node_at(p, owner));
+        }
+    }
+    for (int i = 0; i < n; i++)              /* kept: read back by name */
+        if (p->keep_all || node_at(p, i)->keep)
+            p->reads[owner_of(p, i)].last = p->order.n;
 }
 
 static bool all_readers_in(const Plan *p, int node, int region)
 {
-    for (int o = 0; o < p->order.n; o++)
-        if (reads(p, p->order.at[o], node)
-            && p->region_of[p->order.at[o]] != region)
-            return false;
-    return true;
+    const Reads *r = &p->reads[node];
+    return r->first < 0 || (p->region_of[p->order.at[r->first]] == region
+                            && p->region_of[p->order.at[r->last]] == region);
 }
 
 static int64_t pages_unit(const Node *n)
@@ -127,10 +130,11 @@ static int best_free(const Plan *p, Entry entry, SlotKind kind, int64_t unit,
 {
     int best = -1;
     int64_t best_growth = 0, best_waste = 0;
-    for (int i = 0; i < p->slot.n; i++) {
+    for (int k = 0; k < p->shared.n; k++) {
+        const int i = p->shared.at[k];
         const Slot *s = &p->slot.at[i];
-        if (s->entry != entry || s->kind != kind || s->kept
-            || s->until >= place || read_in_region(p, s, place))
+        if (s->entry != entry || s->kind != kind || s->until >= place
+            || read_in_region(p, s, place))
             continue;
         const int64_t growth = unit > s->unit ? unit - s->unit : 0;
         const int64_t waste = s->unit > unit ? s->unit - unit : 0;
@@ -150,7 +154,7 @@ static void assign(Plan *p, int place)
     if (p->value[node].place != PlaceArena)
         return;
     const Node *n = node_at(p, node);
-    int until = last_use(p, node);
+    int until = p->reads[node].last;
     if (until < place)
         until = place;                      /* nobody reads it */
     const SlotKind kind = slot_kind(p, node, until);
@@ -166,10 +170,11 @@ static void assign(Plan *p, int place)
     if (s < 0 && !keep)
         s = best_free(p, n->entry, kind, unit, place);
     if (s < 0) {
-        const Slot fresh = { .kind = kind, .entry = n->entry, .unit = unit,
-                             .kept = keep };
+        const Slot fresh = { .kind = kind, .entry = n->entry, .unit = unit };
         s = p->slot.n;
         vec_push(p->arena_, &p->slot, fresh);
+        if (!keep)
+            vec_push(p->arena_, &p->shared, s);
     }
     if (p->slot.at[s].unit < unit)
         p->slot.at[s].unit = unit;
@@ -192,51 +197,59 @@ static void assign_all(Plan *p)
 
 /* ---- names ---- */
 
-/* Is the value read outside of its layer? */
-static bool leaves_layer(const Plan *p, int node)
-{
-    const Node *n = node_at(p, node);
-    for (int o = 0; o < p->order.n; o++) {
-        const Node *r = node_at(p, p->order.at[o]);
-        if (reads(p, p->order.at[o], node)
-            && (r->layer != n->layer || strcmp(r->stack, n->stack)))
-            return true;
-    }
-    return false;
-}
-
-/* Another value of this name that lives in another slot. */
-static bool name_taken(const Plan *p, int before, const char *name, int slot)
-{
-    for (int o = 0; o < before; o++) {
-        const Value *v = &p->value[p->order.at[o]];
-        if (v->name && !strcmp(v->name, name) && v->slot != slot
-            && p->slot.at[v->slot].entry == p->slot.at[slot].entry)
-            return true;
-    }
-    return false;
-}
-
 /* What flows through the layers is x, whichever layer made it, so that all
  * layers read alike; other values have names of their own, also where they
  * use the same memory in turn.                                              */
+static void mark_streams(Plan *p)
+{
+    for (int o = 0; o < p->order.n && !p->keep_all; o++) {
+        const int node = p->order.at[o];
+        if (p->value[node].slot >= 0 && p->reads[node].elsewhere
+            && node_at(p, node)->type.rank == 2)
+            p->slot.at[p->value[node].slot].stream = true;
+    }
+}
+
+typedef struct {                 /* names of one entry */
+    Index slot;                  /* by name: the only slot that has it */
+    Index value;                 /* by "label slot": a value of that name */
+    Index number;                /* by label: place in `next` */
+    VEC(int) next;               /* the number behind the last that it got */
+} Names;
+
+/* `label`, or with the least number from 2 on that no other slot's value has.
+ */
+static const char *free_name(Plan *p, Names *names, const char *label,
+                             int node)
+{
+    const int at = index_add(p->arena_, &names->number, label, names->next.n);
+    const int slot = p->value[node].slot, known = names->slot.n;
+    const char *name = label;
+    if (at == names->next.n)
+        vec_push(p->arena_, &names->next, 2);
+    while (index_add(p->arena_, &names->slot, name, slot) != slot)
+        name = arena_printf(p->arena_, "%s%d", label, names->next.at[at]++);
+    if (names->slot.n > known)
+        vec_push(p->arena_, &p->named, node);
+    return name;
+}
+
 static void name_values(Plan *p)
 {
+    Names names[3] = { 0 };
+    mark_streams(p);
     for (int o = 0; o < p->order.n; o++) {
         const int node = p->order.at[o];
-        if (p->value[node].slot >= 0 && leaves_layer(p, node)
-            && node_at(p, node)->type.rank == 2)
-            p->slot.at[p->value[node].slot].stream |= !p->keep_all;
-    }
-    for (int o = 0; o < p->order.n; o++) {
-        Value *v = &p->value[p->order.at[o]];
+        Value *v = &p->value[node];
         if (v->slot < 0)
             continue;
-        const char *label = p->slot.at[v->slot].stream
-            ? "x" : value_label(p, p->order.at[o]);
-        v->name = label;
-        for (int k = 2; name_taken(p, o, v->name, v->slot); k++)
-            v->name = arena_printf(p->arena_, "%s%d", label, k);
+        const Slot *s = &p->slot.at[v->slot];
+        Names *in = &names[s->entry];
+        const char *label = s->stream ? "x" : value_label(p, node);
+        const int like = index_add(p->arena_, &in->value,
+            arena_printf(p->arena_, "%s %d", label, v->slot), node);
+        v->name = like == node ? free_name(p, in, label, node)
+                               : p->value[like].name;
     }
 }
 
@@ -269,6 +282,7 @@ static void place_slots(Plan *p)
 
 void plan_arena(Plan *p)
 {
+    find_reads(p);
     assign_all(p);
     place_slots(p);
     name_values(p);

@@ -12,10 +12,32 @@
 
 int plan_block(const Plan *p, int root, PackLayout layout)
 {
-    for (int i = 0; i < p->block.n; i++)
-        if (p->block.at[i].root == root && p->block.at[i].layout == layout)
-            return i;
-    return -1;
+    int i = p->root_blocks[root + PlanRoots];
+    while (i >= 0 && p->block.at[i].layout != layout)
+        i = p->block.at[i].of_root;
+    return i;
+}
+
+/* "encoder.5"; what is in no layer is the model's, whatever its stack. */
+typedef struct { char text[32]; } LayerName;
+
+static LayerName layer_name(const char *stack, int layer)
+{
+    LayerName name;
+    snprintf(name.text, sizeof name.text, "%s.%d", layer < 0 ? "" : stack,
+             layer);
+    return name;
+}
+
+static LayerBlocks *find_layer(const Plan *p, const char *stack, int layer)
+{
+    const int i = index_find(&p->layer_names, layer_name(stack, layer).text);
+    return i < 0 ? NULL : &p->layer.at[i];
+}
+
+const LayerBlocks *plan_layer(const Plan *p, const char *stack, int layer)
+{
+    return find_layer(p, stack, layer);
 }
 
 static const Node *node_at(const Plan *p, int i)
@@ -70,18 +92,21 @@ static const char *field_name(Plan *p, int root)
     return s;
 }
 
+static bool has_field(const Plan *p, const LayerBlocks *l, const char *name)
+{
+    for (int i = l ? l->first : -1; i >= 0; i = p->block.at[i].of_layer)
+        if (!strcmp(p->block.at[i].field, name))
+            return true;
+    return false;
+}
+
 /* A name that no other block of the same struct has. */
 static const char *unique_field(Plan *p, const Block *b)
 {
+    const LayerBlocks *l = find_layer(p, b->stack, b->layer);
     const char *name = b->field;
-    for (int k = 2, i = 0; i < p->block.n; i++) {
-        const Block *o = &p->block.at[i];
-        if (o->layer == b->layer && !strcmp(o->stack, b->stack)
-            && !strcmp(o->field, name)) {
-            name = arena_printf(p->arena_, "%s%d", b->field, k++);
-            i = -1;
-        }
-    }
+    for (int k = 2; has_field(p, l, name); k++)
+        name = arena_printf(p->arena_, "%s%d", b->field, k);
     return name;
 }
 
@@ -97,6 +122,24 @@ static int64_t block_bytes(const Block *b)
     return numbers * (b->dtype == DtypeBf16 ? 2 : 4);
 }
 
+/* To the lists of its root and its layer; i is its index. */
+static void list_block(Plan *p, Block *b, int i)
+{
+    LayerBlocks *l = find_layer(p, b->stack, b->layer);
+    b->of_root = p->root_blocks[b->root + PlanRoots];
+    p->root_blocks[b->root + PlanRoots] = i;
+    b->of_layer = -1;
+    if (l) {
+        p->block.at[l->last].of_layer = i;
+        l->last = i;
+        return;
+    }
+    const LayerName name = layer_name(b->stack, b->layer);
+    index_add(p->arena_, &p->layer_names, arena_strdup(p->arena_, name.text),
+              p->layer.n);
+    vec_push(p->arena_, &p->layer, ((LayerBlocks){ b->stack, b->layer, i, i }));
+}
+
 static void push_block(Plan *p, Block b)
 {
     b.field = field_name(p, b.root);
@@ -104,6 +147,7 @@ static void push_block(Plan *p, Block b)
     b.at = p->pack.bytes;
     b.bytes = block_bytes(&b);
     p->pack.bytes += (b.bytes + 63) / 64 * 64;
+    list_block(p, &b, p->block.n);
     vec_push(p->arena_, &p->block, b);
 }
 
@@ -283,13 +327,13 @@ static void bias_item(Plan *p, const Block *b, ItemList *list)
     vec_push(p->arena_, list, it);
 }
 
-static void mark_aliases(const ItemList *list)
+static void mark_aliases(Plan *p, const ItemList *list)
 {
+    Index names = { 0 };
     for (int i = 0; i < list->n; i++)
-        for (int j = 0; j < i && list->at[i].name; j++)
-            if (list->at[j].name
-                && !strcmp(list->at[i].name, list->at[j].name))
-                list->at[i].alias = true;
+        if (list->at[i].name)
+            list->at[i].alias = index_add(p->arena_, &names, list->at[i].name,
+                                          i) != i;
 }
 
 /* Names, shapes, format, layout, places and folded scales; never tiles: so one
@@ -329,6 +373,11 @@ static int64_t count_parameters(const Graph *g)
 void plan_pack(Plan *p)
 {
     ItemList list = { 0 };
+    const int roots = p->g->nodes.n + PlanRoots;
+    p->root_blocks = arena_alloc(p->arena_,
+                                 (size_t)roots * sizeof *p->root_blocks);
+    for (int i = 0; i < roots; i++)
+        p->root_blocks[i] = -1;
     collect_blocks(p);
     for (int i = 0; i < p->block.n; i++) {
         const Block *b = &p->block.at[i];
@@ -337,7 +386,7 @@ void plan_pack(Plan *p)
         else
             flatten(p, b, b->root, 1.0, 0, &list);
     }
-    mark_aliases(&list);
+    mark_aliases(p, &list);
     p->pack.name = p->g->spec->name;
     p->pack.item = list.at;
     p->pack.count = list.n;

@@ -11,7 +11,7 @@ int64_t row_stride(int64_t columns);          /* floats from row to row */
 Dtype   dtype_of(Type t);                     /* of weights */
 Sym     row_sym(Type t);                      /* which rows a value has */
 int     owner_of(const Plan *p, int node);
-const char *value_label(const Plan *p, int node);
+const char *value_label(const Plan *p, int node);    /* of one that emits code */
 const char *local_name(Arena *a, const Node *n);
 const char *step_name(const Plan *p, int node);      /* encoder_ffn_w1 */
 int64_t block_floats(const Plan *p, int cache);
@@ -31,9 +31,7 @@ int32_t usual_ahead(int nr);                         /* Tiling.ahead */
 int  plan_bias_block(const Plan *p, int node);
 int64_t bias_width(const Block *b);           /* 2 * longest - 1 distances */
 int  plan_block(const Plan *p, int root, PackLayout layout);   /* -1: none */
-
-/* All reads of memory that node `i` makes, views resolved: calls back with
- * the owner of each.                                                        */
-bool reads(const Plan *p, int i, int owner);
+/* The blocks of a layer, of the model where it is -1; NULL: it has none. */
+const LayerBlocks *plan_layer(const Plan *p, const char *stack, int layer);
 
 #endif

@@ -228,43 +228,42 @@ static const char *word(const json_t *o, const char *key)
 }
 
 /* "mr=6 nr=16" */
-static char *task_text(Arena *a, const json_t *t, char *s)
+static void add_task(Buffer *b, const json_t *t)
 {
-    const char *key, *tile = "";
+    const char *key;
     json_t *value;
+    buffer_printf(b, "  %-9s %-25s %-20s %s ", word(t, "op"), word(t, "shape"),
+                  word(t, "ending"), word(t, "dtype"));
     json_object_foreach(json_object_get(t, "tile"), key, value)
-        tile = arena_printf(a, "%s%s=%lld ", tile, key,
-                            (long long)json_integer_value(value));
-    return arena_printf(a, "%s  %-9s %-25s %-20s %s %s(%s)\n", s,
-                        word(t, "op"), word(t, "shape"), word(t, "ending"),
-                        word(t, "dtype"), tile, word(t, "from"));
+        buffer_printf(b, "%s=%lld ", key,
+                      (long long)json_integer_value(value));
+    buffer_printf(b, "(%s)\n", word(t, "from"));
 }
 
-static char *entry_text(Arena *a, const json_t *e, char *s)
+static void add_entry(Buffer *b, const json_t *e)
 {
     const json_t *arena = json_object_get(e, "arena_bytes");
     size_t i;
     json_t *op;
-    s = arena_printf(a, "%s\n%s: %lld row%s, %lld keys: %lld FLOPs\n"
-        "  arena %lld bytes + %lld a row + %lld a sequence + %lld a part\n", s,
+    buffer_printf(b, "\n%s: %lld row%s, %lld keys: %lld FLOPs\n"
+        "  arena %lld bytes + %lld a row + %lld a sequence + %lld a part\n",
         word(e, "entry"), whole(e, "rows"), whole(e, "rows") == 1 ? "" : "s",
         whole(e, "keys"), whole(e, "flops"), whole(arena, "fixed"),
         whole(arena, "row"), whole(arena, "sequence"), whole(arena, "part"));
     json_array_foreach(json_object_get(e, "ops"), i, op)
-        s = arena_printf(a, "%s  %14lld  %-10s %-40s %s\n", s,
-                         whole(op, "flops"), word(op, "op"), word(op, "name"),
-                         word(op, "type"));
-    return s;
+        buffer_printf(b, "  %14lld  %-10s %-40s %s\n", whole(op, "flops"),
+                      word(op, "op"), word(op, "name"), word(op, "type"));
 }
 
 char *plan_text(Arena *a, const Plan *p)
 {
+    Buffer b = { .arena = a };
     json_t *r = report(p);
     const json_t *page = json_object_get(r, "page_bytes");
     const json_t *state = json_object_get(r, "sentence_bytes");
     size_t i;
     json_t *e;
-    char *s = arena_printf(a, "%s: %lld parameters, %lld bytes of weights\n"
+    buffer_printf(&b, "%s: %lld parameters, %lld bytes of weights\n"
         "target %s, vectors of %lld, tile %s\n"
         "caches: pages of 64 positions, %lld bytes (self), %lld (cross)\n"
         "a sequence of full length (beam %lld): caches %lld and %lld bytes, "
@@ -274,11 +273,11 @@ char *plan_text(Arena *a, const Plan *p)
         whole(page, "self"), whole(page, "cross"), whole(state, "beam"),
         whole(state, "self_cache"), whole(state, "cross_cache"),
         whole(state, "arena"));
-    s = arena_printf(a, "%s\ntasks:\n", s);
+    buffer_printf(&b, "\ntasks:\n");
     json_array_foreach(json_object_get(r, "tasks"), i, e)
-        s = task_text(a, e, s);
+        add_task(&b, e);
     json_array_foreach(json_object_get(r, "entries"), i, e)
-        s = entry_text(a, e, s);
+        add_entry(&b, e);
     json_decref(r);
-    return s;
+    return b.at;
 }

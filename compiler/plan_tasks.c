@@ -251,17 +251,23 @@ Tiling plan_tile(const Plan *p)
 
 /* ---- the list ---- */
 
-static void add(Plan *p, int node, TaskKey key)
+/* Its place in the list, which it gets where it is new. */
+static int place(Plan *p, int node, TaskKey key)
 {
     int i = 0;
     while (i < p->task.n && !task_same(&p->task.at[i].key, &key))
         i++;
     if (i == p->task.n) {
-        Task t = { .key = key, .node = key.kind == TaskSplit ? -1 : node };
+        Task t = { .key = key, .node = node };
         choose(p, &t);
         vec_push(p->arena_, &p->task, t);
     }
-    p->task_of[key.kind][node] = i;
+    return i;
+}
+
+static void add(Plan *p, int node, TaskKey key)
+{
+    p->task_of[key.kind][node] = place(p, node, key);
 }
 
 static void find_masks(Plan *p)
@@ -300,11 +306,15 @@ void plan_tasks(Plan *p)
             add(p, p->order.at[o], attention_key(p, p->order.at[o]));
     for (int i = 0; i < p->region.n; i++) {
         const Region *r = &p->region.at[i];
-        for (int k = 0; r->row_block && k < r->count; k++)
-            add(p, p->order.at[r->first + k], rows_key(p, r));
+        if (!r->row_block)
+            continue;
+        const int rows = place(p, p->order.at[r->first], rows_key(p, r));
+        for (int k = 0; k < r->count; k++)
+            p->task_of[TaskRows][p->order.at[r->first + k]] = rows;
     }
+    const int split = p->order.n ? place(p, -1, split_key(p)) : -1;
     for (int o = 0; o < p->order.n; o++)
-        add(p, p->order.at[o], split_key(p));
+        p->task_of[TaskSplit][p->order.at[o]] = split;
 }
 
 const Task *plan_task(const Plan *p, TaskKind kind, int node)
