@@ -45,15 +45,36 @@ Arena *arena_new(void)
     return zeroed(sizeof(Arena));
 }
 
+static void free_chunks(Chunk *c)
+{
+    for (Chunk *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+}
+
 void arena_free(Arena *a)
 {
     if (!a)
         return;
-    for (Chunk *c = a->chunk, *next; c; c = next) {
-        next = c->next;
-        free(c);
-    }
+    free_chunks(a->chunk);
     free(a);
+}
+
+/* The chunk that is filled now stays, for what comes. */
+void arena_reset(Arena *a)
+{
+    Chunk *c = a->chunk;
+
+    if (c && c->size > ChunkBytes) {
+        free_chunks(c);
+        a->chunk = NULL;
+    } else if (c) {
+        free_chunks(c->next);
+        c->next = NULL;
+        memset(c->memory, 0, c->used);
+        c->used = 0;
+    }
 }
 
 static size_t aligned(size_t at)

@@ -24,6 +24,7 @@ typedef struct Arena Arena;      /* one per compilation; freed whole */
 
 Arena *arena_new(void);
 void   arena_free(Arena *a);
+void   arena_reset(Arena *a);    /* empty, as it was when it was new */
 void  *arena_alloc(Arena *a, size_t bytes);      /* zeroed; never NULL: out of
                                   memory is said, and ends with ExitResource */
 char  *arena_strdup(Arena *a, const char *s);

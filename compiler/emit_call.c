@@ -23,10 +23,11 @@ void put_call(Gen *g, Emit *e, const char *head, const char *args,
 {
     const int width = 80 - 4 * emit_depth(e);
     int indent = (int)strlen(head) + 1;
-    char *s = arena_printf(g->a, "%s(", head);
+    Buffer s = { .arena = g->a };
+    buffer_printf(&s, "%s(", head);
     if (indent + longest_argument(args) > width) {
         indent = 4;
-        s = arena_printf(g->a, "%s\n    ", s);
+        buffer_printf(&s, "\n    ");
     }
     int col = indent;
     while (*args) {
@@ -35,18 +36,18 @@ void put_call(Gen *g, Emit *e, const char *head, const char *args,
         const int after = end ? 0 : 1 + (int)strlen(tail);
         const bool first = col == indent;
         if (!first && col + 1 + n + after > width) {
-            s = arena_printf(g->a, "%s\n%*s", s, indent, "");
+            buffer_printf(&s, "\n%*s", indent, "");
             col = indent;
         } else if (!first) {
-            s = arena_printf(g->a, "%s ", s);
+            buffer_printf(&s, " ");
             col++;
         }
-        s = arena_printf(g->a, "%s%.*s", s, n, args);
+        buffer_add(&s, args, (size_t)n);
         col += n;
         args += end ? n + 1 : n;
     }
     const int mark = emit_mark(e);
-    let(e, "call", "%s)%s", s, tail);
+    let(e, "call", "%s)%s", s.at, tail);
     put(e, "$call\n");
     emit_reset(e, mark);
 }

@@ -28,6 +28,7 @@ typedef struct {
     const Plan *p;
     const EmitOptions *o;
     Kernels *kernels;
+    Arena *scratch;              /* of the region that is printed now */
     Emit *shapes;                /* products and attention of one shape */
     Index shape_names;           /* made already */
     VEC(Function) functions;     /* each text once .. */

@@ -109,7 +109,7 @@ static void emit_output(Gen *g, Emit *e, int node)
 /* A body of its own, whose text goes behind what it needs. */
 static Emit *open_body(Gen *g)
 {
-    Emit *e = emit_new(g->a);
+    Emit *e = emit_new(g->scratch);
     put(e, "{\n");
     return e;
 }
@@ -132,7 +132,7 @@ static void emit_row_step(Gen *g, Emit *e, int node)
         emit_output(g, call, node);
     else
         emit_row_op(g, call, node);
-    const char *text = arena_strndup(g->a, lines_of(call, &size), size);
+    const char *text = lines_of(call, &size);
     if (n->op == OpMatmul || n->op == OpLinear) {
         let(e, "n", "%lld", (long long)round16(n->type.dim[1].c));
         let(e, "step", "%d", 16 * tiling_of(g, TaskMatmul, node)->panels);
@@ -191,13 +191,6 @@ static const char *free_name(Gen *g, const char *base)
     return taken ? arena_printf(g->a, "%s_%d", base, taken + 1) : base;
 }
 
-static const char *text_of(Gen *g, const Emit *e)
-{
-    size_t n;
-    const char *text = emit_text(e, &n);
-    return arena_strndup(g->a, text, n);
-}
-
 /* Does the text read weights of its layer, w->, beside the model's, c->w->? */
 static bool reads_layer(const char *text)
 {
@@ -208,16 +201,22 @@ static bool reads_layer(const char *text)
 }
 
 /* Its index; a text that is there already is not made again. */
-static int function_at(Gen *g, Function f)
+static int function_at(Gen *g, Function f, const Emit *body)
 {
-    const char *text = arena_printf(g->a, "%s\n%s%s", f.base, f.comment,
-                                    f.body);
-    const int i = index_add(g->a, &g->function_texts, text, g->functions.n);
-    if (i < g->functions.n)
+    size_t n;
+    const char *text = arena_printf(g->scratch, "%s\n%s%s", f.base, f.comment,
+                                    emit_text(body, &n));
+    const int i = index_find(&g->function_texts, text);
+    if (i >= 0)
         return i;
+    text = arena_strdup(g->a, text);
+    f.body = text + strlen(text) - n;
+    f.comment = arena_strndup(g->a, text + strlen(f.base) + 1,
+                              strlen(f.comment));
+    f.base = arena_strdup(g->a, f.base);
     f.name = free_name(g, f.base);
     vec_push(g->a, &g->functions, f);
-    return i;
+    return index_add(g->a, &g->function_texts, text, g->functions.n - 1);
 }
 
 /* What a step knows of its call, before its text. */
@@ -237,7 +236,7 @@ static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
 static int step_function(Gen *g, const Region *r, int from)
 {
     Emit *text = open_body(g), *body = open_body(g);
-    Emit *comment = emit_new(g->a);
+    Emit *comment = emit_new(g->scratch);
     Function f = { .base = r->name };
     const int node = g->p->order.at[r->first + from];
     size_t n;
@@ -251,15 +250,14 @@ static int step_function(Gen *g, const Region *r, int from)
     if (g->o->timers)
         put(text, "tick(SLOT + 1);\n");
     put(text, "}\n\n");
-    const char *lines = text_of(g, text);
+    const char *lines = emit_text(text, &n);
     f.takes_weights = r->layer >= 0 && reads_layer(lines);
     f.takes_layer = strstr(lines, "layer *") != NULL;
     step_locals(g, body, r, &f);
     lines = lines_of(text, &n);
     emit_raw(body, lines, n);
-    f.body = text_of(g, body);
-    f.comment = text_of(g, comment);
-    const int at = function_at(g, f);
+    f.comment = emit_text(comment, &n);
+    const int at = function_at(g, f, body);
     for (int k = 0; k < (r->by_rows ? 1 : r->count); k++)
         g->step_of[r->first + from + k] = at;
     return at;
@@ -269,7 +267,7 @@ static int step_function(Gen *g, const Region *r, int from)
 static int step_list(Gen *g, const Region *r)
 {
     Emit *body = open_body(g);
-    Function f = { .base = arena_printf(g->a, "%s_steps", r->name),
+    Function f = { .base = arena_printf(g->scratch, "%s_steps", r->name),
                    .is_list = true, .comment = "" };
     let(body, "count", "%d", r->count);
     let(body, "enough", "%lld", (long long)least_part_rows(g->p, r));
@@ -288,13 +286,13 @@ static int step_list(Gen *g, const Region *r)
     }
     put(body, "}\n"
               "};\n\n");
-    f.body = text_of(g, body);
-    return function_at(g, f);
+    return function_at(g, f, body);
 }
 
 void make_functions(Gen *g)
 {
     const Plan *p = g->p;
+    g->scratch = arena_new();
     g->function_of = arena_alloc(g->a,
                                  (size_t)p->region.n * sizeof *g->function_of);
     g->step_of = arena_alloc(g->a,
@@ -303,7 +301,9 @@ void make_functions(Gen *g)
         const Region *r = &p->region.at[i];
         g->function_of[i] = r->by_rows ? step_list(g, r)
                                        : step_function(g, r, 0);
+        arena_reset(g->scratch);
     }
+    arena_free(g->scratch);
     need_tick(g);
     tell_slots(g);
 }
