@@ -22,6 +22,8 @@ typedef struct {
     SampleFile in;               /* what is drawn */
     const char **label[2];
     VEC(AttentionMap) maps;
+    VEC(int) softmax;            /* of each of them: in the unfused graph */
+    Index kept;                  /* values that can be read back, by name */
 } Attention;
 
 /* ------------------------------------------------------------- options --- */
@@ -250,7 +252,7 @@ static float *value_of(Attention *r, const Trial *t, int node,
                        int64_t elements)
 {
     const char *name = r->e.unfused->nodes.at[node].name;
-    int kept = graph_find(r->e.graph, name);
+    int kept = index_find(&r->kept, name);
     float *x = aligned_memory(r->e.arena, elements * 4);
     if (kept < 0 || !trial_value(t, kept, 0, x))
         die("%s is not kept", name);
@@ -259,9 +261,8 @@ static float *value_of(Attention *r, const Trial *t, int node,
 
 /* The weights, once all is computed. Keys that a mask forbids have the score
  * -inf.                                                                     */
-static void fill_map(Attention *r, const Trial *t, AttentionMap *m)
+static void fill_map(Attention *r, const Trial *t, AttentionMap *m, int node)
 {
-    int node = graph_find(r->e.unfused, m->name);
     int64_t elements = (int64_t)m->heads * r->in.start[m->side[0]][1]
                                          * r->in.start[m->side[1]][1];
     float *score = value_of(r, t, r->e.unfused->nodes.at[node].in[0], elements);
@@ -300,6 +301,7 @@ static int choose_maps(Attention *r)
         cells += r->in.start[m.side[1]][1] * (o->head < 0 ? m.heads : 1)
                                            * (o->query < 0 ? rows : 1);
         vec_push(r->e.arena, &r->maps, m);
+        vec_push(r->e.arena, &r->softmax, i);
     }
     if (cells > MostCells && !r->json) {
         error_at((Pos){ 0 }, "--attention: %lld weights are too many to see: "
@@ -338,8 +340,9 @@ static int show(Attention *r)
         return code;
     trial_run(&t, &r->e, &r->in.sample, 0,
               aligned_memory(r->e.arena, rows * columns * 4));
+    r->kept = graph_names(r->e.arena, r->e.graph);
     for (int i = 0; i < r->maps.n; i++)
-        fill_map(r, &t, &r->maps.at[i]);
+        fill_map(r, &t, &r->maps.at[i], r->softmax.at[i]);
     trial_free(&t);
     return write_maps(r);
 }

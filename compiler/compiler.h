@@ -240,6 +240,7 @@ void  graph_sweep(Graph *g);    /* drops OpNop, moves nodes after their inputs,
 int   graph_result(const Graph *g);     /* Output of the last entry */
 int   graph_find(const Graph *g, const char *name);   /* -1: none. The
                                    encoder's last is "encoder.output" too */
+Index graph_names(Arena *a, const Graph *g);    /* of many to be found */
 Graph *graph_copy(Arena *a, const Graph *g);
 bool  same_type(Type a, Type b);
 

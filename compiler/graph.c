@@ -151,6 +151,14 @@ int graph_find(const Graph *g, const char *name)
     return -1;
 }
 
+Index graph_names(Arena *a, const Graph *g)
+{
+    Index names = { 0 };
+    for (int i = 0; i < g->nodes.n; i++)
+        index_add(a, &names, g->nodes.at[i].name, i);
+    return names;
+}
+
 Graph *graph_copy(Arena *a, const Graph *g)
 {
     Graph *copy = arena_alloc(a, sizeof *copy);

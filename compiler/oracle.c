@@ -30,14 +30,12 @@ static const double *weight_of(void *user, int node)
     Weights *w = user;
     const PackList *p = &w->engine->plan->pack;
     const char *name = w->g->nodes.at[node].name;
-    for (int64_t i = 0; i < p->count; i++) {
-        if (!p->item[i].name || strcmp(p->item[i].name, name))
-            continue;
-        if (!w->tensor[i])
-            w->tensor[i] = load(w, &p->item[i]);
-        return w->tensor[i];
-    }
-    die("oracle: no weights are packed for %s", name);
+    const int i = index_find(&w->items, name);
+    if (i < 0)
+        die("oracle: no weights are packed for %s", name);
+    if (!w->tensor[i])
+        w->tensor[i] = load(w, &p->item[i]);
+    return w->tensor[i];
 }
 
 static void open_weights(Weights *w, const Engine *e, const Graph *g, bool f32)
@@ -45,6 +43,9 @@ static void open_weights(Weights *w, const Engine *e, const Graph *g, bool f32)
     *w = (Weights){ .engine = e, .arena = arena_new(), .g = g, .f32 = f32 };
     size_t count = (size_t)e->plan->pack.count;
     w->tensor = arena_alloc(w->arena, count * sizeof *w->tensor);
+    for (size_t i = 0; i < count; i++)
+        if (e->plan->pack.item[i].name)
+            index_add(w->arena, &w->items, e->plan->pack.item[i].name, (int)i);
     Interp in = { .g = g, .weight = weight_of, .user = w, .arena = w->arena };
     interp_run(&in, EntryNone);
     w->constant = in.value;

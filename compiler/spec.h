@@ -148,6 +148,7 @@ struct Spec {
     const char *weights;         /* path as written; NULL: seeded random */
     Pos weights_pos;
     VEC(SpecName) names;
+    Index name_rows;             /* of them: by `ours` */
     /* where each field was written, by its row in the field table (fields.c);
      * spec_pos(spec, "d_model") looks it up, default: the top of the file */
     Pos *field_pos;

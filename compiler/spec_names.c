@@ -124,12 +124,9 @@ static bool good_pair(const Yaml *ours, const SpecName *n)
 /* A row of another file, or of --set, takes the place of one before it. */
 static void add_row(Arena *a, Spec *s, const Yaml *ours, const SpecName *name)
 {
-    int i = 0;
-
     if (!good_pair(ours, name))
         return;
-    while (i < s->names.n && strcmp(s->names.at[i].ours, name->ours))
-        i++;
+    int i = index_add(a, &s->name_rows, name->ours, s->names.n);
     if (i == s->names.n) {
         vec_push(a, &s->names, *name);
     } else if (s->names.at[i].key.src == name->key.src) {
@@ -176,16 +173,6 @@ char *name_text(Arena *a, const SpecName *n)
 }
 
 /* ------------------------------------------------------------ mapping --- */
-/* Segments, and a little more for a layer that is named by its number. */
-static int weight_of(const char *pattern)
-{
-    int segments = 1;
-
-    for (const char *p = pattern; *p; p++)
-        segments += *p == '.';
-    return 2 * segments + !strstr(pattern, "{i}");
-}
-
 char *names_replace(Arena *a, const char *pattern, const NameMatch *m)
 {
     const char *hole = strstr(pattern, "{i}");
@@ -196,22 +183,77 @@ char *names_replace(Arena *a, const char *pattern, const NameMatch *m)
                         m->digits, m->layer, hole + 3);
 }
 
+/* The row for the first n bytes of a name, whole segments, if it says what is
+ * asked for.                                                                */
+static const SpecName *row_of(const Spec *s, const char *name, size_t n,
+                              bool transpose)
+{
+    char ours[MostNameBytes + 1];
+
+    if (n > MostNameBytes)
+        return NULL;
+    memcpy(ours, name, n);
+    ours[n] = '\0';
+    const int i = index_find(&s->name_rows, ours);
+    const SpecName *row = i < 0 ? NULL : &s->names.at[i];
+    if (!row || (transpose ? row->transpose < 0
+                           : !row->theirs && !row->filled))
+        return NULL;
+    return row;
+}
+
+/* `name` with {i} in the place of a layer's number. */
+static void any_layer(const char *name, char *text, size_t size)
+{
+    size_t n = 0;
+
+    while (*name && n + segment(name) + 4 < size) {
+        const size_t bytes = segment(name);
+        const bool number = all_digits(name, bytes);
+        n += (size_t)snprintf(text + n, size - n, "%.*s",
+                              number ? 3 : (int)bytes, number ? "{i}" : name);
+        name += bytes;
+        if (*name)
+            text[n++] = *name++;
+    }
+    text[n] = '\0';
+}
+
+static size_t segments_of(const char *name)
+{
+    size_t n = 1;
+
+    for (; *name; name++)
+        n += *name == '.';
+    return n;
+}
+
+/* Bytes of its first `segments` segments. */
+static size_t beginning(const char *name, size_t segments)
+{
+    const char *at = name + segment(name);
+
+    while (--segments > 0)
+        at += 1 + segment(at + 1);
+    return (size_t)(at - name);
+}
+
+/* The longest row; of two as long that which names a layer by its number. */
 const SpecName *names_find(const Spec *s, const char *canonical,
                            bool transpose, NameMatch *m)
 {
-    const SpecName *best = NULL;
-    NameMatch found;
+    char any[MostNameBytes + 1];
 
-    for (int i = 0; i < s->names.n; i++) {
-        const SpecName *n = &s->names.at[i];
-        bool says = transpose ? n->transpose >= 0 : n->theirs || n->filled;
-        if (says && names_match(n->ours, canonical, &found) &&
-            (!best || weight_of(n->ours) > weight_of(best->ours))) {
-            best = n;
-            *m = found;
-        }
+    any_layer(canonical, any, sizeof any);
+    for (size_t n = s->names.n ? segments_of(any) : 0; n > 0; n--) {
+        const SpecName *row = row_of(s, canonical, beginning(canonical, n),
+                                     transpose);
+        if (!row)
+            row = row_of(s, any, beginning(any, n), transpose);
+        if (row && names_match(row->ours, canonical, m))
+            return row;
     }
-    return best;
+    return NULL;
 }
 
 const char *spec_file_name(Arena *a, const Spec *s, const char *canonical)

@@ -77,6 +77,7 @@ typedef struct {                 /* an engine's weights in double */
     const double **tensor;       /* by item of the plan's list; NULL: not yet */
     const Graph *g;              /* whose nodes ask for them */
     const double **constant;     /* by node: all that is known beforehand */
+    Index items;                 /* of the plan's list, by name */
 } Weights;
 void weights_open(Weights *w, const Engine *e, const Graph *g);
 /* The same without the rounding to bf16. */

@@ -188,18 +188,39 @@ static bool from_file(const PackItem *item)
     return !item->table && !item->alias && item->from.name;
 }
 
-/* Does an item before number i need the same tensor of the file? */
-static bool told(const PackList *p, int64_t i)
+static int by_tensor(const void *a, const void *b)
 {
-    for (int64_t j = 0; j < i; j++)
-        if (from_file(&p->item[j]) &&
-            !strcmp(p->item[j].from.name, p->item[i].from.name))
-            return true;
-    return false;
+    const PackItem *x = *(const PackItem *const *)a;
+    const PackItem *y = *(const PackItem *const *)b;
+    int order = strcmp(x->from.name, y->from.name);
+    return order ? order : (x > y) - (x < y);
+}
+
+/* By item: does one before it need the same tensor of the file? NULL: out of
+ * memory.                                                                   */
+static bool *find_told(const PackList *p)
+{
+    size_t n = 0, count = (size_t)p->count + 1;
+    const PackItem **item = calloc(count, sizeof *item);
+    bool *told = calloc(count, sizeof *told);
+    for (int64_t i = 0; item && i < p->count; i++)
+        if (from_file(&p->item[i]))
+            item[n++] = &p->item[i];
+    if (n)
+        qsort(item, n, sizeof *item, by_tensor);
+    for (size_t i = 1; told && i < n; i++)
+        told[item[i] - p->item] = !strcmp(item[i]->from.name,
+                                          item[i - 1]->from.name);
+    if (!item) {
+        free(told);
+        told = NULL;
+    }
+    free(item);
+    return told;
 }
 
 static void check_items(const PackList *p, const Safetensors *file, Use *use,
-                        Report *r)
+                        const bool *told, Report *r)
 {
     const char *path = safetensors_path(file);
     for (int64_t i = 0; i < p->count; i++) {
@@ -211,7 +232,7 @@ static void check_items(const PackList *p, const Safetensors *file, Use *use,
             Use *u = &use[t - safetensors_at(file, 0)];
             check_shape(path, item, t, u, r);
             check_values(path, t, u, r);
-        } else if (!told(p, i)) {
+        } else if (!told[i]) {
             report_missing(item, file, use, r);
         }
     }
@@ -240,7 +261,10 @@ bool weights_check(const PackList *p, const Safetensors *file, Report *r)
         return true;             /* seeded weights fit by construction */
     int errors = r->errors;
     Use *use = calloc((size_t)safetensors_count(file) + 1, sizeof *use);
-    if (!use) {
+    bool *told = find_told(p);
+    if (!use || !told) {
+        free(use);
+        free(told);
         r->cut = true;
         return false;
     }
@@ -251,8 +275,9 @@ bool weights_check(const PackList *p, const Safetensors *file, Report *r)
         if (t)
             use[t - safetensors_at(file, 0)].elements += item->rows * item->k;
     }
-    check_items(p, file, use, r);
+    check_items(p, file, use, told, r);
     check_unused(file, use, r);
     free(use);
+    free(told);
     return r->errors == errors && !r->cut;
 }
