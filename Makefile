@@ -127,7 +127,17 @@ $(B)/kernels/%.o: $(B)/kernels/%.c
 $(B)/tests/%_test: tests/%_test.c $(B)/libattnc.a
 	$(call say,LINK $@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) -MMD -o $@ $(filter %.c %.a,$^) -lcmocka $(LDLIBS)
+	$(Q)$(LINK) -MMD -o $@ $(filter %.c,$^) $(filter %.o,$^) $(filter %.a,$^) \
+	    -lcmocka $(LDLIBS)
+
+# Objects that count the edges of their code, before those of the library.
+COUNTED := $(patsubst %,$(B)/count/compiler/%.o,$(FRONT) $(PASSES) $(BACK) \
+             engine oracle interp) $(B)/count/runtime/weights.o
+$(B)/count/%.o: %.c
+	$(call say,CC $< (counted))
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -O0 -fsanitize-coverage=trace-pc -MMD -c -o $@ $<
+$(B)/tests/growth_test: $(COUNTED)
 
 # Fuzz targets (tests/fuzz/fuzz.h): a _test takes the inputs of its corpus, the
 # program without this ending is linked with libFuzzer, which makes inputs.
