@@ -54,15 +54,18 @@ void buffer_printf(Buffer *b, const char *fmt, ...)
          __attribute__((format(printf, 2, 3)));
 
 /* ------------------------------------------------------------ index.c --- */
+typedef struct { const char *name; int number; } IndexEntry;
 typedef struct {                 /* numbers by name */
-    struct IndexEntry *at;       /* a hash table, open addressing */
-    int n, cap;
+    VEC(IndexEntry) list;        /* in order of their coming */
+    struct IndexSlot *slot;      /* a hash table, open addressing */
+    int slots;
 } Index;
 
 int index_find(const Index *x, const char *name);        /* -1: absent */
 /* The number of a name: what it was given first, now where it is new. The name
  * must outlive the index.                                                   */
 int index_add(Arena *a, Index *x, const char *name, int number);
+void index_reserve(Arena *a, Index *x, int n);   /* of a new one: for n names */
 
 /* ------------------------------------------------------------- diag.c --- */
 typedef struct {                 /* one text that can be pointed into */

@@ -7,9 +7,9 @@
 
 bool first_time(Gen *g, const char *name)
 {
-    const int before = g->shape_names.n;
+    const int before = g->shape_names.list.n;
     index_add(g->a, &g->shape_names, name, before);
-    return g->shape_names.n > before;
+    return g->shape_names.list.n > before;
 }
 
 void need_least(Gen *g)

@@ -154,6 +154,7 @@ int graph_find(const Graph *g, const char *name)
 Index graph_names(Arena *a, const Graph *g)
 {
     Index names = { 0 };
+    index_reserve(a, &names, g->nodes.n);
     for (int i = 0; i < g->nodes.n; i++)
         index_add(a, &names, g->nodes.at[i].name, i);
     return names;

@@ -223,13 +223,13 @@ static const char *free_name(Plan *p, Names *names, const char *label,
                              int node)
 {
     const int at = index_add(p->arena_, &names->number, label, names->next.n);
-    const int slot = p->value[node].slot, known = names->slot.n;
+    const int slot = p->value[node].slot, known = names->slot.list.n;
     const char *name = label;
     if (at == names->next.n)
         vec_push(p->arena_, &names->next, 2);
     while (index_add(p->arena_, &names->slot, name, slot) != slot)
         name = arena_printf(p->arena_, "%s%d", label, names->next.at[at]++);
-    if (names->slot.n > known)
+    if (names->slot.list.n > known)
         vec_push(p->arena_, &p->named, node);
     return name;
 }

@@ -11,7 +11,7 @@ int64_t row_stride(int64_t columns);          /* floats from row to row */
 Dtype   dtype_of(Type t);                     /* of weights */
 Sym     row_sym(Type t);                      /* which rows a value has */
 int     owner_of(const Plan *p, int node);
-const char *value_label(const Plan *p, int node);    /* of one that emits code */
+const char *value_label(const Plan *p, int node);  /* of what emits code */
 const char *local_name(Arena *a, const Node *n);
 const char *step_name(const Plan *p, int node);      /* encoder_ffn_w1 */
 int64_t block_floats(const Plan *p, int cache);

@@ -103,7 +103,7 @@ int64_t plan_token_flops(const Plan *p)
     return entry_flops(p, e, 1, report_rows(p, e));
 }
 
-/* ---- the report, as JSON first; the text is made from it ---- */
+/* ---- the report, as JSON first; the text is made from it, but the ops ---- */
 
 static json_t *ops_json(const Plan *p, Entry entry, int64_t rows,
                         int64_t keys)
@@ -121,20 +121,24 @@ static json_t *ops_json(const Plan *p, Entry entry, int64_t rows,
     return list;
 }
 
+/* Rows of one call of an entry, as it is reported. */
+static int64_t call_rows(const Plan *p, Entry entry)
+{
+    return entry == EntryDecode ? 1 : report_rows(p, entry);
+}
+
 static json_t *entry_json(const Plan *p, Entry entry)
 {
-    const int64_t keys = report_rows(p, entry);
-    const int64_t rows = entry == EntryDecode ? 1 : keys;
+    const int64_t keys = report_rows(p, entry), rows = call_rows(p, entry);
     const Linear4 a = p->arena[entry];
-    return json_pack("{s:s, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}, s:o}",
+    return json_pack("{s:s, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}}",
         "entry", entry == EntryEncode ? "encode" : "decode",
         "rows", (json_int_t)rows, "keys", (json_int_t)keys,
         "flops", (json_int_t)entry_flops(p, entry, rows, keys),
         "arena_bytes", "fixed", (json_int_t)(4 * a.c0 + 64),
         "row", (json_int_t)(4 * a.rows),
         "sequence", (json_int_t)(4 * a.sequences),
-        "part", (json_int_t)(4 * a.parts),
-        "ops", ops_json(p, entry, rows, keys));
+        "part", (json_int_t)(4 * a.parts));
 }
 
 /* Bytes of one cache for `slots` sequences of `length` positions. */
@@ -205,18 +209,6 @@ static json_t *report(const Plan *p)
         "entries", entries);
 }
 
-char *plan_json(Arena *a, const Plan *p)
-{
-    json_t *r = report(p);
-    char *s = json_dumps(r, JSON_INDENT(2));
-    if (!s)
-        fail(ExitResource, "out of memory");
-    char *copy = arena_printf(a, "%s\n", s);
-    free(s);
-    json_decref(r);
-    return copy;
-}
-
 static long long whole(const json_t *o, const char *key)
 {
     return json_integer_value(json_object_get(o, key));
@@ -225,6 +217,29 @@ static long long whole(const json_t *o, const char *key)
 static const char *word(const json_t *o, const char *key)
 {
     return json_string_value(json_object_get(o, key));
+}
+
+static Entry entry_of(const json_t *e)
+{
+    return strcmp(word(e, "entry"), "encode") ? EntryDecode : EntryEncode;
+}
+
+char *plan_json(Arena *a, const Plan *p)
+{
+    json_t *r = report(p), *e;
+    size_t i;
+    json_array_foreach(json_object_get(r, "entries"), i, e) {
+        const Entry entry = entry_of(e);
+        json_object_set_new(e, "ops", ops_json(p, entry, call_rows(p, entry),
+                                               report_rows(p, entry)));
+    }
+    char *s = json_dumps(r, JSON_INDENT(2));
+    if (!s)
+        fail(ExitResource, "out of memory");
+    char *copy = arena_printf(a, "%s\n", s);
+    free(s);
+    json_decref(r);
+    return copy;
 }
 
 /* "mr=6 nr=16" */
@@ -240,19 +255,28 @@ static void add_task(Buffer *b, const json_t *t)
     buffer_printf(b, "(%s)\n", word(t, "from"));
 }
 
-static void add_entry(Buffer *b, const json_t *e)
+static void add_ops(Buffer *b, const Plan *p, Entry entry)
+{
+    const int64_t keys = report_rows(p, entry), rows = call_rows(p, entry);
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        const Node *n = &p->g->nodes.at[i];
+        if (runs(p, i, entry))
+            buffer_printf(b, "  %14lld  %-10s %-40s %s\n",
+                          (long long)node_flops(p->g, i, rows, keys),
+                          op_info[n->op].name, n->name,
+                          print_type(p->arena_, n->type));
+    }
+}
+
+static void add_entry(Buffer *b, const Plan *p, const json_t *e)
 {
     const json_t *arena = json_object_get(e, "arena_bytes");
-    size_t i;
-    json_t *op;
     buffer_printf(b, "\n%s: %lld row%s, %lld keys: %lld FLOPs\n"
         "  arena %lld bytes + %lld a row + %lld a sequence + %lld a part\n",
         word(e, "entry"), whole(e, "rows"), whole(e, "rows") == 1 ? "" : "s",
         whole(e, "keys"), whole(e, "flops"), whole(arena, "fixed"),
         whole(arena, "row"), whole(arena, "sequence"), whole(arena, "part"));
-    json_array_foreach(json_object_get(e, "ops"), i, op)
-        buffer_printf(b, "  %14lld  %-10s %-40s %s\n", whole(op, "flops"),
-                      word(op, "op"), word(op, "name"), word(op, "type"));
+    add_ops(b, p, entry_of(e));
 }
 
 char *plan_text(Arena *a, const Plan *p)
@@ -277,7 +301,7 @@ char *plan_text(Arena *a, const Plan *p)
     json_array_foreach(json_object_get(r, "tasks"), i, e)
         add_task(&b, e);
     json_array_foreach(json_object_get(r, "entries"), i, e)
-        add_entry(&b, e);
+        add_entry(&b, p, e);
     json_decref(r);
     return b.at;
 }
