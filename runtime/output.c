@@ -47,16 +47,31 @@ static void forget(const char *temp)
     replace(temp, NULL);
 }
 
-/* Only what is safe in a handler. SA_RESETHAND has restored the default, which
- * the raised signal meets as soon as this returns.                          */
-static void on_signal(int sig)
+/* Only what is safe in a handler. */
+static void remove_temps(void)
 {
     for (int i = 0; i < MaxTemps; i++) {
         const char *temp = atomic_load(&temps[i]);
         if (temp)
             unlink(temp);
     }
+}
+
+/* SA_RESETHAND has restored the default, which the raised signal meets as soon
+ * as this returns.                                                          */
+static void on_signal(int sig)
+{
+    remove_temps();
     raise(sig);
+}
+
+/* Where memory ran out, say. A child that was forked leaves them alone. */
+static pid_t writer;
+
+static void on_exit_early(void)
+{
+    if (getpid() == writer)
+        remove_temps();
 }
 
 void files_on_signal(void)
@@ -65,6 +80,8 @@ void files_on_signal(void)
     struct sigaction act = { .sa_handler = on_signal,
                              .sa_flags = (int)SA_RESETHAND };
     sigemptyset(&act.sa_mask);
+    writer = getpid();
+    atexit(on_exit_early);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         struct sigaction old;
         /* who runs us under nohup wants the signal ignored */

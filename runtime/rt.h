@@ -60,7 +60,8 @@ bool outputs_release(bool keep, Fault *why);
 bool write_file(const char *path, const void *data, size_t n, Fault *why);
                                  /* leaves an unchanged file's mtime alone */
 void files_on_signal(void);      /* SIGINT, SIGTERM, SIGHUP: remove temps,
-                                    re-raise; SIGXFSZ becomes an error */
+                                    re-raise; at exit too; SIGXFSZ becomes an
+                                    error */
 
 /* ------------------------------------------------------- safetensors.c --- */
 typedef enum { StF32, StF16, StBF16, StI32, StI64, StF64, StOther } StType;
