@@ -199,8 +199,8 @@ struct attn_batch {
     const int32_t *prefix;       /* [sequences] masking prefix: keys that all
                                     rows of a sequence see; NULL: none */
     const int32_t *types;        /* [rows] token types; NULL: all 0 */
-    const float *input;          /* rows of numbers in place of ids; where a
-                                    class token is, its row is not used */
+    const float *input;          /* rows of numbers in place of ids; a class
+                                    token is not among them, but in output */
     /* kind attention: rows of numbers; keys have their own lengths */
     const float *query, *key, *value;
     int64_t key_rows;
@@ -222,7 +222,7 @@ struct attn_model {
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
     int64_t input_width;         /* numbers in a row; 0: token ids are read */
-    int64_t class_token;         /* 1: the first row of numbers is not used */
+    int64_t class_token;         /* 1: inner encode() skips the first row */
     int64_t types;               /* of tokens; 0: it reads none */
     int64_t output_columns;      /* numbers in a row of the result */
     int64_t output_pooled;       /* 1: it has a row for each sequence */
@@ -4226,7 +4226,7 @@ struct batch_call {              /* of an entry */
 
 static int batch_rows(const struct batch_call *c)
 {
-    int64_t longest = c->m->max_source;
+    int64_t longest = c->m->max_source - c->m->class_token;
     if (c->decodes)
         longest = c->m->max_target;
     return attn_check_starts(c->b->start, c->b->sequences, c->b->rows, longest);
@@ -4306,8 +4306,12 @@ static int batch_written(const struct batch_call *c)
     int wrong = 0;
     if (c->decodes)
         return 0;
-    for (int64_t s = 0; s < b->sequences && wrong == 0; s++)
-        wrong = batch_pages(c, ATTN_CROSS, s, b->start[s + 1] - b->start[s]);
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
+        int64_t rows = b->start[s + 1] - b->start[s];
+        if (rows > 0)
+            rows += c->m->class_token;
+        wrong = batch_pages(c, ATTN_CROSS, s, rows);
+    }
     return wrong;
 }
 
@@ -4373,29 +4377,91 @@ static int (*const batch_checks[])(const struct batch_call *) = {
 
 /* ------------------------------------------------------------- entries --- */
 
+/* The inner encode() reads a row for the class token before those of each
+ * sequence that has any: so they are copied apart.                          */
+struct batch_room {
+    int32_t *start, *types;
+    float *input;
+    void *arena;
+};
+
+static int64_t batch_lay_out(struct batch_room *r, const struct attn_model *m,
+                             const struct attn_batch *b, struct attn_memory *at)
+{
+    int64_t rows = b->rows, sequences = b->sequences;
+    memset(r, 0, sizeof *r);
+    if (m->kind == ATTN_ATTENTION)
+        rows = attn_max(rows, b->key_rows);
+    if (m->class_token) {
+        rows += sequences;
+        r->start = attn_take(at, sequences + 1, sizeof *r->start);
+        r->types = attn_take(at, rows, sizeof *r->types);
+        r->input = attn_take(at, rows, m->input_width * 4);
+    }
+    r->arena = attn_take(at, m->arena_bytes(rows, sequences,
+                                            attn_parts(b->parallel)), 1);
+    return attn_memory_bytes(at);
+}
+
 ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
                                   const struct attn_batch *b)
 {
+    struct attn_memory at = { NULL, 0 };
+    struct batch_room unused;
     if (!b)
         return ATTN_ERROR_NULL;
-    int64_t rows = b->rows, sequences = b->sequences;
     int wrong = attn_check_parallel(b->parallel);
     if (wrong)
         return wrong;
-    if (m->kind == ATTN_ATTENTION && b->key_rows > rows)
-        rows = b->key_rows;
-    if (b->rows < 0 || rows > ATTN_MOST)
+    if (b->rows < 0 || b->rows > ATTN_MOST)
         return ATTN_ERROR_COUNT;
-    if (sequences < 0 || sequences > ATTN_MOST)
+    if (m->kind == ATTN_ATTENTION && b->key_rows > ATTN_MOST)
         return ATTN_ERROR_COUNT;
-    return m->arena_bytes(rows, sequences, attn_parts(b->parallel)) +
-           ATTN_ALIGN;
+    if (b->sequences < 0 || b->sequences > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    return batch_lay_out(&unused, m, b, &at);
+}
+
+/* Of one sequence: its rows, behind one of zeros. */
+static void batch_sequence(const struct batch_room *r,
+                           const struct attn_model *m,
+                           const struct attn_batch *b, int64_t s)
+{
+    int64_t width = m->input_width, from = b->start[s], to = r->start[s];
+    int64_t n = b->start[s + 1] - from;
+    r->start[s + 1] = (int32_t)to;
+    if (n == 0)
+        return;
+    r->start[s + 1] = (int32_t)(to + 1 + n);
+    r->types[to] = 0;
+    memset(r->input + to * width, 0, (size_t)width * 4);
+    memcpy(r->input + (to + 1) * width, b->input + from * width,
+           (size_t)(n * width) * 4);
+    for (int64_t i = 0; i < n && b->types; i++)
+        r->types[to + 1 + i] = b->types[from + i];
+}
+
+static void batch_with_class(struct attn_batch *to, const struct batch_room *r,
+                             const struct attn_model *m,
+                             const struct attn_batch *b)
+{
+    *to = *b;
+    r->start[0] = 0;
+    for (int64_t s = 0; s < b->sequences; s++)
+        batch_sequence(r, m, b, s);
+    to->start = r->start;
+    to->input = r->input;
+    to->rows = r->start[b->sequences];
+    if (b->types)
+        to->types = r->types;
 }
 
 static int batch_run(const struct batch_call *c, const void *bound,
                      void *memory, int64_t bytes)
 {
     struct attn_memory at;
+    struct batch_room room;
+    struct attn_batch with;
     int64_t need = attn_batch_bytes(c->m, c->b);
     void (*entry)(const void *, const struct attn_batch *, void *);
     entry = c->m->encode;
@@ -4405,7 +4471,7 @@ static int batch_run(const struct batch_call *c, const void *bound,
         return ATTN_ERROR_KIND;
     if (need < 0)
         return (int)need;
-    if (!bound || !memory)
+    if (!memory || (!bound && c->m->weights_bytes > 0))
         return ATTN_ERROR_NULL;
     for (size_t i = 0; i < sizeof batch_checks / sizeof *batch_checks; i++) {
         int wrong = batch_checks[i](c);
@@ -4415,7 +4481,13 @@ static int batch_run(const struct batch_call *c, const void *bound,
     if (bytes < need)
         return ATTN_ERROR_ROOM;
     attn_memory_open(&at, memory);
-    entry(bound, c->b, at.base);
+    batch_lay_out(&room, c->m, c->b, &at);
+    if (c->m->class_token && !c->decodes) {
+        batch_with_class(&with, &room, c->m, c->b);
+        entry(bound, &with, room.arena);
+        return 0;
+    }
+    entry(bound, c->b, room.arena);
     return 0;
 }
 
@@ -8249,12 +8321,13 @@ static void program_end_part(struct program *p)
     int64_t rows = p->n / p->width - first;
 
     if (rows > most) {
-        const int64_t first_row = p->m->class_token;
-        program_refuse(p, 0, "%lld %s; the model takes %lld at most (max_len): "
-                       "shorten it", (long long)(rows - first_row),
+        program_refuse(p, 0, "%lld %s; the model takes %lld at most (max_len%s)"
+                       ": shorten it", (long long)rows,
                        p->m->input_width > 0 ? "rows in a block"
                                              : "tokens in a line",
-                       (long long)(most - first_row));
+                       (long long)most,
+                       p->m->class_token ? ", which counts the class token"
+                                         : "");
         p->refused = 1;
     }
     p->bad[p->parts] = p->refused;
@@ -8268,17 +8341,6 @@ static void program_end_part(struct program *p)
     p->start[p->parts] = (int32_t)(first + rows);
 }
 
-/* Leaves the first row of a block to the class token. */
-static void program_class_token(struct program *p)
-{
-    if (p->n > p->start[p->parts] * p->width)
-        return;
-    void *row = program_items(p, p->width);
-    if (row)
-        memset(row, 0, (size_t)p->width * 4);
-    p->n += p->width;
-}
-
 static void program_line(struct program *p, const char *line, int64_t bytes)
 {
     const int blocks = p->m->input_width > 0;
@@ -8286,8 +8348,6 @@ static void program_line(struct program *p, const char *line, int64_t bytes)
 
     if (blocks && bytes == 0 && p->parts == 0 && p->n == 0 && !p->refused)
         return;                  /* empty lines before the first block */
-    if (bytes > 0 && p->m->class_token)
-        program_class_token(p);
     if (bytes > 0)
         n = p->read(p, line, bytes);
     if (n < 0)

@@ -138,8 +138,8 @@ struct attn_batch {
     const int32_t *prefix;       /* [sequences] masking prefix: keys that all
                                     rows of a sequence see; NULL: none */
     const int32_t *types;        /* [rows] token types; NULL: all 0 */
-    const float *input;          /* rows of numbers in place of ids; where a
-                                    class token is, its row is not used */
+    const float *input;          /* rows of numbers in place of ids; a class
+                                    token is not among them, but in output */
     /* kind attention: rows of numbers; keys have their own lengths */
     const float *query, *key, *value;
     int64_t key_rows;
@@ -161,7 +161,7 @@ struct attn_model {
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
     int64_t input_width;         /* numbers in a row; 0: token ids are read */
-    int64_t class_token;         /* 1: the first row of numbers is not used */
+    int64_t class_token;         /* 1: inner encode() skips the first row */
     int64_t types;               /* of tokens; 0: it reads none */
     int64_t output_columns;      /* numbers in a row of the result */
     int64_t output_pooled;       /* 1: it has a row for each sequence */

@@ -2,6 +2,8 @@
  * checks, each of which knows whether it is about this call.                */
 #include "core.h"
 
+#include <string.h>
+
 struct batch_call {              /* of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
@@ -11,7 +13,7 @@ struct batch_call {              /* of an entry */
 
 static int batch_rows(const struct batch_call *c)
 {
-    int64_t longest = c->m->max_source;
+    int64_t longest = c->m->max_source - c->m->class_token;
     if (c->decodes)
         longest = c->m->max_target;
     return attn_check_starts(c->b->start, c->b->sequences, c->b->rows, longest);
@@ -91,8 +93,12 @@ static int batch_written(const struct batch_call *c)
     int wrong = 0;
     if (c->decodes)
         return 0;
-    for (int64_t s = 0; s < b->sequences && wrong == 0; s++)
-        wrong = batch_pages(c, ATTN_CROSS, s, b->start[s + 1] - b->start[s]);
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
+        int64_t rows = b->start[s + 1] - b->start[s];
+        if (rows > 0)
+            rows += c->m->class_token;
+        wrong = batch_pages(c, ATTN_CROSS, s, rows);
+    }
     return wrong;
 }
 
@@ -158,29 +164,91 @@ static int (*const batch_checks[])(const struct batch_call *) = {
 
 /* ------------------------------------------------------------- entries --- */
 
+/* The inner encode() reads a row for the class token before those of each
+ * sequence that has any: so they are copied apart.                          */
+struct batch_room {
+    int32_t *start, *types;
+    float *input;
+    void *arena;
+};
+
+static int64_t batch_lay_out(struct batch_room *r, const struct attn_model *m,
+                             const struct attn_batch *b, struct attn_memory *at)
+{
+    int64_t rows = b->rows, sequences = b->sequences;
+    memset(r, 0, sizeof *r);
+    if (m->kind == ATTN_ATTENTION)
+        rows = attn_max(rows, b->key_rows);
+    if (m->class_token) {
+        rows += sequences;
+        r->start = attn_take(at, sequences + 1, sizeof *r->start);
+        r->types = attn_take(at, rows, sizeof *r->types);
+        r->input = attn_take(at, rows, m->input_width * 4);
+    }
+    r->arena = attn_take(at, m->arena_bytes(rows, sequences,
+                                            attn_parts(b->parallel)), 1);
+    return attn_memory_bytes(at);
+}
+
 ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
                                   const struct attn_batch *b)
 {
+    struct attn_memory at = { NULL, 0 };
+    struct batch_room unused;
     if (!b)
         return ATTN_ERROR_NULL;
-    int64_t rows = b->rows, sequences = b->sequences;
     int wrong = attn_check_parallel(b->parallel);
     if (wrong)
         return wrong;
-    if (m->kind == ATTN_ATTENTION && b->key_rows > rows)
-        rows = b->key_rows;
-    if (b->rows < 0 || rows > ATTN_MOST)
+    if (b->rows < 0 || b->rows > ATTN_MOST)
         return ATTN_ERROR_COUNT;
-    if (sequences < 0 || sequences > ATTN_MOST)
+    if (m->kind == ATTN_ATTENTION && b->key_rows > ATTN_MOST)
         return ATTN_ERROR_COUNT;
-    return m->arena_bytes(rows, sequences, attn_parts(b->parallel)) +
-           ATTN_ALIGN;
+    if (b->sequences < 0 || b->sequences > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    return batch_lay_out(&unused, m, b, &at);
+}
+
+/* Of one sequence: its rows, behind one of zeros. */
+static void batch_sequence(const struct batch_room *r,
+                           const struct attn_model *m,
+                           const struct attn_batch *b, int64_t s)
+{
+    int64_t width = m->input_width, from = b->start[s], to = r->start[s];
+    int64_t n = b->start[s + 1] - from;
+    r->start[s + 1] = (int32_t)to;
+    if (n == 0)
+        return;
+    r->start[s + 1] = (int32_t)(to + 1 + n);
+    r->types[to] = 0;
+    memset(r->input + to * width, 0, (size_t)width * 4);
+    memcpy(r->input + (to + 1) * width, b->input + from * width,
+           (size_t)(n * width) * 4);
+    for (int64_t i = 0; i < n && b->types; i++)
+        r->types[to + 1 + i] = b->types[from + i];
+}
+
+static void batch_with_class(struct attn_batch *to, const struct batch_room *r,
+                             const struct attn_model *m,
+                             const struct attn_batch *b)
+{
+    *to = *b;
+    r->start[0] = 0;
+    for (int64_t s = 0; s < b->sequences; s++)
+        batch_sequence(r, m, b, s);
+    to->start = r->start;
+    to->input = r->input;
+    to->rows = r->start[b->sequences];
+    if (b->types)
+        to->types = r->types;
 }
 
 static int batch_run(const struct batch_call *c, const void *bound,
                      void *memory, int64_t bytes)
 {
     struct attn_memory at;
+    struct batch_room room;
+    struct attn_batch with;
     int64_t need = attn_batch_bytes(c->m, c->b);
     void (*entry)(const void *, const struct attn_batch *, void *);
     entry = c->m->encode;
@@ -190,7 +258,7 @@ static int batch_run(const struct batch_call *c, const void *bound,
         return ATTN_ERROR_KIND;
     if (need < 0)
         return (int)need;
-    if (!bound || !memory)
+    if (!memory || (!bound && c->m->weights_bytes > 0))
         return ATTN_ERROR_NULL;
     for (size_t i = 0; i < sizeof batch_checks / sizeof *batch_checks; i++) {
         int wrong = batch_checks[i](c);
@@ -200,7 +268,13 @@ static int batch_run(const struct batch_call *c, const void *bound,
     if (bytes < need)
         return ATTN_ERROR_ROOM;
     attn_memory_open(&at, memory);
-    entry(bound, c->b, at.base);
+    batch_lay_out(&room, c->m, c->b, &at);
+    if (c->m->class_token && !c->decodes) {
+        batch_with_class(&with, &room, c->m, c->b);
+        entry(bound, &with, room.arena);
+        return 0;
+    }
+    entry(bound, c->b, room.arena);
     return 0;
 }
 

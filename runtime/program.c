@@ -215,12 +215,13 @@ static void program_end_part(struct program *p)
     int64_t rows = p->n / p->width - first;
 
     if (rows > most) {
-        const int64_t first_row = p->m->class_token;
-        program_refuse(p, 0, "%lld %s; the model takes %lld at most (max_len): "
-                       "shorten it", (long long)(rows - first_row),
+        program_refuse(p, 0, "%lld %s; the model takes %lld at most (max_len%s)"
+                       ": shorten it", (long long)rows,
                        p->m->input_width > 0 ? "rows in a block"
                                              : "tokens in a line",
-                       (long long)(most - first_row));
+                       (long long)most,
+                       p->m->class_token ? ", which counts the class token"
+                                         : "");
         p->refused = 1;
     }
     p->bad[p->parts] = p->refused;
@@ -234,17 +235,6 @@ static void program_end_part(struct program *p)
     p->start[p->parts] = (int32_t)(first + rows);
 }
 
-/* Leaves the first row of a block to the class token. */
-static void program_class_token(struct program *p)
-{
-    if (p->n > p->start[p->parts] * p->width)
-        return;
-    void *row = program_items(p, p->width);
-    if (row)
-        memset(row, 0, (size_t)p->width * 4);
-    p->n += p->width;
-}
-
 static void program_line(struct program *p, const char *line, int64_t bytes)
 {
     const int blocks = p->m->input_width > 0;
@@ -252,8 +242,6 @@ static void program_line(struct program *p, const char *line, int64_t bytes)
 
     if (blocks && bytes == 0 && p->parts == 0 && p->n == 0 && !p->refused)
         return;                  /* empty lines before the first block */
-    if (bytes > 0 && p->m->class_token)
-        program_class_token(p);
     if (bytes > 0)
         n = p->read(p, line, bytes);
     if (n < 0)

@@ -6,7 +6,7 @@ static int64_t program_most(const struct program *p, int64_t part)
 {
     if (p->m->kind == ATTN_ATTENTION && part > 0)
         return p->m->max_target;
-    return p->m->max_source;
+    return p->m->max_source - p->m->class_token;
 }
 
 /* Are these three blocks a question: queries, as many keys as values? */
@@ -27,25 +27,33 @@ static int program_blocks(struct program *p)
     return 0;
 }
 
-/* The caller's arrays for one call: results, then the arena. */
+/* Rows of the result, for so many of a sequence. */
+static int64_t program_results(const struct program *p, int64_t rows)
+{
+    if (rows == 0 || p->m->output_pooled)
+        return rows > 0;
+    return rows + p->m->class_token;
+}
+
+/* The caller's arrays for one call: results, then the model's memory. */
 static void program_rows(struct program *p, struct attn_batch *b)
 {
-    const int64_t rows = attn_max(b->rows, b->key_rows);
-    const int64_t results = p->m->output_pooled ? b->sequences : b->rows;
+    const int64_t results = b->rows + b->sequences;
     const int64_t floats = results * p->m->output_columns;
-    const int64_t arena = p->m->arena_bytes(rows, b->sequences, 1);
+    const int64_t bytes = attn_batch_bytes(p->m, b);
     struct attn_memory at = { NULL, 0 };
     void *work;
 
     attn_take(&at, floats, 4);
-    attn_take(&at, arena, 1);
+    attn_take(&at, bytes, 1);
     if (!program_grow(p, &p->work, attn_memory_bytes(&at)))
         return;
     attn_memory_open(&at, p->work.at);
     b->output = attn_take(&at, floats, 4);
-    work = attn_take(&at, arena, 1);
-    if (b->rows > 0)
-        p->m->encode(p->bound.at, b, work);
+    work = attn_take(&at, bytes, 1);
+    const int error = attn_encode(p->m, p->bound.at, b, work, bytes);
+    if (error)
+        program_fail(p, 3, "stdin", attn_error_text(error));
 }
 
 /* The answer to part `part`. Numbers are printed as they are, and it is said
@@ -101,13 +109,11 @@ static void program_answer(struct program *p)
     }
     b.rows = p->start[b.sequences];
     program_rows(p, &b);
+    const float *y = b.output;
     for (int64_t i = 0; i < b.sequences && p->status <= 3; i++) {
-        const int64_t rows = b.start[i + 1] - b.start[i];
-        if (p->m->output_pooled)
-            print_rows(p, i, b.output + i * p->m->output_columns, rows > 0);
-        else
-            print_rows(p, blocks ? 2 : i,
-                       b.output + b.start[i] * p->m->output_columns, rows);
+        const int64_t rows = program_results(p, b.start[i + 1] - b.start[i]);
+        print_rows(p, blocks ? 2 : i, y, rows);
+        y += (p->m->output_pooled ? 1 : rows) * p->m->output_columns;
     }
 }
 

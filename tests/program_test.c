@@ -262,7 +262,8 @@ static void test_golden(void **state)
         rows = arena_printf(a, "%s%s", rows, row);
     Spawned s;
     assert_int_equal(sh(&s, rows, "$M $W"), 3);  /* and the token's */
-    assert_says(&s, "12 rows in a block; the model takes 11 at most");
+    assert_says(&s, "12 rows in a block; the model takes 11 at most (max_len, "
+                "which counts the class token)");
     assert_string_equal(s.out, "\n");
     assert_int_equal(sh(&s, arena_printf(a, "1 2\n\n%s\nx\n", row), "$M $W"),
                      3);
