@@ -209,6 +209,12 @@ bench-peers: $(B)/attnc build/peers/ready ## speed, beside other programs
 	build/peers/bin/python bench/peers/report.py
 build/peers/ready: bench/peers/requirements.txt bench/peers/setup.sh
 	sh bench/peers/setup.sh
+# REV=HEAD~1; ONLY=g2p,llama: workloads whose names begin so; SECONDS_EACH=60
+bench-against: $(B)/attnc ## is this one faster than another revision, or slower?
+	@[ -n "$(REV)" ] || { echo 'which one? REV=HEAD~1'; exit 2; }
+	python3 -B bench/against.py $(REV) --attnc $(B)/attnc \
+	    --json $(B)/against.json $(if $(ONLY),--only $(ONLY)) \
+	    $(if $(SECONDS_EACH),--seconds $(SECONDS_EACH))
 bench-growth: $(B)/attnc ## does time grow as the FLOPs do?
 	sh bench/growth.sh $(B)/attnc
 # ONLY=base,loss: parts of it; all of them take hours
@@ -236,7 +242,7 @@ help: ## this list
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)
 .PHONY: all test test-full check-asan check-tsan check-gcc demo bench \
-        bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
+        bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
         g2p-error golden sample lint format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
