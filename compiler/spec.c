@@ -298,7 +298,6 @@ Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets)
     return l.spec;
 }
 
-/* The place of the field, or of one beside it, or the top. */
 int spec_unwritten(const Spec *s, int32_t ids[2])
 {
     int n = 0;
@@ -315,6 +314,7 @@ bool spec_says(const Spec *s, const char *key)
     return s->field_pos[field_row(key)].src != NULL;
 }
 
+/* The place of the field, or of one beside it, or the top. */
 Pos spec_pos(const Spec *s, const char *key)
 {
     int row = field_find(key);

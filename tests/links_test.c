@@ -1,9 +1,10 @@
 /* links_test.c: what a change of a spec does to fields that hang together with
  * those that it changes; fields that --set leaves out.                      */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include <glob.h>
 
 #include "heard.h"
+#include "scratch.h"
 
 static const char base[] = "models/transformer-base.yaml";
 static Arena *a;
@@ -34,15 +35,7 @@ static Spec *load_quietly(const char *path, const char *set)
 /* A spec of that text, beside those of the other names. */
 static const char *spec_of(const char *name, const char *yaml)
 {
-    static char folder[] = "/tmp/attnc-links-XXXXXX";
-    if (folder[strlen(folder) - 1] == 'X')
-        assert_non_null(mkdtemp(folder));
-    const char *path = arena_printf(a, "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(yaml, f);
-    fclose(f);
-    return path;
+    return arena_strdup(a, scratch_file(name, yaml, strlen(yaml)));
 }
 
 /* ---------------------------------------------------------- left out --- */
@@ -238,5 +231,5 @@ int main(void)
         TEST(warns_of_what_stays), TEST(warns_of_inherited),
         TEST(models_are_quiet), TEST(details_go), TEST(details_stay),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
