@@ -132,8 +132,8 @@ static void refuses_f32(void)
     Spawned s;
     emit(g2p, "--march=generic", "--set=dtype=f32");
     assert_int_equal(RUN(&s, words, in_dir("m"), in_dir("m.weights")), 3);
-    assert_non_null(strstr(s.tail, "made with another dtype of weights: run "
-                           "attnc compile again"));
+    assert_non_null(strstr(s.tail, "its weights are f32, this program's bf16"));
+    assert_non_null(strstr(s.tail, "pack it again: attnc compile g2p-en.yaml"));
 }
 
 static void test_programs(void **state)
