@@ -93,16 +93,19 @@ static void check_ends(const Check *c, Entry entry)
 
 static void check_names(const Check *c)
 {
+    for (int i = 0; i < c->g->nodes.n; i++)
+        expect(c, c->g->nodes.at[i].name && c->g->nodes.at[i].name[0], i,
+               "no name");
     Arena *a = arena_new();
     Index names = { 0 };
+    const char *twice = NULL;
     index_reserve(a, &names, c->g->nodes.n);
-    for (int i = 0; i < c->g->nodes.n; i++) {
-        const char *name = c->g->nodes.at[i].name;
-        expect(c, name && name[0], i, "no name");
-        if (index_add(a, &names, name, i) != i)
-            die("graph after %s: two nodes are named %s", c->after, name);
-    }
+    for (int i = 0; i < c->g->nodes.n && !twice; i++)
+        if (index_add(a, &names, c->g->nodes.at[i].name, i) != i)
+            twice = c->g->nodes.at[i].name;
     arena_free(a);
+    if (twice)
+        die("graph after %s: two nodes are named %s", c->after, twice);
 }
 
 /* What the graph counted of edges is what there is: sums that differ for nearly

@@ -296,8 +296,7 @@ static void test_partly(void **state)
     TuneOptions o = options_of(60, "jit");
     fake.run = all_faster;
     fake.end = step_slower;
-    fake_tune(o, ExitDone);
-    json_t *j = json_load_file(in_dir("report.txt"), 0, NULL);
+    json_t *j = fake_tune(o, ExitDone);
     size_t i;
     json_t *task;
     int stand = 0, back = 0;
