@@ -19,7 +19,8 @@ run = int(open(place).read()) if os.path.exists(place) else 0
 open(place, "w").write(str(run + 1))
 if FAILS:
     sys.exit("attnc: error: unknown option")
-ms = MS * random.Random(sys.argv[0] + str(run)).lognormvariate(0, NOISE)
+name = os.path.basename(sys.argv[0])
+ms = MS * random.Random(name + str(run)).lognormvariate(0, NOISE)
 print(json.dumps({"rows": [{"workload": name, "p50_ms": ms, "checksum": "SUM"}
     for name in ("encode", "prefill", "step", "search")]}))
 """
