@@ -1,5 +1,5 @@
 # attnc: a Transformer's spec in, C out. `make help` lists the targets.
-# The objects below stand in the order of the pipeline.
+# The rooms below stand in the order of the pipeline.
 
 # make demo and make test install what is missing, before all else.
 ifneq (,$(filter demo test test-full,$(MAKECMDGOALS)))
@@ -30,49 +30,32 @@ LDLIBS  := -lyaml -ltcc -ljansson -lxxhash -lm -ldl -lpthread
 B       ?= build
 Q       := $(if $(V),,@)# V=1 shows whole commands
 say      = $(if $(V),,@echo '$1')
-COMPILE = $(CC) $(OPT) -std=c11 $(WARN) -ffp-contract=off -fno-pie $(CFLAGS)
+COMPILE = $(CC) $(OPT) -std=c11 -I. -Icompiler -Itests $(WARN) -ffp-contract=off -fno-pie $(CFLAGS)
 LINK    = $(COMPILE) -no-pie# libtcc.a is not position-independent
 
-FRONT  := arena buffer index diag yaml field_value field_mask \
-          field_keys fields fields_text field_links spec_read spec spec_check check_forms \
-          spec_names spec_share graph shape check print build_node \
-          build_layer build names_check
-PASSES := pass fold_scale merge_qkv fuse_attention fuse_norm fuse_gate \
-          fuse_epilogue fuse_embed last_rows dead_code lower_pages
-BACK   := cpu target tiling plan plan_arena plan_pack plan_work plan_tasks plan_report emit \
-          emit_tile emit_kernels emit_panels emit_matmul emit_few emit_call emit_mask \
-          emit_attention \
-          emit_keys emit_unfused emit_rows emit_sequences emit_region \
-          emit_weights emit_split emit_entry emit_doors emit_program emit_comment \
-          emit_header emit_model emit_task kernel_table
-LOAD   := kept records records_line records_file records_print interrupt \
-          temp spawn cc jit objcache backend engine engine_records
-ORACLE := interp interp_ops interp_attention compare sample sample_file oracle trial \
-          verify
-BENCH  := machine_find machine bench_lengths bench_setup bench_count \
-          bench_work bench_times bench_kernels bench bench_target bench_print bench_csv bench_json \
-          draw_roofline
-TUNE   := tune_world tune_stats tune_tasks tune_model tune_build tune_child \
-          tune_operands tune_whole tune_heats tune_candidates tune_search tune_turns tune_end tune \
-          tune_text tune_progress tune_print tune_json tune_explain draw_tune
-DRIVE  := options options_help options_model search_options lines cmd_compile cmd_run cmd_stream \
-          cmd_tensors cmd_attention svg_text draw_attention attention_json \
-          cmd_score cmd_graph cmd_plan cmd_names cmd_verify cmd_bench cmd_tune cmd_records
+# The rooms of compiler/ in the order of the pipeline: each may include what
+# stands before it, and runtime/ (tests/rooms.sh).
+ROOMS  := base machine spec graph passes plan emit backend records engine oracle \
+          bench tune cli
+STAGE0 := compiler/base/embed.c compiler/emit/kernelset.c# programs of the build
 CORE   := memory hash math check batch cache process sampling beam search_memory search \
           score stream state vocab merges tokens text packed
 FILES  := files output convert json safetensors safetensors_write shards seed \
           tables weights weights_check packed_file vocab_file vocab_json vocab_block \
           cores pool
 
-OBJECTS := $(patsubst %,$(B)/compiler/%.o,$(FRONT) $(PASSES) $(BACK) $(LOAD) \
-             $(ORACLE) $(BENCH) $(TUNE) $(DRIVE)) \
-           $(patsubst %,$(B)/runtime/%.o,$(CORE) $(FILES))
+SOURCES := $(filter-out $(STAGE0),$(foreach r,$(ROOMS),$(sort $(wildcard compiler/$(r)/*.c)))) \
+           $(CORE:%=runtime/%.c) $(FILES:%=runtime/%.c)
+OBJECTS := $(SOURCES:%.c=$(B)/%.o)
+# what makes C of a spec
+MODEL   := $(foreach r,base machine spec graph passes plan emit,\
+             $(filter compiler/$(r)/%,$(SOURCES)))
 FUZZ    := spec tensors vocab state records packed command
 TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*_test.c)) \
            $(FUZZ:%=$(B)/tests/fuzz/%_test)
 
 # Text that goes into emitted files, embedded in attnc when it is built.
-EMBEDDED := $(wildcard compiler/kernels/*.c) runtime/core.h runtime/check.h \
+EMBEDDED := $(wildcard compiler/emit/kernels/*.c) runtime/core.h runtime/check.h \
             runtime/stream.h runtime/text.h \
             $(CORE:%=runtime/%.c) $(wildcard runtime/program*.c)
 
@@ -81,8 +64,9 @@ MACHINES_x86_64  := x86-64-v4 x86-64-v3 x86-64-v2
 MACHINES_aarch64 := armv8-a
 MACHINES := $(or $(MACHINES_$(shell uname -m)),generic)
 KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
-STAGE1   := $(patsubst %,$(B)/compiler/%.o,kernelset arena buffer diag cpu target emit \
-              emit_tile emit_kernels) $(B)/runtime/files.o $(B)/embedded.o
+STAGE1   := $(patsubst %,$(B)/compiler/%.o,emit/kernelset emit/writer emit/tile \
+              emit/kernels machine/cpu machine/target base/arena base/buffer base/diag) \
+            $(B)/runtime/files.o $(B)/embedded.o
 
 all: $(B)/attnc ## the compiler, build/attnc (this is the default)
 
@@ -101,7 +85,7 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -MMD -c -o $@ $<
 
-$(B)/embed: compiler/embed.c
+$(B)/embed: compiler/base/embed.c
 	$(call say,LINK $@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $<
@@ -131,8 +115,9 @@ $(B)/tests/%_test: tests/%_test.c $(B)/libattnc.a
 	    -lcmocka $(LDLIBS)
 
 # Objects that count the edges of their code, before those of the library.
-COUNTED := $(patsubst %,$(B)/count/compiler/%.o,$(FRONT) $(PASSES) $(BACK) \
-             engine oracle interp) $(B)/count/runtime/weights.o
+COUNTED := $(MODEL:%.c=$(B)/count/%.o) \
+           $(patsubst %,$(B)/count/%.o,compiler/engine/engine compiler/oracle/oracle \
+             compiler/oracle/interp runtime/weights)
 $(B)/count/%.o: %.c
 	$(call say,CC $< (counted))
 	@mkdir -p $(@D)
@@ -142,7 +127,7 @@ $(B)/tests/growth_test: $(COUNTED)
 # Fuzz targets (tests/fuzz/fuzz.h): a _test takes the inputs of its corpus, the
 # program without this ending is linked with libFuzzer, which makes inputs.
 WRAPS := exit malloc calloc realloc free mmap munmap open_memstream fclose \
-         posix_spawn fork fsync access file_read file_map file_close kept_read \
+         posix_spawn fork fsync access file_read file_map file_close user_dir_read \
          spec_load pool_open pool_close cmd_verify cmd_bench cmd_tune \
          machine_measure
 LINK_FUZZ = $(LINK) $(WRAPS:%=-Wl,--wrap=%)
@@ -179,7 +164,7 @@ fuzz: ## hostile input for every parser, by libFuzzer; what of them it reached
 	@[ -n "$(FUZZ_SECONDS)" ] || \
 	    LLVM_PROFILE_FILE=/dev/null $(MAKE) $(COVERED) $(FUZZ:%=build/covered/tests/fuzz/%_test)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) CC='$(CC)' \
-	    COMPILER='$(patsubst %,compiler/%.c,$(FRONT) $(PASSES) $(BACK))' \
+	    COMPILER='$(MODEL)' \
 	    sh tests/fuzz/run.sh $(ONLY)
 fuzz-faults: ## does the fuzzing find a bound that is missing? one a target
 	@sh tests/install.sh fuzz
@@ -240,7 +225,7 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 14
 
--include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
 .PHONY: all test test-full check-asan check-tsan check-gcc demo bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
         g2p-error golden sample lint format clean help

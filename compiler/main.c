@@ -1,10 +1,10 @@
 /* main.c: attnc's command line. Each command is a row; the pipeline that they
- * share is engine.c.                                                        */
+ * share is engine/engine.c.                                                 */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "options.h"
+#include "cli/options.h"
 
 const Command commands[] = {
     { "compile", CmdCompile, cmd_compile, "SPEC",

@@ -2,8 +2,8 @@
  * double over all sizes of floats, in the same bits from every compiler; and
  * the kernels that apply them to rows. ATTNC_FULL=1: over all floats.       */
 #define _GNU_SOURCE
-#include "../compiler/backend.h"
-#include "../compiler/emit.h"
+#include "backend/backend.h"
+#include "emit/emit.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static double formula(Activation act, double x)
 {
     switch (act) {
 #define ACT(name, text, gated, kernel, ...) case Act##name: return __VA_ARGS__;
-#include "../compiler/activations.h"
+#include "spec/activations.h"
 #undef ACT
     default: return 0;
     }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../compiler/engine.h"
+#include "engine/engine.h"
 
 /* Memory of 64-byte alignment, full of NaN, in the arena. */
 static inline void *nan_block(Arena *a, int64_t bytes)

@@ -1,6 +1,6 @@
 /* aot.h: what the tests of emitted files share: a folder, programs that are
- * run there, attnc and compilers. Included after backend.h, then cmocka.h; the
- * test defines _GNU_SOURCE.                                                 */
+ * run there, attnc and compilers. Included after
+ * backend/backend.h, then cmocka.h; the test defines _GNU_SOURCE.           */
 #ifndef ATTNC_AOT_H
 #define ATTNC_AOT_H
 

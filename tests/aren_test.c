@@ -2,7 +2,7 @@
  * and beam search, its options and its scores, by the JIT and by a C compiler,
  * fused and unfused.
  * Skipped where the model is not there (ATTNC_DATA names its folder).       */
-#include "../compiler/engine.h"
+#include "engine/engine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/wait.h>
 
-#include "../compiler/backend.h"
+#include "backend/backend.h"
 
 #include <cmocka.h>
 

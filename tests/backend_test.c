@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "../compiler/backend.h"
+#include "backend/backend.h"
 
 #include <cmocka.h>
 

@@ -2,7 +2,7 @@
 #ifndef BACKWARDS_H
 #define BACKWARDS_H
 
-#include "../runtime/core.h"
+#include "runtime/core.h"
 
 static void run_backwards(void *pool, int64_t parts,
                           void (*part)(void *arg, int64_t part, int64_t parts),

@@ -2,8 +2,8 @@
  * weights that were rounded before; how far from those that were not; their
  * programs by every compiler.                                               */
 #define _GNU_SOURCE
-#include "../compiler/backend.h"
-#include "../compiler/verify.h"
+#include "backend/backend.h"
+#include "oracle/verify.h"
 
 #include <math.h>
 #include <setjmp.h>

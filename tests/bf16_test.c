@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../runtime/rt.h"
+#include "runtime/rt.h"
 #include "scratch.h"
 
 static float float_of(uint32_t bits)

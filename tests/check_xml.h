@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../runtime/rt.h"
+#include "runtime/rt.h"
 
 static inline const char *end_of_tag(const char *s)
 {

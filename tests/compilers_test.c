@@ -8,7 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "../compiler/backend.h"
+#include "backend/backend.h"
 
 #include <cmocka.h>
 

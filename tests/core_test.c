@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../runtime/core.h"
+#include "runtime/core.h"
 
 /* --------------------------------------------------------------- memory --- */
 

@@ -2,7 +2,7 @@
  * wrote with the same weights, token for token, the logits and the
  * log-probabilities they gave. Read where the real models lie beside the
  * repository.                                                               */
-#include "../compiler/trial.h"
+#include "oracle/trial.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

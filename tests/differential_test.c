@@ -9,7 +9,7 @@
  * ATTNC_FULL all of them, by all compilers. The processors share the specs.
  * Built with AddressSanitizer, the emitted C is compiled so too.            */
 #define _GNU_SOURCE               /* mkdtemp */
-#include "../compiler/verify.h"
+#include "oracle/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* emit_test.c: the writer: holes, scopes, indentation by braces, literals; the
  * choice of kernels; targets.                                               */
 #define _GNU_SOURCE
-#include "../compiler/emit.h"
+#include "emit/emit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* exp_test.c: exp, powers of 2 and log over all sizes of floats, in the same
  * bits as the runtime's. ATTNC_FULL=1: over all floats.                     */
 #define _GNU_SOURCE
-#include "../compiler/backend.h"
-#include "../compiler/emit.h"
+#include "backend/backend.h"
+#include "emit/emit.h"
 
 #include <float.h>
 #include <math.h>

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "../compiler/backend.h"
+#include "backend/backend.h"
 
 #include <cmocka.h>
 

@@ -1,6 +1,6 @@
 /* fake_machine.h: a machine for tunings. Its clock moves by what is done on it,
  * and a run takes what the test says, so that nothing hangs on how fast or how
- * busy this one is. Included behind compiler/tune_parts.h, cmocka.h and
+ * busy this one is. Included behind compiler/tune/parts.h, cmocka.h and
  * fake_programs.h.                                                           */
 #ifndef ATTNC_FAKE_MACHINE_H
 #define ATTNC_FAKE_MACHINE_H

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "../runtime/core.h"
+#include "runtime/core.h"
 
 typedef struct {                 /* what bind() would have made */
     struct attn_model model;

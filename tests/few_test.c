@@ -2,7 +2,7 @@
  * by those for many, give the same bits: by the JIT and by a compiler at every
  * width, for odd sizes and all that may follow a product.                   */
 #define _GNU_SOURCE               /* mkdtemp */
-#include "../compiler/trial.h"
+#include "oracle/trial.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

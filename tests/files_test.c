@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../runtime/rt.h"
+#include "runtime/rt.h"
 #include "scratch.h"
 
 /* -------------------------------------------------------------- reading --- */

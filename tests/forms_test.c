@@ -2,8 +2,8 @@
  * no word of a field is left out, and what a pass could have fused it has, or
  * it says why not. differential_test.c runs them.                           */
 #define _GNU_SOURCE               /* mkdtemp, open_memstream */
-#include "../compiler/engine.h"
-#include "../compiler/fields.h"
+#include "engine/engine.h"
+#include "spec/fields.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ static bool has_all(const char *seen, const char *const *words, size_t n,
 
 static const char *const activations[] = {
 #define ACT(name, text, gated, kernel, formula) " " text " ", gated,
-#include "../compiler/activations.h"
+#include "spec/activations.h"
 #undef ACT
 };
 

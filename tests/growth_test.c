@@ -3,8 +3,8 @@
  * timed: what this links of the compiler calls the function below at each edge
  * of its code (Makefile, COUNTED); memory is what the arena hands out.       */
 #define _GNU_SOURCE              /* mkdtemp */
-#include "../compiler/emit.h"
-#include "../compiler/trial.h"
+#include "emit/emit.h"
+#include "oracle/trial.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +67,8 @@ static void make_plan(Deep *d)
     Engine *e = &d->e;
     Fault why;
     assert_true(target_find(&e->target, d->options.march, 0, NULL, &why));
-    e->plan = plan_model(e->arena, e->graph, &e->target, d->keep_all);
+    e->plan = plan_model(e->arena, e->graph, &e->target,
+                         e->choices, d->keep_all);
 }
 
 static void print_plan(Deep *d)

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <xxhash.h>
 
-#include "../runtime/core.h"
+#include "runtime/core.h"
 
 static const uint64_t seeds[] = { 0, 1, 2, 0x9e3779b185ebca87u, INT64_MAX,
                                   UINT64_MAX };

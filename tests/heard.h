@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../compiler/fields.h"
+#include "graph/graph.h"
+#include "spec/fields.h"
 
 #include <cmocka.h>
 

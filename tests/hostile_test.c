@@ -6,8 +6,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "../compiler/emit.h"
-#include "../compiler/engine.h"
+#include "emit/emit.h"
+#include "engine/engine.h"
 
 #include <cmocka.h>
 

@@ -1,6 +1,6 @@
 /* interp_test.c: the oracle: ops on graphs that are made by hand, and whole
  * models against what PyTorch and NumPy computed in double.                 */
-#include "../compiler/trial.h"
+#include "oracle/trial.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

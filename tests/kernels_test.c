@@ -1,8 +1,8 @@
-/* kernels_test.c: the pieces of compiler/kernels/, made in every way, against
- * their definitions in double; and the same bits from all of them.          */
+/* kernels_test.c: the pieces of compiler/emit/kernels/, made in every way,
+ * against their definitions in double; and the same bits from all of them.  */
 #define _GNU_SOURCE
-#include "../compiler/backend.h"
-#include "../compiler/emit.h"
+#include "backend/backend.h"
+#include "emit/emit.h"
 
 #include <float.h>
 #include <math.h>

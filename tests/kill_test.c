@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "../compiler/backend.h"
-#include "../compiler/records.h"
+#include "backend/backend.h"
+#include "records/records.h"
 
 #include <cmocka.h>
 

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.." || exit 1
 bad=$(git ls-files --cached --others --exclude-standard |
       grep -E '^(compiler|runtime|tests|bench)/.*\.[ch]$' |
       xargs awk '
-    FNR == 1 { if (n > 400) print file ": " n " lines, at most 400"
+    FNR == 1 { if (n > 600) print file ": " n " lines, at most 600"
                file = FILENAME }
     { n = FNR }
     { text = $0 }
@@ -21,10 +21,10 @@ bad=$(git ls-files --cached --others --exclude-standard |
                           print file ":" from ": " FNR - from - 1 \
                                 " lines of function, at most 50"
                       from = 0 }
-    END             { if (n > 400) print file ": " n " lines" }')
+    END             { if (n > 600) print file ": " n " lines" }')
 # no shell, nothing that writes past its end
 bad="$bad
-$(grep -nE '\<(system|popen|alloca|sprintf|gets)\(' compiler/*.c runtime/*.c)"
+$(grep -nE '\<(system|popen|alloca|sprintf|gets)\(' compiler/*.c compiler/*/*.c runtime/*.c)"
 command -v python3 > /dev/null && bad="$bad
 $(git ls-files --cached --others --exclude-standard | grep '\.py$' |
   xargs python3 -c '

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../runtime/rt.h"
+#include "runtime/rt.h"
 #include "expected.h"
 #include "tokenizer.h"
 

@@ -1,6 +1,6 @@
-# ops.awk: the op table for README.md and docs/ops.md, from compiler/ops.h.
-#     awk -f tests/ops.awk compiler/ops.h            a row of Markdown each
-#     awk -v short=1 -f tests/ops.awk compiler/ops.h names by class
+# ops.awk: the op table for README.md and docs/ops.md, from compiler/graph/ops.h.
+#     awk -f tests/ops.awk compiler/graph/ops.h            a row of Markdown each
+#     awk -v short=1 -f tests/ops.awk compiler/graph/ops.h names by class
 BEGIN {
     if (!short)
         print "| op | inputs | class | formula |\n|---|---|---|---|"

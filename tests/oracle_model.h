@@ -3,7 +3,9 @@
 #ifndef ATTNC_ORACLE_MODEL_H
 #define ATTNC_ORACLE_MODEL_H
 
-#include "../compiler/compiler.h"
+#include "passes/passes.h"
+#include "plan/plan.h"
+#include "oracle/oracle.h"
 
 #include <math.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "../runtime/rt.h"
+#include "runtime/rt.h"
 #include "scratch.h"
 
 /* -------------------------------------------------------------- writing --- */

@@ -1,6 +1,6 @@
 /* paper_test.c: numbers of the paper that can be counted or proved: positions,
  * shapes, the length penalty, parameters, operations, identities.           */
-#include "../compiler/trial.h"
+#include "oracle/trial.h"
 
 #include <math.h>
 #include <setjmp.h>

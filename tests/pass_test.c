@@ -3,7 +3,7 @@
  * name stays; what is left undone is said.                                  */
 #define _POSIX_C_SOURCE 200809L  /* open_memstream */
 #include "small_specs.h"
-#include "../compiler/pass.h"
+#include "passes/rewrite.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

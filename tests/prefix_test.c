@@ -12,8 +12,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "../compiler/emit.h"
-#include "../compiler/engine.h"
+#include "emit/emit.h"
+#include "engine/engine.h"
 
 #include <cmocka.h>
 
@@ -212,7 +212,7 @@ static Words all_names(const Words *library)
         engine_close(&e);
     }
     add_files(&w, "runtime/*.[ch]");
-    add_files(&w, "compiler/kernels/*.c");
+    add_files(&w, "compiler/emit/kernels/*.c");
     for (int i = 0; i < library->n; i++)
         vec_push(a, &w, library->at[i]);
     for (const char *at = more; *at; at += strspn(at, " ")) {

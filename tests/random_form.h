@@ -233,7 +233,7 @@ static inline const char *form_activation(RandomForm *f)
 {
     static const char *const words[][2] = {
 #define ACT(name, text, gated, kernel, formula) { text, gated },
-#include "../compiler/activations.h"
+#include "spec/activations.h"
 #undef ACT
     };
     const char *const *row = words[pick(&f->r, sizeof words / sizeof *words)];

@@ -7,7 +7,9 @@
 
 #include <string.h>
 
-#include "../compiler/compiler.h"
+#include "passes/passes.h"
+#include "plan/plan.h"
+#include "oracle/oracle.h"
 
 typedef struct {
     Arena *arena;

@@ -3,7 +3,9 @@
 #ifndef RANDOM_TILING_H
 #define RANDOM_TILING_H
 
-#include "../compiler/compiler.h"
+#include "passes/passes.h"
+#include "plan/plan.h"
+#include "oracle/oracle.h"
 
 #include <stdlib.h>
 

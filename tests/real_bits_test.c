@@ -3,7 +3,7 @@
  * C compiler; and streams of them that read part of an answer with the prompt,
  * or are saved and taken up again, have the same bits in their caches and
  * logits. Read where the real models lie beside the repository.             */
-#include "../compiler/trial.h"
+#include "oracle/trial.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

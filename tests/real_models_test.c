@@ -1,7 +1,9 @@
 /* real_models_test.c: the oracle against trained models of other makes: the
  * numbers that came with them, or that a NumPy reference computed in double.
  * Their files are not part of the repository: skipped where they are absent. */
-#include "../compiler/compiler.h"
+#include "passes/passes.h"
+#include "plan/plan.h"
+#include "oracle/oracle.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include "../compiler/records.h"
+#include "records/records.h"
 #include <cmocka.h>
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* records_case.h: records to write, and how they are found again. Included
- * after compiler/records.h, cmocka's headers and scratch.h.                  */
+ * after compiler/records/records.h, cmocka's headers and scratch.h.         */
 #ifndef ATTNC_RECORDS_CASE_H
 #define ATTNC_RECORDS_CASE_H
 

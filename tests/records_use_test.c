@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include "../compiler/engine.h"
+#include "engine/engine.h"
 #include <cmocka.h>
 
 #include "scratch.h"

@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "../compiler/bench.h"
+#include "bench/bench.h"
 
 #include <cmocka.h>              /* after ours: it defines fail() */
 

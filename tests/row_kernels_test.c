@@ -2,8 +2,8 @@
  * and caps of scores, made in every way, against their definitions in double;
  * the same bits from all of them.                                           */
 #define _GNU_SOURCE
-#include "../compiler/backend.h"
-#include "../compiler/emit.h"
+#include "backend/backend.h"
+#include "emit/emit.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <sys/wait.h>
 
-#include "../compiler/backend.h"
+#include "backend/backend.h"
 
 #include <cmocka.h>
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../runtime/core.h"
+#include "runtime/core.h"
 
 static void test_random(void **unused)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../runtime/rt.h"
+#include "runtime/rt.h"
 #include "scratch.h"
 
 static void shard(const char *file, const char *const *name, int n)

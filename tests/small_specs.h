@@ -3,7 +3,9 @@
 #ifndef ATTNC_SMALL_SPECS_H
 #define ATTNC_SMALL_SPECS_H
 
-#include "../compiler/compiler.h"
+#include "passes/passes.h"
+#include "plan/plan.h"
+#include "oracle/oracle.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* softmax_test.c: online softmax by chunks of 64 keys against attention in
  * double, with NaN wherever no key is.                                      */
 #define _GNU_SOURCE
-#include "../compiler/backend.h"
-#include "../compiler/emit.h"
+#include "backend/backend.h"
+#include "emit/emit.h"
 
 #include <float.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "../compiler/engine.h"
+#include "engine/engine.h"
 
 #include <cmocka.h>
 

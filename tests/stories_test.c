@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <sys/wait.h>
 
-#include "../compiler/engine.h"
+#include "engine/engine.h"
 
 #include <cmocka.h>
 

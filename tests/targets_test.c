@@ -6,8 +6,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "../compiler/backend.h"
-#include "../compiler/emit.h"
+#include "backend/backend.h"
+#include "emit/emit.h"
 
 #include <cmocka.h>
 

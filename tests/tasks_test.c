@@ -4,8 +4,8 @@
  *
  * ATTNC_FULL: more tilings.                                                 */
 #define _GNU_SOURCE               /* mkdtemp */
-#include "../compiler/emit.h"
-#include "../compiler/trial.h"
+#include "emit/emit.h"
+#include "oracle/trial.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -143,9 +143,8 @@ static void check_task(const Engine *e, const Task *task, Operands *x,
     memcpy(want, x->y, Floats * sizeof *want);
     Task t = *task;
     const Choice by = { task->key, random_tiling(&seed, task->key.kind) };
-    Target target = e->target;
-    target.choices = (Choices){ .at = &by, .n = 1 };
-    const Plan *p = plan_model(e->arena, e->graph, &target, false);
+    const Plan *p = plan_model(e->arena, e->graph, &e->target,
+                               (Choices){ .at = &by, .n = 1 }, false);
     for (int i = 0; i < p->task.n; i++)
         if (task_same(&p->task.at[i].key, &task->key))
             t = p->task.at[i];

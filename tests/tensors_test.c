@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../runtime/rt.h"
+#include "runtime/rt.h"
 #include "scratch.h"
 
 #if defined __SANITIZE_ADDRESS__

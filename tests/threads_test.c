@@ -5,13 +5,13 @@
  *
  *     threads_test [COUNT [FIRST]]      of the paper's form, and of any    */
 #define _GNU_SOURCE               /* mkdtemp */
-#include "../compiler/engine.h"
+#include "engine/engine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
 
-#include "../compiler/trial.h"
+#include "oracle/trial.h"
 #include "backwards.h"
 #include "form_files.h"
 #include "random_spec.h"

@@ -1,8 +1,8 @@
 /* tile_test.c: tile functions of every way of making them, against the sum as
  * it is defined: over k in order, one rounding each.                        */
 #define _GNU_SOURCE
-#include "../compiler/backend.h"
-#include "../compiler/emit.h"
+#include "backend/backend.h"
+#include "emit/emit.h"
 
 #include <math.h>
 #include <setjmp.h>

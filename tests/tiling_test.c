@@ -4,7 +4,7 @@
  *
  * ATTNC_FULL: more of them.                                                 */
 #define _GNU_SOURCE               /* mkdtemp */
-#include "../compiler/trial.h"
+#include "oracle/trial.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

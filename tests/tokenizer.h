@@ -2,7 +2,7 @@
 #ifndef TEST_TOKENIZER_H
 #define TEST_TOKENIZER_H
 
-#include "../runtime/rt.h"
+#include "runtime/rt.h"
 #include "scratch.h"
 
 static const VocabTokens none = { .start = -1, .end = -1, .pad = -1,

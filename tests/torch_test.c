@@ -1,7 +1,7 @@
 /* torch_test.c: small models, one for each field of a spec that no real model
  * has, against what PyTorch said of them: tests/golden/make_torch.py.       */
 #define _POSIX_C_SOURCE 200809L  /* opendir */
-#include "../compiler/trial.h"
+#include "oracle/trial.h"
 
 #include <dirent.h>
 #include <setjmp.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "../compiler/tune.h"
+#include "tune/tune.h"
 
 #include <cmocka.h>              /* after ours: it defines fail() */
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../compiler/tune.h"
+#include "tune/tune.h"
 
 #include <cmocka.h>              /* after ours: it defines fail() */
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "../compiler/tune_parts.h"
+#include "tune/parts.h"
 
 #include <cmocka.h>
 

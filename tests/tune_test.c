@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 
-#include "../compiler/tune_parts.h"
+#include "tune/parts.h"
 
 #include <cmocka.h>
 

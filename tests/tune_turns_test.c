@@ -4,7 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "../compiler/tune_parts.h"
+#include "tune/parts.h"
 
 #include <cmocka.h>
 

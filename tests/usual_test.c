@@ -4,8 +4,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "../compiler/engine.h"
-#include "../compiler/tune_parts.h"
+#include "engine/engine.h"
+#include "tune/parts.h"
 
 #include <cmocka.h>
 

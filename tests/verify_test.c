@@ -1,6 +1,6 @@
 /* verify_test.c: `attnc verify` must be able to fail. A right run passes; one
  * wrong value, in the result or inside of the model, and a NaN do not.      */
-#include "../compiler/verify.h"
+#include "oracle/verify.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../runtime/core.h"
+#include "runtime/core.h"
 
 typedef struct { const char *text; int64_t n; } Piece;
 #define PIECE(s) { s, (int64_t)sizeof s - 1 }

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../runtime/rt.h"
+#include "runtime/rt.h"
 #include "scratch.h"
 
 static const VocabTokens none = { .start = -1, .end = -1, .pad = -1,

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <xxhash.h>
 
-#include "../runtime/rt.h"
+#include "runtime/rt.h"
 #include "scratch.h"
 
 /* --------------------------------------------------------------- checks --- */

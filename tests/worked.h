@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../compiler/compiler.h"
+#include "passes/passes.h"
+#include "plan/plan.h"
+#include "oracle/oracle.h"
 
 enum { MostParts = 8 };
 

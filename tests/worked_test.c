@@ -1,7 +1,7 @@
 /* worked_test.c: the examples of tests/worked, which can be checked by hand,
  * through the oracle and through every backend.                             */
 #define _GNU_SOURCE               /* mkdtemp */
-#include "../compiler/trial.h"
+#include "oracle/trial.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../compiler/fields.h"
-#include "../../compiler/machine.h"
-#include "../../compiler/options.h"
+#include "spec/fields.h"
+#include "machine/machine.h"
+#include "cli/options.h"
 #include "fuzz.h"
 
 enum { MostWords = 24, MostFiles = 16 };

@@ -5,13 +5,13 @@
 #
 # TARGET FILE SED: the edit that removes the bound
 faults() { cat << 'END'
-spec     compiler/field_value.c  s/(double)value < f->least ||/false \&\&/
+spec     compiler/spec/field_value.c  s/(double)value < f->least ||/false \&\&/
 tensors  runtime/safetensors.c   s/n > f->size - LengthBytes/n > HeaderLimit/
 vocab    runtime/vocab.c         s/v->sorted\[i\] >= size/0/
 state    runtime/state.c         s/if (bytes != state_size(.*/if (0)/
-records  compiler/records_line.c s/if (n < tail)/if (n == 0)/
+records  compiler/records/line.c s/if (n < tail)/if (n == 0)/
 packed   runtime/packed.c        s/|| part > bytes - at)/)/
-command  compiler/lines.c        s/!ends || id >= t->size/!ends/
+command  compiler/cli/lines.c        s/!ends || id >= t->size/!ends/
 END
 }
 

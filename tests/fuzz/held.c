@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../../runtime/pool.h"
-#include "../../runtime/rt.h"
+#include "runtime/pool.h"
+#include "runtime/rt.h"
 #include "held.h"
 
 typedef struct { void *at; size_t size; HeldKind kind; } Held;

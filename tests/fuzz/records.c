@@ -9,7 +9,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "../../compiler/records.h"
+#include "records/records.h"
 #include "fuzz.h"
 
 static const char lab[] = "/tmp/attnc_fuzz_records";     /* and its process */

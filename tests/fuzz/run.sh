@@ -13,15 +13,15 @@ vocab    1000000 16384  runtime/vocab.c runtime/vocab_file.c \
 runtime/vocab_json.c runtime/vocab_block.c runtime/merges.c runtime/tokens.c \
 runtime/text.c
 state    1000000  8192  runtime/state.c runtime/stream.c
-records  1000000  2048  compiler/records.c compiler/records_line.c \
-compiler/records_file.c compiler/records_print.c
+records  1000000  2048  compiler/records/records.c compiler/records/line.c \
+compiler/records/file.c compiler/records/print.c
 packed   1000000  4096  runtime/packed.c
-command  50000    1024  compiler/main.c compiler/options.c \
-compiler/options_model.c compiler/search_options.c compiler/lines.c \
-compiler/cmd_attention.c compiler/cmd_compile.c compiler/cmd_graph.c \
-compiler/cmd_names.c compiler/cmd_plan.c compiler/cmd_records.c \
-compiler/cmd_run.c compiler/cmd_score.c compiler/cmd_stream.c \
-compiler/cmd_tensors.c
+command  50000    1024  compiler/main.c compiler/cli/options.c \
+compiler/cli/options_model.c compiler/cli/search_options.c compiler/cli/lines.c \
+compiler/cli/cmd_attention.c compiler/cli/cmd_compile.c compiler/cli/cmd_graph.c \
+compiler/cli/cmd_tensors.c compiler/cli/cmd_plan.c compiler/cli/cmd_records.c \
+compiler/cli/cmd_run.c compiler/cli/cmd_score.c compiler/cli/cmd_stream.c \
+compiler/cli/run_input.c
 END
 }
 

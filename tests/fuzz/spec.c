@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../compiler/emit.h"
-#include "../../compiler/engine.h"
-#include "../../compiler/fields.h"
+#include "emit/emit.h"
+#include "engine/engine.h"
+#include "spec/fields.h"
 #include "fuzz.h"
 
 enum { Ways = 4 };
@@ -106,7 +106,7 @@ static void add_activation(Line *l, FuzzDice *d)
 {
     static const char *const some[][2] = {
 #define ACT(name, text, gated, kernel, formula) { text, gated },
-#include "../../compiler/activations.h"
+#include "spec/activations.h"
 #undef ACT
     };
     const char *const *row = some[fuzz_dice(d, ActCount)];

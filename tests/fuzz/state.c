@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../fake_model.h"
-#include "../../runtime/rt.h"
+#include "runtime/rt.h"
 #include "fuzz.h"
 
 enum { Weights = 7, Vocab = 40, Most = 301 };

@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../compiler/kept.h"
+#include "base/user_dir.h"
+#include "spec/spec.h"
 #include "held.h"
 
 static jmp_buf out;
@@ -24,7 +25,7 @@ WRAP(int, access, const char *path, int mode);
 WRAP(bool, file_read, File *f, const char *path, size_t limit, Fault *why);
 WRAP(bool, file_map, File *f, const char *path, Fault *why);
 WRAP(void, file_close, File *f);
-WRAP(bool, kept_read, Arena *a, const char *path, size_t limit,
+WRAP(bool, user_dir_read, Arena *a, const char *path, size_t limit,
      const char **at, size_t *n, Fault *why);
 WRAP(Spec *, spec_load, Arena *a, const char *path, const char *const *sets,
      int nsets);
@@ -127,12 +128,12 @@ void __wrap_file_close(File *f)
     __real_file_close(f);
 }
 
-bool __wrap_kept_read(Arena *a, const char *path, size_t limit,
+bool __wrap_user_dir_read(Arena *a, const char *path, size_t limit,
                       const char **at, size_t *n, Fault *why)
 {
     const int i = find_file(path);
     if (i < 0)
-        return __real_kept_read(a, path, limit, at, n, why);
+        return __real_user_dir_read(a, path, limit, at, n, why);
     char *to = arena_alloc(a, file[i].n + 1);
     memcpy(to, file[i].data, file[i].n);
     *at = to;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../runtime/rt.h"
+#include "runtime/rt.h"
 #include "fuzz.h"
 
 /* Numbers of the tensor's end and beginning, as the packer converts them. */

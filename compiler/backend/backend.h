@@ -1,0 +1,144 @@
+/* backend.h: from a plan to a model that runs in this process.
+ *
+ *   plan -> emit -> libtcc ----------------> memory      (jit.c)
+ *               \-> C compiler -> cached .so -> dlopen   (cc.c, objcache.c)
+ */
+#ifndef ATTNC_BACKEND_H
+#define ATTNC_BACKEND_H
+
+#include "passes/passes.h"
+#include "plan/plan.h"
+
+/* -------------------------------------------------------- interrupt.c --- */
+/* Between the two, the first SIGINT, SIGTERM or SIGHUP is only kept, so that
+ * what runs can be ended in order; a second one kills the process groups that
+ * were named and ends attnc at once. Pairs nest: the outermost interrupt_end()
+ * raises again what came.                                                   */
+void interrupt_watch(void);
+bool interrupted(void);
+void interrupt_end(void);
+void interrupt_takes(int64_t group);
+void interrupt_leaves(int64_t group);
+
+/* ------------------------------------------------------------- temp.c --- */
+typedef struct {                 /* a folder for files that nobody keeps */
+    char path[4000];             /* "": there is none */
+    int lock;                    /* held while it is used */
+} TempFolder;
+const char *temp_root(void);     /* TMPDIR; /tmp */
+/* Makes one in `in`; NULL: in temp_root(), where those of processes that were
+ * killed are removed first. False, with errno: none can be made.            */
+bool temp_open(TempFolder *t, const char *in);
+/* Removes it and what is in it. */
+void temp_close(TempFolder *t);
+
+/* ------------------------------------------------------------ spawn.c --- */
+
+typedef struct {                 /* a program that ran to its end */
+    char tail[4096];             /* the last of what it wrote to stderr */
+    char out[4096];              /* the first of what it wrote to stdout */
+} Spawned;
+
+typedef struct {                 /* a program to run, and what came of it */
+    const char *const *argv;
+    const char *input; size_t input_bytes;
+    double seconds;              /* its own limit; 0: that of all */
+    Spawned said;
+    bool ok; Fault why;
+    bool late;                   /* it was stopped at its limit */
+    double took;                 /* seconds */
+    int64_t begin;               /* on spawn's own clock */
+} SpawnJob;
+
+enum { SpawnMost = 64 };
+typedef struct {
+    int at_once;                 /* programs side by side, to SpawnMost */
+    double seconds;              /* of each */
+    int out_fd;                  /* their stdout; -1: to `said` */
+    const char *folder;          /* of their temporary files; NULL: TMPDIR */
+} SpawnLimits;
+/* Runs all of them as spawn() runs one. */
+void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l);
+
+/* Runs argv[0], an absolute path, in an environment of PATH, HOME, LANG=C and
+ * a TMPDIR of its own, with `input` on stdin, and no shell. Its whole process
+ * group is killed after `seconds`. False (ExitBackend): it could not be
+ * started, was killed, ran too long, or returned something other than 0.    */
+bool spawn(Spawned *s, const char *const *argv, const char *input,
+           size_t input_bytes, int seconds, Fault *why);
+/* The same, with stdout going to `out_fd`. */
+bool spawn_to(Spawned *s, const char *const *argv, const char *input,
+              size_t input_bytes, int out_fd, int seconds, Fault *why);
+/* Absolute path of a program: looked up in PATH, or, when the name has a
+ * slash, from the working folder. NULL: there is none.                      */
+const char *find_program(Arena *a, const char *name);
+
+/* --------------------------------------------------------------- cc.c --- */
+typedef enum { CcObject, CcShared, CcProgram } CcKind;
+
+typedef struct {                 /* how C is compiled */
+    const char *compiler;        /* absolute path, by cc_find */
+    const char *level;           /* "2": -O2 */
+    const char *march;           /* "generic": the compiler's default */
+    const char *const *features; /* beside it: "avx512vnni"; NULL: none */
+    int seconds;                 /* limit; 0: ten minutes */
+    bool print;                  /* print the command line, run nothing */
+} CcOptions;
+
+/* The compiler to use: `name`, or if NULL the first of clang-19, clang,
+ * clang-18 .. clang-14 that is installed.                                   */
+const char *cc_find(Arena *a, const char *name, Fault *why);
+/* First line of its --version. */
+const char *cc_version(Arena *a, const char *compiler, Fault *why);
+/* Compiles `text` to the file `output`, which appears whole or not at all. */
+bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
+                size_t n, const char *output, Fault *why);
+/* The words of the command that compiles stdin to `output`, and NULL. */
+const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
+                              const char *output);
+/* The command line without input and output, as one string. */
+const char *cc_flags(Arena *a, const CcOptions *o, CcKind kind);
+
+/* -------------------------------------------------------------- jit.c --- */
+typedef struct { void *code; size_t bytes; } JitCode;
+/* Compiles `text` in this process, over the kernels built into attnc for
+ * `target`; `symbol` is the function that returns the model.                */
+bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
+              const char *symbol, const Target *target, Fault *why);
+void jit_unload(JitCode *j);
+/* The same for a text that exports one function: it is in *at. */
+bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
+                  const Target *target, Fault *why);
+
+/* --------------------------------------------------------- objcache.c --- */
+/* Compiles `text` as a shared object, or finds the one that was compiled from
+ * the same text, flags and compiler; loads it.                              */
+bool objcache_load(Arena *a, void **library, const struct attn_model **model,
+                   const char *text, size_t n, const char *symbol,
+                   const CcOptions *o, Fault *why);
+
+/* ---------------------------------------------------------- backend.c --- */
+typedef enum { BackendJit, BackendCc } BackendKind;
+
+typedef struct {
+    const char *cc;              /* BackendCc: compiler's name; NULL: clang */
+    const char *level;           /* BackendCc: NULL: "2" */
+    struct Timers *timers;       /* a clock in the model's steps; NULL: none */
+} BackendOptions;
+
+typedef struct {
+    const struct attn_model *model;
+    void *library;               /* BackendCc */
+    JitCode jit;                 /* BackendJit */
+} Backend;
+
+/* "jit" (NULL too), "clang", "gcc" or a compiler's path. */
+BackendKind backend_kind(const char *name, BackendOptions *o);
+/* `arena` must outlive the call only. */
+bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
+                  const BackendOptions *o, Fault *why);
+void backend_unload(Backend *b);
+/* False (ExitBackend) when this processor lacks what `target` needs. */
+bool target_runs_here(const Target *target, Fault *why);
+
+#endif

@@ -1,0 +1,188 @@
+/* cc.c: compiles emitted C by the C compiler of the machine.              */
+#define _POSIX_C_SOURCE 200809L
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+
+enum { MaxArgs = 24, TailLines = 20, DefaultSeconds = 600 };
+
+const char *cc_find(Arena *a, const char *name, Fault *why)
+{
+    static const char *const clangs[] = {
+        "clang-19", "clang", "clang-18", "clang-17", "clang-16", "clang-15",
+        "clang-14"
+    };
+    if (name) {
+        const char *path = find_program(a, name);
+        if (!path)
+            fault(why, ExitBackend, "there is no C compiler %s; give another "
+                  "by --cc", quote(name));
+        return path;
+    }
+    for (size_t i = 0; i < sizeof clangs / sizeof *clangs; i++) {
+        const char *path = find_program(a, clangs[i]);
+        if (path)
+            return path;
+    }
+    fault(why, ExitBackend, "there is no clang on this machine; install it "
+          "(apt-get install clang) or name a C compiler by --cc");
+    return NULL;
+}
+
+const char *cc_version(Arena *a, const char *compiler, Fault *why)
+{
+    Spawned s;
+    const char *argv[] = { compiler, "--version", NULL };
+    if (!spawn(&s, argv, "", 0, 20, why))
+        return NULL;
+    return arena_strndup(a, s.out, strcspn(s.out, "\n"));
+}
+
+/* Fills argv without input and output; returns its length. */
+static int base_args(Arena *a, const CcOptions *o, CcKind kind,
+                     const char *argv[MaxArgs])
+{
+    int n = 0;
+    argv[n++] = o->compiler;
+    argv[n++] = arena_printf(a, "-O%s", o->level);
+    argv[n++] = "-std=c11";
+    argv[n++] = "-ffp-contract=off";
+    argv[n++] = "-fno-math-errno";
+    argv[n++] = "-fno-trapping-math";
+    if (strcmp(o->march, "generic") != 0)
+        argv[n++] = arena_printf(a, "-march=%s", o->march);
+    for (int i = 0; o->features && o->features[i]; i++)
+        argv[n++] = arena_printf(a, "-m%s", o->features[i]);
+    if (kind == CcObject)
+        argv[n++] = "-c";
+    if (kind == CcShared) {
+        argv[n++] = "-fPIC";
+        argv[n++] = "-shared";
+    }
+    if (kind == CcProgram)
+        argv[n++] = "-DATTNC_MAIN";
+    argv[n] = NULL;
+    return n;
+}
+
+/* All of argv as one line; words in double quotes where `quoted`. */
+static const char *join(Arena *a, const char *const *argv, bool quoted)
+{
+    const char *line = "", *mark = quoted ? "\"" : "";
+    for (; *argv; argv++)
+        line = arena_printf(a, "%s%s%s%s%s", line, *line ? " " : "", mark,
+                            *argv, mark);
+    return line;
+}
+
+const char *cc_flags(Arena *a, const CcOptions *o, CcKind kind)
+{
+    const char *argv[MaxArgs];
+    base_args(a, o, kind, argv);
+    return join(a, argv, false);
+}
+
+/* A compiler takes '-x' for an option and '@x' for a file of options. */
+static const char *safe_path(Arena *a, const char *path)
+{
+    return *path == '/' ? path : arena_printf(a, "./%s", path);
+}
+
+static void whole_args(Arena *a, const CcOptions *o, CcKind kind,
+                       const char *output, const char *argv[MaxArgs])
+{
+    int n = base_args(a, o, kind, argv);
+    argv[n++] = "-x";
+    argv[n++] = "c";
+    argv[n++] = "-";
+    argv[n++] = "-o";
+    argv[n++] = safe_path(a, output);
+    argv[n++] = kind == CcObject ? NULL : "-lm";
+    argv[n] = NULL;
+}
+
+const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
+                              const char *output)
+{
+    const char **argv = arena_alloc(a, MaxArgs * sizeof *argv);
+    whole_args(a, o, kind, output, argv);
+    return argv;
+}
+
+/* What the compiler said, its last lines, is shown as it is: it speaks about
+ * text that attnc wrote.                                                    */
+static void show_tail(const char *tail)
+{
+    const char *from = tail + strlen(tail);
+    for (int lines = 0; from > tail; from--)
+        if (from[-1] == '\n' && ++lines > TailLines)
+            break;
+    fputs(from, stderr);
+}
+
+/* A program is left executable, an object readable, as umask allows. */
+static void set_mode(const char *path, CcKind kind)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    chmod(path, (kind == CcObject ? 0666 : 0777) & ~mask);
+}
+
+static bool run_compiler(Arena *a, const CcOptions *o, const char **argv,
+                         const char *text, size_t n, Fault *why)
+{
+    Spawned s;
+    int seconds = o->seconds ? o->seconds : DefaultSeconds;
+    if (spawn(&s, argv, text, n, seconds, why))
+        return true;
+    Fault first = *why;
+    show_tail(s.tail);
+    return fault(why, first.code, "%s; the command was: %s", first.text,
+                 join(a, argv, false));
+}
+
+/* Compilers put a new file in the place of the one that output_open made: that
+ * one is what has to reach the disk.                                        */
+static bool take_result(Output *file, const char *compiler, Fault *why)
+{
+    struct stat st;
+    close(file->fd);
+    file->fd = open(file->temp, O_RDONLY | O_CLOEXEC);
+    return (file->fd >= 0 && fstat(file->fd, &st) == 0 && st.st_size > 0) ||
+           fault(why, ExitBackend, "%s ended well but wrote nothing",
+                 compiler);
+}
+
+/* Into `file`, which is open, and cancelled on failure. */
+static bool compile_into(Arena *a, const CcOptions *o, CcKind kind,
+                         const char *text, size_t n, Output *file, Fault *why)
+{
+    const char *argv[MaxArgs];
+    whole_args(a, o, kind, file->temp, argv);
+    if (!run_compiler(a, o, argv, text, n, why) ||
+        !take_result(file, o->compiler, why)) {
+        output_cancel(file);
+        return false;
+    }
+    set_mode(file->temp, kind);
+    return true;
+}
+
+bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
+                size_t n, const char *output, Fault *why)
+{
+    const char *argv[MaxArgs];
+    if (o->print) {
+        whole_args(a, o, kind, output, argv);
+        fprintf(stderr, "%s\n", join(a, argv, true));
+        return true;
+    }
+    Output *file = arena_alloc(a, sizeof *file);
+    return output_open(file, output, why) &&
+           compile_into(a, o, kind, text, n, file, why) &&
+           output_commit(file, why);
+}

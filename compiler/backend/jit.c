@@ -1,0 +1,199 @@
+/* jit.c: compiles emitted text in this process by libtcc.
+ *
+ * What is known of libtcc decides the shape of this file. Its own relocation
+ * leaves heap pages writable and executable for good, so the code goes to a
+ * mapping of ours that ends up read-execute. A refused mprotect makes it end
+ * the process, so that is asked for first. Compiles are serialised by a lock
+ * whose first use races: one warm-up compile. Only what is listed here can be
+ * called from the text: no libc, no headers.
+ *
+ * Where memory runs out, libtcc says "memory full" and ends the process by
+ * exit(1), or goes on with what it has half made: here the process ends with
+ * ExitResource. A model's skeleton needs about 2 MB.                        */
+#define _GNU_SOURCE              /* mkostemps, MAP_ANONYMOUS */
+#include <errno.h>
+#include <fcntl.h>
+#include <libtcc.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "emit/emit.h"
+
+typedef struct { char text[1024]; } Said;
+
+static const char no_memory[] = "out of memory in libtcc: allow this process "
+    "more, or use --backend=clang";
+static atomic_bool inside;       /* a call of libtcc has not returned */
+
+/* libtcc calls exit() where malloc fails, and where mprotect does, which was
+ * asked for before; nothing of attnc's does while libtcc works.             */
+static void exit_inside(void)
+{
+    if (!atomic_load(&inside))
+        return;
+    error_at((Pos){ 0 }, "%s", no_memory);
+    fflush(NULL);
+    _exit(ExitResource);
+}
+
+/* Keeps the first message: later ones follow from it. */
+static void on_message(void *user, const char *text)
+{
+    Said *said = user;
+    if (strstr(text, "memory full")) {
+        atomic_store(&inside, false);
+        fail(ExitResource, "%s", no_memory);
+    }
+    if (!*said->text)
+        snprintf(said->text, sizeof said->text, "%s", text);
+}
+
+static TCCState *new_state(Said *said)
+{
+    TCCState *s = tcc_new();
+    if (!s)
+        return NULL;
+    tcc_set_error_func(s, said, on_message);
+    tcc_set_options(s, "-nostdlib -nostdinc");
+    tcc_set_output_type(s, TCC_OUTPUT_MEMORY);
+    return s;
+}
+
+static void warm_up(void)
+{
+    Said said = { "" };
+    atexit(exit_inside);
+    TCCState *s = new_state(&said);
+    if (s) {
+        tcc_compile_string(s, "int warm;");
+        tcc_delete(s);
+    }
+}
+
+/* Systems that forbid a page to be writable and executable (SELinux execmem,
+ * MemoryDenyWriteExecute) refuse this, and libtcc cannot work there.        */
+static bool code_allowed(Fault *why)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *at = mmap(NULL, page, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool ok = at != MAP_FAILED &&
+              mprotect(at, page, PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
+    int error = errno;
+    if (at != MAP_FAILED)
+        munmap(at, page);
+    if (!ok && error == ENOMEM)
+        return fault(why, ExitResource, "%s", no_memory);
+    return ok || fault(why, ExitBackend, "this system refuses code made at "
+                       "run time (%s): use --backend=clang", strerror(error));
+}
+
+/* The text is kept for the report: that it does not compile is a bug here. */
+static bool refused(const char *text, const Said *said, Fault *why)
+{
+    char path[256];
+    const char *dir = temp_root();
+    snprintf(path, sizeof path, "%s/attnc-jit-XXXXXX.c",
+             strlen(dir) < 200 ? dir : "/tmp");
+    int fd = mkostemps(path, 2, O_CLOEXEC);
+    size_t n = strlen(text);
+    bool kept = fd >= 0 && write(fd, text, n) == (ssize_t)n;
+    if (fd >= 0)
+        close(fd);
+    return fault(why, ExitInternal, "internal error: libtcc does not take the "
+                 "emitted text: %s; it is kept in %s; --backend=clang works "
+                 "without libtcc", said->text, kept ? path : "no file");
+}
+
+static void add_symbols(TCCState *s, const Target *target)
+{
+    tcc_add_symbol(s, "memcpy", (const void *)(uintptr_t)memcpy);
+    tcc_add_symbol(s, "memset", (const void *)(uintptr_t)memset);
+    tcc_add_symbol(s, "sqrtf", (const void *)(uintptr_t)sqrtf);
+    tcc_add_symbol(s, "fmaf", (const void *)(uintptr_t)fmaf);
+    const char *name;
+    for (int i = 0; (name = kernel_name(target, i)) != NULL; i++)
+        tcc_add_symbol(s, name, kernel_find(target, name));
+}
+
+/* Places the code; its pages are writable and executable only in here. */
+static bool relocate(TCCState *s, JitCode *j)
+{
+    int bytes = tcc_relocate(s, NULL);
+    if (bytes <= 0)
+        return false;
+    void *at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return false;
+    *j = (JitCode){ at, (size_t)bytes };
+    if (tcc_relocate(s, at) == 0 &&
+        mprotect(at, (size_t)bytes, PROT_READ | PROT_EXEC) == 0)
+        return true;
+    jit_unload(j);
+    return false;
+}
+
+/* The function; NULL: there is no memory, or *said tells why. */
+static void *compile(JitCode *j, const char *text, const char *symbol,
+                     const Target *target, Said *said)
+{
+    void *at = NULL;
+    TCCState *s = new_state(said);
+    if (!s)
+        return NULL;
+    add_symbols(s, target);
+    /* a warning (an undeclared function, say) counts as an error */
+    if (tcc_compile_string(s, text) != 0 || *said->text)
+        on_message(said, "an error without a message");
+    else if (relocate(s, j) && !(at = tcc_get_symbol(s, symbol)))
+        on_message(said, "it has not the function that is asked for");
+    tcc_delete(s);
+    return at;
+}
+
+bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
+                  const Target *target, Fault *why)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    Said said = { "" };
+    *j = (JitCode){ 0 };
+    *at = NULL;
+    if (!code_allowed(why))
+        return false;
+    atomic_store(&inside, true);
+    pthread_once(&once, warm_up);
+    *at = compile(j, text, symbol, target, &said);
+    atomic_store(&inside, false);
+    if (*at)
+        return true;
+    jit_unload(j);
+    if (!*said.text)
+        return fault(why, ExitResource, "%s", no_memory);
+    return refused(text, &said, why);
+}
+
+bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
+              const char *symbol, const Target *target, Fault *why)
+{
+    const struct attn_model *(*get)(void);
+    void *at;
+    if (!jit_function(j, &at, text, symbol, target, why))
+        return false;
+    memcpy(&get, &at, sizeof get);
+    *model = get();
+    return true;
+}
+
+void jit_unload(JitCode *j)
+{
+    if (j->code)
+        munmap(j->code, j->bytes);
+    *j = (JitCode){ 0 };
+}

@@ -1,0 +1,70 @@
+/* kernel_table.c: finds a prebuilt kernel by name, in the table that belongs
+ * to a target. emit/kernelset.c made the tables.                            */
+#include "emit/emit.h"
+
+#include <string.h>
+
+struct Kernel {
+    const char *name;
+    void (*function)(void);
+};
+
+/* KERNEL TABLES: the same machines as MACHINES in the Makefile. */
+#if defined __x86_64__
+extern const struct Kernel kernels_x86_64_v4[], kernels_x86_64_v3[],
+                           kernels_x86_64_v2[];
+#elif defined __aarch64__
+extern const struct Kernel kernels_armv8_a[];
+#else
+extern const struct Kernel kernels_generic[];
+#endif
+
+static const struct { const char *march; const struct Kernel *table; }
+tables[] = {
+#if defined __x86_64__
+    { "x86-64-v4", kernels_x86_64_v4 },
+    { "x86-64-v3", kernels_x86_64_v3 },
+    { "x86-64-v2", kernels_x86_64_v2 },
+#elif defined __aarch64__
+    { "armv8-a", kernels_armv8_a },
+#else
+    { "generic", kernels_generic },
+#endif
+};
+
+static const struct Kernel *table_for(const char *march)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (!strcmp(tables[i].march, march))
+            return tables[i].table;
+    return NULL;
+}
+
+/* A target that this machine has no table for runs on what the machine is: the
+ * bits are the same wherever products and sums can be fused.                */
+static const struct Kernel *table_of(const Target *t)
+{
+    const struct Kernel *table = table_for(t->march);
+    Target native;
+    Fault why;
+    if (!table && target_find(&native, "native", 0, NULL, &why))
+        table = table_for(native.march);
+    return table;
+}
+
+void *kernel_find(const Target *t, const char *name)
+{
+    for (const struct Kernel *k = table_of(t); k && k->name; k++)
+        if (!strcmp(k->name, name)) {
+            void *address;
+            memcpy(&address, &k->function, sizeof address);
+            return address;
+        }
+    return NULL;
+}
+
+const char *kernel_name(const Target *t, int i)
+{
+    const struct Kernel *k = table_of(t);
+    return k ? k[i].name : NULL;
+}

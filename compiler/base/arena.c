@@ -1,0 +1,203 @@
+/* arena.c: memory that is freed all at once. One arena serves one compilation,
+ * so that nothing has an owner to ask and a tuner can compile thousands of
+ * variants in one process without a leak.                                   */
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+/* AddressSanitizer sees where memory ends that is a chunk by itself. */
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define EACH_ALONE
+#endif
+#endif
+#if defined EACH_ALONE
+enum { ChunkBytes = 0 };
+#else
+enum { ChunkBytes = 1 << 16 };
+#endif
+
+typedef struct Chunk Chunk;
+struct Chunk {
+    Chunk *next, *before;        /* before: a newer one */
+    size_t used, size;           /* bytes of memory[] */
+    alignas(max_align_t) char memory[];
+};
+
+struct Arena {
+    Chunk *chunk;                /* that is filled now, then the others */
+    size_t bytes;                /* handed out */
+};
+
+static void *zeroed(size_t bytes)
+{
+    void *p = calloc(1, bytes);
+    if (!p)
+        fail(ExitResource, "out of memory (%zu bytes wanted)", bytes);
+    return p;
+}
+
+Arena *arena_new(void)
+{
+    return zeroed(sizeof(Arena));
+}
+
+static void free_chunks(Chunk *c)
+{
+    for (Chunk *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+}
+
+void arena_free(Arena *a)
+{
+    if (!a)
+        return;
+    free_chunks(a->chunk);
+    free(a);
+}
+
+/* The chunk that is filled now stays, for what comes. */
+void arena_reset(Arena *a)
+{
+    Chunk *c = a->chunk;
+
+    if (c && c->size > ChunkBytes) {
+        free_chunks(c);
+        a->chunk = NULL;
+    } else if (c) {
+        free_chunks(c->next);
+        c->next = NULL;
+        memset(c->memory, 0, c->used);
+        c->used = 0;
+    }
+}
+
+static size_t aligned(size_t at)
+{
+    const size_t align = alignof(max_align_t);
+
+    return (at + align - 1) / align * align;
+}
+
+static void link_chunk(Chunk *c)
+{
+    if (c->next)
+        c->next->before = c;
+    if (c->before)
+        c->before->next = c;
+}
+
+/* What is too large to share a chunk has one of its own, behind that which is
+ * filled now.                                                               */
+static Chunk *add_chunk(Arena *a, size_t bytes)
+{
+    const bool own = bytes > ChunkBytes;
+    size_t size = own ? bytes : ChunkBytes;
+    Chunk *c = zeroed(sizeof *c + size);
+
+    c->size = size;
+    c->before = own ? a->chunk : NULL;
+    c->next = c->before ? c->before->next : a->chunk;
+    link_chunk(c);
+    if (!c->before)
+        a->chunk = c;
+    return c;
+}
+
+void *arena_alloc(Arena *a, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 2)
+        fail(ExitResource, "out of memory (%zu bytes wanted)", bytes);
+
+    Chunk *c = a->chunk;
+    size_t at = c ? aligned(c->used) : 0;
+    if (!c || at > c->size || c->size - at < bytes) {
+        c = add_chunk(a, bytes);
+        at = 0;
+    }
+    c->used = at + bytes;
+    a->bytes += bytes;
+    return c->memory + at;
+}
+
+size_t arena_bytes(const Arena *a)
+{
+    return a->bytes;
+}
+
+/* Memory of `old` bytes becomes larger: where it is, when nothing follows it;
+ * what has a chunk of its own takes that along.                             */
+static void *enlarged(Arena *a, char *at, size_t old, size_t bytes)
+{
+    Chunk *c = a->chunk;
+
+    if (old > ChunkBytes) {
+        c = realloc(at - offsetof(Chunk, memory), sizeof *c + bytes);
+        if (!c)
+            fail(ExitResource, "out of memory (%zu bytes wanted)", bytes);
+        c->used = c->size = bytes;
+        link_chunk(c);
+        if (!c->before)
+            a->chunk = c;
+    } else if (old && at + old == c->memory + c->used
+               && c->size - c->used >= bytes - old) {
+        c->used += bytes - old;
+    } else {
+        void *grown = arena_alloc(a, bytes);
+        return old ? memcpy(grown, at, old) : grown;
+    }
+    a->bytes += bytes - old;
+    return old > ChunkBytes ? c->memory : at;
+}
+
+char *arena_strndup(Arena *a, const char *s, size_t n)
+{
+    char *copy = arena_alloc(a, n + 1);
+    memcpy(copy, s, n);
+    return copy;
+}
+
+char *arena_strdup(Arena *a, const char *s)
+{
+    return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_printf(Arena *a, const char *fmt, ...)
+{
+    va_list ap, again;
+
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        die("bad format: %s", fmt);
+    char *s = arena_alloc(a, (size_t)n + 1);
+    vsnprintf(s, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return s;
+}
+
+char *arena_grouped(Arena *a, int64_t n)
+{
+    if (n > -1000 && n < 1000)
+        return arena_printf(a, "%d", (int)n);
+    return arena_printf(a, "%s,%03d", arena_grouped(a, n / 1000),
+                        abs((int)(n % 1000)));
+}
+
+void vec_grow(Arena *a, void **at, int n, int *cap, size_t size)
+{
+    if (n < *cap)
+        return;
+    if (n > INT32_MAX / 2)
+        fail(ExitResource, "an array of more than %d entries is needed", n);
+    int more = n ? 2 * n : 8;
+    *at = enlarged(a, *at, (size_t)*cap * size, (size_t)more * size);
+    *cap = more;
+}

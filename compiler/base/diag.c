@@ -1,0 +1,394 @@
+/* diag.c: messages in clang's form, with the source line and a caret, and the
+ * two ways to end the process. Every byte that came from outside is made safe
+ * for a terminal before it is shown.                                        */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+enum {
+    ShownErrors = 20,
+    HeldErrors = 200,            /* later ones are only counted */
+    MessageBytes = 2048,         /* heading, source line, caret */
+    WindowBytes = 100,           /* of a long source line are shown ... */
+    WindowBefore = 50,           /* ... from this far before the caret */
+    QuoteBytes = 80
+};
+
+typedef struct { char at[MessageBytes]; size_t n; } Text;
+
+typedef struct Held Held;
+struct Held {                    /* an error and its notes */
+    Pos pos;
+    const char *text;
+};
+
+static int errors;
+static bool shown;               /* the last error was: so are its notes */
+static Arena *hold;              /* not NULL: errors are kept, not printed */
+static VEC(Held) held;           /* in order of place */
+static int newest;               /* index of the error that came last, or -1 */
+static int unheld;               /* errors after HeldErrors */
+
+/* ------------------------------------------------------------- text --- */
+static void add_bytes(Text *t, const char *s, size_t n)
+{
+    size_t room = sizeof t->at - 1 - t->n;
+    if (n > room)
+        n = room;
+    memcpy(t->at + t->n, s, n);
+    t->n += n;
+    t->at[t->n] = '\0';
+}
+
+static void add(Text *t, const char *s)
+{
+    add_bytes(t, s, strlen(s));
+}
+
+static void add_format(Text *t, const char *fmt, va_list ap)
+{
+    size_t room = sizeof t->at - t->n;
+    int n = vsnprintf(t->at + t->n, room, fmt, ap);
+    if (n > 0)
+        t->n += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+static void add_int(Text *t, int i)
+{
+    char digits[16];
+    snprintf(digits, sizeof digits, "%d", i);
+    add(t, digits);
+}
+
+static bool printable(char c)
+{
+    return c >= ' ' && c <= '~';
+}
+
+/* Byte for byte, so that carets stay in line. */
+static void add_safe(Text *t, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        add_bytes(t, printable(s[i]) ? s + i : s[i] == '\t' ? " " : "?", 1);
+}
+
+/* ------------------------------------------------------------ places --- */
+static const char *find_line(const Source *src, int line, size_t *n)
+{
+    const char *at = src->text, *end = src->text + src->size;
+
+    for (int i = 1; i < line; i++) {
+        const char *eol = memchr(at, '\n', (size_t)(end - at));
+        if (!eol)
+            return NULL;
+        at = eol + 1;
+    }
+    const char *eol = memchr(at, '\n', (size_t)(end - at));
+    *n = (size_t)((eol ? eol : end) - at);
+    if (*n && at[*n - 1] == '\r')
+        --*n;
+    return at;
+}
+
+static void add_source_line(Text *t, Pos pos)
+{
+    size_t n, caret = (size_t)pos.col - 1;
+    const char *line = find_line(pos.src, pos.line, &n);
+
+    if (!line || !n || caret > n)
+        return;
+    size_t from = n > WindowBytes && caret > WindowBefore
+                ? caret - WindowBefore : 0;
+    size_t shows = n - from > WindowBytes ? WindowBytes : n - from;
+    add(t, "    ");
+    add_safe(t, line + from, shows);
+    add(t, "\n    ");
+    for (size_t i = from; i < caret; i++)
+        add(t, " ");
+    add(t, "^\n");
+}
+
+static void add_heading(Text *t, Pos pos, const char *level)
+{
+    if (pos.src) {
+        add_safe(t, pos.src->name, strlen(pos.src->name));
+        add(t, ":");
+        add_int(t, pos.line);
+        add(t, ":");
+        add_int(t, pos.col);
+    } else {
+        add(t, "attnc");
+    }
+    add(t, ": ");
+    add(t, level);
+    add(t, ": ");
+}
+
+static void compose(Text *t, Pos pos, const char *level, const char *fmt,
+                    va_list ap)
+{
+    t->n = 0;
+    add_heading(t, pos, level);
+    add_format(t, fmt, ap);
+    if (t->n > sizeof t->at - 512)       /* leave room for line and caret */
+        t->n = sizeof t->at - 512;
+    add(t, "\n");
+    if (pos.src)
+        add_source_line(t, pos);
+}
+
+/* ---------------------------------------------------------- messages --- */
+static void show_error(const char *text)
+{
+    shown = errors++ < ShownErrors;
+    if (shown)
+        fputs(text, stderr);
+    else if (errors == ShownErrors + 1)
+        fputs("attnc: note: more errors follow, not shown\n", stderr);
+}
+
+static bool before(Pos a, Pos b)
+{
+    int x = a.src ? a.src->rank : -1, y = b.src ? b.src->rank : -1;
+    if (x != y)
+        return x < y;
+    return a.line != b.line ? a.line < b.line : a.col < b.col;
+}
+
+static bool same_place(Pos a, Pos b)
+{
+    return a.src == b.src && a.line == b.line && a.col == b.col;
+}
+
+/* What a value given to both sides is told twice is shown once, and its notes
+ * with it. Equal places stay in order of arrival.                           */
+static void keep(Pos pos, const char *text)
+{
+    Held h = { pos, arena_strdup(hold, text) };
+    int i = held.n;
+
+    for (newest = i - 1; newest >= 0; newest--)
+        if (same_place(held.at[newest].pos, pos) &&
+            !strncmp(held.at[newest].text, text, strlen(text))) {
+            newest = -1;
+            return;
+        }
+    vec_push(hold, &held, h);
+    for (; i > 0 && before(pos, held.at[i - 1].pos); i--)
+        held.at[i] = held.at[i - 1];
+    held.at[i] = h;
+    newest = i;
+}
+
+void errors_hold(Arena *a)
+{
+    hold = a;
+    newest = -1;
+    unheld = 0;
+    memset(&held, 0, sizeof held);
+}
+
+void errors_release(void)
+{
+    hold = NULL;
+    for (int i = 0; i < held.n; i++)
+        show_error(held.at[i].text);
+    errors += unheld;
+    unheld = 0;
+    memset(&held, 0, sizeof held);
+}
+
+/* What nobody will see is not composed: a file of 40,000 errors would take
+ * long.                                                                     */
+static void report(Pos pos, const char *fmt, va_list ap)
+{
+    Text t;
+    if (hold && held.n == HeldErrors) {
+        unheld++;
+        newest = -1;
+        return;
+    }
+    compose(&t, pos, "error", fmt, ap);
+    if (hold)
+        keep(pos, t.at);
+    else
+        show_error(t.at);
+}
+
+void error_at(Pos pos, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    report(pos, fmt, ap);
+    va_end(ap);
+}
+
+void error_fault(Pos pos, const Fault *why)
+{
+    if (why->code == ExitResource)
+        fail(why->code, "%s", why->text);
+    error_at(pos, "%s", why->text);
+}
+
+void warning_at(Pos pos, const char *fmt, ...)
+{
+    Text t;
+    va_list ap;
+
+    va_start(ap, fmt);
+    compose(&t, pos, "warning", fmt, ap);
+    va_end(ap);
+    fputs(t.at, stderr);
+}
+
+static void say_once(const char *level, const char *fmt, va_list ap)
+{
+    static char said[8][MessageBytes];
+    static int n;
+    Text t;
+
+    compose(&t, (Pos){ 0 }, level, fmt, ap);
+    for (int i = 0; i < n && i < 8; i++)
+        if (strcmp(said[i], t.at) == 0)
+            return;
+    strcpy(said[n++ % 8], t.at);
+    fputs(t.at, stderr);
+}
+
+void warning_once(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say_once("warning", fmt, ap);
+    va_end(ap);
+}
+
+void note_once(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say_once("note", fmt, ap);
+    va_end(ap);
+}
+
+void note_at(Pos pos, const char *fmt, ...)
+{
+    Text t;
+    va_list ap;
+
+    if (hold ? newest < 0 : !shown)
+        return;
+    va_start(ap, fmt);
+    compose(&t, pos, "note", fmt, ap);
+    va_end(ap);
+    if (hold)
+        held.at[newest].text = arena_printf(hold, "%s%s",
+                                            held.at[newest].text, t.at);
+    else
+        fputs(t.at, stderr);
+}
+
+int error_count(void)
+{
+    return errors + held.n + unheld;
+}
+
+void error_reset(void)
+{
+    errors = 0;
+    shown = false;
+}
+
+void fail(int code, const char *fmt, ...)
+{
+    Text t;
+    va_list ap;
+
+    errors_release();
+    va_start(ap, fmt);
+    compose(&t, (Pos){ 0 }, "error", fmt, ap);
+    va_end(ap);
+    fputs(t.at, stderr);
+    exit(code);
+}
+
+void die_at(const char *file, int line, const char *fmt, ...)
+{
+    Text t;
+    va_list ap;
+
+    va_start(ap, fmt);
+    compose(&t, (Pos){ 0 }, "internal error", fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "%sattnc: note: broken at %s:%d in version %s; "
+            "please report this with the spec\n", t.at, file, line,
+            ATTNC_VERSION);
+    exit(ExitInternal);
+}
+
+/* ------------------------------------------------------------- words --- */
+const char *quote_n(const char *s, size_t n)
+{
+    static char buffers[8][4 * QuoteBytes + 8];
+    static int next;
+    char *out = buffers[next++ % 8], *at = out, *end = out + sizeof *buffers;
+
+    for (size_t i = 0; i < n && i < QuoteBytes; i++)
+        at += snprintf(at, (size_t)(end - at),
+                       printable(s[i]) ? "%c" : "\\x%02x",
+                       (unsigned char)s[i]);
+    snprintf(at, (size_t)(end - at), "%s", n > QuoteBytes ? "..." : "");
+    return out;
+}
+
+const char *quote(const char *s)
+{
+    return quote_n(s, strlen(s));
+}
+
+static int least(int a, int b, int c)
+{
+    int ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+/* Levenshtein's distance, one row of its table at a time. */
+static int edit_distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    int row[64];
+
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = (int)j;
+    for (size_t i = 1; i <= na; i++) {
+        int corner = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= nb; j++) {
+            int above = row[j];
+            row[j] = least(above + 1, row[j - 1] + 1,
+                           corner + (a[i - 1] != b[j - 1]));
+            corner = above;
+        }
+    }
+    return row[nb];
+}
+
+const char *nearest(const char *word, const char *const *words, int n)
+{
+    const char *best = NULL;
+    size_t length = strlen(word);
+    int limit = length < 3 ? 1 : (int)(length + 2) / 3;
+
+    for (int i = 0; i < n; i++) {
+        size_t other = strlen(words[i]);
+        if (length > 63 || other > 63)
+            continue;
+        int d = edit_distance(word, length, words[i], other);
+        if (d <= limit && d < (int)other) {
+            best = words[i];
+            limit = d - 1;
+        }
+    }
+    return best;
+}

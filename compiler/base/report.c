@@ -1,0 +1,20 @@
+/* report.c: a fault, and an output that ends, as exit codes with a message. */
+#include "base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int report_fault(const Fault *why)
+{
+    error_at((Pos){ 0 }, "%s", why->text);
+    return why->code;
+}
+
+int commit_text(Output *file, char *text, size_t n)
+{
+    Fault why;
+    const bool done = output_write(file, text, n, &why)
+                   && output_commit(file, &why);
+    free(text);
+    return done ? ExitDone : report_fault(&why);
+}

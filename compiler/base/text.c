@@ -1,0 +1,88 @@
+/* text.c: text and numbers for people, in a terminal, XML and JSON. */
+#include "base/text.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_control(const char *s, int64_t n)
+{
+    unsigned char c = (unsigned char)*s, next = (unsigned char)s[n - 1];
+    return c < 0x20 || c == 0x7f || (c == 0xc2 && next < 0xa0) ||
+           (n == 3 && memcmp(s, "\xef\xbf", 2) == 0 && next >= 0xbe);
+}
+
+const char *attention_label(Arena *a, const char *token, int64_t n)
+{
+    char *text = arena_alloc(a, (size_t)n * 4 + 1), *to = text;
+    for (int64_t i = 0, end; i < n; i = end) {
+        int64_t k = attn_character(token + i, n - i);
+        bool bad = k < 1 || is_control(token + i, k);
+        for (end = i + (k < 1 ? 1 : k); i < end; i++)
+            to += snprintf(to, 5, bad ? "\\x%02X" : "%c",
+                           (unsigned char)token[i]);
+    }
+    return text;
+}
+
+/* Columns of a terminal that a character takes: 2 from the Chinese ones on. */
+static int columns_of(const char *s)
+{
+    return (unsigned char)*s < 0xe3 ? 1 : 2;
+}
+
+/* XML; a space is a visible one. out NULL: nothing. */
+static void put_character(FILE *out, const char *s, int64_t n)
+{
+    if (!out)
+        return;
+    if (*s == ' ')
+        fputs("\xe2\x90\xa3", out);
+    else if (strchr("&<>\"", *s))
+        fprintf(out, "&#%d;", *s);
+    else
+        fwrite(s, 1, (size_t)n, out);
+}
+
+void svg_plain(FILE *out, const char *s)
+{
+    for (; *s; s++)
+        if (strchr("&<>\"", *s))
+            fprintf(out, "&#%d;", *s);
+        else
+            fputc(*s, out);
+}
+
+int svg_text(FILE *out, const char *s, int most)
+{
+    int columns = 0;
+    for (int64_t n; *s; s += n) {
+        n = attn_character(s, (int64_t)strlen(s));
+        if ((columns += columns_of(s)) > most) {
+            put_character(out, "\xe2\x80\xa6", 3);
+            return most + 1;
+        }
+        put_character(out, s, n);
+    }
+    return columns;
+}
+
+const char *plain_text(Arena *a, const char *text)
+{
+    return attention_label(a, text, (int64_t)strlen(text));
+}
+
+/* Three digits, in the unit that needs no exponent. */
+char *seconds_text(Arena *a, double seconds)
+{
+    static const char *const units[] = { "s", "ms", "us", "ns" };
+    double x = seconds;
+    int unit = 0;
+    if (!isfinite(x) || x < 0)
+        return arena_strdup(a, "-");
+    if (x >= 1e6)                /* nobody waits for it */
+        return arena_printf(a, "%.2g s", x);
+    for (; unit < 3 && x < 0.9995; unit++)
+        x *= 1e3;
+    const int places = x < 9.995 ? 2 : x < 99.95 ? 1 : 0;
+    return arena_printf(a, "%.*f %s", places, x, units[unit]);
+}

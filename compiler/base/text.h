@@ -1,0 +1,20 @@
+/* text.h: text that may come from anywhere, made safe for a terminal, XML and
+ * JSON; and seconds as people write them.                                   */
+#ifndef ATTNC_TEXT_H
+#define ATTNC_TEXT_H
+
+#include "base/base.h"
+
+/* A token of n bytes as text that people, XML and JSON can read: control
+ * characters, and bytes that are not UTF-8, are \xHH.                       */
+const char *attention_label(Arena *a, const char *token, int64_t n);
+/* The same of a whole text. */
+const char *plain_text(Arena *a, const char *text);
+/* Such text in SVG, at most so many columns, then dots. Returns the columns.
+ * out NULL: writes nothing.                                                 */
+int svg_text(FILE *out, const char *s, int most);
+/* UTF-8 without control characters, spaces as they are. */
+void svg_plain(FILE *out, const char *s);
+char *seconds_text(Arena *a, double seconds);    /* "1.93 ms"; "-": none */
+
+#endif

@@ -1,0 +1,180 @@
+/* bench.c: times the workloads of a model and checks what they leave.
+ *
+ * All workloads and a slice of the machine's own limit run in turn, so that
+ * what disturbs one disturbs all. Medians are compared with medians.         */
+#include "bench/bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const int64_t least_runs = 7, most_runs = 20000;
+static const double slice = 0.002, good_error = 0.01;
+
+Limit limit_of(const Machine *m, const Rates *r, Cost c, double set,
+               double calls)
+{
+    const Level from = machine_level(m, set);
+    const Level near = machine_level(m, calls > 0 ? c.values / calls : 0);
+    const double far = c.weights + c.cached;
+    const double weights = r->read[from] > 0 ? far / r->read[from] : 0;
+    const double values = r->read[near] > 0 ? c.values / r->read[near] : 0;
+    const double sums = c.flops / r->fma;
+    if (sums >= weights + values)
+        return (Limit){ sums, "FMA" };
+    return (Limit){ weights + values,
+                    level_name[weights >= values ? from : near] };
+}
+
+Limit work_limit(const Machine *m, const Rates *r, const Work *w)
+{
+    Limit all = { 0, "FMA" };
+    double most = 0.0, by[Levels + 1] = { 0 };
+    for (int i = 0; i < w->calls.n; i++) {
+        Cost c = w->calls.at[i];
+        c.values = 0;            /* they need not leave the nearest cache */
+        const Limit limit = limit_of(m, r, c, c.weights + c.cached, 1);
+        int k = 0;
+        while (k < Levels && limit.bound != level_name[k])
+            k++;
+        by[k] += limit.seconds;
+        all.seconds += limit.seconds;
+        if (by[k] > most)
+            all.bound = limit.bound;
+        most = by[k] > most ? by[k] : most;
+    }
+    return all;
+}
+
+static double time_once(const Work *w, Setup *s)
+{
+    const double begin = machine_seconds();
+    w->run(s);
+    return machine_seconds() - begin;
+}
+
+/* The first run of each: warms up, sets the checksum. */
+static void first_runs(Works *works, Setup *s)
+{
+    for (int i = 0; i < works->n; i++) {
+        works->at[i].run(s);
+        works->at[i].checksum = work_checksum(&works->at[i]);
+    }
+}
+
+static void run_turn(Setup *s, const Works *works, Times *times)
+{
+    for (int i = 0; i < works->n; i++) {
+        const Work *w = &works->at[i];
+        vec_push(s->arena, &times[i], time_once(w, s));
+        if (work_checksum(w) != w->checksum)
+            die("bench: %s: run %d left another result", w->name, times[i].n);
+    }
+    vec_push(s->arena, &times[works->n], machine_fma_rate(s->threads, slice));
+}
+
+static bool all_known(const Times *times, int works)
+{
+    for (int i = 0; i < works; i++) {
+        const Summary s = times_summary(&times[i]);
+        const double error = summary_error(&s);
+        if (error < 0 || error > good_error)
+            return false;
+    }
+    return true;
+}
+
+/* As often as was asked for; or until each median is known well enough, and
+ * some time has passed; or until the time is over.                           */
+static void run_all(Setup *s, const Works *works, Times *times)
+{
+    const BenchOptions *o = &s->options;
+    const double begin = machine_seconds();
+    const double most = o->seconds * works->n;
+    int64_t look = least_runs;
+    for (int64_t n = 1;; n++) {
+        run_turn(s, works, times);
+        const double passed = machine_seconds() - begin;
+        if (o->repetitions > 0 && n < o->repetitions)
+            continue;
+        if (n == o->repetitions || (n >= least_runs && passed >= most)
+            || n == most_runs)
+            return;
+        if (n < look || passed < most / 10)
+            continue;
+        if (all_known(times, works->n))
+            return;
+        look = n + n / 5 + 1;
+    }
+}
+
+static void make_rows(BenchReport *r, const Works *works,
+                      const Summary *summary)
+{
+    for (int i = 0; i < works->n; i++) {
+        BenchRow row = { .work = works->at[i], .time = summary[i] };
+        row.limit = work_limit(&r->machine, &r->rates, &row.work);
+        vec_push(r->engine->arena, &r->rows, row);
+    }
+}
+
+static int write_svg(const BenchReport *r, Output *file)
+{
+    size_t n;
+    char *text = draw_roofline(r, &n);
+    return commit_text(file, text, n);
+}
+
+static double most_seconds(double seconds)
+{
+    return fmin(1.0, seconds);   /* for the machine as a whole */
+}
+
+static void measure(BenchReport *r, Setup *s)
+{
+    const Engine *e = r->engine;
+    const BenchOptions *o = &s->options;
+    Works works = { 0 };
+    setup_works(s, &works);
+    const size_t n = (size_t)works.n + 1;
+    Times *times = arena_alloc(e->arena, n * sizeof *times);
+    Summary *summary = arena_alloc(e->arena, n * sizeof *summary);
+    r->setup = s;
+    r->threads = s->threads;
+    machine_measure(&r->machine, s->threads, most_seconds(o->seconds));
+    r->rates = *machine_rates(&r->machine, s->threads);
+    first_runs(&works, s);
+    run_all(s, &works, times);
+    for (size_t i = 0; i < n; i++)
+        summary[i] = times_summary(&times[i]);
+    r->rates.fma = summary[works.n].p50;
+    if (!o->no_kernels)
+        bench_kernels(&r->kernels, s, &works, summary);
+    make_rows(r, &works, summary);
+}
+
+int bench_run(const Engine *e, const BenchOptions *o, FILE *out)
+{
+    BenchReport r = { .engine = e };
+    Fault why;
+    Setup *s = setup_new(e, o);
+    Output *file = arena_alloc(e->arena, sizeof *file);
+    if (o->svg && !output_open(file, o->svg, &why))
+        return report_fault(&why);
+    measure(&r, s);
+    bench_print(&r, out);
+    return o->svg ? write_svg(&r, file) : ExitDone;
+}
+
+int bench_machine(const BenchOptions *o, FILE *out)
+{
+    Machine m;
+    Target t;
+    Fault why;
+    machine_measure(&m, 1, most_seconds(o->seconds));
+    machine_print(&m, o->format, out);
+    if (!target_find(&t, "native", 0, NULL, &why))
+        return report_fault(&why);
+    if (o->format == BenchTable || o->format == BenchMarkdown)
+        target_print(&m, &t, o->format == BenchMarkdown, out);
+    return ExitDone;
+}

@@ -1,0 +1,235 @@
+/* bench.h: how fast a model runs, and how near to the machine's limits.
+ *
+ *   engine -> batches (setup.c) -> workloads (work.c)
+ *   -> what they cost (count.c) -> times (bench.c, times.c)
+ *   -> times of each step of the model (kernels.c)
+ *   -> text (print.c, csv.c, json.c), a picture
+ *   (draw_roofline.c)                                                        */
+#ifndef ATTNC_BENCH_H
+#define ATTNC_BENCH_H
+
+#include "engine/engine.h"
+#include "machine/machine.h"
+
+typedef enum { BenchTable, BenchJson, BenchCsv, BenchMarkdown } BenchFormat;
+
+typedef struct {
+    const char *lengths;         /* of sources or prompts: "128", "8..128",
+                                    "8,16,32"; NULL: 128 or what fits */
+    int64_t steps;               /* tokens of each answer; -1: 32 or what the
+                                    model gives; 0: no decoding */
+    int64_t batch;               /* sentences at once; 0: 1, or as many as
+                                    lengths are listed */
+    int64_t beam;                /* of the search; 1: greedy */
+    int64_t repetitions;         /* of each workload; 0: by seconds */
+    double seconds;              /* for each workload, at most */
+    bool no_kernels;             /* the model's parts are not timed */
+    BenchFormat format;
+    const char *svg;             /* a file for the roofline; NULL: none */
+} BenchOptions;
+
+/* ----------------------------------------------------------- lengths.c --- */
+/* The lengths that a text like "8..128" gives to `batch` sentences, of a seed
+ * that is fixed; *batch 0 is filled in. Ends with ExitUsage where the text is
+ * wrong. NULL: `otherwise` for each.                                         */
+int32_t *bench_lengths(Arena *a, const char *text, int64_t otherwise,
+                       int64_t *batch);
+/* Numbers that look random and are the same everywhere. */
+uint32_t bench_random(uint64_t *state);
+
+/* ------------------------------------------------------------- count.c --- */
+typedef struct {
+    double flops;                /* useful operations, by node_flops */
+    double weights;              /* bytes of weights: once for each call */
+    double cached;               /* bytes of keys and values in a cache */
+    double values;               /* bytes of what goes in and comes out */
+} Cost;
+
+typedef struct {                 /* one call of an entry */
+    Entry entry;
+    int64_t sequences;
+    const int32_t *start;        /* [sequences + 1] first new row of each */
+    const int32_t *past;         /* [sequences] rows in the cache; NULL: 0 */
+    const int32_t *source;       /* [..] rows of each source */
+    int64_t group;               /* sequences that share one source */
+} Call;
+
+/* Adds what each node that emits code costs in one call to cost[node]. */
+void count_call(const Plan *p, const Call *c, Cost *cost);
+/* cost[node] for all nodes, in the graph's arena. */
+Cost *new_costs(const Plan *p);
+Cost cost_sum(Cost a, Cost b);
+double cost_bytes(Cost c);       /* of all kinds */
+
+/* ------------------------------------------------------------- setup.c --- */
+typedef struct {                 /* memory and batches of one model */
+    Arena *arena;
+    const Engine *engine;
+    const struct attn_model *model;      /* what runs: may be changed */
+    const Spec *spec;
+    BenchOptions options;        /* all settled */
+    int threads;
+    int32_t *rows;               /* [batch] of each source or prompt */
+    int64_t longest;             /* of them */
+    int32_t *ids, *start;        /* sources or prompts, where each begins */
+    struct attn_batch encode, prefill, step;
+    struct attn_cache cache[2];
+    size_t cache_bytes[2];
+    void *scratch;               /* the model's arena */
+    float *output;               /* of encode, or logits */
+    struct attn_search_options search;
+    void *search_memory;
+    int64_t search_bytes;
+    struct attn_hypothesis *found;
+    int64_t *found_count;
+    int32_t *answer;             /* [batch][steps] */
+} Setup;
+
+/* Sizes that were left open are settled; those that do not fit the model are
+ * reported and end the program with ExitUsage.                               */
+Setup *setup_new(const Engine *e, const BenchOptions *o);
+bool setup_decodes(const Setup *s);      /* the model has a decoder */
+bool setup_searches(const Setup *s);
+int64_t setup_output_floats(const Setup *s);     /* of an encode call */
+/* `rows` new rows of each hypothesis after `past` in the cache: each of the
+ * batch is given `beam` times.                                               */
+void setup_decode(const Setup *s, struct attn_batch *b, const int32_t *rows,
+                  const int32_t *past, int64_t beam);
+
+/* -------------------------------------------------------------- work.c --- */
+typedef struct {                 /* something to be timed */
+    const char *name;
+    double rows;                 /* new rows that one run works through */
+    double tokens;               /* tokens that it takes in or gives out */
+    Cost *cost;                  /* [nodes] of one run */
+    Cost sum;
+    VEC(Cost) calls;             /* of the model, one after the other */
+    double set;                  /* bytes of weights and cache that the one
+                                    which reads most reads */
+    void (*run)(Setup *s);
+    Entry entry;
+    const struct attn_batch *batch;      /* of the call; NULL: of_others */
+    const void *result;          /* what it leaves, the same in every run */
+    size_t result_bytes;
+    bool floats;                 /* the result is floats: must be finite */
+    bool of_others;              /* made of calls like the other workloads' */
+    uint64_t checksum;           /* of the result; set by the first run */
+} Work;
+typedef VEC(Work) Works;
+
+void setup_works(Setup *s, Works *works);
+/* Of what the last run left. A number that is not finite ends the program. */
+uint64_t work_checksum(const Work *w);
+/* Ids of sentence i that go in and that came out; NULL: there are none. */
+const int32_t *setup_source(const Setup *s, int64_t i);
+const int32_t *setup_answer(const Setup *s, int64_t i);
+
+/* ------------------------------------------------------------- times.c --- */
+typedef VEC(double) Times;       /* seconds */
+
+typedef struct {
+    int64_t n;
+    double best, p50, p95;
+    double low, high;            /* 95 % confidence interval of the median, by
+                                    order statistics; the extremes, where
+                                    fewer than 6 times give none */
+} Summary;
+
+Summary times_summary(const Times *t);   /* of one time or more */
+/* Half of the interval's width, as a part of the median; -1: none. */
+double summary_error(const Summary *s);
+/* Ranks, from 0, of the sorted times that bound the interval. False: none. */
+bool median_ranks(int64_t n, int64_t *low, int64_t *high);
+
+/* ----------------------------------------------------------- kernels.c --- */
+typedef struct {                 /* one op of a step of the model */
+    const char *function;        /* the emitted function that has it */
+    const char *name;            /* "ffn.w1"; NULL: the function as a whole */
+    const char *op;              /* "linear 512x2048" */
+    double calls, seconds;       /* in one run, of the slowest thread */
+    Cost cost;
+} Kernel;
+typedef VEC(Kernel) KernelList;
+
+/* Times each op of each workload in a second model, which calls a clock, and
+ * must leave the same results. Kernels come in the model's order, a function
+ * before the ops that it has.                                                */
+typedef struct {
+    double clock;                /* seconds that one call of the clock takes */
+    double *p50;                 /* [works] of runs with the clock */
+    double *ticks;               /* [works] calls of the clock in a run */
+    KernelList *of;              /* [works] */
+} KernelTimes;
+void bench_kernels(KernelTimes *k, Setup *s, const Works *works,
+                   const Summary *summary);
+
+/* ------------------------------------------------------------ bench.c --- */
+typedef struct {                 /* where a workload or a kernel stands */
+    double seconds;              /* that the machine needs at least */
+    const char *bound;           /* by what: "FMA", "L2", "memory" */
+} Limit;
+/* Weights and cache are read from where `set` bytes fit, values from where
+ * those of one of the `calls` do, all while the arithmetic goes on: the longer
+ * decides.                                                                   */
+Limit limit_of(const Machine *m, const Rates *r, Cost c, double set,
+               double calls);
+/* Of its calls, one after the other; bound by what takes most of that time. */
+Limit work_limit(const Machine *m, const Rates *r, const Work *w);
+
+typedef struct {
+    Work work;
+    Summary time;
+    Limit limit;
+} BenchRow;
+
+typedef struct {
+    const Engine *engine;
+    Machine machine;
+    Rates rates;                 /* of the threads in use; fma: median of
+                                    slices between the runs */
+    int threads;
+    const Setup *setup;
+    VEC(BenchRow) rows;
+    KernelTimes kernels;         /* of: NULL: not asked for */
+} BenchReport;
+
+/* Times every workload in turn, with a slice of the machine's own limit after
+ * each turn, and prints the report. A result that is not finite, or not the
+ * same in every run, is an internal error. Returns an exit code.             */
+int bench_run(const Engine *e, const BenchOptions *o, FILE *out);
+/* The machine alone. */
+int bench_machine(const BenchOptions *o, FILE *out);
+
+/* ------------------------------------------------------------ target.c --- */
+/* What a target's row says, beside what the machine does. */
+void target_print(const Machine *m, const Target *t, bool markdown, FILE *out);
+
+/* ---------------------------------------------- print.c, csv.c, json.c --- */
+void bench_print(const BenchReport *r, FILE *out);
+void machine_print(const Machine *m, BenchFormat format, FILE *out);
+void bench_csv(const BenchReport *r, FILE *out);
+void bench_json(const BenchReport *r, FILE *out);
+void machine_json(const Machine *m, FILE *out);  /* an object */
+
+typedef struct {                 /* a column of all formats */
+    const char *head;            /* for people; NULL: not shown to them */
+    const char *json;            /* for programs */
+    int places;                  /* after the point */
+} BenchColumn;
+enum { WorkColumns = 16, KernelColumns = 9 };
+extern const BenchColumn work_columns[WorkColumns];
+extern const BenchColumn kernel_columns[KernelColumns];
+/* The numbers of a row, in the order of the columns; NAN: none. */
+void work_values(const BenchReport *r, const BenchRow *row,
+                 double value[WorkColumns]);
+void kernel_values(const BenchReport *r, int work, const Kernel *k,
+                   double value[KernelColumns]);
+Limit kernel_limit(const BenchReport *r, int work, const Kernel *k);
+const char *backend_name(const BenchReport *r);
+const char *size_text(char text[32], size_t bytes);      /* "32 KiB" */
+
+/* ---------------------------------------------------- draw_roofline.c --- */
+/* SVG, allocated; its length in *size. */
+char *draw_roofline(const BenchReport *r, size_t *size);
+
+#endif

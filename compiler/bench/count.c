@@ -1,0 +1,187 @@
+/* count.c: what one call costs, node by node, from the graph and the
+ * lengths of its sentences: useful operations, bytes of weights, and bytes of
+ * the values that go from node to node.                                      */
+#include "bench/bench.h"
+#include "plan/parts.h"
+
+typedef int64_t Lengths[SymS + 1];
+
+typedef struct {                 /* the last answer of keys_seen */
+    const MaskSpec *mask;
+    int64_t rows, keys, seen;
+} Seen;
+
+static int64_t dim_of(Dim d, const Lengths length)
+{
+    return d.sym == SymNone ? d.c : length[d.sym];
+}
+
+static int64_t type_rows(Type t, const Lengths length)
+{
+    return t.rank < 2 ? 1 : dim_of(t.dim[t.rank - 2], length);
+}
+
+static double elements(Type t, const Lengths length)
+{
+    double n = 1.0;
+    for (int i = 0; i < t.rank; i++)
+        n *= (double)dim_of(t.dim[i], length);
+    return n;
+}
+
+/* A weight, or what is made of weights alone. */
+static bool is_const(const Graph *g, int node)
+{
+    return g->nodes.at[node].entry == EntryNone;
+}
+
+/* Keys that a row sees by average, where the last of `rows` is the last of
+ * `keys`: what is computed in vain is not useful.                            */
+static int64_t keys_seen(Seen *last, const MaskSpec *m, int64_t rows,
+                         int64_t keys)
+{
+    int64_t seen = 0;
+    if (last->mask == m && last->rows == rows && last->keys == keys)
+        return last->seen;
+    for (int64_t i = keys - rows; i < keys; i++)
+        for (int64_t j = 0; j < keys; j++)
+            seen += mask_allows(m, i, j, 0);
+    *last = (Seen){ m, rows, keys, (seen + rows / 2) / rows };
+    return last->seen;
+}
+
+static bool has_keys(const Graph *g, const Node *n)
+{
+    return n->nin > 1 && n->in[1] >= 0 && !is_const(g, n->in[1]);
+}
+
+/* Keys that each row of an attention op reads. Other ops have as many "keys" as
+ * rows of their own.                                                         */
+static int64_t keys_of(const Graph *g, const Node *n, const Lengths length,
+                       Seen *last)
+{
+    const int64_t rows = type_rows(n->type, length);
+    if (!has_keys(g, n))
+        return rows;
+    const int64_t keys = type_rows(g->nodes.at[n->in[1]].type, length);
+    return n->mask ? keys_seen(last, n->mask, rows, keys) : keys;
+}
+
+static double elem_bytes(Type t)
+{
+    return t.elem == ElemBf16 ? 2.0 : 4.0;
+}
+
+static bool looks_up(const Node *n)
+{
+    return n->op == OpEmbed || n->op == OpPosition || n->op == OpRotate;
+}
+
+/* Bytes of weights that a node reads: whole matrices, but of tables only a row
+ * for each of its own.                                                       */
+static double weight_bytes(const Graph *g, const Node *n,
+                           const Lengths length)
+{
+    double bytes = 0.0;
+    for (int i = 0; i < n->nin; i++) {
+        if (n->in[i] < 0 || !is_const(g, n->in[i]))
+            continue;
+        const Type t = g->nodes.at[n->in[i]].type;
+        bytes += elem_bytes(t) * (looks_up(n)
+            ? (double)(type_rows(n->type, length) * t.dim[1].c)
+            : elements(t, length));
+    }
+    return bytes;
+}
+
+/* Rows are chosen, and the others not read. */
+static bool chooses(const Node *n)
+{
+    return n->op == OpSelect || (n->op == OpPool && (n->pool == PoolClass
+                                                  || n->pool == PoolLast));
+}
+
+/* Does it read input i from a cache of keys or values? */
+static bool from_cache(const Graph *g, const Node *n, int i)
+{
+    const Op op = g->nodes.at[n->in[i]].op;
+    return op == OpRecall || op == OpAppend;
+}
+
+/* What it reads beside weights and writes: from a cache, or all else. Of keys
+ * that a mask hides from all rows nothing is read; what is appended has the
+ * rows of what comes in.                                                     */
+static double value_bytes(const Graph *g, const Node *n, const Lengths length,
+                          int64_t seen, bool cached)
+{
+    const bool append = n->op == OpAppend;
+    double bytes = append || cached ? 0.0 : 4.0 * elements(n->type, length);
+    for (int i = 0; i < n->nin; i++) {
+        if (n->in[i] < 0 || is_const(g, n->in[i])
+            || from_cache(g, n, i) != cached)
+            continue;
+        const Type t = chooses(n) ? n->type : g->nodes.at[n->in[i]].type;
+        const double keys = (double)type_rows(t, length);
+        const double read = (double)(seen + type_rows(n->type, length));
+        const bool masked = n->mask && i > 0 && read < keys;
+        bytes += 4.0 * elements(t, length) * (masked ? read / keys : 1.0)
+               * (append ? 2.0 : 1.0);
+    }
+    return bytes;
+}
+
+/* Keys of a source are read once for all sequences that share it. */
+static bool reads_cross(const Graph *g, const Node *n)
+{
+    return n->nin > 1 && n->in[1] >= 0 && g->nodes.at[n->in[1]].op == OpRecall;
+}
+
+/* Sequence `s` of the call. */
+static void count_sequence(const Plan *p, const Call *c, const Lengths length,
+                           int64_t s, Cost *cost)
+{
+    const Graph *g = p->g;
+    Seen last = { 0 };
+    for (int i = 0; i < g->nodes.n; i++) {
+        const Node *n = &g->nodes.at[i];
+        if (n->entry != c->entry || p->region_of[i] < 0)
+            continue;
+        const int64_t keys = keys_of(g, n, length, &last);
+        cost[i].flops += (double)node_flops(g, i, type_rows(n->type, length),
+                                            keys);
+        cost[i].values += value_bytes(g, n, length, keys, false);
+        if (s % c->group == 0 || !reads_cross(g, n))
+            cost[i].cached += value_bytes(g, n, length, keys, true);
+        if (s == 0 || looks_up(n))
+            cost[i].weights += weight_bytes(g, n, length);
+    }
+}
+
+void count_call(const Plan *p, const Call *c, Cost *cost)
+{
+    for (int64_t s = 0; s < c->sequences; s++) {
+        const int64_t rows = c->start[s + 1] - c->start[s];
+        const int64_t past = c->past ? c->past[s] : 0;
+        const Lengths length = {
+            [SymN] = c->source ? c->source[s / c->group] : rows,
+            [SymM] = rows, [SymT] = rows, [SymPT] = past + rows, [SymR] = 1,
+            [SymS] = 1 };
+        count_sequence(p, c, length, s, cost);
+    }
+}
+
+Cost *new_costs(const Plan *p)
+{
+    return arena_alloc(p->arena_, (size_t)p->g->nodes.n * sizeof(Cost));
+}
+
+Cost cost_sum(Cost a, Cost b)
+{
+    return (Cost){ a.flops + b.flops, a.weights + b.weights,
+                   a.cached + b.cached, a.values + b.values };
+}
+
+double cost_bytes(Cost c)
+{
+    return c.weights + c.cached + c.values;
+}

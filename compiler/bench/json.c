@@ -1,0 +1,126 @@
+/* json.c: a bench report as json. */
+#include "bench/bench.h"
+
+#include <math.h>
+
+/* A name that the spec let through has no character that JSON escapes; the
+ * processor's own name may have.                                             */
+static void put_text(const char *key, const char *text, FILE *out)
+{
+    fprintf(out, "\"%s\": \"", key);
+    for (; *text; text++)
+        if (*text >= ' ' && *text != '"' && *text != '\\')
+            fputc(*text, out);
+    fputc('"', out);
+}
+
+static void put_numbers(const BenchColumn *c, const double *value, int n,
+                        FILE *out)
+{
+    for (int i = 0; i < n; i++)
+        if (isnan(value[i]))
+            fprintf(out, ", \"%s\": null", c[i].json);
+        else
+            fprintf(out, ", \"%s\": %.*f", c[i].json, c[i].places, value[i]);
+}
+
+static void put_ids(const char *key, const int32_t *ids, int64_t n, FILE *out)
+{
+    fprintf(out, ",\n \"%s\": [", key);
+    for (int64_t i = 0; ids && i < n; i++)
+        fprintf(out, "%s%d", i > 0 ? ", " : "", ids[i]);
+    fputc(']', out);
+}
+
+void machine_json(const Machine *m, FILE *out)
+{
+    fputc('{', out);
+    put_text("cpu", m->cpu, out);
+    fprintf(out, ", \"cores\": %d", m->cores);
+    for (int i = LevelL1; i < LevelMemory; i++)
+        fprintf(out, ", \"l%d_bytes\": %zu", i + 1, m->cache[i]);
+    fputs(",\n  \"rates\": [", out);
+    for (int i = 0; i < m->counts; i++) {
+        const Rates *r = &m->rates[i];
+        fprintf(out, "%s\n   {\"threads\": %d, \"fma_gflop_per_s\": %.1f, "
+                "\"read_l1_gb_s\": %.1f, \"read_l2_gb_s\": %.1f, "
+                "\"read_l3_gb_s\": %.1f, \"read_memory_gb_s\": %.1f}",
+                i ? "," : "", r->threads, 1e-9 * r->fma,
+                1e-9 * r->read[LevelL1], 1e-9 * r->read[LevelL2],
+                1e-9 * r->read[LevelL3], 1e-9 * r->read[LevelMemory]);
+    }
+    fputs("]}", out);
+}
+
+static void put_work(const BenchReport *r, const BenchRow *row, FILE *out)
+{
+    double value[WorkColumns];
+    work_values(r, row, value);
+    fprintf(out, "  {\"workload\": \"%s\"", row->work.name);
+    put_numbers(work_columns, value, WorkColumns, out);
+    fprintf(out, ", \"bound\": \"%s\", \"checksum\": \"%016llx\"}",
+            row->limit.bound, (unsigned long long)row->work.checksum);
+}
+
+static void put_kernel(const BenchReport *r, int work, const Kernel *k,
+                       FILE *out)
+{
+    double value[KernelColumns];
+    kernel_values(r, work, k, value);
+    fprintf(out, "  {\"workload\": \"%s\", \"function\": \"%s\", ",
+            r->rows.at[work].work.name, k->function);
+    if (k->name)
+        fprintf(out, "\"kernel\": \"%s\"", k->name);
+    else
+        fprintf(out, "\"kernel\": null");
+    if (k->op)
+        fprintf(out, ", \"op\": \"%s\"", k->op);
+    put_numbers(kernel_columns, value, KernelColumns, out);
+    fprintf(out, ", \"bound\": \"%s\"}", kernel_limit(r, work, k).bound);
+}
+
+/* A kernel without a name of its own is a function: the sum of its kernels. */
+static void put_kernels(const BenchReport *r, FILE *out)
+{
+    const KernelTimes *t = &r->kernels;
+    bool any = false;
+    fprintf(out, ",\n \"clock_ns\": %.1f, \"kernels\": [\n", 1e9 * t->clock);
+    for (int work = 0; work < r->rows.n; work++)
+        for (int i = 0; i < t->of[work].n; i++) {
+            fputs(any ? ",\n" : "", out);
+            put_kernel(r, work, &t->of[work].at[i], out);
+            any = true;
+        }
+    fputc(']', out);
+}
+
+void bench_json(const BenchReport *r, FILE *out)
+{
+    const Target *t = &r->engine->target;
+    const Setup *s = r->setup;
+    const BenchOptions *o = &s->options;
+    const char *from, *tiles = plan_tiles(r->engine->plan, &from);
+    fprintf(out, "{\"model\": \"%s\", \"backend\": \"%s\", \"march\": \"%s\", "
+            "\"tile\": \"%s\", \"tile_from\": \"%s\", "
+            "\"threads\": %d, \"batch\": %lld, \"beam\": %lld, "
+            "\"steps\": %lld,\n", r->engine->spec->name,
+            backend_name(r), t->name, tiles, from, r->threads,
+            (long long)o->batch, (long long)o->beam, (long long)o->steps);
+    fputc(' ', out);
+    put_text("cpu", r->machine.cpu, out);
+    fprintf(out, ",\n \"machine\": ");
+    machine_json(&r->machine, out);
+    fprintf(out, ",\n \"fma_gflop_per_s\": %.1f,\n \"rows\": [\n",
+            1e-9 * r->rates.fma);
+    for (int i = 0; i < r->rows.n; i++) {
+        put_work(r, &r->rows.at[i], out);
+        fprintf(out, "%s", i + 1 < r->rows.n ? ",\n" : "]");
+    }
+    if (r->kernels.of)
+        put_kernels(r, out);
+    /* Of the first sentence, so that another program can be compared. */
+    put_ids("lengths", s->rows, o->batch, out);
+    put_ids("source", setup_source(s, 0), s->rows[0], out);
+    put_ids("answer", setup_answer(s, 0), o->steps, out);
+    fprintf(out, "}\n");
+}

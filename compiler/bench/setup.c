@@ -1,0 +1,252 @@
+/* setup.c: the batches of a model's workloads, and their memory. */
+#include <string.h>
+
+#include "bench/bench.h"
+
+/* `bytes`: as the core computes sizes, -1 when they overflow. */
+static void *memory_for(const Setup *s, int64_t bytes)
+{
+    if (bytes < 0)
+        fail(ExitResource, "bench: the sizes overflow");
+    return aligned_memory(s->arena, bytes);
+}
+
+/* Ids that are no special tokens, as far as the vocabulary allows. */
+static int32_t random_id(const Spec *spec, int64_t size, uint64_t *state)
+{
+    for (int tries = 0; tries < 64; tries++) {
+        const int64_t id = bench_random(state) % size;
+        if (id != spec->token_start && id != spec->token_end
+            && id != spec->token_pad && id != spec->token_unknown)
+            return (int32_t)id;
+    }
+    return 0;
+}
+
+static int32_t *random_ids(const Setup *s, int64_t n, int64_t size,
+                           uint64_t seed)
+{
+    int32_t *ids = arena_alloc(s->arena, (size_t)n * sizeof *ids);
+    for (int64_t i = 0; size > 0 && i < n; i++)
+        ids[i] = random_id(s->spec, size, &seed);
+    return ids;
+}
+
+/* Where each of `n` sequences begins; sequence i has rows[i / group]. */
+static int32_t *starts(Arena *a, const int32_t *rows, int64_t n, int64_t group)
+{
+    int32_t *start = arena_alloc(a, (size_t)(n + 1) * sizeof *start);
+    for (int64_t i = 0; i < n; i++)
+        start[i + 1] = start[i] + rows[i / group];
+    return start;
+}
+
+/* ------------------------------------------------------------- options --- */
+bool setup_decodes(const Setup *s)
+{
+    return s->spec->kind == KindEncoderDecoder || s->spec->kind == KindDecoder;
+}
+
+/* A search reads its sources as ids. */
+bool setup_searches(const Setup *s)
+{
+    return s->options.steps > 0 && s->model->input_width == 0;
+}
+
+/* Rows of the target side that the workloads need at most. */
+static int64_t target_rows(const Setup *s)
+{
+    const bool decoder = s->spec->kind == KindDecoder;
+    return s->options.steps + (decoder ? s->longest : 0);
+}
+
+static int64_t default_rows(int64_t most)
+{
+    return most > 0 && most < 128 ? most - most / 4 : 128;
+}
+
+static void settle_lengths(Setup *s, int64_t most)
+{
+    BenchOptions *o = &s->options;
+    const bool decoder = s->spec->kind == KindDecoder;
+    double sum = 0.0;
+    s->rows = bench_lengths(s->arena, o->lengths,
+                            default_rows(decoder ? most / 2 : most),
+                            &o->batch);
+    for (int64_t i = 0; i < o->batch; i++) {
+        sum += s->rows[i];
+        if (s->rows[i] > s->longest)
+            s->longest = s->rows[i];
+    }
+    if (most > 0 && s->longest > most)
+        fail(ExitUsage, "bench: -p %lld: the model takes %lld rows at most",
+             (long long)s->longest, (long long)most);
+    if (sum * (double)o->beam > INT32_MAX)
+        fail(ExitUsage, "bench: -b %lld: more than 2^31 rows in all",
+             (long long)o->batch);
+}
+
+static void settle_options(Setup *s)
+{
+    BenchOptions *o = &s->options;
+    const bool decoder = s->spec->kind == KindDecoder;
+    const int64_t target = s->spec->side[SideDecoder].max_len;
+    settle_lengths(s, decoder ? target : s->spec->side[SideEncoder].max_len);
+    if (!setup_decodes(s))
+        o->steps = 0;
+    else if (o->steps < 0)
+        o->steps = target / 2 < 32 ? target / 2 : 32;
+    if (setup_decodes(s) && target_rows(s) > target)
+        fail(ExitUsage, "bench: -n %lld: the model's max_len is %lld",
+             (long long)o->steps, (long long)target);
+    if (o->beam > 1 && !setup_searches(s))
+        fail(ExitUsage, "bench: --beam %lld: nothing is searched for",
+             (long long)o->beam);
+}
+
+/* -------------------------------------------------------------- caches --- */
+/* A cache with room for rows[i] positions of slots i * group and behind. */
+static void make_cache(Setup *s, int which, int64_t slots, int64_t longest,
+                       const int32_t *rows, int64_t group, int64_t more)
+{
+    if (s->model->page_floats[which] == 0)
+        return;
+    const int64_t bytes = attn_cache_bytes(s->model, which, slots, longest, 0);
+    attn_cache_init(&s->cache[which], s->model, which, slots, longest, 0,
+                    memory_for(s, bytes));
+    const int64_t floats = s->cache[which].pages
+                           * s->model->page_floats[which];
+    s->cache_bytes[which] = (size_t)floats * sizeof(float);
+    for (int64_t i = 0; i < slots; i++)
+        if (attn_cache_grow(&s->cache[which], i,
+                            (rows ? rows[i / group] : 0) + more) != 0)
+            die("bench: no page left");
+}
+
+static void make_caches(Setup *s)
+{
+    const BenchOptions *o = &s->options;
+    const bool decoder = s->spec->kind == KindDecoder;
+    make_cache(s, ATTN_CROSS, o->batch, s->longest, s->rows, 1, 0);
+    make_cache(s, ATTN_SELF, o->batch * o->beam, target_rows(s) + 1,
+               decoder ? s->rows : NULL, o->beam, o->steps + 1);
+}
+
+static void share_caches(const Setup *s, struct attn_batch *b)
+{
+    for (int c = 0; c < 2; c++) {
+        b->pool[c] = s->cache[c].pool;
+        b->pages[c] = s->cache[c].table;
+        b->table[c] = s->cache[c].width;
+    }
+    b->parallel = s->engine->parallel;
+}
+
+/* ------------------------------------------------------------- batches --- */
+int64_t setup_output_floats(const Setup *s)
+{
+    const bool all = !setup_decodes(s) && !s->model->output_pooled;
+    return (all ? s->start[s->options.batch] : s->options.batch)
+           * s->model->output_columns;
+}
+
+static void make_encode(Setup *s)
+{
+    struct attn_batch *b = &s->encode;
+    const int64_t rows = s->start[s->options.batch];
+    const int64_t size = rows * s->model->input_width;
+    b->sequences = s->options.batch;
+    b->rows = b->key_rows = rows;
+    b->start = b->key_start = s->start;
+    b->ids = s->ids;
+    b->output = s->output;
+    share_caches(s, b);
+    if (size == 0)
+        return;
+    float *x = memory_for(s, size * (int64_t)sizeof *x);
+    uint64_t state = 1;
+    for (int64_t i = 0; i < size; i++)
+        x[i] = (float)bench_random(&state) / 1073741824.0f - 1.0f;
+    b->query = b->key = b->value = b->input = x;
+}
+
+void setup_decode(const Setup *s, struct attn_batch *b, const int32_t *rows,
+                  const int32_t *past, int64_t beam)
+{
+    const int64_t n = s->options.batch * beam;
+    const size_t bytes = (size_t)n * sizeof(int32_t);
+    int32_t *start = starts(s->arena, rows, n, beam);
+    int32_t *before = arena_alloc(s->arena, bytes);
+    int32_t *select = arena_alloc(s->arena, bytes);
+    int32_t *source = arena_alloc(s->arena, bytes);
+    for (int64_t i = 0; i < n; i++) {
+        before[i] = past[i / beam];
+        select[i] = start[i + 1] - 1;
+        source[i] = (int32_t)(i / beam);
+    }
+    *b = (struct attn_batch){
+        .sequences = n, .rows = start[n], .start = start, .past = before,
+        .ids = random_ids(s, start[n], s->model->target_vocab, 2),
+        .select = select, .selected = n, .source = source,
+        .source_rows = s->rows, .output = s->output };
+    share_caches(s, b);
+}
+
+static void make_search(Setup *s)
+{
+    const BenchOptions *o = &s->options;
+    const int64_t rows = s->start[o->batch];
+    s->search = (struct attn_search_options){
+        .beam = o->beam, .results = 1, .rule = ATTN_RULE_EXACT,
+        .penalty = ATTN_PENALTY_NONE, .max_output = o->steps,
+        .max_output_plus = -1, .start = (int32_t)s->spec->token_start,
+        .end = (int32_t)s->spec->token_end,
+        .parallel = s->engine->parallel,
+        .process = { .min_length = o->steps } };
+    s->search_bytes = attn_search_bytes(s->model, &s->search, o->batch, rows,
+                                        s->longest, 0);
+    s->search_memory = memory_for(s, s->search_bytes);
+    s->found = arena_alloc(s->arena, (size_t)o->batch * sizeof *s->found);
+    s->found_count = arena_alloc(s->arena, (size_t)o->batch
+                                               * sizeof *s->found_count);
+    s->answer = arena_alloc(s->arena, (size_t)(o->batch * o->steps)
+                                          * sizeof *s->answer);
+}
+
+/* ----------------------------------------------------------- the whole --- */
+/* Bytes of the model's arena for the largest of the calls, and floats of the
+ * largest result.                                                            */
+static void make_output(Setup *s)
+{
+    const BenchOptions *o = &s->options;
+    const int64_t n = o->batch * o->beam;
+    const int64_t sources = s->start[o->batch], most = n * target_rows(s);
+    const int64_t rows = sources > most ? sources : most;
+    const int64_t encoded = setup_output_floats(s);
+    const int64_t logits = setup_decodes(s) ? n * s->model->target_vocab : 0;
+    s->scratch = memory_for(s, s->model->arena_bytes(rows, n, s->threads));
+    s->output = memory_for(s, (encoded > logits ? encoded : logits)
+                              * (int64_t)sizeof(float));
+}
+
+Setup *setup_new(const Engine *e, const BenchOptions *o)
+{
+    Setup *s = arena_alloc(e->arena, sizeof *s);
+    s->arena = e->arena;
+    s->engine = e;
+    s->model = e->backend.model;
+    s->spec = e->spec;
+    s->options = *o;
+    s->threads = (int)attn_parts(e->parallel);
+    settle_options(s);
+    const int64_t batch = s->options.batch;
+    s->start = starts(s->arena, s->rows, batch, 1);
+    s->ids = random_ids(s, s->start[batch], s->spec->kind == KindDecoder
+                        ? s->model->target_vocab : s->model->source_vocab, 3);
+    make_caches(s);
+    make_output(s);
+    make_encode(s);
+    if (setup_searches(s))
+        make_search(s);
+    return s;
+}

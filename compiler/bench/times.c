@@ -1,0 +1,65 @@
+/* times.c: what many times of the same work say. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of n times, the number below the true median is binomial(n, 1/2). The ranks
+ * are the innermost with at most 2.5 % on either side [Conover, Practical
+ * Nonparametric Statistics, section 3.2].                                    */
+bool median_ranks(int64_t n, int64_t *low, int64_t *high)
+{
+    double sum = 0.0;
+    int64_t k = -1;
+    /* exp(lgamma): the terms of many times would be below the least double */
+    while (k + 1 < n) {
+        sum += exp(lgamma((double)n + 1) - lgamma((double)k + 2)
+                   - lgamma((double)(n - k)) - (double)n * log(2.0));
+        if (sum > 0.025)
+            break;
+        k++;
+    }
+    *low = k;
+    *high = n - 1 - k;
+    return k >= 0;
+}
+
+/* The nearest rank: the value that `part` of the sorted times do not exceed. */
+static double quantile(const double *sorted, int64_t n, double part)
+{
+    const int64_t i = (int64_t)ceil(part * (double)n) - 1;
+    return sorted[i < 0 ? 0 : i];
+}
+
+Summary times_summary(const Times *t)
+{
+    Arena *a = arena_new();
+    const size_t bytes = (size_t)t->n * sizeof(double);
+    double *x = arena_alloc(a, bytes);
+    int64_t low, high;
+    memcpy(x, t->at, bytes);
+    qsort(x, (size_t)t->n, sizeof *x, by_size);
+    if (!median_ranks(t->n, &low, &high)) {
+        low = 0;
+        high = t->n - 1;
+    }
+    const Summary s = { .n = t->n, .best = x[0], .p50 = quantile(x, t->n, 0.50),
+                        .p95 = quantile(x, t->n, 0.95), .low = x[low],
+                        .high = x[high] };
+    arena_free(a);
+    return s;
+}
+
+double summary_error(const Summary *s)
+{
+    int64_t low, high;
+    return median_ranks(s->n, &low, &high)
+        ? (s->high - s->low) / 2.0 / s->p50 : -1.0;
+}

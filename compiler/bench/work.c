@@ -1,0 +1,201 @@
+/* work.c: the workloads of one model: an encode call, a prefill, a step
+ * and a whole search, with what each costs.                                  */
+#include <math.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "bench/bench.h"
+
+/* ------------------------------------------------------------ the runs --- */
+static void run_encode(Setup *s)
+{
+    s->model->encode(s->engine->bound, &s->encode, s->scratch);
+}
+
+static void run_prefill(Setup *s)
+{
+    s->model->decode(s->engine->bound, &s->prefill, s->scratch);
+}
+
+static void run_step(Setup *s)
+{
+    s->model->decode(s->engine->bound, &s->step, s->scratch);
+}
+
+static void run_search(Setup *s)
+{
+    const BenchOptions *o = &s->options;
+    if (attn_search(s->model, s->engine->bound, &s->search,
+                    o->batch, s->ids, s->start, NULL, 0, s->search_memory,
+                    s->search_bytes, s->found, s->found_count) != 0)
+        die("bench: the search's memory is too small");
+    for (int64_t i = 0; i < o->batch; i++) {
+        if (s->found_count[i] < 1 || s->found[i].n != o->steps)
+            die("bench: sentence %lld was not searched to the end",
+                (long long)i);
+        memcpy(s->answer + i * o->steps, s->found[i].tokens,
+               (size_t)o->steps * sizeof *s->answer);
+    }
+}
+
+uint64_t work_checksum(const Work *w)
+{
+    const float *x = w->result;
+    for (size_t i = 0; w->floats && i < w->result_bytes / sizeof *x; i++)
+        if (!isfinite(x[i]))
+            die("bench: %s: number %zu of the result is not finite", w->name,
+                i);
+    return XXH3_64bits(w->result, w->result_bytes);
+}
+
+/* --------------------------------------------------------------- costs --- */
+static Call encode_call(const Setup *s)
+{
+    return (Call){ .entry = EntryEncode, .sequences = s->encode.sequences,
+                   .start = s->encode.start, .group = 1 };
+}
+
+static Call decode_call(const Setup *s, const struct attn_batch *b)
+{
+    return (Call){ .entry = EntryDecode, .sequences = b->sequences,
+                   .start = b->start, .past = b->past, .source = s->rows,
+                   .group = b->sequences / s->options.batch };
+}
+
+/* Adds a call of the model to a workload. */
+static void add_call(Setup *s, Work *w, Call c)
+{
+    const Plan *p = s->engine->plan;
+    Cost *cost = new_costs(p), sum = { 0 };
+    count_call(p, &c, cost);
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        w->cost[i] = cost_sum(w->cost[i], cost[i]);
+        sum = cost_sum(sum, cost[i]);
+    }
+    const double set = sum.weights + sum.cached;
+    w->set = set > w->set ? set : w->set;
+    w->sum = cost_sum(w->sum, sum);
+    vec_push(s->arena, &w->calls, sum);
+}
+
+/* The first step reads what is given, once for each sentence; later ones a row
+ * of each hypothesis.                                                        */
+static void add_search_calls(Setup *s, Work *w)
+{
+    const BenchOptions *o = &s->options;
+    const size_t bytes = (size_t)o->batch * sizeof(int32_t);
+    int32_t *rows = arena_alloc(s->arena, bytes);
+    int32_t *past = arena_alloc(s->arena, bytes);
+    struct attn_batch b;
+    if (s->spec->kind != KindDecoder)
+        add_call(s, w, encode_call(s));
+    for (int64_t step = 0; step < o->steps; step++) {
+        for (int64_t i = 0; i < o->batch; i++) {
+            const int64_t lead = attn_search_lead(s->model, &s->search,
+                                                  s->rows[i]);
+            rows[i] = step == 0 ? (int32_t)lead : 1;
+            past[i] = step == 0 ? 0 : (int32_t)(lead + step - 1);
+        }
+        setup_decode(s, &b, rows, past, step == 0 ? 1 : o->beam);
+        add_call(s, w, decode_call(s, &b));
+    }
+}
+
+/* ----------------------------------------------------------- workloads --- */
+static void add_encode(Setup *s, Works *works)
+{
+    const double rows = (double)s->encode.rows;
+    const bool cached = s->spec->kind == KindEncoderDecoder;
+    Work w = { .name = "encode", .rows = rows, .tokens = rows,
+               .run = run_encode, .floats = true,
+               .entry = EntryEncode, .batch = &s->encode,
+               .cost = new_costs(s->engine->plan) };
+    w.result = cached ? s->cache[ATTN_CROSS].pool : s->output;
+    w.result_bytes = cached ? s->cache_bytes[ATTN_CROSS]
+        : (size_t)setup_output_floats(s) * sizeof(float);
+    add_call(s, &w, encode_call(s));
+    vec_push(s->arena, works, w);
+}
+
+static void add_decode(Setup *s, Works *works, const char *name,
+                       struct attn_batch *b, void (*run)(Setup *))
+{
+    Work w = { .name = name, .rows = (double)b->rows,
+               .tokens = (double)b->rows, .run = run, .result = s->output,
+               .floats = true, .entry = EntryDecode, .batch = b,
+               .cost = new_costs(s->engine->plan) };
+    w.result_bytes = (size_t)(b->sequences * s->model->target_vocab)
+                     * sizeof(float);
+    add_call(s, &w, decode_call(s, b));
+    vec_push(s->arena, works, w);
+}
+
+static void add_search(Setup *s, Works *works)
+{
+    const BenchOptions *o = &s->options;
+    Work w = { .name = "search", .tokens = (double)(o->batch * o->steps),
+               .run = run_search, .result = s->answer, .of_others = true,
+               .cost = new_costs(s->engine->plan) };
+    w.rows = w.tokens + (double)s->start[o->batch];
+    w.result_bytes = (size_t)(o->batch * o->steps) * sizeof *s->answer;
+    add_search_calls(s, &w);
+    vec_push(s->arena, works, w);
+}
+
+/* What is in the cache of sentence i when half of the answer is there. */
+static int32_t *half_way(const Setup *s)
+{
+    const BenchOptions *o = &s->options;
+    const bool decoder = s->spec->kind == KindDecoder;
+    int32_t *past = arena_alloc(s->arena, (size_t)o->batch * sizeof *past);
+    for (int64_t i = 0; i < o->batch; i++)
+        past[i] = (int32_t)(o->steps / 2) + (decoder ? s->rows[i] : 0);
+    return past;
+}
+
+static int32_t *filled(Arena *a, int64_t n, int32_t value)
+{
+    int32_t *x = arena_alloc(a, (size_t)n * sizeof *x);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = value;
+    return x;
+}
+
+/* The step stands for all of them: half the others are in the cache, and all
+ * hypotheses are open.                                                       */
+void setup_works(Setup *s, Works *works)
+{
+    const BenchOptions *o = &s->options;
+    const bool decoder = s->spec->kind == KindDecoder;
+    if (!decoder)
+        add_encode(s, works);
+    if (o->steps == 0 && !decoder)
+        return;
+    const int32_t *past = half_way(s);
+    const int32_t *zero = filled(s->arena, o->batch, 0);
+    const int32_t *one = filled(s->arena, o->batch, 1);
+    const bool any = o->steps > 1 || decoder;
+    setup_decode(s, &s->prefill, any ? past : one, zero, o->beam);
+    setup_decode(s, &s->step, one, past, o->beam);
+    if (!decoder)
+        run_encode(s);
+    run_prefill(s);
+    if (decoder) {
+        setup_decode(s, &s->prefill, s->rows, zero, 1);
+        add_decode(s, works, "prefill", &s->prefill, run_prefill);
+    }
+    if (o->steps > 0)
+        add_decode(s, works, "step", &s->step, run_step);
+    if (setup_searches(s))
+        add_search(s, works);
+}
+
+const int32_t *setup_source(const Setup *s, int64_t i)
+{
+    return s->model->input_width ? NULL : s->ids + s->start[i];
+}
+
+const int32_t *setup_answer(const Setup *s, int64_t i)
+{
+    return s->answer ? s->answer + i * s->options.steps : NULL;
+}

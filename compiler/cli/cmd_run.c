@@ -1,0 +1,241 @@
+/* cmd_run.c: attnc run. Lines of stdin are answered in batches: as many as
+ * are there without waiting, so that a program that asks line by line gets
+ * its answers, and a file goes through fast. A bad line is reported, answered
+ * by an empty line, and the others are answered still.                      */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/lines.h"
+#include "cli/options.h"
+
+enum { BatchLines = 32, BatchRows = 8192 };
+
+typedef VEC(int32_t) Ids;
+
+typedef struct {
+    const Options *o;
+    Engine e;
+    Search search;
+    Tokens source, target;
+    Lines in;
+    int32_t *line_ids;           /* of the line at hand */
+    int64_t lines, number[BatchLines];
+    bool asks[BatchLines];       /* is there something to answer? */
+    int64_t questions;           /* of the batch; below, one after the other */
+    Ids ids;
+    int32_t start[BatchLines + 1];
+    struct attn_hypothesis *out;
+    int64_t found[BatchLines];
+    void *memory; int64_t bytes;
+    int64_t answered, fewer;     /* lines; those with fewer than --nbest */
+    int code;                    /* ExitInput once a line was bad */
+} Run;
+
+static int check_kind(const Spec *s)
+{
+    if (s->kind == KindEncoderDecoder || s->kind == KindDecoder)
+        return ExitDone;
+    error_at(spec_pos(s, "kind"), "this kind of model answers no text: give "
+             "tensors with --input FILE --output FILE");
+    return ExitInput;
+}
+
+static int open_run(Run *r)
+{
+    const Options *o = r->o;
+    EngineOptions options = engine_options(o);
+    int code = engine_open(&r->e, &options);
+    if (!code)
+        code = check_kind(r->e.spec);
+    if (code)
+        return code;
+    const Spec *s = r->e.spec;
+    bool decoder = s->kind == KindDecoder, ids = o->ids;
+    r->target = tokens_with(r->e.target_vocab.block, s->target.size, ids);
+    r->source = tokens_with(r->e.source.block, s->source.size, ids);
+    if (decoder)
+        r->source = r->target;
+    if ((code = need_vocabulary(&r->source, "source")) ||
+        (code = need_vocabulary(&r->target, "target")))
+        return code;
+    r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);
+    lines_open(&r->in, r->e.arena, STDIN_FILENO);
+    code = open_search(&r->search, &r->e, r->o, &r->target);
+    r->out = arena_alloc(r->e.arena, (size_t)(BatchLines * r->search.o.results)
+                                         * sizeof *r->out);
+    return code;
+}
+
+/* --------------------------------------------------------------- lines --- */
+/* Is there room in the model for n tokens and an answer? */
+static bool check_length(Run *r, int64_t n)
+{
+    const struct attn_model *m = r->e.backend.model;
+    const struct attn_search_options *o = &r->search.o;
+    int64_t cut = o->max_input ? attn_min(n, o->max_input) : n;
+    bool decoder = r->e.spec->kind == KindDecoder;
+    int64_t most = decoder ? m->max_target : m->max_source;
+    int64_t lead = attn_search_lead(m, o, cut);
+    int64_t answer = attn_max(r->search.prefix_n, 1);
+    if (cut > most || lead > m->max_target)
+        line_error(r->in.number, "the line has %lld tokens, the model takes "
+                   "%lld (max_len); --max-input=N cuts it", (long long)n,
+                   (long long)most);
+    else if (attn_search_limit(m, o, cut, lead) < answer)
+        line_error(r->in.number, "no room is left for an answer of %lld tokens "
+                   "to a line of %lld", (long long)answer, (long long)n);
+    else
+        return true;
+    return false;
+}
+
+/* Tokens of a line; -1 for one that asks nothing, and for a bad one. */
+static int64_t take_line(Run *r, LineState state, const char *text, size_t n)
+{
+    Fault why;
+    if (state == LineTooLong) {
+        line_error(r->in.number, "the line has %zu bytes, at most %d are read",
+                   n, LongestLine);
+        r->code = ExitInput;
+        return -1;
+    }
+    int64_t tokens = question_of(&r->source, text, n, r->line_ids, &why);
+    if (tokens < 0)
+        line_error(r->in.number, "%s", why.text);
+    else if (!attn_search_asks(r->e.backend.model, &r->search.o, tokens))
+        return -1;
+    if (tokens < 0 || !check_length(r, tokens)) {
+        r->code = ExitInput;
+        return -1;
+    }
+    return tokens;
+}
+
+/* Collects lines; false at the end of the input. */
+static bool read_batch(Run *r)
+{
+    const char *text;
+    size_t n;
+    r->lines = r->questions = 0;
+    r->ids.n = 0;
+    r->start[0] = 0;
+    while (r->lines < BatchLines && r->ids.n < BatchRows) {
+        LineState state = lines_next(&r->in, r->lines == 0, &text, &n);
+        if (state == LineEnd || state == LineWait)
+            break;
+        int64_t tokens = take_line(r, state, text, n);
+        for (int64_t i = 0; i < tokens; i++)
+            vec_push(r->e.arena, &r->ids, r->line_ids[i]);
+        r->number[r->lines] = r->in.number;
+        r->asks[r->lines++] = tokens >= 0;
+        if (tokens >= 0)
+            r->start[++r->questions] = r->ids.n;
+    }
+    return r->lines > 0;
+}
+
+/* ------------------------------------------------------------- answers --- */
+static void search_batch(Run *r)
+{
+    const struct attn_model *m = r->e.backend.model;
+    int64_t longest = 0;
+    for (int64_t i = 0; i < r->questions; i++)
+        longest = attn_max(longest, r->start[i + 1] - r->start[i]);
+    int64_t bytes = attn_search_bytes(m, &r->search.o, r->questions, r->ids.n,
+                                      longest, r->search.prefix_n);
+    if (bytes < 0)
+        fail(ExitResource, "a search of %lld lines of up to %lld tokens with "
+             "beam %lld is too large", (long long)r->questions,
+             (long long)longest, (long long)r->search.o.beam);
+    if (bytes > r->bytes) {
+        r->bytes = bytes + bytes / 2;
+        r->memory = aligned_memory(r->e.arena, r->bytes);
+    }
+    if (attn_search(m, r->e.bound, &r->search.o, r->questions, r->ids.at,
+                    r->start, r->search.prefix, r->search.prefix_n, r->memory,
+                    r->bytes, r->out, r->found) != 0)
+        die("the search refused a batch that fits the model");
+}
+
+static void print_answer(Run *r, int64_t line, const struct attn_hypothesis *h)
+{
+    if (r->o->nbest > 0)
+        printf("%lld\t", (long long)r->number[line]);
+    if (r->o->scores)
+        printf("%.7g\t", (double)h->score);
+    print_tokens(stdout, r->e.arena, &r->target, h->tokens, h->n);
+    putchar('\n');
+}
+
+static void print_batch(Run *r)
+{
+    const struct attn_hypothesis *h = r->out;
+    const int64_t *found = r->found;
+    for (int64_t i = 0; i < r->lines; i++) {
+        int64_t n = r->asks[i] ? *found++ : 0;
+        if (n == ATTN_ERROR_FINITE) {
+            line_error(r->number[i], "%s", attn_error_text(n));
+            r->code = ExitInput;
+        }
+        for (int64_t j = 0; j < n; j++)
+            print_answer(r, i, &h[j]);
+        if (n <= 0 && r->o->nbest <= 0)
+            putchar('\n');
+        h += r->asks[i] ? r->search.o.results : 0;
+        r->fewer += r->asks[i] && n >= 0 && n < r->search.o.results;
+    }
+    flush_answers(stdout);
+    r->answered += r->lines;
+    if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
+        fprintf(stderr, "\r%lld lines", (long long)r->answered);
+}
+
+static void print_end(const Run *r)
+{
+    if (r->answered && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
+        fputc('\n', stderr);
+    if (r->fewer)
+        warning_at((Pos){ 0 }, "--nbest %lld: fewer answers to %lld of %lld "
+                   "lines: a beam of %lld found no more, a wider --beam may",
+                   (long long)r->search.o.results, (long long)r->fewer,
+                   (long long)r->answered, (long long)r->search.o.beam);
+}
+
+/* Options that mean something for --prompt alone: refused, not passed over. */
+static void check_lines(const Options *o)
+{
+    const char *wrong = o->tokens >= 0 ? "-n" : o->stop.n ? "--stop"
+        : o->save_state ? "--save-state" : o->quiet ? "--quiet" : NULL;
+    if (wrong)
+        fail(ExitUsage, "%s is for --prompt, not for lines of stdin", wrong);
+    if (drawing_temperature(o) > 0 && (o->beam > 1 || o->nbest > 1))
+        fail(ExitUsage, "tokens that are drawn make one answer: leave out "
+             "--beam and --nbest, or --temperature and --top-k, --top-p, "
+             "--min-p");
+}
+
+int cmd_run(const Options *o)
+{
+    if (o->attention)
+        return run_attention(o);
+    if (o->layer >= 0 || o->head >= 0 || o->query >= 0)
+        fail(ExitUsage, "%s chooses what --attention FILE draws",
+             o->layer >= 0 ? "--layer" : o->head >= 0 ? "--head" : "--query");
+    if (o->input || o->output || o->taps.n)
+        return run_tensors(o);
+    if (o->prompt || o->load_state)
+        return run_stream(o);
+    check_lines(o);
+    Run r = { .o = o };
+    int code = open_run(&r);
+    while (!code && read_batch(&r)) {
+        if (r.questions)
+            search_batch(&r);
+        print_batch(&r);
+    }
+    print_end(&r);
+    engine_close(&r.e);
+    return code ? code : r.code;
+}

@@ -1,0 +1,109 @@
+/* cmd_score.c: attnc score. A line of stdin is an input, a tab, an output; its
+ * answer is the output's log-probability, a tab, and that of each token, the
+ * end token among them. Two outputs can so be compared.                     */
+#define _POSIX_C_SOURCE 200809L
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/lines.h"
+#include "cli/options.h"
+
+typedef struct {
+    Engine e;
+    Tokens source, target;
+    Lines in;
+    int32_t *source_ids, *target_ids;
+    float *scores;
+    void *memory; int64_t bytes;
+} Score;
+
+static int open_score(Score *s, const Options *o)
+{
+    EngineOptions options = engine_options(o);
+    int code = engine_open(&s->e, &options);
+    if (code)
+        return code;
+    const Spec *spec = s->e.spec;
+    if (spec->kind != KindEncoderDecoder && spec->kind != KindDecoder) {
+        error_at(spec_pos(spec, "kind"), "this kind of model gives no "
+                 "probabilities");
+        return ExitInput;
+    }
+    s->target = tokens_with(s->e.target_vocab.block, spec->target.size, o->ids);
+    s->source = spec->kind == KindDecoder ? s->target
+        : tokens_with(s->e.source.block, spec->source.size, o->ids);
+    size_t bytes = (MostTokens + 1) * sizeof *s->source_ids;
+    s->source_ids = arena_alloc(s->e.arena, bytes);
+    s->target_ids = arena_alloc(s->e.arena, bytes);
+    s->scores = arena_alloc(s->e.arena, bytes);
+    lines_open(&s->in, s->e.arena, STDIN_FILENO);
+    code = need_vocabulary(&s->source, "source");
+    return code ? code : need_vocabulary(&s->target, "target");
+}
+
+static bool score_ids(Score *s, int64_t n, int64_t target_n, Fault *why)
+{
+    const struct attn_model *m = s->e.backend.model;
+    if (s->e.spec->token_end >= 0)
+        s->target_ids[target_n++] = (int32_t)s->e.spec->token_end;
+    int64_t bytes = attn_score_bytes(m, n, target_n, s->e.parallel);
+    if (bytes > s->bytes) {
+        s->bytes = bytes + bytes / 2;
+        s->memory = aligned_memory(s->e.arena, s->bytes);
+    }
+    int said = target_n < 1 || bytes < 0 ? -1
+        : attn_score(m, s->e.bound, (int32_t)s->e.spec->token_start,
+                     s->source_ids, n, s->target_ids, target_n, s->e.parallel,
+                     s->memory, s->bytes, s->scores);
+    if (said == ATTN_ERROR_FINITE)
+        return fault(why, ExitInput, "%s", attn_error_text(said));
+    if (said != 0)
+        return fault(why, ExitInput, "%lld and %lld tokens, the end counted: "
+                     "the model takes 1 to %lld and 1 to %lld", (long long)n,
+                     (long long)target_n, (long long)m->max_source,
+                     (long long)m->max_target);
+    double sum = 0;
+    for (int64_t i = 0; i < target_n; i++)
+        sum += (double)s->scores[i];
+    printf("%.7g\t", sum);
+    for (int64_t i = 0; i < target_n; i++)
+        printf("%s%.7g", i ? " " : "", (double)s->scores[i]);
+    putchar('\n');
+    return true;
+}
+
+static bool score_line(Score *s, const char *text, size_t n, Fault *why)
+{
+    const char *tab = memchr(text, '\t', n);
+    if (!tab)
+        return fault(why, ExitInput, "an input, a tab and an output are "
+                     "expected");
+    size_t left = (size_t)(tab - text);
+    int64_t source = tokens_of(&s->source, text, left, s->source_ids, why);
+    int64_t target = source < 0 ? -1
+        : tokens_of(&s->target, tab + 1, n - left - 1, s->target_ids, why);
+    return source >= 0 && target >= 0 && score_ids(s, source, target, why);
+}
+
+int cmd_score(const Options *o)
+{
+    Score s = { .bytes = 0 };
+    const char *text = "";
+    size_t n = 0;
+    LineState state;
+    Fault why;
+    int code = open_score(&s, o), bad = ExitDone;
+    while (!code && (state = lines_next(&s.in, true, &text, &n)) != LineEnd) {
+        if (state == LineTooLong)
+            fault(&why, ExitInput, "the line has %zu bytes, at most %d are "
+                  "read", n, LongestLine);
+        if (state == LineTooLong || !score_line(&s, text, n, &why)) {
+            line_error(s.in.number, "%s", why.text);
+            bad = why.code;
+            putchar('\n');
+        }
+        flush_answers(stdout);
+    }
+    engine_close(&s.e);
+    return code ? code : bad;
+}

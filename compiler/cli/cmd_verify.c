@@ -1,0 +1,203 @@
+/* cmd_verify.c: `attnc verify`. Runs the model as each backend compiles it,
+ * fused and unfused, on inputs of many lengths; prints the worst of each op
+ * and of the result; ExitNegative when a gate was not held.                 */
+#include "cli/options.h"
+#include "oracle/verify.h"
+
+/* Where --backend names none. */
+static const char *const backends[] = { "jit", "clang" };
+enum { Backends = sizeof backends / sizeof *backends };
+
+/* --------------------------------------------------------------- samples */
+
+enum { Longest = -1, MostSequences = 7 };
+
+/* Rows of each sequence of each input; a list ends with 0. */
+static const struct { int64_t source[MostSequences], target[MostSequences]; }
+lengths[] = {
+    { { 1 }, { 1 } },
+    { { 2 }, { 3 } },
+    { { 7 }, { 2 } },
+    { { 63 }, { 65 } },
+    { { 64 }, { 63 } },
+    { { 65 }, { 64 } },
+    { { 13, 1, 67, 2, 64, 31 }, { 5, 17, 1, 66, 2, 64 } },
+    { { Longest }, { Longest } },
+};
+enum { Lengths = sizeof lengths / sizeof *lengths };
+
+/* Rows that the oracle gets through in seconds on a model of this size. */
+static int64_t row_limit(const Engine *e, int64_t asked)
+{
+    const Spec *s = e->spec;
+    int64_t source = s->side[SideEncoder].max_len;
+    int64_t target = s->side[SideDecoder].max_len;
+    int64_t most = source > target ? source : target;
+    int64_t cheap = 4000000000 / (e->plan->parameters + 1);
+    int64_t limit = asked > 0 ? asked : cheap < 2 ? 2 : cheap;
+    return most > 0 && limit > most ? most : limit;
+}
+
+static int64_t bounded(int64_t rows, int64_t limit)
+{
+    return rows == Longest || rows > limit ? limit : rows;
+}
+
+static const Sample *make_sample(Arena *a, const Engine *e, int k,
+                                 int64_t limit)
+{
+    int64_t source[MostSequences], target[MostSequences], n = 0;
+    for (; n < MostSequences && lengths[k].source[n]; n++) {
+        source[n] = bounded(lengths[k].source[n], limit);
+        target[n] = bounded(lengths[k].target[n], limit);
+    }
+    return sample_random(a, e->spec, (uint64_t)k + 1, n, source, target);
+}
+
+/* --------------------------------------------------------------- printing */
+
+typedef enum { Held, OnlyZeros, NotHeld } Verdict;
+
+static const char *const verdict_text[] = { "", "  only zeros", "  FAILED" };
+
+static Verdict worse_of(Verdict a, Verdict b)
+{
+    return a > b ? a : b;
+}
+
+static Verdict verdict_of(bool passed, bool failed)
+{
+    return passed ? Held : failed ? NotHeld : OnlyZeros;
+}
+
+static Verdict print_op(const OpResults *all, Op op)
+{
+    const OpResult *r = &all->op[op];
+    const Verdict v = verdict_of(compare_passed(&r->c), r->c.failed > 0);
+    printf("  %-10s %10lld %9.2g  %-30s %8lld %14.7g %14.7g%s\n",
+           op_info[op].name, (long long)r->c.count, r->c.ratio, r->worst,
+           (long long)r->c.worst, r->c.want, r->c.got, verdict_text[v]);
+    return v;
+}
+
+static Verdict print_ops(const OpResults *r)
+{
+    Verdict v = Held;
+    printf("  op             values err/gate  worst at%31s %14s %14s\n",
+           "index", "oracle", "compiled");
+    for (int op = 0; op < OpCount; op++)
+        if (r->op[op].c.count > 0)
+            v = worse_of(v, print_op(r, (Op)op));
+    return v;
+}
+
+static Verdict print_result(const ModelComparison *c, bool rounded)
+{
+    const Verdict v = verdict_of(c->passed, c->failed);
+    printf("  %s: max error %.2g (gate %s) of the standard "
+           "deviation, NMSE %.2g (%s),\n"
+           "      KL %.2g (%s); worst at %lld: oracle %.7g, compiled "
+           "%.7g%s\n", rounded ? "beside f32 weights" : "end to end",
+           c->max_error, rounded ? "0.5" : "1e-4",
+           c->nmse, rounded ? "1e-2" : "1e-10",
+           c->divergence, rounded ? "1e-2" : "1e-9",
+           (long long)c->worst, c->want, c->got, verdict_text[v]);
+    return v;
+}
+
+/* --------------------------------------------------------------- the rest */
+
+typedef enum {                   /* of a run on each of the inputs */
+    CheckResult,
+    CheckRounding,               /* the result, beside that of f32 weights */
+    CheckOps                     /* every value, where all are kept */
+} Check;
+
+static Verdict check(const Engine *e, const Options *options, Check what)
+{
+    Weights w;
+    Trial t = { 0 };
+    OpResults ops = { 0 };
+    ModelResults results = { 0 };
+    const int cases = options->cases > 0 && options->cases < Lengths
+                    ? (int)options->cases : Lengths;
+    if (what == CheckRounding)
+        weights_open_f32(&w, e, e->unfused);
+    else
+        weights_open(&w, e, what == CheckOps ? e->graph : e->unfused);
+    for (int k = 0; k < cases; k++) {
+        const Sample *x = make_sample(e->arena, e, k,
+                                      row_limit(e, options->rows));
+        const int64_t size = result_rows(e->spec, x) * result_columns(e->spec);
+        float *out = arena_alloc(e->arena, (size_t)size * sizeof *out);
+        trial_run(&t, e, x, 0, out);
+        for (int64_t i = 0; i < x->sequences; i++) {
+            if (what == CheckOps)
+                verify_ops(&ops, &w, &t, i, out);
+            else
+                verify_result(&results, &w, x, i, out);
+        }
+    }
+    const ModelComparison worst = verify_end(&results, &w);
+    trial_free(&t);
+    weights_close(&w);
+    return what == CheckOps ? print_ops(&ops)
+                            : print_result(&worst, what == CheckRounding);
+}
+
+/* One variant, as it is used (every value's memory reused) or with all values
+ * kept.                                                                     */
+static int run_variant(const EngineOptions *o, const Options *options,
+                       Verdict *worst)
+{
+    Engine e;
+    const int code = engine_open(&e, o);
+    if (!code) {
+        *worst = worse_of(*worst, check(&e, options, o->keep_all
+                                                     ? CheckOps : CheckResult));
+        if (!o->keep_all && e.spec->dtype == DtypeBf16)
+            *worst = worse_of(*worst, check(&e, options, CheckRounding));
+    }
+    engine_close(&e);
+    return code;
+}
+
+static int run_backend(const Options *options, const char *backend,
+                       Verdict *worst)
+{
+    EngineOptions base = engine_options(options);
+    if (!options->backend)       /* each has its turn */
+        base.offers &= ~OfferBackend;
+    for (int unfused = 0; unfused < 2; unfused++) {
+        const Variant v = { backend, backend, unfused };
+        EngineOptions o = variant_options(&base, &v);
+        printf("%s%s\n", backend, unfused ? ", unfused" : "");
+        for (int keep = 0; keep < 2; keep++) {
+            o.keep_all = keep;
+            int code = run_variant(&o, options, worst);
+            if (code)
+                return code;
+        }
+    }
+    return ExitDone;
+}
+
+int cmd_verify(const Options *options)
+{
+    static const char *const ends[] = {
+        "verified",
+        "NOT verified: where both say only zeros, nothing is proved",
+        "NOT verified: a gate was not held"
+    };
+    const int n = options->backend ? 1 : Backends;
+    Verdict worst = Held;
+    for (int i = 0; i < n; i++) {
+        int code = run_backend(options, options->backend ? options->backend
+                                                         : backends[i],
+                               &worst);
+        if (code)
+            return code;
+    }
+    printf("%s\n", ends[worst]);
+    return worst == Held ? ExitDone : ExitNegative;
+}

@@ -1,0 +1,201 @@
+/* lines.c: reads lines, turns them into token ids and back. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/lines.h"
+
+void lines_open(Lines *l, Arena *a, int fd)
+{
+    *l = (Lines){ .buffer = arena_alloc(a, LongestLine + 1), .fd = fd };
+}
+
+/* Reads once, after what is in the buffer. False: nothing more comes. */
+static bool fill(Lines *l)
+{
+    memmove(l->buffer, l->buffer + l->begin, l->end - l->begin);
+    l->end -= l->begin;
+    l->begin = 0;
+    ssize_t n;
+    do
+        n = read(l->fd, l->buffer + l->end, LongestLine + 1 - l->end);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        fail(ExitIO, "cannot read stdin: %s", strerror(errno));
+    l->end += (size_t)n;
+    l->over = n == 0;
+    return n > 0;
+}
+
+/* Drops the rest of a line that does not fit; its whole length. */
+static size_t skip_line(Lines *l)
+{
+    size_t dropped = 0;
+    for (;;) {
+        char *at = l->buffer + l->begin;
+        char *eol = memchr(at, '\n', l->end - l->begin);
+        size_t n = eol ? (size_t)(eol - at) : l->end - l->begin;
+        dropped += n;
+        l->begin += n + (eol != NULL);
+        if (eol || !fill(l))
+            return dropped;
+    }
+}
+
+LineState lines_next(Lines *l, bool wait, const char **text, size_t *n)
+{
+    for (;;) {
+        char *at = l->buffer + l->begin;
+        size_t have = l->end - l->begin;
+        char *eol = memchr(at, '\n', have);
+        if (eol || (l->over && have > 0)) {
+            *text = at;
+            *n = eol ? (size_t)(eol - at) : have;
+            l->begin += *n + (eol != NULL);
+            l->number++;
+            return LineText;
+        }
+        if (l->over)
+            return LineEnd;
+        if (have > LongestLine) {
+            *n = skip_line(l);
+            l->number++;
+            return LineTooLong;
+        }
+        if (!wait)
+            return LineWait;
+        fill(l);
+    }
+}
+
+void line_error(int64_t line, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "<stdin>:%lld: error: %s\n", (long long)line, text);
+}
+
+/* -------------------------------------------------------------- tokens --- */
+Tokens tokens_with(const void *block, int64_t size, bool ids)
+{
+    return (Tokens){ .block = block, .size = size, .ids = ids };
+}
+
+static int64_t parse_ids(const Tokens *t, const char *text, size_t n,
+                         int32_t *ids, Fault *why)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < n;) {
+        if (text[i] == ' ' || text[i] == '\t' || text[i] == '\r') {
+            i++;
+            continue;
+        }
+        size_t from = i;
+        int64_t id = 0;
+        for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
+            id = id < INT32_MAX ? id * 10 + (text[i] - '0') : id;
+        bool ends = i == n || text[i] == ' ' || text[i] == '\t' ||
+                    text[i] == '\r';
+        if (!ends || id >= t->size) {
+            fault(why, ExitInput, "byte %zu: a token id from 0 to %lld is "
+                  "expected", from + 1, (long long)t->size - 1);
+            return -1;
+        }
+        ids[count++] = (int32_t)id;
+    }
+    return count;
+}
+
+/* The character, or with spaces between tokens the word, at the front. */
+static const char *first_token(const void *block, const char *at, size_t n)
+{
+    const struct attn_vocab_header *h = block;
+    size_t i = n > 0;
+    if (h->kind == ATTN_SPACES)
+        while (i < n && at[i] != ' ')
+            i++;
+    else
+        while (i < n && (at[i] & 0xc0) == 0x80)
+            i++;
+    return quote_n(at, i);
+}
+
+int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
+                  Fault *why)
+{
+    if (t->ids)
+        return parse_ids(t, text, n, ids, why);
+    int64_t bad = 0;
+    int64_t bytes = attn_vocab_encode_bytes(t->block, (int64_t)n);
+    void *memory = bytes > 0 ? malloc((size_t)bytes) : NULL;
+    if (bytes > 0 && !memory)
+        fail(ExitResource, "out of memory for a line of %zu bytes", n);
+    int64_t count = attn_vocab_encode(t->block, text, (int64_t)n, t->begun,
+                                      ids, MostTokens, memory, &bad);
+    free(memory);
+    if (count == ATTN_ERROR_UTF8)
+        fault(why, ExitInput, "byte %lld: this is not UTF-8",
+              (long long)bad + 1);
+    else if (count == ATTN_ERROR_UNKNOWN)
+        fault(why, ExitInput, "byte %lld: the vocabulary has no '%s' and "
+              "names no unknown token", (long long)bad + 1,
+              first_token(t->block, text + bad, n - (size_t)bad));
+    else if (count < 0)
+        fault(why, ExitInput, "the line has too many tokens");
+    return count < 0 ? -1 : count;
+}
+
+int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
+                    Fault *why)
+{
+    return n ? tokens_of(t, text, n, ids, why) : 0;
+}
+
+void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
+                  int64_t n)
+{
+    if (t->ids) {
+        for (int64_t i = 0; i < n; i++)
+            fprintf(out, "%s%d", i ? " " : "", ids[i]);
+        return;
+    }
+    char small[4096], *text = small;
+    int64_t cap = sizeof small, size;
+    while ((size = attn_vocab_decode(t->block, ids, n, text, cap))
+           == ATTN_ERROR_ROOM) {
+        cap *= 2;
+        text = arena_alloc(a, (size_t)cap);
+    }
+    fwrite(text, 1, (size_t)size, out);
+}
+
+int need_vocabulary(const Tokens *t, const char *side)
+{
+    if (t->size == 0) {
+        error_at((Pos){ 0 }, "the %s is rows of numbers: give tensors with "
+                 "--input FILE --output FILE", side);
+        return ExitInput;
+    }
+    if (t->ids || t->block)
+        return ExitDone;
+    error_at((Pos){ 0 }, "the spec names no vocabulary file for the %s: "
+             "give token ids with --ids", side);
+    return ExitInput;
+}
+
+FILE *beside(const char *file)
+{
+    return is_stdout(file) ? stderr : stdout;
+}
+
+void flush_answers(FILE *to)
+{
+    if (fflush(to) != 0 || ferror(to))
+        fail(ExitIO, "cannot write to stdout: %s", strerror(errno));
+}

@@ -1,0 +1,55 @@
+/* lines.h: lines of stdin, and their tokens. */
+#ifndef ATTNC_LINES_H
+#define ATTNC_LINES_H
+
+#include "engine/engine.h"
+
+enum { LongestLine = 1 << 20 };  /* bytes; longer ones are refused */
+
+typedef struct {
+    char *buffer;
+    size_t begin, end;
+    int64_t number;              /* of the line that was read last, from 1 */
+    bool over;                   /* nothing comes after the buffer */
+    int fd;
+} Lines;
+
+typedef enum { LineText, LineTooLong, LineWait, LineEnd } LineState;
+
+void lines_open(Lines *l, Arena *a, int fd);
+/* The next line, without its newline; it stays until the call after. LineWait:
+ * there is none without waiting, and `wait` is false. LineTooLong: *n is its
+ * length.                                                                   */
+LineState lines_next(Lines *l, bool wait, const char **text, size_t *n);
+/* `<stdin>:LINE: error: text` on stderr. */
+void line_error(int64_t line, const char *fmt, ...)
+         __attribute__((format(printf, 2, 3)));
+
+/* How text and ids turn into each other. */
+typedef struct {
+    const void *block;           /* vocabulary; NULL: none */
+    int64_t size;                /* ids are below this */
+    bool ids;                    /* text is ids, with spaces between */
+    bool begun;                  /* text goes on where another ended */
+} Tokens;
+Tokens tokens_with(const void *block, int64_t size, bool ids);
+
+enum { MostTokens = LongestLine + 2 };   /* of a line */
+/* Ids of one text into ids[MostTokens]; their number, or -1 and a message. */
+int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
+                  Fault *why);
+/* The same of a question: an empty one has none, not an end token either. */
+int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
+                    Fault *why);
+void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
+                  int64_t n);
+/* Text needs a vocabulary: ExitInput and a message when there is none, or
+ * where no tokens are read.                                                 */
+int need_vocabulary(const Tokens *t, const char *side);
+/* Where text goes beside an output file: to stdout, or where the file is that
+ * ("-"), to stderr. file NULL: there is none.                               */
+FILE *beside(const char *file);
+/* Everything written so far reaches it, or the program ends (ExitIO). */
+void flush_answers(FILE *to);
+
+#endif

@@ -1,0 +1,366 @@
+/* attention.c: attention over keys in pages of 64.
+ *
+ * One head at a time, a block of query rows at a time, one page of keys at a
+ * time: scores by the product kernel, online softmax (running maximum and sum,
+ * as in FlashAttention), values by the product kernel again. The score matrix
+ * is never stored whole. Keys that a row may not see are never multiplied into
+ * it: the loop ends at the last allowed key, pages at the mask's edge go tile
+ * by tile, and there each row adds its own last keys.                       */
+#include "emit/parts.h"
+
+#include <string.h>
+
+#define Log2E 0x1.71547652b82fep+0 /* softmax takes powers of 2 */
+
+static const Node *node_at(const Gen *g, int i)
+{
+    return &g->p->g->nodes.at[i];
+}
+
+static void need_struct_keys(Gen *g)
+{
+    if (first_time(g, "struct keys"))
+        put(g->shapes,
+            "struct keys {               /* keys and values of one head */\n"
+            "    const float *k, *v;     /* in the first page */\n"
+            "    int64_t k_page, v_page; /* floats from page to page */\n"
+            "    const int32_t *page;    /* of a cache: its pages, in order */\n"
+            "    int64_t count;          /* keys */\n"
+            "    int64_t past;           /* keys before the first query's */\n"
+            "    int64_t prefix;         /* keys that all queries see */\n"
+            "    const float *bias;      /* of scores, by distance; at 0 */\n"
+            "};\n\n");
+}
+
+typedef struct {                 /* one function of attention */
+    const char *name;
+    const Node *n, *k, *v;
+    const Tiling *t;
+    bool paged;
+} Attention;
+
+/* What all rows of a tile see is one product; what some see beside it is added
+ * row by row, so that each row adds its keys in order and no others.        */
+static const char *need_values_seen(Gen *g, const Tiling *t)
+{
+    const char *name = arena_printf(g->a, "values_seen%s",
+                                    panels_suffix(g, t));
+    if (!first_time(g, name))
+        return name;
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
+    const char *next = next_panels(g, t, "v");
+    const char *add = need_panels(g, t, true);
+    need_least(g);
+    need_most(g);
+    put(e, "/* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */\n");
+    put_call(g, e, arena_printf(g->a, "static void %s", name),
+             "int64_t rows, const float *p, const int64_t *from, "
+             "const int64_t *to, const float *v, int64_t panels, float *o", "");
+    put(e, "{\n"
+           "    int64_t first = 0, last = 64;   /* what all rows see */\n"
+           "    int64_t n;\n"
+           "\n"
+           "    for (int64_t i = 0; i < rows; i++) {\n"
+           "        first = most(first, from[i]);\n"
+           "        last = least(last, to[i]);\n"
+           "    }\n"
+           "    if (last < first)\n"
+           "        last = first;\n"
+           "    for (int64_t i = 0; i < rows; i++) {\n"
+           "        n = least(first, to[i]) - from[i];\n"
+           "        if (n > 0) {\n");
+    put_call(g, e, add, arena_printf(g->a, "1, p + i * 64 + from[i], 64, "
+             "v + from[i] * 16, 1024, n, panels, o + i * panels * 16, "
+             "panels * 16%s", next), ";");
+    put(e, "}\n"
+           "}\n"
+           "if (last > first) {\n");
+    put_call(g, e, add, arena_printf(g->a, "rows, p + first, 64, "
+             "v + first * 16, 1024, last - first, panels, o, panels * 16%s",
+             next), ";");
+    put(e, "}\n"
+           "for (int64_t i = 0; i < rows; i++) {\n"
+           "    n = to[i] - last;\n"
+           "    if (n > 0) {\n");
+    put_call(g, e, add, arena_printf(g->a, "1, p + i * 64 + last, 64, "
+             "v + last * 16, 1024, n, panels, o + i * panels * 16, "
+             "panels * 16%s", next), ";");
+    put(e, "}\n"
+           "}\n"
+           "}\n\n");
+    emit_reset(e, mark);
+    return name;
+}
+
+/* Scores of one page become what softmax takes: capped, biased, times $scale.
+ * `first` + `keys` of its keys are wanted, from a whole panel on; panels at
+ * `next` are read soon.                                                     */
+static void put_scores(Gen *g, const Attention *a, const char *q,
+                       const char *first, const char *keys, const char *next)
+{
+    Emit *e = g->shapes;
+    const Node *n = a->n;
+    const char *plus = *first ? arena_printf(g->a, " + %s", first) : "";
+    const char *s = arena_printf(g->a, "s%s", plus);
+    const char *rows = arena_printf(g->a, "%s, 64, %s, 64, r, %s", s, s, keys);
+    const long long d_k = a->k->type.dim[2].c;
+    double scale = n->scale;
+    put_call(g, e, need_panels(g, a->t, false), arena_printf(g->a,
+             "r, %s, ldq, k%s, %lld, %lld, (%s + 15) / 16, %s, 64%s", q,
+             *first ? arena_printf(g->a, "%s * %lld", plus, d_k) : "",
+             16 * d_k, d_k, keys, s, next_panels(g, a->t, next)), ";");
+    if (n->cap > 0 || n->bias) {
+        if (scale < 1 || scale > 1)
+            put_call(g, e, use_kernel(g->kernels, "scale_rows"), arena_printf(
+                     g->a, "%s, %s", rows, c_float(g->a, scale)), ";");
+        scale = 1;
+    }
+    if (n->cap > 0)
+        put_call(g, e, use_kernel(g->kernels, "softcap_rows"), arena_printf(
+                 g->a, "%s, %s", rows, c_float(g->a, n->cap)), ";");
+    if (n->bias)
+        put_call(g, e, use_kernel(g->kernels, "score_bias_row"), arena_printf(
+                 g->a, "%s, r, %s, m->bias + at%s - p", s, keys, plus), ";");
+    let(e, "scale", "%s", c_float(g->a, scale * Log2E));
+}
+
+/* Keys k or values v of the page at `at`. */
+static void put_page(Emit *e, const Attention *a, const char *part)
+{
+    let(e, "page", a->paged ? "m->page[at / 64]" : "(at / 64)");
+    let(e, "part", "%s", part);
+    let(e, "floats", "%s_page", part);
+    put(e, "const float *$part = m->$part + $page * m->$floats;\n");
+}
+
+/* `next`: the same part of the page after it, if there is one. */
+static void put_next_page(Emit *e, const Attention *a, const char *part,
+                          const char *before, const char *end)
+{
+    if (a->t->ahead == 1) {
+        put(e, "\n");
+        return;
+    }
+    let(e, "page", a->paged ? "m->page[at / 64 + 1]" : "(at / 64 + 1)");
+    let(e, "part", "%s", part);
+    let(e, "floats", "%s_page", part);
+    let(e, "before", "%s", before);
+    let(e, "end", "%s", end);
+    put(e, "const float *next = $before;\n"
+           "\n"
+           "if (at + 64 < $end)\n"
+           "    next = m->$part + $page * m->$floats;\n");
+}
+
+/* A page of which a tile of rows does not see all. */
+static void edge_function(Gen *g, const Attention *a)
+{
+    Emit *e = g->shapes;
+    const MaskSpec *mask = a->n->mask;
+    put(e, "/* The page at `at` for r queries from position p, which do not\n"
+           " * all see all of its n keys. */\n");
+    put_call(g, e, arena_printf(g->a, "static void %s_edge", a->name),
+             "const float *q, int64_t ldq, int64_t r, int64_t p, int64_t at, "
+             "int64_t n, const struct keys *m, float *s, float *max, "
+             "float *sum, float *o", "");
+    put(e, "{\n"
+           "    int64_t from[$mr], to[$mr];     /* keys that each row sees */\n"
+           "    int64_t first = n, end = 0;     /* that any of them sees */\n");
+    put_page(e, a, "k");
+    put_page(e, a, "v");
+    put(e, "\n"
+           "for (int64_t j = 0; j < r; j++) {\n");
+    put_mask_interval(g, e, mask);
+    put(e, "if (from[j] < to[j]) {\n"
+           "    first = least(first, from[j]);\n"
+           "    end = most(end, to[j]);\n"
+           "}\n"
+           "}\n"
+           "if (first >= end)\n"
+           "    return;\n"
+           "first -= first % 16;\n");
+    put_scores(g, a, "q", "first", "end - first", "v");
+    if (mask->file)
+        put_mask_holes(g, e, mask);
+    put(e, "softmax_chunk(s, r, from, to, $scale, max, sum, o, $d_v16);\n");
+    if (mask->file) {
+        let(e, "panels_add", "%s", need_panels(g, a->t, true));
+        let(e, "next", "%s", next_panels(g, a->t, "v"));
+        put_mask_values(g, e, mask);
+    } else {
+        let(e, "seen", "%s", need_values_seen(g, a->t));
+        put(e, "$seen(r, s, from, to, v, $panels, o);\n");
+    }
+    put(e, "}\n\n");
+}
+
+/* At the mask's edge: the block's rows tile by tile. */
+static void put_edge_tiles(Gen *g, const Attention *a)
+{
+    Emit *e = g->shapes;
+    put(e, "for (int64_t j = 0; j < r; j += $mr) {\n");
+    put_call(g, e, arena_printf(g->a, "%s_edge", a->name), arena_printf(g->a,
+             "q + (i + j) * ldq, ldq, least(r - j, %d), p + j, at, n, m, s, "
+             "max + j, sum + j * 16, o + j * %lld", a->t->mr,
+             (long long)round16(a->v->type.dim[2].c)), ";");
+    put(e, "}\n");
+}
+
+/* Pages at an edge go this way and no further. */
+static void put_edge(Gen *g, const Attention *a)
+{
+    if (!a->n->mask)
+        return;
+    let(g->shapes, "edge", "%s", mask_edge(g, a->n->mask));
+    put(g->shapes, "\n"
+                   "if ($edge) {\n");
+    put_edge_tiles(g, a);
+    put(g->shapes, "continue;\n"
+                   "}\n");
+}
+
+static void put_values(Gen *g, const Attention *a)
+{
+    Emit *e = g->shapes;
+    put(e, "softmax_page(s, r, n, $scale, max, sum, o, $d_v16);\n");
+    put_call(g, e, need_panels(g, a->t, true), arena_printf(g->a,
+             "r, s, 64, v, 1024, n, %lld, o, %lld%s",
+             (long long)(round16(a->v->type.dim[2].c) / 16),
+             (long long)round16(a->v->type.dim[2].c),
+             next_panels(g, a->t, "next")), ";");
+}
+
+/* Page by page, for a block of rows. */
+static void put_pages(Gen *g, const Attention *a)
+{
+    Emit *e = g->shapes;
+    put(e, "for (int64_t at = $first; at < last; at += 64) {\n"
+           "    const int64_t n = least(last - at, 64);\n");
+    if (a->n->mask && a->n->mask->file) {      /* any row may have holes */
+        put(e, "\n");
+        put_edge_tiles(g, a);
+    } else {
+        put_edge(g, a);
+        put_page(e, a, "k");
+        put_page(e, a, "v");
+        put_next_page(e, a, "k", "k", "last");
+        put_scores(g, a, "q + i * ldq", "", "n", "v");
+        put_values(g, a);
+    }
+    put(e, "}\n");
+}
+
+/* The scores of $keys keys, then chunk by chunk all else. */
+static void put_blocks(Gen *g, const Attention *a)
+{
+    Emit *e = g->shapes;
+    put(e, "for (int64_t key = $first; key < last; key += $keys) {\n"
+           "    const int64_t end = least(last, key + $keys);\n"
+           "\n"
+           "    for (int64_t at = key; at < end; at += 64) {\n"
+           "        const int64_t n = least(last - at, 64);\n"
+           "        float *const s = scores + (at - key) * $block;\n");
+    if (a->n->mask) {
+        let(e, "edge", "%s", mask_edge(g, a->n->mask));
+        put(e, "\n"
+               "if ($edge)\n"
+               "    continue;                /* below, with its values */\n");
+    }
+    put_page(e, a, "k");
+    put_next_page(e, a, "k", "k", "end");
+    put_scores(g, a, "q + i * ldq", "", "n", "next");
+    put(e, "}\n"
+           "for (int64_t at = key; at < end; at += 64) {\n"
+           "    const int64_t n = least(last - at, 64);\n"
+           "    float *const s = scores + (at - key) * $block;\n");
+    put_edge(g, a);
+    put_page(e, a, "v");
+    put_next_page(e, a, "v", "v", "end");
+    put_values(g, a);
+    put(e, "}\n"
+           "}\n");
+}
+
+/* Blocks of query rows, each with all the pages that it sees: a page comes
+ * from the cache once for all rows of a block.                              */
+static void attention_function(Gen *g, const Attention *a)
+{
+    Emit *e = g->shapes;
+    const bool blocks = a->t->keys > ATTN_PAGE;
+    if (a->n->mask)
+        edge_function(g, a);
+    let(e, "s", blocks ? "scores" : "s");
+    put(e, "/* y = softmax(Q K^T) V: one head, `rows` queries of $d_k, values "
+           "of $d_v */\n");
+    put_call(g, e, arena_printf(g->a, "static void %s", a->name),
+             "const float *q, int64_t ldq, int64_t rows, const struct keys *m, "
+             "float *y, int64_t ldy, float *scratch", "");
+    put(e, "{\n"
+           "    float *const $s = scratch, *const o = $s + $block * $keys;\n"
+           "    float *const sum = o + $block * $d_v16;\n"
+           "    float *const max = sum + $block * 16;\n"
+           "\n"
+           "    for (int64_t i = 0; i < rows; i += $block) {\n"
+           "        const int64_t r = least(rows - i, $block);\n");
+    if (a->n->mask || a->n->bias)
+        put(e, "const int64_t p = m->past + i;      /* position of row i */\n");
+    let(e, "first", "%s", mask_first(g, a->n->mask));
+    let(e, "last", "%s", mask_last(g, a->n->mask));
+    put(e, "const int64_t last = $last;\n"
+           "\n"
+           "softmax_begin(r, max, sum, o, $d_v16);\n");
+    if (blocks)
+        put_blocks(g, a);
+    else
+        put_pages(g, a);
+    put(e, "softmax_end(y + i * ldy, ldy, r, $d_v, sum, o, $d_v16);\n"
+           "}\n"
+           "}\n\n");
+}
+
+static void need_pieces(Gen *g, const Attention *a)
+{
+    const MaskSpec *mask = a->n->mask;
+    need_struct_keys(g);
+    need_least(g);
+    need_panels(g, a->t, false);
+    need_panels(g, a->t, true);
+    need_mask(g, mask);
+    if (mask)
+        use_kernel(g->kernels, "softmax_chunk");
+    if (mask && !mask->file)
+        need_values_seen(g, a->t);
+    use_kernel(g->kernels, "softmax_begin");
+    if (!mask || !mask->file)
+        use_kernel(g->kernels, "softmax_page");
+    use_kernel(g->kernels, "softmax_end");
+}
+
+const char *need_attention(Gen *g, int node)
+{
+    const TaskKey *key = &plan_task(g->p, TaskAttention, node)->key;
+    const Node *n = &g->p->g->nodes.at[node];
+    const Attention a = {
+        .n = n, .k = node_at(g, n->in[1]), .v = node_at(g, n->in[2]),
+        .t = tiling_of(g, TaskAttention, node),
+        .paged = node_at(g, n->in[1])->op != OpPages,
+        .name = arena_printf(g->a, "attention_%s%s%s", key->shape,
+                             *key->ending ? "_" : "", key->ending)
+    };
+    const int64_t d_v = a.v->type.dim[2].c;
+    if (!first_time(g, a.name))
+        return a.name;
+    need_pieces(g, &a);
+    const int mark = emit_mark(g->shapes);
+    let(g->shapes, "mr", "%d", a.t->mr);
+    let(g->shapes, "block", "%d", a.t->queries);
+    let(g->shapes, "keys", "%d", a.t->keys);
+    let(g->shapes, "d_k", "%lld", (long long)a.k->type.dim[2].c);
+    let(g->shapes, "d_v", "%lld", (long long)d_v);
+    let(g->shapes, "d_v16", "%lld", (long long)round16(d_v));
+    let(g->shapes, "panels", "%lld", (long long)(round16(d_v) / 16));
+    attention_function(g, &a);
+    emit_reset(g->shapes, mark);
+    return a.name;
+}

@@ -1,0 +1,158 @@
+/* comment.c: the first comment of the emitted file: what it is, how it
+ * was made, how it is compiled and called, what it costs.                   */
+#include "emit/parts.h"
+
+#include <string.h>
+
+/* Text from outside that neither ends the comment nor begins another. */
+static const char *harmless(Arena *a, const char *text)
+{
+    char *s = arena_strdup(a, text);
+    for (char *c = s; *c; c++)
+        if ((c[0] == '*' && c[1] == '/') || (c[0] == '/' && c[1] == '*'))
+            c[0] = '?';
+    return s;
+}
+
+/* Words behind a label, on lines of 80 columns. */
+static void put_words(Gen *g, Emit *e, const char *label, int width,
+                      const char *words)
+{
+    char *line = arena_printf(g->a, " *     %-*s", width, label);
+    size_t column = strlen(line);
+    for (size_t n; *words; words += n + strspn(words + n, " ")) {
+        n = strcspn(words, " ");
+        if (column + 1 + n > 80) {
+            line = arena_printf(g->a, "%s\n *     %*s", line, width, "");
+            column = 7 + (size_t)width;
+        }
+        line = arena_printf(g->a, "%s %.*s", line, (int)n, words);
+        column += 1 + n;
+    }
+    let(e, "line", "%s", line);
+    put(e, "$line\n");
+}
+
+/* "6x16" and "_bias" of tile_6x16_bias; false: not a tile. */
+static bool split_tile(Gen *g, const char *name, const char **size,
+                       const char **ending)
+{
+    if (strncmp(name, "tile_", 5))
+        return false;
+    const size_t n = strcspn(name + 5, "_");
+    *size = arena_strndup(g->a, name + 5, n);
+    *ending = name + 5 + n;
+    return true;
+}
+
+/* A line for the tiles of each epilogue, then one for all other kernels. */
+static void put_kernels(Gen *g, Emit *e)
+{
+    const int n = kernels_count(g->kernels);
+    const char *size, *ending, *others = "", *done = "";
+    for (int i = 0; i < n; i++) {
+        const char *name = kernels_nth(g->kernels, i), *sizes = "";
+        if (!split_tile(g, name, &size, &ending)) {
+            others = arena_printf(g->a, "%s %s", others, name);
+            continue;
+        }
+        const char *family = arena_printf(g->a, "tile%s", ending);
+        const char *mark = arena_printf(g->a, " %s ", family);
+        if (strstr(done, mark))
+            continue;
+        done = arena_printf(g->a, "%s%s", done, mark);
+        for (int k = i; k < n; k++) {
+            const char *other;
+            if (split_tile(g, kernels_nth(g->kernels, k), &size, &other)
+                && !strcmp(other, ending))
+                sizes = arena_printf(g->a, "%s %s", sizes, size);
+        }
+        put_words(g, e, family, 16, sizes + 1);
+    }
+    put_words(g, e, "others", 16, others + strspn(others, " "));
+}
+
+/* "matmul    512x2048 bias_relu    mr=12 nr=32 k=512 ahead=3 panels=2" */
+static void put_task(Gen *g, Emit *e, const Task *t)
+{
+    const char *label = arena_printf(g->a, "%-9s %s%s%s%s",
+        task_word[t->key.kind], t->key.shape, *t->key.ending ? " " : "",
+        t->key.ending, t->key.dtype == DtypeBf16 ? " bf16" : "");
+    put_words(g, e, label, 31, tiling_text(g->a, &t->tiling));
+}
+
+/* By where their tilings come from. Where they were tuned is said once: it is
+ * the same for all of them.                                                 */
+static void put_tasks(Gen *g, Emit *e)
+{
+    static const char *const from[] = { "tuned", "option", "default" };
+    for (size_t f = 0; f < sizeof from / sizeof *from; f++) {
+        bool any = false;
+        for (int i = 0; i < g->p->task.n; i++) {
+            const Task *t = &g->p->task.at[i];
+            if (strcmp(t->from, from[f]) || t->tiling.few == 1)
+                continue;                        /* 1: never few */
+            let(e, "from", "%s", from[f]);
+            if (!any)
+                put(e, " *\n"
+                       " * Tasks and their tilings ($from):\n");
+            any = true;
+            put_task(g, e, t);
+        }
+        if (any && f == 0 && g->p->choices.host)
+            put_words(g, e, "tuned on", 9,
+                      harmless(g->a, g->p->choices.host));
+    }
+}
+
+static void put_costs(Gen *g, Emit *e)
+{
+    const Plan *p = g->p;
+    int64_t arena = 0;
+    for (int k = EntryEncode; k <= EntryDecode; k++) {
+        const int64_t n = has_entry(p, (Entry)k)
+            ? 4 * linear4_at(p->arena[k], 1, 1, 1) + 64 : 0;
+        arena = n > arena ? n : arena;
+    }
+    const struct { const char *what; int64_t n; } cost[] = {
+        { "parameters", p->parameters },
+        { "bytes of packed weights", p->pack.bytes },
+        { "bytes of arena for a call with one row", arena },
+        { "FLOPs a token", plan_token_flops(p) }
+    };
+    put(e, " *\n");
+    for (size_t i = 0; i < sizeof cost / sizeof *cost; i++) {
+        let(e, "n", "%15s", arena_grouped(g->a, cost[i].n));
+        let(e, "what", "%s", cost[i].what);
+        put(e, " * $n  $what\n");
+    }
+}
+
+void emit_comment(Gen *g, Emit *e)
+{
+    const Target *t = &g->p->target;
+    const bool outside = g->p->pack.bytes > 0 && !g->o->embed;
+    let(e, "name", "%s", g->p->g->spec->name);
+    let(e, "version", "%s", ATTNC_VERSION);
+    let(e, "hash", "%016llx", (unsigned long long)g->p->g->spec->hash);
+    let(e, "command", "%s",
+        harmless(g->a, g->o->command ? g->o->command : "attnc compile"));
+    let(e, "flags", "%s%s", t->guard ? " " : "", target_flags(g->a, t));
+    let(e, "break", "%s", *t->features ? " \\\n *        " : "");
+    let(e, "weights", "%s", outside ? " model.weights" : "");
+    put(e, "/* $name, a Transformer in C, made by attnc $version\n"
+           " * from the spec of hash $hash by\n"
+           " *     $command\n"
+           " *\n"
+           " * To compile this file (model.c, say), or to make it a program:\n"
+           " *     cc -O2 -std=c11$flags$break -c model.c\n"
+           " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN model.c -lm -o model\n"
+           " *     ./model$weights < lines\n"
+           " * model.h declares what others call, with an example.\n");
+    put_costs(g, e);
+    put_tasks(g, e);
+    put(e, " *\n"
+           " * Kernels; tiles are rows x columns:\n");
+    put_kernels(g, e);
+    put(e, " */\n");
+}

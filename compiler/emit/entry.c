@@ -1,0 +1,293 @@
+/* entry.c: encode() and decode(): the arena's layout, then one call a
+ * region, in order; layers that are alike are a loop.                       */
+#include "emit/parts.h"
+
+#include <string.h>
+
+bool has_entry(const Plan *p, Entry entry)
+{
+    for (int i = 0; i < p->region.n; i++)
+        if (p->region.at[i].entry == entry)
+            return true;
+    return false;
+}
+
+const char *entry_name(Entry e)
+{
+    return e == EntryEncode ? "encode" : "decode";
+}
+
+/* ---- the arena ---- */
+
+static const char *unit_text(Gen *g, const Value *v)
+{
+    const Slot *s = &g->p->slot.at[v->slot];
+    const long long unit = s->unit;
+    switch (s->kind) {
+    case SlotRows:
+        return arena_printf(g->a, "%lld floats a row", (long long)v->stride);
+    case SlotSequences:
+        return arena_printf(g->a, "%lld floats a sequence", unit);
+    case SlotPages: return arena_printf(g->a, "%lld floats a page", unit);
+    case SlotParts: break;
+    }
+    return arena_printf(g->a, "%lld floats a part", unit);
+}
+
+const Value *next_value(const Gen *g, Entry entry, int *at)
+{
+    const Plan *p = g->p;
+    for (; *at < p->named.n; ++*at) {
+        const Value *v = &p->value[p->named.at[*at]];
+        if (p->slot.at[v->slot].entry == entry) {
+            ++*at;
+            return v;
+        }
+    }
+    return NULL;
+}
+
+static void call_struct(Gen *g, Emit *e, Entry entry)
+{
+    let(e, "entry", "%s", entry_name(entry));
+    put(e, "/* One call of $entry: its arguments; what runs; and the map of its\n"
+           " * arena, where some values use the memory of others that are dead\n"
+           " * by then. */\n"
+           "struct $entry {\n"
+           "    const struct weights *w;\n"
+           "    const struct attn_batch *b;\n"
+           "    const void *layer_weights;\n"
+           "    int64_t layer;\n"
+           "    const struct steps *steps;   /* that go through rows .. */\n"
+           "    int64_t row, rows, block;    /* .. of which these are next */\n");
+    const Value *v;
+    for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
+        let(e, "line", "float *%s;%*s /* %s */", v->name,
+            (int)(strlen(v->name) < 24 ? 24 - strlen(v->name) : 0), "",
+            unit_text(g, v));
+        put(e, "$line\n");
+    }
+    if (g->p->scratch) {
+        let(e, "line", "float *scratch;%17s /* %lld floats a part */", "",
+            (long long)g->p->scratch);
+        put(e, "$line\n");
+    }
+    put(e, "};\n\n");
+}
+
+void emit_call_structs(Gen *g, Emit *e)
+{
+    int most = 1;
+    for (int i = 0; i < g->p->region.n; i++)
+        if (g->p->region.at[i].count > most)
+            most = g->p->region.at[i].count;
+    let(e, "most", "%d", most);
+    put(e, "/* Steps that go row by row, one after the other. Each computes the rows\n"
+           " * that are next: its part of the columns of a product, or of them. */\n"
+           "struct steps {\n"
+           "    int64_t count;\n"
+           "    int64_t enough;              /* rows for a part of the rows */\n"
+           "    int64_t block;               /* rows of a block; 0: all */\n"
+           "    struct {\n"
+           "        void (*run)(void *call, int64_t part, int64_t parts);\n"
+           "        int64_t work;            /* of a row, in FLOPs */\n"
+           "    } step[$most];\n"
+           "};\n\n");
+    for (int k = EntryEncode; k <= EntryDecode; k++)
+        if (has_entry(g->p, (Entry)k))
+            call_struct(g, e, (Entry)k);
+}
+
+/* "rows * 512 + sequences * 64": floats; "0" when there are none. */
+static const char *linear_text(Gen *g, Linear4 l)
+{
+    const struct { int64_t c; const char *by; } term[] = {
+        { l.rows, "rows * " }, { l.sequences, "sequences * " },
+        { l.parts, "parts * " }, { l.c0, "" } };
+    const char *s = "";
+    for (int i = 0; i < 4; i++)
+        if (term[i].c)
+            s = arena_printf(g->a, "%s%s%s%lld", s, *s ? " + " : "",
+                             term[i].by, (long long)term[i].c);
+    return *s ? s : "0";
+}
+
+static void layout_values(Gen *g, Emit *e, Entry entry)
+{
+    const Plan *p = g->p;
+    const Value *v;
+    for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
+        let(e, "name", "%s", v->name);
+        let(e, "at", "%s", linear_text(g, p->slot.at[v->slot].at));
+        put(e, "c->$name = arena + $at;\n");
+    }
+    if (p->scratch) {
+        Linear4 at = p->arena[entry];
+        at.parts -= p->scratch;
+        let(e, "at", "%s", linear_text(g, at));
+        put(e, "c->scratch = arena + $at;\n");
+    }
+}
+
+static void layout_function(Gen *g, Emit *e, Entry entry)
+{
+    const char *name = entry_name(entry);
+    let(e, "rows", g->p->g->spec->kind == KindAttention
+                   ? "b->rows > b->key_rows ? b->rows : b->key_rows"
+                   : "b->rows");
+    put_call(g, e, arena_printf(g->a, "static void %s_layout", name),
+             arena_printf(g->a, "struct %s *c, const void *bound, const struct "
+                          "attn_batch *b, float *arena", name),
+             "");
+    put(e, "{\n"
+           "    const int64_t rows = $rows;\n"
+           "    const int64_t sequences = b->sequences;\n"
+           "    int64_t parts = 1;\n"
+           "\n"
+           "    if (b->parallel)\n"
+           "        parts = most(b->parallel->parts, 1);\n"
+           "    (void)sequences;\n"
+           "    (void)parts;\n"
+           "    c->w = bound;\n"
+           "    c->b = b;\n");
+    layout_values(g, e, entry);
+    put(e, "}\n\n");
+}
+
+/* ---- calls ---- */
+
+static const Function *function_of(const Gen *g, int region)
+{
+    return &g->functions.at[g->function_of[region]];
+}
+
+static int group_end(const Gen *g, int from)
+{
+    const Region *r = g->p->region.at;
+    int to = from + 1;
+    while (to < g->p->region.n && r[to].entry == r[from].entry
+           && r[to].layer == r[from].layer
+           && !strcmp(r[to].stack, r[from].stack))
+        to++;
+    return to;
+}
+
+static bool same_calls(Gen *g, int a, int b, int n)
+{
+    const Region *r = g->p->region.at;
+    if (b + n > g->p->region.n || group_end(g, b) != b + n
+        || r[b].entry != r[a].entry || strcmp(r[a].stack, r[b].stack)
+        || !layers_alike(g, r[a].stack))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (g->function_of[a + i] != g->function_of[b + i])
+            return false;
+    return true;
+}
+
+static void put_calls(Gen *g, Emit *e, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        const Region *r = &g->p->region.at[i];
+        const Node *n = &g->p->g->nodes.at[g->p->order.at[r->first]];
+        const char *name = function_of(g, i)->name;
+        if (r->by_rows)
+            put_call(g, e, arena_printf(g->a, "%s_rows", entry_name(r->entry)),
+                     arena_printf(g->a, "&c, %s, &%s",
+                                  row_count(row_sym(n->type)) + strlen("c->"),
+                                  name), ";");
+        else
+            put_call(g, e, "run_step", arena_printf(g->a, "b, %s, %s, &c",
+                     work_text(g, r), name), ";");
+    }
+}
+
+static void put_layers(Gen *g, Emit *e, int from, int n, int layers)
+{
+    const Region *r = &g->p->region.at[from];
+    bool weights = false, layer = false;
+    for (int i = 0; i < n; i++) {
+        weights |= function_of(g, from + i)->takes_weights;
+        layer |= function_of(g, from + i)->takes_layer;
+    }
+    let(e, "from", "%d", r->layer);
+    let(e, "to", "%s", r->layer == 0 ? layers_text(g, r->stack, layers)
+        : arena_printf(g->a, "%d", r->layer + layers));
+    put(e, layers > 1 ? "for (int64_t l = $from; l < $to; l++) {\n" : "{\n");
+    let(e, "l", "%s", layers > 1 ? "l" : arena_printf(g->a, "%d", r->layer));
+    if (weights) {
+        let(e, "w", "%s", layer_weights(g, r->stack, r->layer,
+                                        layers > 1 ? "l" : NULL));
+        put(e, "c.layer_weights = &c.w->$w;\n");
+    }
+    if (layer)
+        put(e, "c.layer = $l;\n");
+    put_calls(g, e, from, from + n);
+    put(e, "}\n");
+}
+
+static void entry_function(Gen *g, Emit *e, Entry entry)
+{
+    const Plan *p = g->p;
+    let(e, "entry", "%s", entry_name(entry));
+    put(e, entry == EntryDecode
+        ? "/* New rows of all sequences, behind those in the cache: a prompt\n"
+          " * at once, or a step of one row. */\n"
+        : "/* All rows of all sequences. */\n");
+    put_call(g, e, arena_printf(g->a, "static void %s", entry_name(entry)),
+             "const void *bound, const struct attn_batch *b, void *arena", "");
+    put(e, "{\n"
+           "    struct $entry c;\n"
+           "\n");
+    put_call(g, e, arena_printf(g->a, "%s_layout", entry_name(entry)),
+             "&c, bound, b, arena", ";");
+    for (int i = 0; i < p->region.n;) {
+        const Region *r = &p->region.at[i];
+        const int n = group_end(g, i) - i;
+        int layers = 1;
+        if (r->entry != entry) {
+            i += n;
+            continue;
+        }
+        while (r->layer >= 0 && same_calls(g, i, i + layers * n, n))
+            layers++;
+        if (r->layer >= 0)
+            put_layers(g, e, i, n, layers);
+        else
+            put_calls(g, e, i, i + n);
+        i += layers * n;
+    }
+    put(e, "}\n\n");
+}
+
+static void arena_function(Gen *g, Emit *e)
+{
+    const Plan *p = g->p;
+    let(e, "encode", "%s", linear_text(g, p->arena[EntryEncode]));
+    let(e, "decode", "%s", linear_text(g, p->arena[EntryDecode]));
+    put(e, "/* Bytes of the arena for a batch; 64-byte aligned. */\n");
+    put_call(g, e, "static int64_t arena_bytes",
+             "int64_t rows, int64_t sequences, int64_t parts", "");
+    put(e, "{\n"
+           "    const int64_t encode_floats =\n"
+           "        $encode;\n"
+           "    const int64_t decode_floats =\n"
+           "        $decode;\n"
+           "\n"
+           "    (void)sequences;\n"
+           "    if (encode_floats > decode_floats)\n"
+           "        return 4 * encode_floats + 64;\n"
+           "    return 4 * decode_floats + 64;\n"
+           "}\n\n");
+}
+
+void emit_entries(Gen *g, Emit *e)
+{
+    arena_function(g, e);
+    for (int k = EntryEncode; k <= EntryDecode; k++)
+        if (has_entry(g->p, (Entry)k)) {
+            layout_function(g, e, (Entry)k);
+            emit_split_rows(g, e, (Entry)k);
+            entry_function(g, e, (Entry)k);
+        }
+}

@@ -1,0 +1,180 @@
+/* gather.c: ops on rows that must know the sequence they belong to:
+ * look-ups, positions, pooling, the choice of rows.                         */
+#include "emit/parts.h"
+
+#include <string.h>
+
+static const Node *node_at(const Gen *g, int i)
+{
+    return &g->p->g->nodes.at[i];
+}
+
+static long long stride(const Gen *g, int node)
+{
+    return g->p->value[node].stride;
+}
+
+/* Arguments that a batch may leave out. */
+static void need_type_of(Gen *g)
+{
+    if (first_time(g, "type_of"))
+        put(g->shapes,
+            "static int64_t type_of(const struct attn_batch *b, int64_t row)\n"
+            "{\n"
+            "    if (b->types)\n"
+            "        return b->types[row];\n"
+            "    return 0;\n"
+            "}\n\n");
+}
+
+static void begin_sequences(Emit *e)
+{
+    put(e, "const struct attn_batch *b = c->b;\n"
+           "const int64_t first = cut(b->rows, 1, part, parts);\n"
+           "const int64_t last = cut(b->rows, 1, part + 1, parts);\n"
+           "\n"
+           "for (int64_t s = 0; s < b->sequences; s++) {\n"
+           "    const int64_t end = least(b->start[s + 1], last);\n"
+           "\n"
+           "    for (int64_t i = most(b->start[s], first); i < end; i++) {\n");
+}
+
+static const char *position_at(Gen *g, int table)
+{
+    const Node *t = node_at(g, table);
+    return arena_printf(g->a, "%s + at * %lld", weight_of(g, table, PackRows),
+                        (long long)round16(t->type.dim[1].c));
+}
+
+static void let_position(Emit *e, const Node *n)
+{
+    let(e, "row", n->entry == EntryDecode ? "b->past[s] + i" : "i");
+    let(e, "first", "%lld", (long long)n->first);
+    put(e, n->first ? "const int64_t at = $row - b->start[s] + $first;\n"
+                    : "const int64_t at = $row - b->start[s];\n");
+}
+
+/* Rows turn by the angles of their position in the sequence. */
+void emit_rotate(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const char *kernel = n->layout == LayoutHalves ? "rotate_row_halves"
+                                                   : "rotate_row_interleaved";
+    begin_sequences(e);
+    let_position(e, n);
+    put(e, "\n");
+    put_call(g, e, use_kernel(g->kernels, kernel), arena_printf(g->a,
+             "%s, %s, %s, %lld, %lld, %lld", value_at(g, node, "i"),
+             value_at(g, n->in[0], "i"), position_at(g, n->in[1]),
+             (long long)n->heads, (long long)(n->type.dim[1].c / n->heads),
+             (long long)n->dims), ";");
+    put(e, "}\n"
+           "}\n");
+}
+
+/* One row of each sequence, from all of its rows. */
+void emit_pool(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const bool one = n->pool == PoolClass || n->pool == PoolLast;
+    const char *kernel = n->pool == PoolMean ? "pool_mean"
+                       : n->pool == PoolMax ? "pool_max" : "copy_rows";
+    const long long d = n->type.dim[1].c;
+    put(e, "const struct attn_batch *b = c->b;\n"
+           "\n"
+           "for (int64_t s = part; s < b->sequences; s += parts) {\n"
+           "    const int64_t row = b->start[s];\n"
+           "    const int64_t rows = b->start[s + 1] - row;\n"
+           "\n");
+    const char *y = value_at(g, node, "s");
+    const char *row = n->pool == PoolLast ? "(row + rows - 1)" : "row";
+    const char *x = value_at(g, n->in[0], row);
+    if (one)
+        put(e, "if (rows > 0) {\n");
+    put_call(g, e, use_kernel(g->kernels, kernel), one
+             ? arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y, x, d)
+             : arena_printf(g->a, "%s, %s, %lld, rows, %lld", y, x,
+                            stride(g, n->in[0]), d), ";");
+    if (one)
+        put(e, "}\n");
+    put(e, "}\n");
+}
+
+void emit_embed(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const int64_t d = n->type.dim[1].c;
+    const bool panels = plan_block(g->p, n->in[0], PackPanels) >= 0;
+    const bool positions = n->nin > 2 && n->in[2] >= 0;
+    begin_sequences(e);
+    const bool types = strstr(node_at(g, n->in[1])->name, "types") != NULL;
+    if (types)
+        need_type_of(g);
+    let(e, "ids", types ? "type_of(b, i)" : "b->ids[i]");
+    put(e, "const int64_t id = $ids;\n");
+    if (positions)
+        let_position(e, n);
+    put(e, "\n");
+    const char *token = panels
+        ? arena_printf(g->a, "%s + id / 16 * %lld + id %% 16, 16",
+                       weight_of(g, n->in[0], PackPanels), (long long)(16 * d))
+        : arena_printf(g->a, "%s + id * %lld, 1",
+                       weight_of(g, n->in[0], PackRows),
+                       (long long)round16(d));
+    const bool bf16 = dtype_of(node_at(g, n->in[0])->type) == DtypeBf16;
+    const char *kernel = bf16 ? "embed_row_bf16" : "embed_row";
+    put_call(g, e, use_kernel(g->kernels, kernel), arena_printf(g->a,
+             "%s, %s, %lld, %s, %s", value_at(g, node, "i"), token,
+             (long long)d, c_float(g->a, n->scale),
+             positions ? position_at(g, n->in[2]) : "0"),
+             ";");
+    put(e, "}\n"
+           "}\n");
+}
+
+void emit_position(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    begin_sequences(e);
+    let_position(e, n);
+    put(e, "\n");
+    put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
+             "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
+             position_at(g, n->in[0]), (long long)n->type.dim[1].c), ";");
+    put(e, "}\n"
+           "}\n");
+}
+
+/* Rows as they are, but the first one of a sequence. */
+void emit_first_row(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const long long d = n->type.dim[1].c;
+    const char *y = value_at(g, node, "i");
+    const char *kernel = use_kernel(g->kernels, "copy_rows");
+    begin_sequences(e);
+    let_position(e, n);
+    put(e, "\n"
+           "if (at > 0) {\n");
+    put_call(g, e, kernel, arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y,
+             value_at(g, n->in[0], "i"), d), ";");
+    put(e, "} else {\n");
+    put_call(g, e, kernel, arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y,
+             weight_of(g, n->in[1], PackVector), d), ";");
+    put(e, "}\n"
+           "}\n"
+           "}\n");
+}
+
+void emit_select(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    put(e, "const struct attn_batch *b = c->b;\n"
+           "\n"
+           "for (int64_t i = part; i < b->selected; i += parts) {\n");
+    put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
+             "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
+             value_at(g, n->in[0], "b->select[i]"),
+             (long long)n->type.dim[1].c), ";");
+    put(e, "}\n");
+}

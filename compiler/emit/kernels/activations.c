@@ -1,0 +1,207 @@
+/* activations.c: the activations of spec/activations.h, and what applies
+ * them. A piece with _ACT in its name is there once for each activation; in any
+ * other piece a line or a need with _ACT is; NUMBER_ACT is its number. Each is
+ * within 4e-7 (1 + |result|), and NaN stays but in relu. Rows may lie anywhere;
+ * y may be the same memory as x, a or b.                                    */
+
+//: v_clamp needs: v_splat v_max
+/* x, within -most .. most; NaN stays. */
+INLINE v v_clamp(v x, float most)
+{
+    x = v_max(v_splat(-most), x);
+    return -v_max(v_splat(-most), -x);
+}
+
+//: v_tanh needs: v_splat v_fma v_clamp v_exp_rest
+/* tanh x = m / (m + 2) with m = e^2x - 1, which loses nothing at 0. Where m is
+ * -1 or far above 2 the result is -1 or 1. */
+INLINE v v_tanh(v x)
+{
+    v scale;
+    x = v_clamp(x, 10.0f);
+    const v rest = v_exp_rest(x + x, &scale);
+    const v m = v_fma(rest, scale, scale - v_splat(1.0f));
+    return m / (m + v_splat(2.0f));
+}
+
+//: v_times_sigmoid needs: v_splat v_fma v_max v_exp
+/* x / (1 + e^-u), where u has the sign of x: no power of e is above 1. */
+INLINE v v_times_sigmoid(v x, v u)
+{
+    const v zero = v_splat(0.0f);
+    const v e = v_exp(-v_max(u, -u));
+    const v above = v_max(x, zero), below = -v_max(-x, zero);
+    return v_fma(below, e, above) / (v_splat(1.0f) + e);
+}
+
+//: v_relu needs: v_splat v_max
+/* max(x, 0). */
+INLINE v v_relu(v x)
+{
+    return v_max(x, v_splat(0.0f));
+}
+
+//: v_gelu needs: v_splat v_fma v_max v_exp
+/* x (1 + erf(x / sqrt 2)) / 2 [Hendrycks and Gimpel 2016], which is max(x, 0)
+ * less a erfc(a / sqrt 2) / 2, a = |x|: so the tail below 0 keeps its digits.
+ * erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) t P(t), t = 1 / (1 + 0.3 a), the form of
+ * [Hastings 1955], P minimax. */
+INLINE v v_gelu(v x)
+{
+    const v one = v_splat(1.0f);
+    const v a = -v_max(v_splat(-20.0f), -v_max(x, -x));
+    const v t = one / v_fma(a, v_splat(0x1.333334p-2f), one);
+    v p = v_splat(0x1.243f7p-5f);
+    p = v_fma(p, t, v_splat(-0x1.41f3b2p-3f));
+    p = v_fma(p, t, v_splat(0x1.a69ca8p-3f));
+    p = v_fma(p, t, v_splat(-0x1.b7c6bep-5f));
+    p = v_fma(p, t, v_splat(0x1.074b5p-3f));
+    p = v_fma(p, t, v_splat(0x1.993ee6p-4f));
+    p = v_fma(p, t, v_splat(0x1.ee9bb4p-4f));
+    p = v_fma(p, t, v_splat(0x1.ea006ap-4f));
+    p = p * v_exp(a * v_splat(-0.5f) * a);
+    return v_fma(-(a * t), p, v_max(x, v_splat(0.0f)));
+}
+
+//: v_gelu_tanh needs: v_splat v_fma v_times_sigmoid
+/* x (1 + tanh t) / 2, t = sqrt(2 / pi) (x + 0.044715 x^3), the same paper's:
+ * (1 + tanh t) / 2 = 1 / (1 + e^-2t). */
+INLINE v v_gelu_tanh(v x)
+{
+    const v slope = v_fma(x * x, v_splat(0x1.24448p-4f),
+                          v_splat(0x1.988454p+0f));
+    return v_times_sigmoid(x, x * slope);
+}
+
+//: v_silu needs: v_times_sigmoid
+/* x / (1 + e^-x) [Elfwing et al. 2017]. */
+INLINE v v_silu(v x)
+{
+    return v_times_sigmoid(x, x);
+}
+
+//: v_quick_gelu needs: v_splat v_times_sigmoid
+/* x / (1 + e^(-1.702 x)), an approximation of gelu by a sigmoid [Hendrycks and
+ * Gimpel 2016, section 2]. */
+INLINE v v_quick_gelu(v x)
+{
+    return v_times_sigmoid(x, x * v_splat(1.702f));
+}
+
+//: load_some needs: v_load
+/* The next W of n floats; where there are fewer, and zeros. */
+INLINE v load_some(const float *p, int64_t n)
+{
+    float pad[W] = {0};
+    if (n >= W)
+        return v_load(p);
+    for (int64_t i = 0; i < n; i++)
+        pad[i] = p[i];
+    return v_load(pad);
+}
+
+//: store_some needs: v_store
+/* x to the next W of n floats. */
+INLINE void store_some(float *p, v x, int64_t n)
+{
+    float pad[W];
+    if (n >= W) {
+        v_store(p, x);
+        return;
+    }
+    v_store(pad, x);
+    for (int64_t i = 0; i < n; i++)
+        p[i] = pad[i];
+}
+
+//: activate_rows_ACT needs: v_ACT load_some store_some
+static void activate_rows_ACT(float *y, int64_t ldy, const float *x,
+                              int64_t ldx, int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < d; j += W)
+            store_some(y + j, v_ACT(load_some(x + j, d - j)), d - j);
+        y += ldy;
+        x += ldx;
+    }
+}
+
+//: mul_rows needs: load_some store_some
+static void mul_rows(float *y, int64_t ldy, const float *a, int64_t lda,
+                     const float *b, int64_t ldb, int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < d; j += W) {
+            const v x = load_some(a + j, d - j) * load_some(b + j, d - j);
+            store_some(y + j, x, d - j);
+        }
+        y += ldy;
+        a += lda;
+        b += ldb;
+    }
+}
+
+//: gate_rows_ACT needs: v_ACT load_some store_some
+/* act(a) b, the gated linear unit [Shazeer 2020]. */
+static void gate_rows_ACT(float *y, int64_t ldy, const float *a, int64_t lda,
+                          const float *b, int64_t ldb, int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < d; j += W) {
+            const v x = v_ACT(load_some(a + j, d - j));
+            store_some(y + j, x * load_some(b + j, d - j), d - j);
+        }
+        y += ldy;
+        a += lda;
+        b += ldb;
+    }
+}
+
+//: activate needs: v_ACT
+/* An activation that is known at run time only; any other number: none. */
+INLINE v activate(v x, int64_t act)
+{
+    if (act == NUMBER_ACT) return v_ACT(x);
+    return x;
+}
+
+//: finish_rows needs: v_load v_store activate
+/* The epilogue of a tile whose parts are known at run time only: y becomes
+ * act(in + bias) + residual; NULL: absent. The rows of `in` are d floats
+ * apart; the residual may be y itself. */
+static void finish_rows(float *y, int64_t ldy, const float *in, int64_t rows,
+                        int64_t d, const float *bias, const float *residual,
+                        int64_t ldr, int64_t act)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < d; j += W) {
+            v x = v_load(in + i * d + j);
+            if (bias)
+                x += v_load(bias + j);
+            x = activate(x, act);
+            if (residual)
+                x += v_load(residual + i * ldr + j);
+            v_store(y + i * ldy + j, x);
+        }
+}
+
+//: v_softcap needs: v_tanh
+/* cap tanh(x / cap) [Bello et al. 2016, section 4, of logits]. */
+INLINE v v_softcap(v x, v cap)
+{
+    return cap * v_tanh(x / cap);
+}
+
+//: softcap_rows needs: v_splat v_softcap load_some store_some
+static void softcap_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                         int64_t rows, int64_t d, float cap)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < d; j += W) {
+            const v s = v_softcap(load_some(x + j, d - j), v_splat(cap));
+            store_some(y + j, s, d - j);
+        }
+        y += ldy;
+        x += ldx;
+    }
+}

@@ -1,0 +1,273 @@
+/* kv_cache.c: where keys and values are, in pages of a cache or of the arena;
+ * the functions that put them there, and that call attention on them.       */
+#include "emit/parts.h"
+
+#include <string.h>
+
+static const Node *node_at(const Gen *g, int i)
+{
+    return &g->p->g->nodes.at[i];
+}
+
+/* Number of keys that the rows of sequence s see, in emitted C. */
+const char *count_text(Gen *g, const Node *k)
+{
+    const char *start = starts_of(k->type.dim[1].sym);
+    if (k->op == OpRecall)
+        return "b->source_rows[b->source[s]]";
+    if (k->op == OpAppend && k->cache == CacheSelf)
+        return "b->past[s] + b->start[s + 1] - b->start[s]";
+    return arena_printf(g->a, "b->%s[s + 1] - b->%s[s]", start, start);
+}
+
+/* Index of a sequence's first page in the arena: rows/64 + sequences pages
+ * hold any batch (plan/arena.c).                                            */
+static const char *first_page(Gen *g, const Node *n)
+{
+    return arena_printf(g->a, "b->%s[s] / 64 + s",
+                        starts_of(n->type.dim[1].sym));
+}
+
+/* Where page 0 of the pool begins for `head`, of a key or value operand. */
+static const char *pages_at(Gen *g, int node, const char *head)
+{
+    const Node *n = node_at(g, node);
+    const Plan *p = g->p;
+    const int64_t d = n->type.dim[2].c;
+    if (n->op == OpPages)
+        return arena_printf(g->a, "c->%s + %s * %lld", p->value[node].name,
+            head, (long long)(64 * (n->part == PartKey ? d : round16(d))));
+    Node first = *n;
+    first.layer = 0;
+    const int64_t block = block_floats(p, n->cache);
+    const int64_t part = cache_offset(p, &first);
+    const char *layer = p->blocks[n->cache] > n->type.dim[0].c
+        ? arena_printf(g->a, " + layer * %lld",
+                       (long long)(n->type.dim[0].c * block)) : "";
+    return arena_printf(g->a, "b->pool[%d]%s + %s * %lld%s", n->cache, layer,
+        head, (long long)block, part ? arena_printf(g->a, " + %lld",
+                                              (long long)part) : "");
+}
+
+static int64_t page_stride(Gen *g, int node)
+{
+    const Node *n = node_at(g, node);
+    const int64_t d = n->type.dim[2].c;
+    if (n->op != OpPages)
+        return g->p->page_floats[n->cache];
+    return n->type.dim[0].c * 64 * (n->part == PartKey ? d : round16(d));
+}
+
+const char *page_table(Gen *g, const Node *n)
+{
+    if (n->op == OpPages)
+        return NULL;
+    return arena_printf(g->a, "b->pages[%d] + %s * b->table[%d]", n->cache,
+                        n->op == OpRecall ? "b->source[s]" : "s", n->cache);
+}
+
+/* The page of key number `at`: `id`, counted from the pool's first. */
+void let_page_id(Gen *g, Emit *e, const Node *n)
+{
+    if (n->op == OpPages)
+        let(e, "page_id", "%s + at / 64", first_page(g, n));
+    else
+        let(e, "page_id", "page[at / 64]");
+}
+
+/* ---- regions: a task is one head of one sequence; parts take them in turn,
+ * for neighbours cost alike ---- */
+
+void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows)
+{
+    need_least(g);
+    let(e, "heads", "%lld", (long long)heads);
+    let(e, "start", "%s", starts_of(rows));
+    put(e, "const struct attn_batch *b = c->b;\n"
+           "const int64_t tasks = b->sequences * $heads;\n");
+}
+
+void begin_task_loop(Emit *e)
+{
+    put(e, "\n"
+           "for (int64_t task = part; task < tasks; task += parts) {\n"
+           "    const int64_t s = task / $heads, head = task % $heads;\n"
+           "    const int64_t row = b->$start[s];\n");
+}
+
+const char *head_at(Gen *g, int node, const char *row)
+{
+    return arena_printf(g->a, "%s + head * %lld", value_at(g, node, row),
+                        (long long)g->p->value[node].head_stride);
+}
+
+/* The keys' head that serves `head`: neighbouring queries share one. */
+const char *kv_head(Gen *g, int64_t heads, const Node *k)
+{
+    const int64_t group = heads / k->type.dim[0].c;
+    return group > 1 ? arena_printf(g->a, "head / %lld", (long long)group)
+                     : "head";
+}
+
+static void keys_bias(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const char *bias = n->bias ? bias_text(g, node) : "0";
+    let(e, "bias", "%s", bias);
+    let(e, "prefix", "%s", n->mask && n->mask->prefix ? prefix_text(g)
+                                                      : "0");
+    put(e, "m.prefix = $prefix;\n"
+           "m.bias = $bias;\n");
+}
+
+/* The table of biases of `head`, at distance 0. */
+const char *bias_text(Gen *g, int node)
+{
+    const int block = plan_bias_block(g->p, node);
+    const Block *b = &g->p->block.at[block];
+    return arena_printf(g->a, "%s + head * %lld + %lld",
+        weight_text(g, block), (long long)round16(bias_width(b)),
+        (long long)(bias_width(b) / 2));
+}
+
+static void keys_fields(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node), *k = node_at(g, n->in[1]);
+    const char *table = page_table(g, k), *head = kv_head(g, n->heads, k);
+    const long long k_page = page_stride(g, n->in[1]);
+    const long long v_page = page_stride(g, n->in[2]);
+    let(e, "k_page", "%lld", k_page);
+    let(e, "v_page", "%lld", v_page);
+    let(e, "k", "%s", pages_at(g, n->in[1], head));
+    let(e, "v", "%s", pages_at(g, n->in[2], head));
+    if (!table) {
+        let(e, "first", "%s", first_page(g, k));
+        put(e, "const int64_t first = $first;\n");
+        let(e, "k", "%s + first * %lld", pages_at(g, n->in[1], head), k_page);
+        let(e, "v", "%s + first * %lld", pages_at(g, n->in[2], head), v_page);
+    }
+    let(e, "table", "%s", table ? table : "0");
+    let(e, "count", "%s", count_text(g, k));
+    let(e, "past", "%s", k->op == OpAppend ? "b->past[s]" : "0");
+    put(e, "struct keys m;\n"
+           "\n"
+           "m.k = $k;\n"
+           "m.v = $v;\n"
+           "m.k_page = $k_page;\n"
+           "m.v_page = $v_page;\n"
+           "m.page = $table;\n"
+           "m.count = $count;\n"
+           "m.past = $past;\n");
+    keys_bias(g, e, node);
+}
+
+/* Sequences that follow each other and attend to one source, as hypotheses of
+ * a beam do, are a block of queries: its keys are read once.                */
+static void share_source(Emit *e)
+{
+    put(e, "int64_t end = s + 1;\n"
+           "\n"
+           "if (s > 0 && b->source[s] == b->source[s - 1])\n"
+           "    continue;                /* with those before it */\n"
+           "while (end < b->sequences && b->source[end] == b->source[s])\n"
+           "    end += 1;\n");
+}
+
+/* Of a cache, the next head's first page lies behind this one's: it comes while
+ * this one is worked on.                                                    */
+static void ask_next_head(Gen *g, Emit *e, const Node *n)
+{
+    const Node *k = node_at(g, n->in[1]), *v = node_at(g, n->in[2]);
+    if (k->op == OpPages || k->type.dim[0].c == 1)
+        return;
+    let(e, "head", "%s", kv_head(g, n->heads, k));
+    let(e, "last", "%lld", (long long)k->type.dim[0].c - 1);
+    put(e, "\n"
+           "if ($head < $last && m.count > 0) {\n");
+    put_call(g, e, use_kernel(g->kernels, "ask_keys"), arena_printf(g->a,
+             "m.k + m.page[0] * m.k_page + %lld, least(m.count, 64), %lld, "
+             "%lld", (long long)block_floats(g->p, k->cache),
+             (long long)k->type.dim[2].c,
+             (long long)(round16(v->type.dim[2].c) / 16)), ";");
+    put(e, "}\n");
+}
+
+void emit_attention_region(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const Value *y = &g->p->value[node], *q = &g->p->value[n->in[0]];
+    const char *name = need_attention(g, node);
+    const int64_t d_v = node_at(g, n->in[2])->type.dim[2].c;
+    const bool shared = node_at(g, n->in[1])->op == OpRecall
+                        && !n->mask && !n->bias;
+    begin_tasks(g, e, n->heads, row_sym(n->type));
+    let(e, "scratch", "%lld", (long long)g->p->scratch);
+    put(e, "float *const scratch = c->scratch + part * $scratch;\n");
+    begin_task_loop(e);
+    if (shared)
+        share_source(e);
+    keys_fields(g, e, node);
+    ask_next_head(g, e, n);
+    put_call(g, e, name, arena_printf(g->a,
+             "%s, %lld, b->%s[%s] - row, &m, %s + head * %lld, %lld, "
+             "scratch", head_at(g, n->in[0], "row"), (long long)q->stride,
+             starts_of(row_sym(n->type)), shared ? "end" : "s + 1",
+             value_at(g, node, "row"), (long long)d_v, (long long)y->stride),
+             ";");
+    put(e, "}\n");
+}
+
+void let_page(Gen *g, Emit *e, int node, const char *to, const char *head)
+{
+    let(e, "to", "%s", to);
+    let(e, "pages", "%s", pages_at(g, node, head));
+    let(e, "page_floats", "%lld", (long long)page_stride(g, node));
+}
+
+static void pack_one(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const bool keys = n->part == PartKey;
+    put_call(g, e, use_kernel(g->kernels, keys ? "pack_keys" : "pack_values"),
+             arena_printf(g->a, "%s, %s, %lld, n, %lld, at %% 64",
+             keys ? "k" : "v", head_at(g, n->in[0], "i"),
+             (long long)g->p->value[n->in[0]].stride,
+             (long long)n->type.dim[2].c), ";");
+}
+
+/* Keys and values of the new rows go to their pages. */
+void emit_pages_region(Gen *g, Emit *e, const Region *r)
+{
+    const int first = g->p->order.at[r->first];
+    const Node *n = node_at(g, first);
+    const char *table = page_table(g, n);
+    const Sym rows = node_at(g, n->in[0])->type.dim[1].sym;
+    begin_tasks(g, e, n->type.dim[0].c, rows);
+    begin_task_loop(e);
+    if (table) {
+        let(e, "table", "%s", table);
+        put(e, "const int32_t *page = $table;\n");
+    }
+    let(e, "past", "%s", n->op == OpAppend && n->cache == CacheSelf
+                         ? "b->past[s]" : "0");
+    let_page_id(g, e, n);
+    put(e, "int64_t at = $past;\n"
+           "int64_t n;\n"
+           "\n"
+           "for (int64_t i = row; i < b->$start[s + 1]; i += n) {\n"
+           "    const int64_t id = $page_id;\n");
+    for (int k = 0; k < r->count; k++) {
+        const int node = g->p->order.at[r->first + k];
+        let_page(g, e, node, node_at(g, node)->part == PartKey ? "k" : "v",
+                 "head");
+        put(e, "float *$to = $pages\n"
+               "           + id * $page_floats;\n");
+    }
+    put(e, "\n"
+           "n = least(64 - at % 64, b->$start[s + 1] - i);\n");
+    for (int k = 0; k < r->count; k++)
+        pack_one(g, e, g->p->order.at[r->first + k]);
+    put(e, "at += n;\n"
+           "}\n"
+           "}\n");
+}

@@ -1,0 +1,278 @@
+/* matmul.c: the loop nests around tiles of products whose shape is
+ * constant, as their tilings have them.                                     */
+#include "emit/parts.h"
+
+#include <string.h>
+
+enum {                           /* whose sums stay in the cache, beside x */
+    SumRows = 288,
+    SumColumns = 384             /* whole tiles, of any width */
+};
+
+/* ---- the epilogue ---- */
+
+Epilogue epilogue_of(const Gen *g, int node)
+{
+    const Node *n = &g->p->g->nodes.at[node];
+    Epilogue ep = { .dtype = dtype_of(g->p->g->nodes.at[n->in[1]].type) };
+    if (n->op == OpLinear) {
+        ep.act = n->act;
+        ep.parts |= n->has_bias ? EpBias : 0;
+        ep.parts |= n->has_residual ? EpResidual : 0;
+        ep.parts |= n->act != ActNone ? EpAct : 0;
+    }
+    return ep;
+}
+
+/* y = act(sums + bias) + residual, where no tile does it. */
+void put_finish(Gen *g, Epilogue ep, Finish f)
+{
+    if (ep.parts & EpBias)
+        put_call(g, g->shapes, use_kernel(g->kernels, "bias_rows"),
+                 arena_printf(g->a, "%s, %s, %s, %s", f.sums, f.sums, f.bias,
+                              f.size), ";");
+    if (ep.parts & EpAct)
+        put_call(g, g->shapes, use_kernel(g->kernels, arena_printf(g->a,
+                     "activate_rows_%s", act_kernel[ep.act])),
+                 arena_printf(g->a, "%s, %s, %s", f.sums, f.sums, f.size), ";");
+    if (ep.parts & EpResidual)
+        put_call(g, g->shapes, use_kernel(g->kernels, "add_rows"),
+                 arena_printf(g->a, "%s, %s, %s, %s", f.y, f.sums, f.residual,
+                              f.size), ";");
+    else if (strcmp(f.y, f.sums))
+        put_call(g, g->shapes, use_kernel(g->kernels, "copy_rows"),
+                 arena_printf(g->a, "%s, %s, %s", f.y, f.sums, f.size), ";");
+}
+
+static const char *formula(Arena *a, Epilogue ep)
+{
+    const char *s = ep.parts & EpBias ? "x W^T + b" : "x W^T";
+    if (ep.act)
+        s = arena_printf(a, "%s(%s)", act_kernel[ep.act], s);
+    return ep.parts & EpResidual ? arena_printf(a, "%s + r", s) : s;
+}
+
+void matmul_prototype(Gen *g, const char *name, Epilogue ep)
+{
+    const char *args = arena_printf(g->a,
+        "int64_t rows, int64_t from, int64_t to, const float *x, int64_t ldx, "
+        "const %s *w, %sfloat *y, int64_t ldy%s", number_type(ep.dtype),
+        ep.parts & EpBias ? "const float *b, " : "",
+        ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "");
+    put_call(g, g->shapes, arena_printf(g->a, "static void %s", name), args,
+             "");
+}
+
+/* ---- columns j .. j + nr - 1 of all rows ---- */
+
+typedef struct {                 /* a product */
+    const Tiling *t;
+    int64_t k, n;
+    Epilogue ep;
+} Product;
+
+/* While they are worked on, those behind them come. */
+static void put_whole(Gen *g, const Product *p, int nr)
+{
+    const long long k = p->k;
+    const char *next = arena_printf(g->a, "w + (j + %d) * %lld", nr, k);
+    put_call(g, g->shapes, need_rows(g, p->t, nr, p->ep), arena_printf(g->a,
+             "rows, x, ldx, w + j * %lld, %lld, %lld, y + j, ldy%s%s%s", k,
+             16 * k, k, p->ep.parts & EpBias ? ", b + j" : "",
+             p->ep.parts & EpResidual ? ", r + j, ldr" : "",
+             next_panels(g, p->t, next)), ";");
+}
+
+/* Sums of a block of k are added to those before it, in y. */
+static Epilogue block_first(const Product *p)
+{
+    return (Epilogue){ .dtype = p->ep.dtype };
+}
+
+static Epilogue block_more(const Product *p)
+{
+    return (Epilogue){ .parts = EpAccumulate, .dtype = p->ep.dtype };
+}
+
+static void put_sums(Gen *g, const Product *p, int nr, Epilogue ep,
+                     const char *x, const char *n)
+{
+    put_call(g, g->shapes, need_rows(g, p->t, nr, ep), arena_printf(g->a,
+             "some, %s, ldx, p, %lld, %s, y + i * ldy + j, ldy%s", x,
+             16 * (long long)p->k, n, next_panels(g, p->t, arena_printf(g->a,
+             "p + %lld", nr * (long long)p->k))), ";");
+}
+
+static void put_block(Gen *g, const Product *p, int nr)
+{
+    Emit *e = g->shapes;
+    const long long k = p->k, step = p->t->k;
+    const char *y = "y + i * ldy + j, ldy";
+    let(e, "k", "%lld", k);
+    let(e, "step", "%lld", step);
+    let(e, "number", "%s", number_type(p->ep.dtype));
+    put(e, "const $number *p = w + j * $k + at * 16;\n"
+           "\n"
+           "if (at == 0) {\n");
+    put_sums(g, p, nr, block_first(p), "x + i * ldx",
+             arena_printf(g->a, "%lld", step));
+    put(e, "} else {\n");
+    put_sums(g, p, nr, block_more(p), "x + i * ldx + at", k % step
+             ? arena_printf(g->a, "least(%lld, %lld - at)", step, k)
+             : arena_printf(g->a, "%lld", step));
+    put(e, "}\n");
+    if (p->ep.parts) {
+        put(e, "if (at + $step >= $k) {\n");
+        put_finish(g, p->ep, (Finish){
+            .sums = y, .y = y, .bias = "b + j",
+            .residual = "r + i * ldr + j, ldr",
+            .size = arena_printf(g->a, "some, %d", nr)
+        });
+        put(e, "}\n");
+    }
+}
+
+static bool is_blocked(const Product *p)
+{
+    return p->t->k < p->k;
+}
+
+static void put_columns(Gen *g, const Product *p, int nr)
+{
+    if (is_blocked(p))
+        put_block(g, p, nr);
+    else
+        put_whole(g, p, nr);
+}
+
+/* ---- all columns ---- */
+
+/* Widths of tiles that some part needs beside the usual ones. Parts begin at
+ * multiples of t->panels panels: where that is a multiple of the tile's width,
+ * none but the last part of all needs smaller ones.                         */
+static int narrow_tiles(const Product *p, int narrow[4])
+{
+    int step[4], n = 0;
+    const int steps = tile_steps(p->t, step);
+    const bool exact = 16 * p->t->panels % step[0] == 0;
+    int64_t left = exact ? round16(p->n) % step[0] : step[0] - 16;
+    for (int s = 1; s < steps; s++)
+        if (left >= step[s]) {
+            narrow[n++] = step[s];
+            left -= exact ? step[s] : 0;
+        }
+    return n;
+}
+
+static bool is_wide(const Product *p)
+{
+    return round16(p->n) >= p->t->nr;
+}
+
+/* What put_columns() calls is printed before the caller. */
+static void need_columns(Gen *g, const Product *p, int nr)
+{
+    if (is_blocked(p)) {
+        need_least(g);
+        need_rows(g, p->t, nr, block_first(p));
+        need_rows(g, p->t, nr, block_more(p));
+    } else {
+        need_rows(g, p->t, nr, p->ep);
+    }
+}
+
+static void need_all_columns(Gen *g, const Product *p)
+{
+    int narrow[4];
+    const int n = narrow_tiles(p, narrow);
+    if (is_wide(p))
+        need_columns(g, p, p->t->nr);
+    for (int s = 0; s < n; s++)
+        need_columns(g, p, narrow[s]);
+}
+
+static void put_all_columns(Gen *g, const Product *p)
+{
+    Emit *e = g->shapes;
+    int narrow[4];
+    const int n = narrow_tiles(p, narrow);
+    if (n)
+        put(e, "int64_t j = $from;\n"
+               "\n");
+    if (is_wide(p)) {
+        let(e, "wide", "%d", p->t->nr);
+        put(e, n ? "for (; j + $wide <= $to; j += $wide) {\n"
+                 : "for (int64_t j = $from; j < $to; j += $wide) {\n");
+        put_columns(g, p, p->t->nr);
+        put(e, "}\n");
+    }
+    for (int s = 0; s < n; s++) {
+        let(e, "wide", "%d", narrow[s]);
+        put(e, "if (j + $wide <= $to) {\n");
+        put_columns(g, p, narrow[s]);
+        put(e, s < n - 1 ? "j += $wide;\n"
+                           "}\n" : "}\n");
+    }
+}
+
+/* A block of k for many rows and columns before the next one: a panel of it is
+ * read once for all of these rows, x once for all of these columns.          */
+static void matmul_body(Gen *g, const Product *p)
+{
+    Emit *e = g->shapes;
+    let(e, "from", is_blocked(p) ? "first" : "from");
+    let(e, "to", is_blocked(p) ? "last" : "to");
+    if (!is_blocked(p)) {
+        put_all_columns(g, p);
+        return;
+    }
+    let(e, "k", "%lld", (long long)p->k);
+    let(e, "step", "%d", p->t->k);
+    let(e, "some", "%d", SumRows);
+    let(e, "columns", "%d", SumColumns);
+    put(e, "for (int64_t i = 0; i < rows; i += $some) {\n"
+           "    const int64_t some = least(rows - i, $some);\n"
+           "\n"
+           "    for (int64_t first = from; first < to; first += $columns) {\n"
+           "        const int64_t last = least(first + $columns, to);\n"
+           "\n"
+           "        for (int64_t at = 0; at < $k; at += $step) {\n");
+    put_all_columns(g, p);
+    put(e, "}\n"
+           "}\n"
+           "}\n");
+}
+
+const char *need_matmul(Gen *g, int node)
+{
+    const Node *w = &g->p->g->nodes.at[g->p->g->nodes.at[node].in[1]];
+    const Product p = { .t = tiling_of(g, TaskMatmul, node),
+                        .k = w->type.dim[1].c, .n = w->type.dim[0].c,
+                        .ep = epilogue_of(g, node) };
+    const bool alone = g->only && g->only->key.kind == TaskMatmul;
+    const Tiling *few = alone ? NULL : tiling_of(g, TaskFew, node);
+    const char *shape = arena_printf(g->a, "%s_%lldx%lld",
+        epilogue_suffix(g->a, p.ep), (long long)p.k, (long long)p.n);
+    const char *name = arena_printf(g->a, "matmul%s", shape);
+    if (!first_time(g, name))
+        return name;
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
+    need_all_columns(g, &p);
+    if (few && few->few > 1)
+        emit_few(g, few, shape, p.k, p.ep);
+    let(e, "formula", "%s", formula(g->a, p.ep));
+    let(e, "k", "%lld", (long long)p.k);
+    let(e, "n", "%lld", (long long)p.n);
+    let(e, "of", p.ep.dtype == DtypeBf16 ? " bf16" : "");
+    put(e, "/* y = $formula: x [rows, $k], W$of [$n, $k] in panels of 16;\n"
+           " * columns from .. to - 1 of y */\n");
+    matmul_prototype(g, name, p.ep);
+    put(e, "{\n");
+    if (few && few->few > 1)
+        put_few_call(g, few, shape, p.ep);
+    matmul_body(g, &p);
+    put(e, "}\n\n");
+    emit_reset(e, mark);
+    return name;
+}

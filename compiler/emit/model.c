@@ -1,0 +1,192 @@
+/* model.c: the emitted file, section by section. Reads top to bottom as
+ * the file does; comment.c makes its first comment.                         */
+#include "emit/parts.h"
+
+#include <string.h>
+
+/* ---- the front of the file ---- */
+
+static void put_guard(Gen *g, Emit *e)
+{
+    const Target *t = &g->p->target;
+    if (!t->guard)
+        return;
+    let(e, "guard", "%s", target_guard(g->a, t));
+    let(e, "name", "%s", t->name);
+    let(e, "how", "%s", t->features[0] ? "as the comment above says"
+                        : arena_printf(g->a, "with -march=%s", t->march));
+    put(e, "#if $guard\n"
+           "#error \"made for $name: compile $how\"\n"
+           "#endif\n"
+           "\n");
+}
+
+static void aot_front(Gen *g, Emit *e)
+{
+    put_guard(g, e);
+    put(e, "#ifdef ATTNC_MAIN\n"
+           "#define _POSIX_C_SOURCE 200809L\n"
+           "#include <errno.h>\n"
+           "#include <fcntl.h>\n"
+           "#include <signal.h>\n"
+           "#include <stdarg.h>\n"
+           "#include <stdio.h>\n"
+           "#include <stdlib.h>\n"
+           "#include <sys/mman.h>\n"
+           "#include <sys/stat.h>\n"
+           "#include <time.h>\n"
+           "#include <unistd.h>\n"
+           "#endif\n"
+           "#include <math.h>\n"
+           "#include <stddef.h>\n"
+           "#include <stdint.h>\n"
+           "#include <string.h>\n"
+           "\n"
+           "#if defined __GNUC__\n"
+           "#define ATTN_API static __attribute__((unused))\n"
+           "#else\n"
+           "#define ATTN_API static\n"
+           "#endif\n"
+           "\n");
+}
+
+/* The skeleton for libtcc includes nothing. */
+static void jit_front(Emit *e)
+{
+    put(e, "typedef unsigned short uint16_t;\n"
+           "typedef int int32_t;\n"
+           "typedef unsigned int uint32_t;\n"
+           "typedef long int64_t;\n"
+           "typedef unsigned long uint64_t;\n"
+           "void *memcpy(void *to, const void *from, uint64_t n);\n"
+           "\n");
+}
+
+static void dimension(Emit *e, const char *name, int64_t value)
+{
+    if (value <= 0 || value > INT32_MAX)
+        return;
+    let(e, "dim", "%s", name);
+    let(e, "value", "%lld", (long long)value);
+    put(e, "$dim = $value,\n");
+}
+
+void emit_dimensions(Gen *g, Emit *e, const char *prefix)
+{
+    const Spec *s = g->p->g->spec;
+    const SpecSide *enc = &s->side[SideEncoder], *dec = &s->side[SideDecoder];
+    const SpecSide *side = s->kind == KindDecoder ? dec : enc;
+    const struct { const char *name; int64_t value; } dims[] = {
+        { "D_MODEL", s->d_model }, { "HEADS", side->h }, { "D_K", side->d_k },
+        { "D_V", side->d_v }, { "D_FF", side->d_ff },
+        { "ENCODER_LAYERS", enc->N }, { "DECODER_LAYERS", dec->N },
+        { "SOURCE_VOCAB", s->source.size }, { "TARGET_VOCAB", s->target.size },
+        { "MAX_SOURCE", enc->max_len }, { "MAX_TARGET", dec->max_len }
+    };
+    put(e, "enum {\n");
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
+        dimension(e, arena_printf(g->a, "%s%s", prefix, dims[i].name),
+                  dims[i].value);
+    put(e, "};\n\n");
+}
+
+const char *layers_text(Gen *g, const char *stack, int n)
+{
+    const Spec *s = g->p->g->spec;
+    if (!strcmp(stack, "encoder") && n == s->side[SideEncoder].N)
+        return "ENCODER_LAYERS";
+    if (strcmp(stack, "encoder") && n == s->side[SideDecoder].N)
+        return "DECODER_LAYERS";
+    return arena_printf(g->a, "%d", n);
+}
+
+/* ---- all of it ---- */
+
+static void append(Emit *e, const Emit *part)
+{
+    size_t n;
+    const char *text = emit_text(part, &n);
+    paste(e, text, text + n);
+}
+
+static void append_kernels(Gen *g, Emit *e)
+{
+    Emit *k = emit_new(g->a);
+    emit_kernels(g->kernels, k);
+    append(e, k);
+    put(e, "\n");
+}
+
+/* A line of dashes and the title: where a part of the file begins. */
+static void heading(Gen *g, Emit *e, const char *title)
+{
+    char line[81];
+    const int dashes = 69 - (int)strlen(title);
+    if (g->o->mode == EmitJit)
+        return;
+    memset(line, '-', sizeof line);
+    line[dashes] = '\0';
+    let(e, "dashes", "%s", line);
+    let(e, "title", "%s", title);
+    put(e, "/* $dashes $title --- */\n\n");
+}
+
+/* What the rest asks for is made first: kernels, shapes and functions are
+ * known when the entries are.                                               */
+static void emit_parts(Gen *g, Emit *e)
+{
+    Emit *weights = emit_new(g->a), *calls = emit_new(g->a);
+    Emit *entries = emit_new(g->a), *split = emit_new(g->a);
+    emit_weight_structs(g, weights);
+    emit_call_structs(g, calls);
+    emit_split(g, split);
+    make_functions(g);
+    emit_entries(g, entries);
+    emit_bind(g, entries);
+    if (has_decoder(g->p))
+        use_kernel(g->kernels, "log_sum_exp");
+
+    heading(g, e, "sizes, weights");
+    emit_dimensions(g, e, "");
+    append(e, weights);
+    heading(g, e, "a call, its memory");
+    emit_core_types(g, e);
+    append(e, calls);
+    heading(g, e, "kernels");
+    append_kernels(g, e);
+    heading(g, e, "products and attention of one shape");
+    append(e, g->shapes);
+    heading(g, e, "steps of the model");
+    append(e, split);
+    for (int i = 0; i < g->functions.n; i++)
+        emit_function(g, e, &g->functions.at[i]);
+    heading(g, e, "encode, decode");
+    append(e, entries);
+}
+
+const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
+                       size_t *n)
+{
+    Gen g = { .a = a, .p = p, .o = o, .shapes = emit_new(a),
+              .kernels = kernels_new(a, &p->target, o->mode == EmitJit) };
+    Emit *e = emit_new(a), *parts = emit_new(a);
+    emit_parts(&g, parts);
+    if (o->mode == EmitJit) {
+        jit_front(e);
+    } else {
+        emit_comment(&g, e);
+        aot_front(&g, e);
+    }
+    append(e, parts);
+    if (o->mode == EmitAot) {
+        heading(&g, e, has_decoder(p) ? "search, text" : "weights files");
+        emit_core(&g, e);
+        heading(&g, e, "exported");
+    }
+    emit_api(&g, e);
+    if (o->mode == EmitAot) {
+        emit_embedded(&g, e);
+        emit_main(&g, e);
+    }
+    return emit_text(e, n);
+}

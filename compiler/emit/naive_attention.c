@@ -1,0 +1,175 @@
+/* naive_attention.c: attention as the paper's operations one by one, where
+ * fusion was skipped or a tensor in between was asked for. Scores are stored: a
+ * row of the batch has them for all heads, key by key.                      */
+#include "emit/parts.h"
+
+#include <string.h>
+
+static const Node *node_at(const Gen *g, int i)
+{
+    return &g->p->g->nodes.at[i];
+}
+
+static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
+{
+    const Node *k = node_at(g, operand);
+    const char *table = page_table(g, k);
+    begin_tasks(g, e, n->type.dim[0].c, row_sym(n->type));
+    if (n->op == OpContext) {
+        let(e, "scratch", "%lld", (long long)g->p->scratch);
+        put(e, "float *const o = c->scratch + part * $scratch;\n");
+    }
+    begin_task_loop(e);
+    let(e, "count", "%s", count_text(g, k));
+    put(e, "const int64_t keys = $count;\n");
+    if (table) {
+        let(e, "table", "%s", table);
+        put(e, "const int32_t *page = $table;\n");
+    }
+    let(e, "mr", "%d", g->p->target.mr);
+    let_page_id(g, e, k);
+    let_page(g, e, operand, n->op == OpContext ? "v" : "k",
+             kv_head(g, n->type.dim[0].c, k));
+    put(e, "\n"
+           "for (int64_t i = row; i < b->$start[s + 1]; i += $mr) {\n"
+           "    const int64_t r = least(b->$start[s + 1] - i, $mr);\n"
+           "\n");
+}
+
+void emit_scores_region(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node), *k = node_at(g, n->in[1]);
+    const int64_t d = k->type.dim[2].c;
+    const Tiling tile = plan_tile(g->p);
+    const char *panels = need_panels(g, &tile, false);
+    begin_pages_loop(g, e, n->in[1], n);
+    put(e, "for (int64_t at = 0; at < keys; at += 64) {\n"
+           "    const int64_t id = $page_id;\n"
+           "    const float *$to = $pages\n"
+           "                   + id * $page_floats;\n"
+           "\n");
+    put_call(g, e, panels, arena_printf(g->a,
+             "r, %s, %lld, k, %lld, %lld, (least(keys - at, 64) + 15) / 16, "
+             "%s + at, %lld, k", head_at(g, n->in[0], "i"),
+             (long long)g->p->value[n->in[0]].stride, (long long)(16 * d),
+             (long long)d, head_at(g, node, "i"),
+             (long long)g->p->value[node].stride), ";");
+    put(e, "}\n"
+           "}\n"
+           "}\n");
+}
+
+void emit_context_region(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const int64_t d_v = n->type.dim[2].c;
+    const Tiling tile = plan_tile(g->p);
+    const char *panels_add = need_panels(g, &tile, true);
+    use_kernel(g->kernels, "softmax_begin");
+    use_kernel(g->kernels, "copy_rows");
+    begin_pages_loop(g, e, n->in[1], n);
+    let(e, "d_v", "%lld", (long long)d_v);
+    let(e, "d_v16", "%lld", (long long)round16(d_v));
+    let(e, "panels", "%lld", (long long)(round16(d_v) / 16));
+    put(e, "float *const sum = o + $mr * $d_v16, *const max = sum + $mr * 16;\n"
+           "\n"
+           "softmax_begin(r, max, sum, o, $d_v16);\n"
+           "for (int64_t at = 0; at < keys; at += 64) {\n"
+           "    const int64_t id = $page_id;\n"
+           "    const float *$to = $pages\n"
+           "                   + id * $page_floats;\n"
+           "\n");
+    put_call(g, e, panels_add, arena_printf(g->a,
+             "r, %s + at, %lld, v, 1024, least(keys - at, 64), %lld, o, %lld, "
+             "v", head_at(g, n->in[0], "i"),
+             (long long)g->p->value[n->in[0]].stride,
+             (long long)(round16(d_v) / 16), (long long)round16(d_v)), ";");
+    put(e, "}\n");
+    put_call(g, e, "copy_rows", arena_printf(g->a,
+             "%s, %lld, o, %lld, r, %lld", head_at(g, node, "i"),
+             (long long)g->p->value[node].stride, (long long)round16(d_v),
+             (long long)d_v), ";");
+    put(e, "}\n"
+           "}\n");
+}
+
+/* -inf where the row may not look: after its last key, before its first, and
+ * in the holes of a mask from a file.                                       */
+static void put_masked_row(Gen *g, Emit *e, const MaskSpec *m, const char *y,
+                           const char *x, bool cached)
+{
+    const char *p = cached ? "(b->past[s] + i - row)" : "(i - row)";
+    const char *from = mask_from(g, m, p);
+    need_mask(g, m);
+    use_kernel(g->kernels, "mask_row");
+    put_call(g, e, "mask_row", arena_printf(g->a, "%s, %s, keys, %s", y, x,
+             mask_to(g, m, p, "keys", m->prefix ? prefix_text(g) : "")),
+             ";");
+    if (strcmp(from, "0"))
+        put_call(g, e, "mask_row", arena_printf(g->a, "%s, %s, least(%s, keys),"
+                 " 0", y, y, from), ";");
+    if (!m->file)
+        return;
+    let(e, "seen", "%s(%s, j)", mask_name(g, m), p);
+    let(e, "y", "%s", y);
+    put(e, "for (int64_t j = 0; j < keys; j++)\n"
+           "    if ($seen == 0)\n"
+           "        mask_row($y + j, $y + j, 1, 0);\n");
+}
+
+static void put_score_row(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const char *y = head_at(g, node, "i"), *x = head_at(g, n->in[0], "i");
+    const bool cached = n->type.dim[2].sym == SymPT;
+    const char *past = cached ? " - b->past[s]" : "";
+    switch (n->op) {
+    case OpScale:
+        put_call(g, e, use_kernel(g->kernels, "scale_rows"), arena_printf(g->a,
+                 "%s, 0, %s, 0, 1, keys, %s", y, x, c_float(g->a, n->scale)),
+                 ";");
+        break;
+    case OpSoftcap:
+        put_call(g, e, use_kernel(g->kernels, "softcap_rows"),
+                 arena_printf(g->a, "%s, 0, %s, 0, 1, keys, %s", y, x,
+                              c_float(g->a, n->cap)), ";");
+        break;
+    case OpScoreBias:
+        put_call(g, e, use_kernel(g->kernels, "add_rows"), arena_printf(g->a,
+                 "%s, 0, %s, 0, %s%s - (i - row), 0, 1, keys", y, x,
+                 bias_text(g, node), past), ";");
+        break;
+    case OpSoftmax:
+        put_call(g, e, use_kernel(g->kernels, "softmax_row"),
+                 arena_printf(g->a, "%s, %s, keys", y, x), ";");
+        break;
+    case OpMask:
+        put_masked_row(g, e, n->mask, y, x, cached);
+        break;
+    default:
+        die("%s does not work on scores", op_info[n->op].name);
+    }
+}
+
+/* Operations on stored scores, one row of one head at a time. */
+void emit_head_rows_region(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const Sym keys = n->type.dim[2].sym;
+    begin_tasks(g, e, n->type.dim[0].c, row_sym(n->type));
+    begin_task_loop(e);
+    Node k = *n;
+    k.op = keys == SymPT ? OpAppend
+         : n->entry == EntryDecode ? OpRecall : OpPages;
+    k.cache = CacheSelf;
+    k.type.dim[1] = n->type.dim[2];
+    let(e, "count", "%s", keys == SymNone
+        ? arena_printf(g->a, "%lld", (long long)n->type.dim[2].c)
+        : count_text(g, &k));
+    put(e, "const int64_t keys = $count;\n"
+           "\n"
+           "for (int64_t i = row; i < b->$start[s + 1]; i++) {\n");
+    put_score_row(g, e, node);
+    put(e, "}\n"
+           "}\n");
+}

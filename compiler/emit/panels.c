@@ -1,0 +1,257 @@
+/* panels.c: products of all rows and some columns, in tiles of one tiling,
+ * and of a run-time number of panels, which attention uses for its chunks of 64
+ * keys. The functions are shared by all that have the same tiling.          */
+#include "emit/parts.h"
+
+#include <string.h>
+
+bool first_time(Gen *g, const char *name)
+{
+    const int before = g->shape_names.list.n;
+    index_add(g->a, &g->shape_names, name, before);
+    return g->shape_names.list.n > before;
+}
+
+void need_least(Gen *g)
+{
+    if (first_time(g, "least"))
+        put(g->shapes,
+            "static int64_t least(int64_t a, int64_t b)\n"
+            "{\n"
+            "    return a < b ? a : b;\n"
+            "}\n\n");
+}
+
+/* ---- which tiling ---- */
+
+const Tiling *tiling_of(const Gen *g, TaskKind kind, int node)
+{
+    const Task *t = plan_task(g->p, kind, node);
+    if (t && g->only && task_same(&t->key, &g->only->key))
+        t = g->only;
+    return t ? &t->tiling : NULL;
+}
+
+static bool same_tile(const Tiling *a, const Tiling *b)
+{
+    return a->mr == b->mr && a->nr == b->nr && a->ahead == b->ahead;
+}
+
+/* Are there steps of attention that fusion left alone? */
+static bool unfused(const Gen *g)
+{
+    for (int o = 0; o < g->p->order.n; o++) {
+        const Op op = g->p->g->nodes.at[g->p->order.at[o]].op;
+        if (op == OpScores || op == OpContext)
+            return true;
+    }
+    return false;
+}
+
+/* Has the file tilings of these kinds other than t, in height or at all? */
+static bool others(const Gen *g, int kinds, const Tiling *t, bool height)
+{
+    const Tiling usual = plan_tile(g->p);
+    bool other = unfused(g) && (height ? usual.mr != t->mr
+                                       : !same_tile(&usual, t));
+    for (int i = 0; i < g->p->task.n && !g->only; i++) {
+        const Task *task = &g->p->task.at[i];
+        if (On(task->key.kind) & kinds)
+            other |= height ? task->tiling.mr != t->mr
+                            : !same_tile(&task->tiling, t);
+    }
+    return other && !g->only;
+}
+
+/* "_ask3" where other than the usual number of tiles ask for panels. */
+static const char *ask_suffix(Gen *g, int nr, int ask)
+{
+    return ask + 1 == usual_ahead(nr) ? ""
+        : arena_printf(g->a, "_ask%d", ask);
+}
+
+const char *panels_suffix(Gen *g, const Tiling *t)
+{
+    return !others(g, On(TaskAttention), t, false) ? ""
+        : arena_printf(g->a, "_%dx%d%s", t->mr, t->nr,
+                       ask_suffix(g, t->nr, t->ahead - 1));
+}
+
+const char *next_panels(Gen *g, const Tiling *t, const char *next)
+{
+    return t->ahead > 1 ? arena_printf(g->a, ", %s", next) : "";
+}
+
+/* ---- tiles ---- */
+
+/* In a JIT skeleton one prebuilt tile serves every epilogue, and each of them
+ * asks ahead. A compiler for one float at a time may know no way to.        */
+static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
+{
+    const bool jit = g->o->mode == EmitJit;
+    const bool any = jit && !(ep.parts & EpAccumulate);
+    if (jit)
+        ep.parts |= EpAhead;
+    else if (g->p->target.width == 1)
+        ep.parts &= ~EpAhead;
+    return (TileKey){ .mr = mr, .nr = nr, .dtype = ep.dtype,
+                      .epilogue = any ? EpAny : ep.parts,
+                      .act = any ? ActNone : ep.act,
+                      .width = g->p->target.width };
+}
+
+void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args)
+{
+    const char *name = use_tile(g->kernels, tile_key(g, mr, nr, ep));
+    put_call(g, g->shapes, name, args, ";");
+}
+
+const char *epilogue_suffix(Arena *a, Epilogue ep)
+{
+    return arena_printf(a, "%s%s%s%s%s%s",
+                        ep.dtype == DtypeBf16 ? "_bf16" : "",
+                        ep.parts & EpBias ? "_bias" : "",
+                        ep.act ? "_" : "",
+                        ep.act ? act_kernel[ep.act] : "",
+                        ep.parts & EpResidual ? "_residual" : "",
+                        ep.parts & EpAccumulate ? "_accumulate" : "");
+}
+
+/* The call of the tile for `mr` rows from row i. */
+static void put_row_tile(Gen *g, int mr, int nr, Epilogue ep)
+{
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
+    let(e, "mr", "%d", mr);
+    put(e, "if (mr == $mr) {\n");
+    put_tile(g, mr, nr, ep, arena_printf(g->a,
+             "a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, %s, %s, %d, %s",
+             ep.parts & EpBias ? "bias" : "0",
+             ep.parts & EpResidual ? "r + i * ldr, ldr" : "0, 0", ep.act,
+             ep.parts & EpAhead ? "next" : "b"));
+    put(e, "}\n");
+    emit_reset(e, mark);
+}
+
+static void rows_prototype(Gen *g, const char *name, Epilogue ep)
+{
+    put_call(g, g->shapes, arena_printf(g->a, "static void %s", name),
+        arena_printf(g->a, "int64_t rows, const float *a, int64_t lda, "
+        "const %s *b, int64_t ldb, int64_t k, float *c, int64_t ldc%s%s%s",
+        number_type(ep.dtype), ep.parts & EpBias ? ", const float *bias" : "",
+        ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "",
+        !(ep.parts & EpAhead) ? "" : arena_printf(g->a, ", const %s *next",
+                                         number_type(ep.dtype))), "");
+}
+
+/* The first `ask` tiles each ask for two of the panels that are next (one,
+ * where a tile has one); others for what they read themselves.              */
+static void put_next(Emit *e, int nr, int ask)
+{
+    const int mark = emit_mark(e);
+    if (ask == 2)
+        let(e, "which", "t == 0");
+    else
+        let(e, "which", "t < %d", ask - 1);
+    let(e, "step", nr > 16 ? "2 * ldb" : "ldb");
+    put(e, ask > 1 ? "next = $which ? next + $step : b;\n" : "next = b;\n");
+    emit_reset(e, mark);
+}
+
+/* What remains of the columns has fewer panels that can be asked for. */
+static int tiles_that_ask(const Tiling *t, int nr)
+{
+    const int usual = usual_ahead(nr) - 1, ask = t->ahead - 1;
+    return nr < t->nr && ask > usual ? usual : ask;
+}
+
+const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep)
+{
+    Emit *e = g->shapes;
+    const int ask = tiles_that_ask(t, nr);
+    const char *name = arena_printf(g->a, "rows_%s%d%s%s",
+        others(g, OnProducts, t, true) ? arena_printf(g->a, "%dx", t->mr) : "",
+        nr, epilogue_suffix(g->a, ep), ask_suffix(g, nr, ask));
+    if (!first_time(g, name))
+        return name;
+    const int mark = emit_mark(e);
+    ep.parts |= ask ? EpAhead : 0;
+    let(e, "mr", "%d", t->mr);
+    let(e, "less", "%d", t->mr - 1);
+    let(e, "nr", "%d", nr);
+    put(e, "/* All rows of a times $nr columns, in tiles of like heights. */\n");
+    rows_prototype(g, name, ep);
+    put(e, "{\n"
+           "    const int64_t tiles = (rows + $less) / $mr;\n"
+           "\n"
+           "    for (int64_t t = 0; t < tiles; t++) {\n"
+           "        const int64_t i = rows * t / tiles;\n"
+           "        const int64_t mr = rows * (t + 1) / tiles - i;\n"
+           "\n");
+    for (int rows = t->mr; rows > 0; rows--)
+        put_row_tile(g, rows, nr, ep);
+    if (ask)
+        put_next(e, nr, ask);
+    put(e, "}\n"
+           "}\n\n");
+    emit_reset(e, mark);
+    return name;
+}
+
+int tile_steps(const Tiling *t, int step[4])
+{
+    int n = 0;
+    step[n++] = t->nr;
+    for (int nr = 32; nr >= 16; nr -= 16)
+        if (nr < step[n - 1])
+            step[n++] = nr;
+    return n;
+}
+
+/* ---- a run-time number of panels ---- */
+
+static void panels_step(Gen *g, const Tiling *t, int nr, Epilogue ep)
+{
+    Emit *e = g->shapes;
+    let(e, "p", "%d", nr / 16);
+    if (nr == 16)
+        put(e, "for (; j < panels; j++) {\n");
+    else
+        put(e, "for (; j + $p <= panels; j += $p) {\n");
+    put_call(g, e, need_rows(g, t, nr, ep), arena_printf(g->a,
+             "rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc%s",
+             next_panels(g, t, "next + j * ldb")), ";");
+    put(e, "}\n");
+}
+
+const char *need_panels(Gen *g, const Tiling *t, bool accumulate)
+{
+    const char *name = arena_printf(g->a, "panels%s%s",
+        accumulate ? "_add" : "", panels_suffix(g, t));
+    if (!first_time(g, name))
+        return name;
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
+    int nr[4];
+    const int steps = tile_steps(t, nr);
+    const Epilogue ep = { .parts = accumulate ? EpAccumulate : 0 };
+    for (int s = 0; s < steps; s++)
+        need_rows(g, t, nr[s], ep);
+    let(e, "op", "%s", accumulate ? "+=" : "=");
+    put(e, t->ahead > 1 ?
+        "/* c $op a b: b is `panels` panels of 16 columns, ldb apart; those at\n"
+        " * `next` are read soon. */\n" :
+        "/* c $op a b: b is `panels` panels of 16 columns, ldb apart. */\n");
+    put_call(g, e, arena_printf(g->a, "static void %s", name), arena_printf(
+             g->a, "int64_t rows, const float *a, int64_t lda, const float *b, "
+             "int64_t ldb, int64_t k, int64_t panels, float *c, int64_t ldc%s",
+             next_panels(g, t, "const float *next")), "");
+    put(e, "{\n"
+           "    int64_t j = 0;\n"
+           "\n");
+    for (int s = 0; s < steps; s++)
+        panels_step(g, t, nr[s], ep);
+    put(e, "}\n\n");
+    emit_reset(e, mark);
+    return name;
+}

@@ -1,0 +1,355 @@
+/* program.c: what stands around the model: the types and the decoder of
+ * runtime/ (pasted as they are), the exported functions, embedded weights, and
+ * the program under ATTNC_MAIN.                                             */
+#include "emit/parts.h"
+
+#include <string.h>
+
+/* The core's files, in the order that they need each other. A model that
+ * generates nothing takes those alone that check a weights file.            */
+static const struct { const char *name; bool always; } core_files[] = {
+    { "memory.c", true }, { "hash.c", true }, { "check.c", true },
+    { "batch.c", true }, { "math.c", false }, { "cache.c", false },
+    { "process.c", false }, { "sampling.c", false }, { "beam.c", false },
+    { "search_memory.c", false }, { "search.c", false }, { "score.c", false },
+    { "stream.c", false }, { "state.c", false }, { "vocab.c", true },
+    { "merges.c", true }, { "tokens.c", true }, { "text.c", false },
+    { "packed.c", true }
+};
+enum { CoreFiles = sizeof core_files / sizeof *core_files };
+
+bool has_decoder(const Plan *p)
+{
+    return has_entry(p, EntryDecode);
+}
+
+/* Text without its #include lines, which are at the top of the file already,
+ * and without the second of two empty lines that they leave.                */
+void paste(Emit *e, const char *text, const char *end)
+{
+    size_t have;
+    const char *before = emit_text(e, &have);
+    bool empty = have > 1 && !memcmp(before + have - 2, "\n\n", 2);
+    while (text < end) {
+        const char *line = memchr(text, '\n', (size_t)(end - text));
+        const size_t n = (size_t)(line ? line + 1 - text : end - text);
+        const bool blank = *text == '\n';
+        if (strncmp(text, "#include", 8) && !(blank && empty)) {
+            emit_raw(e, text, n);
+            empty = blank;
+        }
+        text += n;
+    }
+}
+
+static void paste_file(Emit *e, const char *name)
+{
+    size_t n;
+    const char *text = embedded_text(name, &n);
+    paste(e, text, text + n);
+    put(e, "\n");
+}
+
+/* Does a heading of core.h, "---- vocab.c ---", name a file that is
+ * always there?                                                             */
+static bool always_there(const char *heading)
+{
+    const char *end = strchr(heading, '\n');
+    for (int i = 0; i < CoreFiles; i++) {
+        const char *at = strstr(heading, core_files[i].name);
+        if (core_files[i].always && at && at < end && at[-1] == ' ')
+            return true;
+    }
+    return false;
+}
+
+static const char *const core_headers[] = { "core.h", "check.h",
+                                             "stream.h", "text.h" };
+enum { CoreHeaders = sizeof core_headers / sizeof *core_headers };
+
+/* A part of the core's headers. */
+const char *core_text(const char *from)
+{
+    for (int i = 0; i < CoreHeaders; i++) {
+        size_t n;
+        const char *at = strstr(embedded_text(core_headers[i], &n), from);
+        if (at)
+            return at;
+    }
+    die("the core's headers have no %s", from);
+}
+
+void emit_core_types(Gen *g, Emit *e)
+{
+    (void)g;
+    paste(e, core_text("enum { ATTN_PAGE"), core_text("/* -----"));
+}
+
+/* From the line that begins with `from` to the "};" behind `last`. */
+void emit_core_type(Emit *e, const char *from, const char *last)
+{
+    paste(e, core_text(from), strstr(core_text(last), "};\n") + 3);
+    put(e, "\n");
+}
+
+/* The sections of a header, each what one file or a few declare. */
+static void paste_sections(Gen *g, Emit *e, const char *header)
+{
+    size_t n;
+    const char *section = strstr(embedded_text(header, &n), "/* -----");
+    while (section) {
+        const char *next = strstr(section + 1, "/* -----");
+        const char *end = next ? next : strstr(section, "#endif");
+        if (has_decoder(g->p) || always_there(section))
+            paste(e, section, end);
+        section = next;
+    }
+}
+
+/* What the files below declare, then they themselves. */
+void emit_core(Gen *g, Emit *e)
+{
+    for (int i = 0; i < CoreHeaders; i++)
+        paste_sections(g, e, core_headers[i]);
+    for (int i = 0; i < CoreFiles; i++)
+        if (has_decoder(g->p) || core_files[i].always)
+            paste_file(e, core_files[i].name);
+}
+
+/* ---- the model ---- */
+
+static void let_model(Gen *g, Emit *e)
+{
+    const Plan *p = g->p;
+    const Spec *s = p->g->spec;
+    let(e, "name", "%s", c_string(g->a, s->name, strlen(s->name)));
+    let(e, "kind", "%d", s->kind);
+    let(e, "d_model", "%lld", (long long)s->d_model);
+    let(e, "source_vocab", "%lld", (long long)s->source.size);
+    let(e, "target_vocab", "%lld", (long long)s->target.size);
+    let(e, "max_source", "%lld", (long long)s->side[SideEncoder].max_len);
+    let(e, "max_target", "%lld", (long long)s->side[SideDecoder].max_len);
+    let(e, "input_width", "%lld", (long long)s->input_width);
+    if (s->kind == KindAttention)
+        let(e, "input_width", "%lld", (long long)s->d_model);
+    let(e, "class_token", "%d", s->input_class_token);
+    const Type out = p->g->nodes.at[graph_result(p->g)].type;
+    let(e, "types", "%lld", (long long)s->embed_types);
+    let(e, "output_columns", "%lld", (long long)out.dim[1].c);
+    let(e, "output_pooled", "%d", out.dim[0].sym == SymS);
+    let(e, "weights_bytes", "%lld", (long long)p->pack.bytes);
+    let(e, "weight_bits", "%lld", (long long)p->pack.weight_bits);
+    let(e, "model", "%s_model", p->prefix);
+    let(e, "options", "%s_options", p->prefix);
+    let(e, "hash", "0x%016llxull", (unsigned long long)p->pack.hash);
+    let(e, "spec_hash", "0x%016llxull", (unsigned long long)s->hash);
+    for (int c = 0; c < 2; c++) {
+        let(e, c ? "page1" : "page0", "%lld", (long long)p->page_floats[c]);
+        let(e, c ? "blocks1" : "blocks0", "%lld", (long long)p->blocks[c]);
+        let(e, c ? "d_k1" : "d_k0", "%lld", (long long)p->d_k[c]);
+        let(e, c ? "v1" : "v0", "%lld", (long long)p->v_panels[c]);
+    }
+    const char *command = g->o->command ? g->o->command : "attnc compile";
+    let(e, "command", "%s", c_string(g->a, command, strlen(command)));
+    let(e, "text", g->o->mode == EmitJit ? "" : " + ATTN_PACKED_TEXT");
+    let(e, "encode", has_entry(p, EntryEncode) ? "encode" : "0");
+    let(e, "decode", has_entry(p, EntryDecode) ? "decode" : "0");
+    let(e, "log_sum_exp", has_decoder(p) ? "log_sum_exp" : "0");
+}
+
+static void emit_model_struct(Gen *g, Emit *e)
+{
+    let_model(g, e);
+    put(e,
+        "static const struct attn_model model = {\n"
+        "    .name = $name,\n"
+        "    .kind = $kind,\n"
+        "    .d_model = $d_model,\n"
+        "    .source_vocab = $source_vocab,\n"
+        "    .target_vocab = $target_vocab,\n"
+        "    .max_source = $max_source,\n"
+        "    .max_target = $max_target,\n"
+        "    .input_width = $input_width,\n"
+        "    .class_token = $class_token,\n"
+        "    .types = $types,\n"
+        "    .output_columns = $output_columns,\n"
+        "    .output_pooled = $output_pooled,\n"
+        "    .weights_bytes = $weights_bytes,\n"
+        "    .weight_bits = $weight_bits,\n"
+        "    .weights_hash = $hash,\n"
+        "    .spec_hash = $spec_hash,\n"
+        "    .command =\n"
+        "        $command,\n"
+        "    .bound_bytes = sizeof(struct weights)$text,\n"
+        "    .page_floats = { $page0, $page1 },\n"
+        "    .blocks = { $blocks0, $blocks1 },\n"
+        "    .d_k = { $d_k0, $d_k1 },\n"
+        "    .v_panels = { $v0, $v1 },\n"
+        "    .arena_bytes = arena_bytes,\n"
+        "    .bind = bind_weights,\n"
+        "    .encode = $encode,\n"
+        "    .decode = $decode,\n"
+        "    .log_sum_exp = $log_sum_exp\n"
+        "};\n\n"
+        "const struct attn_model *$model(void)\n"
+        "{\n"
+        "    return &model;\n"
+        "}\n\n");
+}
+
+static void emit_defaults(Gen *g, Emit *e)
+{
+    const Spec *s = g->p->g->spec;
+    int32_t ids[2] = { 0 };
+    const int n = spec_unwritten(s, ids);
+    let(e, "count", "%d", n);
+    let(e, "ids", "%d%s", ids[0],
+        n > 1 ? arena_printf(g->a, ", %d", ids[1]) : "");
+    let(e, "beam", "%lld", (long long)s->search_beam);
+    let(e, "rule", "%d", s->search_rule);
+    let(e, "penalty", "%d", s->search_penalty);
+    let(e, "alpha", "%s", c_float(g->a, s->search_alpha));
+    let(e, "max", "%lld", (long long)(s->max_output >= 0
+                                      ? s->max_output
+                                      : s->side[SideDecoder].max_len));
+    let(e, "plus", "%lld", (long long)s->max_output_plus);
+    let(e, "start", "%lld", (long long)s->token_start);
+    let(e, "end", "%lld", (long long)s->token_end);
+    put(e,
+        "/* The search that the spec asks for. */\n"
+        "void $options(struct attn_search_options *o)\n"
+        "{\n");
+    if (n > 0)
+        put(e, "static const int32_t unwritten[] = { $ids };\n\n");
+    put(e,
+        "if (!o)\n"
+        "    return;\n"
+        "memset(o, 0, sizeof *o);\n"
+        "o->beam = $beam;\n"
+        "o->results = 1;\n"
+        "o->rule = $rule;\n"
+        "o->penalty = $penalty;\n"
+        "o->alpha = $alpha;\n"
+        "o->max_output = $max;\n"
+        "o->max_output_plus = $plus;\n"
+        "o->patience = 1.0f;\n"
+        "o->start = $start;\n"
+        "o->end = $end;\n");
+    if (n > 0)
+        put(e, "o->process.forbid = unwritten;\n"
+               "o->process.forbid_count = $count;\n");
+    put(e, "}\n\n");
+}
+
+void emit_api(Gen *g, Emit *e)
+{
+    emit_model_struct(g, e);
+    if (g->o->mode == EmitJit)
+        return;
+    if (has_decoder(g->p))
+        emit_defaults(g, e);
+    emit_doors(g, e);
+}
+
+/* ---- embedded weights, program ---- */
+
+/* Octal pieces of 64 bytes in a union with floats, for its alignment. */
+static void emit_bytes(Gen *g, Emit *e)
+{
+    const size_t n = g->o->embed_bytes, piece = 64;
+    char line[5 * 64 + 8];
+    let(e, "bytes", "%zu", n);
+    put(e, "_Alignas(64) static const union {\n"
+           "    char bytes[$bytes];\n"
+           "    float f[1];\n"
+           "} embedded = {\n");
+    for (size_t at = 0; at < n; at += piece) {
+        size_t k = 0;
+        line[k++] = '"';
+        for (size_t i = at; i < n && i < at + piece; i++)
+            k += (size_t)snprintf(line + k, sizeof line - k, "\\%03o",
+                                  g->o->embed[i]);
+        line[k++] = '"';
+        line[k++] = '\n';
+        emit_raw(e, line, k);
+    }
+    put(e, "};\n\n");
+}
+
+void emit_embedded(Gen *g, Emit *e)
+{
+    if (g->o->embed)
+        emit_bytes(g, e);
+    let(e, "at", g->o->embed ? "embedded.bytes" : "NULL");
+    let(e, "size", g->o->embed ? "(int64_t)sizeof embedded.bytes" : "0");
+    let(e, "weights", "%s_embedded", g->p->prefix);
+    put(e, "/* The model.weights file inside this file; NULL: it is outside. */\n"
+           "const void *$weights(int64_t *bytes)\n"
+           "{\n"
+           "    if (bytes)\n"
+           "        *bytes = $size;\n"
+           "    return $at;\n"
+           "}\n\n");
+}
+
+/* Before any code that the processor may not have runs: so what has it is a
+ * function of its own, which no compiler may move into this one.             */
+static void put_processor(Gen *g, Emit *e)
+{
+    const char *names = target_needs(g->a, &g->p->target);
+    let(e, "target", "%s", g->p->target.name);
+    for (size_t n; *names; names += n + strspn(names + n, " ")) {
+        n = strcspn(names, " ");
+        let(e, "feature", "%.*s", (int)n, names);
+        put(e, "if (!lacks && !__builtin_cpu_supports(\"$feature\"))\n"
+               "    lacks = \"$feature\";\n");
+    }
+    put(e, "if (lacks) {\n"
+           "    fprintf(stderr,\n"
+           "            \"%s: made for $target: this processor lacks %s\\n\",\n"
+           "            argv[0], lacks);\n"
+           "    return 6;\n"
+           "}\n");
+}
+
+static void put_main(Gen *g, Emit *e)
+{
+    const bool asks = *target_needs(g->a, &g->p->target);
+    put(e, "int main(int argc, char **argv)\n"
+           "{\n");
+    if (asks) {
+        put(e, "const char *lacks = NULL;\n"
+               "\n");
+        put_processor(g, e);
+    }
+    put(e, "return program_main(argc, argv);\n"
+           "}\n");
+}
+
+void emit_main(Gen *g, Emit *e)
+{
+    let(e, "options", "%s_options", g->p->prefix);
+    let(e, "weights", "%s_embedded", g->p->prefix);
+    let(e, "open", "%s_open", g->p->prefix);
+    let(e, "open_lazily", "%s_open_lazily", g->p->prefix);
+    put(e, "#ifdef ATTNC_MAIN\n"
+           "#define embedded_weights $weights\n"
+           "#define open_file $open\n"
+           "#define open_file_lazily $open_lazily\n");
+    if (has_decoder(g->p))
+        put(e, "#define options_of_spec $options\n");
+    put(e, "\n");
+    if (*target_needs(g->a, &g->p->target))
+        put(e, "static __attribute__((noinline)) int program_main(int argc,\n"
+               "                                                  char **argv);"
+               "\n\n");
+    paste_file(e, "program.c");
+    paste_file(e, "program_file.c");
+    paste_file(e, has_decoder(g->p) ? "program_generate.c" : "program_rows.c");
+    if (has_decoder(g->p)) {
+        paste_file(e, "program_words.c");
+        paste_file(e, "program_stream.c");
+    }
+    put_main(g, e);
+    put(e, "#endif\n");
+}

@@ -1,0 +1,326 @@
+/* region.c: one C function a step. A region that goes row by row is a list
+ * of such steps, any other is one of them. Layers whose functions have the same
+ * text share them; the entries (entry.c) then loop over layers.             */
+#include "emit/parts.h"
+
+#include <string.h>
+
+static const Node *node_at(const Gen *g, int i)
+{
+    return &g->p->g->nodes.at[i];
+}
+
+const char *row_count(Sym s)
+{
+    switch (s) {
+    case SymR: return "c->b->selected";
+    case SymM: return "c->b->key_rows";
+    case SymS: return "c->b->sequences";
+    default: return "c->b->rows";
+    }
+}
+
+const char *starts_of(Sym s)
+{
+    return s == SymM ? "key_start" : "start";
+}
+
+/* The member of attn_batch that an Input of numbers is. */
+static const char *input_member(const Node *n)
+{
+    const bool free_input = n->layer < 0 && !n->stack[0];   /* attention */
+    return free_input ? n->name : "input";
+}
+
+const char block_row[] = "c->row";
+
+const char *value_at(Gen *g, int node, const char *row)
+{
+    const Plan *p = g->p;
+    const int owner = owner_of(p, node);
+    const Value *v = &p->value[node];
+    const char *name = p->value[owner].name;
+    const char *column = v->column
+        ? arena_printf(g->a, " + %lld", (long long)v->column) : "";
+    if (p->value[owner].place == PlaceInput) {
+        name = arena_printf(g->a, "b->%s", input_member(node_at(g, owner)));
+    } else if (p->slot.at[p->value[owner].slot].kind == SlotParts) {
+        if (row == block_row)
+            return arena_printf(g->a, "c->%s%s", name, column);
+        row = "at";
+    }
+    return arena_printf(g->a, "c->%s + %s * %lld%s", name, row,
+                        (long long)v->stride, column);
+}
+
+static long long stride(const Gen *g, int node)
+{
+    return g->p->value[node].stride;
+}
+
+/* ---- the clock, where attnc bench asks for one ---- */
+
+/* Its address in this process, which is the only one that runs this text. */
+static void need_tick(Gen *g)
+{
+    if (!g->o->timers || !first_time(g, "tick"))
+        return;
+    let(g->shapes, "tick", "0x%llx", (unsigned long long)(uintptr_t)
+        g->o->timers->tick);
+    put(g->shapes, "static void tick(int64_t slot)\n"
+                   "{\n"
+                   "    ((void (*)(int64_t))$tick)(slot);\n"
+                   "}\n\n");
+}
+
+/* A function ticks when it begins, in its slot, and ends, in the next. */
+static int slot_of(const Gen *g, const Function *f)
+{
+    return 2 * (int)(f - g->functions.at);
+}
+
+static void tell_slots(Gen *g)
+{
+    Timers *t = g->o->timers;
+    const Plan *p = g->p;
+    if (!t)
+        return;
+    t->slots = 2 * g->functions.n;
+    t->slot = arena_alloc(g->a, (size_t)p->order.n * sizeof *t->slot);
+    for (int i = 0; i < p->order.n; i++)
+        t->slot[i] = slot_of(g, &g->functions.at[g->step_of[i]]) + 1;
+    t->name = arena_alloc(g->a, (size_t)p->region.n * sizeof *t->name);
+    for (int i = 0; i < p->region.n; i++)
+        t->name[i] = p->region.at[i].name;
+}
+
+/* ---- steps ---- */
+
+static void emit_output(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    const long long columns = n->type.dim[1].c;
+    put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
+             "c->b->output + i * %lld, %lld, %s, %lld, rows, %lld", columns,
+             columns, value_at(g, n->in[0], "i"), stride(g, n->in[0]),
+             columns), ";");
+}
+
+/* A body of its own, whose text goes behind what it needs. */
+static Emit *open_body(Gen *g)
+{
+    Emit *e = emit_new(g->scratch);
+    put(e, "{\n");
+    return e;
+}
+
+static const char *lines_of(const Emit *body, size_t *n)
+{
+    const size_t brace = strlen("{\n");
+    const char *text = emit_text(body, n);
+    *n -= brace;
+    return text + brace;
+}
+
+/* The parts of a product are columns, those of other steps rows. */
+static void emit_row_step(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g, node);
+    Emit *call = open_body(g);
+    size_t size;
+    if (n->op == OpOutput)
+        emit_output(g, call, node);
+    else
+        emit_row_op(g, call, node);
+    const char *text = lines_of(call, &size);
+    if (n->op == OpMatmul || n->op == OpLinear) {
+        let(e, "n", "%lld", (long long)round16(n->type.dim[1].c));
+        let(e, "step", "%d", 16 * tiling_of(g, TaskMatmul, node)->panels);
+        put(e, "const int64_t from = cut($n, $step, part, parts);\n"
+               "const int64_t to = cut($n, $step, part + 1, parts);\n");
+    } else {
+        put(e, "const int64_t at = cut(c->rows, 1, part, parts);\n"
+               "const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;\n");
+        if (strstr(text, "i *"))
+            put(e, "const int64_t i = c->row + at;\n");
+    }
+    put(e, "\n");
+    emit_raw(e, text, size);
+}
+
+static void emit_step(Gen *g, Emit *e, const Region *r)
+{
+    const int node = g->p->order.at[r->first];
+    switch (node_at(g, node)->op) {
+    case OpEmbed: emit_embed(g, e, node); break;
+    case OpPosition: emit_position(g, e, node); break;
+    case OpFirstRow: emit_first_row(g, e, node); break;
+    case OpRotate: emit_rotate(g, e, node); break;
+    case OpPool: emit_pool(g, e, node); break;
+    case OpSelect: emit_select(g, e, node); break;
+    case OpAttention: emit_attention_region(g, e, node); break;
+    case OpAppend: case OpPages: emit_pages_region(g, e, r); break;
+    case OpScores: emit_scores_region(g, e, node); break;
+    case OpContext: emit_context_region(g, e, node); break;
+    default: emit_head_rows_region(g, e, node);
+    }
+}
+
+/* "self_attn.qkv = linear f32[n, 384]", a line each. */
+static void step_comment(Gen *g, Emit *e, int first, int count)
+{
+    for (int k = 0; k < count; k++) {
+        const Node *n = node_at(g, g->p->order.at[first + k]);
+        let(e, "open", "%s", k ? " * " : "/* ");
+        let(e, "close", "%s", k == count - 1 ? " */" : "");
+        let(e, "name", "%s", value_label(g->p, g->p->order.at[first + k]));
+        let(e, "op", "%s", op_info[n->op].name);
+        let(e, "type", "%s", print_type(g->a, n->type));
+        put(e, "$open$name = $op: $type$close\n");
+    }
+}
+
+/* ---- functions ---- */
+
+static const char *free_name(Gen *g, const char *base)
+{
+    const int i = index_add(g->a, &g->function_names, base, g->taken.n);
+    if (i == g->taken.n)
+        vec_push(g->a, &g->taken, 0);
+    const int taken = g->taken.at[i]++;
+    return taken ? arena_printf(g->a, "%s_%d", base, taken + 1) : base;
+}
+
+/* Does the text read weights of its layer, w->, beside the model's, c->w->? */
+static bool reads_layer(const char *text)
+{
+    for (const char *at = strstr(text, "w->"); at; at = strstr(at + 1, "w->"))
+        if (at[-1] != '>')
+            return true;
+    return false;
+}
+
+/* Its index; a text that is there already is not made again. */
+static int function_at(Gen *g, Function f, const Emit *body)
+{
+    size_t n;
+    const char *text = arena_printf(g->scratch, "%s\n%s%s", f.base, f.comment,
+                                    emit_text(body, &n));
+    const int i = index_find(&g->function_texts, text);
+    if (i >= 0)
+        return i;
+    text = arena_strdup(g->a, text);
+    f.body = text + strlen(text) - n;
+    f.comment = arena_strndup(g->a, text + strlen(f.base) + 1,
+                              strlen(f.comment));
+    f.base = arena_strdup(g->a, f.base);
+    f.name = free_name(g, f.base);
+    vec_push(g->a, &g->functions, f);
+    return index_add(g->a, &g->function_texts, text, g->functions.n - 1);
+}
+
+/* What a step knows of its call, before its text. */
+static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
+{
+    let(e, "entry", "%s", entry_name(r->entry));
+    put(e, "const struct $entry *c = call;\n");
+    if (f->takes_weights) {
+        let(e, "type", "%s", layer_type(g, r->stack, r->layer));
+        put(e, "const struct $type *w = c->layer_weights;\n");
+    }
+    if (f->takes_layer)
+        put(e, "const int64_t layer = c->layer;\n");
+}
+
+/* Nodes of a region from the `from`th on: one of rows, else all of it. */
+static int step_function(Gen *g, const Region *r, int from)
+{
+    Emit *text = open_body(g), *body = open_body(g);
+    Emit *comment = emit_new(g->scratch);
+    Function f = { .base = r->name };
+    const int node = g->p->order.at[r->first + from];
+    size_t n;
+    if (r->by_rows) {
+        f.base = step_name(g->p, node);
+        emit_row_step(g, text, node);
+    } else {
+        emit_step(g, text, r);
+    }
+    step_comment(g, comment, r->first + from, r->by_rows ? 1 : r->count);
+    if (g->o->timers)
+        put(text, "tick(SLOT + 1);\n");
+    put(text, "}\n\n");
+    const char *lines = emit_text(text, &n);
+    f.takes_weights = r->layer >= 0 && reads_layer(lines);
+    f.takes_layer = strstr(lines, "layer *") != NULL;
+    step_locals(g, body, r, &f);
+    lines = lines_of(text, &n);
+    emit_raw(body, lines, n);
+    f.comment = emit_text(comment, &n);
+    const int at = function_at(g, f, body);
+    for (int k = 0; k < (r->by_rows ? 1 : r->count); k++)
+        g->step_of[r->first + from + k] = at;
+    return at;
+}
+
+/* A region that goes row by row, as a list of its steps and their work. */
+static int step_list(Gen *g, const Region *r)
+{
+    Emit *body = open_body(g);
+    Function f = { .base = arena_printf(g->scratch, "%s_steps", r->name),
+                   .is_list = true, .comment = "" };
+    let(body, "count", "%d", r->count);
+    let(body, "enough", "%lld", (long long)least_part_rows(g->p, r));
+    let(body, "block", "%lld", (long long)(r->row_block ? region_rows(g->p, r)
+                                                        : 0));
+    put(body, "$count, $enough, $block, {\n");
+    for (int k = 0; k < r->count; k++) {
+        const int i = step_function(g, r, k);
+        const Function *step = &g->functions.at[i];
+        f.takes_weights |= step->takes_weights;
+        f.takes_layer |= step->takes_layer;
+        let(body, "step", "%s", step->name);
+        let(body, "work", "%lld", (long long)step_work(g->p,
+                                         g->p->order.at[r->first + k]));
+        put(body, "{ $step, $work },\n");
+    }
+    put(body, "}\n"
+              "};\n\n");
+    return function_at(g, f, body);
+}
+
+void make_functions(Gen *g)
+{
+    const Plan *p = g->p;
+    g->scratch = arena_new();
+    g->function_of = arena_alloc(g->a,
+                                 (size_t)p->region.n * sizeof *g->function_of);
+    g->step_of = arena_alloc(g->a,
+                             (size_t)p->order.n * sizeof *g->step_of);
+    for (int i = 0; i < p->region.n; i++) {
+        const Region *r = &p->region.at[i];
+        g->function_of[i] = r->by_rows ? step_list(g, r)
+                                       : step_function(g, r, 0);
+        arena_reset(g->scratch);
+    }
+    arena_free(g->scratch);
+    need_tick(g);
+    tell_slots(g);
+}
+
+void emit_function(Gen *g, Emit *e, const Function *f)
+{
+    emit_raw(e, f->comment, strlen(f->comment));
+    const char *list = arena_printf(g->a, "static const struct steps %s = ",
+                                    f->name);
+    if (f->is_list)
+        emit_raw(e, list, strlen(list));
+    else
+        put_call(g, e, arena_printf(g->a, "static void %s", f->name),
+                 "void *call, int64_t part, int64_t parts", "");
+    const char *body = f->body;
+    if (g->o->timers && !f->is_list)
+        body = arena_printf(g->a, "{\n    enum { SLOT = %d };\n\n"
+                            "    tick(SLOT);\n%s", slot_of(g, f), body + 2);
+    emit_raw(e, body, strlen(body));
+}

@@ -1,0 +1,142 @@
+/* small_m.c: products of few rows, as decoding has them. Their time is that of
+ * reading the weights from memory, once: in panels that lie half of the matrix
+ * apart, two at a time, which comes faster than from one place.             */
+#include "emit/parts.h"
+
+/* Are panels worked on about as long as they take to come from memory, so that
+ * the next ones should be asked for meanwhile? With fewer rows the machine sees
+ * by itself what is read, and reads up to a third faster; as measured.       */
+static bool asks_ahead(int rows, Dtype dtype)
+{
+    return rows >= (dtype == DtypeBf16 ? 4 : 7);
+}
+
+/* Are other products' few rows worked on otherwise? */
+static bool others(const Gen *g, const Tiling *t)
+{
+    bool other = false;
+    for (int i = 0; i < g->p->task.n && !g->only; i++)
+        if (g->p->task.at[i].key.kind == TaskFew
+            && g->p->task.at[i].tiling.few > 1)
+            other |= !tiling_same(&g->p->task.at[i].tiling, t);
+    return other;
+}
+
+/* The tile for each number of rows. */
+static const char *need_few_rows(Gen *g, const Tiling *t, Dtype dtype)
+{
+    Emit *e = g->shapes;
+    const int nr = 16 * t->places;
+    const char *name = arena_printf(g->a, "few_rows%s%s", others(g, t)
+        ? arena_printf(g->a, "_%dx%d", t->few - 1, nr) : "",
+        dtype == DtypeBf16 ? "_bf16" : "");
+    if (!first_time(g, name))
+        return name;
+    const int mark = emit_mark(e);
+    let(e, "most", "%d", t->few - 1);
+    let(e, "nr", "%d", nr);
+    put(e, "/* c = a b: at most $most rows, and $nr columns */\n");
+    put_call(g, e, arena_printf(g->a, "static void %s", name),
+             arena_printf(g->a, "int64_t rows, const float *a, int64_t lda, "
+                          "const %s *b, int64_t ldb, int64_t k, float *c",
+                          number_type(dtype)), "");
+    put(e, "{\n");
+    for (int mr = 1; mr < t->few; mr++) {
+        const bool ahead = asks_ahead(mr, dtype);
+        const Epilogue ep = { .parts = ahead ? EpAhead : 0, .dtype = dtype };
+        let(e, "mr", "%d", mr);
+        put(e, "if (rows == $mr) {\n");
+        put_tile(g, mr, nr, ep,
+                 arena_printf(g->a, "a, lda, b, ldb, k, c, %d, 0, 0, 0, 0, b%s",
+                              nr, ahead ? " + 16 * k" : ""));
+        put(e, "}\n");
+    }
+    put(e, "}\n\n");
+    emit_reset(e, mark);
+    return name;
+}
+
+/* Columns n .. n + 15 of y. */
+static void put_columns(Gen *g, const Tiling *t, Epilogue ep)
+{
+    put_finish(g, ep, (Finish){
+        .sums = arena_printf(g->a, "c, %d", 16 * t->places), .bias = "b + n",
+        .y = "y + n, ldy", .residual = "r + n, ldr", .size = "rows, 16"
+    });
+}
+
+static const char *few_name(Gen *g, const char *shape)
+{
+    return arena_printf(g->a, "few%s", shape);
+}
+
+/* Columns of one panel after the other. */
+static void few_body(Gen *g, const Tiling *t, Epilogue ep)
+{
+    Emit *e = g->shapes;
+    put(e, "{\n"
+           "    float c[$floats];\n"
+           "\n"
+           "    for (int64_t n = from; n < to; n += 16) {\n"
+           "        $few(rows, x, ldx, w + n * $k, 0, $k, c);\n");
+    put_columns(g, t, ep);
+    put(e, "}\n"
+           "}\n\n");
+}
+
+/* Of two panels that lie half of the columns apart; where their number is odd,
+ * the last one stands alone. */
+static void few_body_halves(Gen *g, const Tiling *t, Epilogue ep)
+{
+    Emit *e = g->shapes;
+    put(e, "{\n"
+           "    const int64_t half = (to - from + 16) / 32 * 16;\n"
+           "    float sums[$floats];\n"
+           "\n"
+           "    for (int64_t j = from; j < from + half; j += 16) {\n"
+           "        const int64_t far = j + half < to ? half : 0;\n"
+           "        float *c = sums;\n"
+           "\n"
+           "        $few(rows, x, ldx, w + j * $k, far * $k, $k, c);\n"
+           "        for (int64_t n = j; n < to; n += half) {\n");
+    put_columns(g, t, ep);
+    put(e, "c += 16;\n"
+           "}\n"
+           "}\n"
+           "}\n\n");
+}
+
+void emit_few(Gen *g, const Tiling *t, const char *shape, int64_t k,
+              Epilogue ep)
+{
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
+    let(e, "few", "%s", need_few_rows(g, t, ep.dtype));
+    let(e, "k", "%lld", (long long)k);
+    let(e, "floats", "%d", (t->few - 1) * 16 * t->places);
+    put(e, t->places == 2
+           ? "/* The product below, of few rows: in two panels at a time, half of\n"
+             " * the columns apart, W comes from memory faster than in one. */\n"
+           : "/* The product below, of few rows. */\n");
+    matmul_prototype(g, few_name(g, shape), ep);
+    if (t->places == 2)
+        few_body_halves(g, t, ep);
+    else
+        few_body(g, t, ep);
+    emit_reset(e, mark);
+}
+
+void put_few_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep)
+{
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
+    let(e, "most", "%d", t->few - 1);
+    put(e, "if (rows <= $most) {\n");
+    put_call(g, e, few_name(g, shape), arena_printf(g->a,
+             "rows, from, to, x, ldx, w%s, y, ldy%s",
+             ep.parts & EpBias ? ", b" : "",
+             ep.parts & EpResidual ? ", r, ldr" : ""), ";");
+    put(e, "return;\n"
+           "}\n");
+    emit_reset(e, mark);
+}

@@ -1,0 +1,275 @@
+/* tile.c: prints one tile function: mr x nr named accumulators, a loop
+ * over k with one FMA each, an epilogue. Panels are 16 columns, k-major: an
+ * element of A is spread, a row of a panel is read in vectors.              */
+#include "emit/emit.h"
+
+#include <string.h>
+
+enum { Panel = 16 };
+
+const char *const act_kernel[ActCount] = {
+#define ACT(name, text, gated, kernel, ...) [Act##name] = kernel,
+#include "spec/activations.h"
+#undef ACT
+};
+
+/* The suffixes, in order of the bits of `epilogue`, which for EpAct
+ * goes on with the activation's word. */
+static const struct { int bit; const char *suffix; } parts[] = {
+    { EpBias, "_bias" }, { EpAct, "_" }, { EpResidual, "_residual" },
+    { EpAccumulate, "_accumulate" }, { EpAny, "_any" }, { EpAhead, "_ahead" },
+};
+
+const char *number_type(Dtype d)
+{
+    return d == DtypeBf16 ? "uint16_t" : "float";
+}
+
+static void let_name(Emit *e, TileKey k)
+{
+    char suffix[128] = "";
+    if (k.dtype == DtypeBf16)
+        strcat(suffix, "_bf16");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (k.epilogue & parts[i].bit)
+            strcat(suffix, parts[i].suffix);
+        if (k.epilogue & parts[i].bit & EpAct)
+            strcat(suffix, act_kernel[k.act]);
+    }
+    let(e, "name", "tile_%dx%d%s", k.mr, k.nr, suffix);
+}
+
+const char *tile_name(Arena *a, TileKey k)
+{
+    Emit *e = emit_new(a);
+    size_t n;
+    let_name(e, k);
+    put(e, "$name\n");
+    const char *text = emit_text(e, &n);
+    return arena_strndup(a, text, n - 1);
+}
+
+static void put_signature(Emit *e, TileKey k, const char *head,
+                          const char *tail)
+{
+    let_name(e, k);
+    let(e, "head", "%s", head);
+    let(e, "tail", "%s", tail);
+    let(e, "number", "%s", number_type(k.dtype));
+    put(e, "$head $name(\n"
+           "    const float *a, int64_t lda, const $number *b, int64_t ldb,\n"
+           "    int64_t k, float *c, int64_t ldc, const float *bias,\n"
+           "    const float *residual, int64_t ldr, int64_t act,\n"
+           "    const $number *next)$tail\n");
+}
+
+void declare_tile(Emit *e, TileKey k)
+{
+    const int mark = emit_mark(e);
+    put_signature(e, k, "void", ";");
+    emit_reset(e, mark);
+}
+
+static void put_unused(Emit *e, bool unused, const char *name)
+{
+    if (!unused)
+        return;
+    const int mark = emit_mark(e);
+    let(e, "unused", "%s", name);
+    put(e, "(void)$unused;\n");
+    emit_reset(e, mark);
+}
+
+bool tile_asks_ahead(TileKey k)
+{
+    return k.width > 1 && k.epilogue & (EpAhead | EpAny);
+}
+
+/* All tiles have the same parameters: says which ones this tile ignores. */
+static void put_ignored(Emit *e, TileKey k)
+{
+    const bool any = k.epilogue & EpAny;
+    const bool row = k.mr == 1 && k.width > 1;
+    put_unused(e, row, "lda");
+    put_unused(e, k.nr == Panel && k.width > 1, "ldb");
+    put_unused(e, row && !any, "ldc");
+    put_unused(e, !any && !(k.epilogue & EpBias), "bias");
+    put_unused(e, !any && !(k.epilogue & EpResidual), "residual");
+    put_unused(e, !any && (row || !(k.epilogue & EpResidual)), "ldr");
+    put_unused(e, !any, "act");
+    put_unused(e, !tile_asks_ahead(k), "next");
+}
+
+/* Binds `hole` to the text of base + times * step + plus. */
+static void let_at(Emit *e, const char *hole, const char *base, int times,
+                   const char *step, int plus)
+{
+    char product[64] = "", rest[32] = "";
+    if (times == 1)
+        snprintf(product, sizeof product, " + %s", step);
+    else if (times > 1)
+        snprintf(product, sizeof product, " + %d * %s", times, step);
+    if (plus > 0)
+        snprintf(rest, sizeof rest, " + %d", plus);
+    let(e, hole, "%s%s%s", base, product, rest);
+}
+
+/* Binds what names accumulator (i, j): row i, vector j. */
+static void let_lane(Emit *e, TileKey k, int i, int j)
+{
+    const int column = j * k.width;
+    let(e, "acc", "acc%d_%d", i, j);
+    let(e, "bj", "b%d", j);
+    let_at(e, "b", "b", column / Panel, "ldb", column % Panel);
+    let_at(e, "c", "c", i, "ldc", column);
+    let(e, "offset", "bias%d", j);
+    let_at(e, "bias", "bias", 0, "", column);
+    let_at(e, "residual", "residual", i, "ldr", column);
+}
+
+/* One block of text for each accumulator; nothing bound stays bound. */
+static void put_lanes(Emit *e, TileKey k, int i, const char *block)
+{
+    for (int j = 0; j < k.nr / k.width; j++) {
+        const int mark = emit_mark(e);
+        let_lane(e, k, i, j);
+        put(e, block);
+        emit_reset(e, mark);
+    }
+}
+
+static void put_start(Emit *e, TileKey k)
+{
+    const bool from_c = k.epilogue & EpAccumulate;
+    for (int i = 0; i < k.mr; i++)
+        put_lanes(e, k, i, from_c ? "v $acc = v_load($c);\n"
+                                  : "v $acc = v_splat(0.0f);\n");
+}
+
+/* One line each of two panels: more would be in the way of what is computed.
+ * One row has the time: it waits for its own panels anyway.                 */
+static void put_ahead(Emit *e, TileKey k)
+{
+    const int panels = k.nr / Panel;
+    for (int p = 0; p < (k.mr > 1 && panels > 2 ? 2 : panels); p++) {
+        const int mark = emit_mark(e);
+        let_at(e, "line", "next", p, "ldb", 0);
+        put(e, "v_prefetch($line);\n");
+        emit_reset(e, mark);
+    }
+    put(e, "next += 16;\n");
+}
+
+static void put_loop(Emit *e, TileKey k)
+{
+    put(e, "ROLLED\n"
+           "for (int64_t i = 0; i < k; i++) {\n");
+    if (tile_asks_ahead(k))
+        put_ahead(e, k);
+    put_lanes(e, k, 0, k.dtype == DtypeBf16
+              ? "const v $bj = v_widen($b);\n"
+              : "const v $bj = v_load_aligned($b);\n");
+    for (int i = 0; i < k.mr; i++) {
+        const int mark = emit_mark(e);
+        let_at(e, "at", "i", i, "lda", 0);
+        put(e, i == 0 ? "v x = v_splat(a[$at]);\n"
+                      : "x = v_splat(a[$at]);\n");
+        put_lanes(e, k, i, "$acc = v_fma(x, $bj, $acc);\n");
+        emit_reset(e, mark);
+    }
+    put(e, "b += 16;\n"
+           "}\n");
+}
+
+/* Binds $act and $more so that $act(x$more) is the activation of x; a relu is
+ * written out.                                                              */
+static void let_act(Emit *e, TileKey k)
+{
+    const bool relu = k.act == ActRelu;
+    const char *zero = k.width == 1 ? ", 0.0f" : ", v_splat(0.0f)";
+    let(e, "act", "v_%s", relu ? "max" : act_kernel[k.act]);
+    let(e, "more", "%s", relu ? zero : "");
+}
+
+/* act(acc + bias) + residual, to C. */
+static void put_end(Emit *e, TileKey k)
+{
+    const bool bias = k.epilogue & EpBias, act = k.epilogue & EpAct;
+    const bool residual = k.epilogue & EpResidual;
+    if (bias)
+        put_lanes(e, k, 0, "const v $offset = v_load($bias);\n");
+    for (int i = 0; i < k.mr; i++) {
+        if (bias)
+            put_lanes(e, k, i, "$acc += $offset;\n");
+        if (act)
+            put_lanes(e, k, i, "$acc = $act($acc$more);\n");
+        put_lanes(e, k, i, residual
+                  ? "v_store($c, $acc + v_load($residual));\n"
+                  : "v_store($c, $acc);\n");
+    }
+}
+
+/* At width 1 the accumulators are an array, a panel at a time: as many names
+ * would be slow to compile, and tcc keeps everything in memory anyway.      */
+static void put_scalar_body(Emit *e, TileKey k)
+{
+    put(e, "for (int64_t j = 0; j < $nr; j += 16) {\n"
+           "    float acc[$mr][16];\n"
+           "    for (int64_t r = 0; r < $mr; r++)\n"
+           "        for (int64_t l = 0; l < 16; l++)\n");
+    put(e, k.epilogue & EpAccumulate
+           ? "        acc[r][l] = c[r * ldc + j + l];\n"
+           : "        acc[r][l] = 0.0f;\n");
+    put(e, "for (int64_t i = 0; i < k; i++)\n"
+           "    for (int64_t r = 0; r < $mr; r++)\n"
+           "        for (int64_t l = 0; l < 16; l++)\n"
+           "            acc[r][l] = v_fma(a[r * lda + i], $b,\n"
+           "                              acc[r][l]);\n"
+           "for (int64_t r = 0; r < $mr; r++) {\n"
+           "    for (int64_t l = 0; l < 16; l++) {\n");
+    put(e, "float x = acc[r][l];\n");
+    if (k.epilogue & EpBias)
+        put(e, "x += bias[j + l];\n");
+    if (k.epilogue & EpAct)
+        put(e, "x = $act(x$more);\n");
+    if (k.epilogue & EpResidual)
+        put(e, "x += residual[r * ldr + j + l];\n");
+    put(e, "c[r * ldc + j + l] = x;\n"
+           "}\n"
+           "}\n"
+           "b += ldb;\n"
+           "}\n");
+}
+
+void emit_tile(Emit *e, TileKey k, bool is_static)
+{
+    const int mark = emit_mark(e);
+    let(e, "mr", "%d", k.mr);
+    let(e, "nr", "%d", k.nr);
+    put_signature(e, k, is_static ? "static void" : "void", "");
+    put(e, "{\n");
+    put_ignored(e, k);
+    if (k.epilogue & EpAny)      /* the residual may be what C holds */
+        put(e, "float tile[$mr * $nr];\n"
+               "float *const y = c;\n"
+               "const int64_t ldy = ldc;\n"
+               "\n"
+               "c = tile;\n"
+               "ldc = $nr;\n");
+    if (k.epilogue & EpAct)
+        let_act(e, k);
+    if (k.width == 1) {
+        let(e, "b", k.dtype == DtypeBf16 ? "v_widen(b + i * 16 + l)"
+                                         : "b[i * 16 + l]");
+        put_scalar_body(e, k);
+    } else {
+        put_start(e, k);
+        put_loop(e, k);
+        put_end(e, k);
+    }
+    if (k.epilogue & EpAny)
+        put(e, "finish_rows(y, ldy, tile, $mr, $nr, bias, residual, ldr, "
+               "act);\n");
+    put(e, "}\n\n");
+    emit_reset(e, mark);
+}

@@ -1,0 +1,258 @@
+/* weights.c: the structs of weights, shapes beside their fields, and the
+ * function that binds them to packed bytes. Layers with the same fields share
+ * a struct; a stack whose layers are all alike is an array of it.           */
+#include "emit/parts.h"
+
+#include <string.h>
+
+/* "[512, 1536] in panels of 16": shape and layout of a block. */
+static const char *shape_text(Gen *g, const Block *b)
+{
+    switch (b->layout) {
+    case PackPanels:
+        return arena_printf(g->a, "[%lld, %lld] in panels of 16",
+                            (long long)b->columns, (long long)b->k);
+    case PackVector:
+        return arena_printf(g->a, "[%lld]", (long long)b->columns);
+    case PackDistance:
+        return arena_printf(g->a, "[%lld, %lld] by distance",
+                            (long long)b->columns, (long long)b->k);
+    case PackRows:
+        break;
+    }
+    return arena_printf(g->a, "[%lld, %lld] row by row",
+                        (long long)b->columns, (long long)b->k);
+}
+
+/* The first block of a layer, and by Block.of_layer all others; -1: none.
+ * layer -1: of the model.                                                   */
+static int first_block(const Gen *g, const char *stack, int layer)
+{
+    const LayerBlocks *l = plan_layer(g->p, stack, layer);
+    return l ? l->first : -1;
+}
+
+/* The members of one layer's struct, or of the model's. */
+static const char *members(Gen *g, const char *stack, int layer)
+{
+    Buffer text = { .arena = g->a };
+    buffer_add(&text, "", 0);
+    for (int i = first_block(g, stack, layer); i >= 0;) {
+        const Block *b = &g->p->block.at[i];
+        const char *start = arena_printf(g->a, "    const %s *%s;",
+                                         number_type(b->dtype), b->field);
+        buffer_printf(&text, "%-40s /* %s%s */\n", start,
+                      b->dtype == DtypeBf16 ? "bf16 " : "", shape_text(g, b));
+        i = b->of_layer;
+    }
+    return text.at;
+}
+
+/* ---- layers with the same members ---- */
+
+static const char *const stacks[Stacks] = { "encoder", "cross", "decoder" };
+
+static Layers *layers_of(Gen *g, const char *stack)
+{
+    int s = 0;
+    while (strcmp(stacks[s], stack))
+        if (++s == Stacks)
+            die("emit: there is no stack %s", stack);
+    return &g->layers[s];
+}
+
+static void compare_layers(Gen *g, Layers *s)
+{
+    Index texts = { 0 };
+    const size_t n = (size_t)s->n;
+    s->alike = true;
+    s->members = arena_alloc(g->a, n * sizeof *s->members);
+    s->like = arena_alloc(g->a, n * sizeof *s->like);
+    for (int l = 0; l < s->n; l++) {
+        s->members[l] = members(g, s->stack, l);
+        s->like[l] = index_add(g->a, &texts, s->members[l], l);
+        s->alike &= s->like[l] == 0;
+    }
+}
+
+static void find_layers(Gen *g)
+{
+    for (int i = 0; i < Stacks; i++)
+        g->layers[i] = (Layers){ .stack = stacks[i] };
+    for (int i = 0; i < g->p->layer.n; i++) {
+        const LayerBlocks *l = &g->p->layer.at[i];
+        Layers *s = l->layer < 0 ? NULL : layers_of(g, l->stack);
+        if (s && s->n <= l->layer)
+            s->n = l->layer + 1;
+    }
+    for (int i = 0; i < Stacks; i++)
+        compare_layers(g, &g->layers[i]);
+}
+
+bool layers_alike(Gen *g, const char *stack)
+{
+    return layers_of(g, stack)->alike;
+}
+
+const char *layer_type(Gen *g, const char *stack, int layer)
+{
+    const Layers *s = layers_of(g, stack);
+    return s->alike ? arena_printf(g->a, "%s_layer", stack)
+                    : arena_printf(g->a, "%s_layer_%d", stack, s->like[layer]);
+}
+
+const char *layer_weights(Gen *g, const char *stack, int layer,
+                          const char *index)
+{
+    if (!layers_alike(g, stack))
+        return arena_printf(g->a, "%s_%d", stack, layer);
+    return index ? arena_printf(g->a, "%s[%s]", stack, index)
+                 : arena_printf(g->a, "%s[%d]", stack, layer);
+}
+
+const char *weight_text(Gen *g, int block)
+{
+    const Block *b = &g->p->block.at[block];
+    return arena_printf(g->a, b->layer >= 0 ? "w->%s" : "c->w->%s", b->field);
+}
+
+static void layer_struct(Gen *g, Emit *e, const Layers *s, int layer)
+{
+    const char *text = s->members[layer];
+    let(e, "type", "%s", layer_type(g, s->stack, layer));
+    put(e, "struct $type {\n");
+    emit_raw(e, text, strlen(text));
+    put(e, "};\n\n");
+}
+
+static void layer_members(Gen *g, Emit *e, const Layers *s)
+{
+    let(e, "stack", "%s", s->stack);
+    let(e, "n", "%s", layers_text(g, s->stack, s->n));
+    if (s->n && s->alike) {
+        let(e, "type", "%s", layer_type(g, s->stack, 0));
+        put(e, "struct $type $stack[$n];\n");
+        return;
+    }
+    for (int l = 0; l < s->n; l++) {
+        let(e, "type", "%s", layer_type(g, s->stack, l));
+        let(e, "name", "%s_%d", s->stack, l);
+        put(e, "struct $type $name;\n");
+    }
+}
+
+void emit_weight_structs(Gen *g, Emit *e)
+{
+    put(e, "/* Weights, where model.weights has them. A matrix [n, k] in\n"
+           " * panels of 16 is n / 16 panels, one after the other: in each,\n"
+           " * for every k in turn, the elements of 16 rows. */\n");
+    if (g->p->g->spec->dtype == DtypeBf16)
+        put(e, "/* bf16: a number is the upper half of a float's bits. */\n");
+    find_layers(g);
+    for (int i = 0; i < Stacks; i++)
+        for (int l = 0; l < g->layers[i].n; l++)
+            if (g->layers[i].like[l] == l)
+                layer_struct(g, e, &g->layers[i], l);
+    put(e, "struct weights {\n");
+    if (!g->p->block.n)
+        put(e, "char none;\n");
+    const char *own = members(g, "", -1);
+    emit_raw(e, own, strlen(own));
+    for (int i = 0; i < Stacks; i++)
+        layer_members(g, e, &g->layers[i]);
+    put(e, "};\n\n");
+}
+
+/* ---- bind ---- */
+
+/* Bytes from one layer's weights to the next's; -1: not the same for all. */
+static int64_t layer_stride(Gen *g, const Layers *s)
+{
+    const Block *at = g->p->block.at;
+    const int first = first_block(g, s->stack, 0);
+    int64_t step = -1;
+    if (!s->alike)
+        return -1;
+    for (int l = 1; l < s->n; l++) {
+        int a = first, b = first_block(g, s->stack, l);
+        for (; a >= 0; a = at[a].of_layer, b = at[b].of_layer) {
+            if (step < 0)
+                step = at[b].at - at[a].at;
+            if (at[b].at - at[a].at != step * l)
+                return -1;
+        }
+    }
+    return s->n > 1 ? step : 0;
+}
+
+static void bind_fields(Gen *g, Emit *e, const char *stack, int layer,
+                        int64_t from)
+{
+    for (int i = first_block(g, stack, layer); i >= 0;) {
+        const Block *b = &g->p->block.at[i];
+        i = b->of_layer;
+        let(e, "field", "%s", b->field);
+        let(e, "at", "%lld", (long long)(b->at / 4 - from));
+        let(e, "w", layer >= 0 ? "x" : "w");
+        let(e, "p", layer >= 0 ? "q" : "p");
+        put(e, b->dtype == DtypeBf16
+               ? "$w->$field = (const uint16_t *)($p + $at);\n"
+               : "$w->$field = $p + $at;\n");
+    }
+}
+
+static void bind_layer(Gen *g, Emit *e, const char *stack, int layer)
+{
+    let(e, "type", "%s", layer_type(g, stack, layer));
+    let(e, "layer", "%s", layer_weights(g, stack, layer, NULL));
+    put(e, "{\n"
+           "    struct $type *x = &w->$layer;\n"
+           "    const float *q = p;\n"
+           "\n");
+    bind_fields(g, e, stack, layer, 0);
+    put(e, "}\n");
+}
+
+static void bind_stack(Gen *g, Emit *e, const Layers *s)
+{
+    const int64_t step = layer_stride(g, s);
+    if (step < 0) {
+        for (int l = 0; l < s->n; l++)
+            bind_layer(g, e, s->stack, l);
+        return;
+    }
+    const int64_t from = g->p->block.at[first_block(g, s->stack, 0)].at / 4;
+    let(e, "n", "%s", layers_text(g, s->stack, s->n));
+    let(e, "type", "%s", layer_type(g, s->stack, 0));
+    let(e, "layer", "%s", layer_weights(g, s->stack, 0, "l"));
+    let(e, "from", "%lld", (long long)from);
+    let(e, "step", "%lld", (long long)(step / 4));
+    put(e, "for (int64_t l = 0; l < $n; l++) {\n"
+           "    struct $type *x = &w->$layer;\n"
+           "    const float *q = p + $from + l * $step;\n"
+           "\n");
+    bind_fields(g, e, s->stack, 0, from);
+    put(e, "}\n");
+}
+
+void emit_bind(Gen *g, Emit *e)
+{
+    if (!g->p->block.n) {
+        put(e, "static void bind_weights(void *bound, const void *packed)\n"
+               "{\n"
+               "    (void)bound;\n"
+               "    (void)packed;\n"
+               "}\n\n");
+        return;
+    }
+    put(e, "static void bind_weights(void *bound, const void *packed)\n"
+           "{\n"
+           "    struct weights *w = bound;\n"
+           "    const float *p = packed;\n"
+           "\n");
+    bind_fields(g, e, "", -1, 0);
+    for (int i = 0; i < Stacks; i++)
+        if (g->layers[i].n)
+            bind_stack(g, e, &g->layers[i]);
+    put(e, "}\n\n");
+}

@@ -1,0 +1,156 @@
+/* writer.c: blocks of whole lines with $name holes go in, indented C text comes
+ * out. Nothing else appends to the output.                       */
+#include "emit/emit.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+typedef struct { const char *name, *text; } Binding;
+
+struct Emit {
+    Arena *arena;
+    Buffer out, filled;          /* filled: the block that is put now */
+    VEC(Binding) bound;          /* later ones hide earlier ones */
+    int depth;                   /* braces open */
+};
+
+Emit *emit_new(Arena *a)
+{
+    Emit *e = arena_alloc(a, sizeof *e);
+    e->arena = a;
+    e->out.arena = e->filled.arena = a;
+    return e;
+}
+
+void let(Emit *e, const char *name, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        die("$%s: bad format", name);
+
+    char *text = arena_alloc(e->arena, (size_t)n + 1);
+    va_start(ap, fmt);
+    vsnprintf(text, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    const Binding b = { name, text };
+    vec_push(e->arena, &e->bound, b);
+}
+
+int emit_depth(const Emit *e)
+{
+    return e->depth;
+}
+
+int emit_mark(const Emit *e)
+{
+    return e->bound.n;
+}
+
+void emit_reset(Emit *e, int mark)
+{
+    e->bound.n = mark;
+}
+
+void emit_raw(Emit *e, const char *text, size_t n)
+{
+    buffer_add(&e->out, text, n);
+}
+
+const char *emit_text(const Emit *e, size_t *n)
+{
+    *n = (size_t)e->out.n;
+    return e->out.at;
+}
+
+static const char *bound_text(const Emit *e, const char *name, size_t n)
+{
+    for (int i = e->bound.n - 1; i >= 0; i--) {
+        const Binding *b = &e->bound.at[i];
+        if (strlen(b->name) == n && memcmp(b->name, name, n) == 0)
+            return b->text;
+    }
+    die("emit: $%.*s is not bound", (int)n, name);
+}
+
+/* Replaces the holes of one block; the next block takes this text's place. */
+static char *fill(Emit *e, const char *block)
+{
+    e->filled.n = 0;
+    for (;;) {
+        size_t n = strcspn(block, "$");
+        buffer_add(&e->filled, block, n);
+        block += n;
+        if (!*block)
+            return e->filled.at;
+        n = 0;
+        for (block++; isalnum((unsigned char)block[n]) || block[n] == '_';)
+            n++;
+        const char *text = bound_text(e, block, n);
+        buffer_add(&e->filled, text, strlen(text));
+        block += n;
+    }
+}
+
+/* Braces that one line opens, less those that it closes. */
+static int opened(const char *line, size_t n)
+{
+    int depth = 0;
+    for (size_t i = 0; i < n; i++)
+        depth += (line[i] == '{') - (line[i] == '}');
+    return depth;
+}
+
+/* The block's own indentation counts from `base`, the depth it began at; a
+ * line that closes a brace of an earlier block moves the base out.          */
+void put(Emit *e, const char *block)
+{
+    const char *line = fill(e, block);
+    int base = e->depth;
+    while (*line) {
+        const char *end = strchr(line, '\n');
+        if (!end)
+            die("emit: block does not end in a newline: %s", block);
+        const size_t n = (size_t)(end - line);
+        if (*line == '}' && e->depth - 1 < base)
+            base = e->depth - 1;
+        if (n > 0 && *line != '#')
+            buffer_printf(&e->out, "%*s", 4 * base, "");
+        emit_raw(e, line, n + 1);
+        e->depth += opened(line, n);
+        line = end + 1;
+    }
+    if (e->depth < 0 || base < 0)
+        die("emit: too many closing braces: %s", block);
+}
+
+const char *c_float(Arena *a, double x)
+{
+    if (!isfinite((float)x))
+        die("emit: %g has no literal", x);
+    return arena_printf(a, "(%af)", (double)(float)x);
+}
+
+/* Every byte that means something to a compiler, as three octal digits. */
+const char *c_string(Arena *a, const char *s, size_t n)
+{
+    char *text = arena_alloc(a, 4 * n + 3), *t = text;
+    *t++ = '"';
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)s[i];
+        if (c < 128 && (isalnum(c) || (c && strchr(" _.,-", c)))) {
+            *t++ = (char)c;
+        } else {
+            *t++ = '\\';
+            *t++ = (char)('0' + (c >> 6));
+            *t++ = (char)('0' + (c >> 3 & 7));
+            *t++ = (char)('0' + (c & 7));
+        }
+    }
+    *t = '"';
+    return text;
+}

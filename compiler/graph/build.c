@@ -1,0 +1,272 @@
+/* build.c: Spec -> Graph: a model is one or two stacks of layers between its
+ * two ends, what comes in and what goes out. What a layer is, build_layer.c
+ * knows.                                                                    */
+#include <math.h>
+
+#include "graph/build.h"
+
+/* ------------------------------------------------------- what comes in */
+
+typedef struct {                 /* the rows that enter a stack */
+    const char *name;            /* "source", "target" */
+    int tie;                     /* Tie bit of its table */
+    Sym rows;
+    int64_t vocab;
+    bool first;                  /* no other stack comes before */
+} End;
+
+/* The table of a side; tied sides have one between them. */
+static int table(Build *b, int tie, int64_t rows, const char *name)
+{
+    int tied = b->s->embed_tie & tie ? b->s->embed_tie : 0;
+    b->field = "embedding.tie";
+    if (!(tied & (tied - 1)))
+        return put_matrix(b, rows, b->s->d_model, name);
+    if (b->tied < 0)
+        b->tied = put_matrix(b, rows, b->s->d_model,
+                             tied & TieTarget ? "target.weight"
+                                              : "source.weight");
+    return b->tied;
+}
+
+static int input(Build *b, Type t, const char *name)
+{
+    return put_node(b, (Node){ .op = OpInput, .type = t }, name);
+}
+
+static int ids(Build *b, Sym rows, const char *name)
+{
+    return input(b, (Type){ ElemI32, 1, { rows_of(b->s, rows) } }, name);
+}
+
+static int look_up(Build *b, int rows, int id, const char *name)
+{
+    return put_node(b, (Node){ .op = OpEmbed, .in = { rows, id }, .nin = 2,
+                               .scale = 1 }, name);
+}
+
+static double embedding_scale(const Spec *s)
+{
+    switch (s->embed_scale) {
+    case EmbedScaleSqrt:   return sqrt((double)s->d_model);
+    case EmbedScaleNumber: return s->embed_factor;
+    case EmbedScaleNone:   break;
+    }
+    return 1;
+}
+
+static int tokens(Build *b, const End *e)
+{
+    int rows = table(b, e->tie, e->vocab, build_join(b, e->name, ".weight"));
+    b->prefix = build_join(b, e->name, ".");
+    int x = look_up(b, rows, ids(b, e->rows, "ids"), "embedding");
+    x = put_scale(b, x, embedding_scale(b->s), "scaled_embedding");
+    b->prefix = "";
+    return x;
+}
+
+/* Rows of numbers in the place of tokens. */
+static int numbers(Build *b, const End *e)
+{
+    Type t = { ElemF32, 2, { rows_of(b->s, e->rows),
+                             { b->s->input_width, SymNone } } };
+    b->field = "input.width";
+    int x = input(b, t, build_join(b, e->name, ".values"));
+    x = put_linear(b, x, b->s->d_model, true,
+                   build_join(b, e->name, ".input_projection"));
+    if (!b->s->input_class_token)
+        return x;
+    b->field = "input.class_token";
+    int w = put_constant(b, OpWeight, b->s->d_model, 0,
+                         build_join(b, e->name, ".class_token.weight"));
+    return put_binary(b, OpFirstRow, x, w,
+                      build_join(b, e->name, ".with_class_token"));
+}
+
+static int add_positions(Build *b, int x, const End *e)
+{
+    const Spec *s = b->s;
+    bool learned = s->positions == PosLearned;
+    b->field = "positions.type";
+    if (!learned && s->positions != PosSinusoidal)
+        return x;
+    const char *name = arena_printf(b->g->arena, "%s_positions%s", e->name,
+                                    learned ? ".weight" : "");
+    int64_t first = learned ? s->pos_first : 0;
+    int rows = put_constant(b, learned ? OpWeight : OpSinusoid,
+                            first + b->side->max_len, s->d_model, name);
+    b->prefix = build_join(b, e->name, ".");
+    int p = put_node(b, (Node){ .op = OpPosition, .in = { rows }, .nin = 1,
+                                .first = first }, "positions");
+    x = put_binary(b, OpAdd, x, p, "input");
+    b->prefix = "";
+    return x;
+}
+
+static int add_types(Build *b, int x, const End *e)
+{
+    if (b->s->embed_types < 1 || !e->first)
+        return x;
+    b->field = "embedding.types";
+    int rows = put_matrix(b, b->s->embed_types, b->s->d_model, "types.weight");
+    b->prefix = build_join(b, e->name, ".");
+    int y = look_up(b, rows, ids(b, e->rows, "types"), "type_embedding");
+    x = put_binary(b, OpAdd, x, y, "typed_input");
+    b->prefix = "";
+    return x;
+}
+
+/* What the layers of this stack need to know of positions, one for all. */
+static int layer_positions(Build *b)
+{
+    const Spec *s = b->s;
+    b->field = "positions.type";
+    if (s->positions == PosRotary)
+        return put_constant(b, OpRotaryTable, b->side->max_len, s->pos_dims,
+                            build_join(b, b->stack, ".rotary"));
+    if (s->positions == PosRelative)
+        return put_constant(b, OpWeight, s->pos_buckets, b->side->h,
+                            build_join(b, b->stack, ".relative.weight"));
+    return -1;
+}
+
+static int stack(Build *b, const End *e)
+{
+    bool real = e->first && b->s->input == InputReal;
+    int x = real ? numbers(b, e) : tokens(b, e);
+    x = add_types(b, add_positions(b, x, e), e);
+    if (b->s->norm_embedding)
+        x = put_norm(b, x, build_join(b, b->stack, ".embedding_norm"));
+    b->positions = layer_positions(b);
+    return build_layers(b, x);
+}
+
+/* ------------------------------------------------------ what goes out */
+
+static int logits(Build *b, int x)
+{
+    const Spec *s = b->s;
+    int64_t vocab = b->entry == EntryDecode ? s->target.size : s->source.size;
+    int w = table(b, TieLogits, vocab, "logits.weight");
+    x = put_binary(b, OpMatmul, x, w, "logits.matmul");
+    if (s->bias_logits)
+        x = put_binary(b, OpBias, x,
+                       put_constant(b, OpWeight, vocab, 0, "logits.bias"),
+                       "logits.biased");
+    x = put_scale(b, x, s->logits_scale > 0 ? s->logits_scale : 1,
+                  "logits.scaled");
+    return put_softcap(b, x, s->logits_softcap, "logits.capped");
+}
+
+static int pool(Build *b, int x)
+{
+    b->field = "head.pool";
+    x = put_node(b, (Node){ .op = OpPool, .in = { x }, .nin = 1,
+                            .pool = b->s->head_pool }, "pooled");
+    if (b->s->head == HeadPool && b->s->head_normalize)
+        x = put_node(b, (Node){ .op = OpL2Norm, .in = { x }, .nin = 1,
+                                .eps = 1e-12 }, "normalized");
+    return x;
+}
+
+static int token_classes(Build *b, int x)
+{
+    b->field = "head.classes";
+    return put_linear(b, x, b->s->head_classes, true, "classifier");
+}
+
+static int classes(Build *b, int x)
+{
+    return token_classes(b, pool(b, x));
+}
+
+static int rows(Build *b, int x)
+{
+    (void)b;
+    return x;
+}
+
+static const struct {
+    int (*build)(Build *b, int x);
+    const char *name;            /* of the result */
+    bool pooled;                 /* a row a sequence: none is selected */
+} heads[] = {
+    [HeadRows]          = { rows,          "output", false },
+    [HeadLogits]        = { logits,        "logits", false },
+    [HeadPool]          = { pool,          "output", true },
+    [HeadClassify]      = { classes,       "output", true },
+    [HeadTokenClassify] = { token_classes, "output", false },
+};
+
+static void finish(Build *b, int x)
+{
+    HeadType head = b->s->head;
+    if (head == HeadDefault)
+        head = b->entry == EntryDecode ? HeadLogits : HeadRows;
+    const char *name = heads[head].name;
+    x = heads[head].build(b, x);
+    if (b->entry == EntryDecode && !heads[head].pooled)
+        x = put_unary(b, OpSelect, x, build_join(b, name, ".selected"));
+    put_unary(b, OpOutput, x, name);
+}
+
+/* ------------------------------------------------------------ the kinds */
+
+static int build_encoder(Build *b)
+{
+    const Spec *s = b->s;
+    build_enter(b, EntryEncode, "encoder");
+    b->side = &s->side[SideEncoder];
+    int x = stack(b, &(End){ "source", TieSource, SymN, s->source.size,
+                             true });
+    b->g->memory = b->g->nodes.at[x].name;
+    return x;
+}
+
+static int build_decoder(Build *b)
+{
+    const Spec *s = b->s;
+    build_enter(b, EntryDecode, "decoder");
+    b->side = &s->side[SideDecoder];
+    return stack(b, &(End){ "target", TieTarget, SymT, s->target.size,
+                            s->kind == KindDecoder });
+}
+
+static int build_both(Build *b)
+{
+    append_memory(b, build_encoder(b));
+    return build_decoder(b);
+}
+
+/* One block of attention on three free inputs. */
+static int build_attention(Build *b)
+{
+    static const struct { const char *name; Sym rows; } free_input[] = {
+        { "query", SymN }, { "key", SymM }, { "value", SymM }
+    };
+    int x[3];
+    build_enter(b, EntryEncode, "");
+    b->side = &b->s->side[SideEncoder];
+    b->field = "d_model";
+    for (int i = 0; i < 3; i++)
+        x[i] = input(b, (Type){ ElemF32, 2, {
+                   rows_of(b->s, free_input[i].rows),
+                   { b->s->d_model, SymNone } } }, free_input[i].name);
+    return build_heads(b, x);
+}
+
+static int (*const kinds[])(Build *b) = {
+    [KindEncoderDecoder] = build_both,    [KindEncoder] = build_encoder,
+    [KindDecoder]        = build_decoder, [KindAttention] = build_attention,
+};
+
+Graph *build_graph(Arena *a, const Spec *s)
+{
+    Graph *g = arena_alloc(a, sizeof *g);
+    g->arena = a;
+    g->spec = s;
+    Build b = { .g = g, .s = s, .positions = -1, .tied = -1 };
+    finish(&b, kinds[s->kind](&b));
+    check_graph(g, "build");
+    return g;
+}

@@ -1,0 +1,54 @@
+/* build.h: what build.c, build_layer.c and build_node.c share: where the next
+ * nodes of a graph belong, and functions that add them.                     */
+#ifndef ATTNC_BUILD_H
+#define ATTNC_BUILD_H
+
+#include "graph/graph.h"
+
+typedef struct {
+    Graph *g;
+    const Spec *s;
+    Entry entry;
+    const char *stack;
+    int layer;
+    const char *prefix;          /* of names: "encoder.0.self_attn." */
+    const char *field;           /* of the spec, for Node.pos */
+    const SpecSide *side;        /* of the spec, of this stack */
+    int positions;               /* table of its layers' positions; -1: none */
+    int tied;                    /* the tied table; -1: not there yet */
+    int *cross[2];               /* by part, by decoder layer: the Append */
+} Build;
+
+/* build_node.c: each adds nodes whose names begin with b->prefix, and returns
+ * the last of them.                                                         */
+int put_node(Build *b, Node n, const char *name);
+int put_unary(Build *b, Op op, int x, const char *name);
+int put_binary(Build *b, Op op, int x, int y, const char *name);
+/* Nothing is added, and x returned, for a factor 1 and a cap 0. */
+int put_scale(Build *b, int x, double by, const char *name);
+int put_softcap(Build *b, int x, double cap, const char *name);
+/* [rows, columns], or [rows] where columns is 0. */
+int put_constant(Build *b, Op op, int64_t rows, int64_t columns,
+                 const char *name);
+/* The same, in the number format of the spec: what a product or a look-up
+ * reads.                                                                    */
+int put_matrix(Build *b, int64_t rows, int64_t columns, const char *name);
+/* x W^T, and + b where there is a bias. The result has the given name. */
+int put_linear(Build *b, int x, int64_t out, bool bias, const char *name);
+int put_norm(Build *b, int x, const char *name);
+int put_head_norm(Build *b, int x, int64_t heads, const char *name);
+
+char *build_join(Build *b, const char *head, const char *tail);
+/* Later nodes are in the named stack and entry, outside of its layers. */
+void build_enter(Build *b, Entry entry, const char *stack);
+
+/* build_layer.c */
+/* All layers of b->side, and the norm after them. */
+int build_layers(Build *b, int x);
+/* Keys and values of each decoder layer's cross-attention. They depend on the
+ * source alone, so the encode entry makes them, once.                       */
+void append_memory(Build *b, int memory);
+/* Attention alone, on rows of queries, keys and values. */
+int build_heads(Build *b, const int x[3]);
+
+#endif

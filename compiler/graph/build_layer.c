@@ -1,0 +1,254 @@
+/* build_layer.c: the layers of a stack, in the paper's own operations and in
+ * its order. The only file that knows what a Transformer layer is: a row of
+ * sublayers; a sublayer is a function from rows to rows, with a residual and a
+ * norm around it.                                                           */
+#include <math.h>
+
+#include "graph/build.h"
+
+/* -------------------------------------------------- attention, section 3.2 */
+
+typedef enum { Wq, Wk, Wv, Wo } Projection;
+
+static const char *const projection[] = {
+    [Wq] = "q", [Wk] = "k", [Wv] = "v", [Wo] = "o"
+};
+
+/* An absent projection (kind attention only) is the identity. */
+static int project(Build *b, int x, Projection which)
+{
+    const Spec *s = b->s;
+    const SpecSide *side = b->side;
+    const struct { int64_t out; bool has, bias; } p[] = {
+        [Wq] = { side->h * side->d_k,    s->has_q, s->bias_q },
+        [Wk] = { side->h_kv * side->d_k, s->has_k, s->bias_k },
+        [Wv] = { side->h_kv * side->d_v, s->has_v, s->bias_v },
+        [Wo] = { s->d_model,             s->has_o, s->bias_o },
+    };
+    b->field = "h";
+    if (s->kind == KindAttention && !p[which].has)
+        return x;
+    return put_linear(b, x, p[which].out, p[which].bias, projection[which]);
+}
+
+static int64_t heads_of(const Build *b, Projection which)
+{
+    return which == Wq ? b->side->h : b->side->h_kv;
+}
+
+static int split(Build *b, int x, Projection which)
+{
+    Node n = { .op = OpSplit, .in = { x }, .nin = 1,
+               .heads = heads_of(b, which) };
+    return put_node(b, n, build_join(b, projection[which], ".heads"));
+}
+
+/* Queries or keys of self-attention: each head's norm, then its position. */
+static int place(Build *b, int x, Projection which)
+{
+    const Spec *s = b->s;
+    int64_t heads = heads_of(b, which);
+    if (s->norm_qk)
+        x = put_head_norm(b, x, heads,
+                          build_join(b, projection[which], "_norm"));
+    if (s->positions != PosRotary)
+        return x;
+    b->field = "positions.type";
+    Node n = { .op = OpRotate, .in = { x, b->positions }, .nin = 2,
+               .heads = heads, .dims = s->pos_dims, .layout = s->pos_layout };
+    return put_node(b, n, build_join(b, projection[which], ".rotated"));
+}
+
+/* Append or Recall of keys or values. */
+static int state(Build *b, Op op, int x, int cache, int part)
+{
+    const char *name = arena_printf(b->g->arena, "%s.%s",
+                                    part == PartKey ? "k" : "v",
+                                    op == OpAppend ? "append" : "recall");
+    Node n = { .op = op, .in = { x }, .nin = 1, .cache = cache, .part = part };
+    return put_node(b, n, name);
+}
+
+/* What the position scheme adds to the scores of self-attention. */
+static int score_bias(Build *b, int x)
+{
+    const Spec *s = b->s;
+    Node n = { .op = OpScoreBias, .in = { x, b->positions }, .nin = 1 };
+    b->field = "positions.type";
+    if (s->positions == PosAlibi)
+        n.bias = BiasAlibi;
+    if (s->positions == PosRelative) {
+        n.bias = BiasRelative;
+        n.nin = 2;
+        n.buckets = s->pos_buckets;
+        n.max_distance = s->pos_max_distance;
+        n.bidirectional = !b->side->mask.causal;
+    }
+    return n.bias == BiasNone ? x : put_node(b, n, "biased_scores");
+}
+
+static bool masks(const MaskSpec *m)
+{
+    return m->causal || m->window > 0 || m->block > 0 || m->file;
+}
+
+static int mask(Build *b, int x)
+{
+    if (!masks(&b->side->mask))
+        return x;
+    Node n = { .op = OpMask, .in = { x }, .nin = 1, .mask = &b->side->mask };
+    return put_node(b, n, "masked_scores");
+}
+
+/* Concat(head_1 .. head_h) W^O of the heads q, k, v. Positions and masks are
+ * those of rows among themselves: `self`.                                   */
+static int attend(Build *b, int q, int k, int v, bool self)
+{
+    const Spec *s = b->s;
+    double by = s->attention_scale > 0 ? s->attention_scale
+                                       : 1 / sqrt((double)b->side->d_k);
+    b->field = "h";
+    int x = put_scale(b, put_binary(b, OpScores, q, k, "scores"), by,
+                      "scaled_scores");
+    x = put_softcap(b, x, s->attention_softcap, "capped_scores");
+    if (self)
+        x = mask(b, score_bias(b, x));
+    b->field = "h";
+    x = put_unary(b, OpSoftmax, x, "weights");
+    x = put_binary(b, OpContext, x, v, "heads");
+    x = put_unary(b, OpMerge, x, "concat");
+    return project(b, x, Wo);
+}
+
+int build_heads(Build *b, const int x[3])
+{
+    int q = project(b, x[0], Wq);
+    int k = project(b, x[1], Wk);
+    int v = project(b, x[2], Wv);
+    q = split(b, place(b, q, Wq), Wq);
+    k = split(b, place(b, k, Wk), Wk);
+    v = split(b, v, Wv);
+    if (b->entry == EntryDecode) {
+        k = state(b, OpAppend, k, CacheSelf, PartKey);
+        v = state(b, OpAppend, v, CacheSelf, PartValue);
+    }
+    return attend(b, q, k, v, true);
+}
+
+static int self_attention(Build *b, int x)
+{
+    return build_heads(b, (int[]){ x, x, x });
+}
+
+static int cross_attention(Build *b, int x)
+{
+    int q = split(b, project(b, x, Wq), Wq);
+    int k = state(b, OpRecall, b->cross[PartKey][b->layer], CacheCross,
+                  PartKey);
+    int v = state(b, OpRecall, b->cross[PartValue][b->layer], CacheCross,
+                  PartValue);
+    return attend(b, q, k, v, false);
+}
+
+static int feed_forward(Build *b, int x)
+{
+    const Spec *s = b->s;
+    b->field = "d_ff";
+    int y = put_linear(b, x, b->side->d_ff, s->bias_ffn, "w1");
+    if (s->activation != ActNone)
+        y = put_node(b, (Node){ .op = OpActivate, .in = { y }, .nin = 1,
+                                .act = s->activation },
+                     activation_word[s->activation]);
+    if (s->gated) {
+        int z = put_linear(b, x, b->side->d_ff, s->bias_ffn, "w3");
+        y = put_binary(b, OpMul, y, z, "gated");
+    }
+    return put_linear(b, y, s->d_model, s->bias_ffn, "w2");
+}
+
+/* --------------------------------------------------- layers, section 3.1 */
+
+typedef int Sublayer(Build *b, int x);
+
+typedef struct {                 /* a sublayer, and the norm that is its own */
+    Sublayer *f;
+    const char *name, *norm;
+} LayerPart;
+
+static const LayerPart layer_parts[] = {
+    { self_attention,  "self_attn",  "norm1" },
+    { cross_attention, "cross_attn", "norm3" },   /* decoder with an encoder */
+    { feed_forward,    "ffn",        "norm2" },
+};
+enum { LayerParts = sizeof layer_parts / sizeof *layer_parts };
+
+/* x + f(y) */
+static int sublayer(Build *b, int x, int y, const LayerPart *part)
+{
+    const char *outer = b->prefix;
+    b->prefix = arena_printf(b->g->arena, "%s%s.", outer, part->name);
+    y = part->f(b, y);
+    y = put_binary(b, OpAdd, x, y, "residual");
+    b->prefix = outer;
+    return y;
+}
+
+/* post: norm(x + f(x)); pre: x + f(norm(x)), x being the sum so far or, in a
+ * parallel layer, its first rows, whose norm all parts may share.           */
+static int layer(Build *b, int x)
+{
+    const Spec *s = b->s;
+    bool cross = b->entry == EntryDecode && b->cross[PartKey];
+    bool pre = s->norm_place == PlacePre;
+    int first = x, normed = -1;
+    for (int i = 0; i < LayerParts; i++) {
+        const LayerPart *part = &layer_parts[i];
+        if (part->f == cross_attention && !cross)
+            continue;
+        int y = s->parallel == ParallelNone ? x : first;
+        if (pre && (s->parallel != ParallelShared || normed < 0))
+            normed = put_norm(b, y, part->norm);
+        x = sublayer(b, x, pre ? normed : y, part);
+        if (!pre)
+            x = put_norm(b, x, part->norm);
+    }
+    return x;
+}
+
+static void enter_layer(Build *b, const char *prefix, int i)
+{
+    b->layer = i;
+    b->prefix = arena_printf(b->g->arena, "%s.%d.", prefix, i);
+}
+
+int build_layers(Build *b, int x)
+{
+    const char *stack = b->stack;
+    for (int i = 0; i < b->side->N; i++) {
+        enter_layer(b, stack, i);
+        x = layer(b, x);
+    }
+    build_enter(b, b->entry, stack);
+    if (b->s->norm_final)
+        x = put_norm(b, x, build_join(b, stack, ".norm"));
+    return x;
+}
+
+void append_memory(Build *b, int memory)
+{
+    b->side = &b->s->side[SideDecoder];
+    size_t bytes = (size_t)b->side->N * sizeof(int);
+    build_enter(b, EntryEncode, "cross");
+    for (int part = PartKey; part <= PartValue; part++)
+        b->cross[part] = arena_alloc(b->g->arena, bytes);
+    for (int i = 0; i < b->side->N; i++) {
+        enter_layer(b, "decoder", i);
+        b->prefix = build_join(b, b->prefix, "cross_attn.");
+        int k = project(b, memory, Wk);
+        int v = project(b, memory, Wv);
+        k = split(b, k, Wk);
+        v = split(b, v, Wv);
+        b->cross[PartKey][i] = state(b, OpAppend, k, CacheCross, PartKey);
+        b->cross[PartValue][i] = state(b, OpAppend, v, CacheCross, PartValue);
+    }
+}

@@ -1,0 +1,173 @@
+/* graph.c: the op graph as one array of nodes in execution order. Nodes refer
+ * to each other by index. A pass rewrites nodes in place, adds new ones at the
+ * end, and calls graph_sweep() to bring the array into order again.         */
+#include <string.h>
+
+#include "graph/graph.h"
+
+const OpInfo op_info[OpCount] = {
+#define OP(id, text, least, most, class, formula) \
+    [Op##id] = { text, least, most, Class##class, formula },
+#include "graph/ops.h"
+#undef OP
+};
+
+/* ---------------------------------------------------------------- edges */
+
+/* The node's own edges begin, or end where `sign` is -1. */
+static void count_edges(Graph *g, int reader, int sign)
+{
+    const Node *n = &g->nodes.at[reader];
+    for (int k = 0; n->op != OpNop && k < n->nin; k++)
+        if (n->in[k] >= 0) {
+            g->readers.at[n->in[k]].edges += sign;
+            g->readers.at[n->in[k]].sum += sign * reader;
+        }
+}
+
+int graph_add(Graph *g, Node n)
+{
+    for (int i = n.nin; i < MaxIn; i++)
+        n.in[i] = -1;
+    if (!infer_shape(g, &n))
+        die("graph: the inputs of %s do not fit %s", n.name,
+            op_info[n.op].name);
+    vec_push(g->arena, &g->nodes, n);
+    vec_push(g->arena, &g->readers, (Readers){ 0 });
+    count_edges(g, g->nodes.n - 1, 1);
+    return g->nodes.n - 1;
+}
+
+void graph_set(Graph *g, int node, Node n)
+{
+    count_edges(g, node, -1);
+    g->nodes.at[node] = n;
+    count_edges(g, node, 1);
+}
+
+void graph_link(Graph *g, int node, int k, int from)
+{
+    count_edges(g, node, -1);
+    g->nodes.at[node].in[k] = from;
+    count_edges(g, node, 1);
+}
+
+void graph_remove(Graph *g, int node)
+{
+    count_edges(g, node, -1);
+    g->nodes.at[node].op = OpNop;
+}
+
+void graph_replace(Graph *g, int old, int new_)
+{
+    for (int i = 0; i < g->nodes.n && g->readers.at[old].edges; i++)
+        for (int k = 0; k < g->nodes.at[i].nin; k++)
+            if (i != new_ && g->nodes.at[i].in[k] == old)
+                graph_link(g, i, k, new_);
+}
+
+int graph_uses(const Graph *g, int node)
+{
+    return g->readers.at[node].edges;
+}
+
+int graph_sole_reader(const Graph *g, int node)
+{
+    return g->readers.at[node].edges == 1 ? (int)g->readers.at[node].sum : -1;
+}
+
+/* ------------------------------------------------------------ the sweep */
+
+enum { Unplaced = -1, InPlacing = -2 };
+
+typedef struct {
+    const Graph *from;
+    Graph *to;
+    int *index;                  /* by old index: the new one, or the above */
+} Sweep;
+
+/* Puts node i behind its inputs. Recursion follows only the edges to nodes
+ * that a pass has just added, so it stays shallow.                          */
+static int place(Sweep *s, int i)
+{
+    if (s->index[i] >= 0)
+        return s->index[i];
+    Node n = s->from->nodes.at[i];
+    if (s->index[i] == InPlacing || n.op == OpNop)
+        die("graph: %s is read %s", n.name,
+            n.op == OpNop ? "but was removed" : "by what it needs itself");
+    s->index[i] = InPlacing;
+    for (int k = 0; k < n.nin; k++)
+        if (n.in[k] >= 0)
+            n.in[k] = place(s, n.in[k]);
+    vec_push(s->to->arena, &s->to->nodes, n);
+    return s->index[i] = s->to->nodes.n - 1;
+}
+
+static void count_all(Graph *g)
+{
+    g->readers.n = 0;
+    for (int i = 0; i < g->nodes.n; i++)
+        vec_push(g->arena, &g->readers, (Readers){ 0 });
+    for (int i = 0; i < g->nodes.n; i++)
+        count_edges(g, i, 1);
+}
+
+/* The nodes move from one array to the other, and back with the next sweep. */
+void graph_sweep(Graph *g)
+{
+    Graph from = *g;
+    int *index = arena_alloc(g->arena, (size_t)from.nodes.n * sizeof *index);
+    for (int i = 0; i < from.nodes.n; i++)
+        index[i] = Unplaced;
+    g->nodes.at = g->swept.at;
+    g->nodes.cap = g->swept.cap;
+    g->nodes.n = 0;
+    Sweep s = { &from, g, index };
+    for (int i = 0; i < from.nodes.n; i++)
+        if (from.nodes.at[i].op != OpNop)
+            place(&s, i);
+    g->swept.at = from.nodes.at;
+    g->swept.cap = from.nodes.cap;
+    count_all(g);
+}
+
+int graph_result(const Graph *g)
+{
+    for (int i = g->nodes.n - 1; i >= 0; i--)
+        if (g->nodes.at[i].op == OpOutput)
+            return i;
+    die("the graph has no output");
+}
+
+int graph_find(const Graph *g, const char *name)
+{
+    if (g->memory && strcmp(name, "encoder.output") == 0)
+        name = g->memory;
+    for (int i = 0; i < g->nodes.n; i++)
+        if (g->nodes.at[i].op != OpNop
+            && strcmp(g->nodes.at[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+Index graph_names(Arena *a, const Graph *g)
+{
+    Index names = { 0 };
+    index_reserve(a, &names, g->nodes.n);
+    for (int i = 0; i < g->nodes.n; i++)
+        index_add(a, &names, g->nodes.at[i].name, i);
+    return names;
+}
+
+Graph *graph_copy(Arena *a, const Graph *g)
+{
+    Graph *copy = arena_alloc(a, sizeof *copy);
+    copy->arena = a;
+    copy->spec = g->spec;
+    copy->memory = g->memory;
+    for (int i = 0; i < g->nodes.n; i++)
+        vec_push(a, &copy->nodes, g->nodes.at[i]);
+    count_all(copy);
+    return copy;
+}

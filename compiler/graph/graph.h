@@ -1,0 +1,146 @@
+/* graph.h: the op graph: what a model computes, one node an operation.
+ *
+ * Letters, fixed for all files: n source rows, t new target rows, p rows that
+ * are in the cache already, r selected rows; d_model, h, d_k, d_v, d_ff as in
+ * the paper; M N K of a product.
+ *
+ * In:  a Spec.
+ * Out: a Graph, each node with its shape; its text, and as dot; what breaks a
+ *      rule of the ops is found by check_graph().                           */
+#ifndef ATTNC_GRAPH_H
+#define ATTNC_GRAPH_H
+
+#include "spec/spec.h"
+
+/* -------------------------------------------------------------- graph.c --- */
+typedef enum {
+#define OP(name, ...) Op##name,
+#include "graph/ops.h"
+#undef OP
+    OpCount,
+    OpNop                        /* a removed node; graph_sweep drops it */
+} Op;
+
+typedef enum { ClassConst, ClassSource, ClassView, ClassRow, ClassHead,
+               ClassState, ClassSink } OpClass;
+
+typedef struct {
+    const char *name;            /* as in dumps */
+    int least, most;             /* inputs */
+    OpClass class;
+    const char *formula;
+} OpInfo;
+extern const OpInfo op_info[OpCount];
+
+typedef enum { EntryNone /* Const nodes */, EntryEncode, EntryDecode } Entry;
+
+/* A dimension: a constant, or the length of a set of rows. */
+typedef enum {
+    SymNone,     /* constant */
+    SymN,        /* "n"   source rows (encode); rows of an encoder */
+    SymT,        /* "t"   new target rows (decode) */
+    SymPT,       /* "p+t" cached and new target rows */
+    SymR,        /* "r"   selected rows */
+    SymM,        /* "m"   key rows of kind attention */
+    SymS         /* "s"   sequences */
+} Sym;
+typedef struct { int64_t c; Sym sym; } Dim;   /* c: constant, or the bound */
+typedef enum { ElemF32, ElemI32, ElemBf16 /* weights */ } Elem;
+typedef struct { Elem elem; int rank; Dim dim[3]; } Type;
+
+/* What is added to the score of query row i and key row j. */
+typedef enum { BiasNone, BiasAlibi, BiasRelative } BiasKind;
+
+enum { MaxIn = 4, CacheSelf = 0, CacheCross = 1, PartKey = 0, PartValue = 1 };
+
+typedef struct {                 /* one operation and the tensor it makes */
+    Op op;
+    Entry entry;
+    Type type;                   /* set by shape.c */
+    int in[MaxIn], nin;          /* earlier nodes, by index; -1: absent */
+    const char *name;            /* unique: encoder.0.self_attn.scores */
+    const char *stack;           /* "encoder", "cross", "decoder" or "" */
+    int layer;                   /* in its stack; -1: outside the layers */
+    bool keep;                   /* asked for by --tap: passes leave it alone */
+    Pos pos;                     /* the YAML key this came from */
+    /* attributes; the op that uses each: */
+    double scale;                /* Scale, Embed, Attention */
+    double cap;                  /* Softcap, Attention; 0: none */
+    double eps;                  /* Norm, AddNorm, HeadNorm, L2Norm */
+    NormType norm;               /* Norm, AddNorm, HeadNorm */
+    int64_t heads;               /* Split, Rotate, HeadNorm, Attention */
+    int64_t heads_kv;            /* Attention: of keys and values */
+    int64_t first;               /* Slice: first column; Position, Embed: row of
+                                    the table for position 0 */
+    int64_t dims;                /* Rotate: columns of each head that turn */
+    PosLayout layout;            /* Rotate */
+    BiasKind bias;               /* ScoreBias, Attention */
+    int64_t buckets, max_distance;        /* BiasRelative */
+    bool bidirectional;          /* BiasRelative */
+    PoolType pool;               /* Pool */
+    const MaskSpec *mask;        /* Mask, Attention; NULL: none */
+    Activation act;              /* Linear, Activate, Gate */
+    bool has_bias, has_residual; /* Linear: in[2] / in[3] is there */
+    int cache, part;             /* Append, Recall: CacheSelf.. PartKey..;
+                                    Pages: part */
+} Node;
+
+typedef struct {                 /* the nodes that read one */
+    int edges;
+    int64_t sum;                 /* of their indices: the reader's own where
+                                    there is one edge */
+} Readers;
+
+typedef struct {
+    Arena *arena;
+    const Spec *spec;
+    VEC(Node) nodes;             /* in execution order; index is identity */
+    VEC(Node) swept;             /* memory for the next sweep */
+    VEC(Readers) readers;        /* by node; graph.c keeps them */
+    const char *memory;          /* name of the encoder's last node */
+} Graph;
+
+int   graph_add(Graph *g, Node n);       /* at the end; infers the shape. A pass
+                                            sweeps to put it in its place */
+/* What changes edges goes through these. */
+void  graph_set(Graph *g, int node, Node n);     /* a node becomes another */
+void  graph_link(Graph *g, int node, int k, int from);   /* its input k */
+void  graph_remove(Graph *g, int node);
+void  graph_replace(Graph *g, int old, int new_); /* every read of old by others
+                                                     than new_ */
+int   graph_uses(const Graph *g, int node);     /* number of reading edges */
+int   graph_sole_reader(const Graph *g, int node); /* index, -1 if not one */
+void  graph_sweep(Graph *g);    /* drops OpNop, moves nodes after their inputs,
+                                   renumbers */
+int   graph_result(const Graph *g);     /* Output of the last entry */
+int   graph_find(const Graph *g, const char *name);   /* -1: none. The
+                                   encoder's last is "encoder.output" too */
+Index graph_names(Arena *a, const Graph *g);    /* of many to be found */
+Graph *graph_copy(Arena *a, const Graph *g);
+bool  same_type(Type a, Type b);
+
+/* -------------------------------------------------------------- shape.c --- */
+/* Sets n->type from the inputs. False: they do not fit. What has no inputs
+ * brings its type along, a Slice its width.                                  */
+bool infer_shape(const Graph *g, Node *n);
+Dim  rows_of(const Spec *s, Sym sym);           /* a length and its bound */
+
+/* -------------------------------------------------------------- check.c --- */
+void check_graph(const Graph *g, const char *after);   /* die()s when broken */
+
+/* -------------------------------------------------------------- print.c --- */
+typedef enum { GraphText, GraphDot } GraphFormat;
+char *print_graph(Arena *a, const Graph *g, GraphFormat format);
+char *print_node(Arena *a, const Graph *g, int node);
+char *print_type(Arena *a, Type t);             /* "f32[8, n, 64]" */
+extern const char *const activation_word[ActCount];
+
+/* -------------------------------------------------------------- build.c --- */
+Graph *build_graph(Arena *a, const Spec *s);
+
+/* -------------------------------------------------------- names_check.c --- */
+/* The spec's `names` against the weights that a graph has as it was built.
+ * False after all errors have been reported.                                */
+bool names_fit(const Graph *g);
+
+#endif

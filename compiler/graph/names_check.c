@@ -1,0 +1,238 @@
+/* names_check.c: `names` beside the weights that the graph has. Every row says
+ * something of a weight, and no two weights are the same elements of the file:
+ * matrices that are one tensor are one weight of the graph (embedding.tie).  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/graph.h"
+#include "spec/fields.h"
+
+static const Pos nowhere;
+
+/* --------------------------------------------------------------- rows --- */
+static void mark_rows(const Spec *s, const char *weight, bool *says)
+{
+    NameMatch m;
+
+    for (int turn = 0; turn < 2; turn++) {
+        const SpecName *n = names_find(s, weight, turn, &m);
+        if (n)
+            says[n - s->names.at] = true;
+    }
+}
+
+static bool digits(const char *s, size_t n)
+{
+    return n > 0 && strspn(s, "0123456789") >= n;
+}
+
+/* The beginning of a weight's name, as long as `row`, and with its {i}. NULL:
+ * one has a layer where the other has none.                                 */
+static const char *beginning(Arena *a, const char *row, const char *weight)
+{
+    char *name = arena_strdup(a, "");
+    const char *dot = "";
+
+    for (; *row && *weight; dot = ".") {
+        size_t r = strcspn(row, "."), w = strcspn(weight, ".");
+        bool hole = r == 3 && !strncmp(row, "{i}", 3);
+        if (digits(weight, w) != (hole || digits(row, r)))
+            return NULL;
+        name = arena_printf(a, "%s%s%.*s", name, dot, hole ? 3 : (int)w,
+                            hole ? "{i}" : weight);
+        row += r + (row[r] == '.');
+        weight += w + (weight[w] == '.');
+    }
+    return name;
+}
+
+/* Of the first layers: the others have the same names. */
+static const char *nearest_weight(const Graph *g, const char *row)
+{
+    VEC(const char *) names = { 0 };
+
+    for (int i = 0; i < g->nodes.n; i++) {
+        const Node *n = &g->nodes.at[i];
+        const char *name = n->op == OpWeight && n->layer <= 0
+                         ? beginning(g->arena, row, n->name) : NULL;
+        if (name)
+            vec_push(g->arena, &names, name);
+    }
+    return nearest(row, names.at, names.n);
+}
+
+static bool begins_weight(const Graph *g, const char *row)
+{
+    NameMatch m;
+
+    for (int i = 0; i < g->nodes.n; i++)
+        if (g->nodes.at[i].op == OpWeight &&
+            names_match(row, g->nodes.at[i].name, &m))
+            return true;
+    return false;
+}
+
+/* Is the row of a matrix that is part of another one? */
+static bool tied(const Spec *s, const char *row)
+{
+    static const struct { const char *name; int tie; } ends[] = {
+        { "source", TieSource }, { "target", TieTarget },
+        { "logits", TieLogits },
+    };
+    NameMatch m;
+
+    for (int i = 0; i < 3; i++)
+        if (s->embed_tie & ends[i].tie && names_match(ends[i].name, row, &m))
+            return true;
+    return false;
+}
+
+static void idle_row(const Graph *g, const SpecName *n)
+{
+    if (begins_weight(g, n->ours)) {
+        error_at(n->key, "'%s' changes nothing: longer rows name all of its "
+                 "weights", quote(n->ours));
+        note_at(nowhere, "leave this row out, or the longer ones");
+        return;
+    }
+    const char *near = nearest_weight(g, n->ours);
+    error_at(n->key, "'%s' begins no name of a weight of this model",
+             quote(n->ours));
+    if (tied(g->spec, n->ours))
+        note_at(spec_pos(g->spec, "embedding.tie"), "leave this row out: it is "
+                "one tensor with others, by what is said here");
+    else if (near)
+        note_at(nowhere, "did you mean '%s'?", near);
+    else
+        note_at(nowhere, "leave this row out; `attnc tensors` lists the "
+                "names");
+}
+
+/* Did --set make another model of it? */
+static bool overridden(const Spec *s, const SpecName *n)
+{
+    for (int i = 0; i < n_fields; i++)
+        if (s->field_pos[i].src &&
+            s->field_pos[i].src->rank > n->key.src->rank)
+            return true;
+    return false;
+}
+
+/* Rows that came by `extends` may say nothing: another model has them. */
+static void check_idle(const Graph *g, const bool *says)
+{
+    const Spec *s = g->spec;
+    const SpecName *first = NULL;
+    int idle = 0;
+
+    for (int i = 0; i < s->names.n; i++) {
+        const SpecName *n = &s->names.at[i];
+        if (says[i] || n->key.src->rank < s->top.src->rank)
+            continue;
+        if (overridden(s, n))
+            first = idle++ ? first : n;
+        else
+            idle_row(g, n);
+    }
+    if (first)
+        warning_at(first->key, "%d rows of names say nothing of the model "
+                   "that --set makes; this is the first", idle);
+}
+
+static void check_rows(const Graph *g)
+{
+    const Spec *s = g->spec;
+    bool *says = arena_alloc(g->arena, (size_t)s->names.n);
+
+    for (int i = 0; i < g->nodes.n; i++)
+        if (g->nodes.at[i].op == OpWeight)
+            mark_rows(s, g->nodes.at[i].name, says);
+    check_idle(g, says);
+}
+
+/* ----------------------------------------------------------- elements --- */
+typedef struct {                 /* where a weight's elements are */
+    const char *weight;
+    const SpecName *row;         /* NULL: they have the weight's own name */
+    FileTensor from;
+} Origin;
+
+static int by_origin(const void *a, const void *b)
+{
+    const Origin *x = a, *y = b;
+    int order = strcmp(x->from.name, y->from.name);
+
+    if (order)
+        return order;
+    if (x->from.first != y->from.first)
+        return x->from.first < y->from.first ? -1 : 1;
+    return strcmp(x->weight, y->weight);
+}
+
+/* Two of one tensor, in order. What is described in two ways is not
+ * looked at closely: rows and columns always cross.                         */
+static bool overlap(const FileTensor *x, const FileTensor *y)
+{
+    return !x->groups || x->groups != y->groups ||
+           x->stride != y->stride || x->by_columns != y->by_columns ||
+           x->transposed != y->transposed || y->first < x->first + x->take;
+}
+
+static void same_elements(const Origin *x, const Origin *y)
+{
+    const Origin *at = y->row ? y : x, *other = y->row ? x : y;
+    bool apart = other->row && (at->row->key.src != other->row->key.src ||
+                                at->row->key.line != other->row->key.line);
+
+    error_at(at->row->key, "'%s' would be the same elements of '%s' as '%s'",
+             quote(at->weight), quote(at->from.name), quote(other->weight));
+    note_at(apart ? other->row->key : nowhere, "name another tensor; matrices "
+            "that are one are said by embedding.tie");
+}
+
+static void check_origins(const Graph *g, const Origin *at, int n)
+{
+    const SpecName *rows = g->spec->names.at;
+    bool *told = arena_alloc(g->arena, (size_t)g->spec->names.n);
+
+    for (int i = 1; i < n; i++) {
+        const Origin *x = &at[i - 1], *y = &at[i];
+        const SpecName *row = y->row ? y->row : x->row;
+        if (strcmp(x->from.name, y->from.name) || told[row - rows] ||
+            !overlap(&x->from, &y->from))
+            continue;
+        told[row - rows] = true;
+        same_elements(x, y);
+    }
+}
+
+static void check_elements(const Graph *g)
+{
+    const Spec *s = g->spec;
+    VEC(Origin) all = { 0 };
+
+    for (int i = 0; i < g->nodes.n; i++) {
+        Origin o = { .weight = g->nodes.at[i].name };
+        if (g->nodes.at[i].op != OpWeight)
+            continue;
+        o.row = names_find(s, o.weight, false, &(NameMatch){ 0 });
+        if (spec_file_tensor(g->arena, s, o.weight, &o.from) && o.from.name)
+            vec_push(g->arena, &all, o);
+    }
+    if (all.n)
+        qsort(all.at, (size_t)all.n, sizeof *all.at, by_origin);
+    check_origins(g, all.at, all.n);
+}
+
+bool names_fit(const Graph *g)
+{
+    int errors = error_count();
+
+    if (!g->spec->names.n)
+        return true;             /* canonical names are all different */
+    errors_hold(g->arena);
+    check_rows(g);
+    check_elements(g);
+    errors_release();
+    return error_count() == errors;
+}

@@ -1,0 +1,253 @@
+/* print.c: the graph as text, the format of all dumps and goldens, one node a
+ * line:
+ *     %12 = matmul %3, %7 : f32[n, 512]           encoder.0.self_attn.q
+ * and as a drawing for Graphviz.                                            */
+#include <string.h>
+
+#include "graph/graph.h"
+
+static const char *const sym_name[] = {
+    [SymNone] = "", [SymN] = "n", [SymT] = "t", [SymPT] = "p+t",
+    [SymR] = "r", [SymM] = "m", [SymS] = "s"
+};
+static const char *const elem_name[] = {
+    [ElemF32] = "f32", [ElemI32] = "i32", [ElemBf16] = "bf16"
+};
+static const char *const entry_name[] = {
+    [EntryNone] = "constants", [EntryEncode] = "encode",
+    [EntryDecode] = "decode"
+};
+
+static void add_type(Buffer *b, Type t)
+{
+    buffer_printf(b, "%s[", elem_name[t.elem]);
+    for (int i = 0; i < t.rank; i++) {
+        const char *comma = i > 0 ? ", " : "";
+        if (t.dim[i].sym == SymNone)
+            buffer_printf(b, "%s%lld", comma, (long long)t.dim[i].c);
+        else
+            buffer_printf(b, "%s%s", comma, sym_name[t.dim[i].sym]);
+    }
+    buffer_add(b, "]", 1);
+}
+
+char *print_type(Arena *a, Type t)
+{
+    Buffer b = { .arena = a };
+    add_type(&b, t);
+    return b.at;
+}
+
+/* ----------------------------------------------------------- attributes */
+
+/* Attributes of one node, each with a comma before it. */
+static void add_word(Buffer *b, const char *word)
+{
+    buffer_printf(b, ", %s", word);
+}
+
+static void add_count(Buffer *b, const char *name, int64_t n)
+{
+    buffer_printf(b, ", %s %lld", name, (long long)n);
+}
+
+static void add_real(Buffer *b, const char *name, double x)
+{
+    buffer_printf(b, ", %s %.9g", name, x);
+}
+
+static void add_mask(Buffer *b, const MaskSpec *m)
+{
+    if (m->causal)
+        add_word(b, "causal");
+    if (m->prefix)
+        add_word(b, "prefix");
+    if (m->window)
+        add_count(b, "window", m->window);
+    if (m->block)
+        add_count(b, "block", m->block);
+    if (m->file)
+        add_word(b, "file");
+}
+
+static void add_bias(Buffer *b, const Node *n)
+{
+    if (n->bias == BiasAlibi)
+        add_word(b, "alibi");
+    if (n->bias != BiasRelative)
+        return;
+    add_count(b, n->bidirectional ? "relative both ways" : "relative",
+              n->buckets);
+    add_count(b, "to", n->max_distance);
+}
+
+const char *const activation_word[ActCount] = {
+#define ACT(name, text, ...) [Act##name] = text,
+#include "spec/activations.h"
+#undef ACT
+};
+static const char *const pool_word[] = {
+    [PoolMean] = "mean", [PoolClass] = "class", [PoolLast] = "last",
+    [PoolMax] = "max"
+};
+
+/* What an op computes with: heads, factors, its kind of norm. */
+static void add_numbers(Buffer *b, const Node *n)
+{
+    bool headed = n->op == OpSplit || n->op == OpAttention
+               || n->op == OpRotate || n->op == OpHeadNorm;
+    bool scales = n->op == OpScale || n->op == OpEmbed || n->op == OpAttention;
+    bool norms = n->op == OpNorm || n->op == OpAddNorm || n->op == OpHeadNorm;
+    if (headed)
+        add_count(b, "heads", n->heads);
+    if (n->op == OpAttention && n->heads_kv != n->heads)
+        add_count(b, "kv heads", n->heads_kv);
+    if (scales && (n->scale < 1 || n->scale > 1))
+        add_real(b, "scale", n->scale);
+    if (n->cap > 0)
+        add_real(b, "cap", n->cap);
+    if (norms && n->norm == NormRms)
+        add_word(b, "rms");
+    if (norms || n->op == OpL2Norm)
+        add_real(b, "eps", n->eps);
+}
+
+/* The attributes that matter. */
+static void add_attributes(Buffer *b, const Node *n)
+{
+    add_numbers(b, n);
+    if (n->op == OpSlice || n->first > 0)
+        add_count(b, "first", n->first);
+    if (n->op == OpRotate) {
+        add_count(b, "dims", n->dims);
+        add_word(b, n->layout == LayoutHalves ? "halves" : "interleaved");
+    }
+    add_bias(b, n);
+    if (n->mask)
+        add_mask(b, n->mask);
+    if (n->act != ActNone)
+        add_word(b, activation_word[n->act]);
+    if (n->op == OpPool)
+        add_word(b, pool_word[n->pool]);
+    if (n->op == OpAppend || n->op == OpRecall)
+        add_word(b, n->cache == CacheSelf ? "self" : "cross");
+    if (n->op == OpAppend || n->op == OpRecall || n->op == OpPages)
+        add_word(b, n->part == PartKey ? "keys" : "values");
+}
+
+/* Blanks up to a column, counted from `from` on. */
+static void add_blanks(Buffer *b, int from, int column)
+{
+    const int blanks = column - (b->n - from);
+    if (blanks > 0)
+        buffer_printf(b, "%*s", blanks, "");
+}
+
+static void add_node(Buffer *b, const Graph *g, int node)
+{
+    const Node *n = &g->nodes.at[node];
+    int from = b->n;
+    buffer_printf(b, "%%%d = %s", node,
+                  n->op < OpCount ? op_info[n->op].name : "nop");
+    for (int k = 0; k < n->nin; k++)
+        if (n->in[k] < 0)
+            buffer_printf(b, "%s _", k > 0 ? "," : "");
+        else
+            buffer_printf(b, "%s %%%d", k > 0 ? "," : "", n->in[k]);
+    int attributes = b->n;
+    add_attributes(b, n);
+    if (n->nin == 0 && b->n > attributes) {      /* no comma behind the op */
+        memmove(b->at + attributes, b->at + attributes + 1,
+                (size_t)(b->n - attributes));
+        b->n--;
+    }
+    add_blanks(b, from, 46);
+    buffer_add(b, " : ", 3);
+    from = b->n;
+    add_type(b, n->type);
+    add_blanks(b, from, 15);
+    buffer_printf(b, " %s", n->name);
+}
+
+char *print_node(Arena *a, const Graph *g, int node)
+{
+    Buffer b = { .arena = a };
+    add_node(&b, g, node);
+    return b.at;
+}
+
+/* The entry that a node stands in: that of the first real node after it. */
+static Entry stands_in(const Graph *g, int node)
+{
+    while (node < g->nodes.n - 1 && g->nodes.at[node].entry == EntryNone)
+        node++;
+    return g->nodes.at[node].entry;
+}
+
+static char *print_text(Arena *a, const Graph *g)
+{
+    Buffer b = { .arena = a };
+    Entry entry = EntryNone;
+    buffer_add(&b, "", 0);
+    for (int i = 0; i < g->nodes.n; i++) {
+        if (entry != stands_in(g, i)) {
+            entry = stands_in(g, i);
+            buffer_printf(&b, "%s:\n", entry_name[entry]);
+        }
+        buffer_add(&b, "  ", 2);
+        add_node(&b, g, i);
+        buffer_add(&b, "\n", 1);
+    }
+    return b.at;
+}
+
+/* ------------------------------------------------------------- Graphviz */
+
+static void add_dot_node(Buffer *b, const Graph *g, int i)
+{
+    const Node *n = &g->nodes.at[i];
+    const char *shape = n->entry == EntryNone ? "plaintext" : "box";
+    buffer_printf(b, "    n%d [shape=%s, label=\"%s", i, shape,
+                  op_info[n->op].name);
+    add_attributes(b, n);
+    buffer_printf(b, "\\n%s\"];\n", n->name);
+}
+
+static void add_dot_edges(Buffer *b, const Graph *g, int i)
+{
+    const Node *n = &g->nodes.at[i];
+    for (int k = 0; k < n->nin; k++)
+        if (n->in[k] >= 0) {
+            buffer_printf(b, "  n%d -> n%d [label=\"", n->in[k], i);
+            add_type(b, g->nodes.at[n->in[k]].type);
+            buffer_printf(b, "\"%s];\n",
+                          n->op == OpRecall ? ", style=dashed" : "");
+        }
+}
+
+static char *print_dot(Arena *a, const Graph *g)
+{
+    Buffer b = { .arena = a };
+    buffer_printf(&b, "digraph \"%s\" {\n"
+                      "  node [fontname=\"monospace\", fontsize=10];\n"
+                      "  edge [fontname=\"monospace\", fontsize=8];\n",
+                  g->spec->name);
+    for (int entry = EntryNone; entry <= EntryDecode; entry++) {
+        const char *name = entry_name[entry];
+        buffer_printf(&b, "  subgraph cluster_%s {\n"
+                          "    label=\"%s\";\n", name, name);
+        for (int i = 0; i < g->nodes.n; i++)
+            if (stands_in(g, i) == (Entry)entry)
+                add_dot_node(&b, g, i);
+        buffer_printf(&b, "  }\n");
+    }
+    for (int i = 0; i < g->nodes.n; i++)
+        add_dot_edges(&b, g, i);
+    buffer_printf(&b, "}\n");
+    return b.at;
+}
+
+char *print_graph(Arena *a, const Graph *g, GraphFormat format)
+{
+    return format == GraphDot ? print_dot(a, g) : print_text(a, g);
+}

@@ -1,0 +1,361 @@
+/* shape.c: the shape of each op's result from the shapes of its inputs, one
+ * small function a rule. A rule returns false when the inputs do not fit.   */
+#include "graph/graph.h"
+
+Dim rows_of(const Spec *s, Sym sym)
+{
+    if (sym == SymS)             /* bounds are those of one sequence */
+        return (Dim){ 1, sym };
+    int64_t source = s->side[SideEncoder].max_len;
+    int64_t target = s->side[SideDecoder].max_len;
+    bool first = source && (sym == SymN || !target);
+    return (Dim){ first ? source : target, sym };
+}
+
+static bool same_dim(Dim a, Dim b)
+{
+    return a.c == b.c && a.sym == b.sym;
+}
+
+bool same_type(Type a, Type b)
+{
+    bool same = a.elem == b.elem && a.rank == b.rank;
+    for (int i = 0; same && i < a.rank; i++)
+        same = same_dim(a.dim[i], b.dim[i]);
+    return same;
+}
+
+static const Type *in(const Graph *g, const Node *n, int i)
+{
+    return &g->nodes.at[n->in[i]].type;
+}
+
+static Dim last(const Type *t)
+{
+    return t->dim[t->rank - 1];
+}
+
+/* A matrix of floats: rows of any length, a constant width. */
+static bool is_matrix(const Type *t)
+{
+    return t->elem == ElemF32 && t->rank == 2 && t->dim[1].sym == SymNone;
+}
+
+/* A matrix of weights, in either format. */
+static bool is_table(const Type *t)
+{
+    Type floats = *t;
+    if (t->elem == ElemBf16)
+        floats.elem = ElemF32;
+    return is_matrix(&floats);
+}
+
+/* Heads of rows: [h, n, d]. */
+static bool is_heads(const Type *t)
+{
+    return t->elem == ElemF32 && t->rank == 3 && t->dim[0].sym == SymNone;
+}
+
+static bool is_vector(const Type *t, Dim size)
+{
+    return t->elem == ElemF32 && t->rank == 1 && same_dim(t->dim[0], size);
+}
+
+/* ------------------------------------------------------------- the rules */
+
+static bool shape_given(const Graph *g, Node *n)
+{
+    (void)g;
+    bool positive = n->type.rank > 0;
+    for (int i = 0; positive && i < n->type.rank; i++)
+        positive = n->type.dim[i].c > 0;
+    return positive;
+}
+
+static bool shape_same(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return n->type.elem != ElemI32;
+}
+
+static bool shape_stack(const Graph *g, Node *n)
+{
+    Type t = *in(g, n, 0);
+    for (int i = 1; i < n->nin; i++) {
+        const Type *u = in(g, n, i);
+        if (u->elem != t.elem || u->rank != t.rank || t.rank > 2
+            || (t.rank == 2 && !same_dim(u->dim[1], t.dim[1])))
+            return false;
+        t.dim[0].c += u->dim[0].c;
+    }
+    n->type = t;
+    return true;
+}
+
+/* A table of positions must reach as far as the rows can. */
+static bool covers(const Type *table, int64_t first, Dim rows, Dim width)
+{
+    return is_matrix(table) && table->dim[0].c >= first + rows.c
+        && same_dim(table->dim[1], width);
+}
+
+static bool shape_embed(const Graph *g, Node *n)
+{
+    const Type *table = in(g, n, 0), *ids = in(g, n, 1);
+    if (!is_table(table) || ids->elem != ElemI32 || ids->rank != 1)
+        return false;
+    n->type = (Type){ ElemF32, 2, { ids->dim[0], table->dim[1] } };
+    return n->nin == 2
+        || covers(in(g, n, 2), n->first, ids->dim[0], table->dim[1]);
+}
+
+static bool shape_position(const Graph *g, Node *n)
+{
+    const Type *table = in(g, n, 0);
+    Dim rows = rows_of(g->spec, n->entry == EntryDecode ? SymT : SymN);
+    if (!is_matrix(table))
+        return false;
+    n->type = (Type){ ElemF32, 2, { rows, table->dim[1] } };
+    return covers(table, n->first, rows, table->dim[1]);
+}
+
+static bool shape_matmul(const Graph *g, Node *n)
+{
+    const Type *x = in(g, n, 0), *w = in(g, n, 1);
+    if (!is_matrix(x) || !is_table(w) || !same_dim(x->dim[1], w->dim[1]))
+        return false;
+    n->type = (Type){ ElemF32, 2, { x->dim[0], w->dim[0] } };
+    return true;
+}
+
+/* Rows and a vector of their width. */
+static bool shape_bias(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_matrix(&n->type) && is_vector(in(g, n, 1), n->type.dim[1]);
+}
+
+/* Two of one shape. */
+static bool shape_pair(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_matrix(&n->type) && same_type(n->type, *in(g, n, 1));
+}
+
+/* gamma is input k; beta, where there is one, the next and last. */
+static bool has_factors(const Graph *g, const Node *n, int k, Dim width)
+{
+    return is_vector(in(g, n, k), width)
+        && (n->nin == k + 1 || is_vector(in(g, n, k + 1), width));
+}
+
+static bool shape_norm(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_matrix(&n->type) && has_factors(g, n, 1, n->type.dim[1]);
+}
+
+static bool shape_add_norm(const Graph *g, Node *n)
+{
+    return shape_pair(g, n) && has_factors(g, n, 2, n->type.dim[1]);
+}
+
+/* Columns of a head, 0 if the heads are not alike. */
+static int64_t head_width(const Node *n, const Type *x)
+{
+    bool even = is_matrix(x) && n->heads > 0 && x->dim[1].c % n->heads == 0;
+    return even ? x->dim[1].c / n->heads : 0;
+}
+
+static bool shape_head_norm(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    Dim width = { head_width(n, &n->type), SymNone };
+    return width.c > 0 && has_factors(g, n, 1, width);
+}
+
+static bool shape_rotate(const Graph *g, Node *n)
+{
+    Dim turned = { n->dims, SymNone };
+    n->type = *in(g, n, 0);
+    return n->dims > 0 && n->dims % 2 == 0
+        && n->dims <= head_width(n, &n->type)
+        && covers(in(g, n, 1), 0, n->type.dim[0], turned);
+}
+
+static bool shape_linear(const Graph *g, Node *n)
+{
+    if (n->has_bias != (n->nin > 2 && n->in[2] >= 0)
+        || n->has_residual != (n->nin > 3 && n->in[3] >= 0)
+        || !shape_matmul(g, n))
+        return false;
+    if (n->has_bias && !is_vector(in(g, n, 2), n->type.dim[1]))
+        return false;
+    return !n->has_residual || same_type(n->type, *in(g, n, 3));
+}
+
+static bool shape_split(const Graph *g, Node *n)
+{
+    const Type *x = in(g, n, 0);
+    Dim width = { head_width(n, x), SymNone };
+    n->type = (Type){ ElemF32, 3,
+                      { { n->heads, SymNone }, x->dim[0], width } };
+    return width.c > 0;
+}
+
+static bool shape_merge(const Graph *g, Node *n)
+{
+    const Type *x = in(g, n, 0);
+    if (!is_heads(x))
+        return false;
+    Dim width = { x->dim[0].c * x->dim[2].c, SymNone };
+    n->type = (Type){ ElemF32, 2, { x->dim[1], width } };
+    return true;
+}
+
+static bool shape_slice(const Graph *g, Node *n)
+{
+    const Type *x = in(g, n, 0);
+    Dim width = n->type.dim[1];
+    if (!is_matrix(x) || width.c < 1 || n->first < 0
+        || n->first + width.c > x->dim[1].c)
+        return false;
+    n->type = (Type){ ElemF32, 2, { x->dim[0], width } };
+    return true;
+}
+
+/* Appended to the rows before them: t new rows become p+t. */
+static bool shape_append(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    if (n->type.dim[1].sym == SymT)
+        n->type.dim[1] = rows_of(g->spec, SymPT);
+    return is_heads(&n->type);
+}
+
+static bool shape_heads(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_heads(&n->type);
+}
+
+/* Each of the fewer heads of keys and values serves as many of queries. */
+static bool serves(const Type *kv, const Type *q)
+{
+    return is_heads(q) && is_heads(kv) && q->dim[0].c % kv->dim[0].c == 0;
+}
+
+static bool shape_scores(const Graph *g, Node *n)
+{
+    const Type *q = in(g, n, 0), *k = in(g, n, 1);
+    if (!serves(k, q) || !same_dim(q->dim[2], k->dim[2]))
+        return false;
+    n->type = (Type){ ElemF32, 3, { q->dim[0], q->dim[1], k->dim[1] } };
+    return true;
+}
+
+/* The bias of input k has a table where it is learned. */
+static bool bias_fits(const Graph *g, const Node *n, int k, Dim heads)
+{
+    if (n->bias != BiasRelative)
+        return n->nin == k;
+    return n->nin == k + 1 && is_matrix(in(g, n, k))
+        && in(g, n, k)->dim[0].c == n->buckets
+        && same_dim(in(g, n, k)->dim[1], heads);
+}
+
+static bool shape_score_bias(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_heads(&n->type) && n->bias != BiasNone
+        && bias_fits(g, n, 1, n->type.dim[0]);
+}
+
+static bool shape_context(const Graph *g, Node *n)
+{
+    const Type *p = in(g, n, 0), *v = in(g, n, 1);
+    if (!serves(v, p) || !same_dim(p->dim[2], v->dim[1]))
+        return false;
+    n->type = (Type){ ElemF32, 3, { p->dim[0], p->dim[1], v->dim[2] } };
+    return true;
+}
+
+static bool shape_attention(const Graph *g, Node *n)
+{
+    const Type *q = in(g, n, 0), *k = in(g, n, 1), *v = in(g, n, 2);
+    if (!serves(k, q) || !serves(v, q) || q->dim[0].c != n->heads
+        || k->dim[0].c != n->heads_kv || v->dim[0].c != n->heads_kv
+        || !same_dim(last(q), last(k)) || !same_dim(k->dim[1], v->dim[1])
+        || !bias_fits(g, n, 3, q->dim[0]))
+        return false;
+    Dim width = { n->heads * v->dim[2].c, SymNone };
+    n->type = (Type){ ElemF32, 2, { q->dim[1], width } };
+    return true;
+}
+
+static bool shape_select(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    bool fits = is_matrix(&n->type) && n->type.dim[0].sym == SymT;
+    n->type.dim[0] = rows_of(g->spec, SymR);
+    return fits;
+}
+
+static bool shape_pool(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    bool fits = is_matrix(&n->type) && n->pool != PoolNone;
+    n->type.dim[0] = rows_of(g->spec, SymS);
+    return fits;
+}
+
+static bool shape_rows(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_matrix(&n->type);
+}
+
+static bool (*const rule[OpCount])(const Graph *, Node *) = {
+    [OpWeight]      = shape_given,
+    [OpSinusoid]    = shape_given,
+    [OpRotaryTable] = shape_given,
+    [OpStack]       = shape_stack,
+    [OpInput]       = shape_given,
+    [OpEmbed]       = shape_embed,
+    [OpPosition]    = shape_position,
+    [OpFirstRow]    = shape_bias,
+    [OpMatmul]      = shape_matmul,
+    [OpBias]        = shape_bias,
+    [OpScale]       = shape_same,
+    [OpAdd]         = shape_pair,
+    [OpMul]         = shape_pair,
+    [OpActivate]    = shape_same,
+    [OpNorm]        = shape_norm,
+    [OpHeadNorm]    = shape_head_norm,
+    [OpRotate]      = shape_rotate,
+    [OpSplit]       = shape_split,
+    [OpMerge]       = shape_merge,
+    [OpSlice]       = shape_slice,
+    [OpAppend]      = shape_append,
+    [OpRecall]      = shape_heads,
+    [OpPages]       = shape_heads,
+    [OpScores]      = shape_scores,
+    [OpSoftcap]     = shape_same,
+    [OpScoreBias]   = shape_score_bias,
+    [OpMask]        = shape_heads,
+    [OpSoftmax]     = shape_heads,
+    [OpContext]     = shape_context,
+    [OpSelect]      = shape_select,
+    [OpPool]        = shape_pool,
+    [OpL2Norm]      = shape_rows,
+    [OpOutput]      = shape_same,
+    [OpLinear]      = shape_linear,
+    [OpGate]        = shape_pair,
+    [OpAddNorm]     = shape_add_norm,
+    [OpAttention]   = shape_attention,
+};
+
+bool infer_shape(const Graph *g, Node *n)
+{
+    return rule[n->op](g, n);
+}

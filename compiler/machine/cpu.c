@@ -1,0 +1,67 @@
+/* cpu.c: which processor this is: the only file that asks it. */
+#include "machine/target.h"
+
+#include <string.h>
+
+#if defined __x86_64__
+#include <cpuid.h>
+
+static CpuMaker maker(void)
+{
+    unsigned most, name[3];
+    if (!__get_cpuid(0, &most, &name[0], &name[2], &name[1]))
+        return CpuOther;
+    return !memcmp(name, "GenuineIntel", sizeof name) ? CpuIntel
+        : !memcmp(name, "AuthenticAMD", sizeof name) ? CpuAmd : CpuOther;
+}
+
+static void find_model(Cpu *c)
+{
+    unsigned a, b, unused_c, unused_d;
+    if (!__get_cpuid(1, &a, &b, &unused_c, &unused_d))
+        return;
+    c->family = (int)(a >> 8 & 15);
+    c->model = (int)(a >> 4 & 15);
+    if (c->family == 6 || c->family == 15)
+        c->model += (int)(a >> 16 & 15) << 4;
+    if (c->family == 15)
+        c->family += (int)(a >> 20 & 255);
+}
+
+/* The system's word counts too: it has to save the registers. */
+static int features(void)
+{
+    int has = 0;
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"))
+        has |= CpuV2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
+        && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"))
+        has |= CpuV3;
+    if (has & CpuV3 && __builtin_cpu_supports("avx512f")
+        && __builtin_cpu_supports("avx512bw")
+        && __builtin_cpu_supports("avx512cd")
+        && __builtin_cpu_supports("avx512dq")
+        && __builtin_cpu_supports("avx512vl"))
+        has |= CpuV4;
+    if (__builtin_cpu_supports("avx512vnni"))
+        has |= CpuVnni;
+    if (__builtin_cpu_supports("avx512bf16"))
+        has |= CpuBf16;
+    return has;
+}
+
+void cpu_find(Cpu *c)
+{
+    *c = (Cpu){ .maker = maker(), .has = features() };
+    find_model(c);
+}
+#else
+void cpu_find(Cpu *c)
+{
+    *c = (Cpu){ .maker = CpuOther };
+#if defined __aarch64__
+    c->has = CpuArmv8;
+#endif
+}
+#endif

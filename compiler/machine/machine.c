@@ -1,0 +1,381 @@
+/* machine.c: measures the computer: the rate of fused multiply-adds in
+ * registers, and of reads from each level of memory, by 1 .. N threads.      */
+#define _GNU_SOURCE              /* MADV_HUGEPAGE, pthread barriers */
+#include "machine/machine.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/base.h"
+
+const char *const level_name[Levels] = { "L1", "L2", "L3", "memory" };
+
+/* Here, and nowhere else in attnc, the compiler may fuse a*x+y: the loop asks
+ * for the machine's best, and has no result that anyone compares.            */
+#if defined __clang__
+#pragma STDC FP_CONTRACT ON
+#elif defined __GNUC__
+#pragma GCC optimize ("fp-contract=fast")
+#endif
+
+double machine_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ------------------------------------------------------- multiply-adds --- */
+enum { Chains = 16 };            /* independent sums: latency times units */
+
+#define FMA_EACH(a, x, y)                                                     \
+    a##0 = a##0 * x + y, a##1 = a##1 * x + y, a##2 = a##2 * x + y,            \
+    a##3 = a##3 * x + y, a##4 = a##4 * x + y, a##5 = a##5 * x + y,            \
+    a##6 = a##6 * x + y, a##7 = a##7 * x + y
+
+/* One loop for each vector width; `steps` steps of Chains vectors, named so
+ * that every compiler keeps them in registers. a*x+y tends to y/(1-x) = 1, so
+ * that no number becomes extreme.                                            */
+#define FMA_LOOP(name, floats, target)                                        \
+    typedef float name##_vector __attribute__((vector_size(4 * (floats))));   \
+    target static float name(int64_t steps)                                   \
+    {                                                                         \
+        name##_vector x = {0}, y = {0};                                       \
+        name##_vector a0 = {1}, a1 = {2}, a2 = {3}, a3 = {4};                 \
+        name##_vector a4 = {5}, a5 = {6}, a6 = {7}, a7 = {8};                 \
+        name##_vector b0 = -a0, b1 = -a1, b2 = -a2, b3 = -a3;                 \
+        name##_vector b4 = -a4, b5 = -a5, b6 = -a6, b7 = -a7;                 \
+        x += 0.75f;                                                           \
+        y += 0.25f;                                                           \
+        for (int64_t i = 0; i < steps; i++) {                                 \
+            FMA_EACH(a, x, y);                                                \
+            FMA_EACH(b, x, y);                                                \
+        }                                                                     \
+        a0 += a1 + a2 + a3 + a4 + a5 + a6 + a7;                               \
+        b0 += b1 + b2 + b3 + b4 + b5 + b6 + b7;                               \
+        return a0[0] + b0[0];                                                 \
+    }
+
+#if defined __x86_64__
+FMA_LOOP(fma_16, 16, __attribute__((target("avx512f"))))
+FMA_LOOP(fma_8, 8, __attribute__((target("avx2,fma"))))
+#endif
+FMA_LOOP(fma_4, 4, )
+
+typedef struct {
+    float (*run)(int64_t steps);
+    int floats;                  /* in a vector */
+} FmaLoop;
+
+static FmaLoop fma_loop(void)
+{
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx512f"))
+        return (FmaLoop){fma_16, 16};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return (FmaLoop){fma_8, 8};
+#endif
+    return (FmaLoop){fma_4, 4};
+}
+
+/* ---------------------------------------------------------------- crew --- */
+/* Threads that do the same at the same time, in rounds that begin together:
+ * the best round is what they reach where nobody disturbs them.              */
+enum { MostRounds = 256 };
+static const double round_seconds = 0.0003;
+
+typedef struct Crew Crew;
+
+typedef struct {                 /* one thread of it */
+    Crew *crew;
+    pthread_t thread;
+    const char *block;           /* what it reads; NULL: nothing */
+    size_t bytes, at;            /* of the block; where it goes on */
+    double rate[MostRounds];
+} Member;
+
+struct Crew {
+    double (*step)(Member *m);   /* some 20 us of work: returns how much */
+    pthread_barrier_t start;
+    double until;                /* the round that ends behind it is the last */
+    atomic_int rounds;           /* set by member 0, after the last one */
+    Member *member;
+};
+
+/* A round lasts a while, and reads the whole block: a piece of it may be in a
+ * nearer cache than the rest.                                                */
+static void *member_run(void *member)
+{
+    Member *m = member;
+    Crew *c = m->crew;
+    for (int i = 0;; i++) {
+        double done = 0.0, now;
+        pthread_barrier_wait(&c->start);
+        if (i == c->rounds)
+            return NULL;
+        const double begin = machine_seconds();
+        do {
+            done += c->step(m);
+            now = machine_seconds();
+        } while (m->at > 0 || now - begin < round_seconds);
+        m->rate[i] = done / (now - begin);
+        if (m == c->member && now > c->until)
+            c->rounds = i + 1;
+    }
+}
+
+/* Of all members together. */
+static double best_round(const Crew *c, int threads)
+{
+    double best = 0.0;
+    for (int i = 0; i < c->rounds; i++) {
+        double sum = 0.0;
+        for (int k = 0; k < threads; k++)
+            sum += c->member[k].rate[i];
+        best = sum > best ? sum : best;
+    }
+    return best;
+}
+
+/* `members`: their blocks are set. The caller is the first of them. */
+static double crew_rate(Member *members, int threads, double step(Member *),
+                        double seconds)
+{
+    Crew c = { .step = step, .member = members, .rounds = MostRounds,
+               .until = machine_seconds() + seconds };
+    if (pthread_barrier_init(&c.start, NULL, (unsigned)threads) != 0)
+        fail(ExitResource, "bench: no memory for %d threads", threads);
+    for (int i = threads - 1; i >= 0; i--) {
+        members[i].crew = &c;
+        if (i > 0 && pthread_create(&members[i].thread, NULL, member_run,
+                                    &members[i]) != 0)
+            fail(ExitResource, "bench: the system gives no %d threads",
+                 threads);
+    }
+    member_run(&members[0]);
+    for (int i = 1; i < threads; i++)
+        pthread_join(members[i].thread, NULL);
+    pthread_barrier_destroy(&c.start);
+    return best_round(&c, threads);
+}
+
+static double fma_step(Member *m)
+{
+    const int64_t steps = 5000;
+    const FmaLoop loop = fma_loop();
+    volatile float kept = loop.run(steps);   /* so that the loop must run */
+    (void)m;
+    (void)kept;
+    return 2.0 * (double)(steps * Chains * loop.floats);
+}
+
+double machine_fma_rate(int threads, double seconds)
+{
+    Arena *a = arena_new();
+    Member *members = arena_alloc(a, (size_t)threads * sizeof *members);
+    const double rate = crew_rate(members, threads, fma_step, seconds);
+    arena_free(a);
+    return rate;
+}
+
+/* Multiplications that wait for each other: 3 cycles each on every x86-64 of
+ * the last ten years.                                                        */
+#if defined __x86_64__
+static double clock_step(Member *m)
+{
+    const int steps = 20000, cycles = 3;
+    uint64_t x = 3, y = 5;
+    (void)m;
+    for (int i = 0; i < steps; i++) {
+        x *= y;
+        __asm__ volatile("" : "+r"(x), "+r"(y));
+    }
+    volatile uint64_t kept = x;
+    (void)kept;
+    return (double)cycles * steps;
+}
+
+double machine_clock(double seconds)
+{
+    Member member = { .crew = NULL };
+    return crew_rate(&member, 1, clock_step, seconds);
+}
+#else
+double machine_clock(double seconds)
+{
+    (void)seconds;
+    return 0.0;
+}
+#endif
+
+/* --------------------------------------------------------------- reads --- */
+bool read_block_make(ReadBlock *b, size_t bytes)
+{
+    const size_t huge = (size_t)1 << 21;
+    b->bytes = (bytes + huge - 1) / huge * huge;
+    b->at = mmap(NULL, b->bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (b->at == MAP_FAILED)
+        return false;
+#ifdef MADV_HUGEPAGE
+    madvise(b->at, b->bytes, MADV_HUGEPAGE);
+#endif
+    memset(b->at, 1, b->bytes);  /* pages of zeros would all be one page */
+    b->bytes = bytes;
+    return true;
+}
+
+void read_block_free(ReadBlock *b)
+{
+    munmap(b->at, b->bytes);
+    b->at = NULL;
+}
+
+/* Passes over a block by two streams, half of it apart: measured faster than
+ * one. Sums, since what is read twice must not cancel out.                   */
+#define READ_LOOP(name, words, target)                                        \
+    typedef uint64_t name##_vector                                            \
+        __attribute__((vector_size(8 * (words))));                            \
+    target static uint64_t name(const void *low, const void *high,            \
+                                size_t bytes, int times)                      \
+    {                                                                         \
+        const size_t n = bytes / sizeof(name##_vector);                       \
+        const name##_vector *p = low, *q = high;                              \
+        name##_vector a = {0}, b = {0}, c = {0}, d = {0};                     \
+        name##_vector e = {0}, f = {0}, g = {0}, h = {0};                     \
+        for (int k = 0; k < times; k++)                                       \
+            for (size_t i = 0; i + 4 <= n; i += 4) {                          \
+                a += p[i], b += p[i + 1], c += p[i + 2], d += p[i + 3];       \
+                e += q[i], f += q[i + 1], g += q[i + 2], h += q[i + 3];       \
+            }                                                                 \
+        a += b + c + d + e + f + g + h;                                       \
+        return a[0];                                                          \
+    }
+
+#if defined __x86_64__
+READ_LOOP(read_8, 8, __attribute__((target("avx512f"))))
+READ_LOOP(read_4, 4, __attribute__((target("avx2"))))
+#endif
+READ_LOOP(read_2, 2, )
+
+/* `bytes` of each of two streams. */
+typedef uint64_t ReadLoop(const void *low, const void *high, size_t bytes,
+                          int times);
+
+static ReadLoop *read_loop(void)
+{
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx512f"))
+        return read_8;
+    if (__builtin_cpu_supports("avx2"))
+        return read_4;
+#endif
+    return read_2;
+}
+
+/* A small block is read many times; of a large one the next piece. */
+static double read_step(Member *m)
+{
+    const size_t least = (size_t)1 << 19, half = m->bytes / 2;
+    const size_t left = half - m->at;
+    const size_t bytes = left < least ? left : least;
+    const int times = half < least ? (int)(least / half) : 1;
+    volatile uint64_t kept = read_loop()(m->block + m->at,
+                                         m->block + half + m->at, bytes,
+                                         times);
+    (void)kept;
+    m->at = m->at + bytes < half ? m->at + bytes : 0;
+    return 2.0 * (double)bytes * times;
+}
+
+double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
+                         double seconds)
+{
+    const size_t page = 4096, apart = b->bytes / (size_t)threads / page * page;
+    if (piece > apart || piece < page)
+        return 0.0;
+    Arena *a = arena_new();
+    Member *members = arena_alloc(a, (size_t)threads * sizeof *members);
+    for (int i = 0; i < threads; i++) {
+        members[i].block = (const char *)b->at + (size_t)i * apart;
+        members[i].bytes = piece / page * page;
+    }
+    const double rate = crew_rate(members, threads, read_step, seconds);
+    arena_free(a);
+    return rate;
+}
+
+/* ----------------------------------------------------------- the whole --- */
+/* Half of a cache stays in it; four times the last one does not. Threads have
+ * L1 and L2 for themselves and share the others.                             */
+static size_t piece_of(const Machine *m, Level level, int threads,
+                       const ReadBlock *b)
+{
+    if (level == LevelMemory)
+        return b->bytes / (size_t)threads / 4096 * 4096;
+    if (level == LevelL3)
+        return m->cache[LevelL3] / 2 / (size_t)threads;
+    return m->cache[level] / 2;
+}
+
+static void measure_rates(const Machine *m, Rates *r, const ReadBlock *b,
+                          double seconds)
+{
+    r->fma = machine_fma_rate(r->threads, seconds);
+    for (int level = 0; b->at && level < Levels; level++)
+        r->read[level] = machine_read_rate(b, r->threads,
+            piece_of(m, (Level)level, r->threads, b), seconds);
+}
+
+static void add_count(Machine *m, int threads)
+{
+    int at = m->counts;
+    while (at > 0 && m->rates[at - 1].threads >= threads)
+        at--;
+    if (m->counts == MostRates
+        || (at < m->counts && m->rates[at].threads == threads))
+        return;
+    memmove(&m->rates[at + 1], &m->rates[at],
+            (size_t)(m->counts - at) * sizeof m->rates[0]);
+    m->rates[at] = (Rates){ .threads = threads };
+    m->counts++;
+}
+
+void machine_measure(Machine *m, int threads, double seconds)
+{
+    const size_t most = (size_t)1 << 30;
+    ReadBlock b = { 0 };
+    machine_find(m);
+    add_count(m, threads);
+    add_count(m, m->cores);
+    for (int n = 1; n < m->cores && n < 1 << 14; n *= 2)
+        add_count(m, n);
+    const size_t bytes = m->cache[LevelL3] * 4;
+    if (!read_block_make(&b, bytes < most ? bytes : most))
+        b.at = NULL;
+    const double slice = seconds / (m->counts * (1 + Levels) + 1);
+    m->clock = machine_clock(slice);
+    for (int i = 0; i < m->counts; i++)
+        measure_rates(m, &m->rates[i], &b, slice);
+    if (b.at)
+        read_block_free(&b);
+}
+
+const Rates *machine_rates(const Machine *m, int threads)
+{
+    int i = 0;
+    while (i + 1 < m->counts && m->rates[i + 1].threads <= threads)
+        i++;
+    return &m->rates[i];
+}
+
+Level machine_level(const Machine *m, double bytes)
+{
+    int level = LevelL1;
+    while (level < LevelMemory && bytes > (double)m->cache[level])
+        level++;
+    return (Level)level;
+}

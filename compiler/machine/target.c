@@ -1,0 +1,324 @@
+/* target.c: what code can be made for: instruction sets, and machines that have
+ * them, with the figures from which the default tilings are made.            */
+#include "machine/target.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {                 /* an instruction set, as compilers name it */
+    const char *march;
+    int width;                   /* widest vector */
+    bool fma;
+    int registers;               /* of that width */
+    const char *guard;           /* true where the compiler makes less */
+    int has;                     /* what a processor needs for it */
+    const char *features;        /* the same, by the names of compilers */
+} Isa;
+
+enum { V4, V3, V2, Armv8, Generic };
+static const Isa isas[] = {
+    [V4] = { "x86-64-v4", 16, true, 32, "!defined __AVX512F__",
+             CpuV2 | CpuV3 | CpuV4, "avx2 fma bmi2 avx512f avx512bw avx512cd "
+             "avx512dq avx512vl" },
+    [V3] = { "x86-64-v3", 8, true, 16,
+             "!defined __AVX2__ || !defined __FMA__", CpuV2 | CpuV3,
+             "avx2 fma bmi bmi2" },
+    [V2] = { "x86-64-v2", 4, false, 16, "!defined __SSE4_2__", CpuV2,
+             "sse4.2 popcnt" },
+    [Armv8] = { "armv8-a", 4, true, 32, "!defined __ARM_NEON", CpuArmv8,
+                "" },
+    [Generic] = { "generic", 1, true, 16, NULL, 0, "" },
+};
+
+enum { MostFeatures = 2 };
+static const struct { const char *name; int has; } feature_bits[] = {
+    { "avx512vnni", CpuVnni }, { "avx512bf16", CpuBf16 },
+};
+enum { FeatureBits = sizeof feature_bits / sizeof *feature_bits };
+
+/* Machines, below the instruction sets as such: these are for processors that
+ * have no row. Compilers are never given a machine's name, which old ones do
+ * not know, but its instruction set and features. A row that nobody checked
+ * has its figures from the maker: `attnc bench --machine` compares them with
+ * what it measures; `attnc tune` finds 2 % at most where they are right.    */
+typedef struct {
+    const char *name;
+    int isa;
+    const char *features[MostFeatures + 1];
+    CpuMaker maker; int family;
+    const char *models;          /* "10-1f 60-af", in hexadecimal digits */
+    int fmas;                    /* of the widest vectors, in a cycle */
+    int l1, l2, l3;              /* KiB */
+    int near, far;               /* bytes in a cycle that a core reads from L3,
+                                    from memory */
+    const char *met;
+} Row;
+
+#define VNNI { "avx512vnni" }
+#define VNNI_BF16 { "avx512vnni", "avx512bf16" }
+static const Row rows[] = {
+    { "x86-64-v4", V4, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
+      "as of Zen 4" },
+    { "x86-64-v3", V3, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
+      "as of Zen 4" },
+    { "x86-64-v2", V2, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
+      "as of Zen 4" },
+    { "armv8-a", Armv8, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
+      NULL },
+    { "generic", Generic, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
+      "as of Zen 4" },
+    { "znver5", V4, VNNI_BF16, CpuAmd, 0x1a, "00-1f 40-4f",
+      2, 48, 1024, 32768, 24, 8, NULL },
+    { "znver4", V4, VNNI_BF16, CpuAmd, 0x19, "10-1f 60-af",
+      1, 32, 1024, 32768, 23, 9, "measured on an EPYC, 2 of its cores" },
+    { "znver3", V3, { NULL }, CpuAmd, 0x19, "00-0f 20-5f",
+      2, 32, 512, 32768, 20, 8, NULL },
+    { "znver2", V3, { NULL }, CpuAmd, 0x17, "30-af",
+      2, 32, 512, 16384, 16, 6, NULL },
+    { "znver1", V3, { NULL }, CpuAmd, 0x17, "00-2f",
+      1, 32, 512, 8192, 16, 6, NULL },
+    { "sapphirerapids", V4, VNNI_BF16, CpuIntel, 6, "8f cf",
+      2, 48, 2048, 61440, 5, 5, "measured on a Xeon, 2 of its cores" },
+    { "icelake-server", V4, VNNI, CpuIntel, 6, "6a 6c",
+      2, 48, 1280, 49152, 6, 4, NULL },
+    { "icelake-client", V4, VNNI, CpuIntel, 6, "7d-7e 8c-8d a7",
+      1, 48, 512, 8192, 12, 6, NULL },
+    { "skylake-avx512", V4, { NULL }, CpuIntel, 6, "55",
+      2, 32, 1024, 28160, 6, 4, NULL },
+    { "alderlake", V3, { NULL }, CpuIntel, 6,
+      "97 9a aa ac b5 b7 ba bd bf c5-c6", 2, 32, 1280, 30720, 10, 6, NULL },
+    { "skylake", V3, { NULL }, CpuIntel, 6, "4e 5e 8e 9e a5-a6",
+      2, 32, 256, 8192, 12, 5, NULL },
+    { "broadwell", V3, { NULL }, CpuIntel, 6, "3d 47 4f 56",
+      2, 32, 256, 8192, 10, 5, NULL },
+    { "haswell", V3, { NULL }, CpuIntel, 6, "3c 3f 45-46",
+      2, 32, 256, 8192, 10, 5, NULL },
+};
+enum { Rows = sizeof rows / sizeof *rows };
+
+const char *target_name(int i)
+{
+    return i < Rows ? rows[i].name : NULL;
+}
+
+const char *target_list(void)
+{
+    static char list[512] = "native";
+    for (int i = 0; i < Rows && !strchr(list, ','); i++)
+        for (int k = 0; k < Rows; k++)
+            snprintf(list + strlen(list), sizeof list - strlen(list), ", %s",
+                     rows[k].name);
+    return list;
+}
+
+/* ----------------------------------------------------------- processors --- */
+static int needs(const Row *r)
+{
+    int has = isas[r->isa].has;
+    for (int f = 0; f < FeatureBits; f++)
+        for (int i = 0; r->features[i]; i++)
+            if (!strcmp(feature_bits[f].name, r->features[i]))
+                has |= feature_bits[f].has;
+    return has;
+}
+
+static bool is_model(const char *models, int model)
+{
+    for (char *end; *models; models = end + strspn(end, " ")) {
+        const long from = strtol(models, &end, 16);
+        const long to = *end == '-' ? strtol(end + 1, &end, 16) : from;
+        if (model >= from && model <= to)
+            return true;
+    }
+    return false;
+}
+
+const char *cpu_target(const Cpu *c)
+{
+    for (int i = 0; i < Rows; i++)
+        if (c->maker != CpuOther && rows[i].maker == c->maker
+            && rows[i].family == c->family
+            && is_model(rows[i].models, c->model)
+            && (needs(&rows[i]) & ~c->has) == 0)
+            return rows[i].name;
+    for (int i = V4; i < Generic; i++)
+        if ((isas[i].has & ~c->has) == 0)
+            return isas[i].march;
+    return isas[Generic].march;
+}
+
+static const Row *find_row(const char *name)
+{
+    if (!strcmp(name, "native")) {
+        Cpu here;
+        cpu_find(&here);
+        name = cpu_target(&here);
+    }
+    for (int i = 0; i < Rows; i++)
+        if (!strcmp(rows[i].name, name))
+            return &rows[i];
+    return NULL;
+}
+
+const char *target_lacks(const Target *t, const Cpu *c)
+{
+    const Row *r = find_row(t->name);
+    if (!r || isas[r->isa].has & ~c->has)
+        return t->march;
+    for (int f = 0; f < FeatureBits; f++)
+        if (needs(r) & feature_bits[f].has & ~c->has)
+            return feature_bits[f].name;
+    return NULL;
+}
+
+/* ------------------------------------------------------------ compilers --- */
+const char *target_flags(Arena *a, const Target *t)
+{
+    const char *flags = t->guard ? arena_printf(a, "-march=%s", t->march) : "";
+    for (int i = 0; t->features[i]; i++)
+        flags = arena_printf(a, "%s -m%s", flags, t->features[i]);
+    return flags;
+}
+
+const char *target_guard(Arena *a, const Target *t)
+{
+    const char *guard = t->guard;
+    for (int i = 0; guard && t->features[i]; i++) {
+        char *macro = arena_strdup(a, t->features[i]);
+        for (char *c = macro; *c; c++)
+            *c = (char)toupper((unsigned char)*c);
+        guard = arena_printf(a, "%s || !defined __%s__", guard, macro);
+    }
+    return guard;
+}
+
+const char *target_needs(Arena *a, const Target *t)
+{
+    const char *names = t->needs;
+    for (int i = 0; t->features[i]; i++)
+        names = arena_printf(a, "%s %s", names, t->features[i]);
+    return names;
+}
+
+/* ---------------------------------------------------------------- tiles --- */
+/* The largest tile whose accumulators, one row of B and one element of A stay
+ * in registers, as measured: 6x64 by 16, 6x16 by 8.                         */
+static void default_tile(Target *t, const Isa *isa)
+{
+    const int vectors = isa->registers / 4 * 3;    /* for accumulators */
+    t->nr = t->width == 16 ? 64 : 16;
+    t->mr = vectors * t->width / t->nr;
+    if (t->mr > 6)
+        t->mr = 6;
+    if (t->width == 1)
+        t->mr = 4;
+    t->tile_from = "default";
+}
+
+/* A panel that L1 does not hold comes from L2 again for each tile of rows: 4 nr
+ * bytes for mr nr FMAs. With one FMA of 16 a cycle that is 11 bytes a cycle of
+ * a 6x64 tile, with two 21, which is more than L2 gives: so there it is two
+ * vectors wide, and as high as registers allow.                             */
+static void tall_tile(Target *t, const Isa *isa)
+{
+    t->tall_mr = t->mr;
+    t->tall_nr = t->nr;
+    if (t->fmas < 2 || t->width < 8 || t->width < isa->width)
+        return;
+    t->tall_nr = 2 * t->width;
+    t->tall_mr = (isa->registers - 3) / 2;
+}
+
+/* Weights are read again for each block of rows, a tenth of the time that the
+ * FMAs take: in whole blocks of RowBlock.                                    */
+int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers)
+{
+    const int64_t flops = 2 * t->fmas * t->width;
+    const int64_t rate = bytes > t->cache[2] ? t->far : t->near;
+    if (numbers == 0 || rate == 0)
+        return t->row_block;
+    const int64_t least = 10 * flops * bytes / (2 * numbers * rate);
+    const int64_t blocks = (least + t->row_block - 1) / t->row_block;
+    return t->row_block * (blocks < 1 ? 1 : blocks > 8 ? 8 : blocks);
+}
+
+/* The largest power of 2 of elements of so many rows and columns that fit. */
+static int64_t elements(int64_t bytes, int64_t lines)
+{
+    int64_t k = 64;
+    while (4 * 2 * k * lines <= bytes)
+        k *= 2;
+    return k;
+}
+
+/* Whole sums where a block of rows fits L2 beside a panel. Else blocks of them:
+ * a tall tile's panel stays in L1, others in a part of L2.                   */
+int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k)
+{
+    const int64_t block = target_row_block(t, 4, 1);
+    if (4 * k * (block + nr) <= t->cache[1])
+        return k;
+    return t->fmas > 1 ? elements(t->cache[0], mr + nr)
+                       : elements(t->cache[1] / 4, block + nr);
+}
+
+/* Few rows take as long as their weights take to come from memory: these are
+ * read at two places at once where there are registers for it.              */
+static void few_tile(Target *t, const Isa *isa)
+{
+    const int vectors = isa->registers / 4 * 3;
+    t->few_nr = t->width == 16 ? 32 : 16;
+    t->few_mr = vectors * t->width / t->few_nr;
+    if (t->few_mr > 8)
+        t->few_mr = 8;
+    if (t->width == 1)
+        t->few_mr = 0;
+    t->few_bytes = 8 << 20;      /* a core's share of the caches, about */
+    t->near_few = t->few_mr < 2 ? t->few_mr : 2;
+}
+
+static bool read_tile(Target *t, const char *tile, Fault *why)
+{
+    int end = 0;
+    if (tile[strspn(tile, "0123456789x")]      /* signs, spaces */
+        || sscanf(tile, "%2dx%2d%n", &t->mr, &t->nr, &end) != 2
+        || tile[end] || t->mr < 1 || t->mr > 16 || t->nr < 16 || t->nr > 64
+        || t->nr % 16)
+        return fault(why, ExitUsage, "tile %s: expected ROWSxCOLUMNS, 1 to 16 "
+                     "rows and 16, 32, 48 or 64 columns, as 6x64",
+                     quote(tile));
+    t->tall_mr = t->mr;
+    t->tall_nr = t->nr;
+    t->tile_from = "option";
+    return true;
+}
+
+bool target_find(Target *t, const char *march, int width, const char *tile,
+                 Fault *why)
+{
+    const Row *r = find_row(march);
+    if (!r)
+        return fault(why, ExitUsage, "unknown target %s: expected one of %s",
+                     quote(march), target_list());
+    const Isa *isa = &isas[r->isa];
+    if (width == 0)
+        width = isa->width;
+    if ((width != 1 && width != 4 && width != 8 && width != 16)
+        || width > isa->width)
+        return fault(why, ExitUsage, "width %d: expected 1, 4, 8 or 16, and "
+                     "at most the %d of %s", width, isa->width, r->name);
+    *t = (Target){ .name = r->name, .march = isa->march,
+                   .features = r->features, .width = width,
+                   .registers = isa->registers, .fma = isa->fma,
+                   .guard = isa->guard, .needs = isa->features, .fmas = r->fmas,
+                   .cache = { (int64_t)r->l1 << 10, (int64_t)r->l2 << 10,
+                              (int64_t)r->l3 << 10 },
+                   .near = r->near, .far = r->far,
+                   .met = r->met, .row_block = RowBlock,
+                   .part_work = PartWork };
+    default_tile(t, isa);
+    tall_tile(t, isa);
+    few_tile(t, isa);
+    return !tile || read_tile(t, tile, why);
+}

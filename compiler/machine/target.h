@@ -1,0 +1,72 @@
+/* target.h: what code is made for, and which of these this processor is. */
+#ifndef ATTNC_TARGET_H
+#define ATTNC_TARGET_H
+
+#include "base/base.h"
+
+typedef struct {                 /* what code is made for */
+    const char *name;            /* "znver4", "x86-64-v3", ..., "generic" */
+    const char *march;           /* what a compiler is given: "x86-64-v4" */
+    const char *const *features; /* and beside it, by -m: "avx512vnni", NULL */
+    int width;                   /* floats in a vector: 16, 8, 4, 1 */
+    int registers;               /* vectors that it holds */
+    bool fma;                    /* the machine multiplies and adds at once */
+    const char *guard;           /* preprocessor condition; NULL: none */
+    const char *needs;           /* of the instruction set: "avx2 fma" */
+    int fmas;                    /* of the widest vectors, in a cycle */
+    int64_t cache[3];            /* bytes of L1, L2, L3 */
+    const char *met;             /* where its figures come from; NULL: no such
+                                    machine was met */
+    int near, far;               /* bytes in a cycle that a core reads from L3,
+                                    from memory */
+    int mr, nr;                  /* usual tile: rows x columns */
+    int tall_mr, tall_nr;        /* the same, of panels that L1 does not hold */
+    int few_mr, few_nr;          /* tile of few rows; few_mr 0: none */
+    int64_t few_bytes;           /* weights that stay in a cache */
+    int near_few;                /* rows that are few where they do */
+    const char *tile_from;       /* "default", "option", "tuned" */
+    int64_t row_block;           /* usual rows of a row-block region */
+    int64_t part_work;           /* usual FLOPs that are worth a thread */
+} Target;
+enum { RowBlock = 48,            /* default rows of a row-block region */
+       PartWork = 1500000 };     /* default: about 12 us of a core */
+/* `march`: a name of the table, or "native", which asks the processor; `width`
+ * 0: the target's own; tile NULL or "6x64". False: reported by fail-style text
+ * in `why`.                                                                  */
+bool target_find(Target *t, const char *march, int width, const char *tile,
+                 Fault *why);
+const char *target_list(void);   /* names, for messages and help */
+const char *target_name(int i);  /* of the table, from 0; NULL: no more */
+/* "-march=x86-64-v4 -mavx512vnni", "" of generic. */
+const char *target_flags(Arena *a, const Target *t);
+/* Rows of a block that goes through steps whose weights have so many bytes and
+ * numbers.                                                                   */
+int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers);
+/* Elements of a sum of k that are worked on before the next, in a tile. */
+int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k);
+/* True, by the preprocessor, where a compiler makes less; NULL: never. */
+const char *target_guard(Arena *a, const Target *t);
+
+/* What a processor needs, as compilers ask it: "avx2 fma"; "": they can't. */
+const char *target_needs(Arena *a, const Target *t);
+
+/* -------------------------------------------------------------- cpu.c --- */
+enum {                           /* what a processor has */
+    CpuV2 = 1, CpuV3 = 2, CpuV4 = 4, /* all of that level of x86-64 */
+    CpuVnni = 8, CpuBf16 = 16,       /* avx512vnni, avx512bf16 */
+    CpuArmv8 = 32
+};
+typedef enum { CpuOther, CpuIntel, CpuAmd } CpuMaker;
+typedef struct {
+    CpuMaker maker;
+    int family, model;           /* as CPUID has them */
+    int has;
+} Cpu;
+void cpu_find(Cpu *c);           /* this one */
+/* The target that is nearest to a processor: its own row, if it has all that
+ * the row's code may use, or that of its instruction set.                    */
+const char *cpu_target(const Cpu *c);
+/* What of a target's needs this processor lacks; NULL: nothing. */
+const char *target_lacks(const Target *t, const Cpu *c);
+
+#endif

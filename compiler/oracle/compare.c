@@ -1,0 +1,384 @@
+/* compare.c: comparing what a backend computed with what the oracle says. Each
+ * op has one row in the table of gates. Every test is written so that a NaN
+ * fails it.                                                                 */
+#include "oracle/compare.h"
+
+#include <math.h>
+
+#include "oracle/interp.h"
+
+/* Error over tolerance. Equal values, infinities among them, give 0; what
+ * can't be put in numbers gives INFINITY.                                   */
+static double error_ratio(double want, double got, double tolerance)
+{
+    if (want == got)
+        return 0;
+    double ratio = fabs(want - got) / tolerance;
+    return ratio <= HUGE_VAL ? ratio : HUGE_VAL;
+}
+
+bool compare_values(Comparison *c, const double *want, const float *got,
+                    const double *tolerance, int64_t n)
+{
+    bool worse = false;
+    for (int64_t i = 0; i < n; i++) {
+        double ratio = error_ratio(want[i], (double)got[i], tolerance[i]);
+        c->failed += !(ratio <= 1);
+        c->zeros += want[i] == 0;
+        if (ratio > c->ratio || c->count + i == 0) {
+            worse = true;
+            c->ratio = ratio;
+            c->worst = i;
+            c->want = want[i];
+            c->got = (double)got[i];
+        }
+    }
+    c->count += n;
+    return worse;
+}
+
+bool tells_enough(int64_t zeros, int64_t count)
+{
+    return count > 0 && zeros * 10 <= count * 9;
+}
+
+bool compare_passed(const Comparison *c)
+{
+    return c->failed == 0 && tells_enough(c->zeros, c->count);
+}
+
+/* ------------------------------------------------------------------ gates */
+
+typedef void Gate(const Interp *in, const Node *n, double *out);
+
+typedef struct {
+    double eps;          /* tolerance in roundings of f32 .. */
+    unsigned magnitude;  /* .. of the op on the absolute values of these
+                            inputs (bits); 0: of the result */
+    bool sum;            /* a sum over in[0]'s columns: with fewer terms than
+                            `eps`, their number is the proven bound */
+    double least;        /* a tolerance that is always granted */
+    Gate *gate;          /* NULL: the above says it all */
+} GateRow;
+
+static Gate gate_norm, gate_function, gate_gate, gate_softcap, gate_rotate,
+            gate_bias, gate_linear, gate_attention;
+
+enum { In0 = 1, In1 = 2, In2 = 4, In3 = 8 };
+
+/* Below the normal numbers f32 has no relative precision to ask for. */
+#define TINY 0x1p-126
+
+/* A function of one number: |err| <= 4e-7 (1 + |ref|). */
+#define FUNCTION (4e-7 / F32_EPS)
+
+/* Ops without a row move or select values: nothing may change. */
+static const GateRow gates[OpCount] = {
+    [OpEmbed]     = { 2, In0 | In2, false, TINY, NULL },
+    [OpPosition]  = { 1, 0, false, TINY, NULL },
+    [OpMatmul]    = { 8, In0 | In1, true, TINY, NULL },
+    [OpLinear]    = { 8, In0 | In1 | In2 | In3, true, TINY, gate_linear },
+    [OpBias]      = { 1, 0, false, TINY, NULL },
+    [OpScale]     = { 2, 0, false, TINY, NULL },
+    [OpAdd]       = { 1, 0, false, TINY, NULL },
+    [OpMul]       = { 1, 0, false, TINY, NULL },
+    [OpActivate]  = { FUNCTION, 0, false, TINY, gate_function },
+    [OpGate]      = { FUNCTION + 1, 0, false, TINY, gate_gate },
+    [OpSoftcap]   = { FUNCTION + 2, 0, false, TINY, gate_softcap },
+    [OpRotate]    = { 4, 0, false, TINY, gate_rotate },
+    [OpNorm]      = { 8, 0, false, TINY, gate_norm },
+    [OpAddNorm]   = { 8, 0, false, TINY, gate_norm },
+    [OpHeadNorm]  = { 8, 0, false, TINY, gate_norm },
+    [OpL2Norm]    = { 8, 0, false, TINY, NULL },
+    [OpScores]    = { 8, In0 | In1, true, TINY, NULL },
+    [OpScoreBias] = { 1, 0, false, TINY, gate_bias },
+    [OpSoftmax]   = { 64, 0, false, 1e-9, NULL },
+    [OpContext]   = { 64, In0 | In1, true, TINY, NULL },
+    [OpPool]      = { 8, In0, false, TINY, NULL },
+    [OpAttention] = { 1, In2, false, TINY, gate_attention },
+};
+
+/* `in` with the inputs of `n` that `set` names replaced by their absolute
+ * values, kept in `a`.                                                      */
+static Interp absolute(const Interp *in, const Node *n, unsigned set, Arena *a)
+{
+    int nodes = in->g->nodes.n;
+    const double **value = arena_alloc(a, (size_t)nodes * sizeof *value);
+    for (int i = 0; i < nodes; i++)
+        value[i] = in->value[i];
+    for (int i = 0; i < n->nin; i++) {
+        if (!(set >> i & 1) || n->in[i] < 0)
+            continue;
+        int64_t size = interp_size(in, n->in[i]);
+        double *x = arena_alloc(a, (size_t)size * sizeof *x);
+        for (int64_t j = 0; j < size; j++)
+            x[j] = fabs(in->value[n->in[i]][j]);
+        value[n->in[i]] = x;
+    }
+    Interp out = *in;
+    out.value = value;
+    out.arena = a;
+    return out;
+}
+
+/* A normalised value may be near zero while what was subtracted is not: the
+ * roundings are those of |x|, of the mean, and of beta. The columns of one head
+ * (HeadNorm), or of the row, are normalised together.                       */
+static void norm_size(const Node *n, const double *x, const double *more,
+                      int64_t d, const double *gamma, const double *beta,
+                      double *out)
+{
+    double mean = 0, size = 0, variance = 0;
+    for (int64_t c = 0; c < d; c++) {
+        mean += (x[c] + (more ? more[c] : 0)) / (double)d;
+        size += (fabs(x[c]) + (more ? fabs(more[c]) : 0)) / (double)d;
+    }
+    mean = n->norm == NormRms ? 0 : mean;
+    for (int64_t c = 0; c < d; c++)
+        variance += pow(x[c] + (more ? more[c] : 0) - mean, 2) / (double)d;
+    for (int64_t c = 0; c < d; c++) {
+        double here = fabs(x[c]) + (more ? fabs(more[c]) : 0);
+        out[c] = fabs(gamma[c]) * (here + size) / sqrt(variance + n->eps)
+               + (beta ? fabs(beta[c]) : 0);
+    }
+}
+
+static void gate_norm(const Interp *in, const Node *n, double *out)
+{
+    const bool add = n->op == OpAddNorm;
+    const int g = add ? 2 : 1;
+    Matrix x = interp_in(in, n, 0);
+    const double *rest = add ? interp_in(in, n, 1).at : NULL;
+    const double *gamma = interp_in(in, n, g).at;
+    const double *beta = n->nin > g + 1 ? interp_in(in, n, g + 1).at : NULL;
+    const int64_t d = n->op == OpHeadNorm ? x.cols / n->heads : x.cols;
+    for (int64_t i = 0; i < x.rows * x.cols; i += d)
+        norm_size(n, x.at + i, rest ? rest + i : NULL, d, gamma, beta, out + i);
+}
+
+/* ---- functions of one number ---- */
+
+static int64_t size_in(const Interp *in, const Node *n, int k)
+{
+    return interp_size(in, n->in[k]);
+}
+
+static void gate_function(const Interp *in, const Node *n, double *out)
+{
+    const double *x = in->value[n->in[0]];
+    for (int64_t i = 0; i < size_in(in, n, 0); i++)
+        out[i] = 1 + fabs(activation(n->act, x[i]));
+}
+
+static void gate_gate(const Interp *in, const Node *n, double *out)
+{
+    const double *a = in->value[n->in[0]], *b = in->value[n->in[1]];
+    for (int64_t i = 0; i < size_in(in, n, 0); i++)
+        out[i] = (1 + fabs(activation(n->act, a[i]))) * fabs(b[i]);
+}
+
+static void gate_softcap(const Interp *in, const Node *n, double *out)
+{
+    const double *x = in->value[n->in[0]];
+    for (int64_t i = 0; i < size_in(in, n, 0); i++)
+        out[i] = n->cap * (1 + fabs(tanh(x[i] / n->cap)));
+}
+
+static void gate_bias(const Interp *in, const Node *n, double *out)
+{
+    const double *x = in->value[n->in[0]];
+    Interp copy = *in;
+    interp_node(&copy, (int)(n - in->g->nodes.at));
+    const double *y = copy.value[n - in->g->nodes.at];
+    for (int64_t i = 0; i < size_in(in, n, 0); i++)
+        out[i] = fabs(y[i]) + 2 * fabs(y[i] - x[i]);
+}
+
+/* The larger of the two that turn together. */
+static void gate_rotate(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    const int64_t d = x.cols / n->heads, half = n->dims / 2;
+    const bool halves = n->layout == LayoutHalves;
+    for (int64_t at = 0; at < x.rows * x.cols; at += d)
+        for (int64_t j = 0; j < d; j++) {
+            int64_t other = j >= n->dims ? j
+                          : halves ? (j < half ? j + half : j - half) : j ^ 1;
+            out[at + j] = fmax(fabs(x.at[at + j]), fabs(x.at[at + other]));
+        }
+}
+
+/* ---- compositions ---- */
+
+/* Sizes of a node's sum, by absolute inputs; with another activation. */
+static const double *magnitude(const Interp *in, const Node *n, unsigned set,
+                               Arena *a)
+{
+    const int node = (int)(n - in->g->nodes.at);
+    Graph g = *in->g;
+    Interp positive = absolute(in, n, set, a);
+    g.nodes.at = arena_alloc(a, (size_t)g.nodes.n * sizeof *g.nodes.at);
+    for (int i = 0; i < g.nodes.n; i++)
+        g.nodes.at[i] = in->g->nodes.at[i];
+    g.nodes.at[node].act = ActNone;
+    positive.g = &g;
+    interp_node(&positive, node);
+    return positive.value[node];
+}
+
+/* The sum's own gate, through an activation (none has a slope above 1.2),
+ * which has a gate of its own.                                              */
+static void gate_linear(const Interp *in, const Node *n, double *out)
+{
+    Arena *a = arena_new();
+    const bool smooth = n->act != ActNone && n->act != ActRelu;
+    const double *sum = magnitude(in, n, In0 | In1 | In2 | In3, a);
+    const int64_t size = interp_size(in, (int)(n - in->g->nodes.at));
+    for (int64_t i = 0; i < size; i++)
+        out[i] = smooth ? 1.2 * fabs(sum[i]) + FUNCTION / 8 * (1 + fabs(sum[i]))
+                        : sum[i];
+    arena_free(a);
+}
+
+/* Largest size of a query row's scores: the roundings of a score, 8 eps of its
+ * size, are relative errors of its weight.                                  */
+static double score_size(Matrix q, Matrix k, int64_t head, int64_t row,
+                         double scale)
+{
+    const double *x = q.at + (head * q.rows + row) * q.cols;
+    const double *keys = k.at + head / (q.heads / k.heads) * k.rows * k.cols;
+    double most = 0;
+    for (int64_t j = 0; j < k.rows; j++) {
+        double sum = 0;
+        for (int64_t c = 0; c < q.cols; c++)
+            sum += fabs(x[c] * keys[j * k.cols + c]);
+        most = fmax(most, sum * fabs(scale));
+    }
+    return most;
+}
+
+/* 64 eps of sum p |v|, and what the scores' own gate lets through: at scores
+ * of 32, as trained models have them, that alone is 0 to 60 eps.            */
+static void gate_attention(const Interp *in, const Node *n, double *out)
+{
+    Arena *a = arena_new();
+    Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1);
+    const double *sum = magnitude(in, n, In2, a);
+    const int64_t d_v = interp_in(in, n, 2).cols;
+    for (int64_t row = 0; row < q.rows; row++)
+        for (int64_t head = 0; head < q.heads; head++) {
+            const double eps = 64 + 8 * score_size(q, k, head, row, n->scale);
+            for (int64_t c = 0; c < d_v; c++, out++, sum++)
+                *out = eps * fabs(*sum);
+        }
+    arena_free(a);
+}
+
+/* Terms of the sum that makes one element, bias and residual included. */
+static double terms(const Interp *in, const Node *n)
+{
+    return (double)interp_in(in, n, 0).cols + n->has_bias + n->has_residual;
+}
+
+void gate_node(const Interp *in, int node, const double *want, double *out)
+{
+    const Node *n = &in->g->nodes.at[node];
+    const GateRow *row = &gates[n->op];
+    int64_t size = interp_size(in, node);
+    double eps = row->eps * F32_EPS;
+    if (row->sum)
+        eps = fmin(row->eps, terms(in, n)) * F32_EPS;
+    Arena *a = arena_new();
+    const double *scale = want;
+    if (row->gate) {
+        row->gate(in, n, out);
+        scale = out;
+    } else if (row->magnitude) {
+        Interp positive = absolute(in, n, row->magnitude, a);
+        interp_node(&positive, node);
+        scale = positive.value[node];
+    }
+    for (int64_t i = 0; i < size; i++)
+        out[i] = fmax(eps * fabs(scale[i]), row->least);
+    arena_free(a);
+}
+
+/* ------------------------------------------------------------- end to end */
+
+/* log(sum(exp(x))), by rows. */
+static double log_sum_exp(const double *x, int64_t n)
+{
+    double max = x[0], sum = 0;
+    for (int64_t i = 1; i < n; i++)
+        max = x[i] > max ? x[i] : max;
+    for (int64_t i = 0; i < n; i++)
+        sum += exp(x[i] - max);
+    return max + log(sum);
+}
+
+/* KL(want || got) of one row's distributions. */
+static double divergence(const double *want, const float *got, int64_t n,
+                         Arena *a)
+{
+    double *g = arena_alloc(a, (size_t)n * sizeof *g), sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        g[i] = (double)got[i];
+    double lw = log_sum_exp(want, n), lg = log_sum_exp(g, n);
+    for (int64_t i = 0; i < n; i++)
+        sum += exp(want[i] - lw) * ((want[i] - lw) - (g[i] - lg));
+    return sum;
+}
+
+/* Of values that are one number in f32 there is no deviation that f32 could
+ * show: there it is their size.                                             */
+static double deviation(const double *x, int64_t n)
+{
+    double mean = 0, size = 0, square = 0;
+    for (int64_t i = 0; i < n; i++) {
+        mean += x[i] / (double)n;
+        size += x[i] * x[i] / (double)n;
+    }
+    for (int64_t i = 0; i < n; i++)
+        square += (x[i] - mean) * (x[i] - mean) / (double)n;
+    return sqrt(square <= F32_EPS * F32_EPS * size ? size : square);
+}
+
+const ModelGate same_weights = { 1e-4, 1e-10, 1e-9 };
+const ModelGate rounded_weights = { 0.5, 1e-2, 1e-2 };
+
+void hold_to(ModelComparison *c, const ModelGate *gate)
+{
+    c->failed = !(c->max_error <= gate->max_error && c->nmse <= gate->nmse
+                  && c->divergence <= gate->divergence);
+    c->passed = !c->failed && tells_enough(c->zeros, c->count);
+}
+
+ModelComparison compare_model(const double *want, const float *got,
+                              int64_t rows, int64_t cols)
+{
+    ModelComparison c = { .count = rows * cols };
+    double std = deviation(want, rows * cols), error = 0, square = 0;
+    for (int64_t i = 0; i < rows * cols; i++) {
+        double d = (double)got[i] - want[i];
+        double ratio = error_ratio(want[i], (double)got[i], std);
+        error += d * d;
+        square += want[i] * want[i];
+        c.zeros += want[i] == 0;
+        if (ratio > c.max_error || i == 0) {
+            c.max_error = ratio;
+            c.worst = i;
+            c.want = want[i];
+            c.got = (double)got[i];
+        }
+    }
+    c.nmse = error == 0 ? 0 : error / square;
+    Arena *a = arena_new();
+    for (int64_t r = 0; r < rows; r++) {
+        double d = divergence(want + r * cols, got + r * cols, cols, a);
+        if (!(d <= c.divergence) && !isnan(c.divergence))
+            c.divergence = d;
+    }
+    arena_free(a);
+    hold_to(&c, &same_weights);
+    return c;
+}

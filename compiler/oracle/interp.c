@@ -1,0 +1,227 @@
+/* interp.c: the oracle. Evaluates a graph of any stage on one sequence, in
+ * double precision and in the plainest way there is: one function per op, one
+ * value per node, whole sequences, no cache. Everything that attnc emits is
+ * compared with this. The numeric ops are in interp_ops.c (rows) and in
+ * interp_attention.c (sequences).                                           */
+#include <math.h>
+#include <string.h>
+
+#include "oracle/interp.h"
+
+int64_t interp_extent(const Interp *in, Dim d)
+{
+    if (d.sym == SymS)           /* of which there is one */
+        return 1;
+    return d.sym == SymNone ? d.c : in->length[d.sym];
+}
+
+static int64_t type_size(const Interp *in, Type t)
+{
+    int64_t size = 1;
+    for (int i = 0; i < t.rank; i++)
+        size *= interp_extent(in, t.dim[i]);
+    return size;
+}
+
+int64_t interp_size(const Interp *in, int node)
+{
+    return type_size(in, in->g->nodes.at[node].type);
+}
+
+Matrix interp_in(const Interp *in, const Node *n, int i)
+{
+    int from = n->in[i];
+    Type t = in->g->nodes.at[from].type;
+    Matrix m = { in->value[from], 1, 1, 1 };
+    if (!m.at)
+        die("oracle: %s reads a value that is not there", n->name);
+    if (t.rank > 0)
+        m.cols = interp_extent(in, t.dim[t.rank - 1]);
+    if (t.rank > 1)
+        m.rows = interp_extent(in, t.dim[t.rank - 2]);
+    if (t.rank > 2)
+        m.heads = interp_extent(in, t.dim[0]);
+    return m;
+}
+
+/* ------------------------------------------- what enters, and what moves */
+
+/* How many of the entry's inputs with such elements come before this one. */
+static int input_ordinal(const Interp *in, const Node *n)
+{
+    int ordinal = 0;
+    for (const Node *m = in->g->nodes.at; m < n; m++)
+        ordinal += m->op == OpInput && m->entry == n->entry
+                && m->type.elem == n->type.elem;
+    return ordinal;
+}
+
+/* Token ids, then their types; or rows of numbers. */
+static void eval_input(const Interp *in, const Node *n, double *out)
+{
+    int64_t size = type_size(in, n->type);
+    int ordinal = input_ordinal(in, n);
+    if (n->type.elem == ElemI32) {
+        const int32_t *ids = ordinal == 0 ? in->ids[n->entry]
+                                          : in->types[n->entry];
+        for (int64_t i = 0; i < size; i++)
+            out[i] = ids ? ids[i] : 0;
+        return;
+    }
+    memcpy(out, in->rows[ordinal], (size_t)size * sizeof *out);
+}
+
+/* The paper's section 3.5, and the two other layouts that are in use. */
+static void eval_sinusoid(const Interp *in, const Node *n, double *out)
+{
+    const Spec *s = in->g->spec;
+    int64_t rows = interp_extent(in, n->type.dim[0]);
+    int64_t d = interp_extent(in, n->type.dim[1]), half = (d + 1) / 2;
+    bool halves = s->pos_layout == LayoutHalves;
+    double span = s->pos_exponent == ExponentPaper
+                ? (double)d / 2 : fmax((double)half - 1, 1);
+    for (int64_t c = 0; c < d; c++) {
+        int64_t pair = halves ? c % half : c / 2;
+        bool sine = halves ? c < half : c % 2 == 0;
+        double rate = pow(s->pos_base, -(double)pair / span);
+        for (int64_t r = 0; r < rows; r++) {
+            double angle = (double)(s->pos_first + r) * rate;
+            out[r * d + c] = sine ? sin(angle) : cos(angle);
+        }
+    }
+}
+
+/* RoFormer, section 3.2: row p has the cosines of its angles, then the sines.
+ * Positions count by pos_scale.                                             */
+static void eval_rotary_table(const Interp *in, const Node *n, double *out)
+{
+    const Spec *s = in->g->spec;
+    int64_t rows = interp_extent(in, n->type.dim[0]);
+    int64_t d = interp_extent(in, n->type.dim[1]), half = d / 2;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < half; j++) {
+            double rate = pow(s->pos_base, -2 * (double)j / (double)d);
+            double position = (double)(s->pos_first + r) * s->pos_scale;
+            out[r * d + j] = cos(position * rate);
+            out[r * d + half + j] = sin(position * rate);
+        }
+}
+
+/* The oracle sees whole sequences: state ops pass their rows on. */
+static void eval_copy(const Interp *in, const Node *n, double *out)
+{
+    int64_t size = type_size(in, n->type);
+    memcpy(out, interp_in(in, n, 0).at, (size_t)size * sizeof *out);
+}
+
+static void eval_stack(const Interp *in, const Node *n, double *out)
+{
+    for (int i = 0; i < n->nin; i++) {
+        int64_t size = interp_size(in, n->in[i]);
+        memcpy(out, interp_in(in, n, i).at, (size_t)size * sizeof *out);
+        out += size;
+    }
+}
+
+static void eval_split(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    int64_t d = x.cols / n->heads;
+    for (int64_t h = 0; h < n->heads; h++)
+        for (int64_t r = 0; r < x.rows; r++, out += d)
+            memcpy(out, x.at + r * x.cols + h * d, (size_t)d * sizeof *out);
+}
+
+static void eval_merge(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    for (int64_t r = 0; r < x.rows; r++)
+        for (int64_t h = 0; h < x.heads; h++, out += x.cols)
+            memcpy(out, x.at + (h * x.rows + r) * x.cols,
+                   (size_t)x.cols * sizeof *out);
+}
+
+static void eval_slice(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    int64_t cols = interp_extent(in, n->type.dim[n->type.rank - 1]);
+    for (int64_t r = 0; r < x.rows; r++, out += cols)
+        memcpy(out, x.at + r * x.cols + n->first, (size_t)cols * sizeof *out);
+}
+
+static void eval_select(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    for (int64_t i = 0; i < in->length[SymR]; i++, out += x.cols)
+        memcpy(out, x.at + in->select[i] * x.cols,
+               (size_t)x.cols * sizeof *out);
+}
+
+/* -------------------------------------------------------------- the table */
+
+static InterpOp *const eval[OpCount] = {
+    [OpWeight]      = NULL,          /* the caller's: Interp.weight */
+    [OpSinusoid]    = eval_sinusoid,
+    [OpRotaryTable] = eval_rotary_table,
+    [OpStack]       = eval_stack,
+    [OpInput]       = eval_input,
+    [OpEmbed]       = eval_embed,
+    [OpPosition]    = eval_position,
+    [OpFirstRow]    = eval_first_row,
+    [OpMatmul]      = eval_matmul,
+    [OpBias]        = eval_bias,
+    [OpScale]       = eval_scale,
+    [OpAdd]         = eval_add,
+    [OpMul]         = eval_mul,
+    [OpActivate]    = eval_activate,
+    [OpNorm]        = eval_norm,
+    [OpHeadNorm]    = eval_head_norm,
+    [OpRotate]      = eval_rotate,
+    [OpSplit]       = eval_split,
+    [OpMerge]       = eval_merge,
+    [OpSlice]       = eval_slice,
+    [OpAppend]      = eval_copy,
+    [OpRecall]      = eval_copy,
+    [OpPages]       = eval_copy,
+    [OpScores]      = eval_scores,
+    [OpSoftcap]     = eval_softcap,
+    [OpScoreBias]   = eval_score_bias,
+    [OpMask]        = eval_mask,
+    [OpSoftmax]     = eval_softmax,
+    [OpContext]     = eval_context,
+    [OpSelect]      = eval_select,
+    [OpPool]        = eval_pool,
+    [OpL2Norm]      = eval_l2_norm,
+    [OpOutput]      = eval_copy,
+    [OpLinear]      = eval_linear,
+    [OpGate]        = eval_gate,
+    [OpAddNorm]     = eval_add_norm,
+    [OpAttention]   = eval_attention,
+};
+
+void interp_node(Interp *in, int node)
+{
+    const Node *n = &in->g->nodes.at[node];
+    if (n->op == OpWeight) {
+        in->value[node] = in->weight(in->user, node);
+        return;
+    }
+    size_t bytes = (size_t)interp_size(in, node) * sizeof(double);
+    double *out = arena_alloc(in->arena, bytes);
+    eval[n->op](in, n, out);
+    in->value[node] = out;
+}
+
+void interp_run(Interp *in, Entry entry)
+{
+    int count = in->g->nodes.n;
+    if (!in->value)
+        in->value = arena_alloc(in->arena,
+                                (size_t)count * sizeof *in->value);
+    for (int i = 0; i < count; i++) {
+        const Node *n = &in->g->nodes.at[i];
+        bool constant = n->entry == EntryNone && !in->value[i];
+        if (n->op != OpNop && (constant || n->entry == entry))
+            interp_node(in, i);
+    }
+}

@@ -1,0 +1,43 @@
+/* interp.h: what interp.c, interp_ops.c and gates.c share: a node's inputs as
+ * matrices, and the functions of the oracle's op table.                     */
+#ifndef ATTNC_INTERP_H
+#define ATTNC_INTERP_H
+
+#include "oracle/oracle.h"
+
+typedef struct {                 /* a value, row-major: [heads][rows][cols] */
+    const double *at;
+    int64_t heads, rows, cols;   /* 1 where the tensor has fewer dimensions */
+} Matrix;
+
+static inline int64_t size_of(Matrix m)
+{
+    return m.heads * m.rows * m.cols;
+}
+
+static inline double dot(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+int64_t interp_extent(const Interp *in, Dim d);
+/* An activation of one number, by the formula of spec/activations.h. */
+double activation(Activation act, double x);
+Matrix interp_in(const Interp *in, const Node *n, int i);
+
+/* Evaluates `n` from the values of its inputs into `out`. */
+typedef void InterpOp(const Interp *in, const Node *n, double *out);
+
+/* interp_ops.c */
+InterpOp eval_embed, eval_position, eval_first_row, eval_matmul, eval_bias,
+         eval_scale, eval_add, eval_mul, eval_activate, eval_gate, eval_norm,
+         eval_linear, eval_add_norm, eval_head_norm, eval_l2_norm, eval_rotate;
+
+/* interp_attention.c */
+InterpOp eval_scores, eval_softcap, eval_score_bias, eval_mask, eval_softmax,
+         eval_context, eval_attention, eval_pool;
+
+#endif

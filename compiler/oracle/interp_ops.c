@@ -1,0 +1,202 @@
+/* interp_ops.c: the ops of the oracle that work row by row, in double, as the
+ * formulas of graph/ops.h say. Whole rows, no blocks, no tricks.            */
+#include <math.h>
+#include <string.h>
+
+#include "oracle/interp.h"
+
+/* ------------------------------------------------------------- row by row */
+
+void eval_embed(const Interp *in, const Node *n, double *out)
+{
+    Matrix table = interp_in(in, n, 0), ids = interp_in(in, n, 1);
+    int64_t d = table.cols;
+    const double *positions = n->nin > 2 && n->in[2] >= 0
+                            ? interp_in(in, n, 2).at + n->first * d : NULL;
+    for (int64_t r = 0; r < size_of(ids); r++)
+        for (int64_t c = 0; c < d; c++) {
+            double x = n->scale * table.at[(int64_t)ids.at[r] * d + c];
+            out[r * d + c] = positions ? x + positions[r * d + c] : x;
+        }
+}
+
+void eval_position(const Interp *in, const Node *n, double *out)
+{
+    int64_t size = interp_extent(in, n->type.dim[0])
+                 * interp_extent(in, n->type.dim[1]);
+    Matrix table = interp_in(in, n, 0);
+    memcpy(out, table.at + n->first * table.cols, (size_t)size * sizeof *out);
+}
+
+/* The oracle sees whole sequences: row 0 is the first. */
+void eval_first_row(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0), w = interp_in(in, n, 1);
+    memcpy(out, x.at, (size_t)size_of(x) * sizeof *out);
+    if (x.rows > 0)
+        memcpy(out, w.at, (size_t)x.cols * sizeof *out);
+}
+
+void eval_matmul(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0), w = interp_in(in, n, 1);
+    for (int64_t r = 0; r < x.rows; r++)
+        for (int64_t c = 0; c < w.rows; c++)
+            *out++ = dot(x.at + r * x.cols, w.at + c * w.cols, x.cols);
+}
+
+void eval_bias(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0), b = interp_in(in, n, 1);
+    for (int64_t i = 0; i < size_of(x); i++)
+        out[i] = x.at[i] + b.at[i % x.cols];
+}
+
+void eval_scale(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    for (int64_t i = 0; i < size_of(x); i++)
+        out[i] = n->scale * x.at[i];
+}
+
+void eval_add(const Interp *in, const Node *n, double *out)
+{
+    Matrix a = interp_in(in, n, 0), b = interp_in(in, n, 1);
+    for (int64_t i = 0; i < size_of(a); i++)
+        out[i] = a.at[i] + b.at[i];
+}
+
+void eval_mul(const Interp *in, const Node *n, double *out)
+{
+    Matrix a = interp_in(in, n, 0), b = interp_in(in, n, 1);
+    for (int64_t i = 0; i < size_of(a); i++)
+        out[i] = a.at[i] * b.at[i];
+}
+
+double activation(Activation act, double x)
+{
+    switch (act) {
+#define ACT(name, text, gated, kernel, formula) \
+    case Act##name: return formula;
+#include "spec/activations.h"
+#undef ACT
+    case ActCount: break;
+    }
+    die("oracle: no such activation");
+}
+
+void eval_activate(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    for (int64_t i = 0; i < size_of(x); i++)
+        out[i] = activation(n->act, x.at[i]);
+}
+
+void eval_gate(const Interp *in, const Node *n, double *out)
+{
+    Matrix a = interp_in(in, n, 0), b = interp_in(in, n, 1);
+    for (int64_t i = 0; i < size_of(a); i++)
+        out[i] = activation(n->act, a.at[i]) * b.at[i];
+}
+
+void eval_linear(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0), w = interp_in(in, n, 1);
+    const double *bias = n->has_bias ? interp_in(in, n, 2).at : NULL;
+    const double *rest = n->has_residual ? interp_in(in, n, 3).at : NULL;
+    eval_matmul(in, n, out);
+    for (int64_t i = 0; i < x.rows * w.rows; i++) {
+        double y = out[i];
+        if (bias)
+            y += bias[i % w.rows];
+        y = activation(n->act, y);
+        if (rest)
+            y += rest[i];
+        out[i] = y;
+    }
+}
+
+/* One row, in place: gamma x / sqrt(variance + eps) + beta, where NormLayer
+ * subtracts the mean of x first. The variance is the biased one, as in the
+ * papers. beta NULL: none.                                                  */
+static void norm_row(const Node *n, double *x, int64_t d, const double *gamma,
+                     const double *beta)
+{
+    double mean = 0, variance = 0;
+    for (int64_t c = 0; c < d && n->norm == NormLayer; c++)
+        mean += x[c] / (double)d;
+    for (int64_t c = 0; c < d; c++)
+        variance += (x[c] - mean) * (x[c] - mean);
+    variance /= (double)d;
+    for (int64_t c = 0; c < d; c++)
+        x[c] = (x[c] - mean) / sqrt(variance + n->eps) * gamma[c]
+             + (beta ? beta[c] : 0);
+}
+
+/* Each row of `cols` of x; gamma is input k, beta the next, where it is. */
+static void norm_rows(const Interp *in, const Node *n, int k, double *x,
+                      int64_t rows, int64_t cols)
+{
+    const double *beta = n->nin > k + 1 ? interp_in(in, n, k + 1).at : NULL;
+    for (int64_t r = 0; r < rows; r++)
+        norm_row(n, x + r * cols, cols, interp_in(in, n, k).at, beta);
+}
+
+void eval_norm(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    memcpy(out, x.at, (size_t)size_of(x) * sizeof *out);
+    norm_rows(in, n, 1, out, x.rows, x.cols);
+}
+
+void eval_add_norm(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    eval_add(in, n, out);
+    norm_rows(in, n, 2, out, x.rows, x.cols);
+}
+
+/* Heads stand side by side in a row: each is a row of its own here. */
+void eval_head_norm(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    memcpy(out, x.at, (size_t)size_of(x) * sizeof *out);
+    norm_rows(in, n, 1, out, x.rows * n->heads, x.cols / n->heads);
+}
+
+void eval_l2_norm(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    for (int64_t r = 0; r < x.rows; r++) {
+        const double *row = x.at + r * x.cols;
+        double length = sqrt(dot(row, row, x.cols));
+        for (int64_t c = 0; c < x.cols; c++)
+            *out++ = row[c] / fmax(length, n->eps);
+    }
+}
+
+/* One head of one row, in place: pair j turns by the angle whose cosine is
+ * turn[j], its sine turn[dims / 2 + j].                                     */
+static void rotate_head(const Node *n, double *x, const double *turn)
+{
+    int64_t half = n->dims / 2;
+    bool halves = n->layout == LayoutHalves;
+    for (int64_t j = 0; j < half; j++) {
+        double *a = halves ? x + j : x + 2 * j;
+        double *b = halves ? a + half : a + 1;
+        double u = *a, v = *b, cosine = turn[j], sine = turn[half + j];
+        *a = u * cosine - v * sine;
+        *b = u * sine + v * cosine;
+    }
+}
+
+void eval_rotate(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0), table = interp_in(in, n, 1);
+    int64_t d = x.cols / n->heads;
+    memcpy(out, x.at, (size_t)size_of(x) * sizeof *out);
+    for (int64_t r = 0; r < x.rows; r++)
+        for (int64_t h = 0; h < n->heads; h++)
+            rotate_head(n, out + r * x.cols + h * d,
+                        table.at + r * table.cols);
+}

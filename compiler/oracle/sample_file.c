@@ -1,0 +1,181 @@
+/* sample_file.c: one sequence for a model from a file of tensors, by the names
+ * that the graph has for its inputs.                                        */
+#include "oracle/trial.h"
+
+typedef struct {
+    const Engine *e;
+    Safetensors *in;
+    int used;                    /* tensors of `in` that the model takes */
+    const char *counted[2];      /* the input that gave a side its rows */
+    SampleFile *to;
+} Reader;
+
+static const Tensor *find(Reader *r, const char *name)
+{
+    const Tensor *from = safetensors_find(r->in, name);
+    r->used += from != NULL;
+    return from;
+}
+
+static bool wrong(const Reader *r, const char *name, const char *what,
+                  Fault *why)
+{
+    return fault(why, ExitInput, "%s: tensor '%s': %s", safetensors_path(r->in),
+                 name, what);
+}
+
+static bool is_whole(const Tensor *from)
+{
+    return from->rank == 1 && (from->type == StI32 || from->type == StI64);
+}
+
+/* Ids below `size`; NULL after a fault. */
+static const int32_t *read_ids(Reader *r, const Tensor *from, int64_t size,
+                               Fault *why)
+{
+    size_t count = (size_t)from->elements;
+    float *x = arena_alloc(r->e->arena, (count + 1) * sizeof *x);
+    int32_t *ids = arena_alloc(r->e->arena, (count + 1) * sizeof *ids);
+    if (!is_whole(from)) {
+        wrong(r, from->name, "ids, I32 or I64 of shape [n], are needed", why);
+        return NULL;
+    }
+    tensor_floats(from, 0, from->elements, x);
+    for (size_t i = 0; i < count; i++) {
+        if (!(x[i] >= 0 && x[i] < (float)size)) {
+            wrong(r, from->name, arena_printf(r->e->arena, "element %zu is no "
+                  "id below %lld", i, (long long)size), why);
+            return NULL;
+        }
+        ids[i] = (int32_t)x[i];
+    }
+    return ids;
+}
+
+/* Rows of numbers stand behind the row of a class token. */
+static int64_t rows_before(const Reader *r, const Node *n)
+{
+    return n->type.elem == ElemF32 && r->e->spec->input_class_token;
+}
+
+static const float *read_rows(Reader *r, const Tensor *from, const Node *n,
+                              Fault *why)
+{
+    int64_t width = n->type.dim[1].c;
+    if (from->rank != 2 || from->dim[1] != width) {
+        wrong(r, n->name, arena_printf(r->e->arena, "shape %s is needed",
+                                       print_type(r->e->arena, n->type)), why);
+        return NULL;
+    }
+    int64_t first = rows_before(r, n) * width;
+    float *x = aligned_memory(r->e->arena, (first + from->elements) * 4 + 4);
+    tensor_floats(from, 0, from->elements, x + first);
+    return x;
+}
+
+/* All inputs of a side have as many rows. */
+static bool count_rows(Reader *r, const Node *n, int side, int64_t rows,
+                       Fault *why)
+{
+    int64_t before = rows_before(r, n), most = n->type.dim[0].c - before;
+    int32_t *end = &r->to->start[side][1];
+    const char *text = NULL;
+    if (rows < 1 || rows > most)
+        text = arena_printf(r->e->arena, "1 to %lld rows are possible%s, it "
+                            "has %lld", (long long)most, before
+                            ? " beside the class token, which max_len counts"
+                            : "", (long long)rows);
+    else if (r->counted[side] && rows != *end)
+        text = arena_printf(r->e->arena, "as many rows as '%s' has, %d, are "
+                            "needed", r->counted[side], *end);
+    if (text)
+        return wrong(r, n->name, text, why);
+    r->counted[side] = n->name;
+    *end = (int32_t)(before + rows);
+    return true;
+}
+
+/* The first ids of an entry are tokens, the second their types; rows are those
+ * of kind attention in their order, else all that the model reads.          */
+static bool read_input(Reader *r, const Node *n, const Tensor *from,
+                       int ordinal, Fault *why)
+{
+    const Spec *s = r->e->spec;
+    Sample *x = &r->to->sample;
+    int side = n->entry == EntryDecode;
+    bool read;
+    if (n->type.elem == ElemF32) {
+        side = s->kind == KindAttention ? ordinal > 0 : side;
+        read = (x->rows[ordinal] = read_rows(r, from, n, why)) != NULL;
+    } else if (ordinal > 0) {
+        read = (x->types = read_ids(r, from, s->embed_types, why)) != NULL;
+    } else {
+        int64_t size = side ? s->target.size : s->source.size;
+        read = (x->ids[side] = read_ids(r, from, size, why)) != NULL;
+    }
+    return read && count_rows(r, n, side, from->dim[0], why);
+}
+
+/* Rows that all see, where a mask says so: a number under that name. */
+static bool read_prefix(Reader *r, Fault *why)
+{
+    const SpecSide *side = r->e->spec->side;
+    if (!side[SideEncoder].mask.prefix && !side[SideDecoder].mask.prefix)
+        return true;
+    const Tensor *from = find(r, "prefix");
+    if (!from)
+        return true;
+    if (from->elements != 1)
+        return wrong(r, "prefix", "one number of rows is needed", why);
+    const int32_t *rows = read_ids(r, from, INT32_MAX, why);
+    r->to->sample.prefix = rows ? *rows : 0;
+    return rows != NULL;
+}
+
+/* Says so where the file has more than the model takes. */
+static void warn_of_others(const Reader *r)
+{
+    int others = safetensors_count(r->in) - r->used;
+    if (others > 0)
+        warning_at((Pos){ 0 }, "%s: %d tensor%s not among the model's inputs",
+                   safetensors_path(r->in), others,
+                   others == 1 ? " is" : "s are");
+}
+
+static bool read_inputs(Reader *r, Fault *why)
+{
+    const Graph *g = r->e->unfused;
+    int inputs[3][2] = { { 0 } };        /* of an entry, by elements */
+    for (int i = 0; i < g->nodes.n; i++) {
+        const Node *n = &g->nodes.at[i];
+        if (n->op != OpInput)
+            continue;
+        int ordinal = inputs[n->entry][n->type.elem]++;
+        bool types = n->type.elem == ElemI32 && ordinal > 0;
+        const Tensor *from = find(r, n->name);
+        if (!from && !types)             /* types are all 0 without it */
+            return fault(why, ExitInput, "%s: tensor '%s' is missing, the "
+                         "graph's input: %s", safetensors_path(r->in), n->name,
+                         print_type(r->e->arena, n->type));
+        if (from && !read_input(r, n, from, ordinal, why))
+            return false;
+    }
+    r->to->sample.sequences = 1;
+    r->to->sample.start[0] = r->to->start[0];
+    r->to->sample.start[1] = r->to->start[1];
+    return read_prefix(r, why);
+}
+
+bool sample_file_read(SampleFile *to, const Engine *e, const char *path,
+                      Fault *why)
+{
+    Reader r = { .e = e, .in = safetensors_open(path, why), .to = to };
+    *to = (SampleFile){ .start = { { 0 } } };
+    if (!r.in)
+        return false;
+    bool read = read_inputs(&r, why);
+    if (read)
+        warn_of_others(&r);
+    safetensors_close(r.in);
+    return read;
+}

@@ -1,0 +1,309 @@
+/* trial.c: runs a compiled model on a batch, and reads its values back. All
+ * memory that it gets is full of NaN, each piece an allocation of its own, so
+ * that whatever it reads without having written it shows.                   */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/parts.h"
+#include "oracle/trial.h"
+
+static void *nan_memory(int64_t bytes)
+{
+    size_t size = ((size_t)bytes + 63) / 64 * 64;
+    void *p = bytes < 0 ? NULL : aligned_alloc(64, size ? size : 64);
+    if (!p)
+        fail(ExitResource, "out of memory (%zu bytes wanted)", size);
+    memset(p, 0xff, size);
+    return p;
+}
+
+void trial_free(Trial *t)
+{
+    for (int i = 0; i < 3; i++)
+        free(t->work[i]);
+    for (int c = 0; c < 2; c++)
+        free(t->cache_memory[c]);
+    *t = (Trial){ 0 };
+}
+
+static int64_t longest(const Sample *x, int side)
+{
+    int64_t most = 0;
+    for (int64_t i = 0; i < x->sequences; i++) {
+        int64_t n = x->start[side][i + 1] - x->start[side][i];
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static void open_cache(Trial *t, int which, int64_t length)
+{
+    const struct attn_model *m = t->engine->backend.model;
+    int64_t slots = t->sample->sequences;
+    if (m->page_floats[which] == 0)
+        return;
+    int64_t bytes = attn_cache_bytes(m, which, slots, length, 0);
+    t->cache_memory[which] = nan_memory(bytes);
+    attn_cache_init(&t->cache[which], m, which, slots, length, 0,
+                    t->cache_memory[which]);
+}
+
+static void grow(struct attn_cache *c, int64_t slot, int64_t rows)
+{
+    if (attn_cache_grow(c, slot, rows) != 0)
+        die("trial: no page is left");
+}
+
+/* A fresh arena for an entry's call. */
+static void *work_for(Trial *t, Entry entry, int64_t rows, int64_t sequences)
+{
+    const struct attn_model *m = t->engine->backend.model;
+    free(t->work[entry]);
+    t->work[entry] = nan_memory(m->arena_bytes(rows, sequences,
+                                             attn_parts(t->engine->parallel)));
+    return t->work[entry];
+}
+
+static const int32_t *prefixes(Arena *a, const Sample *x, int side)
+{
+    int32_t *prefix = arena_alloc(a, (size_t)(x->sequences + 1)
+                                         * sizeof *prefix);
+    for (int64_t i = 0; i < x->sequences; i++)
+        prefix[i] = (int32_t)sample_prefix(x, side, i);
+    return prefix;
+}
+
+static void encode(Trial *t, float *out)
+{
+    const Engine *e = t->engine;
+    const Sample *x = t->sample;
+    bool attention = e->spec->kind == KindAttention;
+    struct attn_batch b = { .sequences = x->sequences, .start = x->start[0],
+                            .rows = x->start[0][x->sequences],
+                            .ids = x->ids[0], .output = out,
+                            .parallel = e->parallel };
+    int64_t rows = b.rows;
+    if (attention) {
+        b.query = x->rows[0];
+        b.key = x->rows[1];
+        b.value = x->rows[2];
+        b.key_start = x->start[1];
+        b.key_rows = x->start[1][x->sequences];
+        rows = b.key_rows > rows ? b.key_rows : rows;
+    }
+    Arena *a = arena_new();
+    b.types = x->types;
+    b.prefix = prefixes(a, x, attention ? 1 : 0);
+    if (!attention)
+        b.input = x->rows[0];
+    struct attn_cache *c = &t->cache[CacheCross];
+    for (int64_t i = 0; c->pool && i < x->sequences; i++)
+        grow(c, i, x->start[0][i + 1] - x->start[0][i]);
+    b.pool[CacheCross] = c->pool;
+    b.pages[CacheCross] = c->table;
+    b.table[CacheCross] = c->width;
+    void *work = work_for(t, EntryEncode, rows, b.sequences);
+    e->backend.model->encode(e->bound, &b, work);
+    arena_free(a);
+}
+
+/* ---------------------------------------------------------------- decode */
+
+typedef struct {                 /* one call: part of each open sequence */
+    struct attn_batch b;
+    int32_t *start, *ids, *past, *select, *pages, *source, *source_rows;
+    int32_t *prefix, *types;
+    float *input;
+    int64_t *at;                 /* row of the sample, by row of the call */
+} Call;
+
+/* Whether types, and numbers in place of tokens, enter by decode. */
+static bool reads_here(const Trial *t)
+{
+    return input_side(t->engine->spec) == 1;
+}
+
+static void *count(Arena *a, int64_t n, size_t size)
+{
+    return arena_alloc(a, (size_t)(n + 1) * size);
+}
+
+static void open_call(Call *c, Arena *a, const Trial *t)
+{
+    const Sample *x = t->sample;
+    int64_t rows = x->start[1][x->sequences], n = x->sequences;
+    c->start = count(a, n, sizeof *c->start);
+    c->past = count(a, n, sizeof *c->past);
+    c->source = count(a, n, sizeof *c->source);
+    c->source_rows = count(a, n, sizeof *c->source_rows);
+    c->pages = count(a, n * t->cache[CacheSelf].width, sizeof *c->pages);
+    c->prefix = count(a, n, sizeof *c->prefix);
+    c->ids = count(a, rows, sizeof *c->ids);
+    if (reads_here(t) && x->types)
+        c->types = count(a, rows, sizeof *c->types);
+    if (reads_here(t) && x->rows[0])
+        c->input = count(a, rows * t->engine->spec->input_width,
+                         sizeof *c->input);
+    c->select = count(a, rows, sizeof *c->select);
+    c->at = count(a, rows, sizeof *c->at);
+}
+
+/* Row `at` of the sample is row `to` of the call. */
+static void add_row(Call *c, const Trial *t, int64_t at, int64_t to)
+{
+    const Sample *x = t->sample;
+    int64_t width = t->engine->spec->input_width;
+    if (x->ids[1])
+        c->ids[to] = x->ids[1][at];
+    if (c->types)
+        c->types[to] = x->types[at];
+    if (c->input)
+        memcpy(c->input + to * width, x->rows[0] + at * width,
+               (size_t)width * sizeof *c->input);
+    c->select[to] = (int32_t)to;
+    c->at[to] = at;
+}
+
+/* Adds `rows` rows of sequence i, after `past` of them. */
+static void add_sequence(Call *c, Trial *t, int64_t i, int64_t past,
+                         int64_t rows)
+{
+    const Sample *x = t->sample;
+    struct attn_cache *self = &t->cache[CacheSelf];
+    struct attn_batch *b = &c->b;
+    int64_t s = b->sequences;
+    grow(self, i, rows);
+    memcpy(c->pages + s * self->width, self->table + i * self->width,
+           (size_t)self->width * sizeof *c->pages);
+    c->past[s] = (int32_t)past;
+    c->source[s] = (int32_t)i;
+    c->prefix[s] = (int32_t)sample_prefix(x, 1, i);
+    for (int64_t r = 0; r < rows; r++)
+        add_row(c, t, x->start[1][i] + past + r, b->rows++);
+    b->sequences++;
+    c->start[b->sequences] = (int32_t)b->rows;
+}
+
+static void run_call(Call *c, Trial *t, float *out)
+{
+    const Engine *e = t->engine;
+    struct attn_batch *b = &c->b;
+    int64_t cols = result_columns(e->spec), bytes = b->rows * cols * 4;
+    for (int64_t i = 0; i < t->sample->sequences; i++)
+        c->source_rows[i] = t->sample->start[0][i + 1]
+                          - t->sample->start[0][i];
+    b->parallel = e->parallel;
+    b->start = c->start;
+    b->ids = c->ids;
+    b->types = c->types;
+    b->input = c->input;
+    b->prefix = c->prefix;
+    b->past = c->past;
+    b->select = c->select;
+    b->selected = b->rows;
+    b->source = c->source;
+    b->source_rows = c->source_rows;
+    for (int k = 0; k < 2; k++) {
+        b->pool[k] = t->cache[k].pool;
+        b->table[k] = t->cache[k].width;
+    }
+    b->pages[CacheSelf] = c->pages;
+    b->pages[CacheCross] = t->cache[CacheCross].table;
+    b->output = nan_memory(bytes);
+    void *work = work_for(t, EntryDecode, b->rows, b->sequences);
+    e->backend.model->decode(e->bound, b, work);
+    for (int64_t r = 0; r < b->rows; r++)
+        memcpy(out + c->at[r] * cols, b->output + r * cols, (size_t)cols * 4);
+    free(b->output);
+}
+
+/* Decodes rows past .. past+chunk-1 of all sequences that have them. */
+static void decode(Trial *t, int64_t past, int64_t chunk, float *out)
+{
+    const Sample *x = t->sample;
+    Arena *a = arena_new();
+    Call c = { .start = NULL };
+    open_call(&c, a, t);
+    for (int64_t i = 0; i < x->sequences; i++) {
+        int64_t left = x->start[1][i + 1] - x->start[1][i] - past;
+        if (left > 0)
+            add_sequence(&c, t, i, past, left < chunk ? left : chunk);
+    }
+    run_call(&c, t, out);
+    arena_free(a);
+}
+
+void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
+               float *out)
+{
+    trial_free(t);
+    t->engine = e;
+    t->sample = x;
+    open_cache(t, CacheCross, longest(x, 0));
+    open_cache(t, CacheSelf, longest(x, 1));
+    if (e->backend.model->encode)
+        encode(t, out);
+    int64_t most = longest(x, 1), step = chunk > 0 ? chunk : most;
+    int64_t ahead = e->spec->side[SideDecoder].mask.prefix ? x->prefix : 0;
+    if (!e->backend.model->decode || most == 0)
+        return;
+    int64_t p = step > ahead ? step : ahead;
+    decode(t, 0, p, out);
+    for (; p < most; p += step)
+        decode(t, p, step, out);
+}
+
+/* --------------------------------------------------------- reading back */
+
+/* Rows of one sequence, and the first of them in the batch. */
+static int64_t rows_by(const Sample *x, const Spec *s, Sym sym, int64_t i,
+                       int64_t *first)
+{
+    if (sym == SymS) {
+        *first = i;
+        return 1;
+    }
+    int side = sym == SymN ? 0 : 1;
+    if (s->kind == KindAttention)
+        side = sym == SymM ? 1 : 0;
+    *first = x->start[side][i];
+    return x->start[side][i + 1] - *first;
+}
+
+static int64_t extent(const Trial *t, Dim d, int64_t sequence)
+{
+    int64_t first;
+    return d.sym == SymNone ? d.c
+         : rows_by(t->sample, t->engine->spec, d.sym, sequence, &first);
+}
+
+bool trial_value(const Trial *t, int node, int64_t sequence, float *out)
+{
+    const Plan *p = t->engine->plan;
+    const Node *n = &p->g->nodes.at[node];
+    int owner = owner_of(p, node);
+    const Value *v = &p->value[node];
+    if (p->value[owner].place != PlaceArena
+        || p->g->nodes.at[owner].op == OpPages)
+        return false;
+    const Sample *x = t->sample;
+    int side = n->entry == EntryDecode;
+    int64_t batch = x->start[side][x->sequences], first, heads = 1;
+    if (t->engine->spec->kind == KindAttention
+        && x->start[1][x->sequences] > batch)
+        batch = x->start[1][x->sequences];
+    const Slot *slot = &p->slot.at[p->value[owner].slot];
+    const float *at = (const float *)t->work[n->entry]
+        + linear4_at(slot->at, batch, x->sequences,
+                     attn_parts(t->engine->parallel)) + v->column;
+    int64_t rows = rows_by(x, t->engine->spec, row_sym(n->type), sequence,
+                           &first);
+    if (n->type.rank == 3)
+        heads = n->type.dim[0].c;
+    int64_t cols = extent(t, n->type.dim[n->type.rank - 1], sequence);
+    for (int64_t h = 0; h < heads; h++)
+        for (int64_t r = 0; r < rows; r++, out += cols)
+            memcpy(out, at + (first + r) * v->stride + h * v->head_stride,
+                   (size_t)cols * sizeof *out);
+    return true;
+}

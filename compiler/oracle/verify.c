@@ -1,0 +1,183 @@
+/* verify.c: a compiled model against the oracle, after a run on a sample:
+ *   by op       each node's value, as the compiled code computed it, with the
+ *               node evaluated in double on exactly the inputs it had there
+ *   end to end  the result with the unfused graph in double                 */
+#include "oracle/verify.h"
+
+#include <math.h>
+
+/* ----------------------------------------------------------------- by op */
+
+static const double *widen(Arena *a, const float *x, int64_t n)
+{
+    double *d = arena_alloc(a, (size_t)n * sizeof *d);
+    for (int64_t i = 0; i < n; i++)
+        d[i] = (double)x[i];
+    return d;
+}
+
+/* The sequence evaluated without masks and activations, which make zeros: a
+ * value for each node.                                                      */
+static const double **bare_values(Arena *a, Weights *w, const Sample *x,
+                                  int64_t sequence)
+{
+    Graph bare = *w->g;
+    Interp in;
+    bare.nodes.at = arena_alloc(a, (size_t)bare.nodes.n
+                                       * sizeof *bare.nodes.at);
+    for (int i = 0; i < bare.nodes.n; i++) {
+        bare.nodes.at[i] = w->g->nodes.at[i];
+        bare.nodes.at[i].mask = NULL;
+        bare.nodes.at[i].act = ActNone;
+    }
+    oracle_open(&in, a, w, x, sequence);
+    in.g = &bare;
+    oracle_result(&in);
+    return in.value;
+}
+
+/* Zeros that masks and activations make are not among those that prove nothing:
+ * without them they are other numbers.                                      */
+static int64_t made_zeros(const double *want, const double *bare, int64_t n)
+{
+    int64_t made = 0;
+    for (int64_t i = 0; i < n; i++)
+        made += want[i] == 0 && bare[i] != 0;
+    return made;
+}
+
+typedef struct {                 /* one sequence, op by op */
+    OpResults *r;
+    Weights *w;
+    const Sample *x;
+    int64_t sequence;
+    Interp in;
+    const double **bare;         /* NULL: not asked for yet */
+} Ops;
+
+/* Compares one node, then takes the compiled value as what later nodes read. */
+static void check_node(Ops *o, int node, const float *got)
+{
+    Interp *in = &o->in;
+    const Node *n = &in->g->nodes.at[node];
+    OpResult *op = &o->r->op[n->op];
+    const int64_t size = interp_size(in, node), before = op->c.zeros;
+    double *tolerance = arena_alloc(in->arena,
+                                    (size_t)size * sizeof *tolerance);
+    interp_node(in, node);
+    gate_node(in, node, in->value[node], tolerance);
+    if (compare_values(&op->c, in->value[node], got, tolerance, size))
+        op->worst = n->name;
+    if (!tells_enough(op->c.zeros - before, size)) {
+        if (!o->bare)
+            o->bare = bare_values(in->arena, o->w, o->x, o->sequence);
+        op->c.zeros -= made_zeros(in->value[node], o->bare[node], size);
+    }
+    in->value[node] = widen(in->arena, got, size);
+}
+
+/* The rows of the result that belong to one sequence. */
+static const float *result_of(const Spec *s, const Sample *x,
+                              int64_t sequence, const float *out)
+{
+    return out + result_first(s, x, sequence) * result_columns(s);
+}
+
+void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
+                const float *out)
+{
+    const Graph *g = w->g;
+    const Sample *x = t->sample;
+    Arena *a = arena_new();
+    Ops o = { .r = r, .w = w, .x = x, .sequence = sequence };
+    oracle_open(&o.in, a, w, x, sequence);
+    for (int i = 0; i < g->nodes.n; i++) {
+        const Node *n = &g->nodes.at[i];
+        if (n->op == OpNop || n->entry == EntryNone)
+            continue;
+        float *got = arena_alloc(a, (size_t)interp_size(&o.in, i)
+                                        * sizeof *got);
+        if (n->op == OpOutput)
+            check_node(&o, i, result_of(g->spec, x, sequence, out));
+        else if (op_info[n->op].class != ClassView
+                 && trial_value(t, i, sequence, got))
+            check_node(&o, i, got);
+        else
+            interp_node(&o.in, i);
+    }
+    arena_free(a);
+}
+
+/* ------------------------------------------------------------ end to end */
+
+/* Keeps the worse of two: the one that failed, or the larger error. */
+static void keep_worse(ModelComparison *worst, ModelComparison c)
+{
+    bool worse = worst->failed != c.failed ? c.failed
+               : worst->count == 0 || !(c.max_error <= worst->max_error);
+    ModelComparison both = worse ? c : *worst;
+    both.nmse = fmax(worst->nmse, c.nmse);
+    both.divergence = fmax(worst->divergence, c.divergence);
+    both.count = worst->count + c.count;
+    both.zeros = worst->zeros + c.zeros;
+    *worst = both;
+}
+
+static ModelComparison compare_by(const Weights *w, const double *want,
+                                  const float *got, int64_t rows, int64_t cols)
+{
+    ModelComparison c = compare_model(want, got, rows, cols);
+    if (w->f32)
+        hold_to(&c, &rounded_weights);
+    return c;
+}
+
+void verify_result(ModelResults *r, Weights *w, const Sample *x,
+                   int64_t sequence, const float *out)
+{
+    const Spec *s = w->g->spec;
+    const float *got = result_of(s, x, sequence, out);
+    const int64_t rows = result_first(s, x, sequence + 1)
+                       - result_first(s, x, sequence);
+    const int64_t cols = result_columns(s);
+    Arena *a = arena_new();
+    Interp in;
+    oracle_open(&in, a, w, x, sequence);
+    const double *want = oracle_result(&in);
+    ModelComparison c = compare_by(w, want, got, rows, cols);
+    if (!tells_enough(c.zeros, c.count))
+        r->made += made_zeros(want, bare_values(a, w, x, sequence)
+                                    [graph_result(w->g)], c.count);
+    if (c.count == 1) {
+        vec_push(w->arena, &r->want, *want);
+        vec_push(w->arena, &r->got, *got);
+    } else {
+        keep_worse(&r->worst, c);
+    }
+    arena_free(a);
+}
+
+ModelComparison verify_end(const ModelResults *r, const Weights *w)
+{
+    ModelComparison worst = r->worst;
+    if (r->want.n > 0)
+        keep_worse(&worst, compare_by(w, r->want.at, r->got.at, r->want.n, 1));
+    worst.zeros -= r->made;
+    worst.passed = !worst.failed && tells_enough(worst.zeros, worst.count);
+    return worst;
+}
+
+/* ------------------------------------------------------- how it is made */
+
+static const char *const skip_all[] = { "all" };
+
+EngineOptions variant_options(const EngineOptions *base, const Variant *v)
+{
+    EngineOptions o = *base;
+    o.backend = v->backend;
+    if (v->unfused) {
+        o.passes.skip = skip_all;
+        o.passes.nskip = 1;
+    }
+    return o;
+}

@@ -1,0 +1,36 @@
+/* verify.h: the parts of `attnc verify`, for it and for the tests. */
+#ifndef ATTNC_VERIFY_H
+#define ATTNC_VERIFY_H
+
+#include "oracle/compare.h"
+#include "oracle/trial.h"
+
+typedef struct {                 /* one way to compile a model */
+    const char *name, *backend;
+    bool unfused;
+} Variant;
+EngineOptions variant_options(const EngineOptions *base, const Variant *v);
+
+typedef struct {
+    Comparison c;                /* of all nodes of one op */
+    const char *worst;           /* node of the largest error */
+} OpResult;
+typedef struct { OpResult op[OpCount]; } OpResults;
+/* Compares all values of one sequence after a run; `w` of the engine's own
+ * graph, `out` the run's result.                                            */
+void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
+                const float *out);
+typedef struct {                 /* end to end; {0} before the first */
+    ModelComparison worst;       /* of the sequences; counts: of them all */
+    VEC(double) want;            /* results of one number, which has no */
+    VEC(float) got;              /* deviation: they are compared together */
+    int64_t made;                /* zeros that masks and activations make */
+} ModelResults;
+/* Compares the result of one sequence; `w` of the unfused graph. Where these
+ * are the f32 weights, it is held to rounded_weights.                       */
+void verify_result(ModelResults *r, Weights *w, const Sample *x,
+                   int64_t sequence, const float *out);
+/* What came of all; `w` as it was. */
+ModelComparison verify_end(const ModelResults *r, const Weights *w);
+
+#endif

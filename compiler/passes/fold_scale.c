@@ -1,0 +1,169 @@
+/* fold-scale: move a constant factor into the weights, where it costs nothing.
+ *
+ *     %4 = matmul %0, %1                  %2 = scale %1, scale s
+ *     %5 = bias %4, %3                    %4 = scale %3, scale s
+ *     %6 = split %5                 ->    %5 = matmul %0, %2
+ *     %8 = scores %6, %7                  %6 = bias %5, %4
+ *     %9 = scale %8, scale s              %7 = split %6
+ *                                         %9 = scores %7, %8
+ *
+ *     %2 = embed %0, %1                   %1 = scale %0, scale s
+ *     %3 = scale %2, scale s        ->    %3 = embed %1, %2
+ *
+ * On its way from the scores to a weight the factor passes through the turns
+ * of rotary positions. At a norm of the queries it goes no further: gamma and
+ * beta take it. The factor of the logits goes into their weight. A weight with
+ * several readers is not touched: it is scaled at the reader. Nor is one of
+ * bf16, but by powers of 2: any other factor would round it again.
+ * needs: nothing.  keeps: values of all but the scaled chain, whose nodes get
+ * new names.  breaks: nothing.                                              */
+#include "passes/rewrite.h"
+
+#include <math.h>
+
+static const Node *at(const Graph *g, int node)
+{
+    return &g->nodes.at[node];
+}
+
+static bool is_power_of_2(double s)
+{
+    int exponent;
+    const double half = frexp(fabs(s), &exponent);
+    return half >= 0.5 && half <= 0.5;
+}
+
+static bool folds_into(const Graph *g, int weight, int root)
+{
+    const Node *w = at(g, weight);
+    if (w->entry != EntryNone)
+        return false;
+    if (graph_uses(g, weight) != 1) {
+        pass_note(g, root, "stays at the reader: %s has several readers",
+                  w->name);
+        return false;
+    }
+    if (w->type.elem == ElemBf16 && !is_power_of_2(at(g, root)->scale)) {
+        pass_note(g, root, "stays at the reader: %s is bf16 and would be "
+                  "rounded again", w->name);
+        return false;
+    }
+    return true;
+}
+
+/* Nodes that the factor passes, from the root down; the last have weights. */
+typedef struct { int n, node[6]; } Chain;
+
+/* Can the factor go into all weights of `node`, from input 1 on? */
+static bool takes_factor(const Graph *g, int node, int root)
+{
+    for (int k = 1; k < at(g, node)->nin; k++)
+        if (!folds_into(g, at(g, node)->in[k], root))
+            return false;
+    return true;
+}
+
+static bool pass_through(const Graph *g, Chain *c, int *x, int root)
+{
+    if (!pass_takes(g, *x, root))
+        return false;
+    c->node[c->n++] = *x;
+    *x = at(g, *x)->in[0];
+    return true;
+}
+
+/* [rotate] <- head_norm, or [rotate] <- [bias] <- matmul. False: x is not the
+ * result of a projection, or one of its weights is not to be touched.       */
+static bool match_product(const Graph *g, Chain *c, int x, int root)
+{
+    if (at(g, x)->op == OpRotate && !pass_through(g, c, &x, root))
+        return false;
+    if (at(g, x)->op == OpHeadNorm)
+        return takes_factor(g, x, root) && pass_through(g, c, &x, root);
+    if (at(g, x)->op == OpBias
+        && !(takes_factor(g, x, root) && pass_through(g, c, &x, root)))
+        return false;
+    if (at(g, x)->op != OpMatmul) {
+        pass_note(g, root, "stays: the query has no projection");
+        return false;
+    }
+    return takes_factor(g, x, root) && pass_through(g, c, &x, root);
+}
+
+/* The query's way to its scores, or the way of the logits. */
+static bool match_chain(const Graph *g, Chain *c, int root)
+{
+    int x = at(g, root)->in[0];
+    if (at(g, x)->op == OpBias || at(g, x)->op == OpMatmul)
+        return match_product(g, c, x, root);
+    return at(g, x)->op == OpScores && pass_through(g, c, &x, root)
+        && at(g, x)->op == OpSplit && pass_through(g, c, &x, root)
+        && match_product(g, c, x, root);
+}
+
+static bool match_embed(const Graph *g, int root)
+{
+    int x = at(g, root)->in[0];
+    return at(g, x)->op == OpEmbed && pass_takes(g, x, root)
+        && folds_into(g, at(g, x)->in[0], root);
+}
+
+/* The weight at in[k] of `reader`, times s. */
+static void scale_weight(Graph *g, int reader, int k, double s)
+{
+    int weight = at(g, reader)->in[k];
+    Node n = *at(g, weight);
+    n.op = OpScale;
+    n.in[0] = weight;
+    n.nin = 1;
+    n.scale = s;
+    n.name = arena_printf(g->arena, "%s.scaled", n.name);
+    graph_link(g, reader, k, graph_add(g, n));
+}
+
+/* The root becomes its input, whose value it already names. */
+static void become_input(Graph *g, int root)
+{
+    const Node *n = at(g, root);
+    int x = n->in[0];
+    Node input = *at(g, x);
+    input.name = n->name;
+    input.keep = n->keep;
+    graph_set(g, root, input);
+    graph_remove(g, x);
+}
+
+/* The scores themselves keep their node: the root becomes it. */
+static void scale_chain(Graph *g, const Chain *c, double s)
+{
+    for (int i = 0; i < c->n; i++) {
+        int node = c->node[i];
+        g->nodes.at[node].name = arena_printf(g->arena, "%s.scaled",
+                                              at(g, node)->name);
+        bool weighs = at(g, node)->op == OpBias || at(g, node)->op == OpMatmul
+                   || at(g, node)->op == OpHeadNorm;
+        for (int k = 1; weighs && k < at(g, node)->nin; k++)
+            scale_weight(g, node, k, s);
+    }
+}
+
+static int fold(Graph *g, int root)
+{
+    Chain c = { 0 };
+    double s = at(g, root)->scale;
+    if (at(g, root)->op != OpScale || at(g, root)->entry == EntryNone)
+        return 0;
+    if (match_embed(g, root))
+        scale_weight(g, at(g, root)->in[0], 0, s);
+    else if (match_chain(g, &c, root))
+        scale_chain(g, &c, s);
+    else
+        return 0;
+    become_input(g, root);
+    return 1;
+}
+
+int fold_scale(Graph *g)
+{
+    return pass_each(g, fold);
+}

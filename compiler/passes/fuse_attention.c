@@ -1,0 +1,94 @@
+/* fuse-attention: one op for what a head does, so that the matrix of scores is
+ * never stored.
+ *
+ *     %5 = scores %2, %3
+ *     %6 = scale %5, scale s          (where it was not folded)
+ *     %7 = softcap %6                 (where the spec asks for it)
+ *     %9 = score_bias %7, %8          (positions of alibi, relative)
+ *     %10 = mask %9, causal           (decoder)
+ *     %11 = softmax %10         ->    %13 = attention %2, %3, %4, %8, heads h,
+ *     %12 = context %11, %4                 scale s, cap c, relative, causal
+ *     %13 = merge %12
+ *
+ * needs: nothing.  keeps: the value and name of merge.  breaks: nothing. */
+#include "passes/rewrite.h"
+
+typedef struct { Op op; bool optional; } Step;
+
+/* From the merge towards the queries. */
+enum { Context, Weights, Mask, Bias, Cap, Factor, Score, Steps };
+static const Step steps[Steps] = {
+    [Context] = { OpContext, false }, [Weights] = { OpSoftmax, false },
+    [Mask] = { OpMask, true },        [Bias] = { OpScoreBias, true },
+    [Cap] = { OpSoftcap, true },      [Factor] = { OpScale, true },
+    [Score] = { OpScores, false },
+};
+
+/* chain[] gets the node of each step, -1 where an optional one is absent. */
+static bool match_chain(const Graph *g, int root, int chain[Steps])
+{
+    int x = g->nodes.at[root].in[0];
+    for (int i = 0; i < Steps; i++) {
+        bool there = g->nodes.at[x].op == steps[i].op;
+        chain[i] = there ? x : -1;
+        if (!there && steps[i].optional)
+            continue;
+        if (!there) {
+            pass_missed(g, root, "is not attention: %s where %s should be",
+                        op_info[g->nodes.at[x].op].name,
+                        op_info[steps[i].op].name);
+            return false;
+        }
+        if (!pass_takes(g, x, root))
+            return false;
+        x = g->nodes.at[x].in[0];
+    }
+    return true;
+}
+
+static void take_bias(Node *n, const Node *bias)
+{
+    n->bias = bias->bias;
+    n->buckets = bias->buckets;
+    n->max_distance = bias->max_distance;
+    n->bidirectional = bias->bidirectional;
+    for (int k = 1; k < bias->nin; k++)
+        n->in[n->nin++] = bias->in[k];
+}
+
+static void rewrite(Graph *g, int root, const int chain[Steps])
+{
+    Node n = g->nodes.at[root];
+    const Node *context = &g->nodes.at[chain[Context]];
+    const Node *scores = &g->nodes.at[chain[Score]];
+    n.op = OpAttention;
+    n.nin = 3;
+    n.in[0] = scores->in[0];
+    n.in[1] = scores->in[1];
+    n.in[2] = context->in[1];
+    n.heads = context->type.dim[0].c;
+    n.heads_kv = g->nodes.at[n.in[1]].type.dim[0].c;
+    n.mask = chain[Mask] < 0 ? NULL : g->nodes.at[chain[Mask]].mask;
+    n.cap = chain[Cap] < 0 ? 0 : g->nodes.at[chain[Cap]].cap;
+    n.scale = chain[Factor] < 0 ? 1 : g->nodes.at[chain[Factor]].scale;
+    if (chain[Bias] >= 0)
+        take_bias(&n, &g->nodes.at[chain[Bias]]);
+    graph_set(g, root, n);
+    for (int i = 0; i < Steps; i++)
+        if (chain[i] >= 0)
+            graph_remove(g, chain[i]);
+}
+
+static int fuse(Graph *g, int root)
+{
+    int chain[Steps];
+    if (g->nodes.at[root].op != OpMerge || !match_chain(g, root, chain))
+        return 0;
+    rewrite(g, root, chain);
+    return 1;
+}
+
+int fuse_attention(Graph *g)
+{
+    return pass_each(g, fuse);
+}

@@ -1,0 +1,106 @@
+/* fuse-epilogue: bias, activation and residual are added while the product's
+ * block is still in registers.
+ *
+ *     %3 = matmul %0, %1
+ *     %4 = bias %3, %2          ->    %4 = linear %0, %1, %2
+ *
+ *     %5 = activate %4, relu    ->    %5 = linear %0, %1, %2, relu
+ *
+ *     %6 = add %9, %4           ->    %6 = linear %0, %1, %2, %9
+ *
+ * One step at a time; a later root takes up what an earlier one made. Nothing
+ * comes after the residual: act(x W^T + b) + residual.
+ * needs: fuse-norm to have taken its sums.  keeps: the value and name of the
+ * last node of each chain.  breaks: nothing.                                */
+#include "passes/rewrite.h"
+
+static bool is_product(const Node *n)
+{
+    return n->op == OpMatmul || (n->op == OpLinear && !n->has_residual);
+}
+
+/* `root` applied to the product at in[k]: it takes the product's place. */
+static int absorb(Graph *g, int root, int k, Node linear)
+{
+    const Node *n = &g->nodes.at[root];
+    int product = n->in[k];
+    linear.op = OpLinear;
+    linear.name = n->name;
+    linear.pos = n->pos;
+    linear.keep = n->keep;
+    graph_set(g, root, linear);
+    graph_remove(g, product);
+    return 1;
+}
+
+static int absorb_bias(Graph *g, int root)
+{
+    const Node *n = &g->nodes.at[root];
+    Node p = g->nodes.at[n->in[0]];
+    if (p.op != OpMatmul || !pass_takes(g, n->in[0], root))
+        return 0;
+    p.in[2] = n->in[1];
+    p.nin = 3;
+    p.has_bias = true;
+    return absorb(g, root, 0, p);
+}
+
+static int absorb_activation(Graph *g, int root)
+{
+    const Node *n = &g->nodes.at[root];
+    Node p = g->nodes.at[n->in[0]];
+    if (!is_product(&p) || p.act != ActNone
+        || !pass_takes(g, n->in[0], root))
+        return 0;
+    p.act = n->act;
+    return absorb(g, root, 0, p);
+}
+
+static bool takes_residual(const Graph *g, int root, int k)
+{
+    const Node *n = &g->nodes.at[root];
+    const Node *p = &g->nodes.at[n->in[k]];
+    return n->in[0] != n->in[1] && is_product(p) && same_layer(p, n);
+}
+
+static int absorb_residual(Graph *g, int root)
+{
+    const Node *n = &g->nodes.at[root];
+    int k = takes_residual(g, root, 1) ? 1 : 0;
+    if (!takes_residual(g, root, k) || !pass_takes(g, n->in[k], root))
+        return 0;
+    Node p = g->nodes.at[n->in[k]];
+    if (!p.has_bias)
+        p.in[2] = -1;
+    p.in[3] = n->in[1 - k];
+    p.nin = 4;
+    p.has_residual = true;
+    return absorb(g, root, k, p);
+}
+
+/* A cap is for scores; that of the logits goes over their rows again. */
+static int leave_softcap(const Graph *g, int root)
+{
+    int x = g->nodes.at[root].in[0];
+    if (g->nodes.at[x].op == OpScale)
+        x = g->nodes.at[x].in[0];
+    if (is_product(&g->nodes.at[x]))
+        pass_note(g, root, "stays: products have no cap");
+    return 0;
+}
+
+static int fuse(Graph *g, int root)
+{
+    switch (g->nodes.at[root].op) {
+    case OpBias:     return absorb_bias(g, root);
+    case OpActivate: return absorb_activation(g, root);
+    case OpAdd:      return absorb_residual(g, root);
+    case OpSoftcap:  return leave_softcap(g, root);
+    default:         return 0;
+    }
+}
+
+int fuse_epilogue(Graph *g)
+{
+    return pass_each(g, fuse);
+}

@@ -1,0 +1,52 @@
+/* last-rows: rows are selected before the last product instead of after it.
+ *
+ *     %3 = matmul %1, %2              %2 = select %1
+ *     %4 = select %3            ->    %4 = matmul %2, %3
+ *
+ * It goes up past ops that work row by row and stops at the edge of the layers,
+ * so that these stay alike.
+ * needs: nothing.  keeps: the entry's results.  breaks: the shapes of what it
+ * passes; they have r rows now.                                             */
+#include "passes/rewrite.h"
+
+/* The select may stand before x: a row of x needs its row of in[0] alone. */
+static bool match_row(const Graph *g, int x, int select)
+{
+    const Node *n = &g->nodes.at[x];
+    if (op_info[n->op].class != ClassRow || n->layer >= 0
+        || n->op == OpEmbed || n->op == OpPosition || n->op == OpRotate
+        || n->op == OpFirstRow)
+        return false;
+    for (int k = 1; k < n->nin; k++)
+        if (n->in[k] >= 0 && g->nodes.at[n->in[k]].entry != EntryNone)
+            return false;
+    return pass_takes(g, x, select);
+}
+
+static void swap(Graph *g, int x, int select)
+{
+    graph_replace(g, select, x);
+    graph_link(g, select, 0, g->nodes.at[x].in[0]);
+    graph_link(g, x, 0, select);
+}
+
+static int hoist(Graph *g, int select)
+{
+    int moved = 0;
+    if (g->nodes.at[select].op != OpSelect || !pass_takes(g, select, select))
+        return 0;
+    while (match_row(g, g->nodes.at[select].in[0], select)) {
+        swap(g, g->nodes.at[select].in[0], select);
+        moved++;
+    }
+    return moved;
+}
+
+int last_rows(Graph *g)
+{
+    int moved = pass_each(g, hoist);
+    for (int i = 0; moved && i < g->nodes.n; i++)
+        if (!infer_shape(g, &g->nodes.at[i]))
+            die("last-rows: %s has lost its shape", g->nodes.at[i].name);
+    return moved;
+}

@@ -1,0 +1,49 @@
+/* lower-pages: attention's kernels read keys and values in pages of the cache.
+ * Rows that were never appended to a cache are laid out so before they are
+ * read.
+ *
+ *     %5 = attention %2, %3, %4 ->    %5 = pages %3, keys
+ *                                     %6 = pages %4, values
+ *                                     %7 = attention %2, %5, %6
+ *
+ * needs: nothing.  keeps: values, names.  breaks: nothing.                  */
+#include "passes/rewrite.h"
+
+/* Which inputs of an op are keys, which are values; -1: none. */
+static int paged_input(Op op, int part)
+{
+    if (op == OpAttention)
+        return part == PartKey ? 1 : 2;
+    return op == (part == PartKey ? OpScores : OpContext) ? 1 : -1;
+}
+
+static bool in_pages(Op op)
+{
+    return op == OpAppend || op == OpRecall || op == OpPages;
+}
+
+static int lower_part(Graph *g, int node, int part)
+{
+    const Node *n = &g->nodes.at[node];
+    int k = paged_input(n->op, part);
+    if (k < 0 || in_pages(g->nodes.at[n->in[k]].op))
+        return 0;
+    Node pages = {
+        .op = OpPages, .entry = n->entry, .in = { n->in[k] }, .nin = 1,
+        .stack = n->stack, .layer = n->layer, .pos = n->pos, .part = part,
+        .name = arena_printf(g->arena, "%s.%s", g->nodes.at[n->in[k]].name,
+                             part == PartKey ? "key_pages" : "value_pages"),
+    };
+    graph_link(g, node, k, graph_add(g, pages));
+    return 1;
+}
+
+static int lower(Graph *g, int node)
+{
+    return lower_part(g, node, PartKey) + lower_part(g, node, PartValue);
+}
+
+int lower_pages(Graph *g)
+{
+    return pass_each(g, lower);
+}

@@ -1,0 +1,31 @@
+/* rewrite.h: the passes, in running order, and what they share. */
+#ifndef ATTNC_PASS_H
+#define ATTNC_PASS_H
+
+#include "passes/passes.h"
+
+int fold_scale(Graph *g);
+int merge_qkv(Graph *g);
+int fuse_attention(Graph *g);
+int fuse_norm(Graph *g);
+int fuse_gate(Graph *g);
+int fuse_epilogue(Graph *g);
+int fuse_embed(Graph *g);
+int last_rows(Graph *g);
+int dead_code(Graph *g);
+int lower_pages(Graph *g);
+
+/* Calls rewrite() on each node once, in order, and sweeps if one was rewritten.
+ * rewrite() returns how many rewrites it made. A rewrite turns the last node
+ * of its pattern into the result, so that its readers need no change.       */
+int pass_each(Graph *g, int (*rewrite)(Graph *g, int node));
+
+/* NULL when a pass may take `node` into its only reader, so that it is seen no
+ * more; else why not, as a half sentence.                                   */
+const char *pass_refuses(const Graph *g, int node);
+/* The same, reported as a miss at `root`. */
+bool pass_takes(const Graph *g, int node, int root);
+
+bool same_layer(const Node *a, const Node *b);
+
+#endif

@@ -1,0 +1,396 @@
+/* pack.c: which weights are packed, how, and where.
+ *
+ * A block is what one kernel reads as one matrix or vector: the root of a
+ * Const expression (a Weight, its Scale, a Stack of several), in a layout that
+ * its reader asks for. A table that a product reads too is packed once, in
+ * panels, and looked up there.                                              */
+#include "plan/parts.h"
+
+#include <string.h>
+
+#include <xxhash.h>
+
+int plan_block(const Plan *p, int root, PackLayout layout)
+{
+    int i = p->root_blocks[root + PlanRoots];
+    while (i >= 0 && p->block.at[i].layout != layout)
+        i = p->block.at[i].of_root;
+    return i;
+}
+
+/* "encoder.5"; what is in no layer is the model's, whatever its stack. */
+typedef struct { char text[32]; } LayerName;
+
+static LayerName layer_name(const char *stack, int layer)
+{
+    LayerName name;
+    snprintf(name.text, sizeof name.text, "%s.%d", layer < 0 ? "" : stack,
+             layer);
+    return name;
+}
+
+static LayerBlocks *find_layer(const Plan *p, const char *stack, int layer)
+{
+    const int i = index_find(&p->layer_names, layer_name(stack, layer).text);
+    return i < 0 ? NULL : &p->layer.at[i];
+}
+
+const LayerBlocks *plan_layer(const Plan *p, const char *stack, int layer)
+{
+    return find_layer(p, stack, layer);
+}
+
+static const Node *node_at(const Plan *p, int i)
+{
+    return &p->g->nodes.at[i];
+}
+
+/* ---- biases of scores, by distance ---- */
+
+/* ALiBi's table has no node: the entry's root, below every node's index. */
+static int bias_root(const Plan *p, int node)
+{
+    const Node *n = node_at(p, node);
+    if (n->bias == BiasAlibi)
+        return -1 - (int)n->entry;
+    return n->in[n->op == OpAttention ? 3 : 1];
+}
+
+static PackLayout bias_layout(const Node *n)
+{
+    return n->bias == BiasAlibi ? PackRows : PackDistance;
+}
+
+int plan_bias_block(const Plan *p, int node)
+{
+    return plan_block(p, bias_root(p, node), bias_layout(node_at(p, node)));
+}
+
+static int64_t longest(const Plan *p, Entry entry)
+{
+    const Spec *s = p->g->spec;
+    return s->side[entry == EntryDecode ? SideDecoder : SideEncoder].max_len;
+}
+
+int64_t bias_width(const Block *b)
+{
+    return 2 * b->distances - 1;
+}
+
+/* "self_attn_qkv", "norm1_bias": the block's name in the emitted struct. */
+static const char *field_name(Plan *p, int root)
+{
+    int i = root;
+    if (root < 0)
+        return root == -1 - (int)EntryDecode ? "alibi_decoder" : "alibi";
+    while (node_at(p, i)->op == OpScale)
+        i = node_at(p, i)->in[0];
+    char *s = arena_strdup(p->arena_, local_name(p->arena_, node_at(p, i)));
+    const size_t n = strlen(s);
+    if (n > 7 && !strcmp(s + n - 7, "_weight"))
+        s[n - 7] = '\0';
+    return s;
+}
+
+static bool has_field(const Plan *p, const LayerBlocks *l, const char *name)
+{
+    for (int i = l ? l->first : -1; i >= 0; i = p->block.at[i].of_layer)
+        if (!strcmp(p->block.at[i].field, name))
+            return true;
+    return false;
+}
+
+/* A name that no other block of the same struct has. */
+static const char *unique_field(Plan *p, const Block *b)
+{
+    const LayerBlocks *l = find_layer(p, b->stack, b->layer);
+    const char *name = b->field;
+    for (int k = 2; has_field(p, l, name); k++)
+        name = arena_printf(p->arena_, "%s%d", b->field, k);
+    return name;
+}
+
+static int64_t block_bytes(const Block *b)
+{
+    int64_t numbers = 0;
+    switch (b->layout) {
+    case PackPanels: numbers = round16(b->columns) * b->k; break;
+    case PackRows: numbers = b->columns * round16(b->k); break;
+    case PackDistance: numbers = b->k * round16(bias_width(b)); break;
+    case PackVector: numbers = round16(b->columns); break;
+    }
+    return numbers * (b->dtype == DtypeBf16 ? 2 : 4);
+}
+
+/* To the lists of its root and its layer; i is its index. */
+static void list_block(Plan *p, Block *b, int i)
+{
+    LayerBlocks *l = find_layer(p, b->stack, b->layer);
+    b->of_root = p->root_blocks[b->root + PlanRoots];
+    p->root_blocks[b->root + PlanRoots] = i;
+    b->of_layer = -1;
+    if (l) {
+        p->block.at[l->last].of_layer = i;
+        l->last = i;
+        return;
+    }
+    const LayerName name = layer_name(b->stack, b->layer);
+    index_add(p->arena_, &p->layer_names, arena_strdup(p->arena_, name.text),
+              p->layer.n);
+    vec_push(p->arena_, &p->layer, ((LayerBlocks){ b->stack, b->layer, i, i }));
+}
+
+static void push_block(Plan *p, Block b)
+{
+    b.field = field_name(p, b.root);
+    b.field = unique_field(p, &b);
+    b.at = p->pack.bytes;
+    b.bytes = block_bytes(&b);
+    p->pack.bytes += (b.bytes + 63) / 64 * 64;
+    list_block(p, &b, p->block.n);
+    vec_push(p->arena_, &p->block, b);
+}
+
+static void add_block(Plan *p, int root, int reader, PackLayout layout)
+{
+    const Node *n = node_at(p, root), *r = node_at(p, reader);
+    if (plan_block(p, root, layout) >= 0)
+        return;
+    const bool made = n->op == OpScale || n->op == OpStack;
+    const Node *home = made ? r : n;         /* whose struct it is in */
+    push_block(p, (Block){ .root = root, .layout = layout,
+                           .dtype = dtype_of(n->type),
+                           .columns = n->type.dim[0].c,
+                           .k = n->type.rank == 2 ? n->type.dim[1].c : 1,
+                           .stack = home->stack, .layer = home->layer });
+}
+
+static void add_bias_block(Plan *p, int node)
+{
+    const Node *n = node_at(p, node);
+    const int root = bias_root(p, node);
+    const int64_t length = longest(p, n->entry);
+    if (plan_bias_block(p, node) >= 0)
+        return;
+    Block b = { .root = root, .layout = bias_layout(n), .reader = node,
+                .stack = "", .layer = -1, .distances = length };
+    b.columns = n->op == OpAttention ? n->heads : n->type.dim[0].c;
+    b.k = 2 * length - 1;
+    if (n->bias == BiasRelative) {
+        b.columns = node_at(p, root)->type.dim[0].c;     /* buckets */
+        b.k = node_at(p, root)->type.dim[1].c;           /* heads */
+        b.stack = node_at(p, root)->stack;
+        b.layer = node_at(p, root)->layer;
+    }
+    push_block(p, b);
+}
+
+/* Which layout a reader wants of its input number k. */
+static PackLayout wanted(const Node *n, int k)
+{
+    if ((n->op == OpMatmul || n->op == OpLinear) && k == 1)
+        return PackPanels;
+    if (n->op == OpPosition || n->op == OpEmbed || n->op == OpRotate)
+        return PackRows;
+    return PackVector;
+}
+
+static bool is_const(const Plan *p, int node)
+{
+    return node >= 0 && op_info[node_at(p, node)->op].class == ClassConst;
+}
+
+static bool is_const_expr(const Plan *p, int node)
+{
+    if (node < 0)
+        return false;
+    const Node *n = node_at(p, node);
+    return is_const(p, node)
+        || (n->op == OpScale && is_const_expr(p, n->in[0]));
+}
+
+static bool packed_in_panels(const Plan *p, int root)
+{
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        const Node *n = node_at(p, i);
+        if ((n->op == OpMatmul || n->op == OpLinear) && n->in[1] == root)
+            return true;
+    }
+    return false;
+}
+
+/* The constants that a node reads; with `shared` only those of no layer. */
+static void collect_node(Plan *p, int node, bool shared)
+{
+    const Node *n = node_at(p, node);
+    if (n->bias)
+        add_bias_block(p, node);
+    for (int k = 0; k < n->nin; k++) {
+        if (!is_const_expr(p, n->in[k])
+            || (n->bias && n->in[k] == bias_root(p, node))
+            || (shared && node_at(p, n->in[k])->layer >= 0))
+            continue;
+        PackLayout layout = wanted(n, k);
+        if (n->op == OpEmbed && k == 0 && packed_in_panels(p, n->in[k]))
+            layout = PackPanels;
+        add_block(p, n->in[k], node, layout);
+    }
+}
+
+/* Tables that layers share come before them: layers that are alike are laid
+ * out alike.                                                                */
+static void collect_blocks(Plan *p)
+{
+    for (int i = 0; i < p->g->nodes.n; i++)
+        if (node_at(p, i)->layer >= 0 && !is_const_expr(p, i))
+            collect_node(p, i, true);
+    for (int i = 0; i < p->g->nodes.n; i++)
+        if (!is_const_expr(p, i))
+            collect_node(p, i, false);
+}
+
+/* ---- the packer's list ---- */
+
+typedef VEC(PackItem) ItemList;
+
+/* A vector is packed as a row: its groups are of columns. */
+static void read_from(Plan *p, PackItem *it, const char *name)
+{
+    it->name = name;
+    spec_file_tensor(p->arena_, p->g->spec, name, &it->from);
+    if (it->layout == PackVector) {
+        it->from.by_columns = true;
+        it->from.transposed = false;
+    }
+}
+
+static PackItem item_of(Plan *p, const Block *b, int node, double scale,
+                        int64_t first)
+{
+    const Node *n = node_at(p, node);
+    const Spec *s = p->g->spec;
+    PackItem it = { .layout = b->layout, .at = b->at, .first = first,
+                    .columns = b->columns, .bf16 = b->dtype == DtypeBf16,
+                    .scale = (float)scale,
+                    .scaled = scale < 1 || scale > 1 };
+    if (b->layout == PackVector) {
+        it.rows = 1;
+        it.k = n->type.dim[0].c;
+    } else {
+        it.rows = n->type.dim[0].c;
+        it.k = n->type.dim[1].c;
+    }
+    if (n->op == OpSinusoid || n->op == OpRotaryTable) {
+        it.table = n->op == OpSinusoid ? TableSinusoid : TableRotary;
+        it.base = s->pos_base;
+        it.position = s->pos_first;
+        it.scaling = s->pos_scale;
+        it.halves = s->pos_layout == LayoutHalves;
+        it.tensor2tensor = s->pos_exponent == ExponentTensor2tensor;
+    } else {
+        read_from(p, &it, n->name);
+    }
+    return it;
+}
+
+static int64_t flatten(Plan *p, const Block *b, int node, double scale,
+                       int64_t first, ItemList *list)
+{
+    const Node *n = node_at(p, node);
+    if (n->op == OpScale)
+        return flatten(p, b, n->in[0], scale * n->scale, first, list);
+    if (n->op == OpStack) {
+        for (int k = 0; k < n->nin; k++)
+            first = flatten(p, b, n->in[k], scale, first, list);
+        return first;
+    }
+    const PackItem it = item_of(p, b, node, scale, first);
+    vec_push(p->arena_, list, it);
+    return first + n->type.dim[0].c;
+}
+
+/* What has no tensor, or becomes another table than the tensor is. */
+static void bias_item(Plan *p, const Block *b, ItemList *list)
+{
+    const Node *r = node_at(p, b->reader);
+    PackItem it = { .layout = b->layout, .at = b->at, .columns = b->columns,
+                    .rows = b->columns, .k = b->k, .scale = 1,
+                    .length = b->distances };
+    if (r->bias == BiasAlibi) {
+        it.table = TableAlibi;
+    } else {
+        read_from(p, &it, node_at(p, b->root)->name);
+        it.rows = r->buckets;
+        it.max_distance = r->max_distance;
+        it.bidirectional = r->bidirectional;
+    }
+    vec_push(p->arena_, list, it);
+}
+
+static void mark_aliases(Plan *p, const ItemList *list)
+{
+    Index names = { 0 };
+    for (int i = 0; i < list->n; i++)
+        if (list->at[i].name)
+            list->at[i].alias = index_add(p->arena_, &names, list->at[i].name,
+                                          i) != i;
+}
+
+/* Names, shapes, format, layout, places and folded scales; never tiles: so one
+ * file of packed weights serves every tile, width and compiler.             */
+static uint64_t hash_items(const ItemList *list, int64_t bytes)
+{
+    XXH64_hash_t h = XXH64(&bytes, sizeof bytes, 1);
+    for (int i = 0; i < list->n; i++) {
+        const PackItem *it = &list->at[i];
+        const int64_t v[] = { it->layout, it->bf16, it->rows, it->k, it->at,
+                              it->first, it->columns, it->position, it->halves,
+                              it->tensor2tensor, it->table, it->length,
+                              it->max_distance, it->bidirectional };
+        h = XXH64(v, sizeof v, h);
+        h = XXH64(&it->scale, sizeof it->scale, h);
+        h = XXH64(&it->base, sizeof it->base, h);
+        h = XXH64(&it->scaling, sizeof it->scaling, h);
+        if (it->name)
+            h = XXH64(it->name, strlen(it->name), h);
+    }
+    return h;
+}
+
+static int64_t count_parameters(const Graph *g)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < g->nodes.n; i++) {
+        const Node *n = &g->nodes.at[i];
+        int64_t e = n->op == OpWeight;
+        for (int k = 0; k < n->type.rank && e; k++)
+            e *= n->type.dim[k].c;
+        sum += e;
+    }
+    return sum;
+}
+
+void plan_pack(Plan *p)
+{
+    ItemList list = { 0 };
+    const int roots = p->g->nodes.n + PlanRoots;
+    p->root_blocks = arena_alloc(p->arena_,
+                                 (size_t)roots * sizeof *p->root_blocks);
+    for (int i = 0; i < roots; i++)
+        p->root_blocks[i] = -1;
+    collect_blocks(p);
+    for (int i = 0; i < p->block.n; i++) {
+        const Block *b = &p->block.at[i];
+        if (b->distances)
+            bias_item(p, b, &list);
+        else
+            flatten(p, b, b->root, 1.0, 0, &list);
+    }
+    mark_aliases(p, &list);
+    p->pack.name = p->g->spec->name;
+    p->pack.item = list.at;
+    p->pack.count = list.n;
+    p->pack.weight_bits = p->g->spec->dtype == DtypeBf16 ? 16 : 32;
+    p->pack.hash = hash_items(&list, p->pack.bytes);
+    p->parameters = count_parameters(p->g);
+}

@@ -1,0 +1,307 @@
+/* report.c: what a plan costs: FLOPs an op, bytes of weights, arena,
+ * caches; the text and JSON of `attnc plan`.                                */
+#include "plan/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+enum { ReportRows = 128 };       /* length that the report is made for */
+
+/* ReportRows, or the longest that the model takes. */
+static int64_t report_rows(const Plan *p, Entry entry)
+{
+    const Spec *s = p->g->spec;
+    const int64_t most = s->side[entry == EntryDecode ? SideDecoder
+                                                      : SideEncoder].max_len;
+    return most && most < ReportRows ? most : ReportRows;
+}
+
+static int64_t dim_at(Dim d, int64_t rows, int64_t keys)
+{
+    switch (d.sym) {
+    case SymNone: return d.c;
+    case SymPT: case SymM: return keys;
+    case SymS: return 1;         /* of one sequence */
+    default: return rows;
+    }
+}
+
+static int64_t elements(Type t, int64_t rows, int64_t keys)
+{
+    int64_t n = 1;
+    for (int i = 0; i < t.rank; i++)
+        n *= dim_at(t.dim[i], rows, keys);
+    return n;
+}
+
+/* Keys that a node's attention sees: those of its key operand. */
+static int64_t keys_of(const Node *k, int64_t rows, int64_t keys)
+{
+    return k->op == OpRecall ? keys : dim_at(k->type.dim[1], rows, keys);
+}
+
+int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys)
+{
+    const Node *n = &g->nodes.at[node];
+    const Node *a = n->nin > 0 && n->in[0] >= 0 ? &g->nodes.at[n->in[0]] : n;
+    const Node *b = n->nin > 1 && n->in[1] >= 0 ? &g->nodes.at[n->in[1]] : n;
+    const int64_t out = elements(n->type, rows, keys);
+    switch (n->op) {
+    case OpMatmul: case OpLinear:
+        return 2 * out * b->type.dim[1].c
+            + (n->has_bias + n->has_residual + (n->act != ActNone)) * out;
+    case OpScores:
+        return 2 * a->type.dim[0].c * a->type.dim[2].c
+            * dim_at(a->type.dim[1], rows, keys) * keys_of(b, rows, keys);
+    case OpContext:
+        return 2 * out * keys_of(b, rows, keys);
+    case OpAttention: {
+        const Node *v = &g->nodes.at[n->in[2]];
+        return 2 * n->heads * dim_at(a->type.dim[1], rows, keys)
+            * keys_of(b, rows, keys) * (b->type.dim[2].c + v->type.dim[2].c);
+    }
+    case OpBias: case OpAdd: case OpScale: case OpActivate: case OpMask:
+        return out;
+    case OpEmbed:
+        return (1 + (n->nin > 2)) * out;
+    case OpNorm: return 8 * out;
+    case OpAddNorm: return 9 * out;
+    case OpSoftmax: return 4 * out;
+    default: return 0;
+    }
+}
+
+static bool runs(const Plan *p, int node, Entry entry)
+{
+    const Node *n = &p->g->nodes.at[node];
+    return n->entry == entry && p->region_of[node] >= 0;
+}
+
+static int64_t entry_flops(const Plan *p, Entry entry, int64_t rows,
+                           int64_t keys)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < p->g->nodes.n; i++)
+        if (runs(p, i, entry))
+            sum += node_flops(p->g, i, rows, keys);
+    return sum;
+}
+
+static bool has(const Plan *p, Entry entry)
+{
+    for (int i = 0; i < p->region.n; i++)
+        if (p->region.at[i].entry == entry)
+            return true;
+    return false;
+}
+
+int64_t plan_token_flops(const Plan *p)
+{
+    const Entry e = has(p, EntryDecode) ? EntryDecode : EntryEncode;
+    return entry_flops(p, e, 1, report_rows(p, e));
+}
+
+/* ---- the report, as JSON first; the text is made from it, but the ops ---- */
+
+static json_t *ops_json(const Plan *p, Entry entry, int64_t rows,
+                        int64_t keys)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        const Node *n = &p->g->nodes.at[i];
+        if (!runs(p, i, entry))
+            continue;
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I}",
+            "name", n->name, "op", op_info[n->op].name,
+            "type", print_type(p->arena_, n->type),
+            "flops", (json_int_t)node_flops(p->g, i, rows, keys)));
+    }
+    return list;
+}
+
+/* Rows of one call of an entry, as it is reported. */
+static int64_t call_rows(const Plan *p, Entry entry)
+{
+    return entry == EntryDecode ? 1 : report_rows(p, entry);
+}
+
+static json_t *entry_json(const Plan *p, Entry entry)
+{
+    const int64_t keys = report_rows(p, entry), rows = call_rows(p, entry);
+    const Linear4 a = p->arena[entry];
+    return json_pack("{s:s, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}}",
+        "entry", entry == EntryEncode ? "encode" : "decode",
+        "rows", (json_int_t)rows, "keys", (json_int_t)keys,
+        "flops", (json_int_t)entry_flops(p, entry, rows, keys),
+        "arena_bytes", "fixed", (json_int_t)(4 * a.c0 + 64),
+        "row", (json_int_t)(4 * a.rows),
+        "sequence", (json_int_t)(4 * a.sequences),
+        "part", (json_int_t)(4 * a.parts));
+}
+
+/* Bytes of one cache for `slots` sequences of `length` positions. */
+static int64_t cache_bytes(const Plan *p, int c, int64_t slots, int64_t length)
+{
+    const struct attn_model m = {
+        .page_floats = { p->page_floats[0], p->page_floats[1] },
+        .blocks = { p->blocks[0], p->blocks[1] },
+        .d_k = { p->d_k[0], p->d_k[1] },
+        .v_panels = { p->v_panels[0], p->v_panels[1] }
+    };
+    return p->page_floats[c] ? attn_cache_bytes(&m, c, slots, length, 0) : 0;
+}
+
+/* What one sentence of full length needs, with the beam of the spec. */
+static json_t *sentence_json(const Plan *p)
+{
+    const Spec *s = p->g->spec;
+    const SpecSide *source = &s->side[SideEncoder];
+    const SpecSide *target = &s->side[SideDecoder];
+    const int64_t beam = has(p, EntryDecode) ? s->search_beam : 1;
+    const Linear4 enc = p->arena[EntryEncode], dec = p->arena[EntryDecode];
+    const int64_t encode = 4 * linear4_at(enc, source->max_len, 1, 1);
+    const int64_t decode = 4 * linear4_at(dec, beam, beam, 1);
+    return json_pack("{s:I, s:I, s:I, s:I}", "beam", (json_int_t)beam,
+        "self_cache", (json_int_t)cache_bytes(p, CacheSelf, beam,
+                                              target->max_len),
+        "cross_cache", (json_int_t)cache_bytes(p, CacheCross, 1,
+                                               source->max_len),
+        "arena", (json_int_t)((encode > decode ? encode : decode) + 64));
+}
+
+static json_t *tasks_json(const Plan *p)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < p->task.n; i++) {
+        const Task *t = &p->task.at[i];
+        json_t *tile = json_object();
+        for (int k = 0; k < Knobs; k++)
+            if (knob_get(&t->tiling, k))
+                json_object_set_new(tile, knobs[k].name,
+                                    json_integer(knob_get(&t->tiling, k)));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:o, s:s}",
+            "op", task_word[t->key.kind], "shape", t->key.shape,
+            "dtype", dtype_word[t->key.dtype], "ending", t->key.ending,
+            "tile", tile, "from", t->from));
+    }
+    return list;
+}
+
+static json_t *report(const Plan *p)
+{
+    const char *from;
+    json_t *entries = json_array();
+    for (int e = EntryEncode; e <= EntryDecode; e++)
+        if (has(p, (Entry)e))
+            json_array_append_new(entries, entry_json(p, (Entry)e));
+    return json_pack("{s:s, s:I, s:I, s:{s:I, s:I}, s:o, s:s, s:i, s:s,"
+        " s:o, s:o}",
+        "name", p->g->spec->name,
+        "parameters", (json_int_t)p->parameters,
+        "weights_bytes", (json_int_t)p->pack.bytes,
+        "page_bytes", "self", (json_int_t)(4 * p->page_floats[CacheSelf]),
+        "cross", (json_int_t)(4 * p->page_floats[CacheCross]),
+        "sentence_bytes", sentence_json(p),
+        "march", p->target.name, "width", p->target.width,
+        "tile", plan_tiles(p, &from), "tasks", tasks_json(p),
+        "entries", entries);
+}
+
+static long long whole(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+static const char *word(const json_t *o, const char *key)
+{
+    return json_string_value(json_object_get(o, key));
+}
+
+static Entry entry_of(const json_t *e)
+{
+    return strcmp(word(e, "entry"), "encode") ? EntryDecode : EntryEncode;
+}
+
+char *plan_json(Arena *a, const Plan *p)
+{
+    json_t *r = report(p), *e;
+    size_t i;
+    json_array_foreach(json_object_get(r, "entries"), i, e) {
+        const Entry entry = entry_of(e);
+        json_object_set_new(e, "ops", ops_json(p, entry, call_rows(p, entry),
+                                               report_rows(p, entry)));
+    }
+    char *s = json_dumps(r, JSON_INDENT(2));
+    if (!s)
+        fail(ExitResource, "out of memory");
+    char *copy = arena_printf(a, "%s\n", s);
+    free(s);
+    json_decref(r);
+    return copy;
+}
+
+/* "mr=6 nr=16" */
+static void add_task(Buffer *b, const json_t *t)
+{
+    const char *key;
+    json_t *value;
+    buffer_printf(b, "  %-9s %-25s %-20s %s ", word(t, "op"), word(t, "shape"),
+                  word(t, "ending"), word(t, "dtype"));
+    json_object_foreach(json_object_get(t, "tile"), key, value)
+        buffer_printf(b, "%s=%lld ", key,
+                      (long long)json_integer_value(value));
+    buffer_printf(b, "(%s)\n", word(t, "from"));
+}
+
+static void add_ops(Buffer *b, const Plan *p, Entry entry)
+{
+    const int64_t keys = report_rows(p, entry), rows = call_rows(p, entry);
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        const Node *n = &p->g->nodes.at[i];
+        if (runs(p, i, entry))
+            buffer_printf(b, "  %14lld  %-10s %-40s %s\n",
+                          (long long)node_flops(p->g, i, rows, keys),
+                          op_info[n->op].name, n->name,
+                          print_type(p->arena_, n->type));
+    }
+}
+
+static void add_entry(Buffer *b, const Plan *p, const json_t *e)
+{
+    const json_t *arena = json_object_get(e, "arena_bytes");
+    buffer_printf(b, "\n%s: %lld row%s, %lld keys: %lld FLOPs\n"
+        "  arena %lld bytes + %lld a row + %lld a sequence + %lld a part\n",
+        word(e, "entry"), whole(e, "rows"), whole(e, "rows") == 1 ? "" : "s",
+        whole(e, "keys"), whole(e, "flops"), whole(arena, "fixed"),
+        whole(arena, "row"), whole(arena, "sequence"), whole(arena, "part"));
+    add_ops(b, p, entry_of(e));
+}
+
+char *plan_text(Arena *a, const Plan *p)
+{
+    Buffer b = { .arena = a };
+    json_t *r = report(p);
+    const json_t *page = json_object_get(r, "page_bytes");
+    const json_t *state = json_object_get(r, "sentence_bytes");
+    size_t i;
+    json_t *e;
+    buffer_printf(&b, "%s: %lld parameters, %lld bytes of weights\n"
+        "target %s, vectors of %lld, tile %s\n"
+        "caches: pages of 64 positions, %lld bytes (self), %lld (cross)\n"
+        "a sequence of full length (beam %lld): caches %lld and %lld bytes, "
+        "arena %lld\n",
+        word(r, "name"), whole(r, "parameters"), whole(r, "weights_bytes"),
+        word(r, "march"), whole(r, "width"), word(r, "tile"),
+        whole(page, "self"), whole(page, "cross"), whole(state, "beam"),
+        whole(state, "self_cache"), whole(state, "cross_cache"),
+        whole(state, "arena"));
+    buffer_printf(&b, "\ntasks:\n");
+    json_array_foreach(json_object_get(r, "tasks"), i, e)
+        add_task(&b, e);
+    json_array_foreach(json_object_get(r, "entries"), i, e)
+        add_entry(&b, p, e);
+    json_decref(r);
+    return b.at;
+}

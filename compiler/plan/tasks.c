@@ -1,0 +1,399 @@
+/* tasks.c: the tasks of a plan, each with its tiling. A task is told by
+ * what it computes, whichever model asks for it: so what was found best for it
+ * in one model (Plan.choices) holds for others.                            */
+#include "plan/parts.h"
+
+#include <string.h>
+
+static const Node *node_at(const Plan *p, int i)
+{
+    return &p->g->nodes.at[i];
+}
+
+static int64_t whole(int64_t n, int64_t step)
+{
+    return (n + step - 1) / step * step;
+}
+
+/* ---- what tells tasks apart ---- */
+
+static bool is_product(const Node *n)
+{
+    return n->op == OpMatmul || n->op == OpLinear;
+}
+
+/* "bias_relu_residual" */
+static const char *product_ending(const Plan *p, const Node *n)
+{
+    if (n->op != OpLinear)
+        return "";
+    const char *s = arena_printf(p->arena_, "%s%s%s%s",
+        n->has_bias ? "_bias" : "", n->act != ActNone ? "_" : "",
+        n->act != ActNone ? activation_word[n->act] : "",
+        n->has_residual ? "_residual" : "");
+    return *s ? s + 1 : s;
+}
+
+int plan_mask(const Plan *p, const MaskSpec *m)
+{
+    for (int i = 0; i < p->mask.n; i++)
+        if (p->mask.at[i] == m)
+            return i + 1;
+    die("a mask that the plan does not have");
+}
+
+static const char *mask_ending(const Plan *p, const MaskSpec *m)
+{
+    if (!m)
+        return "";
+    if (m->file)
+        return arena_printf(p->arena_, "_mask%d", plan_mask(p, m));
+    return arena_printf(p->arena_, "%s%s%s%s", m->causal ? "_causal" : "",
+        m->prefix ? "_prefix" : "", m->window ? arena_printf(p->arena_,
+            "_window%lld", (long long)m->window) : "",
+        m->block ? arena_printf(p->arena_, "_block%lld",
+                                (long long)m->block) : "");
+}
+
+/* "causal_paged_biased" */
+static const char *attention_ending(const Plan *p, const Node *n)
+{
+    const bool scaled = n->scale < 1 || n->scale > 1;
+    const char *s = arena_printf(p->arena_, "%s%s%s%s%s",
+        mask_ending(p, n->mask),
+        node_at(p, n->in[1])->op != OpPages ? "_paged" : "",
+        n->bias ? "_biased" : "",
+        n->cap > 0 ? arena_printf(p->arena_, "_cap%lld",
+                                  (long long)(n->cap * 1000)) : "",
+        scaled ? arena_printf(p->arena_, "_scale%lld",
+                              (long long)(n->scale * 1e6)) : "");
+    return *s ? s + 1 : s;
+}
+
+static const char *by(const Plan *p, int64_t a, int64_t b)
+{
+    return arena_printf(p->arena_, "%lldx%lld", (long long)a, (long long)b);
+}
+
+static TaskKey product_key(const Plan *p, TaskKind kind, int node)
+{
+    const Node *n = node_at(p, node), *w = node_at(p, n->in[1]);
+    return (TaskKey){ .kind = kind, .dtype = dtype_of(w->type),
+                      .shape = by(p, w->type.dim[1].c, w->type.dim[0].c),
+                      .ending = product_ending(p, n) };
+}
+
+static TaskKey attention_key(const Plan *p, int node)
+{
+    const Node *n = node_at(p, node);
+    return (TaskKey){ .kind = TaskAttention, .dtype = DtypeF32,
+                      .shape = by(p, node_at(p, n->in[1])->type.dim[2].c,
+                                  node_at(p, n->in[2])->type.dim[2].c),
+                      .ending = attention_ending(p, n) };
+}
+
+/* Its products in turn; where it has none, the width of its rows. */
+static TaskKey rows_key(const Plan *p, const Region *r)
+{
+    TaskKey key = { .kind = TaskRows, .shape = "", .ending = "" };
+    for (int i = 0; i < r->count; i++) {
+        const int node = p->order.at[r->first + i];
+        if (!is_product(node_at(p, node)))
+            continue;
+        const TaskKey one = product_key(p, TaskMatmul, node);
+        key.dtype = one.dtype;
+        key.shape = *key.shape ? arena_printf(p->arena_, "%s_%s", key.shape,
+                                              one.shape) : one.shape;
+    }
+    if (!*key.shape)
+        key.shape = arena_printf(p->arena_, "%lld", (long long)
+            node_at(p, p->order.at[r->first])->type.dim[1].c);
+    return key;
+}
+
+/* The whole of a model: "512x2048x12", layers of both stacks. */
+static TaskKey split_key(const Plan *p)
+{
+    const Spec *s = p->g->spec;
+    bool has[3] = { false };
+    for (int i = 0; i < p->region.n; i++)
+        has[p->region.at[i].entry] = true;
+    const SpecSide *side = &s->side[has[EntryEncode] ? SideEncoder
+                                                     : SideDecoder];
+    return (TaskKey){ .kind = TaskSplit, .dtype = s->dtype,
+        .shape = arena_printf(p->arena_, "%lldx%lldx%lld",
+            (long long)s->d_model, (long long)side->d_ff,
+            (long long)(s->side[SideEncoder].N + s->side[SideDecoder].N)),
+        .ending = !has[EntryDecode] ? "encode"
+                : has[EntryEncode] ? "encode_decode" : "decode" };
+}
+
+/* ---- tilings ---- */
+
+int32_t usual_ahead(int nr)
+{
+    return nr > 32 ? 3 : 2;
+}
+
+static void settle(int32_t *knob, int64_t usual)
+{
+    if (*knob == 0)
+        *knob = (int32_t)usual;
+}
+
+/* Whole tiles, few enough that their scores and outputs stay in the cache
+ * beside a page of keys.                                                    */
+static int64_t usual_queries(int64_t mr)
+{
+    const int64_t tiles = RowBlock / mr;
+    return mr * (tiles > 0 ? tiles : 1);
+}
+
+/* Weights from memory are read once for all rows that are few; those from a
+ * cache that others share come faster from two places too, where a row or two
+ * leaves the time; as measured.                                             */
+static int64_t usual_few(const Plan *p)
+{
+    if (p->few)
+        return p->target.few_mr + 1;
+    return p->pack.bytes > NearBytes ? p->target.near_few + 1 : 1;
+}
+
+Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by)
+{
+    const bool tall = kind == TaskMatmul && by.mr == 0 && by.nr == 0
+                      && 4 * m->nr * k > m->cache[0];
+    switch (kind) {
+    case TaskMatmul: case TaskAttention:
+        settle(&by.mr, tall ? m->tall_mr : m->mr);
+        settle(&by.nr, tall ? m->tall_nr : m->nr);
+        settle(&by.ahead, usual_ahead(by.nr));
+        break;
+    case TaskFew:
+        settle(&by.places, m->few_nr / 16);
+        break;
+    case TaskRows: settle(&by.rows, m->row_block); break;
+    case TaskSplit: settle(&by.work, m->part_work); break;
+    case TaskKinds: break;
+    }
+    if (kind == TaskMatmul) {
+        const int64_t all = whole(k, 64), most = knobs[Knob_k].most;
+        settle(&by.k, target_sum_block(m, by.mr, by.nr, k));
+        if (by.k == 0 || by.k > all || by.k == k)
+            by.k = (int32_t)(all < most ? all : most);
+        settle(&by.panels, by.nr / 16);
+    }
+    if (kind == TaskAttention) {
+        settle(&by.queries, usual_queries(by.mr));
+        settle(&by.keys, ATTN_PAGE);
+    }
+    return by;
+}
+
+/* By what reading the weights of all its steps again costs. */
+static int64_t usual_rows(const Plan *p, const Task *t)
+{
+    const Region *r = &p->region.at[p->region_of[t->node]];
+    int64_t bytes = 0, numbers = 0;
+    for (int i = 0; i < r->count; i++) {
+        const Node *n = node_at(p, p->order.at[r->first + i]);
+        if (!is_product(n))
+            continue;
+        const Type *w = &node_at(p, n->in[1])->type;
+        const int64_t all = w->dim[1].c * round16(w->dim[0].c);
+        numbers += all;
+        bytes += all * (dtype_of(*w) == DtypeBf16 ? 2 : 4);
+    }
+    return target_row_block(&p->target, bytes, numbers);
+}
+
+static Tiling settled(const Plan *p, const Task *t, Tiling by)
+{
+    const TaskShape s = task_shape(p, t);
+    if (t->key.kind == TaskRows)
+        settle(&by.rows, usual_rows(p, t));
+    by = tiling_settled(&p->target, t->key.kind, s.k, by);
+    if (t->key.kind == TaskFew)
+        settle(&by.few, usual_few(p));
+    if (s.holes)                 /* key by key: no block of them */
+        by.keys = ATTN_PAGE;
+    return by;
+}
+
+static const Tiling *chosen(const Plan *p, const TaskKey *key)
+{
+    const Choices *c = &p->choices;
+    for (int i = 0; i < c->n; i++)
+        if (task_same(&c->at[i].key, key)
+            && tiling_valid(&c->at[i].tiling, key->kind))
+            return &c->at[i].tiling;
+    return NULL;
+}
+
+static void choose(const Plan *p, Task *t)
+{
+    const Tiling *by = chosen(p, &t->key);
+    const bool option = On(t->key.kind) & OnProducts
+                        && !strcmp(p->target.tile_from, "option");
+    t->usual = settled(p, t, (Tiling){ 0 });
+    t->tiling = by ? *by : (Tiling){ 0 };
+    if (option)
+        t->tiling.mr = t->tiling.nr = 0;
+    t->tiling = settled(p, t, t->tiling);
+    t->from = option ? "option" : by ? "tuned" : "default";
+}
+
+Tiling plan_tile(const Plan *p)
+{
+    return (Tiling){ .mr = p->target.mr, .nr = p->target.nr,
+                     .ahead = usual_ahead(p->target.nr) };
+}
+
+/* ---- the list ---- */
+
+/* Its place in the list, which it gets where it is new. */
+static int place(Plan *p, int node, TaskKey key)
+{
+    int i = 0;
+    while (i < p->task.n && !task_same(&p->task.at[i].key, &key))
+        i++;
+    if (i == p->task.n) {
+        Task t = { .key = key, .node = node };
+        choose(p, &t);
+        vec_push(p->arena_, &p->task, t);
+    }
+    return i;
+}
+
+static void add(Plan *p, int node, TaskKey key)
+{
+    p->task_of[key.kind][node] = place(p, node, key);
+}
+
+static void find_masks(Plan *p)
+{
+    for (int o = 0; o < p->order.n; o++) {
+        const MaskSpec *m = node_at(p, p->order.at[o])->mask;
+        int i = 0;
+        while (i < p->mask.n && p->mask.at[i] != m)
+            i++;
+        if (m && m->file && i == p->mask.n)
+            vec_push(p->arena_, &p->mask, m);
+    }
+}
+
+static void add_products(Plan *p, TaskKind kind)
+{
+    for (int o = 0; o < p->order.n; o++)
+        if (is_product(node_at(p, p->order.at[o])))
+            add(p, p->order.at[o], product_key(p, kind, p->order.at[o]));
+}
+
+void plan_tasks(Plan *p)
+{
+    const int n = p->g->nodes.n;
+    for (int kind = 0; kind < TaskKinds; kind++) {
+        p->task_of[kind] = arena_alloc(p->arena_, (size_t)n * sizeof(int));
+        for (int i = 0; i < n; i++)
+            p->task_of[kind][i] = -1;
+    }
+    find_masks(p);
+    add_products(p, TaskMatmul);
+    if (p->target.few_mr)
+        add_products(p, TaskFew);
+    for (int o = 0; o < p->order.n; o++)
+        if (node_at(p, p->order.at[o])->op == OpAttention)
+            add(p, p->order.at[o], attention_key(p, p->order.at[o]));
+    for (int i = 0; i < p->region.n; i++) {
+        const Region *r = &p->region.at[i];
+        if (!r->row_block)
+            continue;
+        const int rows = place(p, p->order.at[r->first], rows_key(p, r));
+        for (int k = 0; k < r->count; k++)
+            p->task_of[TaskRows][p->order.at[r->first + k]] = rows;
+    }
+    const int split = p->order.n ? place(p, -1, split_key(p)) : -1;
+    for (int o = 0; o < p->order.n; o++)
+        p->task_of[TaskSplit][p->order.at[o]] = split;
+}
+
+const Task *plan_task(const Plan *p, TaskKind kind, int node)
+{
+    const int i = p->task_of[kind][node];
+    return i < 0 ? NULL : &p->task.at[i];
+}
+
+const char *plan_tiles(const Plan *p, const char **from)
+{
+    const char *sizes = "";
+    *from = p->target.tile_from;
+    for (int i = 0; i < p->task.n; i++) {
+        const Task *t = &p->task.at[i];
+        if (!strcmp(t->from, "tuned"))
+            *from = t->from;
+        if (!(On(t->key.kind) & OnProducts))
+            continue;
+        const char *size = by(p, t->tiling.mr, t->tiling.nr);
+        if (!strstr(arena_printf(p->arena_, " %s ", sizes),
+                    arena_printf(p->arena_, " %s ", size)))
+            sizes = arena_printf(p->arena_, "%s%s%s", sizes,
+                                 *sizes ? " " : "", size);
+    }
+    return *sizes ? sizes : by(p, p->target.mr, p->target.nr);
+}
+
+int64_t region_rows(const Plan *p, const Region *r)
+{
+    const Task *t = plan_task(p, TaskRows, p->order.at[r->first]);
+    return t ? t->tiling.rows : p->target.row_block;
+}
+
+/* ---- what a task is, in numbers ---- */
+
+static int64_t attention_scratch(const Tiling *t, int64_t d_v)
+{
+    return round16(t->queries * (t->keys + round16(d_v) + 16 + 1));
+}
+
+TaskShape task_shape(const Plan *p, const Task *t)
+{
+    TaskShape s = { 0 };
+    if (t->key.kind > TaskAttention)
+        return s;
+    const Node *n = node_at(p, t->node), *b = node_at(p, n->in[1]);
+    if (t->key.kind != TaskAttention) {
+        s.k = b->type.dim[1].c;
+        s.n = b->type.dim[0].c;
+        s.bias = n->op == OpLinear && n->has_bias;
+        s.residual = n->op == OpLinear && n->has_residual;
+        s.weights = s.k * round16(s.n);
+        return s;
+    }
+    s.d_k = b->type.dim[2].c;
+    s.d_v = node_at(p, n->in[2])->type.dim[2].c;
+    s.bias = n->bias != BiasNone;
+    s.paged = b->op != OpPages;
+    s.holes = n->mask && n->mask->file;
+    s.scratch = attention_scratch(&t->tiling, s.d_v);
+    return s;
+}
+
+/* Floats that one part needs to walk attention: scores, outputs, running
+ * maxima and lane sums of a block of queries (emit/attention.c), or of a tile
+ * of rows (emit/naive_attention.c).                                         */
+int64_t plan_scratch(const Plan *p)
+{
+    int64_t floats = 0;
+    for (int i = 0; i < p->task.n; i++) {
+        const int64_t need = task_shape(p, &p->task.at[i]).scratch;
+        floats = need > floats ? need : floats;
+    }
+    for (int o = 0; o < p->order.n; o++) {
+        const Node *n = node_at(p, p->order.at[o]);
+        const Tiling tile = { .queries = p->target.mr };
+        const int64_t need = n->op == OpContext
+            ? attention_scratch(&tile, n->type.dim[2].c) : 0;
+        floats = need > floats ? need : floats;
+    }
+    return floats;
+}

@@ -1,0 +1,69 @@
+/* tiling.c: the table of knobs, and tilings as text. */
+#include "plan/plan.h"
+
+#include <string.h>
+
+const char *const task_word[TaskKinds] = {
+    [TaskMatmul] = "matmul", [TaskFew] = "few", [TaskAttention] = "attention",
+    [TaskRows] = "rows", [TaskSplit] = "split"
+};
+
+const char *const dtype_word[] = {
+    [DtypeF32] = "f32", [DtypeBf16] = "bf16", NULL
+};
+
+const Knob knobs[Knobs] = {
+#define KNOB(name, tasks, least, most, step, text)                            \
+    { #name, tasks, least, most, step, text, offsetof(Tiling, name) },
+#include "plan/knobs.h"
+#undef KNOB
+};
+
+int32_t knob_get(const Tiling *t, int knob)
+{
+    int32_t value;
+    memcpy(&value, (const char *)t + knobs[knob].at, sizeof value);
+    return value;
+}
+
+void knob_set(Tiling *t, int knob, int32_t value)
+{
+    memcpy((char *)t + knobs[knob].at, &value, sizeof value);
+}
+
+static bool knob_valid(const Knob *k, TaskKind kind, int32_t value)
+{
+    if (value == 0)
+        return true;
+    return k->tasks & On(kind) && value >= k->least && value <= k->most
+        && (value - k->least) % k->step == 0;
+}
+
+bool tiling_valid(const Tiling *t, TaskKind kind)
+{
+    for (int i = 0; i < Knobs; i++)
+        if (!knob_valid(&knobs[i], kind, knob_get(t, i)))
+            return false;
+    return true;
+}
+
+bool tiling_same(const Tiling *a, const Tiling *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;     /* of int32_t alone: no padding */
+}
+
+char *tiling_text(Arena *a, const Tiling *t)
+{
+    char *text = arena_printf(a, "%s", "");
+    for (int i = 0; i < Knobs; i++)
+        if (knob_get(t, i))
+            text = arena_printf(a, "%s%s%s=%d", text, *text ? " " : "",
+                                knobs[i].name, knob_get(t, i));
+    return text;
+}
+
+bool task_same(const TaskKey *a, const TaskKey *b)
+{
+    return a->kind == b->kind && a->dtype == b->dtype
+        && !strcmp(a->shape, b->shape) && !strcmp(a->ending, b->ending);
+}

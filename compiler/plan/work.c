@@ -1,0 +1,55 @@
+/* work.c: what the work of a step is worth when it is divided among
+ * threads, in FLOPs of a product: what takes as long as they do. Estimates: a
+ * wrong one costs time, never a result.                                      */
+#include "plan/parts.h"
+
+enum {
+    ElementWork = 16,            /* of a number that is read and written */
+    GatherWork = 64,             /* of one with a cache line for itself */
+    NearRows = 8                 /* products of fewer rows wait for weights */
+};
+
+static int64_t row_elements(Type t)
+{
+    int64_t n = 1;
+    for (int i = 0; i < t.rank; i++)
+        n *= t.dim[i].sym == SymNone ? t.dim[i].c : 1;
+    return n;
+}
+
+/* A product: 2 n k; attention, fused or not: of a query and a key. */
+int64_t step_work(const Plan *p, int node)
+{
+    const Node *all = p->g->nodes.at, *n = &all[node];
+    switch (n->op) {
+    case OpMatmul: case OpLinear:
+        return 2 * n->type.dim[1].c * all[n->in[1]].type.dim[1].c;
+    case OpAttention:
+        return n->heads * (2 * (all[n->in[1]].type.dim[2].c
+                                + all[n->in[2]].type.dim[2].c) + ElementWork);
+    case OpScores:
+        return 2 * n->type.dim[0].c * all[n->in[1]].type.dim[2].c;
+    case OpContext:
+        return 2 * n->type.dim[0].c * n->type.dim[2].c;
+    case OpEmbed:
+        return GatherWork * row_elements(n->type);
+    default:
+        return ElementWork * row_elements(n->type);
+    }
+}
+
+/* Where the weights of a region stay in the cache of each core that reads them,
+ * few rows make a part; where they come from further away they are divided
+ * instead of read by each, as long as the rows are few.                     */
+int64_t least_part_rows(const Plan *p, const Region *r)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < r->count; i++) {
+        const int node = p->order.at[r->first + i];
+        const Op op = p->g->nodes.at[node].op;
+        if (op == OpMatmul || op == OpLinear)
+            bytes += 2 * step_work(p, node);     /* 4 n k, in f32 */
+    }
+    const int64_t rows = region_rows(p, r);
+    return bytes <= NearBytes ? NearRows : rows < RowBlock ? rows : RowBlock;
+}

@@ -1,0 +1,220 @@
+/* line.c: a record as a line of JSON, and back.
+ *
+ * {"version": 1, "cpu": .., "tile": {"mr": 6, ..}, .., "hash": "16 digits"}
+ *
+ * The hash is of all that stands before `, "hash"`. A line comes from a file
+ * that may be anything: each value is checked before it is used.             */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "runtime/json.h"
+#include "records/records.h"
+
+enum { Version = 1, Members = 16, TextMost = 4096, MostThreads = 1 << 20 };
+#define MOST_NS 1e18             /* thirty years */
+
+/* ------------------------------------------------------------- writing --- */
+static json_t *tile_object(const Tiling *t)
+{
+    json_t *o = json_object();
+    for (int i = 0; i < Knobs; i++)
+        if (knob_get(t, i))
+            json_object_set_new(o, knobs[i].name,
+                                json_integer(knob_get(t, i)));
+    return o;
+}
+
+static json_t *record_object(const Record *r)
+{
+    const Host *h = &r->host;
+    return json_pack("{s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s,s:s,s:s,s:o,s:f,s:f,"
+                     "s:i,s:f}",
+                     "version", (int)Version, "cpu", h->cpu, "caches",
+                     h->caches, "isa", h->isa, "threads", h->threads,
+                     "compiler", h->compiler, "op", task_word[r->key.kind],
+                     "shape", r->key.shape, "dtype", dtype_word[r->key.dtype],
+                     "ending", r->key.ending, "tile", tile_object(&r->tiling),
+                     "ns", r->ns, "usual_ns", r->usual_ns, "samples",
+                     r->samples, "spread", r->spread);
+}
+
+static unsigned long long hash(const char *line, size_t n)
+{
+    return (unsigned long long)XXH3_64bits(line, n);
+}
+
+static char *line_of(Arena *a, const Record *r)
+{
+    const size_t flags = JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII;
+    json_t *o = record_object(r);
+    if (!o)
+        die("a record of values that JSON does not have");
+    const size_t n = json_dumpb(o, NULL, 0, flags);
+    char *text = arena_alloc(a, n + 1);
+    json_dumpb(o, text, n, flags);
+    json_decref(o);
+    text[n - 1] = '\0';          /* the brace */
+    return arena_printf(a, "%s, \"hash\": \"%016llx\"}", text,
+                        hash(text, n - 1));
+}
+
+/* ------------------------------------------------------------- reading --- */
+typedef struct {
+    Arena *arena;
+    const json_t *object;
+    const char *bad;             /* the first member that is not as it must be;
+                                    NULL: none */
+} Reader;
+
+static const char *text_of(Reader *m, const char *key)
+{
+    const json_t *value = json_object_get(m->object, key);
+    const size_t n = json_string_length(value);
+    const char *text = json_string_value(value);
+    bool ok = text && n <= TextMost;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = text[i] >= ' ' && text[i] <= '~';
+    if (ok)
+        return arena_strndup(m->arena, text, n);
+    m->bad = m->bad ? m->bad : key;
+    return "";
+}
+
+static int64_t int_of(Reader *m, const char *key, int64_t least, int64_t most)
+{
+    const json_t *value = json_object_get(m->object, key);
+    const int64_t i = json_integer_value(value);
+    if (json_is_integer(value) && i >= least && i <= most)
+        return i;
+    m->bad = m->bad ? m->bad : key;
+    return least;
+}
+
+static double real_of(Reader *m, const char *key)
+{
+    const json_t *value = json_object_get(m->object, key);
+    const double x = json_number_value(value);
+    if (json_is_number(value) && x >= 0 && x <= MOST_NS)
+        return x;
+    m->bad = m->bad ? m->bad : key;
+    return 1;
+}
+
+static int word_of(Reader *m, const char *key, const char *const *words,
+                   int n)
+{
+    const char *text = text_of(m, key);
+    for (int i = 0; i < n; i++)
+        if (strcmp(text, words[i]) == 0)
+            return i;
+    m->bad = m->bad ? m->bad : key;
+    return 0;
+}
+
+/* A knob of that name takes the value. */
+static bool set_knob(Tiling *t, const char *name, const json_t *value)
+{
+    for (int i = 0; i < Knobs; i++) {
+        const json_int_t x = json_integer_value(value);
+        if (strcmp(name, knobs[i].name) != 0)
+            continue;
+        if (!json_is_integer(value) || x < 1 || x > knobs[i].most)
+            return false;
+        knob_set(t, i, (int32_t)x);
+        return true;
+    }
+    return false;
+}
+
+static Tiling tiling_of(Reader *m, TaskKind kind)
+{
+    json_t *tile = json_object_get(m->object, "tile"), *value;
+    const char *name;
+    Tiling t = { 0 };
+    bool ok = json_is_object(tile);
+    json_object_foreach(tile, name, value)
+        ok = ok && set_knob(&t, name, value);
+    if ((!ok || !tiling_valid(&t, kind)) && !m->bad)
+        m->bad = "tile";
+    return t;
+}
+
+static Record members(Reader *m)
+{
+    Record r = {
+        .host = { .cpu = text_of(m, "cpu"), .caches = text_of(m, "caches"),
+                  .isa = text_of(m, "isa"),
+                  .threads = (int)int_of(m, "threads", 1, MostThreads),
+                  .compiler = text_of(m, "compiler") },
+        .key = { .kind = (TaskKind)word_of(m, "op", task_word, TaskKinds),
+                 .shape = text_of(m, "shape"),
+                 .dtype = (Dtype)word_of(m, "dtype", dtype_word, 2),
+                 .ending = text_of(m, "ending") },
+        .ns = real_of(m, "ns"), .usual_ns = real_of(m, "usual_ns"),
+        .samples = (int)int_of(m, "samples", 0, INT32_MAX),
+        .spread = real_of(m, "spread"),
+    };
+    r.tiling = tiling_of(m, r.key.kind);
+    return r;
+}
+
+/* Does the line end in the hash of what is before? */
+static bool is_whole(const char *line, size_t n)
+{
+    char end[40];
+    const size_t tail = (size_t)snprintf(end, sizeof end,
+                                         ", \"hash\": \"%016llx\"}", 0ULL);
+    if (n < tail)
+        return false;
+    snprintf(end, sizeof end, ", \"hash\": \"%016llx\"}",
+             hash(line, n - tail));
+    return memcmp(line + n - tail, end, tail) == 0;
+}
+
+static bool understood(Record *to, Arena *a, const json_t *o, const char **why)
+{
+    Reader m = { .arena = a, .object = o };
+    const json_t *version = json_object_get(o, "version");
+    if (!json_is_integer(version) || json_integer_value(version) != Version) {
+        *why = "the line is of another version of attnc";
+        return false;
+    }
+    *to = members(&m);
+    *why = m.bad ? arena_printf(a, "\"%s\" is not as attnc writes it", m.bad)
+                 : "the line has members that attnc does not write";
+    return !m.bad && json_object_size(o) == Members;
+}
+
+LineKind record_parse(Record *to, Arena *a, const char *line, size_t n,
+                      const char **why)
+{
+    json_error_t error;
+    *why = n > LineMost ? "the line is longer than any that attnc writes"
+                        : "the line was cut or changed";
+    if (n > LineMost || memchr(line, '\0', n) || !is_whole(line, n))
+        return LineBroken;
+    json_t *o;
+    Fault memory;
+    if (!json_read(&o, "a record", line, n, JSON_REJECT_DUPLICATES, &error,
+                   &memory))
+        fail(memory.code, "%s", memory.text);
+    *why = "the line is not JSON";
+    const LineKind kind = o && understood(to, a, o, why) ? LineRecord
+                                                         : LineForeign;
+    json_decref(o);
+    return kind;
+}
+
+char *record_line(Arena *a, const Record *r)
+{
+    Record unused;
+    const char *why;
+    char *line = line_of(a, r);
+    if (record_parse(&unused, a, line, strlen(line), &why) != LineRecord)
+        die("a record that attnc would not read: %s", why);
+    return line;
+}

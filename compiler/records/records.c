@@ -1,0 +1,143 @@
+/* records.c: which machine a record is true for, and which records serve a
+ * plan: never one of another machine, compiler or number of threads.         */
+#include "records/records.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/machine.h"
+
+/* ---------------------------------------------------------------- host --- */
+/* A name that the system or a compiler gives, as records hold it. */
+static const char *printable(Arena *a, const char *name)
+{
+    char *text = arena_printf(a, "%.200s", name);
+    for (char *c = text; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    return text;
+}
+
+static const char *size_text(Arena *a, size_t bytes)
+{
+    const bool whole = bytes >> 20 && bytes % (1 << 20) == 0;
+    return arena_printf(a, "%zu%c", bytes >> (whole ? 20 : 10),
+                        whole ? 'M' : 'K');
+}
+
+static const char *caches_text(Arena *a, const Machine *m)
+{
+    const char *text = size_text(a, m->cache[LevelL1]);
+    for (int l = LevelL2; l < LevelMemory; l++)
+        text = arena_printf(a, "%s %s", text, size_text(a, m->cache[l]));
+    return text;
+}
+
+static const char *isa_text(Arena *a, const Target *t)
+{
+    Target own;
+    Fault unused;
+    if (!target_find(&own, t->march, 0, NULL, &unused))
+        die("no target %s", t->march);
+    return own.width == t->width ? t->march
+                                 : arena_printf(a, "%s/%d", t->march,
+                                                t->width);
+}
+
+Host host_here(Arena *a, const Target *t, int threads, const char *compiler)
+{
+    Machine m;
+    machine_find(&m);
+    return (Host){ .cpu = printable(a, m.cpu), .caches = caches_text(a, &m),
+                   .isa = isa_text(a, t), .threads = threads,
+                   .compiler = printable(a, compiler) };
+}
+
+bool host_same(const Host *a, const Host *b)
+{
+    return a->threads == b->threads && !strcmp(a->cpu, b->cpu) &&
+           !strcmp(a->caches, b->caches) && !strcmp(a->isa, b->isa) &&
+           !strcmp(a->compiler, b->compiler);
+}
+
+const char *host_text(Arena *a, const Host *h)
+{
+    return arena_printf(a, "%s (%s), %s, %d thread%s, %s", h->cpu, h->caches,
+                        h->isa, h->threads, h->threads == 1 ? "" : "s",
+                        h->compiler);
+}
+
+/* ------------------------------------------------------------- choices --- */
+Record *records_find(const Records *r, const Record *like)
+{
+    for (int i = 0; i < r->at.n; i++) {
+        Record *at = &r->at.at[i];
+        if (task_same(&at->key, &like->key) &&
+            host_same(&at->host, &like->host))
+            return at;
+    }
+    return NULL;
+}
+
+void records_put(Records *r, Arena *a, const Record *record)
+{
+    Record *old = records_find(r, record);
+    if (old)
+        *old = *record;
+    else
+        vec_push(a, &r->at, *record);
+}
+
+Choices records_choices(Arena *a, const Records *r, const Host *host)
+{
+    VEC(Choice) found = { 0 };
+    for (int i = r->at.n; i-- > 0;) {        /* the last one of a key */
+        const Record *from = &r->at.at[i];
+        bool known = !host_same(&from->host, host);
+        for (int k = 0; k < found.n && !known; k++)
+            known = task_same(&found.at[k].key, &from->key);
+        if (!known)
+            vec_push(a, &found, ((Choice){ from->key, from->tiling }));
+    }
+    return (Choices){ found.at, found.n, host_text(a, host) };
+}
+
+/* How far apart two shapes are, in factors of two over all their numbers;
+ * INFINITY: they are not of one form.                                       */
+static double shape_distance(const char *a, const char *b)
+{
+    double sum = 0;
+    while (*a && *b) {
+        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+            char *a_end, *b_end;
+            sum += fabs(log2(((double)strtoul(a, &a_end, 10) + 1) /
+                             ((double)strtoul(b, &b_end, 10) + 1)));
+            a = a_end;
+            b = b_end;
+        } else if (*a++ != *b++) {
+            return INFINITY;
+        }
+    }
+    return *a || *b ? INFINITY : sum;
+}
+
+const Record *records_nearest(const Records *r, const Host *host,
+                              const TaskKey *key)
+{
+    const Record *best = NULL;
+    double least = INFINITY;
+    for (int i = 0; i < r->at.n; i++) {
+        const Record *at = &r->at.at[i];
+        const double d = shape_distance(at->key.shape, key->shape);
+        if (d >= least || strcmp(at->key.shape, key->shape) == 0 ||
+            at->key.kind != key->kind || at->key.dtype != key->dtype ||
+            strcmp(at->key.ending, key->ending) != 0 ||
+            !host_same(&at->host, host))
+            continue;
+        best = at;
+        least = d;
+    }
+    return best;
+}

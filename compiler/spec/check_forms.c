@@ -1,0 +1,250 @@
+/* check_forms.c: which forms of a Transformer go together: masks, positions,
+ * norms, what goes in and what comes out.                                   */
+#include <string.h>
+
+#include "spec/fields.h"
+
+static const Pos nowhere;
+
+/* -------------------------------------------------------------- masks --- */
+static const char *mask_key(Side side)
+{
+    return side == SideEncoder ? "masking.encoder" : "masking.decoder";
+}
+
+static void check_causal(Spec *s, const FieldState *state)
+{
+    if (is(state, "masking.decoder", StateOff) ||
+        s->side[SideDecoder].mask.causal)
+        return;
+    error_at(spec_pos(s, "masking.decoder"), "a decoder's masking must be "
+             "causal: it cannot see what it has not written yet");
+    note_at(nowhere, "kind: encoder has rows that see each other");
+}
+
+static void check_prefix(Spec *s, const FieldState *state)
+{
+    const MaskSpec *m = &s->side[SideEncoder].mask;
+
+    (void)state;
+    if (!m->prefix || m->causal)
+        return;
+    error_at(spec_pos(s, mask_key(SideEncoder)), "prefix is the part that a "
+             "causal mask does not hide; here is none");
+    note_at(nowhere, "write [causal, prefix]");
+}
+
+/* Keys of kind attention have a length of their own. */
+static void check_mask_file(Spec *s, const FieldState *state)
+{
+    (void)state;
+    for (Side i = SideEncoder; i <= SideDecoder; i++) {
+        const MaskSpec *m = &s->side[i].mask;
+        if (m->file && m->prefix) {
+            error_at(spec_pos(s, mask_key(i)), "a mask from a file has no "
+                     "prefix: its rows are the same for every input");
+            note_at(nowhere, "leave out prefix, or file");
+        }
+        int64_t rows = s->side[i].max_len;
+        int64_t columns = s->kind == KindAttention
+                        ? s->side[SideDecoder].max_len : rows;
+        if (!m->file || (m->file_rows == rows && m->file_columns == columns))
+            continue;
+        error_at(spec_pos(s, mask_key(i)), "the mask's file has %lld rows of "
+                 "%lld; it must have %lld of %lld, as max_len",
+                 (long long)m->file_rows, (long long)m->file_columns,
+                 (long long)rows, (long long)columns);
+    }
+}
+
+/* ---------------------------------------------------------- positions --- */
+static void check_details(Spec *s, const FieldState *state)
+{
+    const char *type = fields[field_row("positions.type")].words[s->positions];
+
+    for (int i = 0; i < n_field_links; i++) {
+        const FieldLink *link = &field_links[i];
+        if (!link->of || strcmp(link->of, "positions.type") ||
+            !is(state, link->key, StateSet) ||
+            find_word(link->when, type) >= 0)
+            continue;
+        error_at(spec_pos(s, link->key), "%s has a meaning for %s%s%s "
+                 "positions only", link->key, link->when[0],
+                 link->when[1] ? " and " : "",
+                 link->when[1] ? link->when[1] : "");
+        note_at(spec_pos(s, "positions.type"), "positions.type is here");
+    }
+}
+
+static void check_sinusoids(Spec *s, const FieldState *state)
+{
+    int64_t least = s->pos_exponent == ExponentTensor2tensor ? 4 : 2;
+
+    if (s->positions != PosSinusoidal ||
+        is(state, "positions.type", StateOff) ||
+        (s->d_model % 2 == 0 && s->d_model >= least))
+        return;
+    error_at(spec_pos(s, "d_model"), "sinusoidal positions need an even "
+             "d_model of at least %lld, found %lld", (long long)least,
+             (long long)s->d_model);
+}
+
+static void check_rotary(Spec *s, const FieldState *state)
+{
+    bool set = is(state, "positions.dims", StateSet);
+    const char *key = set ? "positions.dims" : "positions.type";
+
+    if (s->positions != PosRotary)
+        return;
+    if (s->pos_dims % 2 || s->pos_dims < 2) {
+        error_at(spec_pos(s, key), "rotary positions turn pairs of columns: "
+                 "%lld is odd", (long long)s->pos_dims);
+        note_at(nowhere, set ? "give an even number"
+                : "give an even d_k, or an even positions.dims");
+    }
+    for (Side i = SideEncoder; i <= SideDecoder; i++) {
+        const SpecSide *side = &s->side[i];
+        if (side->h == 0 || s->pos_dims <= side->d_k)
+            continue;
+        error_at(spec_pos(s, key), "positions.dims (%lld) is more than d_k "
+                 "(%lld)", (long long)s->pos_dims, (long long)side->d_k);
+        return;
+    }
+}
+
+/* Half of the buckets are for one distance each, in either direction. */
+static void check_relative(Spec *s, const FieldState *state)
+{
+    (void)state;
+    if (s->positions != PosRelative)
+        return;
+    if (s->pos_buckets % 2)
+        error_at(spec_pos(s, "positions.buckets"), "positions.buckets (%lld) "
+                 "must be even", (long long)s->pos_buckets);
+    if (s->pos_max_distance <= s->pos_buckets / 2)
+        error_at(spec_pos(s, "positions.max_distance"),
+                 "positions.max_distance (%lld) must be more than half of "
+                 "positions.buckets (%lld)", (long long)s->pos_max_distance,
+                 (long long)s->pos_buckets);
+}
+
+/* -------------------------------------------------------------- norms --- */
+static void check_norm_bias(Spec *s, const FieldState *state)
+{
+    (void)state;
+    if (s->norm_type != NormRms || !s->norm_bias)
+        return;
+    error_at(spec_pos(s, "norm.bias"), "a norm of type rms has no bias");
+    note_at(spec_pos(s, "norm.type"), "leave norm.bias out; the type is here");
+}
+
+static void check_parallel(Spec *s, const FieldState *state)
+{
+    (void)state;
+    if (s->parallel == ParallelNone || s->norm_place == PlacePre)
+        return;
+    error_at(spec_pos(s, "parallel"), "parallel parts need norms in front of "
+             "them");
+    note_at(spec_pos(s, "norm.place"), "set norm.place: pre");
+}
+
+/* ------------------------------------------------------- in and out --- */
+static void check_input(Spec *s, const FieldState *state)
+{
+    if (is(state, "input.type", StateOff))
+        return;
+    if (s->input == InputTokens && s->input_width > 0) {
+        error_at(spec_pos(s, "input.width"), "input.width has no meaning for "
+                 "tokens");
+        note_at(nowhere, "write input: {type: real, width: %lld}",
+                (long long)s->input_width);
+    }
+    if (s->input == InputTokens && s->input_class_token) {
+        error_at(spec_pos(s, "input.class_token"), "input.class_token has no "
+                 "meaning for tokens");
+        note_at(nowhere, "a class token among tokens is one of the ids");
+    }
+    if (s->input == InputTokens)
+        return;
+    if (s->input_width == 0) {
+        error_at(spec_pos(s, "input.width"), "input.width is missing");
+        note_at(nowhere, "it must be the number of numbers in a row");
+    }
+    if (s->embed_types > 0)
+        error_at(spec_pos(s, "embedding.types"), "embedding.types has no "
+                 "meaning for rows of numbers");
+}
+
+static void check_head(Spec *s, const FieldState *state)
+{
+    bool encoder = s->kind == KindEncoder;
+    bool real = s->input == InputReal && s->head == HeadLogits;
+
+    if (is(state, "head.type", StateOff))
+        return;
+    if ((!encoder && s->head != HeadDefault && s->head != HeadLogits)) {
+        error_at(spec_pos(s, "head.type"), "a decoder's head gives logits");
+        note_at(nowhere, "kind: encoder with masking: causal is a decoder "
+                "that is read, not written");
+    } else if (encoder && real) {
+        error_at(spec_pos(s, "head.type"), "rows of numbers have no "
+                 "vocabulary to give logits of");
+        note_at(nowhere, "head: {type: token_classify, classes: n} has "
+                "classes of its own");
+    }
+}
+
+static void check_pool(Spec *s, const FieldState *state)
+{
+    bool pools = s->head == HeadPool || s->head == HeadClassify;
+
+    if (s->kind != KindEncoder)
+        return;
+    if (pools && s->head_pool == PoolNone)
+        error_at(spec_pos(s, "head.pool"), "this head needs a way to pool: "
+                 "mean, class, last or max");
+    if (!pools && is(state, "head.pool", StateSet) && s->head_pool != PoolNone)
+        error_at(spec_pos(s, "head.pool"), "head.pool has a meaning for the "
+                 "heads pool and classify only");
+    if (s->head != HeadPool && s->head_normalize)
+        error_at(spec_pos(s, "head.normalize"), "head.normalize has a meaning "
+                 "for the head pool only");
+}
+
+static void check_classes(Spec *s, const FieldState *state)
+{
+    bool classes = s->head == HeadClassify || s->head == HeadTokenClassify;
+
+    (void)state;
+    if (s->kind != KindEncoder || classes == (s->head_classes > 0))
+        return;
+    if (classes) {
+        error_at(spec_pos(s, "head.classes"), "head.classes is missing");
+        note_at(nowhere, "it must be the number of classes");
+    } else {
+        error_at(spec_pos(s, "head.classes"), "head.classes has a meaning for "
+                 "the heads classify and token_classify only");
+    }
+}
+
+const Check form_checks[] = {
+    { check_causal,    { "masking.decoder" } },
+    { check_prefix,    { "masking.encoder" } },
+    { check_mask_file, { "masking.encoder", "masking.decoder",
+                         "max_len.source", "max_len.target", "max_len.query",
+                         "max_len.key" } },
+    { check_details,   { "positions.type" } },
+    { check_sinusoids, { "d_model", "positions.type", "positions.exponent" } },
+    { check_rotary,    { "positions.type", "positions.dims", "h.encoder",
+                         "h.decoder", "d_k.encoder", "d_k.decoder" } },
+    { check_relative,  { "positions.type", "positions.buckets",
+                         "positions.max_distance" } },
+    { check_norm_bias, { "norm.type", "norm.bias" } },
+    { check_parallel,  { "parallel", "norm.place" } },
+    { check_input,     { "input.type", "input.width", "input.class_token",
+                         "embedding.types" } },
+    { check_head,      { "head.type", "input.type" } },
+    { check_pool,      { "head.type", "head.pool" } },
+    { check_classes,   { "head.type", "head.classes" } },
+    { NULL, { NULL } }
+};

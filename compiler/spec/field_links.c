@@ -1,0 +1,159 @@
+/* field_links.c: fields that hang together: what a default is made of, and for
+ * which form a detail has a meaning. Where a spec is changed by another or by
+ * --set, details of a form that is given up go, without a word; what is written
+ * out, and would have followed by default, stays, with a warning.           */
+#include <string.h>
+
+#include "spec/fields.h"
+
+#define WORDS(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define FOLLOWS(key, ...) { key, WORDS(__VA_ARGS__), NULL, NULL }
+#define OF(key, of, ...) { key, NULL, of, WORDS(__VA_ARGS__) }
+
+const FieldLink field_links[] = {
+    FOLLOWS("h_kv.encoder", "h.encoder"),
+    FOLLOWS("h_kv.decoder", "h.decoder"),
+    FOLLOWS("d_k.encoder", "d_model", "h.encoder"),
+    FOLLOWS("d_k.decoder", "d_model", "h.decoder"),
+    FOLLOWS("d_v.encoder", "d_model", "h.encoder"),
+    FOLLOWS("d_v.decoder", "d_model", "h.decoder"),
+    FOLLOWS("vocab.source.size", "vocab.source.file"),
+    FOLLOWS("vocab.target.size", "vocab.target.file"),
+    FOLLOWS("vocab.append_end", "vocab.tokens.end"),
+    FOLLOWS("positions.dims", "d_k.encoder", "d_k.decoder"),
+    FOLLOWS("norm.bias", "norm.type"),
+    FOLLOWS("norm.final", "norm.place"),
+    FOLLOWS("bias.q", "projections.q"),
+    FOLLOWS("bias.k", "projections.k"),
+    FOLLOWS("bias.v", "projections.v"),
+    FOLLOWS("bias.o", "projections.o"),
+    FOLLOWS("attention.scale", "d_k.encoder", "d_k.decoder"),
+    FOLLOWS("head.pool", "head.type"),
+    FOLLOWS("search.alpha", "search.penalty"),
+
+    OF("positions.base", "positions.type", "sinusoidal", "rotary"),
+    OF("positions.first", "positions.type", "sinusoidal", "learned"),
+    OF("positions.layout", "positions.type", "sinusoidal", "rotary"),
+    OF("positions.exponent", "positions.type", "sinusoidal"),
+    OF("positions.dims", "positions.type", "rotary"),
+    OF("positions.scaling", "positions.type", "rotary"),
+    OF("positions.buckets", "positions.type", "relative"),
+    OF("positions.max_distance", "positions.type", "relative"),
+    OF("norm.bias", "norm.type", "layer"),
+    OF("embedding.types", "input.type", "tokens"),
+    OF("input.width", "input.type", "real"),
+    OF("input.class_token", "input.type", "real"),
+    OF("head.pool", "head.type", "pool", "classify"),
+    OF("head.normalize", "head.type", "pool"),
+    OF("head.classes", "head.type", "classify", "token_classify"),
+    OF("search.alpha", "search.penalty", "gnmt", "power"),
+};
+const int n_field_links = sizeof field_links / sizeof *field_links;
+
+/* ------------------------------------------------------------- details --- */
+static int rank_of(Pos pos)
+{
+    return pos.src->rank;
+}
+
+/* Written below the place where the form was changed to one that has no such
+ * detail.                                                                   */
+static bool given_up(const Written *w, const FieldLink *link)
+{
+    const int row = field_row(link->key), of = field_row(link->of);
+    const Yaml *form = w->value[of];
+    const Pos at = form ? form->pos : w->unset[of];
+    const char *word = form ? form->text : fields[of].preset;
+
+    return w->value[row] && at.src && word &&
+           rank_of(w->value[row]->pos) < rank_of(at) &&
+           find_word(fields[of].words, word) >= 0 &&
+           find_word(link->when, word) < 0;
+}
+
+void drop_details(Written *w)
+{
+    for (int i = 0; i < n_field_links; i++)
+        if (field_links[i].of && given_up(w, &field_links[i]))
+            w->value[field_row(field_links[i].key)] = NULL;
+}
+
+/* ------------------------------------------------------- what stays --- */
+/* Was another value written further down? */
+static bool changed(const Written *w, int row)
+{
+    const Yaml *now = w->value[row], *old = w->under[row];
+
+    return now && old && (now->kind != YamlScalar || old->kind != YamlScalar ||
+                          strcmp(now->text, old->text));
+}
+
+/* A field that was changed after `rank`, and that the default of a row is made
+ * of, or is made of one that is; -1: none.                                  */
+static int changed_source(const Written *w, int row, int rank)
+{
+    for (int i = 0; i < n_field_links; i++) {
+        const char *const *from = field_links[i].follows;
+        if (!from || field_row(field_links[i].key) != row)
+            continue;
+        for (; *from; from++) {
+            int of = field_row(*from);
+            if (changed(w, of) && rank_of(w->value[of]->pos) > rank)
+                return of;
+            of = w->value[of] ? -1 : changed_source(w, of, rank);
+            if (of >= 0)
+                return of;
+        }
+    }
+    return -1;
+}
+
+/* Would it have another value by default? */
+static bool differs(Arena *a, const Spec *s, int row)
+{
+    const Field *f = &fields[row];
+    Spec usual = *s;
+
+    if (f->type == FieldInt || f->type == FieldReal)
+        memset((char *)&usual + f->at, 0, sizeof(int64_t));
+    field_absent(f, &usual);
+    field_default(a, f, &usual);
+    return strcmp(field_text(a, f, &usual), field_text(a, f, s)) != 0;
+}
+
+/* The row whose key the value stands at. */
+static int written_row(const Written *w, int row)
+{
+    for (int i = 0; w->spread[row] && i < row; i++)
+        if (w->value[i] == w->value[row])
+            return i;
+    return row;
+}
+
+void warn_of_what_stays(Arena *a, const Written *w, const FieldState *state,
+                        const Spec *s)
+{
+    const char *which = "", *sets = "";
+    int last = -1, source = -1;
+
+    for (int i = 0; i < n_fields; i++) {
+        const int row = written_row(w, i), from = state[i] == StateSet
+                      ? changed_source(w, i, rank_of(w->value[i]->pos)) : -1;
+        if (from < 0 || row == last || !differs(a, s, i))
+            continue;
+        const char *more = source < 0 ? "" : ", ", *key = fields[row].key;
+        const Pos at = w->value[row]->pos;
+        which = arena_printf(a, "%s%s%s (%s:%d)", which, more, key,
+                             at.src->name, at.line);
+        sets = arena_printf(a, "%s%s%s=", sets, *more ? "," : "", key);
+        source = source < 0 ? written_row(w, from) : source;
+        last = row;
+    }
+    if (source >= 0) {           /* a command may load a spec many times */
+        const Pos at = w->value[source]->pos;
+        warning_once("%s:%d:%d: %s changes, and what usually follows from it "
+                     "stays as it is written: %s; --set %s lets it follow",
+                     at.src->name, at.line, at.col, fields[source].key, which,
+                     sets);
+    }
+}

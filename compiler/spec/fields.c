@@ -1,0 +1,392 @@
+/* fields.c: every field of the spec is one row of the table below. Defaults
+ * are those of the paper's base model wherever it has one.                  */
+#include "spec/fields.h"
+
+#define WORDS(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define ROW(k, t, at_, also_, w, lo, hi, kinds_, p, fol, d)                   \
+    { .key = k, .type = t, .at = at_, .also = also_, .words = w, .least = lo, \
+      .most = hi, .kinds = kinds_, .preset = p, .follow = fol, .doc = d }
+#define INT(key, member, least, most, kinds, preset, follow, doc)             \
+    ROW(key, FieldInt, offsetof(Spec, member), 0, NULL, least, most, kinds,   \
+        preset, follow, doc)
+#define REAL(key, member, least, most, kinds, preset, follow, doc)            \
+    ROW(key, FieldReal, offsetof(Spec, member), 0, NULL, least, most, kinds,  \
+        preset, follow, doc)
+#define BOOL(key, member, kinds, preset, follow, doc)                         \
+    ROW(key, FieldBool, offsetof(Spec, member), 0, NULL, 0, 1, kinds, preset, \
+        follow, doc)
+#define ENUM(key, member, words, kinds, preset, follow, doc)                  \
+    ROW(key, FieldEnum, offsetof(Spec, member), 0, words, 0, 0, kinds,        \
+        preset, follow, doc)
+#define MASK(key, member, kinds, preset, doc)                                 \
+    ROW(key, FieldMask, offsetof(Spec, member), 0, masks, 1, MostRows, kinds, \
+        preset, NULL, doc)
+#define PATH(key, member, kinds, doc)                                         \
+    ROW(key, FieldPath, offsetof(Spec, member), 0, NULL, 0, 0, kinds, "",     \
+        NULL, doc)
+#define SPREAD(k, w, kinds_, d)                                               \
+    { .key = k, .type = FieldSpread, .words = w, .kinds = kinds_,             \
+      .preset = "", .doc = d }
+/* A member of SpecSide: one value for both sides, or one for each. */
+#define SIDES(key, member, most, also, preset, encoder, decoder, doc)         \
+    SPREAD(key, WORDS(key ".encoder", key ".decoder"), Model | (also), doc),  \
+    INT(key ".encoder", side[SideEncoder].member, 1, most, Source_ | (also),  \
+        preset, encoder, "the same, of the encoder"),                         \
+    INT(key ".decoder", side[SideDecoder].member, 1, most, Target_, preset,   \
+        decoder, "the same, of the decoder")
+
+/* The words of each enum, in the order of its C names (compiler.h). */
+static const char *const kinds[] = {
+    "encoder-decoder", "encoder", "decoder", "attention", NULL
+};
+static const char *const masks[] = { "none", "causal", "prefix", NULL };
+static const char *const positions[] = {
+    "sinusoidal", "learned", "none", "rotary", "alibi", "relative", NULL
+};
+static const char *const layouts[] = { "interleaved", "halves", NULL };
+static const char *const exponents[] = { "paper", "tensor2tensor", NULL };
+static const char *const norms[] = { "layer", "rms", NULL };
+static const char *const places[] = { "post", "pre", NULL };
+static const char *const parallels[] = {
+    "false", "shared", "separate", NULL
+};
+static const char *const inputs[] = { "tokens", "real", NULL };
+static const char *const heads[] = {
+    "default", "rows", "logits", "pool", "classify", "token_classify", NULL
+};
+static const char *const pools[] = {
+    "none", "mean", "class", "last", "max", NULL
+};
+static const char *const scales[] = { "none", "sqrt_d_model", NULL };
+static const char *const ties[] = { "source", "target", "logits", NULL };
+static const char *const rules[] = { "exact", "recorded", NULL };
+static const char *const penalties[] = { "none", "gnmt", "power", NULL };
+static const char *const splits[] = { "characters", "spaces", NULL };
+static const char *const dtypes[] = { "f32", "bf16", NULL };
+
+/* ------------------------------------- defaults that follow from others --- */
+static int64_t share(const Spec *s, Side side)
+{
+    int64_t h = s->side[side].h;
+    return h ? s->d_model / h : 0;
+}
+
+static void encoder_h_kv(Spec *s)
+{
+    s->side[SideEncoder].h_kv = s->side[SideEncoder].h;
+}
+
+static void decoder_h_kv(Spec *s)
+{
+    s->side[SideDecoder].h_kv = s->side[SideDecoder].h;
+}
+
+static void encoder_d_k(Spec *s)
+{
+    s->side[SideEncoder].d_k = share(s, SideEncoder);
+}
+
+static void decoder_d_k(Spec *s)
+{
+    s->side[SideDecoder].d_k = share(s, SideDecoder);
+}
+
+/* Not d_k: the paper's Table 3, rows B, varies d_k alone. */
+static void encoder_d_v(Spec *s)
+{
+    s->side[SideEncoder].d_v = share(s, SideEncoder);
+}
+
+static void decoder_d_v(Spec *s)
+{
+    s->side[SideDecoder].d_v = share(s, SideDecoder);
+}
+
+/* The zero that stands there says it: spec.c counts the lines of a file, the
+ * scale of scores follows from d_k.                                         */
+static void follow_later(Spec *s)
+{
+    (void)s;
+}
+
+static void follow_shared(Spec *s)
+{
+    s->vocab_shared = s->field_pos[field_row("vocab.size")].src ||
+                      s->field_pos[field_row("vocab.file")].src;
+}
+
+static void follow_append_end(Spec *s)
+{
+    s->append_end = s->kind == KindEncoderDecoder && s->token_end >= 0;
+}
+
+static void follow_final(Spec *s)
+{
+    s->norm_final = s->norm_place == PlacePre;
+}
+
+static void follow_norm_bias(Spec *s)
+{
+    s->norm_bias = s->norm_type == NormLayer;
+}
+
+static void follow_dims(Spec *s)
+{
+    int64_t a = s->side[SideEncoder].d_k, b = s->side[SideDecoder].d_k;
+
+    if (s->positions == PosRotary)
+        s->pos_dims = !b || (a && a < b) ? a : b;
+}
+
+static void follow_pool(Spec *s)
+{
+    s->head_pool = s->head == HeadPool ? PoolMean
+                 : s->head == HeadClassify ? PoolClass : PoolNone;
+}
+
+static void follow_q(Spec *s) { s->bias_q = s->has_q; }
+static void follow_k(Spec *s) { s->bias_k = s->has_k; }
+static void follow_v(Spec *s) { s->bias_v = s->has_v; }
+static void follow_o(Spec *s) { s->bias_o = s->has_o; }
+
+static void follow_alpha(Spec *s)
+{
+    static const double alpha[] = {
+        [PenaltyNone] = 0, [PenaltyGnmt] = 0.6, [PenaltyPower] = 1
+    };
+    s->search_alpha = alpha[s->search_penalty];
+}
+
+static void follow_plus(Spec *s)
+{
+    s->max_output_plus =
+        s->kind == KindEncoderDecoder && s->max_output < 0 ? 50 : -1;
+}
+
+/* ------------------------------------------------------------- table --- */
+enum { MostWidth = 1 << 16, MostRows = 1 << 20, MostTokens = 1 << 24 };
+
+const Field fields[] = {
+    INT("attnc", version, 1, 1, AllKinds, NULL, NULL,
+        "version of the format"),
+    ROW("extends", FieldExtends, 0, 0, NULL, 0, 0, AllKinds, "", NULL,
+        "another spec, relative to this one, that this one changes"),
+    ROW("name", FieldName, offsetof(Spec, name), 0, NULL, 0, 0, AllKinds,
+        NULL, NULL, "name of the model"),
+    ENUM("kind", kind, kinds, AllKinds, NULL, NULL,
+         "what is built; `attention` is one multi-head attention block with "
+         "free query, key and value"),
+
+    INT("d_model", d_model, 1, MostWidth, AllKinds, NULL, NULL,
+        "width of the model"),
+    SIDES("h", h, 1024, Attention, NULL, NULL, NULL, "attention heads"),
+    SIDES("h_kv", h_kv, 1024, Attention, "h", encoder_h_kv, decoder_h_kv,
+          "heads of keys and values; h is a multiple of it"),
+    SIDES("d_k", d_k, MostWidth, Attention, "d_model / h", encoder_d_k,
+          decoder_d_k, "width of a head's queries and keys"),
+    SIDES("d_v", d_v, MostWidth, Attention, "d_model / h", encoder_d_v,
+          decoder_d_v, "width of a head's values"),
+    SIDES("d_ff", d_ff, MostRows, 0, NULL, NULL, NULL,
+          "width inside the feed-forward network"),
+    SIDES("N", N, 1024, 0, NULL, NULL, NULL, "layers"),
+    SPREAD("max_len", WORDS("max_len.source", "max_len.target",
+                            "max_len.query", "max_len.key"), AllKinds,
+           "longest input"),
+    INT("max_len.source", side[0].max_len, 1, MostRows, Source_, NULL,
+        NULL, "longest source, in tokens; a class token is one of them"),
+    INT("max_len.target", side[1].max_len, 1, MostRows, Target_, NULL,
+        NULL, "longest target, in tokens"),
+    INT("max_len.query", side[0].max_len, 1, MostRows, Attention, NULL,
+        NULL, "most rows of the query"),
+    INT("max_len.key", side[1].max_len, 1, MostRows, Attention, NULL,
+        NULL, "most rows of the key and value"),
+
+    SPREAD("vocab.size", WORDS("vocab.source.size", "vocab.target.size"),
+           Model, "tokens on either side"),
+    SPREAD("vocab.file", WORDS("vocab.source.file", "vocab.target.file"),
+           Model, "file of the tokens, UTF-8, one a line; the number of the "
+           "line, from 0, is the id"),
+    INT("vocab.source.size", source.size, 1, MostTokens, Source_,
+        "lines of the file", follow_later, "tokens of the source"),
+    PATH("vocab.source.file", source.file, Source_,
+         "file of the source's tokens, relative to the spec"),
+    INT("vocab.target.size", target.size, 1, MostTokens, Target_,
+        "lines of the file", follow_later, "tokens of the target"),
+    PATH("vocab.target.file", target.file, Target_,
+         "file of the target's tokens, relative to the spec"),
+    BOOL("vocab.shared", vocab_shared, Seq2seq,
+         "true where vocab.size or vocab.file is given", follow_shared,
+         "source and target have one vocabulary"),
+    INT("vocab.tokens.start", token_start, 0, MostTokens, Target_, "", NULL,
+        "id that the decoder reads first; no answer has it, unless it is the "
+        "end too"),
+    INT("vocab.tokens.end", token_end, 0, MostTokens, Model, "", NULL,
+        "id that ends a text"),
+    INT("vocab.tokens.pad", token_pad, 0, MostTokens, Model, "", NULL,
+        "id that is never written, unless it is the end too"),
+    SPREAD("vocab.tokens.unknown", WORDS("vocab.tokens.unknown.source",
+                                         "vocab.tokens.unknown.target"),
+           Model, "id of text that is no token; without one such text is an "
+           "error"),
+    INT("vocab.tokens.unknown.source", token_unknown, 0, MostTokens, Source_,
+        "", NULL, "the same, of the source"),
+    INT("vocab.tokens.unknown.target", token_unknown_target, 0, MostTokens,
+        Target_, "", NULL, "the same, of the target"),
+    SPREAD("vocab.split", WORDS("vocab.split.source", "vocab.split.target"),
+           Model, "how text is cut into tokens and joined again"),
+    ENUM("vocab.split.source", split_source, splits, Source_, "spaces", NULL,
+         "the same, of the source"),
+    ENUM("vocab.split.target", split_target, splits, Target_, "spaces", NULL,
+         "the same, of the target"),
+    BOOL("vocab.append_end", append_end, Source_,
+         "true for an encoder-decoder with vocab.tokens.end",
+         follow_append_end, "the end token is added to the source"),
+
+    SPREAD("masking", WORDS("masking.encoder", "masking.decoder"), AllKinds,
+           "what a position may attend to; kind attention: its only mask"),
+    MASK("masking.encoder", side[SideEncoder].mask, Source_ | Attention,
+         "none", "self-attention of the encoder"),
+    MASK("masking.decoder", side[SideDecoder].mask, Target_, "causal",
+         "self-attention of the decoder"),
+
+    SPREAD("positions", WORDS("positions.type"), Model,
+           "how the order of tokens enters"),
+    ENUM("positions.type", positions, positions, Model, "sinusoidal", NULL,
+         "sinusoidal and learned are added to the embeddings, rotary turns "
+         "queries and keys, alibi and relative are added to the scores"),
+    REAL("positions.base", pos_base, 1.0, 1.0e9, Model, "10000", NULL,
+         "sinusoidal, rotary: the longest wavelength is 2 pi times this"),
+    INT("positions.first", pos_first, 0, MostRows, Model, "0", NULL,
+        "sinusoidal: position of the first token; learned: its row"),
+    ENUM("positions.layout", pos_layout, layouts, Model, "interleaved", NULL,
+         "sinusoidal: sine and cosine in turn, or all sines first; rotary: "
+         "column 2i turns with 2i+1, or i with i + dims/2"),
+    ENUM("positions.exponent", pos_exponent, exponents, Model, "paper", NULL,
+         "sinusoidal: wavelength i is base^(2i/d_model), or "
+         "base^(i/(d_model/2 - 1))"),
+    INT("positions.dims", pos_dims, 2, MostWidth, Model, "d_k", follow_dims,
+        "rotary: columns of each head that turn, the first ones"),
+    REAL("positions.scaling", pos_scale, 1.0e-6, 1.0e6, Model, "1", NULL,
+         "rotary: positions are multiplied by this"),
+    INT("positions.buckets", pos_buckets, 4, MostRows, Model, "32", NULL,
+        "relative: rows of the table of biases"),
+    INT("positions.max_distance", pos_max_distance, 2, MostRows, Model, "128",
+        NULL, "relative: from this distance on all have one bias"),
+
+    SPREAD("norm", WORDS("norm.type"), Model, "normalisation"),
+    ENUM("norm.type", norm_type, norms, Model, "layer", NULL, "its formula"),
+    ENUM("norm.place", norm_place, places, Model, "post", NULL,
+         "norm(x + f(x)), or x + f(norm(x))"),
+    BOOL("norm.bias", norm_bias, Model, "true for type layer",
+         follow_norm_bias, "a norm adds a bias"),
+    REAL("norm.eps", norm_eps, 1.0e-12, 1.0, Model, "1.0e-6", NULL,
+         "added to the variance"),
+    BOOL("norm.final", norm_final, Model, "true for place pre", follow_final,
+         "one more norm after the last layer of a stack"),
+    BOOL("norm.embedding", norm_embedding, Model, "false", NULL,
+         "one more norm before the first layer of a stack"),
+    BOOL("norm.qk", norm_qk, Model, "false", NULL,
+         "each head's queries and keys are normalised"),
+    ENUM("parallel", parallel, parallels, Encoder | Decoder, "false", NULL,
+         "attention and feed-forward network side by side, behind one norm or "
+         "each behind its own"),
+    { .key = "activation", .type = FieldActivation,
+      .at = offsetof(Spec, activation), .also = offsetof(Spec, gated),
+      .kinds = Model, .preset = "relu",
+      .doc = "f of the feed-forward network w2 f(w1 x); those with glu in "
+             "their name: w2 (f(w1 x) * (w3 x))" },
+    /* before the biases, whose defaults follow from these */
+    SPREAD("projections", WORDS("projections.q", "projections.k",
+                                "projections.v", "projections.o"), Attention,
+           "false: the identity stands in its place"),
+    BOOL("projections.q", has_q, Attention, "true", NULL, "the query's"),
+    BOOL("projections.k", has_k, Attention, "true", NULL, "the key's"),
+    BOOL("projections.v", has_v, Attention, "true", NULL, "the value's"),
+    BOOL("projections.o", has_o, Attention, "true", NULL, "the output's"),
+    SPREAD("bias", WORDS("bias.q", "bias.k", "bias.v", "bias.o", "bias.ffn"),
+           AllKinds, "biases, all but that of the logits"),
+    BOOL("bias.q", bias_q, AllKinds, "projections.q", follow_q,
+         "of the query projection"),
+    BOOL("bias.k", bias_k, AllKinds, "projections.k", follow_k,
+         "of the key projection"),
+    BOOL("bias.v", bias_v, AllKinds, "projections.v", follow_v,
+         "of the value projection"),
+    BOOL("bias.o", bias_o, AllKinds, "projections.o", follow_o,
+         "of the output projection"),
+    BOOL("bias.ffn", bias_ffn, Model, "true", NULL,
+         "of both products of the feed-forward network"),
+    BOOL("bias.logits", bias_logits, Model, "false", NULL,
+         "of the product that gives the logits"),
+
+    SPREAD("attention", WORDS("attention.scale"), AllKinds,
+           "scores of queries and keys"),
+    REAL("attention.scale", attention_scale, 1.0e-6, 1.0e6, AllKinds,
+         "1 / sqrt(d_k)", follow_later, "their factor"),
+    REAL("attention.softcap", attention_softcap, 1.0e-3, 1.0e6, AllKinds, "",
+         NULL, "they become cap tanh(score / cap)"),
+    REAL("logits.scale", logits_scale, 1.0e-6, 1.0e6, Model, "", NULL,
+         "factor of the logits"),
+    REAL("logits.softcap", logits_softcap, 1.0e-3, 1.0e6, Model, "", NULL,
+         "they become cap tanh(logit / cap)"),
+
+    { .key = "embedding.scale", .type = FieldScale,
+      .at = offsetof(Spec, embed_scale), .also = offsetof(Spec, embed_factor),
+      .words = scales, .least = 1.0e-6, .most = 1.0e6, .kinds = Model,
+      .preset = "sqrt_d_model",
+      .doc = "factor of the embeddings, before positions are added" },
+    ROW("embedding.tie", FieldFlags, offsetof(Spec, embed_tie), 0, ties, 0, 0,
+        Model, "", NULL, "matrices that are one tensor"),
+    INT("embedding.types", embed_types, 0, 1024, Model, "0", NULL,
+        "types of tokens, each with an embedding that is added; of an "
+        "encoder-decoder: those of the source"),
+    SPREAD("input", WORDS("input.type"), Source_, "what an encoder reads"),
+    ENUM("input.type", input, inputs, Source_, "tokens", NULL,
+         "tokens, or rows of numbers that a product takes to d_model"),
+    INT("input.width", input_width, 0, MostWidth, Source_, "0", NULL,
+        "real: numbers in a row"),
+    BOOL("input.class_token", input_class_token, Source_, "false", NULL,
+         "real: a learned row stands before those of the input, which are "
+         "max_len.source - 1 at most"),
+    SPREAD("head", WORDS("head.type"), Model,
+           "what is made of the last layer"),
+    ENUM("head.type", head, heads, Model, "default", NULL,
+         "default: rows of an encoder, logits of a decoder; an encoder can "
+         "give logits too, pool its rows to one, classify that or each row"),
+    ENUM("head.pool", head_pool, pools, Encoder,
+         "mean for pool, class for classify", follow_pool,
+         "how rows become one; class: the first row"),
+    BOOL("head.normalize", head_normalize, Encoder, "false", NULL,
+         "pool: the result has length 1"),
+    INT("head.classes", head_classes, 0, MostTokens, Encoder, "0", NULL,
+        "classify, token_classify: how many"),
+
+    ENUM("search.rule", search_rule, rules, Target_, "exact", NULL,
+         "exact: stop when no open hypothesis can win any more; recorded: "
+         "stop when as many have ended as the beam is wide"),
+    INT("search.beam", search_beam, 1, 1024, Target_, "4", NULL,
+        "hypotheses that are followed; 1 is greedy"),
+    ENUM("search.penalty", search_penalty, penalties, Target_, "gnmt", NULL,
+         "score is log P, / ((5 + L) / 6)^alpha, or / L^alpha"),
+    REAL("search.alpha", search_alpha, 0.0, 10.0, Target_,
+         "0.6 for gnmt, 1.0 for power", follow_alpha,
+         "exponent of the penalty"),
+    SPREAD("search.max_output", WORDS("search.max_output.tokens"), Target_,
+           "longest output, in tokens; the smaller of the limits that are "
+           "set, and of max_len.target, holds"),
+    INT("search.max_output.tokens", max_output, 1, MostRows, Target_, "",
+        NULL, "so many"),
+    INT("search.max_output.plus", max_output_plus, 0, MostRows, Target_,
+        "50 for an encoder-decoder without a limit", follow_plus,
+        "so many more than the source has"),
+
+    ENUM("dtype", dtype, dtypes, AllKinds, "f32", NULL,
+         "numbers of the weights; bf16: those of products and of tables of "
+         "tokens and types are rounded to 16 bits, to the nearest even, all "
+         "else stays f32, as does all arithmetic"),
+    PATH("weights", weights, AllKinds,
+         "the .safetensors file, relative to the spec; seeded random weights "
+         "without one"),
+    ROW("names", FieldNames, 0, 0, NULL, 0, 0, AllKinds, "", NULL,
+        "where the weights are in the file, see below"),
+};
+const int n_fields = sizeof fields / sizeof *fields;

@@ -1,0 +1,157 @@
+/* fields.h: the table of the spec's fields, which drives parsing, defaults,
+ * ranges, --set, hints and the format's reference.                          */
+#ifndef ATTNC_FIELDS_H
+#define ATTNC_FIELDS_H
+
+#include "spec/spec.h"
+#include "spec/yaml.h"
+
+typedef enum {
+    FieldInt, FieldReal, FieldBool,
+    FieldEnum,                   /* one of words[], its index is stored */
+    FieldFlags,                  /* a list of words[], stored as bits */
+    FieldScale,                  /* one of words[], or a number: one more than
+                                    their indices and, at `also`, a double */
+    FieldActivation,             /* of activations.h; at `also`: is it gated? */
+    FieldMask,                   /* words and parts of a MaskSpec, in a list */
+    FieldName, FieldPath,        /* text */
+    /* without a member of Spec: */
+    FieldNoValue,
+    FieldExtends = FieldNoValue, /* a path that the loader follows */
+    FieldNames,                  /* the map of weight names */
+    FieldSpread                  /* no value of its own: a scalar here is
+                                    given to each field of words[]; a map
+                                    names the fields below one by one */
+} FieldType;
+
+typedef struct {
+    const char *key;             /* path of keys: norm.place */
+    FieldType type;
+    size_t at, also;             /* offsets in Spec */
+    const char *const *words;    /* ends with NULL */
+    double least, most;          /* numbers: both allowed */
+    unsigned kinds;              /* 1u << ModelKind: where it has a meaning */
+    const char *preset;          /* default as text; NULL: required; "": may
+                                    be absent (numbers: -1) */
+    void (*follow)(Spec *s);     /* not NULL: sets the default from fields
+                                    above; preset says in words how */
+    const char *doc;
+} Field;
+
+extern const Field fields[];
+extern const int n_fields;
+
+typedef struct {                 /* how a field hangs together with others */
+    const char *key;
+    const char *const *follows;  /* what its default is made of; ends with
+                                    NULL; or NULL */
+    const char *of;              /* an enum, or NULL: the field has a meaning */
+    const char *const *when;     /* where that is one of these words */
+} FieldLink;
+extern const FieldLink field_links[];
+extern const int n_field_links;
+
+enum {
+    Seq2seq = 1u << KindEncoderDecoder,
+    Encoder = 1u << KindEncoder,
+    Decoder = 1u << KindDecoder,
+    Attention = 1u << KindAttention,
+    Source_ = Seq2seq | Encoder, /* reads a source */
+    Target_ = Seq2seq | Decoder, /* writes a target */
+    Model = Source_ | Target_,
+    AllKinds = Model | Attention
+};
+
+int  field_find(const char *key);            /* row, -1: unknown */
+bool field_group(const char *key);           /* some field is below it */
+/* True when `key` is below `group`: norm.place is below norm. */
+bool field_below(const char *key, const char *group);
+int  field_row(const char *key);             /* row; die()s when unknown */
+
+/* read.c: what was written for each row; NULL after an error that leaves
+ * nothing to look at.                                                       */
+typedef struct { const Yaml *ours, *theirs; } NamePair;
+typedef struct {
+    const Yaml **value;          /* by row; NULL: not written */
+    bool *spread;                /* by row: given by a row above it */
+    const Yaml **under;          /* by row: what it took the place of, of
+                                    another file or option; or NULL */
+    Pos *unset;                  /* by row: where it was made not written */
+    VEC(NamePair) names;
+    Pos top;
+} Written;
+Written *spec_read(Arena *a, const char *path, const char *const *sets,
+                   int nsets);
+char *folder_of(Arena *a, const char *path);     /* with its slash, or "" */
+
+/* field_value.c. Stores a value of the file; false after an error has been
+ * reported.                                                                 */
+bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *value);
+bool refuse_value(Arena *a, const Field *f, const Yaml *value);    /* false */
+bool refuse_word(Arena *a, const Field *f, const Yaml *value);
+int  find_word(const char *const *words, const char *word);   /* -1: none */
+bool parse_int(const char *text, int64_t *value);
+bool parse_real(const char *text, double *value);
+void field_absent(const Field *f, Spec *s);  /* the value of no value */
+void field_default(Arena *a, const Field *f, Spec *s);
+/* "an integer from 1 to 8", "one of a, b": what a value must be. */
+char *field_wants(Arena *a, const Field *f);
+char *field_text(Arena *a, const Field *f, const Spec *s);    /* its value */
+
+/* field_mask.c */
+bool read_mask(Arena *a, const Field *f, MaskSpec *mask, const Yaml *value);
+char *mask_text(Arena *a, const MaskSpec *mask);
+
+/* names.c: the canonical names, {s} for encoder or decoder, NULL last. */
+extern const char *const weight_names[];
+/* Adds to the map of weight names, or replaces there. */
+void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs);
+bool known_prefix(const char *ours);         /* begins a canonical name */
+char *name_text(Arena *a, const SpecName *n);         /* a line, for the hash */
+/* Does `name` begin with the segments of `pattern`? Then m has the rest of it
+ * and the text of {i}.                                                      */
+typedef struct { const char *rest, *layer; int digits; } NameMatch;
+bool names_match(const char *pattern, const char *name, NameMatch *m);
+/* The row whose `theirs`, or whose transpose, holds for a canonical name:
+ * that with most segments. NULL: none.                                      */
+const SpecName *names_find(const Spec *s, const char *canonical,
+                           bool transpose, NameMatch *m);
+char *names_replace(Arena *a, const char *pattern, const NameMatch *m);
+
+/* weight_slices.c: a map in the place of a name. */
+bool share_read(Arena *a, const Yaml *ours, const Yaml *map, SpecName *name);
+bool share_fits(const Spec *s, const SpecName *n, FileTensor *out);
+
+/* check.c: what no single field can say. state[]: by row of the table. */
+typedef enum {
+    StateUnset,                  /* has its default */
+    StateSet,
+    StateBad,                    /* has no value: an error was reported */
+    StateOff                     /* has no meaning for this kind */
+} FieldState;
+void check_spec(Spec *s, const FieldState *state);
+
+/* field_links.c. Leaves out what was written for a form that is given up. */
+void drop_details(Written *w);
+/* One line where fields stay as they are written, though one was changed from
+ * which they usually follow.                                                */
+void warn_of_what_stays(Arena *a, const Written *w, const FieldState *state,
+                        const Spec *s);
+
+/* A check runs when all the fields that it reads have values. */
+typedef struct {
+    void (*check)(Spec *s, const FieldState *state);
+    const char *reads[8];
+} Check;
+extern const Check form_checks[];            /* check_forms.c; ends with 0 */
+static inline bool is(const FieldState *state, const char *key,
+                      FieldState wanted)
+{
+    return state[field_row(key)] == wanted;
+}
+/* "h", or "h.decoder" where the sides were written apart. */
+const char *side_key(const Spec *s, const char *key, Side side);
+/* True for the decoder when what is said of it was said of the encoder. */
+bool said_of_both(const Spec *s, const char *key, Side side);
+
+#endif

@@ -1,0 +1,267 @@
+/* names.c: the map from the canonical names of weights to those of the
+ * file. A row replaces the first segments of a name; {i} stands for the number
+ * of a layer; of the rows that fit, the one with most segments is taken.
+ * weight_slices.c has rows that say more than a name.                       */
+#include <string.h>
+
+#include "spec/fields.h"
+
+/* Every weight that a model can have, {s} for encoder or decoder; each has
+ * .weight, and .bias unless it is an embedding, a table of positions or a
+ * class token.                                                              */
+const char *const weight_names[] = {
+    "source", "target", "logits", "source_positions", "target_positions",
+    "types", "source.input_projection", "source.class_token",
+    "{s}.embedding_norm", "{s}.relative",
+    "{s}.{i}.self_attn.q", "{s}.{i}.self_attn.k", "{s}.{i}.self_attn.v",
+    "{s}.{i}.self_attn.o", "{s}.{i}.self_attn.q_norm",
+    "{s}.{i}.self_attn.k_norm",
+    "decoder.{i}.cross_attn.q", "decoder.{i}.cross_attn.k",
+    "decoder.{i}.cross_attn.v", "decoder.{i}.cross_attn.o",
+    "{s}.{i}.ffn.w1", "{s}.{i}.ffn.w2", "{s}.{i}.ffn.w3",
+    "{s}.{i}.norm1", "{s}.{i}.norm2", "decoder.{i}.norm3", "{s}.norm",
+    "classifier", "q", "k", "v", "o", NULL
+};
+
+enum { MostNameBytes = 256 };
+
+static size_t segment(const char *s)
+{
+    return strcspn(s, ".");
+}
+
+static bool all_digits(const char *s, size_t n)
+{
+    return n > 0 && strspn(s, "0123456789") >= n;
+}
+
+/* Does the segment at `pattern` stand for the one at `name`? */
+static bool fits(const char *pattern, const char *name)
+{
+    size_t p = segment(pattern), n = segment(name);
+
+    if (p == 3 && !strncmp(pattern, "{i}", 3))
+        return all_digits(name, n) || (n == 3 && !strncmp(name, "{i}", 3));
+    if (p == 3 && !strncmp(pattern, "{s}", 3))
+        return n == 7 && (!strncmp(name, "encoder", 7) ||
+                          !strncmp(name, "decoder", 7));
+    return p == n && !strncmp(pattern, name, n);
+}
+
+bool names_match(const char *pattern, const char *name, NameMatch *m)
+{
+    *m = (NameMatch){ .layer = "" };
+    for (;;) {
+        if (!fits(pattern, name))
+            return false;
+        if (*pattern == '{') {
+            m->layer = name;
+            m->digits = (int)segment(name);
+        }
+        pattern += segment(pattern);
+        name += segment(name);
+        m->rest = name;
+        if (!*pattern)
+            return true;
+        if (!*name)
+            return false;
+        pattern++;
+        name++;
+    }
+}
+
+/* ------------------------------------------------------------ reading --- */
+/* Is `ours` the beginning of a canonical name, whole segments of it? */
+bool known_prefix(const char *ours)
+{
+    NameMatch m;
+
+    for (int i = 0; weight_names[i]; i++) {
+        const char *name = weight_names[i], *at = ours;
+        while (fits(name, at)) {
+            name += segment(name);
+            at += segment(at);
+            if (!*at)
+                return true;
+            if (!*name)
+                break;
+            name++;
+            at++;
+        }
+        if (names_match(weight_names[i], ours, &m) &&
+            (!strcmp(m.rest, ".weight") || !strcmp(m.rest, ".bias")))
+            return true;
+    }
+    return false;
+}
+
+static bool good_name(const Yaml *n)
+{
+    size_t bytes = n->kind == YamlScalar ? strlen(n->text) : 0;
+
+    if (bytes && bytes <= MostNameBytes)
+        return true;
+    error_at(n->pos, "a name of weights has 1 to %d bytes", MostNameBytes);
+    return false;
+}
+
+static bool good_pair(const Yaml *ours, const SpecName *n)
+{
+    bool mine = strstr(n->ours, "{i}");
+    bool other = n->theirs && strstr(n->theirs, "{i}");
+
+    if (!known_prefix(n->ours)) {
+        error_at(ours->pos, "'%s' begins no name of a weight", quote(n->ours));
+        note_at((Pos){ 0 }, "`attnc fields` lists the names");
+    } else if (n->theirs && mine != other) {
+        error_at(n->pos, "{i} must stand in both names or in neither");
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* A row of another file, or of --set, takes the place of one before it. */
+static void add_row(Arena *a, Spec *s, const Yaml *ours, const SpecName *name)
+{
+    if (!good_pair(ours, name))
+        return;
+    int i = index_add(a, &s->name_rows, name->ours, s->names.n);
+    if (i == s->names.n) {
+        vec_push(a, &s->names, *name);
+    } else if (s->names.at[i].key.src == name->key.src) {
+        error_at(name->key, "'%s' has a row before this", quote(name->ours));
+        note_at(s->names.at[i].key, "keep one of them; the other is here");
+    } else {
+        s->names.at[i] = *name;
+    }
+}
+
+void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs)
+{
+    SpecName name = { .ours = ours->text, .theirs = theirs->text,
+                      .key = ours->pos, .pos = theirs->pos,
+                      .transpose = -1 };
+
+    if (!good_name(ours))
+        return;
+    if (theirs->kind != YamlMap) {
+        if (good_name(theirs))
+            add_row(a, s, ours, &name);
+        return;
+    }
+    if (!share_read(a, ours, theirs, &name))
+        return;
+    if (!name.nparts)
+        add_row(a, s, ours, &name);
+    for (int i = 0; i < name.nparts; i++) {
+        name.ours = name.parts[i];
+        add_row(a, s, ours, &name);
+    }
+}
+
+char *name_text(Arena *a, const SpecName *n)
+{
+    char *parts = arena_strdup(a, "");
+
+    for (int i = 0; i < n->nparts; i++)
+        parts = arena_printf(a, "%s%s ", parts, n->parts[i]);
+    return arena_printf(a, "names.%s=%s %d %s%d %lld %d %.17g\n", n->ours,
+                        n->theirs ? n->theirs : "", n->transpose, parts,
+                        n->by_columns, (long long)n->groups, n->filled,
+                        n->fill);
+}
+
+/* ------------------------------------------------------------ mapping --- */
+char *names_replace(Arena *a, const char *pattern, const NameMatch *m)
+{
+    const char *hole = strstr(pattern, "{i}");
+
+    if (!hole)
+        return arena_strdup(a, pattern);
+    return arena_printf(a, "%.*s%.*s%s", (int)(hole - pattern), pattern,
+                        m->digits, m->layer, hole + 3);
+}
+
+/* The row for the first n bytes of a name, whole segments, if it says what is
+ * asked for.                                                                */
+static const SpecName *row_of(const Spec *s, const char *name, size_t n,
+                              bool transpose)
+{
+    char ours[MostNameBytes + 1];
+
+    if (n > MostNameBytes)
+        return NULL;
+    memcpy(ours, name, n);
+    ours[n] = '\0';
+    const int i = index_find(&s->name_rows, ours);
+    const SpecName *row = i < 0 ? NULL : &s->names.at[i];
+    if (!row || (transpose ? row->transpose < 0
+                           : !row->theirs && !row->filled))
+        return NULL;
+    return row;
+}
+
+/* `name` with {i} in the place of a layer's number. */
+static void any_layer(const char *name, char *text, size_t size)
+{
+    size_t n = 0;
+
+    while (*name && n + segment(name) + 4 < size) {
+        const size_t bytes = segment(name);
+        const bool number = all_digits(name, bytes);
+        n += (size_t)snprintf(text + n, size - n, "%.*s",
+                              number ? 3 : (int)bytes, number ? "{i}" : name);
+        name += bytes;
+        if (*name)
+            text[n++] = *name++;
+    }
+    text[n] = '\0';
+}
+
+static size_t segments_of(const char *name)
+{
+    size_t n = 1;
+
+    for (; *name; name++)
+        n += *name == '.';
+    return n;
+}
+
+/* Bytes of its first `segments` segments. */
+static size_t beginning(const char *name, size_t segments)
+{
+    const char *at = name + segment(name);
+
+    while (--segments > 0)
+        at += 1 + segment(at + 1);
+    return (size_t)(at - name);
+}
+
+/* The longest row; of two as long that which names a layer by its number. */
+const SpecName *names_find(const Spec *s, const char *canonical,
+                           bool transpose, NameMatch *m)
+{
+    char any[MostNameBytes + 1];
+
+    any_layer(canonical, any, sizeof any);
+    for (size_t n = s->names.n ? segments_of(any) : 0; n > 0; n--) {
+        const SpecName *row = row_of(s, canonical, beginning(canonical, n),
+                                     transpose);
+        if (!row)
+            row = row_of(s, any, beginning(any, n), transpose);
+        if (row && names_match(row->ours, canonical, m))
+            return row;
+    }
+    return NULL;
+}
+
+const char *spec_file_name(Arena *a, const Spec *s, const char *canonical)
+{
+    NameMatch m;
+    const SpecName *n = names_find(s, canonical, false, &m);
+
+    if (!n || !n->theirs)
+        return canonical;
+    return arena_printf(a, "%s%s", names_replace(a, n->theirs, &m), m.rest);
+}

@@ -1,0 +1,301 @@
+/* read.c: which value was written last for each row of the table of
+ * fields, by a spec, by those that it extends and by --set. No value is looked
+ * at here.                                                                  */
+#define _XOPEN_SOURCE 700         /* realpath */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec/fields.h"
+
+enum { MostBytes = 1 << 20, MostExtends = 16, EnoughErrors = 100 };
+
+typedef struct {
+    Arena *arena;
+    Written w;
+    VEC(const char *) files;     /* that extend one another, real paths */
+} Reader;
+
+/* ------------------------------------------------------------- files --- */
+char *folder_of(Arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? arena_strndup(a, path, (size_t)(slash - path) + 1)
+                 : arena_strdup(a, "");
+}
+
+char *spec_path(Arena *a, Pos written, const char *path)
+{
+    const char *from = written.src ? written.src->name : "";
+    const char *folder = *path == '/' ? "" : folder_of(a, from);
+    bool option = !*folder && (*path == '-' || *path == '@');
+
+    return arena_printf(a, "%s%s%s", option ? "./" : "", folder, path);
+}
+
+/* A missing top file ends the process; a missing base is an error there. */
+static Source *open_source(Reader *r, const char *path, Pos from)
+{
+    Fault why;
+    File file;
+
+    if (!file_read(&file, path, MostBytes, &why)) {
+        if (!from.src)
+            fail(why.code, "%s", why.text);
+        error_fault(from, &why);
+        return NULL;
+    }
+    Source *src = arena_alloc(r->arena, sizeof *src);
+    src->name = arena_strdup(r->arena, path);
+    src->text = arena_strndup(r->arena, (const char *)file.at, file.size);
+    src->size = file.size;
+    src->rank = -r->files.n;
+    file_close(&file);
+    return src;
+}
+
+static bool seen_before(Reader *r, const char *path, Pos from)
+{
+    char real[PATH_MAX];
+    const char *name = realpath(path, real) ? real : path;
+
+    for (int i = 0; i < r->files.n; i++)
+        if (!strcmp(r->files.at[i], name)) {
+            error_at(from, "%s extends itself", quote(path));
+            return true;
+        }
+    if (r->files.n == MostExtends) {
+        error_at(from, "more than %d specs extend one another", MostExtends);
+        return true;
+    }
+    vec_push(r->arena, &r->files, arena_strdup(r->arena, name));
+    return false;
+}
+
+/* -------------------------------------------------------------- keys --- */
+static void unknown_key(const char *path, const Yaml *key)
+{
+    const char *all[128];
+    int n = 0;
+
+    for (int i = 0; i < n_fields && n < 128; i++)
+        all[n++] = fields[i].key;
+    const char *near = nearest(path, all, n);
+    error_at(key->pos, "unknown key '%s'", quote(path));
+    if (near)
+        note_at((Pos){ 0 }, "did you mean '%s'?", near);
+    else
+        note_at((Pos){ 0 }, "`attnc fields` lists the keys");
+}
+
+static void assign(Reader *r, const char *path, const Yaml *key,
+                   const Yaml *value);
+
+static void assign_map(Reader *r, const char *path, const Yaml *map)
+{
+    for (int i = 0; i < map->keys.n; i++) {
+        const Yaml *key = map->keys.at[i];
+        if (error_count() > EnoughErrors)
+            return;
+        assign(r, *path ? arena_printf(r->arena, "%s.%s", path, key->text)
+                        : key->text, key, map->items.at[i]);
+    }
+}
+
+/* NULL: it is not written any more. */
+static void assign_row(Reader *r, int row, const Yaml *value, bool spread)
+{
+    const Yaml *old = r->w.value[row];
+
+    if (old && value && old->pos.src != value->pos.src)
+        r->w.under[row] = old;
+    r->w.value[row] = value;
+    r->w.spread[row] = spread;
+}
+
+/* A scalar in place of a map replaces the whole map. */
+static void assign_spread(Reader *r, int row, const Yaml *value)
+{
+    const char *const *words = fields[row].words;
+
+    for (int i = 0; words[i]; i++)
+        assign_row(r, field_row(words[i]), value, true);
+    for (int i = 0; i < n_fields; i++)
+        if (i != row && r->w.value[i] != value &&
+            field_below(fields[i].key, fields[row].key))
+            assign_row(r, i, NULL, false);
+}
+
+static void assign_name(Reader *r, const Yaml *key, const char *ours,
+                        const Yaml *theirs)
+{
+    Yaml *name = arena_alloc(r->arena, sizeof *name);
+
+    *name = *key;
+    name->text = ours;
+    vec_push(r->arena, &r->w.names, ((NamePair){ name, theirs }));
+}
+
+static void assign_names(Reader *r, const Yaml *map)
+{
+    if (map->kind != YamlMap)
+        error_at(map->pos, "names must be a map");
+    else
+        for (int i = 0; i < map->keys.n; i++)
+            assign_name(r, map->keys.at[i], map->keys.at[i]->text,
+                        map->items.at[i]);
+}
+
+static void assign(Reader *r, const char *path, const Yaml *key,
+                   const Yaml *value)
+{
+    int row = field_find(path);
+    FieldType type = row < 0 ? FieldSpread : fields[row].type;
+
+    if (field_below(path, "names") && path[5])
+        assign_name(r, key, path + 6, value);
+    else if (type == FieldNames)
+        assign_names(r, value);
+    else if (row >= 0 && (type != FieldSpread || value->kind != YamlMap ||
+                          !field_group(path))) {
+        if (type == FieldSpread)
+            assign_spread(r, row, value);
+        assign_row(r, row, value, false);
+    } else if (!field_group(path))
+        unknown_key(path, key);
+    else if (value->kind != YamlMap)
+        error_at(value->pos, "%s must be a map of keys", path);
+    else
+        assign_map(r, path, value);
+}
+
+static bool load_file(Reader *r, const char *path, Pos from);
+
+static bool load_base(Reader *r, const Yaml *base)
+{
+    const Field *f = &fields[field_row("extends")];
+    Spec unused = { 0 };
+
+    return field_read(r->arena, f, &unused, base) &&
+           load_file(r, spec_path(r->arena, base->pos, base->text), base->pos);
+}
+
+static bool load_file(Reader *r, const char *path, Pos from)
+{
+    if (seen_before(r, path, from))
+        return false;
+    Source *src = open_source(r, path, from);
+    Yaml *root = src ? yaml_parse(r->arena, src, 0) : NULL;
+    if (!from.src)
+        r->w.top = (Pos){ src, 1, 1 };
+    if (!root)
+        return false;
+    if (root->kind != YamlMap) {
+        error_at(root->pos, "a spec is a map of keys, such as d_model: 512");
+        return false;
+    }
+    const Yaml *base = yaml_get(root, "extends");
+    if (base && !load_base(r, base))
+        return false;
+    assign_map(r, "", root);
+    return true;
+}
+
+/* key= alone: the field, or all of a map, is as if it had not been written. */
+static void unset(Reader *r, const Yaml *key)
+{
+    const int row = field_find(key->text);
+    const bool sets = row >= 0 && fields[row].type == FieldSpread;
+    int kept = 0;
+
+    if (row < 0 && !field_group(key->text) && !field_below(key->text, "names"))
+        unknown_key(key->text, key);
+    for (int i = 0; i < n_fields; i++) {
+        const bool given = sets && r->w.value[row] &&
+                           r->w.value[i] == r->w.value[row];
+        if (i == row || (!given && !field_below(fields[i].key, key->text)))
+            continue;
+        assign_row(r, i, NULL, false);
+        r->w.unset[i] = key->pos;
+    }
+    if (row >= 0) {
+        assign_row(r, row, NULL, false);
+        r->w.unset[row] = key->pos;
+    }
+    for (int i = 0; i < r->w.names.n; i++) {
+        const NamePair n = r->w.names.at[i];
+        const char *name = arena_printf(r->arena, "names.%s", n.ours->text);
+        if (strcmp(key->text, "names") && strcmp(key->text, name))
+            r->w.names.at[kept++] = n;
+    }
+    r->w.names.n = kept;
+}
+
+static void apply_set(Reader *r, const char *option, int rank)
+{
+    Source *src = arena_alloc(r->arena, sizeof *src);
+    const char *equals = strchr(option, '=');
+
+    *src = (Source){ "--set", option, strlen(option), rank };
+    Yaml key = { .kind = YamlScalar, .pos = { src, 1, 1 } };
+    if (!equals || equals == option) {
+        error_at(key.pos, "expected key.path=value");
+        return;
+    }
+    key.text = arena_strndup(r->arena, option, (size_t)(equals - option));
+    if (!strcmp(key.text, "extends")) {
+        error_at(key.pos, "extends can only be written in a file");
+        return;
+    }
+    if (!equals[1]) {
+        unset(r, &key);
+        return;
+    }
+    Yaml *value = yaml_parse(r->arena, src, (size_t)(equals - option) + 1);
+    if (value)
+        assign(r, key.text, &key, value);
+}
+
+/* The comma after which another key= follows, else the end: h=16,d_k=32 has
+ * one, embedding.tie=[target,logits] has none.                              */
+static const char *option_end(const char *option)
+{
+    const char *comma = option;
+
+    while ((comma = strchr(comma, ',')) != NULL) {
+        size_t key = strcspn(comma + 1, "=,:[]{} \"'");
+        if (key && comma[1 + key] == '=')
+            return comma;
+        comma++;
+    }
+    return option + strlen(option);
+}
+
+static void apply_sets(Reader *r, const char *const *sets, int nsets)
+{
+    for (int i = 0; i < nsets; i++)
+        for (const char *at = sets[i], *end; ; at = end + 1) {
+            end = option_end(at);
+            apply_set(r, arena_strndup(r->arena, at, (size_t)(end - at)),
+                      i + 1);
+            if (!*end)
+                break;
+        }
+}
+
+Written *spec_read(Arena *a, const char *path, const char *const *sets,
+                   int nsets)
+{
+    Reader *r = arena_alloc(a, sizeof *r);
+    size_t n = (size_t)n_fields;
+
+    r->arena = a;
+    r->w.value = arena_alloc(a, n * sizeof *r->w.value);
+    r->w.spread = arena_alloc(a, n * sizeof *r->w.spread);
+    r->w.under = arena_alloc(a, n * sizeof *r->w.under);
+    r->w.unset = arena_alloc(a, n * sizeof *r->w.unset);
+    if (!load_file(r, path, (Pos){ 0 }))
+        return NULL;
+    apply_sets(r, sets, nsets);
+    return &r->w;
+}

@@ -1,0 +1,330 @@
+/* spec.c: from what was written to one checked Spec. Values are read once all
+ * of them are known, so that `kind` can say which have a meaning and what was
+ * inherited can be overridden whole.                                        */
+#include <string.h>
+#include <xxhash.h>
+
+#include "spec/fields.h"
+
+typedef struct {
+    Arena *arena;
+    Spec *spec;
+    Written *w;
+    FieldState *state;           /* by row */
+    int errors;                  /* that came before */
+} Load;
+
+/* ------------------------------------------------------------ values --- */
+static bool written(const Load *l, int row)
+{
+    return l->w->value[row] != NULL;
+}
+
+/* What a base says that has no meaning for the kind written further up, and
+ * what a scalar spread over both sides, is left out without a word.         */
+static bool left_out(const Load *l, int row)
+{
+    const Yaml *kind = l->w->value[field_row("kind")];
+    const Pos at = l->w->value[row]->pos;
+
+    return l->w->spread[row] || (kind && at.src->rank < kind->pos.src->rank);
+}
+
+static void set_off(Load *l, int row)
+{
+    l->state[row] = StateOff;
+    field_absent(&fields[row], l->spec);
+    if (!written(l, row) || left_out(l, row))
+        return;
+    error_at(l->w->value[row]->pos, "%s has no meaning for this kind of model",
+             fields[row].key);
+    note_at(spec_pos(l->spec, "kind"), "kind is here");
+}
+
+static bool is_part(const Field *spread, const char *key)
+{
+    for (int i = 0; spread->type == FieldSpread && spread->words[i]; i++)
+        if (!strcmp(spread->words[i], key))
+            return field_below(key, spread->key);
+    return false;
+}
+
+/* The row that sets this one and its fellows, when none of them is written:
+ * what is missing is its value. Else this row.                              */
+static int missing_row(const Load *l, int row)
+{
+    int spread = 0;
+
+    while (spread < row && !is_part(&fields[spread], fields[row].key))
+        spread++;
+    if (spread == row)
+        return row;
+    for (int i = 0; fields[spread].words[i]; i++)
+        if (written(l, field_row(fields[spread].words[i])))
+            return row;
+    return spread;
+}
+
+/* Where --set left it out, else where it should be. */
+static Pos missing_pos(const Load *l, int row, const char *key)
+{
+    const Pos unset = l->w->unset[row];
+    return unset.src ? unset : spec_pos(l->spec, key);
+}
+
+static void missing(Load *l, int row)
+{
+    const Field *f = &fields[row], *of = &fields[missing_row(l, row)];
+
+    l->state[row] = StateBad;
+    if (l->state[of - fields] == StateBad && of != f)
+        return;                  /* said of a fellow */
+    l->state[of - fields] = StateBad;
+    error_at(missing_pos(l, row, of->key), "%s is missing", of->key);
+    note_at((Pos){ 0 }, "it must be %s: %s", field_wants(l->arena, f),
+            of->doc);
+}
+
+/* A value that was spread is read as often as there are sides, under the name
+ * of the key that it stands at; what is wrong with it is said once.         */
+static bool read_value(Load *l, int row)
+{
+    Field f = fields[row];
+
+    for (int i = 0; l->w->spread[row] && i < row; i++) {
+        if (l->w->value[i] != l->w->value[row])
+            continue;
+        if (l->state[i] == StateBad)
+            return false;
+        if (fields[i].type == FieldSpread)
+            f.key = fields[i].key;
+    }
+    l->spec->field_pos[row] = l->w->value[row]->pos;
+    return field_read(l->arena, &f, l->spec, l->w->value[row]);
+}
+
+static void read_row(Load *l, int row)
+{
+    const Field *f = &fields[row];
+
+    if (!(f->kinds & 1u << l->spec->kind)) {
+        set_off(l, row);
+    } else if (written(l, row)) {
+        l->state[row] = read_value(l, row) ? StateSet : StateBad;
+    } else if (!f->preset) {
+        missing(l, row);
+    } else {
+        field_absent(f, l->spec);
+        field_default(l->arena, f, l->spec);
+    }
+}
+
+/* Without a kind nothing can be missing or out of place. */
+static bool read_rows(Load *l)
+{
+    int kind = field_row("kind");
+
+    read_row(l, kind);
+    for (int i = 0; i < n_fields; i++) {
+        if (i == kind)
+            continue;
+        if (l->state[kind] != StateBad)
+            read_row(l, i);
+        else if (written(l, i))
+            l->state[i] = read_value(l, i) ? StateSet : StateBad;
+    }
+    return l->state[kind] != StateBad;
+}
+
+/* ------------------------------------------------------- vocabularies --- */
+static int64_t count_tokens(Load *l, const SpecVocab *v)
+{
+    char *path = spec_path(l->arena, v->file_pos, v->file);
+    Fault why;
+    int64_t n = vocab_count(path, &why);
+
+    if (n < 0)
+        error_fault(v->file_pos, &why);
+    if (n == 0)
+        error_at(v->file_pos, "%s has no tokens", quote(path));
+    return n;
+}
+
+static void find_size(Load *l, SpecVocab *v, const char *size_key,
+                      const char *file_key)
+{
+    int size = field_row(size_key), file = field_row(file_key);
+
+    if (v->size || l->state[size] == StateOff || l->state[size] == StateBad ||
+        l->state[file] == StateBad)
+        return;
+    if (v->file) {
+        v->size = count_tokens(l, v);
+    } else {
+        error_at(missing_pos(l, size, size_key), "%s is missing", size_key);
+        note_at((Pos){ 0 }, "give the size, or the file of the tokens as %s",
+                file_key);
+    }
+    if (v->size <= 0)
+        l->state[size] = StateBad;
+}
+
+/* One vocabulary for both sides may be written at either. */
+static void share(Spec *s)
+{
+    if (!s->source.size && !s->source.file)
+        s->source = s->target;
+    else if (!s->target.size && !s->target.file)
+        s->target = s->source;
+}
+
+/* Rows of numbers have no vocabulary; an inherited one is left behind. */
+static void drop_source(Load *l)
+{
+    static const char *const keys[] = {
+        "vocab.source.size", "vocab.source.file"
+    };
+    Spec *s = l->spec;
+    const Pos input = spec_pos(s, "input.type");
+
+    for (int i = 0; i < 2; i++) {
+        int row = field_row(keys[i]);
+        Pos at = s->field_pos[row];
+        if (l->state[row] != StateSet || l->w->spread[row] ||
+            at.src->rank < input.src->rank)
+            continue;
+        error_at(at, "%s has no meaning for rows of numbers", keys[i]);
+        note_at(input, "input is here");
+    }
+    s->source = (SpecVocab){ 0 };
+    s->vocab_shared = s->append_end = false;
+}
+
+static void find_vocabularies(Load *l)
+{
+    Spec *s = l->spec;
+
+    s->source.file_pos = spec_pos(s, "vocab.source.file");
+    s->target.file_pos = spec_pos(s, "vocab.target.file");
+    if (s->input == InputReal)
+        drop_source(l);
+    if (s->vocab_shared)
+        share(s);
+    if (s->input == InputTokens)
+        find_size(l, &s->source, "vocab.source.size", "vocab.source.file");
+    find_size(l, &s->target, "vocab.target.size", "vocab.target.file");
+}
+
+/* -------------------------------------------------------------- spec --- */
+/* Everything that changes what is computed, in the order of the table. */
+static uint64_t hash_spec(Arena *a, const Spec *s)
+{
+    VEC(char) text = { 0 };
+    const char *line;
+
+    for (int i = 0; i < n_fields + s->names.n; i++) {
+        if (i >= n_fields) {
+            const SpecName *n = &s->names.at[i - n_fields];
+            line = name_text(a, n);
+        } else if (fields[i].type < FieldNoValue) {
+            line = arena_printf(a, "%s=%s\n", fields[i].key,
+                                field_text(a, &fields[i], s));
+        } else {
+            continue;
+        }
+        for (; *line; line++)
+            vec_push(a, &text, *line);
+    }
+    return XXH3_64bits(text.at, (size_t)text.n);
+}
+
+static Spec *new_spec(Arena *a, const char *path, Pos top)
+{
+    Spec *s = arena_alloc(a, sizeof *s);
+
+    s->path = arena_strdup(a, path);
+    s->folder = folder_of(a, path);
+    s->top = top;
+    s->field_pos = arena_alloc(a, (size_t)n_fields * sizeof *s->field_pos);
+    s->max_output_plus = -1;
+    s->has_q = s->has_k = s->has_v = s->has_o = true;
+    return s;
+}
+
+/* Once no size is in doubt. */
+static void check_shares(Load *l)
+{
+    const Spec *s = l->spec;
+
+    for (int i = 0; i < s->names.n && error_count() == l->errors; i++)
+        if (s->names.at[i].nparts)
+            share_fits(s, &s->names.at[i], &(FileTensor){ 0 });
+}
+
+static void resolve(Load *l)
+{
+    drop_details(l->w);
+    bool known = read_rows(l);
+
+    l->spec->weights_pos = spec_pos(l->spec, "weights");
+    for (int i = 0; i < l->w->names.n; i++)
+        names_add(l->arena, l->spec, l->w->names.at[i].ours,
+                  l->w->names.at[i].theirs);
+    if (!known)
+        return;
+    find_vocabularies(l);
+    check_spec(l->spec, l->state);
+    check_shares(l);
+    if (error_count() == l->errors)
+        warn_of_what_stays(l->arena, l->w, l->state, l->spec);
+}
+
+Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets)
+{
+    int errors = error_count();
+
+    errors_hold(a);
+    Written *w = spec_read(a, path, sets, nsets);
+    Load l = { a, NULL, w, arena_alloc(a, (size_t)n_fields * sizeof *l.state),
+               errors };
+    if (w) {
+        l.spec = new_spec(a, path, w->top);
+        resolve(&l);
+    }
+    errors_release();
+    if (error_count() != errors)
+        return NULL;
+    l.spec->hash = hash_spec(a, l.spec);
+    return l.spec;
+}
+
+int spec_unwritten(const Spec *s, int32_t ids[2])
+{
+    int n = 0;
+
+    if (s->token_start >= 0)
+        ids[n++] = (int32_t)s->token_start;
+    if (s->token_pad >= 0 && s->token_pad != s->token_start)
+        ids[n++] = (int32_t)s->token_pad;
+    return n;
+}
+
+bool spec_says(const Spec *s, const char *key)
+{
+    return s->field_pos[field_row(key)].src != NULL;
+}
+
+/* The place of the field, or of one beside it, or the top. */
+Pos spec_pos(const Spec *s, const char *key)
+{
+    int row = field_find(key);
+    const char *dot = strrchr(key, '.');
+
+    if (row >= 0 && s->field_pos[row].src)
+        return s->field_pos[row];
+    for (int i = 0; dot && i < n_fields; i++)
+        if (s->field_pos[i].src &&
+            !strncmp(fields[i].key, key, (size_t)(dot - key) + 1))
+            return s->field_pos[i];
+    return s->top;
+}

@@ -1,0 +1,269 @@
+/* child.c: runs candidates in a child process. What they do there is told
+ * on a board, memory that both processes see, before it is done: so whoever
+ * crashes or hangs is known, and the parent sleeps while the child is timed. */
+#define _GNU_SOURCE              /* MAP_ANONYMOUS, prctl */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tune/parts.h"
+
+enum { MostAtOnce = 4096 };
+typedef enum { DoBegin, DoOpen, DoCheck, DoTime } Doing;
+static const char *const doing_text[] = { "beginning", "loading", "checking",
+                                          "timing" };
+
+typedef struct {
+    atomic_int doing, at;        /* what, with which of the round's */
+    atomic_llong steps;          /* rises with each of them */
+    atomic_int done;             /* whole turns */
+    atomic_bool over;
+} Board;
+
+typedef struct {                 /* a board and what is behind it */
+    Board *board;
+    Verdict *verdict;            /* [n] */
+    double *sample;              /* [turns][n][parts] */
+    size_t bytes;
+} Shared;
+
+static bool shared_make(Shared *s, const Round *r, int parts)
+{
+    const size_t n = (size_t)r->n, verdicts = n * sizeof(Verdict) + 64;
+    const size_t samples = (size_t)r->turns * n * (size_t)parts
+                           * sizeof(double);
+    s->bytes = 256 + verdicts + samples;
+    void *at = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return false;
+    s->board = at;
+    s->sample = (double *)((char *)at + 256);
+    s->verdict = (Verdict *)((char *)at + 256 + samples);
+    memcpy(s->verdict, r->verdict, n * sizeof(Verdict));
+    return true;
+}
+
+/* --------------------------------------------------------- in the child --- */
+static void say(Board *b, Doing what, int which)
+{
+    atomic_store(&b->doing, what);
+    atomic_store(&b->at, which);
+    atomic_fetch_add(&b->steps, 1);
+}
+
+/* Ends with the parent, dies of what a candidate does, leaves no core file; the
+ * terminal's signals are for the parent.                                     */
+static void settle_child(pid_t parent)
+{
+    static const int usual[] = { SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS,
+                                 SIGILL, SIGFPE, SIGABRT };
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(ExitInternal);
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        signal(usual[i], SIG_DFL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+}
+
+static void mix_order(int *order, int n, uint64_t *state)
+{
+    for (int i = n - 1; i > 0; i--) {
+        const int k = (int)(bench_random(state) % (uint32_t)(i + 1));
+        const int kept = order[i];
+        order[i] = order[k];
+        order[k] = kept;
+    }
+}
+
+static void open_all(const ChildWork *w, const Round *r, const Shared *s)
+{
+    Fault why;
+    for (int i = 0; i < r->n; i++) {
+        Verdict *v = &s->verdict[i];
+        if (v->fate != FateTimed)
+            continue;
+        say(s->board, DoOpen, i);
+        if (!w->open(w->with, r->which[i], &why)) {
+            v->fate = FateFailed;
+            snprintf(v->why, sizeof v->why, "%.150s", why.text);
+            continue;
+        }
+        say(s->board, DoCheck, i);
+        w->check(w->with, r->which[i], v);
+    }
+}
+
+static void time_all(const ChildWork *w, const Round *r, const Shared *s)
+{
+    uint64_t state = r->order;
+    int order[MostAtOnce], n = 0;
+    for (int i = 0; i < r->n && n < MostAtOnce; i++)
+        if (s->verdict[i].fate == FateTimed)
+            order[n++] = i;
+    for (int turn = 0; turn < r->turns; turn++) {
+        if (turn > 0 && machine_seconds() > r->until)
+            return;
+        mix_order(order, n, &state);
+        for (int k = 0; k < n; k++) {
+            const int64_t at = (int64_t)turn * r->n + order[k];
+            say(s->board, DoTime, order[k]);
+            w->time(w->with, r->which[order[k]], s->sample + at * w->parts);
+        }
+        atomic_store(&s->board->done, turn + 1);
+    }
+}
+
+static _Noreturn void run_child(const ChildWork *w, const Round *r,
+                                const Shared *s, pid_t parent)
+{
+    Fault why;
+    settle_child(parent);
+    say(s->board, DoBegin, 0);
+    if (!w->begin(w->with, &why)) {
+        snprintf(s->verdict[0].why, sizeof s->verdict[0].why, "%.150s",
+                 why.text);
+        s->verdict[0].fate = FateFailed;
+    } else {
+        open_all(w, r, s);
+    }
+    if (s->verdict[0].fate == FateTimed)
+        time_all(w, r, s);
+    atomic_store(&s->board->over, true);
+    _exit(ExitDone);
+}
+
+/* -------------------------------------------------------- in the parent --- */
+static void blame(Round *r, const Board *b, Fate fate, const char *what)
+{
+    const int at = atomic_load(&b->at), doing = atomic_load(&b->doing);
+    Verdict *v = &r->verdict[at >= 0 && at < r->n ? at : 0];
+    v->fate = fate;
+    snprintf(v->why, sizeof v->why, "%s while %s", what,
+             doing_text[doing >= 0 && doing <= DoTime ? doing : DoBegin]);
+}
+
+/* It ended by itself: what does that say? */
+static void judge_end(Round *r, const Board *b, int status)
+{
+    char what[100];
+    if (WIFSIGNALED(status))
+        snprintf(what, sizeof what, "signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(what, sizeof what, "it ended with exit code %d",
+                 WEXITSTATUS(status));
+    if (!atomic_load(&b->over))
+        blame(r, b, FateCrashed, what);
+}
+
+static void end_child(pid_t pid)
+{
+    int status;
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+}
+
+/* Waits for its end. False: it hangs, or a signal came. */
+static bool attend(const ChildWork *w, Round *r, const Board *b, pid_t pid)
+{
+    double moved = machine_seconds(), ticked = moved;
+    long long last = -1;
+    for (;;) {
+        int status;
+        if (waitpid(pid, &status, WNOHANG) == pid) {
+            kill(-pid, SIGKILL);
+            judge_end(r, b, status);
+            return true;
+        }
+        const long long steps = atomic_load(&b->steps);
+        const double now = machine_seconds();
+        if (steps != last)
+            moved = now;
+        last = steps;
+        if (interrupted())
+            return false;
+        if (now - moved > r->hang) {
+            char what[64];
+            snprintf(what, sizeof what, "no answer in %.1f s", r->hang);
+            blame(r, b, FateHung, what);
+            return false;
+        }
+        if (w->tick && now - ticked > 0.1) {
+            w->tick(w->ticks);
+            ticked = now;
+        }
+        nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
+    }
+}
+
+/* What the child said of those that nothing is known of yet. */
+static void take_results(Round *r, const Shared *s, int parts)
+{
+    const size_t n = (size_t)r->n * (size_t)parts;
+    for (int i = 0; i < r->n; i++)
+        if (r->verdict[i].fate == FateTimed && s->verdict[i].fate < Fates) {
+            r->verdict[i] = s->verdict[i];
+            r->verdict[i].why[sizeof r->verdict[i].why - 1] = '\0';
+        }
+    const int done = atomic_load(&s->board->done);
+    r->done = done >= 0 && done <= r->turns ? done : 0;
+    memcpy(r->sample, s->sample, n * (size_t)r->done * sizeof *r->sample);
+}
+
+/* Once; false: begin again, without the one that was blamed. */
+static bool run_once(const ChildWork *w, Round *r)
+{
+    Shared s;
+    if (!shared_make(&s, r, w->parts)) {
+        r->verdict[0] = (Verdict){ FateFailed, "out of memory" };
+        return true;
+    }
+    const pid_t parent = getpid();
+    fflush(NULL);
+    const pid_t pid = fork();
+    if (pid == 0)
+        run_child(w, r, &s, parent);
+    if (pid < 0) {
+        r->verdict[0].fate = FateFailed;
+        snprintf(r->verdict[0].why, sizeof r->verdict[0].why,
+                 "no child process: %s", strerror(errno));
+    } else {
+        setpgid(pid, pid);
+        interrupt_takes(pid);
+        if (!attend(w, r, s.board, pid))
+            end_child(pid);
+        interrupt_leaves(pid);
+    }
+    const bool over = atomic_load(&s.board->over);
+    if (!interrupted())
+        take_results(r, &s, w->parts);
+    munmap(s.board, s.bytes);
+    return over || interrupted() || r->verdict[0].fate != FateTimed;
+}
+
+void child_round(Arena *a, const ChildWork *w, Round *r)
+{
+    const size_t n = (size_t)r->n;
+    r->done = 0;
+    r->verdict = arena_alloc(a, n * sizeof *r->verdict);
+    r->sample = arena_alloc(a, n * (size_t)r->turns * (size_t)w->parts
+                               * sizeof *r->sample);
+    for (int i = 0; i < r->n; i++)
+        r->verdict[i].fate = FateTimed;
+    while (!run_once(w, r))
+        r->done = 0;
+    if (r->verdict[0].fate != FateTimed)
+        r->done = 0;
+}

@@ -1,0 +1,290 @@
+/* end.c: the end of a tuning: the whole model, default against what was
+ * found, on all workloads. Tasks are timed alone; here is seen what that is
+ * worth together, and what makes a model slower is taken back.              */
+#include <math.h>
+#include <string.h>
+
+#include "tune/parts.h"
+
+enum { MostEnd = 200, LeastEnd = 6, Looks = 2 };
+
+typedef struct {                 /* pairs of one comparison, in order */
+    double *seconds;             /* [pairs][2][works] */
+    int pairs;
+} Pairs;
+
+/* Both models; false: one of them does not compile. */
+static bool build_both(Tuner *t, Mades *made)
+{
+    Arena *a = t->arena;
+    Build both[2] = { { .whole = true, .usual = true },
+                      { .whole = true, .usual = true } };
+    vec_push(a, made, whole_text(&t->engine, NULL, 0, t->shop.jit));
+    vec_push(a, made, whole_text(&t->engine, t->choice.at, t->choice.n,
+                                 t->shop.jit));
+    for (int i = 0; i < 2; i++)
+        both[i].made = &made->at[i];
+    const double now = tune_now();
+    workshop_make(&t->shop, a, both, 2, INFINITY, fmax(t->last, now + 10));
+    for (int i = 0; i < 2; i++)
+        if (both[i].end != BuildDone && !interrupted())
+            warning_at((Pos){ 0 }, "the whole model does not compile: %s",
+                       both[i].end == BuildLate ? "there was no time for it"
+                                                : both[i].why);
+    return both[0].end == BuildDone && both[1].end == BuildDone;
+}
+
+/* Runs both in turn until then, and adds their times. */
+static void run_both(Tuner *t, const Mades *made, double until, Pairs *p,
+                     Verdict *tuned)
+{
+    static const int who[] = { 0, 1 };
+    ChildWork w = whole_run_work(whole_run_new(&t->report, t->setup, &t->works,
+                                               true, made));
+    Round r = { .which = who, .n = 2, .turns = MostEnd - p->pairs, .hang = 60,
+                .until = until, .order = 77 + (uint64_t)p->pairs };
+    const size_t pair = 2 * (size_t)t->works.n;
+    w.tick = tune_tick;
+    w.ticks = t;
+    tune_world.round(t->arena, &w, &r);
+    *tuned = r.verdict[1];
+    if (r.done < 1)
+        return;
+    memcpy(p->seconds + (size_t)p->pairs * pair, r.sample,
+           (size_t)r.done * pair * sizeof *p->seconds);
+    p->pairs += r.done;
+}
+
+/* Evidence that what was found is slower: the test that decides on a candidate,
+ * the other way round, and an interval without any gain.                     */
+static bool is_slower(const TuneEnd *end, const double *ratio)
+{
+    double against[MostEnd];
+    for (int i = 0; i < end->pairs; i++)
+        against[i] = -log(ratio[i]);
+    return end->pairs >= LeastEnd && end->gain.high < 1
+        && signed_rank(against, end->pairs) <= TUNE_ALPHA;
+}
+
+/* Of one workload; true: it is slower. */
+static bool add_end(Tuner *t, int work, const Pairs *p, int comparison)
+{
+    const int works = t->works.n;
+    double usual[MostEnd], tuned[MostEnd], ratio[MostEnd];
+    for (int i = 0; i < p->pairs; i++) {
+        usual[i] = p->seconds[(2 * i) * works + work];
+        tuned[i] = p->seconds[(2 * i + 1) * works + work];
+        ratio[i] = usual[i] / tuned[i];
+    }
+    const TuneEnd end = { .name = t->works.at[work].name, .pairs = p->pairs,
+                          .usual = median_of(usual, p->pairs),
+                          .tuned = median_of(tuned, p->pairs),
+                          .gain = median_interval(ratio, p->pairs),
+                          .comparison = comparison };
+    vec_push(t->arena, &t->report.end, end);
+    return is_slower(&end, ratio);
+}
+
+/* ---------------------------------------------------------- taking back --- */
+static bool same_place(const Record *a, const Record *b)
+{
+    return host_same(&a->host, &b->host) && task_same(&a->key, &b->key);
+}
+
+static bool is_chosen(const Tuner *t, const TaskKey *key)
+{
+    for (int i = 0; i < t->choice.n; i++)
+        if (task_same(&t->choice.at[i].key, key))
+            return true;
+    return false;
+}
+
+/* Without what this run wrote, but for what is chosen still; with what was
+ * there before.                                                              */
+static void undo(Records *r, Arena *a, void *with)
+{
+    const Tuner *t = with;
+    int kept = 0;
+    for (int i = 0; i < r->at.n; i++) {
+        const Record *one = &r->at.at[i];
+        bool ours = false;
+        for (int k = 0; k < t->fresh.n && !is_chosen(t, &one->key); k++)
+            ours |= same_place(&t->fresh.at[k], one)
+                 && tiling_same(&t->fresh.at[k].tiling, &one->tiling);
+        if (!ours)
+            r->at.at[kept++] = *one;
+    }
+    r->at.n = kept;
+    for (int k = 0; k < t->before.n; k++)
+        if (!is_chosen(t, &t->before.at[k].key))
+            records_put(r, a, &t->before.at[k]);
+}
+
+static void take_back(Tuner *t)
+{
+    Fault why;
+    if (t->report.path && t->fresh.n > 0
+        && !records_edit(t->arena, t->report.path, undo, t, &why))
+        warning_at((Pos){ 0 }, "the records stay: %s", why.text);
+}
+
+/* Is the task a part of that workload? */
+static bool works_in(const Tuner *t, const Task *task, const Work *w)
+{
+    const Plan *p = t->engine.plan;
+    for (int o = 0; o < p->order.n; o++) {
+        const int node = p->order.at[o];
+        if (plan_task(p, task->key.kind, node) == task
+            && (!w->batch || p->g->nodes.at[node].entry == w->entry))
+            return true;
+    }
+    return false;
+}
+
+/* "encode is slower end to end: -3.1 % (-4.0..-2.2) of 24 pairs" */
+static const char *slower_text(const Tuner *t, const TuneEnd *e)
+{
+    return arena_printf(t->arena, "end to end, %s is slower with it: %+.1f %% "
+                        "(%+.1f..%+.1f) of %d pairs", e->name,
+                        100 * (e->gain.middle - 1), 100 * (e->gain.low - 1),
+                        100 * (e->gain.high - 1), e->pairs);
+}
+
+/* The choices of the tasks that stand. */
+static void choose_again(Tuner *t)
+{
+    int kept = 0;
+    for (int i = 0; i < t->choice.n; i++) {
+        const Choice c = t->choice.at[i];
+        for (int k = 0; k < t->report.task.n; k++) {
+            const TuneTask *task = &t->report.task.at[k];
+            if (task_differs(task) && task_same(&task->task->key, &c.key))
+                t->choice.at[kept++] = c;
+        }
+    }
+    t->choice.n = kept;
+}
+
+/* What this run found for the tasks of a workload; w NULL: all. Returns for how
+ * many: what was recorded before is not ours.                                */
+static int drop(Tuner *t, const Work *w, const char *why)
+{
+    int n = 0;
+    for (int i = 0; i < t->report.task.n; i++) {
+        TuneTask *k = &t->report.task.at[i];
+        if (!task_differs(k) || k->reused || (w && !works_in(t, k->task, w)))
+            continue;
+        k->taken_back = why;
+        k->spent = true;
+        n++;
+    }
+    if (n > 0)
+        choose_again(t);
+    return n;
+}
+
+/* ------------------------------------------------------------ comparing --- */
+typedef struct {
+    bool any;                    /* of the workloads: one is slower */
+    bool *slower;                /* [works] */
+    const char *bad;             /* the model as found does not run; NULL */
+} Outcome;
+
+/* The workloads of a look at all pairs so far, in the place of the last's. */
+static void look(Tuner *t, const Pairs *p, int comparison, int first,
+                 Outcome *to)
+{
+    t->report.end.n = first;
+    to->any = false;
+    for (int i = 0; i < t->works.n && p->pairs > 0; i++) {
+        to->slower[i] = add_end(t, i, p, comparison);
+        to->any |= to->slower[i];
+    }
+}
+
+/* Compares until then; where half of the time shows that something is slower,
+ * that is enough.                                                            */
+static Outcome compare_once(Tuner *t, double until, int comparison)
+{
+    const size_t works = (size_t)t->works.n;
+    const int first = t->report.end.n;
+    Outcome to = { .slower = arena_alloc(t->arena, works + 1) };
+    Pairs p = { .seconds = arena_alloc(t->arena, 2 * works * MostEnd
+                                                 * sizeof *p.seconds) };
+    Mades made = { 0 };
+    Verdict tuned = { FateTimed, "" };
+    if (!build_both(t, &made))
+        return to;
+    const double begin = tune_now(), left = fmax(until - begin, 1);
+    for (int i = 1; i <= Looks && !to.any && !interrupted(); i++) {
+        if (p.pairs == MostEnd || (i > 1 && tune_now() > until))
+            break;
+        run_both(t, &made, begin + left * i / (double)Looks, &p, &tuned);
+        if (interrupted())
+            return to;
+        if (tuned.fate != FateTimed) {
+            to.bad = arena_printf(t->arena, "the whole model as found: %s: %s",
+                                  fate_word[tuned.fate], tuned.why);
+            return to;
+        }
+        look(t, &p, comparison, first, &to);
+    }
+    return to;
+}
+
+/* Takes back what the outcome speaks against. False: nothing of this run. */
+static bool answer(Tuner *t, const Outcome *o)
+{
+    const int last = t->report.end.n - t->works.n;
+    int n = 0;
+    if (o->bad) {
+        warning_at((Pos){ 0 }, "%s", o->bad);
+        n = drop(t, NULL, o->bad);
+    }
+    for (int i = 0; i < t->works.n && o->any; i++)
+        if (o->slower[i])
+            n += drop(t, &t->works.at[i],
+                      slower_text(t, &t->report.end.at[last + i]));
+    take_back(t);
+    return n > 0;
+}
+
+/* Is anything there that this run found, and that stands? */
+static bool found_any(const Tuner *t)
+{
+    for (int i = 0; i < t->report.task.n; i++)
+        if (task_differs(&t->report.task.at[i])
+            && !t->report.task.at[i].reused)
+            return true;
+    return false;
+}
+
+static bool any_reused(const Tuner *t)
+{
+    for (int i = 0; i < t->report.task.n; i++)
+        if (t->report.task.at[i].reused
+            && task_differs(&t->report.task.at[i]))
+            return true;
+    return false;
+}
+
+/* Where a workload is slower, once more without what works in it, as long as
+ * there is anything left of it and time.                                     */
+void tune_end(Tuner *t, double until)
+{
+    bool again = t->choice.n > 0;
+    t->changed = t->report.rejected = false;
+    t->report.end.n = 0;
+    for (int i = 1; again && !interrupted(); i++) {
+        const bool ours = found_any(t);
+        const Outcome o = compare_once(t, until, i);
+        t->report.stale = false;
+        if (!o.any && !o.bad)
+            break;
+        again = answer(t, &o);
+        t->report.stale = !again && any_reused(t);
+        again = again && t->choice.n > 0 && until - tune_now()
+                                            > 2 * t->shop.each[1];
+        t->report.rejected = ours && !found_any(t);
+    }
+}

@@ -1,0 +1,385 @@
+/* operands.c: one task alone, at the sizes that its model calls it at.
+ *
+ * Weights, keys and values walk through a ring as large as what the model reads
+ * before it comes back to them, so that they come from where they come from in
+ * the model; what goes in and out stays near.                               */
+#include <dlfcn.h>
+#include <math.h>
+#include <string.h>
+
+#include "tune/parts.h"
+
+void (*tune_plant)(const Task *task, int candidate, float *result);
+
+typedef void TaskFunction(void *const *at, const int64_t *n);
+
+enum { Guard = 64 };             /* floats behind a result: not to be touched */
+static const double least_seconds = 0.0002;      /* of one reading */
+
+struct TaskRun {
+    Arena *arena;                /* in the child: of operands */
+    const Model *m;
+    const Ring *ring;
+    const TuneTask *task;
+    const Mades *made;           /* by candidate */
+    /* in the child: */
+    TaskFunction **call;         /* by candidate */
+    Pool *pool;
+    const struct attn_parallel *parallel;
+    float *x, *y, *bias, *residual, *scratch;
+    int32_t *page;
+    float *expected[8];          /* by case: the default's results */
+    int64_t ldx, ldy, floats;    /* of y, with the guard */
+    int64_t next;                /* place in the ring */
+    int64_t repeats[8];          /* by use: calls between readings; 0: ? */
+};
+
+/* What one call works on. */
+typedef struct {
+    TaskRun *r;
+    int candidate;
+    const Use *use;
+    int64_t turn;                /* place in the ring */
+} Task1;
+
+/* ---------------------------------------------------------------- sizes --- */
+static bool is_attention(const Model *m)
+{
+    return m->task->key.kind == TaskAttention;
+}
+
+static const Node *task_node(const Model *m)
+{
+    return &m->plan->g->nodes.at[m->task->node];
+}
+
+static int64_t head_floats(const Model *m)
+{
+    return ATTN_PAGE * (m->shape.d_k + round16(m->shape.d_v));
+}
+
+static int64_t most_of(const Model *m, bool keys)
+{
+    int64_t most = 1;
+    for (int i = 0; i < m->uses.n; i++) {
+        const Use *u = &m->uses.at[i];
+        const int64_t x = keys ? u->count : u->rows * u->parts;
+        most = x > most ? x : most;
+    }
+    return most;
+}
+
+static int64_t pages_of(int64_t keys)
+{
+    return (keys + ATTN_PAGE - 1) / ATTN_PAGE;
+}
+
+/* Heads whose keys and values lie in one page of 64 keys; of long sequences so
+ * many that the ring stays below `far` bytes, which no cache holds.          */
+static int64_t heads_of_page(const Model *m)
+{
+    const int64_t far = (int64_t)1 << 28;
+    const Plan *p = m->plan;
+    const Node *k = &p->g->nodes.at[task_node(m)->in[1]];
+    int64_t heads = m->shape.paged && p->blocks[k->cache] > 0
+                    ? p->blocks[k->cache] : k->type.dim[0].c;
+    while (heads > 1 && 4 * heads * head_floats(m)
+                        * pages_of(most_of(m, true)) > far)
+        heads /= 2;
+    return heads;
+}
+
+/* Bytes of one place in the ring. */
+static int64_t place_bytes(const Model *m)
+{
+    if (is_attention(m))
+        return 4 * pages_of(most_of(m, true)) * heads_of_page(m)
+               * head_floats(m);
+    return m->shape.weights * (m->task->key.dtype == DtypeBf16 ? 2 : 4);
+}
+
+int64_t task_ring_bytes(const Model *m)
+{
+    const double far = 3.0 * (double)m->machine->cache[LevelL3] + (1 << 20);
+    double set = 0;
+    for (int i = 0; i < m->uses.n; i++)
+        set = fmax(set, m->uses.at[i].set);
+    const int64_t one = place_bytes(m), most = (int64_t)fmin(set, far);
+    return most > one ? most / one * one : one;
+}
+
+/* Of small numbers, as weights are; f32 pairs of bf16 are such numbers too. */
+void ring_make(Ring *r, Arena *a, Dtype dtype, int64_t bytes)
+{
+    uint64_t state = 5;
+    r->bytes = bytes;
+    r->at = aligned_memory(a, bytes);
+    const int64_t n = bytes / 4;
+    for (int64_t i = 0; i < n; i++) {
+        const float x = (float)bench_random(&state) / 2147483648.0f - 0.5f;
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        if (dtype == DtypeBf16)
+            bits = (bits & 0xffff0000u) | bits >> 16;
+        memcpy((char *)r->at + 4 * i, &bits, sizeof bits);
+    }
+}
+
+/* ------------------------------------------------------ before the fork --- */
+TaskRun *task_run_new(Arena *a, const Model *m, const Ring *ring,
+                      const TuneTask *task, const Mades *made)
+{
+    TaskRun *r = arena_alloc(a, sizeof *r);
+    *r = (TaskRun){ .arena = a, .m = m, .ring = ring, .task = task,
+                    .made = made };
+    return r;
+}
+
+/* --------------------------------------------------------- in the child --- */
+static float *random_floats(Arena *a, int64_t n, uint64_t state)
+{
+    float *x = aligned_memory(a, (n + Guard) * (int64_t)sizeof *x);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)bench_random(&state) / 1073741824.0f - 1.0f;
+    return x;
+}
+
+static bool run_begin(void *with, Fault *why)
+{
+    TaskRun *r = with;
+    const Model *m = r->m;
+    const TaskShape *s = &m->shape;
+    const Plan *p = m->plan;
+    const int64_t rows = most_of(m, false) + 16;
+    const Node *n = task_node(m);
+    r->ldx = is_attention(m) ? p->value[n->in[0]].stride : row_stride(s->k);
+    r->ldy = is_attention(m) ? p->value[m->task->node].stride
+                             : row_stride(s->n);
+    if (r->ldx < s->d_k)
+        r->ldx = round16(s->d_k);
+    r->floats = rows * r->ldy;
+    const int64_t width = is_attention(m)
+        ? 2 * (most_of(m, true) + rows) + 2 * ATTN_PAGE : round16(s->n);
+    r->x = random_floats(r->arena, rows * r->ldx, 11);
+    r->y = random_floats(r->arena, r->floats, 12);
+    r->bias = random_floats(r->arena, width, 13);
+    r->residual = random_floats(r->arena, r->floats, 14);
+    const int64_t pages = pages_of(most_of(m, true)) + 1;
+    r->page = arena_alloc(r->arena, (size_t)pages * sizeof *r->page);
+    for (int64_t i = 0; i < pages; i++)
+        r->page[i] = (int32_t)i;
+    r->call = arena_alloc(r->arena, (size_t)r->made->n * sizeof *r->call);
+    const int64_t scratch = 2 * 128 * (512 + round16(s->d_v) + 32);
+    if (is_attention(m))
+        r->scratch = random_floats(r->arena, scratch * m->threads, 15);
+    if (m->threads > 1) {
+        r->pool = pool_open(m->threads);
+        if (!r->pool)
+            return fault(why, ExitResource, "no threads");
+        r->parallel = pool_parallel(r->pool);
+    }
+    return true;
+}
+
+static bool run_open(void *with, int candidate, Fault *why)
+{
+    TaskRun *r = with;
+    const Made *made = &r->made->at[candidate];
+    JitCode code;                /* for as long as the child lives */
+    void *at = NULL;
+    if (!made->object) {
+        if (!jit_function(&code, &at, made->text, "attnc_task",
+                          &r->m->plan->target, why))
+            return false;
+    } else {
+        void *library = dlopen(made->object, RTLD_NOW | RTLD_LOCAL);
+        at = library ? dlsym(library, "attnc_task") : NULL;
+        if (!at)
+            return fault(why, ExitBackend, "cannot load it: %s", dlerror());
+    }
+    memcpy(&r->call[candidate], &at, sizeof at);
+    return true;
+}
+
+static void call_product(const Task1 *c, int64_t part)
+{
+    TaskRun *r = c->r;
+    const TaskShape *s = &r->m->shape;
+    const Tiling *t = &r->task->candidate.at[c->candidate].tiling;
+    const int64_t n = round16(s->n), step = 16 * (t->panels ? t->panels
+                                    : r->m->plan->target.nr / 16);
+    const int64_t steps = (n + step - 1) / step, parts = c->use->parts;
+    const bool columns = c->use->by_columns;
+    int64_t from = columns ? steps * part / parts * step : 0;
+    int64_t to = columns ? steps * (part + 1) / parts * step : n;
+    to = to < n ? to : n;
+    const int64_t row = columns ? 0 : part * c->use->rows;
+    const int64_t places = r->ring->bytes / place_bytes(r->m);
+    char *w = (char *)r->ring->at + c->turn % places * place_bytes(r->m);
+    float *y = r->y + row * r->ldy;
+    void *const at[] = { r->x + row * r->ldx, w, s->bias ? r->bias : NULL, y,
+                         s->residual ? r->residual + row * r->ldy : NULL };
+    if (from < to)
+        r->call[c->candidate](at, (int64_t[]){ c->use->rows, from, to, r->ldx,
+                                               r->ldy, r->ldy });
+}
+
+static void call_attention(const Task1 *c, int64_t part)
+{
+    TaskRun *r = c->r;
+    const Model *m = r->m;
+    const int64_t heads = heads_of_page(m), one = head_floats(m);
+    const int64_t places = r->ring->bytes / place_bytes(m);
+    const int64_t turn = c->turn * c->use->parts + part;
+    const int64_t page = heads * one, head = turn % heads;
+    const int64_t pages = pages_of(most_of(m, true));
+    const int64_t place = turn / heads % places;
+    float *k = (float *)r->ring->at + place * pages * page + head * one;
+    const int64_t scratch = 2 * 128 * (512 + round16(m->shape.d_v) + 32);
+    const int64_t row = part * c->use->rows;
+    float *bias = r->bias + most_of(m, true) + most_of(m, false) + ATTN_PAGE;
+    void *const at[] = { r->x + row * r->ldx, k, k + ATTN_PAGE * m->shape.d_k,
+                         r->page, bias, r->y + row * r->ldy,
+                         r->scratch + part * scratch };
+    r->call[c->candidate](at, (int64_t[]){ r->ldx, c->use->rows, page, page,
+                                           c->use->count, c->use->past, 0,
+                                           r->ldy });
+}
+
+static void call_part(void *call, int64_t part, int64_t parts)
+{
+    const Task1 *c = call;
+    (void)parts;
+    if (is_attention(c->r->m))
+        call_attention(c, part);
+    else
+        call_product(c, part);
+}
+
+static void call_all(Task1 *c)
+{
+    if (c->use->parts > 1)
+        c->r->parallel->run(c->r->parallel->pool, c->use->parts, call_part, c);
+    else
+        call_part(c, 0, 1);
+}
+
+/* ------------------------------------------------------------- checking --- */
+/* Case 0 .. uses - 1: as in the model; then one row, and an odd number of them,
+ * fewer and more than a tile has.                                            */
+static int cases_of(const Model *m)
+{
+    return m->uses.n + 3;
+}
+
+static Use case_of(const Model *m, int i)
+{
+    static const int64_t odd[] = { 1, 3, 17 };
+    if (i < m->uses.n)
+        return m->uses.at[i];
+    Use u = m->uses.at[0];
+    const int64_t keys = u.count - u.past == u.rows ? u.past : -1;
+    u.rows = odd[i - m->uses.n];
+    if (u.rows > most_of(m, false) + 16)
+        u.rows = 1;
+    u.parts = 1;
+    u.by_columns = false;
+    if (is_attention(m) && keys >= 0 && u.rows > u.count)
+        u.rows = u.count;
+    if (is_attention(m) && keys >= 0)        /* the last of the keys' rows */
+        u.past = u.count - u.rows;
+    return u;
+}
+
+static int64_t count_strange(const float *x, int64_t n)
+{
+    int64_t strange = 0;
+    for (int64_t i = 0; i < n; i++)
+        strange += !isfinite(x[i]);
+    return strange;
+}
+
+static void compare(Verdict *v, const float *expected, const float *y,
+                    int64_t n)
+{
+    const int64_t nans = count_strange(y, n);
+    if (!memcmp(expected, y, (size_t)n * sizeof *y))
+        return;
+    if (nans > count_strange(expected, n)) {
+        v->fate = FateNaN;
+        snprintf(v->why, sizeof v->why, "%lld of its values are no numbers",
+                 (long long)nans);
+        return;
+    }
+    int64_t at = 0;
+    while (!memcmp(&expected[at], &y[at], sizeof *y))
+        at++;
+    v->fate = FateWrong;
+    snprintf(v->why, sizeof v->why, "value %lld is %.9g, by default %.9g",
+             (long long)at, (double)y[at], (double)expected[at]);
+}
+
+static void run_check(void *with, int candidate, Verdict *v)
+{
+    TaskRun *r = with;
+    for (int i = 0; i < cases_of(r->m) && v->fate == FateTimed; i++) {
+        const Use u = case_of(r->m, i);
+        const size_t bytes = (size_t)(r->floats + Guard) * sizeof(float);
+        Task1 c = { .r = r, .candidate = candidate, .use = &u };
+        memset(r->y, 0x42, bytes);
+        call_all(&c);
+        if (candidate > 0 && tune_plant)
+            tune_plant(r->m->task, candidate, r->y);
+        if (candidate == 0) {
+            r->expected[i] = arena_alloc(r->arena, bytes);
+            memcpy(r->expected[i], r->y, bytes);
+        } else {
+            compare(v, r->expected[i], r->y, r->floats + Guard);
+        }
+    }
+}
+
+/* --------------------------------------------------------------- timing --- */
+static double time_calls(TaskRun *r, int candidate, const Use *u, int64_t n)
+{
+    Task1 c = { .r = r, .candidate = candidate, .use = u };
+    const double begin = machine_seconds();
+    for (int64_t i = 0; i < n; i++) {
+        c.turn = r->next++;
+        call_all(&c);
+    }
+    return (machine_seconds() - begin) / (double)n;
+}
+
+/* As many calls as the clock needs to say something; the same for all. */
+static int64_t repeats_of(TaskRun *r, int candidate, int use)
+{
+    const Use *u = &r->m->uses.at[use];
+    int64_t n = r->repeats[use];
+    for (int64_t k = 1; n == 0; k *= 2)
+        if (time_calls(r, candidate, u, k) * (double)k > least_seconds)
+            n = k;
+    return r->repeats[use] = n;
+}
+
+/* A run: a call, by average over the sizes. */
+static void run_time(void *with, int candidate, double *seconds)
+{
+    TaskRun *r = with;
+    double sum = 0, calls = 0;
+    for (int i = 0; i < r->m->uses.n; i++) {
+        const Use *u = &r->m->uses.at[i];
+        time_calls(r, candidate, u, 1);
+        sum += u->calls * time_calls(r, candidate, u,
+                                     repeats_of(r, candidate, i));
+        calls += u->calls;
+    }
+    *seconds = sum / calls;
+}
+
+ChildWork task_run_work(TaskRun *r)
+{
+    return (ChildWork){ .with = r, .parts = 1, .begin = run_begin,
+                        .open = run_open, .check = run_check,
+                        .time = run_time };
+}

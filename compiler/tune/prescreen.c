@@ -1,0 +1,111 @@
+/* prescreen.c: which candidates are worth the time of a C compiler.
+ *
+ * attnc carries the tiles of all sizes, compiled when it was built (for the
+ * JIT): around them libtcc compiles a candidate's loops in milliseconds. So
+ * many candidates run for moments, and what they took beside the default
+ * stands in the place of the model's prediction. It only ranks: who is
+ * compiled and timed first.                                                  */
+#include <math.h>
+#include <string.h>
+
+#include "tune/parts.h"
+
+enum { Turns = 3, FirstBatch = 16, MostBatch = 64 };
+
+typedef struct {
+    const Tuner *t;
+    TuneTask *task;
+    ChildWork work;
+    Mades made;                  /* by candidate, for libtcc */
+    Arena *a;
+} Heats;
+
+static void text_of(Heats *h, int i)
+{
+    Task task = *h->task->task;
+    Made *m = &h->made.at[i];
+    task.tiling = h->task->candidate.at[i].tiling;
+    if (!m->text)
+        m->text = emit_task(h->a, h->t->engine.plan, &task, EmitJit, &m->n);
+}
+
+/* Found to be bad here, as it would be by any compiler; one that libtcc can't
+ * compile may do well by another.                                            */
+static void take(Heats *h, const Round *r, int i, double usual)
+{
+    Candidate *c = &h->task->candidate.at[r->which[i]];
+    const Verdict *v = &r->verdict[i];
+    double ratio[Turns];
+    if (v->fate != FateTimed && v->fate != FateFailed) {
+        c->fate = v->fate;
+        memcpy(c->why, v->why, sizeof c->why);
+    }
+    if (v->fate != FateTimed)
+        return;
+    for (int turn = 0; turn < r->done; turn++) {
+        const double *x = r->sample + (int64_t)turn * r->n;
+        ratio[turn] = x[i] / x[0];
+    }
+    c->predicted = usual * median_of(ratio, r->done);
+    c->tried = true;
+}
+
+/* False: the default itself does not run by libtcc, or the time is over. */
+static bool run_batch(Heats *h, const int *who, int n, double until,
+                      uint64_t order)
+{
+    Round r = { .which = who, .n = n, .turns = Turns, .hang = 2,
+                .until = until, .order = order };
+    for (int i = 0; i < n; i++)
+        text_of(h, who[i]);
+    child_round(h->a, &h->work, &r);
+    if (interrupted() || r.done == 0)
+        return false;
+    for (int i = 1; i < n; i++)
+        take(h, &r, i, h->task->candidate.at[0].predicted);
+    return true;
+}
+
+/* Places of all candidates but the default, those that should be fastest
+ * first.                                                                     */
+static int *by_prediction(Heats *h)
+{
+    const int n = h->task->candidate.n;
+    const Candidate *c = h->task->candidate.at;
+    int *order = arena_alloc(h->a, (size_t)n * sizeof *order), count = 0;
+    for (int i = 1; i < n; i++) {
+        int k = count++;
+        for (; k > 0 && c[order[k - 1]].predicted > c[i].predicted; k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+    return order;
+}
+
+void tune_heats(Tuner *t, TuneTask *task, const Model *m, double until)
+{
+    Heats h = { .t = t, .task = task, .a = t->arena };
+    const int all = task->candidate.n - 1;
+    int who[1 + MostBatch] = { 0 }, batch = FirstBatch;
+    for (int i = 0; i <= all; i++)
+        vec_push(h.a, &h.made, (Made){ 0 });
+    h.work = task_run_work(task_run_new(h.a, m, &t->ring[task->task->key.dtype],
+                                        task, &h.made));
+    h.work.tick = tune_tick;
+    h.work.ticks = t;
+    const int *order = by_prediction(&h);
+    for (int done = 0; done < all;) {
+        const double begin = tune_now();
+        const int n = batch < all - done ? batch : all - done;
+        for (int i = 0; i < n; i++)
+            who[1 + i] = order[done + i];
+        if (!run_batch(&h, who, 1 + n, until, (uint64_t)done + 1))
+            return;
+        done += n;
+        const double now = tune_now(), each = (now - begin) / n;
+        const double fit = fmin((until - now) / each, (double)MostBatch);
+        if (fit < 4)
+            return;
+        batch = (int)fit;
+    }
+}

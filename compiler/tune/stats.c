@@ -1,0 +1,102 @@
+/* stats.c: when one tiling is faster than another, and by how much. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune/parts.h"
+
+enum { MostPairs = 200 };
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int by_magnitude(const void *a, const void *b)
+{
+    const double x = fabs(*(const double *)a), y = fabs(*(const double *)b);
+    return (x > y) - (x < y);
+}
+
+/* Twice the ranks of sorted differences, so that shared ones are whole. */
+static void double_ranks(const double *d, int n, int *rank)
+{
+    for (int i = 0, j; i < n; i = j) {
+        for (j = i + 1; j < n && !(fabs(d[j]) > fabs(d[i])); j++)
+            ;
+        for (int k = i; k < j; k++)
+            rank[k] = i + 1 + j;
+    }
+}
+
+/* ways[s]: how many choices of signs give the positive ranks the sum s. 2^200
+ * and all below it are doubles, the sums of few of them exact enough.        */
+static double tail(const int *rank, int n, int from)
+{
+    int most = 0;
+    for (int i = 0; i < n; i++)
+        most += rank[i];
+    double *ways = calloc((size_t)most + 1, sizeof *ways), sum = 0;
+    if (!ways)
+        fail(ExitResource, "out of memory");
+    ways[0] = 1;
+    for (int i = 0; i < n; i++)
+        for (int s = most; s >= rank[i]; s--)
+            ways[s] += ways[s - rank[i]];
+    for (int s = most; s >= from; s--)
+        sum += ways[s];
+    free(ways);
+    return ldexp(sum, -n);
+}
+
+double signed_rank(const double *difference, int n)
+{
+    double d[MostPairs];
+    int rank[MostPairs], left = 0, sum = 0;
+    for (int i = 0; i < n && left < MostPairs; i++)
+        if (difference[i] < 0 || difference[i] > 0)
+            d[left++] = difference[i];
+    if (left == 0)
+        return 1.0;
+    qsort(d, (size_t)left, sizeof *d, by_magnitude);
+    double_ranks(d, left, rank);
+    for (int i = 0; i < left; i++)
+        sum += d[i] > 0 ? rank[i] : 0;
+    return tail(rank, left, sum);
+}
+
+static double *sorted(const double *x, int n)
+{
+    double *copy = malloc((size_t)n * sizeof *copy + 1);
+    if (!copy)
+        fail(ExitResource, "out of memory");
+    memcpy(copy, x, (size_t)n * sizeof *copy);
+    qsort(copy, (size_t)n, sizeof *copy, by_size);
+    return copy;
+}
+
+double median_of(const double *x, int n)
+{
+    if (n == 0)
+        return NAN;
+    double *s = sorted(x, n);
+    const double middle = (s[(n - 1) / 2] + s[n / 2]) / 2;
+    free(s);
+    return middle;
+}
+
+Interval median_interval(const double *x, int n)
+{
+    int64_t low, high;
+    if (n == 0)
+        return (Interval){ NAN, NAN, NAN };
+    if (!median_ranks(n, &low, &high)) {
+        low = 0;
+        high = n - 1;
+    }
+    double *s = sorted(x, n);
+    const Interval i = { s[low], (s[(n - 1) / 2] + s[n / 2]) / 2, s[high] };
+    free(s);
+    return i;
+}

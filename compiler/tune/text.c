@@ -1,0 +1,114 @@
+/* text.c: words and numbers that all forms of a tuning's report share. */
+#include "base/text.h"
+#include "tune/tune.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const fate_word[Fates] = {
+    [FateRanked] = "ranked", [FateTimed] = "timed", [FateFailed] = "failed",
+    [FateCrashed] = "crashed", [FateHung] = "hung", [FateWrong] = "wrong",
+    [FateNaN] = "nan"
+};
+
+/* As --backend has it; libtcc is "jit" there. */
+const char *backend_word(const TuneReport *r)
+{
+    const char *name = r->engine->options.backend;
+    return !strcmp(r->host.compiler, "libtcc") ? "libtcc"
+         : name && *name ? name : "clang";
+}
+
+const char *task_text(Arena *a, const TaskKey *k)
+{
+    return plain_text(a, arena_printf(a, "%s %s %s%s%s", task_word[k->kind],
+        k->shape, k->dtype == DtypeBf16 ? "bf16" : "f32",
+        *k->ending ? " " : "", k->ending));
+}
+
+char *gain_text(Arena *a, double ratio)
+{
+    if (!isfinite(ratio) || ratio <= 0)
+        return arena_strdup(a, "-");
+    if (ratio >= 2)
+        return arena_printf(a, ratio < 100 ? "%.2fx" : "%.2gx", ratio);
+    return arena_printf(a, "%+.1f %%", 100 * (ratio - 1));
+}
+
+void put_wrapped(FILE *out, int column, int indent, const char *words)
+{
+    bool first = true;
+    for (size_t n; *words; words += n + strspn(words + n, " ")) {
+        n = strcspn(words, " ");
+        if (!first && column + 1 + (int)n > 80) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+            first = true;
+        }
+        fprintf(out, "%s%.*s", first ? "" : " ", (int)n, words);
+        column += (int)n + !first;
+        first = false;
+    }
+    fputc('\n', out);
+}
+
+const Candidate *task_usual(const TuneTask *t)
+{
+    return t->candidate.n > 0 ? &t->candidate.at[0] : NULL;
+}
+
+const Candidate *task_best(const TuneTask *t)
+{
+    return t->champion >= 0 && t->champion < t->candidate.n
+        ? &t->candidate.at[t->champion] : NULL;
+}
+
+const Candidate *task_stands(const TuneTask *t)
+{
+    return t->taken_back ? task_usual(t) : task_best(t);
+}
+
+bool task_differs(const TuneTask *t)
+{
+    return t->champion > 0 && !t->taken_back;
+}
+
+double task_gain(const TuneTask *t)
+{
+    const Candidate *usual = task_usual(t), *best = task_best(t);
+    if (t->gain.middle > 0)
+        return t->gain.middle;
+    return usual && best && best->seconds > 0 ? usual->seconds / best->seconds
+                                              : NAN;
+}
+
+int task_count(const TuneTask *t, bool is(const Candidate *c))
+{
+    int n = 0;
+    for (int i = 0; i < t->candidate.n; i++)
+        n += is(&t->candidate.at[i]);
+    return n;
+}
+
+bool fate_timed(const Candidate *c)
+{
+    return c->fate == FateTimed && c->seconds > 0 && isfinite(c->seconds);
+}
+
+bool fate_removed(const Candidate *c)
+{
+    return c->fate > FateTimed;
+}
+
+const char *task_state(const TuneTask *t)
+{
+    if (t->reused)
+        return "as recorded";
+    if (!t->finished && !(t->share > 0))
+        return "no calls";
+    if (!t->finished)
+        return task_count(t, fate_timed) + task_count(t, fate_removed) > 0
+            ? "not finished" : "not tried";
+    return t->taken_back ? "taken back"
+         : t->champion == 0 ? "the default stays" : NULL;
+}
