@@ -5,18 +5,9 @@
 #include <string.h>
 
 #include "json.h"
-#include "shards.h"
+#include "safetensors.h"
 
 enum { HeaderLimit = 100000000, LengthBytes = 8 };
-
-struct Safetensors {
-    File file;
-    json_t *header;              /* owns the names */
-    Tensor *tensor;              /* sorted by name once the file is checked */
-    int count;
-    size_t data;                 /* where the tensors begin in the file */
-    Shards shards;               /* of an index, which has no header */
-};
 
 /* All types of the format; the packer reads those that have an StType. */
 static const struct TypeRow {
@@ -241,6 +232,11 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const Tensor *)a)->name, ((const Tensor *)b)->name);
 }
 
+void safetensors_sort(Safetensors *s)
+{
+    qsort(s->tensor, (size_t)s->count, sizeof *s->tensor, by_name);
+}
+
 /* Every byte of the data belongs to one tensor: no overlap, no hole. */
 static bool check_places(Safetensors *s, Fault *why)
 {
@@ -263,7 +259,7 @@ static bool check_places(Safetensors *s, Fault *why)
         return fault(why, ExitInput, "%s: byte %zu: the last tensor ends here, "
                      "the file goes on to %zu", s->file.path, end,
                      s->file.size);
-    qsort(s->tensor, (size_t)s->count, sizeof *s->tensor, by_name);
+    safetensors_sort(s);
     return true;
 }
 
@@ -277,41 +273,14 @@ static bool read_file(Safetensors *s, const char *path, Fault *why)
            check_places(s, why);
 }
 
-static bool is_index(const char *path)
-{
-    size_t n = strlen(path);
-    return n > 5 && !strcmp(path + n - 5, ".json");
-}
-
-/* All tensors of the shards, as of one file. */
-static bool read_shards(Safetensors *s, const char *path, Fault *why)
-{
-    if (!shards_open(&s->shards, path, why))
-        return false;
-    size_t n = 0;
-    s->file.path = path;
-    for (int i = 0; i < s->shards.count; i++)
-        n += (size_t)s->shards.shard[i].file->count;
-    s->tensor = calloc(n + 1, sizeof *s->tensor);
-    if (!s->tensor)
-        return fault(why, ExitResource, "%s: out of memory", path);
-    for (int i = 0; i < s->shards.count; i++) {
-        const Safetensors *from = s->shards.shard[i].file;
-        for (int k = 0; k < from->count; k++)
-            s->tensor[s->count++] = from->tensor[k];
-    }
-    qsort(s->tensor, n, sizeof *s->tensor, by_name);
-    return true;
-}
-
-Safetensors *safetensors_open(const char *path, Fault *why)
+Safetensors *safetensors_file(const char *path, Fault *why)
 {
     Safetensors *s = calloc(1, sizeof *s);
     if (!s) {
         fault(why, ExitResource, "%s: out of memory", path);
         return NULL;
     }
-    if (is_index(path) ? read_shards(s, path, why) : read_file(s, path, why))
+    if (read_file(s, path, why))
         return s;
     safetensors_close(s);
     return NULL;
@@ -321,9 +290,13 @@ void safetensors_close(Safetensors *s)
 {
     if (!s)
         return;
+    for (int i = 0; i < s->shards; i++) {
+        safetensors_close(s->shard[i].file);
+        free(s->shard[i].path);
+    }
+    free(s->shard);
     json_decref(s->header);
     free(s->tensor);
-    shards_close(&s->shards);
     file_close(&s->file);
     free(s);
 }

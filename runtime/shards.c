@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "json.h"
-#include "shards.h"
+#include "safetensors.h"
 
 enum { IndexLimit = 100000000 };
 
@@ -29,26 +29,25 @@ static bool shard_path(const char *index, const char *name, char **path,
     return true;
 }
 
-static bool has_shard(const Shards *s, const char *name)
+static bool has_shard(const Safetensors *s, const char *name)
 {
-    for (int i = 0; i < s->count; i++)
+    for (int i = 0; i < s->shards; i++)
         if (!strcmp(s->shard[i].name, name))
             return true;
     return false;
 }
 
-static bool add_shard(Shards *s, const char *index, const char *name,
-                      Fault *why)
+static bool add_shard(Safetensors *s, const char *name, Fault *why)
 {
-    Shard *to = &s->shard[s->count];
+    Shard *to = &s->shard[s->shards];
     Fault own;
-    if (!shard_path(index, name, &to->path, why))
+    if (!shard_path(s->file.path, name, &to->path, why))
         return false;
-    s->count++;
+    s->shards++;
     to->name = name;
-    to->file = safetensors_open(to->path, &own);
+    to->file = safetensors_file(to->path, &own);
     return to->file || fault(why, own.code, "%s (a shard of %s)", own.text,
-                             index);
+                             s->file.path);
 }
 
 /* Each tensor of a shard is where the index says. */
@@ -70,16 +69,15 @@ static bool check_shard(const char *index, const Shard *shard,
     return true;
 }
 
-static bool check_tensors(const char *index, const Shards *s,
-                          const json_t *map, Fault *why)
+static bool check_tensors(const Safetensors *s, const json_t *map, Fault *why)
 {
-    const char *name;
+    const char *index = s->file.path, *name;
     json_t *where;
-    for (int i = 0; i < s->count; i++)
+    for (int i = 0; i < s->shards; i++)
         if (!check_shard(index, &s->shard[i], map, why))
             return false;
     json_object_foreach((json_t *)map, name, where)
-        for (int i = 0; i < s->count; i++)
+        for (int i = 0; i < s->shards; i++)
             if (!strcmp(s->shard[i].name, json_string_value(where)) &&
                 !safetensors_find(s->shard[i].file, name))
                 return fault(why, ExitInput, "%s: tensor '%.80s': is not in "
@@ -88,10 +86,10 @@ static bool check_tensors(const char *index, const Shards *s,
     return true;
 }
 
-static bool open_shards(Shards *s, const char *index, Fault *why)
+static bool open_shards(Safetensors *s, Fault *why)
 {
-    json_t *map = json_object_get(s->index, "weight_map"), *where;
-    const char *name;
+    json_t *map = json_object_get(s->header, "weight_map"), *where;
+    const char *index = s->file.path, *name;
     if (!json_is_object(map) || !json_object_size(map))
         return fault(why, ExitInput, "%s: 'weight_map' must map names of "
                      "tensors to files", index);
@@ -103,39 +101,62 @@ static bool open_shards(Shards *s, const char *index, Fault *why)
             return fault(why, ExitInput, "%s: tensor '%.80s': its shard must "
                          "be the name of a file", index, name);
         if (!has_shard(s, json_string_value(where)) &&
-            !add_shard(s, index, json_string_value(where), why))
+            !add_shard(s, json_string_value(where), why))
             return false;
     }
-    return check_tensors(index, s, map, why);
+    return check_tensors(s, map, why);
 }
 
-bool shards_open(Shards *s, const char *index, Fault *why)
+static bool read_index(Safetensors *s, Fault *why)
 {
+    const char *index = s->file.path;
     File f;
     json_error_t e;
-    *s = (Shards){ 0 };
     if (!file_read(&f, index, IndexLimit, why))
         return false;
-    const bool read = json_read(&s->index, index, (const char *)f.at, f.size,
+    const bool read = json_read(&s->header, index, (const char *)f.at, f.size,
                                 JSON_REJECT_DUPLICATES, &e, why);
     file_close(&f);
-    if (!read)
-        return false;
-    if (!s->index)
+    if (read && !s->header)
         return fault(why, ExitInput, "%s:%d: %s", index, e.line, e.text);
-    if (open_shards(s, index, why))
-        return true;
-    shards_close(s);
-    return false;
+    return read;
 }
 
-void shards_close(Shards *s)
+/* All tensors of the shards, as of one file. */
+static bool join_shards(Safetensors *s, Fault *why)
 {
-    for (int i = 0; i < s->count; i++) {
-        safetensors_close(s->shard[i].file);
-        free(s->shard[i].path);
+    size_t n = 0;
+    for (int i = 0; i < s->shards; i++)
+        n += (size_t)s->shard[i].file->count;
+    s->tensor = calloc(n + 1, sizeof *s->tensor);
+    if (!s->tensor)
+        return fault(why, ExitResource, "%s: out of memory", s->file.path);
+    for (int i = 0; i < s->shards; i++) {
+        const Safetensors *from = s->shard[i].file;
+        for (int k = 0; k < from->count; k++)
+            s->tensor[s->count++] = from->tensor[k];
     }
-    free(s->shard);
-    json_decref(s->index);
-    *s = (Shards){ 0 };
+    safetensors_sort(s);
+    return true;
+}
+
+static Safetensors *open_index(const char *path, Fault *why)
+{
+    Safetensors *s = calloc(1, sizeof *s);
+    if (!s) {
+        fault(why, ExitResource, "%s: out of memory", path);
+        return NULL;
+    }
+    s->file.path = path;
+    if (read_index(s, why) && open_shards(s, why) && join_shards(s, why))
+        return s;
+    safetensors_close(s);
+    return NULL;
+}
+
+Safetensors *safetensors_open(const char *path, Fault *why)
+{
+    const size_t n = strlen(path);
+    const bool is_index = n > 5 && !strcmp(path + n - 5, ".json");
+    return is_index ? open_index(path, why) : safetensors_file(path, why);
 }

@@ -5,6 +5,7 @@ import time
 
 import onnxruntime
 
+import onnx_model
 import workloads
 
 
@@ -45,6 +46,6 @@ def faster(runs):
 
 def prepare(work, variant):
     feeds, padding = workloads.feeds(work)
-    path = workloads.onnx_file(work)
+    path = onnx_model.encoder(work)
     runs = [session_run(work, p, feeds) for p in (path, fused(work, path))]
     return faster(runs), lambda y: workloads.real_rows(y, padding)

@@ -2,6 +2,7 @@
 import numpy as np
 import openvino
 
+import onnx_model
 import workloads
 
 
@@ -36,7 +37,7 @@ def prepare(work, variant):
             return np.array(y[0]).transpose(1, 0, 2).reshape(work["n"], -1)
     else:
         feeds, padding = workloads.feeds(work)
-        model = compiled(work, workloads.onnx_file(work))
+        model = compiled(work, onnx_model.encoder(work))
 
         def result(y):
             return workloads.real_rows(y, padding)

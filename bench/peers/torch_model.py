@@ -1,6 +1,4 @@
-"""The encoder as PyTorch modules, and as ONNX, which three peers read."""
-import os
-
+"""The encoder as PyTorch modules."""
 import numpy as np
 import torch
 from torch.nn import functional
@@ -92,16 +90,3 @@ class Encoder(torch.nn.Module):
             y = layer.linear2(torch.relu(layer.linear1(x)))
             x = layer.norm2(x + y)
         return x
-
-
-def write_onnx(work, path):
-    """ids, and mask where there is padding, to y."""
-    feeds, _ = workloads.feeds(work)
-    part = f"{path}.{os.getpid()}"
-    with torch.inference_mode():
-        torch.onnx.export(
-            Encoder(work, workloads.weights(work)).eval(),
-            tuple(torch.from_numpy(x) for x in feeds.values()), part,
-            input_names=list(feeds), output_names=["y"], dynamo=False,
-            opset_version=17)
-    os.replace(part, path)

@@ -101,15 +101,6 @@ def feeds(work):
     return arrays, padding
 
 
-def onnx_file(work):
-    """The encoder's path; written by the first peer that wants it."""
-    path = os.path.join(work["folder"], "encoder.onnx")
-    if not os.path.exists(path):
-        import torch_model
-        torch_model.write_onnx(work, path)
-    return path
-
-
 def heads_input(work):
     """q, k, v of an attention, each [h, n, d_k]."""
     rng = np.random.default_rng(13)
