@@ -218,8 +218,12 @@ golden: $(B)/attnc ## rewrite the golden files: review the difference
 sample: $(B)/attnc ## regenerate generated/
 	$(B)/attnc compile models/tiny.yaml --march=x86-64-v3 --no-records \
 	    -o generated/tiny.c
-lint: ## sizes of files, functions and lines; words that may not be there
+lint: $(B)/attnc ## sizes of files, functions, lines; words, includes that may not be
 	@sh tests/lint.sh
+	@B=$(B) sh tests/rooms.sh > $(B)/rooms.log || \
+	    ! grep -vE "a circle:|^    |'s own$$|options_help" $(B)/rooms.log
+rooms: ## draw docs/rooms.svg
+	sh tests/rooms.sh --svg > docs/rooms.svg
 clean: ## remove build/
 	rm -rf build
 help: ## this list
@@ -230,6 +234,6 @@ help: ## this list
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
 .PHONY: all test test-full check-asan check-tsan check-gcc demo bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
-        g2p-error golden sample lint format clean help
+        g2p-error golden sample lint rooms format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

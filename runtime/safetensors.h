@@ -1,5 +1,5 @@
-/* safetensors.h: what safetensors.c, a file of tensors, and shards.c, several of
- * them behind an index, both know.                                          */
+/* safetensors.h: what safetensors.c, a file of tensors, and shards.c, several
+ * behind an index, both know.                                               */
 #ifndef ATTNC_SAFETENSORS_H
 #define ATTNC_SAFETENSORS_H
 

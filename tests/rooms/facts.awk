@@ -1,0 +1,79 @@
+# facts.awk: what the sources say of the rooms, a line each:
+#
+#     file FILE
+#     public FILE                   a header that other rooms may include
+#     says ROOM SENTENCE            the first of its public header
+#     circle ROOM NAME ..           one that a comment gives a reason for
+#     arrow FROM TO PLACE includes NAME
+BEGIN {
+    for (i = 1; i < ARGC; i++) {
+        known[ARGV[i]]
+        print "file", ARGV[i]
+    }
+}
+
+# The names at the beginning of a list: `a.h, b.h and c.h. The rest`.
+function names(text,   n, i, word, found) {
+    n = split(text, word, " ")
+    for (i = 1; i <= n && word[i] ~ /^(and|[a-z0-9_]+[.][ch][.,;:]?)$/; i++) {
+        sub(/[.,;:]$/, "", word[i])
+        if (word[i] != "and")
+            found = found " " word[i]
+    }
+    ends = i > n
+    return found
+}
+
+function add_public(text,   n, i, list) {
+    print "public", FILENAME
+    if (i = index(text, "Public beside it: ")) {
+        n = split(names(substr(text, i + 18)), list, " ")
+        for (i = 1; i <= n; i++)
+            print "public", folder list[i]
+    }
+    sub(/^ [a-z_]+[.]h: /, "", text)
+    if (match(text, /[.] /))
+        text = substr(text, 1, RSTART)
+    print "says", room, text
+}
+
+function comment_ends(   list) {
+    gsub(/[ *\/\n]+/, " ", comment)
+    if (sub(/^ circle: /, "", comment)) {
+        list = names(comment)
+        if (!ends)
+            print "circle", room list
+    } else if (first && (FILENAME == "compiler/" room "/" room ".h" ||
+                         FILENAME == "runtime/rt.h"))
+        add_public(comment)
+    first = 0
+    comment = ""
+}
+
+FNR == 1 {
+    folder = room = FILENAME
+    sub(/[^\/]*$/, "", folder)
+    sub(/^compiler\//, "", room)
+    sub(/\/.*/, "", room)
+    first = 1
+    comment = ""
+}
+comment || /^ *\/\*/ {
+    comment = comment "\n" $0
+    if (/\*\//)
+        comment_ends()
+    next
+}
+/^# *include "/ {
+    split($0, quoted, "\"")
+    n = split(folder "|compiler/|", from, "|")
+    for (i = 1; i <= n; i++) {
+        to = from[i] quoted[2]
+        while (sub(/[^\/]+\/[.][.]\//, "", to))
+            ;
+        if (to in known)
+            break
+    }
+    if (i <= n)
+        print "arrow", FILENAME, to, FILENAME ":" FNR ":", "includes", quoted[2]
+}

@@ -1,0 +1,91 @@
+# faults.awk: what of the facts may not be: arrows up, arrows to what is another
+# room's own, circles in a room. A circle of rooms has an arrow that goes up.
+function room(file) {
+    sub(/^compiler\//, "", file)
+    sub(/\/.*/, "", file)
+    return file
+}
+
+function base(file) {
+    sub(/.*\//, "", file)
+    return file
+}
+
+# By the arrows in a room, `from` reaches all files of reach[from, ..].
+function walk(from, at,   i, to) {
+    for (i = 1; i <= arrows[at]; i++) {
+        to = head[at, i]
+        if (!((from, to) in reach)) {
+            reach[from, to]
+            walk(from, to)
+        }
+    }
+}
+
+# Says the circle that `file` is in, unless a comment has the same names.
+function circle(file,   i, j, n, in_it, names) {
+    for (i = 1; i <= files; i++)
+        if ((file, name[i]) in reach && (name[i], file) in reach) {
+            in_it[++n] = name[i]
+            names = names " " base(name[i])
+            said[name[i]]
+        }
+    for (i = 1; i <= comments; i++) {
+        for (j = 1; j <= n; j++)
+            if (!index(comment[i] " ", " " base(in_it[j]) " "))
+                break
+        if (comment_of[i] == room(file) && comment_n[i] == n && j > n) {
+            used[i]
+            return
+        }
+    }
+    print room(file) ": a circle:" names
+    for (i = 1; i <= n; i++)
+        for (j = 1; j <= n; j++)
+            if ((in_it[i], in_it[j]) in why)
+                print "    " why[in_it[i], in_it[j]]
+}
+
+BEGIN {
+    n = split(rooms, order, " ")
+    for (i = 1; i <= n; i++)
+        level[order[i]] = i
+}
+$1 == "file" {
+    name[++files] = $2
+    if (!(room($2) in level))
+        print $2 ": in no room of the Makefile"
+}
+$1 == "public" { public[$2] }
+$1 == "circle" {
+    comment_of[++comments] = $2
+    comment_n[comments] = NF - 2
+    comment[comments] = substr($0, length($1 $2) + 2)
+}
+$1 == "arrow" { line[++n_lines] = $0 }
+END {
+    for (l = 1; l <= n_lines; l++) {
+        split(line[l], part, " ")
+        from = part[2]
+        to = part[3]
+        how = substr(line[l], length(part[1] from to) + 4)
+        if (level[room(from)] < level[room(to)])
+            print how ": " room(to) " is above " room(from)
+        else if (room(from) != room(to)) {
+            if (to ~ /[.]h$/ && !(to in public))
+                print how ": it is " room(to) "'s own"
+        } else if (from != to && !((from, to) in why)) {
+            why[from, to] = how
+            head[from, ++arrows[from]] = to
+        }
+    }
+    for (i = 1; i <= files; i++)
+        walk(name[i], name[i])
+    for (i = 1; i <= files; i++)
+        if ((name[i], name[i]) in reach && !(name[i] in said))
+            circle(name[i])
+    for (i = 1; i <= comments; i++)
+        if (!(i in used))
+            print comment_of[i] ": a comment says a circle, and there is none:" \
+                  comment[i]
+}
