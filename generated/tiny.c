@@ -3724,7 +3724,7 @@ ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
 
-/* ------------------------------------------------------------- check.c --- */
+/* ------------------------------------------------------------ check.c --- */
 /* An error in words. */
 ATTN_API const char *attn_error_text(int64_t error);
 
