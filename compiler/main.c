@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/cli.h"
 
 const Command commands[] = {
     { "compile", CmdCompile, cmd_compile, "SPEC",

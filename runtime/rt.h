@@ -1,5 +1,10 @@
-/* rt.h: the shell around the core: files, weights, text. attnc's own; the
- * emitted file has none of it. No compiler header is included here.         */
+/* rt.h: what runs a model. The core (core.h: cache, search, vocabularies) is
+ * part of emitted files too; files, weights and threads are attnc's own. No
+ * compiler header is included here.
+ *
+ * In:  a model's functions and its packed weights; files, tokens, text.
+ * Out: answers; what was read, checked; files that appear whole or not at all.
+ * Public beside it: core.h, check.h, stream.h, text.h, pool.h, json.h.      */
 #ifndef ATTNC_RT_H
 #define ATTNC_RT_H
 

@@ -54,7 +54,6 @@ static double formula(Activation act, double x)
     switch (act) {
 #define ACT(name, text, gated, kernel, ...) case Act##name: return __VA_ARGS__;
 #include "spec/activations.h"
-#undef ACT
     default: return 0;
     }
 }

@@ -59,7 +59,6 @@ static bool has_all(const char *seen, const char *const *words, size_t n,
 static const char *const activations[] = {
 #define ACT(name, text, gated, kernel, formula) " " text " ", gated,
 #include "spec/activations.h"
-#undef ACT
 };
 
 /* All words, both truths, more than one number. */

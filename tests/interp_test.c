@@ -43,7 +43,7 @@ static int add(Node n)
 {
     n.name = arena_printf(arena, "node%d", graph.nodes.n);
     n.stack = "";
-    if (op_info[n.op].class != ClassConst && !n.entry)
+    if (op_info[n.op].op_class != ClassConst && !n.entry)
         n.entry = EntryDecode;
     return graph_add(&graph, n);
 }

@@ -234,7 +234,6 @@ static inline const char *form_activation(RandomForm *f)
     static const char *const words[][2] = {
 #define ACT(name, text, gated, kernel, formula) { text, gated },
 #include "spec/activations.h"
-#undef ACT
     };
     const char *const *row = words[pick(&f->r, sizeof words / sizeof *words)];
     return row[1] && coin(&f->r) ? row[1] : row[0];

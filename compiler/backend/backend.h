@@ -2,7 +2,10 @@
  *
  *   plan -> emit -> libtcc ----------------> memory      (jit.c)
  *               \-> C compiler -> cached .so -> dlopen   (cc.c, objcache.c)
- */
+ *
+ * In:  a Plan, or C text; a compiler's name and flags.
+ * Out: the entries of a model in memory, or files that a compiler made. Child
+ *      programs, temporary folders and signals are this room's too.         */
 #ifndef ATTNC_BACKEND_H
 #define ATTNC_BACKEND_H
 

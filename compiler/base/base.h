@@ -101,12 +101,12 @@ void errors_hold(Arena *a);
 void errors_release(void);
 
 /* `attnc: error: text` without a place, then at once exit with `code`. */
-_Noreturn void fail(int code, const char *fmt, ...)
-         __attribute__((format(printf, 2, 3)));
+void fail(int code, const char *fmt, ...)
+         __attribute__((noreturn, format(printf, 2, 3)));
 /* A broken invariant of attnc itself: message, exit ExitInternal. */
 #define die(...) die_at(__FILE__, __LINE__, __VA_ARGS__)
-_Noreturn void die_at(const char *file, int line, const char *fmt, ...)
-         __attribute__((format(printf, 3, 4)));
+void die_at(const char *file, int line, const char *fmt, ...)
+         __attribute__((noreturn, format(printf, 3, 4)));
 
 /* User text made safe for a message: bytes outside printable ASCII escaped,
  * cut at 80 bytes. The result lives in one of 8 static buffers.             */

@@ -3,8 +3,11 @@
  *   engine -> batches (setup.c) -> workloads (work.c)
  *   -> what they cost (count.c) -> times (bench.c, times.c)
  *   -> times of each step of the model (kernels.c)
- *   -> text (print.c, csv.c, json.c), a picture
- *   (draw_roofline.c)                                                        */
+ *   -> text (print.c, csv.c, json.c), a picture (draw_roofline.c)
+ *
+ * In:  an Engine; lengths, batches and for how long to measure.
+ * Out: times, FLOPs and bytes of each workload and step, beside the machine's
+ *      limits.                                                              */
 #ifndef ATTNC_BENCH_H
 #define ATTNC_BENCH_H
 

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "cli/draw.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "oracle/trial.h"
 
 enum { MostCells = 1 << 24 };    /* of one picture */

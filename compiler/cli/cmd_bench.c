@@ -1,6 +1,6 @@
 /* cmd_bench.c: attnc bench: a model's speed beside the machine's limits. */
 #include "bench/bench.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 
 static const char *const formats[] = {
     [BenchTable] = "table", [BenchJson] = "json", [BenchCsv] = "csv",

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "emit/emit.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 
 typedef enum { EmitC, EmitObj, EmitSo, EmitExe, EmitKinds } EmitKind;
 static const char *const kind_names[] = { "c", "obj", "so", "exe" };

@@ -1,7 +1,7 @@
 /* cmd_plan.c: attnc plan: what a model costs, as text or JSON. */
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/cli.h"
 
 int cmd_plan(const Options *o)
 {

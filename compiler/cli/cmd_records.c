@@ -2,7 +2,7 @@
  * machines of the same kind, and for the dustbin.                            */
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "tune/tune.h"
 
 typedef struct {

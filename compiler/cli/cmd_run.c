@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/lines.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 
 enum { BatchLines = 32, BatchRows = 8192 };
 

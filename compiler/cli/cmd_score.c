@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/lines.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 
 typedef struct {
     Engine e;

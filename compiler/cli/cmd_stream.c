@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/lines.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 
 typedef struct {
     const Options *o;

@@ -2,7 +2,7 @@
  * each of them is; what the file has beside them.                           */
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/cli.h"
 
 typedef struct {
     Engine e;

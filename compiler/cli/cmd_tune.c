@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "tune/tune.h"
 
 static const char *const formats[] = { [TuneLines] = "table",

@@ -1,7 +1,7 @@
 /* cmd_verify.c: `attnc verify`. Runs the model as each backend compiles it,
  * fused and unfused, on inputs of many lengths; prints the worst of each op
  * and of the result; ExitNegative when a gate was not held.                 */
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "oracle/verify.h"
 
 /* Where --backend names none. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/cli.h"
 
 #define AT(field) offsetof(Options, field)
 #define MOST_INT 2147483647.0

@@ -1,7 +1,7 @@
 /* options_help.c: which command takes which option, for help and for hints. */
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/cli.h"
 
 /* --------------------------------------------------------------- hints --- */
 static const char *nearest_option(const char *word, int command)
@@ -34,7 +34,7 @@ static const char *takers(Arena *a, int bits)
     return list;
 }
 
-_Noreturn void option_unknown(Arena *a, const Command *c, const char *name)
+void option_unknown(Arena *a, const Command *c, const char *name)
 {
     for (int i = 0; i < n_options; i++)
         if (strcmp(option_table[i].name, name) == 0)

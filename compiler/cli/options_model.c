@@ -2,7 +2,7 @@
  * them and as a line of text.                                                */
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/cli.h"
 
 /* What a hint about records may name: nothing that the command would refuse. */
 static int offers_of(const Options *o)

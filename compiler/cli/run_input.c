@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "oracle/trial.h"
 
 typedef struct {

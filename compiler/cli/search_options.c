@@ -1,7 +1,7 @@
 /* search_options.c: the spec's search, with what the command line changes. */
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/cli.h"
 
 /* Where one of the others is given, tokens are drawn: as the model says, 1. */
 double drawing_temperature(const Options *o)

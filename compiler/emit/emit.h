@@ -1,7 +1,10 @@
-/* emit.h: writing C text, and asking for kernels.
+/* emit.h: a plan as C text. put() prints whole lines with $name holes, nested
+ * by the braces that are open; let() binds a hole. An emitter function reads
+ * like its output.
  *
- * put() prints whole lines with $name holes, nested by the braces that are
- * open; let() binds a hole. An emitter function reads like its output.      */
+ * In:  a Plan.
+ * Out: the text of a model, for a C compiler or for libtcc; its header; a task
+ *      of it alone; the kernels that attnc is built with.                   */
 #ifndef ATTNC_EMIT_H
 #define ATTNC_EMIT_H
 

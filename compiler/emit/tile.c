@@ -10,7 +10,6 @@ enum { Panel = 16 };
 const char *const act_kernel[ActCount] = {
 #define ACT(name, text, gated, kernel, ...) [Act##name] = kernel,
 #include "spec/activations.h"
-#undef ACT
 };
 
 /* The suffixes, in order of the bits of `epilogue`, which for EpAct

@@ -1,6 +1,9 @@
 /* engine.h: everything that a command needs of one model, made in order: spec,
  * graph, passes, plan; then weights, vocabularies, compiled code. Messages go
- * to stderr; the functions return an exit code.                             */
+ * to stderr; the functions return an exit code.
+ *
+ * In:  the options of a model: its spec, weights, back end, threads.
+ * Out: an Engine with all of these, ready to be called.                     */
 #ifndef ATTNC_ENGINE_H
 #define ATTNC_ENGINE_H
 

@@ -4,7 +4,7 @@
 
 int put_node(Build *b, Node n, const char *name)
 {
-    n.entry = op_info[n.op].class == ClassConst ? EntryNone : b->entry;
+    n.entry = op_info[n.op].op_class == ClassConst ? EntryNone : b->entry;
     n.stack = b->stack;
     n.layer = b->layer;
     n.name = arena_printf(b->g->arena, "%s%s", b->prefix, name);

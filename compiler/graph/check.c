@@ -18,7 +18,7 @@ static void expect(const Check *c, bool holds, int node, const char *what)
 /* A node that is computed when weights are packed. Scale is both. */
 static bool is_constant(const Node *n)
 {
-    return op_info[n->op].class == ClassConst
+    return op_info[n->op].op_class == ClassConst
         || (n->op == OpScale && n->entry == EntryNone);
 }
 
@@ -56,7 +56,7 @@ static void check_entry(const Check *c, int i)
             continue;
         const Node *from = &c->g->nodes.at[n->in[k]];
         expect(c, may_read(n, from), i, "reads across entries");
-        expect(c, op_info[from->op].class != ClassSink, i, "reads a sink");
+        expect(c, op_info[from->op].op_class != ClassSink, i, "reads a sink");
     }
 }
 

@@ -27,7 +27,7 @@ typedef enum { ClassConst, ClassSource, ClassView, ClassRow, ClassHead,
 typedef struct {
     const char *name;            /* as in dumps */
     int least, most;             /* inputs */
-    OpClass class;
+    OpClass op_class;
     const char *formula;
 } OpInfo;
 extern const OpInfo op_info[OpCount];

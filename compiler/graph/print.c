@@ -84,7 +84,6 @@ static void add_bias(Buffer *b, const Node *n)
 const char *const activation_word[ActCount] = {
 #define ACT(name, text, ...) [Act##name] = text,
 #include "spec/activations.h"
-#undef ACT
 };
 static const char *const pool_word[] = {
     [PoolMean] = "mean", [PoolClass] = "class", [PoolLast] = "last",

@@ -1,8 +1,13 @@
-/* machine.h: what this computer can do, measured: the limits that `attnc
- * bench` holds a model against. All rates are per second.
+/* machine.h: what this computer can do, measured, and the targets that code is
+ * made for. All rates are per second.
  *
- *   find.c  what it is: name, cores, caches
- *   machine.c       how fast it is: multiply-adds, reads, by 1 .. N threads  */
+ *   find.c     what it is: name, cores, caches
+ *   machine.c  how fast it is: multiply-adds, reads, by 1 .. N threads
+ *   target.c   the table of targets; cpu.c which of them this computer is
+ *
+ * In:  this computer; the name of a target.
+ * Out: its rates, which `attnc bench` holds a model against; a Target.
+ * Public beside it: target.h.                                               */
 #ifndef ATTNC_MACHINE_H
 #define ATTNC_MACHINE_H
 

@@ -79,7 +79,6 @@ double activation(Activation act, double x)
 #define ACT(name, text, gated, kernel, formula) \
     case Act##name: return formula;
 #include "spec/activations.h"
-#undef ACT
     case ActCount: break;
     }
     die("oracle: no such activation");

@@ -99,7 +99,7 @@ void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
                                         * sizeof *got);
         if (n->op == OpOutput)
             check_node(&o, i, result_of(g->spec, x, sequence, out));
-        else if (op_info[n->op].class != ClassView
+        else if (op_info[n->op].op_class != ClassView
                  && trial_value(t, i, sequence, got))
             check_node(&o, i, got);
         else

@@ -13,7 +13,7 @@
 static bool match_row(const Graph *g, int x, int select)
 {
     const Node *n = &g->nodes.at[x];
-    if (op_info[n->op].class != ClassRow || n->layer >= 0
+    if (op_info[n->op].op_class != ClassRow || n->layer >= 0
         || n->op == OpEmbed || n->op == OpPosition || n->op == OpRotate
         || n->op == OpFirstRow)
         return false;

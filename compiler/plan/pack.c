@@ -197,7 +197,7 @@ static PackLayout wanted(const Node *n, int k)
 
 static bool is_const(const Plan *p, int node)
 {
-    return node >= 0 && op_info[node_at(p, node)->op].class == ClassConst;
+    return node >= 0 && op_info[node_at(p, node)->op].op_class == ClassConst;
 }
 
 static bool is_const_expr(const Plan *p, int node)

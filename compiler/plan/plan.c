@@ -48,7 +48,7 @@ static bool emits_code(const Node *n)
 {
     if (n->entry == EntryNone)               /* evaluated by the packer */
         return false;
-    switch (op_info[n->op].class) {
+    switch (op_info[n->op].op_class) {
     case ClassRow: case ClassHead: case ClassSink: return true;
     case ClassState: return n->op == OpAppend;
     default: return false;
@@ -58,7 +58,7 @@ static bool emits_code(const Node *n)
 bool plan_is_group_row(const Plan *p, int node)
 {
     const Node *n = &p->g->nodes.at[node];
-    return op_info[n->op].class == ClassRow && n->type.rank == 2
+    return op_info[n->op].op_class == ClassRow && n->type.rank == 2
         && n->op != OpEmbed && n->op != OpPosition && n->op != OpRotate
         && n->op != OpFirstRow;
 }
@@ -101,7 +101,7 @@ static Value place_node(const Plan *p, int i)
     Value v = { .place = PlaceNone, .base = -1, .slot = -1 };
     if (n->entry == EntryNone)
         return v;
-    switch (op_info[n->op].class) {
+    switch (op_info[n->op].op_class) {
     case ClassConst:
         return v;
     case ClassSource:

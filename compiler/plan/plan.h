@@ -1,5 +1,10 @@
 /* plan.h: what the emitter prints. The plan decides everything: buffers,
- * packed weights, kernels, tiles, regions; the emitter never decides.       */
+ * packed weights, kernels, tiles, regions; the emitter never decides.
+ *
+ * In:  a Graph, lowered; a Target; the tilings that tune found best, if any.
+ * Out: a Plan: regions in their order, where each value and weight lies, tasks
+ *      with their tilings.
+ * Public beside it: tiling.h.                                               */
 #ifndef ATTNC_PLAN_H
 #define ATTNC_PLAN_H
 

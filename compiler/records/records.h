@@ -4,7 +4,10 @@
  * one machine, compiler and number of threads, and carries a hash of itself:
  * what was cut, changed or is of another version is passed over, with one
  * warning. The file is replaced whole, under a lock: readers see what was
- * there before or what is there after.                                       */
+ * there before or what is there after.
+ *
+ * In:  a file of records; a host, the tasks of a plan.
+ * Out: the tilings that hold for them; the file with records added or gone. */
 #ifndef ATTNC_RECORDS_H
 #define ATTNC_RECORDS_H
 

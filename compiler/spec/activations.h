@@ -6,7 +6,11 @@
  *  kernel   the kernel piece that computes it; NULL: nothing to compute
  *  formula  of a double x, for the oracle. NaN stays NaN.
  *
- * Adding an activation: a row here and a kernel piece.                      */
+ * Adding an activation: a row here and a kernel piece. Included where ACT is
+ * defined, which it is no more behind it.                                   */
+#ifndef ACT
+#define ACT(...)
+#endif
 
 /*  name      text         gated         kernel       formula */
 ACT(None,     "none",      NULL,         NULL,        x)
@@ -19,3 +23,5 @@ ACT(GeluTanh, "gelu_tanh", "geglu_tanh", "gelu_tanh",
 ACT(Silu,     "silu",      "swiglu",     "silu",      x / (1 + exp(-x)))
 ACT(QuickGelu, "quick_gelu", NULL,       "quick_gelu",
     x / (1 + exp(-1.702 * x)))
+
+#undef ACT

@@ -67,7 +67,6 @@ bool parse_real(const char *s, double *value)
 static const struct { const char *plain, *gated; } acts[] = {
 #define ACT(name, text, gated, ...) { text, gated },
 #include "spec/activations.h"
-#undef ACT
 };
 
 /* All their words, those without a gate first. */

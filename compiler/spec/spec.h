@@ -22,7 +22,6 @@ typedef enum { PlacePost, PlacePre } NormPlace;
 typedef enum {
 #define ACT(name, ...) Act##name,
 #include "spec/activations.h"
-#undef ACT
     ActCount
 } Activation;
 typedef enum { PoolNone, PoolMean, PoolClass, PoolLast, PoolMax } PoolType;

@@ -6,7 +6,9 @@
  *   child processes (child.c) -> by successive halving, one champion
  *   (search.c), task by task (turns.c) -> records (records/records.c) -> the
  *   whole model (end.c) -> report (print.c, json.c, draw_tune.c)
- */
+ *
+ * In:  an Engine, a budget of seconds.
+ * Out: records of what is faster beyond chance; a report.                   */
 #ifndef ATTNC_TUNE_H
 #define ATTNC_TUNE_H
 

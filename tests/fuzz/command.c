@@ -16,7 +16,7 @@
 
 #include "spec/fields.h"
 #include "machine/machine.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "fuzz.h"
 
 enum { MostWords = 24, MostFiles = 16 };

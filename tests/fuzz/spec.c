@@ -107,7 +107,6 @@ static void add_activation(Line *l, FuzzDice *d)
     static const char *const some[][2] = {
 #define ACT(name, text, gated, kernel, formula) { text, gated },
 #include "spec/activations.h"
-#undef ACT
     };
     const char *const *row = some[fuzz_dice(d, ActCount)];
     add(l, row[1] && fuzz_dice(d, 2) ? row[1] : row[0]);

@@ -1,7 +1,10 @@
-/* options.h: the command line as a struct. One table (options.c) drives
- * parsing, defaults, hints and help.                                        */
-#ifndef ATTNC_OPTIONS_H
-#define ATTNC_OPTIONS_H
+/* cli.h: the commands, and the command line as a struct. One table (options.c)
+ * drives parsing, defaults, hints and help.
+ *
+ * In:  the words of a command line, stdin.
+ * Out: a command's work, its exit code; messages on stderr.                 */
+#ifndef ATTNC_CLI_H
+#define ATTNC_CLI_H
 
 #include "cli/lines.h"
 
@@ -92,7 +95,8 @@ extern const int n_options;
 void options_parse(Options *o, Arena *a, const Command *c, int argc,
                    char **argv);
 bool option_taken(const Command *c, const char *name);
-_Noreturn void option_unknown(Arena *a, const Command *c, const char *name);
+void option_unknown(Arena *a, const Command *c, const char *name)
+         __attribute__((noreturn));
 /* Index of `word` in list; 0 when it is NULL; ends with ExitUsage when it is
  * not there.                                                                */
 int option_choice(const char *option, const char *word,
