@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/report.h"
 
 #include <cmocka.h>              /* after ours: it defines fail() */
 

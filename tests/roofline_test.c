@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "bench/bench.h"
+#include "bench/report.h"
 
 #include <cmocka.h>              /* after ours: it defines fail() */
 

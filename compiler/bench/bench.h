@@ -1,8 +1,8 @@
 /* bench.h: how fast a model runs, and how near to the machine's limits.
  *
  *   engine -> batches (setup.c) -> workloads (work.c)
- *   -> what they cost (count.c) -> times (bench.c, times.c)
- *   -> times of each step of the model (kernels.c)
+ *   -> what they cost (cost.c), and the machine's limits (limits.c)
+ *   -> times (bench.c, times.c), of each step of the model too (kernels.c)
  *   -> text (print.c, csv.c, json.c), a picture (draw_roofline.c)
  *
  * In:  an Engine; lengths, batches and for how long to measure.
@@ -31,7 +31,7 @@ typedef struct {
     const char *svg;             /* a file for the roofline; NULL: none */
 } BenchOptions;
 
-/* ----------------------------------------------------------- lengths.c --- */
+/* ------------------------------------------------------------ setup.c --- */
 /* The lengths that a text like "8..128" gives to `batch` sentences, of a seed
  * that is fixed; *batch 0 is filled in. Ends with ExitUsage where the text is
  * wrong. NULL: `otherwise` for each.                                         */
@@ -40,7 +40,7 @@ int32_t *bench_lengths(Arena *a, const char *text, int64_t otherwise,
 /* Numbers that look random and are the same everywhere. */
 uint32_t bench_random(uint64_t *state);
 
-/* ------------------------------------------------------------- count.c --- */
+/* ------------------------------------------------------------- cost.c --- */
 typedef struct {
     double flops;                /* useful operations, by node_flops */
     double weights;              /* bytes of weights: once for each call */
@@ -55,16 +55,15 @@ typedef struct {                 /* one call of an entry */
     const int32_t *past;         /* [sequences] rows in the cache; NULL: 0 */
     const int32_t *source;       /* [..] rows of each source */
     int64_t group;               /* sequences that share one source */
-} Call;
+} EntryCall;
 
 /* Adds what each node that emits code costs in one call to cost[node]. */
-void count_call(const Plan *p, const Call *c, Cost *cost);
+void count_call(const Plan *p, const EntryCall *c, Cost *cost);
 /* cost[node] for all nodes, in the graph's arena. */
 Cost *new_costs(const Plan *p);
 Cost cost_sum(Cost a, Cost b);
 double cost_bytes(Cost c);       /* of all kinds */
 
-/* ------------------------------------------------------------- setup.c --- */
 typedef struct {                 /* memory and batches of one model */
     Arena *arena;
     const Engine *engine;
@@ -127,6 +126,19 @@ uint64_t work_checksum(const Work *w);
 const int32_t *setup_source(const Setup *s, int64_t i);
 const int32_t *setup_answer(const Setup *s, int64_t i);
 
+/* ----------------------------------------------------------- limits.c --- */
+typedef struct {                 /* where a workload or a kernel stands */
+    double seconds;              /* that the machine needs at least */
+    const char *bound;           /* by what: "FMA", "L2", "memory" */
+} Limit;
+/* Weights and cache are read from where `set` bytes fit, values from where
+ * those of one of the `calls` do, all while the arithmetic goes on: the longer
+ * decides.                                                                   */
+Limit limit_of(const Machine *m, const Rates *r, Cost c, double set,
+               double calls);
+/* Of its calls, one after the other; bound by what takes most of that time. */
+Limit work_limit(const Machine *m, const Rates *r, const Work *w);
+
 /* ------------------------------------------------------------- times.c --- */
 typedef VEC(double) Times;       /* seconds */
 
@@ -144,58 +156,7 @@ double summary_error(const Summary *s);
 /* Ranks, from 0, of the sorted times that bound the interval. False: none. */
 bool median_ranks(int64_t n, int64_t *low, int64_t *high);
 
-/* ----------------------------------------------------------- kernels.c --- */
-typedef struct {                 /* one op of a step of the model */
-    const char *function;        /* the emitted function that has it */
-    const char *name;            /* "ffn.w1"; NULL: the function as a whole */
-    const char *op;              /* "linear 512x2048" */
-    double calls, seconds;       /* in one run, of the slowest thread */
-    Cost cost;
-} Kernel;
-typedef VEC(Kernel) KernelList;
-
-/* Times each op of each workload in a second model, which calls a clock, and
- * must leave the same results. Kernels come in the model's order, a function
- * before the ops that it has.                                                */
-typedef struct {
-    double clock;                /* seconds that one call of the clock takes */
-    double *p50;                 /* [works] of runs with the clock */
-    double *ticks;               /* [works] calls of the clock in a run */
-    KernelList *of;              /* [works] */
-} KernelTimes;
-void bench_kernels(KernelTimes *k, Setup *s, const Works *works,
-                   const Summary *summary);
-
 /* ------------------------------------------------------------ bench.c --- */
-typedef struct {                 /* where a workload or a kernel stands */
-    double seconds;              /* that the machine needs at least */
-    const char *bound;           /* by what: "FMA", "L2", "memory" */
-} Limit;
-/* Weights and cache are read from where `set` bytes fit, values from where
- * those of one of the `calls` do, all while the arithmetic goes on: the longer
- * decides.                                                                   */
-Limit limit_of(const Machine *m, const Rates *r, Cost c, double set,
-               double calls);
-/* Of its calls, one after the other; bound by what takes most of that time. */
-Limit work_limit(const Machine *m, const Rates *r, const Work *w);
-
-typedef struct {
-    Work work;
-    Summary time;
-    Limit limit;
-} BenchRow;
-
-typedef struct {
-    const Engine *engine;
-    Machine machine;
-    Rates rates;                 /* of the threads in use; fma: median of
-                                    slices between the runs */
-    int threads;
-    const Setup *setup;
-    VEC(BenchRow) rows;
-    KernelTimes kernels;         /* of: NULL: not asked for */
-} BenchReport;
-
 /* Times every workload in turn, with a slice of the machine's own limit after
  * each turn, and prints the report. A result that is not finite, or not the
  * same in every run, is an internal error. Returns an exit code.             */
@@ -203,36 +164,10 @@ int bench_run(const Engine *e, const BenchOptions *o, FILE *out);
 /* The machine alone. */
 int bench_machine(const BenchOptions *o, FILE *out);
 
-/* ------------------------------------------------------------ target.c --- */
+/* ---------------------------------------------------------- machine.c --- */
+void machine_json(const Machine *m, FILE *out);  /* an object */
+const char *size_text(char text[32], size_t bytes);      /* "32 KiB" */
 /* What a target's row says, beside what the machine does. */
 void target_print(const Machine *m, const Target *t, bool markdown, FILE *out);
-
-/* ---------------------------------------------- print.c, csv.c, json.c --- */
-void bench_print(const BenchReport *r, FILE *out);
-void machine_print(const Machine *m, BenchFormat format, FILE *out);
-void bench_csv(const BenchReport *r, FILE *out);
-void bench_json(const BenchReport *r, FILE *out);
-void machine_json(const Machine *m, FILE *out);  /* an object */
-
-typedef struct {                 /* a column of all formats */
-    const char *head;            /* for people; NULL: not shown to them */
-    const char *json;            /* for programs */
-    int places;                  /* after the point */
-} BenchColumn;
-enum { WorkColumns = 16, KernelColumns = 9 };
-extern const BenchColumn work_columns[WorkColumns];
-extern const BenchColumn kernel_columns[KernelColumns];
-/* The numbers of a row, in the order of the columns; NAN: none. */
-void work_values(const BenchReport *r, const BenchRow *row,
-                 double value[WorkColumns]);
-void kernel_values(const BenchReport *r, int work, const Kernel *k,
-                   double value[KernelColumns]);
-Limit kernel_limit(const BenchReport *r, int work, const Kernel *k);
-const char *backend_name(const BenchReport *r);
-const char *size_text(char text[32], size_t bytes);      /* "32 KiB" */
-
-/* ---------------------------------------------------- draw_roofline.c --- */
-/* SVG, allocated; its length in *size. */
-char *draw_roofline(const BenchReport *r, size_t *size);
 
 #endif

@@ -1,6 +1,6 @@
 /* csv.c: a bench report as comma-separated values: a table of workloads,
  * and behind an empty line one of kernels.                                   */
-#include "bench/bench.h"
+#include "bench/report.h"
 
 #include <math.h>
 
@@ -39,7 +39,7 @@ static void kernels_csv(const BenchReport *r, FILE *out)
     fprintf(out, ",bound\n");
     for (int work = 0; work < r->rows.n; work++)
         for (int i = 0; i < r->kernels.of[work].n; i++) {
-            const Kernel *k = &r->kernels.of[work].at[i];
+            const KernelRow *k = &r->kernels.of[work].at[i];
             fprintf(out, "%s,%s,%s,%s,%s", r->engine->spec->name,
                     r->rows.at[work].work.name, k->function,
                     k->name ? k->name : "", k->op ? k->op : "");

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/report.h"
 #include "base/text.h"
 
 enum {                           /* pixels */
@@ -37,12 +37,12 @@ typedef struct {
 
 /* Colours that the colour-blind tell apart too [Okabe and Ito 2008]; shapes
  * say the same.                                                              */
-static const struct { const char *colour, *shape; } looks[] = {
+static const struct { const char *colour, *shape; } marks[] = {
     { "#0072b2", "M-1 -1h2v2h-2z" },
     { "#d55e00", "M0 -1.3L1.3 0L0 1.3L-1.3 0z" },
     { "#007a5a", "M0 -1.2L1.2 1h-2.4z" }
 };
-enum { Looks = sizeof looks / sizeof looks[0] };
+enum { Marks = sizeof marks / sizeof marks[0] };
 static const char *const dashes[Levels] = { "none", "9 4", "5 3 1 3", "2 3" };
 
 /* -------------------------------------------------------------- points --- */
@@ -71,7 +71,7 @@ static void add_kernels(Roofline *d, int work, int *number)
     const KernelTimes *t = &d->r->kernels;
     const bool others = d->r->rows.at[work].work.of_others;
     for (int i = 0; t->of && !others && i < t->of[work].n; i++) {
-        const Kernel *k = &t->of[work].at[i];
+        const KernelRow *k = &t->of[work].at[i];
         const Cost c = k->cost;
         const Limit limit = kernel_limit(d->r, work, k);
         if (!k->op || c.flops == 0.0 || k->seconds < 0.005 * t->p50[work])
@@ -182,10 +182,10 @@ static void put_roofs(const Roofline *d)
 static void put_mark(const Roofline *d, const Point *p, double x, double y,
                      bool tip)
 {
-    const int look = p->work % Looks;
+    const int mark = p->work % Marks;
     fprintf(d->out, "<path transform=\"translate(%.1f %.1f) scale(%d)\" "
             "d=\"%s\" fill=\"%s\"%s>", x, y, p->number ? Small : Large,
-            looks[look].shape, looks[look].colour,
+            marks[mark].shape, marks[mark].colour,
             p->number ? " fill-opacity=\"0.75\"" : " stroke=\"#000\" "
                         "stroke-width=\"0.2\"");
     if (tip)
@@ -258,7 +258,7 @@ static void put_numbers(Roofline *d)
                     "d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x, y, to_x, to_y);
         fprintf(d->out, "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\" stroke=\"#fff"
                 "\" stroke-width=\"2\" paint-order=\"stroke\">%d</text>\n",
-                to_x, b.y + 9, looks[p->work % Looks].colour, p->number);
+                to_x, b.y + 9, marks[p->work % Marks].colour, p->number);
     }
     fputs("</g>\n", d->out);
 }

@@ -1,18 +1,7 @@
 /* json.c: a bench report as json. */
-#include "bench/bench.h"
+#include "bench/report.h"
 
 #include <math.h>
-
-/* A name that the spec let through has no character that JSON escapes; the
- * processor's own name may have.                                             */
-static void put_text(const char *key, const char *text, FILE *out)
-{
-    fprintf(out, "\"%s\": \"", key);
-    for (; *text; text++)
-        if (*text >= ' ' && *text != '"' && *text != '\\')
-            fputc(*text, out);
-    fputc('"', out);
-}
 
 static void put_numbers(const BenchColumn *c, const double *value, int n,
                         FILE *out)
@@ -32,26 +21,6 @@ static void put_ids(const char *key, const int32_t *ids, int64_t n, FILE *out)
     fputc(']', out);
 }
 
-void machine_json(const Machine *m, FILE *out)
-{
-    fputc('{', out);
-    put_text("cpu", m->cpu, out);
-    fprintf(out, ", \"cores\": %d", m->cores);
-    for (int i = LevelL1; i < LevelMemory; i++)
-        fprintf(out, ", \"l%d_bytes\": %zu", i + 1, m->cache[i]);
-    fputs(",\n  \"rates\": [", out);
-    for (int i = 0; i < m->counts; i++) {
-        const Rates *r = &m->rates[i];
-        fprintf(out, "%s\n   {\"threads\": %d, \"fma_gflop_per_s\": %.1f, "
-                "\"read_l1_gb_s\": %.1f, \"read_l2_gb_s\": %.1f, "
-                "\"read_l3_gb_s\": %.1f, \"read_memory_gb_s\": %.1f}",
-                i ? "," : "", r->threads, 1e-9 * r->fma,
-                1e-9 * r->read[LevelL1], 1e-9 * r->read[LevelL2],
-                1e-9 * r->read[LevelL3], 1e-9 * r->read[LevelMemory]);
-    }
-    fputs("]}", out);
-}
-
 static void put_work(const BenchReport *r, const BenchRow *row, FILE *out)
 {
     double value[WorkColumns];
@@ -62,7 +31,7 @@ static void put_work(const BenchReport *r, const BenchRow *row, FILE *out)
             row->limit.bound, (unsigned long long)row->work.checksum);
 }
 
-static void put_kernel(const BenchReport *r, int work, const Kernel *k,
+static void put_kernel(const BenchReport *r, int work, const KernelRow *k,
                        FILE *out)
 {
     double value[KernelColumns];
@@ -107,7 +76,7 @@ void bench_json(const BenchReport *r, FILE *out)
             backend_name(r), t->name, tiles, from, r->threads,
             (long long)o->batch, (long long)o->beam, (long long)o->steps);
     fputc(' ', out);
-    put_text("cpu", r->machine.cpu, out);
+    put_json_text("cpu", r->machine.cpu, out);
     fprintf(out, ",\n \"machine\": ");
     machine_json(&r->machine, out);
     fprintf(out, ",\n \"fma_gflop_per_s\": %.1f,\n \"rows\": [\n",

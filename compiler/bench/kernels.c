@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/report.h"
 #include "emit/emit.h"
 #include "plan/parts.h"
 
@@ -17,34 +17,34 @@ struct Clock {                   /* of one thread */
     double *ticks;               /* [slots] */
 };
 
-static struct {                  /* of all threads; bench times one model */
+/* The room's only state: emitted code calls tick(slot) and hands over nothing
+ * else. bench times one model at a time; each thread makes its own clock.    */
+static struct {
     pthread_mutex_t lock;
     Arena *arena;
     int slots;
     int64_t round;               /* the clocks of an earlier one are gone */
     Clock *first;
 } clocks = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static _Thread_local Clock *own;
-static _Thread_local int64_t own_round;
+static _Thread_local struct { Clock *clock; int64_t round; } own;
 
 static Clock *new_clock(void)
 {
     const size_t bytes = (size_t)clocks.slots * sizeof(double);
     pthread_mutex_lock(&clocks.lock);
-    own = arena_alloc(clocks.arena, sizeof *own);
-    own->spent = arena_alloc(clocks.arena, bytes);
-    own->ticks = arena_alloc(clocks.arena, bytes);
-    own->next = clocks.first;
-    clocks.first = own;
-    own_round = clocks.round;
+    Clock *c = arena_alloc(clocks.arena, sizeof *c);
+    c->spent = arena_alloc(clocks.arena, bytes);
+    c->ticks = arena_alloc(clocks.arena, bytes);
+    c->next = clocks.first;
+    clocks.first = own.clock = c;
+    own.round = clocks.round;
     pthread_mutex_unlock(&clocks.lock);
-    return own;
+    return c;
 }
 
 static void tick(int64_t slot)
 {
-    Clock *c = own && own_round == clocks.round ? own : new_clock();
+    Clock *c = own.clock && own.round == clocks.round ? own.clock : new_clock();
     const double now = machine_seconds();
     c->spent[slot] += now - c->last;
     c->ticks[slot]++;
@@ -95,7 +95,7 @@ static const char *op_text(Arena *a, const Graph *g, const Node *n)
 
 typedef struct Spot Spot;
 struct Spot {                    /* what is known of a slot */
-    Kernel kernel;
+    KernelRow kernel;
     Spot *whole;                 /* of an op: its region's; else NULL */
     int ops;                     /* of a region: how many it has */
     double *seconds;             /* [runs] */
@@ -156,7 +156,7 @@ static void list_kernels(Arena *a, const Spot *slots, int count, int64_t runs,
 {
     for (int i = 0; i < count; i++) {
         const bool alone = slots[i].whole && slots[i].whole->ops == 1;
-        Kernel k = slots[i].kernel;
+        KernelRow k = slots[i].kernel;
         if (k.calls == 0.0 || alone || (!slots[i].whole && !slots[i].ops))
             continue;
         if (slots[i].ops == 1)

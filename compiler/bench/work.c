@@ -49,21 +49,21 @@ uint64_t work_checksum(const Work *w)
 }
 
 /* --------------------------------------------------------------- costs --- */
-static Call encode_call(const Setup *s)
+static EntryCall encode_call(const Setup *s)
 {
-    return (Call){ .entry = EntryEncode, .sequences = s->encode.sequences,
+    return (EntryCall){ .entry = EntryEncode, .sequences = s->encode.sequences,
                    .start = s->encode.start, .group = 1 };
 }
 
-static Call decode_call(const Setup *s, const struct attn_batch *b)
+static EntryCall decode_call(const Setup *s, const struct attn_batch *b)
 {
-    return (Call){ .entry = EntryDecode, .sequences = b->sequences,
+    return (EntryCall){ .entry = EntryDecode, .sequences = b->sequences,
                    .start = b->start, .past = b->past, .source = s->rows,
                    .group = b->sequences / s->options.batch };
 }
 
 /* Adds a call of the model to a workload. */
-static void add_call(Setup *s, Work *w, Call c)
+static void add_call(Setup *s, Work *w, EntryCall c)
 {
     const Plan *p = s->engine->plan;
     Cost *cost = new_costs(p), sum = { 0 };

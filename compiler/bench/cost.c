@@ -1,4 +1,4 @@
-/* count.c: what one call costs, node by node, from the graph and the
+/* cost.c: what one call costs, node by node, from the graph and the
  * lengths of its sentences: useful operations, bytes of weights, and bytes of
  * the values that go from node to node.                                      */
 #include "bench/bench.h"
@@ -137,8 +137,8 @@ static bool reads_cross(const Graph *g, const Node *n)
 }
 
 /* Sequence `s` of the call. */
-static void count_sequence(const Plan *p, const Call *c, const Lengths length,
-                           int64_t s, Cost *cost)
+static void count_sequence(const Plan *p, const EntryCall *c,
+                           const Lengths length, int64_t s, Cost *cost)
 {
     const Graph *g = p->g;
     Seen last = { 0 };
@@ -157,7 +157,7 @@ static void count_sequence(const Plan *p, const Call *c, const Lengths length,
     }
 }
 
-void count_call(const Plan *p, const Call *c, Cost *cost)
+void count_call(const Plan *p, const EntryCall *c, Cost *cost)
 {
     for (int64_t s = 0; s < c->sequences; s++) {
         const int64_t rows = c->start[s + 1] - c->start[s];

@@ -1,0 +1,111 @@
+/* columns.c: the columns that all forms of a bench report share, and the
+ * numbers in them.                                                           */
+#include "bench/report.h"
+
+#include <math.h>
+#include <string.h>
+
+const BenchColumn work_columns[WorkColumns] = {
+    { "rows",         "rows",             0 },
+    { "p50 ms",       "p50_ms",           4 },
+    { NULL,           "low_ms",           4 },
+    { NULL,           "high_ms",          4 },
+    { "+- %",         "interval_percent", 2 },
+    { "p95 ms",       "p95_ms",           4 },
+    { "best ms",      "best_ms",          4 },
+    { "tokens/s",     "tokens_per_s",     0 },
+    { "MFLOP",        "mflop",            2 },
+    { NULL,           "weights_mb",       3 },
+    { NULL,           "cache_mb",         3 },
+    { "GFLOP/s",      "gflop_per_s",      1 },
+    { "% of peak",    "percent_peak",     1 },
+    { "weights GB/s", "weights_gb_s",     1 },
+    { "% of limit",   "percent_limit",    1 },
+    { "runs",         "runs",             0 }
+};
+
+const BenchColumn kernel_columns[KernelColumns] = {
+    { "calls",        "calls",            0 },
+    { "ms",           "ms",               4 },
+    { "% of time",    "percent_time",     1 },
+    { "MFLOP",        "mflop",            2 },
+    { "MB",           "mb",               2 },
+    { "FLOP/byte",    "flop_per_byte",    2 },
+    { "GFLOP/s",      "gflop_per_s",      1 },
+    { "GB/s",         "gb_per_s",         1 },
+    { "% of limit",   "percent_limit",    1 }
+};
+
+static double ratio(double a, double b)
+{
+    return b > 0 ? a / b : NAN;
+}
+
+void work_values(const BenchReport *r, const BenchRow *row,
+                 double value[WorkColumns])
+{
+    const Work *w = &row->work;
+    const Summary *t = &row->time;
+    const double error = summary_error(t);
+    const double values[WorkColumns] = {
+        w->rows,
+        1e3 * t->p50,
+        1e3 * t->low,
+        1e3 * t->high,
+        error < 0 ? NAN : 100.0 * error,
+        1e3 * t->p95,
+        1e3 * t->best,
+        w->tokens / t->p50,
+        1e-6 * w->sum.flops,
+        1e-6 * w->sum.weights,
+        1e-6 * w->sum.cached,
+        1e-9 * w->sum.flops / t->p50,
+        100.0 * w->sum.flops / t->p50 / r->rates.fma,
+        1e-9 * w->sum.weights / t->p50,
+        100.0 * row->limit.seconds / t->p50,
+        (double)t->n
+    };
+    memcpy(value, values, sizeof values);
+}
+
+Limit kernel_limit(const BenchReport *r, int work, const KernelRow *k)
+{
+    return limit_of(&r->machine, &r->rates, k->cost,
+                    r->rows.at[work].work.set, k->calls);
+}
+
+void kernel_values(const BenchReport *r, int work, const KernelRow *k,
+                   double value[KernelColumns])
+{
+    const double bytes = cost_bytes(k->cost);
+    const Limit limit = kernel_limit(r, work, k);
+    const double values[KernelColumns] = {
+        k->calls,
+        1e3 * k->seconds,
+        100.0 * k->seconds / r->kernels.p50[work],
+        1e-6 * k->cost.flops,
+        1e-6 * bytes,
+        ratio(k->cost.flops, bytes),
+        1e-9 * ratio(k->cost.flops, k->seconds),
+        1e-9 * ratio(bytes, k->seconds),
+        100.0 * ratio(limit.seconds, k->seconds)
+    };
+    memcpy(value, values, sizeof values);
+}
+
+const char *backend_name(const BenchReport *r)
+{
+    const char *name = r->engine->options.backend;
+    return name ? name : "jit";
+}
+
+/* A name that the spec let through has no character that JSON escapes; the
+ * processor's own name may have.                                             */
+void put_json_text(const char *key, const char *text, FILE *out)
+{
+    fprintf(out, "\"%s\": \"", key);
+    for (; *text; text++)
+        if (*text >= ' ' && *text != '"' && *text != '\\')
+            fputc(*text, out);
+    fputc('"', out);
+}
