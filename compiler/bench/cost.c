@@ -2,7 +2,7 @@
  * lengths of its sentences: useful operations, bytes of weights, and bytes of
  * the values that go from node to node.                                      */
 #include "bench/bench.h"
-#include "plan/parts.h"
+#include "plan/plan.h"
 
 typedef int64_t Lengths[SymS + 1];
 

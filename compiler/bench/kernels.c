@@ -6,7 +6,7 @@
 
 #include "bench/report.h"
 #include "emit/emit.h"
-#include "plan/parts.h"
+#include "plan/plan.h"
 
 /* ----------------------------------------------------------- the clock --- */
 typedef struct Clock Clock;

@@ -4,7 +4,7 @@
 #define ATTNC_EMIT_PARTS_H
 
 #include "emit/emit.h"
-#include "plan/parts.h"
+#include "plan/plan.h"
 
 typedef struct {                 /* one region's function, or list of steps */
     const char *base;            /* name that the region asked for */

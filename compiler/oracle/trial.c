@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/parts.h"
+#include "plan/plan.h"
 #include "oracle/trial.h"
 
 static void *nan_memory(int64_t bytes)

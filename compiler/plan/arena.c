@@ -10,16 +10,6 @@
 
 #include <string.h>
 
-static const Node *node_at(const Plan *p, int i)
-{
-    return &p->g->nodes.at[i];
-}
-
-static bool in_one_layer(const Node *a, const Node *b)
-{
-    return a->layer == b->layer && !strcmp(a->stack, b->stack);
-}
-
 /* ---- who reads what ---- */
 
 static void find_reads(Plan *p)

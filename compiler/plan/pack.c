@@ -10,14 +10,6 @@
 
 #include <xxhash.h>
 
-int plan_block(const Plan *p, int root, PackLayout layout)
-{
-    int i = p->root_blocks[root + PlanRoots];
-    while (i >= 0 && p->block.at[i].layout != layout)
-        i = p->block.at[i].of_root;
-    return i;
-}
-
 /* "encoder.5"; what is in no layer is the model's, whatever its stack. */
 typedef struct { char text[32]; } LayerName;
 
@@ -38,11 +30,6 @@ static LayerBlocks *find_layer(const Plan *p, const char *stack, int layer)
 const LayerBlocks *plan_layer(const Plan *p, const char *stack, int layer)
 {
     return find_layer(p, stack, layer);
-}
-
-static const Node *node_at(const Plan *p, int i)
-{
-    return &p->g->nodes.at[i];
 }
 
 /* ---- biases of scores, by distance ---- */
@@ -188,7 +175,7 @@ static void add_bias_block(Plan *p, int node)
 /* Which layout a reader wants of its input number k. */
 static PackLayout wanted(const Node *n, int k)
 {
-    if ((n->op == OpMatmul || n->op == OpLinear) && k == 1)
+    if (is_product(n) && k == 1)
         return PackPanels;
     if (n->op == OpPosition || n->op == OpEmbed || n->op == OpRotate)
         return PackRows;
@@ -213,7 +200,7 @@ static bool packed_in_panels(const Plan *p, int root)
 {
     for (int i = 0; i < p->g->nodes.n; i++) {
         const Node *n = node_at(p, i);
-        if ((n->op == OpMatmul || n->op == OpLinear) && n->in[1] == root)
+        if (is_product(n) && n->in[1] == root)
             return true;
     }
     return false;

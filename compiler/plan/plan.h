@@ -1,17 +1,87 @@
-/* plan.h: what the emitter prints. The plan decides everything: buffers,
- * packed weights, kernels, tiles, regions; the emitter never decides.
+/* plan.h: everything that is decided before text is written: where values live,
+ * how weights are packed, which ops make one function, and how each task is
+ * tiled and divided. The emitter prints what stands here.
  *
- * In:  a Graph, lowered; a Target; the tilings that tune found best, if any.
- * Out: a Plan: regions in their order, where each value and weight lies, tasks
- *      with their tilings.
- * Public beside it: tiling.h.                                               */
+ * In:  a Graph, lowered, a Target, and tilings that were found to be
+ *      better than the tool's own (Choices).
+ * Out: a Plan; what it costs, as text and JSON.
+ *
+ * Public beside it: plan/knobs.h, the table of what a tiling consists of.   */
 #ifndef ATTNC_PLAN_H
 #define ATTNC_PLAN_H
 
 #include "graph/graph.h"
 #include "machine/target.h"
-#include "plan/tiling.h"
 
+/* ------------------------------------------------------------- tiling.c --- */
+/* Tasks are what is tuned: distinct by kind, shape, dtype and ending. */
+typedef enum {
+    TaskMatmul,                  /* a product: "512x2048" (k, n), "bias_relu" */
+    TaskFew,                     /* the same, of few rows */
+    TaskAttention,               /* "64x64" (d_k, d_v), "causal_paged" */
+    TaskRows,                    /* row blocks: "512x2048_2048x512", "" */
+    TaskSplit,                   /* of all among threads: "encode_decode";
+                                    "512x2048x12": d_model, d_ff, layers */
+    TaskKinds
+} TaskKind;
+extern const char *const task_word[TaskKinds];   /* "matmul", "few" .. */
+extern const char *const dtype_word[];           /* "f32", "bf16", NULL */
+
+#define On(kind) (1 << (kind))
+#define OnProducts (On(TaskMatmul) | On(TaskAttention))
+
+typedef struct {                 /* a value for each knob; 0: as by default */
+#define KNOB(name, ...) int32_t name;
+#include "plan/knobs.h"
+#undef KNOB
+} Tiling;
+
+typedef struct {                 /* one knob, as text and as numbers */
+    const char *name;
+    int tasks;                   /* On() the kinds that have it */
+    int32_t least, most, step;
+    const char *text;
+    size_t at;                   /* in a Tiling */
+} Knob;
+enum {
+#define KNOB(name, ...) Knob_##name,
+#include "plan/knobs.h"
+#undef KNOB
+    Knobs
+};
+extern const Knob knobs[Knobs];
+int32_t knob_get(const Tiling *t, int knob);
+void    knob_set(Tiling *t, int knob, int32_t value);
+/* Is each value 0 or one that the knob may have, on a task of that kind? */
+bool    tiling_valid(const Tiling *t, TaskKind kind);
+bool    tiling_same(const Tiling *a, const Tiling *b);
+/* "mr=6 nr=64": what is not 0, in the order of the knobs. */
+char   *tiling_text(Arena *a, const Tiling *t);
+
+typedef struct {                 /* what tells one task from another */
+    TaskKind kind;
+    const char *shape, *ending;  /* "512x2048"; "bias_relu", "causal_paged" */
+    Dtype dtype;
+} TaskKey;
+bool task_same(const TaskKey *a, const TaskKey *b);
+
+typedef struct {                 /* a task of a plan */
+    TaskKey key;
+    int node;                    /* the first that needs it; -1: TaskSplit */
+    Tiling tiling;               /* every knob that it has, settled */
+    Tiling usual;                /* the same as the tool would choose */
+    const char *from;            /* "default", "option", "tuned" */
+} Task;
+
+/* Tilings that were found to be best; what is not among them is as the tool
+ * chooses. */
+typedef struct { TaskKey key; Tiling tiling; } Choice;
+typedef struct {
+    const Choice *at; int n;
+    const char *host;            /* where: machine, threads, compiler */
+} Choices;
+
+/* --------------------------------------------------------------- plan.c --- */
 typedef struct {                 /* c0 + a*rows + b*sequences + c*parts */
     int64_t c0, rows, sequences, parts;
 } Linear4;
@@ -114,9 +184,36 @@ enum { PlanRoots = 3 };          /* no root is below -PlanRoots */
  * that each can be read back after a call.                                  */
 Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
                  bool keep_all);
+
+/* ------------------------------------------------------------- values.c --- */
+int64_t round16(int64_t n);
+int64_t row_stride(int64_t columns);             /* floats from row to row */
+Dtype   dtype_of(Type t);                        /* of weights */
+Sym     row_sym(Type t);                         /* which rows a value has */
+int64_t linear4_at(Linear4 l, int64_t rows, int64_t sequences, int64_t parts);
+/* The node whose memory holds the value of `node`. */
+int     owner_of(const Plan *p, int node);
+/* The packed weights that are read from a root; -1: none. */
+int     plan_block(const Plan *p, int root, PackLayout layout);
+/* Floats of one (layer, head) of a page: its keys, then its values. */
+int64_t block_floats(const Plan *p, int cache);
+/* Of a cached operand in a page: its layer's first head. */
+int64_t cache_offset(const Plan *p, const Node *n);
+
+/* -------------------------------------------------------------- names.c --- */
+const char *value_label(const Plan *p, int node);    /* of what emits code */
+const char *step_name(const Plan *p, int node);      /* encoder_ffn_w1 */
 /* What the emitted functions of a model of that name begin with, "g2p_en". */
 const char *plan_prefix(Arena *a, const char *name);
-bool plan_is_group_row(const Plan *p, int node);  /* may join a row block */
+
+/* --------------------------------------------------------------- pack.c --- */
+/* The blocks of a layer, of the model where it is -1; NULL: it has none. */
+const LayerBlocks *plan_layer(const Plan *p, const char *stack, int layer);
+/* The block of biases by distance that a node adds to scores. */
+int     plan_bias_block(const Plan *p, int node);
+int64_t bias_width(const Block *b);              /* 2 * longest - 1 distances */
+
+/* -------------------------------------------------------------- tasks.c --- */
 /* The task that a node is a part of; any node, of TaskSplit. NULL: none. */
 const Task *plan_task(const Plan *p, TaskKind kind, int node);
 /* "6x64", or all that its products have: "6x64 12x32"; `from`: "tuned" where
@@ -140,8 +237,17 @@ TaskShape task_shape(const Plan *p, const Task *t);
 /* What is 0 becomes what the tool would choose beside what is not; but `few`,
  * which hangs on the whole plan. k: of a product's sums.                     */
 Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by);
+int32_t usual_ahead(int nr);                     /* Tiling.ahead */
+int     plan_mask(const Plan *p, const MaskSpec *m);   /* of a file: 1, 2 .. */
+int64_t region_rows(const Plan *p, const Region *r);     /* of a block of it */
 
-int64_t linear4_at(Linear4 l, int64_t rows, int64_t sequences, int64_t parts);
+/* --------------------------------------------------------------- work.c --- */
+/* FLOPs of a row, or of what takes as long. */
+int64_t step_work(const Plan *p, int node);
+/* Rows that a part has at least. */
+int64_t least_part_rows(const Plan *p, const Region *r);
+
+/* ------------------------------------------------------------- report.c --- */
 char *plan_text(Arena *a, const Plan *p);      /* attnc plan */
 char *plan_json(Arena *a, const Plan *p);
 int64_t plan_token_flops(const Plan *p);       /* of one row, 128 keys */

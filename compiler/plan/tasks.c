@@ -5,22 +5,12 @@
 
 #include <string.h>
 
-static const Node *node_at(const Plan *p, int i)
-{
-    return &p->g->nodes.at[i];
-}
-
 static int64_t whole(int64_t n, int64_t step)
 {
     return (n + step - 1) / step * step;
 }
 
 /* ---- what tells tasks apart ---- */
-
-static bool is_product(const Node *n)
-{
-    return n->op == OpMatmul || n->op == OpLinear;
-}
 
 /* "bias_relu_residual" */
 static const char *product_ending(const Plan *p, const Node *n)

@@ -46,8 +46,7 @@ int64_t least_part_rows(const Plan *p, const Region *r)
     int64_t bytes = 0;
     for (int i = 0; i < r->count; i++) {
         const int node = p->order.at[r->first + i];
-        const Op op = p->g->nodes.at[node].op;
-        if (op == OpMatmul || op == OpLinear)
+        if (is_product(node_at(p, node)))
             bytes += 2 * step_work(p, node);     /* 4 n k, in f32 */
     }
     const int64_t rows = region_rows(p, r);

@@ -3,7 +3,7 @@
 #define ATTNC_TUNE_PARTS_H
 
 #include "emit/emit.h"
-#include "plan/parts.h"
+#include "plan/plan.h"
 #include "tune/tune.h"
 
 /* ------------------------------------------------------------- stats.c --- */

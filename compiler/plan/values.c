@@ -1,0 +1,174 @@
+/* values.c: what the other files of the plan ask about a node and the value
+ * that it makes: where this lives, in which rows, and how a cache holds it. */
+#include "plan/parts.h"
+
+#include <string.h>
+
+const Node *node_at(const Plan *p, int i)
+{
+    return &p->g->nodes.at[i];
+}
+
+bool is_product(const Node *n)
+{
+    return n->op == OpMatmul || n->op == OpLinear;
+}
+
+bool in_one_layer(const Node *a, const Node *b)
+{
+    return a->layer == b->layer && !strcmp(a->stack, b->stack);
+}
+
+int64_t round16(int64_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
+/* Rows that lie a multiple of 4 KiB apart would share the same few places of an
+ * L1 cache, where a tile reads as many rows as there are.                    */
+int64_t row_stride(int64_t columns)
+{
+    const int64_t n = round16(columns);
+    return n % 1024 == 0 ? n + 16 : n;
+}
+
+Dtype dtype_of(Type t)
+{
+    return t.elem == ElemBf16 ? DtypeBf16 : DtypeF32;
+}
+
+Sym row_sym(Type t)
+{
+    return t.dim[t.rank == 3 ? 1 : 0].sym;
+}
+
+int64_t linear4_at(Linear4 l, int64_t rows, int64_t sequences, int64_t parts)
+{
+    return l.c0 + l.rows * rows + l.sequences * sequences + l.parts * parts;
+}
+
+int plan_block(const Plan *p, int root, PackLayout layout)
+{
+    int i = p->root_blocks[root + PlanRoots];
+    while (i >= 0 && p->block.at[i].layout != layout)
+        i = p->block.at[i].of_root;
+    return i;
+}
+
+/* The node whose memory holds the value of `node`. */
+int owner_of(const Plan *p, int node)
+{
+    return p->value[node].place == PlaceView ? p->value[node].base : node;
+}
+
+bool emits_code(const Node *n)
+{
+    if (n->entry == EntryNone)               /* evaluated by the packer */
+        return false;
+    switch (op_info[n->op].op_class) {
+    case ClassRow: case ClassHead: case ClassSink: return true;
+    case ClassState: return n->op == OpAppend;
+    default: return false;
+    }
+}
+
+/* ---- where a value lives ---- */
+
+static Value view_of(const Plan *p, int node)
+{
+    const Node *n = node_at(p, node);
+    const Value in = p->value[n->in[0]];
+    Value v = in;
+    v.place = PlaceView;
+    v.base = owner_of(p, n->in[0]);
+    if (n->op == OpSlice)
+        v.column += n->first;
+    if (n->op == OpSplit)
+        v.head_stride = n->type.dim[2].c;
+    return v;
+}
+
+static Value arena_value(const Node *n)
+{
+    const Type *t = &n->type;
+    Value v = { .place = PlaceArena, .base = -1, .slot = -1 };
+    if (t->rank == 2) {
+        v.stride = row_stride(t->dim[1].c);
+    } else if (t->rank == 3 && t->dim[2].sym != SymNone) {   /* scores */
+        v.head_stride = (t->dim[2].c + ATTN_PAGE - 1) / ATTN_PAGE * ATTN_PAGE;
+        v.stride = v.head_stride * t->dim[0].c;
+    } else if (t->rank == 3) {                               /* heads */
+        v.head_stride = t->dim[2].c;
+        v.stride = row_stride(t->dim[0].c * t->dim[2].c);
+    }
+    return v;
+}
+
+static Value place_of(const Plan *p, int i)
+{
+    const Node *n = node_at(p, i);
+    Value v = { .place = PlaceNone, .base = -1, .slot = -1 };
+    if (n->entry == EntryNone)
+        return v;
+    switch (op_info[n->op].op_class) {
+    case ClassConst:
+        return v;
+    case ClassSource:
+        v.place = PlaceInput;
+        v.stride = n->type.rank == 2 ? n->type.dim[1].c : 1;
+        return v;
+    case ClassView:
+        return view_of(p, i);
+    case ClassState:
+        v.place = PlaceCache;
+        return v;
+    case ClassSink:
+        v.place = PlaceOutput;
+        v.stride = n->type.dim[1].c;
+        return v;
+    case ClassRow: case ClassHead:
+        return arena_value(n);
+    }
+    return v;
+}
+
+void plan_values(Plan *p)
+{
+    const int n = p->g->nodes.n;
+    p->value = arena_alloc(p->arena_, (size_t)n * sizeof *p->value);
+    for (int i = 0; i < n; i++)
+        p->value[i] = place_of(p, i);
+}
+
+/* ---- caches ---- */
+
+/* Floats of one (layer, head) of a page: its keys, then its values. */
+int64_t block_floats(const Plan *p, int cache)
+{
+    return ATTN_PAGE * (p->d_k[cache] + 16 * p->v_panels[cache]);
+}
+
+/* Offset of a cached operand in a page: its layer's first head. */
+int64_t cache_offset(const Plan *p, const Node *n)
+{
+    const int64_t at = n->layer * n->type.dim[0].c * block_floats(p, n->cache);
+    return n->part == PartKey ? at : at + ATTN_PAGE * p->d_k[n->cache];
+}
+
+void plan_caches(Plan *p)
+{
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        const Node *n = node_at(p, i);
+        if (n->op != OpAppend)
+            continue;
+        const int64_t d = n->type.dim[2].c;
+        if (n->part == PartKey) {
+            p->d_k[n->cache] = d;
+            p->blocks[n->cache] += n->type.dim[0].c;
+        } else {
+            p->v_panels[n->cache] = round16(d) / 16;
+        }
+    }
+    for (int c = 0; c < 2; c++)
+        p->page_floats[c] = p->blocks[c] * block_floats(p, c);
+}
