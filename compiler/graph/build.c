@@ -270,3 +270,15 @@ Graph *build_graph(Arena *a, const Spec *s)
     check_graph(g, "build");
     return g;
 }
+
+bool names_fit(const Graph *g)
+{
+    VEC(WeightName) weights = { 0 };
+
+    for (int i = 0; i < g->nodes.n; i++) {
+        const Node *n = &g->nodes.at[i];
+        if (n->op == OpWeight)
+            vec_push(g->arena, &weights, ((WeightName){ n->name, n->layer }));
+    }
+    return spec_names_fit(g->arena, g->spec, weights.at, weights.n);
+}

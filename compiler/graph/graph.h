@@ -137,10 +137,7 @@ extern const char *const activation_word[ActCount];
 
 /* -------------------------------------------------------------- build.c --- */
 Graph *build_graph(Arena *a, const Spec *s);
-
-/* -------------------------------------------------------- names_check.c --- */
-/* The spec's `names` against the weights that a graph has as it was built.
- * False after all errors have been reported.                                */
+/* The spec's `names` fit the weights of its graph; false after errors. */
 bool names_fit(const Graph *g);
 
 #endif

@@ -1,5 +1,7 @@
 /* fields.c: every field of the spec is one row of the table below. Defaults
  * are those of the paper's base model wherever it has one.                  */
+#include <string.h>
+
 #include "spec/fields.h"
 
 #define WORDS(...) (const char *const[]){ __VA_ARGS__, NULL }
@@ -390,3 +392,34 @@ const Field fields[] = {
         "where the weights are in the file, see below"),
 };
 const int n_fields = sizeof fields / sizeof *fields;
+
+/* ------------------------------------------------------- rows by keys --- */
+int field_find(const char *key)
+{
+    for (int i = 0; i < n_fields; i++)
+        if (!strcmp(fields[i].key, key))
+            return i;
+    return -1;
+}
+
+int field_row(const char *key)
+{
+    int row = field_find(key);
+    if (row < 0)
+        die("no field is named %s", key);
+    return row;
+}
+
+bool field_below(const char *key, const char *group)
+{
+    size_t n = strlen(group);
+    return !strncmp(key, group, n) && (n == 0 || key[n] == '.');
+}
+
+bool field_group(const char *key)
+{
+    for (int i = 0; i < n_fields; i++)
+        if (field_below(fields[i].key, key))
+            return true;
+    return false;
+}

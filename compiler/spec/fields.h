@@ -82,20 +82,28 @@ typedef struct {
 } Written;
 Written *spec_read(Arena *a, const char *path, const char *const *sets,
                    int nsets);
+
+/* path.c */
 char *folder_of(Arena *a, const char *path);     /* with its slash, or "" */
+
+/* field_text.c: words and numbers. */
+bool parse_int(const char *text, int64_t *value);
+bool parse_real(const char *text, double *value);
+int  find_word(const char *const *words, const char *word);   /* -1: none */
+typedef struct { const char *plain, *gated; } ActivationWords;   /* NULL: none */
+extern const ActivationWords activation_words[ActCount];
+/* "an integer from 1 to 8", "one of a, b": what a value must be. */
+char *field_wants(Arena *a, const Field *f);
+/* Each reports what is wrong with a value, and is false. */
+bool refuse_value(Arena *a, const Field *f, const Yaml *value);
+bool refuse_number(Arena *a, const Field *f, const Yaml *value);
+bool refuse_word(Arena *a, const Field *f, const Yaml *value);
 
 /* field_value.c. Stores a value of the file; false after an error has been
  * reported.                                                                 */
 bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *value);
-bool refuse_value(Arena *a, const Field *f, const Yaml *value);    /* false */
-bool refuse_word(Arena *a, const Field *f, const Yaml *value);
-int  find_word(const char *const *words, const char *word);   /* -1: none */
-bool parse_int(const char *text, int64_t *value);
-bool parse_real(const char *text, double *value);
 void field_absent(const Field *f, Spec *s);  /* the value of no value */
 void field_default(Arena *a, const Field *f, Spec *s);
-/* "an integer from 1 to 8", "one of a, b": what a value must be. */
-char *field_wants(Arena *a, const Field *f);
 char *field_text(Arena *a, const Field *f, const Spec *s);    /* its value */
 
 /* field_mask.c */
@@ -104,8 +112,7 @@ char *mask_text(Arena *a, const MaskSpec *mask);
 
 /* names.c: the canonical names, {s} for encoder or decoder, NULL last. */
 extern const char *const weight_names[];
-/* Adds to the map of weight names, or replaces there. */
-void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs);
+enum { MostNameBytes = 256 };
 bool known_prefix(const char *ours);         /* begins a canonical name */
 char *name_text(Arena *a, const SpecName *n);         /* a line, for the hash */
 /* Does `name` begin with the segments of `pattern`? Then m has the rest of it
@@ -118,9 +125,13 @@ const SpecName *names_find(const Spec *s, const char *canonical,
                            bool transpose, NameMatch *m);
 char *names_replace(Arena *a, const char *pattern, const NameMatch *m);
 
-/* weight_slices.c: a map in the place of a name. */
-bool share_read(Arena *a, const Yaml *ours, const Yaml *map, SpecName *name);
-bool share_fits(const Spec *s, const SpecName *n, FileTensor *out);
+/* names_read.c. Adds to the map of weight names, or replaces there. */
+void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs);
+
+/* weight_slices.c */
+bool has_slices(const char *name);           /* a tensor may hold it with others */
+/* False after an error: the parts of a row don't divide what they are of. */
+bool slices_fit(const Spec *s, const SpecName *n, FileTensor *out);
 
 /* check.c: what no single field can say. state[]: by row of the table. */
 typedef enum {

@@ -1,7 +1,7 @@
 /* names.c: the map from the canonical names of weights to those of the
  * file. A row replaces the first segments of a name; {i} stands for the number
  * of a layer; of the rows that fit, the one with most segments is taken.
- * weight_slices.c has rows that say more than a name.                       */
+ * names_read.c reads the rows, weight_slices.c has those that say more.      */
 #include <string.h>
 
 #include "spec/fields.h"
@@ -22,8 +22,6 @@ const char *const weight_names[] = {
     "{s}.{i}.norm1", "{s}.{i}.norm2", "decoder.{i}.norm3", "{s}.norm",
     "classifier", "q", "k", "v", "o", NULL
 };
-
-enum { MostNameBytes = 256 };
 
 static size_t segment(const char *s)
 {
@@ -70,7 +68,6 @@ bool names_match(const char *pattern, const char *name, NameMatch *m)
     }
 }
 
-/* ------------------------------------------------------------ reading --- */
 /* Is `ours` the beginning of a canonical name, whole segments of it? */
 bool known_prefix(const char *ours)
 {
@@ -95,71 +92,6 @@ bool known_prefix(const char *ours)
     return false;
 }
 
-static bool good_name(const Yaml *n)
-{
-    size_t bytes = n->kind == YamlScalar ? strlen(n->text) : 0;
-
-    if (bytes && bytes <= MostNameBytes)
-        return true;
-    error_at(n->pos, "a name of weights has 1 to %d bytes", MostNameBytes);
-    return false;
-}
-
-static bool good_pair(const Yaml *ours, const SpecName *n)
-{
-    bool mine = strstr(n->ours, "{i}");
-    bool other = n->theirs && strstr(n->theirs, "{i}");
-
-    if (!known_prefix(n->ours)) {
-        error_at(ours->pos, "'%s' begins no name of a weight", quote(n->ours));
-        note_at((Pos){ 0 }, "`attnc fields` lists the names");
-    } else if (n->theirs && mine != other) {
-        error_at(n->pos, "{i} must stand in both names or in neither");
-    } else {
-        return true;
-    }
-    return false;
-}
-
-/* A row of another file, or of --set, takes the place of one before it. */
-static void add_row(Arena *a, Spec *s, const Yaml *ours, const SpecName *name)
-{
-    if (!good_pair(ours, name))
-        return;
-    int i = index_add(a, &s->name_rows, name->ours, s->names.n);
-    if (i == s->names.n) {
-        vec_push(a, &s->names, *name);
-    } else if (s->names.at[i].key.src == name->key.src) {
-        error_at(name->key, "'%s' has a row before this", quote(name->ours));
-        note_at(s->names.at[i].key, "keep one of them; the other is here");
-    } else {
-        s->names.at[i] = *name;
-    }
-}
-
-void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs)
-{
-    SpecName name = { .ours = ours->text, .theirs = theirs->text,
-                      .key = ours->pos, .pos = theirs->pos,
-                      .transpose = -1 };
-
-    if (!good_name(ours))
-        return;
-    if (theirs->kind != YamlMap) {
-        if (good_name(theirs))
-            add_row(a, s, ours, &name);
-        return;
-    }
-    if (!share_read(a, ours, theirs, &name))
-        return;
-    if (!name.nparts)
-        add_row(a, s, ours, &name);
-    for (int i = 0; i < name.nparts; i++) {
-        name.ours = name.parts[i];
-        add_row(a, s, ours, &name);
-    }
-}
-
 char *name_text(Arena *a, const SpecName *n)
 {
     char *parts = arena_strdup(a, "");
@@ -168,8 +100,8 @@ char *name_text(Arena *a, const SpecName *n)
         parts = arena_printf(a, "%s%s ", parts, n->parts[i]);
     return arena_printf(a, "names.%s=%s %d %s%d %lld %d %.17g\n", n->ours,
                         n->theirs ? n->theirs : "", n->transpose, parts,
-                        n->by_columns, (long long)n->groups, n->filled,
-                        n->fill);
+                        n->by_columns, (long long)n->groups, n->is_constant,
+                        n->constant);
 }
 
 /* ------------------------------------------------------------ mapping --- */
@@ -197,7 +129,7 @@ static const SpecName *row_of(const Spec *s, const char *name, size_t n,
     const int i = index_find(&s->name_rows, ours);
     const SpecName *row = i < 0 ? NULL : &s->names.at[i];
     if (!row || (transpose ? row->transpose < 0
-                           : !row->theirs && !row->filled))
+                           : !row->theirs && !row->is_constant))
         return NULL;
     return row;
 }

@@ -17,22 +17,6 @@ typedef struct {
 } Reader;
 
 /* ------------------------------------------------------------- files --- */
-char *folder_of(Arena *a, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? arena_strndup(a, path, (size_t)(slash - path) + 1)
-                 : arena_strdup(a, "");
-}
-
-char *spec_path(Arena *a, Pos written, const char *path)
-{
-    const char *from = written.src ? written.src->name : "";
-    const char *folder = *path == '/' ? "" : folder_of(a, from);
-    bool option = !*folder && (*path == '-' || *path == '@');
-
-    return arena_printf(a, "%s%s%s", option ? "./" : "", folder, path);
-}
-
 /* A missing top file ends the process; a missing base is an error there. */
 static Source *open_source(Reader *r, const char *path, Pos from)
 {

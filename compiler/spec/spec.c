@@ -252,13 +252,13 @@ static Spec *new_spec(Arena *a, const char *path, Pos top)
 }
 
 /* Once no size is in doubt. */
-static void check_shares(Load *l)
+static void check_slices(Load *l)
 {
     const Spec *s = l->spec;
 
     for (int i = 0; i < s->names.n && error_count() == l->errors; i++)
         if (s->names.at[i].nparts)
-            share_fits(s, &s->names.at[i], &(FileTensor){ 0 });
+            slices_fit(s, &s->names.at[i], &(FileTensor){ 0 });
 }
 
 static void resolve(Load *l)
@@ -274,7 +274,7 @@ static void resolve(Load *l)
         return;
     find_vocabularies(l);
     check_spec(l->spec, l->state);
-    check_shares(l);
+    check_slices(l);
     if (error_count() == l->errors)
         warn_of_what_stays(l->arena, l->w, l->state, l->spec);
 }
@@ -309,22 +309,3 @@ int spec_unwritten(const Spec *s, int32_t ids[2])
     return n;
 }
 
-bool spec_says(const Spec *s, const char *key)
-{
-    return s->field_pos[field_row(key)].src != NULL;
-}
-
-/* The place of the field, or of one beside it, or the top. */
-Pos spec_pos(const Spec *s, const char *key)
-{
-    int row = field_find(key);
-    const char *dot = strrchr(key, '.');
-
-    if (row >= 0 && s->field_pos[row].src)
-        return s->field_pos[row];
-    for (int i = 0; dot && i < n_fields; i++)
-        if (s->field_pos[i].src &&
-            !strncmp(fields[i].key, key, (size_t)(dot - key) + 1))
-            return s->field_pos[i];
-    return s->top;
-}

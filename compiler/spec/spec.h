@@ -59,8 +59,8 @@ struct SpecName {
     bool by_columns;             /* side by side, not one above the other */
     int64_t groups;              /* each with a share of every part; 0: one
                                     for each key/value head of the side */
-    bool filled;                 /* the file has none: all elements are fill */
-    double fill;
+    bool is_constant;            /* the file has none: all elements are .. */
+    double constant;
 };
 
 /* Which keys a row may see: those that all parts of the mask allow. Row i sees
@@ -178,6 +178,13 @@ const char *spec_file_name(Arena *a, const Spec *s, const char *canonical);
  * fit: false never comes of a loaded spec.                                  */
 bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
                       FileTensor *out);
+/* names_check.c: the spec's `names` against the weights that its model has.
+ * False after all errors have been reported.                                */
+typedef struct {
+    const char *name;            /* canonical, with .weight or .bias */
+    int layer;                   /* in its stack; -1: outside the layers */
+} WeightName;
+bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n);
 void  spec_print_fields(FILE *out, bool markdown);           /* attnc fields */
 
 #endif

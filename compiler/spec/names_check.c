@@ -1,21 +1,27 @@
-/* names_check.c: `names` beside the weights that the graph has. Every row says
+/* names_check.c: `names` beside the weights that a model has. Every row says
  * something of a weight, and no two weights are the same elements of the file:
- * matrices that are one tensor are one weight of the graph (embedding.tie).  */
+ * matrices that are one tensor are one weight of the model (embedding.tie).  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/graph.h"
 #include "spec/fields.h"
 
 static const Pos nowhere;
+
+typedef struct {
+    Arena *arena;
+    const Spec *spec;
+    const WeightName *weight;    /* of the model */
+    int n;
+} Weights;
 
 /* --------------------------------------------------------------- rows --- */
 static void mark_rows(const Spec *s, const char *weight, bool *says)
 {
     NameMatch m;
 
-    for (int turn = 0; turn < 2; turn++) {
-        const SpecName *n = names_find(s, weight, turn, &m);
+    for (int transpose = 0; transpose < 2; transpose++) {
+        const SpecName *n = names_find(s, weight, transpose, &m);
         if (n)
             says[n - s->names.at] = true;
     }
@@ -47,27 +53,26 @@ static const char *beginning(Arena *a, const char *row, const char *weight)
 }
 
 /* Of the first layers: the others have the same names. */
-static const char *nearest_weight(const Graph *g, const char *row)
+static const char *nearest_weight(const Weights *m, const char *row)
 {
     VEC(const char *) names = { 0 };
 
-    for (int i = 0; i < g->nodes.n; i++) {
-        const Node *n = &g->nodes.at[i];
-        const char *name = n->op == OpWeight && n->layer <= 0
-                         ? beginning(g->arena, row, n->name) : NULL;
+    for (int i = 0; i < m->n; i++) {
+        const WeightName *w = &m->weight[i];
+        const char *name = w->layer <= 0 ? beginning(m->arena, row, w->name)
+                                         : NULL;
         if (name)
-            vec_push(g->arena, &names, name);
+            vec_push(m->arena, &names, name);
     }
     return nearest(row, names.at, names.n);
 }
 
-static bool begins_weight(const Graph *g, const char *row)
+static bool begins_weight(const Weights *m, const char *row)
 {
-    NameMatch m;
+    NameMatch match;
 
-    for (int i = 0; i < g->nodes.n; i++)
-        if (g->nodes.at[i].op == OpWeight &&
-            names_match(row, g->nodes.at[i].name, &m))
+    for (int i = 0; i < m->n; i++)
+        if (names_match(row, m->weight[i].name, &match))
             return true;
     return false;
 }
@@ -87,19 +92,19 @@ static bool tied(const Spec *s, const char *row)
     return false;
 }
 
-static void idle_row(const Graph *g, const SpecName *n)
+static void idle_row(const Weights *m, const SpecName *n)
 {
-    if (begins_weight(g, n->ours)) {
+    if (begins_weight(m, n->ours)) {
         error_at(n->key, "'%s' changes nothing: longer rows name all of its "
                  "weights", quote(n->ours));
         note_at(nowhere, "leave this row out, or the longer ones");
         return;
     }
-    const char *near = nearest_weight(g, n->ours);
+    const char *near = nearest_weight(m, n->ours);
     error_at(n->key, "'%s' begins no name of a weight of this model",
              quote(n->ours));
-    if (tied(g->spec, n->ours))
-        note_at(spec_pos(g->spec, "embedding.tie"), "leave this row out: it is "
+    if (tied(m->spec, n->ours))
+        note_at(spec_pos(m->spec, "embedding.tie"), "leave this row out: it is "
                 "one tensor with others, by what is said here");
     else if (near)
         note_at(nowhere, "did you mean '%s'?", near);
@@ -119,9 +124,9 @@ static bool overridden(const Spec *s, const SpecName *n)
 }
 
 /* Rows that came by `extends` may say nothing: another model has them. */
-static void check_idle(const Graph *g, const bool *says)
+static void check_idle(const Weights *m, const bool *says)
 {
-    const Spec *s = g->spec;
+    const Spec *s = m->spec;
     const SpecName *first = NULL;
     int idle = 0;
 
@@ -132,22 +137,21 @@ static void check_idle(const Graph *g, const bool *says)
         if (overridden(s, n))
             first = idle++ ? first : n;
         else
-            idle_row(g, n);
+            idle_row(m, n);
     }
     if (first)
         warning_at(first->key, "%d rows of names say nothing of the model "
                    "that --set makes; this is the first", idle);
 }
 
-static void check_rows(const Graph *g)
+static void check_rows(const Weights *m)
 {
-    const Spec *s = g->spec;
-    bool *says = arena_alloc(g->arena, (size_t)s->names.n);
+    const Spec *s = m->spec;
+    bool *says = arena_alloc(m->arena, (size_t)s->names.n);
 
-    for (int i = 0; i < g->nodes.n; i++)
-        if (g->nodes.at[i].op == OpWeight)
-            mark_rows(s, g->nodes.at[i].name, says);
-    check_idle(g, says);
+    for (int i = 0; i < m->n; i++)
+        mark_rows(s, m->weight[i].name, says);
+    check_idle(m, says);
 }
 
 /* ----------------------------------------------------------- elements --- */
@@ -190,10 +194,10 @@ static void same_elements(const Origin *x, const Origin *y)
             "that are one are said by embedding.tie");
 }
 
-static void check_origins(const Graph *g, const Origin *at, int n)
+static void check_origins(const Weights *m, const Origin *at, int n)
 {
-    const SpecName *rows = g->spec->names.at;
-    bool *told = arena_alloc(g->arena, (size_t)g->spec->names.n);
+    const SpecName *rows = m->spec->names.at;
+    bool *told = arena_alloc(m->arena, (size_t)m->spec->names.n);
 
     for (int i = 1; i < n; i++) {
         const Origin *x = &at[i - 1], *y = &at[i];
@@ -206,33 +210,32 @@ static void check_origins(const Graph *g, const Origin *at, int n)
     }
 }
 
-static void check_elements(const Graph *g)
+static void check_elements(const Weights *m)
 {
-    const Spec *s = g->spec;
+    const Spec *s = m->spec;
     VEC(Origin) all = { 0 };
 
-    for (int i = 0; i < g->nodes.n; i++) {
-        Origin o = { .weight = g->nodes.at[i].name };
-        if (g->nodes.at[i].op != OpWeight)
-            continue;
+    for (int i = 0; i < m->n; i++) {
+        Origin o = { .weight = m->weight[i].name };
         o.row = names_find(s, o.weight, false, &(NameMatch){ 0 });
-        if (spec_file_tensor(g->arena, s, o.weight, &o.from) && o.from.name)
-            vec_push(g->arena, &all, o);
+        if (spec_file_tensor(m->arena, s, o.weight, &o.from) && o.from.name)
+            vec_push(m->arena, &all, o);
     }
     if (all.n)
         qsort(all.at, (size_t)all.n, sizeof *all.at, by_origin);
-    check_origins(g, all.at, all.n);
+    check_origins(m, all.at, all.n);
 }
 
-bool names_fit(const Graph *g)
+bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n)
 {
     int errors = error_count();
+    const Weights m = { a, s, weights, n };
 
-    if (!g->spec->names.n)
+    if (!s->names.n)
         return true;             /* canonical names are all different */
-    errors_hold(g->arena);
-    check_rows(g);
-    check_elements(g);
+    errors_hold(a);
+    check_rows(&m);
+    check_elements(&m);
     errors_release();
     return error_count() == errors;
 }
