@@ -1,6 +1,6 @@
 /* field_text.c: words and numbers as values have them, and what is said of
- * values that are none. One strict grammar of numbers: no sign but -, no leading
- * zero, no hexadecimal, no 1e3, nothing like `yes`.                         */
+ * values that are none. One strict grammar of numbers: no sign but -, no
+ * leading zero, no hexadecimal, no 1e3, nothing like `yes`.                 */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,10 +64,9 @@ bool parse_real(const char *s, double *value)
 }
 
 /* -------------------------------------------------------- activations --- */
-const ActivationWords activation_words[ActCount] = {
+const ActText act_text[ActCount] = {
 #define ACT(name, text, gated, ...) { text, gated },
 #include "spec/activations.h"
-#undef ACT
 };
 
 /* All their words, those without a gate first. */
@@ -77,10 +76,10 @@ static const char *const *act_words(void)
     int n = 0;
 
     for (int i = 0; i < ActCount; i++)
-        words[n++] = activation_words[i].plain;
+        words[n++] = act_text[i].plain;
     for (int i = 0; i < ActCount; i++)
-        if (activation_words[i].gated)
-            words[n++] = activation_words[i].gated;
+        if (act_text[i].gated)
+            words[n++] = act_text[i].gated;
     return words;
 }
 

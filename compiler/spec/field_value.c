@@ -76,8 +76,9 @@ static bool read_scale(Arena *a, const Field *f, Spec *s, const Yaml *v)
 static bool read_activation(Arena *a, const Field *f, Spec *s, const Yaml *v)
 {
     for (int i = 0; v->kind == YamlScalar && i < ActCount; i++) {
-        bool gated = activation_words[i].gated && !strcmp(v->text, activation_words[i].gated);
-        if (!gated && strcmp(v->text, activation_words[i].plain))
+        const ActText *act = &act_text[i];
+        bool gated = act->gated && !strcmp(v->text, act->gated);
+        if (!gated && strcmp(v->text, act->plain))
             continue;
         memcpy((char *)s + f->at, &i, sizeof i);
         memcpy((char *)s + f->also, &gated, sizeof gated);
@@ -188,8 +189,8 @@ char *field_text(Arena *a, const Field *f, const Spec *s)
     case FieldScale:
         return scale_text(a, f, s);
     case FieldActivation: {
-        int act = *(const int *)at;
-        return arena_strdup(a, *also ? activation_words[act].gated : activation_words[act].plain);
+        const ActText *act = &act_text[*(const int *)at];
+        return arena_strdup(a, *also ? act->gated : act->plain);
     }
     case FieldMask:
         return mask_text(a, at);

@@ -90,8 +90,8 @@ char *folder_of(Arena *a, const char *path);     /* with its slash, or "" */
 bool parse_int(const char *text, int64_t *value);
 bool parse_real(const char *text, double *value);
 int  find_word(const char *const *words, const char *word);   /* -1: none */
-typedef struct { const char *plain, *gated; } ActivationWords;   /* NULL: none */
-extern const ActivationWords activation_words[ActCount];
+typedef struct { const char *plain, *gated; } ActText;     /* NULL: none */
+extern const ActText act_text[ActCount];
 /* "an integer from 1 to 8", "one of a, b": what a value must be. */
 char *field_wants(Arena *a, const Field *f);
 /* Each reports what is wrong with a value, and is false. */
@@ -129,7 +129,7 @@ char *names_replace(Arena *a, const char *pattern, const NameMatch *m);
 void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs);
 
 /* weight_slices.c */
-bool has_slices(const char *name);           /* a tensor may hold it with others */
+bool has_slices(const char *name);   /* a tensor may hold it with others */
 /* False after an error: the parts of a row don't divide what they are of. */
 bool slices_fit(const Spec *s, const SpecName *n, FileTensor *out);
 

@@ -74,7 +74,8 @@ static bool read_groups(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
                   "1048576");
 }
 
-static bool read_transpose(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
+static bool read_transpose(Arena *a, const Yaml *ours, SpecName *n,
+                           const Yaml *v)
 {
     bool plain = v->kind == YamlScalar && !v->quoted;
 
@@ -84,7 +85,8 @@ static bool read_transpose(Arena *a, const Yaml *ours, SpecName *n, const Yaml *
            refuse(v, "transpose must be true or false");
 }
 
-static bool read_constant(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
+static bool read_constant(Arena *a, const Yaml *ours, SpecName *n,
+                          const Yaml *v)
 {
     (void)a, (void)ours;
     n->is_constant = true;
