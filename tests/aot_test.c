@@ -65,19 +65,6 @@ static void test_no_warning(void **state)
     globfree(&all);
 }
 
-/* Time is printed, not judged. */
-static void test_time_to_compile(void **state)
-{
-    (void)state;
-    if (!full_depth())
-        skip();
-    emit("models/transformer-base.yaml", "--march=native", "-O2");
-    double from = seconds();
-    assert_true(WORKS(some_clang(), "-O3", "-march=native", "-c",
-                      in_dir("m.c"), "-o", in_dir("m.o")));
-    print_message("transformer-base: clang -O3 in %.1f s\n", seconds() - from);
-}
-
 /* Compiled for less than it was emitted for, it says what to do. */
 static void test_guard(void **state)
 {
@@ -361,7 +348,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_no_warning), TEST(test_time_to_compile), TEST(test_guard),
+        TEST(test_no_warning), TEST(test_guard),
         TEST(test_the_lint_finds), TEST(test_text_keeps_rules),
         TEST(test_no_writable_globals), TEST(test_same_bytes),
         TEST(test_comment_holds), TEST(test_sample), TEST(test_default_target),

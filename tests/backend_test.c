@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "fake_programs.h"
+#include "skip.h"
 
 /* ------------------------------------------------------------------ JIT --- */
 static const char jit_text[] =
@@ -123,7 +124,7 @@ static void test_jit_forbidden(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == 77)
-        skip();
+        SKIP("this system has no PR_SET_MDWE");
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 

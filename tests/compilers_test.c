@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "aot.h"
+#include "skip.h"
 
 /* Words that training held out, a line each, in the file "words". */
 static void write_words(void)
@@ -131,7 +132,7 @@ static void test_sanitizers(void **state)
 {
     (void)state;
     if (!has_sanitizers())
-        skip();
+        SKIP("%s has no sanitizers", some_clang());
     write_words();
     emit(g2p, "--march=x86-64-v3", "--width=8");
     assert_true(WORKS(some_clang(), "-O1", "-march=x86-64-v3", "-DATTNC_MAIN",

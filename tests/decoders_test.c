@@ -28,26 +28,16 @@ typedef struct {                 /* one of them, compiled */
     Arena *a;
 } Model;
 
-static const char *file_of(Arena *a, const Known *k, const char *name)
-{
-    return arena_printf(a, "%s/%s/%s", data_folder(), k->folder, name);
-}
-
 /* Runs `check` on the model, compiled in each way. */
 static void each_way(const Known *k, void (*check)(Model *m))
 {
+    const char *weights = data_file(k->folder, "model.safetensors");
     Arena *a = arena_new();
-    const char *weights = file_of(a, k, "model.safetensors");
-    if (access(weights, R_OK)) {
-        print_message("%s is not here\n", weights);
-        arena_free(a);
-        skip();
-    }
     for (int i = 0; i < AllWays; i++) {
         Model m = { .known = k, .a = a };
         print_message("%s: %s\n", k->folder, all_ways[i].name);
         open_model(&m.e, arena_strdup(a, k->spec), weights, &all_ways[i]);
-        m.root = json_file(file_of(a, k, "expected.json"));
+        m.root = json_file(data_file(k->folder, "expected.json"));
         check(&m);
         json_decref(m.root);
         engine_close(&m.e);

@@ -17,18 +17,8 @@
 
 #include "backwards.h"
 #include "form_files.h"
+#include "sanitized.h"
 #include "scratch.h"
-
-#if defined __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#elif defined __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 static long count = 10, first = 1, forms;
 static bool full;

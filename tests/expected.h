@@ -9,11 +9,26 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "skip.h"
+
 /* Where the real models are that are not part of the repository. */
 static inline const char *data_folder(void)
 {
     const char *folder = getenv("ATTNC_DATA");
     return folder ? folder : "../shared/data";
+}
+
+/* A file of one of them; the test is skipped where it is not. The text lives
+ * until four calls later.                                                   */
+static inline const char *data_file(const char *model, const char *name)
+{
+    static char path[4][512];
+    static int next;
+    char *at = path[next++ % 4];
+    snprintf(at, sizeof path[0], "%s/%s/%s", data_folder(), model, name);
+    if (access(at, R_OK))
+        SKIP("%s is not there", at);
+    return at;
 }
 
 static inline json_t *json_file(const char *path)

@@ -34,6 +34,12 @@ static int use_stories(void **state)
     return failed;
 }
 
+static void need_model(void)
+{
+    if (!model)
+        SKIP("%s/stories260K is not there", data_folder());
+}
+
 /* A line of shell: $A is attnc, $S the model, $M its program, $W its weights,
  * $D a folder. */
 static int sh(Spawned *s, const char *line)
@@ -53,8 +59,7 @@ static void assert_works(Spawned *s, const char *line)
 static void build_program(void)
 {
     Spawned s;
-    if (!model)
-        skip();
+    need_model();
     assert_works(&s, "$A compile $S --march=native -o $D/m.c");
     assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
                       "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o",
@@ -92,8 +97,7 @@ static void test_seeds(void **state)
     (void)state;
     int distinct = 0;
     const char *text[Draws];
-    if (!model)
-        skip();
+    need_model();
     for (int i = 0; i < Draws; i++) {
         text[i] = NULL;
         for (int w = 0; w < Ways; w++) {
@@ -244,8 +248,7 @@ static void test_example(void **state)
     (void)state;
     Spawned s;
     Fault why;
-    if (!model)
-        skip();
+    need_model();
     const char *code = example("docs/generate.md", model == g2p
                                              ? "g2p_en" : "stories260k");
     assert_true(write_file(in_dir("x.c"), code, strlen(code), &why));
@@ -266,7 +269,7 @@ static void test_threads(void **state)
     Spawned s;
     Fault why;
     if (!find_program(a, "gcc"))
-        skip();
+        SKIP("there is no gcc");
     const char *code = example("docs/threads.md", "g2p_en");
     assert_true(write_file(in_dir("x.c"), code, strlen(code), &why));
     assert_works(&s, "$A compile $S --march=native --embed -o $D/model.c");

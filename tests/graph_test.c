@@ -1,6 +1,5 @@
-/* graph_test.c: shapes, the verifier, and dumps. A golden is
- * tests/graph/NAME.PASS.txt: the graph of NAME.yaml after PASS, `build` being
- * the graph before all passes. ATTNC_GOLDEN=1 rewrites them.                */
+/* graph_test.c: shapes, the verifier, models that are fused, and dumps. The
+ * texts of graphs are in tests/graph.                                       */
 #define _POSIX_C_SOURCE 200809L  /* fork, pipe, open_memstream */
 #include "small_specs.h"
 
@@ -199,45 +198,6 @@ static void test_verifier_dies(void **state)
 
 /* ---------------------------------------------------------------- dumps */
 
-static char *read_text(Arena *a, const char *path)
-{
-    FILE *f = fopen(path, "r");
-    if (!f)
-        return NULL;
-    char *text = arena_alloc(a, 1 << 16);
-    size_t n = fread(text, 1, (1 << 16) - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    return text;
-}
-
-/* path: tests/graph/NAME.PASS.txt */
-static void check_golden(const char *path)
-{
-    Arena *a = arena_new();
-    const char *dot = strchr(path, '.');
-    const char *yaml = arena_printf(a, "%.*s.yaml", (int)(dot - path), path);
-    const char *pass = arena_strndup(a, dot + 1, strlen(dot + 1) - 4);
-    Spec *s = spec_load(a, yaml, NULL, 0);
-    assert_non_null(s);
-    Graph *g = build_graph(a, s);
-    PassOptions o = { .after = pass };
-    if (strcmp(pass, "build") != 0)
-        run_passes(g, &o, stderr);
-    const char *got = print_graph(a, g, GraphText);
-    if (getenv("ATTNC_GOLDEN")) {
-        FILE *f = fopen(path, "w");
-        assert_non_null(f);
-        fputs(got, f);
-        fclose(f);
-    }
-    const char *want = read_text(a, path);
-    assert_non_null(want);
-    if (strcmp(got, want) != 0)
-        fail_msg("%s: this came instead:\n%s", path, got);
-    arena_free(a);
-}
-
 /* Calls f for each file of a folder with that ending; their number. */
 static int each_file(const char *folder, const char *ending,
                      void (*f)(const char *path))
@@ -257,12 +217,6 @@ static int each_file(const char *folder, const char *ending,
     }
     closedir(d);
     return count;
-}
-
-static void test_goldens(void **state)
-{
-    (void)state;
-    assert_true(each_file("tests/graph", ".txt", check_golden) > 0);
 }
 
 static void check_model(const char *path)
@@ -306,7 +260,6 @@ int main(void)
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_finds_memory),
         cmocka_unit_test(test_verifier_dies),
-        cmocka_unit_test(test_goldens),
         cmocka_unit_test(test_models_are_fused),
         cmocka_unit_test(test_dot),
     };

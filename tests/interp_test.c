@@ -351,24 +351,16 @@ static void test_g2p(void **state)
 static void test_aren(void **state)
 {
     (void)state;
-    char path[512], weights[512];
-    const char *folder = data_folder();
-    snprintf(path, sizeof path, "%s/aren-transliteration/expected.json",
-             folder);
-    snprintf(weights, sizeof weights,
-             "%s/aren-transliteration/model.safetensors", folder);
-    if (access(path, R_OK)) {
-        print_message("%s is not there: skipped\n", path);
-        skip();
-    }
-    json_t *root = json_file(path);
+    static const char aren[] = "aren-transliteration";
+    json_t *root = json_file(data_file(aren, "expected.json"));
     const json_t *t = json_object_get(root, "tensors");
     int32_t source[64], target[64];
     int64_t n = json_ids(json_object_get(t, "source_ids"), source, 64);
     int64_t rows = json_ids(json_object_get(t, "decoder_input_ids"), target,
                             64);
     Model m;
-    model_open(&m, "models/aren-transliteration.yaml", weights);
+    model_open(&m, "models/aren-transliteration.yaml",
+               data_file(aren, "model.safetensors"));
     model_run(&m, source, n, target, rows);
     assert_node(&m, m.e.unfused->memory, json_object_get(t, "encoder_output"));
     assert_node(&m, "logits", json_object_get(t, "logits"));

@@ -29,17 +29,13 @@ static void assert_ids(const void *block, const char *text, const json_t *ids)
 static void knows_a_real_tokenizer(void **state)
 {
     (void)state;
-    char path[600];
     size_t i;
     json_t *c;
     Fault why;
     int64_t bytes;
-    snprintf(path, sizeof path, "%s/stories260K/expected.json", data_folder());
-    json_t *root = json_load_file(path, 0, NULL);
-    if (!root)
-        skip();
-    snprintf(path, sizeof path, "%s/stories260K/tokenizer.json", data_folder());
-    void *block = vocab_load(path, 512, &none, &bytes, &why);
+    json_t *root = json_file(data_file("stories260K", "expected.json"));
+    void *block = vocab_load(data_file("stories260K", "tokenizer.json"), 512,
+                             &none, &bytes, &why);
     assert_non_null(block);
     json_array_foreach(json_object_get(root, "greedy"), i, c) {
         const char *prompt = json_string_value(json_object_get(c, "prompt"));

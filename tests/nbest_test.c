@@ -99,12 +99,7 @@ static void test_both_ways(void **state)
 {
     (void)state;
     Fault why;
-    const char *folder = arena_printf(a, "%s/aren-transliteration",
-                                      data_folder());
-    if (access(folder, R_OK)) {
-        print_message("%s is not there: skipped\n", folder);
-        skip();
-    }
+    const char *folder = data_file("aren-transliteration", "");
     const char *lines = sources(folder);
     const char *model = arena_printf(a, "models/aren-transliteration.yaml "
                                      "--weights=%s/model.safetensors", folder);

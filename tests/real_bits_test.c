@@ -25,7 +25,7 @@ static const Texts models[] = {
 };
 enum { Models = sizeof models / sizeof *models };
 
-static const char *data_file(Arena *a, const Texts *m, const char *name)
+static const char *file_of(Arena *a, const Texts *m, const char *name)
 {
     return arena_printf(a, "%s/%s/%s", data_folder(), m->name, name);
 }
@@ -55,7 +55,7 @@ static Sample *texts_of(Arena *a, const Texts *m, const Spec *s)
 {
     Sample *x = arena_alloc(a, sizeof *x);
     int32_t *ids[2], *start[2];
-    json_t *root = json_file(data_file(a, m, "expected.json")), *c;
+    json_t *root = json_file(file_of(a, m, "expected.json")), *c;
     size_t i;
     for (int side = 0; side < 2; side++) {
         ids[side] = arena_alloc(a, MostCases * MostIds * sizeof *ids[side]);
@@ -245,7 +245,7 @@ static void check_streams(const Engine *e, const Sample *x)
 /* The weights of a model; NULL: they are not here. */
 static const char *weights_of(Arena *a, const Texts *m)
 {
-    const char *path = data_file(a, m, "model.safetensors");
+    const char *path = file_of(a, m, "model.safetensors");
     if (access(path, R_OK) == 0)
         return path;
     print_message("%s is not here\n", path);
@@ -264,7 +264,7 @@ static void test_calls(void **state)
     }
     arena_free(a);
     if (!checked)
-        skip();
+        SKIP("none of the models is in %s", data_folder());
 }
 
 static void test_streams(void **state)
@@ -285,7 +285,7 @@ static void test_streams(void **state)
     }
     arena_free(a);
     if (!checked)
-        skip();
+        SKIP("none of the models is in %s", data_folder());
 }
 
 int main(void)

@@ -13,20 +13,6 @@
 #include "oracle_model.h"
 #include "partials.h"
 
-/* File `name` of a model; skips the test where there is none. */
-static const char *data_file(const char *model, const char *name)
-{
-    static char path[4][512];
-    static int next;
-    char *at = path[next++ % 4];
-    snprintf(at, sizeof path[0], "%s/%s/%s", data_folder(), model, name);
-    if (access(at, R_OK)) {
-        print_message("%s is not there: skipped\n", at);
-        skip();
-    }
-    return at;
-}
-
 /* -------------------------------------------------------- stories260K */
 
 static double log_prob(const double *logits, int64_t n, int64_t token)

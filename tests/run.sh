@@ -1,47 +1,67 @@
 #!/bin/sh
-# run.sh: runs the tests and says how many passed.
+# run.sh: runs the tests, side by side, and says how many passed.
 #
 #   tests/run.sh [--rewrite] [NAME ...]    all, or those whose path has a NAME
 #
-# A test is a cmocka program, $B/tests/NAME_test; or tests/readme_test; or a
-# golden file, whose suffix says what it is compared with:
-#   spec/X.err         messages of `attnc graph` for X.yaml
+# A test is a cmocka program, $B/tests/NAME_test, or a script, tests/NAME_test,
+# that prints TAP; a skip has a reason: `ok N - NAME # SKIP WHY`, or, since
+# cmocka prints none, a line `skip: WHY` before. Or a golden file, whose suffix
+# says what it is compared with:
+#   spec/X.yaml        X.err has the messages of `attnc graph`, which ends well
+#                      where there are none
 #   graph/X.PASS.txt   the graph of X.yaml after PASS (built: before all)
-#   emit/X.c           the C file of X.yaml
-#   cli/X.cmd          a line of arguments, one a call; stdin is X.in. Output:
-#                      X.out, X.err, X.rc (the last call's; absent: 0, and
-#                      nothing), X.ls: the files left in TMP
+#   cli/X.cmd          a call a line, its exit code before its arguments; stdin
+#                      is X.in. Output: X.out, X.err (absent: nothing), X.ls:
+#                      the files left in TMP
 # Lines of stderr that tell a speed are left out.
 # --rewrite writes the golden files: read the difference before a commit.
+# JOBS=2: so many at once (else as many as there are cores); LIMIT=900: seconds
+# for a program or a call.
 set -f
-B=${B:-build}
-A=$B/attnc T=$B/tmp LOG=$B/log rewrite=
-[ "$1" = --rewrite ] && rewrite=1 && shift
-mkdir -p "$B"
-passed=0 failed=0
-export CMOCKA_MESSAGE_OUTPUT=TAP XDG_CACHE_HOME="$PWD/$B/cache"
-export ATTNC="$PWD/$A" LC_ALL=C
+here=$(cd "$(dirname "$0")" && pwd)
+export B="${B:-build}" CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C
+A=$B/attnc
+passed=0 failed=0 skipped=0
 
-wanted() {
-    [ $# -eq 1 ] && return 0
-    path=$1; shift
-    for name; do case $path in *"$name"*) return 0 ;; esac; done
-    return 1
+# ------------------------------------------------------------- one test ---
+# Runs a command that ends with the time, or with this script: `timeout` has a
+# process group, which Ctrl-C does not reach; a command in the background would
+# ignore it, and read nothing.
+limited() {
+    timeout "${LIMIT:-900}" env --default-signal=INT,QUIT "$@" <&3 3<&- &
+    job=$!
+    wait $job
 }
 
-count() { # NAME failed?
-    if [ "$2" = 0 ]; then passed=$((passed + 1))
-    else failed=$((failed + 1)); echo "FAIL $1"; fi
+count() { # failed?
+    if [ "$1" = 0 ]; then passed=1; else failed=1; echo "FAIL $path"; fi
 }
 
-run_program() {
-    timeout "${LIMIT:-900}" "$1" > "$LOG" 2>&1
+run_program() { # PROGRAM [ARGUMENT ...]
+    limited "$@" > "$R/log" 2>&1
     rc=$?
-    bad=$(grep '^not ok' "$LOG" | grep -vc '# SKIP')
-    good=$(grep '^ok' "$LOG" | grep -vc '# SKIP')
-    [ $rc -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
-    passed=$((passed + good)) failed=$((failed + bad))
-    [ "$bad" -eq 0 ] || { echo "FAIL $1 (exit code $rc)"; tail -n 40 "$LOG"; }
+    awk -v path="$path" '
+        /^skip: / { why = substr($0, 7) }
+        /^(not )?ok.*# SKIP/ {
+            name = $0
+            sub(/.*# SKIP */, "", name)
+            if (!why && / - .*# SKIP ./) {
+                why = name
+                name = $0
+                sub(/^(not )?ok *[0-9]* - */, "", name)
+                sub(/ *# SKIP.*/, "", name)
+            }
+            print why ? "SKIP " path ": " name ": " why \
+                      : "not ok: " path ": " name ": skipped without a reason"
+            why = ""
+        }' "$R/log" > "$R/skips"
+    cat "$R/skips"
+    skipped=$(grep -c '^SKIP' "$R/skips")
+    passed=$(grep '^ok' "$R/log" | grep -vc '# SKIP')
+    failed=$(cat "$R/log" "$R/skips" | grep '^not ok' | grep -vc '# SKIP')
+    [ $rc -ne 0 ] && [ "$failed" -eq 0 ] && failed=1
+    [ "$failed" -eq 0 ] ||
+        { echo "FAIL $path (exit code $rc)"; tail -n 40 "$R/log"; }
 }
 
 same() { # EXPECTED FOUND: equal, where an absent file is an empty one
@@ -50,52 +70,129 @@ same() { # EXPECTED FOUND: equal, where an absent file is an empty one
     if [ -e "$1" ]; then diff -u "$1" "$2"; else diff -u /dev/null "$2"; fi
 }
 
-golden() { # EXPECTED ARGUMENTS: stdout; stderr for .err
+run_graph() { # GOLDEN ARGUMENT ...
     expected=$1; shift
-    case $expected in
-    *.err) "$A" "$@" < /dev/null 2> "$LOG" > /dev/null ;;
-    *)     "$A" "$@" < /dev/null > "$LOG" 2>&1 ;;
-    esac
-    same "$expected" "$LOG"; count "$expected" $?
+    limited "$A" graph "$@" > "$R/out" 2>&1
+    same "$expected" "$R/out"; count $?
+}
+
+run_spec() {
+    limited "$A" graph "$path" > /dev/null 2> "$R/err"
+    rc=$? bad=0
+    same "${path%.yaml}.err" "$R/err" || bad=1
+    [ -s "$R/err" ] && code=3 || code=0
+    [ $rc -eq $code ] || { bad=1; echo "$path: exit code $rc"; }
+    count $bad
 }
 
 run_cli() {
-    x=${1%.cmd} bad=0 rc=0
-    rm -rf "$T" && mkdir -p "$T"
+    x=${path%.cmd} T=$R/TMP bad=0
+    mkdir "$T"
     [ -e "$x.in" ] && in=$x.in || in=/dev/null
-    : > "$B/out"; : > "$B/err"; : > "$B/rc"
-    while read -r line; do
-        "$A" $(echo "$line" | sed "s|TMP|$T|g") \
-            < "$in" >> "$B/out" 2>> "$B/err"
+    : > "$R/out"; : > "$R/err"; : > "$R/cmd"
+    while read -r code line; do
+        case $code in [0-9]*) ;; *) line="$code${line:+ $line}" ;; esac
+        limited "$A" $(echo "$line" | sed "s|TMP|$T|g") \
+            3< "$in" >> "$R/out" 2>> "$R/err"
         rc=$?
-    done < "$1"
-    [ $rc -eq 0 ] || echo $rc > "$B/rc"
-    sed -i "s|$T|TMP|g" "$B/out" "$B/err"
-    sed -i "/ tokens per second; /d" "$B/err"
-    same "$x.out" "$B/out" || bad=1
-    same "$x.err" "$B/err" || bad=1
-    same "$x.rc" "$B/rc" || bad=1
-    ls -A "$T" > "$B/ls"
-    same "$x.ls" "$B/ls" || bad=1
-    count "$1" $bad
+        echo "$rc${line:+ $line}" >> "$R/cmd"
+        case $rc in
+        [0-6]) ;;
+        *) bad=1; echo "docs/errors.md has no exit code $rc: attnc $line" ;;
+        esac
+    done < "$path"
+    sed -i "s|$T|TMP|g" "$R/out" "$R/err"
+    sed -i "/ tokens per second; /d" "$R/err"
+    ls -A "$T" > "$R/ls"
+    for kind in cmd out err ls; do
+        same "$x.$kind" "$R/$kind" || bad=1
+    done
+    count $bad
 }
 
-for p in $(find "$B"/tests tests -name '*_test' -o -name '*.cmd' -o \
-           -path '*/spec/*.err' -o -path '*/graph/*.txt' -o \
-           -path '*/emit/*.c' | sort); do
-    wanted "$p" "$@" || continue
-    y=${p%/*}/$(basename "$p" | cut -d. -f1).yaml
-    pass=$(basename "$p" .txt | cut -d. -f2)
-    case $p in
-    */readme_test) if [ -n "$rewrite" ]; then "$p" --rewrite
-                   else run_program "$p"; fi ;;
-    *_test)      [ -n "$rewrite" ] || run_program "$p" ;;
-    *.cmd)       run_cli "$p" ;;
-    *.err)       golden "$p" graph "$y" ;;
-    *.build.txt) golden "$p" graph "$y" --stage=built ;;
-    *.txt)       golden "$p" graph "$y" --after="$pass" ;;
-    *.c)         golden "$p" compile "$y" --march=x86-64-v3 -o - ;;
+run_one() { # NUMBER PATH: what it says, and its counts, are in $R/NUMBER
+    path=$2 R=$R/$1 job=
+    y=${2%/*}/$(basename "$2" | cut -d. -f1).yaml
+    pass=$(basename "$2" .txt | cut -d. -f2)
+    trap '[ -z "$job" ] || kill "$job"; exit 130' INT TERM HUP
+    mkdir -p "$R/tmp"
+    export TMPDIR="$R/tmp"
+    exec 3< /dev/null
+    case $2 in
+    */readme_test) run_program "$2" $rewrite ;;
+    *_test)        run_program "$2" ;;
+    *.cmd)         run_cli ;;
+    *.yaml)        run_spec ;;
+    *.build.txt)   run_graph "$2" "$y" --stage=built ;;
+    *.txt)         run_graph "$2" "$y" --after="$pass" ;;
+    esac > "$R/said" 2>&1
+    echo $passed $failed $skipped > "$R/new" && mv "$R/new" "$R/counts"
+    echo "$1"
+}
+
+[ "$1" = --one ] && { run_one "$2" "$3"; exit 0; }
+
+# ------------------------------------------------------------ all of them ---
+export rewrite= XDG_CACHE_HOME="$PWD/$B/cache" ATTNC="$PWD/$A"
+[ "$1" = --rewrite ] && rewrite=--rewrite && shift
+[ -z "$rewrite" ] || export ATTNC_REWRITE=1
+
+wanted() {
+    [ $# -eq 1 ] && return 0
+    path=$1; shift
+    for name; do case $path in *"$name"*) return 0 ;; esac; done
+    return 1
+}
+
+# A program that has files of its own to rewrite asks for ATTNC_REWRITE.
+rewrites() {
+    case $1 in
+    */readme_test) ;;
+    *_test) grep -qs ATTNC_REWRITE "tests/${1#"$B"/tests/}.c" ;;
     esac
-done
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+}
+
+# Those that have to be run, numbered in the order of their paths.
+list() {
+    for p in $(find "$B"/tests tests -name '*_test' -type f -o -name '*.cmd' \
+               -o -path '*/spec/*.yaml' -o -path '*/graph/*.txt' | sort); do
+        wanted "$p" "$@" || continue
+        [ -n "$rewrite" ] && ! rewrites "$p" || echo "$p"
+    done | awk '{ print NR, $0 }'
+}
+
+take() { # NUMBER: what a test said, and its counts
+    if [ -e "$R/$1/counts" ]; then
+        cat "$R/$1/said"
+        read -r p f s < "$R/$1/counts"
+    else
+        echo "FAIL $(sed -n "${1}p" "$R/list"): it did not end"
+        p=0 f=1 s=0
+    fi
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+# The numbers of tests come in as they end; they are taken in the list's order.
+report() {
+    next=1
+    while read -r _; do
+        while [ -e "$R/$next/counts" ]; do
+            take $next
+            next=$((next + 1))
+        done
+    done
+    while [ $next -le "$total" ]; do
+        take $next
+        next=$((next + 1))
+    done
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ $failed -eq 0 ] && [ $passed -gt 0 ]
+}
+
+mkdir -p "$B"
+R=$(mktemp -d) && export R || exit 4
+trap 'rm -rf "$R"' EXIT
+trap 'exit 130' INT TERM HUP
+list "$@" > "$R/list"
+total=$(wc -l < "$R/list")
+xargs -P "${JOBS:-$(nproc)}" -n 2 sh "$here/run.sh" --one < "$R/list" | report

@@ -12,6 +12,7 @@
 
 #include "scratch.h"
 #include "kernel_lab.h"
+#include "skip.h"
 
 #define EPS 0x1p-23
 #define LOG2E 0x1.715476p+0f     /* softmax takes powers of 2 */
@@ -259,7 +260,7 @@ static void test_without_fma(void **state)
     Lab old = { .name = "prebuilt x86-64-v2" };
     Fault why;
     if (!lab_can_run("x86-64-v2"))
-        skip();
+        SKIP("not an x86-64 processor");
     assert_true(target_find(&old.target, "x86-64-v2", 0, NULL, &why));
     fill_scores(FillUniform);
     attend(&old, &a);

@@ -22,19 +22,13 @@ typedef struct {
     json_t *root;                        /* expected.json */
 } Stories;
 
-static bool open_stories(Stories *s)
+static void open_stories(Stories *s)
 {
-    const char *folder = arena_printf(a, "%s/stories260K", data_folder());
-    s->weights = arena_printf(a, "--weights=%s/model.safetensors", folder);
-    s->vocabulary = arena_printf(a, "--set=vocab.file=%s/tokenizer.json",
-                                 folder);
-    const char *path = arena_printf(a, "%s/expected.json", folder);
-    if (access(path, R_OK)) {
-        print_message("%s is not here\n", path);
-        return false;
-    }
-    s->root = json_file(path);
-    return true;
+    s->weights = arena_printf(a, "--weights=%s", data_file("stories260K",
+                                                   "model.safetensors"));
+    s->vocabulary = arena_printf(a, "--set=vocab.file=%s",
+                                 data_file("stories260K", "tokenizer.json"));
+    s->root = json_file(data_file("stories260K", "expected.json"));
 }
 
 static const char *text(const json_t *c, const char *key)
@@ -76,8 +70,7 @@ static void test_prompts(void **state)
 {
     (void)state;
     Stories t;
-    if (!open_stories(&t))
-        skip();
+    open_stories(&t);
     for (int way = 0; way < AllWays; way++) {
         size_t i;
         json_t *c;
@@ -100,8 +93,7 @@ static void test_saved(void **state)
     Stories t;
     size_t i;
     json_t *c;
-    if (!open_stories(&t))
-        skip();
+    open_stories(&t);
     const char *const saved = in_dir("state");
     json_array_foreach(json_object_get(t.root, "greedy"), i, c) {
         Spawned s, rest;
@@ -128,8 +120,7 @@ static void test_program(void **state)
     Stories t;
     size_t i;
     json_t *c;
-    if (!open_stories(&t))
-        skip();
+    open_stories(&t);
     assert_true(WORKS(attnc(), "compile", spec, t.weights, t.vocabulary,
                       "--march=native", "-o", in_dir("m.c")));
     assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
@@ -167,8 +158,7 @@ static void test_scores(void **state)
 {
     (void)state;
     Stories t;
-    if (!open_stories(&t))
-        skip();
+    open_stories(&t);
     for (int way = 0; way < AllWays; way++) {
         size_t i;
         json_t *c;

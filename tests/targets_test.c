@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "aot.h"
+#include "skip.h"
 
 static const char *const compilers[] = {
     "clang-14", "clang-19", "clang", "gcc", "gcc-12", "gcc-13",
@@ -159,7 +160,7 @@ static void test_program(void **state)
     const Target t = target("native");
     const char *program = in_dir("m");
     if (!*target_needs(a, &t))
-        skip();
+        SKIP("no processor lacks what %s has", t.name);
     assert_true(WORKS(attnc(), "compile", "models/attention.yaml",
                       "--no-records", "-o", in_dir("m.c")));
     assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
@@ -182,7 +183,7 @@ static void test_guard(void **state)
     (void)state;
     Spawned s;
     if (!of_this_family(&(Target){ .march = "x86-64-v4" }))
-        skip();
+        SKIP("not an x86-64 compiler");
     emit("models/attention.yaml", "--no-records", "--march=znver4");
     assert_int_not_equal(RUN(&s, "", some_clang(), "-std=c11", "-c",
                              "-march=x86-64-v4", in_dir("m.c"), "-o",

@@ -11,6 +11,7 @@
 
 #include "scratch.h"
 #include "kernel_lab.h"
+#include "skip.h"
 
 typedef void Tile(const float *a, int64_t lda, const float *b, int64_t ldb,
                   int64_t k, float *c, int64_t ldc, const float *bias,
@@ -235,7 +236,7 @@ static void test_without_fma(void **state)
     Fault why;
     Tile *tile;
     if (!lab_can_run("x86-64-v2"))
-        skip();
+        SKIP("not an x86-64 processor");
     assert_true(target_find(&old.target, "x86-64-v2", 0, NULL, &why));
     void *p = lab_find(&old, "tile_3x16_any");
     assert_non_null(p);

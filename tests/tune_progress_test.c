@@ -12,6 +12,7 @@
 #include <cmocka.h>              /* after ours: it defines fail() */
 
 #include "fake_tune.h"
+#include "skip.h"
 
 static void lines(void **state)
 {
@@ -144,7 +145,7 @@ static void on_terminal(void **state)
     int other;
     const int fd = terminal(50, &other);
     if (fd < 0)
-        skip();
+        SKIP("this system gives no terminal");
     search_onto(other, "xterm", &r);
     const char *text = content(fd, "\r\033[K");
     const int lines = count(text, "\r");

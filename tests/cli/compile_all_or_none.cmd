@@ -1,1 +1,1 @@
-compile tests/cli/small.yaml --emit=c,so --cc=no-such-compiler -o TMP/m
+6 compile tests/cli/small.yaml --emit=c,so --cc=no-such-compiler -o TMP/m

@@ -1,1 +1,1 @@
-compile models/g2p-en/g2p-en.yaml --emit=asm
+2 compile models/g2p-en/g2p-en.yaml --emit=asm

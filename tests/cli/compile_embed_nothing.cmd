@@ -1,1 +1,1 @@
-compile tests/cli/small.yaml --embed -o TMP/x.c
+2 compile tests/cli/small.yaml --embed -o TMP/x.c

@@ -1,1 +1,1 @@
-compile models/g2p-en/g2p-en.yaml -o TMP/none/g2p.c
+4 compile models/g2p-en/g2p-en.yaml -o TMP/none/g2p.c

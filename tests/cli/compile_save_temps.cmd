@@ -1,1 +1,1 @@
-compile tests/cli/small.yaml --emit=obj --save-temps -o TMP/small.o
+0 compile tests/cli/small.yaml --emit=obj --save-temps -o TMP/small.o

@@ -1,1 +1,1 @@
-compile tests/cli/small.yaml -o TMP/small.c
+0 compile tests/cli/small.yaml -o TMP/small.c

@@ -1,1 +1,1 @@
-compile models/g2p-en/g2p-en.yaml -o TMP
+4 compile models/g2p-en/g2p-en.yaml -o TMP

@@ -1,1 +1,1 @@
-run tests/cli
+4 run tests/cli

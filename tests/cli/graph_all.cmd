@@ -1,1 +1,1 @@
-graph tests/graph/bare.yaml --stage=all
+0 graph tests/graph/bare.yaml --stage=all

@@ -1,1 +1,1 @@
-graph tests/cli/block.yaml --stage=all -o TMP/g.txt
+0 graph tests/cli/block.yaml --stage=all -o TMP/g.txt

@@ -1,1 +1,1 @@
-graph tests/cli/block.yaml --stage=built
+0 graph tests/cli/block.yaml --stage=built

@@ -1,1 +1,1 @@
-graph tests/cli/block.yaml --format=dot
+0 graph tests/cli/block.yaml --format=dot

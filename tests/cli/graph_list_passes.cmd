@@ -1,1 +1,1 @@
-graph --list-passes
+0 graph --list-passes

@@ -1,1 +1,1 @@
-help
+0 help

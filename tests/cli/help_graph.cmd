@@ -1,1 +1,1 @@
-help graph
+0 help graph

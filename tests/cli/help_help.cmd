@@ -1,2 +1,2 @@
-help help
-help version
+0 help help
+0 help version

@@ -1,1 +1,1 @@
-run tests/cli/none.yaml
+4 run tests/cli/none.yaml

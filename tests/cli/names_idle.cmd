@@ -1,1 +1,1 @@
-run tests/spec/names-idle.yaml
+3 run tests/spec/names-idle.yaml

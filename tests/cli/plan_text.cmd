@@ -1,1 +1,1 @@
-plan tests/cli/small.yaml --march=x86-64-v3
+0 plan tests/cli/small.yaml --march=x86-64-v3

@@ -1,1 +1,1 @@
-records show tests/cli/records/mine.txt --format csv
+0 records show tests/cli/records/mine.txt --format csv

@@ -1,2 +1,2 @@
-records show tests/cli/records/damaged.txt
-records show tests/cli/records
+0 records show tests/cli/records/damaged.txt
+4 records show tests/cli/records

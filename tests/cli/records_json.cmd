@@ -1,1 +1,1 @@
-records show tests/cli/records/theirs.txt --format json
+0 records show tests/cli/records/theirs.txt --format json

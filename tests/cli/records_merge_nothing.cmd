@@ -1,2 +1,2 @@
-records merge
-records merge TMP/none --records TMP/tune.txt
+2 records merge
+4 records merge TMP/none --records TMP/tune.txt

@@ -1,1 +1,1 @@
-records export tests/cli/records/mine.txt --cc nosuch
+6 records export tests/cli/records/mine.txt --cc nosuch

@@ -1,1 +1,1 @@
-records merge tests/cli/records/mine.txt --records TMP/none/tune.txt
+4 records merge tests/cli/records/mine.txt --records TMP/none/tune.txt

@@ -1,2 +1,2 @@
-records show tests/cli/records/empty.txt
-records export tests/cli/records/mine.txt
+0 records show tests/cli/records/empty.txt
+0 records export tests/cli/records/mine.txt

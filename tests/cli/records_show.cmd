@@ -1,1 +1,1 @@
-records show tests/cli/records/mine.txt
+0 records show tests/cli/records/mine.txt

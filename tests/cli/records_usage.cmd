@@ -1,4 +1,4 @@
-records show --op conv tests/cli/records/mine.txt
-records sow tests/cli/records/mine.txt
-records prune tests/cli/records/mine.txt
-records show --format xml
+2 records show --op conv tests/cli/records/mine.txt
+2 records sow tests/cli/records/mine.txt
+2 records prune tests/cli/records/mine.txt
+2 records show --format xml

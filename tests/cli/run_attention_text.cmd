@@ -1,1 +1,1 @@
-run tests/cli/block.yaml
+3 run tests/cli/block.yaml

@@ -1,1 +1,1 @@
-run models/g2p-en/g2p-en.yaml --backend=clang
+0 run models/g2p-en/g2p-en.yaml --backend=clang

@@ -1,1 +1,1 @@
-run models/g2p-en/g2p-en.yaml --march=generic --backend=clang -O1
+0 run models/g2p-en/g2p-en.yaml --march=generic --backend=clang -O1

@@ -1,1 +1,1 @@
-run models/g2p-en/g2p-en.yaml --max-input=4
+0 run models/g2p-en/g2p-en.yaml --max-input=4

@@ -1,1 +1,1 @@
-run models/g2p-en/g2p-en.yaml --max-output=3
+0 run models/g2p-en/g2p-en.yaml --max-output=3

@@ -1,1 +1,1 @@
-run tests/cli/small.yaml
+3 run tests/cli/small.yaml

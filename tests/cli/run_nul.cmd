@@ -1,2 +1,2 @@
-run models/g2p-en/g2p-en.yaml
-run tests/cli/small.yaml --ids
+3 run models/g2p-en/g2p-en.yaml
+3 run tests/cli/small.yaml --ids

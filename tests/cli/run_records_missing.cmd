@@ -1,1 +1,1 @@
-run models/tiny.yaml --records TMP/none
+4 run models/tiny.yaml --records TMP/none

@@ -1,3 +1,3 @@
-run --ids tests/cli/real.yaml
-run --ids --prompt=1 tests/cli/real.yaml
-score --ids tests/cli/real.yaml
+3 run --ids tests/cli/real.yaml
+3 run --ids --prompt=1 tests/cli/real.yaml
+3 score --ids tests/cli/real.yaml

@@ -1,1 +1,1 @@
-run tests/cli/block.yaml --input=x --output=TMP/y --tap=nothing
+2 run tests/cli/block.yaml --input=x --output=TMP/y --tap=nothing

@@ -1,1 +1,1 @@
-run tests/cli/block.yaml --input=x.safetensors
+2 run tests/cli/block.yaml --input=x.safetensors

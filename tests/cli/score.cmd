@@ -1,1 +1,1 @@
-score models/g2p-en/g2p-en.yaml
+3 score models/g2p-en/g2p-en.yaml

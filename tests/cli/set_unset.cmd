@@ -1,2 +1,2 @@
-graph models/transformer-base.yaml --set d_model= -o TMP/g
-graph models/transformer-base.yaml --set d_kk= -o TMP/g
+3 graph models/transformer-base.yaml --set d_model= -o TMP/g
+3 graph models/transformer-base.yaml --set d_kk= -o TMP/g

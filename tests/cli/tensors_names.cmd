@@ -1,1 +1,1 @@
-tensors tests/spec/names-share.yaml --set kind=encoder
+0 tensors tests/spec/names-share.yaml --set kind=encoder

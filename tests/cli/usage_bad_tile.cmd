@@ -1,1 +1,1 @@
-plan models/g2p-en/g2p-en.yaml --tile=7x7
+2 plan models/g2p-en/g2p-en.yaml --tile=7x7

@@ -1,1 +1,1 @@
-plan
+2 plan

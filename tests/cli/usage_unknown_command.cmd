@@ -1,1 +1,1 @@
-complie models/g2p-en/g2p-en.yaml
+2 complie models/g2p-en/g2p-en.yaml

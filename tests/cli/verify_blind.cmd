@@ -1,1 +1,1 @@
-verify tests/cli/blind.yaml --set bias=false --backend=jit
+0 verify tests/cli/blind.yaml --set bias=false --backend=jit

@@ -1,1 +1,1 @@
-verify tests/cli/small.yaml --backend=no-such-compiler
+6 verify tests/cli/small.yaml --backend=no-such-compiler

@@ -1,1 +1,1 @@
-verify tests/cli/one.yaml --backend=jit
+0 verify tests/cli/one.yaml --backend=jit

@@ -1,1 +1,1 @@
---version
+0 --version

@@ -1,1 +1,1 @@
-run models/g2p-en/g2p-en.yaml --set d_ff=256
+3 run models/g2p-en/g2p-en.yaml --set d_ff=256
