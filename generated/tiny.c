@@ -135,10 +135,16 @@ struct weights {
 
 /* --------------------------------------------------- a call, its memory --- */
 
-enum { ATTN_PAGE = 64,           /* positions of one page of a cache */
-       ATTN_SELF = 0, ATTN_CROSS = 1,
-       ATTN_ENCODER_DECODER = 0, ATTN_ENCODER = 1, ATTN_DECODER = 2,
-       ATTN_ATTENTION = 3 };     /* kinds of models */
+enum {
+    ATTN_PAGE = 64, /* positions of one page of a cache */
+    ATTN_SELF = 0,
+    ATTN_CROSS = 1,
+    /* kinds of models */
+    ATTN_ENCODER_DECODER = 0,
+    ATTN_ENCODER = 1,
+    ATTN_DECODER = 2,
+    ATTN_ATTENTION = 3
+};
 
 /* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
  * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */
@@ -3755,8 +3761,10 @@ ATTN_API int attn_decode(const struct attn_model *m, const void *bound,
                          int64_t bytes);
 
 /* ------------------------------------------------------------ stream.c --- */
-enum { ATTN_STREAM_END = -1,     /* the end token, or one that stops, came */
-       ATTN_STREAM_FULL = -2 };  /* no room for a token, or none is allowed */
+enum {
+    ATTN_STREAM_END = -1, /* the end token, or one that stops, came */
+    ATTN_STREAM_FULL = -2 /* no room for a token, or none is allowed */
+};
 
 struct attn_stream_room {        /* what the streams of one beginning share */
     struct attn_cache self, cross;
@@ -3970,7 +3978,8 @@ struct attn_packed_header {
     char name[136];              /* of the model */
 };
 enum { ATTN_PACKED_PAGE = 4096,
-       ATTN_PACKED_TEXT = 512 }; /* of a message, at most */
+       ATTN_PACKED_TEXT = 512 /* of a message, at most */
+};
 ATTN_API uint64_t attn_packed_page(const void *file);   /* as in its header */
 /* NULL when `file` is a weights file for `m`, else what is wrong, a text in
  * why[ATTN_PACKED_TEXT]. hashed: all of it is read, and its contents are held
@@ -8130,7 +8139,8 @@ static __attribute__((noinline)) int program_main(int argc,
 
 enum { PROGRAM_PARTS = 32,       /* lines that are answered together */
        PROGRAM_STOPS = 16,       /* strings that may end an answer */
-       PROGRAM_FILES = 2 };      /* that are mapped: weights, a state */
+       PROGRAM_FILES = 2 /* that are mapped: weights, a state */
+};
 /* The numbers that words give, and the texts: program_words knows their names
  * and what they are without one.                                            */
 enum { WORD_TOKENS, WORD_TEMPERATURE, WORD_TOP_K, WORD_TOP_P, WORD_MIN_P,

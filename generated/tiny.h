@@ -74,10 +74,16 @@
 #ifndef ATTN_CORE_2
 #define ATTN_CORE_2
 
-enum { ATTN_PAGE = 64,           /* positions of one page of a cache */
-       ATTN_SELF = 0, ATTN_CROSS = 1,
-       ATTN_ENCODER_DECODER = 0, ATTN_ENCODER = 1, ATTN_DECODER = 2,
-       ATTN_ATTENTION = 3 };     /* kinds of models */
+enum {
+    ATTN_PAGE = 64, /* positions of one page of a cache */
+    ATTN_SELF = 0,
+    ATTN_CROSS = 1,
+    /* kinds of models */
+    ATTN_ENCODER_DECODER = 0,
+    ATTN_ENCODER = 1,
+    ATTN_DECODER = 2,
+    ATTN_ATTENTION = 3
+};
 
 /* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
  * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */
@@ -255,8 +261,10 @@ struct attn_cache {
     int64_t page_floats, blocks, d_k, v_panels;
 };
 
-enum { ATTN_STREAM_END = -1,     /* the end token, or one that stops, came */
-       ATTN_STREAM_FULL = -2 };  /* no room for a token, or none is allowed */
+enum {
+    ATTN_STREAM_END = -1, /* the end token, or one that stops, came */
+    ATTN_STREAM_FULL = -2 /* no room for a token, or none is allowed */
+};
 
 struct attn_stream_room {        /* what the streams of one beginning share */
     struct attn_cache self, cross;

@@ -13,10 +13,16 @@
 #define ATTN_API
 #endif
 
-enum { ATTN_PAGE = 64,           /* positions of one page of a cache */
-       ATTN_SELF = 0, ATTN_CROSS = 1,
-       ATTN_ENCODER_DECODER = 0, ATTN_ENCODER = 1, ATTN_DECODER = 2,
-       ATTN_ATTENTION = 3 };     /* kinds of models */
+enum {
+    ATTN_PAGE = 64, /* positions of one page of a cache */
+    ATTN_SELF = 0,
+    ATTN_CROSS = 1,
+    /* kinds of models */
+    ATTN_ENCODER_DECODER = 0,
+    ATTN_ENCODER = 1,
+    ATTN_DECODER = 2,
+    ATTN_ATTENTION = 3
+};
 
 /* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
  * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */

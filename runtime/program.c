@@ -24,7 +24,8 @@
 
 enum { PROGRAM_PARTS = 32,       /* lines that are answered together */
        PROGRAM_STOPS = 16,       /* strings that may end an answer */
-       PROGRAM_FILES = 2 };      /* that are mapped: weights, a state */
+       PROGRAM_FILES = 2 /* that are mapped: weights, a state */
+};
 /* The numbers that words give, and the texts: program_words knows their names
  * and what they are without one.                                            */
 enum { WORD_TOKENS, WORD_TEMPERATURE, WORD_TOP_K, WORD_TOP_P, WORD_MIN_P,

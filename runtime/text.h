@@ -121,7 +121,8 @@ struct attn_packed_header {
     char name[136];              /* of the model */
 };
 enum { ATTN_PACKED_PAGE = 4096,
-       ATTN_PACKED_TEXT = 512 }; /* of a message, at most */
+       ATTN_PACKED_TEXT = 512 /* of a message, at most */
+};
 ATTN_API uint64_t attn_packed_page(const void *file);   /* as in its header */
 /* NULL when `file` is a weights file for `m`, else what is wrong, a text in
  * why[ATTN_PACKED_TEXT]. hashed: all of it is read, and its contents are held

@@ -134,7 +134,8 @@ static pid_t said_pid(void)
 static void interrupt(const char *body)
 {
     const char *fake = script("slow", arena_printf(a,
-        "touch $TMPDIR/left; echo $$ > %s/pid.new; mv %s/pid.new %s/pid; %s",
+        "touch $TMPDIR/left; echo $$ > %s/pid.new; "
+        "mv %s/pid.new %s/pid; %s",
         dir, dir, dir, body));
     pid_t pid = fork();
     if (pid == 0) {

@@ -15,7 +15,8 @@
 #include "aot.h"
 
 enum { Size = 6,                 /* of the vocabulary */
-       Limit = 13 };             /* longer answers to a prompt did not end */
+       Limit = 13 /* longer answers to a prompt did not end */
+};
 
 typedef struct {
     const char *kind;

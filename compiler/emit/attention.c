@@ -39,6 +39,14 @@ typedef struct {                 /* one function of attention */
     bool paged;
 } Attention;
 
+/* The call that adds some keys' share of P V to o: `args` up to o. */
+static void add_values(Gen *g, const Tiling *t, const char *args)
+{
+    put_call(g, g->shapes, need_panels(g, t, true),
+             arena_printf(g->a, "%s, panels * 16%s", args,
+                          next_panels(g, t, "v")), ";");
+}
+
 /* What all rows of a tile see is one product; what some see beside it is added
  * row by row, so that each row adds its keys in order and no others.        */
 static const char *need_values_seen(Gen *g, const Tiling *t)
@@ -49,8 +57,7 @@ static const char *need_values_seen(Gen *g, const Tiling *t)
         return name;
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
-    const char *next = next_panels(g, t, "v");
-    const char *add = need_panels(g, t, true);
+    need_panels(g, t, true);
     need_least(g);
     need_most(g);
     put(e, "/* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */\n");
@@ -70,22 +77,19 @@ static const char *need_values_seen(Gen *g, const Tiling *t)
            "    for (int64_t i = 0; i < rows; i++) {\n"
            "        n = least(first, to[i]) - from[i];\n"
            "        if (n > 0) {\n");
-    put_call(g, e, add, arena_printf(g->a, "1, p + i * 64 + from[i], 64, "
-             "v + from[i] * 16, 1024, n, panels, o + i * panels * 16, "
-             "panels * 16%s", next), ";");
+    add_values(g, t, "1, p + i * 64 + from[i], 64, v + from[i] * 16, 1024, n, "
+               "panels, o + i * panels * 16");
     put(e, "}\n"
            "}\n"
            "if (last > first) {\n");
-    put_call(g, e, add, arena_printf(g->a, "rows, p + first, 64, "
-             "v + first * 16, 1024, last - first, panels, o, panels * 16%s",
-             next), ";");
+    add_values(g, t, "rows, p + first, 64, v + first * 16, 1024, last - first, "
+               "panels, o");
     put(e, "}\n"
            "for (int64_t i = 0; i < rows; i++) {\n"
            "    n = to[i] - last;\n"
            "    if (n > 0) {\n");
-    put_call(g, e, add, arena_printf(g->a, "1, p + i * 64 + last, 64, "
-             "v + last * 16, 1024, n, panels, o + i * panels * 16, "
-             "panels * 16%s", next), ";");
+    add_values(g, t, "1, p + i * 64 + last, 64, v + last * 16, 1024, n, "
+               "panels, o + i * panels * 16");
     put(e, "}\n"
            "}\n"
            "}\n\n");

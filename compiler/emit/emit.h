@@ -35,7 +35,8 @@ enum { EpBias = 1, EpAct = 2, EpResidual = 4, /* act(acc + bias) + residual */
        EpAccumulate = 8,                       /* acc starts from C */
        EpAny = 16,    /* all of bias, residual, act decided at run time: the
                          prebuilt kernels of the JIT; NULL pointers: absent */
-       EpAhead = 32 };  /* asks for the panels at `next`, as it goes */
+       EpAhead = 32 /* asks for the panels at `next`, as it goes */
+};
 typedef struct {
     int mr, nr; Dtype dtype; int epilogue;
     Activation act;              /* EpAct: which one */

@@ -215,7 +215,7 @@ static void put_types(Gen *g, Emit *e)
                    "struct attn_search_options {");
     emit_core_type(e, "struct attn_hypothesis {", "struct attn_hypothesis {");
     emit_core_type(e, "/* Pages of keys and values", "struct attn_cache {");
-    emit_core_type(e, "enum { ATTN_STREAM_END", "struct attn_stream {");
+    emit_core_type(e, "enum {\n    ATTN_STREAM_END", "struct attn_stream {");
     emit_core_type(e, "struct attn_state_header {",
                    "struct attn_state_header {");
     emit_core_type(e, "enum { ATTN_STOP_BYTES", "struct attn_text {");

@@ -82,7 +82,7 @@ const char *core_text(const char *from)
 void emit_core_types(Gen *g, Emit *e)
 {
     (void)g;
-    paste(e, core_text("enum { ATTN_PAGE"), core_text("/* -----"));
+    paste(e, core_text("enum {\n    ATTN_PAGE"), core_text("/* -----"));
 }
 
 /* From the line that begins with `from` to the "};" behind `last`. */

@@ -29,7 +29,8 @@ typedef struct {                 /* what code is made for */
     int64_t part_work;           /* usual FLOPs that are worth a thread */
 } Target;
 enum { RowBlock = 48,            /* default rows of a row-block region */
-       PartWork = 1500000 };     /* default: about 12 us of a core */
+       PartWork = 1500000 /* default: about 12 us of a core */
+};
 /* `march`: a name of the table, or "native", which asks the processor; `width`
  * 0: the target's own; tile NULL or "6x64". False: reported by fail-style text
  * in `why`.                                                                  */

@@ -153,6 +153,7 @@ static void add_value(Line *l, FuzzDice *d, const Field *f)
         "true", "false", "", "~", "[]", "{}", "\"x\"", "0x10", "1e400", "nan",
         "[source, logits]", "base.yaml", "tokens.txt", "mask.txt", "spec.yaml"
     };
+    enum { Odd = sizeof odd / sizeof *odd };
     if (fuzz_dice(d, 12) == 0) {
         add_activation(l, d);
         return;
@@ -170,9 +171,7 @@ static void add_value(Line *l, FuzzDice *d, const Field *f)
         break;
     case FieldActivation: add_activation(l, d); break;
     case FieldMask: add_mask(l, d); break;
-    default:
-        add(l, odd[fuzz_dice(d, sizeof odd / sizeof *odd)]);
-        break;
+    default: add(l, odd[fuzz_dice(d, Odd)]); break;
     }
 }
 
