@@ -14,8 +14,13 @@
 
 enum { MaxPhones = 128 };
 
-typedef struct { char *at[MaxPhones]; int n; } Phones;
-typedef struct { long words, phones, edits, wrong; } Count;
+typedef struct {
+    char *at[MaxPhones];
+    int n;
+} Phones;
+typedef struct {
+    long words, phones, edits, wrong;
+} Count;
 
 static _Noreturn void stop(const char *what, long line)
 {
@@ -90,7 +95,7 @@ int main(int argc, char **argv)
         fputs("usage: g2p_errors heldout.txt <answers\n", stderr);
         return argc == 2 ? 4 : 2;
     }
-    Count c = {0, 0, 0, 0};
+    Count c = { 0, 0, 0, 0 };
     char *expected = NULL, *text = NULL;
     size_t expected_cap = 0, text_cap = 0;
     while (getline(&expected, &expected_cap, file) > 0) {

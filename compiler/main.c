@@ -44,8 +44,7 @@ static const Command *find_command(const char *name)
     if (near)
         fail(ExitUsage, "unknown command '%s': did you mean %s?", quote(name),
              near);
-    fail(ExitUsage, "unknown command '%s'; attnc help lists them",
-         quote(name));
+    fail(ExitUsage, "unknown command '%s'; attnc help lists them", quote(name));
 }
 
 static bool is_any(const char *word, const char *a, const char *b)

@@ -149,26 +149,26 @@ enum {
 /* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
  * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */
 enum {
-    ATTN_ERROR_ROOM = -1,        /* too little memory, or room for a result */
-    ATTN_ERROR_UNKNOWN = -2,     /* text that the vocabulary does not have */
-    ATTN_ERROR_UTF8 = -3,        /* text that is not UTF-8 */
-    ATTN_ERROR_NULL = -4,        /* a pointer is NULL that may not be */
-    ATTN_ERROR_COUNT = -5,       /* a count, a size: below 0, or too large */
-    ATTN_ERROR_LENGTH = -6,      /* a length that the model does not take */
-    ATTN_ERROR_TABLE = -7,       /* starts that do not go up from 0; pages,
-                                    rows, sources outside of what there is */
-    ATTN_ERROR_ID = -8,          /* an id, a type that the model lacks */
-    ATTN_ERROR_OPTION = -9,      /* an option out of its range */
-    ATTN_ERROR_KIND = -10,       /* this kind of model does not do that */
-    ATTN_ERROR_OPEN = -11,       /* no stream, text or vocabulary that was
-                                    opened, or no other slot of its room */
-    ATTN_ERROR_STATE = -12,      /* a state that is damaged, or of another
-                                    model */
-    ATTN_ERROR_ALIGNED = -13,    /* memory that is not at the multiple of
-                                    bytes that it has to be at */
-    ATTN_ERROR_FINITE = -14      /* logits, or their weights, not finite */
+    ATTN_ERROR_ROOM = -1,     /* too little memory, or room for a result */
+    ATTN_ERROR_UNKNOWN = -2,  /* text that the vocabulary does not have */
+    ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
+    ATTN_ERROR_NULL = -4,     /* a pointer is NULL that may not be */
+    ATTN_ERROR_COUNT = -5,    /* a count, a size: below 0, or too large */
+    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not take */
+    ATTN_ERROR_TABLE = -7,    /* starts that do not go up from 0; pages,
+                                 rows, sources outside of what there is */
+    ATTN_ERROR_ID = -8,       /* an id, a type that the model lacks */
+    ATTN_ERROR_OPTION = -9,   /* an option out of its range */
+    ATTN_ERROR_KIND = -10,    /* this kind of model does not do that */
+    ATTN_ERROR_OPEN = -11,    /* no stream, text or vocabulary that was
+                                 opened, or no other slot of its room */
+    ATTN_ERROR_STATE = -12,   /* a state that is damaged, or of another
+                                 model */
+    ATTN_ERROR_ALIGNED = -13, /* memory that is not at the multiple of
+                                 bytes that it has to be at */
+    ATTN_ERROR_FINITE = -14   /* logits, or their weights, not finite */
 };
-enum { ATTN_MOST = (1 << 29) - 1 };      /* rows, sequences, tokens, threads */
+enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
  * parts - 1 and returns when all are done. They may run at once, in any order,
@@ -176,8 +176,8 @@ enum { ATTN_MOST = (1 << 29) - 1 };      /* rows, sequences, tokens, threads */
  * the same bits for any number of parts, and a model asks for no more than what
  * the work is worth.                                                        */
 struct attn_parallel {
-    int64_t parts;               /* the most of them; an arena has room for */
-    void *pool;                  /* run()'s first argument */
+    int64_t parts; /* the most of them; an arena has room for */
+    void *pool;    /* run()'s first argument */
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
@@ -187,35 +187,35 @@ struct attn_parallel {
  * one after the other, nothing padded.                                      */
 struct attn_batch {
     int64_t sequences;
-    int64_t rows;                /* of all sequences together */
-    const int32_t *start;        /* [sequences + 1] first row of each */
-    const int32_t *ids;          /* [rows] token ids */
-    const int32_t *past;         /* [sequences] decode: rows in the cache */
-    const int32_t *select;       /* [selected] decode: rows that want logits */
-    int64_t selected;            /* not more than rows */
+    int64_t rows;          /* of all sequences together */
+    const int32_t *start;  /* [sequences + 1] first row of each */
+    const int32_t *ids;    /* [rows] token ids */
+    const int32_t *past;   /* [sequences] decode: rows in the cache */
+    const int32_t *select; /* [selected] decode: rows that want logits */
+    int64_t selected;      /* not more than rows */
     /* caches: page q of sequence s begins at
      * pool[c] + pages[c][s * table[c] + q] * page_floats[c] of the model    */
-    float *pool[2];              /* at a multiple of 64 bytes */
+    float *pool[2]; /* at a multiple of 64 bytes */
     const int32_t *pages[2];
-    int64_t table[2];            /* entries of a sequence in pages[] */
-    const int32_t *source;       /* [sequences] decode: row of pages[CROSS] */
-    const int32_t *source_rows;  /* [sources] decode: keys of each such row */
-    int64_t pool_pages[2];       /* pages of pool[] and rows of pages[CROSS]: */
-    int64_t sources;             /* checks alone look at these two */
-    const int32_t *prefix;       /* [sequences] masking prefix: keys that all
-                                    rows of a sequence see; NULL: none */
-    const int32_t *types;        /* [rows] token types; NULL: all 0 */
-    const float *input;          /* rows of numbers in place of ids; a class
-                                    token is not among them, but in output */
+    int64_t table[2];           /* entries of a sequence in pages[] */
+    const int32_t *source;      /* [sequences] decode: row of pages[CROSS] */
+    const int32_t *source_rows; /* [sources] decode: keys of each such row */
+    int64_t pool_pages[2];      /* pages of pool[] and rows of pages[CROSS]: */
+    int64_t sources;            /* checks alone look at these two */
+    const int32_t *prefix;      /* [sequences] masking prefix: keys that all
+                                   rows of a sequence see; NULL: none */
+    const int32_t *types;       /* [rows] token types; NULL: all 0 */
+    const float *input;         /* rows of numbers in place of ids; a class
+                                   token is not among them, but in output */
     /* kind attention: rows of numbers; keys have their own lengths */
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start;    /* [sequences + 1] */
-    float *output;               /* [selected, output_columns] of decode; else
-                                    [rows, ..], pooled [sequences, ..]. Encode
-                                    of an encoder-decoder: unused, its result
-                                    is the cross cache */
-    const struct attn_parallel *parallel;    /* NULL: one thread */
+    const int32_t *key_start; /* [sequences + 1] */
+    float *output;            /* [selected, output_columns] of decode; else
+                                 [rows, ..], pooled [sequences, ..]. Encode
+                                 of an encoder-decoder: unused, its result
+                                 is the cross cache */
+    const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
 /* A compiled model: constants and inner entries. Everything is a pure function
@@ -224,24 +224,24 @@ struct attn_batch {
  * fault in memory. The functions around them, NAME_encode() .., check.      */
 struct attn_model {
     const char *name;
-    int64_t kind;                /* ATTN_ENCODER_DECODER .. */
+    int64_t kind; /* ATTN_ENCODER_DECODER .. */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width;         /* numbers in a row; 0: token ids are read */
-    int64_t class_token;         /* 1: inner encode() skips the first row */
-    int64_t types;               /* of tokens; 0: it reads none */
-    int64_t output_columns;      /* numbers in a row of the result */
-    int64_t output_pooled;       /* 1: it has a row for each sequence */
-    int64_t weights_bytes;       /* of the packed weights */
-    int64_t weight_bits;         /* of a number in a matrix: 32, 16 (bf16) */
-    uint64_t weights_hash;       /* of names, shapes, layout: as in the file */
-    uint64_t spec_hash;          /* of all that decides what is computed */
-    const char *command;         /* that packs its weights */
-    int64_t bound_bytes;         /* of the struct that bind() fills, and room
-                                    for what open() says */
+    int64_t input_width;    /* numbers in a row; 0: token ids are read */
+    int64_t class_token;    /* 1: inner encode() skips the first row */
+    int64_t types;          /* of tokens; 0: it reads none */
+    int64_t output_columns; /* numbers in a row of the result */
+    int64_t output_pooled;  /* 1: it has a row for each sequence */
+    int64_t weights_bytes;  /* of the packed weights */
+    int64_t weight_bits;    /* of a number in a matrix: 32, 16 (bf16) */
+    uint64_t weights_hash;  /* of names, shapes, layout: as in the file */
+    uint64_t spec_hash;     /* of all that decides what is computed */
+    const char *command;    /* that packs its weights */
+    int64_t bound_bytes;    /* of the struct that bind() fills, and room
+                               for what open() says */
     /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
      * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
-    int64_t page_floats[2];      /* 0: the model has no such cache */
+    int64_t page_floats[2]; /* 0: the model has no such cache */
     int64_t blocks[2], d_k[2], v_panels[2];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
@@ -3465,7 +3465,7 @@ static void bind_weights(void *bound, const void *packed)
  * only counts, so sizes are computed by the code that lays out.             */
 struct attn_memory {
     char *base;
-    int64_t used;                /* bytes; -1: sizes overflow */
+    int64_t used; /* bytes; -1: sizes overflow */
 };
 enum { ATTN_ALIGN = 64 };
 ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size);
@@ -3486,11 +3486,11 @@ ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed);
  * one sequence's row in the table. Full pages are shared; an open page is
  * copied when a second writer needs it, the used part of it alone.          */
 struct attn_cache {
-    float *pool;                 /* [pages] page_floats each, 64-byte aligned */
-    int32_t *table;              /* [slots][width] page of each 64 positions */
-    int32_t *length;             /* [slots] positions stored */
-    int32_t *refs;               /* [pages] readers of each page */
-    int32_t *free_list;          /* [pages] stack of free pages */
+    float *pool;        /* [pages] page_floats each, 64-byte aligned */
+    int32_t *table;     /* [slots][width] page of each 64 positions */
+    int32_t *length;    /* [slots] positions stored */
+    int32_t *refs;      /* [pages] readers of each page */
+    int32_t *free_list; /* [pages] stack of free pages */
     int64_t slots, width, pages, free_count;
     int64_t page_floats, blocks, d_k, v_panels;
 };
@@ -3518,12 +3518,12 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int64_t n, int32_t *scratch /* [n*width+n] */);
 
 /* ------------------------------------------------------------- math.c --- */
-ATTN_API float attn_exp(float x);     /* <= 1.5 ulp; own, so that all agree */
-ATTN_API float attn_log(float x);     /* <= 2 ulp, x > 0 */
+ATTN_API float attn_exp(float x); /* <= 1.5 ulp; own, so that all agree */
+ATTN_API float attn_log(float x); /* <= 2 ulp, x > 0 */
 /* Of a token with this logit; never above 0, whatever the rounding. */
 ATTN_API float attn_log_probability(float logit, float log_sum_exp);
 
-enum { ATTN_BLOCK = 64 };        /* logits that are passed over at once */
+enum { ATTN_BLOCK = 64 }; /* logits that are passed over at once */
 /* Is one of x[0..n-1] larger than that? */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 
@@ -3531,14 +3531,14 @@ ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 /* Logits processors: a table of functions run on each row of logits before
  * the search looks at it. -INFINITY forbids a token, whose probability falls
  * to the others: answers' scores are of the processed logits.               */
-struct attn_process {            /* options; zero means off */
-    int64_t min_length;          /* end is forbidden before this many tokens */
-    float repetition_penalty;    /* 0, 1: off */
+struct attn_process {         /* options; zero means off */
+    int64_t min_length;       /* end is forbidden before this many tokens */
+    float repetition_penalty; /* 0, 1: off */
     int64_t no_repeat_ngram;
-    const int32_t *suppress;     /* sequences, each: length, then its tokens */
-    int64_t suppress_size;       /* entries of suppress[] */
-    const int32_t *forbid;       /* tokens never produced (start, pad), but for
-                                    end, which always may be */
+    const int32_t *suppress; /* sequences, each: length, then its tokens */
+    int64_t suppress_size;   /* entries of suppress[] */
+    const int32_t *forbid;   /* tokens never produced (start, pad), but for
+                                end, which always may be */
     int64_t forbid_count;
 };
 /* Are the options right? 0, or an error. */
@@ -3561,8 +3561,8 @@ ATTN_API void attn_forbid_logits(const struct attn_process *p, float *logits,
  * have top_p of the probability; of these those that are min_p times as
  * probable as the best. Zero means off.                                     */
 struct attn_sampling {
-    float temperature;           /* 0: the best token, always */
-    float top_p, min_p;          /* 0 .. 1 */
+    float temperature;  /* 0: the best token, always */
+    float top_p, min_p; /* 0 .. 1 */
     int64_t top_k;
     int64_t seed;
 };
@@ -3580,28 +3580,28 @@ enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
 enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
 struct attn_search_options {
-    int64_t beam;                /* 1: greedy */
-    int64_t results;             /* hypotheses wanted of each sentence */
+    int64_t beam;    /* 1: greedy */
+    int64_t results; /* hypotheses wanted of each sentence */
     int64_t rule, penalty;
     float alpha;
-    int64_t max_output;          /* tokens, the end token counted; 0: as many
-                                    as the model has positions for */
-    int64_t max_output_plus;     /* >= 0: limit is source rows + this too */
-    int64_t max_input;           /* > 0: longer inputs are cut */
-    float patience;              /* recorded: stop at round(beam*patience) */
+    int64_t max_output;      /* tokens, the end token counted; 0: as many
+                                as the model has positions for */
+    int64_t max_output_plus; /* >= 0: limit is source rows + this too */
+    int64_t max_input;       /* > 0: longer inputs are cut */
+    float patience;          /* recorded: stop at round(beam*patience) */
     int32_t start, end;
-    int64_t want_scores;         /* greedy: 0 skips the log-probabilities */
+    int64_t want_scores; /* greedy: 0 skips the log-probabilities */
     struct attn_process process;
-    struct attn_sampling sampling;       /* beam 1 alone */
-    const struct attn_parallel *parallel;        /* NULL: one thread */
+    struct attn_sampling sampling;        /* beam 1 alone */
+    const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
-struct attn_hypothesis {         /* one answer; memory in the search's arena */
-    const int32_t *tokens;       /* without start and end; prefix included */
+struct attn_hypothesis {   /* one answer; memory in the search's arena */
+    const int32_t *tokens; /* without start and end; prefix included */
     int64_t n;
-    int64_t ended;               /* the end token came (else the limit did) */
-    float score;                 /* by the penalty rule */
-    float log_probability;       /* summed, without penalty */
+    int64_t ended;         /* the end token came (else the limit did) */
+    float score;           /* by the penalty rule */
+    float log_probability; /* summed, without penalty */
 };
 
 /* How a token is chosen: start, end, process, sampling; and threads. 0, or an
@@ -3610,25 +3610,25 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
                                const struct attn_search_options *o);
 
 /* What a search knows of one sentence, and (beam.c) its rules. */
-struct attn_candidate {          /* an open hypothesis, longer by a token */
-    float sum;                   /* of log-probabilities */
-    int32_t parent, token;       /* token -1: an empty place */
+struct attn_candidate {    /* an open hypothesis, longer by a token */
+    float sum;             /* of log-probabilities */
+    int32_t parent, token; /* token -1: an empty place */
 };
 struct attn_beam {
     const struct attn_search_options *o;
-    int64_t limit;               /* tokens, the end token counted */
-    int64_t prefix;              /* forced tokens */
-    int64_t length;              /* tokens of each open hypothesis */
-    int64_t open;                /* open hypotheses; 0: the search is done */
-    float *sum;                  /* [beam] log-probability of each */
-    int32_t *tokens, *spare;     /* [beam][width], and room for the next */
+    int64_t limit;           /* tokens, the end token counted */
+    int64_t prefix;          /* forced tokens */
+    int64_t length;          /* tokens of each open hypothesis */
+    int64_t open;            /* open hypotheses; 0: the search is done */
+    float *sum;              /* [beam] log-probability of each */
+    int32_t *tokens, *spare; /* [beam][width], and room for the next */
     int64_t width;
-    struct attn_candidate *list; /* [2 * beam] this step's best, best first */
-    int64_t listed, room;        /* room: 2 * beam */
-    int32_t *answers;            /* [results][width] tokens of the best */
-    int32_t *order;              /* [vocab] to sample in, or NULL */
-    int64_t recorded, top_ended; /* answers so far; first place ended once */
-    struct attn_hypothesis *best;/* [results] best first */
+    struct attn_candidate *list;  /* [2 * beam] this step's best, best first */
+    int64_t listed, room;         /* room: 2 * beam */
+    int32_t *answers;             /* [results][width] tokens of the best */
+    int32_t *order;               /* [vocab] to sample in, or NULL */
+    int64_t recorded, top_ended;  /* answers so far; first place ended once */
+    struct attn_hypothesis *best; /* [results] best first */
     int64_t found;
 };
 /* Divisor of a log-probability of `length` tokens. */
@@ -3652,15 +3652,15 @@ struct attn_search_state {
     const void *bound;
     const struct attn_search_options *o;
     int64_t sentences, source_rows, longest, prefix_n;
-    int64_t limit, positions;    /* the most of any sentence */
+    int64_t limit, positions; /* the most of any sentence */
     struct attn_cache self, cross;
-    struct attn_beam *beam;      /* [sentences] */
-    struct attn_batch batch;     /* and the arrays that it points to: */
+    struct attn_beam *beam;  /* [sentences] */
+    struct attn_batch batch; /* and the arrays that it points to: */
     int32_t *source_ids, *source_start, *source_rows_of;
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
-    float *logits;               /* [slots][target_vocab] */
-    int32_t *order;              /* [target_vocab] where tokens are sampled */
+    float *logits;  /* [slots][target_vocab] */
+    int32_t *order; /* [target_vocab] where tokens are sampled */
     void *arena;
 };
 /* Rows that the decoder reads before the first token of an answer to a source
@@ -3697,11 +3697,11 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
  * prompt. A source that asks nothing has no answers. Returns 0, or an error: a
  * prefix longer than the limit is one. The answers' tokens lie in `memory`.  */
 ATTN_API int attn_search(const struct attn_model *m, const void *bound,
-                         const struct attn_search_options *o,
-                         int64_t sentences, const int32_t *ids,
-                         const int32_t *start, const int32_t *prefix,
-                         int64_t prefix_n, void *memory, int64_t bytes,
-                         struct attn_hypothesis *out, int64_t *found);
+                         const struct attn_search_options *o, int64_t sentences,
+                         const int32_t *ids, const int32_t *start,
+                         const int32_t *prefix, int64_t prefix_n, void *memory,
+                         int64_t bytes, struct attn_hypothesis *out,
+                         int64_t *found);
 /* Bytes of memory that generate() needs for `sentences` sources, `source_rows`
  * tokens in all, `longest` in one; or an error.                             */
 ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
@@ -3724,8 +3724,8 @@ ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
 ATTN_API int attn_score(const struct attn_model *m, const void *bound,
                         int32_t start_token, const int32_t *source, int64_t n,
                         const int32_t *target, int64_t target_n,
-                        const struct attn_parallel *parallel,
-                        void *memory, int64_t bytes, float *log_probability);
+                        const struct attn_parallel *parallel, void *memory,
+                        int64_t bytes, float *log_probability);
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
@@ -3766,11 +3766,11 @@ enum {
     ATTN_STREAM_FULL = -2 /* no room for a token, or none is allowed */
 };
 
-struct attn_stream_room {        /* what the streams of one beginning share */
+struct attn_stream_room { /* what the streams of one beginning share */
     struct attn_cache self, cross;
-    int64_t streams, width;      /* how many; tokens that each may have */
+    int64_t streams, width; /* how many; tokens that each may have */
     int32_t source_rows;
-    int32_t *tokens;             /* [streams][width] */
+    int32_t *tokens; /* [streams][width] */
     int32_t *order;
     float *logits;
     void *arena;
@@ -3778,15 +3778,15 @@ struct attn_stream_room {        /* what the streams of one beginning share */
 struct attn_stream {
     const struct attn_model *model;
     const void *bound;
-    struct attn_search_options o;        /* start, end, process, sampling */
-    const int32_t *stop;         /* [stops] more tokens that end it */
+    struct attn_search_options o; /* start, end, process, sampling */
+    const int32_t *stop;          /* [stops] more tokens that end it */
     int64_t stops;
     struct attn_stream_room *room;
-    int64_t slot;                /* of the room */
-    int32_t *tokens;             /* [n] start, prompt, answer */
+    int64_t slot;    /* of the room */
+    int32_t *tokens; /* [n] start, prompt, answer */
     int64_t n;
-    int64_t lead;                /* tokens before the answer */
-    int64_t read;                /* tokens that are in the cache */
+    int64_t lead; /* tokens before the answer */
+    int64_t read; /* tokens that are in the cache */
     int64_t ended;
 };
 /* Memory for `streams` streams of up to `tokens` tokens each (start and prompt
@@ -3825,12 +3825,12 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
                               int64_t slot);
 
 /* ------------------------------------------------------------- state.c --- */
-struct attn_state_header {       /* the first bytes of a saved stream */
-    char magic[8];               /* "ATTNST02" */
-    uint64_t hash;               /* of all that follows */
-    int64_t bytes;               /* of all */
-    uint64_t model;              /* its sizes, spec and weights, hashed */
-    int64_t tokens, lead, read, source_rows;     /* as in the stream */
+struct attn_state_header { /* the first bytes of a saved stream */
+    char magic[8];         /* "ATTNST02" */
+    uint64_t hash;         /* of all that follows */
+    int64_t bytes;         /* of all */
+    uint64_t model;        /* its sizes, spec and weights, hashed */
+    int64_t tokens, lead, read, source_rows; /* as in the stream */
     /* int32_t tokens[]; the pages of the self, then of the cross cache */
 };
 /* Bytes of a saved stream, or an error. */
@@ -3866,32 +3866,41 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
 /* ------------------------------------------------------------- vocab.c --- */
 /* Kinds of tokenizers: each character is a token; each word between spaces;
  * pieces that are merged by score (merges.c). */
-enum { ATTN_CHARACTERS = 0, ATTN_SPACES = 1, ATTN_MERGES = 2,
-       ATTN_TOKENIZERS = 3 };
+enum {
+    ATTN_CHARACTERS = 0,
+    ATTN_SPACES = 1,
+    ATTN_MERGES = 2,
+    ATTN_TOKENIZERS = 3
+};
 /* Kinds of pieces: text; one byte, "<0x0A>"; marks, which are no text. */
-enum { ATTN_PIECE_NORMAL = 0, ATTN_PIECE_BYTE = 1, ATTN_PIECE_BEGIN = 2,
-       ATTN_PIECE_END = 3, ATTN_PIECE_UNKNOWN = 4 };
+enum {
+    ATTN_PIECE_NORMAL = 0,
+    ATTN_PIECE_BYTE = 1,
+    ATTN_PIECE_BEGIN = 2,
+    ATTN_PIECE_END = 3,
+    ATTN_PIECE_UNKNOWN = 4
+};
 
 /* A vocabulary as one block of bytes, made by attnc, kept in the weights file
  * or in the C file: header, offsets by id, ids in order of text, tables of its
  * kind, texts. */
 struct attn_vocab_header {
-    char magic[8];               /* "ATTNVOC2" */
-    int64_t bytes;               /* of the whole block */
-    int32_t size;                /* tokens */
-    int32_t kind;                /* ATTN_CHARACTERS .. */
-    int32_t start, end, pad, unknown;     /* ids; -1: none */
-    int32_t append_end;          /* a source line gets the end token */
+    char magic[8];                    /* "ATTNVOC2" */
+    int64_t bytes;                    /* of the whole block */
+    int32_t size;                     /* tokens */
+    int32_t kind;                     /* ATTN_CHARACTERS .. */
+    int32_t start, end, pad, unknown; /* ids; -1: none */
+    int32_t append_end;               /* a source line gets the end token */
     int32_t reserved;
     /* uint32_t offset[size + 1]; uint32_t sorted[size];
      * ATTN_MERGES: float score[size]; int32_t byte[256] (byte pieces, -1:
      * none); unsigned char piece[size] (ATTN_PIECE_NORMAL ..);
      * char text[];                                                          */
 };
-struct attn_vocab {              /* the parts of a block */
+struct attn_vocab { /* the parts of a block */
     const struct attn_vocab_header *head;
     const uint32_t *offset, *sorted;
-    const float *score;          /* these three: ATTN_MERGES alone */
+    const float *score; /* these three: ATTN_MERGES alone */
     const int32_t *byte;
     const unsigned char *piece;
     const char *text;
@@ -3906,21 +3915,21 @@ ATTN_API int attn_check_block(const void *block);
 /* NULL when well formed, else what is wrong (a static string). */
 ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
 ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
-                                 int64_t bytes);             /* id, -1: none */
+                                 int64_t bytes); /* id, -1: none */
 ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
                                       int64_t *bytes);
 /* The byte that "<0x0A>" names; -1: this names none. */
 ATTN_API int attn_vocab_byte(const char *text, int64_t bytes);
 
 /* ---------------------------------------------- merges.c, tokens.c --- */
-struct attn_encoding {           /* a line on its way to ids */
+struct attn_encoding { /* a line on its way to ids */
     struct attn_vocab vocab;
     const char *line;
     int64_t bytes;
-    int32_t *ids;                /* [cap], n of them found */
+    int32_t *ids; /* [cap], n of them found */
     int64_t cap, n;
-    int64_t begun;               /* the line goes on where another ended */
-    int64_t bad;                 /* the byte that could not be taken */
+    int64_t begun; /* the line goes on where another ended */
+    int64_t bad;   /* the byte that could not be taken */
     void *memory;
 };
 ATTN_API int64_t attn_merges(struct attn_encoding *e);
@@ -3937,15 +3946,15 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
                                    int64_t cap, void *memory, int64_t *bad);
 
 /* -------------------------------------------------------------- text.c --- */
-enum { ATTN_STOP_BYTES = 240 };  /* a stop string has no more */
+enum { ATTN_STOP_BYTES = 240 }; /* a stop string has no more */
 
-struct attn_text {               /* a text that grows token by token */
+struct attn_text { /* a text that grows token by token */
     const void *block;
-    const char *const *stop;     /* strings that end it; they are not in it */
+    const char *const *stop; /* strings that end it; they are not in it */
     int64_t stops;
-    int64_t begun;               /* something stands before the next token */
-    int64_t stopped;             /* a stop string came */
-    int64_t held;                /* bytes that are not given out yet */
+    int64_t begun;   /* something stands before the next token */
+    int64_t stopped; /* a stop string came */
+    int64_t held;    /* bytes that are not given out yet */
     char hold[ATTN_STOP_BYTES + 16];
 };
 /* begun: the text goes on where another ended. 0, or an error. */
@@ -3965,22 +3974,23 @@ ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
 /* The head of model.weights: one page, then the packed weights, then the
  * vocabularies, each at a multiple of 64 bytes.                             */
 struct attn_packed_header {
-    char magic[8];               /* "ATTNCW02" */
-    uint64_t page;               /* hash of all that follows in this page */
-    uint64_t contents;           /* of all behind the page; 0: of a file that
-                                    is inside a program, which has no hash */
-    uint64_t hash;               /* weights_hash of the model it is for */
-    int64_t bytes;               /* of the whole file */
+    char magic[8];     /* "ATTNCW02" */
+    uint64_t page;     /* hash of all that follows in this page */
+    uint64_t contents; /* of all behind the page; 0: of a file that
+                          is inside a program, which has no hash */
+    uint64_t hash;     /* weights_hash of the model it is for */
+    int64_t bytes;     /* of the whole file */
     int64_t weights_at, weights_bytes;
-    int64_t weight_bits;         /* as the model's */
-    int64_t source_vocab_at, source_vocab_bytes;   /* 0: none */
+    int64_t weight_bits;                         /* as the model's */
+    int64_t source_vocab_at, source_vocab_bytes; /* 0: none */
     int64_t target_vocab_at, target_vocab_bytes;
-    char name[136];              /* of the model */
+    char name[136]; /* of the model */
 };
-enum { ATTN_PACKED_PAGE = 4096,
-       ATTN_PACKED_TEXT = 512 /* of a message, at most */
+enum {
+    ATTN_PACKED_PAGE = 4096,
+    ATTN_PACKED_TEXT = 512 /* of a message, at most */
 };
-ATTN_API uint64_t attn_packed_page(const void *file);   /* as in its header */
+ATTN_API uint64_t attn_packed_page(const void *file); /* as in its header */
 /* NULL when `file` is a weights file for `m`, else what is wrong, a text in
  * why[ATTN_PACKED_TEXT]. hashed: all of it is read, and its contents are held
  * to their hash.                                                            */
@@ -4036,8 +4046,8 @@ ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size)
     int64_t at = m->used;
     if (at < 0)
         return NULL;
-    if (count < 0 || size < 0 ||
-        (size > 0 && count > (memory_most - at) / size)) {
+    if (count < 0 || size < 0
+        || (size > 0 && count > (memory_most - at) / size)) {
         m->used = -1;
         return NULL;
     }
@@ -4060,10 +4070,12 @@ ATTN_API int64_t attn_parts(const struct attn_parallel *p)
 /* hash.c: XXH64, the hash of Yann Collet's xxHash: four sums side by side, each
  * over every fourth word, so that it is read as fast as memory gives it.    */
 
-static const uint64_t hash_prime[6] = {
-    0, 0x9e3779b185ebca87ull, 0xc2b2ae3d27d4eb4full, 0x165667b19e3779f9ull,
-    0x85ebca77c2b2ae63ull, 0x27d4eb2f165667c5ull
-};
+static const uint64_t hash_prime[6] = { 0,
+                                        0x9e3779b185ebca87ull,
+                                        0xc2b2ae3d27d4eb4full,
+                                        0x165667b19e3779f9ull,
+                                        0x85ebca77c2b2ae63ull,
+                                        0x27d4eb2f165667c5ull };
 
 static uint64_t hash_rotate(uint64_t x, int by)
 {
@@ -4102,8 +4114,8 @@ static uint64_t hash_sums(const char *at, int64_t bytes, uint64_t seed)
         d = hash_step(d, hash_word(at + i + 24));
     }
     uint64_t sums[4] = { a, b, c, d };
-    uint64_t h = hash_rotate(a, 1) + hash_rotate(b, 7) + hash_rotate(c, 12) +
-                 hash_rotate(d, 18);
+    uint64_t h = hash_rotate(a, 1) + hash_rotate(b, 7) + hash_rotate(c, 12)
+               + hash_rotate(d, 18);
     for (int i = 0; i < 4; i++)
         h = (h ^ hash_step(0, sums[i])) * hash_prime[1] + hash_prime[4];
     return h;
@@ -4226,11 +4238,11 @@ ATTN_API int attn_check_parallel(const struct attn_parallel *p)
 /* batch.c: a model's inner entries behind a look at their batch: a table of
  * checks, each of which knows whether it is about this call.                */
 
-struct batch_call {              /* of an entry */
+struct batch_call { /* of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
     int decodes;
-    int first;                   /* it reads the input, the other the target */
+    int first; /* it reads the input, the other the target */
 };
 
 static int batch_rows(const struct batch_call *c)
@@ -4367,7 +4379,7 @@ static int batch_output(const struct batch_call *c)
     const struct attn_batch *b = c->b;
     int wrong = 0;
     if (c->decodes) {
-        if (b->selected > b->rows)               /* the arena has no more */
+        if (b->selected > b->rows) /* the arena has no more */
             return ATTN_ERROR_COUNT;
         wrong = attn_check_ids(b->select, b->selected, b->rows);
         if (b->selected > 0 && !b->output)
@@ -4380,7 +4392,7 @@ static int batch_output(const struct batch_call *c)
 }
 
 static int (*const batch_checks[])(const struct batch_call *) = {
-    batch_rows, batch_keys, batch_input, batch_types, batch_prefix,
+    batch_rows,    batch_keys, batch_input,   batch_types,  batch_prefix,
     batch_written, batch_past, batch_sources, batch_output,
 };
 
@@ -4407,8 +4419,8 @@ static int64_t batch_lay_out(struct batch_room *r, const struct attn_model *m,
         r->types = attn_take(at, rows, sizeof *r->types);
         r->input = attn_take(at, rows, m->input_width * 4);
     }
-    r->arena = attn_take(at, m->arena_bytes(rows, sequences,
-                                            attn_parts(b->parallel)), 1);
+    r->arena = attn_take(
+        at, m->arena_bytes(rows, sequences, attn_parts(b->parallel)), 1);
     return attn_memory_bytes(at);
 }
 
@@ -4532,8 +4544,11 @@ ATTN_API int attn_decode(const struct attn_model *m, const void *bound,
  * number e^x is 0.                                                          */
 ATTN_API float attn_exp(float x)
 {
-    union { float f; uint32_t bits; } scale;
-    float shift = 0x1.8p+23f;                    /* rounds to integer */
+    union {
+        float f;
+        uint32_t bits;
+    } scale;
+    float shift = 0x1.8p+23f; /* rounds to integer */
     float twice = 1.0f;
     if (x < -0x1.5d589ep+6f)
         return 0.0f;
@@ -4549,7 +4564,7 @@ ATTN_API float attn_exp(float x)
     p = fmaf(p, r, 0x1.555492p-3f);
     p = fmaf(p, r, 0x1.fffffcp-2f);
     p = fmaf(p, r * r, r);
-    if (n > 127.0f) {                            /* 2^128 is no float */
+    if (n > 127.0f) { /* 2^128 is no float */
         t = t - 1.0f;
         twice = 2.0f;
     }
@@ -4562,20 +4577,23 @@ ATTN_API float attn_exp(float x)
  * ln m = 2 s + s^3 R(s^2) = f - s (f - s^2 R), R minimax.                   */
 ATTN_API float attn_log(float x)
 {
-    union { float f; int32_t bits; } u;
+    union {
+        float f;
+        int32_t bits;
+    } u;
     float k = 0.0f;
     if (x == 0.0f)
         return -INFINITY;
     if (!(x > 0.0f))
-        return (x - x) / (x - x);                /* NaN */
+        return (x - x) / (x - x); /* NaN */
     if (x == INFINITY)
         return x;
-    if (x < 0x1p-126f) {                         /* a subnormal number */
+    if (x < 0x1p-126f) { /* a subnormal number */
         x = x * 0x1p+25f;
         k = -25.0f;
     }
     u.f = x;
-    int32_t above = u.bits - 0x3f3504f3;         /* sqrt(1/2) */
+    int32_t above = u.bits - 0x3f3504f3; /* sqrt(1/2) */
     k += (float)(above >> 23);
     u.bits = (above & 0x007fffff) + 0x3f3504f3;
     float f = u.f - 1.0f;
@@ -4641,11 +4659,11 @@ ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
 {
     struct attn_memory memory;
     struct attn_cache c;
-    if (slots < 0 || length < 0 || slots > INT32_MAX || length > INT32_MAX ||
-        spare > INT32_MAX || spare < -INT32_MAX)
+    if (slots < 0 || length < 0 || slots > INT32_MAX || length > INT32_MAX
+        || spare > INT32_MAX || spare < -INT32_MAX)
         return -1;
     if (slots * cache_pages_of(length) + spare > INT32_MAX)
-        return -1;                               /* a table names 2^31 - 1 */
+        return -1; /* a table names 2^31 - 1 */
     attn_memory_open(&memory, NULL);
     cache_lay_out(&c, m, which, slots, length, spare, &memory);
     return attn_memory_bytes(&memory);
@@ -4661,7 +4679,7 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
     memset(c->table, 0, (size_t)(slots * c->width) * sizeof(int32_t));
     memset(c->length, 0, (size_t)slots * sizeof(int32_t));
     memset(c->refs, 0, (size_t)c->pages * sizeof(int32_t));
-    for (int64_t i = 0; i < c->pages; i++)       /* page 0 is taken first */
+    for (int64_t i = 0; i < c->pages; i++) /* page 0 is taken first */
         c->free_list[i] = (int32_t)(c->pages - 1 - i);
     c->free_count = c->pages;
 }
@@ -4730,8 +4748,7 @@ ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
     return 0;
 }
 
-ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
-                             int64_t length)
+ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot, int64_t length)
 {
     const int32_t *table = c->table + slot * c->width;
     int64_t n = cache_pages_of(c->length[slot]);
@@ -4763,7 +4780,7 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int64_t n, int32_t *scratch)
 {
     int32_t *length = scratch + n * c->width;
-    for (int64_t i = 0; i < n; i++) {            /* the new readers first, */
+    for (int64_t i = 0; i < n; i++) { /* the new readers first, */
         const int32_t *from = c->table + parent[i] * c->width;
         int64_t pages = cache_pages_of(c->length[parent[i]]);
         length[i] = c->length[parent[i]];
@@ -4772,7 +4789,7 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
             c->refs[from[q]]++;
         }
     }
-    for (int64_t i = 0; i < c->slots; i++)       /* so none is freed here */
+    for (int64_t i = 0; i < c->slots; i++) /* so none is freed here */
         attn_cache_release(c, i);
     for (int64_t i = 0; i < n; i++) {
         int64_t pages = cache_pages_of(length[i]);
@@ -4785,11 +4802,11 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
 /* process.c: a table of functions that change a row of logits before the
  * search looks at it. -INFINITY forbids a token. A new one is one row.      */
 
-struct process_row {             /* one row of logits, and what led to it */
+struct process_row { /* one row of logits, and what led to it */
     const struct attn_process *options;
     float *logits;
     int64_t vocab;
-    const int32_t *tokens;       /* [n] so far */
+    const int32_t *tokens; /* [n] so far */
     int64_t n;
     int32_t end;
 };
@@ -4816,8 +4833,7 @@ static void process_repetition(const struct process_row *r)
         return;
     for (int64_t i = 0; i < r->n; i++) {
         int32_t token = r->tokens[i];
-        if (token < 0 || token >= r->vocab ||
-            process_seen(r->tokens, i, token))
+        if (token < 0 || token >= r->vocab || process_seen(r->tokens, i, token))
             continue;
         float *x = &r->logits[token];
         if (*x >= 0.0f)
@@ -4860,8 +4876,8 @@ static void process_suppress(const struct process_row *r)
         if (length < 1 || length >= left)
             return;
         int64_t before = length - 1;
-        if (r->n >= before &&
-            process_same(at + 1, r->tokens + r->n - before, before))
+        if (r->n >= before
+            && process_same(at + 1, r->tokens + r->n - before, before))
             process_forbid(r, at[length]);
         at += 1 + length;
         left -= 1 + length;
@@ -4956,7 +4972,7 @@ ATTN_API void attn_forbid_logits(const struct attn_process *p, float *logits,
 struct sampling {
     const struct attn_sampling *o;
     const float *logits;
-    int32_t *order;              /* [n] a heap; what left it, from the end on */
+    int32_t *order; /* [n] a heap; what left it, from the end on */
     int64_t n, heap_n;
     float largest;
 };
@@ -5113,7 +5129,7 @@ static int64_t sampling_draw(struct sampling *s, int64_t vocab, double u)
     for (int64_t i = 0; i < n; i++) {
         double weight = sampling_weight(s, sampling_at(s, i));
         if (weight == 0.0)
-            break;                               /* and all behind it */
+            break; /* and all behind it */
         drawn = i;
         sum += weight;
         if (sum > u * mass)
@@ -5164,7 +5180,7 @@ ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
 
 static float beam_power(float x, float alpha)
 {
-    if (alpha == 1.0f)                           /* exact where it can be */
+    if (alpha == 1.0f) /* exact where it can be */
         return x;
     return attn_exp(alpha * attn_log(x));
 }
@@ -5173,7 +5189,7 @@ ATTN_API float attn_length_divisor(const struct attn_search_options *o,
                                    int64_t length)
 {
     float n = (float)length;
-    if (o->penalty == ATTN_PENALTY_GNMT)         /* Wu et al. 2016 */
+    if (o->penalty == ATTN_PENALTY_GNMT) /* Wu et al. 2016 */
         return beam_power((5.0f + n) / 6.0f, o->alpha);
     if (o->penalty == ATTN_PENALTY_POWER)
         return beam_power(n, o->alpha);
@@ -5187,7 +5203,7 @@ static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
 {
     int64_t i = b->listed;
     if (i == b->room)
-        i--;                                     /* the last one drops out */
+        i--; /* the last one drops out */
     else
         b->listed++;
     for (; i > 0; i--) {
@@ -5231,8 +5247,8 @@ ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
         for (int64_t t = from; t < to; t++) {
             if (!(logits[t] > refused))
                 continue;
-            float sum = b->sum[parent] +
-                        attn_log_probability(logits[t], log_sum_exp);
+            float sum = b->sum[parent]
+                      + attn_log_probability(logits[t], log_sum_exp);
             float least = -INFINITY;
             if (b->listed == b->room)
                 least = b->list[b->room - 1].sum;
@@ -5250,7 +5266,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum)
 {
     int64_t n = b->length;
-    int64_t length = n;                          /* with the end token */
+    int64_t length = n; /* with the end token */
     int ended = 0;
     if (token >= 0) {
         length = n + 1;
@@ -5408,14 +5424,13 @@ static int64_t beam_greedy(struct attn_beam *b)
     return 0;
 }
 
-static int64_t (*const beam_rules[])(struct attn_beam *) = {
-    beam_exact, beam_recorded
-};
+static int64_t (*const beam_rules[])(struct attn_beam *) = { beam_exact,
+                                                             beam_recorded };
 
 ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
 {
     int64_t open = 0;
-    if (b->listed == 0) {                        /* no token was allowed */
+    if (b->listed == 0) { /* no token was allowed */
         for (int64_t i = 0; i < b->open; i++)
             attn_beam_record(b, (int32_t)i, -1, b->sum[i]);
     } else if (b->o->beam == 1) {
@@ -5463,14 +5478,12 @@ ATTN_API int64_t attn_search_limit(const struct attn_model *m,
     if (o->max_output > 0)
         limit = attn_min(limit, o->max_output);
     if (o->max_output_plus >= 0)
-        limit = attn_min(limit,
-                         rows + attn_min(o->max_output_plus, ATTN_MOST));
+        limit = attn_min(limit, rows + attn_min(o->max_output_plus, ATTN_MOST));
     return limit;
 }
 
 ATTN_API int attn_search_asks(const struct attn_model *m,
-                              const struct attn_search_options *o,
-                              int64_t rows)
+                              const struct attn_search_options *o, int64_t rows)
 {
     int64_t lead = attn_search_lead(m, o, rows);
     if (rows > 0)
@@ -5488,7 +5501,7 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
         return ATTN_ERROR_NULL;
     if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
         return ATTN_ERROR_KIND;
-    if (m->input_width > 0)                      /* its source is no tokens */
+    if (m->input_width > 0) /* its source is no tokens */
         return ATTN_ERROR_KIND;
     if (o->start < -1 || o->start >= vocab || o->end < -1 || o->end >= vocab)
         return ATTN_ERROR_ID;
@@ -5513,7 +5526,7 @@ static int search_rules(const struct attn_search_options *o)
         return ATTN_ERROR_OPTION;
     if (o->penalty < ATTN_PENALTY_NONE || o->penalty > ATTN_PENALTY_POWER)
         return ATTN_ERROR_OPTION;
-    if (!(o->alpha - o->alpha == 0.0f))          /* no number */
+    if (!(o->alpha - o->alpha == 0.0f)) /* no number */
         return ATTN_ERROR_OPTION;
     if (!(o->patience >= 0.0f) || o->patience > (float)INT16_MAX)
         return ATTN_ERROR_OPTION;
@@ -5570,7 +5583,7 @@ static void search_lay_out_beams(struct attn_search_state *s,
 
     s->beam = attn_take(at, s->sentences, sizeof *s->beam);
     for (int64_t i = 0; i < s->sentences; i++) {
-        struct attn_beam b = {0};
+        struct attn_beam b = { 0 };
         b.o = s->o;
         b.prefix = s->prefix_n;
         b.width = s->limit;
@@ -5637,7 +5650,7 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
                                    int64_t longest, int64_t prefix_n)
 {
     struct attn_memory at;
-    struct attn_search_state s = {0};
+    struct attn_search_state s = { 0 };
     s.model = m;
     s.o = o;
     s.sentences = sentences;
@@ -5659,7 +5672,6 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
         return ATTN_ERROR_COUNT;
     return attn_memory_bytes(&at);
 }
-
 
 /* search.c: encodes all sources, then decodes all open hypotheses of all
  * sentences in one call a step, until every sentence's rule (beam.c) is done.
@@ -5814,14 +5826,14 @@ static void search_point(struct attn_search_state *s)
 
 /* 0: there is nothing to choose from. */
 static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
-                         int64_t h, float *logits)
+                        int64_t h, float *logits)
 {
     int64_t vocab = s->model->target_vocab;
     float sum = 0.0f;
     if (!attn_logits_finite(logits, vocab))
         return 0;
-    attn_process_logits(&s->o->process, logits, vocab,
-                        b->tokens + h * b->width, b->length, s->o->end);
+    attn_process_logits(&s->o->process, logits, vocab, b->tokens + h * b->width,
+                        b->length, s->o->end);
     if (s->o->beam > 1 || s->o->want_scores)
         sum = s->model->log_sum_exp(logits, vocab);
     attn_forbid_logits(&s->o->process, logits, vocab, s->o->end);
@@ -5898,14 +5910,14 @@ static int search_prepare(struct attn_search_state *s, const int32_t *ids,
 }
 
 ATTN_API int attn_search(const struct attn_model *m, const void *bound,
-                         const struct attn_search_options *o,
-                         int64_t sentences, const int32_t *ids,
-                         const int32_t *start, const int32_t *prefix,
-                         int64_t prefix_n, void *memory, int64_t bytes,
-                         struct attn_hypothesis *out, int64_t *found)
+                         const struct attn_search_options *o, int64_t sentences,
+                         const int32_t *ids, const int32_t *start,
+                         const int32_t *prefix, int64_t prefix_n, void *memory,
+                         int64_t bytes, struct attn_hypothesis *out,
+                         int64_t *found)
 {
     struct attn_memory at;
-    struct attn_search_state s = {0};
+    struct attn_search_state s = { 0 };
     int wrong = attn_check_ids(prefix, prefix_n, m->target_vocab);
     if (!bound || !o || !start || !memory || !out || !found)
         return ATTN_ERROR_NULL;
@@ -5966,9 +5978,9 @@ ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
 struct score {
     struct attn_cache self, cross;
     int32_t *ids, *select, *start, *source_start;
-    float *logits;               /* [target_n][target_vocab] */
+    float *logits; /* [target_n][target_vocab] */
     void *arena;
-    int64_t rows;                /* that the decoder reads */
+    int64_t rows; /* that the decoder reads */
 };
 
 static void score_lay_out_cache(struct attn_cache *c,
@@ -6114,11 +6126,11 @@ static void score_target(struct score *s, const struct attn_model *m,
 ATTN_API int attn_score(const struct attn_model *m, const void *bound,
                         int32_t start_token, const int32_t *source, int64_t n,
                         const int32_t *target, int64_t target_n,
-                        const struct attn_parallel *parallel,
-                        void *memory, int64_t bytes, float *log_probability)
+                        const struct attn_parallel *parallel, void *memory,
+                        int64_t bytes, float *log_probability)
 {
     struct attn_memory at;
-    struct attn_batch batch = {0};
+    struct attn_batch batch = { 0 };
     struct score s;
     int wrong = 0;
     int64_t need = attn_score_bytes(m, n, target_n, parallel);
@@ -6156,7 +6168,7 @@ ATTN_API int attn_score(const struct attn_model *m, const void *bound,
  * A stream is a list of tokens, of which the first are read: they are in its
  * slot of the self cache. The next token is chosen once all are.            */
 
-enum { STREAM_ROWS = 512 };                      /* read in one call, at most */
+enum { STREAM_ROWS = 512 }; /* read in one call, at most */
 
 /* -------------------------------------------------------------- memory --- */
 
@@ -6193,8 +6205,8 @@ static void stream_lay_out_cache(struct attn_cache *c,
 static void stream_lay_out(struct attn_stream_room *r,
                            const struct attn_model *m,
                            const struct attn_search_options *o,
-                           int64_t source_rows, int64_t tokens,
-                           int64_t streams, struct attn_memory *at)
+                           int64_t source_rows, int64_t tokens, int64_t streams,
+                           struct attn_memory *at)
 {
     int64_t rows = attn_min(tokens, STREAM_ROWS);
     int64_t parts = attn_parts(o->parallel);
@@ -6281,7 +6293,7 @@ ATTN_API int attn_stream_check(const struct attn_stream *s)
 static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
 {
     struct attn_stream_room *r = s->room;
-    struct attn_batch b = {0};
+    struct attn_batch b = { 0 };
     int32_t start[2];
     if (attn_cache_grow(&r->cross, 0, n) < 0)
         return ATTN_ERROR_ROOM;
@@ -6347,7 +6359,7 @@ ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
     else
         wrong = attn_stream_feed(s, ids, n);
     if (wrong)
-        s->room = NULL;                          /* it is not open */
+        s->room = NULL; /* it is not open */
     return wrong;
 }
 
@@ -6357,7 +6369,7 @@ ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
 static int stream_read(struct attn_stream *s, int64_t to)
 {
     struct attn_stream_room *r = s->room;
-    struct attn_batch b = {0};
+    struct attn_batch b = { 0 };
     int32_t start[2], past, select;
     const int32_t source = 0;
     b.sequences = 1;
@@ -6412,7 +6424,7 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_END;
     if (s->n == 0 || s->n >= r->width || s->n > s->model->max_target)
         return ATTN_STREAM_FULL;
-    if (s->read == s->n) {                       /* its logits are gone */
+    if (s->read == s->n) { /* its logits are gone */
         s->read--;
         attn_cache_cut(&r->self, s->slot, s->read);
     }
@@ -6446,7 +6458,7 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
         return wrong;
     if (slot < 0 || slot >= from->room->streams || slot == from->slot)
         return ATTN_ERROR_OPEN;
-    wrong = stream_read(from, from->n - 1);      /* what both will need */
+    wrong = stream_read(from, from->n - 1); /* what both will need */
     if (wrong)
         return wrong;
     s = *from;
@@ -6454,7 +6466,7 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
     s.tokens = s.room->tokens + slot * s.room->width;
     memcpy(s.tokens, from->tokens, (size_t)s.n * sizeof *s.tokens);
     attn_cache_fork(&s.room->self, from->slot, slot);
-    *to = s;                                     /* which may be `from` */
+    *to = s; /* which may be `from` */
     return 0;
 }
 
@@ -6465,9 +6477,9 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
  * One walk writes the bytes and reads them.                                 */
 
 struct state_walk {
-    char *to;                    /* saving, or */
-    const char *from;            /* restoring */
-    int64_t n;                   /* bytes so far */
+    char *to;         /* saving, or */
+    const char *from; /* restoring */
+    int64_t n;        /* bytes so far */
 };
 
 static void state_move(struct state_walk *w, void *memory, int64_t bytes)
@@ -6583,7 +6595,7 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
         sizes[10 + c] = m->d_k[c];
         sizes[12 + c] = m->v_panels[c];
     }
-    sizes[14] = (int64_t)m->spec_hash;   /* eps, scales, masks ... */
+    sizes[14] = (int64_t)m->spec_hash; /* eps, scales, masks ... */
     return attn_hash(sizes, (int64_t)sizeof sizes, STATE_SEED_MODEL);
 }
 
@@ -6624,8 +6636,8 @@ ATTN_API int64_t attn_state_bytes(const struct attn_stream *s)
 ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
                                  void *out, int64_t cap)
 {
-    struct attn_state_header h = {0};
-    struct state_walk w = {0};
+    struct attn_state_header h = { 0 };
+    struct state_walk w = { 0 };
     h.bytes = attn_state_bytes(s);
     if (h.bytes < 0)
         return h.bytes;
@@ -6658,7 +6670,7 @@ static int state_lengths_fit(const struct attn_model *m,
 {
     const int64_t source = m->kind == ATTN_ENCODER_DECODER;
     if (h->tokens < source || h->tokens > m->max_target + 1)
-        return 0;                /* with a source there is a start token */
+        return 0; /* with a source there is a start token */
     if (h->lead < source || h->lead > h->tokens)
         return 0;
     if (h->read < 0 || h->read > attn_min(h->tokens, m->max_target))
@@ -6671,8 +6683,7 @@ static int state_lengths_fit(const struct attn_model *m,
 static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
-    if (!h || bytes < (int64_t)sizeof h->magic ||
-        memcmp(h, "ATTNST", 6) != 0)
+    if (!h || bytes < (int64_t)sizeof h->magic || memcmp(h, "ATTNST", 6) != 0)
         return "not a saved state: its first bytes are not ATTNST02";
     if ((uintptr_t)h % 8 != 0)
         return "not at a multiple of 8 bytes";
@@ -6711,7 +6722,7 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
 static int state_read(struct attn_stream *s, const void *state)
 {
     const struct attn_state_header *h = state;
-    struct state_walk w = {0};
+    struct state_walk w = { 0 };
     s->n = h->tokens;
     s->lead = h->lead;
     s->read = h->read;
@@ -6745,7 +6756,7 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
         return wrong;
     wrong = state_read(s, state);
     if (wrong)
-        s->room = NULL;                          /* it is not open */
+        s->room = NULL; /* it is not open */
     return wrong;
 }
 
@@ -6763,9 +6774,9 @@ struct vocab_kind {
 static const char *vocab_check_merges(const struct attn_vocab *v);
 
 static const struct vocab_kind vocab_kinds[ATTN_TOKENIZERS] = {
-    { 0, 0, NULL },                              /* characters */
-    { 0, 0, NULL },                              /* spaces */
-    { 5, 1024, vocab_check_merges }              /* merges */
+    { 0, 0, NULL },                  /* characters */
+    { 0, 0, NULL },                  /* spaces */
+    { 5, 1024, vocab_check_merges }, /* merges */
 };
 
 ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block)
@@ -6905,11 +6916,11 @@ static const char *vocab_check_head(const struct attn_vocab_header *h,
         return "vocabulary: unknown kind of tokenizer";
     const struct vocab_kind *kind = &vocab_kinds[h->kind];
     left -= kind->fixed;
-    if (left < 0 || h->size < 0 ||
-        h->size > left / (2 * (int64_t)sizeof(uint32_t) + kind->of_token))
+    if (left < 0 || h->size < 0
+        || h->size > left / (2 * (int64_t)sizeof(uint32_t) + kind->of_token))
         return "vocabulary: fewer bytes than its tokens need";
-    if (vocab_bad_id(h, h->start) || vocab_bad_id(h, h->end) ||
-        vocab_bad_id(h, h->pad) || vocab_bad_id(h, h->unknown))
+    if (vocab_bad_id(h, h->start) || vocab_bad_id(h, h->end)
+        || vocab_bad_id(h, h->pad) || vocab_bad_id(h, h->unknown))
         return "vocabulary: a special token is out of range";
     if (h->append_end < 0 || h->append_end > 1)
         return "vocabulary: append_end is neither 0 nor 1";
@@ -6918,8 +6929,7 @@ static const char *vocab_check_head(const struct attn_vocab_header *h,
     return NULL;
 }
 
-static const char *vocab_check_tables(const struct attn_vocab *v,
-                                      int64_t bytes)
+static const char *vocab_check_tables(const struct attn_vocab *v, int64_t bytes)
 {
     int64_t size = v->head->size;
     int64_t room = bytes - (v->text - (const char *)v->head);
@@ -7041,21 +7051,21 @@ static const char *vocab_check_merges(const struct attn_vocab *v)
 
 struct merges_piece {
     int32_t id;
-    int32_t from, length;        /* its text; length 0: joins with nothing */
-    int32_t before, next;        /* in the list; -1: none */
-    int32_t into;                /* the piece that it and the next one make */
-    int32_t at;                  /* its place in the heap; -1: not there */
+    int32_t from, length; /* its text; length 0: joins with nothing */
+    int32_t before, next; /* in the list; -1: none */
+    int32_t into;         /* the piece that it and the next one make */
+    int32_t at;           /* its place in the heap; -1: not there */
 };
 
 struct merges {
     const struct attn_vocab *vocab;
-    struct merges_piece *piece;  /* [n] */
-    int32_t *heap;               /* [heap_n] pieces, the first to join on top */
-    char *text;                  /* [bytes] the line, behind a space or none */
+    struct merges_piece *piece; /* [n] */
+    int32_t *heap;              /* [heap_n] pieces, the first to join on top */
+    char *text;                 /* [bytes] the line, behind a space or none */
     int64_t bytes, n, heap_n;
 };
 
-enum { MERGES_MOST = INT32_MAX / 64 };           /* bytes of a line */
+enum { MERGES_MOST = INT32_MAX / 64 }; /* bytes of a line */
 
 /* ---------------------------------------------------------------- heap --- */
 
@@ -7335,7 +7345,7 @@ static const struct {
 } tokens_kinds[ATTN_TOKENIZERS] = {
     { tokens_characters, tokens_no_memory },
     { tokens_spaces, tokens_no_memory },
-    { attn_merges, attn_merges_bytes }
+    { attn_merges, attn_merges_bytes },
 };
 
 ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes)
@@ -7415,7 +7425,7 @@ ATTN_API int attn_text_open(struct attn_text *t, const void *block,
 {
     if (!t)
         return ATTN_ERROR_NULL;
-    t->block = NULL;                             /* not open yet */
+    t->block = NULL; /* not open yet */
     t->stop = stop;
     t->stops = stops;
     t->begun = begun;
@@ -7487,8 +7497,8 @@ static int64_t text_byte(struct attn_text *t, char c, char *out)
     int64_t keep = text_open_character(t);
     for (int64_t i = 0; i < t->stops; i++) {
         int64_t n = (int64_t)strlen(t->stop[i]);
-        if (n <= t->held &&
-            memcmp(t->hold + t->held - n, t->stop[i], (size_t)n) == 0) {
+        if (n <= t->held
+            && memcmp(t->hold + t->held - n, t->stop[i], (size_t)n) == 0) {
             t->stopped = 1;
             n = text_release(t, t->held - n, out);
             t->held = 0;
@@ -7600,7 +7610,7 @@ ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
  * file that passes is safe to read wherever its header points. What is wrong is
  * said with what was found, what is expected and what makes it right.       */
 
-struct packed {                  /* a file that is opened */
+struct packed { /* a file that is opened */
     const struct attn_model *m;
     const char *file;
     int64_t bytes;
@@ -7678,7 +7688,7 @@ static const char *packed_damaged(struct packed *p, const char *text)
 
 /* --------------------------------------------------------------- checks --- */
 
-static const char packed_magic[] = "ATTNCW02";   /* the digits: the format */
+static const char packed_magic[] = "ATTNCW02"; /* the digits: the format */
 
 static const char *packed_foreign(struct packed *p)
 {
@@ -7721,9 +7731,10 @@ static const char *packed_wrong_page(struct packed *p)
         return packed_damaged(p, "its first page is not what was written");
     if (p->bytes == h->bytes)
         return NULL;
-    packed_counts(p, p->bytes < h->bytes ? "cut short: it has "
-                                         : "damaged: it has ", p->bytes,
-                  " of ", h->bytes);
+    packed_counts(p,
+                  p->bytes < h->bytes ? "cut short: it has "
+                                      : "damaged: it has ",
+                  p->bytes, " of ", h->bytes);
     return p->why;
 }
 
@@ -7732,8 +7743,8 @@ static const char *packed_wrong_layout(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
     const struct attn_model *m = p->m;
-    if (h->hash == m->weights_hash && h->weight_bits == m->weight_bits &&
-        h->weights_bytes == m->weights_bytes)
+    if (h->hash == m->weights_hash && h->weight_bits == m->weight_bits
+        && h->weights_bytes == m->weights_bytes)
         return NULL;
     if (strncmp(h->name, m->name, sizeof h->name) != 0) {
         packed_say(p, "made for the model '");
@@ -7790,13 +7801,13 @@ static const char *packed_wrong_block(struct packed *p, int64_t at,
         return packed_damaged(p, wrong);
     if (((const struct attn_vocab_header *)block)->size != size)
         return packed_damaged(p, "a vocabulary has not the model's number of "
-                              "tokens");
+                                 "tokens");
     return NULL;
 }
 
 ATTN_API uint64_t attn_packed_page(const void *file)
 {
-    const char *from = (const char *)file + 16;  /* behind magic and page */
+    const char *from = (const char *)file + 16; /* behind magic and page */
     return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
 }
 
@@ -7890,7 +7901,7 @@ ATTN_API const void *attn_vocab(const struct attn_model *m, const void *file,
     const void *block = NULL;
     if (!packed_head(file))
         return NULL;
-    if (target || m->kind == ATTN_DECODER)       /* whose source is the same */
+    if (target || m->kind == ATTN_DECODER) /* whose source is the same */
         block = packed_part(file, h->target_vocab_at, h->target_vocab_bytes);
     else
         block = packed_part(file, h->source_vocab_at, h->source_vocab_bytes);
@@ -8137,46 +8148,55 @@ static __attribute__((noinline)) int program_main(int argc,
  * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
  * 4 I/O, 5 memory.                                                          */
 
-enum { PROGRAM_PARTS = 32,       /* lines that are answered together */
-       PROGRAM_STOPS = 16,       /* strings that may end an answer */
-       PROGRAM_FILES = 2 /* that are mapped: weights, a state */
+enum {
+    PROGRAM_PARTS = 32, /* lines that are answered together */
+    PROGRAM_STOPS = 16, /* strings that may end an answer */
+    PROGRAM_FILES = 2   /* that are mapped: weights, a state */
 };
 /* The numbers that words give, and the texts: program_words knows their names
  * and what they are without one.                                            */
-enum { WORD_TOKENS, WORD_TEMPERATURE, WORD_TOP_K, WORD_TOP_P, WORD_MIN_P,
-       WORD_SEED, WORD_REPETITION, WORD_NUMBERS };
+enum {
+    WORD_TOKENS,
+    WORD_TEMPERATURE,
+    WORD_TOP_K,
+    WORD_TOP_P,
+    WORD_MIN_P,
+    WORD_SEED,
+    WORD_REPETITION,
+    WORD_NUMBERS
+};
 enum { WORD_PROMPT, WORD_STOP, WORD_LOAD, WORD_SAVE, WORD_TEXTS };
 
-struct room {                    /* memory that only grows */
+struct room { /* memory that only grows */
     void *at;
     int64_t bytes;
 };
 
 struct program {
-    const char *name;            /* argv[0] */
+    const char *name; /* argv[0] */
     const struct attn_model *m;
-    const char *file;            /* packed weights, whole */
+    const char *file; /* packed weights, whole */
     int64_t bytes;
     const void *packed;          /* the weights in it */
     const void *source, *target; /* vocabularies; NULL: token ids */
     /* reads a line's items; how many, or -1: refused */
     int64_t (*read)(struct program *p, const char *line, int64_t bytes);
-    int64_t width;               /* items of a row: 1 token, so many numbers */
-    int64_t n;                   /* items of this batch so far */
-    int64_t parts;               /* lines, or blocks, that ended */
-    int32_t start[PROGRAM_PARTS + 1];    /* first row of each */
-    int bad[PROGRAM_PARTS];      /* it was refused: it has no answer */
-    int64_t last[PROGRAM_PARTS]; /* number of its last line */
-    int begun;                   /* text goes on where another ended */
-    int refused;                 /* the part that is open has a bad line */
-    int64_t line;                /* number of the last line read */
-    int status;                  /* exit code; above 3 it ends the program */
+    int64_t width; /* items of a row: 1 token, so many numbers */
+    int64_t n;     /* items of this batch so far */
+    int64_t parts; /* lines, or blocks, that ended */
+    int32_t start[PROGRAM_PARTS + 1]; /* first row of each */
+    int bad[PROGRAM_PARTS];           /* it was refused: it has no answer */
+    int64_t last[PROGRAM_PARTS];      /* number of its last line */
+    int begun;                        /* text goes on where another ended */
+    int refused;                      /* the part that is open has a bad line */
+    int64_t line;                     /* number of the last line read */
+    int status; /* exit code; above 3 it ends the program */
     double number[WORD_NUMBERS];
-    const char *word[WORD_TEXTS];        /* NULL: not given */
+    const char *word[WORD_TEXTS]; /* NULL: not given */
     const char *stop[PROGRAM_STOPS];
     int64_t stops;
     int quiet;
-    int unchecked;               /* weights are not held to their hash */
+    int unchecked; /* weights are not held to their hash */
     struct room bound, items, work, text;
 };
 
@@ -8236,7 +8256,8 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
     if (bytes >= 0)
         at = realloc(r->at, (size_t)more);
     if (!at) {
-        program_fail(p, 5, p->m->name, "out of memory: give fewer or shorter "
+        program_fail(p, 5, p->m->name,
+                     "out of memory: give fewer or shorter "
                      "lines at once");
         return NULL;
     }
@@ -8268,7 +8289,8 @@ static int64_t read_text(struct program *p, const char *line, int64_t bytes)
         n = attn_vocab_encode(p->source, line, bytes, p->begun, ids, bytes + 2,
                               memory, &bad);
     if (n == ATTN_ERROR_UNKNOWN)
-        program_refuse(p, bad, "a character or word that the vocabulary does "
+        program_refuse(p, bad,
+                       "a character or word that the vocabulary does "
                        "not have: leave it out");
     if (n == ATTN_ERROR_UTF8)
         program_refuse(p, bad, "not UTF-8: convert the text");
@@ -8295,8 +8317,10 @@ static int64_t read_ids(struct program *p, const char *line, int64_t bytes)
         char *end;
         const long long id = strtoll(at, &end, 10);
         if (!ends_number(at, end) || id < 0 || id >= vocab)
-            return program_refuse(p, at - line, "a token id from 0 to %lld is "
-                                  "expected", (long long)vocab - 1);
+            return program_refuse(p, at - line,
+                                  "a token id from 0 to %lld is "
+                                  "expected",
+                                  (long long)vocab - 1);
         ids[n] = (int32_t)id;
         n++;
         at = end + strspn(end, " \t\r");
@@ -8319,8 +8343,10 @@ static int64_t read_numbers(struct program *p, const char *line, int64_t bytes)
         at = end + strspn(end, " \t\r");
     }
     if (x && n != p->width)
-        return program_refuse(p, 0, "a row has %lld numbers, this line has "
-                              "%lld", (long long)p->width, (long long)n);
+        return program_refuse(p, 0,
+                              "a row has %lld numbers, this line has "
+                              "%lld",
+                              (long long)p->width, (long long)n);
     return x ? n : -1;
 }
 
@@ -8331,8 +8357,10 @@ static void program_end_part(struct program *p)
     int64_t rows = p->n / p->width - first;
 
     if (rows > most) {
-        program_refuse(p, 0, "%lld %s; the model takes %lld at most (max_len%s)"
-                       ": shorten it", (long long)rows,
+        program_refuse(p, 0,
+                       "%lld %s; the model takes %lld at most (max_len%s)"
+                       ": shorten it",
+                       (long long)rows,
                        p->m->input_width > 0 ? "rows in a block"
                                              : "tokens in a line",
                        (long long)most,
@@ -8357,7 +8385,7 @@ static void program_line(struct program *p, const char *line, int64_t bytes)
     int64_t n = 0;
 
     if (blocks && bytes == 0 && p->parts == 0 && p->n == 0 && !p->refused)
-        return;                  /* empty lines before the first block */
+        return; /* empty lines before the first block */
     if (bytes > 0)
         n = p->read(p, line, bytes);
     if (n < 0)
@@ -8433,8 +8461,8 @@ static int program_main(int argc, char **argv)
     p.file = embedded_weights(&p.bytes);
     const int alone = p.file || p.m->weights_bytes == 0;
     const int words = alone ? 1 : 2;
-    if (argc < words || (!alone && argv[1][0] == '-') ||
-        !program_words(&p, argc - words, argv + words)) {
+    if (argc < words || (!alone && argv[1][0] == '-')
+        || !program_words(&p, argc - words, argv + words)) {
         fprintf(stderr, "usage: %s%s < lines\n%s", p.name,
                 alone ? "" : " model.weights", program_help());
         return 2;
@@ -8460,7 +8488,7 @@ static int program_main(int argc, char **argv)
 
 /* Of the program, for the handler: set before a file is mapped. */
 static struct {
-    const char *name;            /* the program's */
+    const char *name; /* the program's */
     const char *path, *at;
     int64_t bytes;
 } program_files[PROGRAM_FILES];
@@ -8468,7 +8496,7 @@ static struct {
 static void file_say(const char *text)
 {
     if (write(STDERR_FILENO, text, strlen(text)) < 0)
-        return;                  /* stderr is closed: nothing is left to do */
+        return; /* stderr is closed: nothing is left to do */
 }
 
 /* Does what is safe in a handler alone. A bus error elsewhere is somebody
@@ -8497,7 +8525,7 @@ static void file_watch(const struct program *p, const char *path,
     struct sigaction act;
     int i = 0;
 
-    while (program_files[i].at)  /* as many are mapped as there are places */
+    while (program_files[i].at) /* as many are mapped as there are places */
         i++;
     program_files[i].name = p->name;
     program_files[i].path = path;
@@ -8513,7 +8541,7 @@ static void file_watch(const struct program *p, const char *path,
 static const char *program_map(struct program *p, const char *path,
                                int64_t *bytes)
 {
-    static _Alignas(64) const char nothing[64];  /* an empty file, mapped */
+    static _Alignas(64) const char nothing[64]; /* an empty file, mapped */
     const char *file = nothing;
     struct stat st;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -8569,7 +8597,7 @@ static void program_bind(struct program *p, const char *path)
     if (h.target_vocab_bytes > 0)
         p->target = p->file + h.target_vocab_at;
     if (p->m->kind == ATTN_DECODER)
-        p->source = p->target;   /* it goes on with what it reads */
+        p->source = p->target; /* it goes on with what it reads */
     p->packed = p->file + h.weights_at;
 }
 
@@ -8631,14 +8659,16 @@ static int program_search(struct program *p, int *asks,
         return 1;
     const int64_t bytes = attn_search_bytes(p->m, &o, n, start[n], longest, 0);
     if (bytes == ATTN_ERROR_KIND) {
-        program_fail(p, 3, p->m->name, "no answer is searched for behind rows "
+        program_fail(p, 3, p->m->name,
+                     "no answer is searched for behind rows "
                      "of numbers: attnc run --input takes them");
         return 0;
     }
     if (!program_grow(p, &p->work, bytes))
         return 0;
     if (attn_search(p->m, p->bound.at, &o, n, p->items.at, start, NULL, 0,
-                    p->work.at, bytes, best, found) == 0)
+                    p->work.at, bytes, best, found)
+        == 0)
         return 1;
     program_fail(p, 70, p->m->name, "internal error: the search failed");
     return 0;
@@ -8679,10 +8709,10 @@ static void program_answer(struct program *p)
 /* program_words.c: the words behind the weights: options that mean what those
  * of the same name of attnc run mean: "--seed 7", or "--seed=7".             */
 
-static const struct {            /* by WORD_TOKENS .. */
+static const struct { /* by WORD_TOKENS .. */
     const char *name;
-    int whole;                   /* no fractions */
-    double least, most, other;   /* other: where it is not given */
+    int whole;                 /* no fractions */
+    double least, most, other; /* other: where it is not given */
 } word_numbers[WORD_NUMBERS] = {
     { "-n", 1, 0.0, 2147483647.0, -1.0 },
     { "--temperature", 0, 0.0, 1e6, -1.0 },
@@ -8690,11 +8720,13 @@ static const struct {            /* by WORD_TOKENS .. */
     { "--top-p", 0, 0.0, 1.0, 0.0 },
     { "--min-p", 0, 0.0, 1.0, 0.0 },
     { "--seed", 1, 0.0, 2147483647.0, 1.0 },
-    { "--repetition-penalty", 0, 0.001, 1000.0, 0.0 }
+    { "--repetition-penalty", 0, 0.001, 1000.0, 0.0 },
 };
 
-static const char *const word_texts[WORD_TEXTS] = {   /* by WORD_PROMPT .. */
-    "--prompt", "--stop", "--load-state", "--save-state"
+static const char *const word_texts[WORD_TEXTS] = { /* by WORD_PROMPT .. */
+                                                    "--prompt", "--stop",
+                                                    "--load-state",
+                                                    "--save-state"
 };
 
 static const char *program_help(void)
@@ -8797,7 +8829,7 @@ static int words_option(struct program *p, char **word, int n)
 
 static int program_words(struct program *p, int n, char **word)
 {
-    const char *of_prompt = NULL;        /* a word that is for it alone */
+    const char *of_prompt = NULL; /* a word that is for it alone */
     int at = 0;
 
     for (int i = 0; i < WORD_NUMBERS; i++)
@@ -8827,13 +8859,13 @@ struct program_stream {
     struct attn_search_options o;
     struct attn_stream s;
     struct attn_text text;
-    const struct attn_state_header *state;       /* to go on from, or NULL */
+    const struct attn_state_header *state; /* to go on from, or NULL */
     int64_t state_bytes;
-    uint64_t weights;            /* hash, for states */
-    FILE *to;                    /* the answer; stderr: stdout has the state */
-    int64_t n;                   /* tokens of the prompt */
-    int64_t count;               /* of the answer */
-    double from, first, last;    /* when it began, when these came: seconds */
+    uint64_t weights;         /* hash, for states */
+    FILE *to;                 /* the answer; stderr: stdout has the state */
+    int64_t n;                /* tokens of the prompt */
+    int64_t count;            /* of the answer */
+    double from, first, last; /* when it began, when these came: seconds */
 };
 
 static int is_stdout(const char *path)
@@ -8883,7 +8915,8 @@ static void stream_load(struct program *p, struct program_stream *r)
     r->state = (const void *)file;
     p->begun = r->state->tokens > (r->o.start >= 0);
     if (p->m->kind != ATTN_DECODER && p->word[WORD_PROMPT])
-        program_fail(p, 2, "--prompt", "the source was read before the state "
+        program_fail(p, 2, "--prompt",
+                     "the source was read before the state "
                      "was saved");
 }
 
@@ -8912,9 +8945,10 @@ static void stream_begin(struct program *p, struct program_stream *r)
     const int64_t lead = before + (decoder ? r->n : 0);
     const int64_t most = decoder ? p->m->max_target : p->m->max_source;
     if (lead > p->m->max_target + (r->state ? 1 : 0) || r->n > most) {
-        snprintf(why, sizeof why, "it has %lld tokens, the model takes %lld in "
-                 "all (max_len): shorten it", (long long)r->n,
-                 (long long)most);
+        snprintf(why, sizeof why,
+                 "it has %lld tokens, the model takes %lld in "
+                 "all (max_len): shorten it",
+                 (long long)r->n, (long long)most);
         program_fail(p, 3, "--prompt", why);
         return;
     }
@@ -9022,9 +9056,10 @@ static void stream_speed(const struct program *p,
 {
     if (p->quiet || r->count < 2 || !(r->last > r->first))
         return;
-    fprintf(stderr, "%lld tokens, %.1f tokens per second; the first after "
-            "%.1f ms\n", (long long)r->count,
-            (double)(r->count - 1) / (r->last - r->first),
+    fprintf(stderr,
+            "%lld tokens, %.1f tokens per second; the first after "
+            "%.1f ms\n",
+            (long long)r->count, (double)(r->count - 1) / (r->last - r->first),
             (r->first - r->from) * 1e3);
 }
 
@@ -9076,8 +9111,8 @@ static int program_stream(struct program *p)
     r.from = stream_now();
     if (p->status == 0)
         stream_begin(p, &r);
-    if (p->status == 0 && p->target &&
-        attn_text_open(&r.text, p->target, p->stop, p->stops, p->begun) != 0)
+    if (p->status == 0 && p->target
+        && attn_text_open(&r.text, p->target, p->stop, p->stops, p->begun) != 0)
         program_fail(p, 2, "--stop", "1 to 240 bytes are expected");
     if (p->status == 0)
         stream_answer(p, &r);

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-struct batch_call {              /* of an entry */
+struct batch_call { /* of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
     int decodes;
-    int first;                   /* it reads the input, the other the target */
+    int first; /* it reads the input, the other the target */
 };
 
 static int batch_rows(const struct batch_call *c)
@@ -145,7 +145,7 @@ static int batch_output(const struct batch_call *c)
     const struct attn_batch *b = c->b;
     int wrong = 0;
     if (c->decodes) {
-        if (b->selected > b->rows)               /* the arena has no more */
+        if (b->selected > b->rows) /* the arena has no more */
             return ATTN_ERROR_COUNT;
         wrong = attn_check_ids(b->select, b->selected, b->rows);
         if (b->selected > 0 && !b->output)
@@ -158,7 +158,7 @@ static int batch_output(const struct batch_call *c)
 }
 
 static int (*const batch_checks[])(const struct batch_call *) = {
-    batch_rows, batch_keys, batch_input, batch_types, batch_prefix,
+    batch_rows,    batch_keys, batch_input,   batch_types,  batch_prefix,
     batch_written, batch_past, batch_sources, batch_output,
 };
 
@@ -185,8 +185,8 @@ static int64_t batch_lay_out(struct batch_room *r, const struct attn_model *m,
         r->types = attn_take(at, rows, sizeof *r->types);
         r->input = attn_take(at, rows, m->input_width * 4);
     }
-    r->arena = attn_take(at, m->arena_bytes(rows, sequences,
-                                            attn_parts(b->parallel)), 1);
+    r->arena = attn_take(
+        at, m->arena_bytes(rows, sequences, attn_parts(b->parallel)), 1);
     return attn_memory_bytes(at);
 }
 

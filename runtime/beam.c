@@ -10,7 +10,7 @@
 
 static float beam_power(float x, float alpha)
 {
-    if (alpha == 1.0f)                           /* exact where it can be */
+    if (alpha == 1.0f) /* exact where it can be */
         return x;
     return attn_exp(alpha * attn_log(x));
 }
@@ -19,7 +19,7 @@ ATTN_API float attn_length_divisor(const struct attn_search_options *o,
                                    int64_t length)
 {
     float n = (float)length;
-    if (o->penalty == ATTN_PENALTY_GNMT)         /* Wu et al. 2016 */
+    if (o->penalty == ATTN_PENALTY_GNMT) /* Wu et al. 2016 */
         return beam_power((5.0f + n) / 6.0f, o->alpha);
     if (o->penalty == ATTN_PENALTY_POWER)
         return beam_power(n, o->alpha);
@@ -33,7 +33,7 @@ static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
 {
     int64_t i = b->listed;
     if (i == b->room)
-        i--;                                     /* the last one drops out */
+        i--; /* the last one drops out */
     else
         b->listed++;
     for (; i > 0; i--) {
@@ -77,8 +77,8 @@ ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
         for (int64_t t = from; t < to; t++) {
             if (!(logits[t] > refused))
                 continue;
-            float sum = b->sum[parent] +
-                        attn_log_probability(logits[t], log_sum_exp);
+            float sum = b->sum[parent]
+                      + attn_log_probability(logits[t], log_sum_exp);
             float least = -INFINITY;
             if (b->listed == b->room)
                 least = b->list[b->room - 1].sum;
@@ -96,7 +96,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum)
 {
     int64_t n = b->length;
-    int64_t length = n;                          /* with the end token */
+    int64_t length = n; /* with the end token */
     int ended = 0;
     if (token >= 0) {
         length = n + 1;
@@ -254,14 +254,13 @@ static int64_t beam_greedy(struct attn_beam *b)
     return 0;
 }
 
-static int64_t (*const beam_rules[])(struct attn_beam *) = {
-    beam_exact, beam_recorded
-};
+static int64_t (*const beam_rules[])(struct attn_beam *) = { beam_exact,
+                                                             beam_recorded };
 
 ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
 {
     int64_t open = 0;
-    if (b->listed == 0) {                        /* no token was allowed */
+    if (b->listed == 0) { /* no token was allowed */
         for (int64_t i = 0; i < b->open; i++)
             attn_beam_record(b, (int32_t)i, -1, b->sum[i]);
     } else if (b->o->beam == 1) {

@@ -38,11 +38,11 @@ ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
 {
     struct attn_memory memory;
     struct attn_cache c;
-    if (slots < 0 || length < 0 || slots > INT32_MAX || length > INT32_MAX ||
-        spare > INT32_MAX || spare < -INT32_MAX)
+    if (slots < 0 || length < 0 || slots > INT32_MAX || length > INT32_MAX
+        || spare > INT32_MAX || spare < -INT32_MAX)
         return -1;
     if (slots * cache_pages_of(length) + spare > INT32_MAX)
-        return -1;                               /* a table names 2^31 - 1 */
+        return -1; /* a table names 2^31 - 1 */
     attn_memory_open(&memory, NULL);
     cache_lay_out(&c, m, which, slots, length, spare, &memory);
     return attn_memory_bytes(&memory);
@@ -58,7 +58,7 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
     memset(c->table, 0, (size_t)(slots * c->width) * sizeof(int32_t));
     memset(c->length, 0, (size_t)slots * sizeof(int32_t));
     memset(c->refs, 0, (size_t)c->pages * sizeof(int32_t));
-    for (int64_t i = 0; i < c->pages; i++)       /* page 0 is taken first */
+    for (int64_t i = 0; i < c->pages; i++) /* page 0 is taken first */
         c->free_list[i] = (int32_t)(c->pages - 1 - i);
     c->free_count = c->pages;
 }
@@ -127,8 +127,7 @@ ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
     return 0;
 }
 
-ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
-                             int64_t length)
+ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot, int64_t length)
 {
     const int32_t *table = c->table + slot * c->width;
     int64_t n = cache_pages_of(c->length[slot]);
@@ -160,7 +159,7 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int64_t n, int32_t *scratch)
 {
     int32_t *length = scratch + n * c->width;
-    for (int64_t i = 0; i < n; i++) {            /* the new readers first, */
+    for (int64_t i = 0; i < n; i++) { /* the new readers first, */
         const int32_t *from = c->table + parent[i] * c->width;
         int64_t pages = cache_pages_of(c->length[parent[i]]);
         length[i] = c->length[parent[i]];
@@ -169,7 +168,7 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
             c->refs[from[q]]++;
         }
     }
-    for (int64_t i = 0; i < c->slots; i++)       /* so none is freed here */
+    for (int64_t i = 0; i < c->slots; i++) /* so none is freed here */
         attn_cache_release(c, i);
     for (int64_t i = 0; i < n; i++) {
         int64_t pages = cache_pages_of(length[i]);

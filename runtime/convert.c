@@ -34,11 +34,11 @@ static float half_of(uint32_t h)
 {
     uint32_t sign = (h & 0x8000) << 16;
     uint32_t rest = h & 0x7fff;
-    if (rest >= 0x7c00)          /* infinity, NaN */
+    if (rest >= 0x7c00) /* infinity, NaN */
         return float_of(sign | 0x7f800000 | (rest & 0x3ff) << 13);
     if (rest >= 0x0400)
         return float_of(sign | ((rest << 13) + ((127 - 15) << 23)));
-    float f = (float)rest * 0x1p-24f;      /* zero and denormals, exact */
+    float f = (float)rest * 0x1p-24f; /* zero and denormals, exact */
     return sign ? -f : f;
 }
 
@@ -48,7 +48,7 @@ uint16_t bf16_of(float x)
     memcpy(&v, &x, sizeof v);
     if (!isnan(x))
         v += 0x7fff + (v >> 16 & 1);
-    else if (!(v & 0x7f0000))    /* what tells it from infinity is below */
+    else if (!(v & 0x7f0000)) /* what tells it from infinity is below */
         v |= 0x400000;
     return (uint16_t)(v >> 16);
 }
@@ -61,15 +61,15 @@ float bf16_float(uint16_t x)
 static float element(StType type, const unsigned char *at, int64_t i)
 {
     switch (type) {
-    case StF32:  return float_of((uint32_t)bits(at + 4 * i, 4));
-    case StF16:  return half_of((uint32_t)bits(at + 2 * i, 2));
-    case StBF16: return bf16_float((uint16_t)bits(at + 2 * i, 2));
-    case StF64:  return (float)double_of(bits(at + 8 * i, 8));
-    case StI32:  return (float)(int32_t)bits(at + 4 * i, 4);
-    case StI64:  return (float)(int64_t)bits(at + 8 * i, 8);
+    case StF32:   return float_of((uint32_t)bits(at + 4 * i, 4));
+    case StF16:   return half_of((uint32_t)bits(at + 2 * i, 2));
+    case StBF16:  return bf16_float((uint16_t)bits(at + 2 * i, 2));
+    case StF64:   return (float)double_of(bits(at + 8 * i, 8));
+    case StI32:   return (float)(int32_t)bits(at + 4 * i, 4);
+    case StI64:   return (float)(int64_t)bits(at + 8 * i, 8);
     case StOther: break;
     }
-    return NAN;                  /* refused by weights_check */
+    return NAN; /* refused by weights_check */
 }
 
 void tensor_floats(const Tensor *t, int64_t first, int64_t n, float *out)

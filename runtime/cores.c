@@ -1,6 +1,6 @@
 /* cores.c: how many threads are worth having: two threads of one core share
  * its arithmetic, and a control group may grant less than the machine has.  */
-#define _GNU_SOURCE              /* sched_getaffinity */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "pool.h"
 
 #include <stdio.h>
@@ -44,13 +44,13 @@ static int64_t group_grants(void)
         return 0;
     char *group = line + 3;
     group[strcspn(group, "\n")] = '\0';
-    for (char *end = group + strlen(group); end;
-         end = strrchr(group, '/')) {
+    for (char *end = group + strlen(group); end; end = strrchr(group, '/')) {
         char grant[64];
         *end = '\0';
         snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
         const int64_t n = first_line(path, grant, sizeof grant)
-                        ? cores_granted(grant) : 0;
+                            ? cores_granted(grant)
+                            : 0;
         least = n && (n < least || !least) ? n : least;
     }
     return least;
@@ -61,11 +61,15 @@ static int first_of_core(int cpu)
 {
     char path[128], line[256];
     int first;
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/"
-             "thread_siblings_list", cpu);
+    snprintf(path, sizeof path,
+             "/sys/devices/system/cpu/cpu%d/topology/"
+             "thread_siblings_list",
+             cpu);
     return first_line(path, line, sizeof line)
-        && sscanf(line, "%d", &first) == 1 && first >= 0 && first < CPU_SETSIZE
-        ? first : cpu;
+                && sscanf(line, "%d", &first) == 1 && first >= 0
+                && first < CPU_SETSIZE
+             ? first
+             : cpu;
 }
 
 static int64_t cores_allowed(void)

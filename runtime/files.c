@@ -48,7 +48,8 @@ bool fault(Fault *f, int code, const char *fmt, ...)
 static bool cannot(Fault *why, const char *path, const char *what)
 {
     int code = errno == ENOMEM || errno == EMFILE || errno == ENFILE
-                   ? ExitResource : ExitIO;
+                 ? ExitResource
+                 : ExitIO;
     return fault(why, code, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
@@ -107,7 +108,7 @@ static void catch_bus_errors(void)
 }
 
 /* --------------------------------------------------------------- files --- */
-static const unsigned char nothing[1];     /* an empty file, mapped */
+static const unsigned char nothing[1]; /* an empty file, mapped */
 
 static int open_regular(const char *path, size_t *size, Fault *why)
 {
@@ -156,8 +157,10 @@ bool file_read(File *f, const char *path, size_t limit, Fault *why)
         return false;
     if (size > limit) {
         close(fd);
-        return fault(why, ExitInput, "%s: has %zu bytes, at most %zu are "
-                     "allowed", path, size, limit);
+        return fault(why, ExitInput,
+                     "%s: has %zu bytes, at most %zu are "
+                     "allowed",
+                     path, size, limit);
     }
     unsigned char *at = malloc(size + 1);
     ssize_t n = at ? read_whole(fd, at, size) : -1;
@@ -179,7 +182,7 @@ bool file_map(File *f, const char *path, Fault *why)
     if (fd < 0)
         return false;
     *f = (File){ .path = path, .at = nothing };
-    if (size == 0) {             /* nothing that mmap would take */
+    if (size == 0) { /* nothing that mmap would take */
         close(fd);
         return true;
     }

@@ -4,10 +4,12 @@
 
 #include <string.h>
 
-static const uint64_t hash_prime[6] = {
-    0, 0x9e3779b185ebca87ull, 0xc2b2ae3d27d4eb4full, 0x165667b19e3779f9ull,
-    0x85ebca77c2b2ae63ull, 0x27d4eb2f165667c5ull
-};
+static const uint64_t hash_prime[6] = { 0,
+                                        0x9e3779b185ebca87ull,
+                                        0xc2b2ae3d27d4eb4full,
+                                        0x165667b19e3779f9ull,
+                                        0x85ebca77c2b2ae63ull,
+                                        0x27d4eb2f165667c5ull };
 
 static uint64_t hash_rotate(uint64_t x, int by)
 {
@@ -46,8 +48,8 @@ static uint64_t hash_sums(const char *at, int64_t bytes, uint64_t seed)
         d = hash_step(d, hash_word(at + i + 24));
     }
     uint64_t sums[4] = { a, b, c, d };
-    uint64_t h = hash_rotate(a, 1) + hash_rotate(b, 7) + hash_rotate(c, 12) +
-                 hash_rotate(d, 18);
+    uint64_t h = hash_rotate(a, 1) + hash_rotate(b, 7) + hash_rotate(c, 12)
+               + hash_rotate(d, 18);
     for (int i = 0; i < 4; i++)
         h = (h ^ hash_step(0, sums[i])) * hash_prime[1] + hash_prime[4];
     return h;

@@ -4,7 +4,7 @@
 
 #include "json.h"
 
-static _Thread_local bool ran_out;   /* since json_read() began */
+static _Thread_local bool ran_out; /* since json_read() began */
 
 static void *watched_malloc(size_t n)
 {

@@ -9,8 +9,11 @@
  * number e^x is 0.                                                          */
 ATTN_API float attn_exp(float x)
 {
-    union { float f; uint32_t bits; } scale;
-    float shift = 0x1.8p+23f;                    /* rounds to integer */
+    union {
+        float f;
+        uint32_t bits;
+    } scale;
+    float shift = 0x1.8p+23f; /* rounds to integer */
     float twice = 1.0f;
     if (x < -0x1.5d589ep+6f)
         return 0.0f;
@@ -26,7 +29,7 @@ ATTN_API float attn_exp(float x)
     p = fmaf(p, r, 0x1.555492p-3f);
     p = fmaf(p, r, 0x1.fffffcp-2f);
     p = fmaf(p, r * r, r);
-    if (n > 127.0f) {                            /* 2^128 is no float */
+    if (n > 127.0f) { /* 2^128 is no float */
         t = t - 1.0f;
         twice = 2.0f;
     }
@@ -39,20 +42,23 @@ ATTN_API float attn_exp(float x)
  * ln m = 2 s + s^3 R(s^2) = f - s (f - s^2 R), R minimax.                   */
 ATTN_API float attn_log(float x)
 {
-    union { float f; int32_t bits; } u;
+    union {
+        float f;
+        int32_t bits;
+    } u;
     float k = 0.0f;
     if (x == 0.0f)
         return -INFINITY;
     if (!(x > 0.0f))
-        return (x - x) / (x - x);                /* NaN */
+        return (x - x) / (x - x); /* NaN */
     if (x == INFINITY)
         return x;
-    if (x < 0x1p-126f) {                         /* a subnormal number */
+    if (x < 0x1p-126f) { /* a subnormal number */
         x = x * 0x1p+25f;
         k = -25.0f;
     }
     u.f = x;
-    int32_t above = u.bits - 0x3f3504f3;         /* sqrt(1/2) */
+    int32_t above = u.bits - 0x3f3504f3; /* sqrt(1/2) */
     k += (float)(above >> 23);
     u.bits = (above & 0x007fffff) + 0x3f3504f3;
     float f = u.f - 1.0f;

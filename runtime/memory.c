@@ -31,8 +31,8 @@ ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size)
     int64_t at = m->used;
     if (at < 0)
         return NULL;
-    if (count < 0 || size < 0 ||
-        (size > 0 && count > (memory_most - at) / size)) {
+    if (count < 0 || size < 0
+        || (size > 0 && count > (memory_most - at) / size)) {
         m->used = -1;
         return NULL;
     }

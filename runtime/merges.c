@@ -12,21 +12,21 @@
 
 struct merges_piece {
     int32_t id;
-    int32_t from, length;        /* its text; length 0: joins with nothing */
-    int32_t before, next;        /* in the list; -1: none */
-    int32_t into;                /* the piece that it and the next one make */
-    int32_t at;                  /* its place in the heap; -1: not there */
+    int32_t from, length; /* its text; length 0: joins with nothing */
+    int32_t before, next; /* in the list; -1: none */
+    int32_t into;         /* the piece that it and the next one make */
+    int32_t at;           /* its place in the heap; -1: not there */
 };
 
 struct merges {
     const struct attn_vocab *vocab;
-    struct merges_piece *piece;  /* [n] */
-    int32_t *heap;               /* [heap_n] pieces, the first to join on top */
-    char *text;                  /* [bytes] the line, behind a space or none */
+    struct merges_piece *piece; /* [n] */
+    int32_t *heap;              /* [heap_n] pieces, the first to join on top */
+    char *text;                 /* [bytes] the line, behind a space or none */
     int64_t bytes, n, heap_n;
 };
 
-enum { MERGES_MOST = INT32_MAX / 64 };           /* bytes of a line */
+enum { MERGES_MOST = INT32_MAX / 64 }; /* bytes of a line */
 
 /* ---------------------------------------------------------------- heap --- */
 

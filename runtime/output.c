@@ -4,7 +4,7 @@
  * put it in place. What is unfinished is removed on every failure and when a
  * signal ends the process. "-" is stdout, which takes bytes as they come.   */
 #define _POSIX_C_SOURCE 200809L
-#define _DEFAULT_SOURCE                    /* getentropy */
+#define _DEFAULT_SOURCE /* getentropy */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -85,11 +85,10 @@ void files_on_signal(void)
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         struct sigaction old;
         /* who runs us under nohup wants the signal ignored */
-        if (sigaction(signals[i], NULL, &old) == 0 &&
-            old.sa_handler != SIG_IGN)
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &act, NULL);
     }
-    signal(SIGXFSZ, SIG_IGN);              /* write says EFBIG instead */
+    signal(SIGXFSZ, SIG_IGN); /* write says EFBIG instead */
 }
 
 /* -------------------------------------------------------------- outputs --- */
@@ -171,12 +170,14 @@ bool output_open(Output *o, const char *path, Fault *why)
     if (!set_temp(o))
         return cannot_write(o, why);
     if (!remember(o->temp))
-        return fault(why, ExitResource, "%s: more than %d files are being "
-                     "written", path, MaxTemps);
+        return fault(why, ExitResource,
+                     "%s: more than %d files are being "
+                     "written",
+                     path, MaxTemps);
     o->fd = open(o->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (o->fd < 0) {
         forget(o->temp);
-        o->temp[0] = '\0';       /* not ours to remove */
+        o->temp[0] = '\0'; /* not ours to remove */
         return cannot_write(o, why);
     }
     return true;
@@ -221,7 +222,7 @@ static bool put_in_place(Output *o, Fault *why)
 }
 
 static bool holding;
-static Output held[MaxTemps];              /* as many as are remembered */
+static Output held[MaxTemps]; /* as many as are remembered */
 static int n_held;
 
 bool output_commit(Output *o, Fault *why)
@@ -258,9 +259,9 @@ void output_cancel(Output *o)
 static void remove_old(int folder, const char *name)
 {
     struct stat st;
-    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-        time(NULL) - st.st_mtime > 3600)
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0
+        && S_ISREG(st.st_mode) && st.st_uid == geteuid()
+        && time(NULL) - st.st_mtime > 3600)
         unlinkat(folder, name, 0);
 }
 
@@ -313,6 +314,6 @@ bool write_file(const char *path, const void *data, size_t n, Fault *why)
     if (!is_stdout(path) && unchanged(path, data, n))
         return true;
     Output o;
-    return output_open(&o, path, why) && output_write(&o, data, n, why) &&
-           output_commit(&o, why);
+    return output_open(&o, path, why) && output_write(&o, data, n, why)
+        && output_commit(&o, why);
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-struct packed {                  /* a file that is opened */
+struct packed { /* a file that is opened */
     const struct attn_model *m;
     const char *file;
     int64_t bytes;
@@ -83,7 +83,7 @@ static const char *packed_damaged(struct packed *p, const char *text)
 
 /* --------------------------------------------------------------- checks --- */
 
-static const char packed_magic[] = "ATTNCW02";   /* the digits: the format */
+static const char packed_magic[] = "ATTNCW02"; /* the digits: the format */
 
 static const char *packed_foreign(struct packed *p)
 {
@@ -126,9 +126,10 @@ static const char *packed_wrong_page(struct packed *p)
         return packed_damaged(p, "its first page is not what was written");
     if (p->bytes == h->bytes)
         return NULL;
-    packed_counts(p, p->bytes < h->bytes ? "cut short: it has "
-                                         : "damaged: it has ", p->bytes,
-                  " of ", h->bytes);
+    packed_counts(p,
+                  p->bytes < h->bytes ? "cut short: it has "
+                                      : "damaged: it has ",
+                  p->bytes, " of ", h->bytes);
     return p->why;
 }
 
@@ -137,8 +138,8 @@ static const char *packed_wrong_layout(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
     const struct attn_model *m = p->m;
-    if (h->hash == m->weights_hash && h->weight_bits == m->weight_bits &&
-        h->weights_bytes == m->weights_bytes)
+    if (h->hash == m->weights_hash && h->weight_bits == m->weight_bits
+        && h->weights_bytes == m->weights_bytes)
         return NULL;
     if (strncmp(h->name, m->name, sizeof h->name) != 0) {
         packed_say(p, "made for the model '");
@@ -195,13 +196,13 @@ static const char *packed_wrong_block(struct packed *p, int64_t at,
         return packed_damaged(p, wrong);
     if (((const struct attn_vocab_header *)block)->size != size)
         return packed_damaged(p, "a vocabulary has not the model's number of "
-                              "tokens");
+                                 "tokens");
     return NULL;
 }
 
 ATTN_API uint64_t attn_packed_page(const void *file)
 {
-    const char *from = (const char *)file + 16;  /* behind magic and page */
+    const char *from = (const char *)file + 16; /* behind magic and page */
     return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
 }
 
@@ -295,7 +296,7 @@ ATTN_API const void *attn_vocab(const struct attn_model *m, const void *file,
     const void *block = NULL;
     if (!packed_head(file))
         return NULL;
-    if (target || m->kind == ATTN_DECODER)       /* whose source is the same */
+    if (target || m->kind == ATTN_DECODER) /* whose source is the same */
         block = packed_part(file, h->target_vocab_at, h->target_vocab_bytes);
     else
         block = packed_part(file, h->source_vocab_at, h->source_vocab_bytes);

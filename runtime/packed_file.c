@@ -7,10 +7,13 @@
 
 #include "rt.h"
 
-enum { Sections = 3 };           /* weights, vocabularies */
-typedef struct { const void *at; int64_t bytes; } Section;
+enum { Sections = 3 }; /* weights, vocabularies */
+typedef struct {
+    const void *at;
+    int64_t bytes;
+} Section;
 
-static const char zeros[64];     /* between a section and the next */
+static const char zeros[64]; /* between a section and the next */
 
 static int64_t aligned(int64_t n)
 {
@@ -22,9 +25,12 @@ static struct attn_packed_header head_of(const PackList *p, const Section *s)
 {
     struct attn_packed_header head = {
         .magic = { 'A', 'T', 'T', 'N', 'C', 'W', '0', '2' },
-        .hash = p->hash, .weight_bits = p->weight_bits,
-        .weights_at = ATTN_PACKED_PAGE, .weights_bytes = p->bytes,
-        .source_vocab_bytes = s[1].bytes, .target_vocab_bytes = s[2].bytes,
+        .hash = p->hash,
+        .weight_bits = p->weight_bits,
+        .weights_at = ATTN_PACKED_PAGE,
+        .weights_bytes = p->bytes,
+        .source_vocab_bytes = s[1].bytes,
+        .target_vocab_bytes = s[2].bytes,
     };
     int64_t end = ATTN_PACKED_PAGE + aligned(p->bytes);
     head.source_vocab_at = s[1].bytes ? end : 0;
@@ -74,12 +80,12 @@ bool weights_save(const char *path, const PackList *p, const void *packed,
     if (!hash_sections(s, &head.contents))
         return fault(why, ExitResource, "%s: out of memory", path);
     make_page(page, &head);
-    bool ok = output_open(&o, path, why) &&
-              output_write(&o, page, sizeof page, why);
+    bool ok = output_open(&o, path, why)
+           && output_write(&o, page, sizeof page, why);
     for (int i = 0; ok && i < Sections; i++) {
         const int64_t gap = aligned(s[i].bytes) - s[i].bytes;
-        ok = output_write(&o, s[i].at, (size_t)s[i].bytes, why) &&
-             output_write(&o, zeros, (size_t)gap, why);
+        ok = output_write(&o, s[i].at, (size_t)s[i].bytes, why)
+          && output_write(&o, zeros, (size_t)gap, why);
     }
     return ok && output_commit(&o, why);
 }

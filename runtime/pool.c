@@ -5,7 +5,7 @@
  * A thread without work looks for some for 50 us, then sleeps on a futex (where
  * there is none, on a condition variable): between the steps of a model it is
  * awake, while the model waits for its next line it costs nothing.          */
-#define _GNU_SOURCE              /* syscall */
+#define _GNU_SOURCE /* syscall */
 #include "pool.h"
 
 #include <pthread.h>
@@ -37,10 +37,10 @@ struct Pool {
     void (*part)(void *arg, int64_t part, int64_t parts);
     void *arg;
     _Alignas(Line) _Atomic Turn turn;
-    _Alignas(Line) atomic_uint call;     /* grows with each; sleepers' word */
+    _Alignas(Line) atomic_uint call; /* grows with each; sleepers' word */
     atomic_uint sleepers;
-    _Alignas(Line) atomic_uint left;     /* parts that are not done */
-    atomic_uint waiting;         /* the caller sleeps until there are none */
+    _Alignas(Line) atomic_uint left; /* parts that are not done */
+    atomic_uint waiting; /* the caller sleeps until there are none */
     _Alignas(Line) atomic_bool busy;
     atomic_bool closing;
 #ifndef __linux__
@@ -123,7 +123,8 @@ static bool do_part(Pool *p, unsigned call)
         if ((unsigned)(turn >> 2 * PartBits) != call || next == parts)
             return false;
         if (!atomic_compare_exchange_weak_explicit(&p->turn, &turn, turn + 1,
-                memory_order_acquire, memory_order_acquire))
+                                                   memory_order_acquire,
+                                                   memory_order_acquire))
             continue;
         p->part(p->arg, next, parts);
         if (atomic_fetch_sub(&p->left, 1) == 1 && atomic_load(&p->waiting))
@@ -175,8 +176,8 @@ static void run(void *pool, int64_t parts,
     p->part = part;
     p->arg = arg;
     atomic_store(&p->left, (unsigned)parts);
-    atomic_store_explicit(&p->turn, (Turn)call << 2 * PartBits
-                                    | (Turn)parts << PartBits,
+    atomic_store_explicit(&p->turn,
+                          (Turn)call << 2 * PartBits | (Turn)parts << PartBits,
                           memory_order_release);
     announce(p);
     while (do_part(p, call))

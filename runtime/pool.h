@@ -4,14 +4,14 @@
 
 #include "rt.h"
 
-enum { PoolMost = 256 };         /* threads of one pool */
+enum { PoolMost = 256 }; /* threads of one pool */
 
 typedef struct Pool Pool;
 
 /* The thread that calls and `threads` - 1 others, 1 to PoolMost in all. Fewer
  * where the system refuses one: pool_refused says so. NULL: no memory.      */
 Pool *pool_open(int64_t threads);
-void pool_close(Pool *p);        /* NULL: nothing to do */
+void pool_close(Pool *p); /* NULL: nothing to do */
 /* What a batch or a search takes; its parts are the pool's threads. A part that
  * runs parts itself, or a second thread that does so at the same time, runs
  * them alone, one after the other.                                          */

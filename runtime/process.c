@@ -5,11 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-struct process_row {             /* one row of logits, and what led to it */
+struct process_row { /* one row of logits, and what led to it */
     const struct attn_process *options;
     float *logits;
     int64_t vocab;
-    const int32_t *tokens;       /* [n] so far */
+    const int32_t *tokens; /* [n] so far */
     int64_t n;
     int32_t end;
 };
@@ -36,8 +36,7 @@ static void process_repetition(const struct process_row *r)
         return;
     for (int64_t i = 0; i < r->n; i++) {
         int32_t token = r->tokens[i];
-        if (token < 0 || token >= r->vocab ||
-            process_seen(r->tokens, i, token))
+        if (token < 0 || token >= r->vocab || process_seen(r->tokens, i, token))
             continue;
         float *x = &r->logits[token];
         if (*x >= 0.0f)
@@ -80,8 +79,8 @@ static void process_suppress(const struct process_row *r)
         if (length < 1 || length >= left)
             return;
         int64_t before = length - 1;
-        if (r->n >= before &&
-            process_same(at + 1, r->tokens + r->n - before, before))
+        if (r->n >= before
+            && process_same(at + 1, r->tokens + r->n - before, before))
             process_forbid(r, at[length]);
         at += 1 + length;
         left -= 1 + length;

@@ -22,46 +22,55 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROGRAM_PARTS = 32,       /* lines that are answered together */
-       PROGRAM_STOPS = 16,       /* strings that may end an answer */
-       PROGRAM_FILES = 2 /* that are mapped: weights, a state */
+enum {
+    PROGRAM_PARTS = 32, /* lines that are answered together */
+    PROGRAM_STOPS = 16, /* strings that may end an answer */
+    PROGRAM_FILES = 2   /* that are mapped: weights, a state */
 };
 /* The numbers that words give, and the texts: program_words knows their names
  * and what they are without one.                                            */
-enum { WORD_TOKENS, WORD_TEMPERATURE, WORD_TOP_K, WORD_TOP_P, WORD_MIN_P,
-       WORD_SEED, WORD_REPETITION, WORD_NUMBERS };
+enum {
+    WORD_TOKENS,
+    WORD_TEMPERATURE,
+    WORD_TOP_K,
+    WORD_TOP_P,
+    WORD_MIN_P,
+    WORD_SEED,
+    WORD_REPETITION,
+    WORD_NUMBERS
+};
 enum { WORD_PROMPT, WORD_STOP, WORD_LOAD, WORD_SAVE, WORD_TEXTS };
 
-struct room {                    /* memory that only grows */
+struct room { /* memory that only grows */
     void *at;
     int64_t bytes;
 };
 
 struct program {
-    const char *name;            /* argv[0] */
+    const char *name; /* argv[0] */
     const struct attn_model *m;
-    const char *file;            /* packed weights, whole */
+    const char *file; /* packed weights, whole */
     int64_t bytes;
     const void *packed;          /* the weights in it */
     const void *source, *target; /* vocabularies; NULL: token ids */
     /* reads a line's items; how many, or -1: refused */
     int64_t (*read)(struct program *p, const char *line, int64_t bytes);
-    int64_t width;               /* items of a row: 1 token, so many numbers */
-    int64_t n;                   /* items of this batch so far */
-    int64_t parts;               /* lines, or blocks, that ended */
-    int32_t start[PROGRAM_PARTS + 1];    /* first row of each */
-    int bad[PROGRAM_PARTS];      /* it was refused: it has no answer */
-    int64_t last[PROGRAM_PARTS]; /* number of its last line */
-    int begun;                   /* text goes on where another ended */
-    int refused;                 /* the part that is open has a bad line */
-    int64_t line;                /* number of the last line read */
-    int status;                  /* exit code; above 3 it ends the program */
+    int64_t width; /* items of a row: 1 token, so many numbers */
+    int64_t n;     /* items of this batch so far */
+    int64_t parts; /* lines, or blocks, that ended */
+    int32_t start[PROGRAM_PARTS + 1]; /* first row of each */
+    int bad[PROGRAM_PARTS];           /* it was refused: it has no answer */
+    int64_t last[PROGRAM_PARTS];      /* number of its last line */
+    int begun;                        /* text goes on where another ended */
+    int refused;                      /* the part that is open has a bad line */
+    int64_t line;                     /* number of the last line read */
+    int status; /* exit code; above 3 it ends the program */
     double number[WORD_NUMBERS];
-    const char *word[WORD_TEXTS];        /* NULL: not given */
+    const char *word[WORD_TEXTS]; /* NULL: not given */
     const char *stop[PROGRAM_STOPS];
     int64_t stops;
     int quiet;
-    int unchecked;               /* weights are not held to their hash */
+    int unchecked; /* weights are not held to their hash */
     struct room bound, items, work, text;
 };
 
@@ -121,7 +130,8 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
     if (bytes >= 0)
         at = realloc(r->at, (size_t)more);
     if (!at) {
-        program_fail(p, 5, p->m->name, "out of memory: give fewer or shorter "
+        program_fail(p, 5, p->m->name,
+                     "out of memory: give fewer or shorter "
                      "lines at once");
         return NULL;
     }
@@ -153,7 +163,8 @@ static int64_t read_text(struct program *p, const char *line, int64_t bytes)
         n = attn_vocab_encode(p->source, line, bytes, p->begun, ids, bytes + 2,
                               memory, &bad);
     if (n == ATTN_ERROR_UNKNOWN)
-        program_refuse(p, bad, "a character or word that the vocabulary does "
+        program_refuse(p, bad,
+                       "a character or word that the vocabulary does "
                        "not have: leave it out");
     if (n == ATTN_ERROR_UTF8)
         program_refuse(p, bad, "not UTF-8: convert the text");
@@ -180,8 +191,10 @@ static int64_t read_ids(struct program *p, const char *line, int64_t bytes)
         char *end;
         const long long id = strtoll(at, &end, 10);
         if (!ends_number(at, end) || id < 0 || id >= vocab)
-            return program_refuse(p, at - line, "a token id from 0 to %lld is "
-                                  "expected", (long long)vocab - 1);
+            return program_refuse(p, at - line,
+                                  "a token id from 0 to %lld is "
+                                  "expected",
+                                  (long long)vocab - 1);
         ids[n] = (int32_t)id;
         n++;
         at = end + strspn(end, " \t\r");
@@ -204,8 +217,10 @@ static int64_t read_numbers(struct program *p, const char *line, int64_t bytes)
         at = end + strspn(end, " \t\r");
     }
     if (x && n != p->width)
-        return program_refuse(p, 0, "a row has %lld numbers, this line has "
-                              "%lld", (long long)p->width, (long long)n);
+        return program_refuse(p, 0,
+                              "a row has %lld numbers, this line has "
+                              "%lld",
+                              (long long)p->width, (long long)n);
     return x ? n : -1;
 }
 
@@ -216,8 +231,10 @@ static void program_end_part(struct program *p)
     int64_t rows = p->n / p->width - first;
 
     if (rows > most) {
-        program_refuse(p, 0, "%lld %s; the model takes %lld at most (max_len%s)"
-                       ": shorten it", (long long)rows,
+        program_refuse(p, 0,
+                       "%lld %s; the model takes %lld at most (max_len%s)"
+                       ": shorten it",
+                       (long long)rows,
                        p->m->input_width > 0 ? "rows in a block"
                                              : "tokens in a line",
                        (long long)most,
@@ -242,7 +259,7 @@ static void program_line(struct program *p, const char *line, int64_t bytes)
     int64_t n = 0;
 
     if (blocks && bytes == 0 && p->parts == 0 && p->n == 0 && !p->refused)
-        return;                  /* empty lines before the first block */
+        return; /* empty lines before the first block */
     if (bytes > 0)
         n = p->read(p, line, bytes);
     if (n < 0)
@@ -318,8 +335,8 @@ static int program_main(int argc, char **argv)
     p.file = embedded_weights(&p.bytes);
     const int alone = p.file || p.m->weights_bytes == 0;
     const int words = alone ? 1 : 2;
-    if (argc < words || (!alone && argv[1][0] == '-') ||
-        !program_words(&p, argc - words, argv + words)) {
+    if (argc < words || (!alone && argv[1][0] == '-')
+        || !program_words(&p, argc - words, argv + words)) {
         fprintf(stderr, "usage: %s%s < lines\n%s", p.name,
                 alone ? "" : " model.weights", program_help());
         return 2;

@@ -4,7 +4,7 @@
 
 /* Of the program, for the handler: set before a file is mapped. */
 static struct {
-    const char *name;            /* the program's */
+    const char *name; /* the program's */
     const char *path, *at;
     int64_t bytes;
 } program_files[PROGRAM_FILES];
@@ -12,7 +12,7 @@ static struct {
 static void file_say(const char *text)
 {
     if (write(STDERR_FILENO, text, strlen(text)) < 0)
-        return;                  /* stderr is closed: nothing is left to do */
+        return; /* stderr is closed: nothing is left to do */
 }
 
 /* Does what is safe in a handler alone. A bus error elsewhere is somebody
@@ -41,7 +41,7 @@ static void file_watch(const struct program *p, const char *path,
     struct sigaction act;
     int i = 0;
 
-    while (program_files[i].at)  /* as many are mapped as there are places */
+    while (program_files[i].at) /* as many are mapped as there are places */
         i++;
     program_files[i].name = p->name;
     program_files[i].path = path;
@@ -57,7 +57,7 @@ static void file_watch(const struct program *p, const char *path,
 static const char *program_map(struct program *p, const char *path,
                                int64_t *bytes)
 {
-    static _Alignas(64) const char nothing[64];  /* an empty file, mapped */
+    static _Alignas(64) const char nothing[64]; /* an empty file, mapped */
     const char *file = nothing;
     struct stat st;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -113,6 +113,6 @@ static void program_bind(struct program *p, const char *path)
     if (h.target_vocab_bytes > 0)
         p->target = p->file + h.target_vocab_at;
     if (p->m->kind == ATTN_DECODER)
-        p->source = p->target;   /* it goes on with what it reads */
+        p->source = p->target; /* it goes on with what it reads */
     p->packed = p->file + h.weights_at;
 }

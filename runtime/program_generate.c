@@ -56,14 +56,16 @@ static int program_search(struct program *p, int *asks,
         return 1;
     const int64_t bytes = attn_search_bytes(p->m, &o, n, start[n], longest, 0);
     if (bytes == ATTN_ERROR_KIND) {
-        program_fail(p, 3, p->m->name, "no answer is searched for behind rows "
+        program_fail(p, 3, p->m->name,
+                     "no answer is searched for behind rows "
                      "of numbers: attnc run --input takes them");
         return 0;
     }
     if (!program_grow(p, &p->work, bytes))
         return 0;
     if (attn_search(p->m, p->bound.at, &o, n, p->items.at, start, NULL, 0,
-                    p->work.at, bytes, best, found) == 0)
+                    p->work.at, bytes, best, found)
+        == 0)
         return 1;
     program_fail(p, 70, p->m->name, "internal error: the search failed");
     return 0;

@@ -17,11 +17,14 @@ static int program_blocks(struct program *p)
     if (p->refused)
         return 0;
     if (p->parts < 3)
-        program_refuse(p, 0, "the input ends here: queries, an empty line, "
+        program_refuse(p, 0,
+                       "the input ends here: queries, an empty line, "
                        "keys, an empty line and values are expected");
     else if (s[2] - s[1] != s[3] - s[2])
-        program_refuse(p, 0, "as many values as keys are expected: %d keys, "
-                       "%d values", (int)(s[2] - s[1]), (int)(s[3] - s[2]));
+        program_refuse(p, 0,
+                       "as many values as keys are expected: %d keys, "
+                       "%d values",
+                       (int)(s[2] - s[1]), (int)(s[3] - s[2]));
     else
         return 1;
     return 0;
@@ -74,8 +77,10 @@ static void print_rows(const struct program *p, int64_t part, const float *x,
     }
     putchar('\n');
     if (wrong > 0)
-        fprintf(stderr, "stdin:%lld: warning: %lld of %lld numbers are not "
-                "finite\n", (long long)p->last[part], (long long)wrong,
+        fprintf(stderr,
+                "stdin:%lld: warning: %lld of %lld numbers are not "
+                "finite\n",
+                (long long)p->last[part], (long long)wrong,
                 (long long)(rows * columns));
 }
 
@@ -133,6 +138,6 @@ static int program_words(struct program *p, int n, char **word)
 
 static int program_stream(struct program *p)
 {
-    (void)p;                     /* no word asks for it */
+    (void)p; /* no word asks for it */
     return 0;
 }

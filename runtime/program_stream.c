@@ -6,13 +6,13 @@ struct program_stream {
     struct attn_search_options o;
     struct attn_stream s;
     struct attn_text text;
-    const struct attn_state_header *state;       /* to go on from, or NULL */
+    const struct attn_state_header *state; /* to go on from, or NULL */
     int64_t state_bytes;
-    uint64_t weights;            /* hash, for states */
-    FILE *to;                    /* the answer; stderr: stdout has the state */
-    int64_t n;                   /* tokens of the prompt */
-    int64_t count;               /* of the answer */
-    double from, first, last;    /* when it began, when these came: seconds */
+    uint64_t weights;         /* hash, for states */
+    FILE *to;                 /* the answer; stderr: stdout has the state */
+    int64_t n;                /* tokens of the prompt */
+    int64_t count;            /* of the answer */
+    double from, first, last; /* when it began, when these came: seconds */
 };
 
 static int is_stdout(const char *path)
@@ -62,7 +62,8 @@ static void stream_load(struct program *p, struct program_stream *r)
     r->state = (const void *)file;
     p->begun = r->state->tokens > (r->o.start >= 0);
     if (p->m->kind != ATTN_DECODER && p->word[WORD_PROMPT])
-        program_fail(p, 2, "--prompt", "the source was read before the state "
+        program_fail(p, 2, "--prompt",
+                     "the source was read before the state "
                      "was saved");
 }
 
@@ -91,9 +92,10 @@ static void stream_begin(struct program *p, struct program_stream *r)
     const int64_t lead = before + (decoder ? r->n : 0);
     const int64_t most = decoder ? p->m->max_target : p->m->max_source;
     if (lead > p->m->max_target + (r->state ? 1 : 0) || r->n > most) {
-        snprintf(why, sizeof why, "it has %lld tokens, the model takes %lld in "
-                 "all (max_len): shorten it", (long long)r->n,
-                 (long long)most);
+        snprintf(why, sizeof why,
+                 "it has %lld tokens, the model takes %lld in "
+                 "all (max_len): shorten it",
+                 (long long)r->n, (long long)most);
         program_fail(p, 3, "--prompt", why);
         return;
     }
@@ -201,9 +203,10 @@ static void stream_speed(const struct program *p,
 {
     if (p->quiet || r->count < 2 || !(r->last > r->first))
         return;
-    fprintf(stderr, "%lld tokens, %.1f tokens per second; the first after "
-            "%.1f ms\n", (long long)r->count,
-            (double)(r->count - 1) / (r->last - r->first),
+    fprintf(stderr,
+            "%lld tokens, %.1f tokens per second; the first after "
+            "%.1f ms\n",
+            (long long)r->count, (double)(r->count - 1) / (r->last - r->first),
             (r->first - r->from) * 1e3);
 }
 
@@ -255,8 +258,8 @@ static int program_stream(struct program *p)
     r.from = stream_now();
     if (p->status == 0)
         stream_begin(p, &r);
-    if (p->status == 0 && p->target &&
-        attn_text_open(&r.text, p->target, p->stop, p->stops, p->begun) != 0)
+    if (p->status == 0 && p->target
+        && attn_text_open(&r.text, p->target, p->stop, p->stops, p->begun) != 0)
         program_fail(p, 2, "--stop", "1 to 240 bytes are expected");
     if (p->status == 0)
         stream_answer(p, &r);

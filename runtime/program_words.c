@@ -1,10 +1,10 @@
 /* program_words.c: the words behind the weights: options that mean what those
  * of the same name of attnc run mean: "--seed 7", or "--seed=7".             */
 
-static const struct {            /* by WORD_TOKENS .. */
+static const struct { /* by WORD_TOKENS .. */
     const char *name;
-    int whole;                   /* no fractions */
-    double least, most, other;   /* other: where it is not given */
+    int whole;                 /* no fractions */
+    double least, most, other; /* other: where it is not given */
 } word_numbers[WORD_NUMBERS] = {
     { "-n", 1, 0.0, 2147483647.0, -1.0 },
     { "--temperature", 0, 0.0, 1e6, -1.0 },
@@ -12,11 +12,13 @@ static const struct {            /* by WORD_TOKENS .. */
     { "--top-p", 0, 0.0, 1.0, 0.0 },
     { "--min-p", 0, 0.0, 1.0, 0.0 },
     { "--seed", 1, 0.0, 2147483647.0, 1.0 },
-    { "--repetition-penalty", 0, 0.001, 1000.0, 0.0 }
+    { "--repetition-penalty", 0, 0.001, 1000.0, 0.0 },
 };
 
-static const char *const word_texts[WORD_TEXTS] = {   /* by WORD_PROMPT .. */
-    "--prompt", "--stop", "--load-state", "--save-state"
+static const char *const word_texts[WORD_TEXTS] = { /* by WORD_PROMPT .. */
+                                                    "--prompt", "--stop",
+                                                    "--load-state",
+                                                    "--save-state"
 };
 
 static const char *program_help(void)
@@ -119,7 +121,7 @@ static int words_option(struct program *p, char **word, int n)
 
 static int program_words(struct program *p, int n, char **word)
 {
-    const char *of_prompt = NULL;        /* a word that is for it alone */
+    const char *of_prompt = NULL; /* a word that is for it alone */
     int at = 0;
 
     for (int i = 0; i < WORD_NUMBERS; i++)

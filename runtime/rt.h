@@ -16,12 +16,18 @@
 
 /* Exit codes (docs/errors.md). Signals are re-raised, not returned. */
 enum {
-    ExitDone = 0, ExitNegative = 1, ExitUsage = 2, ExitInput = 3,
-    ExitIO = 4, ExitResource = 5, ExitBackend = 6, ExitInternal = 70
+    ExitDone = 0,
+    ExitNegative = 1,
+    ExitUsage = 2,
+    ExitInput = 3,
+    ExitIO = 4,
+    ExitResource = 5,
+    ExitBackend = 6,
+    ExitInternal = 70
 };
 
 /* ------------------------------------------------------------- files.c --- */
-typedef struct {                 /* a whole file, mapped or read */
+typedef struct { /* a whole file, mapped or read */
     const char *path;
     const unsigned char *at;
     size_t size;
@@ -31,17 +37,20 @@ typedef struct {                 /* a whole file, mapped or read */
 /* Why something failed: an exit code (ExitInput, ExitIO ...) and one line that
  * names the file, the place and the remedy. Bytes that are not printable ASCII
  * are shown as \xHH. Functions return false and fill it.                     */
-typedef struct { int code; char text[512]; } Fault;
-bool fault(Fault *f, int code, const char *fmt, ...)     /* returns false */
-         __attribute__((format(printf, 3, 4)));
+typedef struct {
+    int code;
+    char text[512];
+} Fault;
+bool fault(Fault *f, int code, const char *fmt, ...) /* returns false */
+    __attribute__((format(printf, 3, 4)));
 
 /* Regular files only; a message for all else. `path` must outlive the File,
  * and a File that is mapped stays where it is until file_close: should its
  * pages vanish (the file was cut), the handler of SIGBUS names it and ends the
  * process with ExitIO.                                                      */
 bool file_read(File *f, const char *path, size_t limit, Fault *why);
-                                 /* a NUL follows the last byte */
-bool file_map(File *f, const char *path, Fault *why);    /* read-only */
+/* a NUL follows the last byte */
+bool file_map(File *f, const char *path, Fault *why); /* read-only */
 void file_close(File *f);
 
 /* ------------------------------------------------------------ output.c --- */
@@ -49,8 +58,11 @@ void file_close(File *f);
  * same folder, fsync, rename. Unfinished ones are removed on failure, and by
  * the signal handlers that files_on_signal() installs. An open Output stays
  * where it is. The path "-" is stdout, which gets the bytes as they come.   */
-typedef struct { int fd; char path[4096], temp[4096]; } Output;
-bool is_stdout(const char *path);          /* NULL: false */
+typedef struct {
+    int fd;
+    char path[4096], temp[4096];
+} Output;
+bool is_stdout(const char *path); /* NULL: false */
 bool output_open(Output *o, const char *path, Fault *why);
 bool output_write(Output *o, const void *data, size_t n, Fault *why);
 bool output_commit(Output *o, Fault *why);
@@ -63,20 +75,20 @@ void outputs_sweep(const char *path);
 void outputs_hold(void);
 bool outputs_release(bool keep, Fault *why);
 bool write_file(const char *path, const void *data, size_t n, Fault *why);
-                                 /* leaves an unchanged file's mtime alone */
-void files_on_signal(void);      /* SIGINT, SIGTERM, SIGHUP: remove temps,
-                                    re-raise; at exit too; SIGXFSZ becomes an
-                                    error */
+/* leaves an unchanged file's mtime alone */
+void files_on_signal(void); /* SIGINT, SIGTERM, SIGHUP: remove temps,
+                               re-raise; at exit too; SIGXFSZ becomes an
+                               error */
 
 /* ------------------------------------------------------- safetensors.c --- */
 typedef enum { StF32, StF16, StBF16, StI32, StI64, StF64, StOther } StType;
 typedef struct {
     const char *name;
     StType type;
-    const char *type_name;       /* as written */
+    const char *type_name; /* as written */
     int rank;
     int64_t dim[8];
-    const unsigned char *at;     /* may be unaligned */
+    const unsigned char *at; /* may be unaligned */
     size_t bytes;
     int64_t elements;
 } Tensor;
@@ -85,7 +97,7 @@ typedef struct Safetensors Safetensors;
 /* Mapped. A path that ends in .json is an index of shards (shards.c). */
 Safetensors *safetensors_open(const char *path, Fault *why);
 void safetensors_close(Safetensors *s);
-int  safetensors_count(const Safetensors *s);
+int safetensors_count(const Safetensors *s);
 const Tensor *safetensors_at(const Safetensors *s, int i);
 const Tensor *safetensors_find(const Safetensors *s, const char *name);
 const char *safetensors_path(const Safetensors *s);
@@ -93,13 +105,13 @@ const char *safetensors_path(const Safetensors *s);
 /* ---------------------------------------------------------- convert.c --- */
 /* Elements first .. first + n - 1 as floats, from any type but StOther. */
 void tensor_floats(const Tensor *t, int64_t first, int64_t n, float *out);
-int64_t tensor_not_finite(const Tensor *t);    /* NaN and infinities */
+int64_t tensor_not_finite(const Tensor *t); /* NaN and infinities */
 /* The nearest bf16, of two the even one, as the upper half of a float's bits.
  * What is too large becomes infinite; NaN stays NaN.                        */
 uint16_t bf16_of(float x);
-float bf16_float(uint16_t x);                  /* exact */
+float bf16_float(uint16_t x); /* exact */
 
-typedef struct {                 /* to be written: f32, or i32 when ids */
+typedef struct { /* to be written: f32, or i32 when ids */
     const char *name;
     int rank;
     int64_t dim[4];
@@ -112,61 +124,61 @@ bool safetensors_write(const char *path, const TensorOut *t, int n, Fault *why);
 /* ---------------------------------------------------------- weights.c --- */
 /* How packed weights are made: the plan's list, evaluated here. */
 typedef enum {
-    PackPanels,                  /* [out, k] as panels of 16 columns, k-major */
-    PackRows,                    /* [rows, k] row-major (a look-up table) */
-    PackVector,                  /* [k] */
-    PackDistance                 /* [buckets, heads] as a row a head: its bias
-                                    by distance key - query, from
-                                    -(length - 1) to length - 1 */
+    PackPanels,  /* [out, k] as panels of 16 columns, k-major */
+    PackRows,    /* [rows, k] row-major (a look-up table) */
+    PackVector,  /* [k] */
+    PackDistance /* [buckets, heads] as a row a head: its bias
+                    by distance key - query, from
+                    -(length - 1) to length - 1 */
 } PackLayout;
 
-typedef enum {                   /* tables.c: what is computed, not read */
-    TableNone, TableSinusoid, TableRotary, TableAlibi
-} TableKind;
+/* tables.c: what is computed, not read */
+typedef enum { TableNone, TableSinusoid, TableRotary, TableAlibi } TableKind;
 
 /* Where the elements of one of our tensors are in the file. The spec says it of
  * tensors of one dimension as of one column, a PackItem as of one row; nothing
  * is transposed there.                                                      */
 typedef struct {
-    const char *name;            /* NULL: the file has none, all are `fill` */
+    const char *name; /* NULL: the file has none, all are `fill` */
     double fill;
-    bool transposed;             /* stored [columns, rows]; what follows is
-                                    said of the tensor turned back */
+    bool transposed; /* stored [columns, rows]; what follows is
+                        said of the tensor turned back */
     /* Our rows are, for each group, the `take` rows from first + group * stride
      * on. groups 0: the file's tensor is ours whole.                        */
-    bool by_columns;             /* so with columns in place of rows */
+    bool by_columns; /* so with columns in place of rows */
     int64_t groups, first, take, stride;
-    int64_t total;               /* of the file's tensor: groups * stride */
+    int64_t total; /* of the file's tensor: groups * stride */
 } FileTensor;
 
-typedef struct {                 /* one tensor's way into the packed weights */
-    const char *name;            /* canonical name; NULL: a table */
-    FileTensor from;             /* where its elements are in the file */
+typedef struct {      /* one tensor's way into the packed weights */
+    const char *name; /* canonical name; NULL: a table */
+    FileTensor from;  /* where its elements are in the file */
     PackLayout layout;
-    bool bf16;                   /* of its block; else f32 */
-    int64_t rows, k;             /* its shape [rows, k]; vectors: rows 1 */
-    int64_t at;                  /* byte offset of the destination block */
-    int64_t first;               /* its first column (out row) in the block */
-    int64_t columns;             /* columns of the whole block (stacked) */
-    float scale;                 /* folded factor: the exact product is */
-    bool scaled;                 /* rounded once to float */
-    TableKind table;             /* [rows, k] made by tables.c; no tensor */
-    double base;                 /* TableSinusoid, TableRotary */
-    int64_t position;            /* of row 0 */
-    bool halves, tensor2tensor;  /* TableSinusoid */
-    double scaling;              /* TableRotary: positions times this */
-    int64_t length;              /* TableAlibi, PackDistance: most rows */
-    int64_t max_distance; bool bidirectional;           /* PackDistance */
-    bool alias;                  /* second use of a tensor: not counted as
-                                    missing twice */
+    bool bf16;                  /* of its block; else f32 */
+    int64_t rows, k;            /* its shape [rows, k]; vectors: rows 1 */
+    int64_t at;                 /* byte offset of the destination block */
+    int64_t first;              /* its first column (out row) in the block */
+    int64_t columns;            /* columns of the whole block (stacked) */
+    float scale;                /* folded factor: the exact product is */
+    bool scaled;                /* rounded once to float */
+    TableKind table;            /* [rows, k] made by tables.c; no tensor */
+    double base;                /* TableSinusoid, TableRotary */
+    int64_t position;           /* of row 0 */
+    bool halves, tensor2tensor; /* TableSinusoid */
+    double scaling;             /* TableRotary: positions times this */
+    int64_t length;             /* TableAlibi, PackDistance: most rows */
+    int64_t max_distance;
+    bool bidirectional; /* PackDistance */
+    bool alias;         /* second use of a tensor: not counted as
+                           missing twice */
 } PackItem;
 
 typedef struct {
-    const char *name;            /* of the model; NULL: it has none */
+    const char *name; /* of the model; NULL: it has none */
     PackItem *item;
     int64_t count;
-    int64_t bytes;               /* of the packed weights */
-    int64_t weight_bits;         /* of a number in a matrix: 32, 16 */
+    int64_t bytes;       /* of the packed weights */
+    int64_t weight_bits; /* of a number in a matrix: 32, 16 */
     uint64_t hash;
 } PackList;
 
@@ -186,8 +198,8 @@ float table_element(const PackItem *item, int64_t row, int64_t column);
 /* Slope of a head's linear bias [Press et al. 2022]. */
 double alibi_slope(int64_t head, int64_t heads);
 /* Bucket of a distance key - query [Raffel et al. 2020]. */
-int64_t relative_bucket(int64_t distance, int64_t buckets,
-                        int64_t max_distance, bool bidirectional);
+int64_t relative_bucket(int64_t distance, int64_t buckets, int64_t max_distance,
+                        bool bidirectional);
 
 /* ---------------------------------------------------- weights_check.c --- */
 /* Lines "error: FILE: tensor 'NAME': ...\n" and "warning: ...\n", in order;
@@ -196,10 +208,10 @@ typedef struct {
     char *text;
     size_t n, cap;
     int errors, warnings;
-    bool cut;                    /* memory ran out: not all was found */
+    bool cut; /* memory ran out: not all was found */
 } Report;
 void report_add(Report *r, bool error, const char *fmt, ...)
-         __attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 void report_free(Report *r);
 /* Errors: every tensor that is missing (with the nearest name that nothing
  * uses), mis-shaped or not of numbers. Warnings: values that are not finite,
@@ -228,6 +240,6 @@ typedef struct {
 } VocabTokens;
 void *vocab_load(const char *path, int64_t expected, const VocabTokens *t,
                  int64_t *bytes, Fault *why);
-int64_t vocab_count(const char *path, Fault *why);   /* its tokens; -1 */
+int64_t vocab_count(const char *path, Fault *why); /* its tokens; -1 */
 
 #endif

@@ -78,8 +78,10 @@ static bool read_type(const Safetensors *s, Tensor *t, const json_t *dtype,
     t->type_name = json_string_value(dtype);
     const struct TypeRow *row = type_named(t->type_name);
     if (!row)
-        return fault(why, ExitInput, "%s: tensor '%.80s': unknown dtype "
-                     "'%.80s'", s->file.path, t->name, t->type_name);
+        return fault(why, ExitInput,
+                     "%s: tensor '%.80s': unknown dtype "
+                     "'%.80s'",
+                     s->file.path, t->name, t->type_name);
     t->type = row->type;
     int64_t bits;
     if (__builtin_mul_overflow(t->elements, (int64_t)row->bits, &bits))
@@ -101,14 +103,16 @@ static bool read_offsets(const Safetensors *s, Tensor *t, const json_t *pair,
         return bad(s, t->name, "'data_offsets' end before they begin", why);
     size_t room = s->file.size - s->data;
     if ((size_t)to > room)
-        return fault(why, ExitInput, "%s: tensor '%.80s': ends at byte %lld of "
+        return fault(why, ExitInput,
+                     "%s: tensor '%.80s': ends at byte %lld of "
                      "the data, which has %zu: the file is cut short",
                      s->file.path, t->name, (long long)to, room);
     if ((size_t)(to - from) != t->bytes)
-        return fault(why, ExitInput, "%s: tensor '%.80s': has %lld bytes at "
-                     "byte %zu, its shape and dtype need %zu", s->file.path,
-                     t->name, (long long)(to - from), s->data + (size_t)from,
-                     t->bytes);
+        return fault(why, ExitInput,
+                     "%s: tensor '%.80s': has %lld bytes at "
+                     "byte %zu, its shape and dtype need %zu",
+                     s->file.path, t->name, (long long)(to - from),
+                     s->data + (size_t)from, t->bytes);
     t->at = s->file.at + s->data + from;
     return true;
 }
@@ -121,14 +125,17 @@ static bool read_tensor(const Safetensors *s, Tensor *t, const char *name,
         return bad(s, name, "its entry must be an object", why);
     const char *key;
     json_t *value;
-    json_object_foreach(entry, key, value)
-        if (strcmp(key, "dtype") && strcmp(key, "shape") &&
-            strcmp(key, "data_offsets"))
-            return fault(why, ExitInput, "%s: tensor '%.80s': unknown key "
-                         "'%.80s'", s->file.path, name, key);
-    return read_shape(s, t, json_object_get(entry, "shape"), why) &&
-           read_type(s, t, json_object_get(entry, "dtype"), why) &&
-           read_offsets(s, t, json_object_get(entry, "data_offsets"), why);
+    json_object_foreach(entry, key, value) if (
+        strcmp(key, "dtype") && strcmp(key, "shape")
+        && strcmp(
+            key,
+            "data_offsets")) return fault(why, ExitInput,
+                                          "%s: tensor '%.80s': unknown key "
+                                          "'%.80s'",
+                                          s->file.path, name, key);
+    return read_shape(s, t, json_object_get(entry, "shape"), why)
+        && read_type(s, t, json_object_get(entry, "dtype"), why)
+        && read_offsets(s, t, json_object_get(entry, "data_offsets"), why);
 }
 
 /* ---------------------------------------------------------------- the file */
@@ -139,8 +146,11 @@ static bool read_metadata(const Safetensors *s, const json_t *meta, Fault *why)
     bool fits = json_is_object(meta);
     json_object_foreach((json_t *)meta, key, value)
         fits = fits && json_is_string(value);
-    return fits || fault(why, ExitInput, "%s: '__metadata__' must map strings "
-                         "to strings", s->file.path);
+    return fits
+        || fault(why, ExitInput,
+                 "%s: '__metadata__' must map strings "
+                 "to strings",
+                 s->file.path);
 }
 
 static bool read_tensors(Safetensors *s, Fault *why)
@@ -152,10 +162,12 @@ static bool read_tensors(Safetensors *s, Fault *why)
                      s->file.path, n);
     const char *name;
     json_t *entry;
-    json_object_foreach(s->header, name, entry) {
+    json_object_foreach(s->header, name, entry)
+    {
         bool done = strcmp(name, "__metadata__") == 0
-            ? read_metadata(s, entry, why)
-            : read_tensor(s, &s->tensor[s->count++], name, entry, why);
+                      ? read_metadata(s, entry, why)
+                      : read_tensor(s, &s->tensor[s->count++], name, entry,
+                                    why);
         if (!done)
             return false;
     }
@@ -171,9 +183,10 @@ static bool json_fault(const Safetensors *s, const json_error_t *e, Fault *why)
 /* Bytes of the header; -1: refused. */
 static int64_t header_length(const File *f, Fault *why)
 {
-    uint64_t n = 0;              /* little-endian */
+    uint64_t n = 0; /* little-endian */
     if (f->size <= LengthBytes || f->at[LengthBytes] != '{') {
-        fault(why, ExitInput, "%s: does not look like a .safetensors file: no "
+        fault(why, ExitInput,
+              "%s: does not look like a .safetensors file: no "
               "header begins with '{' at byte 8; convert other formats",
               f->path);
         return -1;
@@ -181,15 +194,17 @@ static int64_t header_length(const File *f, Fault *why)
     for (int i = LengthBytes - 1; i >= 0; i--)
         n = n << 8 | f->at[i];
     if (n == 0 || n > HeaderLimit) {
-        fault(why, ExitInput, "%s: byte 0: claims a header of %llu bytes, 1 "
-              "to %d are allowed", f->path, (unsigned long long)n,
-              HeaderLimit);
+        fault(why, ExitInput,
+              "%s: byte 0: claims a header of %llu bytes, 1 "
+              "to %d are allowed",
+              f->path, (unsigned long long)n, HeaderLimit);
         return -1;
     }
     if (n > f->size - LengthBytes) {
-        fault(why, ExitInput, "%s: byte 0: claims a header of %llu bytes, the "
-              "file has %zu after it: it is cut short", f->path,
-              (unsigned long long)n, f->size - LengthBytes);
+        fault(why, ExitInput,
+              "%s: byte 0: claims a header of %llu bytes, the "
+              "file has %zu after it: it is cut short",
+              f->path, (unsigned long long)n, f->size - LengthBytes);
         return -1;
     }
     return (int64_t)n;
@@ -204,15 +219,17 @@ static bool read_header(Safetensors *s, Fault *why)
     const char *text = (const char *)f->at + LengthBytes;
     const size_t n = (size_t)length;
     json_error_t e;
-    if (!json_read(&s->header, f->path, text, n, JSON_REJECT_DUPLICATES |
-                   JSON_DISABLE_EOF_CHECK, &e, why))
+    if (!json_read(&s->header, f->path, text, n,
+                   JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &e, why))
         return false;
     if (!s->header)
         return json_fault(s, &e, why);
     for (size_t i = (size_t)e.position; i < n; i++)
         if (text[i] != ' ')
-            return fault(why, ExitInput, "%s: byte %zu: only spaces may follow "
-                         "the header", f->path, LengthBytes + i);
+            return fault(why, ExitInput,
+                         "%s: byte %zu: only spaces may follow "
+                         "the header",
+                         f->path, LengthBytes + i);
     s->data = LengthBytes + n;
     return true;
 }
@@ -246,19 +263,22 @@ static bool check_places(Safetensors *s, Fault *why)
         const Tensor *t = &s->tensor[i];
         size_t at = (size_t)(t->at - s->file.at);
         if (at < end)
-            return fault(why, ExitInput, "%s: tensor '%.80s': begins at byte "
-                         "%zu, inside '%.80s'", s->file.path, t->name, at,
-                         t[-1].name);
+            return fault(why, ExitInput,
+                         "%s: tensor '%.80s': begins at byte "
+                         "%zu, inside '%.80s'",
+                         s->file.path, t->name, at, t[-1].name);
         if (at > end)
-            return fault(why, ExitInput, "%s: tensor '%.80s': begins at byte "
+            return fault(why, ExitInput,
+                         "%s: tensor '%.80s': begins at byte "
                          "%zu, bytes from %zu belong to no tensor",
                          s->file.path, t->name, at, end);
         end += t->bytes;
     }
     if (end != s->file.size)
-        return fault(why, ExitInput, "%s: byte %zu: the last tensor ends here, "
-                     "the file goes on to %zu", s->file.path, end,
-                     s->file.size);
+        return fault(why, ExitInput,
+                     "%s: byte %zu: the last tensor ends here, "
+                     "the file goes on to %zu",
+                     s->file.path, end, s->file.size);
     safetensors_sort(s);
     return true;
 }
@@ -266,11 +286,10 @@ static bool check_places(Safetensors *s, Fault *why)
 static bool read_file(Safetensors *s, const char *path, Fault *why)
 {
     if (!file_map(&s->file, path, why)) {
-        s->file = (File){ 0 };   /* nothing to close */
+        s->file = (File){ 0 }; /* nothing to close */
         return false;
     }
-    return read_header(s, why) && read_tensors(s, why) &&
-           check_places(s, why);
+    return read_header(s, why) && read_tensors(s, why) && check_places(s, why);
 }
 
 Safetensors *safetensors_file(const char *path, Fault *why)

@@ -8,18 +8,18 @@
 #include "rt.h"
 
 typedef struct {
-    const char *name;            /* as the index has it */
+    const char *name; /* as the index has it */
     char *path;
     Safetensors *file;
 } Shard;
 
 struct Safetensors {
-    File file;                   /* of an index: its path alone */
-    json_t *header;              /* or the index; owns the names */
-    Tensor *tensor;              /* sorted by name once the file is checked */
+    File file;      /* of an index: its path alone */
+    json_t *header; /* or the index; owns the names */
+    Tensor *tensor; /* sorted by name once the file is checked */
     int count;
-    size_t data;                 /* where the tensors begin in the file */
-    Shard *shard;                /* of an index: where its tensors are */
+    size_t data;  /* where the tensors begin in the file */
+    Shard *shard; /* of an index: where its tensors are */
     int shards;
 };
 

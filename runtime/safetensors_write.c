@@ -34,10 +34,10 @@ static char *header_text(const TensorOut *t, int n)
     bool valid = true;
     for (int i = 0; valid && i < n; i++) {
         int64_t end = 0, bytes = bytes_of(&t[i]);
-        valid = bytes >= 0 && !__builtin_add_overflow(at, bytes, &end) &&
-                !json_object_get(header, t[i].name) &&
-                json_object_set_new(header, t[i].name,
-                                    entry_of(&t[i], at, end)) == 0;
+        valid = bytes >= 0 && !__builtin_add_overflow(at, bytes, &end)
+             && !json_object_get(header, t[i].name)
+             && json_object_set_new(header, t[i].name, entry_of(&t[i], at, end))
+                    == 0;
         at = end;
     }
     char *text = valid ? json_dumps(header, JSON_COMPACT) : NULL;
@@ -48,20 +48,22 @@ static char *header_text(const TensorOut *t, int n)
 static bool write_header(Output *o, const char *text, Fault *why)
 {
     size_t n = strlen(text), padded = (n + 7) / 8 * 8;
-    unsigned char length[8];     /* little-endian */
+    unsigned char length[8]; /* little-endian */
     for (int i = 0; i < 8; i++)
         length[i] = (unsigned char)((uint64_t)padded >> 8 * i);
-    return output_write(o, length, sizeof length, why) &&
-           output_write(o, text, n, why) &&
-           output_write(o, "       ", padded - n, why);
+    return output_write(o, length, sizeof length, why)
+        && output_write(o, text, n, why)
+        && output_write(o, "       ", padded - n, why);
 }
 
 bool safetensors_write(const char *path, const TensorOut *t, int n, Fault *why)
 {
     char *text = header_text(t, n);
     if (!text)
-        return fault(why, ExitInput, "%s: cannot write: a tensor's name is "
-                     "there twice or not UTF-8, or a size overflows", path);
+        return fault(why, ExitInput,
+                     "%s: cannot write: a tensor's name is "
+                     "there twice or not UTF-8, or a size overflows",
+                     path);
     Output o;
     bool done = output_open(&o, path, why) && write_header(&o, text, why);
     free(text);

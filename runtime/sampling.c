@@ -8,7 +8,7 @@
 struct sampling {
     const struct attn_sampling *o;
     const float *logits;
-    int32_t *order;              /* [n] a heap; what left it, from the end on */
+    int32_t *order; /* [n] a heap; what left it, from the end on */
     int64_t n, heap_n;
     float largest;
 };
@@ -165,7 +165,7 @@ static int64_t sampling_draw(struct sampling *s, int64_t vocab, double u)
     for (int64_t i = 0; i < n; i++) {
         double weight = sampling_weight(s, sampling_at(s, i));
         if (weight == 0.0)
-            break;                               /* and all behind it */
+            break; /* and all behind it */
         drawn = i;
         sum += weight;
         if (sum > u * mass)

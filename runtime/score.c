@@ -6,9 +6,9 @@
 struct score {
     struct attn_cache self, cross;
     int32_t *ids, *select, *start, *source_start;
-    float *logits;               /* [target_n][target_vocab] */
+    float *logits; /* [target_n][target_vocab] */
     void *arena;
-    int64_t rows;                /* that the decoder reads */
+    int64_t rows; /* that the decoder reads */
 };
 
 static void score_lay_out_cache(struct attn_cache *c,
@@ -154,11 +154,11 @@ static void score_target(struct score *s, const struct attn_model *m,
 ATTN_API int attn_score(const struct attn_model *m, const void *bound,
                         int32_t start_token, const int32_t *source, int64_t n,
                         const int32_t *target, int64_t target_n,
-                        const struct attn_parallel *parallel,
-                        void *memory, int64_t bytes, float *log_probability)
+                        const struct attn_parallel *parallel, void *memory,
+                        int64_t bytes, float *log_probability)
 {
     struct attn_memory at;
-    struct attn_batch batch = {0};
+    struct attn_batch batch = { 0 };
     struct score s;
     int wrong = 0;
     int64_t need = attn_score_bytes(m, n, target_n, parallel);

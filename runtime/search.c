@@ -154,14 +154,14 @@ static void search_point(struct attn_search_state *s)
 
 /* 0: there is nothing to choose from. */
 static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
-                         int64_t h, float *logits)
+                        int64_t h, float *logits)
 {
     int64_t vocab = s->model->target_vocab;
     float sum = 0.0f;
     if (!attn_logits_finite(logits, vocab))
         return 0;
-    attn_process_logits(&s->o->process, logits, vocab,
-                        b->tokens + h * b->width, b->length, s->o->end);
+    attn_process_logits(&s->o->process, logits, vocab, b->tokens + h * b->width,
+                        b->length, s->o->end);
     if (s->o->beam > 1 || s->o->want_scores)
         sum = s->model->log_sum_exp(logits, vocab);
     attn_forbid_logits(&s->o->process, logits, vocab, s->o->end);
@@ -238,14 +238,14 @@ static int search_prepare(struct attn_search_state *s, const int32_t *ids,
 }
 
 ATTN_API int attn_search(const struct attn_model *m, const void *bound,
-                         const struct attn_search_options *o,
-                         int64_t sentences, const int32_t *ids,
-                         const int32_t *start, const int32_t *prefix,
-                         int64_t prefix_n, void *memory, int64_t bytes,
-                         struct attn_hypothesis *out, int64_t *found)
+                         const struct attn_search_options *o, int64_t sentences,
+                         const int32_t *ids, const int32_t *start,
+                         const int32_t *prefix, int64_t prefix_n, void *memory,
+                         int64_t bytes, struct attn_hypothesis *out,
+                         int64_t *found)
 {
     struct attn_memory at;
-    struct attn_search_state s = {0};
+    struct attn_search_state s = { 0 };
     int wrong = attn_check_ids(prefix, prefix_n, m->target_vocab);
     if (!bound || !o || !start || !memory || !out || !found)
         return ATTN_ERROR_NULL;

@@ -22,14 +22,12 @@ ATTN_API int64_t attn_search_limit(const struct attn_model *m,
     if (o->max_output > 0)
         limit = attn_min(limit, o->max_output);
     if (o->max_output_plus >= 0)
-        limit = attn_min(limit,
-                         rows + attn_min(o->max_output_plus, ATTN_MOST));
+        limit = attn_min(limit, rows + attn_min(o->max_output_plus, ATTN_MOST));
     return limit;
 }
 
 ATTN_API int attn_search_asks(const struct attn_model *m,
-                              const struct attn_search_options *o,
-                              int64_t rows)
+                              const struct attn_search_options *o, int64_t rows)
 {
     int64_t lead = attn_search_lead(m, o, rows);
     if (rows > 0)
@@ -47,7 +45,7 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
         return ATTN_ERROR_NULL;
     if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
         return ATTN_ERROR_KIND;
-    if (m->input_width > 0)                      /* its source is no tokens */
+    if (m->input_width > 0) /* its source is no tokens */
         return ATTN_ERROR_KIND;
     if (o->start < -1 || o->start >= vocab || o->end < -1 || o->end >= vocab)
         return ATTN_ERROR_ID;
@@ -72,7 +70,7 @@ static int search_rules(const struct attn_search_options *o)
         return ATTN_ERROR_OPTION;
     if (o->penalty < ATTN_PENALTY_NONE || o->penalty > ATTN_PENALTY_POWER)
         return ATTN_ERROR_OPTION;
-    if (!(o->alpha - o->alpha == 0.0f))          /* no number */
+    if (!(o->alpha - o->alpha == 0.0f)) /* no number */
         return ATTN_ERROR_OPTION;
     if (!(o->patience >= 0.0f) || o->patience > (float)INT16_MAX)
         return ATTN_ERROR_OPTION;
@@ -129,7 +127,7 @@ static void search_lay_out_beams(struct attn_search_state *s,
 
     s->beam = attn_take(at, s->sentences, sizeof *s->beam);
     for (int64_t i = 0; i < s->sentences; i++) {
-        struct attn_beam b = {0};
+        struct attn_beam b = { 0 };
         b.o = s->o;
         b.prefix = s->prefix_n;
         b.width = s->limit;
@@ -196,7 +194,7 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
                                    int64_t longest, int64_t prefix_n)
 {
     struct attn_memory at;
-    struct attn_search_state s = {0};
+    struct attn_search_state s = { 0 };
     s.model = m;
     s.o = o;
     s.sentences = sentences;
@@ -218,4 +216,3 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
         return ATTN_ERROR_COUNT;
     return attn_memory_bytes(&at);
 }
-

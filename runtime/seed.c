@@ -22,8 +22,8 @@ static uint64_t splitmix64(uint64_t x)
 static double deviate(uint64_t key, int64_t i)
 {
     uint64_t v = splitmix64(key + (uint64_t)i * 0x9e3779b97f4a7c15u);
-    int sum = (int)((v & 0xffff) + (v >> 16 & 0xffff) +
-                    (v >> 32 & 0xffff) + (v >> 48));
+    int sum = (int)((v & 0xffff) + (v >> 16 & 0xffff) + (v >> 32 & 0xffff)
+                    + (v >> 48));
     /* a uniform integer below n has variance (n^2 - 1) / 12 */
     return (sum - 2 * 65535) / sqrt((65536.0 * 65536.0 - 1) / 3);
 }

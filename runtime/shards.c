@@ -16,11 +16,12 @@ static bool shard_path(const char *index, const char *name, char **path,
     const char *slash = strrchr(index, '/');
     size_t folder = slash ? (size_t)(slash + 1 - index) : 0;
     const size_t n = strlen(name);
-    if (!n || strchr(name, '/') || !strcmp(name, "..") ||
-        (n >= 5 && !strcmp(name + n - 5, ".json")))
-        return fault(why, ExitInput, "%s: shard '%.80s': must be the name of "
-                     "a safetensors file in the folder of the index", index,
-                     name);
+    if (!n || strchr(name, '/') || !strcmp(name, "..")
+        || (n >= 5 && !strcmp(name + n - 5, ".json")))
+        return fault(why, ExitInput,
+                     "%s: shard '%.80s': must be the name of "
+                     "a safetensors file in the folder of the index",
+                     index, name);
     *path = malloc(folder + n + 1);
     if (!*path)
         return fault(why, ExitResource, "%s: out of memory", index);
@@ -46,8 +47,8 @@ static bool add_shard(Safetensors *s, const char *name, Fault *why)
     s->shards++;
     to->name = name;
     to->file = safetensors_file(to->path, &own);
-    return to->file || fault(why, own.code, "%s (a shard of %s)", own.text,
-                             s->file.path);
+    return to->file
+        || fault(why, own.code, "%s (a shard of %s)", own.text, s->file.path);
 }
 
 /* Each tensor of a shard is where the index says. */
@@ -58,13 +59,15 @@ static bool check_shard(const char *index, const Shard *shard,
         const char *name = safetensors_at(shard->file, i)->name;
         const char *where = json_string_value(json_object_get(map, name));
         if (!where)
-            return fault(why, ExitInput, "%s: tensor '%.80s': is in '%.80s', "
-                         "the index does not have it", index, name,
-                         shard->name);
+            return fault(why, ExitInput,
+                         "%s: tensor '%.80s': is in '%.80s', "
+                         "the index does not have it",
+                         index, name, shard->name);
         if (strcmp(where, shard->name))
-            return fault(why, ExitInput, "%s: tensor '%.80s': is in '%.80s', "
-                         "the index says '%.80s'", index, name, shard->name,
-                         where);
+            return fault(why, ExitInput,
+                         "%s: tensor '%.80s': is in '%.80s', "
+                         "the index says '%.80s'",
+                         index, name, shard->name, where);
     }
     return true;
 }
@@ -76,13 +79,15 @@ static bool check_tensors(const Safetensors *s, const json_t *map, Fault *why)
     for (int i = 0; i < s->shards; i++)
         if (!check_shard(index, &s->shard[i], map, why))
             return false;
-    json_object_foreach((json_t *)map, name, where)
-        for (int i = 0; i < s->shards; i++)
-            if (!strcmp(s->shard[i].name, json_string_value(where)) &&
-                !safetensors_find(s->shard[i].file, name))
-                return fault(why, ExitInput, "%s: tensor '%.80s': is not in "
-                             "'%.80s', where the index says", index, name,
-                             s->shard[i].name);
+    json_object_foreach((json_t *)map, name, where) for (
+        int i = 0; i < s->shards;
+        i++) if (!strcmp(s->shard[i].name, json_string_value(where))
+                 && !safetensors_find(
+                     s->shard[i].file,
+                     name)) return fault(why, ExitInput,
+                                         "%s: tensor '%.80s': is not in "
+                                         "'%.80s', where the index says",
+                                         index, name, s->shard[i].name);
     return true;
 }
 
@@ -91,17 +96,22 @@ static bool open_shards(Safetensors *s, Fault *why)
     json_t *map = json_object_get(s->header, "weight_map"), *where;
     const char *index = s->file.path, *name;
     if (!json_is_object(map) || !json_object_size(map))
-        return fault(why, ExitInput, "%s: 'weight_map' must map names of "
-                     "tensors to files", index);
+        return fault(why, ExitInput,
+                     "%s: 'weight_map' must map names of "
+                     "tensors to files",
+                     index);
     s->shard = calloc(json_object_size(map), sizeof *s->shard);
     if (!s->shard)
         return fault(why, ExitResource, "%s: out of memory", index);
-    json_object_foreach(map, name, where) {
+    json_object_foreach(map, name, where)
+    {
         if (!json_is_string(where))
-            return fault(why, ExitInput, "%s: tensor '%.80s': its shard must "
-                         "be the name of a file", index, name);
-        if (!has_shard(s, json_string_value(where)) &&
-            !add_shard(s, json_string_value(where), why))
+            return fault(why, ExitInput,
+                         "%s: tensor '%.80s': its shard must "
+                         "be the name of a file",
+                         index, name);
+        if (!has_shard(s, json_string_value(where))
+            && !add_shard(s, json_string_value(where), why))
             return false;
     }
     return check_tensors(s, map, why);

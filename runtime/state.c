@@ -8,9 +8,9 @@
 #include <string.h>
 
 struct state_walk {
-    char *to;                    /* saving, or */
-    const char *from;            /* restoring */
-    int64_t n;                   /* bytes so far */
+    char *to;         /* saving, or */
+    const char *from; /* restoring */
+    int64_t n;        /* bytes so far */
 };
 
 static void state_move(struct state_walk *w, void *memory, int64_t bytes)
@@ -126,7 +126,7 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
         sizes[10 + c] = m->d_k[c];
         sizes[12 + c] = m->v_panels[c];
     }
-    sizes[14] = (int64_t)m->spec_hash;   /* eps, scales, masks ... */
+    sizes[14] = (int64_t)m->spec_hash; /* eps, scales, masks ... */
     return attn_hash(sizes, (int64_t)sizeof sizes, STATE_SEED_MODEL);
 }
 
@@ -167,8 +167,8 @@ ATTN_API int64_t attn_state_bytes(const struct attn_stream *s)
 ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
                                  void *out, int64_t cap)
 {
-    struct attn_state_header h = {0};
-    struct state_walk w = {0};
+    struct attn_state_header h = { 0 };
+    struct state_walk w = { 0 };
     h.bytes = attn_state_bytes(s);
     if (h.bytes < 0)
         return h.bytes;
@@ -201,7 +201,7 @@ static int state_lengths_fit(const struct attn_model *m,
 {
     const int64_t source = m->kind == ATTN_ENCODER_DECODER;
     if (h->tokens < source || h->tokens > m->max_target + 1)
-        return 0;                /* with a source there is a start token */
+        return 0; /* with a source there is a start token */
     if (h->lead < source || h->lead > h->tokens)
         return 0;
     if (h->read < 0 || h->read > attn_min(h->tokens, m->max_target))
@@ -214,8 +214,7 @@ static int state_lengths_fit(const struct attn_model *m,
 static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
-    if (!h || bytes < (int64_t)sizeof h->magic ||
-        memcmp(h, "ATTNST", 6) != 0)
+    if (!h || bytes < (int64_t)sizeof h->magic || memcmp(h, "ATTNST", 6) != 0)
         return "not a saved state: its first bytes are not ATTNST02";
     if ((uintptr_t)h % 8 != 0)
         return "not at a multiple of 8 bytes";
@@ -254,7 +253,7 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
 static int state_read(struct attn_stream *s, const void *state)
 {
     const struct attn_state_header *h = state;
-    struct state_walk w = {0};
+    struct state_walk w = { 0 };
     s->n = h->tokens;
     s->lead = h->lead;
     s->read = h->read;
@@ -288,6 +287,6 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
         return wrong;
     wrong = state_read(s, state);
     if (wrong)
-        s->room = NULL;                          /* it is not open */
+        s->room = NULL; /* it is not open */
     return wrong;
 }

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { STREAM_ROWS = 512 };                      /* read in one call, at most */
+enum { STREAM_ROWS = 512 }; /* read in one call, at most */
 
 /* -------------------------------------------------------------- memory --- */
 
@@ -44,8 +44,8 @@ static void stream_lay_out_cache(struct attn_cache *c,
 static void stream_lay_out(struct attn_stream_room *r,
                            const struct attn_model *m,
                            const struct attn_search_options *o,
-                           int64_t source_rows, int64_t tokens,
-                           int64_t streams, struct attn_memory *at)
+                           int64_t source_rows, int64_t tokens, int64_t streams,
+                           struct attn_memory *at)
 {
     int64_t rows = attn_min(tokens, STREAM_ROWS);
     int64_t parts = attn_parts(o->parallel);
@@ -132,7 +132,7 @@ ATTN_API int attn_stream_check(const struct attn_stream *s)
 static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
 {
     struct attn_stream_room *r = s->room;
-    struct attn_batch b = {0};
+    struct attn_batch b = { 0 };
     int32_t start[2];
     if (attn_cache_grow(&r->cross, 0, n) < 0)
         return ATTN_ERROR_ROOM;
@@ -198,7 +198,7 @@ ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
     else
         wrong = attn_stream_feed(s, ids, n);
     if (wrong)
-        s->room = NULL;                          /* it is not open */
+        s->room = NULL; /* it is not open */
     return wrong;
 }
 
@@ -208,7 +208,7 @@ ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
 static int stream_read(struct attn_stream *s, int64_t to)
 {
     struct attn_stream_room *r = s->room;
-    struct attn_batch b = {0};
+    struct attn_batch b = { 0 };
     int32_t start[2], past, select;
     const int32_t source = 0;
     b.sequences = 1;
@@ -263,7 +263,7 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_END;
     if (s->n == 0 || s->n >= r->width || s->n > s->model->max_target)
         return ATTN_STREAM_FULL;
-    if (s->read == s->n) {                       /* its logits are gone */
+    if (s->read == s->n) { /* its logits are gone */
         s->read--;
         attn_cache_cut(&r->self, s->slot, s->read);
     }
@@ -297,7 +297,7 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
         return wrong;
     if (slot < 0 || slot >= from->room->streams || slot == from->slot)
         return ATTN_ERROR_OPEN;
-    wrong = stream_read(from, from->n - 1);      /* what both will need */
+    wrong = stream_read(from, from->n - 1); /* what both will need */
     if (wrong)
         return wrong;
     s = *from;
@@ -305,6 +305,6 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
     s.tokens = s.room->tokens + slot * s.room->width;
     memcpy(s.tokens, from->tokens, (size_t)s.n * sizeof *s.tokens);
     attn_cache_fork(&s.room->self, from->slot, slot);
-    *to = s;                                     /* which may be `from` */
+    *to = s; /* which may be `from` */
     return 0;
 }

@@ -11,11 +11,11 @@ enum {
     ATTN_STREAM_FULL = -2 /* no room for a token, or none is allowed */
 };
 
-struct attn_stream_room {        /* what the streams of one beginning share */
+struct attn_stream_room { /* what the streams of one beginning share */
     struct attn_cache self, cross;
-    int64_t streams, width;      /* how many; tokens that each may have */
+    int64_t streams, width; /* how many; tokens that each may have */
     int32_t source_rows;
-    int32_t *tokens;             /* [streams][width] */
+    int32_t *tokens; /* [streams][width] */
     int32_t *order;
     float *logits;
     void *arena;
@@ -23,15 +23,15 @@ struct attn_stream_room {        /* what the streams of one beginning share */
 struct attn_stream {
     const struct attn_model *model;
     const void *bound;
-    struct attn_search_options o;        /* start, end, process, sampling */
-    const int32_t *stop;         /* [stops] more tokens that end it */
+    struct attn_search_options o; /* start, end, process, sampling */
+    const int32_t *stop;          /* [stops] more tokens that end it */
     int64_t stops;
     struct attn_stream_room *room;
-    int64_t slot;                /* of the room */
-    int32_t *tokens;             /* [n] start, prompt, answer */
+    int64_t slot;    /* of the room */
+    int32_t *tokens; /* [n] start, prompt, answer */
     int64_t n;
-    int64_t lead;                /* tokens before the answer */
-    int64_t read;                /* tokens that are in the cache */
+    int64_t lead; /* tokens before the answer */
+    int64_t read; /* tokens that are in the cache */
     int64_t ended;
 };
 /* Memory for `streams` streams of up to `tokens` tokens each (start and prompt
@@ -70,12 +70,12 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
                               int64_t slot);
 
 /* ------------------------------------------------------------- state.c --- */
-struct attn_state_header {       /* the first bytes of a saved stream */
-    char magic[8];               /* "ATTNST02" */
-    uint64_t hash;               /* of all that follows */
-    int64_t bytes;               /* of all */
-    uint64_t model;              /* its sizes, spec and weights, hashed */
-    int64_t tokens, lead, read, source_rows;     /* as in the stream */
+struct attn_state_header { /* the first bytes of a saved stream */
+    char magic[8];         /* "ATTNST02" */
+    uint64_t hash;         /* of all that follows */
+    int64_t bytes;         /* of all */
+    uint64_t model;        /* its sizes, spec and weights, hashed */
+    int64_t tokens, lead, read, source_rows; /* as in the stream */
     /* int32_t tokens[]; the pages of the self, then of the cross cache */
 };
 /* Bytes of a saved stream, or an error. */

@@ -13,8 +13,8 @@ static double sinusoid(const PackItem *item, int64_t row, int64_t column)
     int64_t i = item->halves ? column % half : column / 2;
     bool cosine = item->halves ? column >= half : column % 2 != 0;
     double exponent = item->tensor2tensor
-        ? (double)i / (double)(half > 1 ? half - 1 : 1)
-        : 2.0 * (double)i / (double)d;
+                        ? (double)i / (double)(half > 1 ? half - 1 : 1)
+                        : 2.0 * (double)i / (double)d;
     double angle = (double)(item->position + row) / pow(item->base, exponent);
     return cosine ? cos(angle) : sin(angle);
 }
@@ -26,7 +26,7 @@ static double rotary(const PackItem *item, int64_t row, int64_t column)
     int64_t half = item->k / 2, j = column % half;
     double position = (double)(item->position + row) * item->scaling;
     double angle = position
-        * pow(item->base, -2.0 * (double)j / (double)item->k);
+                 * pow(item->base, -2.0 * (double)j / (double)item->k);
     return column < half ? cos(angle) : sin(angle);
 }
 
@@ -53,15 +53,15 @@ float table_element(const PackItem *item, int64_t row, int64_t column)
 {
     switch (item->table) {
     case TableSinusoid: return (float)sinusoid(item, row, column);
-    case TableRotary: return (float)rotary(item, row, column);
-    case TableAlibi: return (float)alibi(item, row, column);
-    case TableNone: break;
+    case TableRotary:   return (float)rotary(item, row, column);
+    case TableAlibi:    return (float)alibi(item, row, column);
+    case TableNone:     break;
     }
     return 0;
 }
 
-int64_t relative_bucket(int64_t distance, int64_t buckets,
-                        int64_t max_distance, bool bidirectional)
+int64_t relative_bucket(int64_t distance, int64_t buckets, int64_t max_distance,
+                        bool bidirectional)
 {
     int64_t first = 0, n = distance < 0 ? -distance : distance;
     if (bidirectional) {
@@ -74,9 +74,9 @@ int64_t relative_bucket(int64_t distance, int64_t buckets,
     if (n < exact)
         return first + n;
     double log_part = log((double)n / (double)exact)
-        / log((double)max_distance / (double)exact);
+                    / log((double)max_distance / (double)exact);
     /* whole powers fall on the edge of a bucket: they belong to the next */
-    int64_t far = exact + (int64_t)(log_part * (double)(buckets - exact)
-                                    + 1e-9);
+    int64_t far = exact
+                + (int64_t)(log_part * (double)(buckets - exact) + 1e-9);
     return first + (far < buckets - 1 ? far : buckets - 1);
 }

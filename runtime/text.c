@@ -27,7 +27,7 @@ ATTN_API int attn_text_open(struct attn_text *t, const void *block,
 {
     if (!t)
         return ATTN_ERROR_NULL;
-    t->block = NULL;                             /* not open yet */
+    t->block = NULL; /* not open yet */
     t->stop = stop;
     t->stops = stops;
     t->begun = begun;
@@ -99,8 +99,8 @@ static int64_t text_byte(struct attn_text *t, char c, char *out)
     int64_t keep = text_open_character(t);
     for (int64_t i = 0; i < t->stops; i++) {
         int64_t n = (int64_t)strlen(t->stop[i]);
-        if (n <= t->held &&
-            memcmp(t->hold + t->held - n, t->stop[i], (size_t)n) == 0) {
+        if (n <= t->held
+            && memcmp(t->hold + t->held - n, t->stop[i], (size_t)n) == 0) {
             t->stopped = 1;
             n = text_release(t, t->held - n, out);
             t->held = 0;

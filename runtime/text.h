@@ -9,32 +9,41 @@
 /* ------------------------------------------------------------- vocab.c --- */
 /* Kinds of tokenizers: each character is a token; each word between spaces;
  * pieces that are merged by score (merges.c). */
-enum { ATTN_CHARACTERS = 0, ATTN_SPACES = 1, ATTN_MERGES = 2,
-       ATTN_TOKENIZERS = 3 };
+enum {
+    ATTN_CHARACTERS = 0,
+    ATTN_SPACES = 1,
+    ATTN_MERGES = 2,
+    ATTN_TOKENIZERS = 3
+};
 /* Kinds of pieces: text; one byte, "<0x0A>"; marks, which are no text. */
-enum { ATTN_PIECE_NORMAL = 0, ATTN_PIECE_BYTE = 1, ATTN_PIECE_BEGIN = 2,
-       ATTN_PIECE_END = 3, ATTN_PIECE_UNKNOWN = 4 };
+enum {
+    ATTN_PIECE_NORMAL = 0,
+    ATTN_PIECE_BYTE = 1,
+    ATTN_PIECE_BEGIN = 2,
+    ATTN_PIECE_END = 3,
+    ATTN_PIECE_UNKNOWN = 4
+};
 
 /* A vocabulary as one block of bytes, made by attnc, kept in the weights file
  * or in the C file: header, offsets by id, ids in order of text, tables of its
  * kind, texts. */
 struct attn_vocab_header {
-    char magic[8];               /* "ATTNVOC2" */
-    int64_t bytes;               /* of the whole block */
-    int32_t size;                /* tokens */
-    int32_t kind;                /* ATTN_CHARACTERS .. */
-    int32_t start, end, pad, unknown;     /* ids; -1: none */
-    int32_t append_end;          /* a source line gets the end token */
+    char magic[8];                    /* "ATTNVOC2" */
+    int64_t bytes;                    /* of the whole block */
+    int32_t size;                     /* tokens */
+    int32_t kind;                     /* ATTN_CHARACTERS .. */
+    int32_t start, end, pad, unknown; /* ids; -1: none */
+    int32_t append_end;               /* a source line gets the end token */
     int32_t reserved;
     /* uint32_t offset[size + 1]; uint32_t sorted[size];
      * ATTN_MERGES: float score[size]; int32_t byte[256] (byte pieces, -1:
      * none); unsigned char piece[size] (ATTN_PIECE_NORMAL ..);
      * char text[];                                                          */
 };
-struct attn_vocab {              /* the parts of a block */
+struct attn_vocab { /* the parts of a block */
     const struct attn_vocab_header *head;
     const uint32_t *offset, *sorted;
-    const float *score;          /* these three: ATTN_MERGES alone */
+    const float *score; /* these three: ATTN_MERGES alone */
     const int32_t *byte;
     const unsigned char *piece;
     const char *text;
@@ -49,21 +58,21 @@ ATTN_API int attn_check_block(const void *block);
 /* NULL when well formed, else what is wrong (a static string). */
 ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
 ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
-                                 int64_t bytes);             /* id, -1: none */
+                                 int64_t bytes); /* id, -1: none */
 ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
                                       int64_t *bytes);
 /* The byte that "<0x0A>" names; -1: this names none. */
 ATTN_API int attn_vocab_byte(const char *text, int64_t bytes);
 
 /* ---------------------------------------------- merges.c, tokens.c --- */
-struct attn_encoding {           /* a line on its way to ids */
+struct attn_encoding { /* a line on its way to ids */
     struct attn_vocab vocab;
     const char *line;
     int64_t bytes;
-    int32_t *ids;                /* [cap], n of them found */
+    int32_t *ids; /* [cap], n of them found */
     int64_t cap, n;
-    int64_t begun;               /* the line goes on where another ended */
-    int64_t bad;                 /* the byte that could not be taken */
+    int64_t begun; /* the line goes on where another ended */
+    int64_t bad;   /* the byte that could not be taken */
     void *memory;
 };
 ATTN_API int64_t attn_merges(struct attn_encoding *e);
@@ -80,15 +89,15 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
                                    int64_t cap, void *memory, int64_t *bad);
 
 /* -------------------------------------------------------------- text.c --- */
-enum { ATTN_STOP_BYTES = 240 };  /* a stop string has no more */
+enum { ATTN_STOP_BYTES = 240 }; /* a stop string has no more */
 
-struct attn_text {               /* a text that grows token by token */
+struct attn_text { /* a text that grows token by token */
     const void *block;
-    const char *const *stop;     /* strings that end it; they are not in it */
+    const char *const *stop; /* strings that end it; they are not in it */
     int64_t stops;
-    int64_t begun;               /* something stands before the next token */
-    int64_t stopped;             /* a stop string came */
-    int64_t held;                /* bytes that are not given out yet */
+    int64_t begun;   /* something stands before the next token */
+    int64_t stopped; /* a stop string came */
+    int64_t held;    /* bytes that are not given out yet */
     char hold[ATTN_STOP_BYTES + 16];
 };
 /* begun: the text goes on where another ended. 0, or an error. */
@@ -108,22 +117,23 @@ ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
 /* The head of model.weights: one page, then the packed weights, then the
  * vocabularies, each at a multiple of 64 bytes.                             */
 struct attn_packed_header {
-    char magic[8];               /* "ATTNCW02" */
-    uint64_t page;               /* hash of all that follows in this page */
-    uint64_t contents;           /* of all behind the page; 0: of a file that
-                                    is inside a program, which has no hash */
-    uint64_t hash;               /* weights_hash of the model it is for */
-    int64_t bytes;               /* of the whole file */
+    char magic[8];     /* "ATTNCW02" */
+    uint64_t page;     /* hash of all that follows in this page */
+    uint64_t contents; /* of all behind the page; 0: of a file that
+                          is inside a program, which has no hash */
+    uint64_t hash;     /* weights_hash of the model it is for */
+    int64_t bytes;     /* of the whole file */
     int64_t weights_at, weights_bytes;
-    int64_t weight_bits;         /* as the model's */
-    int64_t source_vocab_at, source_vocab_bytes;   /* 0: none */
+    int64_t weight_bits;                         /* as the model's */
+    int64_t source_vocab_at, source_vocab_bytes; /* 0: none */
     int64_t target_vocab_at, target_vocab_bytes;
-    char name[136];              /* of the model */
+    char name[136]; /* of the model */
 };
-enum { ATTN_PACKED_PAGE = 4096,
-       ATTN_PACKED_TEXT = 512 /* of a message, at most */
+enum {
+    ATTN_PACKED_PAGE = 4096,
+    ATTN_PACKED_TEXT = 512 /* of a message, at most */
 };
-ATTN_API uint64_t attn_packed_page(const void *file);   /* as in its header */
+ATTN_API uint64_t attn_packed_page(const void *file); /* as in its header */
 /* NULL when `file` is a weights file for `m`, else what is wrong, a text in
  * why[ATTN_PACKED_TEXT]. hashed: all of it is read, and its contents are held
  * to their hash.                                                            */

@@ -62,7 +62,7 @@ static const struct {
 } tokens_kinds[ATTN_TOKENIZERS] = {
     { tokens_characters, tokens_no_memory },
     { tokens_spaces, tokens_no_memory },
-    { attn_merges, attn_merges_bytes }
+    { attn_merges, attn_merges_bytes },
 };
 
 ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes)

@@ -15,9 +15,9 @@ struct vocab_kind {
 static const char *vocab_check_merges(const struct attn_vocab *v);
 
 static const struct vocab_kind vocab_kinds[ATTN_TOKENIZERS] = {
-    { 0, 0, NULL },                              /* characters */
-    { 0, 0, NULL },                              /* spaces */
-    { 5, 1024, vocab_check_merges }              /* merges */
+    { 0, 0, NULL },                  /* characters */
+    { 0, 0, NULL },                  /* spaces */
+    { 5, 1024, vocab_check_merges }, /* merges */
 };
 
 ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block)
@@ -157,11 +157,11 @@ static const char *vocab_check_head(const struct attn_vocab_header *h,
         return "vocabulary: unknown kind of tokenizer";
     const struct vocab_kind *kind = &vocab_kinds[h->kind];
     left -= kind->fixed;
-    if (left < 0 || h->size < 0 ||
-        h->size > left / (2 * (int64_t)sizeof(uint32_t) + kind->of_token))
+    if (left < 0 || h->size < 0
+        || h->size > left / (2 * (int64_t)sizeof(uint32_t) + kind->of_token))
         return "vocabulary: fewer bytes than its tokens need";
-    if (vocab_bad_id(h, h->start) || vocab_bad_id(h, h->end) ||
-        vocab_bad_id(h, h->pad) || vocab_bad_id(h, h->unknown))
+    if (vocab_bad_id(h, h->start) || vocab_bad_id(h, h->end)
+        || vocab_bad_id(h, h->pad) || vocab_bad_id(h, h->unknown))
         return "vocabulary: a special token is out of range";
     if (h->append_end < 0 || h->append_end > 1)
         return "vocabulary: append_end is neither 0 nor 1";
@@ -170,8 +170,7 @@ static const char *vocab_check_head(const struct attn_vocab_header *h,
     return NULL;
 }
 
-static const char *vocab_check_tables(const struct attn_vocab *v,
-                                      int64_t bytes)
+static const char *vocab_check_tables(const struct attn_vocab *v, int64_t bytes)
 {
     int64_t size = v->head->size;
     int64_t room = bytes - (v->text - (const char *)v->head);

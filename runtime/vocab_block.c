@@ -10,9 +10,10 @@ static bool check_special(const TokenList *l, const char *what, int32_t id,
 {
     if (id >= -1 && id < l->n)
         return true;
-    return fault(why, ExitInput, "%s: the %s token has id %d, the file has "
-                 "%lld tokens (ids from 0)", l->file->path, what, id,
-                 (long long)l->n);
+    return fault(why, ExitInput,
+                 "%s: the %s token has id %d, the file has "
+                 "%lld tokens (ids from 0)",
+                 l->file->path, what, id, (long long)l->n);
 }
 
 bool vocab_check_count(const TokenList *l, int64_t expected, Fault *why)
@@ -24,12 +25,14 @@ bool vocab_check_count(const TokenList *l, int64_t expected, Fault *why)
         return fault(why, ExitInput, "%s: has %lld tokens, the spec says %lld",
                      l->file->path, (long long)l->n, (long long)expected);
     if (t->append_end && t->end < 0)
-        return fault(why, ExitInput, "%s: the end token is to be appended, and "
-                     "none is defined", l->file->path);
-    return check_special(l, "start", t->start, why) &&
-           check_special(l, "end", t->end, why) &&
-           check_special(l, "pad", t->pad, why) &&
-           check_special(l, "unknown", t->unknown, why);
+        return fault(why, ExitInput,
+                     "%s: the end token is to be appended, and "
+                     "none is defined",
+                     l->file->path);
+    return check_special(l, "start", t->start, why)
+        && check_special(l, "end", t->end, why)
+        && check_special(l, "pad", t->pad, why)
+        && check_special(l, "unknown", t->unknown, why);
 }
 
 /* ---------------------------------------------------------------- order --- */
@@ -54,24 +57,24 @@ static bool check_distinct(const TokenList *l, Fault *why)
 {
     const Token *twice = NULL;
     for (int64_t i = 1; i < l->n; i++)
-        if (same_text(&l->at[i - 1], &l->at[i]) &&
-            (!twice || l->at[i].id < twice->id))
+        if (same_text(&l->at[i - 1], &l->at[i])
+            && (!twice || l->at[i].id < twice->id))
             twice = &l->at[i];
     if (!twice)
         return true;
     int n = (int)(twice->n < 80 ? twice->n : 80);
     if (l->kind == ATTN_MERGES)
-        return fault(why, ExitInput, "%s: pieces[%d]: '%.*s' is pieces[%d] "
-                     "already", l->file->path, twice->id, n, twice->at,
-                     twice[-1].id);
+        return fault(why, ExitInput,
+                     "%s: pieces[%d]: '%.*s' is pieces[%d] "
+                     "already",
+                     l->file->path, twice->id, n, twice->at, twice[-1].id);
     return fault(why, ExitInput, "%s:%d:1: token '%.*s' is on line %d already",
-                 l->file->path, twice->id + 1, n, twice->at,
-                 twice[-1].id + 1);
+                 l->file->path, twice->id + 1, n, twice->at, twice[-1].id + 1);
 }
 
 /* ---------------------------------------------------------------- block --- */
 
-typedef struct {                 /* the parts of a block, to be written */
+typedef struct { /* the parts of a block, to be written */
     uint32_t *offset, *sorted;
     float *score;
     int32_t *byte;
@@ -83,8 +86,8 @@ static Parts parts_of(void *block)
 {
     struct attn_vocab v;
     attn_vocab_open(&v, block);
-    return (Parts){ (uint32_t *)v.offset, (uint32_t *)v.sorted,
-                    (float *)v.score, (int32_t *)v.byte,
+    return (Parts){ (uint32_t *)v.offset,     (uint32_t *)v.sorted,
+                    (float *)v.score,         (int32_t *)v.byte,
                     (unsigned char *)v.piece, (char *)v.text };
 }
 
@@ -121,9 +124,12 @@ void *vocab_block(TokenList *l, int64_t *bytes, Fault *why)
 {
     struct attn_vocab_header head = {
         .magic = { 'A', 'T', 'T', 'N', 'V', 'O', 'C', '2' },
-        .size = (int32_t)l->n, .kind = (int32_t)l->kind,
-        .start = l->special.start, .end = l->special.end,
-        .pad = l->special.pad, .unknown = l->special.unknown,
+        .size = (int32_t)l->n,
+        .kind = (int32_t)l->kind,
+        .start = l->special.start,
+        .end = l->special.end,
+        .pad = l->special.pad,
+        .unknown = l->special.unknown,
         .append_end = l->special.append_end,
     };
     head.bytes = (int64_t)sizeof head + 4 * (2 * l->n + 1);
@@ -140,8 +146,8 @@ void *vocab_block(TokenList *l, int64_t *bytes, Fault *why)
     Parts parts = parts_of(block);
     fill(l, &parts);
     const char *wrong = NULL;
-    if (check_distinct(l, why) &&
-        (wrong = attn_vocab_check(block, head.bytes)) == NULL) {
+    if (check_distinct(l, why)
+        && (wrong = attn_vocab_check(block, head.bytes)) == NULL) {
         *bytes = head.bytes;
         return block;
     }

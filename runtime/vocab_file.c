@@ -5,7 +5,7 @@
 
 #include "vocab_file.h"
 
-enum { VocabLimit = 256 << 20 };           /* bytes of a file */
+enum { VocabLimit = 256 << 20 }; /* bytes of a file */
 
 /* Lines split at \n only: tokens may be any other character. A final newline
  * ends the last token and begins none.                                      */
@@ -24,9 +24,10 @@ static bool check_token(const File *f, const Token *t, Fault *why)
         return fault(why, ExitInput, "%s:%d:1: an empty line is no token",
                      f->path, line);
     if (t->at[t->n - 1] == '\r')
-        return fault(why, ExitInput, "%s:%d:%zu: the line ends in a carriage "
-                     "return; lines must end in \\n alone", f->path, line,
-                     t->n);
+        return fault(why, ExitInput,
+                     "%s:%d:%zu: the line ends in a carriage "
+                     "return; lines must end in \\n alone",
+                     f->path, line, t->n);
     size_t good = (size_t)attn_utf8(t->at, (int64_t)t->n);
     if (good < t->n)
         return fault(why, ExitInput, "%s:%d:%zu: not valid UTF-8", f->path,
@@ -44,7 +45,8 @@ static bool split_lines(const File *f, Token *token, int64_t n, Fault *why)
     for (int64_t i = 0; i < n; i++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
-        token[i] = (Token){ .at = at, .n = (size_t)(stop - at),
+        token[i] = (Token){ .at = at,
+                            .n = (size_t)(stop - at),
                             .id = (int32_t)i };
         if (!check_token(f, &token[i], why))
             return false;

@@ -5,16 +5,18 @@
 #include "rt.h"
 
 typedef struct {
-    const char *at; size_t n;    /* text */
+    const char *at;
+    size_t n; /* text */
     int32_t id;
-    float score;                 /* these two: of a file of merges */
-    unsigned char piece;         /* ATTN_PIECE_NORMAL .. */
+    float score;         /* these two: of a file of merges */
+    unsigned char piece; /* ATTN_PIECE_NORMAL .. */
 } Token;
 
-typedef struct {                 /* a file's tokens, by id */
+typedef struct { /* a file's tokens, by id */
     const File *file;
-    Token *at; int64_t n;
-    int64_t kind;                /* ATTN_CHARACTERS .. */
+    Token *at;
+    int64_t n;
+    int64_t kind; /* ATTN_CHARACTERS .. */
     VocabTokens special;
 } TokenList;
 

@@ -19,9 +19,9 @@ void vocab_free_json(void *root)
 }
 
 static const char *const piece_kinds[] = {
-    [ATTN_PIECE_NORMAL] = "normal", [ATTN_PIECE_BYTE] = "byte",
-    [ATTN_PIECE_BEGIN] = "begin", [ATTN_PIECE_END] = "end",
-    [ATTN_PIECE_UNKNOWN] = "unknown"
+    [ATTN_PIECE_NORMAL] = "normal",   [ATTN_PIECE_BYTE] = "byte",
+    [ATTN_PIECE_BEGIN] = "begin",     [ATTN_PIECE_END] = "end",
+    [ATTN_PIECE_UNKNOWN] = "unknown",
 };
 enum { PieceKinds = sizeof piece_kinds / sizeof *piece_kinds };
 
@@ -41,9 +41,10 @@ static bool read_text(const TokenList *l, int64_t i, const json_t *text,
     t->n = json_string_length(text);
     if (!t->at || t->n == 0)
         return bad_piece(l, i, why, "\"text\" is a string that is not empty");
-    if (t->piece == ATTN_PIECE_BYTE &&
-        attn_vocab_byte(t->at, (int64_t)t->n) < 0)
-        return bad_piece(l, i, why, "the text of a byte piece is <0x00> to "
+    if (t->piece == ATTN_PIECE_BYTE
+        && attn_vocab_byte(t->at, (int64_t)t->n) < 0)
+        return bad_piece(l, i, why,
+                         "the text of a byte piece is <0x00> to "
                          "<0xFF>");
     return true;
 }
@@ -66,7 +67,8 @@ static bool read_kind(const TokenList *l, int64_t i, const json_t *kind,
             l->at[i].piece = (unsigned char)k;
             return true;
         }
-    return bad_piece(l, i, why, "\"kind\" is normal, byte, begin, end or "
+    return bad_piece(l, i, why,
+                     "\"kind\" is normal, byte, begin, end or "
                      "unknown");
 }
 
@@ -79,9 +81,9 @@ static bool read_piece(const TokenList *l, int64_t i, const json_t *piece,
         return bad_piece(l, i, why, "an object is expected");
     if (!json_is_integer(id) || json_integer_value(id) != i)
         return bad_piece(l, i, why, "\"id\" is its place in the list, from 0");
-    return read_kind(l, i, json_object_get(piece, "kind"), why) &&
-           read_score(l, i, json_object_get(piece, "score"), why) &&
-           read_text(l, i, json_object_get(piece, "text"), why);
+    return read_kind(l, i, json_object_get(piece, "kind"), why)
+        && read_score(l, i, json_object_get(piece, "score"), why)
+        && read_text(l, i, json_object_get(piece, "text"), why);
 }
 
 /* An id that the file states beside its pieces must be one of that kind. */
@@ -92,11 +94,12 @@ static bool check_id(const TokenList *l, const json_t *root, const char *key,
     json_int_t at = json_integer_value(id);
     if (!id)
         return true;
-    if (json_is_integer(id) && at >= 0 && at < l->n &&
-        l->at[at].piece == piece)
+    if (json_is_integer(id) && at >= 0 && at < l->n && l->at[at].piece == piece)
         return true;
-    return fault(why, ExitInput, "%s: \"%s\" is not the id of a piece of kind "
-                 "%s", l->file->path, key, piece_kinds[piece]);
+    return fault(why, ExitInput,
+                 "%s: \"%s\" is not the id of a piece of kind "
+                 "%s",
+                 l->file->path, key, piece_kinds[piece]);
 }
 
 /* What the spec leaves open is as the file says. */
@@ -115,11 +118,12 @@ static bool read_pieces(TokenList *l, const json_t *root, Fault *why)
     const json_t *pieces = json_object_get(root, "pieces");
     const char *type = json_string_value(json_object_get(root, "type"));
     if (!type || strcmp(type, "bpe-by-score") != 0)
-        return fault(why, ExitInput, "%s: \"type\" is bpe-by-score, the only "
-                     "one that is known", l->file->path);
-    if (!json_is_array(pieces))
-        return fault(why, ExitInput, "%s: \"pieces\" is a list",
+        return fault(why, ExitInput,
+                     "%s: \"type\" is bpe-by-score, the only "
+                     "one that is known",
                      l->file->path);
+    if (!json_is_array(pieces))
+        return fault(why, ExitInput, "%s: \"pieces\" is a list", l->file->path);
     l->kind = ATTN_MERGES;
     l->n = (int64_t)json_array_size(pieces);
     l->at = malloc(((size_t)l->n + 1) * sizeof *l->at);
@@ -129,9 +133,9 @@ static bool read_pieces(TokenList *l, const json_t *root, Fault *why)
         if (!read_piece(l, i, json_array_get(pieces, (size_t)i), why))
             return false;
     take_special(l);
-    return check_id(l, root, "unk_id", ATTN_PIECE_UNKNOWN, why) &&
-           check_id(l, root, "bos_id", ATTN_PIECE_BEGIN, why) &&
-           check_id(l, root, "eos_id", ATTN_PIECE_END, why);
+    return check_id(l, root, "unk_id", ATTN_PIECE_UNKNOWN, why)
+        && check_id(l, root, "bos_id", ATTN_PIECE_BEGIN, why)
+        && check_id(l, root, "eos_id", ATTN_PIECE_END, why);
 }
 
 bool vocab_read_json(TokenList *l, void **root, Fault *why)
@@ -143,8 +147,8 @@ bool vocab_read_json(TokenList *l, void **root, Fault *why)
         return false;
     *root = read;
     if (!*root)
-        return fault(why, ExitInput, "%s:%d:%d: %s", l->file->path,
-                     wrong.line, wrong.column, wrong.text);
+        return fault(why, ExitInput, "%s:%d:%d: %s", l->file->path, wrong.line,
+                     wrong.column, wrong.text);
     if (!json_is_object((json_t *)*root))
         return fault(why, ExitInput, "%s: an object is expected",
                      l->file->path);

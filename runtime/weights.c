@@ -120,11 +120,9 @@ static void pack_distances(const PackItem *item, const Safetensors *file,
     for (int64_t head = 0; head < item->k; head++) {
         float *row = block + head * round_up(2 * most + 1);
         for (int64_t d = -most; d <= most; d++) {
-            int64_t bucket = relative_bucket(d, item->rows,
-                                             item->max_distance,
+            int64_t bucket = relative_bucket(d, item->rows, item->max_distance,
                                              item->bidirectional);
-            elements(item, t, seed, bucket * item->k + head, 1,
-                     row + d + most);
+            elements(item, t, seed, bucket * item->k + head, 1, row + d + most);
         }
     }
 }

@@ -28,12 +28,12 @@ static void append(Report *r, const char *text)
 
 void report_add(Report *r, bool error, const char *fmt, ...)
 {
-    char text[sizeof ((Fault *)0)->text];
+    char text[sizeof((Fault *)0)->text];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    Fault line;                  /* makes it safe to print */
+    Fault line; /* makes it safe to print */
     fault(&line, 0, "%s", text);
     *(error ? &r->errors : &r->warnings) += 1;
     append(r, error ? "error: " : "warning: ");
@@ -78,8 +78,8 @@ static int distance(const char *a, const char *b)
 
 /* What the model does with a tensor of the file. */
 typedef struct {
-    int64_t elements;            /* that it takes */
-    bool checked, misfit;        /* reported once, for all that share it */
+    int64_t elements;     /* that it takes */
+    bool checked, misfit; /* reported once, for all that share it */
 } Use;
 
 /* The unused tensor whose name is nearest, NULL when none is near. */
@@ -131,16 +131,16 @@ static int file_shape(const PackItem *item, int64_t dim[2])
     return 1;
 }
 
-static void check_shape(const char *path, const PackItem *item,
-                        const Tensor *t, Use *use, Report *r)
+static void check_shape(const char *path, const PackItem *item, const Tensor *t,
+                        Use *use, Report *r)
 {
     char want[64], have[256];
     int64_t dim[2];
     int rank = file_shape(item, dim);
-    bool fits = t->rank == rank &&
-                !memcmp(t->dim, dim, (size_t)rank * sizeof *dim);
-    bool turned = t->rank == 2 && rank == 2 && t->dim[0] == dim[1] &&
-                  t->dim[1] == dim[0];
+    bool fits = t->rank == rank
+             && !memcmp(t->dim, dim, (size_t)rank * sizeof *dim);
+    bool turned = t->rank == 2 && rank == 2 && t->dim[0] == dim[1]
+               && t->dim[1] == dim[0];
     if (fits || use->misfit)
         return;
     use->misfit = true;
@@ -150,19 +150,22 @@ static void check_shape(const char *path, const PackItem *item,
                turned ? "; see transpose in the spec's names" : "");
 }
 
-static void check_values(const char *path, const Tensor *t, Use *use,
-                         Report *r)
+static void check_values(const char *path, const Tensor *t, Use *use, Report *r)
 {
     if (use->checked)
         return;
     use->checked = true;
     if (t->type == StI32 || t->type == StI64 || t->type == StOther)
-        report_add(r, true, "%s: tensor '%.80s': has dtype %s; F32, F16, BF16 "
-                   "or F64 is needed", path, t->name, t->type_name);
+        report_add(r, true,
+                   "%s: tensor '%.80s': has dtype %s; F32, F16, BF16 "
+                   "or F64 is needed",
+                   path, t->name, t->type_name);
     long long n = tensor_not_finite(t);
     if (n)
-        report_add(r, false, "%s: tensor '%.80s': %lld of %lld values are NaN "
-                   "or infinite", path, t->name, n, (long long)t->elements);
+        report_add(r, false,
+                   "%s: tensor '%.80s': %lld of %lld values are NaN "
+                   "or infinite",
+                   path, t->name, n, (long long)t->elements);
 }
 
 static void report_missing(const PackItem *item, const Safetensors *file,
@@ -176,8 +179,10 @@ static void report_missing(const PackItem *item, const Safetensors *file,
     const char *hint = r->errors < Hints ? nearest_unused(file, use, name)
                                          : NULL;
     if (hint)
-        report_add(r, true, "%s: tensor '%.80s' %s is missing; the nearest "
-                   "name there is '%.80s'", path, name, want, hint);
+        report_add(r, true,
+                   "%s: tensor '%.80s' %s is missing; the nearest "
+                   "name there is '%.80s'",
+                   path, name, want, hint);
     else
         report_add(r, true, "%s: tensor '%.80s' %s is missing", path, name,
                    want);
@@ -248,17 +253,18 @@ static void check_unused(const Safetensors *file, const Use *use, Report *r)
             report_add(r, false, "%s: tensor '%.80s' %s is not used",
                        safetensors_path(file), t->name, have);
         else if (use[i].elements < t->elements && !use[i].misfit)
-            report_add(r, false, "%s: tensor '%.80s' %s: only %lld of its "
-                       "%lld elements are used", safetensors_path(file),
-                       t->name, have, (long long)use[i].elements,
-                       (long long)t->elements);
+            report_add(r, false,
+                       "%s: tensor '%.80s' %s: only %lld of its "
+                       "%lld elements are used",
+                       safetensors_path(file), t->name, have,
+                       (long long)use[i].elements, (long long)t->elements);
     }
 }
 
 bool weights_check(const PackList *p, const Safetensors *file, Report *r)
 {
     if (!file)
-        return true;             /* seeded weights fit by construction */
+        return true; /* seeded weights fit by construction */
     int errors = r->errors;
     Use *use = calloc((size_t)safetensors_count(file) + 1, sizeof *use);
     bool *told = find_told(p);
@@ -271,7 +277,8 @@ bool weights_check(const PackList *p, const Safetensors *file, Report *r)
     for (int64_t i = 0; i < p->count; i++) {
         const PackItem *item = &p->item[i];
         const Tensor *t = from_file(item)
-            ? safetensors_find(file, item->from.name) : NULL;
+                            ? safetensors_find(file, item->from.name)
+                            : NULL;
         if (t)
             use[t - safetensors_at(file, 0)].elements += item->rows * item->k;
     }

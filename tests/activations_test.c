@@ -24,12 +24,18 @@ static const char tanh_all[] =
     "}\n"
     "\n";
 
-static const char *const kernels[] = {
-    "activate_rows_relu", "activate_rows_gelu", "activate_rows_gelu_tanh",
-    "activate_rows_silu", "gate_rows_relu", "gate_rows_gelu",
-    "gate_rows_gelu_tanh", "gate_rows_silu", "mul_rows", "softcap_rows",
-    "activate_rows_quick_gelu", NULL
-};
+static const char *const kernels[] = { "activate_rows_relu",
+                                       "activate_rows_gelu",
+                                       "activate_rows_gelu_tanh",
+                                       "activate_rows_silu",
+                                       "gate_rows_relu",
+                                       "gate_rows_gelu",
+                                       "gate_rows_gelu_tanh",
+                                       "gate_rows_silu",
+                                       "mul_rows",
+                                       "softcap_rows",
+                                       "activate_rows_quick_gelu",
+                                       NULL };
 
 typedef void Map(float *, int64_t, const float *, int64_t, int64_t, int64_t);
 typedef void Pair(float *, int64_t, const float *, int64_t, const float *,
@@ -38,7 +44,7 @@ typedef void Cap(float *, int64_t, const float *, int64_t, int64_t, int64_t,
                  float);
 typedef void All(float *, const float *, int64_t);
 
-static Activation act_of(const char *name)       /* "gate_rows_silu" */
+static Activation act_of(const char *name) /* "gate_rows_silu" */
 {
     for (int act = 0; act < ActCount; act++) {
         const char *word = act_kernel[act], *at = strstr(name, "_rows_");
@@ -60,17 +66,16 @@ static double formula(Activation act, double x)
 
 /* ------------------------------------------------ functions of a float --- */
 
-typedef struct {                 /* one function, and how to call it */
+typedef struct { /* one function, and how to call it */
     const char *name;
-    double (*want)(double);      /* NULL: an activation */
-    double ulps;                 /* more than the common gate; 0: none */
+    double (*want)(double); /* NULL: an activation */
+    double ulps;            /* more than the common gate; 0: none */
 } Function;
 
 static const Function functions[] = {
-    { "activate_rows_relu", NULL, 0 }, { "activate_rows_gelu", NULL, 0 },
-    { "activate_rows_gelu_tanh", NULL, 0 },
-    { "activate_rows_silu", NULL, 4 }, { "activate_rows_quick_gelu", NULL, 0 },
-    { "tanh_all", tanh, 3 },
+    { "activate_rows_relu", NULL, 0 },       { "activate_rows_gelu", NULL, 0 },
+    { "activate_rows_gelu_tanh", NULL, 0 },  { "activate_rows_silu", NULL, 4 },
+    { "activate_rows_quick_gelu", NULL, 0 }, { "tanh_all", tanh, 3 },
 };
 enum { Functions = sizeof functions / sizeof *functions };
 
@@ -93,15 +98,15 @@ static void check_value(const Function *f, float x, float got)
         assert_true(got == 0);
     else if (isnan(x))
         assert_true(isnan(got));
-    else if (isnan(want))        /* 0 times infinity */
+    else if (isnan(want)) /* 0 times infinity */
         assert_true(isnan(got) || got == 0);
     else if (isinf(want))
         assert_true((double)got == want);
     else if (!(error <= 4e-7 * (1 + fabs(want))))
         fail_msg("%s(%a) is %a, expected %a", f->name, (double)x, (double)got,
                  want);
-    else if (f->ulps > 0 && fabs(want) > 0x1p-118 &&
-             !(error <= f->ulps * ldexp(1, ilogb(want) - 23)))
+    else if (f->ulps > 0 && fabs(want) > 0x1p-118
+             && !(error <= f->ulps * ldexp(1, ilogb(want) - 23)))
         fail_msg("%s(%a) is %a, expected %a, in ulps", f->name, (double)x,
                  (double)got, want);
 }
@@ -117,9 +122,9 @@ static void check_floats(const Function *f, const float *x)
     for (int i = a + 1; i < n_labs; i++)
         for (int k = 0; k < Floats; k++)
             if (memcmp(&y[i][k], &y[a][k], 4) != 0 && !isnan(y[a][k]))
-                fail_msg("%s: %s(%a) is %a, but %a by %s", lab[i].name,
-                         f->name, (double)x[k], (double)y[i][k],
-                         (double)y[a][k], lab[a].name);
+                fail_msg("%s: %s(%a) is %a, but %a by %s", lab[i].name, f->name,
+                         (double)x[k], (double)y[i][k], (double)y[a][k],
+                         lab[a].name);
 }
 
 /* Floats `step` apart by their bits. */

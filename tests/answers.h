@@ -19,22 +19,25 @@ static inline void *nan_block(Arena *a, int64_t bytes)
     return p;
 }
 
-typedef struct {                 /* how a model is compiled */
+typedef struct { /* how a model is compiled */
     const char *name, *backend;
     bool unfused;
 } Way;
 
 static const Way all_ways[] = {
-    { "jit", "jit", false },     { "jit, unfused", "jit", true },
-    { "clang", "clang", false }, { "clang, unfused", "clang", true },
+    { "jit", "jit", false },
+    { "jit, unfused", "jit", true },
+    { "clang", "clang", false },
+    { "clang, unfused", "clang", true },
 };
 enum { AllWays = sizeof all_ways / sizeof *all_ways };
 
-static inline void open_model(Engine *e, const char *spec,
-                              const char *weights, const Way *way)
+static inline void open_model(Engine *e, const char *spec, const char *weights,
+                              const Way *way)
 {
     static const char *const all[] = { "all" };
-    EngineOptions o = { .spec = spec, .weights = weights,
+    EngineOptions o = { .spec = spec,
+                        .weights = weights,
                         .backend = way->backend,
                         .passes = { .skip = all, .nskip = way->unfused } };
     assert_int_equal(engine_open(e, &o), ExitDone);
@@ -48,8 +51,8 @@ answers(Arena *a, const Engine *e, const struct attn_search_options *o,
         const int32_t *prefix, int64_t prefix_n, int64_t *found)
 {
     const struct attn_model *m = e->backend.model;
-    struct attn_hypothesis *out =
-        arena_alloc(a, (size_t)(n * o->results) * sizeof *out);
+    struct attn_hypothesis *out = arena_alloc(a, (size_t)(n * o->results)
+                                                     * sizeof *out);
     int64_t longest = 0;
     for (int64_t i = 0; i < n; i++)
         if (start[i + 1] - start[i] > longest)
@@ -57,7 +60,8 @@ answers(Arena *a, const Engine *e, const struct attn_search_options *o,
     int64_t bytes = attn_search_bytes(m, o, n, start[n], longest, prefix_n);
     void *memory = nan_block(a, bytes);
     assert_int_equal(attn_search(m, e->bound, o, n, ids, start, prefix,
-                                 prefix_n, memory, bytes, out, found), 0);
+                                 prefix_n, memory, bytes, out, found),
+                     0);
     return out;
 }
 

@@ -66,8 +66,8 @@ static inline const char *some_clang(void)
 /* Writes m.c, m.h and, if there are any, m.weights. */
 static inline void emit(const char *spec, const char *march, const char *more)
 {
-    assert_true(WORKS(attnc(), "compile", spec, march, more, "-o",
-                      in_dir("m.c")));
+    assert_true(
+        WORKS(attnc(), "compile", spec, march, more, "-o", in_dir("m.c")));
 }
 
 static inline double seconds(void)

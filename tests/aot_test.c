@@ -40,8 +40,7 @@ static void compile_by_all(const char *spec)
     const char *compilers[] = { some_clang(), "gcc" };
     double from = seconds();
     emit(spec, "--march=x86-64-v3", "--width=8");
-    print_message("%s: emitted in %.0f ms\n", spec,
-                  1e3 * (seconds() - from));
+    print_message("%s: emitted in %.0f ms\n", spec, 1e3 * (seconds() - from));
     for (int c = 0; c < 2; c++)
         compile_strictly(compilers[c], "-march=x86-64-v3", "-Wundef",
                          "-DATTNC_MAIN");
@@ -72,7 +71,8 @@ static void test_guard(void **state)
     Spawned s;
     emit("models/tiny.yaml", "--march=x86-64-v3", "--width=8");
     assert_int_not_equal(RUN(&s, "", some_clang(), "-std=c11", "-c",
-                             in_dir("m.c"), "-o", in_dir("m.o")), 0);
+                             in_dir("m.c"), "-o", in_dir("m.o")),
+                         0);
     assert_non_null(strstr(s.tail, "-march=x86-64-v3"));
 }
 
@@ -139,10 +139,9 @@ static void test_no_writable_globals(void **state)
 static void test_same_bytes(void **state)
 {
     (void)state;
-    static const char *const around[] = {
-        "LC_ALL=de_DE.UTF-8", "LC_ALL=tr_TR.UTF-8", "TZ=Asia/Tokyo",
-        "HOME=/nowhere"
-    };
+    static const char *const around[] = { "LC_ALL=de_DE.UTF-8",
+                                          "LC_ALL=tr_TR.UTF-8", "TZ=Asia/Tokyo",
+                                          "HOME=/nowhere" };
     char here[4096];
     assert_non_null(getcwd(here, sizeof here));
     const char *program = find_program(a, attnc());
@@ -151,8 +150,7 @@ static void test_same_bytes(void **state)
     for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
         const mode_t mask = umask(i % 2 ? 0077 : 0);
         bool ok = WORKS("env", around[i], program, "compile", "g2p-en.yaml",
-                        "--march=x86-64-v3", "--width=8", "-o",
-                        in_dir("n.c"));
+                        "--march=x86-64-v3", "--width=8", "-o", in_dir("n.c"));
         umask(mask);
         assert_true(ok);
         same_file(in_dir("m.c"), in_dir("n.c"));
@@ -179,7 +177,7 @@ static void test_sample(void **state)
     (void)state;
     assert_true(WORKS(attnc(), "compile", "models/tiny.yaml", "--no-records",
                       "--march=x86-64-v3", "-o", in_dir("tiny.c")));
-    same_file("generated/tiny.c", in_dir("tiny.c"));     /* make sample */
+    same_file("generated/tiny.c", in_dir("tiny.c")); /* make sample */
     same_file("generated/tiny.h", in_dir("tiny.h"));
 }
 
@@ -202,8 +200,10 @@ static void test_header(void **state)
     static const char user[] = "#include \"m.h\"\n#include \"m.h\"\n"
                                "int main(void) { return 0; }\n";
     const char *clang = some_clang();
-    const struct { const char *cc, *std, *language; } calls[] = {
-        { "gcc", "-std=c11", "c" }, { clang, "-std=c11", "c" },
+    const struct {
+        const char *cc, *std, *language;
+    } calls[] = {
+        { "gcc", "-std=c11", "c" },     { clang, "-std=c11", "c" },
         { "g++", "-std=c++11", "c++" }, { "gcc", "-std=c99", "c" },
         { clang, "-std=c++17", "c++" },
     };
@@ -252,8 +252,9 @@ static void test_example(void **state)
 {
     (void)state;
     Spawned s;
-    static const char *const phones[] = { "AH", "T", "EH", "N", "SH", "AH",
-                                          "N" };
+    static const char *const phones[] = {
+        "AH", "T", "EH", "N", "SH", "AH", "N"
+    };
     const char *words[16] = { in_dir("m"), in_dir("m.weights") };
     const char *expected = "";
     size_t n;
@@ -284,8 +285,13 @@ static void test_example(void **state)
 static void test_other_examples(void **state)
 {
     (void)state;
-    static const struct { const char *name; int floats; } forms[] = {
-        { "masked_words", 3 * 11 }, { "classify", 3 }, { "real_input", 2 * 16 }
+    static const struct {
+        const char *name;
+        int floats;
+    } forms[] = {
+        { "masked_words", 3 * 11 },
+        { "classify", 3 },
+        { "real_input", 2 * 16 },
     };
     static const char *const kinds[] = { "--set=kind=encoder",
                                          "--set=kind=decoder" };
@@ -295,15 +301,16 @@ static void test_other_examples(void **state)
         emit("models/tiny.yaml", "--march=x86-64-v3", kinds[i]);
         build_example();
     }
-    for (int i = 0; i < 3; i++) {                /* floats, a line each */
+    for (int i = 0; i < 3; i++) { /* floats, a line each */
         const char *spec = arena_printf(a, "tests/golden/%s.yaml",
                                         forms[i].name);
         Spawned s;
         int lines = 0;
         emit(spec, "--march=x86-64-v3", "--width=8");
         build_example();
-        assert_int_equal(RUN(&s, "", in_dir("m"), in_dir("m.weights"), "3",
-                             "4", "5"), 0);
+        assert_int_equal(RUN(&s, "", in_dir("m"), in_dir("m.weights"), "3", "4",
+                             "5"),
+                         0);
         for (const char *c = s.out; *c; c++)
             lines += *c == '\n';
         assert_int_equal(lines, forms[i].floats);
@@ -348,11 +355,18 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_no_warning), TEST(test_guard),
-        TEST(test_the_lint_finds), TEST(test_text_keeps_rules),
-        TEST(test_no_writable_globals), TEST(test_same_bytes),
-        TEST(test_comment_holds), TEST(test_sample), TEST(test_default_target),
-        TEST(test_header), TEST(test_example), TEST(test_other_examples),
+        TEST(test_no_warning),
+        TEST(test_guard),
+        TEST(test_the_lint_finds),
+        TEST(test_text_keeps_rules),
+        TEST(test_no_writable_globals),
+        TEST(test_same_bytes),
+        TEST(test_comment_holds),
+        TEST(test_sample),
+        TEST(test_default_target),
+        TEST(test_header),
+        TEST(test_example),
+        TEST(test_other_examples),
         TEST(test_several_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

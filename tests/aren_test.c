@@ -14,7 +14,7 @@
 enum { MostIds = 512 };
 
 static char folder[512];
-static char *vocabulary[64];     /* of the target, by id */
+static char *vocabulary[64]; /* of the target, by id */
 static int64_t vocabulary_n;
 
 /* ---------------------------------------------------------------- reading */
@@ -88,8 +88,7 @@ static int64_t suppressed(const json_t *sequences, int32_t *out)
 }
 
 /* What expected.json's "defaults" say, and the case's own. */
-static struct attn_search_options options_of(const json_t *c,
-                                             int32_t *suppress)
+static struct attn_search_options options_of(const json_t *c, int32_t *suppress)
 {
     const json_t *o = json_object_get(c, "options");
     const json_t *end = json_object_get(o, "end_token");
@@ -153,8 +152,7 @@ static void assert_answer(const json_t *c, const json_t *want,
         print_error("\n");
         fail();
     }
-    assert_int_equal(got->ended,
-                     json_is_true(json_object_get(want, "ended")));
+    assert_int_equal(got->ended, json_is_true(json_object_get(want, "ended")));
     assert_score(c, json_number_value(json_object_get(want, "score")),
                  (double)got->score);
 }
@@ -193,15 +191,15 @@ static void check_score(const Engine *e, const json_t *c)
     int64_t bytes = attn_score_bytes(e->backend.model, n, t, NULL);
     assert_int_equal(attn_score(e->backend.model, e->bound, 1, source, n,
                                 target, t, NULL, nan_block(a, bytes), bytes,
-                                got), 0);
+                                got),
+                     0);
     assert_int_equal(json_array_size(each), t);
     for (int64_t i = 0; i < t; i++) {
         assert_score(c, json_number_value(json_array_get(each, (size_t)i)),
                      (double)got[i]);
         sum += (double)got[i];
     }
-    assert_score(c, json_number_value(json_object_get(want, "log_prob")),
-                 sum);
+    assert_score(c, json_number_value(json_object_get(want, "log_prob")), sum);
     arena_free(a);
 }
 

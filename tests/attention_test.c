@@ -13,14 +13,14 @@
 #include <cmocka.h>
 
 #include "expected.h"
-#include "oracle_model.h"        /* has a variable of the name of aot.h's */
+#include "oracle_model.h" /* has a variable of the name of aot.h's */
 #include "aot.h"
 
-enum { MostWeights = 512 };      /* of one head, in these tests */
+enum { MostWeights = 512 }; /* of one head, in these tests */
 #define Gate (64 * (double)FLT_EPSILON)  /* of a softmax, against double */
 
 /* -------------------------------------------------------------- numbers --- */
-typedef struct {                 /* a model of tests/golden and its inputs */
+typedef struct { /* a model of tests/golden and its inputs */
     const char *spec, *weights;
     Safetensors *io;
     double rows[256];
@@ -28,7 +28,7 @@ typedef struct {                 /* a model of tests/golden and its inputs */
 
 /* Tensors of the .io file, and what the graph calls them. */
 static const char *const inputs[][2] = {
-    { "source", "source.ids" }, { "target", "target.ids" },
+    { "source", "source.ids" },  { "target", "target.ids" },
     { "types", "source.types" }, { "rows", "source.values" },
     { "prefix", "prefix" },
 };
@@ -44,14 +44,17 @@ static void open_golden(Golden *g, const char *name)
                    .weights = arena_printf(a, "tests/golden/%s.safetensors",
                                            name) };
     g->io = safetensors_open(arena_printf(a, "tests/golden/%s.io.safetensors",
-                                          name), &why);
+                                          name),
+                             &why);
     assert_non_null(g->io);
     for (int i = 0; i < Inputs; i++) {
         const Tensor *x = safetensors_find(g->io, inputs[i][0]);
         if (!x)
             continue;
-        t[n] = (TensorOut){ .name = inputs[i][1], .rank = x->rank,
-                            .data = x->at, .is_int = x->type == StI32 };
+        t[n] = (TensorOut){ .name = inputs[i][1],
+                            .rank = x->rank,
+                            .data = x->at,
+                            .is_int = x->type == StI32 };
         memcpy(t[n++].dim, x->dim, sizeof t->dim);
     }
     assert_true(safetensors_write(in_dir("in"), t, n, &why));
@@ -129,13 +132,14 @@ static int check_golden(const char *name)
         if (strstr(safetensors_at(g.io, i)->name, "attn.weights"))
             known += safetensors_at(g.io, i)->elements;
     assert_int_equal(RUN(&s, "", attnc(), "run", g.spec, "--input",
-                         in_dir("in"), "--attention", in_dir("a.json")), 0);
+                         in_dir("in"), "--attention", in_dir("a.json")),
+                     0);
     const json_t *heads = attention_of(in_dir("a.json"));
     for (size_t i = 0; i < json_array_size(heads); i++) {
         const json_t *head = json_array_get(heads, i);
         const char *node = json_string_value(json_object_get(head, "name"));
-        const Tensor *t = safetensors_find(g.io, arena_printf(a, "out.%s",
-                                                              node));
+        const Tensor *t = safetensors_find(g.io,
+                                           arena_printf(a, "out.%s", node));
         double w[MostWeights];
         int64_t n = json_numbers(json_object_get(head, "weights"), w,
                                  MostWeights);
@@ -162,13 +166,14 @@ static void test_weights(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "alibi", "alibi_encoder", "block", "causal_blocks", "partial_rotary",
-        "pool_mean", "prefix", "qk_norm", "real_input", "relative", "rotary",
-        "softcap", "two_sizes", "window", "window_encoder",
+        "alibi",          "alibi_encoder", "block",          "causal_blocks",
+        "partial_rotary", "pool_mean",     "prefix",         "qk_norm",
+        "real_input",     "relative",      "rotary",         "softcap",
+        "two_sizes",      "window",        "window_encoder",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_int_equal(check_golden(names[i]), 0);
-    assert_int_equal(check_golden("mask_file"), 2);      /* one a head */
+    assert_int_equal(check_golden("mask_file"), 2); /* one a head */
 }
 
 /* Two heads of queries to one of keys: seeded weights, in text's way. */
@@ -178,12 +183,14 @@ static void test_grouped(void **state)
     Spawned s;
     assert_int_equal(RUN(&s, "3 4 5\n", attnc(), "run", "tests/cli/small.yaml",
                          "--set", "kind=decoder", "--set", "h_kv=1", "--ids",
-                         "--attention", in_dir("a.json")), 0);
+                         "--attention", in_dir("a.json")),
+                     0);
     const json_t *heads = attention_of(in_dir("a.json"));
     assert_int_equal(json_array_size(heads), 2);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(check_rows(json_object_get(json_array_get(heads, i),
-                                                    "weights")), 0);
+                                                    "weights")),
+                         0);
 }
 
 /* --------------------------------------------------------------- choice --- */
@@ -192,7 +199,8 @@ static const json_t *choose(const char *first, const char *second)
     Spawned s;
     assert_int_equal(RUN(&s, "", attnc(), "run", "tests/golden/two_sizes.yaml",
                          "--input", in_dir("in"), "--attention",
-                         in_dir("a.json"), first, second), 0);
+                         in_dir("a.json"), first, second),
+                     0);
     return attention_of(in_dir("a.json"));
 }
 
@@ -211,7 +219,8 @@ static void test_choice(void **state)
     assert_int_equal(number(one, "head"), 1);
     assert_int_equal(number(one, "first_query"), 0);
     assert_int_equal(json_numbers(json_object_get(one, "weights"), all,
-                                  MostWeights), 9 * 9);
+                                  MostWeights),
+                     9 * 9);
 
     assert_int_equal(json_array_size(choose("--layer=1", NULL)), 4);
     assert_int_equal(json_array_size(choose("--head=3", NULL)), 2);
@@ -225,7 +234,8 @@ static void test_choice(void **state)
     assert_int_equal(number(one, "head"), 1);
     assert_int_equal(number(one, "first_query"), 8);
     assert_int_equal(json_numbers(json_object_get(one, "weights"), row,
-                                  MostWeights), 9);
+                                  MostWeights),
+                     9);
     assert_memory_equal(row, all + 8 * 9, 9 * sizeof *row);
 }
 
@@ -240,11 +250,14 @@ static void test_block(void **state)
     for (int i = 0; i < 3; i++)
         t[i] = (TensorOut){ .name = (const char *[]){ "query", "key",
                                                       "value" }[i],
-                            .rank = 2, .dim = { i ? 2 : 3, 8 }, .data = rows };
+                            .rank = 2,
+                            .dim = { i ? 2 : 3, 8 },
+                            .data = rows };
     assert_true(safetensors_write(in_dir("in"), t, 3, &why));
     assert_int_equal(RUN(&s, "", attnc(), "run", "tests/cli/block.yaml",
                          "--input", in_dir("in"), "--layer=0", "--head=1",
-                         "--attention", in_dir("a.json")), 0);
+                         "--attention", in_dir("a.json")),
+                     0);
     assert_non_null(strstr(s.tail, "weights: 4 weights are not numbers"));
     const json_t *heads = attention_of(in_dir("a.json"));
     assert_int_equal(json_array_size(heads), 1);
@@ -254,10 +267,12 @@ static void test_block(void **state)
     assert_true(json_is_null(json_array_get(json_array_get(w, 2), 1)));
     assert_int_equal(RUN(&s, "", attnc(), "run", "tests/cli/block.yaml",
                          "--input", in_dir("in"), "--attention",
-                         in_dir("a.svg")), 0);
+                         in_dir("a.svg")),
+                     0);
     assert_int_equal(RUN(&s, "", attnc(), "run", "tests/cli/block.yaml",
                          "--input", in_dir("in"), "--layer=1", "--attention",
-                         in_dir("a.svg")), ExitUsage);
+                         in_dir("a.svg")),
+                     ExitUsage);
     assert_non_null(strstr(s.tail, "--layer 1 is out of range: 0 to 0"));
 }
 
@@ -270,7 +285,8 @@ static void test_answer(void **state)
     assert_int_equal(RUN(&s, "", attnc(), "run", "tests/cli/small.yaml",
                          "--ids", "--prompt=3 4 5", "--max-input=2",
                          "--prefix=5 6", "-n", "0", "--attention",
-                         in_dir("a.json")), 0);
+                         in_dir("a.json")),
+                     0);
     assert_string_equal(s.out, "5 6\n");
     json_t *root = json_load_file(in_dir("a.json"), 0, &why);
     json_t *want = json_pack("{s:[s,s], s:[s,s,s]}", "source", "3", "4",
@@ -288,7 +304,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_weights), TEST(test_grouped), TEST(test_choice),
-        TEST(test_block), TEST(test_answer),
+        TEST(test_block),   TEST(test_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

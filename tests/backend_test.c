@@ -74,7 +74,9 @@ static void test_jit_memory(void **state)
 static void test_jit_refusals(void **state)
 {
     (void)state;
-    static const struct { const char *text, *says; } bad[] = {
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
         { "int system(const char *);\n"
           "const void *t_model(void) { system(\"id\"); return 0; }\n",
           "system" },
@@ -94,7 +96,7 @@ static void test_jit_refusals(void **state)
         assert_false(jit_load(&j, &m, bad[i].text, "t_model", &t, &why));
         assert_int_equal(why.code, ExitInternal);
         assert_non_null(strstr(why.text, bad[i].says));
-        assert_non_null(strstr(why.text, dir));  /* the text is kept */
+        assert_non_null(strstr(why.text, dir)); /* the text is kept */
         assert_int_equal(files(dir), (int)i + 1);
         assert_null(j.code);
     }
@@ -117,8 +119,10 @@ static void test_jit_forbidden(void **state)
         if (prctl(PR_SET_MDWE, 1L, 0L, 0L, 0L) != 0)
             _exit(77);
         bool loaded = jit_load(&j, &m, jit_text, "t_model", &t, &why);
-        _exit(!loaded && why.code == ExitBackend &&
-              strstr(why.text, "--backend=clang") ? 0 : 1);
+        _exit(!loaded && why.code == ExitBackend
+                      && strstr(why.text, "--backend=clang")
+                  ? 0
+                  : 1);
     }
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -140,9 +144,11 @@ static CcOptions counting_compiler(void)
 {
     Fault why;
     const char *cc = cc_find(a, NULL, &why);
-    return options(script("counting", arena_printf(a,
-        "[ \"$1\" = --version ] || echo x >> %s/count\nexec %s \"$@\"",
-        dir, cc)));
+    return options(script(
+        "counting",
+        arena_printf(
+            a, "[ \"$1\" = --version ] || echo x >> %s/count\nexec %s \"$@\"",
+            dir, cc)));
 }
 
 static int compilations(void)
@@ -156,8 +162,8 @@ static void load(const CcOptions *o)
     void *library;
     const struct attn_model *m;
     Fault why;
-    assert_true(objcache_load(a, &library, &m, object_text,
-                              strlen(object_text), "t_model", o, &why));
+    assert_true(objcache_load(a, &library, &m, object_text, strlen(object_text),
+                              "t_model", o, &why));
     assert_int_equal(*(const int *)(const void *)m, 42);
     dlclose(library);
 }
@@ -199,7 +205,7 @@ static void test_cache(void **state)
     assert_int_equal(stat(in_dir("cache/attnc"), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
     assert_int_equal(files(in_dir("cache/attnc")), 1);
-    o.level = "1";                               /* another key */
+    o.level = "1"; /* another key */
     load(&o);
     assert_int_equal(compilations(), 2);
     assert_int_equal(files(in_dir("cache/attnc")), 2);
@@ -224,7 +230,7 @@ static void test_cache_touched(void **state)
     assert_int_equal(truncate(cached(), 0), 0);
     load(&o);
     assert_int_equal(compilations(), 7);
-    assert_int_equal(chmod(cached(), 0722), 0);  /* others may have written */
+    assert_int_equal(chmod(cached(), 0722), 0); /* others may have written */
     load(&o);
     assert_int_equal(compilations(), 8);
     load(&o);
@@ -239,7 +245,7 @@ static void test_cache_of_others(void **state)
     assert_int_equal(mkdir(in_dir("cache"), 0700), 0);
     assert_int_equal(mkdir(in_dir("elsewhere"), 0700), 0);
     assert_int_equal(symlink(in_dir("elsewhere"), in_dir("cache/attnc")), 0);
-    load(&o);                                    /* works, keeps nothing */
+    load(&o); /* works, keeps nothing */
     assert_int_equal(files(in_dir("elsewhere")), 0);
     assert_int_equal(unlink(in_dir("cache/attnc")), 0);
     assert_int_equal(mkdir(in_dir("cache/attnc"), 0700), 0);
@@ -272,11 +278,12 @@ static void test_cache_full(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_int_equal(compilations(), 2);
     assert_int_equal(files(in_dir("cache/attnc")), 0);
-    assert_int_equal(files(dir), 3);             /* counting, count, cache */
+    assert_int_equal(files(dir), 3); /* counting, count, cache */
 
-    void *library;                       /* what can't be loaded isn't kept */
+    void *library; /* what can't be loaded isn't kept */
     const struct attn_model *m;
-    o = options(script("trash", "while [ $# -gt 1 ]; do shift; "
+    o = options(script("trash",
+                       "while [ $# -gt 1 ]; do shift; "
                        "[ $1 = -o ] && echo trash > $2; done; exit 0"));
     assert_false(objcache_load(a, &library, &m, object_text,
                                strlen(object_text), "t_model", &o, &why));
@@ -301,10 +308,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_jit_memory), TEST(test_jit_refusals),
-        TEST(test_jit_forbidden), TEST(test_cache), TEST(test_cache_touched),
-        TEST(test_cache_of_others), TEST(test_cache_full),
-        TEST(test_foreign_processor),
+        TEST(test_jit_memory),    TEST(test_jit_refusals),
+        TEST(test_jit_forbidden), TEST(test_cache),
+        TEST(test_cache_touched), TEST(test_cache_of_others),
+        TEST(test_cache_full),    TEST(test_foreign_processor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,13 +11,13 @@
 
 #include "bench/report.h"
 
-#include <cmocka.h>              /* after ours: it defines fail() */
+#include <cmocka.h> /* after ours: it defines fail() */
 
 static const char g2p[] = "models/g2p-en/g2p-en.yaml";
 enum { Rows = 10, Steps = 4 };
 static const double d = 128, d_ff = 512, layers = 3, phones = 42, n = Rows;
 
-static const char *lengths = "10";       /* of the sentences: Rows */
+static const char *lengths = "10"; /* of the sentences: Rows */
 static int64_t beam = 1, threads = 1;
 
 /* Runs the bench of a model, with a field or NULL, and returns what it printed
@@ -25,11 +25,15 @@ static int64_t beam = 1, threads = 1;
 static char *bench_text(const char *spec, const char *set, BenchFormat format,
                         int64_t batch)
 {
-    const EngineOptions with = { .spec = spec, .sets = &set,
-                                 .nsets = set != NULL, .threads = threads };
-    const BenchOptions bench = { .lengths = lengths, .steps = Steps,
-                                 .batch = batch, .beam = beam,
-                                 .repetitions = 2, .seconds = 0.01,
+    const EngineOptions with = {
+        .spec = spec, .sets = &set, .nsets = set != NULL, .threads = threads
+    };
+    const BenchOptions bench = { .lengths = lengths,
+                                 .steps = Steps,
+                                 .batch = batch,
+                                 .beam = beam,
+                                 .repetitions = 2,
+                                 .seconds = 0.01,
                                  .format = format };
     Engine e = { 0 };
     char *text = NULL;
@@ -43,8 +47,7 @@ static char *bench_text(const char *spec, const char *set, BenchFormat format,
     return text;
 }
 
-static json_t *report_with(const char *spec, const char *set,
-                               int64_t batch)
+static json_t *report_with(const char *spec, const char *set, int64_t batch)
 {
     json_error_t error;
     char *text = bench_text(spec, set, BenchJson, batch);
@@ -66,7 +69,8 @@ static const json_t *row_of(const json_t *report, const char *workload)
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
         if (strcmp(json_string_value(json_object_get(row, "workload")),
-                   workload) == 0)
+                   workload)
+            == 0)
             return row;
     }
     fail_msg("no workload %s", workload);
@@ -84,8 +88,7 @@ static double number(const json_t *row, const char *key)
  * norms and the like, which are a few percent more.                          */
 static double encode_mflop(void)
 {
-    const double layer = 2.0 * n * d * (4 * d + 2 * d_ff)
-                         + 4.0 * n * n * d;
+    const double layer = 2.0 * n * d * (4 * d + 2 * d_ff) + 4.0 * n * n * d;
     const double cross = 2.0 * n * d * 2 * d;
     return 1e-6 * layers * (layer + cross);
 }
@@ -93,8 +96,7 @@ static double encode_mflop(void)
 static double step_mflop(double past)
 {
     const double weights = 4 * d + 2 * d + 2 * d_ff;
-    const double layer = 2.0 * d * weights + 4.0 * d * (past + 1)
-                         + 4.0 * d * n;
+    const double layer = 2.0 * d * weights + 4.0 * d * (past + 1) + 4.0 * d * n;
     return 1e-6 * (layers * layer + 2.0 * d * phones);
 }
 
@@ -142,15 +144,19 @@ static void attention_by_hand(void **state)
 /* Of 10 x 10 scores, those that the mask lets through, to a whole key a row. */
 static void masks_by_hand(void **state)
 {
-    static const struct { const char *set; double keys; } cases[] = {
-        { "masking=causal", 6 }, { "masking=[{window: 2}]", 3 },
-        { "masking=[causal, {window: 3}]", 3 }, { "masking=[{block: 5}]", 5 },
+    static const struct {
+        const char *set;
+        double keys;
+    } cases[] = {
+        { "masking=causal", 6 },
+        { "masking=[{window: 2}]", 3 },
+        { "masking=[causal, {window: 3}]", 3 },
+        { "masking=[{block: 5}]", 5 },
         { "masking=[causal, {block: 5}]", 3 },
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        json_t *report = report_with("models/attention.yaml",
-                                         cases[i].set, 1);
+        json_t *report = report_with("models/attention.yaml", cases[i].set, 1);
         const double got = number(row_of(report, "encode"), "mflop");
         const double want = 1e-6 * (4 * n * 512 * (2 * 512 + cases[i].keys));
         /* and the biases of the four projections, one for each output */
@@ -229,8 +235,8 @@ static void answers_repeat(void **state)
     json_t *a = report_of(g2p, 1), *b = report_of(g2p, 1);
     assert_int_equal(json_array_size(json_object_get(a, "source")), Rows);
     assert_int_equal(json_array_size(json_object_get(a, "answer")), Steps);
-    assert_true(json_equal(json_object_get(a, "answer"),
-                           json_object_get(b, "answer")));
+    assert_true(
+        json_equal(json_object_get(a, "answer"), json_object_get(b, "answer")));
     assert_string_equal(
         json_string_value(json_object_get(row_of(a, "step"), "checksum")),
         json_string_value(json_object_get(row_of(b, "step"), "checksum")));
@@ -251,7 +257,8 @@ static void kernels_add_up(void **state)
         for (size_t k = 0; k < json_array_size(list); k++) {
             const json_t *x = json_array_get(list, k);
             if (strcmp(json_string_value(json_object_get(x, "workload")),
-                       works[i]) != 0)
+                       works[i])
+                != 0)
                 continue;
             assert_true(number(x, "calls") >= 1);
             assert_true(number(x, "ms") >= 0);
@@ -329,16 +336,18 @@ static void pooled_rows(void **state)
 static void other_formats(void **state)
 {
     (void)state;
-    static const struct { BenchFormat format; const char *has; }
-        cases[] = {
-            { BenchTable, "\nencode by kernel: " },
-            { BenchTable, "\n  ffn_w1: linear 128x512  " },
-            { BenchTable, "% of peak" },
-            { BenchMarkdown, "\n| search | " },
-            { BenchMarkdown, "\n| cross_attn_kv: linear 128x256 | 3 | " },
-            { BenchCsv, "\ng2p-en,step,1," },
-            { BenchCsv, "\ng2p-en,step,decoder_logits_matmul,," },
-        };
+    static const struct {
+        BenchFormat format;
+        const char *has;
+    } cases[] = {
+        { BenchTable, "\nencode by kernel: " },
+        { BenchTable, "\n  ffn_w1: linear 128x512  " },
+        { BenchTable, "% of peak" },
+        { BenchMarkdown, "\n| search | " },
+        { BenchMarkdown, "\n| cross_attn_kv: linear 128x256 | 3 | " },
+        { BenchCsv, "\ng2p-en,step,1," },
+        { BenchCsv, "\ng2p-en,step,decoder_logits_matmul,," },
+    };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *text = bench_text(g2p, NULL, cases[i].format, 1);
         if (!strstr(text, cases[i].has))

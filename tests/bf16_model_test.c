@@ -13,7 +13,7 @@
 #include "aot.h"
 
 /* ---------------------------------------------------------- the numbers --- */
-typedef struct {                 /* a model that ran on a sample */
+typedef struct { /* a model that ran on a sample */
     Engine e;
     const Sample *x;
     float *out;
@@ -27,9 +27,13 @@ static void ran_open(Ran *r, const char *spec, const char *set,
     static const char *const skip[] = { "fold-scale" };
     static const int64_t source[] = { 9, 70 }, target[] = { 5, 67 };
     Trial t = { 0 };
-    EngineOptions o = { .spec = spec, .sets = &set, .nsets = 1, .seed = 5,
+    EngineOptions o = { .spec = spec,
+                        .sets = &set,
+                        .nsets = 1,
+                        .seed = 5,
                         .passes = { .skip = skip, .nskip = 1 },
-                        .weights = weights, .backend = "jit" };
+                        .weights = weights,
+                        .backend = "jit" };
     assert_int_equal(engine_open(&r->e, &o), ExitDone);
     r->x = sample_random(r->e.arena, r->e.spec, 1, 2, source, target);
     r->size = result_rows(r->e.spec, r->x) * result_columns(r->e.spec);
@@ -52,8 +56,10 @@ static const char *write_weights(const Engine *e)
         float *x = arena_alloc(a, (size_t)(it->rows * it->k) * sizeof *x);
         weights_tensor(it, NULL, e->options.seed, x);
         t[n++] = it->layout == PackVector
-            ? (TensorOut){ it->from.name, 1, { it->k }, x, false }
-            : (TensorOut){ it->from.name, 2, { it->rows, it->k }, x, false };
+                   ? (TensorOut){ it->from.name, 1, { it->k }, x, false }
+                   : (TensorOut){
+                         it->from.name, 2, { it->rows, it->k }, x, false
+                     };
     }
     assert_true(safetensors_write(in_dir("rounded"), t, n, &why));
     return in_dir("rounded");
@@ -80,8 +86,8 @@ static void test_rounded_before(void **state)
     }
 }
 
-static ModelComparison beside(const Ran *r, void (*open)(Weights *,
-                              const Engine *, const Graph *))
+static ModelComparison
+beside(const Ran *r, void (*open)(Weights *, const Engine *, const Graph *))
 {
     ModelResults results = { 0 };
     Weights w;
@@ -119,8 +125,8 @@ static const char words[] = "hello\nzygote\nthe\n";
 static const char *says(const char *cc, const char *march, const char *weights)
 {
     Spawned s;
-    if (!WORKS(cc, "-O1", "-std=c11", march, "-Wall", "-Werror",
-               "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")))
+    if (!WORKS(cc, "-O1", "-std=c11", march, "-Wall", "-Werror", "-DATTNC_MAIN",
+               in_dir("m.c"), "-lm", "-o", in_dir("m")))
         return NULL;
     assert_int_equal(RUN(&s, words, in_dir("m"), weights), 0);
     return arena_strdup(a, s.out);
@@ -146,7 +152,8 @@ static void test_programs(void **state)
     assert_non_null(strstr(want, "HH EH L OW\n"));
     emit(g2p, "--march=native", "--set=dtype=bf16");
     assert_string_equal(says(some_clang(), "-march=native",
-                             in_dir("m.weights")), want);
+                             in_dir("m.weights")),
+                        want);
     emit(g2p, "--march=generic", "--set=dtype=bf16");
     const char *const others[] = { "gcc", "tcc" };
     for (int i = 0; i < 2; i++) {

@@ -43,8 +43,8 @@ static uint32_t nearest_of(float x, uint32_t top)
 
 static void rounds_to_the_nearest(void **state)
 {
-    static const uint32_t tails[] = { 0, 1, 0x1234, 0x7fff, 0x8000, 0x8001,
-                                      0xfffe, 0xffff };
+    static const uint32_t tails[] = { 0,      1,      0x1234, 0x7fff,
+                                      0x8000, 0x8001, 0xfffe, 0xffff };
     (void)state;
     for (uint32_t top = 0; top < 65536; top++)
         for (size_t t = 0; t < sizeof tails / sizeof *tails; t++) {
@@ -68,14 +68,14 @@ static void known_numbers(void **state)
     assert_int_equal(bf16_of(1.0f), 0x3f80);
     assert_int_equal(bf16_of(-2.0f), 0xc000);
     assert_int_equal(bf16_of(-0.0f), 0x8000);
-    assert_int_equal(bf16_of(0x1.01p+0f), 0x3f80);     /* ties: to even, */
-    assert_int_equal(bf16_of(0x1.03p+0f), 0x3f82);     /* down and up */
+    assert_int_equal(bf16_of(0x1.01p+0f), 0x3f80); /* ties: to even, */
+    assert_int_equal(bf16_of(0x1.03p+0f), 0x3f82); /* down and up */
     assert_int_equal(bf16_of(0x1.010002p+0f), 0x3f81);
-    assert_int_equal(bf16_of(0x1.fep+127f), 0x7f7f);   /* the largest */
+    assert_int_equal(bf16_of(0x1.fep+127f), 0x7f7f); /* the largest */
     assert_int_equal(bf16_of(0x1.fffffep+127f), 0x7f80);
     assert_int_equal(bf16_of(0x1p-149f), 0);
-    assert_int_equal(bf16_of(0x1.8p-134f), 1);         /* denormal */
-    assert_int_equal(bf16_of(0x1p-134f), 0);           /* a tie */
+    assert_int_equal(bf16_of(0x1.8p-134f), 1); /* denormal */
+    assert_int_equal(bf16_of(0x1p-134f), 0);   /* a tie */
 }
 
 static void stored_numbers_stay(void **state)
@@ -86,7 +86,7 @@ static void stored_numbers_stay(void **state)
 }
 
 /* -------------------------------------------------------------- packing --- */
-enum { Side = 256 };             /* of a matrix of all patterns */
+enum { Side = 256 }; /* of a matrix of all patterns */
 static _Alignas(64) uint16_t packed[2 * Side * Side];
 static float plain[Side * Side];
 
@@ -108,8 +108,9 @@ static Safetensors *all_patterns(void)
         data[2 * v + 1] = (unsigned char)(v >> 8);
     }
     Safetensors *s = safetensors_open(scratch_tensors(strlen(header), header,
-                                              strlen(header), data,
-                                              sizeof data), &why);
+                                                      strlen(header), data,
+                                                      sizeof data),
+                                      &why);
     assert_non_null(s);
     return s;
 }
@@ -118,8 +119,9 @@ static Safetensors *all_patterns(void)
 static uint16_t at(const PackItem *item, int64_t row, int64_t k)
 {
     const uint16_t *block = packed + item->at / 2;
-    return item->layout == PackRows ? block[row * item->k + k]
-         : block[row / 16 * 16 * item->k + k * 16 + row % 16];
+    return item->layout == PackRows
+             ? block[row * item->k + k]
+             : block[row / 16 * 16 * item->k + k * 16 + row % 16];
 }
 
 static void packs_what_is_stored(void **state)
@@ -128,9 +130,14 @@ static void packs_what_is_stored(void **state)
     (void)state;
     Safetensors *s = all_patterns();
     for (int i = 0; i < 2; i++) {
-        PackItem item = { .name = "x", .from.name = "x", .bf16 = true,
-                          .rows = Side, .k = Side, .layout = layouts[i],
-                          .columns = Side, .at = 128 };
+        PackItem item = { .name = "x",
+                          .from.name = "x",
+                          .bf16 = true,
+                          .rows = Side,
+                          .k = Side,
+                          .layout = layouts[i],
+                          .columns = Side,
+                          .at = 128 };
         pack(&item, 1, s);
         for (uint32_t v = 0; v < 65536; v++)
             assert_int_equal(at(&item, v / Side, v % Side), v);
@@ -148,9 +155,15 @@ static void scales_before_it_rounds(void **state)
     Safetensors *s = all_patterns();
     for (int i = 0; i < 2; i++) {
         const float scale = i ? 0.3f : 0.125f;
-        PackItem item = { .name = "x", .from.name = "x", .bf16 = true,
-                          .rows = Side, .k = Side, .layout = PackPanels,
-                          .columns = Side, .scale = scale, .scaled = true };
+        PackItem item = { .name = "x",
+                          .from.name = "x",
+                          .bf16 = true,
+                          .rows = Side,
+                          .k = Side,
+                          .layout = PackPanels,
+                          .columns = Side,
+                          .scale = scale,
+                          .scaled = true };
         pack(&item, 1, s);
         for (uint32_t v = 0; v < 65536; v++) {
             const float x = bf16_float((uint16_t)v) * scale;
@@ -166,8 +179,12 @@ static void scales_before_it_rounds(void **state)
 
 static void the_oracle_has_the_rounded(void **state)
 {
-    PackItem item = { .name = "w.weight", .from.name = "w", .rows = 33,
-                      .k = 21, .layout = PackPanels, .columns = 33,
+    PackItem item = { .name = "w.weight",
+                      .from.name = "w",
+                      .rows = 33,
+                      .k = 21,
+                      .layout = PackPanels,
+                      .columns = 33,
                       .bf16 = true };
     int changed = 0;
     (void)state;
@@ -191,9 +208,11 @@ static void another_format_is_refused(void **state)
 {
     static const char page[ATTN_PACKED_PAGE + 64];
     PackList list = { .name = "m", .bytes = 64, .hash = 7, .weight_bits = 16 };
-    struct attn_model m = { .name = "m", .weights_bytes = 64,
+    struct attn_model m = { .name = "m",
+                            .weights_bytes = 64,
                             .command = "attnc compile m.yaml",
-                            .weights_hash = 7, .weight_bits = 16 };
+                            .weights_hash = 7,
+                            .weight_bits = 16 };
     static _Alignas(64) char image[sizeof page];
     char text[ATTN_PACKED_TEXT];
     (void)state;

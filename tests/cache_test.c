@@ -11,7 +11,7 @@
 
 enum { Slots = 5, Length = 200, Steps = 4000 };
 
-typedef struct {                 /* each slot's tokens, copied in full */
+typedef struct { /* each slot's tokens, copied in full */
     int32_t token[Slots][Length];
     int64_t length[Slots];
 } Naive;
@@ -31,7 +31,8 @@ static uint32_t random_below(uint32_t *state, uint32_t n)
 
 static struct attn_batch view(const struct attn_cache *c)
 {
-    struct attn_batch b = { .pool = { c->pool }, .pages = { c->table },
+    struct attn_batch b = { .pool = { c->pool },
+                            .pages = { c->table },
                             .table = { c->width } };
     return b;
 }
@@ -93,8 +94,7 @@ static void fork(struct attn_cache *c, Naive *naive, uint32_t *state)
     for (int64_t i = 0; i < n; i++) {
         parent[i] = (int32_t)random_below(state, Slots);
         naive->length[i] = old->length[parent[i]];
-        memcpy(naive->token[i], old->token[parent[i]],
-               sizeof naive->token[i]);
+        memcpy(naive->token[i], old->token[parent[i]], sizeof naive->token[i]);
     }
     attn_cache_reorder(c, parent, n, scratch);
     free(old);
@@ -110,7 +110,7 @@ static void test_forks(void **unused)
     int64_t bytes = attn_cache_bytes(model(), ATTN_SELF, Slots, Length, 0);
     char *memory = malloc((size_t)bytes + 4);
 
-    memset(memory, 0xff, (size_t)bytes + 4);     /* NaN everywhere */
+    memset(memory, 0xff, (size_t)bytes + 4); /* NaN everywhere */
     attn_cache_init(&c, model(), ATTN_SELF, Slots, Length, 0, memory + 4);
     for (int step = 0; step < Steps; step++) {
         int64_t s = random_below(&state, Slots);
@@ -178,9 +178,9 @@ static void test_no_room(void **unused)
     char *memory = malloc((size_t)bytes);
     attn_cache_init(&c, model(), ATTN_SELF, 2, 128, -2, memory);
     assert_int_equal(c.pages, 2);
-    assert_int_equal(attn_cache_grow(&c, 0, 129), -1);   /* the table */
+    assert_int_equal(attn_cache_grow(&c, 0, 129), -1); /* the table */
     assert_int_equal(attn_cache_grow(&c, 0, 65), 0);
-    assert_int_equal(attn_cache_grow(&c, 1, 1), -1);     /* the pages */
+    assert_int_equal(attn_cache_grow(&c, 1, 1), -1); /* the pages */
     assert_int_equal(c.length[1], 0);
     attn_cache_release(&c, 0);
     assert_int_equal(attn_cache_grow(&c, 1, 128), 0);

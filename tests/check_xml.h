@@ -28,8 +28,8 @@ static inline int check_xml(const char *s, const char *name)
     for (; *s; s++) {
         assert_true((unsigned char)*s >= 0x20 || *s == '\n');
         if (*s == '&')
-            assert_true(s[1] == '#' && strspn(s + 2, "0123456789") > 0 &&
-                        s[2 + strspn(s + 2, "0123456789")] == ';');
+            assert_true(s[1] == '#' && strspn(s + 2, "0123456789") > 0
+                        && s[2 + strspn(s + 2, "0123456789")] == ';');
         if (*s != '<')
             continue;
         const char *tag = s + 1;

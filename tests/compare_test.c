@@ -103,7 +103,7 @@ static void test_model_without_spread(void **state)
         assert_true(c.passed && c.max_error > 0 && c.max_error < 1e-7);
     }
     assert_true(compare_model(third, got, 1, 3).passed);
-    got[0] = 1 / 3.0F * 1.00002F;            /* NMSE: 4e-10 */
+    got[0] = 1 / 3.0F * 1.00002F; /* NMSE: 4e-10 */
     assert_true(compare_model(third, got, 1, 1).failed);
     got[0] = NAN;
     assert_true(compare_model(third, got, 1, 1).failed);

@@ -19,8 +19,10 @@
 static void write_words(void)
 {
     Spawned s;
-    const char *line = arena_printf(a, "head -n %d models/g2p-en/heldout.txt |"
-        " cut -f 1 > %s", full_depth() ? 50 : 8, in_dir("words"));
+    const char *line = arena_printf(a,
+                                    "head -n %d models/g2p-en/heldout.txt |"
+                                    " cut -f 1 > %s",
+                                    full_depth() ? 50 : 8, in_dir("words"));
     assert_int_equal(RUN(&s, "", "/bin/sh", "-c", line), 0);
 }
 
@@ -85,8 +87,8 @@ static bool answers_by(const char *cc, const char *level, const char *march,
     if (!WORKS(cc, level, march, "-DATTNC_MAIN", "-Dmain=program", "-c",
                in_dir("m.c"), "-o", object))
         return false;
-    assert_true(WORKS(cc, level, march, in_dir("x.c"), object, "-lm", "-o",
-                      program));
+    assert_true(
+        WORKS(cc, level, march, in_dir("x.c"), object, "-lm", "-o", program));
     answer_words(program, weights, in_dir(arena_printf(a, "%s.words", name)));
     const char *line = arena_printf(a, "%s %s scores > %s.scores", program,
                                     weights, in_dir(name));
@@ -96,8 +98,7 @@ static bool answers_by(const char *cc, const char *level, const char *march,
 
 static void same_answers(const char *name)
 {
-    same_file(in_dir("first.words"),
-              in_dir(arena_printf(a, "%s.words", name)));
+    same_file(in_dir("first.words"), in_dir(arena_printf(a, "%s.words", name)));
     same_file(in_dir("first.scores"),
               in_dir(arena_printf(a, "%s.scores", name)));
 }
@@ -125,7 +126,8 @@ static bool has_sanitizers(void)
 {
     Spawned s;
     return RUN(&s, "int main(void) { return 0; }", some_clang(), "-x", "c",
-               "-fsanitize=address,undefined", "-", "-o", in_dir("m")) == 0;
+               "-fsanitize=address,undefined", "-", "-o", in_dir("m"))
+        == 0;
 }
 
 static void test_sanitizers(void **state)
@@ -149,7 +151,7 @@ static void test_embedded(void **state)
     (void)state;
     const char *compilers[] = { some_clang(), "gcc", "tcc" };
     emit(g2p, "--march=generic", "--embed");
-    assert_int_equal(files(dir), 2);             /* m.c, m.h */
+    assert_int_equal(files(dir), 2); /* m.c, m.h */
     for (int i = 0; i < 3; i++) {
         Spawned s;
         const double from = seconds();
@@ -161,8 +163,7 @@ static void test_embedded(void **state)
                       seconds() - from);
         assert_int_equal(RUN(&s, "attention\n", in_dir("m")), 0);
         assert_string_equal(s.out, "AH T EH N SH AH N\n");
-        assert_int_equal(RUN(&s, "attention\n", in_dir("m"), "hi", "-n"),
-                         2);
+        assert_int_equal(RUN(&s, "attention\n", in_dir("m"), "hi", "-n"), 2);
     }
 }
 
@@ -170,7 +171,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_compilers_agree), TEST(test_sanitizers),
+        TEST(test_compilers_agree),
+        TEST(test_sanitizers),
         TEST(test_embedded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

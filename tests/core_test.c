@@ -25,7 +25,7 @@ static void test_memory(void **unused)
     assert_int_equal(attn_memory_bytes(&m), 64 + 128 + 64);
     assert_null(attn_take(&m, INT64_MAX / 4, 4));
     assert_int_equal(attn_memory_bytes(&m), -1);
-    attn_take(&m, 1, 1);                         /* stays so */
+    attn_take(&m, 1, 1); /* stays so */
     assert_int_equal(attn_memory_bytes(&m), -1);
 
     static char room[256];
@@ -109,8 +109,11 @@ static void test_log_probability(void **unused)
 static void test_length_penalty(void **unused)
 {
     (void)unused;
-    static const struct { float alpha; int64_t length; double divisor; } row[] =
-    {
+    static const struct {
+        float alpha;
+        int64_t length;
+        double divisor;
+    } row[] = {
         { 0.6f, 1, 1.0 },
         { 0.6f, 10, 1.732862107887866 },
         { 0.6f, 20, 2.354362083745639 },
@@ -186,7 +189,7 @@ static void test_repetition(void **unused)
 {
     (void)unused;
     const struct attn_process p = { .repetition_penalty = 2.0f };
-    const int32_t tokens[] = { 3, 7, 3, 99 };    /* twice is once */
+    const int32_t tokens[] = { 3, 7, 3, 99 }; /* twice is once */
     process(&p, tokens, 4);
     assert_true(logits[3] == 2.0f);
     assert_true(logits[7] == -16.0f);
@@ -228,7 +231,7 @@ static void test_suppress(void **unused)
     assert_forbidden("60");
     process(&p, tokens, 4);
     assert_forbidden("67");
-    p.suppress_size = 8;                         /* the last one is cut off */
+    p.suppress_size = 8; /* the last one is cut off */
     process(&p, tokens, 4);
     assert_forbidden("6");
 }
@@ -255,16 +258,16 @@ static void test_finite(void **unused)
 static void test_forbid(void **unused)
 {
     (void)unused;
-    const int32_t list[] = { 0, 1, 2, -1, 8 };   /* two are no tokens */
+    const int32_t list[] = { 0, 1, 2, -1, 8 }; /* two are no tokens */
     const struct attn_process p = { .forbid = list, .forbid_count = 5 };
     process(&p, NULL, 0);
-    assert_forbidden("");                        /* no probability changes */
+    assert_forbidden(""); /* no probability changes */
     attn_forbid_logits(&p, logits, Vocab, End);
     assert_forbidden("01");
     attn_forbid_logits(&p, logits, Vocab, 3);
     assert_forbidden("012");
     process(&p, NULL, 0);
-    attn_forbid_logits(&p, logits, Vocab, 1);    /* as the end it may come */
+    attn_forbid_logits(&p, logits, Vocab, 1); /* as the end it may come */
     assert_forbidden("02");
 }
 

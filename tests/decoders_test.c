@@ -13,18 +13,18 @@
 
 enum { MostIds = 512, MostPrompts = 16 };
 
-typedef struct {                 /* a model and what is known of it */
+typedef struct { /* a model and what is known of it */
     const char *spec, *folder;
-    int32_t end;                 /* ends an answer; -1: nothing does */
+    int32_t end; /* ends an answer; -1: nothing does */
 } Known;
 
 static const Known stories = { "models/stories260K.yaml", "stories260K", 1 };
 static const Known sort = { "models/gpt-nano-sort.yaml", "gpt-nano-sort", -1 };
 
-typedef struct {                 /* one of them, compiled */
+typedef struct { /* one of them, compiled */
     const Known *known;
     Engine e;
-    json_t *root;                /* expected.json */
+    json_t *root; /* expected.json */
     Arena *a;
 } Model;
 
@@ -47,10 +47,13 @@ static void each_way(const Known *k, void (*check)(Model *m))
 
 static struct attn_search_options greedy(const Known *k, int64_t most)
 {
-    return (struct attn_search_options){
-        .beam = 1, .results = 1, .max_output = most, .max_output_plus = -1,
-        .patience = 1, .start = -1, .end = k->end
-    };
+    return (struct attn_search_options){ .beam = 1,
+                                         .results = 1,
+                                         .max_output = most,
+                                         .max_output_plus = -1,
+                                         .patience = 1,
+                                         .start = -1,
+                                         .end = k->end };
 }
 
 /* The first `n` tokens of an answer. */
@@ -70,7 +73,8 @@ static void check_prompts(Model *m)
 {
     size_t i;
     json_t *c;
-    json_array_foreach(json_object_get(m->root, "greedy"), i, c) {
+    json_array_foreach(json_object_get(m->root, "greedy"), i, c)
+    {
         int32_t ids[MostIds], start[2] = { 0 };
         int64_t found;
         int64_t n = json_ids(json_object_get(c, "prompt_ids"), ids, MostIds);
@@ -83,8 +87,7 @@ static void check_prompts(Model *m)
         assert_int_equal(found, 1);
         assert_int_equal(h->n, json_array_size(want));
         assert_tokens(h, want, h->n);
-        assert_int_equal(h->ended,
-                         json_is_true(json_object_get(c, "stopped")));
+        assert_int_equal(h->ended, json_is_true(json_object_get(c, "stopped")));
     }
     assert_int_equal(i, 8);
 }
@@ -100,11 +103,12 @@ static void check_batch(Model *m)
     size_t i;
     json_array_foreach(list, i, c)
         start[i + 1] = start[i]
-            + (int32_t)json_ids(json_object_get(c, "prompt_ids"),
-                                ids + start[i], MostIds);
+                     + (int32_t)json_ids(json_object_get(c, "prompt_ids"),
+                                         ids + start[i], MostIds);
     const struct attn_hypothesis *h = answers(m->a, &m->e, &o, (int64_t)i, ids,
                                               start, NULL, 0, found);
-    json_array_foreach(list, i, c) {
+    json_array_foreach(list, i, c)
+    {
         const json_t *want = json_object_get(c, "ids");
         bool stopped = json_is_true(json_object_get(c, "stopped"));
         int64_t n = (int64_t)json_array_size(want);
@@ -118,7 +122,8 @@ static void check_scores(Model *m)
 {
     size_t i;
     json_t *c;
-    json_array_foreach(json_object_get(m->root, "score"), i, c) {
+    json_array_foreach(json_object_get(m->root, "score"), i, c)
+    {
         int32_t ids[MostIds];
         double want[MostIds], sum = 0;
         float got[MostIds];
@@ -127,9 +132,11 @@ static void check_scores(Model *m)
         int64_t bytes = attn_score_bytes(model, 0, n, NULL);
         void *memory = nan_block(m->a, bytes);
         assert_int_equal(json_numbers(json_object_get(c, "token_log_probs"),
-                                      want, MostIds), n);
+                                      want, MostIds),
+                         n);
         assert_int_equal(attn_score(model, m->e.bound, ids[0], ids, 0, ids + 1,
-                                    n, NULL, memory, bytes, got), 0);
+                                    n, NULL, memory, bytes, got),
+                         0);
         for (int64_t j = 0; j < n; j++) {
             assert_true(fabs((double)got[j] - want[j]) <= 1e-4);
             sum += (double)got[j];
@@ -162,7 +169,8 @@ static void check_logits(Model *m)
     int64_t wanted = json_numbers(json_object_get(t, "logits"), want, MostIds);
     int64_t size = n * result_columns(m->e.spec);
     float *out = arena_alloc(m->a, (size_t)size * sizeof *out);
-    Sample x = { .sequences = 1, .start = { start[0], start[1] },
+    Sample x = { .sequences = 1,
+                 .start = { start[0], start[1] },
                  .ids = { NULL, ids } };
     Trial trial = { 0 };
     start[1][1] = (int32_t)n;
@@ -190,7 +198,8 @@ static void check_cases(Model *m)
     size_t i;
     json_t *c;
     struct attn_search_options o = greedy(&sort, 6);
-    json_array_foreach(json_object_get(m->root, "cases"), i, c) {
+    json_array_foreach(json_object_get(m->root, "cases"), i, c)
+    {
         int32_t ids[MostIds], start[2] = { 0, 6 };
         int64_t found;
         assert_int_equal(json_ids(json_object_get(c, "input"), ids, MostIds),

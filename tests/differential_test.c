@@ -8,7 +8,7 @@
  * ATTNC_SPECS is COUNT, and there are half as many again of any form; with
  * ATTNC_FULL all of them, by all compilers. The processors share the specs.
  * Built with AddressSanitizer, the emitted C is compiled so too.            */
-#define _GNU_SOURCE               /* mkdtemp */
+#define _GNU_SOURCE /* mkdtemp */
 #include "oracle/verify.h"
 
 #include <setjmp.h>
@@ -25,12 +25,12 @@ static bool full;
 
 typedef struct {
     uint64_t seed;
-    bool form;                   /* of random_form */
+    bool form; /* of random_form */
     const char *path;
     Arena *arena;
-    const Sample *sample;        /* several sequences, lengths 1 to max_len */
-    const float *result;         /* of the JIT, fused: the others' equal */
-    int64_t size;                /* floats of it */
+    const Sample *sample; /* several sequences, lengths 1 to max_len */
+    const float *result;  /* of the JIT, fused: the others' equal */
+    int64_t size;         /* floats of it */
 } Case;
 
 /* --------------------------------------------------------------- helpers */
@@ -61,15 +61,14 @@ static float *floats(Arena *a, int64_t n)
     return arena_alloc(a, (size_t)n * sizeof(float));
 }
 
-static void assert_same_bits(const Case *c, const char *what,
-                             const float *want, const float *got, int64_t n)
+static void assert_same_bits(const Case *c, const char *what, const float *want,
+                             const float *got, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         if (memcmp(want + i, got + i, sizeof *got)) {
             print_error("seed %llu, %s: bits differ at %lld: %.9g, %.9g\n%s",
                         (unsigned long long)c->seed, what, (long long)i,
-                        (double)want[i], (double)got[i],
-                        text_of(c));
+                        (double)want[i], (double)got[i], text_of(c));
             fail();
         }
 }
@@ -92,9 +91,10 @@ static void assert_ops(const Case *c, const OpResults *r, const char *name)
         if (o->c.count == 0 || o->c.failed == 0)
             continue;
         print_error("seed %llu, %s: %s at %s[%lld]: oracle %.9g, compiled "
-                    "%.9g, %.3g of the gate\n", (unsigned long long)c->seed,
-                    name, op_info[op].name, o->worst, (long long)o->c.worst,
-                    o->c.want, o->c.got, o->c.ratio);
+                    "%.9g, %.3g of the gate\n",
+                    (unsigned long long)c->seed, name, op_info[op].name,
+                    o->worst, (long long)o->c.worst, o->c.want, o->c.got,
+                    o->c.ratio);
         passed = false;
     }
     if (!passed) {
@@ -137,9 +137,9 @@ static void check_result(const Case *c, const Engine *e, const float *out,
         return;
     print_error("seed %llu, %s: error %.3g deviations, NMSE %.3g, KL %.3g at "
                 "%lld: oracle %.9g, compiled %.9g\n%s",
-                (unsigned long long)c->seed, name, worst.max_error,
-                worst.nmse, worst.divergence, (long long)worst.worst,
-                worst.want, worst.got, text_of(c));
+                (unsigned long long)c->seed, name, worst.max_error, worst.nmse,
+                worst.divergence, (long long)worst.worst, worst.want, worst.got,
+                text_of(c));
     fail();
 }
 
@@ -153,8 +153,7 @@ static void check_steps(const Case *c, const Engine *e)
         Trial t = { 0 };
         float *out = floats(c->arena, c->size);
         trial_run(&t, e, c->sample, chunks[i], out);
-        assert_same_bits(c, "steps against one pass", c->result, out,
-                         c->size);
+        assert_same_bits(c, "steps against one pass", c->result, out, c->size);
         trial_free(&t);
     }
 }
@@ -170,8 +169,8 @@ static void check_alone(const Case *c, const Engine *e)
         int64_t size = result_rows(e->spec, one) * cols;
         float *out = floats(c->arena, size);
         trial_run(&t, e, one, 0, out);
-        assert_same_bits(c, "alone against in a batch",
-                         c->result + from, out, size);
+        assert_same_bits(c, "alone against in a batch", c->result + from, out,
+                         size);
         trial_free(&t);
     }
 }
@@ -194,9 +193,8 @@ static void check_causal(const Case *c, const Engine *e)
     Trial t = { 0 };
     float *out = floats(c->arena, c->size);
     trial_run(&t, e, &x, 0, out);
-    if (e->spec->d_model > 4)    /* two columns, normalised, are +-1 */
-        assert_memory_not_equal(c->result, out,
-                                (size_t)c->size * sizeof *out);
+    if (e->spec->d_model > 4) /* two columns, normalised, are +-1 */
+        assert_memory_not_equal(c->result, out, (size_t)c->size * sizeof *out);
     for (int64_t s = 0; s < x.sequences; s++) {
         int32_t begin = x.start[1][s], at = (begin + x.start[1][s + 1]) / 2;
         assert_same_bits(c, "rows before a changed token",
@@ -225,7 +223,7 @@ static void check_compiler(const Case *c, const EngineOptions *o,
     engine_close(&e);
 }
 
-static char compiler[128];       /* clang with sanitizers, as a program */
+static char compiler[128]; /* clang with sanitizers, as a program */
 
 static void write_compiler(void)
 {
@@ -233,7 +231,9 @@ static void write_compiler(void)
     Fault why;
     const char *clang = cc_find(a, NULL, &why);
     assert_non_null(clang);
-    const char *text = arena_printf(a, "#!/bin/sh\nexec %s -g "
+    const char *text = arena_printf(
+        a,
+        "#!/bin/sh\nexec %s -g "
         "-fsanitize=address,undefined -fno-sanitize-recover=all \"$@\"\n",
         clang);
     snprintf(compiler, sizeof compiler, "%s/sanitizing-clang", scratch);
@@ -253,14 +253,23 @@ static bool now_and_then(const Case *c, uint64_t n)
  * the other way.                                                            */
 static void check_compilers(const Case *c)
 {
-    static const struct { int width; const char *tile; } small[] = {
-        { 1, "2x16" }, { 4, "3x16" }, { 8, "2x32" }, { 16, "5x16" },
+    static const struct {
+        int width;
+        const char *tile;
+    } small[] = {
+        { 1, "2x16" },
+        { 4, "3x16" },
+        { 8, "2x32" },
+        { 16, "5x16" },
     };
     int k = (int)(c->seed % 4);
     bool gcc = c->seed % 3 == 0 && find_program(c->arena, "gcc");
-    EngineOptions o = { .backend = gcc ? "gcc" : "clang", .level = "0",
-                        .width = small[k].width, .tile = small[k].tile,
-                        .few = true, .part_work = 1 };
+    EngineOptions o = { .backend = gcc ? "gcc" : "clang",
+                        .level = "0",
+                        .width = small[k].width,
+                        .tile = small[k].tile,
+                        .few = true,
+                        .part_work = 1 };
     check_compiler(c, &o, o.backend);
     static const char *const all[] = { "all" };
     EngineOptions unfused = o;
@@ -282,7 +291,8 @@ static void check_compilers(const Case *c)
 static void run_case(uint64_t seed, bool form)
 {
     static const Variant jit[] = {
-        { "jit", "jit", false }, { "jit, unfused", "jit", true },
+        { "jit", "jit", false },
+        { "jit, unfused", "jit", true },
     };
     Case c = { .seed = seed, .form = form, .arena = arena_new() };
     Engine e;

@@ -31,16 +31,26 @@ static int tear_down(void **state)
 static void test_labels(void **state)
 {
     (void)state;
-    static const struct { const char *token; int n; const char *label; }
-    cases[] = {
-        { "a", 1, "a" }, { "", 0, "" }, { " a", 2, " a" },
-        { "\n", 1, "\\x0A" }, { "\0", 1, "\\x00" }, { "\x7f", 1, "\\x7F" },
-        { "\xc2\x85", 2, "\\xC2\\x85" }, { "\xc2\xa0", 2, "\xc2\xa0" },
-        { "\xff\xfe", 2, "\\xFF\\xFE" }, { "\xe4\xbd", 2, "\\xE4\\xBD" },
+    static const struct {
+        const char *token;
+        int n;
+        const char *label;
+    } cases[] = {
+        { "a", 1, "a" },
+        { "", 0, "" },
+        { " a", 2, " a" },
+        { "\n", 1, "\\x0A" },
+        { "\0", 1, "\\x00" },
+        { "\x7f", 1, "\\x7F" },
+        { "\xc2\x85", 2, "\\xC2\\x85" },
+        { "\xc2\xa0", 2, "\xc2\xa0" },
+        { "\xff\xfe", 2, "\\xFF\\xFE" },
+        { "\xe4\xbd", 2, "\\xE4\\xBD" },
         { "\xe4\xbd\xa0", 3, "\xe4\xbd\xa0" },
         { "a\xed\xa0\x80", 4, "a\\xED\\xA0\\x80" },
         { "\xef\xbf\xbf", 3, "\\xEF\\xBF\\xBF" },
-        { "\xef\xbf\xbd", 3, "\xef\xbf\xbd" }, { "<0x0A>", 6, "<0x0A>" },
+        { "\xef\xbf\xbd", 3, "\xef\xbf\xbd" },
+        { "<0x0A>", 6, "<0x0A>" },
         { "\xf0\x9f\x99\x82", 4, "\xf0\x9f\x99\x82" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -48,19 +58,25 @@ static void test_labels(void **state)
                             cases[i].label);
 }
 
-static const float weights[2 * 2 * 3] = {
-    1, 0, -1,   .25f, .75f, 0,           /* head 0; -1: masked */
-    .5f, .5f, -1,   0, .001f, .999f
-};
+static const float weights[2 * 2 * 3] = { 1,     0,    -1, .25f,
+                                          .75f,  0, /* head 0; -1: masked */
+                                          .5f,   .5f,  -1, 0,
+                                          .001f, .999f };
 
 static AttentionPicture picture(AttentionMap *m, const char *const *query,
                                 const char *const *key)
 {
-    *m = (AttentionMap){ .name = "w", .side = { 0, 1 }, .heads = 2,
-                         .weight = weights };
-    return (AttentionPicture){ .model = "m", .side = { "source", "target" },
-                               .label = { query, key }, .n = { 2, 3 },
-                               .map = m, .maps = 1, .head = -1, .query = -1 };
+    *m = (AttentionMap){
+        .name = "w", .side = { 0, 1 }, .heads = 2, .weight = weights
+    };
+    return (AttentionPicture){ .model = "m",
+                               .side = { "source", "target" },
+                               .label = { query, key },
+                               .n = { 2, 3 },
+                               .map = m,
+                               .maps = 1,
+                               .head = -1,
+                               .query = -1 };
 }
 
 static void test_picture(void **state)
@@ -73,10 +89,11 @@ static void test_picture(void **state)
     AttentionPicture p = picture(&m, query, key);
     char *text = draw_attention(&p, &size);
     assert_int_equal(strlen(text), size);
-    assert_int_equal(check_xml(text, "title"), 6);     /* .001 is white */
+    assert_int_equal(check_xml(text, "title"), 6); /* .001 is white */
     assert_non_null(strstr(text, "<title>0 &#60;&#38;&#62;&#34;' \xe2\x86\x92 "
                                  "0 \\x0A: 1</title>"));
-    assert_non_null(strstr(text, "1 \xe2\x90\xa3""a \xe2\x86\x92 1 "
+    assert_non_null(strstr(text, "1 \xe2\x90\xa3"
+                                 "a \xe2\x86\x92 1 "
                                  "Donaudampfschifffahrt: 0.75<"));
     assert_non_null(strstr(text, ">Donaudampfschiff\xe2\x80\xa6</text>"));
     assert_non_null(strstr(text, ">masked</text>"));
@@ -92,10 +109,11 @@ static void test_picture(void **state)
     free(text);
 
     p.head = -1;
-    p.query = 1;                         /* a row for each head */
+    p.query = 1; /* a row for each head */
     text = draw_attention(&p, &size);
     assert_int_equal(check_xml(text, "title"), 3);
-    assert_non_null(strstr(text, "<title>head 0: 1 \xe2\x90\xa3""a"));
+    assert_non_null(strstr(text, "<title>head 0: 1 \xe2\x90\xa3"
+                                 "a"));
     free(text);
 }
 
@@ -124,9 +142,11 @@ static void test_sizes(void **state)
     p.n[0] = p.n[1] = Many;
     text = draw_attention(&p, &size);
     assert_int_equal(check_xml(text, "title"), 0);
-    assert_int_equal(check_xml(text, "path"), 1 + 1);  /* one shade, hatching */
-    assert_non_null(strstr(text, ">0:\xc2\xa0""a</text>"));
-    assert_null(strstr(text, ">1:\xc2\xa0""a</text>"));
+    assert_int_equal(check_xml(text, "path"), 1 + 1); /* one shade, hatching */
+    assert_non_null(strstr(text, ">0:\xc2\xa0"
+                                 "a</text>"));
+    assert_null(strstr(text, ">1:\xc2\xa0"
+                             "a</text>"));
     assert_true(size < 40 * Many);
     free(text);
 }

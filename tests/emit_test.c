@@ -80,8 +80,11 @@ static void test_kernels_are_a_set(void **state)
 {
     (void)state;
     const Target t = target("x86-64-v3", 0);
-    const TileKey small = { .mr = 1, .nr = 16, .width = 8,
-                            .epilogue = EpBias | EpAct, .act = ActRelu };
+    const TileKey small = { .mr = 1,
+                            .nr = 16,
+                            .width = 8,
+                            .epilogue = EpBias | EpAct,
+                            .act = ActRelu };
     const TileKey large = { .mr = 6, .nr = 16, .width = 8 };
     Kernels *a = kernels_new(arena, &t, false);
     assert_string_equal(use_tile(a, small), "tile_1x16_bias_relu");
@@ -108,7 +111,8 @@ static void test_jit_gets_prototypes(void **state)
     Kernels *k = kernels_new(arena, &t, true);
     use_kernel(k, "log_sum_exp");
     use_tile(k, (TileKey){ .mr = 1, .nr = 16, .epilogue = EpAny, .width = 1 });
-    assert_string_equal(text_of(k),
+    assert_string_equal(
+        text_of(k),
         "float log_sum_exp(const float *x, int64_t n);\n"
         "void tile_1x16_any(\n"
         "    const float *a, int64_t lda, const float *b, int64_t ldb,\n"
@@ -120,7 +124,10 @@ static void test_jit_gets_prototypes(void **state)
 static void test_targets(void **state)
 {
     (void)state;
-    static const struct { const char *march; int width, w, mr, nr; } rows[] = {
+    static const struct {
+        const char *march;
+        int width, w, mr, nr;
+    } rows[] = {
         { "x86-64-v4", 0, 16, 6, 64 }, { "x86-64-v4", 8, 8, 6, 16 },
         { "x86-64-v3", 0, 8, 6, 16 },  { "x86-64-v3", 4, 4, 3, 16 },
         { "x86-64-v2", 0, 4, 3, 16 },  { "armv8-a", 0, 4, 6, 16 },
@@ -140,21 +147,25 @@ static void test_targets(void **state)
 static void test_bad_targets(void **state)
 {
     (void)state;
-    static const struct { const char *march; int width; const char *tile; }
-    rows[] = {
-        { "x86-64-v5", 0, NULL }, { "", 0, NULL }, { "generic", 4, NULL },
-        { "x86-64-v3", 16, NULL }, { "x86-64-v4", 2, NULL },
-        { "x86-64-v4", -1, NULL }, { "native", 0, "" },
-        { "native", 0, "6" }, { "native", 0, "0x16" }, { "native", 0, "17x16" },
-        { "native", 0, "6x8" }, { "native", 0, "6x80" },
+    static const struct {
+        const char *march;
+        int width;
+        const char *tile;
+    } rows[] = {
+        { "x86-64-v5", 0, NULL }, { "", 0, NULL },
+        { "generic", 4, NULL },   { "x86-64-v3", 16, NULL },
+        { "x86-64-v4", 2, NULL }, { "x86-64-v4", -1, NULL },
+        { "native", 0, "" },      { "native", 0, "6" },
+        { "native", 0, "0x16" },  { "native", 0, "17x16" },
+        { "native", 0, "6x8" },   { "native", 0, "6x80" },
         { "native", 0, "6x64x" }, { "native", 0, " 6x64" },
         { "native", 0, "-6x64" }, { "native", 0, "99999999999x16" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Target t;
         Fault why = { 0 };
-        assert_false(target_find(&t, rows[i].march, rows[i].width,
-                                 rows[i].tile, &why));
+        assert_false(
+            target_find(&t, rows[i].march, rows[i].width, rows[i].tile, &why));
         assert_int_equal(why.code, ExitUsage);
         assert_true(why.text[0]);
     }

@@ -30,7 +30,9 @@ static int with_failure(int at, bool on, char *const *argv, bool *reached)
         arena_printf(a, "FAIL_MARK=%s", in_dir("reached")),
         arena_printf(a, "TMPDIR=%s", in_dir("tmp")),
         arena_printf(a, "XDG_CACHE_HOME=%s", in_dir("cache")),
-        "PATH=/usr/bin:/bin", on ? "FAIL_ON=1" : NULL, NULL
+        "PATH=/usr/bin:/bin",
+        on ? "FAIL_ON=1" : NULL,
+        NULL,
     };
     int status;
     fflush(NULL);
@@ -71,8 +73,7 @@ static void check_one(int at, bool on, char *const *argv, int code, int whole)
                  argv[1] ? argv[1] : "", at, on ? " on" : "", code, said);
     if (code == ExitResource && !strstr(said, "memory"))
         fail_msg("%s %s: allocation %d%s: no message", argv[0],
-                 argv[1] ? argv[1] : "", at,
-                 on ? " on" : "");
+                 argv[1] ? argv[1] : "", at, on ? " on" : "");
     assert_int_equal(files(in_dir("tmp")), 0);
     assert_int_equal(outputs(), code == ExitDone ? whole : 0);
 }
@@ -111,9 +112,10 @@ static int set_up_here(void **state)
     FILE *in = fopen(in_dir("stdin"), "w");
     fputs("3 4 5\t6 7\n", in);
     fclose(in);
-    return rc ? rc : !works((const char *const[]){ some_clang(), "-shared",
-        "-fPIC", "-O1", "tests/fail_alloc.c", "-o", in_dir("fail_alloc.so"),
-        NULL });
+    return rc ? rc
+              : !works((const char *const[]){ some_clang(), "-shared", "-fPIC",
+                                              "-O1", "tests/fail_alloc.c", "-o",
+                                              in_dir("fail_alloc.so"), NULL });
 }
 
 #define SMALL "tests/cli/small.yaml"
@@ -140,8 +142,8 @@ static void test_program(void **state)
 {
     (void)state;
     emit("tests/golden/rotary.yaml", "--march=generic", "--embed");
-    assert_true(WORKS(some_clang(), "-O1", "-DATTNC_MAIN", in_dir("m.c"),
-                      "-lm", "-o", in_dir("m")));
+    assert_true(WORKS(some_clang(), "-O1", "-DATTNC_MAIN", in_dir("m.c"), "-lm",
+                      "-o", in_dir("m")));
     assert_true(each_of(in_dir("m"), (const char *const[]){ NULL }) > 5);
 }
 
@@ -149,7 +151,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_here, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_compiler), TEST(test_runtime), TEST(test_program),
+        TEST(test_compiler),
+        TEST(test_runtime),
+        TEST(test_program),
     };
     return SANITIZED ? 0 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 enum { Sentences = 6 };
 
-typedef struct {                 /* a batch and its answers */
+typedef struct { /* a batch and its answers */
     Fake f;
     struct attn_search_options o;
     int64_t sentences;
@@ -24,8 +24,14 @@ typedef struct {                 /* a batch and its answers */
 static struct attn_search_options options(int64_t beam)
 {
     return (struct attn_search_options){
-        .beam = beam, .results = 1, .max_output = 20, .max_output_plus = -1,
-        .patience = 1.0f, .alpha = 1.0f, .start = 1, .end = 2,
+        .beam = beam,
+        .results = 1,
+        .max_output = 20,
+        .max_output_plus = -1,
+        .patience = 1.0f,
+        .alpha = 1.0f,
+        .start = 1,
+        .end = 2,
         .want_scores = 1,
     };
 }

@@ -11,17 +11,17 @@
 
 static struct {
     double now;
-    double compile;              /* seconds of one, by a core of two */
-    bool children;               /* candidates run, for verdicts */
-    bool compilers;              /* and so do compilers */
+    double compile; /* seconds of one, by a core of two */
+    bool children;  /* candidates run, for verdicts */
+    bool compilers; /* and so do compilers */
     /* Of a candidate, beside the default's; NULL: 1. */
     double (*run)(const TuneTask *task, const Tiling *tiling);
-    double (*end)(int workload, int pair);       /* of the model as found */
-    int pairs;                   /* of the end so far */
+    double (*end)(int workload, int pair); /* of the model as found */
+    int pairs;                             /* of the end so far */
     int compiled;
-    double least_limit;          /* of a candidate's compilation */
-    double first_left, first_done;       /* that the bar began with; -1 */
-    double worst;                /* gain that was shown as the best so far */
+    double least_limit;            /* of a candidate's compilation */
+    double first_left, first_done; /* that the bar began with; -1 */
+    double worst;                  /* gain that was shown as the best so far */
     uint64_t seed;
 } fake;
 
@@ -74,12 +74,12 @@ static inline void fake_compile(SpawnJob *jobs, int n, const SpawnLimits *l)
 static inline double fake_seconds(const ChildWork *w, int candidate, int part)
 {
     if (!w->task)
-        return candidate && fake.end ? 0.02 * fake.end(part, fake.pairs)
-                                     : 0.02;
+        return candidate && fake.end ? 0.02 * fake.end(part, fake.pairs) : 0.02;
     const double usual = w->task->task->key.kind > TaskAttention ? 0.05 : 1e-3;
     return candidate && fake.run
-        ? usual * fake.run(w->task, &w->task->candidate.at[candidate].tiling)
-        : usual;
+             ? usual
+                   * fake.run(w->task, &w->task->candidate.at[candidate].tiling)
+             : usual;
 }
 
 /* Whole turns until the clock is there; no turn but the first begins later. */
@@ -94,7 +94,7 @@ static inline void fake_round(Arena *arena, const ChildWork *w, Round *r)
     } else {
         r->verdict = arena_alloc(arena, n * sizeof *r->verdict);
         r->sample = arena_alloc(arena, n * (size_t)r->turns * parts
-                                       * sizeof *r->sample);
+                                           * sizeof *r->sample);
         for (size_t i = 0; i < n; i++)
             r->verdict[i].fate = FateTimed;
     }
@@ -103,7 +103,8 @@ static inline void fake_round(Arena *arena, const ChildWork *w, Round *r)
             return;
         for (size_t i = 0; i < n * parts; i++) {
             const double x = fake_noise()
-                * fake_seconds(w, r->which[i / parts], (int)(i % parts));
+                           * fake_seconds(w, r->which[i / parts],
+                                          (int)(i % parts));
             r->sample[(size_t)r->done * n * parts + i] = x;
             fake.now += x;
         }
@@ -167,8 +168,7 @@ static inline int count_tasks(const json_t *j, const char *what)
 }
 
 /* Candidates of one fate, beside those with the reason. */
-static inline int count_fate(const json_t *j, const char *fate,
-                             const char *why)
+static inline int count_fate(const json_t *j, const char *fate, const char *why)
 {
     int n = 0;
     size_t i, k;

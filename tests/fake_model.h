@@ -11,15 +11,15 @@
 
 #include "runtime/core.h"
 
-typedef struct {                 /* what bind() would have made */
+typedef struct { /* what bind() would have made */
     struct attn_model model;
     uint32_t seed;
     int32_t end;
-    float end_bias;              /* added to the logit of the end token */
-    float spread;                /* logits lie in -spread .. spread */
-    int nan_every;               /* > 0: every n-th logit is NaN */
-    int never_every;             /* > 0: every n-th logit is -INFINITY */
-    int64_t *calls;              /* decode calls, where not NULL */
+    float end_bias;  /* added to the logit of the end token */
+    float spread;    /* logits lie in -spread .. spread */
+    int nan_every;   /* > 0: every n-th logit is NaN */
+    int never_every; /* > 0: every n-th logit is -INFINITY */
+    int64_t *calls;  /* decode calls, where not NULL */
 } Fake;
 
 static uint32_t fake_mix(uint32_t h, uint32_t x)
@@ -104,8 +104,8 @@ static int32_t fake_read(const struct attn_model *m, int which,
 }
 
 static uint32_t fake_read_all(const struct attn_model *m, int which,
-                              const struct attn_batch *b, int64_t s,
-                              int64_t n, uint32_t h)
+                              const struct attn_batch *b, int64_t s, int64_t n,
+                              uint32_t h)
 {
     for (int64_t p = 0; p < n; p++) {
         int32_t token = fake_read(m, which, b, s, p);
@@ -123,8 +123,7 @@ static void fake_encode(const void *bound, const struct attn_batch *b,
     (void)arena;
     for (int64_t s = 0; s < b->sequences; s++)
         for (int64_t r = b->start[s]; r < b->start[s + 1]; r++)
-            fake_write(&f->model, ATTN_CROSS, b, s, r - b->start[s],
-                       b->ids[r]);
+            fake_write(&f->model, ATTN_CROSS, b, s, r - b->start[s], b->ids[r]);
 }
 
 static void fake_decode(const void *bound, const struct attn_batch *b,
@@ -173,10 +172,16 @@ static void fake_make(Fake *f, int64_t kind, int64_t vocab, uint32_t seed)
 {
     *f = (Fake){ .seed = seed, .end = 2, .spread = 3.0f };
     f->model = (struct attn_model){
-        .name = "fake", .kind = kind, .source_vocab = 50,
-        .target_vocab = vocab, .max_source = 300, .max_target = 300,
-        .arena_bytes = fake_arena_bytes, .encode = fake_encode,
-        .decode = fake_decode, .log_sum_exp = fake_log_sum_exp,
+        .name = "fake",
+        .kind = kind,
+        .source_vocab = 50,
+        .target_vocab = vocab,
+        .max_source = 300,
+        .max_target = 300,
+        .arena_bytes = fake_arena_bytes,
+        .encode = fake_encode,
+        .decode = fake_decode,
+        .log_sum_exp = fake_log_sum_exp,
     };
     fake_cache(&f->model, ATTN_SELF, 2, 3, 1);
     if (kind == ATTN_ENCODER_DECODER)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static Arena *a;
-static char *dir;                /* of the test at hand */
+static char *dir; /* of the test at hand */
 static char *usual_path, *usual_cache;
 
 static inline const char *in_dir(const char *name)
@@ -27,8 +27,9 @@ static inline int set_up(void **state)
     dir = arena_strdup(a, "/tmp/attnc-backend-XXXXXX");
     usual_path = arena_strdup(a, getenv("PATH"));
     usual_cache = cache ? arena_strdup(a, cache) : NULL;
-    return mkdtemp(dir) ? setenv("XDG_CACHE_HOME",
-                                 arena_printf(a, "%s-cache", dir), 1) : -1;
+    return mkdtemp(dir)
+             ? setenv("XDG_CACHE_HOME", arena_printf(a, "%s-cache", dir), 1)
+             : -1;
 }
 
 static inline int tear_down(void **state)
@@ -73,8 +74,9 @@ static inline int files(const char *path)
 
 static inline CcOptions options(const char *compiler)
 {
-    return (CcOptions){ .compiler = compiler, .level = "0",
-                        .march = "generic", .seconds = 20 };
+    return (CcOptions){
+        .compiler = compiler, .level = "0", .march = "generic", .seconds = 20
+    };
 }
 
 #endif

@@ -16,20 +16,25 @@ typedef struct {
     int64_t n;
     int ended;
     float sum, score;
-    int64_t order;               /* of recording */
+    int64_t order; /* of recording */
 } Answer;
 
-typedef struct { float sum; int32_t from, token; } Pair;
+typedef struct {
+    float sum;
+    int32_t from, token;
+} Pair;
 
 typedef struct {
     const Fake *f;
     const struct attn_search_options *o;
-    const int32_t *source; int64_t source_n;
+    const int32_t *source;
+    int64_t source_n;
     int64_t prefix_n, limit;
     Answer *open, *next, *answers;
     int64_t opens, count;
-    Pair *pair; int64_t pairs;
-    bool top_ended, wrong;       /* wrong: logits that are not finite */
+    Pair *pair;
+    int64_t pairs;
+    bool top_ended, wrong; /* wrong: logits that are not finite */
 } Slow;
 
 static int pair_order(const void *x, const void *y)
@@ -117,8 +122,7 @@ static void slow_keep(Slow *s, int64_t i, int64_t place)
 
 static void slow_record_pair(Slow *s, int64_t i)
 {
-    slow_record(s, &s->open[s->pair[i].from], s->pair[i].token,
-                s->pair[i].sum);
+    slow_record(s, &s->open[s->pair[i].from], s->pair[i].token, s->pair[i].sum);
 }
 
 static int64_t slow_exact(Slow *s, bool last)
@@ -160,8 +164,8 @@ static int64_t slow_recorded(Slow *s, bool last)
         next++;
     }
     bool no_penalty = o->penalty == ATTN_PENALTY_NONE || o->alpha == 0.0f;
-    if (last || (no_penalty && s->top_ended && s->count >= o->results) ||
-        (!no_penalty && s->count >= enough))
+    if (last || (no_penalty && s->top_ended && s->count >= o->results)
+        || (!no_penalty && s->count >= enough))
         return 0;
     return kept;
 }
@@ -195,8 +199,13 @@ static int64_t slow_search(const Fake *f, const struct attn_search_options *o,
                            const int32_t *prefix, int64_t prefix_n,
                            int64_t limit, Answer *best)
 {
-    Slow s = { .f = f, .o = o, .source = source, .source_n = n,
-               .prefix_n = prefix_n, .limit = limit, .opens = 1 };
+    Slow s = { .f = f,
+               .o = o,
+               .source = source,
+               .source_n = n,
+               .prefix_n = prefix_n,
+               .limit = limit,
+               .opens = 1 };
     s.open = calloc((size_t)o->beam, sizeof *s.open);
     s.next = calloc((size_t)o->beam, sizeof *s.next);
     s.answers = calloc((size_t)(2 * o->beam * (limit + 1)), sizeof *s.answers);

@@ -1,7 +1,7 @@
 /* few_test.c: rows 1 to 9, alone by the loop nests for few rows and together
  * by those for many, give the same bits: by the JIT and by a compiler at every
  * width, for odd sizes and all that may follow a product.                   */
-#define _GNU_SOURCE               /* mkdtemp */
+#define _GNU_SOURCE /* mkdtemp */
 #include "oracle/trial.h"
 
 #include <setjmp.h>
@@ -41,8 +41,8 @@ static void check_lengths(Engine *e, const char *what)
         const int64_t from = result_first(e->spec, all, i) * columns;
         Trial alone = { 0 };
         trial_run(&alone, e, one, 0, got);
-        if (memcmp(want + from, got, (size_t)(result_rows(e->spec, one)
-                                              * columns) * sizeof *got))
+        if (memcmp(want + from, got,
+                   (size_t)(result_rows(e->spec, one) * columns) * sizeof *got))
             fail_msg("%s: %d rows differ from the same among many", what,
                      i + 1);
         trial_free(&alone);
@@ -53,9 +53,12 @@ static void check_lengths(Engine *e, const char *what)
 static void test_few_rows(void **state)
 {
     (void)state;
-    static const struct { const char *backend; int width; } ways[] = {
-        { "jit", 0 }, { "clang", 16 }, { "clang", 8 }, { "clang", 4 },
-        { "clang", 1 },
+    static const struct {
+        const char *backend;
+        int width;
+    } ways[] = {
+        { "jit", 0 },   { "clang", 16 }, { "clang", 8 },
+        { "clang", 4 }, { "clang", 1 },
     };
     Fault why;
     Target native;
@@ -66,8 +69,10 @@ static void test_few_rows(void **state)
             Engine e;
             EngineOptions o = {
                 .spec = scratch_file("few.yaml", specs[s], strlen(specs[s])),
-                .backend = ways[w].backend, .width = ways[w].width,
-                .level = "0", .few = true,
+                .backend = ways[w].backend,
+                .width = ways[w].width,
+                .level = "0",
+                .few = true,
             };
             if (ways[w].width > native.width)
                 continue;
@@ -84,8 +89,12 @@ static void test_few_rows(void **state)
 static void test_which_have_them(void **state)
 {
     (void)state;
-    static const struct { const char *spec; bool few; } models[] = {
-        { "models/tiny.yaml", false }, { "models/transformer-base.yaml", true },
+    static const struct {
+        const char *spec;
+        bool few;
+    } models[] = {
+        { "models/tiny.yaml", false },
+        { "models/transformer-base.yaml", true },
     };
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         Engine e;

@@ -104,8 +104,7 @@ static void forms(void **state)
            "causal window 4 block 2 ");
     expect("kind=decoder,masking=[causal,prefix]", "masking.decoder",
            "causal prefix ");
-    expect("kind=decoder,norm.place=pre,parallel=shared", "parallel",
-           "shared");
+    expect("kind=decoder,norm.place=pre,parallel=shared", "parallel", "shared");
     expect("kind=encoder,head=pool", "head.pool", "mean");
     expect("kind=encoder,head={type: classify, classes: 3}", "head.pool",
            "class");
@@ -128,27 +127,28 @@ static void wrong_option(const char *set, const char *said_of_it)
 static void wrong_options(void **state)
 {
     (void)state;
-    wrong_option("d_modle=3",
-        "--set:1:1: error: unknown key 'd_modle'\n"
-        "    d_modle=3\n    ^\n"
-        "attnc: note: did you mean 'd_model'?\n");
-    wrong_option("h=4,h",
+    wrong_option("d_modle=3", "--set:1:1: error: unknown key 'd_modle'\n"
+                              "    d_modle=3\n    ^\n"
+                              "attnc: note: did you mean 'd_model'?\n");
+    wrong_option(
+        "h=4,h",
         "--set:1:3: error: h must be an integer from 1 to 1024, found '4,h'\n"
         "    h=4,h\n      ^\n"
         "attnc: note: integers are written as 512: digits only, no leading "
         "zero\n");
     wrong_option("h",
-        "--set:1:1: error: expected key.path=value\n    h\n    ^\n");
+                 "--set:1:1: error: expected key.path=value\n    h\n    ^\n");
     wrong_option("=4",
-        "--set:1:1: error: expected key.path=value\n    =4\n    ^\n");
+                 "--set:1:1: error: expected key.path=value\n    =4\n    ^\n");
     wrong_option("h=",
-        "--set:1:1: error: h is missing\n    h=\n    ^\n"
-        "attnc: note: it must be an integer from 1 to 1024: attention "
-        "heads\n");
+                 "--set:1:1: error: h is missing\n    h=\n    ^\n"
+                 "attnc: note: it must be an integer from 1 to 1024: attention "
+                 "heads\n");
     wrong_option("extends=a.yaml",
-        "--set:1:1: error: extends can only be written in a file\n"
-        "    extends=a.yaml\n    ^\n");
-    wrong_option("norm={place: before}",
+                 "--set:1:1: error: extends can only be written in a file\n"
+                 "    extends=a.yaml\n    ^\n");
+    wrong_option(
+        "norm={place: before}",
         "--set:1:14: error: norm.place must be one of post, pre, found "
         "'before'\n    norm={place: before}\n                 ^\n");
 }
@@ -165,10 +165,10 @@ static bool refused(const Field *f, const char *number)
     Arena *a = arena_new();
     char *text, *wants = field_wants(a, f);
 
-    load(a, f->kinds & Model ? "tests/spec/good.yaml"
-                             : "models/attention.yaml",
+    load(a, f->kinds & Model ? "tests/spec/good.yaml" : "models/attention.yaml",
          arena_printf(a, "%s%s=%s", f->kinds == Encoder ? "kind=encoder," : "",
-                      f->key, number), &text);
+                      f->key, number),
+         &text);
     bool found = strstr(text, arena_printf(a, "%s must be %s, found '%s'",
                                            f->key, wants, number));
     arena_free(a);

@@ -24,7 +24,7 @@ static void reads_whole_files(void **state)
     const char *path = scratch_file("a", "one\0two", 7);
     assert_true(file_read(&f, path, 7, &why));
     assert_int_equal(f.size, 7);
-    assert_memory_equal(f.at, "one\0two", 8);        /* a NUL after the end */
+    assert_memory_equal(f.at, "one\0two", 8); /* a NUL after the end */
     file_close(&f);
     assert_true(file_map(&f, path, &why));
     assert_int_equal(f.size, 7);
@@ -52,7 +52,9 @@ static void reads_empty_files(void **state)
 static void refuses_what_is_no_file(void **state)
 {
     (void)state;
-    static const struct { const char *name, *message; } cases[] = {
+    static const struct {
+        const char *name, *message;
+    } cases[] = {
         { "none", "none: cannot open: No such file or directory" },
         { "file/x", "file/x: cannot open: Not a directory" },
         { "fifo", "fifo: is not a regular file" },
@@ -133,8 +135,10 @@ static void cut_file_ends_the_process(void **state)
     Fault why;
     assert_true(file_read(&f, scratch_path("stderr"), 1000, &why));
     char expected[300];
-    snprintf(expected, sizeof expected, "attnc: error: %s/cut: the file was "
-             "cut while it was in use\n", scratch);
+    snprintf(expected, sizeof expected,
+             "attnc: error: %s/cut: the file was "
+             "cut while it was in use\n",
+             scratch);
     assert_string_equal((const char *)f.at, expected);
     file_close(&f);
     scratch_empty();
@@ -149,7 +153,7 @@ static void break_elsewhere(void)
         return;
     struct rlimit none = { 0, 0 };
     setrlimit(RLIMIT_CORE, &none);
-    raise(SIGBUS);               /* the default is back when this returns */
+    raise(SIGBUS); /* the default is back when this returns */
     raise(SIGBUS);
 }
 
@@ -171,8 +175,10 @@ static void read_what_is_not_allowed(void)
     Fault why;
     if (file_map(&f, scratch_path("secret"), &why))
         _exit(1);
-    _exit(why.code == ExitIO &&
-          strstr(why.text, "secret: cannot open: Permission denied") ? 0 : 2);
+    _exit(why.code == ExitIO
+                  && strstr(why.text, "secret: cannot open: Permission denied")
+              ? 0
+              : 2);
 }
 
 static void no_permission(void **state)

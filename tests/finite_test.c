@@ -12,7 +12,7 @@
 
 #include "aot.h"
 
-static const char *kind;         /* of models/tiny.yaml */
+static const char *kind; /* of models/tiny.yaml */
 
 /* All the model's weights are as large as a number can be. */
 static void write_weights(void)
@@ -34,8 +34,10 @@ static void write_weights(void)
         for (int64_t j = 0; j < elements; j++)
             x[j] = FLT_MAX;
         t[n++] = it->layout == PackVector
-            ? (TensorOut){ it->from.name, 1, { it->k }, x, false }
-            : (TensorOut){ it->from.name, 2, { it->rows, it->k }, x, false };
+                   ? (TensorOut){ it->from.name, 1, { it->k }, x, false }
+                   : (TensorOut){
+                         it->from.name, 2, { it->rows, it->k }, x, false
+                     };
     }
     assert_true(n > 10);
     assert_true(safetensors_write(in_dir("large"), t, n, &why));
@@ -46,10 +48,11 @@ static void write_weights(void)
 static int sh(Spawned *s, const char *input, const char *line)
 {
     return RUN(s, input, "/bin/sh", "-c",
-               arena_printf(a, "D=%s A=%s M=%s W=%s; S=\"models/tiny.yaml "
-                            "--set kind=%s --weights=$D/large\"; %s", dir,
-                            attnc(), in_dir("m"), in_dir("m.weights"), kind,
-                            line));
+               arena_printf(a,
+                            "D=%s A=%s M=%s W=%s; S=\"models/tiny.yaml "
+                            "--set kind=%s --weights=$D/large\"; %s",
+                            dir, attnc(), in_dir("m"), in_dir("m.weights"),
+                            kind, line));
 }
 
 static void assert_says(const char *input, const char *line, int code,
@@ -69,8 +72,7 @@ static void build(const char *of)
     if (sh(&s, "", "$A compile $S --march=native -o $D/m.c") != 0)
         fail_msg("%s", s.tail);
     assert_true(WORKS(some_clang(), "-std=c11", "-O0", "-march=native",
-                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o",
-                      in_dir("m")));
+                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")));
 }
 
 /* ----------------------------------------------------------------- text --- */
@@ -94,8 +96,8 @@ static void check_text(const char *of)
                 "attnc: error: --attention: " WRONG);
     assert_says("3\t4 5\n", "$A score $S --ids", 3, "\n",
                 "<stdin>:1: error: " WRONG);
-    assert_says(lines, "$M $W", 3, "\n\n\n", "stdin:1: error: " WRONG
-                "stdin:3: error: " WRONG);
+    assert_says(lines, "$M $W", 3, "\n\n\n",
+                "stdin:1: error: " WRONG "stdin:3: error: " WRONG);
     assert_says("", "$M $W --prompt '3 4'", 3, "\n",
                 "m: error: --prompt: " WRONG);
 }
@@ -141,8 +143,10 @@ static void test_generate(void **state)
     Fault why;
     kind = "decoder";
     write_weights();
-    assert_int_equal(sh(&s, "", "$A compile $S --march=native --embed "
-                                "-o $D/m.c"), 0);
+    assert_int_equal(sh(&s, "",
+                        "$A compile $S --march=native --embed "
+                        "-o $D/m.c"),
+                     0);
     assert_true(write_file(in_dir("x.c"), driver, strlen(driver), &why));
     assert_true(WORKS(some_clang(), "-std=c11", "-O0", "-march=native",
                       in_dir("x.c"), in_dir("m.c"), "-lm", "-o", in_dir("x")));
@@ -176,7 +180,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_text), TEST(test_generate), TEST(test_numbers),
+        TEST(test_text),
+        TEST(test_generate),
+        TEST(test_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,8 +15,7 @@ static inline const char *write_form(Arena *a, const char *folder,
 
     assert_true(write_file(path, f.r.text, strlen(f.r.text), &why));
     for (int i = 0; i < f.nfiles; i++)
-        assert_true(write_file(arena_printf(a, "%s/%s", folder,
-                                            f.file[i].name),
+        assert_true(write_file(arena_printf(a, "%s/%s", folder, f.file[i].name),
                                f.file[i].text, strlen(f.file[i].text), &why));
     return path;
 }

@@ -1,7 +1,7 @@
 /* forms_test.c: random specs of any form, as graphs: all are read, no field and
  * no word of a field is left out, and what a pass could have fused it has, or
  * it says why not. differential_test.c runs them.                           */
-#define _GNU_SOURCE               /* mkdtemp, open_memstream */
+#define _GNU_SOURCE /* mkdtemp, open_memstream */
 #include "engine/engine.h"
 #include "spec/fields.h"
 
@@ -22,7 +22,7 @@ static const char *const other[] = { "attnc", "extends", "name", "weights",
 
 typedef struct {
     Arena *arena;
-    const char *seen[256];       /* by row: " value value" */
+    const char *seen[256]; /* by row: " value value" */
 } Seen;
 
 static void see(Seen *seen, const Spec *s)
@@ -32,8 +32,7 @@ static void see(Seen *seen, const Spec *s)
             || !(fields[i].kinds & 1u << s->kind))
             continue;
         const char *word = arena_printf(seen->arena, " %s ",
-                                        field_text(seen->arena, &fields[i],
-                                                   s));
+                                        field_text(seen->arena, &fields[i], s));
         if (!seen->seen[i])
             seen->seen[i] = "";
         if (!strstr(seen->seen[i], word))
@@ -73,7 +72,8 @@ static bool is_spoken_for(const Field *f, const char *seen)
     case FieldBool:       return HAS_ALL(truths);
     case FieldMask:       return HAS_ALL(masks);
     case FieldActivation: return HAS_ALL(activations);
-    case FieldScale: case FieldEnum:
+    case FieldScale:
+    case FieldEnum:
         while (f->words[words])
             words++;
         return has_all(seen, f->words, words, f->key);
@@ -123,14 +123,21 @@ static bool starts_with_sum(const Graph *g, const Node *n)
 static bool could_be_fused(const Graph *g, const Node *n)
 {
     switch (n->op) {
-    case OpScores: case OpScoreBias: case OpMask: case OpSoftmax:
-    case OpContext: case OpMerge: case OpSoftcap: case OpScale:
-    case OpBias: case OpActivate: case OpMul: case OpAdd: case OpPosition:
-        return n->entry != EntryNone;
-    case OpNorm:
-        return starts_with_sum(g, n);
-    default:
-        return false;
+    case OpScores:
+    case OpScoreBias:
+    case OpMask:
+    case OpSoftmax:
+    case OpContext:
+    case OpMerge:
+    case OpSoftcap:
+    case OpScale:
+    case OpBias:
+    case OpActivate:
+    case OpMul:
+    case OpAdd:
+    case OpPosition:  return n->entry != EntryNone;
+    case OpNorm:      return starts_with_sum(g, n);
+    default:          return false;
     }
 }
 
@@ -148,7 +155,7 @@ static size_t sublayer(const Graph *g, const Node *n, const char **name)
         return 0;
     *name = g->nodes.at[n->in[1]].name;
     const char *end = strstr(*name, "attn.") ? strstr(*name, "attn.") + 5
-                    : strstr(*name, "ffn.") + 4;
+                                             : strstr(*name, "ffn.") + 4;
     return (size_t)(end - *name);
 }
 

@@ -15,7 +15,7 @@ enum { MostCases = 400, MostIds = 20000, End = 2 };
 
 static const char spec[] = "models/g2p-en/g2p-en.yaml";
 
-typedef struct {                 /* expected.json: all words, as one batch */
+typedef struct { /* expected.json: all words, as one batch */
     json_t *root;
     const json_t *cases, *letters, *phones;
     int64_t n;
@@ -89,13 +89,19 @@ static void check_words(const Engine *e, const Words *w, int64_t beam)
     Arena *a = arena_new();
     int64_t found[MostCases];
     const struct attn_search_options o = {
-        .beam = beam, .results = 1, .rule = ATTN_RULE_EXACT,
-        .penalty = ATTN_PENALTY_NONE, .max_output = 40,
-        .max_output_plus = -1, .patience = 1, .start = 1, .end = End,
+        .beam = beam,
+        .results = 1,
+        .rule = ATTN_RULE_EXACT,
+        .penalty = ATTN_PENALTY_NONE,
+        .max_output = 40,
+        .max_output_plus = -1,
+        .patience = 1,
+        .start = 1,
+        .end = End,
         .want_scores = 1,
     };
-    const struct attn_hypothesis *got =
-        answers(a, e, &o, w->n, w->ids, w->start, NULL, 0, found);
+    const struct attn_hypothesis *got = answers(a, e, &o, w->n, w->ids,
+                                                w->start, NULL, 0, found);
     for (int64_t i = 0; i < w->n; i++) {
         assert_int_equal(found[i], 1);
         check_answer(w, i, beam == 1 ? "greedy" : "beam4", &got[i]);
@@ -125,11 +131,11 @@ static void test_answers(void **state)
 
 /* ------------------------------------------------------------- same bits */
 
-static const struct {            /* ways to run the model */
+static const struct { /* ways to run the model */
     const char *name;
     EngineOptions options;
-    int64_t chunk;               /* rows of a decoder call; 0: all */
-    bool alone;                  /* each sequence for itself */
+    int64_t chunk; /* rows of a decoder call; 0: all */
+    bool alone;    /* each sequence for itself */
 } ways[] = {
     { "jit, one pass", { .backend = "jit" }, 0, false },
     { "jit, by steps", { .backend = "jit" }, 1, false },
@@ -140,19 +146,31 @@ static const struct {            /* ways to run the model */
     { "clang, by steps", { .backend = "clang" }, 1, false },
     { "clang, alone", { .backend = "clang" }, 0, true },
     { "gcc", { .backend = "gcc" }, 0, false },
-    { "clang, tile 6x16", { .backend = "clang", .level = "0", .tile = "6x16" },
-      0, false },
+    { "clang, tile 6x16",
+      { .backend = "clang", .level = "0", .tile = "6x16" },
+      0,
+      false },
     { "clang, tile 12x32",
-      { .backend = "clang", .level = "0", .tile = "12x32" }, 0, false },
-    { "clang, width 16", { .backend = "clang", .level = "0", .width = 16 },
-      0, false },
-    { "clang, width 8", { .backend = "clang", .level = "0", .width = 8 },
-      0, false },
-    { "clang, width 4", { .backend = "clang", .level = "0", .width = 4 },
-      0, false },
+      { .backend = "clang", .level = "0", .tile = "12x32" },
+      0,
+      false },
+    { "clang, width 16",
+      { .backend = "clang", .level = "0", .width = 16 },
+      0,
+      false },
+    { "clang, width 8",
+      { .backend = "clang", .level = "0", .width = 8 },
+      0,
+      false },
+    { "clang, width 4",
+      { .backend = "clang", .level = "0", .width = 4 },
+      0,
+      false },
     { "clang, scalar", { .backend = "clang", .width = 1 }, 0, false },
-    { "gcc, scalar, -O0", { .backend = "gcc", .width = 1, .level = "0" },
-      0, false },
+    { "gcc, scalar, -O0",
+      { .backend = "gcc", .width = 1, .level = "0" },
+      0,
+      false },
 };
 enum { Ways = sizeof ways / sizeof *ways };
 
@@ -201,9 +219,8 @@ static void run_way(Arena *a, int way, const Sample **sample, float **want)
         *want = out;
     for (int64_t i = 0; i < size; i++)
         if (memcmp(*want + i, out + i, sizeof *out)) {
-            print_error("%s: bits differ at %lld: %.9g, %.9g\n",
-                        ways[way].name, (long long)i, (double)(*want)[i],
-                        (double)out[i]);
+            print_error("%s: bits differ at %lld: %.9g, %.9g\n", ways[way].name,
+                        (long long)i, (double)(*want)[i], (double)out[i]);
             fail();
         }
 }

@@ -14,7 +14,7 @@
 #include "aot.h"
 #include "expected.h"
 
-static const char *model;        /* words: the spec, and where its files are */
+static const char *model; /* words: the spec, and where its files are */
 
 static int use_phones(void **state)
 {
@@ -28,9 +28,11 @@ static int use_stories(void **state)
     const char *folder = arena_printf(a, "%s/stories260K", data_folder());
     model = NULL;
     if (!failed && !access(folder, R_OK))
-        model = arena_printf(a, "models/stories260K.yaml --weights "
+        model = arena_printf(a,
+                             "models/stories260K.yaml --weights "
                              "%s/model.safetensors --set "
-                             "vocab.file=%s/tokenizer.json", folder, folder);
+                             "vocab.file=%s/tokenizer.json",
+                             folder, folder);
     return failed;
 }
 
@@ -62,33 +64,45 @@ static void build_program(void)
     need_model();
     assert_works(&s, "$A compile $S --march=native -o $D/m.c");
     assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
-                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o",
-                      in_dir("m")));
+                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")));
 }
 
 /* ------------------------------------------------------- the same bits --- */
 
 static const char *const ways[] = {
-    "--backend=jit", "--backend=jit --width=1", "--backend=jit --march=generic",
-    "--backend=jit --march=x86-64-v3", "--backend=clang",
-    "--backend=clang -O0 --width=1", "--backend=clang --width=4",
-    "--backend=clang --width=16", "--backend=clang --march=x86-64-v3",
-    "--backend=gcc", "--backend=gcc --width=1 -O3",
+    "--backend=jit",
+    "--backend=jit --width=1",
+    "--backend=jit --march=generic",
+    "--backend=jit --march=x86-64-v3",
+    "--backend=clang",
+    "--backend=clang -O0 --width=1",
+    "--backend=clang --width=4",
+    "--backend=clang --width=16",
+    "--backend=clang --march=x86-64-v3",
+    "--backend=gcc",
+    "--backend=gcc --width=1 -O3",
     "--backend=tcc --march=generic --width=1",
 };
 static const char *const draws[] = {
-    "--temperature=0", "--temperature=1", "--temperature=0.7 --seed=9",
-    "--top-k=8 --seed=2", "--top-p=0.9 --seed=3", "--min-p=0.1 --seed=4",
+    "--temperature=0",
+    "--temperature=1",
+    "--temperature=0.7 --seed=9",
+    "--top-k=8 --seed=2",
+    "--top-p=0.9 --seed=3",
+    "--min-p=0.1 --seed=4",
     "--temperature=1.4 --top-k=40 --top-p=0.95 --min-p=0.02 --seed=5",
     "--temperature=1 --repetition-penalty=1.3 --seed=6",
 };
-enum { Ways = sizeof ways / sizeof *ways,
-       Draws = sizeof draws / sizeof *draws };
+enum {
+    Ways = sizeof ways / sizeof *ways,
+    Draws = sizeof draws / sizeof *draws
+};
 
 static bool installed(const char *way)
 {
     const char *name = strstr(way, "gcc") ? "gcc"
-                       : strstr(way, "tcc") ? "tcc" : "sh";
+                     : strstr(way, "tcc") ? "tcc"
+                                          : "sh";
     return find_program(a, name) != NULL;
 }
 
@@ -104,8 +118,10 @@ static void test_seeds(void **state)
             Spawned s;
             if (!installed(ways[w]))
                 continue;
-            assert_works(&s, arena_printf(a, "$A run $S --prompt=attention "
-                                          "-n 150 %s %s", draws[i], ways[w]));
+            assert_works(&s, arena_printf(a,
+                                          "$A run $S --prompt=attention "
+                                          "-n 150 %s %s",
+                                          draws[i], ways[w]));
             if (!text[i])
                 text[i] = arena_strdup(a, s.out);
             if (strcmp(text[i], s.out) != 0)
@@ -114,29 +130,41 @@ static void test_seeds(void **state)
         for (int j = 0; j < i; j++)
             distinct += strcmp(text[i], text[j]) != 0;
     }
-    assert_true(distinct > Draws);       /* they do draw */
+    assert_true(distinct > Draws); /* they do draw */
 }
 
 /* ------------------------------------------------- the program is attnc --- */
 
 /* Options of both, but for the texts of messages. */
 static const char *const calls[] = {
-    "-n 0 --prompt=attention", "--prompt attention -n 3",
-    "--prompt=attention -n600", "--prompt=attention --stop=N",
+    "-n 0 --prompt=attention",
+    "--prompt attention -n 3",
+    "--prompt=attention -n600",
+    "--prompt=attention --stop=N",
     "--prompt=attention -n 60 --stop='in the' --stop='T EH'",
-    "--prompt=attention -n 9 --stop=", "--prompt=", "--prompt= -n 4",
+    "--prompt=attention -n 9 --stop=",
+    "--prompt=",
+    "--prompt= -n 4",
     "--prompt='\303\251\303\274 \346\227\245\360\237\231\202' -n 30",
-    "--prompt=a\377b -n 5", "--prompt=attention --top-p=1.5",
-    "--prompt=attention -n -1", "--prompt=attention --seed=x",
-    "--prompt=attention --top-k=1.5", "--nothing", "--prompt", "-n 5",
-    "--stop=x", "--load-state=/nowhere", "--load-state=/dev/null",
+    "--prompt=a\377b -n 5",
+    "--prompt=attention --top-p=1.5",
+    "--prompt=attention -n -1",
+    "--prompt=attention --seed=x",
+    "--prompt=attention --top-k=1.5",
+    "--nothing",
+    "--prompt",
+    "-n 5",
+    "--stop=x",
+    "--load-state=/nowhere",
+    "--load-state=/dev/null",
     "--prompt=attention -n 3 --save-state=/nowhere/x",
     "--prompt=$(head -c 510 /dev/zero | tr '\\0' a)",
     "--prompt=$(head -c 511 /dev/zero | tr '\\0' a)",
     "--prompt=$(head -c 1000 /dev/zero | tr '\\0' a)",
     "--prompt=$(head -c 60 /dev/zero | tr '\\0' a) -n 9",
     "--prompt=attention -n 7 --save-state=$D/kept",
-    "--load-state=$D/kept", "--load-state=$D/kept -n 9 --save-state=$D/kept",
+    "--load-state=$D/kept",
+    "--load-state=$D/kept -n 9 --save-state=$D/kept",
     "--load-state=$D/kept --prompt=s",
     "--load-state=$D/kept --prompt=' a' -n 9",
     "--prompt=attention --quiet -n 5",
@@ -145,8 +173,10 @@ static const char *const calls[] = {
 static void assert_same(const char *options)
 {
     Spawned x, y;
-    int code = sh(&x, arena_printf(a, "K=$D/kept; cp $K $K.0 2> $D/no; "
-                                   "$A run $S %s", options));
+    int code = sh(&x, arena_printf(a,
+                                   "K=$D/kept; cp $K $K.0 2> $D/no; "
+                                   "$A run $S %s",
+                                   options));
     assert_int_equal(sh(&y, "cp $D/kept.0 $D/kept 2> $D/no; true"), 0);
     int other = sh(&y, arena_printf(a, "$M $W %s", options));
     if (strcmp(x.out, y.out) != 0 || code != other)
@@ -177,13 +207,16 @@ static void test_states(void **state)
     assert_works(&s, "$M $W --prompt=attention --top-k=4 -n 30");
     const char *whole = arena_strdup(a, s.out);
     for (int i = 0; i < 3; i++) {
-        assert_works(&s, arena_printf(a, "%s --prompt=attention --top-k=4 "
-                                      "-n 5 --save-state=$D/s%d", way[i], i));
-        s.out[strlen(s.out) - 1] = '\0';         /* the newline */
+        assert_works(&s, arena_printf(a,
+                                      "%s --prompt=attention --top-k=4 "
+                                      "-n 5 --save-state=$D/s%d",
+                                      way[i], i));
+        s.out[strlen(s.out) - 1] = '\0'; /* the newline */
         const char *begun = arena_strdup(a, s.out);
-        assert_works(&s, arena_printf(a, "%s --top-k=4 -n 25 "
-                                      "--load-state=$D/s%d", way[(i + 1) % 3],
-                                      i));
+        assert_works(&s, arena_printf(a,
+                                      "%s --top-k=4 -n 25 "
+                                      "--load-state=$D/s%d",
+                                      way[(i + 1) % 3], i));
         assert_string_equal(arena_printf(a, "%s%s", begun, s.out), whole);
         assert_works(&s, arena_printf(a, "cmp $D/s0 $D/s%d", i));
     }
@@ -237,7 +270,7 @@ static void run_example(const char *cc, const char *std, const char *language)
     assert_works(&s, "$A run $S --prompt=attention --temperature=0.8 "
                      "--top-p=0.9 --seed=7 -n 40");
     const char *want = arena_strdup(a, s.out);
-    if (model != g2p)            /* the prompt, which the example leaves out */
+    if (model != g2p) /* the prompt, which the example leaves out */
         want += strlen("attention") + (want[strlen("attention")] == ' ');
     assert_int_equal(RUN(&s, "", in_dir("x"), "attention"), 0);
     assert_string_equal(s.out, want);
@@ -249,8 +282,8 @@ static void test_example(void **state)
     Spawned s;
     Fault why;
     need_model();
-    const char *code = example("docs/generate.md", model == g2p
-                                             ? "g2p_en" : "stories260k");
+    const char *code = example("docs/generate.md",
+                               model == g2p ? "g2p_en" : "stories260k");
     assert_true(write_file(in_dir("x.c"), code, strlen(code), &why));
     assert_works(&s, "$A compile $S --march=native --embed -o $D/model.c");
     assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native", "-c",
@@ -288,8 +321,11 @@ int main(void)
     cmocka_unit_test_setup_teardown(f, use_phones, tear_down),                \
     cmocka_unit_test_setup_teardown(f, use_stories, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_seeds), TEST(test_program), TEST(test_states),
-        TEST(test_speed), TEST(test_example),
+        TEST(test_seeds),
+        TEST(test_program),
+        TEST(test_states),
+        TEST(test_speed),
+        TEST(test_example),
         cmocka_unit_test_setup_teardown(test_threads, use_phones, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

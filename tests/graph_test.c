@@ -68,12 +68,18 @@ static Node *named(Graph *g, const char *name)
     return &g->nodes.at[graph_find(g, name)];
 }
 
-static void break_arity(Graph *g) { named(g, "logits.matmul")->nin = 1; }
+static void break_arity(Graph *g)
+{
+    named(g, "logits.matmul")->nin = 1;
+}
 static void break_order(Graph *g)
 {
     named(g, "encoder.0.self_attn.q")->in[0] = g->nodes.n - 1;
 }
-static void break_absent(Graph *g) { named(g, "logits.matmul")->in[1] = -1; }
+static void break_absent(Graph *g)
+{
+    named(g, "logits.matmul")->in[1] = -1;
+}
 static void break_width(Graph *g)
 {
     named(g, "encoder.0.ffn.w2.matmul")->in[1] =
@@ -131,8 +137,12 @@ static void break_select(Graph *g)
     named(g, "logits.selected")->op = OpNop;
     graph_sweep(g);
 }
-static void break_sweep(Graph *g) { named(g, "logits.matmul")->op = OpNop; }
+static void break_sweep(Graph *g)
+{
+    named(g, "logits.matmul")->op = OpNop;
+}
 
+/* clang-format off */
 static const struct {
     void (*damage)(Graph *g);
     const char *said;
@@ -154,6 +164,7 @@ static const struct {
     { break_select,       "rows are selected once" },
     { break_sweep,        "has no op" },
 };
+/* clang-format on */
 
 /* What check_graph() says of a damaged graph, in a process of its own. */
 static int check_in_child(void (*damage)(Graph *g), char *said, size_t size)
@@ -182,7 +193,10 @@ static int check_in_child(void (*damage)(Graph *g), char *said, size_t size)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void no_damage(Graph *g) { (void)g; }
+static void no_damage(Graph *g)
+{
+    (void)g;
+}
 
 static void test_verifier_dies(void **state)
 {

@@ -2,7 +2,7 @@
  * each step from the spec to C and to packed weights. Work is counted, never
  * timed: what this links of the compiler calls the function below at each edge
  * of its code (Makefile, COUNTED); memory is what the arena hands out.       */
-#define _GNU_SOURCE              /* mkdtemp */
+#define _GNU_SOURCE /* mkdtemp */
 #include "emit/emit.h"
 #include "oracle/trial.h"
 
@@ -26,9 +26,11 @@ void __sanitizer_cov_trace_pc(void)
 static const char *write_spec(const char *kind, int layers)
 {
     static char text[1 << 20];
-    size_t n = (size_t)snprintf(text, sizeof text,
+    size_t n = (size_t)snprintf(
+        text, sizeof text,
         "attnc: 1\nname: deep\nkind: %s\nd_model: 32\nh: 2\nd_ff: 64\n"
-        "N: %d\nmax_len: 4\nvocab:\n  size: 16\n%snames:\n", kind, layers,
+        "N: %d\nmax_len: 4\nvocab:\n  size: 16\n%snames:\n",
+        kind, layers,
         strcmp(kind, "encoder") ? "  tokens: {start: 1, end: 2}\n" : "");
     for (int i = 0; i < layers; i++)
         for (int decoder = 0; decoder < 2; decoder++)
@@ -40,7 +42,7 @@ static const char *write_spec(const char *kind, int layers)
     return scratch_file("deep.yaml", text, n);
 }
 
-typedef struct {                 /* a model on its way to C */
+typedef struct { /* a model on its way to C */
     Engine e;
     EngineOptions options;
     bool keep_all, unfused;
@@ -67,8 +69,8 @@ static void make_plan(Deep *d)
     Engine *e = &d->e;
     Fault why;
     assert_true(target_find(&e->target, d->options.march, 0, NULL, &why));
-    e->plan = plan_model(e->arena, e->graph, &e->target,
-                         e->choices, d->keep_all);
+    e->plan = plan_model(e->arena, e->graph, &e->target, e->choices,
+                         d->keep_all);
 }
 
 static void print_plan(Deep *d)
@@ -107,13 +109,20 @@ static const struct {
     const char *name;
     void (*run)(Deep *d);
 } steps[] = {
-    { "graph", make_graph }, { "its text", print_it }, { "plan", make_plan },
-    { "report", print_plan }, { "C", emit_c }, { "text for the JIT", emit_jit },
-    { "weights", pack_weights }, { "oracle", open_oracle },
+    { "graph", make_graph },
+    { "its text", print_it },
+    { "plan", make_plan },
+    { "report", print_plan },
+    { "C", emit_c },
+    { "text for the JIT", emit_jit },
+    { "weights", pack_weights },
+    { "oracle", open_oracle },
 };
 enum { Steps = sizeof steps / sizeof *steps };
 
-typedef struct { uint64_t edges[Steps], bytes; } Cost;
+typedef struct {
+    uint64_t edges[Steps], bytes;
+} Cost;
 
 static Cost measure(const char *kind, bool keep_all, bool unfused, int layers)
 {
@@ -144,16 +153,18 @@ static void hold(const char *kind, const char *step, const char *what,
 
 static void test_twice_the_layers(void **state)
 {
-    static const struct { const char *kind; bool keep_all, unfused; } row[] = {
+    static const struct {
+        const char *kind;
+        bool keep_all, unfused;
+    } row[] = {
         { "encoder-decoder", false, false }, { "encoder", false, false },
-        { "decoder", false, false }, { "encoder-decoder", false, true },
+        { "decoder", false, false },         { "encoder-decoder", false, true },
         { "encoder-decoder", true, false },
     };
     (void)state;
     for (size_t r = 0; r < sizeof row / sizeof *row; r++) {
         const char *kind = row[r].kind;
-        const Cost one = measure(kind, row[r].keep_all, row[r].unfused,
-                                 Layers);
+        const Cost one = measure(kind, row[r].keep_all, row[r].unfused, Layers);
         const Cost two = measure(kind, row[r].keep_all, row[r].unfused,
                                  2 * Layers);
         for (int i = 0; i < Steps; i++) {

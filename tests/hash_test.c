@@ -11,8 +11,8 @@
 
 #include "runtime/core.h"
 
-static const uint64_t seeds[] = { 0, 1, 2, 0x9e3779b185ebca87u, INT64_MAX,
-                                  UINT64_MAX };
+static const uint64_t seeds[] = { 0,         1,         2, 0x9e3779b185ebca87u,
+                                  INT64_MAX, UINT64_MAX };
 enum { Seeds = sizeof seeds / sizeof *seeds, Room = 1 << 20 };
 static unsigned char room[Room];
 
@@ -83,8 +83,10 @@ static void test_bits(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lengths), cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_known), cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_known),
+        cmocka_unit_test(test_bits),
     };
     return cmocka_run_group_tests(tests, fill, NULL);
 }

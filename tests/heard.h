@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-static FILE *said;               /* stands in for stderr */
+static FILE *said; /* stands in for stderr */
 static int real_stderr;
 
 static inline void listen(void)
@@ -64,8 +64,7 @@ static inline Spec *load(Arena *a, const char *path, const char *set,
     return s;
 }
 
-static inline Spec *load_good(Arena *a, const char *path,
-                              const char *set)
+static inline Spec *load_good(Arena *a, const char *path, const char *set)
 {
     char *text;
     Spec *s = load(a, path, set, &text);

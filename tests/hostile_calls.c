@@ -11,7 +11,10 @@
 
 #include "m.h"
 
-static struct { const char *name; int errors; } said[64];
+static struct {
+    const char *name;
+    int errors;
+} said[64];
 static int failed;
 static const struct attn_model *model;
 static void *bound;
@@ -104,8 +107,8 @@ static void open_model(void)
 static void check_texts(void)
 {
     for (int e = ATTN_ERROR_ALIGNED; e < 0; e++)
-        if (strlen(m_error_text(e)) < 10 || !strcmp(m_error_text(e),
-                                                    m_error_text(e - 1)))
+        if (strlen(m_error_text(e)) < 10
+            || !strcmp(m_error_text(e), m_error_text(e - 1)))
             failed = 1;
     const int64_t none[] = { 0, 1, -99, INT64_MIN, INT64_MAX };
     for (int i = 0; i < 5; i++)
@@ -129,8 +132,9 @@ static void run(void *pool, int64_t parts,
 }
 
 static const struct attn_parallel threads = { 3, NULL, run },
-    no_run = { 2, NULL, NULL }, minus = { -1, NULL, run },
-    many = { (int64_t)1 << 40, NULL, run };
+                                  no_run = { 2, NULL, NULL },
+                                  minus = { -1, NULL, run },
+                                  many = { (int64_t)1 << 40, NULL, run };
 
 /* Sequences of 2 and 3 rows. */
 static void begin_batch(void)
@@ -146,7 +150,7 @@ static void begin_batch(void)
     good.key_start = numbers(3, 0, 1, 5);
     good.key_rows = model->kind == ATTN_ATTENTION ? 5 : 0;
     good.output = array(5 * model->output_columns * 4);
-    for (int c = 0; c < 2; c++) {                /* one page each, of three */
+    for (int c = 0; c < 2; c++) { /* one page each, of three */
         good.pool[c] = array(3 * model->page_floats[c] * 4 + 4);
         good.pages[c] = numbers(2, 2, 0);
         good.table[c] = 1;
@@ -215,8 +219,9 @@ static void check_encode(void)
     BATCH(0, encode, (void)0);
     BATCH(0, encode, b.parallel = NULL);
     BATCH(0, encode, b.prefix = NULL);
-    BATCH(0, encode, (b.rows = b.sequences = 0, b.key_rows = 0,
-                      b.key_start = b.start = numbers(1, 0)));
+    BATCH(0, encode,
+          (b.rows = b.sequences = 0, b.key_rows = 0,
+           b.key_start = b.start = numbers(1, 0)));
     ROWS(encode);
     if (model->kind == ATTN_ATTENTION) {
         BATCH(ATTN_ERROR_NULL, encode, b.query = NULL);

@@ -16,8 +16,8 @@ static void check_decode(void)
     good.sources = 2;
     BATCH(0, decode, (void)0);
     BATCH(0, decode, (b.selected = 0, b.select = NULL, b.output = NULL));
-    BATCH(0, decode, (b.rows = b.sequences = 0, b.start = numbers(1, 0),
-                      b.selected = 0));
+    BATCH(0, decode,
+          (b.rows = b.sequences = 0, b.start = numbers(1, 0), b.selected = 0));
     ROWS(decode);
     IDS(decode, model->target_vocab);
     TYPES(decode);
@@ -111,7 +111,7 @@ static void check_generate_bytes(void)
     SEARCH(ATTN_ERROR_OPTION, o.max_output = -1);
     SEARCH(ATTN_ERROR_OPTION, o.max_input = -1);
     SEARCH(ATTN_ERROR_OPTION, (o.beam = 2, o.sampling.temperature = 1));
-    o = plain;                                   /* as many as there can be */
+    o = plain; /* as many as there can be */
     o.max_output = 0;
     const int64_t most = m_generate_bytes(&o, 2, 5, 3);
     SEARCH(most, o.max_output = INT64_MAX);
@@ -167,8 +167,8 @@ static void check_generate(void)
     int32_t *first = malloc(400), answer = (int32_t)out[0].n;
     memcpy(first, out[0].tokens, (size_t)(answer < 100 ? answer : 100) * 4);
     GENERATE(0, bound, &plain, 2, ids, start, memory, bytes, again, n);
-    failed |= again[0].n != answer || memcmp(first, again[0].tokens,
-                                             (size_t)answer * 4) != 0;
+    failed |= again[0].n != answer
+           || memcmp(first, again[0].tokens, (size_t)answer * 4) != 0;
     int64_t size = m_generate_bytes(&plain, 1, most, most);
     int32_t *long_ids = array(most * 4);
     if (size > 0)
@@ -256,7 +256,7 @@ static void check_stream(void)
     if (one != two || one < ATTN_STREAM_FULL)
         failed = 1;
     count("stream_next", 0);
-    s = fork;                                    /* into itself: slot 1 */
+    s = fork; /* into itself: slot 1 */
     CALL(0, stream_fork, &s, &s, 0);
 }
 
@@ -267,8 +267,8 @@ static char *check_save(uint64_t weights, int64_t *bytes_of)
 {
     int64_t size;
     const void *file = m_embedded(&size);
-    if ((file != NULL) != (weights != 0) || m_state_weights(NULL) ||
-        m_state_weights(array(4096)) || m_state_weights((char *)&size + 1))
+    if ((file != NULL) != (weights != 0) || m_state_weights(NULL)
+        || m_state_weights(array(4096)) || m_state_weights((char *)&size + 1))
         failed = 1;
     count("state_weights", 1);
     m_stream_open(&opened, bound, &plain, ids, 5, 9, 2, memory, bytes);

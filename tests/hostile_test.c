@@ -13,16 +13,16 @@
 
 #include "aot.h"
 
-static const char *const sanitizers[] = {
-    "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
-};
+static const char *const sanitizers[] = { "-fsanitize=address,undefined",
+                                          "-fno-sanitize-recover=all" };
 
 /* Debian has clang's sanitizers in a package of their own. */
 static bool has_sanitizers(void)
 {
     Spawned s;
     return RUN(&s, "int main(void) { return 0; }", some_clang(), "-x", "c",
-               sanitizers[0], "-", "-o", in_dir("m")) == 0;
+               sanitizers[0], "-", "-o", in_dir("m"))
+        == 0;
 }
 
 /* Arguments of m_NAME in the header that can be wrong. */
@@ -38,8 +38,8 @@ static int arguments_of(const char *header, const char *name)
     for (at += strlen(word); at[-1] != ')'; at = end + 1) {
         end = at + strcspn(at, ",)");
         const char *text = arena_strndup(a, at, (size_t)(end - at));
-        bool any = strncmp(text + strspn(text, " \n"), "uint64_t", 8) == 0 ||
-                   !strcmp(text, "void");
+        bool any = strncmp(text + strspn(text, " \n"), "uint64_t", 8) == 0
+                || !strcmp(text, "void");
         for (int i = 0; i < 3; i++)
             any |= strstr(text, right[i]) != NULL;
         n += !any;
@@ -63,8 +63,9 @@ static void assert_all_called(const char *spec, const char *const *sets,
     Engine e;
     size_t size;
     int n = 0;
-    const EngineOptions o = { .spec = spec, .sets = sets, .nsets = nsets,
-                              .march = "x86-64-v3" };
+    const EngineOptions o = {
+        .spec = spec, .sets = sets, .nsets = nsets, .march = "x86-64-v3"
+    };
     assert_int_equal(engine_plan(&e, &o), ExitDone);
     const char *header = text_of(in_dir("m.h"), &size), *name;
     while ((name = emit_exported(a, e.plan, n++))) {
@@ -83,8 +84,10 @@ static void check(int kind, int text, const char *spec, const char *const *sets)
 {
     Spawned s;
     int nsets = 0;
-    const char *words[24] = { attnc(), "compile", spec, "--march=x86-64-v3",
-                              "--set=name=m", "-o", in_dir("m.c") };
+    const char *words[24] = { attnc(),        "compile",
+                              spec,           "--march=x86-64-v3",
+                              "--set=name=m", "-o",
+                              in_dir("m.c") };
     int n = 7;
     const char *names[8] = { "name=m" };
     for (; sets[nsets]; nsets++)
@@ -96,15 +99,12 @@ static void check(int kind, int text, const char *spec, const char *const *sets)
         nsets--;
     assert_true(works(words));
     const bool sanitized = has_sanitizers();
-    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=x86-64-v3",
-                      "-Wall", "-Wextra", "-Werror",
-                      "-I", dir, "-I", "tests",
-                      arena_printf(a, "-DKIND=%d", kind),
-                      arena_printf(a, "-DTEXT=%d", text),
-                      sanitized ? sanitizers[0] : "-DX",
-                      sanitized ? sanitizers[1] : "-DX",
-                      "tests/hostile_calls.c", in_dir("m.c"), "-lm", "-o",
-                      in_dir("m")));
+    assert_true(WORKS(
+        some_clang(), "-std=c11", "-O1", "-march=x86-64-v3", "-Wall", "-Wextra",
+        "-Werror", "-I", dir, "-I", "tests", arena_printf(a, "-DKIND=%d", kind),
+        arena_printf(a, "-DTEXT=%d", text), sanitized ? sanitizers[0] : "-DX",
+        sanitized ? sanitizers[1] : "-DX", "tests/hostile_calls.c",
+        in_dir("m.c"), "-lm", "-o", in_dir("m")));
     if (RUN(&s, "", "env", "ASAN_OPTIONS=detect_leaks=0", in_dir("m")) != 0)
         fail_msg("%s: %s", spec, s.tail);
     assert_all_called(spec, names, nsets + 1, s.out);
@@ -144,7 +144,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_encoder_decoder), TEST(test_decoder), TEST(test_encoder),
+        TEST(test_encoder_decoder),
+        TEST(test_decoder),
+        TEST(test_encoder),
         TEST(test_attention),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ static void check_encoding(const char *block)
     }
     CALL(ATTN_ERROR_COUNT, vocab_encode_bytes, block, -1);
 #define ENCODE(wanted, ...) CALL(wanted, vocab_encode, block, __VA_ARGS__)
-    ENCODE(3, "hi", 2, 0, out, 8, other, &bad);  /* and the end */
+    ENCODE(3, "hi", 2, 0, out, 8, other, &bad); /* and the end */
     ENCODE(ATTN_ERROR_NULL, NULL, 2, 0, out, 8, other, &bad);
     ENCODE(ATTN_ERROR_COUNT, "hi", -1, 0, out, 8, other, &bad);
     ENCODE(ATTN_ERROR_NULL, "hi", 2, 0, NULL, 8, other, &bad);

@@ -50,8 +50,9 @@ static int add(Node n)
 
 static int weight(int64_t rows, int64_t cols, const double *x)
 {
-    Type t = { ElemF32, cols ? 2 : 1, { { rows, SymNone },
-                                        { cols, SymNone } } };
+    Type t = { ElemF32,
+               cols ? 2 : 1,
+               { { rows, SymNone }, { cols, SymNone } } };
     int node = add((Node){ .op = OpWeight, .type = t });
     constant[node] = x;
     return node;
@@ -60,8 +61,10 @@ static int weight(int64_t rows, int64_t cols, const double *x)
 /* The only Input: t rows of `cols` numbers. */
 static int input(int64_t rows, int64_t cols, const double *x)
 {
-    Type t = { ElemF32, 2, { { spec.side[SideDecoder].max_len, SymT },
-                             { cols, SymNone } } };
+    Type t = { ElemF32,
+               2,
+               { { spec.side[SideDecoder].max_len, SymT },
+                 { cols, SymNone } } };
     in.length[SymT] = in.length[SymPT] = rows;
     in.rows[0] = x;
     return add((Node){ .op = OpInput, .type = t });
@@ -82,8 +85,8 @@ static void assert_near(const double *got, const double *want, int64_t n,
 {
     for (int64_t i = 0; i < n; i++)
         if (!(fabs(got[i] - want[i]) <= tolerance)) {
-            print_error("[%lld]: expected %.17g, found %.17g\n",
-                        (long long)i, want[i], got[i]);
+            print_error("[%lld]: expected %.17g, found %.17g\n", (long long)i,
+                        want[i], got[i]);
             fail();
         }
 }
@@ -100,48 +103,52 @@ static void assert_value(int node, const double *want, int64_t n)
 static void test_linear(void **state)
 {
     (void)state;
-    static const double x[] = { 1, 2,  3, -4 }, w[] = { 1, 1,  0, 2,  -1, 0 },
-                        b[] = { 10, 0, 1 }, r[] = { 1, 1,  1, 1,  1, 1 };
+    static const double x[] = { 1, 2, 3, -4 }, w[] = { 1, 1, 0, 2, -1, 0 },
+                        b[] = { 10, 0, 1 }, r[] = { 1, 1, 1, 1, 1, 1 };
     int a = input(2, 2, x), k = weight(3, 2, w), c = weight(3, 0, b);
     int product = binary(OpMatmul, a, k), biased = binary(OpBias, product, c);
-    int relu = add((Node){ .op = OpActivate, .in = { biased }, .nin = 1,
-                           .act = ActRelu });
+    int relu = add(
+        (Node){ .op = OpActivate, .in = { biased }, .nin = 1, .act = ActRelu });
     int rest = binary(OpMatmul, a, weight(3, 2, r));
     int sum = binary(OpAdd, relu, rest), first = binary(OpFirstRow, product, c);
-    int fused = add((Node){ .op = OpLinear, .in = { a, k, c, rest },
-                            .nin = 4, .has_bias = true, .has_residual = true,
+    int fused = add((Node){ .op = OpLinear,
+                            .in = { a, k, c, rest },
+                            .nin = 4,
+                            .has_bias = true,
+                            .has_residual = true,
                             .act = ActRelu });
-    assert_value(product, (double[]){ 3, 4, -1,  -1, -8, -3 }, 6);
-    assert_value(biased, (double[]){ 13, 4, 0,  9, -8, -2 }, 6);
-    assert_value(relu, (double[]){ 13, 4, 0,  9, 0, 0 }, 6);
-    assert_value(sum, (double[]){ 16, 7, 3,  8, -1, -1 }, 6);
+    assert_value(product, (double[]){ 3, 4, -1, -1, -8, -3 }, 6);
+    assert_value(biased, (double[]){ 13, 4, 0, 9, -8, -2 }, 6);
+    assert_value(relu, (double[]){ 13, 4, 0, 9, 0, 0 }, 6);
+    assert_value(sum, (double[]){ 16, 7, 3, 8, -1, -1 }, 6);
     assert_value(fused, in.value[sum], 6);
-    assert_value(first, (double[]){ 10, 0, 1,  -1, -8, -3 }, 6);
+    assert_value(first, (double[]){ 10, 0, 1, -1, -8, -3 }, 6);
 }
 
 static void test_linear_without_bias(void **state)
 {
     (void)state;
-    static const double x[] = { 1, 2 }, w[] = { 1, 1,  0, 2 };
+    static const double x[] = { 1, 2 }, w[] = { 1, 1, 0, 2 };
     int a = input(1, 2, x);
-    int fused = add((Node){ .op = OpLinear, .in = { a, weight(2, 2, w), -1,
-                            a }, .nin = 4, .has_residual = true });
+    int fused = add((Node){ .op = OpLinear,
+                            .in = { a, weight(2, 2, w), -1, a },
+                            .nin = 4,
+                            .has_residual = true });
     assert_value(fused, (double[]){ 4, 6 }, 2);
 }
 
 static void test_norm(void **state)
 {
     (void)state;
-    static const double x[] = { 1, 3, 1, 3,  5, 5, 5, 5 },
-                        r[] = { 1, 1, 1, 1 }, gamma[] = { 1, 2, 3, 4 },
-                        beta[] = { 0, 0, 0, 10 };
+    static const double x[] = { 1, 3, 1, 3, 5, 5, 5, 5 }, r[] = { 1, 1, 1, 1 },
+                        gamma[] = { 1, 2, 3, 4 }, beta[] = { 0, 0, 0, 10 };
     int a = input(2, 4, x), g = weight(4, 0, gamma), b = weight(4, 0, beta);
-    int norm = add((Node){ .op = OpNorm, .in = { a, g, b }, .nin = 3,
-                           .eps = 3 });
+    int norm = add(
+        (Node){ .op = OpNorm, .in = { a, g, b }, .nin = 3, .eps = 3 });
     int more = binary(OpBias, a, weight(4, 0, r));
-    int fused = add((Node){ .op = OpAddNorm, .in = { a, more, g, b },
-                            .nin = 4, .eps = 0 });
-    assert_value(norm, (double[]){ -0.5, 1, -1.5, 12,  0, 0, 0, 10 }, 8);
+    int fused = add(
+        (Node){ .op = OpAddNorm, .in = { a, more, g, b }, .nin = 4, .eps = 0 });
+    assert_value(norm, (double[]){ -0.5, 1, -1.5, 12, 0, 0, 0, 10 }, 8);
     interp_run(&in, EntryDecode);
     assert_near(in.value[fused], (double[]){ -1, 2, -3, 14 }, 4, 0);
 }
@@ -149,47 +156,46 @@ static void test_norm(void **state)
 static void test_embed(void **state)
 {
     (void)state;
-    static const double table[] = { 1, 2,  3, 4,  5, 6 },
-                        places[32] = { 0.5, 0.25,  0.125, 1 };
+    static const double table[] = { 1, 2, 3, 4, 5, 6 },
+                        places[32] = { 0.5, 0.25, 0.125, 1 };
     static const int32_t ids[] = { 2, 0 };
     int t = weight(3, 2, table), p = weight(16, 2, places);
     Type type = { ElemI32, 1, { { 16, SymT } } };
     int i = add((Node){ .op = OpInput, .type = type });
     in.length[SymT] = 2;
     in.ids[EntryDecode] = ids;
-    int plain = add((Node){ .op = OpEmbed, .in = { t, i }, .nin = 2,
-                            .scale = 1 });
-    int all = add((Node){ .op = OpEmbed, .in = { t, i, p }, .nin = 3,
-                          .scale = 2 });
+    int plain = add(
+        (Node){ .op = OpEmbed, .in = { t, i }, .nin = 2, .scale = 1 });
+    int all = add(
+        (Node){ .op = OpEmbed, .in = { t, i, p }, .nin = 3, .scale = 2 });
     int position = unary(OpPosition, p);
-    assert_value(plain, (double[]){ 5, 6,  1, 2 }, 4);
-    assert_value(all, (double[]){ 10.5, 12.25,  2.125, 5 }, 4);
+    assert_value(plain, (double[]){ 5, 6, 1, 2 }, 4);
+    assert_value(all, (double[]){ 10.5, 12.25, 2.125, 5 }, 4);
     assert_value(position, places, 4);
 }
 
 static void test_moves(void **state)
 {
     (void)state;
-    static const double x[] = { 1, 2, 3, 4,  5, 6, 7, 8 };
+    static const double x[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
     static const int32_t rows[] = { 1, 1, 0 };
     int a = input(2, 4, x);
-    int split = add((Node){ .op = OpSplit, .in = { a }, .nin = 1,
-                            .heads = 2 });
+    int split = add((Node){ .op = OpSplit, .in = { a }, .nin = 1, .heads = 2 });
     int merge = unary(OpMerge, split);
     Type two = { ElemF32, 2, { { 0, SymNone }, { 2, SymNone } } };
-    int slice = add((Node){ .op = OpSlice, .in = { a }, .nin = 1, .first = 1,
-                            .type = two });
+    int slice = add((Node){
+        .op = OpSlice, .in = { a }, .nin = 1, .first = 1, .type = two });
     int select = unary(OpSelect, a);
     int cached = unary(OpAppend, split);
-    int stack = add((Node){ .op = OpStack, .nin = 2,
+    int stack = add((Node){ .op = OpStack,
+                            .nin = 2,
                             .in = { weight(1, 4, x), weight(1, 4, x + 4) } });
     in.select = rows;
     in.length[SymR] = 3;
-    assert_value(split, (double[]){ 1, 2, 5, 6,  3, 4, 7, 8 }, 8);
+    assert_value(split, (double[]){ 1, 2, 5, 6, 3, 4, 7, 8 }, 8);
     assert_value(merge, x, 8);
     assert_value(slice, (double[]){ 2, 3, 6, 7 }, 4);
-    assert_value(select, (double[]){ 5, 6, 7, 8,  5, 6, 7, 8,  1, 2, 3, 4 },
-                 12);
+    assert_value(select, (double[]){ 5, 6, 7, 8, 5, 6, 7, 8, 1, 2, 3, 4 }, 12);
     assert_value(cached, in.value[split], 8);
     assert_value(stack, x, 8);
 }
@@ -207,23 +213,22 @@ static void test_softmax(void **state)
 {
     (void)state;
     const double inf = HUGE_VAL;
-    const double x[] = { 0, log(3), -inf,  -inf, -inf, -inf,
-                         1000, 1000, -inf };
+    const double x[] = { 0, log(3), -inf, -inf, -inf, -inf, 1000, 1000, -inf };
     int a = unary(OpSoftmax, head(3, 3, x));
     interp_run(&in, EntryDecode);
-    assert_near(in.value[a], (double[]){ 0.25, 0.75, 0,  0, 0, 0,
-                                         0.5, 0.5, 0 }, 9, 1e-15);
+    assert_near(in.value[a], (double[]){ 0.25, 0.75, 0, 0, 0, 0, 0.5, 0.5, 0 },
+                9, 1e-15);
 }
 
 static void test_causal(void **state)
 {
     (void)state;
-    static const double x[] = { 1, 2, 3,  4, 5, 6,  7, 8, 9 };
-    int a = add((Node){ .op = OpMask, .in = { head(3, 3, x) }, .nin = 1,
-                        .mask = &causal });
+    static const double x[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+    int a = add((Node){
+        .op = OpMask, .in = { head(3, 3, x) }, .nin = 1, .mask = &causal });
     const double inf = HUGE_VAL;
     interp_run(&in, EntryDecode);
-    const double want[] = { 1, -inf, -inf,  4, 5, -inf,  7, 8, 9 };
+    const double want[] = { 1, -inf, -inf, 4, 5, -inf, 7, 8, 9 };
     for (int i = 0; i < 9; i++)
         assert_true(in.value[a][i] == want[i]);
 }
@@ -232,10 +237,14 @@ static void test_causal(void **state)
 static void test_masked_values(void **state)
 {
     (void)state;
-    const double x[] = { 1, 2,  HUGE_VAL, NAN };
+    const double x[] = { 1, 2, HUGE_VAL, NAN };
     int h = head(2, 2, x);
-    int out = add((Node){ .op = OpAttention, .in = { h, h, h }, .nin = 3,
-                          .heads = 1, .heads_kv = 1, .scale = 1,
+    int out = add((Node){ .op = OpAttention,
+                          .in = { h, h, h },
+                          .nin = 3,
+                          .heads = 1,
+                          .heads_kv = 1,
+                          .scale = 1,
                           .mask = &causal });
     interp_run(&in, EntryDecode);
     assert_near(in.value[out], (double[]){ 1, 2 }, 2, 0);
@@ -246,18 +255,25 @@ static void test_masked_values(void **state)
 static void test_attention(void **state)
 {
     (void)state;
-    static const double x[] = { 0.5, -1, 2, 0.25,  1, 3, -0.5, 0,
-                                -2, 0.75, 1, 1 };
+    static const double x[] = {
+        0.5, -1, 2, 0.25, 1, 3, -0.5, 0, -2, 0.75, 1, 1
+    };
     int a = input(3, 4, x);
     int h = add((Node){ .op = OpSplit, .in = { a }, .nin = 1, .heads = 2 });
-    int scaled = add((Node){ .op = OpScale, .nin = 1, .scale = 0.7,
+    int scaled = add((Node){ .op = OpScale,
+                             .nin = 1,
+                             .scale = 0.7,
                              .in = { binary(OpScores, h, h) } });
-    int masked = add((Node){ .op = OpMask, .in = { scaled }, .nin = 1,
-                             .mask = &causal });
+    int masked = add(
+        (Node){ .op = OpMask, .in = { scaled }, .nin = 1, .mask = &causal });
     int context = binary(OpContext, unary(OpSoftmax, masked), h);
     int merged = unary(OpMerge, context);
-    int fused = add((Node){ .op = OpAttention, .in = { h, h, h }, .nin = 3,
-                            .heads = 2, .heads_kv = 2, .scale = 0.7,
+    int fused = add((Node){ .op = OpAttention,
+                            .in = { h, h, h },
+                            .nin = 3,
+                            .heads = 2,
+                            .heads_kv = 2,
+                            .scale = 0.7,
                             .mask = &causal });
     interp_run(&in, EntryDecode);
     assert_int_equal(interp_size(&in, fused), 12);
@@ -289,7 +305,8 @@ static void model_run(Model *m, const int32_t *source, int64_t n,
 {
     m->start[0][1] = (int32_t)n;
     m->start[1][1] = (int32_t)t;
-    m->x = (Sample){ .sequences = 1, .ids = { source, target },
+    m->x = (Sample){ .sequences = 1,
+                     .ids = { source, target },
                      .start = { m->start[0], m->start[1] } };
     oracle_open(&m->in, m->e.arena, &m->w, &m->x, 0);
     oracle_result(&m->in);
@@ -331,8 +348,7 @@ static void test_g2p(void **state)
     json_t *root = json_file("models/g2p-en/expected.json");
     const json_t *t = json_object_get(root, "tensors");
     const char *word = json_string_value(json_object_get(t, "word"));
-    const char *prefix =
-        json_string_value(json_object_get(t, "target_prefix"));
+    const char *prefix = json_string_value(json_object_get(t, "target_prefix"));
     int32_t source[64], target[64];
     int64_t n = ids_of(json_object_get(root, "letters"), word, true, source);
     source[n++] = 2;
@@ -376,16 +392,11 @@ static void test_aren(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BY_HAND(test_linear),
-        BY_HAND(test_linear_without_bias),
-        BY_HAND(test_norm),
-        BY_HAND(test_embed),
-        BY_HAND(test_moves),
-        BY_HAND(test_softmax),
-        BY_HAND(test_causal),
-        BY_HAND(test_masked_values),
-        BY_HAND(test_attention),
-        cmocka_unit_test(test_g2p),
+        BY_HAND(test_linear),        BY_HAND(test_linear_without_bias),
+        BY_HAND(test_norm),          BY_HAND(test_embed),
+        BY_HAND(test_moves),         BY_HAND(test_softmax),
+        BY_HAND(test_causal),        BY_HAND(test_masked_values),
+        BY_HAND(test_attention),     cmocka_unit_test(test_g2p),
         cmocka_unit_test(test_aren),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,12 +9,15 @@
 enum { MaxLabs = 16 };
 
 typedef struct {
-    const char *name;            /* "clang-19 x86-64-v4 w16" */
+    const char *name; /* "clang-19 x86-64-v4 w16" */
     Target target;
-    void *object;                /* of dlopen; NULL: prebuilt */
+    void *object; /* of dlopen; NULL: prebuilt */
 } Lab;
 
-typedef struct { const char *name; void (*function)(void); } LabKernel;
+typedef struct {
+    const char *name;
+    void (*function)(void);
+} LabKernel;
 
 static Lab lab[MaxLabs];
 static int n_labs;
@@ -69,7 +72,7 @@ static const char *lab_text(Arena *a, const Target *t,
         let(e, "kernel", "%s", kernels_nth(k, i));
         put(e, "{ \"$kernel\", (void (*)(void))$kernel },\n");
     }
-    for (const char *at = more; (at = strstr(at, "void ")); ) {
+    for (const char *at = more; (at = strstr(at, "void "));) {
         at += strlen("void ");
         let(e, "kernel", "%.*s", (int)strcspn(at, "("), at);
         put(e, "{ \"$kernel\", (void (*)(void))$kernel },\n");
@@ -88,12 +91,22 @@ static void lab_compile(Lab *l, const char *compiler, const char *text,
                                  text, n);
     const char *so = scratch_path(arena_printf(lab_arena, "k%d.so", count));
     const bool tcc = strstr(compiler, "tcc") != NULL;
-    const char *argv[] = {
-        compiler, "-shared", "-Wall", "-o", so, c,
-        tcc ? NULL               /* it knows no more options than these */
-            : arena_printf(lab_arena, "-march=%s", l->target.march),
-        "-std=c11", "-O1", "-fPIC", "-Wextra", "-Werror", "-lm", NULL
-    };
+    const char *argv[] = { compiler,
+                           "-shared",
+                           "-Wall",
+                           "-o",
+                           so,
+                           c,
+                           tcc ? NULL /* it knows no more options than these */
+                               : arena_printf(lab_arena, "-march=%s",
+                                              l->target.march),
+                           "-std=c11",
+                           "-O1",
+                           "-fPIC",
+                           "-Wextra",
+                           "-Werror",
+                           "-lm",
+                           NULL };
     Spawned s;
     Fault why;
     if (!spawn(&s, argv, "", 0, 120, &why))
@@ -133,11 +146,14 @@ static inline LabFunction lab_function(const Lab *l, const char *name)
 static void lab_open(const char *const *kernels, TileKey *tiles, int n_tiles,
                      const char *more)
 {
-    static const struct { const char *cc, *march; int width; } ways[] = {
-        { NULL, "x86-64-v4", 16 }, { NULL, "x86-64-v3", 8 },
+    static const struct {
+        const char *cc, *march;
+        int width;
+    } ways[] = {
+        { NULL, "x86-64-v4", 16 },       { NULL, "x86-64-v3", 8 },
         { "clang-19", "x86-64-v4", 16 }, { "gcc", "x86-64-v4", 16 },
-        { "clang-19", "x86-64-v3", 8 }, { "gcc", "x86-64-v3", 4 },
-        { "clang-19", "x86-64-v3", 1 }, { "tcc", "generic", 1 },
+        { "clang-19", "x86-64-v3", 8 },  { "gcc", "x86-64-v3", 4 },
+        { "clang-19", "x86-64-v3", 1 },  { "tcc", "generic", 1 },
     };
     lab_arena = arena_new();
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
@@ -147,8 +163,8 @@ static void lab_open(const char *const *kernels, TileKey *tiles, int n_tiles,
         if (cc && !(cc = find_program(lab_arena, cc)))
             continue;
         lab_add(arena_printf(lab_arena, "%s %s w%d", cc ? cc : "prebuilt",
-                             ways[i].march, ways[i].width), ways[i].march,
-                ways[i].width);
+                             ways[i].march, ways[i].width),
+                ways[i].march, ways[i].width);
         print_message("  %s\n", lab[n_labs - 1].name);
         if (!cc)
             continue;
@@ -204,8 +220,14 @@ static uint32_t lab_random(void)
     return (uint32_t)(lab_seed >> 33);
 }
 
-typedef enum { FillUniform, FillInteger, FillFar, FillTiny, FillEqual, Fills }
-    Fill;
+typedef enum {
+    FillUniform,
+    FillInteger,
+    FillFar,
+    FillTiny,
+    FillEqual,
+    Fills
+} Fill;
 
 static inline void lab_fill(float *x, int64_t n, Fill fill)
 {

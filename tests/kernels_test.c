@@ -21,8 +21,8 @@ enum { Rows = 3, Ld = 272, Size = 8192 };
 static _Alignas(64) float x[Size], r[Size], gamma_[Ld], beta_[Ld];
 static _Alignas(64) float y[Size], first[Size];
 static double want[Size], gate[Size];
-static int64_t d;                /* the size under test */
-static bool in_place;            /* y is the memory of x */
+static int64_t d;     /* the size under test */
+static bool in_place; /* y is the memory of x */
 static const Lab *l;
 
 #define kernel(name) lab_function(l, name)
@@ -46,16 +46,17 @@ static const float *source(void)
 static void run_norm(void)
 {
     ((void (*)(float *, int64_t, const float *, int64_t, const float *,
-               const float *, int64_t, int64_t, float))kernel("norm_rows"))
-        (y, Ld, source(), Ld, gamma_, beta_, Rows, d, 1e-6f);
+               const float *, int64_t, int64_t,
+               float))kernel("norm_rows"))(y, Ld, source(), Ld, gamma_, beta_,
+                                           Rows, d, 1e-6f);
 }
 
 static void run_add_norm(void)
 {
     ((void (*)(float *, int64_t, const float *, int64_t, const float *, int64_t,
-               const float *, const float *, int64_t, int64_t, float))
-     kernel("add_norm_rows"))(y, Ld, source(), Ld, r, Ld, gamma_, beta_, Rows,
-                              d, 1e-6f);
+               const float *, const float *, int64_t, int64_t,
+               float))kernel("add_norm_rows"))(y, Ld, source(), Ld, r, Ld,
+                                               gamma_, beta_, Rows, d, 1e-6f);
 }
 
 /* reliability: 8 roundings of what is subtracted, and of the result. */
@@ -70,12 +71,13 @@ static void expect_norm_of(const double *row, int64_t i, double largest)
     for (int64_t j = 0; j < d; j++) {
         const double t = (row[j] - mean) * scale, g = gamma_[j];
         expect(i, j, t * g + beta_[j],
-               8 * EPS * (fabs(t * g) + fabs(largest * scale * g)
-                          + fabs((double)beta_[j])));
+               8 * EPS
+                   * (fabs(t * g) + fabs(largest * scale * g)
+                      + fabs((double)beta_[j])));
     }
 }
 
-static void expect_norm_sum(double share)        /* of the residual */
+static void expect_norm_sum(double share) /* of the residual */
 {
     double row[Ld];
     for (int64_t i = 0; i < Rows; i++) {
@@ -88,14 +90,19 @@ static void expect_norm_sum(double share)        /* of the residual */
     }
 }
 
-static void expect_norm(void) { expect_norm_sum(0); }
-static void expect_add_norm(void) { expect_norm_sum(1); }
+static void expect_norm(void)
+{
+    expect_norm_sum(0);
+}
+static void expect_add_norm(void)
+{
+    expect_norm_sum(1);
+}
 
 static void run_scale(void)
 {
     ((void (*)(float *, int64_t, const float *, int64_t, int64_t, int64_t,
-               float))kernel("scale_rows"))(y, Ld, source(), Ld, Rows, d,
-                                            0.3f);
+               float))kernel("scale_rows"))(y, Ld, source(), Ld, Rows, d, 0.3f);
 }
 
 static void run_add(void)
@@ -130,16 +137,34 @@ static float at(const float *m, int64_t i, int64_t j)
     return m[i * Ld + j];
 }
 
-static float scaled(int64_t i, int64_t j) { return at(x, i, j) * 0.3f; }
-static float added(int64_t i, int64_t j) { return at(x, i, j) + at(r, i, j); }
-static float biased(int64_t i, int64_t j) { return at(x, i, j) + beta_[j]; }
-static float copied(int64_t i, int64_t j) { return at(x, i, j); }
-static float positive(int64_t i, int64_t j) { return fmaxf(at(x, i, j), 0); }
+static float scaled(int64_t i, int64_t j)
+{
+    return at(x, i, j) * 0.3f;
+}
+static float added(int64_t i, int64_t j)
+{
+    return at(x, i, j) + at(r, i, j);
+}
+static float biased(int64_t i, int64_t j)
+{
+    return at(x, i, j) + beta_[j];
+}
+static float copied(int64_t i, int64_t j)
+{
+    return at(x, i, j);
+}
+static float positive(int64_t i, int64_t j)
+{
+    return fmaxf(at(x, i, j), 0);
+}
 static float embedded_16(int64_t i, int64_t j)
 {
     return fmaf(22.6f, x[16 * j + i], beta_[j]);
 }
-static float embedded_1(int64_t i, int64_t j) { return 22.6f * at(x, i, j); }
+static float embedded_1(int64_t i, int64_t j)
+{
+    return 22.6f * at(x, i, j);
+}
 
 typedef void Embed(float *, const float *, int64_t, int64_t, float,
                    const float *);
@@ -160,8 +185,8 @@ static void run_embed_rows(void)
 static void run_mask(void)
 {
     for (int64_t i = 0; i < Rows; i++)
-        ((void (*)(float *, const float *, int64_t, int64_t))
-         kernel("mask_row"))(y + i * Ld, source() + i * Ld, d, i * 5);
+        ((void (*)(float *, const float *, int64_t, int64_t))kernel(
+            "mask_row"))(y + i * Ld, source() + i * Ld, d, i * 5);
 }
 
 static void expect_mask(void)
@@ -177,8 +202,8 @@ static void run_softmax(void)
     for (int64_t i = 0; i < Rows; i++) {
         for (int64_t j = 0; j < d && j < i * i * Ld; j += i == 1 ? Ld : 1)
             x[i * Ld + j] = -INFINITY;
-        ((void (*)(float *, const float *, int64_t))kernel("softmax_row"))
-            (y + i * Ld, source() + i * Ld, d);
+        ((void (*)(float *, const float *, int64_t))kernel(
+            "softmax_row"))(y + i * Ld, source() + i * Ld, d);
     }
 }
 
@@ -208,8 +233,8 @@ static void expect_softmax(void)
 static void run_log_sum_exp(void)
 {
     for (int64_t i = 0; i < Rows; i++)
-        y[i * Ld] = ((float (*)(const float *, int64_t))kernel("log_sum_exp"))
-            (x + i * Ld, d);
+        y[i * Ld] = ((float (*)(const float *, int64_t))kernel(
+            "log_sum_exp"))(x + i * Ld, d);
 }
 
 static void expect_log_sum_exp(void)
@@ -229,8 +254,9 @@ static void run_pack_keys(void)
     const int64_t d_k = d < 60 ? d : 60, at_[] = { 0, 1, 16, 61 };
     const int64_t rows[] = { 1, 15, 45, 3 };
     for (int i = 0; i < 4; i++)
-        ((void (*)(float *, const float *, int64_t, int64_t, int64_t, int64_t))
-         kernel("pack_keys"))(y, x + at_[i] * 61, 61, rows[i], d_k, at_[i]);
+        ((void (*)(float *, const float *, int64_t, int64_t, int64_t,
+                   int64_t))kernel("pack_keys"))(y, x + at_[i] * 61, 61,
+                                                 rows[i], d_k, at_[i]);
 }
 
 static void expect_pack_keys(void)
@@ -246,8 +272,9 @@ static void run_pack_values(void)
 {
     const int64_t d_v = d < 60 ? d : 60;
     for (int64_t p = 3; p < 64; p += 21)
-        ((void (*)(float *, const float *, int64_t, int64_t, int64_t, int64_t))
-         kernel("pack_values"))(y, x + p * 61, 61, p < 45 ? 21 : 19, d_v, p);
+        ((void (*)(float *, const float *, int64_t, int64_t, int64_t,
+                   int64_t))kernel("pack_values"))(y, x + p * 61, 61,
+                                                   p < 45 ? 21 : 19, d_v, p);
 }
 
 static void expect_pack_values(void)
@@ -261,6 +288,7 @@ static void expect_pack_values(void)
 
 /* ------------------------------------------------------------ the test --- */
 
+/* clang-format off */
 static const struct Case {
     const char *name;
     void (*run)(void);
@@ -283,13 +311,16 @@ static const struct Case {
     { "softmax_row",   run_softmax,      expect_softmax,     NULL,  false },
     { "log_sum_exp",   run_log_sum_exp,  expect_log_sum_exp, NULL,  false },
 };
+/* clang-format on */
 enum { Cases = sizeof cases / sizeof *cases };
 
-static const char *const kernels[] = {
-    "norm_rows", "add_norm_rows", "scale_rows", "add_rows", "bias_rows",
-    "activate_rows_relu", "copy_rows", "embed_row", "pack_keys", "pack_values",
-    "mask_row", "softmax_row", "log_sum_exp", NULL
-};
+static const char *const kernels[] = { "norm_rows",   "add_norm_rows",
+                                       "scale_rows",  "add_rows",
+                                       "bias_rows",   "activate_rows_relu",
+                                       "copy_rows",   "embed_row",
+                                       "pack_keys",   "pack_values",
+                                       "mask_row",    "softmax_row",
+                                       "log_sum_exp", NULL };
 
 /* Within the gate where something is expected, untouched elsewhere. */
 static void check(const struct Case *c, bool whole)
@@ -297,9 +328,10 @@ static void check(const struct Case *c, bool whole)
     for (int64_t i = 0; i < Size; i++) {
         if (isnan(want[i]) && !whole)
             continue;
-        const bool fine = isnan(want[i]) ? is_canary(y[i])
-            : (double)y[i] == want[i]
-              || fabs((double)y[i] - want[i]) <= gate[i];
+        const bool fine = isnan(want[i])
+                            ? is_canary(y[i])
+                            : (double)y[i] == want[i]
+                                  || fabs((double)y[i] - want[i]) <= gate[i];
         if (!fine)
             fail_msg("%s, %s, d %d: element %d is %a, expected %a +- %g",
                      l->name, c->name, (int)d, (int)i, (double)y[i], want[i],
@@ -367,7 +399,7 @@ static void test_nan(void **state)
         assert_true(isnan(y[0]) && isnan(y[32]) && !isnan(y[Ld]));
         run_log_sum_exp();
         assert_true(isnan(y[0]) && !isnan(y[Ld]));
-        run_relu();              /* but max(x, 0) is 0 there, everywhere */
+        run_relu(); /* but max(x, 0) is 0 there, everywhere */
         assert_true(y[32] == 0);
     }
 }

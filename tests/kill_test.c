@@ -27,20 +27,24 @@
 enum { MostWords = 12, MostOutputs = 3, Limit = 120 };
 
 typedef struct {
-    const char *words[MostWords];/* "@m.c": that file among the outputs */
+    const char *words[MostWords]; /* "@m.c": that file among the outputs */
     const char *out[MostOutputs];
-    bool differs;                /* two runs write different bytes */
+    bool differs; /* two runs write different bytes */
 } Case;
 
 static const Case cases[] = {
     { { "compile", GOLDEN, "--march=x86-64-v3", "-o", "@m.c" },
-      { "m.c", "m.h", "m.weights" }, false },
+      { "m.c", "m.h", "m.weights" },
+      false },
     { { "compile", GOLDEN, "--embed", "--emit=so,obj", "-O0", "-o", "@m" },
-      { "m.so", "m.o" }, false },
+      { "m.so", "m.o" },
+      false },
     { { "run", SMALL, "--ids" }, { NULL }, false },
     { { "run", SMALL, "--ids", "--backend=clang", "-O0" }, { NULL }, false },
     { { "run", GOLDEN, "--ids", "--prompt=1 2", "-n", "3", "--save-state",
-        "@m" }, { "m" }, false },
+        "@m" },
+      { "m" },
+      false },
     { { "run", SMALL, "--ids", "--attention", "@m.svg" }, { "m.svg" }, false },
     { { "score", SMALL, "--ids" }, { NULL }, false },
     { { "graph", SMALL, "-o", "@m" }, { "m" }, false },
@@ -48,11 +52,16 @@ static const Case cases[] = {
     { { "tensors", GOLDEN }, { NULL }, false },
     { { "verify", SMALL, "--cases=1", "--rows=3", "-O0" }, { NULL }, false },
     { { "bench", SMALL, "-p", "3", "-n", "2", "-r", "1", "--no-kernels",
-        "--svg", "@m.svg" }, { "m.svg" }, true },
+        "--svg", "@m.svg" },
+      { "m.svg" },
+      true },
     { { "tune", SMALL, "--budget=2s", "--backend=jit", "-p", "3", "-n", "2",
-        "--records", "@tune.txt" }, { "tune.txt" }, true },
+        "--records", "@tune.txt" },
+      { "tune.txt" },
+      true },
     { { "records", "merge", "@other.txt", "--records", "@tune.txt" },
-      { "tune.txt" }, true },
+      { "tune.txt" },
+      true },
 };
 enum { Cases = sizeof cases / sizeof *cases };
 
@@ -98,9 +107,10 @@ static pid_t begin(const Case *c)
     argv[MostWords] = NULL;
     assert_non_null(argv[0]);
     for (int i = 0; i < MostWords - 1; i++)
-        argv[i + 1] = !c->words[i] ? NULL : c->words[i][0] == '@'
-            ? (char *)(uintptr_t)output(c->words[i] + 1)
-            : arena_strdup(a, c->words[i]);
+        argv[i + 1] = !c->words[i] ? NULL
+                    : c->words[i][0] == '@'
+                        ? (char *)(uintptr_t)output(c->words[i] + 1)
+                        : arena_strdup(a, c->words[i]);
     fflush(NULL);
     const pid_t pid = fork();
     assert_true(pid >= 0);
@@ -136,7 +146,10 @@ static void all_end(const char *command)
 }
 
 /* ------------------------------------------------------------- outputs --- */
-typedef struct { const char *text; size_t n; } Bytes;
+typedef struct {
+    const char *text;
+    size_t n;
+} Bytes;
 
 static Bytes bytes_of(const char *name)
 {
@@ -236,7 +249,7 @@ static int kill_case(const Case *c, int times)
         assert_non_null(whole[i].text);
     }
     for (int i = 0; i < times; i++) {
-        if (draw(2))             /* over what is there, or not */
+        if (draw(2)) /* over what is there, or not */
             remove_outputs(c);
         new_cache();
         killed += kill_once(c, us, whole);
@@ -282,7 +295,8 @@ static pid_t begin_one(int process)
 {
     Case tunes = cases[Cases - 2], runs = cases[2];
     Case merges = { { "records", "merge", NULL, "--records", "@tune.txt" },
-                    { NULL }, false };
+                    { NULL },
+                    false };
     if (process % 3 == 0) {
         tunes.words[1] = process % 2 ? SMALL : GOLDEN;
         return begin(&tunes);
@@ -348,7 +362,8 @@ int main(void)
     prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_here, tear_down_here)
     const struct CMUnitTest tests[] = {
-        TEST(test_kills), TEST(test_many_at_once),
+        TEST(test_kills),
+        TEST(test_many_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 static const char base[] = "models/transformer-base.yaml";
 static Arena *a;
-static char *text;               /* said of what was loaded last */
+static char *text; /* said of what was loaded last */
 
 static int set_up(void **state)
 {
@@ -58,10 +58,12 @@ static void follows_again(void **state)
 static void maps_and_names(void **state)
 {
     (void)state;
-    const char *path = spec_of("names.yaml", "attnc: 1\nname: x\n"
-        "kind: encoder\nd_model: 8\nh: 2\nd_ff: 8\nN: 2\nmax_len: 9\n"
-        "vocab: {size: 9}\npositions: {type: learned, first: 3}\n"
-        "names: {encoder: a, source: b}\n");
+    const char *path =
+        spec_of("names.yaml",
+                "attnc: 1\nname: x\n"
+                "kind: encoder\nd_model: 8\nh: 2\nd_ff: 8\nN: 2\nmax_len: 9\n"
+                "vocab: {size: 9}\npositions: {type: learned, first: 3}\n"
+                "names: {encoder: a, source: b}\n");
     assert_int_equal(load_quietly(path, NULL)->names.n, 2);
     assert_int_equal(load_quietly(path, "names=")->names.n, 0);
     Spec *s = load_quietly(path, "names.encoder=");
@@ -78,7 +80,9 @@ static void maps_and_names(void **state)
 static void refuses_to_leave_out(void **state)
 {
     (void)state;
-    static const struct { const char *set, *says; } rows[] = {
+    static const struct {
+        const char *set, *says;
+    } rows[] = {
         { "d_model=", "--set:1:1: error: d_model is missing" },
         { "h=", "--set:1:1: error: h is missing" },
         { "N.encoder=", "--set:1:1: error: N.encoder is missing" },
@@ -100,13 +104,18 @@ static void refuses_to_leave_out(void **state)
 static void warns_of_what_stays(void **state)
 {
     (void)state;
-    static const struct { const char *set, *says; } rows[] = {
+    static const struct {
+        const char *set, *says;
+    } rows[] = {
         { "h=4", "warning: --set:1:3: h changes, and what usually" },
         { "h=4,d_k=", "d_v (models/transformer-base.yaml:11); --set d_v= " },
         { "d_model=256", "--set:1:9: d_model changes" },
         { "h.decoder=4", ":11: h.decoder changes" },
-        { "bias.q=false", NULL }, { "h=8", NULL }, { "d_k=32", NULL },
-        { "h=4,d_k=64,d_v=64", NULL }, { "h=4,d_model=256", NULL },
+        { "bias.q=false", NULL },
+        { "h=8", NULL },
+        { "d_k=32", NULL },
+        { "h=4,d_k=64,d_v=64", NULL },
+        { "h=4,d_model=256", NULL },
         { "search.penalty=power", "search.alpha (models/" },
         { "search.penalty=none", NULL },
     };
@@ -121,11 +130,12 @@ static void warns_of_what_stays(void **state)
 static void warns_of_inherited(void **state)
 {
     (void)state;
-    spec_of("wide.yaml", "attnc: 1\nname: x\nkind: encoder\nd_model: 64\n"
+    spec_of("wide.yaml",
+            "attnc: 1\nname: x\nkind: encoder\nd_model: 64\n"
             "h: 4\nh_kv: 2\nd_ff: 8\nN: 1\nmax_len: 9\nvocab: {size: 9}\n"
             "positions: {type: rotary, dims: 16}\n");
     const char *path = spec_of("kid.yaml", "attnc: 1\nextends: wide.yaml\n"
-                               "name: kid\nh: 2\n");
+                                           "name: kid\nh: 2\n");
     assert_non_null(load(a, path, NULL, &text));
     assert_non_null(strstr(text, "kid.yaml:4:4: h changes"));
     assert_non_null(strstr(text, "wide.yaml:11)"));
@@ -170,16 +180,17 @@ static const char *lines(const char *of, const char *word, const char *key,
                          const char *value)
 {
     const int group = (int)strcspn(of, ".");
-    const char *more = !strcmp(word, "real") ? ", width: 4"
-                     : !strcmp(word, "classify") ? ", classes: 4" : "";
+    const char *more = !strcmp(word, "real")     ? ", width: 4"
+                     : !strcmp(word, "classify") ? ", classes: 4"
+                                                 : "";
     const bool here = key && !strncmp(key, of, (size_t)group + 1);
     if (here && strstr(more, key + group + 1))
         more = "";
     return arena_printf(a, "%.*s: {type: %s%s%s%s%s%s}\n%s%s%s", group, of,
-                        word, more, here ? ", " : "", here ? key + group + 1
-                        : "", here ? ": " : "", here ? value : "",
-                        key && !here ? key : "", key && !here ? value : "",
-                        key && !here ? "\n" : "");
+                        word, more, here ? ", " : "",
+                        here ? key + group + 1 : "", here ? ": " : "",
+                        here ? value : "", key && !here ? key : "",
+                        key && !here ? value : "", key && !here ? "\n" : "");
 }
 
 /* Every detail goes with its form. */
@@ -193,15 +204,23 @@ static void details_go(void **state)
             continue;
         const Field *f = &fields[field_row(link->key)];
         const char *key = strcmp(link->key, "embedding.types")
-                        ? link->key : "embedding: {types: ";
+                            ? link->key
+                            : "embedding: {types: ";
         const char *value = key == link->key ? value_of(f) : "64}";
-        const char *old = spec_of("old.yaml", arena_printf(a, "attnc: 1\n"
-            "name: x\nkind: encoder\nd_model: 128\nh: 2\nd_ff: 8\nN: 1\n"
-            "max_len: 9\nvocab: {size: 9}\n%s",
-            lines(link->of, link->when[0], key, value)));
-        const char *new = spec_of("new.yaml", arena_printf(a, "attnc: 1\n"
-            "extends: old.yaml\nname: new\n%s",
-            lines(link->of, other_word(link), NULL, NULL)));
+        const char *old = spec_of(
+            "old.yaml",
+            arena_printf(
+                a,
+                "attnc: 1\n"
+                "name: x\nkind: encoder\nd_model: 128\nh: 2\nd_ff: 8\nN: 1\n"
+                "max_len: 9\nvocab: {size: 9}\n%s",
+                lines(link->of, link->when[0], key, value)));
+        const char *new = spec_of(
+            "new.yaml",
+            arena_printf(a,
+                         "attnc: 1\n"
+                         "extends: old.yaml\nname: new\n%s",
+                         lines(link->of, other_word(link), NULL, NULL)));
         load_quietly(old, NULL);
         load_quietly(new, NULL);
         count++;
@@ -215,7 +234,7 @@ static void details_stay(void **state)
     (void)state;
     assert_null(load(a, base, "positions={type: alibi, base: 3.0}", &text));
     assert_non_null(strstr(text, "positions.base has a meaning for sinusoidal "
-                           "and rotary positions only"));
+                                 "and rotary positions only"));
     assert_null(load(a, base, "positions.type=alibi,positions.dims=4", &text));
     assert_int_equal(load_quietly(base, "positions.type=rotary")->positions,
                      PosRotary);
@@ -227,9 +246,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(follows_again), TEST(maps_and_names), TEST(refuses_to_leave_out),
-        TEST(warns_of_what_stays), TEST(warns_of_inherited),
-        TEST(models_are_quiet), TEST(details_go), TEST(details_stay),
+        TEST(follows_again),        TEST(maps_and_names),
+        TEST(refuses_to_leave_out), TEST(warns_of_what_stays),
+        TEST(warns_of_inherited),   TEST(models_are_quiet),
+        TEST(details_go),           TEST(details_stay),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -8,14 +8,17 @@
 #include <stdbool.h>
 #include <string.h>
 
-typedef struct { const char *at; int n, line; } Token;
+typedef struct {
+    const char *at;
+    int n, line;
+} Token;
 
 /* The next token, behind comments and directives; n is 0 at the end. */
 static inline Token next_token(const char **at, int *line)
 {
     static const char *const long_ones[] = {
         "<<=", ">>=", "...", "&&", "||", "==", "!=", "<=", ">=", "++", "--",
-        "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<", ">>", "->"
+        "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "<<", ">>", "->"
     };
     const char *s = *at;
     for (bool start = s[-1] == '\n'; *s; s++) {
@@ -54,8 +57,8 @@ static inline bool is(Token t, const char *words)
 {
     for (const char *at = words; t.n > 0 && at; at = strchr(at, ' ')) {
         at++;
-        if (!strncmp(at, t.at, (size_t)t.n) &&
-            (at[t.n] == ' ' || at[t.n] == '\0'))
+        if (!strncmp(at, t.at, (size_t)t.n)
+            && (at[t.n] == ' ' || at[t.n] == '\0'))
             return true;
     }
     return false;
@@ -69,9 +72,9 @@ static inline bool is_assignment(Token t)
 /* A number that is all of an operand: (1 && x), x || 0. */
 static inline bool lone_number(Token before, Token t, Token after)
 {
-    return isdigit((unsigned char)*t.at) &&
-           is(before, " ( && || ? : , = return !") &&
-           is(after, " ) && || ? : ; ,");
+    return isdigit((unsigned char)*t.at)
+        && is(before, " ( && || ? : , = return !")
+        && is(after, " ) && || ? : ; ,");
 }
 
 /* NULL, or which rule the middle of five tokens breaks. `depth`: parentheses
@@ -80,8 +83,8 @@ static inline const char *broken_rule(const Token t[5], int depth, bool in_for)
 {
     if (is(t[2], " goto"))
         return "goto";
-    if (is(t[2], " && ||") && (lone_number(t[0], t[1], t[2]) ||
-                               lone_number(t[2], t[3], t[4])))
+    if (is(t[2], " && ||")
+        && (lone_number(t[0], t[1], t[2]) || lone_number(t[2], t[3], t[4])))
         return "a constant operand";
     if (is(t[2], " ?") && lone_number(t[0], t[1], t[2]))
         return "a constant condition";

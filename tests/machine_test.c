@@ -9,7 +9,7 @@
 
 #include "bench/report.h"
 
-#include <cmocka.h>              /* after ours: it defines fail() */
+#include <cmocka.h> /* after ours: it defines fail() */
 
 static void rates_of_threads(void **state)
 {
@@ -65,9 +65,12 @@ static char *printed(const Machine *m, const char *name, bool markdown)
 static void target_beside_machine(void **state)
 {
     (void)state;
-    Machine m = { .cache = { 49152, 1 << 20, 32 << 20 }, .clock = 4e9,
-                  .counts = 1, .rates = { { .threads = 1, .fma = 256e9,
-                  .read = { 4e11, 2e11, 8e10, 3e10 } } } };
+    Machine m = { .cache = { 49152, 1 << 20, 32 << 20 },
+                  .clock = 4e9,
+                  .counts = 1,
+                  .rates = { { .threads = 1,
+                               .fma = 256e9,
+                               .read = { 4e11, 2e11, 8e10, 3e10 } } } };
     char *text = printed(&m, "znver5", false);
     assert_non_null(strstr(text, "Target znver5, which nobody has met"));
     assert_non_null(strstr(text, "whole FMAs a cycle                 2      "
@@ -89,9 +92,11 @@ static void target_beside_machine(void **state)
 /* Ranks from 1, as tables of the binomial distribution have them. */
 static void median_intervals(void **state)
 {
-    static const struct { int64_t n, low, high; } cases[] = {
-        { 6, 1, 6 }, { 7, 1, 7 }, { 9, 2, 8 }, { 10, 2, 9 }, { 20, 6, 15 },
-        { 50, 18, 33 }, { 100, 40, 61 }, { 1000, 469, 532 },
+    static const struct {
+        int64_t n, low, high;
+    } cases[] = {
+        { 6, 1, 6 },   { 7, 1, 7 },    { 9, 2, 8 },     { 10, 2, 9 },
+        { 20, 6, 15 }, { 50, 18, 33 }, { 100, 40, 61 }, { 1000, 469, 532 },
     };
     (void)state;
     int64_t low, high;
@@ -110,13 +115,13 @@ static void summaries(void **state)
     (void)state;
     double at[20];
     for (int i = 0; i < 20; i++)
-        at[i] = (i * 7 + 3) % 20 + 1;            /* 1 .. 20 in disorder */
+        at[i] = (i * 7 + 3) % 20 + 1; /* 1 .. 20 in disorder */
     const Times t = { at, 20, 20 }, few = { at, 3, 3 };
     const Summary s = times_summary(&t), none = times_summary(&few);
     assert_true(s.n == 20 && s.best == 1 && s.p50 == 10 && s.p95 == 19);
     assert_true(s.low == 6 && s.high == 15);
     assert_true(summary_error(&s) == 0.45);
-    assert_true(at[0] == 4);                     /* not sorted in place */
+    assert_true(at[0] == 4); /* not sorted in place */
     assert_true(none.low == 4 && none.high == 18 && none.p50 == 11);
     assert_true(summary_error(&none) < 0);
 }
@@ -148,9 +153,10 @@ static void machine_formats(void **state)
 {
     (void)state;
     static const char *const has[] = {
-        [BenchTable] = "\n1     ", [BenchMarkdown] = "\n| 1 ",
+        [BenchTable] = "\n1     ",
+        [BenchMarkdown] = "\n| 1 ",
         [BenchCsv] = "threads,fma_gflop_per_s,read_l1_gb_s,",
-        [BenchJson] = "\"rates\": ["
+        [BenchJson] = "\"rates\": [",
     };
     for (int format = BenchTable; format <= BenchMarkdown; format++) {
         const BenchOptions o = { .seconds = 0.01,

@@ -17,33 +17,37 @@
                           "\"pieces\": [" list "]}"
 #define LIST "\"text\" is a string that is not empty"
 
-static const struct { const char *text, *message; } bad_files[] = {
+static const struct {
+    const char *text, *message;
+} bad_files[] = {
     { "", "t.json:1:0: '[' or '{' expected near end of file" },
     { "[1]", "t.json: an object is expected" },
     { "{\"type\": \"other\"}", "t.json: \"type\" is bpe-by-score, the only one "
-      "that is known" },
+                               "that is known" },
     { "{\"type\": \"bpe-by-score\"}", "t.json: \"pieces\" is a list" },
     { FILE_("", ""), "t.json: has no tokens" },
     { FILE_("", "1"), "t.json: pieces[0]: an object is expected" },
     { FILE_("", PIECE("1", "normal", "0", "a")),
       "t.json: pieces[0]: \"id\" is its place in the list, from 0" },
-    { FILE_("", PIECE("0", "normal", "0", "a") ","
-                PIECE("2", "normal", "0", "b")),
+    { FILE_("",
+            PIECE("0", "normal", "0", "a") "," PIECE("2", "normal", "0", "b")),
       "t.json: pieces[1]: \"id\" is its place in the list, from 0" },
-    { FILE_("", PIECE("0", "odd", "0", "a")), "t.json: pieces[0]: \"kind\" is "
+    { FILE_("", PIECE("0", "odd", "0", "a")),
+      "t.json: pieces[0]: \"kind\" is "
       "normal, byte, begin, end or unknown" },
     { FILE_("", PIECE("0", "normal", "\"NaN\"", "a")),
       "t.json: pieces[0]: \"score\" is a number that a float holds" },
     { FILE_("", PIECE("0", "normal", "1e300", "a")),
       "t.json: pieces[0]: \"score\" is a number that a float holds" },
     { FILE_("", PIECE("0", "normal", "0", "")), "t.json: pieces[0]: " LIST },
-    { FILE_("", PIECE("0", "byte", "0", "<0x1>")), "t.json: pieces[0]: the "
+    { FILE_("", PIECE("0", "byte", "0", "<0x1>")),
+      "t.json: pieces[0]: the "
       "text of a byte piece is <0x00> to <0xFF>" },
     { FILE_("", PIECE("0", "byte", "0", "<0x41>")),
       "t.json: vocabulary: byte pieces for some bytes only" },
-    { FILE_("", PIECE("0", "normal", "0", "a") ","
-                PIECE("1", "normal", "0", "b") ","
-                PIECE("2", "normal", "0", "a")),
+    { FILE_("", PIECE("0", "normal", "0",
+                      "a") "," PIECE("1", "normal", "0",
+                                     "b") "," PIECE("2", "normal", "0", "a")),
       "t.json: pieces[2]: 'a' is pieces[0] already" },
     { FILE_("\"unk_id\": 0, ", PIECE("0", "normal", "0", "a")),
       "t.json: \"unk_id\" is not the id of a piece of kind unknown" },

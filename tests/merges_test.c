@@ -37,7 +37,8 @@ static void knows_a_real_tokenizer(void **state)
     void *block = vocab_load(data_file("stories260K", "tokenizer.json"), 512,
                              &none, &bytes, &why);
     assert_non_null(block);
-    json_array_foreach(json_object_get(root, "greedy"), i, c) {
+    json_array_foreach(json_object_get(root, "greedy"), i, c)
+    {
         const char *prompt = json_string_value(json_object_get(c, "prompt"));
         const char *text = json_string_value(json_object_get(c, "text"));
         const json_t *ids = json_object_get(c, "ids");
@@ -64,7 +65,10 @@ static void knows_a_real_tokenizer(void **state)
 
 /* ----------------------------------------------------- the plain search --- */
 
-typedef struct { char text[128]; int32_t id; } Plain;
+typedef struct {
+    char text[128];
+    int32_t id;
+} Plain;
 
 static int32_t normal(const void *block, const char *text, size_t n)
 {
@@ -98,7 +102,8 @@ static int64_t plain_encode(const void *block, const char *line, Plain *p)
             char both[256];
             snprintf(both, sizeof both, "%s%s", p[i].text, p[i + 1].text);
             int32_t id = p[i].text[0] && p[i + 1].text[0]
-                ? normal(block, both, strlen(both)) : -1;
+                           ? normal(block, both, strlen(both))
+                           : -1;
             if (id >= 0 && (into < 0 || v.score[id] > v.score[into])) {
                 best = i;
                 into = id;
@@ -108,8 +113,7 @@ static int64_t plain_encode(const void *block, const char *line, Plain *p)
             return n;
         strcat(p[best].text, p[best + 1].text);
         p[best].id = into;
-        memmove(p + best + 1, p + best + 2,
-                (size_t)(n - best - 2) * sizeof *p);
+        memmove(p + best + 1, p + best + 2, (size_t)(n - best - 2) * sizeof *p);
         n--;
     }
 }
@@ -123,8 +127,8 @@ static uint32_t random_below(uint32_t *state, uint32_t n)
 static void merges_the_best_pair(void **state)
 {
     (void)state;
-    static const char *const letters[] = { "a", "a", "b", " ", "c", "\xc3\xa9",
-                                           "x", "\xc3\xb6" };
+    static const char *const letters[] = { "a", "a",        "b", " ",
+                                           "c", "\xc3\xa9", "x", "\xc3\xb6" };
     static Plain p[128];
     int64_t bytes;
     uint32_t seed = 3;
@@ -156,10 +160,10 @@ static void takes_any_bytes(void **state)
         int32_t ids[32];
         int64_t n = random_below(&seed, 20);
         for (int64_t j = 0; j < n; j++)
-            text[j] = (char)(random_below(&seed, 2)
-                                 ? random_below(&seed, 256)
-                                 : (uint32_t)"ab \xc3\xa9"[random_below(&seed,
-                                                                        5)]);
+            text[j] =
+                (char)(random_below(&seed, 2)
+                           ? random_below(&seed, 256)
+                           : (uint32_t)"ab \xc3\xa9"[random_below(&seed, 5)]);
         int64_t count = encode(block, text, n, ids, 32);
         assert_true(count >= 0);
         assert_int_equal(attn_vocab_decode(block, ids, count, out, 32), n);
@@ -176,17 +180,18 @@ static void knows_only_its_pieces(void **state)
     char memory[4096];
     void *block = tokenizer(false, &bytes);
     assert_int_equal(encode(block, "x", 1, ids, 8), 2);
-    assert_int_equal(ids[1], 0);                 /* <unk> */
+    assert_int_equal(ids[1], 0); /* <unk> */
     assert_int_equal(encode(block, "", 0, ids, 8), 0);
     assert_int_equal(encode(block, "ccc", 3, ids, 3), -1);
     assert_int_equal(attn_vocab_encode(block, "a\xff", 2, 0, ids, 8, memory,
-                                       &bad), -3);
+                                       &bad),
+                     -3);
     assert_int_equal(bad, 1);
     ((struct attn_vocab_header *)block)->unknown = -1;
     assert_int_equal(attn_vocab_encode(block, "ax", 2, 0, ids, 8, memory, &bad),
                      -2);
     assert_int_equal(bad, 1);
-    assert_int_equal(encode(block, "<s>", 3, ids, 8), -2);   /* no mark */
+    assert_int_equal(encode(block, "<s>", 3, ids, 8), -2); /* no mark */
     free(block);
 }
 
@@ -204,8 +209,7 @@ static void goes_on(void **state)
     for (int64_t cut = 1; cut <= n; cut++) {
         int64_t first = encode(block, text, cut, ids, 64);
         int64_t rest = attn_vocab_encode(block, text + cut, n - cut, 1,
-                                         ids + first, 64 - first, memory,
-                                         &bad);
+                                         ids + first, 64 - first, memory, &bad);
         assert_true(first > 0 && rest >= 0);
         assert_int_equal(attn_vocab_decode(block, ids, first + rest, out, 64),
                          n);
@@ -214,7 +218,8 @@ static void goes_on(void **state)
     free(block);
     block = tokenizer(false, &bytes);
     assert_int_equal(attn_vocab_encode(block, "a\xff", 2, 1, ids, 8, memory,
-                                       &bad), -3);
+                                       &bad),
+                     -3);
     assert_int_equal(bad, 1);
     free(block);
 }
@@ -230,9 +235,10 @@ static void takes_long_lines(void **state)
     void *block = tokenizer(true, &bytes);
     for (int kind = 0; kind < 4; kind++) {
         for (int i = 0; i < N; i++)
-            text[i] = kind == 0 ? 'a' : kind == 1 ? ' '
+            text[i] = kind == 0 ? 'a'
+                    : kind == 1 ? ' '
                     : kind == 2 ? "ab"[i & 1]
-                    : "ab c\xff"[random_below(&seed, 5)];
+                                : "ab c\xff"[random_below(&seed, 5)];
         clock_t from = clock();
         int64_t n = encode(block, text, N, ids, N + 2);
         print_message("1 MiB: %.2f s\n",
@@ -256,7 +262,8 @@ static void takes_long_lines(void **state)
 static void splits_no_character(void **state)
 {
     (void)state;
-    static const char text[] = "x\xf0\x9f\x98\x80" "a\xe2\x82\xac\xff\xc3z"
+    static const char text[] = "x\xf0\x9f\x98\x80"
+                               "a\xe2\x82\xac\xff\xc3z"
                                "\xe2\x82";
     struct attn_text t;
     int64_t bytes, at = 0;
@@ -320,13 +327,11 @@ static void ends_at_stop_strings(void **state)
     assert_stops(block, "aab", stop, 0, "aab", false);
     memset(longest, 'x', sizeof longest);
     longest[ATTN_STOP_BYTES + 1] = '\0';
-    assert_int_equal(attn_text_open(&t, block, one, 1, 0),
-                     ATTN_ERROR_LENGTH);
+    assert_int_equal(attn_text_open(&t, block, one, 1, 0), ATTN_ERROR_LENGTH);
     longest[ATTN_STOP_BYTES] = '\0';
     assert_int_equal(attn_text_open(&t, block, one, 1, 0), 0);
     longest[0] = '\0';
-    assert_int_equal(attn_text_open(&t, block, one, 1, 0),
-                     ATTN_ERROR_LENGTH);
+    assert_int_equal(attn_text_open(&t, block, one, 1, 0), ATTN_ERROR_LENGTH);
     free(block);
 }
 
@@ -337,7 +342,8 @@ int main(void)
         cmocka_unit_test(merges_the_best_pair),
         cmocka_unit_test(takes_any_bytes),
         cmocka_unit_test(knows_only_its_pieces),
-        cmocka_unit_test(goes_on), cmocka_unit_test(takes_long_lines),
+        cmocka_unit_test(goes_on),
+        cmocka_unit_test(takes_long_lines),
         cmocka_unit_test(splits_no_character),
         cmocka_unit_test(ends_at_stop_strings),
     };

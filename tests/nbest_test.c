@@ -61,7 +61,8 @@ static const char *sources(const char *folder)
     const char *all = "\n";
     size_t i, j;
     json_t *root = json_file(arena_printf(a, "%s/expected.json", folder));
-    json_array_foreach(json_object_get(root, "cases"), i, c) {
+    json_array_foreach(json_object_get(root, "cases"), i, c)
+    {
         const char *line = "\n";
         list = json_object_get(c, "source_ids");
         json_array_foreach(list, j, id)
@@ -101,15 +102,21 @@ static void test_both_ways(void **state)
     Fault why;
     const char *folder = data_file("aren-transliteration", "");
     const char *lines = sources(folder);
-    const char *model = arena_printf(a, "models/aren-transliteration.yaml "
-                                     "--weights=%s/model.safetensors", folder);
-    assert_recorded(lines, arena_printf(a, "$A run %s --ids --scores --beam=4 "
-                                        "--nbest=8 --patience=2", model));
+    const char *model = arena_printf(a,
+                                     "models/aren-transliteration.yaml "
+                                     "--weights=%s/model.safetensors",
+                                     folder);
+    assert_recorded(lines, arena_printf(a,
+                                        "$A run %s --ids --scores --beam=4 "
+                                        "--nbest=8 --patience=2",
+                                        model));
 
     assert_true(write_file(in_dir("x.c"), driver, strlen(driver), &why));
     assert_true(WORKS("/bin/sh", "-c",
-                      arena_printf(a, "%s compile %s --march=native --embed "
-                                   "-o %s", attnc(), model, in_dir("m.c"))));
+                      arena_printf(a,
+                                   "%s compile %s --march=native --embed "
+                                   "-o %s",
+                                   attnc(), model, in_dir("m.c"))));
     assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
                       in_dir("x.c"), in_dir("m.c"), "-lm", "-o", in_dir("x")));
     assert_recorded(lines, "$D/x");

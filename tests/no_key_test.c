@@ -37,7 +37,8 @@ static void write_spec(int n)
         for (int key = 0; key < n; key++)
             fprintf(mask, "%d%s", i % 3 && (key == 0 || key == n - 1),
                     key == n - 1 ? "\n" : "");
-    fprintf(spec, "attnc: 1\nname: bare\nkind: attention\nd_model: %d\nh: 2\n"
+    fprintf(spec,
+            "attnc: 1\nname: bare\nkind: attention\nd_model: %d\nh: 2\n"
             "max_len: %d\nprojections: false\nmasking: [{file: mask.txt}]\n",
             Width, n);
     assert_int_equal(fclose(mask), 0);
@@ -54,8 +55,9 @@ static void write_ones(int n)
     for (int i = 0; i < Width * Most; i++)
         ones[i] = 1;
     for (int i = 0; i < 3; i++)
-        t[i] = (TensorOut){ .name = names[i], .rank = 2,
-                            .dim = { n, Width }, .data = ones };
+        t[i] = (TensorOut){
+            .name = names[i], .rank = 2, .dim = { n, Width }, .data = ones
+        };
     assert_true(safetensors_write(in_dir("in"), t, 3, &why));
 }
 
@@ -81,20 +83,22 @@ static void expect_rows(int n)
 static void zeros_for(int n)
 {
     static const char *const ways[][2] = {
-        { "--backend", "jit" }, { "--backend", "clang" }, { "--skip", "all" },
+        { "--backend", "jit" },
+        { "--backend", "clang" },
+        { "--skip", "all" },
         { "--march", "generic" },
     };
     write_spec(n);
     write_ones(n);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         attnc((const char *const[]){ "run", in_dir("spec.yaml"), "--input",
-              in_dir("in"), "--output", in_dir("out"), ways[i][0],
-              ways[i][1], NULL });
+                                     in_dir("in"), "--output", in_dir("out"),
+                                     ways[i][0], ways[i][1], NULL });
         expect_rows(n);
     }
     /* every op beside the oracle, in each way */
     attnc((const char *const[]){ "verify", in_dir("spec.yaml"), "--rows",
-          arena_printf(a, "%d", n), NULL });
+                                 arena_printf(a, "%d", n), NULL });
 }
 
 static void test_one_page(void **state)

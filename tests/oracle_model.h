@@ -49,8 +49,10 @@ static inline const double *oracle_weight(void *user, int node)
         fail_msg("%s has no tensor %s", safetensors_path(m->file), from.name);
     for (int64_t i = 0; i < rows * columns; i++) {
         float f;
-        tensor_floats(t, oracle_place(&from, i / columns, i % columns, rows,
-                                      columns), 1, &f);
+        tensor_floats(t,
+                      oracle_place(&from, i / columns, i % columns, rows,
+                                   columns),
+                      1, &f);
         x[i] = (double)f;
     }
     return x;
@@ -74,8 +76,11 @@ static inline void oracle_model_open(OracleModel *m, const char *spec,
         fail_msg("%s: %s", weights, why.text);
     for (int i = 0; i < MostOracleRows; i++)
         rows[i] = i;
-    m->in = (Interp){ .g = m->g, .arena = a, .weight = oracle_weight,
-                      .user = m, .select = rows };
+    m->in = (Interp){ .g = m->g,
+                      .arena = a,
+                      .weight = oracle_weight,
+                      .user = m,
+                      .select = rows };
 }
 
 static inline void oracle_model_close(OracleModel *m)
@@ -94,8 +99,8 @@ static inline void oracle_model_run(OracleModel *m, int64_t n, int64_t t)
     interp_run(&m->in, EntryDecode);
 }
 
-static inline const double *oracle_value(const OracleModel *m,
-                                         const char *name, int64_t size)
+static inline const double *oracle_value(const OracleModel *m, const char *name,
+                                         int64_t size)
 {
     int node = graph_find(m->g, name);
     if (node < 0)

@@ -48,11 +48,11 @@ static void cancelled_output_leaves_nothing(void **state)
     Output o;
     Fault why;
     scratch_file("a", "old", 3);
-    for (int i = 0; i < 40; i++) {         /* more than can be open at once */
+    for (int i = 0; i < 40; i++) { /* more than can be open at once */
         assert_true(output_open(&o, scratch_path("a"), &why));
         assert_true(output_write(&o, "new", 3, &why));
         output_cancel(&o);
-        output_cancel(&o);                 /* harmless */
+        output_cancel(&o); /* harmless */
     }
     assert_content("a", "old");
     assert_int_equal(scratch_empty(), 1);
@@ -88,7 +88,9 @@ static void writes_through_links(void **state)
 static void unwritable_targets(void **state)
 {
     (void)state;
-    static const struct { const char *name, *message; } cases[] = {
+    static const struct {
+        const char *name, *message;
+    } cases[] = {
         { "no/x", "no/x: cannot write: No such file or directory" },
         { "file/x", "file/x: cannot write: Not a directory" },
         { "fifo", "fifo: cannot write: is not a regular file" },
@@ -117,8 +119,10 @@ static void devices_are_never_replaced(void **state)
         Fault why;
         struct stat st;
         char expected[80];
-        snprintf(expected, sizeof expected, "%s: cannot write: is not a "
-                 "regular file", devices[i]);
+        snprintf(expected, sizeof expected,
+                 "%s: cannot write: is not a "
+                 "regular file",
+                 devices[i]);
         assert_false(write_file(devices[i], "x", 1, &why));
         assert_string_equal(why.text, expected);
         assert_int_equal(stat(devices[i], &st), 0);
@@ -132,7 +136,7 @@ static void long_names(void **state)
     Fault why;
     char name[400];
     memset(name, 'n', sizeof name);
-    name[255] = '\0';                      /* the longest that may be */
+    name[255] = '\0'; /* the longest that may be */
     assert_true(write_file(scratch_path(name), "x", 1, &why));
     assert_int_equal(scratch_empty(), 1);
     name[255] = 'n';
@@ -195,7 +199,7 @@ static void file_size_limit(void **state)
 {
     (void)state;
     assert_exit(in_child(write_too_much), 0);
-    assert_int_equal(scratch_empty(), 1);  /* stderr alone */
+    assert_int_equal(scratch_empty(), 1); /* stderr alone */
 }
 
 static void write_to_full_disk(void)
@@ -213,7 +217,7 @@ static void full_disk(void **state)
     int entries = scratch_empty();
     assert_int_equal(umount(scratch), 0);
     assert_exit(status, 0);
-    assert_int_equal(entries, 2);          /* old, stderr */
+    assert_int_equal(entries, 2); /* old, stderr */
 }
 
 /* Root may write anywhere: the child becomes somebody else. */
@@ -230,7 +234,7 @@ static void no_permission(void **state)
     assert_int_equal(chmod(scratch, 0555), 0);
     int status = in_child(write_where_not_allowed);
     assert_int_equal(chmod(scratch, 0700), 0);
-    assert_int_equal(scratch_empty(), geteuid() == 0);    /* stderr */
+    assert_int_equal(scratch_empty(), geteuid() == 0); /* stderr */
     assert_exit(status, 0);
 }
 
@@ -259,10 +263,10 @@ static void die_while_writing(void)
     Fault why;
     files_on_signal();
     outputs_hold();
-    if (write_file(scratch_path("held"), "whole", 5, &why) &&
-        output_open(&a, scratch_path("a"), &why) &&
-        output_open(&b, scratch_path("b"), &why) &&
-        output_write(&a, "half", 4, &why))
+    if (write_file(scratch_path("held"), "whole", 5, &why)
+        && output_open(&a, scratch_path("a"), &why)
+        && output_open(&b, scratch_path("b"), &why)
+        && output_write(&a, "half", 4, &why))
         raise(signal_to_send);
 }
 

@@ -12,8 +12,8 @@
 #include "aot.h"
 
 static Engine e;
-static struct attn_model fits;   /* the engine's, and how it was emitted */
-static char *file;               /* model.weights of the engine's model */
+static struct attn_model fits; /* the engine's, and how it was emitted */
+static char *file;             /* model.weights of the engine's model */
 static int64_t bytes;
 static char said[ATTN_PACKED_TEXT];
 
@@ -90,9 +90,9 @@ static void test_bits(void **state)
     flip(head()->weights_at + 3, 6);
     assert_said(check(bytes, 1), "its contents are not what was packed (");
     assert_said(said, "); copy it again; pack it again: attnc compile g2p");
-    assert_null(check(bytes, 0));        /* its contents were not asked for */
+    assert_null(check(bytes, 0)); /* its contents were not asked for */
     flip(head()->weights_at + 3, 6);
-    flip(4000, 0);                       /* of the page, behind the header */
+    flip(4000, 0); /* of the page, behind the header */
     assert_said(check(bytes, 0), "damaged: its first page is not what was ");
     flip(4000, 0);
     assert_null(check(bytes, 1));
@@ -101,15 +101,19 @@ static void test_bits(void **state)
 static void test_lengths(void **state)
 {
     (void)state;
-    const int64_t cuts[] = { 8, 9, 15, 16, 100, 4095, 4096, 4097, 8192,
-                             bytes / 2, bytes - 64, bytes - 1 };
+    const int64_t cuts[] = {
+        8,    9,    15,   16,        100,        4095,
+        4096, 4097, 8192, bytes / 2, bytes - 64, bytes - 1
+    };
     for (int64_t n = 0; n < 8; n++)
         assert_said(check(n, 1), "not a weights file of attnc: too short");
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         assert_said(check(cuts[i], 1), "cut short: it has ");
-        assert_said(said, cuts[i] < 4096 ? " of more than 4096 bytes"
-                          : arena_printf(a, "%lld of %lld bytes; copy it again",
-                                         (long long)cuts[i], (long long)bytes));
+        assert_said(said,
+                    cuts[i] < 4096
+                        ? " of more than 4096 bytes"
+                        : arena_printf(a, "%lld of %lld bytes; copy it again",
+                                       (long long)cuts[i], (long long)bytes));
     }
     char *longer = aligned_memory(a, bytes + 64);
     memcpy(longer, file, (size_t)bytes);
@@ -130,13 +134,17 @@ static void hash_anew(void)
 static void test_other_files(void **state)
 {
     (void)state;
-    static const struct { const char *begin, *says; } other[] = {
-        { "ATTNCW01", "made by another version of attnc: its format is "
+    static const struct {
+        const char *begin, *says;
+    } other[] = {
+        { "ATTNCW01",
+          "made by another version of attnc: its format is "
           "ATTNCW01, this program's is ATTNCW02; pack it again: attnc compile "
           "g2p-en.yaml" },
         { "ATTNCW03", "its format is ATTNCW03, this program's is ATTNCW02" },
         { "ATTNST02", "not a weights file of attnc: a saved state; pack it" },
-        { "\x10\0\0\0\0\0\0\0{", "a .safetensors file, which attnc compile "
+        { "\x10\0\0\0\0\0\0\0{",
+          "a .safetensors file, which attnc compile "
           "packs; pack it again: attnc compile g2p-en.yaml" },
         { "attnc: 1", "its first bytes are 'attnc: 1', not 'ATTNCW02'; pack" },
         { "\x7f\x45LF\x1b[31m", "its first bytes are '?ELF?[31', not " },
@@ -165,9 +173,11 @@ static void test_other_models(void **state)
                 "attnc compile g2p-en.yaml");
     m.name = fits.name;
     assert_said(attn_packed_check(&m, file, bytes, 1, said),
-                arena_printf(a, "made for another form of 'g2p-en' (%llx, not "
+                arena_printf(a,
+                             "made for another form of 'g2p-en' (%llx, not "
                              "abcdef); pack it again: attnc compile g2p-en."
-                             "yaml", (unsigned long long)head()->hash));
+                             "yaml",
+                             (unsigned long long)head()->hash));
     m.weight_bits = 16;
     assert_said(attn_packed_check(&m, file, bytes, 1, said),
                 "its weights are f32, this program's bf16; pack it again");
@@ -175,7 +185,7 @@ static void test_other_models(void **state)
     m.source_vocab++;
     assert_said(attn_packed_check(&m, file, bytes, 1, said),
                 "a vocabulary has not the model's number of tokens");
-    m.command = arena_printf(a, "%600d", 1);             /* it has its room */
+    m.command = arena_printf(a, "%600d", 1); /* it has its room */
     m.weights_hash++;
     attn_packed_check(&m, file, bytes, 1, said);
     assert_int_equal(strlen(said), sizeof said - 1);
@@ -197,13 +207,13 @@ static void test_forged(void **state)
             }
             *head() = was;
         }
-    memset(head()->name, 'x', sizeof head()->name);      /* without an end */
+    memset(head()->name, 'x', sizeof head()->name); /* without an end */
     head()->hash++;
     hash_anew();
     assert_said(check(bytes, 1), "xxx', this is 'g2p-en'");
     *head() = was;
     const int64_t vocab = head()->target_vocab_at;
-    flip(vocab, 0);                                      /* its magic */
+    flip(vocab, 0); /* its magic */
     hash_anew();
     assert_said(check(bytes, 1), "damaged: no vocabulary: ");
     flip(vocab, 0);
@@ -234,8 +244,8 @@ static void build_program(const char *name, const char *spec, const char *more)
 {
     Fault why;
     const char *c = arena_printf(a, "%s.c", in_dir(name));
-    assert_true(WORKS(attnc(), "compile", spec, "--march=native", more, "-o",
-                      c));
+    assert_true(
+        WORKS(attnc(), "compile", spec, "--march=native", more, "-o", c));
     assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
                       "-DATTNC_MAIN", c, "-lm", "-o", in_dir(name)));
     assert_true(write_file(in_dir("cut.c"), cutter, strlen(cutter), &why));
@@ -246,8 +256,8 @@ static void build_program(const char *name, const char *spec, const char *more)
 /* A line of shell in the folder. */
 static int sh(Spawned *s, const char *input, const char *line)
 {
-    return RUN(s, input, "/bin/sh", "-c", arena_printf(a, "cd %s; %s", dir,
-                                                       line));
+    return RUN(s, input, "/bin/sh", "-c",
+               arena_printf(a, "cd %s; %s", dir, line));
 }
 
 static void assert_sh(int code, const char *input, const char *line,
@@ -272,7 +282,8 @@ static void test_exponents(void)
         flip(at + bit / 8, bit % 8);
         assert_true(write_file(in_dir("bad"), file, (size_t)bytes, &why));
         flip(at + bit / 8, bit % 8);
-        assert_sh(3, "hello\n", "./m bad", "damaged: its contents are not what "
+        assert_sh(3, "hello\n", "./m bad",
+                  "damaged: its contents are not what "
                   "was packed");
     }
     assert_sh(0, "hello\n", "./m bad --no-check > told", "");
@@ -284,13 +295,16 @@ static void test_exponents(void)
 
 static void test_files_of_others(void)
 {
-    assert_sh(3, "x\n", "./m other.weights", "other.weights: made for the "
+    assert_sh(3, "x\n", "./m other.weights",
+              "other.weights: made for the "
               "model 'tiny', this is 'g2p-en'; pack it again: attnc compile "
               "g2p-en.yaml --march=");
-    assert_sh(3, "x\n", "./m bf16.weights", "bf16.weights: its weights are "
+    assert_sh(3, "x\n", "./m bf16.weights",
+              "bf16.weights: its weights are "
               "bf16, this program's f32; pack it again: attnc compile ");
     assert_sh(3, "x\n", "./m m.c", "m.c: not a weights file of attnc: its ");
-    assert_sh(3, "x\n", ": > none; ./m none", "none: not a weights file of "
+    assert_sh(3, "x\n", ": > none; ./m none",
+              "none: not a weights file of "
               "attnc: too short");
     assert_sh(3, "x\n", "head -c 9999 m.weights > x; ./m x", "x: cut short: ");
     assert_sh(3, "x\n", "{ printf ATTNCW01; tail -c +9 m.weights; } > x; ./m x",
@@ -304,16 +318,22 @@ static void test_cut_while_mapped(void)
     static const char says[] = ": the file was cut while it was in use\n";
     assert_sh(4, "hello\n", "cp m.weights x; CUT=x LD_PRELOAD=./cut.so ./m x",
               arena_printf(a, "./m: error: x%s", says));
-    assert_sh(4, "hello\n", "cp m.weights x; CUT=x LD_PRELOAD=./cut.so ./m x "
-              "--no-check", arena_printf(a, "x%s", says));
-    assert_sh(0, "", "./m m.weights --prompt hello -n 1 --quiet "
-              "--save-state s > told", "");
+    assert_sh(4, "hello\n",
+              "cp m.weights x; CUT=x LD_PRELOAD=./cut.so ./m x "
+              "--no-check",
+              arena_printf(a, "x%s", says));
+    assert_sh(0, "",
+              "./m m.weights --prompt hello -n 1 --quiet "
+              "--save-state s > told",
+              "");
     assert_sh(4, "", "CUT=s LD_PRELOAD=./cut.so ./m m.weights --load-state s",
               arena_printf(a, "./m: error: s%s", says));
-    assert_sh(4, "", "cp m.weights x; mkfifo in out; ./m x < in > out & "
+    assert_sh(4, "",
+              "cp m.weights x; mkfifo in out; ./m x < in > out & "
               "exec 3> in 4< out; yes hello | head -n 32 >&3; "
               "head -n 32 <&4 > told; : > x; echo hello >&3; exec 3>&-; "
-              "wait $!", arena_printf(a, "./m: error: x%s", says));
+              "wait $!",
+              arena_printf(a, "./m: error: x%s", says));
     assert_sh(0, "", "sort -u told", "");
     assert_sh(0, "", "test $(wc -l < told) = 32", "");
 }
@@ -354,8 +374,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_g2p, close_g2p)
     const struct CMUnitTest tests[] = {
-        TEST(test_bits), TEST(test_lengths), TEST(test_other_files),
-        TEST(test_other_models), TEST(test_forged), TEST(test_programs),
+        TEST(test_bits),           TEST(test_lengths), TEST(test_other_files),
+        TEST(test_other_models),   TEST(test_forged),  TEST(test_programs),
         TEST(test_other_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

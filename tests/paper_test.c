@@ -19,21 +19,35 @@ static void assert_close(const char *what, double want, double got,
 
 /* ------------------------------------------------------------- positions */
 
-typedef struct { int64_t d, position, column; double value; } Sine;
+typedef struct {
+    int64_t d, position, column;
+    double value;
+} Sine;
 
 /* PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos of the same. */
 static const Sine sines[] = {
-    { 4, 0, 0, 0 }, { 4, 0, 1, 1 }, { 4, 0, 2, 0 }, { 4, 0, 3, 1 },
-    { 4, 1, 0, 0.841470984807897 }, { 4, 1, 1, 0.540302305868140 },
-    { 4, 1, 2, 0.00999983333416666 }, { 4, 1, 3, 0.999950000416665 },
-    { 4, 2, 0, 0.909297426825682 }, { 4, 2, 1, -0.416146836547142 },
-    { 4, 2, 2, 0.0199986666933331 }, { 4, 2, 3, 0.999800006666578 },
-    { 512, 1, 0, 0.841470984807897 }, { 512, 1, 1, 0.54030230586814 },
-    { 512, 1, 2, 0.821856190017532 }, { 512, 1, 3, 0.569695008693131 },
+    { 4, 0, 0, 0 },
+    { 4, 0, 1, 1 },
+    { 4, 0, 2, 0 },
+    { 4, 0, 3, 1 },
+    { 4, 1, 0, 0.841470984807897 },
+    { 4, 1, 1, 0.540302305868140 },
+    { 4, 1, 2, 0.00999983333416666 },
+    { 4, 1, 3, 0.999950000416665 },
+    { 4, 2, 0, 0.909297426825682 },
+    { 4, 2, 1, -0.416146836547142 },
+    { 4, 2, 2, 0.0199986666933331 },
+    { 4, 2, 3, 0.999800006666578 },
+    { 512, 1, 0, 0.841470984807897 },
+    { 512, 1, 1, 0.54030230586814 },
+    { 512, 1, 2, 0.821856190017532 },
+    { 512, 1, 3, 0.569695008693131 },
     { 512, 1, 510, 0.000103663292658108 },
     { 512, 1, 511, 0.999999994626961 },
-    { 512, 511, 0, 0.88177040076075 }, { 512, 511, 1, -0.471678874174184 },
-    { 512, 511, 2, 0.283995700724978 }, { 512, 511, 3, -0.958825553460967 },
+    { 512, 511, 0, 0.88177040076075 },
+    { 512, 511, 1, -0.471678874174184 },
+    { 512, 511, 2, 0.283995700724978 },
+    { 512, 511, 3, -0.958825553460967 },
     { 512, 511, 510, 0.0529471726710488 },
     { 512, 511, 511, 0.998597314690032 },
 };
@@ -48,15 +62,16 @@ static void test_positions(void **state)
         const char *const sets[] = { set };
         Engine e;
         EngineOptions o = { .spec = "models/transformer-base.yaml",
-                            .sets = sets, .nsets = 1 };
+                            .sets = sets,
+                            .nsets = 1 };
         snprintf(set, sizeof set, "d_model=%lld", (long long)p->d);
         if (p->d == 4)
             o.spec = "tests/worked/positions.yaml";
         assert_int_equal(engine_plan(&e, &o), ExitDone);
         Interp in = { .g = e.unfused, .arena = e.arena };
         int node = graph_find(e.unfused, "source_positions");
-        in.value = arena_alloc(e.arena, (size_t)e.unfused->nodes.n
-                                            * sizeof *in.value);
+        in.value = arena_alloc(e.arena,
+                               (size_t)e.unfused->nodes.n * sizeof *in.value);
         interp_node(&in, node);
         assert_close("oracle", p->value,
                      in.value[node][p->position * p->d + p->column], 1e-12);
@@ -64,11 +79,11 @@ static void test_positions(void **state)
             const PackItem *item = &e.plan->pack.item[k];
             if (item->table != TableSinusoid)
                 continue;
-            float *table = arena_alloc(e.arena,
-                (size_t)(item->rows * item->k) * sizeof *table);
+            float *table = arena_alloc(e.arena, (size_t)(item->rows * item->k)
+                                                    * sizeof *table);
             weights_tensor(item, NULL, 1, table);
             assert_close("packed", p->value,
-                (double)table[p->position * p->d + p->column], 1e-6);
+                         (double)table[p->position * p->d + p->column], 1e-6);
         }
         engine_close(&e);
     }
@@ -83,8 +98,8 @@ static void test_rotation(void **state)
     assert_int_equal(engine_plan(&e, &o), ExitDone);
     Interp in = { .g = e.unfused, .arena = e.arena };
     int node = graph_find(e.unfused, "source_positions");
-    in.value = arena_alloc(e.arena, (size_t)e.unfused->nodes.n
-                                        * sizeof *in.value);
+    in.value = arena_alloc(e.arena,
+                           (size_t)e.unfused->nodes.n * sizeof *in.value);
     interp_node(&in, node);
     const double *pe = in.value[node];
     const int64_t by = 7;
@@ -107,11 +122,16 @@ static void test_penalty(void **state)
 {
     (void)state;
     static const struct {
-        double alpha; int64_t length; double value;
+        double alpha;
+        int64_t length;
+        double value;
     } row[] = {
-        { 0.6, 1, 1 }, { 0.6, 10, 1.732862107887866 },
-        { 0.6, 20, 2.354362083745639 }, { 0.6, 50, 3.778564704056578 },
-        { 0.3, 10, 1.316382204334238 }, { 0.3, 50, 1.943853056189325 },
+        { 0.6, 1, 1 },
+        { 0.6, 10, 1.732862107887866 },
+        { 0.6, 20, 2.354362083745639 },
+        { 0.6, 50, 3.778564704056578 },
+        { 0.3, 10, 1.316382204334238 },
+        { 0.3, 50, 1.943853056189325 },
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         struct attn_search_options o = { .penalty = ATTN_PENALTY_GNMT,
@@ -124,7 +144,9 @@ static void test_penalty(void **state)
 static void test_shapes(void **state)
 {
     (void)state;
-    static const struct { const char *node, *type; } row[] = {
+    static const struct {
+        const char *node, *type;
+    } row[] = {
         { "source.embedding", "f32[n, 512]" },
         { "source.positions", "f32[n, 512]" },
         { "encoder.0.self_attn.q", "f32[n, 512]" },
@@ -150,8 +172,7 @@ static void test_shapes(void **state)
         if (node < 0)
             print_error("no node %s\n", row[i].node);
         assert_true(node >= 0);
-        assert_string_equal(print_type(e.arena,
-                                       e.unfused->nodes.at[node].type),
+        assert_string_equal(print_type(e.arena, e.unfused->nodes.at[node].type),
                             row[i].type);
     }
     engine_close(&e);
@@ -161,15 +182,18 @@ static void test_shapes(void **state)
 static void test_parameters(void **state)
 {
     (void)state;
-    static const struct { const char *spec; int64_t count; } row[] = {
-        { "transformer-base", 63082496 }, { "table3/a-h1", 63082496 },
-        { "table3/a-h4", 63082496 },      { "table3/a-h16", 63082496 },
-        { "table3/a-h32", 63082496 },     { "table3/b-dk16", 55990784 },
-        { "table3/b-dk32", 58354688 },    { "table3/c-n2", 33656832 },
-        { "table3/c-n4", 48369664 },      { "table3/c-n8", 77795328 },
-        { "table3/c-d256", 26834944 },    { "table3/c-d1024", 163889152 },
-        { "table3/c-ff1024", 50487296 },  { "table3/c-ff4096", 88272896 },
-        { "table3/e", 63606784 },         { "transformer-big", 214245376 },
+    static const struct {
+        const char *spec;
+        int64_t count;
+    } row[] = {
+        { "transformer-base", 63082496 },  { "table3/a-h1", 63082496 },
+        { "table3/a-h4", 63082496 },       { "table3/a-h16", 63082496 },
+        { "table3/a-h32", 63082496 },      { "table3/b-dk16", 55990784 },
+        { "table3/b-dk32", 58354688 },     { "table3/c-n2", 33656832 },
+        { "table3/c-n4", 48369664 },       { "table3/c-n8", 77795328 },
+        { "table3/c-d256", 26834944 },     { "table3/c-d1024", 163889152 },
+        { "table3/c-ff1024", 50487296 },   { "table3/c-ff4096", 88272896 },
+        { "table3/e", 63606784 },          { "transformer-big", 214245376 },
         { "transformer-en-fr", 60522496 },
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -191,7 +215,8 @@ static void test_parameters_set(void **state)
     (void)state;
     static const char *const sets[] = { "h=4", "d_k=", "d_v=" };
     Engine e;
-    EngineOptions o = { .spec = "models/transformer-base.yaml", .sets = sets,
+    EngineOptions o = { .spec = "models/transformer-base.yaml",
+                        .sets = sets,
                         .nsets = 3 };
     assert_int_equal(engine_plan(&e, &o), ExitDone);
     assert_int_equal(e.plan->parameters, 63082496);
@@ -204,11 +229,11 @@ static void test_operations(void **state)
 {
     (void)state;
     static const char *const spec[] = {
-        "transformer-base", "table3/a-h1", "table3/a-h4", "table3/a-h16",
-        "table3/a-h32",
+        "transformer-base", "table3/a-h1",  "table3/a-h4",
+        "table3/a-h16",     "table3/a-h32",
     };
     static const char *const node[] = { "q.matmul", "k.matmul", "v.matmul",
-                                        "scores", "heads", "o.matmul" };
+                                        "scores",   "heads",    "o.matmul" };
     for (int i = 0; i < 5; i++) {
         char path[64], name[64];
         Engine e;
@@ -218,8 +243,8 @@ static void test_operations(void **state)
         assert_int_equal(engine_graph(&e, &o, stderr), ExitDone);
         for (int k = 0; k < 6; k++) {
             snprintf(name, sizeof name, "encoder.0.self_attn.%s", node[k]);
-            int64_t flops = node_flops(e.unfused,
-                                       graph_find(e.unfused, name), 128, 128);
+            int64_t flops = node_flops(e.unfused, graph_find(e.unfused, name),
+                                       128, 128);
             if (k == 3 || k == 4)
                 assert_int_equal(flops, 2 * 8388608);
             sum += flops;
@@ -232,7 +257,11 @@ static void test_operations(void **state)
 /* ------------------------------------------------------------- identities */
 
 /* A small model with seeded weights, run by the oracle on 9 rows. */
-typedef struct { Engine e; Weights w; Interp in; } Small;
+typedef struct {
+    Engine e;
+    Weights w;
+    Interp in;
+} Small;
 
 enum { Rows = 9 };
 
@@ -323,8 +352,8 @@ static void test_convolutions(void **state)
     Small s;
     small_open(&s);
     int64_t d = s.e.spec->d_model, d_ff = s.e.spec->side->d_ff;
-    double *inner = arena_alloc(s.e.arena, (size_t)(Rows * d_ff)
-                                               * sizeof *inner);
+    double *inner = arena_alloc(s.e.arena,
+                                (size_t)(Rows * d_ff) * sizeof *inner);
     double *out = arena_alloc(s.e.arena, (size_t)(Rows * d) * sizeof *out);
     convolve(value_of(&s, "encoder.1.norm1"), d,
              value_of(&s, "encoder.1.ffn.w1.weight"),
@@ -341,7 +370,7 @@ static void test_convolutions(void **state)
 
 static uint64_t bits = 1;
 
-static double uniform(void)      /* variance 1, mean 0 */
+static double uniform(void) /* variance 1, mean 0 */
 {
     bits = bits * 6364136223846793005u + 1442695040888963407u;
     return ((double)(bits >> 11) * 0x1p-53 - 0.5) * sqrt(12);

@@ -4,7 +4,9 @@
 #ifndef ATTNC_PARTIALS_H
 #define ATTNC_PARTIALS_H
 
-typedef struct { const char *tensor, *node; } Partial;
+typedef struct {
+    const char *tensor, *node;
+} Partial;
 
 static const Partial partials[] = {
     { "x", "target.input" },
@@ -29,7 +31,8 @@ static const Partial partials[] = {
 enum {
     Partials = sizeof partials / sizeof *partials,
     SortLogits = Partials - 1,
-    SortRuns = 3, SortRows = 11
+    SortRuns = 3,
+    SortRows = 11
 };
 
 #endif

@@ -161,8 +161,13 @@ static Spec base_spec(void)
     Spec s = small_spec();
     s.d_model = 512;
     for (int i = 0; i < 2; i++)
-        s.side[i] = (SpecSide){ .N = 6, .h = 8, .h_kv = 8, .d_k = 64,
-                                .d_v = 64, .d_ff = 2048, .max_len = 512,
+        s.side[i] = (SpecSide){ .N = 6,
+                                .h = 8,
+                                .h_kv = 8,
+                                .d_k = 64,
+                                .d_v = 64,
+                                .d_ff = 2048,
+                                .max_len = 512,
                                 .mask = s.side[i].mask };
     s.source.size = s.target.size = 37000;
     s.embed_tie = TieSource | TieTarget | TieLogits;
@@ -172,13 +177,28 @@ static Spec base_spec(void)
 static void test_base_is_fused(void **state)
 {
     (void)state;
-    static const struct { Op op; int count; } want[] = {
-        { OpAttention, 18 }, { OpAddNorm, 30 }, { OpEmbed, 2 },
+    static const struct {
+        Op op;
+        int count;
+    } want[] = {
+        { OpAttention, 18 },
+        { OpAddNorm, 30 },
+        { OpEmbed, 2 },
         /* qkv, o, w1, w2; decoder: and cross q, o; cross kv in encode */
-        { OpLinear, 6 * 4 + 6 * 6 + 6 }, { OpMatmul, 1 }, { OpBias, 0 },
-        { OpActivate, 0 }, { OpAdd, 0 }, { OpNorm, 0 }, { OpScores, 0 },
-        { OpMask, 0 }, { OpSoftmax, 0 }, { OpContext, 0 }, { OpMerge, 0 },
-        { OpPosition, 0 }, { OpScale, 18 * 2 }, { OpPages, 12 },
+        { OpLinear, 6 * 4 + 6 * 6 + 6 },
+        { OpMatmul, 1 },
+        { OpBias, 0 },
+        { OpActivate, 0 },
+        { OpAdd, 0 },
+        { OpNorm, 0 },
+        { OpScores, 0 },
+        { OpMask, 0 },
+        { OpSoftmax, 0 },
+        { OpContext, 0 },
+        { OpMerge, 0 },
+        { OpPosition, 0 },
+        { OpScale, 18 * 2 },
+        { OpPages, 12 },
     };
     int count[OpCount] = { 0 };
     Arena *a = arena_new();
@@ -200,13 +220,13 @@ static void test_base_is_fused(void **state)
 static void test_later_forms_are_fused(void **state)
 {
     (void)state;
-    static const Op gone[] = { OpScores, OpSoftcap, OpScoreBias, OpMask,
-                               OpSoftmax, OpContext, OpMerge, OpActivate,
-                               OpBias };
+    static const Op gone[] = { OpScores, OpSoftcap,  OpScoreBias,
+                               OpMask,   OpSoftmax,  OpContext,
+                               OpMerge,  OpActivate, OpBias };
     for (int i = 10; i < SmallSpecs; i++) {
         Arena *a = arena_new();
         Spec s = nth_spec(i);
-        s.logits_softcap = 0;    /* stays, whole rows of it */
+        s.logits_softcap = 0; /* stays, whole rows of it */
         Graph *g = build_graph(a, &s);
         PassOptions o = { .require_fusion = true };
         assert_true(run_passes(g, &o, stderr));
@@ -279,10 +299,9 @@ static void test_nothing_follows_residual(void **state)
     graph_sweep(plain);
     Graph *g = graph_copy(a, plain);
     run_passes(g, &all, stderr);
-    assert_int_equal(g->nodes.at[graph_find(g, "late")].op,
-                     OpActivate);
-    assert_true(same_value(evaluate(a, plain), output_of(plain),
-                           evaluate(a, g), output_of(g)));
+    assert_int_equal(g->nodes.at[graph_find(g, "late")].op, OpActivate);
+    assert_true(same_value(evaluate(a, plain), output_of(plain), evaluate(a, g),
+                           output_of(g)));
     arena_free(a);
 }
 

@@ -1,6 +1,6 @@
 /* pool_test.c: the pool does each part of each run once, whatever the numbers
  * of threads and parts, and whoever else calls it. Never a word about time.  */
-#define _GNU_SOURCE               /* usleep, popen */
+#define _GNU_SOURCE /* usleep, popen */
 #include "runtime/pool.h"
 
 #include <pthread.h>
@@ -18,10 +18,10 @@
 
 enum { MostParts = 64 };
 
-typedef struct {                 /* what a run's parts leave behind */
-    int done[MostParts];         /* each part's own: no lock, no atomic */
+typedef struct {         /* what a run's parts leave behind */
+    int done[MostParts]; /* each part's own: no lock, no atomic */
     int64_t parts;
-    const struct attn_parallel *inner;   /* a part runs parts by it */
+    const struct attn_parallel *inner; /* a part runs parts by it */
 } Seen;
 
 static void note_part(void *arg, int64_t part, int64_t parts)
@@ -58,7 +58,10 @@ static void test_each_part_once(void **state)
 
 /* What one run writes the next one reads, on whatever threads: a sum that
  * goes wrong where a part runs early, late, twice or not at all.            */
-typedef struct { uint64_t value[2][MostParts]; int from; } Relay;
+typedef struct {
+    uint64_t value[2][MostParts];
+    int from;
+} Relay;
 
 static void relay_part(void *arg, int64_t part, int64_t parts)
 {
@@ -83,7 +86,7 @@ static void test_runs_follow_each_other(void **state)
         p->run(p->pool, parts, relay_part, &many);
         one.from = many.from = 1 - one.from;
         if (run % 1000 == 999)
-            usleep(1000);        /* the threads go to sleep, and wake */
+            usleep(1000); /* the threads go to sleep, and wake */
     }
     assert_memory_equal(&one, &many, sizeof one);
     pool_close(pool);
@@ -173,7 +176,8 @@ static void test_refused_threads(void **state)
 /* What attnc says of it: it goes on with those that there are. */
 static void test_warning(void **state)
 {
-    static const char line[] = "ulimit -v 200000; exec ${ATTNC:-build/attnc} "
+    static const char line[] =
+        "ulimit -v 200000; exec ${ATTNC:-build/attnc} "
         "verify --cases 1 --threads 256 models/tiny.yaml 2>&1 >/dev/null";
     char said[512] = "";
     (void)state;

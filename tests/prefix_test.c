@@ -24,7 +24,7 @@ typedef VEC(const char *) Words;
 static const char *const kinds[] = { "kind=encoder-decoder", "kind=encoder",
                                      "kind=decoder", "kind=attention" };
 enum { Kinds = sizeof kinds / sizeof *kinds };
-static const char own[] = "qqq";         /* the name of the file around them */
+static const char own[] = "qqq"; /* the name of the file around them */
 
 /* ---------------------------------------------------------------- words --- */
 
@@ -83,7 +83,9 @@ static void open_model(Engine *e, const char *kind)
     const bool block = strstr(kind, "attention") != NULL;
     const EngineOptions o = {
         .spec = block ? "models/attention.yaml" : "models/tiny.yaml",
-        .sets = sets, .nsets = 2, .march = "x86-64-v3"
+        .sets = sets,
+        .nsets = 2,
+        .march = "x86-64-v3",
     };
     assert_int_equal(engine_plan(e, &o), ExitDone);
 }
@@ -154,8 +156,9 @@ static void add_files(Words *to, const char *pattern)
 static void add_output(Words *to, const char *line)
 {
     size_t n;
-    assert_true(WORKS("/bin/sh", "-c", arena_printf(a,
-                "D=%s CC=%s; { %s; } > $D/words", dir, some_clang(), line)));
+    assert_true(WORKS("/bin/sh", "-c",
+                      arena_printf(a, "D=%s CC=%s; { %s; } > $D/words", dir,
+                                   some_clang(), line)));
     const char *text = text_of(in_dir("words"), &n);
     add_words(to, text, n);
 }
@@ -166,8 +169,8 @@ static Words library_words(void)
     Dl_info libc, libm;
     assert_true(dladdr(dlsym(RTLD_DEFAULT, "shm_open"), &libc) != 0);
     assert_true(dladdr(dlsym(RTLD_DEFAULT, "tgammaf"), &libm) != 0);
-    add_output(&w, arena_printf(a, "nm -D --defined-only %s %s",
-                                libc.dli_fname, libm.dli_fname));
+    add_output(&w, arena_printf(a, "nm -D --defined-only %s %s", libc.dli_fname,
+                                libm.dli_fname));
     settle(&w);
     assert_true(has_word(&w, "shm_open") && has_word(&w, "fmaf"));
     return w;
@@ -207,8 +210,8 @@ static Words all_names(const Words *library)
         assert_true(write_file(in_dir("k.c"), text, strlen(text), &why));
         add_words(&w, text, strlen(text));
         add_output(&w, "for m in MAIN NO; do for d in '' -dM; do "
-                   "$CC -std=c11 -march=x86-64-v3 -DATTNC_$m -E $d $D/k.c; "
-                   "done; done");
+                       "$CC -std=c11 -march=x86-64-v3 -DATTNC_$m -E $d $D/k.c; "
+                       "done; done");
         engine_close(&e);
     }
     add_files(&w, "runtime/*.[ch]");
@@ -243,8 +246,8 @@ static Words all_prefixes(const Words *names)
  * of such words are declared behind another copy of the file.               */
 static int round_of(const char *prefix)
 {
-    static const char *const words[] = { "_stream", "_text", "_state",
-                                         "_vocab", "_error", "_batch" };
+    static const char *const words[] = { "_stream", "_text",  "_state",
+                                         "_vocab",  "_error", "_batch" };
     size_t n = strlen(prefix);
     int count = 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -284,7 +287,8 @@ static void takes(const char *define)
     if (RUN(&s, "", some_clang(), "-fsyntax-only", "-std=c11", "-w",
             "-march=x86-64-v3", define, "-ferror-limit=3", in_dir("r.c")))
         fail_msg("an identifier of the file ends as a function that a model "
-                 "exports does; call it otherwise: %s", s.tail);
+                 "exports does; call it otherwise: %s",
+                 s.tail);
 }
 
 static void test_every_name(void **state)
@@ -320,8 +324,7 @@ static void test_no_library_function(void **state)
     for (int i = 0; i < names.n; i++)
         for (int k = 0; k < ends.n; k++) {
             const char *prefix = plan_prefix(a, names.at[i]);
-            const char *function = arena_printf(a, "%s%s", prefix,
-                                                ends.at[k]);
+            const char *function = arena_printf(a, "%s%s", prefix, ends.at[k]);
             if (has_word(&library, function))
                 fail_msg("a model '%s' would replace the C library's %s",
                          names.at[i], function);
@@ -334,12 +337,22 @@ static void test_rule(void **state)
 {
     (void)state;
     static const char *const rows[][2] = {
-        { "tiny", "tiny" }, { "g2p-en", "g2p_en" }, { "Tiny.2", "tiny_2" },
-        { "search", "search" }, { "program", "program" }, { "model", "model" },
-        { "attnx", "attnx" }, { "3b", "m_3b" }, { "attn", "model_attn" },
-        { "ATTN", "model_attn" }, { "attn-text", "model_attn_text" },
-        { "model-attn", "model_model_attn" }, { "model_x", "model_x" },
-        { "_x", "model__x" }, { "shm", "model_shm" }, { "shmx", "shmx" },
+        { "tiny", "tiny" },
+        { "g2p-en", "g2p_en" },
+        { "Tiny.2", "tiny_2" },
+        { "search", "search" },
+        { "program", "program" },
+        { "model", "model" },
+        { "attnx", "attnx" },
+        { "3b", "m_3b" },
+        { "attn", "model_attn" },
+        { "ATTN", "model_attn" },
+        { "attn-text", "model_attn_text" },
+        { "model-attn", "model_model_attn" },
+        { "model_x", "model_x" },
+        { "_x", "model__x" },
+        { "shm", "model_shm" },
+        { "shmx", "shmx" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_string_equal(plan_prefix(a, rows[i][0]), rows[i][1]);
@@ -350,8 +363,9 @@ static void test_by_the_command(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "attn", "ATTN", "attn-vocab", "attn-stream", "attn-text", "program",
-        "attn_memory", "sampling", "search", "stream", "packed_check", "shm",
+        "attn",      "ATTN",    "attn-vocab",   "attn-stream",
+        "attn-text", "program", "attn_memory",  "sampling",
+        "search",    "stream",  "packed_check", "shm",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (int k = 0; k < 2; k++) {
@@ -366,8 +380,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_every_name), TEST(test_no_library_function),
-        TEST(test_rule), TEST(test_by_the_command),
+        TEST(test_every_name),
+        TEST(test_no_library_function),
+        TEST(test_rule),
+        TEST(test_by_the_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

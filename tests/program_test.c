@@ -16,8 +16,7 @@ static void build(const char *spec, const char *more)
 {
     emit(spec, "--march=native", more);
     assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
-                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o",
-                      in_dir("m")));
+                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")));
 }
 
 /* Runs a line of shell; $M and $W are the program and its weights. */
@@ -50,7 +49,7 @@ static void test_answers(void **state)
     assert_string_equal(s.tail, "");
     assert_int_equal(sh(&s, "", "$M $W"), 0);
     assert_string_equal(s.out, "");
-    assert_int_equal(sh(&s, "\nhello", "$M $W"), 0);     /* no newline */
+    assert_int_equal(sh(&s, "\nhello", "$M $W"), 0); /* no newline */
     assert_string_equal(s.out, "\nHH EH L OW\n");
     assert_int_equal(sh(&s, "", "yes hello | head -n 100 | $M $W | sort -u"),
                      0);
@@ -62,12 +61,14 @@ static void test_answers(void **state)
     assert_says(&s, "--prompt: it is empty");
     assert_int_equal(sh(&s, "", "$M $W --prompt he7lo"), 3);
     assert_says(&s, "--prompt: byte 3: a character or word that the "
-                "vocabulary does not have");
+                    "vocabulary does not have");
     assert_string_equal(s.out, "");
     assert_int_equal(sh(&s, "", "$M $W --prompt \"$(printf 'he\\377')\""), 3);
     assert_says(&s, "--prompt: byte 3: not UTF-8: convert the text");
-    assert_int_equal(sh(&s, "", "$M $W --prompt $(yes a | head -n 64 | "
-                        "tr -d '\n')"), 3);
+    assert_int_equal(sh(&s, "",
+                        "$M $W --prompt $(yes a | head -n 64 | "
+                        "tr -d '\n')"),
+                     3);
     assert_says(&s, "--prompt: it has 65 tokens, the model takes 64");
 }
 
@@ -78,20 +79,26 @@ static void test_bad_lines(void **state)
     Spawned s;
     assert_int_equal(sh(&s, "hello\nhe7llo\nh\xff\n\nhello\n", "$M $W"), 3);
     assert_string_equal(s.out, "HH EH L OW\n\n\n\nHH EH L OW\n");
-    assert_string_equal(s.tail,
+    assert_string_equal(
+        s.tail,
         "stdin:2:3: error: a character or word that the vocabulary does not "
         "have: leave it out\n"
         "stdin:3:2: error: not UTF-8: convert the text\n");
     assert_int_equal(sh(&s, "", "printf 'he\\0lo\\nhello\\n' | $M $W"), 3);
     assert_string_equal(s.out, "\nHH EH L OW\n");
     assert_says(&s, "stdin:1:3: error: a character or word that");
-    assert_int_equal(sh(&s, "", "{ yes a | head -n 64 | tr -d '\\n'; echo; "
-                        "echo hello; } | $M $W"), 3);
+    assert_int_equal(sh(&s, "",
+                        "{ yes a | head -n 64 | tr -d '\\n'; echo; "
+                        "echo hello; } | $M $W"),
+                     3);
     assert_string_equal(s.out, "\nHH EH L OW\n");
-    assert_string_equal(s.tail, "stdin:1:1: error: 65 tokens in a line; the "
+    assert_string_equal(s.tail,
+                        "stdin:1:1: error: 65 tokens in a line; the "
                         "model takes 64 at most (max_len): shorten it\n");
-    assert_int_equal(sh(&s, "", "{ head -c 3000000 /dev/zero | tr '\\0' a; "
-                        "echo; echo hello; } | $M $W"), 3);
+    assert_int_equal(sh(&s, "",
+                        "{ head -c 3000000 /dev/zero | tr '\\0' a; "
+                        "echo; echo hello; } | $M $W"),
+                     3);
     assert_says(&s, "stdin:1:1: error: 3000001 tokens in a line");
     assert_string_equal(s.out, "\nHH EH L OW\n");
 }
@@ -113,7 +120,7 @@ static void test_exit_codes(void **state)
     assert_int_equal(sh(&s, "hello\n", "ulimit -v 9000; $M $W"), 5);
     assert_says(&s, "memory");
     assert_int_equal(sh(&s, "", "(yes | tr y a; true) | $M $W | head -n 1"),
-                     0);         /* its reader goes: it ends */
+                     0); /* its reader goes: it ends */
 }
 
 /* ------------------------------------------------ models of other kinds --- */
@@ -123,7 +130,8 @@ static void test_attention(void **state)
 {
     (void)state;
     Spawned s;
-    static const char spec[] = "attnc: 1\nname: block\nkind: attention\n"
+    static const char spec[] =
+        "attnc: 1\nname: block\nkind: attention\n"
         "d_model: 2\nh: 1\nmax_len: {query: 3, key: 4}\n"
         "projections: {q: false, k: false, v: false, o: false}\n";
     Fault why;
@@ -131,12 +139,12 @@ static void test_attention(void **state)
     build(in_dir("b.yaml"), "-O2");
     assert_int_equal(sh(&s, "0 0\n1 0\n\n5 5\n5 5\n\n1 2\n3 4e0\n", "$M"), 0);
     assert_string_equal(s.out, "2 3\n2 3\n\n");
-    assert_int_equal(sh(&s, "\n0 0\n\n1 x\n\n1 2\n\n0 0\n\n1 1\n\n7 8\n",
-                        "$M"), 3);
+    assert_int_equal(sh(&s, "\n0 0\n\n1 x\n\n1 2\n\n0 0\n\n1 1\n\n7 8\n", "$M"),
+                     3);
     assert_string_equal(s.out, "\n7 8\n\n");
     assert_string_equal(s.tail, "stdin:4:3: error: a number is expected\n");
-    assert_int_equal(sh(&s, "0 0 0\n\n1 1\n\n1 2\n\n0 0\n\n1 1\n\n7 8\n",
-                        "$M"), 3);
+    assert_int_equal(sh(&s, "0 0 0\n\n1 1\n\n1 2\n\n0 0\n\n1 1\n\n7 8\n", "$M"),
+                     3);
     assert_string_equal(s.out, "\n7 8\n\n");
     assert_int_equal(sh(&s, "0 0\n\n1 1\n1 1\n\n7 8\n", "$M"), 3);
     assert_says(&s, "as many values as keys are expected: 2 keys, 1 values");
@@ -166,11 +174,11 @@ static const char *encoded(const Engine *e, const int32_t *ids, int64_t n)
     const struct attn_model *m = e->backend.model;
     const int32_t start[2] = { 0, (int32_t)n };
     const char *text = "";
-    struct attn_batch b = { .sequences = 1, .rows = n, .start = start,
-                            .ids = ids };
+    struct attn_batch b = {
+        .sequences = 1, .rows = n, .start = start, .ids = ids
+    };
     b.output = aligned_memory(e->arena, n * m->output_columns * 4);
-    m->encode(e->bound, &b,
-              aligned_memory(e->arena, m->arena_bytes(n, 1, 1)));
+    m->encode(e->bound, &b, aligned_memory(e->arena, m->arena_bytes(n, 1, 1)));
     for (int64_t i = 0; i < n * m->d_model; i++)
         text = arena_printf(a, "%s%.9g%c", text, (double)b.output[i],
                             (i + 1) % m->d_model ? ' ' : '\n');
@@ -188,7 +196,7 @@ static void test_encoder(void **state)
     open_seeded(&e, "models/tiny.yaml", "kind=encoder");
     assert_int_equal(sh(&s, "7 0 47\n\n48\n 3 \n", "$M $W"), 3);
     assert_string_equal(s.tail, "stdin:3:1: error: a token id from 0 to 47 is "
-                        "expected\n");
+                                "expected\n");
     const char *want = arena_printf(a, "%s\n\n\n%s\n", encoded(&e, ids, 3),
                                     encoded(&e, ids + 3, 1));
     assert_string_equal(s.out, want);
@@ -206,7 +214,7 @@ static void test_rows_in(void **state)
     engine_close(&e);
     assert_int_equal(sh(&s, "1 2 3\n\n", "$M $W"), 3);
     assert_says(&s, "no answer is searched for behind rows of numbers: attnc "
-                "run --input takes them");
+                    "run --input takes them");
 }
 
 /* A line of what goes in, or a block of lines. */
@@ -232,13 +240,15 @@ static void check_golden(const char *name, const char *in, const char *out)
     Fault why;
     const char *path = arena_printf(a, "tests/golden/%s", name);
     Safetensors *io = safetensors_open(arena_printf(a, "%s.io.safetensors",
-                                                    path), &why);
+                                                    path),
+                                       &why);
     assert_non_null(io);
     const Tensor *want = safetensors_find(io, out);
     const char *lines = lines_of(safetensors_find(io, in));
     build(arena_printf(a, "%s.yaml", path), "-O2");
     assert_int_equal(sh(&s, arena_printf(a, "%s%s", lines, lines),
-                        "$M $W > $M.out && cat $M.out"), 0);
+                        "$M $W > $M.out && cat $M.out"),
+                     0);
     size_t size;
     char *at = arena_strdup(a, text_of(in_dir("m.out"), &size));
     for (int twice = 0; twice < 2; twice++)
@@ -261,9 +271,9 @@ static void test_golden(void **state)
     for (int i = 0; i < 11; i++)
         rows = arena_printf(a, "%s%s", rows, row);
     Spawned s;
-    assert_int_equal(sh(&s, rows, "$M $W"), 3);  /* and the token's */
+    assert_int_equal(sh(&s, rows, "$M $W"), 3); /* and the token's */
     assert_says(&s, "12 rows in a block; the model takes 11 at most (max_len, "
-                "which counts the class token)");
+                    "which counts the class token)");
     assert_string_equal(s.out, "\n");
     assert_int_equal(sh(&s, arena_printf(a, "1 2\n\n%s\nx\n", row), "$M $W"),
                      3);
@@ -283,7 +293,8 @@ static void test_decoder(void **state)
     engine_close(&e);
     assert_int_equal(sh(&s, lines, "$M $W"), 0);
     assert_int_equal(RUN(&run_, lines, attnc(), "run", "models/tiny.yaml",
-                         "--set", "kind=decoder", "--ids"), 0);
+                         "--set", "kind=decoder", "--ids"),
+                     0);
     assert_string_equal(s.out, run_.out);
     assert_true(strlen(s.out) > 8);
     /* an empty line is an empty prompt: from the start token on */
@@ -316,7 +327,9 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_g2p, build_g2p, tear_down),
-        TEST(test_attention), TEST(test_encoder), TEST(test_rows_in),
+        TEST(test_attention),
+        TEST(test_encoder),
+        TEST(test_rows_in),
         TEST(test_golden),
         TEST(test_decoder),
     };

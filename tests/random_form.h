@@ -7,18 +7,18 @@
 
 #include "random_spec.h"
 
-typedef struct {                 /* a file that the spec names */
+typedef struct { /* a file that the spec names */
     const char *name, *text;
 } FormFile;
 
 typedef struct {
-    RandomSpec r;                /* text: the spec */
-    FormFile file[4];            /* to be written beside it */
+    RandomSpec r;     /* text: the spec */
+    FormFile file[4]; /* to be written beside it */
     int nfiles;
-    int64_t h[2], h_kv[2], d_k[2], d_v[2], max_len[2];     /* by Side */
+    int64_t h[2], h_kv[2], d_k[2], d_v[2], max_len[2]; /* by Side */
     bool real, rms, qk;
-    bool one_vocab;              /* of an encoder-decoder */
-    const char *head;            /* its type; NULL: not said */
+    bool one_vocab;   /* of an encoder-decoder */
+    const char *head; /* its type; NULL: not said */
 } RandomForm;
 
 /* Text in the manner of printf, kept with the spec's. */
@@ -48,12 +48,12 @@ static inline const char *add_file(RandomForm *f, const char *name,
 }
 
 /* One number, or one for each side. */
-static inline void say_sides(RandomForm *f, const char *key,
-                             const int64_t v[2])
+static inline void say_sides(RandomForm *f, const char *key, const int64_t v[2])
 {
     if (both_sides(f) && v[0] != v[1])
-        say(&f->r, key, TEXT(f, "{encoder: %lld, decoder: %lld}",
-                             (long long)v[0], (long long)v[1]));
+        say(&f->r, key,
+            TEXT(f, "{encoder: %lld, decoder: %lld}", (long long)v[0],
+                 (long long)v[1]));
     else
         say_int(&f->r, key, v[only_side(f)]);
 }
@@ -99,15 +99,16 @@ static inline void form_depth(RandomForm *f)
     for (int i = 0; i < 2; i++)
         f->max_len[i] = AMONG(r, 1, 17, 64, 65, 130);
     if (attention || (both_sides(f) && f->max_len[0] != f->max_len[1]))
-        say(r, "max_len", TEXT(f, "{%s: %lld, %s: %lld}",
-            attention ? "query" : "source", (long long)f->max_len[0],
-            attention ? "key" : "target", (long long)f->max_len[1]));
+        say(r, "max_len",
+            TEXT(f, "{%s: %lld, %s: %lld}", attention ? "query" : "source",
+                 (long long)f->max_len[0], attention ? "key" : "target",
+                 (long long)f->max_len[1]));
     else
         say_int(r, "max_len", f->max_len[only_side(f)]);
     if (attention)
         return;
-    say_sides(f, "d_ff", (int64_t[]){ AMONG(r, 1, 8, 17, 32),
-                                      AMONG(r, 3, 16, 17, 33) });
+    say_sides(f, "d_ff",
+              (int64_t[]){ AMONG(r, 1, 8, 17, 32), AMONG(r, 3, 16, 17, 33) });
     say_sides(f, "N", (int64_t[]){ AMONG(r, 1, 2), AMONG(r, 1, 2) });
 }
 
@@ -148,28 +149,32 @@ static inline const char *form_mask(RandomForm *f, Side side, bool causal)
 static inline void form_masking(RandomForm *f)
 {
     RandomSpec *r = &f->r;
-    const char *encoder = r->kind == KindDecoder ? NULL
-                        : form_mask(f, SideEncoder, coin(r));
+    const char *encoder = r->kind == KindDecoder
+                            ? NULL
+                            : form_mask(f, SideEncoder, coin(r));
     const char *decoder = !has_target(r) ? NULL
-                        : form_mask(f, SideDecoder, true);
+                                         : form_mask(f, SideDecoder, true);
 
     if (encoder && decoder)
-        say(r, "masking", TEXT(f, "{encoder: %s, decoder: %s}", encoder,
-                               decoder));
+        say(r, "masking",
+            TEXT(f, "{encoder: %s, decoder: %s}", encoder, decoder));
     else if (r->kind == KindAttention)
         say(r, "masking", encoder);
     else
-        say(r, "masking", encoder ? TEXT(f, "{encoder: %s}", encoder)
-                                  : TEXT(f, "{decoder: %s}", decoder));
+        say(r, "masking",
+            encoder ? TEXT(f, "{encoder: %s}", encoder)
+                    : TEXT(f, "{decoder: %s}", decoder));
 }
 
 /* --------------------------------------------------------- positions --- */
 static inline const char *form_sinusoids(RandomForm *f)
 {
     RandomSpec *r = &f->r;
-    return TEXT(f, "{type: sinusoidal, base: %s, first: %s, layout: %s, "
-                "exponent: %s}", WORD(r, "10000", "500.5"),
-                WORD(r, "0", "1", "9"), WORD(r, "interleaved", "halves"),
+    return TEXT(f,
+                "{type: sinusoidal, base: %s, first: %s, layout: %s, "
+                "exponent: %s}",
+                WORD(r, "10000", "500.5"), WORD(r, "0", "1", "9"),
+                WORD(r, "interleaved", "halves"),
                 WORD(r, "paper", "tensor2tensor"));
 }
 
@@ -185,10 +190,11 @@ static inline const char *form_rotary(RandomForm *f)
         return "";
     if (d_k == dims && one_in(f, 4))
         return "rotary";
-    return TEXT(f, "{type: rotary, base: %s, layout: %s, scaling: %s, "
-                "dims: %lld}", WORD(r, "10000", "500.5"),
-                WORD(r, "halves", "interleaved"), WORD(r, "1", "0.25"),
-                (long long)(coin(r) ? dims : 2));
+    return TEXT(f,
+                "{type: rotary, base: %s, layout: %s, scaling: %s, "
+                "dims: %lld}",
+                WORD(r, "10000", "500.5"), WORD(r, "halves", "interleaved"),
+                WORD(r, "1", "0.25"), (long long)(coin(r) ? dims : 2));
 }
 
 static inline void form_positions(RandomForm *f)
@@ -220,11 +226,13 @@ static inline void form_norm(RandomForm *f)
         d_k = f->d_k[1];
     f->rms = coin(r);
     f->qk = d_k >= 4 && coin(r); /* as d_model: of 1 or 2 columns, +-1 */
-    say(r, "norm", TEXT(f, "{type: %s, place: %s, eps: %s, bias: %s, "
-        "final: %s, embedding: %s, qk: %s}", f->rms ? "rms" : "layer",
-        pre ? "pre" : "post", WORD(r, "1.0e-6", "1.0e-3"),
-        f->rms ? "false" : yes_no(r), yes_no(r), yes_no(r),
-        f->qk ? "true" : "false"));
+    say(r, "norm",
+        TEXT(f,
+             "{type: %s, place: %s, eps: %s, bias: %s, "
+             "final: %s, embedding: %s, qk: %s}",
+             f->rms ? "rms" : "layer", pre ? "pre" : "post",
+             WORD(r, "1.0e-6", "1.0e-3"), f->rms ? "false" : yes_no(r),
+             yes_no(r), yes_no(r), f->qk ? "true" : "false"));
     if (pre && !both_sides(f))
         say(r, "parallel", WORD(r, "false", "shared", "separate"));
 }
@@ -245,9 +253,11 @@ static inline void form_layer(RandomForm *f)
 
     form_norm(f);
     say(r, "activation", form_activation(f));
-    say(r, "bias", TEXT(f, "{q: %s, k: %s, v: %s, o: %s, ffn: %s, "
-        "logits: %s}", yes_no(r), yes_no(r), yes_no(r), yes_no(r), yes_no(r),
-        yes_no(r)));
+    say(r, "bias",
+        TEXT(f,
+             "{q: %s, k: %s, v: %s, o: %s, ffn: %s, "
+             "logits: %s}",
+             yes_no(r), yes_no(r), yes_no(r), yes_no(r), yes_no(r), yes_no(r)));
 }
 
 /* Kind attention: projections that the widths can do without. */
@@ -258,18 +268,20 @@ static inline void form_projections(RandomForm *f)
              && f->h_kv[0] * f->d_k[0] == r->d_model
              && f->h_kv[0] * f->d_v[0] == r->d_model;
 
-    if (fits && !one_in(f, 3))   /* biases follow the projections */
-        say(r, "projections", TEXT(f, "{q: %s, k: %s, v: %s, o: %s}",
-            yes_no(r), yes_no(r), yes_no(r), yes_no(r)));
+    if (fits && !one_in(f, 3)) /* biases follow the projections */
+        say(r, "projections",
+            TEXT(f, "{q: %s, k: %s, v: %s, o: %s}", yes_no(r), yes_no(r),
+                 yes_no(r), yes_no(r)));
     else
-        say(r, "bias", TEXT(f, "{q: %s, k: %s, v: %s, o: %s}", yes_no(r),
-                            yes_no(r), yes_no(r), yes_no(r)));
+        say(r, "bias",
+            TEXT(f, "{q: %s, k: %s, v: %s, o: %s}", yes_no(r), yes_no(r),
+                 yes_no(r), yes_no(r)));
 }
 
 static inline void form_attention(RandomForm *f)
 {
-    say(&f->r, "attention", WORD(&f->r, "1", "{softcap: 5}",
-                                 "{scale: 0.3, softcap: 20}"));
+    say(&f->r, "attention",
+        WORD(&f->r, "1", "{softcap: 5}", "{scale: 0.3, softcap: 20}"));
 }
 
 /* ------------------------------------------------------ in and out --- */
@@ -295,18 +307,19 @@ static inline void form_vocab(RandomForm *f)
     f->one_vocab = both_sides(f) && !f->real && !two;
     r->text = TEXT(f, "%svocab:\n", r->text);
     if (f->real && both_sides(f))
-        say(r, "  target", TEXT(f, "{%s}", form_vocab_size(f, "tokens",
-                                                           size)));
+        say(r, "  target", TEXT(f, "{%s}", form_vocab_size(f, "tokens", size)));
     else if (two)
-        say(r, "  target", TEXT(f, "{%s}\n  source: {%s}\n  shared: false",
-            form_vocab_size(f, "target.tokens", size),
-            form_vocab_size(f, "source.tokens", AMONG(r, 6, 15, 33))));
+        say(r, "  target",
+            TEXT(f, "{%s}\n  source: {%s}\n  shared: false",
+                 form_vocab_size(f, "target.tokens", size),
+                 form_vocab_size(f, "source.tokens", AMONG(r, 6, 15, 33))));
     else
         r->text = TEXT(f, "%s  %s\n", r->text,
                        form_vocab_size(f, "tokens", size));
     if (both_sides(f) || coin(r))
-        say(r, "  tokens", TEXT(f, "{%send: 2, pad: 0, unknown: 3}",
-                                has_target(r) ? "start: 1, " : ""));
+        say(r, "  tokens",
+            TEXT(f, "{%send: 2, pad: 0, unknown: 3}",
+                 has_target(r) ? "start: 1, " : ""));
     say(r, "  split", f->real ? TEXT(f, "{target: %s}", split) : split);
     if (f->one_vocab)
         say(r, "  append_end", yes_no(r));
@@ -325,8 +338,9 @@ static inline void form_embedding(RandomForm *f)
         tie = WORD(r, "", ", tie: [target, logits]");
     else if (f->head && !strcmp(f->head, "logits"))
         tie = WORD(r, "", ", tie: [source, logits]");
-    say(r, "embedding", TEXT(f, "{scale: %s%s%s}",
-        WORD(r, "none", "sqrt_d_model", "0.5"), types, tie));
+    say(r, "embedding",
+        TEXT(f, "{scale: %s%s%s}", WORD(r, "none", "sqrt_d_model", "0.5"),
+             types, tie));
 }
 
 static inline void form_head(RandomForm *f)
@@ -341,14 +355,14 @@ static inline void form_head(RandomForm *f)
     if (!strcmp(type, "pool"))
         type = TEXT(f, "{type: pool, pool: %s, normalize: %s}",
                     WORD(r, "mean", "class", "last", "max"), yes_no(r));
-    if (!strcmp(type, "classify"))       /* of few, all may be near 0 */
+    if (!strcmp(type, "classify")) /* of few, all may be near 0 */
         type = TEXT(f, "{type: classify, classes: 12, pool: %s}",
                     WORD(r, "mean", "class", "last", "max"));
     if (!strcmp(type, "token_classify"))
         type = "{type: token_classify, classes: 5}";
     say(r, "head", type);
-    say(r, "logits", WORD(r, "{scale: 0.5}", "{softcap: 30}",
-                          "{scale: 2, softcap: 5}"));
+    say(r, "logits",
+        WORD(r, "{scale: 0.5}", "{softcap: 30}", "{scale: 2, softcap: 5}"));
 }
 
 static inline void form_search(RandomForm *f)
@@ -356,10 +370,13 @@ static inline void form_search(RandomForm *f)
     RandomSpec *r = &f->r;
 
     if (has_target(r))
-        say(r, "search", TEXT(f, "{rule: %s, beam: %s, penalty: %s, "
-            "alpha: %s, max_output: %s}", WORD(r, "exact", "recorded"),
-            WORD(r, "1", "3"), WORD(r, "none", "gnmt", "power"),
-            WORD(r, "0.6", "1.5"), WORD(r, "1", "{plus: 7}")));
+        say(r, "search",
+            TEXT(f,
+                 "{rule: %s, beam: %s, penalty: %s, "
+                 "alpha: %s, max_output: %s}",
+                 WORD(r, "exact", "recorded"), WORD(r, "1", "3"),
+                 WORD(r, "none", "gnmt", "power"), WORD(r, "0.6", "1.5"),
+                 WORD(r, "1", "{plus: 7}")));
 }
 
 /* ------------------------------------------------------------------------ */
@@ -380,8 +397,10 @@ static inline RandomForm random_form(Arena *a, uint64_t seed)
     form_layer(&f);
     f.real = has_source(&f.r) && one_in(&f, 4);
     if (has_source(&f.r))
-        say(&f.r, "input", !f.real ? "tokens" : arena_printf(a,
-            "{type: real, width: 7, class_token: %s}", yes_no(&f.r)));
+        say(&f.r, "input",
+            !f.real ? "tokens"
+                    : arena_printf(a, "{type: real, width: 7, class_token: %s}",
+                                   yes_no(&f.r)));
     form_head(&f);
     if (!f.real || both_sides(&f))
         form_vocab(&f);

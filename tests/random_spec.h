@@ -93,17 +93,19 @@ static inline void random_attention(RandomSpec *r)
 {
     bool fits = r->d_model % r->h == 0;
     say(r, "masking", coin(r) ? "causal" : "none");
-    say(r, "max_len", arena_printf(r->arena, "{query: %lld, key: %lld}",
-                                   (long long)AMONG(r, 1, 7, 64, 70),
-                                   (long long)AMONG(r, 1, 5, 65, 130)));
+    say(r, "max_len",
+        arena_printf(r->arena, "{query: %lld, key: %lld}",
+                     (long long)AMONG(r, 1, 7, 64, 70),
+                     (long long)AMONG(r, 1, 5, 65, 130)));
     if (fits && !strstr(r->text, "d_v:") && coin(r)) {
-        say(r, "projections", arena_printf(r->arena,
-            "{q: %s, k: %s, v: %s, o: %s}", yes_no(r), yes_no(r), yes_no(r),
-            yes_no(r)));
-        return;                  /* biases follow the projections */
+        say(r, "projections",
+            arena_printf(r->arena, "{q: %s, k: %s, v: %s, o: %s}", yes_no(r),
+                         yes_no(r), yes_no(r), yes_no(r)));
+        return; /* biases follow the projections */
     }
-    say(r, "bias", arena_printf(r->arena, "{q: %s, k: %s, v: %s, o: %s}",
-                                yes_no(r), yes_no(r), yes_no(r), yes_no(r)));
+    say(r, "bias",
+        arena_printf(r->arena, "{q: %s, k: %s, v: %s, o: %s}", yes_no(r),
+                     yes_no(r), yes_no(r), yes_no(r)));
 }
 
 static inline void random_positions(RandomSpec *r)
@@ -113,10 +115,13 @@ static inline void random_positions(RandomSpec *r)
         return;
     }
     bool t2t = r->d_model >= 4 && coin(r);
-    say(r, "positions", arena_printf(r->arena, "{type: sinusoidal, base: %s, "
-        "first: %lld, layout: %s, exponent: %s}",
-        coin(r) ? "10000" : "500.5", (long long)AMONG(r, 0, 1, 9),
-        coin(r) ? "halves" : "interleaved", t2t ? "tensor2tensor" : "paper"));
+    say(r, "positions",
+        arena_printf(r->arena,
+                     "{type: sinusoidal, base: %s, "
+                     "first: %lld, layout: %s, exponent: %s}",
+                     coin(r) ? "10000" : "500.5", (long long)AMONG(r, 0, 1, 9),
+                     coin(r) ? "halves" : "interleaved",
+                     t2t ? "tensor2tensor" : "paper"));
 }
 
 static inline void random_vocab(RandomSpec *r)
@@ -127,10 +132,11 @@ static inline void random_vocab(RandomSpec *r)
     if (r->kind != KindEncoderDecoder || r->shared) {
         say_int(r, "  size", size);
     } else {
-        say(r, "  source", arena_printf(r->arena, "{size: %lld}",
-                                        (long long)size));
-        say(r, "  target", arena_printf(r->arena, "{size: %lld}",
-            (long long)AMONG(r, 6, 15, 16, 33, 50)));
+        say(r, "  source",
+            arena_printf(r->arena, "{size: %lld}", (long long)size));
+        say(r, "  target",
+            arena_printf(r->arena, "{size: %lld}",
+                         (long long)AMONG(r, 6, 15, 16, 33, 50)));
     }
     if (r->kind == KindEncoderDecoder)
         say(r, "  tokens", "{start: 1, end: 2}");
@@ -145,11 +151,12 @@ static inline void random_embedding(RandomSpec *r)
         tie = ((const char *[]){ "[]", "[source, target]", "[source, logits]",
                                  "[source, target, logits]" })[pick(r, 4)];
     if (!strcmp(tie, "[]"))
-        say(r, "embedding", coin(r) ? "{scale: none}"
-                                    : "{scale: sqrt_d_model}");
+        say(r, "embedding",
+            coin(r) ? "{scale: none}" : "{scale: sqrt_d_model}");
     else
-        say(r, "embedding", arena_printf(r->arena, "{scale: %s, tie: %s}",
-            coin(r) ? "none" : "sqrt_d_model", tie));
+        say(r, "embedding",
+            arena_printf(r->arena, "{scale: %s, tie: %s}",
+                         coin(r) ? "none" : "sqrt_d_model", tie));
 }
 
 static inline void random_layers(RandomSpec *r)
@@ -157,9 +164,10 @@ static inline void random_layers(RandomSpec *r)
     say_int(r, "d_ff", AMONG(r, 1, 3, 8, 16, 17, 37, 64));
     say_int(r, "N", AMONG(r, 1, 2, 3));
     say_int(r, "max_len", AMONG(r, 1, 2, 17, 64, 65, 100, 130));
-    say(r, "norm", arena_printf(r->arena,
-        "{type: layer, place: %s, eps: %s, final: %s}",
-        coin(r) ? "pre" : "post", coin(r) ? "1.0e-6" : "1.0e-3", yes_no(r)));
+    say(r, "norm",
+        arena_printf(r->arena, "{type: layer, place: %s, eps: %s, final: %s}",
+                     coin(r) ? "pre" : "post", coin(r) ? "1.0e-6" : "1.0e-3",
+                     yes_no(r)));
     say(r, "activation", pick(r, 4) ? "relu" : "none");
     r->text = arena_printf(r->arena, "%sbias:\n", r->text);
     say(r, "  q", yes_no(r));
@@ -170,27 +178,29 @@ static inline void random_layers(RandomSpec *r)
     if (has_target(r))
         say(r, "  logits", yes_no(r));
     if (has_source(r))
-        say(r, "masking", arena_printf(r->arena, "{encoder: %s}",
-                                       coin(r) ? "causal" : "none"));
+        say(r, "masking",
+            arena_printf(r->arena, "{encoder: %s}",
+                         coin(r) ? "causal" : "none"));
 }
 
 /* The first lines. `name` is followed by the seed. */
-static inline RandomSpec random_begin(Arena *a, uint64_t seed,
-                                      const char *name)
+static inline RandomSpec random_begin(Arena *a, uint64_t seed, const char *name)
 {
     static const char *const kinds[] = {
-        [KindEncoderDecoder] = "encoder-decoder", [KindEncoder] = "encoder",
-        [KindDecoder] = "decoder", [KindAttention] = "attention",
+        [KindEncoderDecoder] = "encoder-decoder",
+        [KindEncoder] = "encoder",
+        [KindDecoder] = "decoder",
+        [KindAttention] = "attention",
     };
     RandomSpec r = { .arena = a,
-                     .state = (seed + 1) * 0x9E3779B97F4A7C15u, .text = "" };
+                     .state = (seed + 1) * 0x9E3779B97F4A7C15u,
+                     .text = "" };
     for (int i = 0; i < 8; i++)
         pick(&r, 2);
     r.kind = (ModelKind)AMONG(&r, KindEncoderDecoder, KindEncoderDecoder,
                               KindEncoder, KindDecoder, KindAttention);
     say(&r, "attnc", "1");
-    say(&r, "name", arena_printf(a, "%s-%llu", name,
-                                 (unsigned long long)seed));
+    say(&r, "name", arena_printf(a, "%s-%llu", name, (unsigned long long)seed));
     say(&r, "kind", kinds[r.kind]);
     return r;
 }

@@ -48,8 +48,8 @@ static inline int32_t random_value(uint64_t *state, const Knob *k)
     const int64_t few = values < 16 ? values : 16;
     if (random_below(state, 5) == 0)
         return 0;
-    return k->least + k->step * random_below(state,
-        random_below(state, 4) ? few : values);
+    return k->least
+         + k->step * random_below(state, random_below(state, 4) ? few : values);
 }
 
 static inline Tiling random_tiling(uint64_t *state, TaskKind kind)

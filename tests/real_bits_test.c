@@ -14,7 +14,7 @@
 
 enum { MostIds = 512, MostCases = 24 };
 
-typedef struct {                 /* real texts: `source` is a key or NULL */
+typedef struct { /* real texts: `source` is a key or NULL */
     const char *name, *list, *source, *target, *more;
 } Texts;
 
@@ -37,8 +37,7 @@ static void append_ids(const json_t *c, const char *key, int32_t *ids,
                        int32_t *end)
 {
     if (key)
-        *end += (int32_t)json_ids(json_object_get(c, key), ids + *end,
-                                  MostIds);
+        *end += (int32_t)json_ids(json_object_get(c, key), ids + *end, MostIds);
 }
 
 /* Recorded answers of a translator, whose ids are in `expected`. */
@@ -62,7 +61,8 @@ static Sample *texts_of(Arena *a, const Texts *m, const Spec *s)
         start[side] = arena_alloc(a, (MostCases + 1) * sizeof *start[side]);
         x->start[side] = start[side];
     }
-    json_array_foreach(json_object_get(root, m->list), i, c) {
+    json_array_foreach(json_object_get(root, m->list), i, c)
+    {
         int32_t end[2] = { start[0][i], start[1][i] };
         if (i == MostCases)
             break;
@@ -84,9 +84,12 @@ static Sample *texts_of(Arena *a, const Texts *m, const Spec *s)
 
 /* ------------------------------------------------------ rows, whole or not */
 
-static const struct { int64_t chunk; bool alone; } calls[] = {
-    { 0, false }, { 1, false }, { 2, false }, { 7, false }, { 32, false },
-    { 64, false }, { 65, false }, { 0, true }, { 1, true }, { 9, true },
+static const struct {
+    int64_t chunk;
+    bool alone;
+} calls[] = {
+    { 0, false },  { 1, false },  { 2, false }, { 7, false }, { 32, false },
+    { 64, false }, { 65, false }, { 0, true },  { 1, true },  { 9, true },
 };
 enum { Calls = sizeof calls / sizeof *calls };
 
@@ -94,7 +97,7 @@ static float *logits_of(Arena *a, const Engine *e, const Sample *x, int call)
 {
     int64_t columns = result_columns(e->spec);
     float *out = nan_block(a, result_rows(e->spec, x) * columns
-                              * (int64_t)sizeof *out);
+                                  * (int64_t)sizeof *out);
     Trial t = { 0 };
     if (!calls[call].alone)
         trial_run(&t, e, x, calls[call].chunk, out);
@@ -117,8 +120,8 @@ static void check_calls(const Texts *m, bool unfused, const char *weights)
         open_model(&e, arena_printf(a, "models/%s.yaml", m->name), weights,
                    &all_ways[way]);
         const Sample *x = texts_of(a, m, e.spec);
-        size_t bytes = (size_t)(result_rows(e.spec, x)
-                                * result_columns(e.spec)) * sizeof *want;
+        size_t bytes = (size_t)(result_rows(e.spec, x) * result_columns(e.spec))
+                     * sizeof *want;
         assert_true(x->sequences >= 8);
         for (int call = 0; call < Calls; call++) {
             float *got = logits_of(a, &e, x, call);
@@ -135,19 +138,19 @@ static void check_calls(const Texts *m, bool unfused, const char *weights)
 
 /* ---------------------------------------------------------------- streams */
 
-enum { Answer = 100 };           /* tokens that a stream goes on for */
+enum { Answer = 100 }; /* tokens that a stream goes on for */
 
 typedef struct {
     const Engine *e;
     Arena *a;
     struct attn_search_options o;
-    const int32_t *ids; int64_t n;       /* of the prompt */
+    const int32_t *ids;
+    int64_t n; /* of the prompt */
 } Talk;
 
 static int64_t room(const Talk *t)
 {
-    return attn_min(t->n + Answer + 1,
-                    t->e->backend.model->max_target + 1);
+    return attn_min(t->n + Answer + 1, t->e->backend.model->max_target + 1);
 }
 
 static void open_empty(const Talk *t, struct attn_stream *s)
@@ -155,7 +158,8 @@ static void open_empty(const Talk *t, struct attn_stream *s)
     const struct attn_model *m = t->e->backend.model;
     int64_t bytes = attn_stream_bytes(m, &t->o, 0, room(t), 1);
     assert_int_equal(attn_stream_empty(s, m, t->e->bound, &t->o, 0, room(t), 1,
-                                       nan_block(t->a, bytes), bytes), 0);
+                                       nan_block(t->a, bytes), bytes),
+                     0);
 }
 
 static char *state_of(const Talk *t, const struct attn_stream *s,
@@ -193,7 +197,7 @@ static void check_prefill(const Talk *t, const struct attn_stream *whole,
     open_empty(t, &s);
     assert_int_equal(attn_stream_feed(&s, whole->tokens, t->n + cut), 0);
     go_on(&s, Answer - cut);
-    s.lead = whole->lead;                        /* what alone differs */
+    s.lead = whole->lead; /* what alone differs */
     assert_same(t, whole, &s);
 }
 
@@ -208,10 +212,11 @@ static void check_state(const Talk *t, const struct attn_stream *whole,
     assert_int_equal(attn_stream_feed(&s, t->ids, t->n), 0);
     go_on(&s, cut);
     const char *state = state_of(t, &s, &bytes);
-    assert_int_equal(attn_state_restore(&again, m, t->e->bound, &t->o, 5,
-                                        state, bytes, room(t), 1,
+    assert_int_equal(attn_state_restore(&again, m, t->e->bound, &t->o, 5, state,
+                                        bytes, room(t), 1,
                                         nan_block(t->a, room_bytes),
-                                        room_bytes), 0);
+                                        room_bytes),
+                     0);
     go_on(&again, Answer - cut);
     assert_same(t, whole, &again);
 }
@@ -221,11 +226,16 @@ static void check_streams(const Engine *e, const Sample *x)
 {
     for (int64_t i = 0; i < x->sequences; i++) {
         int64_t rows = x->start[1][i + 1] - x->start[1][i];
-        Talk t = { .e = e, .a = arena_new(),
+        Talk t = { .e = e,
+                   .a = arena_new(),
                    .ids = x->ids[1] + x->start[1][i],
                    .n = attn_min(rows / 2 + 1, 70),
-                   .o = { .beam = 1, .results = 1, .max_output_plus = -1,
-                          .patience = 1, .start = -1, .end = -1 } };
+                   .o = { .beam = 1,
+                          .results = 1,
+                          .max_output_plus = -1,
+                          .patience = 1,
+                          .start = -1,
+                          .end = -1 } };
         struct attn_stream whole;
         open_empty(&t, &whole);
         assert_int_equal(attn_stream_feed(&whole, t.ids, t.n), 0);

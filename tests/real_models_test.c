@@ -90,12 +90,13 @@ static void test_sort(void **state)
     Fault why;
     OracleModel m;
     const char *weights = data_file("gpt-nano-sort", "model.safetensors");
-    Safetensors *file = safetensors_open(
-        data_file("gpt-nano-sort", "partials.safetensors"), &why);
+    Safetensors *file = safetensors_open(data_file("gpt-nano-sort",
+                                                   "partials.safetensors"),
+                                         &why);
     assert_non_null(file);
     oracle_model_open(&m, "models/gpt-nano-sort.yaml", weights, false);
-    const int32_t *ids = (const int32_t *)(const void *)
-                         safetensors_find(file, "input_ids")->at;
+    const int32_t *ids =
+        (const int32_t *)(const void *)safetensors_find(file, "input_ids")->at;
     for (int run = 0; run < SortRuns; run++) {
         m.in.ids[EntryDecode] = ids + run * SortRows;
         oracle_model_run(&m, 0, SortRows);

@@ -15,9 +15,9 @@
 #include "scratch.h"
 #include "records_case.h"
 
-static bool no_locks;            /* as on some network file systems */
-static int fail_at;              /* the call that fails; 0: none */
-static bool for_good;            /* and so do all after it */
+static bool no_locks; /* as on some network file systems */
+static int fail_at;   /* the call that fails; 0: none */
+static bool for_good; /* and so do all after it */
 static int calls;
 
 static bool refuses(void)
@@ -60,8 +60,9 @@ int fchmod(int fd, mode_t mode)
 
 int rename(const char *from, const char *to)
 {
-    return refuses() ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from,
-                                         AT_FDCWD, to, 0);
+    return refuses()
+             ? -1
+             : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 static void test_no_locks(void **state)
@@ -73,7 +74,8 @@ static void test_no_locks(void **state)
     no_locks = true;
     add(a, scratch_path("tune.txt"), &r, 1);
     no_locks = false;
-    assert_string_equal(heard(a), "attnc: warning: tune.txt.lock: cannot lock "
+    assert_string_equal(heard(a),
+                        "attnc: warning: tune.txt.lock: cannot lock "
                         "(No locks available): let no other attnc write these "
                         "records meanwhile\n");
     assert_int_equal(read_records(a, scratch_path("tune.txt")).at.n, 1);

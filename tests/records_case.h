@@ -4,27 +4,33 @@
 #define ATTNC_RECORDS_CASE_H
 
 static const Host host = {
-    .cpu = "AMD EPYC", .caches = "32K 1M 32M", .isa = "x86-64-v4",
-    .threads = 2, .compiler = "Debian clang version 19.1.7 -O2"
+    .cpu = "AMD EPYC",
+    .caches = "32K 1M 32M",
+    .isa = "x86-64-v4",
+    .threads = 2,
+    .compiler = "Debian clang version 19.1.7 -O2",
 };
 
 static inline Record product(Arena *a, int k, int n)
 {
-    return (Record){
-        .host = host,
-        .key = { .kind = TaskMatmul, .shape = arena_printf(a, "%dx%d", k, n),
-                 .ending = "bias_relu", .dtype = DtypeBf16 },
-        .tiling = { .mr = 6, .nr = 64, .k = 512 },
-        .ns = 1.25e6, .usual_ns = 1.5e6, .samples = 12, .spread = 0.015625
-    };
+    return (Record){ .host = host,
+                     .key = { .kind = TaskMatmul,
+                              .shape = arena_printf(a, "%dx%d", k, n),
+                              .ending = "bias_relu",
+                              .dtype = DtypeBf16 },
+                     .tiling = { .mr = 6, .nr = 64, .k = 512 },
+                     .ns = 1.25e6,
+                     .usual_ns = 1.5e6,
+                     .samples = 12,
+                     .spread = 0.015625 };
 }
 
 static inline bool equal(const Record *a, const Record *b)
 {
-    return host_same(&a->host, &b->host) && task_same(&a->key, &b->key) &&
-           tiling_same(&a->tiling, &b->tiling) && a->ns == b->ns &&
-           a->usual_ns == b->usual_ns && a->samples == b->samples &&
-           a->spread == b->spread;
+    return host_same(&a->host, &b->host) && task_same(&a->key, &b->key)
+        && tiling_same(&a->tiling, &b->tiling) && a->ns == b->ns
+        && a->usual_ns == b->usual_ns && a->samples == b->samples
+        && a->spread == b->spread;
 }
 
 static inline Records read_records(Arena *a, const char *path)

@@ -15,9 +15,10 @@
 static const char *answer(Arena *a, const char *action, const char *option)
 {
     const char *program = getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
-    const char *argv[] = { find_program(a, program), "records", action,
-                           "--records", scratch_path("tune.txt"), option,
-                           NULL };
+    const char *argv[] = {
+        find_program(a, program), "records", action, "--records",
+        scratch_path("tune.txt"), option,    NULL
+    };
     Spawned s;
     Fault why;
     if (!spawn(&s, argv, "", 0, 60, &why))
@@ -42,7 +43,7 @@ static void make_file(Arena *a, Record r[4])
     r[2].host.compiler = "clang version 3.0 -O2";
     r[3].host.cpu = "Nonesuch 9000";
     static const char newer[] = "{\"version\": 2, \"hash\": "
-        "\"5fcdc8ebde8f8880\"}\n";
+                                "\"5fcdc8ebde8f8880\"}\n";
     scratch_file("tune.txt", newer, sizeof newer - 1);
     hear();
     add(a, scratch_path("tune.txt"), r, 4);
@@ -55,13 +56,14 @@ static void test_export(void **state)
     Arena *a = arena_new();
     Record r[4];
     make_file(a, r);
-    assert_string_equal(answer(a, "export", NULL), arena_printf(a,
-        "%s\n%s\n%s\n", record_line(a, &r[0]), record_line(a, &r[1]),
-        record_line(a, &r[2])));
+    assert_string_equal(answer(a, "export", NULL),
+                        arena_printf(a, "%s\n%s\n%s\n", record_line(a, &r[0]),
+                                     record_line(a, &r[1]),
+                                     record_line(a, &r[2])));
     assert_string_equal(answer(a, "export", "--compiler=libtcc"),
                         arena_printf(a, "%s\n", record_line(a, &r[0])));
-    assert_non_null(strstr(answer(a, "export", "--all"),
-                           record_line(a, &r[3])));
+    assert_non_null(
+        strstr(answer(a, "export", "--all"), record_line(a, &r[3])));
     scratch_empty();
     arena_free(a);
 }
@@ -80,8 +82,9 @@ static void test_prune(void **state)
                         "tune.txt: 2 of 4 records removed\n");
     assert_string_equal(answer(a, "prune", NULL),
                         "tune.txt: 0 of 2 records removed\n");
-    assert_string_equal(contents(a, scratch_path("tune.txt")), arena_printf(a,
-        "%s\n%s\n", record_line(a, &r[0]), record_line(a, &r[1])));
+    assert_string_equal(contents(a, scratch_path("tune.txt")),
+                        arena_printf(a, "%s\n%s\n", record_line(a, &r[0]),
+                                     record_line(a, &r[1])));
     scratch_empty();
     arena_free(a);
 }
@@ -107,9 +110,15 @@ static void test_explain(void **state)
 static const char *said(Arena *a, const char *command, const char *option)
 {
     const char *program = getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
-    const char *argv[] = { find_program(a, program), command,
-                           "models/tiny.yaml", "--records",
-                           scratch_path("tune.txt"), "-o", "-", option, NULL };
+    const char *argv[] = { find_program(a, program),
+                           command,
+                           "models/tiny.yaml",
+                           "--records",
+                           scratch_path("tune.txt"),
+                           "-o",
+                           "-",
+                           option,
+                           NULL };
     Spawned s;
     Fault why;
     if (!spawn(&s, argv, "", 0, 60, &why))
@@ -124,14 +133,16 @@ static void test_hint(void **state)
     Arena *a = arena_new();
     Engine e;
     Fault why;
-    const EngineOptions o = { .spec = "models/tiny.yaml", .threads = 7,
+    const EngineOptions o = { .spec = "models/tiny.yaml",
+                              .threads = 7,
                               .backend = "clang" };
     Record r = product(a, 64, 64);
     assert_int_equal(engine_plan(&e, &o), ExitDone);
     assert_true(engine_host(a, &o, &e.target, &r.host, &why));
     r.key = e.plan->task.at[0].key;
     add(a, scratch_path("tune.txt"), &r, 1);
-    assert_string_equal(said(a, "compile", "--threads=5"), "attnc: note: tuned "
+    assert_string_equal(said(a, "compile", "--threads=5"),
+                        "attnc: note: tuned "
                         "for --threads=7; this run uses 5\n");
     assert_string_equal(said(a, "compile", "--threads=7"), "");
     assert_string_equal(said(a, "compile", "--no-records"), "");

@@ -36,8 +36,8 @@ static void read_on(void)
         Arena *a = arena_new();
         Records r;
         Fault why;
-        if (!records_read(&r, a, scratch_path("tune.txt"), &why) ||
-            r.passed_over || r.at.n < last)
+        if (!records_read(&r, a, scratch_path("tune.txt"), &why)
+            || r.passed_over || r.at.n < last)
             _exit(1);
         last = r.at.n;
         arena_free(a);
@@ -170,9 +170,14 @@ static void test_lock(void **state)
     assert_true(lock >= 0);
     assert_int_equal(records_lock(a, path, 0.03, &why), -1);
     assert_int_equal(why.code, ExitIO);
-    assert_message(why.text, arena_printf(a, "tune.txt.lock: another attnc "
-                   "(process %ld) holds the lock for more than 0.03 s: let it "
-                   "end, then try again", (long)getpid()));
+    assert_message(
+        why.text,
+        arena_printf(
+            a,
+            "tune.txt.lock: another attnc "
+            "(process %ld) holds the lock for more than 0.03 s: let it "
+            "end, then try again",
+            (long)getpid()));
     close(lock);
     const int again = records_lock(a, path, 0, &why);
     assert_true(again >= 0);
@@ -181,7 +186,7 @@ static void test_lock(void **state)
     symlink("elsewhere", scratch_path("tune.txt.lock"));
     assert_int_equal(records_lock(a, path, 0, &why), -1);
     assert_message(why.text, "tune.txt.lock: cannot write: it is a link; give "
-                   "another file by --records");
+                             "another file by --records");
     scratch_empty();
     mkfifo(scratch_path("tune.txt.lock"), 0600);
     assert_int_equal(records_lock(a, path, 0, &why), -1);
@@ -201,7 +206,8 @@ static void fill_up(void)
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
         if (records_add(a, scratch_path("tune.txt"), &r, 1, &why))
             continue;
-        assert_message(why.text, "tune.txt: cannot write: File too large; the "
+        assert_message(why.text,
+                       "tune.txt: cannot write: File too large; the "
                        "records that were there are kept; give another file "
                        "by --records");
         _exit(i);
@@ -249,7 +255,8 @@ static void test_places(void **state)
             "file/tune.txt: cannot read: Not a directory",
             "file/tune.txt.lock: cannot write: Not a directory; give another "
             "file by --records");
-    refused(a, NULL, NULL, "there is no HOME to keep records in: give a file "
+    refused(a, NULL, NULL,
+            "there is no HOME to keep records in: give a file "
             "by --records");
     mkdir(scratch_path("tune.txt"), 0700);
     refused(a, scratch_path("tune.txt"), "tune.txt: is not a regular file",
@@ -257,8 +264,10 @@ static void test_places(void **state)
     scratch_empty();
     const char *large = scratch_file("tune.txt", "", 0);
     assert_int_equal(truncate(large, (16 << 20) + 1), 0);
-    refused(a, large, "tune.txt: has 16777217 bytes, at most 16777216 are "
-            "read: move it away", "tune.txt: has 16777217 bytes, at most "
+    refused(a, large,
+            "tune.txt: has 16777217 bytes, at most 16777216 are "
+            "read: move it away",
+            "tune.txt: has 16777217 bytes, at most "
             "16777216 are read: move it away");
     scratch_empty();
     arena_free(a);
@@ -273,8 +282,10 @@ static void test_own_folder(void **state)
     const char *usual = getenv("XDG_CACHE_HOME");
     const Record one = product(a, 1, 2);
     setenv("XDG_CACHE_HOME", scratch, 1);
-    const char *path = records_path(a, NULL), *open = "attnc/tune.txt: is not "
-        "used, since others can write it: chown it to you, chmod go-w";
+    const char
+        *path = records_path(a, NULL),
+        *open = "attnc/tune.txt: is not "
+                "used, since others can write it: chown it to you, chmod go-w";
     assert_message(path, "attnc/tune.txt");
     assert_int_equal(read_records(a, path).at.n, 0);
     const mode_t mask = umask(0);
@@ -286,7 +297,7 @@ static void test_own_folder(void **state)
     assert_int_equal(chmod(path, 0620), 0);
     refused(a, path, open, open);
     assert_int_equal(chmod(path, 0600), 0);
-    if (chown(path, 65534, 65534) == 0)      /* the superuser alone may */
+    if (chown(path, 65534, 65534) == 0) /* the superuser alone may */
         refused(a, path, open, open);
     unlink(path);
     symlink("/etc/hostname", path);
@@ -306,12 +317,9 @@ int main(void)
 {
     files_on_signal();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_writers_at_once),
-        cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_stale_files),
-        cmocka_unit_test(test_lock),
-        cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_writers_at_once), cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_stale_files),     cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_no_room),         cmocka_unit_test(test_places),
         cmocka_unit_test(test_own_folder),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

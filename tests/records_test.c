@@ -28,7 +28,8 @@ static void test_round_trip(void **state)
     assert_int_equal(r.passed_over, 0);
     assert_true(equal(&r.at.at[0], &again));
     assert_true(equal(&r.at.at[1], &two));
-    assert_string_equal(record_line(a, &one),
+    assert_string_equal(
+        record_line(a, &one),
         "{\"version\": 1, \"cpu\": \"AMD EPYC\", \"caches\": \"32K 1M 32M\", "
         "\"isa\": \"x86-64-v4\", \"threads\": 2, \"compiler\": "
         "\"Debian clang version 19.1.7 -O2\", \"op\": \"matmul\", "
@@ -60,7 +61,8 @@ static void test_all_values(void **state)
                 r.ns = r.usual_ns = r.spread = numbers[lines++ % 6];
                 line = record_line(a, &r);
                 assert_int_equal(record_parse(&back, a, line, strlen(line),
-                                              &why), LineRecord);
+                                              &why),
+                                 LineRecord);
                 assert_true(equal(&r, &back));
             }
     assert_true(lines > 20);
@@ -75,14 +77,16 @@ static const char *forged(Arena *a, const char *line, const char *from,
     const char *at = strstr(line, from), *end = strstr(line, ", \"hash\"");
     assert_non_null(at);
     assert_true(at < end);
-    const char *text = arena_printf(a, "%.*s%s%.*s", (int)(at - line), line,
-                                    to, (int)(end - at - (long)strlen(from)),
+    const char *text = arena_printf(a, "%.*s%s%.*s", (int)(at - line), line, to,
+                                    (int)(end - at - (long)strlen(from)),
                                     at + strlen(from));
     return arena_printf(a, "%s, \"hash\": \"%016llx\"}", text,
                         (unsigned long long)XXH3_64bits(text, strlen(text)));
 }
 
-static const struct { const char *from, *to, *why; } hostile[] = {
+static const struct {
+    const char *from, *to, *why;
+} hostile[] = {
 #define MEMBER(m) "\"" m "\" is not as attnc writes it"
     { "\"version\": 1", "\"version\": 2",
       "the line is of another version of attnc" },
@@ -206,8 +210,9 @@ static void test_flipped_and_cut(void **state)
             text[i] ^= flip[f];
             const char *changed = scratch_file("t", text, (size_t)n);
             text[i] ^= flip[f];
-            assert_int_equal(survivors(a, changed, r, 3),
-                             text[i] != '\n' ? 2 : i + 1 < n ? 1 : 2);
+            assert_int_equal(survivors(a, changed, r, 3), text[i] != '\n' ? 2
+                                                          : i + 1 < n     ? 1
+                                                                          : 2);
         }
         const char *cut = scratch_file("t", text, (size_t)i);
         int whole = text[i] == '\n';
@@ -238,19 +243,20 @@ static void test_rewritten(void **state)
     hear();
     const Records r = read_records(a, path);
     assert_string_equal(heard(a), "attnc: warning: tune.txt:1: the line was "
-                        "cut or changed: 3 lines are passed over\n");
+                                  "cut or changed: 3 lines are passed over\n");
     assert_int_equal(r.at.n, 2);
     assert_int_equal(r.foreign.n, 1);
     hear();
     add(a, path, &two, 1);
     assert_string_equal(heard(a), "attnc: warning: tune.txt: 2 lines that were "
-                        "cut or changed are removed\n");
+                                  "cut or changed are removed\n");
     assert_string_equal(contents(a, path),
                         arena_printf(a, "%s\n%s\n%s\n%s\n", newer, line, line,
                                      record_line(a, &two)));
     hear();
     assert_int_equal(read_records(a, path).passed_over, 1);
-    assert_string_equal(heard(a), "attnc: warning: tune.txt:1: the line is of "
+    assert_string_equal(heard(a),
+                        "attnc: warning: tune.txt:1: the line is of "
                         "another version of attnc: it is passed over\n");
     scratch_empty();
     arena_free(a);
@@ -264,7 +270,7 @@ static void test_choices(void **state)
     Record one = product(a, 1, 2), two = product(a, 3, 4);
     Records r = { .passed_over = 0 };
     vec_push(a, &r.at, one);
-    one.tiling.mr = 4;           /* a later line of the same key */
+    one.tiling.mr = 4; /* a later line of the same key */
     vec_push(a, &r.at, one);
     vec_push(a, &r.at, two);
     const Choices c = records_choices(a, &r, &host);
@@ -289,7 +295,7 @@ static void test_nearest(void **state)
     Records r = { .passed_over = 0 };
     const Record sought = product(a, 512, 2048);
     Record other = product(a, 512, 2040);
-    vec_push(a, &r.at, sought);              /* the same is not near */
+    vec_push(a, &r.at, sought); /* the same is not near */
     vec_push(a, &r.at, product(a, 64, 64));
     vec_push(a, &r.at, product(a, 512, 1536));
     vec_push(a, &r.at, product(a, 4096, 2048));

@@ -12,7 +12,7 @@
 #include "scratch.h"
 #include "records_case.h"
 
-static const char *usual;        /* XDG_CACHE_HOME of this process */
+static const char *usual; /* XDG_CACHE_HOME of this process */
 
 static int set_up(void **state)
 {
@@ -32,8 +32,9 @@ static int tear_down(void **state)
 
 static EngineOptions tuned(const char *file)
 {
-    return (EngineOptions){ .spec = "models/tiny.yaml", .threads = 1,
-                            .tuned = true, .records = file };
+    return (EngineOptions){
+        .spec = "models/tiny.yaml", .threads = 1, .tuned = true, .records = file
+    };
 }
 
 /* The first product of the model: another tile than the default, as it would
@@ -69,8 +70,8 @@ static bool used(const EngineOptions *o, const Record *r)
         if (!task_same(&t->key, &r->key))
             continue;
         tasks++;
-        as_recorded += !strcmp(t->from, "tuned") && t->tiling.mr == 2 &&
-                       t->tiling.nr == 32 && t->tiling.panels == 3;
+        as_recorded += !strcmp(t->from, "tuned") && t->tiling.mr == 2
+                    && t->tiling.nr == 32 && t->tiling.panels == 3;
     }
     assert_int_equal(tasks, 1);
     engine_close(&e);
@@ -99,7 +100,7 @@ static void test_used(void **state)
     mkdir(scratch_path("own"), 0700);
     add(a, records_path(a, NULL), &r, 1);
     assert_true(used(&own, &r));
-    own.tuned = false;                       /* --no-records */
+    own.tuned = false; /* --no-records */
     assert_false(used(&own, &r));
     const Choice choice = { r.key, r.tiling };
     own.choices = (Choices){ .at = &choice, .n = 1 };
@@ -122,10 +123,14 @@ static void test_others(void **state)
     add(a, file, &r, 1);
     hear();
     assert_false(used(&o, &r));
-    assert_string_equal(heard(a), arena_printf(a, "attnc: warning: others.txt: "
-        "its records of this model are not for %s; the nearest are for "
-        "Nonesuch (%s), %s, 1 thread, libtcc\n", host_text(a, &here),
-        here.caches, here.isa));
+    assert_string_equal(
+        heard(a),
+        arena_printf(
+            a,
+            "attnc: warning: others.txt: "
+            "its records of this model are not for %s; the nearest are for "
+            "Nonesuch (%s), %s, 1 thread, libtcc\n",
+            host_text(a, &here), here.caches, here.isa));
     Host other[4] = { here, here, here, here };
     other[0].caches = "1K 2K 3K";
     other[1].isa = "generic";
@@ -137,9 +142,13 @@ static void test_others(void **state)
     }
     hear();
     assert_false(used(&o, &r));
-    assert_string_equal(heard(a), arena_printf(a, "attnc: warning: others.txt: "
-        "its records of this model are not for %s; the nearest are for %s\n",
-        host_text(a, &here), host_text(a, &other[2])));
+    assert_string_equal(
+        heard(a),
+        arena_printf(
+            a,
+            "attnc: warning: others.txt: "
+            "its records of this model are not for %s; the nearest are for %s\n",
+            host_text(a, &here), host_text(a, &other[2])));
     EngineOptions two = o;
     two.threads = 2;
     assert_true(used(&two, &r));
@@ -203,24 +212,35 @@ static void test_hints(void **state)
     Target own;
     Fault why;
     r.host.threads = 2;
-    assert_string_equal(hint(a, jit, r, 0),
+    assert_string_equal(
+        hint(a, jit, r, 0),
         "attnc: note: tuned for --threads=2; this run uses 1\n");
-    assert_string_equal(hint(a, jit, r, 0), "");         /* once */
+    assert_string_equal(hint(a, jit, r, 0), ""); /* once */
     r.host.threads = 1;
-    assert_string_equal(hint(a, three, r, 0), arena_printf(a, "attnc: note: "
-        "tuned for --march=%s --threads=1; this run uses generic, 3\n",
-        march));
-    assert_string_equal(hint(a, clang, r, 0), "attnc: note: tuned for "
+    assert_string_equal(
+        hint(a, three, r, 0),
+        arena_printf(
+            a,
+            "attnc: note: "
+            "tuned for --march=%s --threads=1; this run uses generic, 3\n",
+            march));
+    assert_string_equal(hint(a, clang, r, 0),
+                        "attnc: note: tuned for "
                         "--backend=jit; this run uses clang\n");
-    assert_string_equal(hint(a, jit, c, 0), "attnc: note: tuned for "
+    assert_string_equal(hint(a, jit, c, 0),
+                        "attnc: note: tuned for "
                         "--backend=clang -O3; this run uses jit, -O2\n");
     clang.level = "2";
     assert_string_equal(hint(a, clang, c, 0),
                         "attnc: note: tuned for -O3; this run uses -O2\n");
     r.host.isa = "generic";
     assert_true(target_find(&own, "native", 0, NULL, &why));
-    assert_string_equal(hint(a, jit, r, 0), arena_printf(a, "attnc: note: "
-        "tuned for --march=generic; this run uses %s\n", own.name));
+    assert_string_equal(
+        hint(a, jit, r, 0),
+        arena_printf(a,
+                     "attnc: note: "
+                     "tuned for --march=generic; this run uses %s\n",
+                     own.name));
     jit.width = 1;
     r.host.isa = march;
     if (strcmp(march, "generic") != 0)
@@ -246,10 +266,10 @@ static void test_no_hints(void **state)
     other.host.caches = "1K 2K 3K";
     assert_string_equal(hint(a, jit, other, 0), "");
     other.host.caches = slow.host.caches;
-    other.host.compiler = "cc 1.0 -O2";      /* is not here */
+    other.host.compiler = "cc 1.0 -O2"; /* is not here */
     assert_string_equal(hint(a, jit, other, 0), "");
     slow.host.threads = 5;
-    slow.ns = slow.usual_ns;                 /* nothing was found */
+    slow.ns = slow.usual_ns; /* nothing was found */
     assert_string_equal(hint(a, jit, slow, 0), "");
     r.host.threads = 5;
     assert_string_equal(hint(a, jit, r, OfferThreads), "");
@@ -257,8 +277,8 @@ static void test_no_hints(void **state)
     r.host.threads = 1;
     assert_string_equal(hint(a, clang, r, OfferBackend), "");
     r.host.threads = 6;
-    assert_string_equal(hint(a, jit, r, 63), "");        /* --quiet */
-    jit.tuned = false;                       /* --no-records */
+    assert_string_equal(hint(a, jit, r, 63), ""); /* --quiet */
+    jit.tuned = false;                            /* --no-records */
     assert_string_equal(hint(a, jit, r, 0), "");
     drop_own(a);
     arena_free(a);
@@ -277,12 +297,13 @@ static void test_unreadable(void **state)
     assert_int_equal(engine_plan(&e, &named), ExitIO);
     engine_close(&e);
     assert_string_equal(heard(a), "attnc: error: folder: is not a regular "
-                        "file\n");
+                                  "file\n");
     scratch_file("own", "", 0);
     hear();
     assert_int_equal(engine_plan(&e, &own), ExitDone);
     engine_close(&e);
-    assert_string_equal(heard(a), "attnc: warning: own/attnc/tune.txt: cannot "
+    assert_string_equal(heard(a),
+                        "attnc: warning: own/attnc/tune.txt: cannot "
                         "read: Not a directory: the default tiles are used\n");
     arena_free(a);
 }
@@ -290,12 +311,9 @@ static void test_unreadable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_used),
-        cmocka_unit_test(test_others),
-        cmocka_unit_test(test_compiler),
-        cmocka_unit_test(test_hints),
-        cmocka_unit_test(test_no_hints),
-        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_used),     cmocka_unit_test(test_others),
+        cmocka_unit_test(test_compiler), cmocka_unit_test(test_hints),
+        cmocka_unit_test(test_no_hints), cmocka_unit_test(test_unreadable),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,14 +1,14 @@
 /* roofline_test.c: the picture that attnc bench draws is XML that shows every
  * workload and kernel, with numbers that can be read. No test asks for a time:
  * which kernels are too short to be drawn is left to the run.                */
-#define _GNU_SOURCE              /* mkdtemp, open_memstream */
+#define _GNU_SOURCE /* mkdtemp, open_memstream */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
 #include "bench/report.h"
 
-#include <cmocka.h>              /* after ours: it defines fail() */
+#include <cmocka.h> /* after ours: it defines fail() */
 
 #include "check_xml.h"
 #include "scratch.h"
@@ -16,9 +16,13 @@
 static int bench_into(const char *spec, const char *path, bool no_kernels)
 {
     const EngineOptions with = { .spec = spec };
-    const BenchOptions bench = { .lengths = "9,4", .steps = 2, .beam = 1,
-                                 .repetitions = 1, .seconds = 0.01,
-                                 .no_kernels = no_kernels, .svg = path };
+    const BenchOptions bench = { .lengths = "9,4",
+                                 .steps = 2,
+                                 .beam = 1,
+                                 .repetitions = 1,
+                                 .seconds = 0.01,
+                                 .no_kernels = no_kernels,
+                                 .svg = path };
     Engine e = { 0 };
     char *text = NULL;
     size_t size = 0;
@@ -59,10 +63,9 @@ static int count(const char *text, const char *word)
 /* A mark in the plot has a title, and another mark in the legend. */
 static void marks_and_legend(void **state)
 {
-    static const char *const specs[] = {
-        "models/tiny.yaml", "models/attention.yaml",
-        "tests/golden/real_input.yaml"
-    };
+    static const char *const specs[] = { "models/tiny.yaml",
+                                         "models/attention.yaml",
+                                         "tests/golden/real_input.yaml" };
     (void)state;
     for (int i = 0; i < 3; i++) {
         char *text = picture(specs[i], false);

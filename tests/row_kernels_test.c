@@ -17,18 +17,25 @@
 
 enum { Rows = 3, Ld = 200, Size = 130 * Ld };
 
-static const char *const kernels[] = {
-    "rms_norm_rows", "add_rms_norm_rows", "norm_rows", "add_norm_rows",
-    "head_norm_rows", "l2_norm_rows", "rotate_row_halves",
-    "rotate_row_interleaved", "pool_mean", "pool_max", "softcap_rows",
-    "score_bias_row", NULL
-};
+static const char *const kernels[] = { "rms_norm_rows",
+                                       "add_rms_norm_rows",
+                                       "norm_rows",
+                                       "add_norm_rows",
+                                       "head_norm_rows",
+                                       "l2_norm_rows",
+                                       "rotate_row_halves",
+                                       "rotate_row_interleaved",
+                                       "pool_mean",
+                                       "pool_max",
+                                       "softcap_rows",
+                                       "score_bias_row",
+                                       NULL };
 static const int64_t sizes[] = { 1, 2, 6, 15, 16, 17, 34, 61, 64, 67 };
 
 static float x[Size], r[Size], y[Size], first[Size], gamma_[Ld], beta_[Ld];
 static double want[Size], gate[Size];
-static const float *in;          /* x, or y where it is the same memory */
-static int64_t d;                /* the size under test */
+static const float *in; /* x, or y where it is the same memory */
+static int64_t d;       /* the size under test */
 static const Lab *l;
 
 #define kernel(name) lab_function(l, name)
@@ -57,8 +64,8 @@ static void expect_norm(int64_t at, double share, bool rms, bool has_beta)
     for (int64_t j = 0; j < d; j++) {
         const double g = gamma_[j], b = has_beta ? (double)beta_[j] : 0;
         const double value = (t[j] - mean) * scale * g;
-        expect(at + j, value + b, 8 * EPS * (fabs(value) + fabs(b)
-                                             + fabs(most * scale * g)));
+        expect(at + j, value + b,
+               8 * EPS * (fabs(value) + fabs(b) + fabs(most * scale * g)));
     }
 }
 
@@ -72,8 +79,7 @@ typedef void AddNorm(float *, int64_t, const float *, int64_t, const float *,
                      int64_t, const float *, const float *, int64_t, int64_t,
                      float);
 typedef void HeadNorm(float *, int64_t, const float *, int64_t, const float *,
-                      const float *, int64_t, int64_t, int64_t, float,
-                      int64_t);
+                      const float *, int64_t, int64_t, int64_t, float, int64_t);
 
 static void run_rms(void)
 {
@@ -103,20 +109,38 @@ static void expect_rows(double share, bool rms)
         expect_norm(i * Ld, share, rms, false);
 }
 
-static void expect_rms(void) { expect_rows(0, true); }
-static void expect_add_rms(void) { expect_rows(1, true); }
-static void expect_plain(void) { expect_rows(0, false); }
-static void expect_add_plain(void) { expect_rows(1, false); }
+static void expect_rms(void)
+{
+    expect_rows(0, true);
+}
+static void expect_add_rms(void)
+{
+    expect_rows(1, true);
+}
+static void expect_plain(void)
+{
+    expect_rows(0, false);
+}
+static void expect_add_plain(void)
+{
+    expect_rows(1, false);
+}
 
 /* Two heads in a row. */
 static void run_heads(const float *beta, int64_t rms)
 {
-    ((HeadNorm *)kernel("head_norm_rows"))(y, Ld, in, Ld, gamma_, beta, Rows,
-                                           2, d, 1e-5f, rms);
+    ((HeadNorm *)kernel("head_norm_rows"))(y, Ld, in, Ld, gamma_, beta, Rows, 2,
+                                           d, 1e-5f, rms);
 }
 
-static void run_head_rms(void) { run_heads(NULL, 1); }
-static void run_head_norm(void) { run_heads(beta_, 0); }
+static void run_head_rms(void)
+{
+    run_heads(NULL, 1);
+}
+static void run_head_norm(void)
+{
+    run_heads(beta_, 0);
+}
 
 static void expect_heads(bool rms)
 {
@@ -125,8 +149,14 @@ static void expect_heads(bool rms)
             expect_norm(i * Ld + h * d, 0, rms, !rms);
 }
 
-static void expect_head_rms(void) { expect_heads(true); }
-static void expect_head_norm(void) { expect_heads(false); }
+static void expect_head_rms(void)
+{
+    expect_heads(true);
+}
+static void expect_head_norm(void)
+{
+    expect_heads(false);
+}
 
 static void run_l2(void)
 {
@@ -142,7 +172,7 @@ static void expect_l2(void)
             square += (double)x[i * Ld + j] * (double)x[i * Ld + j];
         for (int64_t j = 0; j < d; j++) {
             const double value = (double)x[i * Ld + j]
-                                 / fmax(sqrt(square), (double)1e-12f);
+                               / fmax(sqrt(square), (double)1e-12f);
             expect(i * Ld + j, value, 8 * EPS * fabs(value));
         }
     }
@@ -154,15 +184,24 @@ typedef void Rotate(float *, const float *, const float *, int64_t, int64_t,
                     int64_t);
 
 /* All that is even of two heads of d; of a longer head, all but some. */
-static int64_t turned(void) { return d > 16 ? (d - 3) / 2 * 2 : d / 2 * 2; }
+static int64_t turned(void)
+{
+    return d > 16 ? (d - 3) / 2 * 2 : d / 2 * 2;
+}
 
 static void run_rotate(const char *name)
 {
     ((Rotate *)kernel(name))(y, in, beta_, 2, d, turned());
 }
 
-static void run_halves(void) { run_rotate("rotate_row_halves"); }
-static void run_interleaved(void) { run_rotate("rotate_row_interleaved"); }
+static void run_halves(void)
+{
+    run_rotate("rotate_row_halves");
+}
+static void run_interleaved(void)
+{
+    run_rotate("rotate_row_interleaved");
+}
 
 /* Pair j of a head: elements first(j) and first(j) + apart. */
 static void expect_rotated(int64_t step, int64_t apart)
@@ -173,8 +212,9 @@ static void expect_rotated(int64_t step, int64_t apart)
             const int64_t at = h * d + j * step;
             const double a = x[at], b = x[at + apart];
             const double c = beta_[j], s = beta_[half + j];
-            const double size = 4 * EPS * (fabs(a * c) + fabs(b * s)
-                                           + fabs(a * s) + fabs(b * c));
+            const double size = 4 * EPS
+                              * (fabs(a * c) + fabs(b * s) + fabs(a * s)
+                                 + fabs(b * c));
             expect(at, a * c - b * s, size);
             expect(at + apart, a * s + b * c, size);
         }
@@ -183,12 +223,18 @@ static void expect_rotated(int64_t step, int64_t apart)
     }
 }
 
-static void expect_halves(void) { expect_rotated(1, turned() / 2); }
-static void expect_interleaved(void) { expect_rotated(2, 1); }
+static void expect_halves(void)
+{
+    expect_rotated(1, turned() / 2);
+}
+static void expect_interleaved(void)
+{
+    expect_rotated(2, 1);
+}
 
 /* ------------------------------------------------------------- pooling --- */
 
-static int64_t pool_rows(void)   /* no more than x holds */
+static int64_t pool_rows(void) /* no more than x holds */
 {
     return d < 65 ? 2 * d - 1 : 129;
 }
@@ -231,7 +277,10 @@ static void expect_max(void)
 /* -------------------------------------------------------------- scores --- */
 
 /* The first keys of a chunk; what follows them up to 16 is nobody's. */
-static int64_t keys_of(void) { return d < 64 ? d : 64; }
+static int64_t keys_of(void)
+{
+    return d < 64 ? d : 64;
+}
 
 static void forget_padding(void)
 {
@@ -246,8 +295,8 @@ static void run_cap(void)
     for (int64_t i = 0; i < Rows; i++)
         lab_guard(y + i * 64 + keys_of(), 64 - keys_of());
     ((void (*)(float *, int64_t, const float *, int64_t, int64_t, int64_t,
-               float))kernel("softcap_rows"))
-        (y, 64, y, 64, Rows, keys_of(), 1.5f);
+               float))kernel("softcap_rows"))(y, 64, y, 64, Rows, keys_of(),
+                                              1.5f);
     forget_padding();
 }
 
@@ -256,8 +305,8 @@ static void run_bias(void)
     memcpy(y, x, Rows * 64 * sizeof *y);
     for (int64_t i = 0; i < Rows; i++)
         lab_guard(y + i * 64 + keys_of(), 64 - keys_of());
-    ((void (*)(float *, int64_t, int64_t, const float *))
-     kernel("score_bias_row"))(y, Rows, keys_of(), r + Rows - 1);
+    ((void (*)(float *, int64_t, int64_t, const float *))kernel(
+        "score_bias_row"))(y, Rows, keys_of(), r + Rows - 1);
     forget_padding();
 }
 
@@ -306,8 +355,9 @@ static void check(const struct Case *c, bool same_memory)
 {
     for (int64_t i = 0; i < Size; i++) {
         const bool fine = !isnan(want[i])
-            ? fabs((double)y[i] - want[i]) <= gate[i]
-            : same_memory ? y[i] == x[i] : is_canary(y[i]);
+                            ? fabs((double)y[i] - want[i]) <= gate[i]
+                        : same_memory ? y[i] == x[i]
+                                      : is_canary(y[i]);
         if (!fine)
             fail_msg("%s, %s, d %d: element %d is %a, expected %a +- %g",
                      l->name, c->name, (int)d, (int)i, (double)y[i], want[i],

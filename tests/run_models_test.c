@@ -16,7 +16,9 @@
 static const char folder[] = "tests/golden";
 
 /* Names of the golden files, and those of the graph. */
-static const struct { const char *golden, *input; } inputs[] = {
+static const struct {
+    const char *golden, *input;
+} inputs[] = {
     { "source", "source.ids" },  { "target", "target.ids" },
     { "types", "source.types" }, { "rows", "source.values" },
     { "prefix", "prefix" },
@@ -30,10 +32,12 @@ static void give_inputs(const Safetensors *io)
     for (int i = 0; i < 5; i++) {
         const Tensor *t = safetensors_find(io, inputs[i].golden);
         if (t)
-            out[n++] = (TensorOut){
-                .name = inputs[i].input, .rank = t->rank,
-                .dim = { t->dim[0], t->rank > 1 ? t->dim[1] : 0 },
-                .data = t->at, .is_int = t->type == StI32 };
+            out[n++] = (TensorOut){ .name = inputs[i].input,
+                                    .rank = t->rank,
+                                    .dim = { t->dim[0],
+                                             t->rank > 1 ? t->dim[1] : 0 },
+                                    .data = t->at,
+                                    .is_int = t->type == StI32 };
     }
     assert_true(n > 0);
     assert_true(safetensors_write(in_dir("in"), out, n, &why));
@@ -59,8 +63,10 @@ static void check_model(const char *name, const Safetensors *io,
                         const char *more)
 {
     const char *words[31] = {
-        attnc(), "run", arena_printf(a, "%s/%s.yaml", folder, name), "--input",
-        in_dir("in"), "--output", in_dir("out") };
+        attnc(),      "run",        arena_printf(a, "%s/%s.yaml", folder, name),
+        "--input",    in_dir("in"), "--output",
+        in_dir("out")
+    };
     Spawned s;
     Fault why;
     int n = 7, wanted = 0;
@@ -79,8 +85,9 @@ static void check_model(const char *name, const Safetensors *io,
     assert_non_null(out);
     for (int i = 0; i < safetensors_count(io); i++) {
         const Tensor *t = safetensors_at(io, i);
-        const Tensor *got = strncmp(t->name, "out.", 4) ? NULL
-                          : safetensors_find(out, t->name + 4);
+        const Tensor *got = strncmp(t->name, "out.", 4)
+                              ? NULL
+                              : safetensors_find(out, t->name + 4);
         if (got)
             assert_tensors(got, t);
         wanted -= got != NULL;
@@ -104,7 +111,8 @@ static void test_golden(void **state)
         const char *name = arena_strndup(a, e->d_name,
                                          (size_t)(end - e->d_name));
         Safetensors *io = safetensors_open(arena_printf(a, "%s/%s", folder,
-                                                        e->d_name), &why);
+                                                        e->d_name),
+                                           &why);
         assert_non_null(io);
         give_inputs(io);
         for (int i = 0; i < 2; i++)
@@ -123,16 +131,23 @@ static void sentence(const int32_t *ids, const int32_t *types, int64_t n,
                      float row[384])
 {
     TensorOut t[] = {
-        { .name = "source.ids", .rank = 1, .dim = { n }, .data = ids,
+        { .name = "source.ids",
+          .rank = 1,
+          .dim = { n },
+          .data = ids,
           .is_int = true },
-        { .name = "source.types", .rank = 1, .dim = { n }, .data = types,
+        { .name = "source.types",
+          .rank = 1,
+          .dim = { n },
+          .data = types,
           .is_int = true },
     };
     Spawned s;
     Fault why;
     assert_true(safetensors_write(in_dir("in"), t, types ? 2 : 1, &why));
     if (RUN(&s, "", attnc(), "run", "models/minilm.yaml", "--set", "N=2",
-            "--input", in_dir("in"), "--output", in_dir("out")) != 0)
+            "--input", in_dir("in"), "--output", in_dir("out"))
+        != 0)
         fail_msg("%s", s.tail);
     Safetensors *out = safetensors_open(in_dir("out"), &why);
     assert_non_null(out);
@@ -167,7 +182,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_golden), TEST(test_sentences),
+        TEST(test_golden),
+        TEST(test_sentences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

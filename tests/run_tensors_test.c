@@ -15,8 +15,8 @@
 /* Runs `attnc run SPEC --input in --output out`; its exit code. */
 static int run_spec(Spawned *s, const char *spec, const char *tap)
 {
-    return RUN(s, "", attnc(), "run", spec, "--input", in_dir("in"),
-               "--output", in_dir("out"), tap ? "--tap" : NULL, tap);
+    return RUN(s, "", attnc(), "run", spec, "--input", in_dir("in"), "--output",
+               in_dir("out"), tap ? "--tap" : NULL, tap);
 }
 
 static void give(const TensorOut *t, int n)
@@ -29,8 +29,9 @@ static const float rows[12 * 8] = { 1, 0, 0, 0, 0, 0, 0, 2, [9] = 3, [20] = 1 };
 
 static TensorOut tensor(const char *name, int64_t n, int64_t columns)
 {
-    return (TensorOut){ .name = name, .rank = 2, .dim = { n, columns },
-                        .data = rows };
+    return (TensorOut){
+        .name = name, .rank = 2, .dim = { n, columns }, .data = rows
+    };
 }
 
 /* One key: the softmax is 1, so every query gets the value as it is. */
@@ -40,10 +41,12 @@ static void test_one_key(void **state)
     Spawned s;
     Fault why;
     give((TensorOut[]){ tensor("query", 3, 8), tensor("key", 1, 8),
-                        tensor("value", 1, 8) }, 3);
+                        tensor("value", 1, 8) },
+         3);
     FILE *spec = fopen(in_dir("spec.yaml"), "w");
     fputs("attnc: 1\nname: bare\nkind: attention\nd_model: 8\nh: 2\n"
-          "max_len: 16\nprojections: false\n", spec);
+          "max_len: 16\nprojections: false\n",
+          spec);
     fclose(spec);
     assert_int_equal(run_spec(&s, in_dir("spec.yaml"), NULL), 0);
     Safetensors *out = safetensors_open(in_dir("out"), &why);
@@ -66,7 +69,8 @@ static void test_tap(void **state)
     Spawned s;
     Fault why;
     give((TensorOut[]){ tensor("query", 2, 8), tensor("key", 3, 8),
-                        tensor("value", 3, 8) }, 3);
+                        tensor("value", 3, 8) },
+         3);
     assert_int_equal(run_spec(&s, "tests/cli/block.yaml", "weights"), 0);
     assert_non_null(strstr(s.tail, "weights is kept"));
     Safetensors *out = safetensors_open(in_dir("out"), &why);
@@ -84,11 +88,12 @@ static void test_tap(void **state)
 
 static TensorOut whole(const char *name, int64_t n, const int32_t *ids)
 {
-    return (TensorOut){ .name = name, .rank = 1, .dim = { n }, .data = ids,
-                        .is_int = true };
+    return (TensorOut){
+        .name = name, .rank = 1, .dim = { n }, .data = ids, .is_int = true
+    };
 }
 
-typedef struct {                 /* tensors that are refused, and why */
+typedef struct { /* tensors that are refused, and why */
     const char *spec;
     TensorOut t[3];
     const char *says;
@@ -104,7 +109,7 @@ static void assert_refused(const Bad *bad)
     assert_int_equal(run_spec(&s, bad->spec, NULL), ExitInput);
     if (!strstr(s.tail, bad->says))
         fail_msg("'%s' is not in: %s", bad->says, s.tail);
-    assert_int_equal(files(dir), 1);             /* no output */
+    assert_int_equal(files(dir), 1); /* no output */
 }
 
 static void test_bad_rows(void **state)
@@ -116,20 +121,22 @@ static void test_bad_rows(void **state)
           { tensor("query", 1, 8), tensor("key", 1, 8), tensor("v", 1, 8) },
           "tensor 'value' is missing" },
         { block,
-          { tensor("query", 1, 7), tensor("key", 1, 8),
-            tensor("value", 1, 8) }, "shape f32[n, 8] is needed" },
+          { tensor("query", 1, 7), tensor("key", 1, 8), tensor("value", 1, 8) },
+          "shape f32[n, 8] is needed" },
         { block,
-          { tensor("query", 1, 8), tensor("key", 2, 8),
-            tensor("value", 1, 8) },
+          { tensor("query", 1, 8), tensor("key", 2, 8), tensor("value", 1, 8) },
           "'value': as many rows as 'key' has, 2, are needed" },
         { block,
-          { tensor("query", 0, 8), tensor("key", 1, 8),
-            tensor("value", 1, 8) }, "1 to 16 rows are possible, it has 0" },
-        { "tests/golden/real_input.yaml", { tensor("source.ids", 1, 5) },
+          { tensor("query", 0, 8), tensor("key", 1, 8), tensor("value", 1, 8) },
+          "1 to 16 rows are possible, it has 0" },
+        { "tests/golden/real_input.yaml",
+          { tensor("source.ids", 1, 5) },
           "tensor 'source.values' is missing" },
-        { "tests/golden/real_input.yaml", { tensor("source.values", 3, 4) },
+        { "tests/golden/real_input.yaml",
+          { tensor("source.values", 3, 4) },
           "'source.values': shape f32[n, 5] is needed" },
-        { "tests/golden/class_token.yaml", { tensor("source.values", 12, 5) },
+        { "tests/golden/class_token.yaml",
+          { tensor("source.values", 12, 5) },
           "1 to 11 rows are possible beside the class token, which max_len "
           "counts, it has 12" },
     };
@@ -146,17 +153,23 @@ static void test_bad_ids(void **state)
     const TensorOut source = whole("source.ids", 3, ids),
                     target = whole("target.ids", 3, ids);
     const Bad bad[] = {
-        { "tests/cli/small.yaml", { whole("source.ids", 3, bad_ids) },
+        { "tests/cli/small.yaml",
+          { whole("source.ids", 3, bad_ids) },
           "element 1 is no id below 11" },
-        { "tests/cli/small.yaml", { tensor("source.ids", 1, 2) },
+        { "tests/cli/small.yaml",
+          { tensor("source.ids", 1, 2) },
           "ids, I32 or I64 of shape [n], are needed" },
-        { pools, { source, whole("source.types", 3, ids) },
+        { pools,
+          { source, whole("source.types", 3, ids) },
           "'source.types': element 2 is no id below 2" },
-        { pools, { source, whole("source.types", 2, ids) },
+        { pools,
+          { source, whole("source.types", 2, ids) },
           "'source.types': as many rows as 'source.ids' has, 3, are needed" },
-        { sees_prefix, { target, whole("prefix", 2, ids) },
+        { sees_prefix,
+          { target, whole("prefix", 2, ids) },
           "'prefix': one number of rows is needed" },
-        { sees_prefix, { target, whole("prefix", 1, bad_ids + 2) },
+        { sees_prefix,
+          { target, whole("prefix", 1, bad_ids + 2) },
           "'prefix': element 0 is no id below" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -170,13 +183,15 @@ static void test_more_tensors(void **state)
     static const int32_t ids[3] = { 3, 10, 1 };
     Spawned s;
     give((TensorOut[]){ whole("source.ids", 3, ids),
-                        whole("source.typos", 3, ids) }, 2);
+                        whole("source.typos", 3, ids) },
+         2);
     assert_int_equal(run_spec(&s, "tests/golden/pool_mean.yaml", NULL), 0);
     assert_non_null(strstr(s.tail, "warning: "));
     assert_non_null(strstr(s.tail, "1 tensor is not among the model's "
                                    "inputs"));
     give((TensorOut[]){ whole("source.ids", 3, ids),
-                        whole("source.types", 3, (int32_t[3]){ 0 }) }, 2);
+                        whole("source.types", 3, (int32_t[3]){ 0 }) },
+         2);
     assert_int_equal(run_spec(&s, "tests/golden/pool_mean.yaml", NULL), 0);
     assert_string_equal(s.tail, "");
 }
@@ -186,7 +201,8 @@ static void test_no_such_tap(void **state)
     (void)state;
     Spawned s;
     give((TensorOut[]){ tensor("query", 2, 8), tensor("key", 3, 8),
-                        tensor("value", 3, 8) }, 3);
+                        tensor("value", 3, 8) },
+         3);
     assert_int_equal(run_spec(&s, "tests/cli/block.yaml", "q.weight"),
                      ExitUsage);
     assert_int_equal(files(dir), 1);
@@ -196,7 +212,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_one_key), TEST(test_tap), TEST(test_bad_rows),
+        TEST(test_one_key), TEST(test_tap),          TEST(test_bad_rows),
         TEST(test_bad_ids), TEST(test_more_tensors), TEST(test_no_such_tap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static void reads_tensors(void **state)
         "\"a\":{\"data_offsets\":[0,4],\"shape\":[2],\"dtype\":\"F16\"},"
         "\"empty\":{\"dtype\":\"U8\",\"shape\":[0,5],\"data_offsets\":[28,28]},"
         "\"one\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[28,36]}}   ";
-    unsigned char data[36] = { 0x00, 0x3c, 0x00, 0xc0 };     /* 1, -2 */
+    unsigned char data[36] = { 0x00, 0x3c, 0x00, 0xc0 }; /* 1, -2 */
     const float b[6] = { 1, 2, 3, 4, 5, 6 };
     const int64_t one = -7;
     memcpy(data + 4, b, sizeof b);
@@ -55,8 +55,9 @@ static void reads_tensors(void **state)
     assert_string_equal(safetensors_path(s), path);
     assert_int_equal(safetensors_count(s), 4);
     for (int i = 1; i < 4; i++)
-        assert_true(strcmp(safetensors_at(s, i - 1)->name,
-                           safetensors_at(s, i)->name) < 0);
+        assert_true(
+            strcmp(safetensors_at(s, i - 1)->name, safetensors_at(s, i)->name)
+            < 0);
     float out[6];
     const Tensor *t = safetensors_find(s, "b");
     assert_int_equal(t->rank, 2);
@@ -87,24 +88,34 @@ static void reads_tensors(void **state)
 static void reads_unaligned_tensors(void **state)
 {
     (void)state;
-    static const struct { const char *dtype; size_t size; } types[] = {
-        { "F32", 4 }, { "F64", 8 }, { "I32", 4 }, { "I64", 8 }, { "F16", 2 },
-        { "BF16", 2 },
+    static const struct {
+        const char *dtype;
+        size_t size;
+    } types[] = {
+        { "F32", 4 }, { "F64", 8 }, { "I32", 4 },
+        { "I64", 8 }, { "F16", 2 }, { "BF16", 2 },
     };
     static const unsigned char five[6][8] = {
-        { 0, 0, 0xa0, 0x40 }, { 0, 0, 0, 0, 0, 0, 0x14, 0x40 }, { 5 }, { 5 },
-        { 0x00, 0x45 }, { 0xa0, 0x40 },
+        { 0, 0, 0xa0, 0x40 },
+        { 0, 0, 0, 0, 0, 0, 0x14, 0x40 },
+        { 5 },
+        { 5 },
+        { 0x00, 0x45 },
+        { 0xa0, 0x40 },
     };
     for (int i = 0; i < 6; i++)
         for (int pad = 0; pad < 64; pad++) {
             char header[200];
-            int n = snprintf(header, sizeof header, "{\"x\":{\"dtype\":\"%s\","
+            int n = snprintf(header, sizeof header,
+                             "{\"x\":{\"dtype\":\"%s\","
                              "\"shape\":[1],\"data_offsets\":[0,%zu]}}%*s",
                              types[i].dtype, types[i].size, pad, "");
             Fault why;
-            Safetensors *s = safetensors_open(
-                scratch_tensors((uint64_t)n, header, (size_t)n, five[i],
-                        types[i].size), &why);
+            Safetensors *s = safetensors_open(scratch_tensors((uint64_t)n,
+                                                              header, (size_t)n,
+                                                              five[i],
+                                                              types[i].size),
+                                              &why);
             assert_non_null(s);
             float x;
             tensor_floats(safetensors_at(s, 0), 0, 1, &x);
@@ -116,22 +127,30 @@ static void reads_unaligned_tensors(void **state)
 static void knows_all_types(void **state)
 {
     (void)state;
-    static const struct { const char *name; int bits; StType type; } all[] = {
-        { "F32", 32, StF32 }, { "F16", 16, StF16 }, { "BF16", 16, StBF16 },
-        { "F64", 64, StF64 }, { "I32", 32, StI32 }, { "I64", 64, StI64 },
-        { "BOOL", 8, StOther }, { "U8", 8, StOther }, { "I8", 8, StOther },
-        { "I16", 16, StOther }, { "U16", 16, StOther }, { "U32", 32, StOther },
-        { "U64", 64, StOther }, { "C64", 64, StOther },
-        { "F8_E4M3", 8, StOther }, { "F8_E5M2", 8, StOther },
-        { "F8_E8M0", 8, StOther }, { "F8_E4M3FNUZ", 8, StOther },
+    static const struct {
+        const char *name;
+        int bits;
+        StType type;
+    } all[] = {
+        { "F32", 32, StF32 },          { "F16", 16, StF16 },
+        { "BF16", 16, StBF16 },        { "F64", 64, StF64 },
+        { "I32", 32, StI32 },          { "I64", 64, StI64 },
+        { "BOOL", 8, StOther },        { "U8", 8, StOther },
+        { "I8", 8, StOther },          { "I16", 16, StOther },
+        { "U16", 16, StOther },        { "U32", 32, StOther },
+        { "U64", 64, StOther },        { "C64", 64, StOther },
+        { "F8_E4M3", 8, StOther },     { "F8_E5M2", 8, StOther },
+        { "F8_E8M0", 8, StOther },     { "F8_E4M3FNUZ", 8, StOther },
         { "F8_E5M2FNUZ", 8, StOther }, { "F6_E2M3", 6, StOther },
-        { "F6_E3M2", 6, StOther }, { "F4", 4, StOther },
+        { "F6_E3M2", 6, StOther },     { "F4", 4, StOther },
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         char header[200];
         size_t bytes = 4 * (size_t)all[i].bits / 8;
-        snprintf(header, sizeof header, "{\"x\":{\"dtype\":\"%s\",\"shape\":"
-                 "[4],\"data_offsets\":[0,%zu]}}", all[i].name, bytes);
+        snprintf(header, sizeof header,
+                 "{\"x\":{\"dtype\":\"%s\",\"shape\":"
+                 "[4],\"data_offsets\":[0,%zu]}}",
+                 all[i].name, bytes);
         Fault why;
         Safetensors *s = safetensors_open(file_with(header, bytes), &why);
         assert_non_null(s);
@@ -151,8 +170,11 @@ static void knows_all_types(void **state)
 #define NO_SUCH_FILE "t: does not look like a .safetensors file: no header " \
     "begins with '{' at byte 8; convert other formats"
 
-static const struct { const char *header; size_t data; const char *message; }
-bad_headers[] = {
+static const struct {
+    const char *header;
+    size_t data;
+    const char *message;
+} bad_headers[] = {
     /* the header's text */
     { "", 0, NO_SUCH_FILE },
     { " {}", 0, NO_SUCH_FILE },
@@ -160,7 +182,8 @@ bad_headers[] = {
     { "{", 0, "t: header, byte 9: string or '}' expected near end of file" },
     { "{}\n", 0, "t: byte 10: only spaces may follow the header" },
     { "{} {}", 0, "t: byte 11: only spaces may follow the header" },
-    { "{\"\xff\":1}", 0, "t: header, byte 10: unable to decode byte 0xff near "
+    { "{\"\xff\":1}", 0,
+      "t: header, byte 10: unable to decode byte 0xff near "
       "'\"'" },
     { "{" X("U8", "[]", "[0,1]") "," X("U8", "[]", "[0,1]") "}", 1,
       "t: header, byte 63: duplicate object key near '\"x\"'" },
@@ -185,8 +208,7 @@ bad_headers[] = {
       "t: tensor 'x': more than 8 dimensions" },
     { "{\"x\":{\"shape\":[1],\"data_offsets\":[0,1]}}", 1,
       "t: tensor 'x': 'dtype' must be a string" },
-    { "{" X("F7", "[1]", "[0,1]") "}", 1,
-      "t: tensor 'x': unknown dtype 'F7'" },
+    { "{" X("F7", "[1]", "[0,1]") "}", 1, "t: tensor 'x': unknown dtype 'F7'" },
     { "{" X("f32", "[1]", "[0,4]") "}", 4,
       "t: tensor 'x': unknown dtype 'f32'" },
     { "{\"x\":{\"dtype\":\"U8\",\"shape\":[1]}}", 1,
@@ -211,19 +233,24 @@ bad_headers[] = {
     { "{" X("U8", "[9223372036854775808]", "[0,0]") "}", 0,
       "t: header, byte 55: too big integer near '9223372036854775808'" },
     /* offsets; the data of one tensor begins at byte 62 */
-    { "{" X("F32", "[1]", "[0,4]") "}", 0, "t: tensor 'x': ends at byte 4 of "
+    { "{" X("F32", "[1]", "[0,4]") "}", 0,
+      "t: tensor 'x': ends at byte 4 of "
       "the data, which has 0: the file is cut short" },
     { "{" X("F32", "[1]", "[4,0]") "}", 4,
       "t: tensor 'x': 'data_offsets' end before they begin" },
-    { "{" X("F32", "[1]", "[0,3]") "}", 3, "t: tensor 'x': has 3 bytes at byte "
+    { "{" X("F32", "[1]", "[0,3]") "}", 3,
+      "t: tensor 'x': has 3 bytes at byte "
       "62, its shape and dtype need 4" },
-    { "{" X("F32", "[2]", "[0,4]") "}", 4, "t: tensor 'x': has 4 bytes at byte "
+    { "{" X("F32", "[2]", "[0,4]") "}", 4,
+      "t: tensor 'x': has 4 bytes at byte "
       "62, its shape and dtype need 8" },
-    { "{" X("F32", "[1]", "[1,5]") "}", 5, "t: tensor 'x': begins at byte 63, "
+    { "{" X("F32", "[1]", "[1,5]") "}", 5,
+      "t: tensor 'x': begins at byte 63, "
       "bytes from 62 belong to no tensor" },
     { "{" X("F32", "[1]", "[0,4]") "}", 5,
       "t: byte 66: the last tensor ends here, the file goes on to 67" },
-    { "{}", 1, "t: byte 10: the last tensor ends here, the file goes on to "
+    { "{}", 1,
+      "t: byte 10: the last tensor ends here, the file goes on to "
       "11" },
     { "{" X("F32", "[1]", "[0,4]") "," Y("[3,7]") "}", 7,
       "t: tensor 'y': begins at byte 117, inside 'x'" },
@@ -243,7 +270,7 @@ static void refuses_broken_headers(void **state)
             assert_refused(path, bad_headers[i].message);
             continue;
         }
-        Fault why;               /* which of the two is named is open */
+        Fault why; /* which of the two is named is open */
         assert_null(safetensors_open(path, &why));
         assert_non_null(strstr(why.text, ", inside '"));
     }
@@ -252,22 +279,26 @@ static void refuses_broken_headers(void **state)
 static void refuses_lying_lengths(void **state)
 {
     (void)state;
-    static const struct { uint64_t length; const char *message; } cases[] = {
+    static const struct {
+        uint64_t length;
+        const char *message;
+    } cases[] = {
         { 0, "t: byte 0: claims a header of 0 bytes, 1 to 100000000 are "
-          "allowed" },
+             "allowed" },
         { 1, "t: header, byte 9: string or '}' expected near end of file" },
         { 3, "t: byte 0: claims a header of 3 bytes, the file has 2 after it: "
-          "it is cut short" },
+             "it is cut short" },
         { 100000000, "t: byte 0: claims a header of 100000000 bytes, the file "
-          "has 2 after it: it is cut short" },
+                     "has 2 after it: it is cut short" },
         { 100000001, "t: byte 0: claims a header of 100000001 bytes, 1 to "
-          "100000000 are allowed" },
-        { (uint64_t)1 << 60, "t: byte 0: claims a header of "
+                     "100000000 are allowed" },
+        { (uint64_t)1 << 60,
+          "t: byte 0: claims a header of "
           "1152921504606846976 bytes, 1 to 100000000 are allowed" },
         { UINT64_MAX, "t: byte 0: claims a header of 18446744073709551615 "
-          "bytes, 1 to 100000000 are allowed" },
+                      "bytes, 1 to 100000000 are allowed" },
         { UINT64_MAX - 7, "t: byte 0: claims a header of 18446744073709551608 "
-          "bytes, 1 to 100000000 are allowed" },
+                          "bytes, 1 to 100000000 are allowed" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_refused(scratch_tensors(cases[i].length, "{}", 2, NULL, 0),
@@ -294,7 +325,8 @@ static void refuses_deep_json(void **state)
 }
 
 /* ---------------------------------------- every cut, every changed byte --- */
-static const char small[] = "{\"__metadata__\":{\"by\":\"hand\"},"
+static const char small[] =
+    "{\"__metadata__\":{\"by\":\"hand\"},"
     "\"a.weight\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
     "\"b\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_offsets\":[16,22]}}  ";
 enum { SmallData = 22, SmallSize = 8 + sizeof small - 1 + SmallData };
@@ -366,7 +398,7 @@ static void survives_every_changed_byte(void **state)
         }
     close(fd);
     assert_true(refused > 1000);
-    assert_true(accepted > 50);  /* a letter of a name, say */
+    assert_true(accepted > 50); /* a letter of a name, say */
 }
 
 int main(void)

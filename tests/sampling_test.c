@@ -48,10 +48,13 @@ static void test_shares(void **unused)
 {
     (void)unused;
     float x[5];
-    const double p[] = { .1, .4, .2, 0, .3 };    /* a forbidden one */
+    const double p[] = { .1, .4, .2, 0, .3 }; /* a forbidden one */
     for (int i = 0; i < 5; i++)
         x[i] = (float)log(p[i]);
-    static const struct { struct attn_sampling o; double p[5]; } cases[] = {
+    static const struct {
+        struct attn_sampling o;
+        double p[5];
+    } cases[] = {
         { { .temperature = 1 }, { .1, .4, .2, 0, .3 } },
         { { .temperature = 1, .top_k = 9 }, { .1, .4, .2, 0, .3 } },
         { { .temperature = 1, .top_k = 1 }, { 0, 1, 0, 0, 0 } },
@@ -117,12 +120,19 @@ static void test_ranges(void **unused)
 {
     (void)unused;
     static const struct attn_sampling bad[] = {
-        { .temperature = -1 }, { .temperature = NAN },
-        { .temperature = INFINITY }, { .top_p = 1.1f }, { .top_p = -1 },
-        { .top_p = NAN }, { .min_p = 2 }, { .min_p = NAN }, { .top_k = -1 },
+        { .temperature = -1 },
+        { .temperature = NAN },
+        { .temperature = INFINITY },
+        { .top_p = 1.1f },
+        { .top_p = -1 },
+        { .top_p = NAN },
+        { .min_p = 2 },
+        { .min_p = NAN },
+        { .top_k = -1 },
     };
-    const struct attn_sampling good = { .temperature = 1e9f, .top_p = 1,
-                                        .min_p = 1, .top_k = 1 };
+    const struct attn_sampling good = {
+        .temperature = 1e9f, .top_p = 1, .min_p = 1, .top_k = 1
+    };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(attn_sampling_fits(&bad[i]));
     assert_true(attn_sampling_fits(&good));
@@ -131,10 +141,8 @@ static void test_ranges(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_equal_logits),
-        cmocka_unit_test(test_best),
+        cmocka_unit_test(test_random),       cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_equal_logits), cmocka_unit_test(test_best),
         cmocka_unit_test(test_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,25 +18,25 @@ static void test_limits(void **unused)
     for (int64_t beam = 1; beam <= 3; beam += 2) {
         case_make(c, ATTN_ENCODER_DECODER, 9, 1, beam, 4);
         c->f.end_bias = -100.0f;
-        c->o.max_output = 3;                     /* tokens, no end */
+        c->o.max_output = 3; /* tokens, no end */
         assert_int_equal(case_run(c), 0);
         assert_int_equal(c->out[0].n, 3);
         assert_int_equal(c->out[0].ended, 0);
         free(c->memory);
 
-        c->o.max_output = 0;                     /* source rows + 5 */
+        c->o.max_output = 0; /* source rows + 5 */
         c->o.max_output_plus = 5;
         assert_int_equal(case_run(c), 0);
         assert_int_equal(c->out[0].n, 9);
         free(c->memory);
 
-        c->o.max_output_plus = -1;               /* 20 positions: start, 19 */
+        c->o.max_output_plus = -1; /* 20 positions: start, 19 */
         c->f.model.max_target = 20;
         assert_int_equal(case_run(c), 0);
         assert_int_equal(c->out[0].n, 20);
         free(c->memory);
 
-        c->prefix_n = 3;                         /* the prefix is the answer */
+        c->prefix_n = 3; /* the prefix is the answer */
         c->prefix[0] = 5;
         c->o.max_output = 3;
         assert_int_equal(case_run(c), 0);
@@ -45,7 +45,7 @@ static void test_limits(void **unused)
         assert_int_equal(c->out[0].tokens[0], 5);
         free(c->memory);
 
-        c->o.max_output = 2;                     /* shorter than the prefix */
+        c->o.max_output = 2; /* shorter than the prefix */
         assert_int_equal(case_run(c), ATTN_ERROR_LENGTH);
     }
     free(c);
@@ -60,12 +60,12 @@ static void test_empty(void **unused)
         for (int decoder = 0; decoder < 2; decoder++)
             for (int start = -1; start < 2; start += 2) {
                 if (!decoder && start < 0)
-                    continue;                    /* there is no such search */
+                    continue; /* there is no such search */
                 case_make(c, decoder ? ATTN_DECODER : ATTN_ENCODER_DECODER, 9,
                           1, beam, 0);
                 c->f.end_bias = -100.0f;
                 c->o.start = start;
-                c->sentences = 3;                /* 0, 2 and 0 rows */
+                c->sentences = 3; /* 0, 2 and 0 rows */
                 c->start[2] = c->start[3] = 2;
                 c->ids[0] = c->ids[1] = 4;
                 assert_int_equal(case_run(c), 0);
@@ -76,7 +76,7 @@ static void test_empty(void **unused)
                     assert_int_equal(c->out[0].n, 20);
                 free(c->memory);
             }
-    case_make(c, ATTN_DECODER, 9, 1, 1, 0);      /* as long as nothing */
+    case_make(c, ATTN_DECODER, 9, 1, 1, 0); /* as long as nothing */
     assert_true(attn_search_asks(&c->f.model, &c->o, 0));
     c->o.max_output_plus = 0;
     assert_false(attn_search_asks(&c->f.model, &c->o, 0));
@@ -90,15 +90,15 @@ static void test_refused(void **unused)
     case_make(c, ATTN_ENCODER_DECODER, 9, 1, 2, 4);
     int64_t bytes = case_bytes(c);
     char *memory = malloc((size_t)bytes);
-    assert_int_equal(attn_search(&c->f.model, &c->f, &c->o, 1, c->ids,
-                                 c->start, NULL, 0, memory, bytes - 1, c->out,
-                                 c->found), ATTN_ERROR_ROOM);
+    assert_int_equal(attn_search(&c->f.model, &c->f, &c->o, 1, c->ids, c->start,
+                                 NULL, 0, memory, bytes - 1, c->out, c->found),
+                     ATTN_ERROR_ROOM);
     free(memory);
-    c->ids[2] = 50;                              /* no such id */
+    c->ids[2] = 50; /* no such id */
     assert_int_equal(case_run(c), ATTN_ERROR_ID);
     free(c->memory);
     c->ids[2] = 0;
-    c->start[1] = 301;                           /* longer than max_source */
+    c->start[1] = 301; /* longer than max_source */
     assert_int_equal(case_run(c), ATTN_ERROR_LENGTH);
     free(c->memory);
     c->start[1] = 4;
@@ -118,7 +118,7 @@ static void test_refused(void **unused)
     c->f.model.kind = ATTN_ENCODER;
     assert_int_equal(case_bytes(c), ATTN_ERROR_KIND);
     c->f.model.kind = ATTN_ENCODER_DECODER;
-    c->f.model.input_width = 3;                  /* its source is no tokens */
+    c->f.model.input_width = 3; /* its source is no tokens */
     assert_int_equal(case_bytes(c), ATTN_ERROR_KIND);
     c->f.model.input_width = 0;
     assert_int_equal(attn_search_bytes(&c->f.model, &c->o, INT64_MAX, 1, 1, 0),
@@ -196,7 +196,8 @@ static void test_score(void **unused)
 
         assert_int_equal(attn_score(&c->f.model, &c->f, 1, c->ids, 66, target,
                                     n, NULL, memory, bytes - 1,
-                                    log_probability), ATTN_ERROR_ROOM);
+                                    log_probability),
+                         ATTN_ERROR_ROOM);
         target[0] = 9;
         assert_int_equal(attn_score(&c->f.model, &c->f, 1, c->ids, 66, target,
                                     n, NULL, memory, bytes, log_probability),
@@ -210,12 +211,9 @@ static void test_score(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_nan),
-        cmocka_unit_test(test_score),
-        cmocka_unit_test(test_score_of_nan),
+        cmocka_unit_test(test_limits),  cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_score),   cmocka_unit_test(test_score_of_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

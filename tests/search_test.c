@@ -61,10 +61,10 @@ static void case_random(Case *c, uint32_t seed)
 {
     uint32_t s = seed * 2654435761u;
     int64_t kind = random_below(&s, 3) ? ATTN_ENCODER_DECODER : ATTN_DECODER;
-    case_make(c, kind, 4 + random_below(&s, 20), seed,
-              1 + random_below(&s, 6), 0);
+    case_make(c, kind, 4 + random_below(&s, 20), seed, 1 + random_below(&s, 6),
+              0);
     c->f.end_bias = (float)random_below(&s, 7) - 3.0f;
-    c->f.spread = (float)random_below(&s, 5);    /* 0: all are equal */
+    c->f.spread = (float)random_below(&s, 5); /* 0: all are equal */
     c->f.never_every = random_below(&s, 4) ? 0 : 3;
     c->o.rule = random_below(&s, 2);
     /* the slow search does not stop early, so it would see more of them */
@@ -91,8 +91,8 @@ static void case_random(Case *c, uint32_t seed)
         int32_t n = (int32_t)random_below(&s, i % 2 ? 150 : 12);
         c->start[i + 1] = c->start[i] + n;
         for (int32_t j = 0; j < n; j++)
-            c->ids[c->start[i] + j] =
-                (int32_t)random_below(&s, (uint32_t)c->f.model.target_vocab);
+            c->ids[c->start[i] + j] = (int32_t)
+                random_below(&s, (uint32_t)c->f.model.target_vocab);
     }
 }
 

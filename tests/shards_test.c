@@ -16,8 +16,9 @@ static void shard(const char *file, const char *const *name, int n)
     TensorOut t[4];
     Fault why;
     for (int i = 0; i < n; i++)
-        t[i] = (TensorOut){ .name = name[i], .rank = 1, .dim = { 2 },
-                            .data = data + i };
+        t[i] = (TensorOut){
+            .name = name[i], .rank = 1, .dim = { 2 }, .data = data + i
+        };
     assert_true(safetensors_write(scratch_path(file), t, n, &why));
 }
 
@@ -35,13 +36,13 @@ static void joins_shards(void **state)
     (void)state;
     Fault why;
     Safetensors *s = open_index("{\"metadata\": {}, \"weight_map\": {\"b\": "
-        "\"2.st\", \"a\": \"1.st\", \"c\": \"1.st\"}}", &why);
+                                "\"2.st\", \"a\": \"1.st\", \"c\": \"1.st\"}}",
+                                &why);
     float x[2];
     assert_non_null(s);
     assert_int_equal(safetensors_count(s), 3);
     for (int i = 0; i < 3; i++)
-        assert_string_equal(safetensors_at(s, i)->name,
-                            &"a\0b\0c"[2 * i]);
+        assert_string_equal(safetensors_at(s, i)->name, &"a\0b\0c"[2 * i]);
     tensor_floats(safetensors_find(s, "a"), 0, 2, x);
     assert_true(x[0] == 2 && x[1] == 3);
     safetensors_close(s);
@@ -50,24 +51,31 @@ static void joins_shards(void **state)
 static void refuses(void **state)
 {
     (void)state;
-    static const struct { const char *map, *message; } cases[] = {
+    static const struct {
+        const char *map, *message;
+    } cases[] = {
         { "3", "i.json: 'weight_map' must map names of tensors to files" },
         { "{}", "i.json: 'weight_map' must map names of tensors to files" },
         { "{\"a\": 1}", "i.json: tensor 'a': its shard must be the name of a "
-          "file" },
-        { "{\"a\": \"../1.st\"}", "i.json: shard '../1.st': must be the name "
+                        "file" },
+        { "{\"a\": \"../1.st\"}",
+          "i.json: shard '../1.st': must be the name "
           "of a safetensors file in the folder of the index" },
         { "{\"a\": \"..\"}", "i.json: shard '..': must be the name of a "
-          "safetensors file in the folder of the index" },
-        { "{\"a\": \"i.json\"}", "i.json: shard 'i.json': must be the name "
+                             "safetensors file in the folder of the index" },
+        { "{\"a\": \"i.json\"}",
+          "i.json: shard 'i.json': must be the name "
           "of a safetensors file in the folder of the index" },
         { "{\"a\": \"1.st\"}", "i.json: tensor 'c': is in '1.st', the index "
-          "does not have it" },
-        { "{\"a\": \"1.st\", \"c\": \"2.st\"}", "i.json: tensor 'c': is in "
+                               "does not have it" },
+        { "{\"a\": \"1.st\", \"c\": \"2.st\"}",
+          "i.json: tensor 'c': is in "
           "'1.st', the index says '2.st'" },
-        { "{\"b\": \"2.st\", \"e\": \"4.st\"}", "i.json: tensor 'b': is in "
+        { "{\"b\": \"2.st\", \"e\": \"4.st\"}",
+          "i.json: tensor 'b': is in "
           "'4.st', the index says '2.st'" },
-        { "{\"b\": \"2.st\", \"d\": \"2.st\"}", "i.json: tensor 'd': is not "
+        { "{\"b\": \"2.st\", \"d\": \"2.st\"}",
+          "i.json: tensor 'd': is not "
           "in '2.st', where the index says" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -80,7 +88,8 @@ static void refuses(void **state)
     }
     Fault why;
     assert_null(open_index("{\"weight_map\": {\"a\": \"1.st\", \"a\": "
-                           "\"2.st\"}}", &why));
+                           "\"2.st\"}}",
+                           &why));
     assert_int_equal(why.code, ExitInput);
     assert_null(open_index("{", &why));
     assert_int_equal(why.code, ExitInput);
@@ -91,8 +100,10 @@ static void names_the_index_of_a_shard(void **state)
     (void)state;
     char want[600];
     Fault why;
-    snprintf(want, sizeof want, "3.st: cannot open: No such file or directory "
-             "(a shard of %s)", scratch_path("i.json"));
+    snprintf(want, sizeof want,
+             "3.st: cannot open: No such file or directory "
+             "(a shard of %s)",
+             scratch_path("i.json"));
     assert_null(open_index("{\"weight_map\": {\"a\": \"3.st\"}}", &why));
     assert_message(why.text, want);
     assert_int_equal(why.code, ExitIO);

@@ -12,7 +12,7 @@
 
 static inline Spec small_spec(void)
 {
-    static Pos nowhere[256];     /* by field: none was written */
+    static Pos nowhere[256]; /* by field: none was written */
     return (Spec){
         .field_pos = nowhere, .name = "small",
         .kind = KindEncoderDecoder, .d_model = 8,
@@ -38,7 +38,7 @@ static inline void later_decoder(Spec *s, int i)
 {
     SpecSide *decoder = &s->side[SideDecoder];
     switch (i) {
-    case 10:                     /* rotary, rms, gated, fewer key heads */
+    case 10: /* rotary, rms, gated, fewer key heads */
         s->kind = KindDecoder;
         s->norm_type = NormRms;
         s->norm_place = PlacePre;
@@ -49,7 +49,7 @@ static inline void later_decoder(Spec *s, int i)
         s->bias_q = s->bias_k = s->bias_v = s->bias_o = s->bias_ffn = false;
         decoder->h = 4;
         break;
-    case 12:                     /* relative positions, scaled logits */
+    case 12: /* relative positions, scaled logits */
         s->positions = PosRelative;
         s->pos_buckets = 8;
         s->pos_max_distance = 20;
@@ -59,7 +59,7 @@ static inline void later_decoder(Spec *s, int i)
         s->logits_scale = 0.25;
         s->logits_softcap = 3;
         break;
-    case 13:                     /* alibi, one key head, a parallel layer */
+    case 13: /* alibi, one key head, a parallel layer */
         s->kind = KindDecoder;
         s->positions = PosAlibi;
         s->norm_place = PlacePre;
@@ -77,7 +77,7 @@ static inline void another_decoder(Spec *s, int i)
 {
     SpecSide *decoder = &s->side[SideDecoder];
     switch (i) {
-    case 14:                     /* norms of queries, keys; softcap, window */
+    case 14: /* norms of queries, keys; softcap, window */
         s->kind = KindDecoder;
         s->positions = PosRotary;
         s->pos_layout = LayoutHalves;
@@ -91,7 +91,7 @@ static inline void another_decoder(Spec *s, int i)
         s->embed_factor = 3;
         decoder->mask.window = 2;
         break;
-    case 16:                     /* a prefix, gates without an activation */
+    case 16: /* a prefix, gates without an activation */
         s->kind = KindDecoder;
         s->gated = true;
         s->activation = ActNone;
@@ -107,7 +107,7 @@ static inline void later_encoder(Spec *s, int i)
 {
     SpecSide *encoder = &s->side[SideEncoder];
     switch (i) {
-    case 11:                     /* learned from row 2, types, embedding norm */
+    case 11: /* learned from row 2, types, embedding norm */
         s->kind = KindEncoder;
         s->positions = PosLearned;
         s->pos_first = 2;
@@ -118,7 +118,7 @@ static inline void later_encoder(Spec *s, int i)
         s->head_pool = PoolMean;
         s->head_normalize = true;
         break;
-    case 15:                     /* rows of numbers, blocks, classes */
+    case 15: /* rows of numbers, blocks, classes */
         s->kind = KindEncoder;
         s->input = InputReal;
         s->input_width = 3;
@@ -128,7 +128,7 @@ static inline void later_encoder(Spec *s, int i)
         s->head_classes = 5;
         encoder->mask.block = 2;
         break;
-    case 17:                     /* logits of an encoder, tied */
+    case 17: /* logits of an encoder, tied */
         s->kind = KindEncoder;
         s->norm_place = PlacePre;
         s->head = HeadLogits;
@@ -143,22 +143,22 @@ static inline Spec nth_spec(int i)
 {
     Spec s = small_spec();
     switch (i) {
-    case 1:                      /* three-way tying */
+    case 1: /* three-way tying */
         s.source.size = s.target.size;
         s.embed_tie = TieSource | TieTarget | TieLogits;
         break;
-    case 2:                      /* norms in front, logits with a bias */
+    case 2: /* norms in front, logits with a bias */
         s.norm_place = PlacePre;
         s.norm_final = s.bias_logits = true;
         s.embed_tie = TieTarget | TieLogits;
         break;
-    case 3:                      /* no bias, no activation, nothing scaled */
+    case 3: /* no bias, no activation, nothing scaled */
         s.bias_q = s.bias_k = s.bias_v = s.bias_o = s.bias_ffn = false;
         s.activation = ActNone;
         s.embed_scale = EmbedScaleNone;
         s.positions = PosLearned;
         break;
-    case 4:                      /* one of three has a bias */
+    case 4: /* one of three has a bias */
         s.bias_k = s.bias_v = false;
         s.positions = PosNone;
         break;
@@ -174,7 +174,7 @@ static inline Spec nth_spec(int i)
         s.kind = KindAttention;
         s.side[SideEncoder].mask.causal = true;
         break;
-    case 8:                      /* attention alone */
+    case 8: /* attention alone */
         s.kind = KindAttention;
         s.side[SideEncoder].d_k = 4;
         s.has_q = s.has_k = s.has_v = s.has_o = false;
@@ -221,13 +221,20 @@ static inline Interp *evaluate(Arena *a, const Graph *g)
     static double rows[3][64];
     Interp *in = arena_alloc(a, sizeof *in);
     *in = (Interp){
-        .g = g, .arena = a, .user = in, .weight = named_weight,
-        .length = { [SymN] = 5, [SymT] = 4, [SymPT] = 4, [SymR] = 2,
+        .g = g,
+        .arena = a,
+        .user = in,
+        .weight = named_weight,
+        .length = { [SymN] = 5,
+                    [SymT] = 4,
+                    [SymPT] = 4,
+                    [SymR] = 2,
                     [SymM] = 6 },
         .prefix = 2,
         .ids = { [EntryEncode] = source, [EntryDecode] = target },
         .types = { [EntryEncode] = types },
-        .rows = { rows[0], rows[1], rows[2] }, .select = select,
+        .rows = { rows[0], rows[1], rows[2] },
+        .select = select,
     };
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 64; k++)

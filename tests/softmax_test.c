@@ -20,8 +20,7 @@
 enum { Rows = 5, Keys = 200, MostD = 40, Ldo = 48, Ldy = 41 };
 
 static const char *const kernels[] = { "softmax_begin", "softmax_chunk",
-                                       "softmax_page", "softmax_end",
-                                       NULL };
+                                       "softmax_page", "softmax_end", NULL };
 
 typedef void Begin(int64_t, float *, float *, float *, int64_t);
 typedef void Chunk(float *, int64_t, const int64_t *, const int64_t *, float,
@@ -36,7 +35,10 @@ static _Alignas(64) float y[Rows * Ldy + 7], first[Rows * Ldy + 7];
 
 /* One way of attending: row i sees keys 0 .. keys + i * step - 1 of all; with
  * a window the last of these only.                           */
-typedef struct { int64_t keys, step, window, d_v; float scale; } Attend;
+typedef struct {
+    int64_t keys, step, window, d_v;
+    float scale;
+} Attend;
 
 static int64_t end_of(const Attend *a, int64_t i)
 {
@@ -109,8 +111,8 @@ static void attend_by(const Lab *l, const Attend *a, Page *page)
     for (int64_t at = 0; at < all; at += 64) {
         if (page && a->window == 0 && (a->step == 0 || at + 64 <= a->keys)) {
             load_chunk(s, a, at);
-            page(s, Rows, all - at < 64 ? all - at : 64, a->scale * LOG2E,
-                 max, sum, o, Ldo);
+            page(s, Rows, all - at < 64 ? all - at : 64, a->scale * LOG2E, max,
+                 sum, o, Ldo);
         } else {
             run_chunk(chunk, a, at, s, max, sum, o);
         }
@@ -158,8 +160,9 @@ static void check_values(const Attend *a)
             const double want = attended(a, i, j, &size);
             if (!(fabs((double)got - want) <= 64 * EPS * size))
                 fail_msg("keys %d step %d window %d: (%d, %d) is %a, expected "
-                         "%a", (int)a->keys, (int)a->step, (int)a->window,
-                         (int)i, (int)j, (double)got, want);
+                         "%a",
+                         (int)a->keys, (int)a->step, (int)a->window, (int)i,
+                         (int)j, (double)got, want);
         }
 }
 
@@ -191,8 +194,10 @@ static void test_attention(void **state)
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
             for (int64_t step = 0; step <= 2; step++) {
                 fill_scores((Fill)fill);
-                check_attend(&(Attend){ .keys = keys[k], .step = step,
-                                        .d_v = d_v[k % 4], .scale = 0.125f });
+                check_attend(&(Attend){ .keys = keys[k],
+                                        .step = step,
+                                        .d_v = d_v[k % 4],
+                                        .scale = 0.125f });
             }
 }
 
@@ -206,8 +211,9 @@ static void test_pages(void **state)
         copy_function(&page, &lab[i], "softmax_page");
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
             for (int64_t step = 0; step <= 1; step++) {
-                const Attend a = { .keys = keys[k], .step = step, .d_v = 17,
-                                   .scale = 0.125f };
+                const Attend a = {
+                    .keys = keys[k], .step = step, .d_v = 17, .scale = 0.125f
+                };
                 fill_scores(FillUniform);
                 attend(&lab[i], &a);
                 memcpy(first, y, sizeof y);
@@ -228,8 +234,10 @@ static void test_windows(void **state)
         for (size_t w = 0; w < sizeof windows / sizeof *windows; w++)
             for (int64_t step = 0; step <= 9; step += 3) {
                 fill_scores(FillUniform);
-                check_attend(&(Attend){ .keys = keys[k], .step = step,
-                                        .window = windows[w], .d_v = 17,
+                check_attend(&(Attend){ .keys = keys[k],
+                                        .step = step,
+                                        .window = windows[w],
+                                        .d_v = 17,
                                         .scale = 0.125f });
             }
 }
@@ -241,7 +249,7 @@ static void test_extremes(void **state)
     const Attend a = { .keys = 190, .step = 1, .d_v = 17, .scale = 1.0f };
     fill_scores(FillUniform);
     for (int64_t k = 0; k < Keys; k++) {
-        score[0][k] = (float)k * 5;          /* each chunk buries the last */
+        score[0][k] = (float)k * 5; /* each chunk buries the last */
         score[1][k] = -(float)k * 5;
         score[2][k] = k < 100 ? -INFINITY : score[2][k];
         score[3][k] = -INFINITY;

@@ -27,7 +27,9 @@ static bool compile(const CcOptions *o, const char *name, Fault *why)
 static void test_failing_compilers(void **state)
 {
     (void)state;
-    static const struct { const char *body, *says; } fails[] = {
+    static const struct {
+        const char *body, *says;
+    } fails[] = {
         { "echo broken >&2; exit 1", "failed with exit code 1" },
         { "kill -11 $$", "was killed by signal 11" },
         { "exit 0", "ended well but wrote nothing" },
@@ -42,7 +44,7 @@ static void test_failing_compilers(void **state)
         assert_false(compile(&o, "out.o", &why));
         assert_int_equal(why.code, ExitBackend);
         assert_non_null(strstr(why.text, fails[i].says));
-        assert_int_equal(files(dir), 1);         /* the script alone */
+        assert_int_equal(files(dir), 1); /* the script alone */
     }
 }
 
@@ -59,8 +61,7 @@ static void test_no_compiler(void **state)
     assert_string_equal(cc_find(a, NULL, &why), in_dir("clang-14"));
     script("clang-19", "echo version 19");
     assert_string_equal(cc_find(a, NULL, &why), in_dir("clang-19"));
-    assert_string_equal(cc_version(a, in_dir("clang-19"), &why),
-                        "version 19");
+    assert_string_equal(cc_version(a, in_dir("clang-19"), &why), "version 19");
 }
 
 static void test_environment(void **state)
@@ -76,27 +77,26 @@ static void test_environment(void **state)
     assert_null(strstr(s.out, "CCC"));
     assert_non_null(strstr(s.out, "LANG=C\n"));
     for (const char *line = s.out; *line; line = strchr(line, '\n') + 1)
-        assert_true(strncmp(line, "PATH=", 5) == 0 ||
-                    strncmp(line, "HOME=", 5) == 0 ||
-                    strncmp(line, "TMPDIR=", 7) == 0 ||
-                    strncmp(line, "LANG=", 5) == 0);
+        assert_true(strncmp(line, "PATH=", 5) == 0
+                    || strncmp(line, "HOME=", 5) == 0
+                    || strncmp(line, "TMPDIR=", 7) == 0
+                    || strncmp(line, "LANG=", 5) == 0);
 }
 
 static void test_odd_names(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-        "a b.o", "a;id.o", "$(id).o", "`id`.o", "-DX.o", "@x.o", "a\nb.o",
-        "'\".o", "\xc3\xa4.o"
-    };
+    static const char *const names[] = { "a b.o",  "a;id.o", "$(id).o",
+                                         "`id`.o", "-DX.o",  "@x.o",
+                                         "a\nb.o", "'\".o",  "\xc3\xa4.o" };
     Fault why;
     CcOptions o = options(cc_find(a, NULL, &why));
     char here[4096];
     assert_non_null(getcwd(here, sizeof here));
     assert_int_equal(chdir(dir), 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_true(cc_compile(a, &o, CcObject, unit, strlen(unit), names[i],
-                               &why));
+        assert_true(
+            cc_compile(a, &o, CcObject, unit, strlen(unit), names[i], &why));
         assert_int_equal(access(in_dir(names[i]), R_OK), 0);
         assert_int_equal(files(dir), (int)i + 1);
     }
@@ -110,7 +110,8 @@ static void test_long_output_of_compiler(void **state)
     Fault why;
     const char *argv[] = {
         script("loud", "i=0; while [ $i -lt 2000 ]; do echo line $i >&2; "
-               "echo out $i; i=$((i+1)); done; exit 3"), NULL
+                       "echo out $i; i=$((i+1)); done; exit 3"),
+        NULL
     };
     assert_false(spawn(&s, argv, "", 0, 20, &why));
     assert_non_null(strstr(s.tail, "line 1999\n"));
@@ -133,10 +134,11 @@ static pid_t said_pid(void)
  * it ends, and neither it nor attnc leaves a file.                          */
 static void interrupt(const char *body)
 {
-    const char *fake = script("slow", arena_printf(a,
-        "touch $TMPDIR/left; echo $$ > %s/pid.new; "
-        "mv %s/pid.new %s/pid; %s",
-        dir, dir, dir, body));
+    const char *fake =
+        script("slow", arena_printf(a,
+                                    "touch $TMPDIR/left; echo $$ > %s/pid.new; "
+                                    "mv %s/pid.new %s/pid; %s",
+                                    dir, dir, dir, body));
     pid_t pid = fork();
     if (pid == 0) {
         Fault why;
@@ -168,7 +170,7 @@ static void interrupt(const char *body)
             break;
         nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
     }
-    assert_int_equal(files(dir), 2);             /* slow, pid */
+    assert_int_equal(files(dir), 2); /* slow, pid */
     assert_int_equal(unlink(in_dir("pid")), 0);
 }
 
@@ -177,8 +179,10 @@ static void test_interrupt(void **state)
     (void)state;
     setenv("TMPDIR", dir, 1);
     interrupt("exec sleep 1000");
-    interrupt(arena_printf(a, "trap 'rm %s/a.o; exit 1' TERM; touch %s/a.o; "
-                           "sleep 1000 & wait", dir, dir));
+    interrupt(arena_printf(a,
+                           "trap 'rm %s/a.o; exit 1' TERM; touch %s/a.o; "
+                           "sleep 1000 & wait",
+                           dir, dir));
     interrupt("trap '' TERM; while :; do sleep 1; done");
     interrupt("while :; do echo warning >&2; done");
     unsetenv("TMPDIR");
@@ -190,9 +194,13 @@ static void test_killed(void **state)
 {
     (void)state;
     setenv("TMPDIR", dir, 1);
-    const char *fake = script("slow", arena_printf(a,
-        "touch $TMPDIR/left; echo $$ > %s/pid.new; mv %s/pid.new %s/pid; "
-        "exec sleep 1000", dir, dir, dir));
+    const char *fake = script(
+        "slow",
+        arena_printf(
+            a,
+            "touch $TMPDIR/left; echo $$ > %s/pid.new; mv %s/pid.new %s/pid; "
+            "exec sleep 1000",
+            dir, dir, dir));
     pid_t pid = fork();
     if (pid == 0) {
         Fault why;
@@ -204,15 +212,15 @@ static void test_killed(void **state)
         nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
     TempFolder used, first, second;
     assert_true(temp_open(&used, NULL));
-    assert_int_equal(files(dir), 5);     /* slow, pid, out.o's, two folders */
+    assert_int_equal(files(dir), 5); /* slow, pid, out.o's, two folders */
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     kill(said_pid(), SIGKILL);
     assert_true(temp_open(&first, NULL));
-    assert_int_equal(files(dir), 5);     /* first in place of the dead one */
+    assert_int_equal(files(dir), 5); /* first in place of the dead one */
     assert_int_equal(access(used.path, R_OK), 0);
     temp_close(&first);
-    mkdir(in_dir("attnc-tmp-nobody"), 0700);     /* killed before its lock */
+    mkdir(in_dir("attnc-tmp-nobody"), 0700); /* killed before its lock */
     mkdir(in_dir("attnc-other"), 0700);
     assert_true(temp_open(&second, NULL));
     assert_int_equal(access(in_dir("attnc-tmp-nobody"), R_OK), -1);
@@ -245,9 +253,8 @@ static void test_file_limit(void **state)
 /* ---------------------------------------------------------- the program --- */
 static int attnc(Spawned *s, int out, const char *const *words)
 {
-    const char *argv[16] = { find_program(a, getenv("ATTNC")
-                                             ? getenv("ATTNC")
-                                             : "build/attnc") };
+    const char *argv[16] = { find_program(a, getenv("ATTNC") ? getenv("ATTNC")
+                                                             : "build/attnc") };
     Fault why;
     int n = 1;
     while (*words)
@@ -266,7 +273,7 @@ static void test_svg_without_graphviz(void **state)
     (void)state;
     Spawned s;
     const char *words[] = { "graph", "tests/cli/block.yaml", "--format=svg",
-                            "-o", in_dir("g.svg"), NULL };
+                            "-o",    in_dir("g.svg"),        NULL };
     setenv("PATH", dir, 1);
     assert_int_equal(attnc(&s, -1, words), ExitBackend);
     assert_non_null(strstr(s.tail, "install graphviz"));
@@ -284,9 +291,17 @@ static void test_print_commands(void **state)
 {
     (void)state;
     Spawned s;
-    const char *words[] = { "compile", "tests/cli/small.yaml", "-###", "--cc",
-                            script("my cc", "exit 1"), "--emit=so,exe", "-O3",
-                            "--march=x86-64-v3", "-o", in_dir("m"), NULL };
+    const char *words[] = { "compile",
+                            "tests/cli/small.yaml",
+                            "-###",
+                            "--cc",
+                            script("my cc", "exit 1"),
+                            "--emit=so,exe",
+                            "-O3",
+                            "--march=x86-64-v3",
+                            "-o",
+                            in_dir("m"),
+                            NULL };
     assert_int_equal(attnc(&s, -1, words), 0);
     assert_non_null(strstr(s.tail, "\"-O3\" \"-std=c11\""));
     assert_non_null(strstr(s.tail, "my cc\""));
@@ -319,11 +334,16 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_failing_compilers), TEST(test_no_compiler),
-        TEST(test_environment), TEST(test_odd_names),
-        TEST(test_long_output_of_compiler), TEST(test_interrupt),
-        TEST(test_killed), TEST(test_file_limit),
-        TEST(test_svg_without_graphviz), TEST(test_print_commands),
+        TEST(test_failing_compilers),
+        TEST(test_no_compiler),
+        TEST(test_environment),
+        TEST(test_odd_names),
+        TEST(test_long_output_of_compiler),
+        TEST(test_interrupt),
+        TEST(test_killed),
+        TEST(test_file_limit),
+        TEST(test_svg_without_graphviz),
+        TEST(test_print_commands),
         TEST(test_full_stdout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

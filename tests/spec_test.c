@@ -33,6 +33,7 @@ static void extends_key_by_key(void **state)
     arena_free(a);
 }
 
+/* clang-format off */
 static const char *const models[] = {
     "attention", "tiny", "transformer-base", "transformer-big",
     "transformer-en-fr", "transformer-parsing", "aren-transliteration",
@@ -42,6 +43,7 @@ static const char *const models[] = {
     "table3/c-ff1024", "table3/c-ff4096", "table3/e", "stories260K",
     "llama-110m", "gpt-nano-sort", "gpt2-small", "minilm", "t5-small"
 };
+/* clang-format on */
 enum { Models = sizeof models / sizeof *models };
 
 static void every_model(void **state)
@@ -70,8 +72,7 @@ static void hash_of_meaning(void **state)
 
     (void)state;
     assert_true(load_good(a, path, "d_k=8,norm.eps=0.000001")->hash == hash);
-    assert_true(load_good(a, path, "N={encoder: 1, decoder: 1}")->hash ==
-                hash);
+    assert_true(load_good(a, path, "N={encoder: 1, decoder: 1}")->hash == hash);
     assert_true(load_good(a, path, "norm.eps=0.000002")->hash != hash);
     assert_true(load_good(a, path, "names.source=x")->hash != hash);
     arena_free(a);
@@ -80,7 +81,7 @@ static void hash_of_meaning(void **state)
 /* The exit code of a process that loads `path`. */
 static int exit_code(const char *path)
 {
-    static Arena *a;             /* found by leak checkers when fail() exits */
+    static Arena *a; /* found by leak checkers when fail() exits */
 
     fflush(NULL);
     pid_t child = fork();
@@ -195,22 +196,20 @@ static void shared_tensors(void **state)
     Spec *s = load_good(a, "tests/spec/names-share.yaml", "h=4,h_kv=2");
 
     (void)state;
-    expect_share(s, "encoder.0.self_attn.q.weight", "e.0.qkv.weight", 1, 0,
-                 16, 32);
-    expect_share(s, "encoder.3.self_attn.k.bias", "e.3.qkv.bias", 1, 16, 8,
+    expect_share(s, "encoder.0.self_attn.q.weight", "e.0.qkv.weight", 1, 0, 16,
                  32);
-    expect_share(s, "encoder.0.self_attn.v.weight", "e.0.qkv.weight", 1, 24,
-                 8, 32);
+    expect_share(s, "encoder.3.self_attn.k.bias", "e.3.qkv.bias", 1, 16, 8, 32);
+    expect_share(s, "encoder.0.self_attn.v.weight", "e.0.qkv.weight", 1, 24, 8,
+                 32);
     expect_share(s, "decoder.1.self_attn.q.weight", "d.1.qkv.weight", 2, 0, 8,
                  16);
     expect_share(s, "decoder.1.self_attn.k.weight", "d.1.qkv.weight", 2, 8, 4,
                  16);
-    expect_share(s, "decoder.1.self_attn.v.bias", "d.1.qkv.bias", 2, 12, 4,
-                 16);
-    expect_share(s, "decoder.0.cross_attn.v.weight", "d.0.kv.weight", 1, 16,
-                 16, 32);
-    expect_share(s, "encoder.0.ffn.w1.weight", "encoder.0.ffn.w1.weight", 0,
-                 0, 0, 0);
+    expect_share(s, "decoder.1.self_attn.v.bias", "d.1.qkv.bias", 2, 12, 4, 16);
+    expect_share(s, "decoder.0.cross_attn.v.weight", "d.0.kv.weight", 1, 16, 16,
+                 32);
+    expect_share(s, "encoder.0.ffn.w1.weight", "encoder.0.ffn.w1.weight", 0, 0,
+                 0, 0);
     assert_true(share(s, "decoder.0.cross_attn.v.weight").by_columns);
     assert_true(share(s, "encoder.0.self_attn.q.weight").transposed);
     assert_false(share(s, "encoder.0.self_attn.q.bias").transposed);
@@ -223,9 +222,8 @@ static void shared_tensors(void **state)
 
 static void masks_of_files(void **state)
 {
-    static const unsigned char cells[16] = {
-        1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0
-    };
+    static const unsigned char cells[16] = { 1, 0, 0, 0, 1, 1, 0, 0,
+                                             1, 1, 1, 0, 0, 0, 0, 0 };
     Arena *a = arena_new();
     Spec *s = load_good(a, "tests/spec/mask-file-good.yaml", NULL);
     const MaskSpec *m = &s->side[SideDecoder].mask;

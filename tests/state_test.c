@@ -34,9 +34,12 @@ static void write_state(const char *name)
 
 static int sh(Spawned *s, const char *line)
 {
-    return RUN(s, "", "/bin/sh", "-c", arena_printf(a, "A=%s S=%s D=%s; M=\""
-               "%s %s\"; %s", attnc(), g2p, dir, in_dir("m"),
-               in_dir("m.weights"), line));
+    return RUN(s, "", "/bin/sh", "-c",
+               arena_printf(a,
+                            "A=%s S=%s D=%s; M=\""
+                            "%s %s\"; %s",
+                            attnc(), g2p, dir, in_dir("m"), in_dir("m.weights"),
+                            line));
 }
 
 /* A state of six tokens, the program of its model, and the model by the JIT. */
@@ -49,10 +52,10 @@ static int open_state(void **unused)
         return -1;
     emit(g2p, "--march=native", "-O2");
     assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
-                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o",
-                      in_dir("m")));
+                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")));
     assert_int_equal(sh(&s, "$M --prompt attention -n 5 --quiet "
-                        "--save-state $D/s"), 0);
+                            "--save-state $D/s"),
+                     0);
     const char *text = text_of(in_dir("s"), &n);
     state = aligned_memory(a, (int64_t)n);
     memcpy(state, text, n);
@@ -98,15 +101,29 @@ static void test_lengths(void **unused)
     static const char size[] = "forged: it has not the bytes of its lengths";
     int64_t *const field[] = { &head()->tokens, &head()->lead, &head()->read,
                                &head()->source_rows };
-    const struct { int field; int64_t x; const char *says; } forged[] = {
-        { 0, -1, lengths }, { 0, 0, lengths }, { 0, INT64_MIN, lengths },
-        { 0, m->max_target + 2, lengths }, { 0, INT64_MAX, lengths },
-        { 0, was.tokens + 2, size }, { 0, m->max_target + 1, size },
-        { 1, -1, lengths }, { 1, 0, lengths }, { 1, was.tokens + 1, lengths },
-        { 2, -1, lengths }, { 2, was.tokens + 1, lengths },
-        { 2, INT64_MAX, lengths }, { 2, was.read - 1, size },
-        { 3, -1, lengths }, { 3, 0, lengths },
-        { 3, m->max_source + 1, lengths }, { 3, m->max_source, size },
+    const struct {
+        int field;
+        int64_t x;
+        const char *says;
+    } forged[] = {
+        { 0, -1, lengths },
+        { 0, 0, lengths },
+        { 0, INT64_MIN, lengths },
+        { 0, m->max_target + 2, lengths },
+        { 0, INT64_MAX, lengths },
+        { 0, was.tokens + 2, size },
+        { 0, m->max_target + 1, size },
+        { 1, -1, lengths },
+        { 1, 0, lengths },
+        { 1, was.tokens + 1, lengths },
+        { 2, -1, lengths },
+        { 2, was.tokens + 1, lengths },
+        { 2, INT64_MAX, lengths },
+        { 2, was.read - 1, size },
+        { 3, -1, lengths },
+        { 3, 0, lengths },
+        { 3, m->max_source + 1, lengths },
+        { 3, m->max_source, size },
         { 3, INT64_MAX, lengths },
     };
     for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
@@ -153,16 +170,18 @@ static void test_bytes(void **unused)
                 const int64_t n = attn_stream_bytes(m, &o, head()->source_rows,
                                                     head()->tokens + 2, 1);
                 void *memory = malloc((size_t)n);
-                assert_int_equal(attn_state_restore(&s, m, e.bound, &o,
-                                 weights, state, bytes, head()->tokens + 2, 1,
-                                 memory, n), 0);
+                assert_int_equal(attn_state_restore(&s, m, e.bound, &o, weights,
+                                                    state, bytes,
+                                                    head()->tokens + 2, 1,
+                                                    memory, n),
+                                 0);
                 assert_true(attn_stream_next(&s) >= ATTN_STREAM_FULL);
                 free(memory);
                 passed++;
             }
             *head() = was;
         }
-    assert_true(passed >= (int)sizeof was - 16);     /* as it was, at least */
+    assert_true(passed >= (int)sizeof was - 16); /* as it was, at least */
 }
 
 static void test_versions(void **unused)
@@ -179,8 +198,9 @@ static void test_versions(void **unused)
     state[5] = 'T';
     for (int n = 0; n < bytes; n += n < 80 ? 7 : (int)bytes / 5) {
         assert_int_equal(sh(&s, arena_printf(a, cut, n, "$M")), 3);
-        assert_non_null(strstr(s.tail, n < 8 ? "not a saved state: " :
-                               "cut short: fewer bytes than it states"));
+        assert_non_null(
+            strstr(s.tail, n < 8 ? "not a saved state: "
+                                 : "cut short: fewer bytes than it states"));
     }
 }
 
@@ -188,7 +208,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_state, close_state)
     const struct CMUnitTest tests[] = {
-        TEST(test_lengths), TEST(test_ids), TEST(test_bytes),
+        TEST(test_lengths),
+        TEST(test_ids),
+        TEST(test_bytes),
         TEST(test_versions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,14 +18,14 @@
 static const char spec[] = "models/stories260K.yaml";
 
 typedef struct {
-    const char *weights, *vocabulary;    /* as attnc takes them */
-    json_t *root;                        /* expected.json */
+    const char *weights, *vocabulary; /* as attnc takes them */
+    json_t *root;                     /* expected.json */
 } Stories;
 
 static void open_stories(Stories *s)
 {
-    s->weights = arena_printf(a, "--weights=%s", data_file("stories260K",
-                                                   "model.safetensors"));
+    s->weights = arena_printf(a, "--weights=%s",
+                              data_file("stories260K", "model.safetensors"));
     s->vocabulary = arena_printf(a, "--set=vocab.file=%s",
                                  data_file("stories260K", "tokenizer.json"));
     s->root = json_file(data_file("stories260K", "expected.json"));
@@ -55,8 +55,9 @@ static void assert_text(const char *way, const json_t *c, const Spawned *s)
 static void attnc_says(Spawned *s, const Stories *t, const Way *way,
                        const char *const *more, const char *input)
 {
-    const char *words[31] = { attnc(), more[0], spec, t->weights,
-                              t->vocabulary, "--backend", way->backend };
+    const char *words[31] = { attnc(),     more[0],       spec,
+                              t->weights,  t->vocabulary, "--backend",
+                              way->backend };
     int n = 7;
     if (way->unfused)
         words[n++] = "--skip=all";
@@ -74,10 +75,11 @@ static void test_prompts(void **state)
     for (int way = 0; way < AllWays; way++) {
         size_t i;
         json_t *c;
-        json_array_foreach(json_object_get(t.root, "greedy"), i, c) {
+        json_array_foreach(json_object_get(t.root, "greedy"), i, c)
+        {
             Spawned s;
-            const char *const more[] = { "run", "--prompt", text(c, "prompt"),
-                                         "-n", limit_of(c), NULL };
+            const char *const more[] = { "run", "--prompt",  text(c, "prompt"),
+                                         "-n",  limit_of(c), NULL };
             attnc_says(&s, &t, &all_ways[way], more, "");
             assert_text(all_ways[way].name, c, &s);
         }
@@ -95,19 +97,23 @@ static void test_saved(void **state)
     json_t *c;
     open_stories(&t);
     const char *const saved = in_dir("state");
-    json_array_foreach(json_object_get(t.root, "greedy"), i, c) {
+    json_array_foreach(json_object_get(t.root, "greedy"), i, c)
+    {
         Spawned s, rest;
         size_t n = json_array_size(json_object_get(c, "ids"));
         const char *const half = arena_printf(a, "%zu", n / 2);
         const char *const save[] = { "run", "--prompt", text(c, "prompt"),
-                                     "-n", half, "--save-state", saved,
-                                     NULL };
-        const char *const load[] = { "run", "--load-state", saved, "-n",
+                                     "-n",  half,       "--save-state",
+                                     saved, NULL };
+        const char *const load[] = { "run",
+                                     "--load-state",
+                                     saved,
+                                     "-n",
                                      arena_printf(a, "%zu", n - n / 2),
                                      NULL };
         attnc_says(&s, &t, &all_ways[0], save, "");
         attnc_says(&rest, &t, &all_ways[2], load, "");
-        s.out[strlen(s.out) - 1] = 0;            /* the newline */
+        s.out[strlen(s.out) - 1] = 0; /* the newline */
         strcat(s.out, rest.out);
         assert_text("saved", c, &s);
     }
@@ -124,12 +130,13 @@ static void test_program(void **state)
     assert_true(WORKS(attnc(), "compile", spec, t.weights, t.vocabulary,
                       "--march=native", "-o", in_dir("m.c")));
     assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
-                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o",
-                      in_dir("m")));
-    json_array_foreach(json_object_get(t.root, "greedy"), i, c) {
+                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")));
+    json_array_foreach(json_object_get(t.root, "greedy"), i, c)
+    {
         Spawned s;
         if (RUN(&s, "", in_dir("m"), in_dir("m.weights"), "--prompt",
-                text(c, "prompt"), "-n", limit_of(c)) != 0)
+                text(c, "prompt"), "-n", limit_of(c))
+            != 0)
             fail_msg("%s", s.tail);
         assert_text("program", c, &s);
     }
@@ -162,7 +169,8 @@ static void test_scores(void **state)
     for (int way = 0; way < AllWays; way++) {
         size_t i;
         json_t *c;
-        json_array_foreach(json_object_get(t.root, "score"), i, c) {
+        json_array_foreach(json_object_get(t.root, "score"), i, c)
+        {
             Spawned s;
             const char *const more[] = { "score", NULL };
             attnc_says(&s, &t, &all_ways[way], more,
@@ -178,7 +186,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_prompts), TEST(test_saved), TEST(test_program),
+        TEST(test_prompts),
+        TEST(test_saved),
+        TEST(test_program),
         TEST(test_scores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

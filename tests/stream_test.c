@@ -11,14 +11,15 @@
 
 #include "fake_case.h"
 
-enum { Most = 301 };             /* tokens of the fake model's streams */
+enum { Most = 301 }; /* tokens of the fake model's streams */
 
 typedef struct {
     Fake f;
     struct attn_search_options o;
     struct attn_stream s;
     int32_t ids[300];
-    void *memory; int64_t bytes;
+    void *memory;
+    int64_t bytes;
 } Lab;
 
 static void lab_make(Lab *l, int64_t kind, uint32_t seed)
@@ -113,7 +114,7 @@ static void test_limits(void **unused)
     const int32_t bad[] = { 40 }, stop[] = { 3, 5, 8, 9, 11 };
     lab_make(&l, ATTN_DECODER, 4);
     l.f.end_bias = -100.0f;
-    lab_open(&l, 250, 1);                        /* and the start token */
+    lab_open(&l, 250, 1); /* and the start token */
     assert_int_equal(attn_stream_feed(&l.s, bad, 1), ATTN_ERROR_ID);
     assert_int_equal(attn_stream_feed(&l.s, l.ids, 51), ATTN_ERROR_ROOM);
     assert_int_equal(run(&l.s, got, 512), 50);
@@ -244,7 +245,8 @@ static void test_goes_on(void **unused)
         lab_make(&l, cut % 2 ? ATTN_DECODER : ATTN_ENCODER_DECODER, 9);
         l.f.end_bias = -100.0f;
         l.o.sampling = (struct attn_sampling){ .temperature = 0.8f,
-                                               .top_p = 0.9f, .seed = 3 };
+                                               .top_p = 0.9f,
+                                               .seed = 3 };
         lab_open(&l, 70, 1);
         assert_int_equal(run(&l.s, whole, cut), cut);
         char *state = save(&l.s, &bytes);
@@ -285,7 +287,7 @@ static void test_refuses_states(void **unused)
     attn_stream_next(&l.s);
     char *state = save(&l.s, &bytes);
     struct attn_state_header *h = (void *)state;
-    for (int64_t i = 0; i < bytes; i++) {        /* every byte, every bit */
+    for (int64_t i = 0; i < bytes; i++) { /* every byte, every bit */
         state[i] = (char)(state[i] ^ 1 << i % 8);
         assert_non_null(attn_state_check(&l.f.model, 5, state, bytes));
         state[i] = (char)(state[i] ^ 1 << i % 8);
@@ -307,9 +309,8 @@ static void test_refuses_states(void **unused)
     assert_wrong(&l, 5, state, bytes, "not what was saved");
     state[h->bytes - 1] ^= 1;
     assert_null(attn_state_check(&l.f.model, 5, state, bytes));
-    l.f.model.target_vocab--;                    /* the sizes are hashed */
-    assert_int_equal(restore(&l, &s, state, bytes, &memory),
-                     ATTN_ERROR_STATE);
+    l.f.model.target_vocab--; /* the sizes are hashed */
+    assert_int_equal(restore(&l, &s, state, bytes, &memory), ATTN_ERROR_STATE);
     free(memory);
     free(l.memory);
     free(state);

@@ -19,7 +19,7 @@
 typedef struct {
     const char *weights, *backend, *skip;
     Safetensors *want;
-    int run;                     /* which of its sequences */
+    int run; /* which of its sequences */
 } Lab;
 
 static void open_lab(Lab *lab)
@@ -28,8 +28,7 @@ static void open_lab(Lab *lab)
     Fault why;
     *lab = (Lab){ .weights = arena_strdup(a, data_file(sort,
                                                        "model.safetensors")) };
-    lab->want = safetensors_open(data_file(sort, "partials.safetensors"),
-                                 &why);
+    lab->want = safetensors_open(data_file(sort, "partials.safetensors"), &why);
     assert_non_null(lab->want);
 }
 
@@ -37,8 +36,10 @@ static void give_ids(const Lab *lab)
 {
     Fault why;
     const Tensor *ids = safetensors_find(lab->want, "input_ids");
-    const TensorOut t = { .name = "target.ids", .rank = 1,
-                          .dim = { SortRows }, .is_int = true,
+    const TensorOut t = { .name = "target.ids",
+                          .rank = 1,
+                          .dim = { SortRows },
+                          .is_int = true,
                           .data = ids->at + lab->run * SortRows * 4 };
     assert_true(safetensors_write(in_dir("in"), &t, 1, &why));
 }
@@ -90,9 +91,10 @@ static void check_probabilities(const Lab *lab, const Safetensors *out)
 static void check_taps(const Lab *lab, int first, int last)
 {
     const char *words[31] = {
-        attnc(), "run", "models/gpt-nano-sort.yaml", "--weights", lab->weights,
-        "--input", in_dir("in"), "--output", in_dir("out"), "--backend",
-        lab->backend
+        attnc(),      "run",        "models/gpt-nano-sort.yaml",
+        "--weights",  lab->weights, "--input",
+        in_dir("in"), "--output",   in_dir("out"),
+        "--backend",  lab->backend
     };
     Spawned s;
     Fault why;
@@ -151,7 +153,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_all_at_once), TEST(test_one_by_one),
+        TEST(test_all_at_once),
+        TEST(test_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,12 +45,15 @@ enum { All = CpuV2 | CpuV3 | CpuV4 | CpuVnni | CpuBf16 };
 static void test_processors(void **state)
 {
     (void)state;
-    static const struct { Cpu cpu; const char *name; } rows[] = {
+    static const struct {
+        Cpu cpu;
+        const char *name;
+    } rows[] = {
         { { CpuAmd, 0x19, 0x11, All }, "znver4" },
         { { CpuAmd, 0x19, 0xa0, All }, "znver4" },
         { { CpuAmd, 0x19, 0x01, CpuV2 | CpuV3 }, "znver3" },
         { { CpuAmd, 0x1a, 0x02, All }, "znver5" },
-        { { CpuAmd, 0x1a, 0x24, All }, "x86-64-v4" },  /* half as wide */
+        { { CpuAmd, 0x1a, 0x24, All }, "x86-64-v4" }, /* half as wide */
         { { CpuAmd, 0x17, 0x31, CpuV2 | CpuV3 }, "znver2" },
         { { CpuAmd, 0x17, 0x01, CpuV2 | CpuV3 }, "znver1" },
         { { CpuIntel, 6, 0x8f, All }, "sapphirerapids" },
@@ -95,9 +98,14 @@ static void test_lacks(void **state)
 {
     (void)state;
     const Target t = target("sapphirerapids");
-    static const struct { int has; const char *lacks; } rows[] = {
-        { All, NULL }, { All & ~CpuBf16, "avx512bf16" },
-        { All & ~CpuVnni, "avx512vnni" }, { CpuV2 | CpuV3, "x86-64-v4" },
+    static const struct {
+        int has;
+        const char *lacks;
+    } rows[] = {
+        { All, NULL },
+        { All & ~CpuBf16, "avx512bf16" },
+        { All & ~CpuVnni, "avx512vnni" },
+        { CpuV2 | CpuV3, "x86-64-v4" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const Cpu cpu = { CpuIntel, 6, 0x8f, rows[i].has };
@@ -118,12 +126,14 @@ static void check_text(const Target *t)
     const char *end = strstr(text, "\n#ifdef");
     assert_non_null(end);
     text = arena_strndup(a, text, (size_t)(end - text));
-    assert_non_null(strstr(text, arena_printf(a, "attnc compile attention.yaml"
-                                              " --march=%s\n", t->name)));
-    assert_non_null(strstr(text, arena_printf(a, " -std=c11 %s ",
-                                              target_flags(a, t))));
-    assert_non_null(strstr(text, arena_printf(a, "#error \"made for %s: ",
+    assert_non_null(strstr(text, arena_printf(a,
+                                              "attnc compile attention.yaml"
+                                              " --march=%s\n",
                                               t->name)));
+    assert_non_null(
+        strstr(text, arena_printf(a, " -std=c11 %s ", target_flags(a, t))));
+    assert_non_null(
+        strstr(text, arena_printf(a, "#error \"made for %s: ", t->name)));
     for (int i = 0; t->features[i]; i++) {
         char *macro = arena_printf(a, "!defined __%s__", t->features[i]);
         for (char *c = macro + strlen("!defined "); *c; c++)
@@ -147,8 +157,8 @@ static void test_compilers(void **state)
             if (find_program(a, compilers[c]))
                 assert_true(WORKS(attnc(), "compile", "models/attention.yaml",
                                   "--no-records", "--emit=obj", "-O1",
-                                  arena_printf(a, "--march=%s", t.name),
-                                  "--cc", compilers[c], "-o", object));
+                                  arena_printf(a, "--march=%s", t.name), "--cc",
+                                  compilers[c], "-o", object));
     }
 }
 
@@ -172,9 +182,10 @@ static void test_program(void **state)
                       "-o", program));
     assert_int_equal(RUN(&s, "", program), 6);
     const char *needs = target_needs(a, &t);
-    assert_non_null(strstr(s.tail, arena_printf(a,
-        "made for %s: this processor lacks %.*s\n", t.name,
-        (int)strcspn(needs, " "), needs)));
+    assert_non_null(
+        strstr(s.tail,
+               arena_printf(a, "made for %s: this processor lacks %.*s\n",
+                            t.name, (int)strcspn(needs, " "), needs)));
 }
 
 /* A file for one machine is not taken for a lesser one. */
@@ -187,21 +198,23 @@ static void test_guard(void **state)
     emit("models/attention.yaml", "--no-records", "--march=znver4");
     assert_int_not_equal(RUN(&s, "", some_clang(), "-std=c11", "-c",
                              "-march=x86-64-v4", in_dir("m.c"), "-o",
-                             in_dir("m.o")), 0);
+                             in_dir("m.o")),
+                         0);
     assert_non_null(strstr(s.tail, "made for znver4"));
 }
 
 /* ---------------------------------------------------------------- tiles --- */
 
-typedef struct { int mr, nr; } Size;
+typedef struct {
+    int mr, nr;
+} Size;
 
 /* The tiles that a row's default tilings have. */
 static int default_tiles(const Target *t, Size size[4])
 {
     static const int64_t sums[] = { 64, 512, 2048, 8192 };
     for (int i = 0; i < 4; i++) {
-        const Tiling by = tiling_settled(t, TaskMatmul, sums[i],
-                                         (Tiling){ 0 });
+        const Tiling by = tiling_settled(t, TaskMatmul, sums[i], (Tiling){ 0 });
         size[i] = (Size){ by.mr, by.nr };
     }
     return 4;
@@ -220,9 +233,11 @@ static void test_prebuilt(void **state)
             for (int mr = size[k].mr; mr > 0; mr--)
                 for (int p = 0; p < 4; p++) {
                     const TileKey key = {
-                        .mr = mr, .nr = size[k].nr, .width = t.width,
+                        .mr = mr,
+                        .nr = size[k].nr,
+                        .width = t.width,
                         .dtype = p / 2 ? DtypeBf16 : DtypeF32,
-                        .epilogue = parts[p % 2]
+                        .epilogue = parts[p % 2],
                     };
                     assert_non_null(kernel_find(&t, tile_name(a, key)));
                 }
@@ -256,10 +271,13 @@ static void check_vectors(const Target *t, const char *compiler)
     size_t n;
     const char *tile = "";
     for (int i = 0; i < sizes; i++) {
-        tile = use_tile(k, (TileKey){ .mr = size[i].mr, .nr = size[i].nr,
+        tile = use_tile(k, (TileKey){ .mr = size[i].mr,
+                                      .nr = size[i].nr,
                                       .width = t->width });
-        use_tile(k, (TileKey){ .mr = size[i].mr, .nr = size[i].nr,
-                               .width = t->width, .dtype = DtypeBf16,
+        use_tile(k, (TileKey){ .mr = size[i].mr,
+                               .nr = size[i].nr,
+                               .width = t->width,
+                               .dtype = DtypeBf16,
                                .epilogue = EpBias | EpAhead });
     }
     emit_kernels(k, e);
@@ -296,8 +314,8 @@ static void test_vectors(void **state)
     (void)state;
     for (int i = 0; target_name(i); i++) {
         const Target t = target(target_name(i));
-        for (int c = 0; c < Compilers && of_this_family(&t)
-                        && t.width == 16; c++)
+        for (int c = 0; c < Compilers && of_this_family(&t) && t.width == 16;
+             c++)
             if (find_program(a, compilers[c]))
                 check_vectors(&t, compilers[c]);
     }
@@ -308,8 +326,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_processors), TEST(test_this_one), TEST(test_lacks),
-        TEST(test_compilers), TEST(test_guard), TEST(test_program),
-        TEST(test_prebuilt), TEST(test_vectors),
+        TEST(test_compilers),  TEST(test_guard),    TEST(test_program),
+        TEST(test_prebuilt),   TEST(test_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  * order.
  *
  * ATTNC_FULL: more tilings.                                                 */
-#define _GNU_SOURCE               /* mkdtemp */
+#define _GNU_SOURCE /* mkdtemp */
 #include "emit/emit.h"
 #include "oracle/trial.h"
 
@@ -32,7 +32,7 @@ static float *random_floats(Arena *a, uint64_t seed)
     return x;
 }
 
-typedef struct {                 /* operands of a task, and a result */
+typedef struct { /* operands of a task, and a result */
     float *in[6];
     float *y, *scratch;
     int32_t page[8];
@@ -57,10 +57,16 @@ static void call_task(const TaskShape *s, TaskKind kind, Operands *x, int rows,
     void *const product[] = { x->in[0], x->in[1], x->in[2], x->y, x->in[4] };
     const int64_t sizes[] = { rows, 0, n16, Ld, Ld, Ld };
     const int64_t page = 64 * (s->d_k + (s->d_v + 15) / 16 * 16);
-    void *const attention[] = { x->in[0], x->in[1], x->in[1] + 64 * s->d_k,
-        s->paged ? x->page : NULL, x->in[4] + Keys, x->y, x->scratch };
-    const int64_t lengths[] = { Ld, rows, page, page, Keys, Keys - rows, 70,
-                                Ld };
+    void *const attention[] = { x->in[0],
+                                x->in[1],
+                                x->in[1] + 64 * s->d_k,
+                                s->paged ? x->page : NULL,
+                                x->in[4] + Keys,
+                                x->y,
+                                x->scratch };
+    const int64_t lengths[] = {
+        Ld, rows, page, page, Keys, Keys - rows, 70, Ld
+    };
     if (kind == TaskAttention)
         run(attention, lengths);
     else
@@ -77,7 +83,8 @@ static void run_task(const Engine *e, const Task *t, bool jit, Operands *x,
     JitCode code;
     Arena *a = arena_new();
     const char *text = emit_task(a, e->plan, t, jit ? EmitJit : EmitAot, &n);
-    const CcOptions o = { .compiler = cc_find(a, NULL, &why), .level = "0",
+    const CcOptions o = { .compiler = cc_find(a, NULL, &why),
+                          .level = "0",
                           .march = e->target.march,
                           .features = e->target.features };
     const TaskShape s = task_shape(e->plan, t);
@@ -133,8 +140,8 @@ static void check_sums(const Engine *e, const Task *t, const Operands *x,
 }
 
 /* A task by default and by random tilings: the same bytes. */
-static void check_task(const Engine *e, const Task *task, Operands *x,
-                       bool jit, uint64_t seed)
+static void check_task(const Engine *e, const Task *task, Operands *x, bool jit,
+                       uint64_t seed)
 {
     const int rows = task->key.kind == TaskFew ? 5 : Rows;
     float *want = arena_alloc(e->arena, Floats * sizeof *want);
@@ -150,8 +157,8 @@ static void check_task(const Engine *e, const Task *task, Operands *x,
             t = p->task.at[i];
     run_task(e, &t, jit, x, rows);
     if (memcmp(want, x->y, Floats * sizeof *want))
-        fail_msg("%s %s %s, %s: other bits", task_word[t.key.kind],
-                 t.key.shape, t.key.ending, tiling_text(e->arena, &t.tiling));
+        fail_msg("%s %s %s, %s: other bits", task_word[t.key.kind], t.key.shape,
+                 t.key.ending, tiling_text(e->arena, &t.tiling));
 }
 
 static void test_tasks_alone(void **state)
@@ -162,9 +169,9 @@ static void test_tasks_alone(void **state)
     for (int i = 0; i < 2; i++) {
         Engine e;
         Operands x;
-        EngineOptions o = { .few = true, .spec = scratch_file("tiled.yaml",
-                                tiled_specs[i],
-                                strlen(tiled_specs[i])) };
+        EngineOptions o = { .few = true,
+                            .spec = scratch_file("tiled.yaml", tiled_specs[i],
+                                                 strlen(tiled_specs[i])) };
         assert_int_equal(engine_plan(&e, &o), ExitDone);
         make_operands(e.arena, &x);
         for (int t = 0; t < e.plan->task.n; t++) {
@@ -181,7 +188,6 @@ static void test_tasks_alone(void **state)
     }
     assert_true(cases > 30);
 }
-
 
 int main(void)
 {

@@ -25,8 +25,9 @@ static double slow_value(unsigned v, int exponent_bits, int fraction_bits)
     double sign = v >> (exponent_bits + fraction_bits) ? -1 : 1;
     if (exponent == (1 << exponent_bits) - 1)
         return fraction > 0 ? NAN : sign * HUGE_VAL;
-    return sign * (exponent ? ldexp(1 + fraction, exponent - bias)
-                            : ldexp(fraction, 1 - bias));
+    return sign
+         * (exponent ? ldexp(1 + fraction, exponent - bias)
+                     : ldexp(fraction, 1 - bias));
 }
 
 static void check_patterns(const char *dtype, int exponent_bits,
@@ -39,12 +40,15 @@ static void check_patterns(const char *dtype, int exponent_bits,
         data[2 * v + 1] = (unsigned char)(v >> 8);
     }
     char header[100];
-    snprintf(header, sizeof header, "{\"x\":{\"dtype\":\"%s\",\"shape\":[65536]"
-             ",\"data_offsets\":[0,131072]}}", dtype);
+    snprintf(header, sizeof header,
+             "{\"x\":{\"dtype\":\"%s\",\"shape\":[65536]"
+             ",\"data_offsets\":[0,131072]}}",
+             dtype);
     Fault why;
     Safetensors *s = safetensors_open(scratch_tensors(strlen(header), header,
-                                              strlen(header), data,
-                                              sizeof data), &why);
+                                                      strlen(header), data,
+                                                      sizeof data),
+                                      &why);
     assert_non_null(s);
     tensor_floats(safetensors_at(s, 0), 0, 65536, out);
     for (unsigned v = 0; v < 65536; v++) {
@@ -72,7 +76,8 @@ static void converts_wide_numbers(void **state)
     (void)state;
     const double f64[5] = { 1.0 / 3, -0.0, 1e300, -1e-300, NAN };
     const int64_t i64[2] = { INT64_MAX, INT64_MIN };
-    const char *header = "{"
+    const char *header =
+        "{"
         "\"f\":{\"dtype\":\"F64\",\"shape\":[5],\"data_offsets\":[0,40]},"
         "\"i\":{\"dtype\":\"I64\",\"shape\":[2],\"data_offsets\":[40,56]}}";
     unsigned char data[56];
@@ -80,7 +85,8 @@ static void converts_wide_numbers(void **state)
     memcpy(data + 40, i64, 16);
     Fault why;
     Safetensors *s = safetensors_open(scratch_tensors(strlen(header), header,
-                                              strlen(header), data, 56), &why);
+                                                      strlen(header), data, 56),
+                                      &why);
     assert_non_null(s);
     float out[5];
     tensor_floats(safetensors_find(s, "f"), 0, 5, out);
@@ -136,8 +142,10 @@ static void open_with_little_memory(const char *path)
     Fault why;
     if (safetensors_open(path, &why))
         _exit(1);
-    _exit(why.code == ExitResource &&
-          strstr(why.text, "t: cannot map: Cannot allocate memory") ? 0 : 2);
+    _exit(why.code == ExitResource
+                  && strstr(why.text, "t: cannot map: Cannot allocate memory")
+              ? 0
+              : 2);
 }
 
 static void too_little_address_space(void **state)
@@ -162,10 +170,11 @@ static void reads_what_it_wrote(void **state)
     const float f[6] = { 1, -2, 3.5f, -0.0f, 1e-40f, INFINITY };
     const int32_t ids[3] = { 7, -1, INT32_MAX };
     TensorOut t[] = {
-        { .name = "z \"quoted\" \xc3\xa9", .rank = 2, .dim = { 3, 2 },
+        { .name = "z \"quoted\" \xc3\xa9",
+          .rank = 2,
+          .dim = { 3, 2 },
           .data = f },
-        { .name = "ids", .rank = 1, .dim = { 3 }, .data = ids,
-          .is_int = true },
+        { .name = "ids", .rank = 1, .dim = { 3 }, .data = ids, .is_int = true },
         { .name = "none", .rank = 3, .dim = { 1, 0, 2 }, .data = NULL },
         { .name = "scalar", .rank = 0, .data = f },
     };
@@ -208,7 +217,7 @@ static void refuses_to_write(void **state)
     const char *path = scratch_path("out");
     assert_false(safetensors_write(path, t, 2, &why));
     assert_message(why.text, "out: cannot write: a tensor's name is there "
-                   "twice or not UTF-8, or a size overflows");
+                             "twice or not UTF-8, or a size overflows");
     for (int i = 2; i < 5; i++)
         assert_false(safetensors_write(path, &t[i], 1, &why));
     assert_false(safetensors_write(scratch_path("no/out"), t, 1, &why));
@@ -230,7 +239,7 @@ int main(void)
     const int failed = cmocka_run_group_tests(tests, scratch_make,
                                               scratch_remove);
     return SANITIZED ? failed
-                     : failed + cmocka_run_group_tests(unsanitized,
-                                                       scratch_make,
-                                                       scratch_remove);
+                     : failed
+                           + cmocka_run_group_tests(unsanitized, scratch_make,
+                                                    scratch_remove);
 }

@@ -4,7 +4,7 @@
  * once and step by step; searches, streams and scores of those that generate.
  *
  *     threads_test [COUNT [FIRST]]      of the paper's form, and of any    */
-#define _GNU_SOURCE               /* mkdtemp */
+#define _GNU_SOURCE /* mkdtemp */
 #include "engine/engine.h"
 
 #include <setjmp.h>
@@ -28,8 +28,8 @@ typedef struct {
     uint64_t seed;
     Engine e;
     const Sample *sample;
-    int64_t size;                /* floats of the result */
-    const float *result;         /* on one thread */
+    int64_t size;        /* floats of the result */
+    const float *result; /* on one thread */
 } Case;
 
 /* Calls check once for each caller that there may be. */
@@ -51,9 +51,8 @@ static void assert_same(const Case *c, const char *what, const void *want,
     if (!memcmp(want, got, bytes))
         return;
     print_error("seed %llu, %s: other bits by %lld parts%s\n",
-                (unsigned long long)c->seed, what,
-                (long long)attn_parts(p), p == &backwards ? ", the last first"
-                                                          : "");
+                (unsigned long long)c->seed, what, (long long)attn_parts(p),
+                p == &backwards ? ", the last first" : "");
     fail();
 }
 
@@ -80,7 +79,7 @@ static void check_result(Case *c)
 
 enum { Answers = 3, Tokens = 24, Beams = 4 };
 
-typedef struct {                 /* all that they say, as bytes to compare */
+typedef struct { /* all that they say, as bytes to compare */
     int64_t found[Answers], n[Answers][Beams];
     float score[Answers][Beams];
     int32_t tokens[Answers][Beams][Tokens], stream[Tokens];
@@ -97,11 +96,15 @@ static void *nan_memory(const Case *c, int64_t bytes)
 static struct attn_search_options options_of(const Case *c, int64_t beam)
 {
     const Spec *s = c->e.spec;
-    return (struct attn_search_options){
-        .beam = beam, .results = beam, .max_output = 9, .max_output_plus = -1,
-        .patience = 1, .start = (int32_t)s->token_start,
-        .end = (int32_t)s->token_end, .want_scores = 1,
-        .parallel = c->e.parallel };
+    return (struct attn_search_options){ .beam = beam,
+                                         .results = beam,
+                                         .max_output = 9,
+                                         .max_output_plus = -1,
+                                         .patience = 1,
+                                         .start = (int32_t)s->token_start,
+                                         .end = (int32_t)s->token_end,
+                                         .want_scores = 1,
+                                         .parallel = c->e.parallel };
 }
 
 static void say_search(const Case *c, int64_t beam, const int32_t *ids,
@@ -127,8 +130,7 @@ static void say_search(const Case *c, int64_t beam, const int32_t *ids,
         }
 }
 
-static void say_stream(const Case *c, const int32_t *ids, int64_t n,
-                       Said *said)
+static void say_stream(const Case *c, const int32_t *ids, int64_t n, Said *said)
 {
     const struct attn_model *m = c->e.backend.model;
     const struct attn_search_options o = options_of(c, 1);
@@ -136,23 +138,25 @@ static void say_stream(const Case *c, const int32_t *ids, int64_t n,
     const int64_t tokens = attn_min(Tokens, m->max_target + 1);
     const int64_t bytes = attn_stream_bytes(m, &o, source, tokens, 1);
     struct attn_stream s;
-    if (bytes < 0 || attn_stream_open(&s, m, c->e.bound, &o, ids, n, tokens, 1,
-                                      nan_memory(c, bytes), bytes) != 0)
+    if (bytes < 0
+        || attn_stream_open(&s, m, c->e.bound, &o, ids, n, tokens, 1,
+                            nan_memory(c, bytes), bytes)
+               != 0)
         return;
     int64_t token, at = 0;
     while (at < Tokens && (token = attn_stream_next(&s)) >= 0)
         said->stream[at++] = (int32_t)token;
 }
 
-static void say_scores(const Case *c, const int32_t *ids, int64_t n,
-                       Said *said)
+static void say_scores(const Case *c, const int32_t *ids, int64_t n, Said *said)
 {
     const struct attn_model *m = c->e.backend.model;
     const struct attn_parallel *p = c->e.parallel;
     const int64_t bytes = attn_score_bytes(m, n, 2, p);
     if (attn_score(m, c->e.bound, (int32_t)c->e.spec->token_start, ids, n,
                    said->stream, 2, p, nan_memory(c, bytes), bytes,
-                   said->log_probability) != 0)
+                   said->log_probability)
+        != 0)
         said->log_probability[0] = -1;
 }
 
@@ -220,11 +224,13 @@ static void run_case(uint64_t seed, bool form)
     const char *path = form ? write_form(c.arena, scratch, seed)
                             : scratch_file("spec.yaml", text, strlen(text));
     check_model(&c, path, (EngineOptions){ .backend = "jit" });
-    check_model(&c, path, (EngineOptions){
-        .backend = "jit", .passes = { .skip = all, .nskip = 1 } });
+    check_model(&c, path,
+                (EngineOptions){ .backend = "jit",
+                                 .passes = { .skip = all, .nskip = 1 } });
     if (seed % 4 == 0)
-        check_model(&c, path, (EngineOptions){
-            .backend = "clang", .level = "0", .tile = "3x32" });
+        check_model(&c, path,
+                    (EngineOptions){
+                        .backend = "clang", .level = "0", .tile = "3x32" });
     arena_free(c.arena);
 }
 
@@ -244,11 +250,15 @@ static void test_a_model_as_it_is(void **state)
 {
     static const int64_t rows[] = { 300, 1, 48 };
     (void)state;
-    static const char *const sets[] = { "d_model=128", "h=4", "d_k=32",
-                                        "d_ff=1024", "N=2", "vocab.size=2000" };
+    static const char *const sets[] = {
+        "d_model=128", "h=4", "d_k=32", "d_ff=1024", "N=2", "vocab.size=2000"
+    };
     Case c = { .seed = 7, .arena = arena_new() };
-    EngineOptions o = { .spec = "models/transformer-base.yaml", .seed = 7,
-                        .sets = sets, .nsets = 6, .backend = "jit" };
+    EngineOptions o = { .spec = "models/transformer-base.yaml",
+                        .seed = 7,
+                        .sets = sets,
+                        .nsets = 6,
+                        .backend = "jit" };
     assert_int_equal(engine_open(&c.e, &o), ExitDone);
     c.sample = sample_random(c.arena, c.e.spec, 7, 3, rows, rows);
     c.size = result_rows(c.e.spec, c.sample) * result_columns(c.e.spec);

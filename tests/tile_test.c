@@ -22,8 +22,14 @@ typedef void TileBf16(const float *a, int64_t lda, const uint16_t *b,
                       const float *bias, const float *residual, int64_t ldr,
                       int64_t act, const uint16_t *next);
 
-enum { MostK = 70, Stride = 72, Wide = 64, High = 16, C = 80,
-       Full = EpBias | EpAct | EpResidual };
+enum {
+    MostK = 70,
+    Stride = 72,
+    Wide = 64,
+    High = 16,
+    C = 80,
+    Full = EpBias | EpAct | EpResidual
+};
 
 /* Shapes and epilogues: each bit alone, all of them, the edges of mr and nr. */
 static TileKey tiles[] = {
@@ -46,8 +52,7 @@ static TileKey tiles[] = {
     { .mr = 6, .nr = 64, .dtype = DtypeBf16 },
     { .mr = 1, .nr = 64, .epilogue = EpAny, .dtype = DtypeBf16 },
     { .mr = 1, .nr = 16, .epilogue = EpBias, .dtype = DtypeBf16 },
-    { .mr = 3, .nr = 32, .epilogue = Full, .act = ActGelu,
-      .dtype = DtypeBf16 },
+    { .mr = 3, .nr = 32, .epilogue = Full, .act = ActGelu, .dtype = DtypeBf16 },
     { .mr = 8, .nr = 32, .epilogue = EpAhead },
     { .mr = 5, .nr = 16, .epilogue = EpAhead },
     { .mr = 6, .nr = 32, .epilogue = EpAhead, .dtype = DtypeBf16 },
@@ -56,7 +61,7 @@ enum { Tiles = sizeof tiles / sizeof *tiles };
 
 static const char *const kernels[] = {
     "activate_rows_relu", "activate_rows_gelu", "activate_rows_gelu_tanh",
-    "activate_rows_silu", "embed_row_bf16", NULL
+    "activate_rows_silu", "embed_row_bf16",     NULL
 };
 typedef void Activate(float *, int64_t, const float *, int64_t, int64_t,
                       int64_t);
@@ -131,8 +136,8 @@ static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
     const int64_t word = parts & EpAct ? act : ActNone;
     if (key.dtype == DtypeBf16)
         ((TileBf16 *)lab_function(l, name))(a, Stride, b_bf16, depth * 16,
-                                            depth, c, C, offset, more, C,
-                                            word, b_bf16);
+                                            depth, c, C, offset, more, C, word,
+                                            b_bf16);
     else
         ((Tile *)lab_function(l, name))(a, Stride, b, depth * 16, depth, c, C,
                                         offset, more, C, word, b);
@@ -163,8 +168,10 @@ static void run_key(const Lab *l, TileKey key)
 {
     static const int64_t depths[] = { 0, 1, 2, 7, 64, 67 };
     static const Activation turn[] = {
-        [EpAct] = ActGelu, [EpAct | EpBias] = ActRelu,
-        [EpAct | EpResidual] = ActGeluTanh, [Full] = ActSilu
+        [EpAct] = ActGelu,
+        [EpAct | EpBias] = ActRelu,
+        [EpAct | EpResidual] = ActGeluTanh,
+        [Full] = ActSilu,
     };
     for (size_t d = 0; d < sizeof depths / sizeof *depths; d++)
         for (int fill = 0; fill < Fills; fill++) {
@@ -249,7 +256,7 @@ static void test_without_fma(void **state)
             double sum = 0, size = 0;
             for (int64_t k = 0; k < 67; k++) {
                 const double t = (double)a[i * Stride + k]
-                                 * (double)*b_at(67, k, j);
+                               * (double)*b_at(67, k, j);
                 sum += t;
                 size += fabs(t);
             }
@@ -290,8 +297,7 @@ static void test_look_up(void **state)
     round_b();
     for (int i = 0; i < n_labs; i++)
         for (int64_t id = 0; id < 64; id++) {
-            LookUp *look_up = (LookUp *)lab_function(&lab[i],
-                                                     "embed_row_bf16");
+            LookUp *look_up = (LookUp *)lab_function(&lab[i], "embed_row_bf16");
             lab_guard(c, D + 1);
             look_up(c, b_bf16 + id / 16 * 16 * D + id % 16, 16, D, 1.7f, bias);
             look_up(c + C, b_bf16 + id * D, 1, D, 1.7f, NULL);

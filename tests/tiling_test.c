@@ -3,7 +3,7 @@
  * thread and in parts; and what becomes of choices.
  *
  * ATTNC_FULL: more of them.                                                 */
-#define _GNU_SOURCE               /* mkdtemp */
+#define _GNU_SOURCE /* mkdtemp */
 #include "oracle/trial.h"
 
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static Choices random_choices(Arena *a, const Plan *p, bool low, uint64_t seed)
 
 typedef struct {
     const char *path;
-    Engine e;                    /* by default */
+    Engine e; /* by default */
     const Sample *sample;
     float *want, *got;
     int64_t size;
@@ -57,8 +57,10 @@ static void open_case(Case *c, const char *path, bool few)
 
 static void open_spec(Case *c, int i, bool few)
 {
-    open_case(c, scratch_file("tiled.yaml", tiled_specs[i],
-                              strlen(tiled_specs[i])), few);
+    open_case(c,
+              scratch_file("tiled.yaml", tiled_specs[i],
+                           strlen(tiled_specs[i])),
+              few);
 }
 
 static void say_tilings(const Plan *p)
@@ -78,7 +80,7 @@ static void check_tiled(Case *c, EngineOptions o, uint64_t seed)
     o.choices = random_choices(c->e.arena, c->e.plan, o.backend && !is_full(),
                                seed);
     assert_int_equal(engine_open(&e, &o), ExitDone);
-    if (o.width != 1)            /* which has no nests for few rows */
+    if (o.width != 1) /* which has no nests for few rows */
         assert_int_equal(e.plan->task.n, c->e.plan->task.n);
     for (int i = 0; i < e.plan->task.n; i++)
         assert_string_equal(e.plan->task.at[i].from, "tuned");
@@ -108,8 +110,10 @@ static void test_jit(void **state)
             Case c;
             open_spec(&c, i, few);
             for (uint64_t seed = 1; seed <= count; seed++)
-                check_tiled(&c, (EngineOptions){ .few = few,
-                            .threads = seed % 3 ? 0 : 3 }, seed);
+                check_tiled(&c,
+                            (EngineOptions){ .few = few,
+                                             .threads = seed % 3 ? 0 : 3 },
+                            seed);
             engine_close(&c.e);
         }
 }
@@ -144,8 +148,11 @@ static void test_compiler(void **state)
         open_spec(&c, i, i % 2);
         for (uint64_t seed = 1; seed <= count; seed++, cases++) {
             EngineOptions o = {
-                .few = i % 2, .backend = "clang", .level = "0",
-                .width = width[(i + seed) % 4], .threads = seed % 2 ? 0 : 3
+                .few = i % 2,
+                .backend = "clang",
+                .level = "0",
+                .width = width[(i + seed) % 4],
+                .threads = seed % 2 ? 0 : 3,
             };
             if (o.width > native.width)
                 o.width = native.width;
@@ -167,12 +174,13 @@ static void test_knobs(void **state)
     assert_string_equal(tiling_text(a, &(Tiling){ 0 }), "");
     assert_true(tiling_valid(&t, TaskMatmul));
     assert_true(tiling_valid(&t, TaskAttention));
-    assert_false(tiling_valid(&t, TaskFew));         /* not its knobs */
+    assert_false(tiling_valid(&t, TaskFew)); /* not its knobs */
     for (int i = 0; i < Knobs; i++)
         for (int kind = 0; kind < TaskKinds; kind++) {
             const Knob *k = &knobs[i];
             const bool has = k->tasks & On(kind);
-            const int32_t values[] = { k->least, k->most, 0, k->least - 1,
+            const int32_t values[] = { k->least,    k->most,
+                                       0,           k->least - 1,
                                        k->most + 1, k->least + k->step };
             for (int v = 0; v < 6; v++) {
                 Tiling one = { 0 };
@@ -203,8 +211,10 @@ static const Task *first_task(const Plan *p, TaskKind kind)
 static Tiling planned(const char *tile, Choice by, const char *from)
 {
     Engine e;
-    EngineOptions o = { .spec = "models/tiny.yaml", .march = "x86-64-v3",
-                        .tile = tile, .choices = { .at = &by, .n = 1 } };
+    EngineOptions o = { .spec = "models/tiny.yaml",
+                        .march = "x86-64-v3",
+                        .tile = tile,
+                        .choices = { .at = &by, .n = 1 } };
     assert_int_equal(engine_plan(&e, &o), ExitDone);
     const Task *t = first_task(e.plan, by.key.kind);
     assert_string_equal(t->from, from);
@@ -219,7 +229,8 @@ static void test_choices(void **state)
 {
     (void)state;
     Engine e;
-    EngineOptions o = { .spec = "models/tiny.yaml", .march = "x86-64-v3",
+    EngineOptions o = { .spec = "models/tiny.yaml",
+                        .march = "x86-64-v3",
                         .few = true };
     assert_int_equal(engine_plan(&e, &o), ExitDone);
     for (int i = 0; i < e.plan->task.n; i++) {
@@ -255,8 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_knobs),
         cmocka_unit_test(test_choices),
-        cmocka_unit_test_setup_teardown(test_jit, scratch_make,
-                                        scratch_remove),
+        cmocka_unit_test_setup_teardown(test_jit, scratch_make, scratch_remove),
         cmocka_unit_test_setup_teardown(test_any_form, scratch_make,
                                         scratch_remove),
         cmocka_unit_test_setup_teardown(test_compiler, scratch_make,

@@ -13,13 +13,13 @@
 
 static const char folder[] = "tests/golden";
 
-typedef struct {                 /* one model, and what goes in and comes out */
+typedef struct { /* one model, and what goes in and comes out */
     const char *name;
     char spec[256], weights[256];
     Safetensors *io;
-    int64_t n, t;                /* rows of the source, of the target */
-    const int32_t *ids[3], *types[3];            /* by Entry */
-    double rows[256];            /* numbers in the place of a source's ids */
+    int64_t n, t;                     /* rows of the source, of the target */
+    const int32_t *ids[3], *types[3]; /* by Entry */
+    double rows[256]; /* numbers in the place of a source's ids */
     int64_t prefix;
 } Case;
 
@@ -112,14 +112,18 @@ static void compiled(const Case *c, const char *backend, const char *set,
     float out[256], rows[256];
     double wide[256];
     int32_t start[2][2] = { { 0, (int32_t)c->n }, { 0, (int32_t)c->t } };
-    EngineOptions o = { .spec = c->spec, .backend = backend,
-                        .sets = &set, .nsets = 1,
+    EngineOptions o = { .spec = c->spec,
+                        .backend = backend,
+                        .sets = &set,
+                        .nsets = 1,
                         .passes = { .skip = skip, .nskip = skip != NULL } };
     Engine e;
     Trial t = { 0 };
-    Sample x = { .sequences = 1, .start = { start[0], start[1] },
+    Sample x = { .sequences = 1,
+                 .start = { start[0], start[1] },
                  .ids = { c->ids[EntryEncode], c->ids[EntryDecode] },
-                 .types = c->types[EntryEncode], .prefix = c->prefix };
+                 .types = c->types[EntryEncode],
+                 .prefix = c->prefix };
     const Tensor *want = result_of(c);
     for (int i = 0; i < 256; i++)
         rows[i] = (float)c->rows[i];
@@ -169,10 +173,16 @@ static void run_jit_unfused(const Case *c)
     compiled(c, "jit", "dtype=f32", (const char *const[]){ "all" }, 0, 1e-5);
 }
 
-static void run_oracle(const Case *c) { oracle(c, false); }
-static void run_fused_oracle(const Case *c) { oracle(c, true); }
+static void run_oracle(const Case *c)
+{
+    oracle(c, false);
+}
+static void run_fused_oracle(const Case *c)
+{
+    oracle(c, true);
+}
 
-static const struct {            /* each fails by itself where it differs */
+static const struct { /* each fails by itself where it differs */
     const char *name;
     void (*run)(const Case *c);
 } backends[] = {

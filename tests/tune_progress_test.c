@@ -1,6 +1,6 @@
 /* tune_progress_test.c: what a tuning says on the way, to a terminal and to a
  * file: lines of a report that is made up.                                   */
-#define _GNU_SOURCE              /* posix_openpt */
+#define _GNU_SOURCE /* posix_openpt */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "tune/tune.h"
 
-#include <cmocka.h>              /* after ours: it defines fail() */
+#include <cmocka.h> /* after ours: it defines fail() */
 
 #include "fake_tune.h"
 #include "skip.h"
@@ -25,15 +25,16 @@ static void lines(void **state)
     for (int width = 0; width < 250; width++)
         for (int i = 0; i < 6; i++) {
             const char *line = tune_progress_line(a, &r,
-                i < 5 ? &r.task.at[i] : NULL, done[i], left[i], width);
+                                                  i < 5 ? &r.task.at[i] : NULL,
+                                                  done[i], left[i], width);
             assert_in_range(strlen(line), 0, width ? width - 1 : 0);
             assert_still(line);
         }
     assert_string_equal(tune_progress_line(a, &r, &r.task.at[0], 0.37, 41, 40),
                         "[##...] 2/6 matmul 512x2048   41 s left");
     assert_string_equal(tune_progress_line(a, &r, &r.task.at[0], 0.37, 600, 80),
-        "[####......] 2/6 matmul 512x2048 f32 bias_relu      "
-        "1.94 ms +3.1 %  10 min left");
+                        "[####......] 2/6 matmul 512x2048 f32 bias_relu      "
+                        "1.94 ms +3.1 %  10 min left");
 }
 
 /* The best so far is the default, or faster: never what a test was against. */
@@ -56,8 +57,8 @@ static void best(void **state)
                            " +2.0 %  41 s left"));
     t->champion = 14;
     t->gain = (Interval){ 1.027, 1.031, 1.036 };
-    assert_non_null(strstr(tune_progress_line(a, &r, t, 0.4, 41, 90),
-                           "1.94 ms +3.1 %"));
+    assert_non_null(
+        strstr(tune_progress_line(a, &r, t, 0.4, 41, 90), "1.94 ms +3.1 %"));
 }
 
 /* Two back ends have the same tasks: each says whose it is. */
@@ -67,10 +68,12 @@ static void both(void **state)
     TuneReport r = fake_report(), jit = fake_report();
     jit.host.compiler = "libtcc";
     r.other = &jit;
-    assert_non_null(strstr(tune_progress_line(a, &r, &jit.task.at[5], 0.37, 41,
-        120), "] 11/12 split 512x2048x12 f32 encode_decode, libtcc "));
-    assert_non_null(strstr(tune_progress_line(a, &r, &r.task.at[0], 0.37, 41,
-                           90), "bias_relu, clang "));
+    assert_non_null(
+        strstr(tune_progress_line(a, &r, &jit.task.at[5], 0.37, 41, 120),
+               "] 11/12 split 512x2048x12 f32 encode_decode, libtcc "));
+    assert_non_null(
+        strstr(tune_progress_line(a, &r, &r.task.at[0], 0.37, 41, 90),
+               "bias_relu, clang "));
 }
 
 /* Calls as a search does; everything that it writes to `fd`. */
@@ -84,7 +87,7 @@ static void search_onto(int fd, const char *term, TuneReport *r)
         r->task.at[i].finished = r->task.at[i].said = false;
     for (int i = 0; i < 200 * r->task.n; i++) {
         TuneTask *now = &r->task.at[i / 200];
-        now->finished = i < 1000 && i % 200 > 150;   /* but the last */
+        now->finished = i < 1000 && i % 200 > 150; /* but the last */
         tune_progress(r, now, i / 1200.0, 60 - i / 20.0);
     }
     tune_progress(r, NULL, 1, 0);
@@ -149,7 +152,7 @@ static void on_terminal(void **state)
     search_onto(other, "xterm", &r);
     const char *text = content(fd, "\r\033[K");
     const int lines = count(text, "\r");
-    assert_in_range(lines, 2, 60);       /* of 1200 calls */
+    assert_in_range(lines, 2, 60); /* of 1200 calls */
     assert_int_equal(count(text, "\033["), lines);
     assert_null(strchr(text, '\n'));
     for (const char *s = text; *s; s += strcspn(s, "\r"))
@@ -165,10 +168,8 @@ static void on_terminal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines),
-        cmocka_unit_test(best),
-        cmocka_unit_test(both),
-        cmocka_unit_test(elsewhere),
+        cmocka_unit_test(lines),       cmocka_unit_test(best),
+        cmocka_unit_test(both),        cmocka_unit_test(elsewhere),
         cmocka_unit_test(on_terminal),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

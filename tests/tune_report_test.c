@@ -1,6 +1,6 @@
 /* tune_report_test.c: what a tuning says of itself, in all of its forms, from a
  * report that is made up: nothing is tuned here.                             */
-#define _GNU_SOURCE              /* open_memstream */
+#define _GNU_SOURCE /* open_memstream */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include "tune/tune.h"
 
-#include <cmocka.h>              /* after ours: it defines fail() */
+#include <cmocka.h> /* after ours: it defines fail() */
 
 #include "check_xml.h"
 #include "expected.h"
@@ -73,9 +73,13 @@ static void explain(const TuneReport *r, FILE *out)
     Records all = { 0 };
     for (int i = 0; i < 2 * r->task.n + 2; i++) {
         const TuneTask *t = &r->task.at[i % r->task.n];
-        Record one = { .host = r->host, .key = t->task->key,
-                       .tiling = task_best(t)->tiling, .ns = 1.94e6,
-                       .usual_ns = 2e6, .samples = 31, .spread = 0.004 };
+        Record one = { .host = r->host,
+                       .key = t->task->key,
+                       .tiling = task_best(t)->tiling,
+                       .ns = 1.94e6,
+                       .usual_ns = 2e6,
+                       .samples = 31,
+                       .spread = 0.004 };
         if (i >= r->task.n) {
             one.host.isa = "x86-64-v4/8";
             one.host.threads = 1;
@@ -168,8 +172,8 @@ static void picture(void **state)
 {
     (void)state;
     TuneReport r = fake_report();
-    r.task.at[0].candidate.at[FakeTimed + FakeRanked + FakeRemoved - 1].fate
-        = FateCrashed;           /* "nan" is a word of the picture else */
+    r.task.at[0].candidate.at[FakeTimed + FakeRanked + FakeRemoved - 1].fate =
+        FateCrashed; /* "nan" is a word of the picture else */
     char *text = drawn(&r);
     int dots = 0;
     for (int i = 0; i < r.task.n; i++)
@@ -193,7 +197,8 @@ static void taken_back(void **state)
     char *text = printed(tune_print, &r);
     assert_plain(text);
     assert_int_equal(count(text, "found +3.1 (+2.7..+3.6); taken back: end to "
-                           "end, encode is slower with it\n"), 1);
+                                 "end, encode is slower with it\n"),
+                     1);
     assert_int_equal(count(text, "1 of 5 that were found was taken back: "), 1);
     assert_int_equal(count(text, "3 new records"), 1);
     free(text);
@@ -219,16 +224,19 @@ static void both(void **state)
     jit.host.compiler = "libtcc";
     jit.end.at[1].comparison = 2;
     r.other = &jit;
-    for (int i = 0; i < 2; i++)  /* "nan" is a word of the picture else */
-        (i ? &jit : &r)->task.at[0].candidate.at[FakeTimed + FakeRanked
-            + FakeRemoved - 1].fate = FateCrashed;
+    for (int i = 0; i < 2; i++) /* "nan" is a word of the picture else */
+        (i ? &jit : &r)
+            ->task.at[0]
+            .candidate.at[FakeTimed + FakeRanked + FakeRemoved - 1]
+            .fate = FateCrashed;
     char *text = printed(tune_print, &r);
     assert_plain(text);
     assert_int_equal(count(text, "== code of "), 2);
     assert_int_equal(count(text, "without what is slower "), 1);
     assert_int_equal(count(text, "attnc compile uses what was found, "), 1);
     assert_int_equal(count(text, "attnc run, score, bench and verify use what "
-                           "was found, on 2 threads."), 1);
+                                 "was found, on 2 threads."),
+                     1);
     free(text);
     json_t *all = json(&r), *one = json_array_get(get(all, "others"), 0);
     assert_string_equal(json_string_value(get(get(one, "host"), "compiler")),
@@ -298,7 +306,7 @@ static void strange(TuneReport *r)
         { .key = { TaskRows, "9999999999x1_", "", DtypeBf16 } },
         { .key = { TaskAttention, "-1x0", "", DtypeF32 } },
         { .key = { TaskFew, "", "", DtypeF32 } },
-        { .key = { TaskSplit, "?", "<&>", DtypeF32 } }
+        { .key = { TaskSplit, "?", "<&>", DtypeF32 } },
     };
     for (int i = 0; i < r->task.n; i++) {
         r->task.at[i].task = &strange_tasks[i];
@@ -327,8 +335,9 @@ static void hostile(void **state)
                          makers[i] == nothing || makers[i] == stopped);
         assert_int_equal(count(text, "Rejected: "), makers[i] == no_numbers);
         assert_int_equal(count(text, " as recorded\n"),
-                         makers[i] == all_reused ? FakeTasks :
-                         makers[i] == no_numbers || makers[i] == strange);
+                         makers[i] == all_reused
+                             ? FakeTasks
+                             : makers[i] == no_numbers || makers[i] == strange);
         svg = draw_tune(&r, &size);
         check_xml(svg, "title");
         json_decref(json(&r));
@@ -340,12 +349,9 @@ static void hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table),
-        cmocka_unit_test(explained),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(picture),
-        cmocka_unit_test(taken_back),
-        cmocka_unit_test(both),
+        cmocka_unit_test(table),      cmocka_unit_test(explained),
+        cmocka_unit_test(numbers),    cmocka_unit_test(picture),
+        cmocka_unit_test(taken_back), cmocka_unit_test(both),
         cmocka_unit_test(hostile),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -20,15 +20,15 @@ static void test_signed_rank(void **state)
     assert_near(signed_rank((double[]){ 1, 2, 3, 4, 5 }, 5), 1 / 32.0);
     assert_near(signed_rank((double[]){ -1, -2, -3 }, 3), 1);
     assert_near(signed_rank((double[]){ 1, 2, 3, -4, 5 }, 5), 7 / 32.0);
-    assert_near(signed_rank((double[]){ 2, 2 }, 2), 1 / 4.0);    /* ties */
+    assert_near(signed_rank((double[]){ 2, 2 }, 2), 1 / 4.0); /* ties */
     assert_near(signed_rank((double[]){ 2, -2 }, 2), 3 / 4.0);
-    assert_near(signed_rank((double[]){ 0, 0, 0 }, 3), 1);       /* zeros */
+    assert_near(signed_rank((double[]){ 0, 0, 0 }, 3), 1); /* zeros */
     assert_near(signed_rank((double[]){ 0, 1, 2, 0 }, 4), 1 / 4.0);
     double all[60];
     for (int i = 0; i < 60; i++)
         all[i] = i + 1;
     assert_near(signed_rank(all, 60) * ldexp(1, 60), 1);
-    all[0] = -1;                 /* rank sums 1830 - 1 and above: two ways */
+    all[0] = -1; /* rank sums 1830 - 1 and above: two ways */
     assert_near(signed_rank(all, 60) * ldexp(1, 60), 2);
 }
 
@@ -54,7 +54,7 @@ static void test_medians(void **state)
     const double x[] = { 9, 1, 8, 2, 7, 3, 6, 4 };
     const Interval i = median_interval(x, 8);
     assert_near(i.middle, 5);
-    assert_near(i.low, 1);       /* ranks 1 and 8: 99.2 % of 8 */
+    assert_near(i.low, 1); /* ranks 1 and 8: 99.2 % of 8 */
     assert_near(i.high, 9);
 }
 

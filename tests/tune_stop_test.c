@@ -19,11 +19,16 @@
 static int tune(double budget, const char *backend, const char *cc)
 {
     static const char *const sets[] = { "kind=encoder" };
-    const TuneOptions o = {
-        .budget = budget, .format = TuneJson, .records = in_dir("tune.txt"),
-        .work = { .lengths = "16", .beam = 1 },
-        .model = { .spec = "models/tiny.yaml", .sets = sets, .nsets = 1,
-                   .backend = backend, .cc = cc, .threads = 1 } };
+    const TuneOptions o = { .budget = budget,
+                            .format = TuneJson,
+                            .records = in_dir("tune.txt"),
+                            .work = { .lengths = "16", .beam = 1 },
+                            .model = { .spec = "models/tiny.yaml",
+                                       .sets = sets,
+                                       .nsets = 1,
+                                       .backend = backend,
+                                       .cc = cc,
+                                       .threads = 1 } };
     FILE *out = fopen(in_dir("report.json"), "w");
     assert_non_null(out);
     const int code = tune_run(&o, out);
@@ -125,7 +130,7 @@ static void test_kill(void **state)
         wait_ms(10);
     kill(pid, SIGKILL);
     assert_true(WIFSIGNALED(ended(pid)));
-    wait_ms(100);                /* its children end with it */
+    wait_ms(100); /* its children end with it */
     check_records();
     assert_int_equal(workshops(), 1);
     Workshop first = { 0 }, second = { 0 };
@@ -161,12 +166,14 @@ static void test_compilers(void **state)
     const TuneWorld usual = tune_world;
     const char *clang = cc_find(a, NULL, &why);
     assert_non_null(clang);
-    const char *cc = script("cc", arena_printf(a,
-        "case \"$*\" in *--version*) exec %s --version;; esac\n"
-        "mkdir %s 2>/dev/null && exec %s \"$@\"\n"
-        "echo 'x.c:1: error: planted' >&2; exit 1", clang, in_dir("first"),
-        clang));
-    fake_machine();              /* but for its compilers */
+    const char *cc = script(
+        "cc",
+        arena_printf(a,
+                     "case \"$*\" in *--version*) exec %s --version;; esac\n"
+                     "mkdir %s 2>/dev/null && exec %s \"$@\"\n"
+                     "echo 'x.c:1: error: planted' >&2; exit 1",
+                     clang, in_dir("first"), clang));
+    fake_machine(); /* but for its compilers */
     fake.compilers = true;
     assert_int_equal(tune(30, cc, NULL), ExitDone);
     tune_world = usual;
@@ -190,8 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_interrupt, set_up_here,
                                         tear_down_here),
-        cmocka_unit_test_setup_teardown(test_kill, set_up_here,
-                                        tear_down_here),
+        cmocka_unit_test_setup_teardown(test_kill, set_up_here, tear_down_here),
         cmocka_unit_test_setup_teardown(test_compilers, set_up_here,
                                         tear_down_here),
         cmocka_unit_test_setup_teardown(test_no_folder, set_up_here,

@@ -24,13 +24,22 @@ static void check_space(const char *spec, const char *march)
     const EngineOptions o = { .spec = spec, .march = march };
     assert_int_equal(engine_plan(&e, &o), ExitDone);
     Uses uses = { 0 };
-    vec_push(e.arena, &uses, ((Use){ .calls = 2, .rows = 43, .count = 128,
-             .parts = 2, .by_columns = true, .set = 1e8 }));
+    vec_push(e.arena, &uses,
+             ((Use){ .calls = 2,
+                     .rows = 43,
+                     .count = 128,
+                     .parts = 2,
+                     .by_columns = true,
+                     .set = 1e8 }));
     for (int i = 0; i < e.plan->task.n; i++) {
         const Task *t = &e.plan->task.at[i];
-        const Model model = { .plan = e.plan, .machine = &m, .rates = &r,
-                              .task = t, .shape = task_shape(e.plan, t),
-                              .uses = uses, .threads = 2 };
+        const Model model = { .plan = e.plan,
+                              .machine = &m,
+                              .rates = &r,
+                              .task = t,
+                              .shape = task_shape(e.plan, t),
+                              .uses = uses,
+                              .threads = 2 };
         const Tilings all = tiling_space(e.arena, &model);
         assert_true(all.n > 0);
         for (int k = 0; k < all.n; k++) {
@@ -59,8 +68,16 @@ static void test_space(void **state)
 }
 
 /* ------------------------------------------------------------- children --- */
-enum { Good, CrashOpening, HangChecking, Wrong, ExitTiming, Refused, Fast,
-       Kinds };
+enum {
+    Good,
+    CrashOpening,
+    HangChecking,
+    Wrong,
+    ExitTiming,
+    Refused,
+    Fast,
+    Kinds
+};
 
 static bool fake_begin(void *with, Fault *why)
 {
@@ -94,24 +111,36 @@ static void fake_time(void *with, int candidate, double *seconds)
     *seconds = candidate == Fast ? 0.5 : 1;
 }
 
-static const ChildWork fake_work = { .parts = 1, .begin = fake_begin,
-                                     .open = fake_open, .check = fake_check,
+static const ChildWork fake_work = { .parts = 1,
+                                     .begin = fake_begin,
+                                     .open = fake_open,
+                                     .check = fake_check,
                                      .time = fake_time };
 
 /* Each bad one is blamed, all others are timed as if it had not been there. */
 static void test_child(void **state)
 {
     (void)state;
-    static const int who[] = { Good, CrashOpening, HangChecking, Wrong,
-                               ExitTiming, Refused, Fast };
-    static const struct { Fate fate; const char *why; } expected[Kinds] = {
-        { FateTimed, "" }, { FateCrashed, "signal 11" },
+    static const int who[] = { Good,       CrashOpening, HangChecking, Wrong,
+                               ExitTiming, Refused,      Fast };
+    static const struct {
+        Fate fate;
+        const char *why;
+    } expected[Kinds] = {
+        { FateTimed, "" },
+        { FateCrashed, "signal 11" },
         { FateHung, "no answer in 0.2 s while checking" },
-        { FateWrong, "value 7" }, { FateCrashed, "exit code 3" },
-        { FateFailed, "refused" }, { FateTimed, "" }
+        { FateWrong, "value 7" },
+        { FateCrashed, "exit code 3" },
+        { FateFailed, "refused" },
+        { FateTimed, "" },
     };
-    Round r = { .which = who, .n = Kinds, .turns = 6, .hang = 0.2,
-                .until = machine_seconds() + 60, .order = 3 };
+    Round r = { .which = who,
+                .n = Kinds,
+                .turns = 6,
+                .hang = 0.2,
+                .until = machine_seconds() + 60,
+                .order = 3 };
     child_round(a, &fake_work, &r);
     assert_int_equal(r.done, 6);
     for (int i = 0; i < Kinds; i++) {
@@ -130,7 +159,10 @@ static void test_child_default(void **state)
 {
     (void)state;
     static const int bad[] = { CrashOpening, Good }, good[] = { Good, Fast };
-    Round r = { .which = bad, .n = 2, .turns = 2, .hang = 1,
+    Round r = { .which = bad,
+                .n = 2,
+                .turns = 2,
+                .hang = 1,
                 .until = machine_seconds() + 60 };
     child_round(a, &fake_work, &r);
     assert_int_equal(r.done, 0);
@@ -156,9 +188,11 @@ static json_t *tuned(double budget, int code)
 {
     static const char *const sets[] = { "kind=encoder" };
     const TuneOptions o = {
-        .budget = budget, .format = TuneJson,
+        .budget = budget,
+        .format = TuneJson,
         .work = { .lengths = "16", .beam = 1 },
-        .model = { .sets = sets, .nsets = 1, .backend = "jit", .threads = 1 } };
+        .model = { .sets = sets, .nsets = 1, .backend = "jit", .threads = 1 }
+    };
     fake_machine();
     fake.children = true;
     fake.run = some_faster;
@@ -170,9 +204,11 @@ static void check_choices(const json_t *j)
 {
     size_t i, k;
     json_t *task, *c;
-    json_array_foreach(json_object_get(j, "tasks"), i, task) {
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+    {
         const json_t *chosen = json_object_get(task, "chosen");
-        json_array_foreach(json_object_get(task, "candidates"), k, c) {
+        json_array_foreach(json_object_get(task, "candidates"), k, c)
+        {
             const bool same = json_equal(json_object_get(c, "tiling"), chosen);
             assert_true(!same || !strcmp(text_in(c, "fate"), "timed")
                         || !true_in(task, "finished"));
@@ -180,7 +216,7 @@ static void check_choices(const json_t *j)
     }
 }
 
-static int *hung;                /* shared by all children: has one hung? */
+static int *hung; /* shared by all children: has one hung? */
 
 static void plant_crash(const Task *task, int candidate, float *result)
 {
@@ -214,7 +250,8 @@ static void test_planted(void **state)
 {
     (void)state;
     static const struct {
-        void (*plant)(const Task *, int, float *); const char *fate, *why;
+        void (*plant)(const Task *, int, float *);
+        const char *fate, *why;
     } kinds[] = {
         { plant_crash, "crashed", "signal 4" },
         { plant_hang, "hung", "no answer" },
@@ -275,7 +312,7 @@ static void test_taken_back(void **state)
     assert_true(all.at.n > 0);
     Record one = all.at.at[0];
     one.tiling.ahead = one.tiling.ahead == 1 ? 2 : 1;
-    one.samples = 1;             /* too few to be believed */
+    one.samples = 1; /* too few to be believed */
     assert_int_equal(remove(in_dir("tune.txt")), 0);
     assert_true(records_add(a, in_dir("tune.txt"), &one, 1, &why));
     tune_plant = plant_whole;
@@ -284,7 +321,7 @@ static void test_taken_back(void **state)
     assert_true(true_in(j, "rejected"));
     const Records left = fake_records();
     assert_non_null(records_find(&left, &one));
-    for (int i = 0; i < left.at.n; i++)      /* else the default stays */
+    for (int i = 0; i < left.at.n; i++) /* else the default stays */
         assert_true(equal_records(&left.at.at[i], &one)
                     || left.at.at[i].ns >= left.at.at[i].usual_ns);
     json_decref(j);

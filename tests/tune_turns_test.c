@@ -13,7 +13,8 @@
 
 static TuneOptions options_of(double budget, const char *backend)
 {
-    return (TuneOptions){ .budget = budget, .format = TuneJson,
+    return (TuneOptions){ .budget = budget,
+                          .format = TuneJson,
                           .work = { .lengths = "16", .steps = 8, .beam = 1 },
                           .model = { .backend = backend, .threads = 1 } };
 }
@@ -76,8 +77,8 @@ static void test_budget(void **state)
     const json_t *jit = other_of(j);
     assert_string_equal(text_in(json_object_get(jit, "host"), "compiler"),
                         "libtcc");
-    assert_non_null(strstr(text_in(json_object_get(j, "host"), "compiler"),
-                           " -O2"));
+    assert_non_null(
+        strstr(text_in(json_object_get(j, "host"), "compiler"), " -O2"));
     assert_int_equal(count_tasks(j, "finished"), count_called(j));
     assert_int_equal(count_tasks(jit, "finished"), count_called(jit));
     assert_true(number_in(j, "seconds") > 54 && number_in(j, "seconds") < 66);
@@ -106,8 +107,9 @@ static void test_one_backend(void **state)
     for (int i = 0; i < 2; i++) {
         json_t *j = fake_tune(options_of(20, names[i]), ExitDone);
         assert_int_equal(json_array_size(json_object_get(j, "others")), 0);
-        assert_int_equal(i == 0, !strcmp("libtcc",
-            text_in(json_object_get(j, "host"), "compiler")));
+        assert_int_equal(i == 0,
+                         !strcmp("libtcc", text_in(json_object_get(j, "host"),
+                                                   "compiler")));
         assert_int_equal(i == 0, fake.compiled == 0);
         json_decref(j);
     }
@@ -140,7 +142,8 @@ static void test_few(void **state)
     o.work.lengths = "4";
     o.work.steps = 12;
     json_t *j = fake_tune(o, ExitDone);
-    json_array_foreach(json_object_get(j, "tasks"), i, task) {
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+    {
         if (strcmp(text_in(task, "kind"), "few") != 0
             || number_in(task, "share") < 0.05)
             continue;
@@ -258,7 +261,8 @@ static void test_rejected(void **state)
     fake.end = all_slower;
     json_t *j = fake_tune(o, ExitDone);
     assert_true(true_in(j, "rejected"));
-    json_array_foreach(json_object_get(j, "tasks"), i, task) {
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+    {
         const json_t *found = json_object_get(task, "found");
         const json_t *chosen = json_object_get(task, "chosen");
         if (!*text_in(task, "taken_back"))
@@ -300,7 +304,8 @@ static void test_partly(void **state)
     size_t i;
     json_t *task;
     int stand = 0, back = 0;
-    json_array_foreach(json_object_get(j, "tasks"), i, task) {
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+    {
         back += strstr(text_in(task, "taken_back"), "step is slower") != NULL;
         stand += !json_equal(json_object_get(task, "chosen"),
                              json_object_get(task, "default"));
@@ -315,10 +320,12 @@ int main(void)
 {
 #define HERE(f) cmocka_unit_test_setup_teardown(f, set_up_here, tear_down_here)
     const struct CMUnitTest tests[] = {
-        HERE(test_budget), HERE(test_budget_found), HERE(test_one_backend),
-        HERE(test_no_compiler), HERE(test_few), HERE(test_slow_compiler),
-        HERE(test_bar), HERE(test_too_short), HERE(test_old_record),
-        HERE(test_no_evidence), HERE(test_rejected), HERE(test_partly),
+        HERE(test_budget),      HERE(test_budget_found),
+        HERE(test_one_backend), HERE(test_no_compiler),
+        HERE(test_few),         HERE(test_slow_compiler),
+        HERE(test_bar),         HERE(test_too_short),
+        HERE(test_old_record),  HERE(test_no_evidence),
+        HERE(test_rejected),    HERE(test_partly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

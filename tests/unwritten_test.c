@@ -14,23 +14,20 @@
 
 #include "aot.h"
 
-enum { Size = 6,                 /* of the vocabulary */
-       Limit = 13 /* longer answers to a prompt did not end */
+enum {
+    Size = 6,  /* of the vocabulary */
+    Limit = 13 /* longer answers to a prompt did not end */
 };
 
 typedef struct {
     const char *kind;
-    int start, end, pad;         /* -1: none */
+    int start, end, pad; /* -1: none */
 } Model;
 static const Model models[] = {
-    { "encoder-decoder", 1, 2, 0 },
-    { "encoder-decoder", 0, 1, 0 },
-    { "encoder-decoder", 2, 2, 0 },
-    { "encoder-decoder", 1, 2, 2 },
-    { "encoder-decoder", 3, 3, 3 },
-    { "decoder", 1, 2, 0 },
-    { "decoder", 5, -1, 0 },
-    { "decoder", -1, 4, 4 },
+    { "encoder-decoder", 1, 2, 0 }, { "encoder-decoder", 0, 1, 0 },
+    { "encoder-decoder", 2, 2, 0 }, { "encoder-decoder", 1, 2, 2 },
+    { "encoder-decoder", 3, 3, 3 }, { "decoder", 1, 2, 0 },
+    { "decoder", 5, -1, 0 },        { "decoder", -1, 4, 4 },
     { "decoder", 2, 2, -1 },
 };
 
@@ -44,11 +41,13 @@ static const char *token(const char *name, int id)
 static void write_spec(const Model *m)
 {
     Fault why;
-    const char *spec = arena_printf(a,
+    const char *spec = arena_printf(
+        a,
         "attnc: 1\nname: small\nkind: %s\nd_model: 8\nh: 2\nd_ff: 16\nN: 1\n"
         "max_len: 16\nsearch: {max_output: 16, penalty: none}\n"
-        "vocab: {size: %d, tokens: {%s%s%s}}\n", m->kind, Size,
-        token("start", m->start), token("end", m->end), token("pad", m->pad));
+        "vocab: {size: %d, tokens: {%s%s%s}}\n",
+        m->kind, Size, token("start", m->start), token("end", m->end),
+        token("pad", m->pad));
     assert_true(write_file(in_dir("m.yaml"), spec, strlen(spec), &why));
 }
 
@@ -59,13 +58,12 @@ static void build_program(void)
     Engine e = { 0 };
     EngineOptions o = { .spec = in_dir("m.yaml"), .seed = 1 };
     assert_int_equal(engine_open(&e, &o), ExitDone);
-    assert_true(weights_save(in_dir("m.weights"), &e.plan->pack, e.packed,
-                             NULL, 0, NULL, 0, &why));
+    assert_true(weights_save(in_dir("m.weights"), &e.plan->pack, e.packed, NULL,
+                             0, NULL, 0, &why));
     engine_close(&e);
     emit(in_dir("m.yaml"), "--march=native", "-O2");
     assert_true(WORKS(some_clang(), "-std=c11", "-O0", "-march=native",
-                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o",
-                      in_dir("m")));
+                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")));
 }
 
 /* $A run $S is attnc, $M $W the program. */
@@ -94,8 +92,8 @@ static int assert_written(const Model *m, const char *line)
             assert_true(end > at && id >= 0 && id < Size);
             if (id == m->start || id == m->pad || id == m->end)
                 fail_msg("%s, start %d, end %d, pad %d: %s: %ld is written: "
-                         "%s", m->kind, m->start, m->end, m->pad, line, id,
-                         text);
+                         "%s",
+                         m->kind, m->start, m->end, m->pad, line, id, text);
         }
         ended += n < Limit;
     }
@@ -117,8 +115,11 @@ static void check_model(const Model *m)
         assert_written(m, arena_printf(a, "%s --prompt='3 4' --quiet",
                                        of_prompts[i]));
         for (int seed = 1; seed <= 8; seed++)
-            ended += assert_written(m, arena_printf(a, "%s --prompt='3 4' "
-                "--quiet --temperature=4 --seed=%d", of_prompts[i], seed));
+            ended += assert_written(
+                m, arena_printf(a,
+                                "%s --prompt='3 4' "
+                                "--quiet --temperature=4 --seed=%d",
+                                of_prompts[i], seed));
     }
     assert_written(m, "$A run $S --temperature=4");
     assert_true(m->end < 0 ? ended == 0 : ended > 12);

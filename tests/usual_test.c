@@ -22,16 +22,22 @@ static Target target(const char *name)
 static void test_tilings(void **state)
 {
     (void)state;
-    static const struct { const char *name; int64_t k; int mr, nr, block; }
-    rows[] = {
-        { "znver4", 512, 6, 64, 512 }, { "znver4", 2048, 6, 64, 2048 },
-        { "znver4", 8192, 6, 64, 512 }, { "x86-64-v4", 512, 6, 64, 512 },
+    static const struct {
+        const char *name;
+        int64_t k;
+        int mr, nr, block;
+    } rows[] = {
+        { "znver4", 512, 6, 64, 512 },
+        { "znver4", 2048, 6, 64, 2048 },
+        { "znver4", 8192, 6, 64, 512 },
+        { "x86-64-v4", 512, 6, 64, 512 },
         { "sapphirerapids", 128, 6, 64, 128 },
         { "sapphirerapids", 512, 14, 32, 512 },
         { "sapphirerapids", 2048, 14, 32, 256 },
         { "sapphirerapids", 8192, 14, 32, 256 },
         { "skylake-avx512", 2048, 14, 32, 128 },
-        { "x86-64-v3", 2048, 6, 16, 2048 }, { "haswell", 2048, 6, 16, 256 },
+        { "x86-64-v3", 2048, 6, 16, 2048 },
+        { "haswell", 2048, 6, 16, 256 },
         { "generic", 512, 4, 16, 512 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -50,7 +56,7 @@ static void test_tilings(void **state)
             assert_true(!t.fma || tiling_fits(&t, &by));
         }
     }
-    const Tiling chosen = { .nr = 64 };      /* no tile of two origins */
+    const Tiling chosen = { .nr = 64 }; /* no tile of two origins */
     const Target t = target("sapphirerapids");
     assert_int_equal(tiling_settled(&t, TaskMatmul, 512, chosen).mr, 6);
 }
@@ -62,13 +68,15 @@ static void test_explained(void **state)
     const Target t = target("sapphirerapids");
     const Machine m = { .cache = { 49152, 2 << 20, 32 << 20 } };
     const Record r = {
-        .host = { .isa = "x86-64-v4", .threads = 1 }, .ns = 1e6,
-        .usual_ns = 1e6, .samples = 24,
+        .host = { .isa = "x86-64-v4", .threads = 1 },
+        .ns = 1e6,
+        .usual_ns = 1e6,
+        .samples = 24,
         .key = { .kind = TaskMatmul, .shape = "512x512", .ending = "" },
-        .tiling = tiling_settled(&t, TaskMatmul, 512, (Tiling){ 0 })
+        .tiling = tiling_settled(&t, TaskMatmul, 512, (Tiling){ 0 }),
     };
-    assert_non_null(strstr(explain_record(a, &r, NULL, t.name, &m),
-                           ": as by default"));
+    assert_non_null(
+        strstr(explain_record(a, &r, NULL, t.name, &m), ": as by default"));
     assert_non_null(strstr(explain_record(a, &r, NULL, NULL, &m),
                            ": 14x32 ahead=2 panels=2 instead of 6x64"));
     assert_non_null(strstr(explain_record(a, &r, NULL, "haswell", &m),
@@ -93,7 +101,8 @@ static void test_rows(void **state)
 static void test_strides(void **state)
 {
     (void)state;
-    static const char spec[] = "attnc: 1\nname: wide\nkind: encoder\n"
+    static const char spec[] =
+        "attnc: 1\nname: wide\nkind: encoder\n"
         "d_model: 1024\nh: 8\nd_ff: 2048\nN: 1\nmax_len: 16\n"
         "vocab: {size: 20}\n";
     FILE *f = fopen(in_dir("wide.yaml"), "w");
@@ -118,7 +127,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_tilings), TEST(test_rows), TEST(test_explained),
+        TEST(test_tilings),
+        TEST(test_rows),
+        TEST(test_explained),
         TEST(test_strides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

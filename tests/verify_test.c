@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-typedef struct {                 /* a small model, run once with all kept */
+typedef struct { /* a small model, run once with all kept */
     Engine e;
     Weights fused, unfused;
     Trial t;
@@ -20,17 +20,22 @@ static Run run;
 static bool run_model(const char *spec, const char *const *sets, int nsets,
                       const int64_t *source, const int64_t *target)
 {
-    EngineOptions o = { .spec = spec, .sets = sets, .nsets = nsets, .seed = 1,
-                        .backend = "jit", .keep_all = true };
+    EngineOptions o = { .spec = spec,
+                        .sets = sets,
+                        .nsets = nsets,
+                        .seed = 1,
+                        .backend = "jit",
+                        .keep_all = true };
     run = (Run){ .x = NULL };
     if (engine_open(&run.e, &o))
         return false;
     weights_open(&run.fused, &run.e, run.e.graph);
     weights_open(&run.unfused, &run.e, run.e.unfused);
     run.x = sample_random(run.e.arena, run.e.spec, 1, 2, source, target);
-    run.out = arena_alloc(run.e.arena, sizeof(float)
-        * (size_t)(result_rows(run.e.spec, run.x)
-                   * result_columns(run.e.spec)));
+    run.out = arena_alloc(run.e.arena,
+                          sizeof(float)
+                              * (size_t)(result_rows(run.e.spec, run.x)
+                                         * result_columns(run.e.spec)));
     trial_run(&run.t, &run.e, run.x, 0, run.out);
     return true;
 }
@@ -154,8 +159,11 @@ static void test_attention_prefix(void **state)
     (void)state;
     static const int64_t queries[] = { 1, 9 }, keys[] = { 7, 3 };
     static const char *const sets[] = { "masking=[causal, prefix]" };
-    EngineOptions o = { .spec = "models/attention.yaml", .seed = 1,
-                        .backend = "jit", .sets = sets, .nsets = 1 };
+    EngineOptions o = { .spec = "models/attention.yaml",
+                        .seed = 1,
+                        .backend = "jit",
+                        .sets = sets,
+                        .nsets = 1 };
     Engine e;
     Trial t = { 0 };
     Weights w;
@@ -243,7 +251,8 @@ static void test_attention_sample(void **state)
     (void)state;
     static const int64_t queries[] = { 65, 2 }, keys[] = { 3, 9 };
     Arena *a = arena_new();
-    Spec s = { .kind = KindAttention, .d_model = 4,
+    Spec s = { .kind = KindAttention,
+               .d_model = 4,
                .side = { { .max_len = 70 }, { .max_len = 70 } } };
     Sample *x = sample_random(a, &s, 1, 2, queries, keys);
     assert_int_equal(x->start[0][1], 65);

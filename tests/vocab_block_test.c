@@ -9,26 +9,34 @@
 
 #include "runtime/core.h"
 
-typedef struct { const char *text; int64_t n; } Piece;
+typedef struct {
+    const char *text;
+    int64_t n;
+} Piece;
 #define PIECE(s) { s, (int64_t)sizeof s - 1 }
 
 /* Ids 0 .. 6; <unk> is 3. */
 static const Piece tokens[] = {
-    PIECE("<pad>"), PIECE("<s>"), PIECE("</s>"), PIECE("<unk>"),
-    PIECE("b"), PIECE("\xc3\xa9"), PIECE("a"),
+    PIECE("<pad>"), PIECE("<s>"),      PIECE("</s>"), PIECE("<unk>"),
+    PIECE("b"),     PIECE("\xc3\xa9"), PIECE("a"),
 };
 enum { Tokens = sizeof tokens / sizeof *tokens };
 static const uint32_t in_order[Tokens] = { 2, 0, 1, 3, 6, 4, 5 };
 
 static char *block_make(int32_t split, int64_t *bytes)
 {
-    struct attn_vocab_header h = { .magic = "ATTNVOC2", .size = Tokens,
-        .kind = split, .start = 1, .end = 2, .pad = 0, .unknown = 3 };
+    struct attn_vocab_header h = { .magic = "ATTNVOC2",
+                                   .size = Tokens,
+                                   .kind = split,
+                                   .start = 1,
+                                   .end = 2,
+                                   .pad = 0,
+                                   .unknown = 3 };
     uint32_t offset[Tokens + 1] = { 0 };
     for (int i = 0; i < Tokens; i++)
         offset[i + 1] = offset[i] + (uint32_t)tokens[i].n;
-    h.bytes = (int64_t)(sizeof h + sizeof offset + sizeof in_order) +
-              offset[Tokens];
+    h.bytes = (int64_t)(sizeof h + sizeof offset + sizeof in_order)
+            + offset[Tokens];
     char *block = malloc((size_t)h.bytes);
     char *at = block;
     memcpy(at, &h, sizeof h);
@@ -67,7 +75,8 @@ static void assert_ids(const void *block, const char *line, const char *ids)
     int32_t got[16];
     int64_t bad, n = (int64_t)strlen(ids);
     assert_int_equal(attn_vocab_encode(block, line, (int64_t)strlen(line), 0,
-                                       got, 16, NULL, &bad), n);
+                                       got, 16, NULL, &bad),
+                     n);
     for (int64_t i = 0; i < n; i++)
         assert_int_equal(got[i], ids[i] - '0');
 }
@@ -88,7 +97,7 @@ static void test_encode(void **unused)
 
     assert_ids(block, "", "");
     assert_ids(block, "ab\xc3\xa9", "645");
-    assert_ids(block, "a b", "634");             /* a space is a character */
+    assert_ids(block, "a b", "634"); /* a space is a character */
     h->append_end = 1;
     assert_ids(block, "ab", "642");
     assert_ids(block, "", "2");
@@ -117,7 +126,8 @@ static void test_decode(void **unused)
     char out[16];
     char *block = block_make(0, &bytes);
     assert_int_equal(attn_vocab_decode(block, ids, 3, out, 16), 4);
-    assert_string_equal(out, "a\xc3\xa9" "b");
+    assert_string_equal(out, "a\xc3\xa9"
+                             "b");
     assert_int_equal(attn_vocab_decode(block, ids, 3, out, 5), 4);
     assert_int_equal(attn_vocab_decode(block, ids, 3, out, 4), ATTN_ERROR_ROOM);
     assert_int_equal(attn_vocab_decode(block, ids, 0, out, 1), 0);
@@ -133,6 +143,7 @@ static void test_decode(void **unused)
 static void test_utf8(void **unused)
 {
     (void)unused;
+    /* clang-format off */
     static const struct { Piece text; int64_t bad; } table[] = {
         { PIECE("\0"), 1 }, { PIECE("\x7f"), 1 }, { PIECE("\x80"), 0 },
         { PIECE("\xbf"), 0 }, { PIECE("\xc0\x80"), 0 },
@@ -149,11 +160,12 @@ static void test_utf8(void **unused)
         { PIECE("\xff"), 0 }, { PIECE("\xf1\x80\x80"), 0 },
         { PIECE("\xf1\x80\x80\xc0"), 0 }, { PIECE("a\xc2\x80\x80"), 3 },
     };
+    /* clang-format on */
     int64_t bytes, bad;
     int32_t ids[8];
     char *block = block_make(0, &bytes);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        char *line = malloc((size_t)table[i].text.n);    /* no byte beyond */
+        char *line = malloc((size_t)table[i].text.n); /* no byte beyond */
         memcpy(line, table[i].text.text, (size_t)table[i].text.n);
         int64_t n = attn_vocab_encode(block, line, table[i].text.n, 0, ids, 8,
                                       NULL, &bad);
@@ -259,12 +271,9 @@ static void test_messages(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_encode),
-        cmocka_unit_test(test_decode),
-        cmocka_unit_test(test_utf8),
-        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_find),     cmocka_unit_test(test_encode),
+        cmocka_unit_test(test_decode),   cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_hostile),  cmocka_unit_test(test_cut),
         cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,8 +11,9 @@
 #include "runtime/rt.h"
 #include "scratch.h"
 
-static const VocabTokens none = { .start = -1, .end = -1, .pad = -1,
-                                  .unknown = -1 };
+static const VocabTokens none = {
+    .start = -1, .end = -1, .pad = -1, .unknown = -1
+};
 
 /* Loads a file of these bytes. */
 static void *load(const char *text, size_t n, int64_t expected,
@@ -36,17 +37,22 @@ static void makes_blocks(void **state)
     /* invisible and bidirectional characters are tokens like any other, and
      * so are a space and a carriage return before other text */
     static const char *const tokens[] = {
-        "<pad>", "b", "a", " ", "\xc2\xa0", "\xe2\x80\x8f", "\xd9\x8e", "ab",
-        "\r.", "\xf0\x9f\x98\x80", "\x7f", "aa", "\x01",
+        "<pad>",        "b",        "a",    " ",   "\xc2\xa0",
+        "\xe2\x80\x8f", "\xd9\x8e", "ab",   "\r.", "\xf0\x9f\x98\x80",
+        "\x7f",         "aa",       "\x01",
     };
     enum { Count = sizeof tokens / sizeof tokens[0] };
     char text[200] = "";
     for (int i = 0; i < Count; i++)
         strcat(strcat(text, tokens[i]), "\n");
     size_t n = strlen(text);
-    const VocabTokens t = { .split = 1, .start = 1, .end = 2, .pad = 0,
-                            .unknown = Count - 1, .append_end = 1 };
-    for (size_t final = 0; final < 2; final++) {     /* with, without \n */
+    const VocabTokens t = { .split = 1,
+                            .start = 1,
+                            .end = 2,
+                            .pad = 0,
+                            .unknown = Count - 1,
+                            .append_end = 1 };
+    for (size_t final = 0; final < 2; final++) { /* with, without \n */
         int64_t bytes;
         Fault why;
         void *block = load(text, n - final, Count, &t, &bytes, &why);
@@ -79,23 +85,28 @@ static void sorts_bytewise(void **state)
     Fault why;
     char *block = load(text, strlen(text), -1, &none, &bytes, &why);
     assert_non_null(block);
-    const uint32_t *offset = (const uint32_t *)(block +
-                             sizeof(struct attn_vocab_header));
+    const uint32_t *offset =
+        (const uint32_t *)(block + sizeof(struct attn_vocab_header));
     assert_memory_equal(offset + 6, want, sizeof want);
     static const uint32_t places[] = { 0, 2, 3, 4, 6, 7 };
     assert_memory_equal(offset, places, sizeof places);
     free(block);
 }
 
-static const struct { const char *text; int64_t expected; const char *message; }
-bad_files[] = {
+static const struct {
+    const char *text;
+    int64_t expected;
+    const char *message;
+} bad_files[] = {
     { "", -1, "v: has no tokens" },
     { "\n", -1, "v:1:1: an empty line is no token" },
     { "a\n\nb\n", -1, "v:2:1: an empty line is no token" },
     { "a\nb\n\n", -1, "v:3:1: an empty line is no token" },
-    { "a\r\nb\r\n", -1, "v:1:2: the line ends in a carriage return; lines must "
+    { "a\r\nb\r\n", -1,
+      "v:1:2: the line ends in a carriage return; lines must "
       "end in \\n alone" },
-    { "a\n\r", -1, "v:2:1: the line ends in a carriage return; lines must end "
+    { "a\n\r", -1,
+      "v:2:1: the line ends in a carriage return; lines must end "
       "in \\n alone" },
     { "a\nb\nc\nb\na\n", -1, "v:4:1: token 'b' is on line 2 already" },
     { "\x1b[2J\nb\n\x1b[2J", -1,
@@ -104,9 +115,9 @@ bad_files[] = {
     { "a\nb\nc", 2, "v: has 3 tokens, the spec says 2" },
     { "a\nb\xff\n", -1, "v:2:2: not valid UTF-8" },
     { "\x80", -1, "v:1:1: not valid UTF-8" },
-    { "x\xc3", -1, "v:1:2: not valid UTF-8" },            /* cut */
-    { "\xc3\n\xa9", -1, "v:1:1: not valid UTF-8" },       /* by a newline */
-    { "\xc0\x80", -1, "v:1:1: not valid UTF-8" },         /* overlong */
+    { "x\xc3", -1, "v:1:2: not valid UTF-8" },      /* cut */
+    { "\xc3\n\xa9", -1, "v:1:1: not valid UTF-8" }, /* by a newline */
+    { "\xc0\x80", -1, "v:1:1: not valid UTF-8" },   /* overlong */
     { "\xe0\x9f\xbf", -1, "v:1:1: not valid UTF-8" },
     { "\xf0\x8f\xbf\xbf", -1, "v:1:1: not valid UTF-8" },
     { "\xed\xa0\x80", -1, "v:1:1: not valid UTF-8" },     /* a surrogate */
@@ -139,16 +150,24 @@ static void refuses_bad_files(void **state)
 static void refuses_special_tokens_that_are_not_there(void **state)
 {
     (void)state;
-    static const struct { VocabTokens t; const char *message; } cases[] = {
-        { { .start = 2 }, "v: the start token has id 2, the file has 2 tokens "
+    static const struct {
+        VocabTokens t;
+        const char *message;
+    } cases[] = {
+        { { .start = 2 },
+          "v: the start token has id 2, the file has 2 tokens "
           "(ids from 0)" },
-        { { .end = -2 }, "v: the end token has id -2, the file has 2 tokens "
+        { { .end = -2 },
+          "v: the end token has id -2, the file has 2 tokens "
           "(ids from 0)" },
-        { { .pad = 9 }, "v: the pad token has id 9, the file has 2 tokens "
+        { { .pad = 9 },
+          "v: the pad token has id 9, the file has 2 tokens "
           "(ids from 0)" },
-        { { .unknown = INT32_MAX }, "v: the unknown token has id 2147483647, "
+        { { .unknown = INT32_MAX },
+          "v: the unknown token has id 2147483647, "
           "the file has 2 tokens (ids from 0)" },
-        { { .end = -1, .append_end = 1 }, "v: the end token is to be appended, "
+        { { .end = -1, .append_end = 1 },
+          "v: the end token is to be appended, "
           "and none is defined" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -166,7 +185,7 @@ static void loads_large_files(void **state)
     enum { Count = 100000 };
     static char text[Count * 8];
     size_t n = 0;
-    for (int i = 0; i < Count; i++)        /* as unsorted as 5 digits can be */
+    for (int i = 0; i < Count; i++) /* as unsorted as 5 digits can be */
         n += (size_t)snprintf(text + n, sizeof text - n, "t%d\n",
                               (int)((int64_t)i * 77773 % Count));
     int64_t bytes;
@@ -176,8 +195,7 @@ static void loads_large_files(void **state)
     assert_null(attn_vocab_check(block, bytes));
     for (int i = 0; i < Count; i += 997) {
         char token[16];
-        snprintf(token, sizeof token, "t%d",
-                 (int)((int64_t)i * 77773 % Count));
+        snprintf(token, sizeof token, "t%d", (int)((int64_t)i * 77773 % Count));
         assert_token(block, i, token);
     }
     free(block);

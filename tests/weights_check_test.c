@@ -26,7 +26,10 @@ static Safetensors *odd_file(void)
         { .name = "enc.0.q.weigth", .rank = 2, .dim = { 4, 2 }, .data = data },
         { .name = "b", .rank = 1, .dim = { 3 }, .data = data },
         { .name = "c", .rank = 2, .dim = { 1, 3 }, .data = data + 8 },
-        { .name = "ids", .rank = 1, .dim = { 2 }, .data = data,
+        { .name = "ids",
+          .rank = 1,
+          .dim = { 2 },
+          .data = data,
           .is_int = true },
         { .name = "scalar", .rank = 0, .data = data + 8 },
         { .name = "t", .rank = 2, .dim = { 2, 4 }, .data = data + 8 },
@@ -43,16 +46,23 @@ static void reports_what_does_not_fit(void **state)
     (void)state;
     Safetensors *s = odd_file();
     PackItem item[] = {
-        { .from.name = "enc.0.q.weight", .layout = PackPanels, .rows = 4,
+        { .from.name = "enc.0.q.weight",
+          .layout = PackPanels,
+          .rows = 4,
           .k = 2 },
         { .from.name = "b", .layout = PackVector, .rows = 1, .k = 3 },
         { .from.name = "c", .layout = PackVector, .rows = 1, .k = 3 },
         { .from.name = "ids", .layout = PackVector, .rows = 1, .k = 2 },
         { .from.name = "t", .layout = PackPanels, .rows = 4, .k = 2 },
-        { .from.name = "t", .layout = PackRows, .rows = 4, .k = 2,
+        { .from.name = "t",
+          .layout = PackRows,
+          .rows = 4,
+          .k = 2,
           .alias = true },
         { .layout = PackRows, .table = TableSinusoid, .rows = 9, .k = 9 },
-        { .from.name = "quite.another\n", .layout = PackVector, .rows = 1,
+        { .from.name = "quite.another\n",
+          .layout = PackVector,
+          .rows = 1,
           .k = 5 },
     };
     PackList list = { .item = item, .count = 8 };
@@ -60,21 +70,21 @@ static void reports_what_does_not_fit(void **state)
     assert_false(weights_check(&list, s, &r));
     assert_int_equal(r.errors, 5);
     assert_int_equal(r.warnings, 3);
-    assert_report(&r,
-        "error: w: tensor 'enc.0.q.weight' [4, 2] is missing; the nearest "
-        "name there is 'enc.0.q.weigth'\n"
-        "warning: w: tensor 'b': 2 of 3 values are NaN or infinite\n"
-        "error: w: tensor 'c': has shape [1, 3], [3] is needed\n"
-        "error: w: tensor 'ids': has dtype I32; F32, F16, BF16 or F64 is "
-        "needed\n"
-        "error: w: tensor 't': has shape [2, 4], [4, 2] is needed; "
-        "see transpose in the spec's names\n"
-        "error: w: tensor 'quite.another\\x0a' [5] is missing\n"
-        "warning: w: tensor 'enc.0.q.weigth' [4, 2] is not used\n"
-        "warning: w: tensor 'scalar' [] is not used\n");
+    assert_report(
+        &r, "error: w: tensor 'enc.0.q.weight' [4, 2] is missing; the nearest "
+            "name there is 'enc.0.q.weigth'\n"
+            "warning: w: tensor 'b': 2 of 3 values are NaN or infinite\n"
+            "error: w: tensor 'c': has shape [1, 3], [3] is needed\n"
+            "error: w: tensor 'ids': has dtype I32; F32, F16, BF16 or F64 is "
+            "needed\n"
+            "error: w: tensor 't': has shape [2, 4], [4, 2] is needed; "
+            "see transpose in the spec's names\n"
+            "error: w: tensor 'quite.another\\x0a' [5] is missing\n"
+            "warning: w: tensor 'enc.0.q.weigth' [4, 2] is not used\n"
+            "warning: w: tensor 'scalar' [] is not used\n");
 
     list = (PackList){ .item = item + 1, .count = 1 };
-    assert_true(weights_check(&list, s, &r));        /* warnings alone */
+    assert_true(weights_check(&list, s, &r)); /* warnings alone */
     assert_int_equal(r.errors, 0);
     assert_int_equal(r.warnings, 6);
     report_free(&r);
@@ -90,9 +100,16 @@ static void parts_share_a_tensor(void **state)
     Safetensors *s = odd_file();
     PackItem item[3];
     for (int i = 0; i < 3; i++)
-        item[i] = (PackItem){ .layout = PackVector, .rows = 1, .k = 1,
-            .from = { .name = "b", .by_columns = true, .groups = 1,
-                      .first = i, .take = 1, .stride = 3, .total = 3 } };
+        item[i] = (PackItem){ .layout = PackVector,
+                              .rows = 1,
+                              .k = 1,
+                              .from = { .name = "b",
+                                        .by_columns = true,
+                                        .groups = 1,
+                                        .first = i,
+                                        .take = 1,
+                                        .stride = 3,
+                                        .total = 3 } };
     PackList list = { .item = item, .count = 3 };
     Report r = { 0 };
     assert_true(weights_check(&list, s, &r));
@@ -101,7 +118,7 @@ static void parts_share_a_tensor(void **state)
     list.count = 2;
     assert_true(weights_check(&list, s, &r));
     assert_non_null(strstr(r.text, "warning: w: tensor 'b' [3]: only 2 of its "
-                           "3 elements are used\n"));
+                                   "3 elements are used\n"));
     report_free(&r);
     for (int i = 0; i < 3; i++)
         item[i].from.total = item[i].from.stride = 4;
@@ -129,11 +146,12 @@ static void lists_every_missing_tensor(void **state)
     assert_non_null(s);
     static PackItem item[Many];
     static char name[Many][400];
-    for (int i = 0; i < Many; i++) {       /* some longer than a hint may be */
+    for (int i = 0; i < Many; i++) { /* some longer than a hint may be */
         memset(name[i], 'n', (size_t)i / 2);
         snprintf(name[i] + i / 2, 20, "%d", i);
-        item[i] = (PackItem){ .from.name = name[i], .layout = PackVector,
-                              .rows = 1, .k = 1 };
+        item[i] = (PackItem){
+            .from.name = name[i], .layout = PackVector, .rows = 1, .k = 1
+        };
     }
     PackList list = { .item = item, .count = Many };
     Report r = { 0 };
@@ -142,7 +160,7 @@ static void lists_every_missing_tensor(void **state)
     int lines = 0;
     for (const char *at = r.text; (at = strchr(at, '\n')); at++)
         lines++;
-    assert_int_equal(lines, Many + 1);     /* and x is not used */
+    assert_int_equal(lines, Many + 1); /* and x is not used */
     report_free(&r);
     safetensors_close(s);
 }
@@ -151,7 +169,8 @@ static void lists_every_missing_tensor(void **state)
 static void saves_packed_weights(void **state)
 {
     (void)state;
-    PackList list = { .name = "tiny", .bytes = 132,
+    PackList list = { .name = "tiny",
+                      .bytes = 132,
                       .hash = 0x0123456789abcdefu };
     float packed[33];
     Fault why;
@@ -180,9 +199,10 @@ static void saves_packed_weights(void **state)
     assert_int_equal(h.target_vocab_at, 4096 + 192 + 64);
     assert_int_equal(h.target_vocab_bytes, 6);
     assert_memory_equal(f.at + h.target_vocab_at, "target", 7);
-    static char image[8192];     /* the same, for --embed, but for a hash */
-    assert_int_equal(weights_image(NULL, &list, packed, "source vocabulary",
-                                   17, "target", 6), f.size);
+    static char image[8192]; /* the same, for --embed, but for a hash */
+    assert_int_equal(weights_image(NULL, &list, packed, "source vocabulary", 17,
+                                   "target", 6),
+                     f.size);
     weights_image(image, &list, packed, "source vocabulary", 17, "target", 6);
     assert_memory_equal(image + 4096, f.at + 4096, f.size - 4096);
     memcpy(&h, image, sizeof h);
@@ -199,8 +219,9 @@ static void saves_without_vocabularies(void **state)
     (void)state;
     PackList list = { .bytes = 64, .hash = 7 };
     const float packed[16] = { 1, 2, 3 };
-    struct attn_model m = { .name = "tiny", .command = "", .weights_bytes = 64,
-                            .weights_hash = 7 };
+    struct attn_model m = {
+        .name = "tiny", .command = "", .weights_bytes = 64, .weights_hash = 7
+    };
     char text[ATTN_PACKED_TEXT];
     Fault why;
     const char *path = scratch_path("model.weights");

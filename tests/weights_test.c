@@ -53,17 +53,21 @@ static void packs_panels(void **state)
     for (int a = 0; a < Sizes; a++)
         for (int b = 0; b < Sizes; b++) {
             int64_t rows = sizes[a], k = sizes[b], full = (rows + 15) / 16;
-            Safetensors *s = file_of(&(TensorOut){ .name = "x", .rank = 2,
-                                                   .dim = { rows, k } }, 1);
-            PackItem item = { .name = "x", .from.name = "x", .rows = rows,
-                              .k = k, .layout = PackPanels, .columns = rows };
+            Safetensors *s = file_of(
+                &(TensorOut){ .name = "x", .rank = 2, .dim = { rows, k } }, 1);
+            PackItem item = { .name = "x",
+                              .from.name = "x",
+                              .rows = rows,
+                              .k = k,
+                              .layout = PackPanels,
+                              .columns = rows };
             pack(&item, 1, s, 0);
             for (int64_t p = 0; p < full; p++)
                 for (int64_t i = 0; i < k; i++)
                     for (int64_t c = 0; c < 16; c++) {
                         int64_t row = 16 * p + c;
-                        float want = row < rows
-                            ? (float)(10000 + row * k + i) : 0;
+                        float want = row < rows ? (float)(10000 + row * k + i)
+                                                : 0;
                         assert_true(packed[p * k * 16 + i * 16 + c] == want);
                     }
             for (int64_t i = full * 16 * k; i < Floats; i++)
@@ -82,13 +86,22 @@ static void stacks_tensors(void **state)
     PackItem item[6] = { 0 };
     static const char *const names[6] = { "q", "k", "v", "q.b", "k.b", "v.b" };
     for (int i = 0, first = 0; i < 3; first += (int)rows[i++]) {
-        t[i] = (TensorOut){ .name = names[i], .rank = 2,
+        t[i] = (TensorOut){ .name = names[i],
+                            .rank = 2,
                             .dim = { rows[i], K } };
-        t[i + 3] = (TensorOut){ .name = names[i + 3], .rank = 1,
+        t[i + 3] = (TensorOut){ .name = names[i + 3],
+                                .rank = 1,
                                 .dim = { rows[i] } };
-        item[i] = (PackItem){ .name = names[i], .from.name = names[i],
-            .layout = PackPanels, .rows = rows[i], .k = K, .at = 64,
-            .first = first, .columns = 22, .scale = 0.3f, .scaled = i == 0 };
+        item[i] = (PackItem){ .name = names[i],
+                              .from.name = names[i],
+                              .layout = PackPanels,
+                              .rows = rows[i],
+                              .k = K,
+                              .at = 64,
+                              .first = first,
+                              .columns = 22,
+                              .scale = 0.3f,
+                              .scaled = i == 0 };
         item[i + 3] = item[i];
         item[i + 3].name = item[i + 3].from.name = names[i + 3];
         item[i + 3].layout = PackVector;
@@ -105,8 +118,8 @@ static void stacks_tensors(void **state)
         double scale = of == 0 ? 0.3f : 1;
         for (int64_t k = 0; k < K; k++) {
             double value = (double)(10000 * (of + 1) + row * K + k);
-            assert_true(block[c / 16 * 16 * K + k * 16 + c % 16] ==
-                        (of < 0 ? 0 : (float)(value * scale)));
+            assert_true(block[c / 16 * 16 * K + k * 16 + c % 16]
+                        == (of < 0 ? 0 : (float)(value * scale)));
         }
         double bias = (double)(10000 * (of + 4) + row);
         assert_true(vector[c] == (of < 0 ? 0 : (float)(bias * scale)));
@@ -126,22 +139,32 @@ static void packs_rows_and_vectors(void **state)
             };
             Safetensors *s = file_of(t, 2);
             PackItem item[2] = {
-                { .name = "table", .from.name = "table", .layout = PackRows,
-                  .rows = rows, .k = k, .columns = rows },
-                { .name = "vector", .from.name = "vector", .rows = 1, .k = k,
-                  .layout = PackVector, .at = 4 * rows * stride,
-                  .columns = k, .scale = 2, .scaled = true },
+                { .name = "table",
+                  .from.name = "table",
+                  .layout = PackRows,
+                  .rows = rows,
+                  .k = k,
+                  .columns = rows },
+                { .name = "vector",
+                  .from.name = "vector",
+                  .rows = 1,
+                  .k = k,
+                  .layout = PackVector,
+                  .at = 4 * rows * stride,
+                  .columns = k,
+                  .scale = 2,
+                  .scaled = true },
             };
             pack(item, 2, s, 0);
             for (int64_t r = 0; r < rows; r++)
                 for (int64_t i = 0; i < stride; i++)
-                    assert_true(packed[r * stride + i] ==
-                                (i < k ? (float)(10000 + r * k + i) : 0));
+                    assert_true(packed[r * stride + i]
+                                == (i < k ? (float)(10000 + r * k + i) : 0));
             for (int64_t i = 0; i < stride; i++)
-                assert_true(packed[rows * stride + i] ==
-                            (i < k ? (float)(2 * (20000 + i)) : 0));
+                assert_true(packed[rows * stride + i]
+                            == (i < k ? (float)(2 * (20000 + i)) : 0));
             weights_tensor(&item[1], s, 0, plain);
-            assert_true(plain[0] == 20000);          /* without the scale */
+            assert_true(plain[0] == 20000); /* without the scale */
             safetensors_close(s);
         }
 }
@@ -151,10 +174,14 @@ static void packs_long_rows(void **state)
 {
     (void)state;
     enum { Rows = 3, K = 1300 };
-    Safetensors *s = file_of(&(TensorOut){ .name = "x", .rank = 2,
-                                           .dim = { Rows, K } }, 1);
-    PackItem item = { .name = "x", .from.name = "x", .rows = Rows, .k = K,
-                      .layout = PackPanels, .columns = Rows };
+    Safetensors *s =
+        file_of(&(TensorOut){ .name = "x", .rank = 2, .dim = { Rows, K } }, 1);
+    PackItem item = { .name = "x",
+                      .from.name = "x",
+                      .rows = Rows,
+                      .k = K,
+                      .layout = PackPanels,
+                      .columns = Rows };
     pack(&item, 1, s, 0);
     weights_tensor(&item, s, 0, plain);
     for (int64_t r = 0; r < Rows; r++)
@@ -182,17 +209,28 @@ static void takes_shares(void **state)
     for (int way = 0; way < 4; way++) {
         bool columns = way & 1, turned = way & 2;
         int64_t dim[2] = { columns ? 4 : 10, columns ? 10 : 4 };
-        Safetensors *s = file_of(&(TensorOut){ .name = "x", .rank = 2,
-            .dim = { dim[turned], dim[!turned] } }, 1);
-        PackItem item = { .name = "y", .layout = PackRows, .columns = 6,
-            .rows = columns ? 4 : 6, .k = columns ? 6 : 4, .from = {
-                .name = "x", .transposed = turned, .by_columns = columns,
-                .groups = 2, .first = 1, .take = 3, .stride = 5,
-                .total = 10 } };
+        Safetensors *s = file_of(&(TensorOut){ .name = "x",
+                                               .rank = 2,
+                                               .dim = { dim[turned],
+                                                        dim[!turned] } },
+                                 1);
+        PackItem item = { .name = "y",
+                          .layout = PackRows,
+                          .columns = 6,
+                          .rows = columns ? 4 : 6,
+                          .k = columns ? 6 : 4,
+                          .from = { .name = "x",
+                                    .transposed = turned,
+                                    .by_columns = columns,
+                                    .groups = 2,
+                                    .first = 1,
+                                    .take = 3,
+                                    .stride = 5,
+                                    .total = 10 } };
         Report report = { 0 };
         PackList list = { .item = &item, .count = 1 };
         assert_true(weights_check(&list, s, &report));
-        assert_int_equal(report.warnings, 1);  /* 24 of 40 are used */
+        assert_int_equal(report.warnings, 1); /* 24 of 40 are used */
         report_free(&report);
         pack(&item, 1, s, 0);
         weights_tensor(&item, s, 0, plain);
@@ -213,6 +251,7 @@ static void turns_and_fills(void **state)
     TensorOut t[2] = { { .name = "w", .rank = 2, .dim = { 5, 3 } },
                        { .name = "b", .rank = 1, .dim = { 9 } } };
     Safetensors *s = file_of(t, 2);
+    /* clang-format off */
     PackItem item[3] = {
         { .name = "w", .from = { .name = "w", .transposed = true },
           .rows = 3, .k = 5, .layout = PackPanels, .columns = 3 },
@@ -222,6 +261,7 @@ static void turns_and_fills(void **state)
         { .name = "f", .from.fill = 1.5, .rows = 1, .k = 3,
           .layout = PackVector, .at = 8192, .columns = 3 },
     };
+    /* clang-format on */
     pack(item, 3, s, 0);
     for (int r = 0; r < 3; r++) {
         for (int k = 0; k < 5; k++)
@@ -230,7 +270,7 @@ static void turns_and_fills(void **state)
         assert_true(packed[2048 + r] == 1.5f);
     }
     safetensors_close(s);
-    pack(item, 3, NULL, 1);                /* is so without a file too */
+    pack(item, 3, NULL, 1); /* is so without a file too */
     assert_true(packed[2048] == 1.5f && packed[1024] != 20006);
 }
 
@@ -267,17 +307,19 @@ static void positions_of_the_paper(void **state)
         { 0.841470984807897, 0.54030230586814, 0.821856190017532,
           0.569695008693131 },
         { 0.88177040076075, -0.471678874174184, 0.283995700724978,
-          -0.958825553460967 } };
+          -0.958825553460967 }
+    };
     static const double last[2][2] = {
         { 0.000103663292658108, 0.999999994626961 },
-        { 0.0529471726710488, 0.998597314690032 } };
+        { 0.0529471726710488, 0.998597314690032 }
+    };
     PackItem item = { 0 };
     make_positions(&item, 3, 4);
     for (int p = 0; p < 3; p++)
         assert_row(packed + 16 * p, small[p], 4);
-    assert_true(packed[4] == 0 && packed[15] == 0);      /* padding */
+    assert_true(packed[4] == 0 && packed[15] == 0); /* padding */
     for (int i = 0; i < 2; i++) {
-        item.position = i ? 511 : 1;       /* of the first row */
+        item.position = i ? 511 : 1; /* of the first row */
         make_positions(&item, 1, 512);
         assert_row(packed, first[i], 4);
         assert_row(packed + 510, last[i], 2);
@@ -296,8 +338,8 @@ static void positions_in_halves(void **state)
     for (int r = 0; r < Rows; r++)
         for (int i = 0; i < D / 2; i++) {
             assert_true(plain[16 * r + i] == packed[16 * r + 2 * i]);
-            assert_true(plain[16 * r + D / 2 + i] ==
-                        packed[16 * r + 2 * i + 1]);
+            assert_true(plain[16 * r + D / 2 + i]
+                        == packed[16 * r + 2 * i + 1]);
         }
 }
 
@@ -317,7 +359,7 @@ static void positions_of_tensor2tensor(void **state)
             err = fabs(packed[D * r + D / 2 + i] - cosine[0]);
             assert_true(err <= 1e-7 * fabs(cosine[0]));
         }
-    make_positions(&item, 1, 2);          /* one pair: no division by 0 */
+    make_positions(&item, 1, 2); /* one pair: no division by 0 */
     assert_true(packed[0] == sinf(1) && packed[1] == cosf(1));
 }
 
@@ -336,8 +378,12 @@ static void moments(const float *x, int n, double *mean, double *deviation)
 static void seeded_weights_have_their_size(void **state)
 {
     (void)state;
-    static const struct { const char *name; PackLayout layout; int64_t rows, k;
-                          double mean, deviation; } cases[] = {
+    static const struct {
+        const char *name;
+        PackLayout layout;
+        int64_t rows, k;
+        double mean, deviation;
+    } cases[] = {
         { "encoder.0.ffn.w1.weight", PackPanels, 256, 64, 0, 0.125 },
         { "source.weight", PackRows, 256, 64, 0, 0.125 },
         { "encoder.0.ffn.w1.bias", PackVector, 1, 16384, 0, 0.02 },
@@ -345,14 +391,16 @@ static void seeded_weights_have_their_size(void **state)
     };
     for (int i = 0; i < 4; i++) {
         double mean, deviation, size = cases[i].deviation;
-        PackItem item = { .name = cases[i].name, .from.name = "other",
-                          .layout = cases[i].layout, .rows = cases[i].rows,
+        PackItem item = { .name = cases[i].name,
+                          .from.name = "other",
+                          .layout = cases[i].layout,
+                          .rows = cases[i].rows,
                           .k = cases[i].k };
         weights_tensor(&item, NULL, 1, plain);
         moments(plain, 16384, &mean, &deviation);
         assert_true(fabs(mean - cases[i].mean) < 4 * size / 128);
         assert_true(fabs(deviation / size - 1) < 0.02);
-        for (int k = 0; k < 16384; k++)    /* four uniforms end at 3.5 */
+        for (int k = 0; k < 16384; k++) /* four uniforms end at 3.5 */
             assert_true(fabs(plain[k] - cases[i].mean) < 3.5 * size);
     }
 }
@@ -364,8 +412,11 @@ static void seeded_weights_are_fixed(void **state)
     static const float want[4] = { -0x1.ca8872p-2f, 0x1.4e202ep-2f,
                                    0x1.d07c08p-1f, -0x1.52ba62p-1f };
     PackItem item = { .name = "encoder.0.self_attn.q.weight",
-                      .from.name = "q", .rows = 2, .k = 2,
-                      .layout = PackPanels, .columns = 2 };
+                      .from.name = "q",
+                      .rows = 2,
+                      .k = 2,
+                      .layout = PackPanels,
+                      .columns = 2 };
     weights_tensor(&item, NULL, 42, plain);
     assert_memory_equal(plain, want, sizeof want);
     /* in any order, packed or not */

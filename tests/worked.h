@@ -12,18 +12,26 @@
 
 enum { MostParts = 8 };
 
-typedef struct { const char *name; int64_t n; double *x; } Numbers;
+typedef struct {
+    const char *name;
+    int64_t n;
+    double *x;
+} Numbers;
 
 typedef struct {
     Arena *arena;
-    const char *text;            /* what is not read yet */
+    const char *text; /* what is not read yet */
     const char *spec;
-    const char *sets[MostParts]; int nsets;
-    TensorOut weights[MostParts]; int nweights;
-    float *rows[3];              /* query, key, value */
+    const char *sets[MostParts];
+    int nsets;
+    TensorOut weights[MostParts];
+    int nweights;
+    float *rows[3]; /* query, key, value */
     int64_t row_count[3];
-    Numbers nodes[MostParts]; int nnodes;
-    double *output; int64_t outputs;
+    Numbers nodes[MostParts];
+    int nnodes;
+    double *output;
+    int64_t outputs;
     bool exact;
 } Worked;
 
@@ -86,8 +94,11 @@ static inline void read_weight(Worked *e)
             t[o * in + i] = w[i * out + o];
     assert_true(e->nweights < MostParts);
     e->weights[e->nweights++] = (TensorOut){
-        .name = arena_printf(e->arena, "%s.weight", name), .rank = 2,
-        .dim = { out, in }, .data = narrow(e->arena, t, in * out) };
+        .name = arena_printf(e->arena, "%s.weight", name),
+        .rank = 2,
+        .dim = { out, in },
+        .data = narrow(e->arena, t, in * out)
+    };
 }
 
 static inline void read_rows(Worked *e, int which)

@@ -1,6 +1,6 @@
 /* worked_test.c: the examples of tests/worked, which can be checked by hand,
  * through the oracle and through every backend.                             */
-#define _GNU_SOURCE               /* mkdtemp */
+#define _GNU_SOURCE /* mkdtemp */
 #include "oracle/trial.h"
 
 #include <math.h>
@@ -23,8 +23,16 @@ static void assert_close(const char *what, double want, double got,
 /* --------------------------------------------------------- the examples */
 
 static const char *const examples[] = {
-    "scores", "causal", "unscaled", "one_key", "output_projection",
-    "two_heads", "five_keys_1", "five_keys_2", "five_keys_4", "five_keys_64",
+    "scores",
+    "causal",
+    "unscaled",
+    "one_key",
+    "output_projection",
+    "two_heads",
+    "five_keys_1",
+    "five_keys_2",
+    "five_keys_4",
+    "five_keys_64",
 };
 enum { Examples = sizeof examples / sizeof *examples };
 
@@ -35,16 +43,22 @@ static const struct {
     EngineOptions options;
 } ways[] = {
     { "jit", { .backend = "jit" } },
-    { "jit, unfused", { .backend = "jit",
-      .passes = { .skip = skip_all, .nskip = 1 } } },
+    { "jit, unfused",
+      { .backend = "jit", .passes = { .skip = skip_all, .nskip = 1 } } },
     { "jit, width 8", { .backend = "jit", .width = 8 } },
     { "jit, scalar", { .backend = "jit", .width = 1 } },
     { "clang, width 8", { .backend = "clang", .level = "0", .width = 8 } },
-    { "clang, unfused, width 8", { .backend = "clang", .level = "0",
-      .width = 8, .passes = { .skip = skip_all, .nskip = 1 } } },
+    { "clang, unfused, width 8",
+      { .backend = "clang",
+        .level = "0",
+        .width = 8,
+        .passes = { .skip = skip_all, .nskip = 1 } } },
     { "clang, scalar", { .backend = "clang", .level = "0", .width = 1 } },
-    { "clang, unfused, scalar", { .backend = "clang", .level = "0",
-      .width = 1, .passes = { .skip = skip_all, .nskip = 1 } } },
+    { "clang, unfused, scalar",
+      { .backend = "clang",
+        .level = "0",
+        .width = 1,
+        .passes = { .skip = skip_all, .nskip = 1 } } },
 };
 enum { Ways = sizeof ways / sizeof *ways };
 
@@ -152,10 +166,9 @@ static void test_sigmoid(void **state)
     Worked e;
     read_example(&e, a, "scores");
     for (int k = 0; k < e.nnodes; k++)
-        for (int i = 0; i < 4 && !strcmp(e.nodes[k].name, "scaled_scores");
-             i++)
-            assert_close("sigmoid", want[i],
-                         1 / (1 + exp(-e.nodes[k].x[i])), 1e-15);
+        for (int i = 0; i < 4 && !strcmp(e.nodes[k].name, "scaled_scores"); i++)
+            assert_close("sigmoid", want[i], 1 / (1 + exp(-e.nodes[k].x[i])),
+                         1e-15);
     arena_free(a);
 }
 

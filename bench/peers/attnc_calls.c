@@ -13,7 +13,7 @@
 
 enum { Cached = 1024, Pages = Cached / ATTN_PAGE };
 
-struct Pool *pool_open(int64_t threads);     /* as in runtime/pool.h */
+struct Pool *pool_open(int64_t threads); /* as in runtime/pool.h */
 const struct attn_parallel *pool_parallel(const struct Pool *p);
 
 static const struct attn_parallel *parallel; /* NULL: one thread */
@@ -79,9 +79,12 @@ void calls_encode(int64_t sentences, const int32_t *ids, const int32_t *start,
 void calls_encode(int64_t sentences, const int32_t *ids, const int32_t *start,
                   float *output)
 {
-    const struct attn_batch b = {
-        .sequences = sentences, .rows = start[sentences], .ids = ids,
-        .start = start, .output = output, .parallel = parallel };
+    const struct attn_batch b = { .sequences = sentences,
+                                  .rows = start[sentences],
+                                  .ids = ids,
+                                  .start = start,
+                                  .output = output,
+                                  .parallel = parallel };
     NAME(model)()->encode(bound, &b, room(&b));
 }
 
@@ -92,10 +95,16 @@ void calls_attention(int64_t n, const float *q, const float *k, const float *v,
                      float *output)
 {
     const int32_t start[2] = { 0, (int32_t)n };
-    const struct attn_batch b = {
-        .sequences = 1, .rows = n, .key_rows = n, .start = start,
-        .key_start = start, .query = q, .key = k, .value = v,
-        .output = output, .parallel = parallel };
+    const struct attn_batch b = { .sequences = 1,
+                                  .rows = n,
+                                  .key_rows = n,
+                                  .start = start,
+                                  .key_start = start,
+                                  .query = q,
+                                  .key = k,
+                                  .value = v,
+                                  .output = output,
+                                  .parallel = parallel };
     NAME(model)()->encode(bound, &b, room(&b));
 }
 
@@ -103,8 +112,7 @@ void calls_attention(int64_t n, const float *q, const float *k, const float *v,
  * logits of the last.                                                       */
 void calls_decode(int64_t past, int64_t rows, const int32_t *ids,
                   float *logits);
-void calls_decode(int64_t past, int64_t rows, const int32_t *ids,
-                  float *logits)
+void calls_decode(int64_t past, int64_t rows, const int32_t *ids, float *logits)
 {
     static float *pool;
     const struct attn_model *m = NAME(model)();
@@ -117,11 +125,18 @@ void calls_decode(int64_t past, int64_t rows, const int32_t *ids,
     if (!pool)
         pool = memory((size_t)(Pages * m->page_floats[ATTN_SELF])
                       * sizeof *pool);
-    const struct attn_batch b = {
-        .sequences = 1, .rows = rows, .ids = ids, .start = start,
-        .past = &before, .select = &select, .selected = 1, .pool = { pool },
-        .pages = { pages }, .table = { Pages }, .output = logits,
-        .parallel = parallel };
+    const struct attn_batch b = { .sequences = 1,
+                                  .rows = rows,
+                                  .ids = ids,
+                                  .start = start,
+                                  .past = &before,
+                                  .select = &select,
+                                  .selected = 1,
+                                  .pool = { pool },
+                                  .pages = { pages },
+                                  .table = { Pages },
+                                  .output = logits,
+                                  .parallel = parallel };
     m->decode(bound, &b, room(&b));
 }
 
@@ -147,13 +162,14 @@ int calls_generate(int64_t beam, int64_t steps, int64_t sentences,
     o.max_output = steps;
     o.max_output_plus = -1;
     o.process.min_length = steps;
-    const int64_t bytes = NAME(generate_bytes)(&o, sentences,
-                                               start[sentences], longest);
+    const int64_t bytes = NAME(generate_bytes)(&o, sentences, start[sentences],
+                                               longest);
     if (bytes < 0 || sentences > 64)
         return 1;
     at_least(&search, &search_bytes, (size_t)bytes);
     if (NAME(generate)(bound, &o, sentences, ids, start, search, bytes, best,
-                       found) != 0)
+                       found)
+        != 0)
         return 1;
     for (int64_t i = 0; i < sentences; i++) {
         if (found[i] != 1 || best[i].n != steps)

@@ -9,7 +9,7 @@
 
 typedef struct {
     const float *norm1, *q, *k, *v, *o, *norm2, *w1, *w3, *w2;
-    float *keys, *values;        /* [length][h_kv * d_k] */
+    float *keys, *values; /* [length][h_kv * d_k] */
 } Layer;
 
 typedef struct {
@@ -41,9 +41,14 @@ static const float *take(const float **at, size_t n)
 void decoder_open(const int *sizes, const float *weights);
 void decoder_open(const int *sizes, const float *weights)
 {
-    m = (Decoder){ .d_model = sizes[0], .h = sizes[1], .h_kv = sizes[2],
-                   .d_ff = sizes[3], .n_layers = sizes[4], .vocab = sizes[5],
-                   .length = sizes[6], .end = sizes[7],
+    m = (Decoder){ .d_model = sizes[0],
+                   .h = sizes[1],
+                   .h_kv = sizes[2],
+                   .d_ff = sizes[3],
+                   .n_layers = sizes[4],
+                   .vocab = sizes[5],
+                   .length = sizes[6],
+                   .end = sizes[7],
                    .d_k = sizes[0] / sizes[1] };
     const size_t d = (size_t)m.d_model, kv = (size_t)(m.h_kv * m.d_k);
     const size_t ff = (size_t)m.d_ff;
@@ -52,15 +57,17 @@ void decoder_open(const int *sizes, const float *weights)
     m.embedding = take(&weights, (size_t)m.vocab * d);
     m.norm = take(&weights, d);
     for (int i = 0; m.layer && i < m.n_layers; i++)
-        m.layer[i] = (Layer){
-            .norm1 = take(&weights, d), .q = take(&weights, d * d),
-            .k = take(&weights, kv * d), .v = take(&weights, kv * d),
-            .o = take(&weights, d * d), .norm2 = take(&weights, d),
-            .w1 = take(&weights, ff * d), .w3 = take(&weights, ff * d),
-            .w2 = take(&weights, d * ff),
-            .keys = floats((size_t)m.length * kv),
-            .values = floats((size_t)m.length * kv)
-        };
+        m.layer[i] = (Layer){ .norm1 = take(&weights, d),
+                              .q = take(&weights, d * d),
+                              .k = take(&weights, kv * d),
+                              .v = take(&weights, kv * d),
+                              .o = take(&weights, d * d),
+                              .norm2 = take(&weights, d),
+                              .w1 = take(&weights, ff * d),
+                              .w3 = take(&weights, ff * d),
+                              .w2 = take(&weights, d * ff),
+                              .keys = floats((size_t)m.length * kv),
+                              .values = floats((size_t)m.length * kv) };
     m.x = floats(d), m.normed = floats(d), m.q = floats(d);
     m.heads = floats(d), m.gate = floats(ff), m.up = floats(ff);
     m.scores = floats((size_t)m.length), m.logits = floats((size_t)m.vocab);

@@ -6,9 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { const float *weight, *bias; } Linear;
+typedef struct {
+    const float *weight, *bias;
+} Linear;
 
-typedef struct { Linear q, k, v, o, norm1, w1, w2, norm2; } Layer;
+typedef struct {
+    Linear q, k, v, o, norm1, w1, w2, norm2;
+} Layer;
 
 static struct {
     int d, h, ff, layers;
@@ -152,7 +156,7 @@ const float *encoder_run(const int *ids, int n)
     for (int i = 0; i < n; i++)
         for (int j = 0; j < m.d; j++)
             m.x[i * m.d + j] = m.embedding[ids[i] * m.d + j]
-                               + m.positions[i * m.d + j];
+                             + m.positions[i * m.d + j];
     for (int i = 0; i < m.layers; i++)
         layer(&m.layer[i], n);
     return m.x;

@@ -11,9 +11,11 @@ bool target_runs_here(const Target *target, Fault *why)
     Cpu here;
     cpu_find(&here);
     const char *lacks = target_lacks(target, &here);
-    return !lacks ||
-           fault(why, ExitBackend, "this processor cannot run code for %s: it "
-                 "lacks %s; use --march=native", target->name, lacks);
+    return !lacks
+        || fault(why, ExitBackend,
+                 "this processor cannot run code for %s: it "
+                 "lacks %s; use --march=native",
+                 target->name, lacks);
 }
 
 /* ------------------------------------------------------------- loading --- */
@@ -21,7 +23,7 @@ BackendKind backend_kind(const char *name, BackendOptions *o)
 {
     if (!name || strcmp(name, "jit") == 0)
         return BackendJit;
-    if (strcmp(name, "clang") != 0)      /* "clang": the preferred one */
+    if (strcmp(name, "clang") != 0) /* "clang": the preferred one */
         o->cc = name;
     return BackendCc;
 }
@@ -43,8 +45,8 @@ bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
                      .march = p->target.march,
                      .features = p->target.features };
     cc.compiler = cc_find(a, o->cc, why);
-    return cc.compiler && objcache_load(a, &b->library, &b->model, text, n,
-                                        symbol, &cc, why);
+    return cc.compiler
+        && objcache_load(a, &b->library, &b->model, text, n, symbol, &cc, why);
 }
 
 void backend_unload(Backend *b)

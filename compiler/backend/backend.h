@@ -24,11 +24,11 @@ void interrupt_takes(int64_t group);
 void interrupt_leaves(int64_t group);
 
 /* ------------------------------------------------------------- temp.c --- */
-typedef struct {                 /* a folder for files that nobody keeps */
-    char path[4000];             /* "": there is none */
-    int lock;                    /* held while it is used */
+typedef struct {     /* a folder for files that nobody keeps */
+    char path[4000]; /* "": there is none */
+    int lock;        /* held while it is used */
 } TempFolder;
-const char *temp_root(void);     /* TMPDIR; /tmp */
+const char *temp_root(void); /* TMPDIR; /tmp */
 /* Makes one in `in`; NULL: in temp_root(), where those of processes that were
  * killed are removed first. False, with errno: none can be made.            */
 bool temp_open(TempFolder *t, const char *in);
@@ -37,28 +37,30 @@ void temp_close(TempFolder *t);
 
 /* ------------------------------------------------------------ spawn.c --- */
 
-typedef struct {                 /* a program that ran to its end */
-    char tail[4096];             /* the last of what it wrote to stderr */
-    char out[4096];              /* the first of what it wrote to stdout */
+typedef struct {     /* a program that ran to its end */
+    char tail[4096]; /* the last of what it wrote to stderr */
+    char out[4096];  /* the first of what it wrote to stdout */
 } Spawned;
 
-typedef struct {                 /* a program to run, and what came of it */
+typedef struct { /* a program to run, and what came of it */
     const char *const *argv;
-    const char *input; size_t input_bytes;
-    double seconds;              /* its own limit; 0: that of all */
+    const char *input;
+    size_t input_bytes;
+    double seconds; /* its own limit; 0: that of all */
     Spawned said;
-    bool ok; Fault why;
-    bool late;                   /* it was stopped at its limit */
-    double took;                 /* seconds */
-    int64_t begin;               /* on spawn's own clock */
+    bool ok;
+    Fault why;
+    bool late;     /* it was stopped at its limit */
+    double took;   /* seconds */
+    int64_t begin; /* on spawn's own clock */
 } SpawnJob;
 
 enum { SpawnMost = 64 };
 typedef struct {
-    int at_once;                 /* programs side by side, to SpawnMost */
-    double seconds;              /* of each */
-    int out_fd;                  /* their stdout; -1: to `said` */
-    const char *folder;          /* of their temporary files; NULL: TMPDIR */
+    int at_once;        /* programs side by side, to SpawnMost */
+    double seconds;     /* of each */
+    int out_fd;         /* their stdout; -1: to `said` */
+    const char *folder; /* of their temporary files; NULL: TMPDIR */
 } SpawnLimits;
 /* Runs all of them as spawn() runs one. */
 void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l);
@@ -103,7 +105,10 @@ const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
 const char *cc_flags(Arena *a, const CcOptions *o, CcKind kind);
 
 /* -------------------------------------------------------------- jit.c --- */
-typedef struct { void *code; size_t bytes; } JitCode;
+typedef struct {
+    void *code;
+    size_t bytes;
+} JitCode;
 /* Compiles `text` in this process, over the kernels built into attnc for
  * `target`; `symbol` is the function that returns the model.                */
 bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
@@ -124,15 +129,15 @@ bool objcache_load(Arena *a, void **library, const struct attn_model **model,
 typedef enum { BackendJit, BackendCc } BackendKind;
 
 typedef struct {
-    const char *cc;              /* BackendCc: compiler's name; NULL: clang */
-    const char *level;           /* BackendCc: NULL: "2" */
-    struct Timers *timers;       /* a clock in the model's steps; NULL: none */
+    const char *cc;        /* BackendCc: compiler's name; NULL: clang */
+    const char *level;     /* BackendCc: NULL: "2" */
+    struct Timers *timers; /* a clock in the model's steps; NULL: none */
 } BackendOptions;
 
 typedef struct {
     const struct attn_model *model;
-    void *library;               /* BackendCc */
-    JitCode jit;                 /* BackendJit */
+    void *library; /* BackendCc */
+    JitCode jit;   /* BackendJit */
 } Backend;
 
 /* "jit" (NULL too), "clang", "gcc" or a compiler's path. */

@@ -12,15 +12,16 @@ enum { MaxArgs = 24, TailLines = 20, DefaultSeconds = 600 };
 
 const char *cc_find(Arena *a, const char *name, Fault *why)
 {
-    static const char *const clangs[] = {
-        "clang-19", "clang", "clang-18", "clang-17", "clang-16", "clang-15",
-        "clang-14"
-    };
+    static const char *const clangs[] = { "clang-19", "clang",    "clang-18",
+                                          "clang-17", "clang-16", "clang-15",
+                                          "clang-14" };
     if (name) {
         const char *path = find_program(a, name);
         if (!path)
-            fault(why, ExitBackend, "there is no C compiler %s; give another "
-                  "by --cc", quote(name));
+            fault(why, ExitBackend,
+                  "there is no C compiler %s; give another "
+                  "by --cc",
+                  quote(name));
         return path;
     }
     for (size_t i = 0; i < sizeof clangs / sizeof *clangs; i++) {
@@ -28,7 +29,8 @@ const char *cc_find(Arena *a, const char *name, Fault *why)
         if (path)
             return path;
     }
-    fault(why, ExitBackend, "there is no clang on this machine; install it "
+    fault(why, ExitBackend,
+          "there is no clang on this machine; install it "
           "(apt-get install clang) or name a C compiler by --cc");
     return NULL;
 }
@@ -152,9 +154,8 @@ static bool take_result(Output *file, const char *compiler, Fault *why)
     struct stat st;
     close(file->fd);
     file->fd = open(file->temp, O_RDONLY | O_CLOEXEC);
-    return (file->fd >= 0 && fstat(file->fd, &st) == 0 && st.st_size > 0) ||
-           fault(why, ExitBackend, "%s ended well but wrote nothing",
-                 compiler);
+    return (file->fd >= 0 && fstat(file->fd, &st) == 0 && st.st_size > 0)
+        || fault(why, ExitBackend, "%s ended well but wrote nothing", compiler);
 }
 
 /* Into `file`, which is open, and cancelled on failure. */
@@ -163,8 +164,8 @@ static bool compile_into(Arena *a, const CcOptions *o, CcKind kind,
 {
     const char *argv[MaxArgs];
     whole_args(a, o, kind, file->temp, argv);
-    if (!run_compiler(a, o, argv, text, n, why) ||
-        !take_result(file, o->compiler, why)) {
+    if (!run_compiler(a, o, argv, text, n, why)
+        || !take_result(file, o->compiler, why)) {
         output_cancel(file);
         return false;
     }
@@ -182,7 +183,7 @@ bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
         return true;
     }
     Output *file = arena_alloc(a, sizeof *file);
-    return output_open(file, output, why) &&
-           compile_into(a, o, kind, text, n, file, why) &&
-           output_commit(file, why);
+    return output_open(file, output, why)
+        && compile_into(a, o, kind, text, n, file, why)
+        && output_commit(file, why);
 }

@@ -12,7 +12,7 @@
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 enum { Ends = sizeof ends / sizeof *ends, MostGroups = 256 };
 
-static volatile sig_atomic_t stop;       /* the signal that came, or 0 */
+static volatile sig_atomic_t stop; /* the signal that came, or 0 */
 static volatile sig_atomic_t groups[MostGroups];
 static struct sigaction before[Ends];
 static int depth;

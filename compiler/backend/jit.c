@@ -10,7 +10,7 @@
  * Where memory runs out, libtcc says "memory full" and ends the process by
  * exit(1), or goes on with what it has half made: here the process ends with
  * ExitResource. A model's skeleton needs about 2 MB.                        */
-#define _GNU_SOURCE              /* mkostemps, MAP_ANONYMOUS */
+#define _GNU_SOURCE /* mkostemps, MAP_ANONYMOUS */
 #include <errno.h>
 #include <fcntl.h>
 #include <libtcc.h>
@@ -25,11 +25,13 @@
 #include "backend/backend.h"
 #include "emit/emit.h"
 
-typedef struct { char text[1024]; } Said;
+typedef struct {
+    char text[1024];
+} Said;
 
 static const char no_memory[] = "out of memory in libtcc: allow this process "
-    "more, or use --backend=clang";
-static atomic_bool inside;       /* a call of libtcc has not returned */
+                                "more, or use --backend=clang";
+static atomic_bool inside; /* a call of libtcc has not returned */
 
 /* libtcc calls exit() where malloc fails, and where mprotect does, which was
  * asked for before; nothing of attnc's does while libtcc works.             */
@@ -83,15 +85,18 @@ static bool code_allowed(Fault *why)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *at = mmap(NULL, page, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    bool ok = at != MAP_FAILED &&
-              mprotect(at, page, PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
+    bool ok = at != MAP_FAILED
+           && mprotect(at, page, PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
     int error = errno;
     if (at != MAP_FAILED)
         munmap(at, page);
     if (!ok && error == ENOMEM)
         return fault(why, ExitResource, "%s", no_memory);
-    return ok || fault(why, ExitBackend, "this system refuses code made at "
-                       "run time (%s): use --backend=clang", strerror(error));
+    return ok
+        || fault(why, ExitBackend,
+                 "this system refuses code made at "
+                 "run time (%s): use --backend=clang",
+                 strerror(error));
 }
 
 /* The text is kept for the report: that it does not compile is a bug here. */
@@ -106,9 +111,11 @@ static bool refused(const char *text, const Said *said, Fault *why)
     bool kept = fd >= 0 && write(fd, text, n) == (ssize_t)n;
     if (fd >= 0)
         close(fd);
-    return fault(why, ExitInternal, "internal error: libtcc does not take the "
+    return fault(why, ExitInternal,
+                 "internal error: libtcc does not take the "
                  "emitted text: %s; it is kept in %s; --backend=clang works "
-                 "without libtcc", said->text, kept ? path : "no file");
+                 "without libtcc",
+                 said->text, kept ? path : "no file");
 }
 
 static void add_symbols(TCCState *s, const Target *target)
@@ -133,8 +140,8 @@ static bool relocate(TCCState *s, JitCode *j)
     if (at == MAP_FAILED)
         return false;
     *j = (JitCode){ at, (size_t)bytes };
-    if (tcc_relocate(s, at) == 0 &&
-        mprotect(at, (size_t)bytes, PROT_READ | PROT_EXEC) == 0)
+    if (tcc_relocate(s, at) == 0
+        && mprotect(at, (size_t)bytes, PROT_READ | PROT_EXEC) == 0)
         return true;
     jit_unload(j);
     return false;

@@ -12,15 +12,17 @@ struct Kernel {
 /* KERNEL TABLES: the same machines as MACHINES in the Makefile. */
 #if defined __x86_64__
 extern const struct Kernel kernels_x86_64_v4[], kernels_x86_64_v3[],
-                           kernels_x86_64_v2[];
+    kernels_x86_64_v2[];
 #elif defined __aarch64__
 extern const struct Kernel kernels_armv8_a[];
 #else
 extern const struct Kernel kernels_generic[];
 #endif
 
-static const struct { const char *march; const struct Kernel *table; }
-tables[] = {
+static const struct {
+    const char *march;
+    const struct Kernel *table;
+} tables[] = {
 #if defined __x86_64__
     { "x86-64-v4", kernels_x86_64_v4 },
     { "x86-64-v3", kernels_x86_64_v3 },

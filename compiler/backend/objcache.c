@@ -19,7 +19,10 @@
 #include "backend/backend.h"
 #include "base/user_dir.h"
 
-typedef struct { char magic[16]; uint64_t high, low; } Trailer;
+typedef struct {
+    char magic[16];
+    uint64_t high, low;
+} Trailer;
 static const char trailer_magic[16] = "ATTNC-OBJECT-01";
 
 static const char *hex(Arena *a, XXH128_hash_t h)
@@ -37,8 +40,10 @@ static const char *cache_folder(Arena *a)
     if (!path)
         warning_at((Pos){ 0 }, "no HOME: compiled models are not kept");
     else
-        warning_at((Pos){ 0 }, "%s is not a folder that only you can write: "
-                   "compiled models are not kept", quote(path));
+        warning_at((Pos){ 0 },
+                   "%s is not a folder that only you can write: "
+                   "compiled models are not kept",
+                   quote(path));
     return NULL;
 }
 
@@ -48,8 +53,8 @@ static bool seal_matches(const char *file, size_t n)
     Trailer t;
     memcpy(&t, file + n - sizeof t, sizeof t);
     XXH128_hash_t h = XXH3_128bits(file, n - sizeof t);
-    return memcmp(t.magic, trailer_magic, sizeof t.magic) == 0 &&
-           t.high == h.high64 && t.low == h.low64;
+    return memcmp(t.magic, trailer_magic, sizeof t.magic) == 0
+        && t.high == h.high64 && t.low == h.low64;
 }
 
 /* Is there an object, ours, as it was sealed? */
@@ -58,8 +63,8 @@ static bool usable(Arena *a, const char *path)
     const char *file;
     size_t n;
     Fault unused;
-    return user_dir_read(a, path, SIZE_MAX, &file, &n, &unused) &&
-           n > sizeof(Trailer) && seal_matches(file, n);
+    return user_dir_read(a, path, SIZE_MAX, &file, &n, &unused)
+        && n > sizeof(Trailer) && seal_matches(file, n);
 }
 
 /* A copy of the object, and its seal, under its name in the cache: a reader
@@ -74,10 +79,9 @@ static bool keep(const char *path, const char *object, Fault *why)
     Trailer t = { .high = h.high64, .low = h.low64 };
     memcpy(t.magic, trailer_magic, sizeof t.magic);
     outputs_sweep(path);
-    bool ok = output_open(&o, path, why) &&
-              output_write(&o, f.at, f.size, why) &&
-              output_write(&o, &t, sizeof t, why) &&
-              fchmod(o.fd, 0700) == 0 && output_commit(&o, why);
+    bool ok = output_open(&o, path, why) && output_write(&o, f.at, f.size, why)
+           && output_write(&o, &t, sizeof t, why) && fchmod(o.fd, 0700) == 0
+           && output_commit(&o, why);
     file_close(&f);
     return ok;
 }
@@ -162,9 +166,9 @@ bool objcache_load(Arena *a, void **library, const struct attn_model **model,
     if (!temp_open(&temp, NULL))
         return fault(why, ExitIO, "%s: cannot make a folder: %s; set TMPDIR",
                      temp_root(), strerror(errno));
-    interrupt_watch();           /* so that the folder goes */
-    bool ok = make_and_load(a, library, model, path, temp.path, text, n,
-                            symbol, o, why);
+    interrupt_watch(); /* so that the folder goes */
+    bool ok = make_and_load(a, library, model, path, temp.path, text, n, symbol,
+                            o, why);
     temp_close(&temp);
     interrupt_end();
     return ok;

@@ -4,7 +4,7 @@
  * CCC_OVERRIDE_OPTIONS and the like change what a compiler makes. Input is an
  * anonymous file on its stdin, and what it makes in TMPDIR goes into a folder
  * of its own, so that nothing is left behind however it ends.               */
-#define _GNU_SOURCE              /* memfd_create */
+#define _GNU_SOURCE /* memfd_create */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -171,10 +171,10 @@ static int start(pid_t *pid, const char *const *argv, const int fds[3],
     posix_spawnattr_setpgroup(&attr, 0);
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setsigdefault(&attr, &usual);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int rc = posix_spawn(pid, argv[0], &files, &attr,
-                         (char *const *)argv, env);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP
+                                        | POSIX_SPAWN_SETSIGMASK
+                                        | POSIX_SPAWN_SETSIGDEF);
+    int rc = posix_spawn(pid, argv[0], &files, &attr, (char *const *)argv, env);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     return rc;
@@ -192,11 +192,11 @@ static bool judge(const char *program, int status, Fault *why)
 }
 
 /* ------------------------------------------------------ several at once --- */
-typedef struct {                 /* a program that runs */
+typedef struct { /* a program that runs */
     SpawnJob *job;
     pid_t pid;
-    int fd[2];                   /* its stderr, stdout; -1: closed */
-    int64_t until;               /* now_ms() */
+    int fd[2];     /* its stderr, stdout; -1: closed */
+    int64_t until; /* now_ms() */
     TempFolder temp;
 } Running;
 
@@ -231,8 +231,8 @@ static bool begin(Running *r, SpawnJob *j, const SpawnLimits *l)
     r->fd[0] = err[0];
     r->fd[1] = out[0];
     j->begin = now_ms();
-    r->until = j->begin + (int64_t)((j->seconds > 0 ? j->seconds : l->seconds)
-                                    * 1000);
+    r->until = j->begin
+             + (int64_t)((j->seconds > 0 ? j->seconds : l->seconds) * 1000);
     if (rc == 0) {
         interrupt_takes(r->pid);
         return true;
@@ -271,17 +271,18 @@ static bool has_ended(Running *r, double seconds)
     int status = 0;
     if (waitpid(r->pid, &status, WNOHANG) == r->pid) {
         for (int i = 0; i < 64 && listen(r, 1, 0); i++)
-            ;                    /* a pipe holds no more */
+            ; /* a pipe holds no more */
         kill(-r->pid, SIGKILL);
         j->ok = judge(j->argv[0], status, &j->why);
     } else if (interrupted() || now_ms() > r->until) {
         end_group(r->pid);
         j->late = !interrupted();
         j->ok = interrupted()
-            ? fault(&j->why, ExitBackend, "%s was stopped", j->argv[0])
-            : fault(&j->why, ExitBackend, "%s ran longer than %g s and was "
-                    "stopped", j->argv[0], j->seconds > 0 ? j->seconds
-                                                          : seconds);
+                  ? fault(&j->why, ExitBackend, "%s was stopped", j->argv[0])
+                  : fault(&j->why, ExitBackend,
+                          "%s ran longer than %g s and was "
+                          "stopped",
+                          j->argv[0], j->seconds > 0 ? j->seconds : seconds);
     } else {
         return false;
     }
@@ -301,7 +302,7 @@ static bool any_open(const Running *r, int n)
 
 void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l)
 {
-    static Running running[SpawnMost];       /* attnc spawns by one thread */
+    static Running running[SpawnMost]; /* attnc spawns by one thread */
     const int most = l->at_once < SpawnMost ? l->at_once : SpawnMost;
     int next = 0, now = 0;
     interrupt_watch();
@@ -325,10 +326,10 @@ void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l)
 bool spawn_to(Spawned *s, const char *const *argv, const char *input,
               size_t input_bytes, int out_fd, int seconds, Fault *why)
 {
-    SpawnJob job = { .argv = argv, .input = input,
-                     .input_bytes = input_bytes };
-    spawn_all(&job, 1, &(SpawnLimits){ .at_once = 1, .seconds = seconds,
-                                       .out_fd = out_fd });
+    SpawnJob job = { .argv = argv, .input = input, .input_bytes = input_bytes };
+    spawn_all(&job, 1,
+              &(SpawnLimits){
+                  .at_once = 1, .seconds = seconds, .out_fd = out_fd });
     *s = job.said;
     if (!job.ok)
         *why = job.why;

@@ -4,7 +4,7 @@
  * nobody holds that lock: whoever makes the next folder removes what was left.
  * A lock, since the number of a process says nothing where containers share a
  * TMPDIR.                                                                   */
-#define _GNU_SOURCE              /* O_DIRECTORY, flock, nftw */
+#define _GNU_SOURCE /* O_DIRECTORY, flock, nftw */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -68,12 +68,12 @@ static int lock_folder(const char *path, int create)
  * that is empty.                                                            */
 static void remove_stale(const char *in)
 {
-    char path[sizeof ((TempFolder *)0)->path];
+    char path[sizeof((TempFolder *)0)->path];
     DIR *dir = opendir(in);
     for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
         if (strncmp(e->d_name, stem, strlen(stem)) != 0
             || (size_t)snprintf(path, sizeof path, "%s/%s", in, e->d_name)
-               >= sizeof path)
+                   >= sizeof path)
             continue;
         const int lock = lock_folder(path, 0);
         if (lock >= 0)

@@ -22,14 +22,14 @@ enum { ChunkBytes = 1 << 16 };
 
 typedef struct Chunk Chunk;
 struct Chunk {
-    Chunk *next, *before;        /* before: a newer one */
-    size_t used, size;           /* bytes of memory[] */
+    Chunk *next, *before; /* before: a newer one */
+    size_t used, size;    /* bytes of memory[] */
     alignas(max_align_t) char memory[];
 };
 
 struct Arena {
-    Chunk *chunk;                /* that is filled now, then the others */
-    size_t bytes;                /* handed out */
+    Chunk *chunk; /* that is filled now, then the others */
+    size_t bytes; /* handed out */
 };
 
 static void *zeroed(size_t bytes)

@@ -13,24 +13,24 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "runtime/rt.h"          /* exit codes, Fault, PackList */
+#include "runtime/rt.h" /* exit codes, Fault, PackList */
 
 #define ATTNC_VERSION "0.1.0"
 
 /* -------------------------------------------------------------- arena.c --- */
-typedef struct Arena Arena;      /* one per compilation; freed whole */
+typedef struct Arena Arena; /* one per compilation; freed whole */
 
 Arena *arena_new(void);
-void   arena_free(Arena *a);
-void   arena_reset(Arena *a);    /* empty, as it was when it was new */
-void  *arena_alloc(Arena *a, size_t bytes);      /* zeroed; never NULL: out of
-                                  memory is said, and ends with ExitResource */
-char  *arena_strdup(Arena *a, const char *s);
-char  *arena_strndup(Arena *a, const char *s, size_t n);
-char  *arena_printf(Arena *a, const char *fmt, ...)
-           __attribute__((format(printf, 2, 3)));
-char  *arena_grouped(Arena *a, int64_t n);       /* "1,234,567" */
-size_t arena_bytes(const Arena *a);              /* handed out so far */
+void arena_free(Arena *a);
+void arena_reset(Arena *a); /* empty, as it was when it was new */
+void *arena_alloc(Arena *a, size_t bytes); /* zeroed; never NULL: out of
+                            memory is said, and ends with ExitResource */
+char *arena_strdup(Arena *a, const char *s);
+char *arena_strndup(Arena *a, const char *s, size_t n);
+char *arena_printf(Arena *a, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+char *arena_grouped(Arena *a, int64_t n); /* "1,234,567" */
+size_t arena_bytes(const Arena *a);       /* handed out so far */
 
 /* A growable array in the arena: VEC(Node) nodes; vec_push(a, &nodes, n). As it
  * grows it may move, and a long one gives back the memory where it was.     */
@@ -41,60 +41,62 @@ size_t arena_bytes(const Arena *a);              /* handed out so far */
 void vec_grow(Arena *a, void **at, int n, int *cap, size_t size);
 
 /* ------------------------------------------------------------- buffer.c --- */
-typedef struct {                 /* text that grows at its end */
+typedef struct { /* text that grows at its end */
     Arena *arena;
-    char *at;                    /* '\0' behind it; NULL: nothing was added */
+    char *at; /* '\0' behind it; NULL: nothing was added */
     int n, cap;
 } Buffer;
 
 void buffer_add(Buffer *b, const char *s, size_t n);
 void buffer_printf(Buffer *b, const char *fmt, ...)
-         __attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3)));
 
 /* -------------------------------------------------------------- index.c --- */
-typedef struct { const char *name; int number; } IndexEntry;
-typedef struct {                 /* numbers by name */
-    VEC(IndexEntry) list;        /* in order of their coming */
-    struct IndexSlot *slot;      /* a hash table, open addressing */
+typedef struct {
+    const char *name;
+    int number;
+} IndexEntry;
+typedef struct {            /* numbers by name */
+    VEC(IndexEntry) list;   /* in order of their coming */
+    struct IndexSlot *slot; /* a hash table, open addressing */
     int slots;
 } Index;
 
-int index_find(const Index *x, const char *name);        /* -1: absent */
+int index_find(const Index *x, const char *name); /* -1: absent */
 /* The number of a name: what it was given first, now where it is new. The name
  * must outlive the index.                                                   */
 int index_add(Arena *a, Index *x, const char *name, int number);
-void index_reserve(Arena *a, Index *x, int n);   /* of a new one: for n names */
+void index_reserve(Arena *a, Index *x, int n); /* of a new one: for n names */
 
 /* --------------------------------------------------------------- diag.c --- */
-typedef struct {                 /* one text that can be pointed into */
-    const char *name;            /* path as given, or "--set" */
+typedef struct {      /* one text that can be pointed into */
+    const char *name; /* path as given, or "--set" */
     const char *text;
     size_t size;
-    int rank;                    /* held errors of lower ranks come first */
+    int rank; /* held errors of lower ranks come first */
 } Source;
 
-typedef struct {                 /* a place; src NULL: none is known */
+typedef struct { /* a place; src NULL: none is known */
     const Source *src;
-    int line, col;               /* from 1; col counts bytes */
+    int line, col; /* from 1; col counts bytes */
 } Pos;
 
 /* clang's form: `path:line:col: error: text`, the source line, a caret. All
  * go to stderr. At most 20 errors are printed; the rest are counted.        */
 void error_at(Pos pos, const char *fmt, ...)
-         __attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3)));
 /* What a file that the text names says of itself; lack of memory is no error
  * of the text, and ends the process.                                        */
 void error_fault(Pos pos, const Fault *why);
 void warning_at(Pos pos, const char *fmt, ...)
-         __attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3)));
 /* Without a place; what was said before by this process is not said again. */
-void warning_once(const char *fmt, ...)
-         __attribute__((format(printf, 1, 2)));
-void note_once(const char *fmt, ...)     /* of its own, as warning_once() */
-         __attribute__((format(printf, 1, 2)));
-void note_at(Pos pos, const char *fmt, ...)      /* after an error: remedy */
-         __attribute__((format(printf, 2, 3)));
-int  error_count(void);
+void warning_once(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void note_once(const char *fmt, ...) /* of its own, as warning_once() */
+    __attribute__((format(printf, 1, 2)));
+void note_at(Pos pos, const char *fmt, ...) /* after an error: remedy */
+    __attribute__((format(printf, 2, 3)));
+int error_count(void);
 void error_reset(void);
 /* Between the two, errors are kept, then shown in order of place. */
 void errors_hold(Arena *a);
@@ -102,11 +104,11 @@ void errors_release(void);
 
 /* `attnc: error: text` without a place, then at once exit with `code`. */
 void fail(int code, const char *fmt, ...)
-         __attribute__((noreturn, format(printf, 2, 3)));
+    __attribute__((noreturn, format(printf, 2, 3)));
 /* A broken invariant of attnc itself: message, exit ExitInternal. */
 #define die(...) die_at(__FILE__, __LINE__, __VA_ARGS__)
 void die_at(const char *file, int line, const char *fmt, ...)
-         __attribute__((noreturn, format(printf, 3, 4)));
+    __attribute__((noreturn, format(printf, 3, 4)));
 
 /* User text made safe for a message: bytes outside printable ASCII escaped,
  * cut at 80 bytes. The result lives in one of 8 static buffers.             */

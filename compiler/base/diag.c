@@ -9,27 +9,30 @@
 
 enum {
     ShownErrors = 20,
-    HeldErrors = 200,            /* later ones are only counted */
-    MessageBytes = 2048,         /* heading, source line, caret */
-    WindowBytes = 100,           /* of a long source line are shown ... */
-    WindowBefore = 50,           /* ... from this far before the caret */
+    HeldErrors = 200,    /* later ones are only counted */
+    MessageBytes = 2048, /* heading, source line, caret */
+    WindowBytes = 100,   /* of a long source line are shown ... */
+    WindowBefore = 50,   /* ... from this far before the caret */
     QuoteBytes = 80
 };
 
-typedef struct { char at[MessageBytes]; size_t n; } Text;
+typedef struct {
+    char at[MessageBytes];
+    size_t n;
+} Text;
 
 typedef struct Held Held;
-struct Held {                    /* an error and its notes */
+struct Held { /* an error and its notes */
     Pos pos;
     const char *text;
 };
 
 static int errors;
-static bool shown;               /* the last error was: so are its notes */
-static Arena *hold;              /* not NULL: errors are kept, not printed */
-static VEC(Held) held;           /* in order of place */
-static int newest;               /* index of the error that came last, or -1 */
-static int unheld;               /* errors after HeldErrors */
+static bool shown;     /* the last error was: so are its notes */
+static Arena *hold;    /* not NULL: errors are kept, not printed */
+static VEC(Held) held; /* in order of place */
+static int newest;     /* index of the error that came last, or -1 */
+static int unheld;     /* errors after HeldErrors */
 
 /* ------------------------------------------------------------- text --- */
 static void add_bytes(Text *t, const char *s, size_t n)
@@ -99,8 +102,8 @@ static void add_source_line(Text *t, Pos pos)
 
     if (!line || !n || caret > n)
         return;
-    size_t from = n > WindowBytes && caret > WindowBefore
-                ? caret - WindowBefore : 0;
+    size_t from = n > WindowBytes && caret > WindowBefore ? caret - WindowBefore
+                                                          : 0;
     size_t shows = n - from > WindowBytes ? WindowBytes : n - from;
     add(t, "    ");
     add_safe(t, line + from, shows);
@@ -132,7 +135,7 @@ static void compose(Text *t, Pos pos, const char *level, const char *fmt,
     t->n = 0;
     add_heading(t, pos, level);
     add_format(t, fmt, ap);
-    if (t->n > sizeof t->at - 512)       /* leave room for line and caret */
+    if (t->n > sizeof t->at - 512) /* leave room for line and caret */
         t->n = sizeof t->at - 512;
     add(t, "\n");
     if (pos.src)
@@ -170,8 +173,8 @@ static void keep(Pos pos, const char *text)
     int i = held.n;
 
     for (newest = i - 1; newest >= 0; newest--)
-        if (same_place(held.at[newest].pos, pos) &&
-            !strncmp(held.at[newest].text, text, strlen(text))) {
+        if (same_place(held.at[newest].pos, pos)
+            && !strncmp(held.at[newest].text, text, strlen(text))) {
             newest = -1;
             return;
         }
@@ -284,8 +287,8 @@ void note_at(Pos pos, const char *fmt, ...)
     compose(&t, pos, "note", fmt, ap);
     va_end(ap);
     if (hold)
-        held.at[newest].text = arena_printf(hold, "%s%s",
-                                            held.at[newest].text, t.at);
+        held.at[newest].text = arena_printf(hold, "%s%s", held.at[newest].text,
+                                            t.at);
     else
         fputs(t.at, stderr);
 }
@@ -322,9 +325,10 @@ void die_at(const char *file, int line, const char *fmt, ...)
     va_start(ap, fmt);
     compose(&t, (Pos){ 0 }, "internal error", fmt, ap);
     va_end(ap);
-    fprintf(stderr, "%sattnc: note: broken at %s:%d in version %s; "
-            "please report this with the spec\n", t.at, file, line,
-            ATTNC_VERSION);
+    fprintf(stderr,
+            "%sattnc: note: broken at %s:%d in version %s; "
+            "please report this with the spec\n",
+            t.at, file, line, ATTNC_VERSION);
     exit(ExitInternal);
 }
 
@@ -337,8 +341,7 @@ const char *quote_n(const char *s, size_t n)
 
     for (size_t i = 0; i < n && i < QuoteBytes; i++)
         at += snprintf(at, (size_t)(end - at),
-                       printable(s[i]) ? "%c" : "\\x%02x",
-                       (unsigned char)s[i]);
+                       printable(s[i]) ? "%c" : "\\x%02x", (unsigned char)s[i]);
     snprintf(at, (size_t)(end - at), "%s", n > QuoteBytes ? "..." : "");
     return out;
 }

@@ -8,7 +8,7 @@
 
 struct IndexSlot {
     uint32_t hash;
-    int at;                      /* place in the list, from 1; 0: free */
+    int at; /* place in the list, from 1; 0: free */
 };
 
 static uint32_t hash_of(const char *name)

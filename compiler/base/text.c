@@ -7,8 +7,8 @@
 static bool is_control(const char *s, int64_t n)
 {
     unsigned char c = (unsigned char)*s, next = (unsigned char)s[n - 1];
-    return c < 0x20 || c == 0x7f || (c == 0xc2 && next < 0xa0) ||
-           (n == 3 && memcmp(s, "\xef\xbf", 2) == 0 && next >= 0xbe);
+    return c < 0x20 || c == 0x7f || (c == 0xc2 && next < 0xa0)
+        || (n == 3 && memcmp(s, "\xef\xbf", 2) == 0 && next >= 0xbe);
 }
 
 const char *attention_label(Arena *a, const char *token, int64_t n)
@@ -79,7 +79,7 @@ char *seconds_text(Arena *a, double seconds)
     int unit = 0;
     if (!isfinite(x) || x < 0)
         return arena_strdup(a, "-");
-    if (x >= 1e6)                /* nobody waits for it */
+    if (x >= 1e6) /* nobody waits for it */
         return arena_printf(a, "%.2g s", x);
     for (; unit < 3 && x < 0.9995; unit++)
         x *= 1e3;

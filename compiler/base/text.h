@@ -15,6 +15,6 @@ const char *plain_text(Arena *a, const char *text);
 int svg_text(FILE *out, const char *s, int most);
 /* UTF-8 without control characters, spaces as they are. */
 void svg_plain(FILE *out, const char *s);
-char *seconds_text(Arena *a, double seconds);    /* "1.93 ms"; "-": none */
+char *seconds_text(Arena *a, double seconds); /* "1.93 ms"; "-": none */
 
 #endif

@@ -1,5 +1,5 @@
 /* user_dir.c: the user's own folder, and files that only the user can write. */
-#define _GNU_SOURCE              /* O_DIRECTORY, O_NOFOLLOW */
+#define _GNU_SOURCE /* O_DIRECTORY, O_NOFOLLOW */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -35,8 +35,8 @@ static bool trusted_folder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
-    bool ok = fd >= 0 && fstat(fd, &st) == 0 && is_ours(&st) &&
-              access(path, W_OK) == 0;
+    bool ok = fd >= 0 && fstat(fd, &st) == 0 && is_ours(&st)
+           && access(path, W_OK) == 0;
     if (fd >= 0)
         close(fd);
     return ok;
@@ -58,7 +58,7 @@ static bool read_all(int fd, char *to, size_t n)
         if (r < 0 && errno == EINTR)
             continue;
         if (r == 0)
-            errno = ENODATA;     /* it was cut meanwhile */
+            errno = ENODATA; /* it was cut meanwhile */
         if (r <= 0)
             return false;
         to += r;
@@ -79,17 +79,20 @@ static bool check_file(const char *path, bool own, const struct stat *st,
     if (!S_ISREG(st->st_mode))
         return fault(why, ExitIO, "%s: is not a regular file", path);
     if (own && !is_ours(st))
-        return fault(why, ExitIO, "%s: is not used, since others can write "
-                     "it: chown it to you, chmod go-w", path);
+        return fault(why, ExitIO,
+                     "%s: is not used, since others can write "
+                     "it: chown it to you, chmod go-w",
+                     path);
     if ((uintmax_t)st->st_size > limit)
-        return fault(why, ExitInput, "%s: has %lld bytes, at most %zu are "
-                     "read: move it away", path, (long long)st->st_size,
-                     limit);
+        return fault(why, ExitInput,
+                     "%s: has %lld bytes, at most %zu are "
+                     "read: move it away",
+                     path, (long long)st->st_size, limit);
     return true;
 }
 
 bool user_dir_read(Arena *a, const char *path, size_t limit, const char **at,
-               size_t *n, Fault *why)
+                   size_t *n, Fault *why)
 {
     struct stat st;
     const bool own = user_dir_has(a, path);

@@ -16,6 +16,6 @@ bool user_dir_has(Arena *a, const char *path);
  * it must be no link, the user's, and writable by nobody else. False, with
  * *why: it is not so, can't be read, or has more than `limit`.               */
 bool user_dir_read(Arena *a, const char *path, size_t limit, const char **at,
-               size_t *n, Fault *why);
+                   size_t *n, Fault *why);
 
 #endif

@@ -91,7 +91,7 @@ static int write_svg(const BenchReport *r, Output *file)
 
 static double most_seconds(double seconds)
 {
-    return fmin(1.0, seconds);   /* for the machine as a whole */
+    return fmin(1.0, seconds); /* for the machine as a whole */
 }
 
 static void measure(BenchReport *r, Setup *s)

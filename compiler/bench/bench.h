@@ -17,18 +17,18 @@
 typedef enum { BenchTable, BenchJson, BenchCsv, BenchMarkdown } BenchFormat;
 
 typedef struct {
-    const char *lengths;         /* of sources or prompts: "128", "8..128",
-                                    "8,16,32"; NULL: 128 or what fits */
-    int64_t steps;               /* tokens of each answer; -1: 32 or what the
-                                    model gives; 0: no decoding */
-    int64_t batch;               /* sentences at once; 0: 1, or as many as
-                                    lengths are listed */
-    int64_t beam;                /* of the search; 1: greedy */
-    int64_t repetitions;         /* of each workload; 0: by seconds */
-    double seconds;              /* for each workload, at most */
-    bool no_kernels;             /* the model's parts are not timed */
+    const char *lengths; /* of sources or prompts: "128", "8..128",
+                            "8,16,32"; NULL: 128 or what fits */
+    int64_t steps;       /* tokens of each answer; -1: 32 or what the
+                            model gives; 0: no decoding */
+    int64_t batch;       /* sentences at once; 0: 1, or as many as
+                            lengths are listed */
+    int64_t beam;        /* of the search; 1: greedy */
+    int64_t repetitions; /* of each workload; 0: by seconds */
+    double seconds;      /* for each workload, at most */
+    bool no_kernels;     /* the model's parts are not timed */
     BenchFormat format;
-    const char *svg;             /* a file for the roofline; NULL: none */
+    const char *svg; /* a file for the roofline; NULL: none */
 } BenchOptions;
 
 /* ------------------------------------------------------------ setup.c --- */
@@ -42,19 +42,19 @@ uint32_t bench_random(uint64_t *state);
 
 /* ------------------------------------------------------------- cost.c --- */
 typedef struct {
-    double flops;                /* useful operations, by node_flops */
-    double weights;              /* bytes of weights: once for each call */
-    double cached;               /* bytes of keys and values in a cache */
-    double values;               /* bytes of what goes in and comes out */
+    double flops;   /* useful operations, by node_flops */
+    double weights; /* bytes of weights: once for each call */
+    double cached;  /* bytes of keys and values in a cache */
+    double values;  /* bytes of what goes in and comes out */
 } Cost;
 
-typedef struct {                 /* one call of an entry */
+typedef struct { /* one call of an entry */
     Entry entry;
     int64_t sequences;
-    const int32_t *start;        /* [sequences + 1] first new row of each */
-    const int32_t *past;         /* [sequences] rows in the cache; NULL: 0 */
-    const int32_t *source;       /* [..] rows of each source */
-    int64_t group;               /* sequences that share one source */
+    const int32_t *start;  /* [sequences + 1] first new row of each */
+    const int32_t *past;   /* [sequences] rows in the cache; NULL: 0 */
+    const int32_t *source; /* [..] rows of each source */
+    int64_t group;         /* sequences that share one source */
 } EntryCall;
 
 /* Adds what each node that emits code costs in one call to cost[node]. */
@@ -62,60 +62,60 @@ void count_call(const Plan *p, const EntryCall *c, Cost *cost);
 /* cost[node] for all nodes, in the graph's arena. */
 Cost *new_costs(const Plan *p);
 Cost cost_sum(Cost a, Cost b);
-double cost_bytes(Cost c);       /* of all kinds */
+double cost_bytes(Cost c); /* of all kinds */
 
-typedef struct {                 /* memory and batches of one model */
+typedef struct { /* memory and batches of one model */
     Arena *arena;
     const Engine *engine;
-    const struct attn_model *model;      /* what runs: may be changed */
+    const struct attn_model *model; /* what runs: may be changed */
     const Spec *spec;
-    BenchOptions options;        /* all settled */
+    BenchOptions options; /* all settled */
     int threads;
-    int32_t *rows;               /* [batch] of each source or prompt */
-    int64_t longest;             /* of them */
-    int32_t *ids, *start;        /* sources or prompts, where each begins */
+    int32_t *rows;        /* [batch] of each source or prompt */
+    int64_t longest;      /* of them */
+    int32_t *ids, *start; /* sources or prompts, where each begins */
     struct attn_batch encode, prefill, step;
     struct attn_cache cache[2];
     size_t cache_bytes[2];
-    void *scratch;               /* the model's arena */
-    float *output;               /* of encode, or logits */
+    void *scratch; /* the model's arena */
+    float *output; /* of encode, or logits */
     struct attn_search_options search;
     void *search_memory;
     int64_t search_bytes;
     struct attn_hypothesis *found;
     int64_t *found_count;
-    int32_t *answer;             /* [batch][steps] */
+    int32_t *answer; /* [batch][steps] */
 } Setup;
 
 /* Sizes that were left open are settled; those that do not fit the model are
  * reported and end the program with ExitUsage.                               */
 Setup *setup_new(const Engine *e, const BenchOptions *o);
-bool setup_decodes(const Setup *s);      /* the model has a decoder */
+bool setup_decodes(const Setup *s); /* the model has a decoder */
 bool setup_searches(const Setup *s);
-int64_t setup_output_floats(const Setup *s);     /* of an encode call */
+int64_t setup_output_floats(const Setup *s); /* of an encode call */
 /* `rows` new rows of each hypothesis after `past` in the cache: each of the
  * batch is given `beam` times.                                               */
 void setup_decode(const Setup *s, struct attn_batch *b, const int32_t *rows,
                   const int32_t *past, int64_t beam);
 
 /* -------------------------------------------------------------- work.c --- */
-typedef struct {                 /* something to be timed */
+typedef struct { /* something to be timed */
     const char *name;
-    double rows;                 /* new rows that one run works through */
-    double tokens;               /* tokens that it takes in or gives out */
-    Cost *cost;                  /* [nodes] of one run */
+    double rows;   /* new rows that one run works through */
+    double tokens; /* tokens that it takes in or gives out */
+    Cost *cost;    /* [nodes] of one run */
     Cost sum;
-    VEC(Cost) calls;             /* of the model, one after the other */
-    double set;                  /* bytes of weights and cache that the one
-                                    which reads most reads */
+    VEC(Cost) calls; /* of the model, one after the other */
+    double set;      /* bytes of weights and cache that the one
+                        which reads most reads */
     void (*run)(Setup *s);
     Entry entry;
-    const struct attn_batch *batch;      /* of the call; NULL: of_others */
-    const void *result;          /* what it leaves, the same in every run */
+    const struct attn_batch *batch; /* of the call; NULL: of_others */
+    const void *result;             /* what it leaves, the same in every run */
     size_t result_bytes;
-    bool floats;                 /* the result is floats: must be finite */
-    bool of_others;              /* made of calls like the other workloads' */
-    uint64_t checksum;           /* of the result; set by the first run */
+    bool floats;       /* the result is floats: must be finite */
+    bool of_others;    /* made of calls like the other workloads' */
+    uint64_t checksum; /* of the result; set by the first run */
 } Work;
 typedef VEC(Work) Works;
 
@@ -127,9 +127,9 @@ const int32_t *setup_source(const Setup *s, int64_t i);
 const int32_t *setup_answer(const Setup *s, int64_t i);
 
 /* ----------------------------------------------------------- limits.c --- */
-typedef struct {                 /* where a workload or a kernel stands */
-    double seconds;              /* that the machine needs at least */
-    const char *bound;           /* by what: "FMA", "L2", "memory" */
+typedef struct {       /* where a workload or a kernel stands */
+    double seconds;    /* that the machine needs at least */
+    const char *bound; /* by what: "FMA", "L2", "memory" */
 } Limit;
 /* Weights and cache are read from where `set` bytes fit, values from where
  * those of one of the `calls` do, all while the arithmetic goes on: the longer
@@ -140,17 +140,17 @@ Limit limit_of(const Machine *m, const Rates *r, Cost c, double set,
 Limit work_limit(const Machine *m, const Rates *r, const Work *w);
 
 /* ------------------------------------------------------------- times.c --- */
-typedef VEC(double) Times;       /* seconds */
+typedef VEC(double) Times; /* seconds */
 
 typedef struct {
     int64_t n;
     double best, p50, p95;
-    double low, high;            /* 95 % confidence interval of the median, by
-                                    order statistics; the extremes, where
-                                    fewer than 6 times give none */
+    double low, high; /* 95 % confidence interval of the median, by
+                         order statistics; the extremes, where
+                         fewer than 6 times give none */
 } Summary;
 
-Summary times_summary(const Times *t);   /* of one time or more */
+Summary times_summary(const Times *t); /* of one time or more */
 /* Half of the interval's width, as a part of the median; -1: none. */
 double summary_error(const Summary *s);
 /* Ranks, from 0, of the sorted times that bound the interval. False: none. */
@@ -165,8 +165,8 @@ int bench_run(const Engine *e, const BenchOptions *o, FILE *out);
 int bench_machine(const BenchOptions *o, FILE *out);
 
 /* ---------------------------------------------------------- machine.c --- */
-void machine_json(const Machine *m, FILE *out);  /* an object */
-const char *size_text(char text[32], size_t bytes);      /* "32 KiB" */
+void machine_json(const Machine *m, FILE *out);     /* an object */
+const char *size_text(char text[32], size_t bytes); /* "32 KiB" */
 /* What a target's row says, beside what the machine does. */
 void target_print(const Machine *m, const Target *t, bool markdown, FILE *out);
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+/* clang-format off */
 const BenchColumn work_columns[WorkColumns] = {
     { "rows",         "rows",             0 },
     { "p50 ms",       "p50_ms",           4 },
@@ -21,9 +22,11 @@ const BenchColumn work_columns[WorkColumns] = {
     { "% of peak",    "percent_peak",     1 },
     { "weights GB/s", "weights_gb_s",     1 },
     { "% of limit",   "percent_limit",    1 },
-    { "runs",         "runs",             0 }
+    { "runs",         "runs",             0 },
 };
+/* clang-format on */
 
+/* clang-format off */
 const BenchColumn kernel_columns[KernelColumns] = {
     { "calls",        "calls",            0 },
     { "ms",           "ms",               4 },
@@ -33,8 +36,9 @@ const BenchColumn kernel_columns[KernelColumns] = {
     { "FLOP/byte",    "flop_per_byte",    2 },
     { "GFLOP/s",      "gflop_per_s",      1 },
     { "GB/s",         "gb_per_s",         1 },
-    { "% of limit",   "percent_limit",    1 }
+    { "% of limit",   "percent_limit",    1 },
 };
+/* clang-format on */
 
 static double ratio(double a, double b)
 {
@@ -63,15 +67,15 @@ void work_values(const BenchReport *r, const BenchRow *row,
         100.0 * w->sum.flops / t->p50 / r->rates.fma,
         1e-9 * w->sum.weights / t->p50,
         100.0 * row->limit.seconds / t->p50,
-        (double)t->n
+        (double)t->n,
     };
     memcpy(value, values, sizeof values);
 }
 
 Limit kernel_limit(const BenchReport *r, int work, const KernelRow *k)
 {
-    return limit_of(&r->machine, &r->rates, k->cost,
-                    r->rows.at[work].work.set, k->calls);
+    return limit_of(&r->machine, &r->rates, k->cost, r->rows.at[work].work.set,
+                    k->calls);
 }
 
 void kernel_values(const BenchReport *r, int work, const KernelRow *k,
@@ -88,7 +92,7 @@ void kernel_values(const BenchReport *r, int work, const KernelRow *k,
         ratio(k->cost.flops, bytes),
         1e-9 * ratio(k->cost.flops, k->seconds),
         1e-9 * ratio(bytes, k->seconds),
-        100.0 * ratio(limit.seconds, k->seconds)
+        100.0 * ratio(limit.seconds, k->seconds),
     };
     memcpy(value, values, sizeof values);
 }

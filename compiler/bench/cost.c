@@ -6,7 +6,7 @@
 
 typedef int64_t Lengths[SymS + 1];
 
-typedef struct {                 /* the last answer of keys_seen */
+typedef struct { /* the last answer of keys_seen */
     const MaskSpec *mask;
     int64_t rows, keys, seen;
 } Seen;
@@ -79,17 +79,17 @@ static bool looks_up(const Node *n)
 
 /* Bytes of weights that a node reads: whole matrices, but of tables only a row
  * for each of its own.                                                       */
-static double weight_bytes(const Graph *g, const Node *n,
-                           const Lengths length)
+static double weight_bytes(const Graph *g, const Node *n, const Lengths length)
 {
     double bytes = 0.0;
     for (int i = 0; i < n->nin; i++) {
         if (n->in[i] < 0 || !is_const(g, n->in[i]))
             continue;
         const Type t = g->nodes.at[n->in[i]].type;
-        bytes += elem_bytes(t) * (looks_up(n)
-            ? (double)(type_rows(n->type, length) * t.dim[1].c)
-            : elements(t, length));
+        bytes += elem_bytes(t)
+               * (looks_up(n)
+                      ? (double)(type_rows(n->type, length) * t.dim[1].c)
+                      : elements(t, length));
     }
     return bytes;
 }
@@ -97,8 +97,8 @@ static double weight_bytes(const Graph *g, const Node *n,
 /* Rows are chosen, and the others not read. */
 static bool chooses(const Node *n)
 {
-    return n->op == OpSelect || (n->op == OpPool && (n->pool == PoolClass
-                                                  || n->pool == PoolLast));
+    return n->op == OpSelect
+        || (n->op == OpPool && (n->pool == PoolClass || n->pool == PoolLast));
 }
 
 /* Does it read input i from a cache of keys or values? */
@@ -162,10 +162,13 @@ void count_call(const Plan *p, const EntryCall *c, Cost *cost)
     for (int64_t s = 0; s < c->sequences; s++) {
         const int64_t rows = c->start[s + 1] - c->start[s];
         const int64_t past = c->past ? c->past[s] : 0;
-        const Lengths length = {
-            [SymN] = c->source ? c->source[s / c->group] : rows,
-            [SymM] = rows, [SymT] = rows, [SymPT] = past + rows, [SymR] = 1,
-            [SymS] = 1 };
+        const Lengths length = { [SymN] = c->source ? c->source[s / c->group]
+                                                    : rows,
+                                 [SymM] = rows,
+                                 [SymT] = rows,
+                                 [SymPT] = past + rows,
+                                 [SymR] = 1,
+                                 [SymS] = 1 };
         count_sequence(p, c, length, s, cost);
     }
 }

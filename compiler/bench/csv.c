@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-static void put_csv(const double *value, const BenchColumn *c, int n,
-                    FILE *out)
+static void put_csv(const double *value, const BenchColumn *c, int n, FILE *out)
 {
     for (int i = 0; i < n; i++)
         if (isnan(value[i]))

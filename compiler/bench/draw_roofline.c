@@ -10,37 +10,50 @@
 #include "bench/report.h"
 #include "base/text.h"
 
-enum {                           /* pixels */
-    Left = 68, Top = 70, PlotWidth = 640, PlotHeight = 470, Below = 56,
-    Apart = 28, Line = 17, Letter = 7, Large = 7, Small = 4
+/* pixels */
+enum {
+    Left = 68,
+    Top = 70,
+    PlotWidth = 640,
+    PlotHeight = 470,
+    Below = 56,
+    Apart = 28,
+    Line = 17,
+    Letter = 7,
+    Large = 7,
+    Small = 4
 };
 
-typedef struct {                 /* a mark in the plot */
+typedef struct { /* a mark in the plot */
     const char *name, *op;
-    int work, number;            /* number 0: the workload itself */
-    double intensity, rate;      /* FLOP/byte, FLOP/s */
-    double seconds, percent;     /* of one run; of its limit */
+    int work, number;        /* number 0: the workload itself */
+    double intensity, rate;  /* FLOP/byte, FLOP/s */
+    double seconds, percent; /* of one run; of its limit */
     const char *bound;
 } Point;
 
-typedef struct { double x, y, width, height; } Box;
+typedef struct {
+    double x, y, width, height;
+} Box;
 
 typedef struct {
     FILE *out;
     Arena *arena;
     const BenchReport *r;
     VEC(Point) points;
-    VEC(Box) taken;              /* by marks and numbers */
-    double x[2], y[2];           /* decimal logarithms at the plot's edges */
+    VEC(Box) taken;    /* by marks and numbers */
+    double x[2], y[2]; /* decimal logarithms at the plot's edges */
     int width, height;
 } Roofline;
 
 /* Colours that the colour-blind tell apart too [Okabe and Ito 2008]; shapes
  * say the same.                                                              */
-static const struct { const char *colour, *shape; } marks[] = {
+static const struct {
+    const char *colour, *shape;
+} marks[] = {
     { "#0072b2", "M-1 -1h2v2h-2z" },
     { "#d55e00", "M0 -1.3L1.3 0L0 1.3L-1.3 0z" },
-    { "#007a5a", "M0 -1.2L1.2 1h-2.4z" }
+    { "#007a5a", "M0 -1.2L1.2 1h-2.4z" },
 };
 enum { Marks = sizeof marks / sizeof marks[0] };
 static const char *const dashes[Levels] = { "none", "9 4", "5 3 1 3", "2 3" };
@@ -59,10 +72,14 @@ static void add_workload(Roofline *d, int work)
     const Cost c = row->work.sum;
     const double far = c.weights + c.cached;
     const double bytes = far > 0 ? far : c.values;
-    add_point(d, (Point){ .name = row->work.name, .work = work,
-        .intensity = c.flops / bytes, .rate = c.flops / row->time.p50,
-        .seconds = row->time.p50, .bound = row->limit.bound,
-        .percent = 100.0 * row->limit.seconds / row->time.p50 });
+    add_point(d,
+              (Point){ .name = row->work.name,
+                       .work = work,
+                       .intensity = c.flops / bytes,
+                       .rate = c.flops / row->time.p50,
+                       .seconds = row->time.p50,
+                       .bound = row->limit.bound,
+                       .percent = 100.0 * row->limit.seconds / row->time.p50 });
 }
 
 /* The kernels of a search are those of the workloads before it. */
@@ -77,11 +94,14 @@ static void add_kernels(Roofline *d, int work, int *number)
         if (!k->op || c.flops == 0.0 || k->seconds < 0.005 * t->p50[work])
             continue;
         add_point(d, (Point){ .name = k->name ? k->name : k->function,
-            .op = k->op, .work = work, .number = ++*number,
-            .intensity = c.flops / cost_bytes(c),
-            .rate = c.flops / k->seconds, .seconds = k->seconds,
-            .bound = limit.bound,
-            .percent = 100.0 * limit.seconds / k->seconds });
+                              .op = k->op,
+                              .work = work,
+                              .number = ++*number,
+                              .intensity = c.flops / cost_bytes(c),
+                              .rate = c.flops / k->seconds,
+                              .seconds = k->seconds,
+                              .bound = limit.bound,
+                              .percent = 100.0 * limit.seconds / k->seconds });
     }
 }
 
@@ -131,9 +151,10 @@ static double down(const Roofline *d, double rate)
 
 static void put_grid(const Roofline *d)
 {
-    fprintf(d->out, "<g stroke=\"#ddd\" fill=\"none\"><rect x=\"%d\" y=\"%d\" "
-            "width=\"%d\" height=\"%d\"/>\n", Left, Top, PlotWidth,
-            PlotHeight);
+    fprintf(d->out,
+            "<g stroke=\"#ddd\" fill=\"none\"><rect x=\"%d\" y=\"%d\" "
+            "width=\"%d\" height=\"%d\"/>\n",
+            Left, Top, PlotWidth, PlotHeight);
     for (int k = (int)ceil(d->x[0]); k <= d->x[1]; k++)
         fprintf(d->out, "<path d=\"M%.1f %dv%d\"/>\n", across(d, pow(10, k)),
                 Top, PlotHeight);
@@ -142,17 +163,21 @@ static void put_grid(const Roofline *d)
                 down(d, pow(10, k)), PlotWidth);
     fputs("</g>\n", d->out);
     for (int k = (int)ceil(d->x[0]); k <= d->x[1]; k++)
-        fprintf(d->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g"
-                "</text>\n", across(d, pow(10, k)), Top + PlotHeight + Line,
-                pow(10, k));
+        fprintf(d->out,
+                "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g"
+                "</text>\n",
+                across(d, pow(10, k)), Top + PlotHeight + Line, pow(10, k));
     for (int k = (int)ceil(d->y[0]); k <= d->y[1]; k++)
-        fprintf(d->out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g"
-                "</text>\n", Left - 6, down(d, pow(10, k)) + 4,
-                pow(10, k - 9));
-    fprintf(d->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">FLOP/byte"
+        fprintf(d->out,
+                "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g"
+                "</text>\n",
+                Left - 6, down(d, pow(10, k)) + 4, pow(10, k - 9));
+    fprintf(d->out,
+            "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">FLOP/byte"
             "</text>\n<text transform=\"translate(18 %d) rotate(-90)\" "
-            "text-anchor=\"middle\">GFLOP/s</text>\n", Left + PlotWidth / 2,
-            Top + PlotHeight + 2 * Line + 4, Top + PlotHeight / 2);
+            "text-anchor=\"middle\">GFLOP/s</text>\n",
+            Left + PlotWidth / 2, Top + PlotHeight + 2 * Line + 4,
+            Top + PlotHeight / 2);
 }
 
 /* --------------------------------------------------------------- roofs --- */
@@ -166,15 +191,19 @@ static void put_roofs(const Roofline *d)
             continue;
         const double from = fmax(least, floor / r->read[i]);
         const double to = r->fma / r->read[i];
-        fprintf(d->out, "<path stroke-dasharray=\"%s\" "
+        fprintf(d->out,
+                "<path stroke-dasharray=\"%s\" "
                 "d=\"M%.1f %.1fL%.1f %.1f\"><title>%s: %.1f GB/s</title>"
-                "</path>\n", dashes[i], across(d, from),
-                down(d, from * r->read[i]), across(d, to), down(d, r->fma),
-                level_name[i], 1e-9 * r->read[i]);
+                "</path>\n",
+                dashes[i], across(d, from), down(d, from * r->read[i]),
+                across(d, to), down(d, r->fma), level_name[i],
+                1e-9 * r->read[i]);
     }
-    fprintf(d->out, "<path stroke=\"#000\" stroke-width=\"2\" "
+    fprintf(d->out,
+            "<path stroke=\"#000\" stroke-width=\"2\" "
             "d=\"M%.1f %.1fH%d\"><title>FMA: %.1f GFLOP/s</title></path>\n"
-            "</g>\n", across(d, r->fma / r->read[LevelL1]), down(d, r->fma),
+            "</g>\n",
+            across(d, r->fma / r->read[LevelL1]), down(d, r->fma),
             Left + PlotWidth, 1e-9 * r->fma);
 }
 
@@ -183,18 +212,22 @@ static void put_mark(const Roofline *d, const Point *p, double x, double y,
                      bool tip)
 {
     const int mark = p->work % Marks;
-    fprintf(d->out, "<path transform=\"translate(%.1f %.1f) scale(%d)\" "
-            "d=\"%s\" fill=\"%s\"%s>", x, y, p->number ? Small : Large,
-            marks[mark].shape, marks[mark].colour,
-            p->number ? " fill-opacity=\"0.75\"" : " stroke=\"#000\" "
+    fprintf(d->out,
+            "<path transform=\"translate(%.1f %.1f) scale(%d)\" "
+            "d=\"%s\" fill=\"%s\"%s>",
+            x, y, p->number ? Small : Large, marks[mark].shape,
+            marks[mark].colour,
+            p->number ? " fill-opacity=\"0.75\""
+                      : " stroke=\"#000\" "
                         "stroke-width=\"0.2\"");
     if (tip)
-        fprintf(d->out, "<title>%s, %s%s%s: %.4g ms, %.4g GFLOP/s, %.3g "
+        fprintf(d->out,
+                "<title>%s, %s%s%s: %.4g ms, %.4g GFLOP/s, %.3g "
                 "FLOP/byte; %.0f %% of the limit (%s)</title>",
-                d->r->rows.at[p->work].work.name, p->number ? p->name
-                : "all of it", p->op ? ", " : "", p->op ? p->op : "",
-                1e3 * p->seconds, 1e-9 * p->rate, p->intensity, p->percent,
-                p->bound);
+                d->r->rows.at[p->work].work.name,
+                p->number ? p->name : "all of it", p->op ? ", " : "",
+                p->op ? p->op : "", 1e3 * p->seconds, 1e-9 * p->rate,
+                p->intensity, p->percent, p->bound);
     fputs("</path>\n", d->out);
 }
 
@@ -254,9 +287,12 @@ static void put_numbers(Roofline *d)
             continue;
         vec_push(d->arena, &d->taken, b);
         if (hypot(to_x - x, to_y - y) > 15)
-            fprintf(d->out, "<path stroke=\"#999\" stroke-width=\"0.6\" "
-                    "d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x, y, to_x, to_y);
-        fprintf(d->out, "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\" stroke=\"#fff"
+            fprintf(d->out,
+                    "<path stroke=\"#999\" stroke-width=\"0.6\" "
+                    "d=\"M%.1f %.1fL%.1f %.1f\"/>\n",
+                    x, y, to_x, to_y);
+        fprintf(d->out,
+                "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\" stroke=\"#fff"
                 "\" stroke-width=\"2\" paint-order=\"stroke\">%d</text>\n",
                 to_x, b.y + 9, marks[p->work % Marks].colour, p->number);
     }
@@ -275,8 +311,7 @@ static void put_points(Roofline *d)
         for (int i = 0; i < d->points.n; i++) {
             const Point *p = &d->points.at[i];
             if ((p->number > 0) == small)
-                put_mark(d, p, across(d, p->intensity), down(d, p->rate),
-                         true);
+                put_mark(d, p, across(d, p->intensity), down(d, p->rate), true);
         }
 }
 
@@ -286,27 +321,34 @@ static void put_legend(const Roofline *d)
     const Rates *r = &d->r->rates;
     const int x = Left + PlotWidth + Apart, text = x + 34;
     int y = Top + 6;
-    fprintf(d->out, "<path stroke=\"#000\" stroke-width=\"2\" d=\"M%d %dh26\"/>"
-            "<text x=\"%d\" y=\"%d\">FMA %.1f GFLOP/s</text>\n", x, y, text,
-            y + 4, 1e-9 * r->fma);
+    fprintf(d->out,
+            "<path stroke=\"#000\" stroke-width=\"2\" d=\"M%d %dh26\"/>"
+            "<text x=\"%d\" y=\"%d\">FMA %.1f GFLOP/s</text>\n",
+            x, y, text, y + 4, 1e-9 * r->fma);
     for (int i = 0; i < Levels; i++) {
         y += Line;
-        fprintf(d->out, "<path stroke=\"#555\" stroke-width=\"1.5\" "
+        fprintf(d->out,
+                "<path stroke=\"#555\" stroke-width=\"1.5\" "
                 "stroke-dasharray=\"%s\" d=\"M%d %dh26\"/><text x=\"%d\" "
-                "y=\"%d\">%s %.1f GB/s</text>\n", dashes[i], x, y, text, y + 4,
-                level_name[i], 1e-9 * r->read[i]);
+                "y=\"%d\">%s %.1f GB/s</text>\n",
+                dashes[i], x, y, text, y + 4, level_name[i], 1e-9 * r->read[i]);
     }
     y += 2 * Line;
-    fprintf(d->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%% of limit"
-            "</text>\n", d->width - 12, y + 4);
+    fprintf(d->out,
+            "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%% of limit"
+            "</text>\n",
+            d->width - 12, y + 4);
     for (int i = 0; i < d->points.n; i++) {
         const Point *p = &d->points.at[i];
         y += p->number ? Line : Line + (i > 0 ? 4 : 0);
         put_mark(d, p, x + 8, y, false);
         if (p->number)
-            fprintf(d->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%d"
-                    "</text>\n", text, y + 4, p->number);
-        fprintf(d->out, "<text x=\"%d\" y=\"%d\"%s>%s%s%s</text><text "
+            fprintf(d->out,
+                    "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%d"
+                    "</text>\n",
+                    text, y + 4, p->number);
+        fprintf(d->out,
+                "<text x=\"%d\" y=\"%d\"%s>%s%s%s</text><text "
                 "x=\"%d\" y=\"%d\" text-anchor=\"end\">%.0f</text>\n",
                 text + (p->number ? Letter : -Letter), y + 4,
                 p->number ? "" : " font-weight=\"bold\"", p->name,
@@ -318,7 +360,8 @@ static void put_legend(const Roofline *d)
 static void put_head(const Roofline *d)
 {
     const BenchReport *r = d->r;
-    fprintf(d->out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+    fprintf(d->out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
             "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"monospace\" "
             "font-size=\"11\">\n<rect width=\"100%%\" height=\"100%%\" "
             "fill=\"#fff\"/>\n<text x=\"16\" y=\"24\" font-size=\"15\" "
@@ -335,7 +378,8 @@ char *draw_roofline(const BenchReport *r, size_t *size)
 {
     char *text = NULL;
     int number = 0;
-    Roofline d = { .out = open_memstream(&text, size), .r = r,
+    Roofline d = { .out = open_memstream(&text, size),
+                   .r = r,
                    .arena = arena_new() };
     if (!d.out)
         fail(ExitResource, "out of memory for a picture");

@@ -69,12 +69,14 @@ void bench_json(const BenchReport *r, FILE *out)
     const Setup *s = r->setup;
     const BenchOptions *o = &s->options;
     const char *from, *tiles = plan_tiles(r->engine->plan, &from);
-    fprintf(out, "{\"model\": \"%s\", \"backend\": \"%s\", \"march\": \"%s\", "
+    fprintf(out,
+            "{\"model\": \"%s\", \"backend\": \"%s\", \"march\": \"%s\", "
             "\"tile\": \"%s\", \"tile_from\": \"%s\", "
             "\"threads\": %d, \"batch\": %lld, \"beam\": %lld, "
-            "\"steps\": %lld,\n", r->engine->spec->name,
-            backend_name(r), t->name, tiles, from, r->threads,
-            (long long)o->batch, (long long)o->beam, (long long)o->steps);
+            "\"steps\": %lld,\n",
+            r->engine->spec->name, backend_name(r), t->name, tiles, from,
+            r->threads, (long long)o->batch, (long long)o->beam,
+            (long long)o->steps);
     fputc(' ', out);
     put_json_text("cpu", r->machine.cpu, out);
     fprintf(out, ",\n \"machine\": ");

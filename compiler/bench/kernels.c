@@ -10,11 +10,11 @@
 
 /* ----------------------------------------------------------- the clock --- */
 typedef struct Clock Clock;
-struct Clock {                   /* of one thread */
+struct Clock { /* of one thread */
     Clock *next;
-    double last;                 /* when it ticked */
-    double *spent;               /* [slots] before the tick of a slot */
-    double *ticks;               /* [slots] */
+    double last;   /* when it ticked */
+    double *spent; /* [slots] before the tick of a slot */
+    double *ticks; /* [slots] */
 };
 
 /* The room's only state: emitted code calls tick(slot) and hands over nothing
@@ -23,10 +23,13 @@ static struct {
     pthread_mutex_t lock;
     Arena *arena;
     int slots;
-    int64_t round;               /* the clocks of an earlier one are gone */
+    int64_t round; /* the clocks of an earlier one are gone */
     Clock *first;
 } clocks = { .lock = PTHREAD_MUTEX_INITIALIZER };
-static _Thread_local struct { Clock *clock; int64_t round; } own;
+static _Thread_local struct {
+    Clock *clock;
+    int64_t round;
+} own;
 
 static Clock *new_clock(void)
 {
@@ -84,8 +87,7 @@ static const char *dimensions(Arena *a, const Graph *g, const Node *n)
     if (n->op == OpAttention)
         return arena_printf(a, " %lld heads of %lld", (long long)n->heads,
                             (long long)b->type.dim[2].c);
-    return arena_printf(a, " %lld",
-                        (long long)n->type.dim[n->type.rank - 1].c);
+    return arena_printf(a, " %lld", (long long)n->type.dim[n->type.rank - 1].c);
 }
 
 static const char *op_text(Arena *a, const Graph *g, const Node *n)
@@ -94,11 +96,11 @@ static const char *op_text(Arena *a, const Graph *g, const Node *n)
 }
 
 typedef struct Spot Spot;
-struct Spot {                    /* what is known of a slot */
+struct Spot { /* what is known of a slot */
     KernelRow kernel;
-    Spot *whole;                 /* of an op: its region's; else NULL */
-    int ops;                     /* of a region: how many it has */
-    double *seconds;             /* [runs] */
+    Spot *whole;     /* of an op: its region's; else NULL */
+    int ops;         /* of a region: how many it has */
+    double *seconds; /* [runs] */
 };
 
 /* The slots of the ops' ends, in a run that costs cost[node]. A region has the
@@ -218,8 +220,8 @@ void bench_kernels(KernelTimes *k, Setup *s, const Works *works,
     k->clock = clock_cost();
     s->model = timed.model;
     for (int i = 0; i < works->n; i++) {
-        time_work(k, i, s, &works->at[i], &t, runs_of(&s->options,
-                                                      &summary[i]));
+        time_work(k, i, s, &works->at[i], &t,
+                  runs_of(&s->options, &summary[i]));
         if (work_checksum(&works->at[i]) != works->at[i].checksum)
             die("bench: %s: another result with a clock", works->at[i].name);
     }

@@ -22,7 +22,7 @@ Limit work_limit(const Machine *m, const Rates *r, const Work *w)
     double most = 0.0, by[Levels + 1] = { 0 };
     for (int i = 0; i < w->calls.n; i++) {
         Cost c = w->calls.at[i];
-        c.values = 0;            /* they need not leave the nearest cache */
+        c.values = 0; /* they need not leave the nearest cache */
         const Limit limit = limit_of(m, r, c, c.weights + c.cached, 1);
         int k = 0;
         while (k < Levels && limit.bound != level_name[k])

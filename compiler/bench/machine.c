@@ -23,13 +23,15 @@ const char *size_text(char text[32], size_t bytes)
 }
 
 /* --------------------------------------------------------------- rates --- */
+/* clang-format off */
 static const BenchColumn rate_columns[1 + Levels] = {
     { "FMA f32 GFLOP/s", "fma_gflop_per_s",   1 },
     { "L1 GB/s",         "read_l1_gb_s",      1 },
     { "L2 GB/s",         "read_l2_gb_s",      1 },
     { "L3 GB/s",         "read_l3_gb_s",      1 },
-    { "memory GB/s",     "read_memory_gb_s",  1 }
+    { "memory GB/s",     "read_memory_gb_s",  1 },
 };
+/* clang-format on */
 
 static void rate_values(const Rates *r, double value[1 + Levels])
 {
@@ -65,7 +67,7 @@ void put_machine(const TableStyle *style, const Machine *m, FILE *out)
         fputs(style->after, out);
     }
     fprintf(out, "\nbf16 weights are widened to f32 and multiplied so: the "
-            "same peak.\n");
+                 "same peak.\n");
 }
 
 static void machine_csv(const Machine *m, FILE *out)
@@ -93,7 +95,8 @@ void machine_json(const Machine *m, FILE *out)
     fputs(",\n  \"rates\": [", out);
     for (int i = 0; i < m->counts; i++) {
         const Rates *r = &m->rates[i];
-        fprintf(out, "%s\n   {\"threads\": %d, \"fma_gflop_per_s\": %.1f, "
+        fprintf(out,
+                "%s\n   {\"threads\": %d, \"fma_gflop_per_s\": %.1f, "
                 "\"read_l1_gb_s\": %.1f, \"read_l2_gb_s\": %.1f, "
                 "\"read_l3_gb_s\": %.1f, \"read_memory_gb_s\": %.1f}",
                 i ? "," : "", r->threads, 1e-9 * r->fma,
@@ -111,16 +114,16 @@ void machine_print(const Machine *m, BenchFormat format, FILE *out)
         machine_json(m, out);
         fputc('\n', out);
     } else {
-        put_machine(format == BenchMarkdown ? &markdown_table
-                                              : &plain_table, m, out);
+        put_machine(format == BenchMarkdown ? &markdown_table : &plain_table, m,
+                    out);
     }
 }
 
 /* -------------------------------------------------------------- target --- */
 typedef struct {
     const char *name;
-    double row, here;            /* here NAN: not known */
-    int places;                  /* of what is here */
+    double row, here; /* here NAN: not known */
+    int places;       /* of what is here */
 } Figure;
 
 enum { Figures = 6 };
@@ -133,12 +136,12 @@ static void figures_of(const Machine *m, const Target *t, Figure f[Figures])
     f[0] = (Figure){ "whole FMAs a cycle", t->fmas,
                      r->fma / 2 / t->width / cycle, 2 };
     for (int i = LevelL1; i < LevelMemory; i++)
-        f[1 + i] = (Figure){ (const char *[]){ "KiB of L1", "KiB of L2",
-                                               "KiB of L3" }[i],
-                             (double)(t->cache[i] >> 10),
-                             (double)(m->cache[i] >> 10), 0 };
-    f[4] = (Figure){ "bytes a cycle from L3", t->near,
-                     r->read[LevelL3] / cycle, 1 };
+        f[1 + i] = (Figure){
+            (const char *[]){ "KiB of L1", "KiB of L2", "KiB of L3" }[i],
+            (double)(t->cache[i] >> 10), (double)(m->cache[i] >> 10), 0
+        };
+    f[4] = (Figure){ "bytes a cycle from L3", t->near, r->read[LevelL3] / cycle,
+                     1 };
     f[5] = (Figure){ "bytes a cycle from memory", t->far,
                      r->read[LevelMemory] / cycle, 1 };
 }
@@ -148,8 +151,9 @@ void target_print(const Machine *m, const Target *t, bool markdown, FILE *out)
     Figure f[Figures];
     const char *bar = markdown ? "|" : "";
     figures_of(m, t, f);
-    fprintf(out, "\nTarget %s, %s.\n\n", t->name, t->met ? t->met
-            : "which nobody has met: its figures are the maker's");
+    fprintf(out, "\nTarget %s, %s.\n\n", t->name,
+            t->met ? t->met
+                   : "which nobody has met: its figures are the maker's");
     fprintf(out, "%s%-26s%s%10s%s%10s%s\n", bar, "figure", bar, "row", bar,
             "here", bar);
     if (markdown)
@@ -162,5 +166,6 @@ void target_print(const Machine *m, const Target *t, bool markdown, FILE *out)
             fprintf(out, "%10.*f%s\n", f[i].places, f[i].here, bar);
     }
     fputs("\nWhere they differ by half, or attnc tune finds more than 2 % over "
-          "the default,\nthe row in machine/target.c is wrong.\n", out);
+          "the default,\nthe row in machine/target.c is wrong.\n",
+          out);
 }

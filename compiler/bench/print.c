@@ -68,10 +68,11 @@ static void put_title(const BenchReport *r, FILE *out)
     const Target *t = &r->engine->target;
     const Setup *s = r->setup;
     const char *from, *tiles = plan_tiles(r->engine->plan, &from);
-    fprintf(out, "\n%s: %s, %s, tile %s (%s), %d thread%s, batch of %lld, "
-            "beam %lld\n", r->engine->spec->name, backend_name(r), t->name,
-            tiles, from, r->threads,
-            r->threads == 1 ? "" : "s", (long long)s->options.batch,
+    fprintf(out,
+            "\n%s: %s, %s, tile %s (%s), %d thread%s, batch of %lld, "
+            "beam %lld\n",
+            r->engine->spec->name, backend_name(r), t->name, tiles, from,
+            r->threads, r->threads == 1 ? "" : "s", (long long)s->options.batch,
             (long long)s->options.beam);
     fprintf(out, "lengths ");
     put_lengths(s, out);
@@ -114,9 +115,10 @@ static void put_kernels(const TableStyle *style, const BenchReport *r, int work,
     const KernelList *list = &t->of[work];
     const double rest = between(r, work);
     double value[KernelColumns];
-    fprintf(out, "\n%s by kernel: %.4f ms with a clock, of which %.1f %% are "
-            "the clock's (%.0f ns a call)\n\n", r->rows.at[work].work.name,
-            1e3 * t->p50[work],
+    fprintf(out,
+            "\n%s by kernel: %.4f ms with a clock, of which %.1f %% are "
+            "the clock's (%.0f ns a call)\n\n",
+            r->rows.at[work].work.name, 1e3 * t->p50[work],
             100.0 * t->ticks[work] * t->clock / r->threads / t->p50[work],
             1e9 * t->clock);
     put_head(style, "kernel", 44, kernel_columns, KernelColumns, out);
@@ -150,16 +152,9 @@ static void put_report(const TableStyle *style, const BenchReport *r, FILE *out)
 void bench_print(const BenchReport *r, FILE *out)
 {
     switch (r->setup->options.format) {
-    case BenchJson:
-        bench_json(r, out);
-        return;
-    case BenchCsv:
-        bench_csv(r, out);
-        return;
-    case BenchMarkdown:
-        put_report(&markdown_table, r, out);
-        return;
-    case BenchTable:
-        put_report(&plain_table, r, out);
+    case BenchJson:     bench_json(r, out); return;
+    case BenchCsv:      bench_csv(r, out); return;
+    case BenchMarkdown: put_report(&markdown_table, r, out); return;
+    case BenchTable:    put_report(&plain_table, r, out);
     }
 }

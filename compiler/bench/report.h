@@ -5,11 +5,11 @@
 #include "bench/bench.h"
 
 /* ----------------------------------------------------------- kernels.c --- */
-typedef struct {                 /* one op of a step of the model */
-    const char *function;        /* the emitted function that has it */
-    const char *name;            /* "ffn.w1"; NULL: the function as a whole */
-    const char *op;              /* "linear 512x2048" */
-    double calls, seconds;       /* in one run, of the slowest thread */
+typedef struct {           /* one op of a step of the model */
+    const char *function;  /* the emitted function that has it */
+    const char *name;      /* "ffn.w1"; NULL: the function as a whole */
+    const char *op;        /* "linear 512x2048" */
+    double calls, seconds; /* in one run, of the slowest thread */
     Cost cost;
 } KernelRow;
 typedef VEC(KernelRow) KernelList;
@@ -18,10 +18,10 @@ typedef VEC(KernelRow) KernelList;
  * must leave the same results. Kernels come in the model's order, a function
  * before the ops that it has.                                                */
 typedef struct {
-    double clock;                /* seconds that one call of the clock takes */
-    double *p50;                 /* [works] of runs with the clock */
-    double *ticks;               /* [works] calls of the clock in a run */
-    KernelList *of;              /* [works] */
+    double clock;   /* seconds that one call of the clock takes */
+    double *p50;    /* [works] of runs with the clock */
+    double *ticks;  /* [works] calls of the clock in a run */
+    KernelList *of; /* [works] */
 } KernelTimes;
 void bench_kernels(KernelTimes *k, Setup *s, const Works *works,
                    const Summary *summary);
@@ -36,19 +36,19 @@ typedef struct {
 typedef struct {
     const Engine *engine;
     Machine machine;
-    Rates rates;                 /* of the threads in use; fma: median of
-                                    slices between the runs */
+    Rates rates; /* of the threads in use; fma: median of
+                    slices between the runs */
     int threads;
     const Setup *setup;
     VEC(BenchRow) rows;
-    KernelTimes kernels;         /* of: NULL: not asked for */
+    KernelTimes kernels; /* of: NULL: not asked for */
 } BenchReport;
 
 /* ---------------------------------------------------------- columns.c --- */
-typedef struct {                 /* a column of all formats */
-    const char *head;            /* for people; NULL: not shown to them */
-    const char *json;            /* for programs */
-    int places;                  /* after the point */
+typedef struct {      /* a column of all formats */
+    const char *head; /* for people; NULL: not shown to them */
+    const char *json; /* for programs */
+    int places;       /* after the point */
 } BenchColumn;
 enum { WorkColumns = 16, KernelColumns = 9 };
 extern const BenchColumn work_columns[WorkColumns];
@@ -64,7 +64,7 @@ const char *backend_name(const BenchReport *r);
 void put_json_text(const char *key, const char *text, FILE *out);
 
 /* ---------------------------------------------------------- machine.c --- */
-typedef struct {                 /* how a table for people looks */
+typedef struct { /* how a table for people looks */
     const char *before, *between, *after;
     bool aligned;
 } TableStyle;

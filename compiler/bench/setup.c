@@ -14,8 +14,10 @@ uint32_t bench_random(uint64_t *state)
 /* ------------------------------------------------------------- lengths --- */
 static _Noreturn void bad_lengths(const char *text)
 {
-    fail(ExitUsage, "-p '%s': a length as 128, a range as 8..128, or lengths "
-         "as 8,16,32", quote(text));
+    fail(ExitUsage,
+         "-p '%s': a length as 128, a range as 8..128, or lengths "
+         "as 8,16,32",
+         quote(text));
 }
 
 /* A whole number of 1 or more; *text goes behind it. */
@@ -134,8 +136,7 @@ static void settle_lengths(Setup *s, int64_t most)
     const bool decoder = s->spec->kind == KindDecoder;
     double sum = 0.0;
     s->rows = bench_lengths(s->arena, o->lengths,
-                            default_rows(decoder ? most / 2 : most),
-                            &o->batch);
+                            default_rows(decoder ? most / 2 : most), &o->batch);
     for (int64_t i = 0; i < o->batch; i++) {
         sum += s->rows[i];
         if (s->rows[i] > s->longest)
@@ -177,12 +178,12 @@ static void make_cache(Setup *s, int which, int64_t slots, int64_t longest,
     const int64_t bytes = attn_cache_bytes(s->model, which, slots, longest, 0);
     attn_cache_init(&s->cache[which], s->model, which, slots, longest, 0,
                     memory_for(s, bytes));
-    const int64_t floats = s->cache[which].pages
-                           * s->model->page_floats[which];
+    const int64_t floats = s->cache[which].pages * s->model->page_floats[which];
     s->cache_bytes[which] = (size_t)floats * sizeof(float);
     for (int64_t i = 0; i < slots; i++)
         if (attn_cache_grow(&s->cache[which], i,
-                            (rows ? rows[i / group] : 0) + more) != 0)
+                            (rows ? rows[i / group] : 0) + more)
+            != 0)
             die("bench: no page left");
 }
 
@@ -210,7 +211,7 @@ int64_t setup_output_floats(const Setup *s)
 {
     const bool all = !setup_decodes(s) && !s->model->output_pooled;
     return (all ? s->start[s->options.batch] : s->options.batch)
-           * s->model->output_columns;
+         * s->model->output_columns;
 }
 
 static void make_encode(Setup *s)
@@ -247,11 +248,17 @@ void setup_decode(const Setup *s, struct attn_batch *b, const int32_t *rows,
         select[i] = start[i + 1] - 1;
         source[i] = (int32_t)(i / beam);
     }
-    *b = (struct attn_batch){
-        .sequences = n, .rows = start[n], .start = start, .past = before,
-        .ids = random_ids(s, start[n], s->model->target_vocab, 2),
-        .select = select, .selected = n, .source = source,
-        .source_rows = s->rows, .output = s->output };
+    *b = (struct attn_batch){ .sequences = n,
+                              .rows = start[n],
+                              .start = start,
+                              .past = before,
+                              .ids = random_ids(s, start[n],
+                                                s->model->target_vocab, 2),
+                              .select = select,
+                              .selected = n,
+                              .source = source,
+                              .source_rows = s->rows,
+                              .output = s->output };
     share_caches(s, b);
 }
 
@@ -260,20 +267,25 @@ static void make_search(Setup *s)
     const BenchOptions *o = &s->options;
     const int64_t rows = s->start[o->batch];
     s->search = (struct attn_search_options){
-        .beam = o->beam, .results = 1, .rule = ATTN_RULE_EXACT,
-        .penalty = ATTN_PENALTY_NONE, .max_output = o->steps,
-        .max_output_plus = -1, .start = (int32_t)s->spec->token_start,
+        .beam = o->beam,
+        .results = 1,
+        .rule = ATTN_RULE_EXACT,
+        .penalty = ATTN_PENALTY_NONE,
+        .max_output = o->steps,
+        .max_output_plus = -1,
+        .start = (int32_t)s->spec->token_start,
         .end = (int32_t)s->spec->token_end,
         .parallel = s->engine->parallel,
-        .process = { .min_length = o->steps } };
+        .process = { .min_length = o->steps }
+    };
     s->search_bytes = attn_search_bytes(s->model, &s->search, o->batch, rows,
                                         s->longest, 0);
     s->search_memory = memory_for(s, s->search_bytes);
     s->found = arena_alloc(s->arena, (size_t)o->batch * sizeof *s->found);
-    s->found_count = arena_alloc(s->arena, (size_t)o->batch
-                                               * sizeof *s->found_count);
-    s->answer = arena_alloc(s->arena, (size_t)(o->batch * o->steps)
-                                          * sizeof *s->answer);
+    s->found_count = arena_alloc(s->arena,
+                                 (size_t)o->batch * sizeof *s->found_count);
+    s->answer = arena_alloc(s->arena,
+                            (size_t)(o->batch * o->steps) * sizeof *s->answer);
 }
 
 /* ----------------------------------------------------------- the whole --- */
@@ -289,7 +301,7 @@ static void make_output(Setup *s)
     const int64_t logits = setup_decodes(s) ? n * s->model->target_vocab : 0;
     s->scratch = memory_for(s, s->model->arena_bytes(rows, n, s->threads));
     s->output = memory_for(s, (encoded > logits ? encoded : logits)
-                              * (int64_t)sizeof(float));
+                                  * (int64_t)sizeof(float));
 }
 
 Setup *setup_new(const Engine *e, const BenchOptions *o)
@@ -304,8 +316,10 @@ Setup *setup_new(const Engine *e, const BenchOptions *o)
     settle_options(s);
     const int64_t batch = s->options.batch;
     s->start = starts(s->arena, s->rows, batch, 1);
-    s->ids = random_ids(s, s->start[batch], s->spec->kind == KindDecoder
-                        ? s->model->target_vocab : s->model->source_vocab, 3);
+    s->ids = random_ids(s, s->start[batch],
+                        s->spec->kind == KindDecoder ? s->model->target_vocab
+                                                     : s->model->source_vocab,
+                        3);
     make_caches(s);
     make_output(s);
     make_encode(s);

@@ -50,8 +50,11 @@ Summary times_summary(const Times *t)
         low = 0;
         high = t->n - 1;
     }
-    const Summary s = { .n = t->n, .best = x[0], .p50 = quantile(x, t->n, 0.50),
-                        .p95 = quantile(x, t->n, 0.95), .low = x[low],
+    const Summary s = { .n = t->n,
+                        .best = x[0],
+                        .p50 = quantile(x, t->n, 0.50),
+                        .p95 = quantile(x, t->n, 0.95),
+                        .low = x[low],
                         .high = x[high] };
     arena_free(a);
     return s;
@@ -60,6 +63,6 @@ Summary times_summary(const Times *t)
 double summary_error(const Summary *s)
 {
     int64_t low, high;
-    return median_ranks(s->n, &low, &high)
-        ? (s->high - s->low) / 2.0 / s->p50 : -1.0;
+    return median_ranks(s->n, &low, &high) ? (s->high - s->low) / 2.0 / s->p50
+                                           : -1.0;
 }

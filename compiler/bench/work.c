@@ -25,9 +25,10 @@ static void run_step(Setup *s)
 static void run_search(Setup *s)
 {
     const BenchOptions *o = &s->options;
-    if (attn_search(s->model, s->engine->bound, &s->search,
-                    o->batch, s->ids, s->start, NULL, 0, s->search_memory,
-                    s->search_bytes, s->found, s->found_count) != 0)
+    if (attn_search(s->model, s->engine->bound, &s->search, o->batch, s->ids,
+                    s->start, NULL, 0, s->search_memory, s->search_bytes,
+                    s->found, s->found_count)
+        != 0)
         die("bench: the search's memory is too small");
     for (int64_t i = 0; i < o->batch; i++) {
         if (s->found_count[i] < 1 || s->found[i].n != o->steps)
@@ -51,15 +52,20 @@ uint64_t work_checksum(const Work *w)
 /* --------------------------------------------------------------- costs --- */
 static EntryCall encode_call(const Setup *s)
 {
-    return (EntryCall){ .entry = EntryEncode, .sequences = s->encode.sequences,
-                   .start = s->encode.start, .group = 1 };
+    return (EntryCall){ .entry = EntryEncode,
+                        .sequences = s->encode.sequences,
+                        .start = s->encode.start,
+                        .group = 1 };
 }
 
 static EntryCall decode_call(const Setup *s, const struct attn_batch *b)
 {
-    return (EntryCall){ .entry = EntryDecode, .sequences = b->sequences,
-                   .start = b->start, .past = b->past, .source = s->rows,
-                   .group = b->sequences / s->options.batch };
+    return (EntryCall){ .entry = EntryDecode,
+                        .sequences = b->sequences,
+                        .start = b->start,
+                        .past = b->past,
+                        .source = s->rows,
+                        .group = b->sequences / s->options.batch };
 }
 
 /* Adds a call of the model to a workload. */
@@ -106,13 +112,17 @@ static void add_encode(Setup *s, Works *works)
 {
     const double rows = (double)s->encode.rows;
     const bool cached = s->spec->kind == KindEncoderDecoder;
-    Work w = { .name = "encode", .rows = rows, .tokens = rows,
-               .run = run_encode, .floats = true,
-               .entry = EntryEncode, .batch = &s->encode,
+    Work w = { .name = "encode",
+               .rows = rows,
+               .tokens = rows,
+               .run = run_encode,
+               .floats = true,
+               .entry = EntryEncode,
+               .batch = &s->encode,
                .cost = new_costs(s->engine->plan) };
     w.result = cached ? s->cache[ATTN_CROSS].pool : s->output;
     w.result_bytes = cached ? s->cache_bytes[ATTN_CROSS]
-        : (size_t)setup_output_floats(s) * sizeof(float);
+                            : (size_t)setup_output_floats(s) * sizeof(float);
     add_call(s, &w, encode_call(s));
     vec_push(s->arena, works, w);
 }
@@ -120,12 +130,17 @@ static void add_encode(Setup *s, Works *works)
 static void add_decode(Setup *s, Works *works, const char *name,
                        struct attn_batch *b, void (*run)(Setup *))
 {
-    Work w = { .name = name, .rows = (double)b->rows,
-               .tokens = (double)b->rows, .run = run, .result = s->output,
-               .floats = true, .entry = EntryDecode, .batch = b,
+    Work w = { .name = name,
+               .rows = (double)b->rows,
+               .tokens = (double)b->rows,
+               .run = run,
+               .result = s->output,
+               .floats = true,
+               .entry = EntryDecode,
+               .batch = b,
                .cost = new_costs(s->engine->plan) };
     w.result_bytes = (size_t)(b->sequences * s->model->target_vocab)
-                     * sizeof(float);
+                   * sizeof(float);
     add_call(s, &w, decode_call(s, b));
     vec_push(s->arena, works, w);
 }
@@ -133,8 +148,11 @@ static void add_decode(Setup *s, Works *works, const char *name,
 static void add_search(Setup *s, Works *works)
 {
     const BenchOptions *o = &s->options;
-    Work w = { .name = "search", .tokens = (double)(o->batch * o->steps),
-               .run = run_search, .result = s->answer, .of_others = true,
+    Work w = { .name = "search",
+               .tokens = (double)(o->batch * o->steps),
+               .run = run_search,
+               .result = s->answer,
+               .of_others = true,
                .cost = new_costs(s->engine->plan) };
     w.rows = w.tokens + (double)s->start[o->batch];
     w.result_bytes = (size_t)(o->batch * o->steps) * sizeof *s->answer;

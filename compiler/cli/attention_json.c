@@ -33,14 +33,19 @@ static void put_head(FILE *out, const AttentionPicture *p,
     int rows = p->n[m->side[0]], columns = p->n[m->side[1]];
     int first = p->query >= 0 ? p->query : 0;
     int end = p->query >= 0 ? first + 1 : rows;
-    fprintf(out, "{\"name\": \"%s\", \"layer\": %d, \"head\": %d, "
+    fprintf(out,
+            "{\"name\": \"%s\", \"layer\": %d, \"head\": %d, "
             "\"queries\": \"%s\", \"keys\": \"%s\", \"first_query\": %d,\n"
-            "   \"weights\": [", m->name, m->layer, head,
-            p->side[m->side[0]], p->side[m->side[1]], first);
+            "   \"weights\": [",
+            m->name, m->layer, head, p->side[m->side[0]], p->side[m->side[1]],
+            first);
     for (int i = first; i < end; i++) {
         fputs(i > first ? ",\n    " : "\n    ", out);
-        put_row(out, m->weight + ((size_t)head * (size_t)rows + (size_t)i)
-                                     * (size_t)columns, columns);
+        put_row(out,
+                m->weight
+                    + ((size_t)head * (size_t)rows + (size_t)i)
+                          * (size_t)columns,
+                columns);
     }
     fputs("]}", out);
 }

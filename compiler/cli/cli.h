@@ -8,10 +8,19 @@
 
 #include "cli/lines.h"
 
-enum {                           /* which commands take an option */
-    CmdCompile = 1, CmdRun = 2, CmdGraph = 4, CmdPlan = 8, CmdFields = 16,
-    CmdScore = 32, CmdVerify = 64, CmdBench = 128, CmdTensors = 256,
-    CmdTune = 512, CmdRecords = 1024,
+/* which commands take an option */
+enum {
+    CmdCompile = 1,
+    CmdRun = 2,
+    CmdGraph = 4,
+    CmdPlan = 8,
+    CmdFields = 16,
+    CmdScore = 32,
+    CmdVerify = 64,
+    CmdBench = 128,
+    CmdTensors = 256,
+    CmdTune = 512,
+    CmdRecords = 1024,
     CmdLoads = CmdRun | CmdScore | CmdVerify | CmdBench,
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
     CmdSpec = CmdPlans | CmdGraph
@@ -23,14 +32,14 @@ typedef struct Command Command;
 
 typedef struct {
     const Command *command;
-    Arena *arena;                /* of the lists below */
-    const char *spec;            /* NULL: none was given */
+    Arena *arena;     /* of the lists below */
+    const char *spec; /* NULL: none was given */
     /* the model (engine_options() makes them one struct) */
     Texts sets, skip, dump, taps;
     const char *march, *tile, *backend, *cc, *level, *weights, *after;
     const char *records;
     bool no_records;
-    int64_t width, seed, threads;         /* threads -1: one a core */
+    int64_t width, seed, threads; /* threads -1: one a core */
     bool explain, require_fusion;
     /* compile */
     const char *output, *emit;
@@ -45,10 +54,10 @@ typedef struct {
     double temperature, top_p, min_p;
     bool ids, scores;
     int64_t nbest, beam, min_length, no_repeat_ngram, end_token, max_input,
-            max_output;
+        max_output;
     double repetition_penalty, alpha, patience;
     const char *attention;
-    int64_t layer, head, query;  /* -1: all */
+    int64_t layer, head, query; /* -1: all */
     /* graph, plan, fields */
     const char *stage, *format;
     bool list_passes;
@@ -70,7 +79,7 @@ struct Command {
     const char *name;
     int bit;
     int (*run)(const Options *);
-    const char *takes;           /* "SPEC"; "[ACTION [FILE ..]]"; "" */
+    const char *takes; /* "SPEC"; "[ACTION [FILE ..]]"; "" */
     const char *summary;
 };
 extern const Command commands[]; /* main.c */
@@ -80,11 +89,11 @@ extern const int n_commands;
 typedef enum { Flag, Text, Int, Real, List } OptionKind;
 
 typedef struct {
-    const char *name, *takes;    /* takes: NULL for a Flag */
+    const char *name, *takes; /* takes: NULL for a Flag */
     int commands;
     OptionKind kind;
-    size_t at;                   /* offset in Options */
-    double least, most;          /* Int, Real */
+    size_t at;          /* offset in Options */
+    double least, most; /* Int, Real */
     const char *help;
 } Option;
 extern const Option option_table[];
@@ -96,36 +105,37 @@ void options_parse(Options *o, Arena *a, const Command *c, int argc,
                    char **argv);
 bool option_taken(const Command *c, const char *name);
 void option_unknown(Arena *a, const Command *c, const char *name)
-         __attribute__((noreturn));
+    __attribute__((noreturn));
 /* Index of `word` in list; 0 when it is NULL; ends with ExitUsage when it is
  * not there.                                                                */
-int option_choice(const char *option, const char *word,
-                  const char *const *list, int n);
+int option_choice(const char *option, const char *word, const char *const *list,
+                  int n);
 EngineOptions engine_options(const Options *o);
 /* The options that decide what is emitted, as a canonical command line. */
 const char *canonical_command(Arena *a, const Options *o, const Target *t);
-void print_help(FILE *out, const Command *c);    /* NULL: of all commands */
+void print_help(FILE *out, const Command *c); /* NULL: of all commands */
 
 /* One file each. */
 int cmd_compile(const Options *o);
 int cmd_run(const Options *o);
 int cmd_graph(const Options *o);
 int cmd_plan(const Options *o);
-int cmd_tensors(const Options *o);               /* cmd_tensors.c */
+int cmd_tensors(const Options *o); /* cmd_tensors.c */
 int cmd_fields(const Options *o);
 int cmd_score(const Options *o);
 int cmd_verify(const Options *o);
 int cmd_bench(const Options *o);
 int cmd_tune(const Options *o);
 int cmd_records(const Options *o);
-int run_tensors(const Options *o);               /* run_input.c */
-int run_attention(const Options *o);             /* cmd_attention.c */
-int run_stream(const Options *o);                /* cmd_stream.c */
+int run_tensors(const Options *o);   /* run_input.c */
+int run_attention(const Options *o); /* cmd_attention.c */
+int run_stream(const Options *o);    /* cmd_stream.c */
 /* search_options.c: the spec's search, with what the options change; those in
  * the target's tokens are ids here. ExitUsage after a message.              */
 typedef struct {
     struct attn_search_options o;
-    int32_t *prefix; int64_t prefix_n;
+    int32_t *prefix;
+    int64_t prefix_n;
 } Search;
 int open_search(Search *to, const Engine *e, const Options *o,
                 const Tokens *target);

@@ -12,19 +12,19 @@
 #include "cli/cli.h"
 #include "oracle/trial.h"
 
-enum { MostCells = 1 << 24 };    /* of one picture */
+enum { MostCells = 1 << 24 }; /* of one picture */
 
 typedef struct {
     const Options *o;
-    bool json;                   /* numbers, not a picture */
+    bool json; /* numbers, not a picture */
     Engine e;
     Search search;
-    Tokens tokens[2];            /* of source, target */
-    SampleFile in;               /* what is drawn */
+    Tokens tokens[2]; /* of source, target */
+    SampleFile in;    /* what is drawn */
     const char **label[2];
     VEC(AttentionMap) maps;
-    VEC(int) softmax;            /* of each of them: in the unfused graph */
-    Index kept;                  /* values that can be read back, by name */
+    VEC(int) softmax; /* of each of them: in the unfused graph */
+    Index kept;       /* values that can be read back, by name */
 } Attention;
 
 /* ------------------------------------------------------------- options --- */
@@ -37,19 +37,26 @@ static bool ends_in(const char *path, const char *end)
 /* What asks for something else than one answer and its weights. */
 static int check_options(const Options *o)
 {
-    const char *wrong = o->output ? "--output"
-        : o->taps.n ? "--tap" : o->load_state ? "--load-state"
-        : o->save_state ? "--save-state" : o->stop.n ? "--stop"
-        : o->nbest > 0 ? "--nbest" : o->scores ? "--scores"
-        : o->quiet ? "--quiet" : NULL;
+    const char *wrong = o->output     ? "--output"
+                      : o->taps.n     ? "--tap"
+                      : o->load_state ? "--load-state"
+                      : o->save_state ? "--save-state"
+                      : o->stop.n     ? "--stop"
+                      : o->nbest > 0  ? "--nbest"
+                      : o->scores     ? "--scores"
+                      : o->quiet      ? "--quiet"
+                                      : NULL;
     if (wrong)
         error_at((Pos){ 0 }, "%s does not go with --attention", wrong);
-    else if (!is_stdout(o->attention) && !ends_in(o->attention, ".svg") &&
-             !ends_in(o->attention, ".json"))
-        error_at((Pos){ 0 }, "--attention '%s': the name of a picture ends in "
-                 ".svg, of numbers in .json", quote(o->attention));
+    else if (!is_stdout(o->attention) && !ends_in(o->attention, ".svg")
+             && !ends_in(o->attention, ".json"))
+        error_at((Pos){ 0 },
+                 "--attention '%s': the name of a picture ends in "
+                 ".svg, of numbers in .json",
+                 quote(o->attention));
     else if (drawing_temperature(o) > 0 && o->beam > 1)
-        error_at((Pos){ 0 }, "tokens that are drawn make one answer: leave "
+        error_at((Pos){ 0 },
+                 "tokens that are drawn make one answer: leave "
                  "out --beam, or --temperature and --top-k, --top-p, --min-p");
     else
         return ExitDone;
@@ -59,14 +66,20 @@ static int check_options(const Options *o)
 /* What reads and answers text. */
 static int check_kind(const Spec *s, const Options *o)
 {
-    const char *wrong = o->prefix ? "--prefix" : o->suppress.n ? "--suppress"
-        : o->tokens >= 0 ? "-n" : o->max_output >= 0 ? "--max-output"
-        : o->beam >= 0 ? "--beam" : o->temperature >= 0 ? "--temperature"
-        : o->top_k >= 0 ? "--top-k" : o->top_p >= 0 ? "--top-p"
-        : o->min_p >= 0 ? "--min-p" : o->input && o->prompt ? "--prompt" : NULL;
+    const char *wrong = o->prefix             ? "--prefix"
+                      : o->suppress.n         ? "--suppress"
+                      : o->tokens >= 0        ? "-n"
+                      : o->max_output >= 0    ? "--max-output"
+                      : o->beam >= 0          ? "--beam"
+                      : o->temperature >= 0   ? "--temperature"
+                      : o->top_k >= 0         ? "--top-k"
+                      : o->top_p >= 0         ? "--top-p"
+                      : o->min_p >= 0         ? "--min-p"
+                      : o->input && o->prompt ? "--prompt"
+                                              : NULL;
     if (!o->input && (s->kind == KindAttention || s->input != InputTokens)) {
         error_at(spec_pos(s, "kind"), "this model reads no text: --attention "
-                 "FILE needs --input FILE");
+                                      "FILE needs --input FILE");
         return ExitInput;
     }
     if (!wrong || (!o->input && s->kind != KindEncoder))
@@ -117,10 +130,12 @@ static int read_line(Attention *r, int side)
     const char *text = r->o->prompt;
     size_t n = text ? strlen(text) : 0;
     lines_open(&in, a, STDIN_FILENO);
-    if ((!text && lines_next(&in, true, &text, &n) != LineText) ||
-        n > LongestLine) {
-        error_at((Pos){ 0 }, "--attention: one line of at most %d bytes is "
-                 "needed", LongestLine);
+    if ((!text && lines_next(&in, true, &text, &n) != LineText)
+        || n > LongestLine) {
+        error_at((Pos){ 0 },
+                 "--attention: one line of at most %d bytes is "
+                 "needed",
+                 LongestLine);
         return ExitInput;
     }
     int32_t *ids = arena_alloc(a, (size_t)MostTokens * sizeof *ids);
@@ -135,9 +150,10 @@ static int read_line(Attention *r, int side)
     if (r->o->max_input > 0)
         count = attn_min(count, r->o->max_input);
     if (count < least || count > most) {
-        error_at((Pos){ 0 }, "--attention: the line has %lld tokens, %lld to "
-                 "%lld are possible", (long long)count, (long long)least,
-                 (long long)most);
+        error_at((Pos){ 0 },
+                 "--attention: the line has %lld tokens, %lld to "
+                 "%lld are possible",
+                 (long long)count, (long long)least, (long long)most);
         return ExitInput;
     }
     r->in.sample.ids[side] = ids;
@@ -162,7 +178,8 @@ static int64_t add_answer(Attention *r, int from, int32_t *ids, int64_t n)
              (long long)s->o.beam);
     if (attn_search(m, r->e.bound, &s->o, 1, r->in.sample.ids[from],
                     r->in.start[from], s->prefix, s->prefix_n, memory, bytes,
-                    best, &found) != 0)
+                    best, &found)
+        != 0)
         die("the search refused a line that fits the model");
     if (found == ATTN_ERROR_FINITE)
         return found;
@@ -181,8 +198,7 @@ static int answer(Attention *r, int from)
 {
     const struct attn_model *m = r->e.backend.model;
     struct attn_search_options *o = &r->search.o;
-    int code = open_search(&r->search, &r->e, r->o,
-                           &r->tokens[1]);
+    int code = open_search(&r->search, &r->e, r->o, &r->tokens[1]);
     if (code)
         return code;
     int64_t rows = r->in.start[from][1], n = 0, prompt = from == 1 ? rows : 0;
@@ -192,8 +208,8 @@ static int answer(Attention *r, int from)
         o->max_output = r->search.prefix_n + r->o->tokens;
         o->max_output_plus = -1;
     }
-    if (lead > m->max_target ||
-        (least > 0 && attn_search_limit(m, o, rows, lead) < least)) {
+    if (lead > m->max_target
+        || (least > 0 && attn_search_limit(m, o, rows, lead) < least)) {
         error_at((Pos){ 0 }, "--attention: no room is left for an answer");
         return ExitInput;
     }
@@ -249,8 +265,7 @@ static void make_labels(Attention *r, int side)
 }
 
 /* ----------------------------------------------------------------- maps --- */
-static float *value_of(Attention *r, const Trial *t, int node,
-                       int64_t elements)
+static float *value_of(Attention *r, const Trial *t, int node, int64_t elements)
 {
     const char *name = r->e.unfused->nodes.at[node].name;
     int kept = index_find(&r->kept, name);
@@ -265,7 +280,7 @@ static float *value_of(Attention *r, const Trial *t, int node,
 static void fill_map(Attention *r, const Trial *t, AttentionMap *m, int node)
 {
     int64_t elements = (int64_t)m->heads * r->in.start[m->side[0]][1]
-                                         * r->in.start[m->side[1]][1];
+                     * r->in.start[m->side[1]][1];
     float *score = value_of(r, t, r->e.unfused->nodes.at[node].in[0], elements);
     float *w = value_of(r, t, node, elements);
     int64_t wrong = 0;
@@ -288,25 +303,28 @@ static int choose_maps(Attention *r)
     int64_t cells = 0, most = 0;
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
-        AttentionMap m = { .name = n->name, .layer = layer_of(n),
+        AttentionMap m = { .name = n->name,
+                           .layer = layer_of(n),
                            .side = { n->type.dim[1].sym != SymN,
                                      n->type.dim[2].sym != SymN },
                            .heads = (int)n->type.dim[0].c };
-        if (n->op != OpSoftmax || o->head >= m.heads ||
-            (o->layer >= 0 && o->layer != m.layer))
+        if (n->op != OpSoftmax || o->head >= m.heads
+            || (o->layer >= 0 && o->layer != m.layer))
             continue;
         int64_t rows = r->in.start[m.side[0]][1];
         most = attn_max(most, rows);
         if (o->query >= rows)
             continue;
         cells += r->in.start[m.side[1]][1] * (o->head < 0 ? m.heads : 1)
-                                           * (o->query < 0 ? rows : 1);
+               * (o->query < 0 ? rows : 1);
         vec_push(r->e.arena, &r->maps, m);
         vec_push(r->e.arena, &r->softmax, i);
     }
     if (cells > MostCells && !r->json) {
-        error_at((Pos){ 0 }, "--attention: %lld weights are too many to see: "
-                 "choose by --layer, --head, --query", (long long)cells);
+        error_at((Pos){ 0 },
+                 "--attention: %lld weights are too many to see: "
+                 "choose by --layer, --head, --query",
+                 (long long)cells);
         return ExitUsage;
     }
     return check_range("--query", o->query, most);
@@ -320,8 +338,10 @@ static int write_maps(Attention *r)
         .side = { block ? "query" : "source", block ? "key" : "target" },
         .label = { r->label[0], r->label[1] },
         .n = { r->in.start[0][1], r->in.start[1][1] },
-        .map = r->maps.at, .maps = r->maps.n,
-        .head = (int)r->o->head, .query = (int)r->o->query
+        .map = r->maps.at,
+        .maps = r->maps.n,
+        .head = (int)r->o->head,
+        .query = (int)r->o->query,
     };
     Fault why;
     size_t size;

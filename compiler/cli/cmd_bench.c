@@ -3,8 +3,10 @@
 #include "cli/cli.h"
 
 static const char *const formats[] = {
-    [BenchTable] = "table", [BenchJson] = "json", [BenchCsv] = "csv",
-    [BenchMarkdown] = "md"
+    [BenchTable] = "table",
+    [BenchJson] = "json",
+    [BenchCsv] = "csv",
+    [BenchMarkdown] = "md",
 };
 enum { Formats = sizeof formats / sizeof *formats };
 

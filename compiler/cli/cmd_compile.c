@@ -13,9 +13,10 @@ typedef struct {
     const Options *o;
     Engine e;
     bool wanted[EmitKinds];
-    int kinds;                   /* how many of them */
-    const char *stem;            /* of all files: "out/model" */
-    const char *text; size_t n;  /* the C file */
+    int kinds;        /* how many of them */
+    const char *stem; /* of all files: "out/model" */
+    const char *text;
+    size_t n; /* the C file */
 } Compile;
 
 /* --------------------------------------------------------------- names --- */
@@ -46,7 +47,8 @@ static void find_stem(Compile *c)
     Arena *a = c->o->arena;
     const char *slash = strrchr(c->o->spec, '/');
     const char *path = c->o->output ? c->o->output
-                     : slash ? slash + 1 : c->o->spec;
+                     : slash        ? slash + 1
+                                    : c->o->spec;
     size_t n = strlen(path);
     for (int k = 0; k < EmitExe; k++)
         if (c->wanted[k] && c->o->output && ends_in(path, suffixes[k]))
@@ -89,7 +91,7 @@ static int make_text(Compile *c)
 {
     Engine *e = &c->e;
     EngineOptions options = engine_options(c->o);
-    options.backend = "clang";   /* or --cc: whose records are used */
+    options.backend = "clang"; /* or --cc: whose records are used */
     int code = engine_plan(e, &options);
     if (!code && has_weights(c))
         code = engine_weights(e);
@@ -98,12 +100,13 @@ static int make_text(Compile *c)
     if (code)
         return code;
     EmitOptions emit = {
-        .mode = EmitAot, .main = true,
+        .mode = EmitAot,
+        .main = true,
         .command = canonical_command(e->arena, c->o, &e->target),
     };
     if (c->o->embed && !has_weights(c)) {
         error_at(e->spec->top, "--embed: the spec names no weights; give "
-                 "them with --weights");
+                               "them with --weights");
         return ExitUsage;
     }
     if (c->o->embed)
@@ -134,7 +137,9 @@ static bool write_header(Compile *c, Fault *why)
 static bool run_compilers(Compile *c, Fault *why)
 {
     static const CcKind made_by[] = {
-        [EmitObj] = CcObject, [EmitSo] = CcShared, [EmitExe] = CcProgram
+        [EmitObj] = CcObject,
+        [EmitSo] = CcShared,
+        [EmitExe] = CcProgram,
     };
     CcOptions cc = { .level = c->o->level ? c->o->level : "2",
                      .march = c->e.target.march,
@@ -153,10 +158,11 @@ static bool run_compilers(Compile *c, Fault *why)
 
 static bool write_c(Compile *c, Fault *why)
 {
-    const char *path = c->wanted[EmitC] ? path_of(c, EmitC)
-                     : arena_printf(c->e.arena, "%s.c", c->stem);
-    return (!c->wanted[EmitC] && !c->o->save_temps) ||
-           write_file(path, c->text, c->n, why);
+    const char *path = c->wanted[EmitC]
+                         ? path_of(c, EmitC)
+                         : arena_printf(c->e.arena, "%s.c", c->stem);
+    return (!c->wanted[EmitC] && !c->o->save_temps)
+        || write_file(path, c->text, c->n, why);
 }
 
 /* All files or none; but --save-temps keeps the C that did not compile. */
@@ -168,8 +174,8 @@ static bool write_all(Compile *c, Fault *why)
     if (c->o->save_temps && !write_c(c, why))
         return false;
     outputs_hold();
-    bool ok = write_c(c, why) && run_compilers(c, why) &&
-              (program_only || write_header(c, why)) && write_weights(c, why);
+    bool ok = write_c(c, why) && run_compilers(c, why)
+           && (program_only || write_header(c, why)) && write_weights(c, why);
     return outputs_release(ok, why);
 }
 

@@ -19,7 +19,8 @@ static bool draw(Arena *a, const char *text, int fd, Fault *why)
 {
     const char *dot = find_program(a, "dot");
     if (!dot)
-        return fault(why, ExitBackend, "--format=svg needs Graphviz's dot: "
+        return fault(why, ExitBackend,
+                     "--format=svg needs Graphviz's dot: "
                      "install graphviz, or use --format=dot");
     const char *argv[] = { dot, "-Tsvg", NULL };
     Spawned s;
@@ -92,7 +93,7 @@ int cmd_graph(const Options *o)
     int stage = option_choice("--stage", o->stage, stages, 3);
     if (stage == 2 && format)
         fail(ExitUsage, "--stage=all is text: draw one with --stage or "
-             "--after");
+                        "--after");
     const char *path = o->output ? o->output : "-";
     EngineOptions options = engine_options(o);
     Engine e = { .arena = NULL };

@@ -25,7 +25,6 @@ int cmd_plan(const Options *o)
 int cmd_fields(const Options *o)
 {
     static const char *const formats[] = { "text", "markdown" };
-    spec_print_fields(stdout,
-                      option_choice("--format", o->format, formats, 2));
+    spec_print_fields(stdout, option_choice("--format", o->format, formats, 2));
     return ExitDone;
 }

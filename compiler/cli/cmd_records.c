@@ -8,13 +8,13 @@
 typedef struct {
     const Options *o;
     Arena *a;
-    const char *path;            /* of the records; NULL: no HOME */
-    Records r;                   /* that were read */
-    Host here;                   /* cpu and caches */
-    const char *target;          /* its name */
-    const char *compiler;        /* NULL: this machine has none */
-    int added, replaced, less;   /* merge: taken, and not */
-    int total, removed;          /* prune */
+    const char *path;          /* of the records; NULL: no HOME */
+    Records r;                 /* that were read */
+    Host here;                 /* cpu and caches */
+    const char *target;        /* its name */
+    const char *compiler;      /* NULL: this machine has none */
+    int added, replaced, less; /* merge: taken, and not */
+    int total, removed;        /* prune */
 } Desk;
 
 /* ------------------------------------------------------------- choosing --- */
@@ -26,9 +26,8 @@ static bool has(const char *text, const char *part)
 /* Do --cpu, --compiler and --op name it? */
 static bool is_named(const Desk *w, const Record *r)
 {
-    return has(r->host.cpu, w->o->cpu) &&
-           has(r->host.compiler, w->o->compiler) &&
-           (!w->o->op || strcmp(task_word[r->key.kind], w->o->op) == 0);
+    return has(r->host.cpu, w->o->cpu) && has(r->host.compiler, w->o->compiler)
+        && (!w->o->op || strcmp(task_word[r->key.kind], w->o->op) == 0);
 }
 
 static bool any_named(const Options *o)
@@ -38,17 +37,17 @@ static bool any_named(const Options *o)
 
 static bool of_this_machine(const Desk *w, const Record *r)
 {
-    return strcmp(r->host.cpu, w->here.cpu) == 0 &&
-           strcmp(r->host.caches, w->here.caches) == 0;
+    return strcmp(r->host.cpu, w->here.cpu) == 0
+        && strcmp(r->host.caches, w->here.caches) == 0;
 }
 
 /* libtcc, or the machine's C compiler, at any level. */
 static bool of_its_compilers(const Desk *w, const Record *r)
 {
     const size_t n = w->compiler ? strlen(w->compiler) : 0;
-    return strcmp(r->host.compiler, "libtcc") == 0 ||
-           (n && strncmp(r->host.compiler, w->compiler, n) == 0 &&
-            strncmp(r->host.compiler + n, " -O", 3) == 0);
+    return strcmp(r->host.compiler, "libtcc") == 0
+        || (n && strncmp(r->host.compiler, w->compiler, n) == 0
+            && strncmp(r->host.compiler + n, " -O", 3) == 0);
 }
 
 static int find_here(Desk *w)
@@ -82,8 +81,9 @@ static int read_files(Desk *w)
 {
     const Texts *files = &w->o->files;
     Fault why;
-    bool ok = files->n || w->path ||
-              fault(&why, ExitIO, "there is no HOME to keep records in: give "
+    bool ok = files->n || w->path
+           || fault(&why, ExitIO,
+                    "there is no HOME to keep records in: give "
                     "a file by --records");
     if (ok && files->n == 0)
         ok = read_one(w, w->path, w->o->records, &why);
@@ -107,16 +107,16 @@ static void say_none(const Desk *w)
 {
     if (w->r.at.n == 0)
         warning_at((Pos){ 0 }, "there are no such records: attnc tune "
-                   "model.yaml makes some");
+                               "model.yaml makes some");
 }
 
 /* -------------------------------------------------------------- actions --- */
 static int show(Desk *w)
 {
     static const char *const formats[] = { "table", "json", "csv" };
-    static void (*const print[])(const Records *r, FILE *out) = {
-        records_table, records_json, records_csv
-    };
+    static void (*const print[])(const Records *r, FILE *out) = { records_table,
+                                                                  records_json,
+                                                                  records_csv };
     const int f = option_choice("--format", w->o->format, formats, 3);
     const int code = read_files(w);
     if (code)
@@ -142,14 +142,15 @@ static int export(Desk *w)
         text = arena_printf(w->a, "%s%s\n", text,
                             record_line(w->a, &w->r.at.at[i]));
     return write_file(w->o->output ? w->o->output : "-", text, strlen(text),
-                      &why) ? ExitDone : report_fault(&why);
+                      &why)
+             ? ExitDone
+             : report_fault(&why);
 }
 
 /* More samples win; of as many the faster. */
 static bool better(const Record *a, const Record *b)
 {
-    return a->samples != b->samples ? a->samples > b->samples
-                                    : a->ns < b->ns;
+    return a->samples != b->samples ? a->samples > b->samples : a->ns < b->ns;
 }
 
 static void merge_in(Records *r, Arena *a, void *with)
@@ -172,15 +173,15 @@ static int merge(Desk *w)
     Fault why;
     if (w->o->files.n == 0)
         fail(ExitUsage, "attnc records merge takes files: attnc records merge "
-             "theirs.txt");
+                        "theirs.txt");
     const int code = read_files(w);
     if (code)
         return code;
     keep_named(w, true);
     if (!records_edit(w->a, w->path, merge_in, w, &why))
         return report_fault(&why);
-    printf("%s: %d added, %d replaced, %d no better\n",
-           quote(w->path), w->added, w->replaced, w->less);
+    printf("%s: %d added, %d replaced, %d no better\n", quote(w->path),
+           w->added, w->replaced, w->less);
     return ExitDone;
 }
 
@@ -214,7 +215,7 @@ static int prune(Desk *w)
         return code;
     if (w->o->files.n)
         fail(ExitUsage, "attnc records prune takes no file: give it by "
-             "--records");
+                        "--records");
     if (w->o->dry_run) {
         ok = records_read(&w->r, w->a, w->path, &why);
         prune_from(&w->r, w->a, w);
@@ -224,8 +225,8 @@ static int prune(Desk *w)
     if (!ok)
         return report_fault(&why);
     printf("%s: %d of %d records %s\n", w->path ? quote(w->path) : "no file",
-           w->removed, w->total, w->o->dry_run ? "would be removed"
-                                               : "removed");
+           w->removed, w->total,
+           w->o->dry_run ? "would be removed" : "removed");
     return ExitDone;
 }
 
@@ -247,15 +248,14 @@ static int explain(Desk *w)
 
 int cmd_records(const Options *o)
 {
-    static const char *const words[] = {
-        "show", "merge", "prune", "export", "explain"
-    };
-    static int (*const actions[])(Desk *) = {
-        show, merge, prune, export, explain
-    };
+    static const char *const words[] = { "show", "merge", "prune", "export",
+                                         "explain" };
+    static int (*const actions[])(Desk *) = { show, merge, prune, export,
+                                              explain };
     enum { Actions = sizeof words / sizeof *words };
     const int action = option_choice("attnc records", o->spec, words, Actions);
-    Desk w = { .o = o, .a = o->arena,
+    Desk w = { .o = o,
+               .a = o->arena,
                .path = records_path(o->arena, o->records) };
     if (o->op)
         option_choice("--op", o->op, task_word, TaskKinds);

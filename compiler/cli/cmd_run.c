@@ -20,17 +20,18 @@ typedef struct {
     Search search;
     Tokens source, target;
     Lines in;
-    int32_t *line_ids;           /* of the line at hand */
+    int32_t *line_ids; /* of the line at hand */
     int64_t lines, number[BatchLines];
-    bool asks[BatchLines];       /* is there something to answer? */
-    int64_t questions;           /* of the batch; below, one after the other */
+    bool asks[BatchLines]; /* is there something to answer? */
+    int64_t questions;     /* of the batch; below, one after the other */
     Ids ids;
     int32_t start[BatchLines + 1];
     struct attn_hypothesis *out;
     int64_t found[BatchLines];
-    void *memory; int64_t bytes;
-    int64_t answered, fewer;     /* lines; those with fewer than --nbest */
-    int code;                    /* ExitInput once a line was bad */
+    void *memory;
+    int64_t bytes;
+    int64_t answered, fewer; /* lines; those with fewer than --nbest */
+    int code;                /* ExitInput once a line was bad */
 } Run;
 
 static int check_kind(const Spec *s)
@@ -38,7 +39,7 @@ static int check_kind(const Spec *s)
     if (s->kind == KindEncoderDecoder || s->kind == KindDecoder)
         return ExitDone;
     error_at(spec_pos(s, "kind"), "this kind of model answers no text: give "
-             "tensors with --input FILE --output FILE");
+                                  "tensors with --input FILE --output FILE");
     return ExitInput;
 }
 
@@ -57,8 +58,8 @@ static int open_run(Run *r)
     r->source = tokens_with(r->e.source.block, s->source.size, ids);
     if (decoder)
         r->source = r->target;
-    if ((code = need_vocabulary(&r->source, "source")) ||
-        (code = need_vocabulary(&r->target, "target")))
+    if ((code = need_vocabulary(&r->source, "source"))
+        || (code = need_vocabulary(&r->target, "target")))
         return code;
     r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);
     lines_open(&r->in, r->e.arena, STDIN_FILENO);
@@ -80,12 +81,15 @@ static bool check_length(Run *r, int64_t n)
     int64_t lead = attn_search_lead(m, o, cut);
     int64_t answer = attn_max(r->search.prefix_n, 1);
     if (cut > most || lead > m->max_target)
-        line_error(r->in.number, "the line has %lld tokens, the model takes "
-                   "%lld (max_len); --max-input=N cuts it", (long long)n,
-                   (long long)most);
+        line_error(r->in.number,
+                   "the line has %lld tokens, the model takes "
+                   "%lld (max_len); --max-input=N cuts it",
+                   (long long)n, (long long)most);
     else if (attn_search_limit(m, o, cut, lead) < answer)
-        line_error(r->in.number, "no room is left for an answer of %lld tokens "
-                   "to a line of %lld", (long long)answer, (long long)n);
+        line_error(r->in.number,
+                   "no room is left for an answer of %lld tokens "
+                   "to a line of %lld",
+                   (long long)answer, (long long)n);
     else
         return true;
     return false;
@@ -146,16 +150,19 @@ static void search_batch(Run *r)
     int64_t bytes = attn_search_bytes(m, &r->search.o, r->questions, r->ids.n,
                                       longest, r->search.prefix_n);
     if (bytes < 0)
-        fail(ExitResource, "a search of %lld lines of up to %lld tokens with "
-             "beam %lld is too large", (long long)r->questions,
-             (long long)longest, (long long)r->search.o.beam);
+        fail(ExitResource,
+             "a search of %lld lines of up to %lld tokens with "
+             "beam %lld is too large",
+             (long long)r->questions, (long long)longest,
+             (long long)r->search.o.beam);
     if (bytes > r->bytes) {
         r->bytes = bytes + bytes / 2;
         r->memory = aligned_memory(r->e.arena, r->bytes);
     }
     if (attn_search(m, r->e.bound, &r->search.o, r->questions, r->ids.at,
                     r->start, r->search.prefix, r->search.prefix_n, r->memory,
-                    r->bytes, r->out, r->found) != 0)
+                    r->bytes, r->out, r->found)
+        != 0)
         die("the search refused a batch that fits the model");
 }
 
@@ -197,7 +204,8 @@ static void print_end(const Run *r)
     if (r->answered && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
         fputc('\n', stderr);
     if (r->fewer)
-        warning_at((Pos){ 0 }, "--nbest %lld: fewer answers to %lld of %lld "
+        warning_at((Pos){ 0 },
+                   "--nbest %lld: fewer answers to %lld of %lld "
                    "lines: a beam of %lld found no more, a wider --beam may",
                    (long long)r->search.o.results, (long long)r->fewer,
                    (long long)r->answered, (long long)r->search.o.beam);
@@ -206,12 +214,16 @@ static void print_end(const Run *r)
 /* Options that mean something for --prompt alone: refused, not passed over. */
 static void check_lines(const Options *o)
 {
-    const char *wrong = o->tokens >= 0 ? "-n" : o->stop.n ? "--stop"
-        : o->save_state ? "--save-state" : o->quiet ? "--quiet" : NULL;
+    const char *wrong = o->tokens >= 0 ? "-n"
+                      : o->stop.n      ? "--stop"
+                      : o->save_state  ? "--save-state"
+                      : o->quiet       ? "--quiet"
+                                       : NULL;
     if (wrong)
         fail(ExitUsage, "%s is for --prompt, not for lines of stdin", wrong);
     if (drawing_temperature(o) > 0 && (o->beam > 1 || o->nbest > 1))
-        fail(ExitUsage, "tokens that are drawn make one answer: leave out "
+        fail(ExitUsage,
+             "tokens that are drawn make one answer: leave out "
              "--beam and --nbest, or --temperature and --top-k, --top-p, "
              "--min-p");
 }
@@ -222,7 +234,9 @@ int cmd_run(const Options *o)
         return run_attention(o);
     if (o->layer >= 0 || o->head >= 0 || o->query >= 0)
         fail(ExitUsage, "%s chooses what --attention FILE draws",
-             o->layer >= 0 ? "--layer" : o->head >= 0 ? "--head" : "--query");
+             o->layer >= 0  ? "--layer"
+             : o->head >= 0 ? "--head"
+                            : "--query");
     if (o->input || o->output || o->taps.n)
         return run_tensors(o);
     if (o->prompt || o->load_state)

@@ -14,7 +14,8 @@ typedef struct {
     Lines in;
     int32_t *source_ids, *target_ids;
     float *scores;
-    void *memory; int64_t bytes;
+    void *memory;
+    int64_t bytes;
 } Score;
 
 static int open_score(Score *s, const Options *o)
@@ -26,12 +27,13 @@ static int open_score(Score *s, const Options *o)
     const Spec *spec = s->e.spec;
     if (spec->kind != KindEncoderDecoder && spec->kind != KindDecoder) {
         error_at(spec_pos(spec, "kind"), "this kind of model gives no "
-                 "probabilities");
+                                         "probabilities");
         return ExitInput;
     }
     s->target = tokens_with(s->e.target_vocab.block, spec->target.size, o->ids);
-    s->source = spec->kind == KindDecoder ? s->target
-        : tokens_with(s->e.source.block, spec->source.size, o->ids);
+    s->source = spec->kind == KindDecoder
+                  ? s->target
+                  : tokens_with(s->e.source.block, spec->source.size, o->ids);
     size_t bytes = (MostTokens + 1) * sizeof *s->source_ids;
     s->source_ids = arena_alloc(s->e.arena, bytes);
     s->target_ids = arena_alloc(s->e.arena, bytes);
@@ -51,17 +53,19 @@ static bool score_ids(Score *s, int64_t n, int64_t target_n, Fault *why)
         s->bytes = bytes + bytes / 2;
         s->memory = aligned_memory(s->e.arena, s->bytes);
     }
-    int said = target_n < 1 || bytes < 0 ? -1
-        : attn_score(m, s->e.bound, (int32_t)s->e.spec->token_start,
-                     s->source_ids, n, s->target_ids, target_n, s->e.parallel,
-                     s->memory, s->bytes, s->scores);
+    int said = target_n < 1 || bytes < 0
+                 ? -1
+                 : attn_score(m, s->e.bound, (int32_t)s->e.spec->token_start,
+                              s->source_ids, n, s->target_ids, target_n,
+                              s->e.parallel, s->memory, s->bytes, s->scores);
     if (said == ATTN_ERROR_FINITE)
         return fault(why, ExitInput, "%s", attn_error_text(said));
     if (said != 0)
-        return fault(why, ExitInput, "%lld and %lld tokens, the end counted: "
-                     "the model takes 1 to %lld and 1 to %lld", (long long)n,
-                     (long long)target_n, (long long)m->max_source,
-                     (long long)m->max_target);
+        return fault(why, ExitInput,
+                     "%lld and %lld tokens, the end counted: "
+                     "the model takes 1 to %lld and 1 to %lld",
+                     (long long)n, (long long)target_n,
+                     (long long)m->max_source, (long long)m->max_target);
     double sum = 0;
     for (int64_t i = 0; i < target_n; i++)
         sum += (double)s->scores[i];
@@ -76,12 +80,14 @@ static bool score_line(Score *s, const char *text, size_t n, Fault *why)
 {
     const char *tab = memchr(text, '\t', n);
     if (!tab)
-        return fault(why, ExitInput, "an input, a tab and an output are "
+        return fault(why, ExitInput,
+                     "an input, a tab and an output are "
                      "expected");
     size_t left = (size_t)(tab - text);
     int64_t source = tokens_of(&s->source, text, left, s->source_ids, why);
     int64_t target = source < 0 ? -1
-        : tokens_of(&s->target, tab + 1, n - left - 1, s->target_ids, why);
+                                : tokens_of(&s->target, tab + 1, n - left - 1,
+                                            s->target_ids, why);
     return source >= 0 && target >= 0 && score_ids(s, source, target, why);
 }
 
@@ -95,8 +101,10 @@ int cmd_score(const Options *o)
     int code = open_score(&s, o), bad = ExitDone;
     while (!code && (state = lines_next(&s.in, true, &text, &n)) != LineEnd) {
         if (state == LineTooLong)
-            fault(&why, ExitInput, "the line has %zu bytes, at most %d are "
-                  "read", n, LongestLine);
+            fault(&why, ExitInput,
+                  "the line has %zu bytes, at most %d are "
+                  "read",
+                  n, LongestLine);
         if (state == LineTooLong || !score_line(&s, text, n, &why)) {
             line_error(s.in.number, "%s", why.text);
             bad = why.code;

@@ -15,17 +15,19 @@ typedef struct {
     Engine e;
     Search search;
     Tokens source, target;
-    uint64_t weights;            /* hash, for states */
-    int32_t *ids; int64_t n;     /* of the prompt */
+    uint64_t weights; /* hash, for states */
+    int32_t *ids;
+    int64_t n; /* of the prompt */
     File state;
-    bool begun;                  /* it has tokens: the text goes on */
+    bool begun; /* it has tokens: the text goes on */
     struct attn_stream s;
     struct attn_text text;
-    FILE *to;                    /* the answer */
-    char *out; int64_t cap;      /* what a token lets out */
-    int64_t printed;             /* tokens, with --ids */
-    int64_t count;               /* tokens of the answer, without prefix */
-    double first, last;          /* when these came, in seconds */
+    FILE *to; /* the answer */
+    char *out;
+    int64_t cap;        /* what a token lets out */
+    int64_t printed;    /* tokens, with --ids */
+    int64_t count;      /* tokens of the answer, without prefix */
+    double first, last; /* when these came, in seconds */
 } Stream;
 
 static double now(void)
@@ -48,12 +50,13 @@ static int open_model(Stream *r)
         return ExitInput;
     }
     r->target = tokens_with(r->e.target_vocab.block, s->target.size, r->o->ids);
-    r->source = s->kind == KindDecoder ? r->target
-        : tokens_with(r->e.source.block, s->source.size, r->o->ids);
+    r->source = s->kind == KindDecoder
+                  ? r->target
+                  : tokens_with(r->e.source.block, s->source.size, r->o->ids);
     if (r->o->save_state || r->o->load_state)
         r->weights = attn_weights_hash(r->e.backend.model, r->e.packed);
-    if ((code = need_vocabulary(&r->source, "source")) ||
-        (code = need_vocabulary(&r->target, "target")))
+    if ((code = need_vocabulary(&r->source, "source"))
+        || (code = need_vocabulary(&r->target, "target")))
         return code;
     code = open_search(&r->search, &r->e, r->o, &r->target);
     r->search.o.beam = 1;
@@ -88,8 +91,9 @@ static int64_t room_of(const Stream *r, int64_t rows, int64_t lead)
 {
     const struct attn_model *m = r->e.backend.model;
     int64_t answer = r->o->tokens >= 0
-        ? attn_min(r->search.prefix_n + r->o->tokens, m->max_target)
-        : attn_search_limit(m, &r->search.o, rows, lead);
+                       ? attn_min(r->search.prefix_n + r->o->tokens,
+                                  m->max_target)
+                       : attn_search_limit(m, &r->search.o, rows, lead);
     int64_t room = attn_max(attn_min(lead + answer, m->max_target + 1), 1);
     if (lead + r->search.prefix_n <= room)
         return room;
@@ -117,8 +121,10 @@ static int open_new(Stream *r)
     int64_t lead = attn_search_lead(m, &r->search.o, r->n);
     int64_t rows = decoder ? 0 : r->n, bytes;
     if (r->n > most || lead > m->max_target) {
-        error_at((Pos){ 0 }, "the prompt has %lld tokens, the model takes %lld "
-                 "(max_len): shorten it", (long long)r->n, (long long)most);
+        error_at((Pos){ 0 },
+                 "the prompt has %lld tokens, the model takes %lld "
+                 "(max_len): shorten it",
+                 (long long)r->n, (long long)most);
         return ExitInput;
     }
     if (lead == 0 || (!decoder && rows == 0)) {
@@ -130,7 +136,8 @@ static int open_new(Stream *r)
         return ExitInput;
     void *memory = stream_memory(r, rows, tokens, &bytes);
     if (attn_stream_open(&r->s, m, r->e.bound, &r->search.o, r->ids, r->n,
-                         tokens, 1, memory, bytes) != 0)
+                         tokens, 1, memory, bytes)
+        != 0)
         die("the stream refused a prompt that fits the model");
     return ExitDone;
 }
@@ -150,7 +157,7 @@ static int read_state(Stream *r)
     }
     if (r->e.spec->kind != KindDecoder && r->o->prompt) {
         error_at((Pos){ 0 }, "--prompt: the source was read before the state "
-                 "was saved");
+                             "was saved");
         return ExitUsage;
     }
     r->begun = h->tokens > (r->search.o.start >= 0);
@@ -165,9 +172,11 @@ static int open_saved(Stream *r)
     const struct attn_state_header *h = (const void *)r->state.at;
     int64_t lead = h->tokens + r->n, bytes;
     if (lead > m->max_target + 1) {
-        error_at((Pos){ 0 }, "the prompt has %lld tokens after %lld of %s, the "
-                 "model takes %lld (max_len)", (long long)r->n,
-                 (long long)h->tokens, path, (long long)m->max_target);
+        error_at((Pos){ 0 },
+                 "the prompt has %lld tokens after %lld of %s, the "
+                 "model takes %lld (max_len)",
+                 (long long)r->n, (long long)h->tokens, path,
+                 (long long)m->max_target);
         return ExitInput;
     }
     int64_t tokens = room_of(r, h->source_rows, lead);
@@ -175,8 +184,8 @@ static int open_saved(Stream *r)
         return ExitInput;
     void *memory = stream_memory(r, h->source_rows, tokens, &bytes);
     if (attn_state_restore(&r->s, m, r->e.bound, &r->search.o, r->weights, h,
-                           (int64_t)r->state.size, tokens, 1, memory, bytes) ||
-        attn_stream_feed(&r->s, r->ids, r->n)) {
+                           (int64_t)r->state.size, tokens, 1, memory, bytes)
+        || attn_stream_feed(&r->s, r->ids, r->n)) {
         error_at((Pos){ 0 }, "%s: damaged", path);
         return ExitInput;
     }
@@ -228,8 +237,8 @@ static int stop_options(Stream *r)
     r->s.stops = ids.n;
     if (r->o->ids)
         return ExitDone;
-    if (attn_text_open(&r->text, r->target.block, stop->at, stop->n,
-                       r->begun) == 0)
+    if (attn_text_open(&r->text, r->target.block, stop->at, stop->n, r->begun)
+        == 0)
         return ExitDone;
     error_at((Pos){ 0 }, "--stop takes 1 to %d bytes", ATTN_STOP_BYTES);
     return ExitUsage;
@@ -253,8 +262,8 @@ static void print_prompt(Stream *r)
 static int print_answer(Stream *r)
 {
     int64_t token = 0;
-    while ((r->o->tokens < 0 || r->count < r->o->tokens) &&
-           !r->text.stopped && (token = attn_stream_next(&r->s)) >= 0) {
+    while ((r->o->tokens < 0 || r->count < r->o->tokens) && !r->text.stopped
+           && (token = attn_stream_next(&r->s)) >= 0) {
         r->last = now();
         if (r->count++ == 0)
             r->first = r->last;
@@ -277,9 +286,10 @@ static void print_speed(const Stream *r, double from)
 {
     if (r->count < 2 || r->o->quiet || !(r->last > r->first))
         return;
-    fprintf(stderr, "%lld tokens, %.1f tokens per second; the first after "
-            "%.1f ms\n", (long long)r->count,
-            (double)(r->count - 1) / (r->last - r->first),
+    fprintf(stderr,
+            "%lld tokens, %.1f tokens per second; the first after "
+            "%.1f ms\n",
+            (long long)r->count, (double)(r->count - 1) / (r->last - r->first),
             (r->first - from) * 1e3);
 }
 
@@ -290,14 +300,17 @@ static int save_state(Stream *r)
     void *state = aligned_memory(r->e.arena, bytes);
     attn_state_save(&r->s, r->weights, state, bytes);
     return write_file(r->o->save_state, state, (size_t)bytes, &why)
-               ? ExitDone : report_fault(&why);
+             ? ExitDone
+             : report_fault(&why);
 }
 
 /* ----------------------------------------------------------------- run --- */
 static int check_options(const Options *o)
 {
-    const char *wrong = o->beam > 1 ? "--beam" : o->nbest > 0 ? "--nbest"
-        : o->scores ? "--scores" : NULL;
+    const char *wrong = o->beam > 1  ? "--beam"
+                      : o->nbest > 0 ? "--nbest"
+                      : o->scores    ? "--scores"
+                                     : NULL;
     if (!wrong)
         return ExitDone;
     error_at((Pos){ 0 }, "%s is for lines of stdin, not for --prompt", wrong);

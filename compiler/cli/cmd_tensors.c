@@ -6,8 +6,8 @@
 
 typedef struct {
     Engine e;
-    int width;                   /* of the longest name */
-    bool *used;                  /* by tensor of the file */
+    int width;  /* of the longest name */
+    bool *used; /* by tensor of the file */
     int weights, unused;
 } Listing;
 
@@ -15,8 +15,8 @@ static int longest_name(const Graph *g)
 {
     size_t most = 0;
     for (int i = 0; i < g->nodes.n; i++) {
-        size_t n = g->nodes.at[i].op == OpWeight
-                 ? strlen(g->nodes.at[i].name) : 0;
+        size_t n = g->nodes.at[i].op == OpWeight ? strlen(g->nodes.at[i].name)
+                                                 : 0;
         most = n > most ? n : most;
     }
     return (int)most;
@@ -54,13 +54,14 @@ static void list_weight(Listing *l, const Node *n)
     if (n->type.rank < 2)
         from.transposed = false;
     const char *where = from.name
-        ? arena_printf(a, "%s%s", quote(from.name), part_of(a, &from))
-        : arena_printf(a, "filled with %g", from.fill);
+                          ? arena_printf(a, "%s%s", quote(from.name),
+                                         part_of(a, &from))
+                          : arena_printf(a, "filled with %g", from.fill);
     print_row(l, n->name, strchr(print_type(a, n->type), '['), where);
     l->weights++;
     if (l->e.file && from.name)
-        l->used[safetensors_find(l->e.file, from.name) -
-                safetensors_at(l->e.file, 0)] = true;
+        l->used[safetensors_find(l->e.file, from.name)
+                - safetensors_at(l->e.file, 0)] = true;
 }
 
 static void list_unused(Listing *l, int tensor)
@@ -71,8 +72,7 @@ static void list_unused(Listing *l, int tensor)
     for (int i = 0; i < t->rank; i++)
         shape = arena_printf(a, "%s%s%lld", shape, i ? ", " : "",
                              (long long)t->dim[i]);
-    print_row(l, "(not used)", arena_printf(a, "[%s]", shape),
-              quote(t->name));
+    print_row(l, "(not used)", arena_printf(a, "[%s]", shape), quote(t->name));
     l->unused++;
 }
 

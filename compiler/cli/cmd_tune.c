@@ -5,8 +5,9 @@
 #include "cli/cli.h"
 #include "tune/tune.h"
 
-static const char *const formats[] = { [TuneLines] = "table",
-                                       [TuneJson] = "json" };
+static const char *const formats[] = {
+    [TuneLines] = "table", [TuneJson] = "json"
+};
 
 /* "60s", "2m", "90". */
 static double read_budget(const char *text)
@@ -24,8 +25,10 @@ static double read_budget(const char *text)
         seconds = 0;
     if (text[strspn(text, "0123456789.smh")] || !(seconds >= 1)
         || seconds > most)
-        fail(ExitUsage, "--budget '%s': a time from 1s to 7 days, as 60s, 2m "
-             "or 90", quote(text));
+        fail(ExitUsage,
+             "--budget '%s': a time from 1s to 7 days, as 60s, 2m "
+             "or 90",
+             quote(text));
     return seconds;
 }
 
@@ -33,14 +36,17 @@ int cmd_tune(const Options *o)
 {
     Options with = *o;
     if (o->dtype)
-        vec_push(o->arena, &with.sets, arena_printf(o->arena, "dtype=%s",
-                                                    o->dtype));
+        vec_push(o->arena, &with.sets,
+                 arena_printf(o->arena, "dtype=%s", o->dtype));
     TuneOptions tune = {
         .budget = read_budget(o->budget),
         .format = (TuneFormat)option_choice("--format", o->format, formats, 2),
-        .svg = o->svg, .records = o->records,
-        .again = o->again, .exhaustive = o->exhaustive,
-        .work = { .lengths = o->lengths, .steps = o->steps,
+        .svg = o->svg,
+        .records = o->records,
+        .again = o->again,
+        .exhaustive = o->exhaustive,
+        .work = { .lengths = o->lengths,
+                  .steps = o->steps,
                   .batch = o->batch > 0 ? o->batch : 0,
                   .beam = o->beam > 0 ? o->beam : 1 },
         .model = engine_options(&with),

@@ -13,8 +13,9 @@ enum { Backends = sizeof backends / sizeof *backends };
 enum { Longest = -1, MostSequences = 7 };
 
 /* Rows of each sequence of each input; a list ends with 0. */
-static const struct { int64_t source[MostSequences], target[MostSequences]; }
-lengths[] = {
+static const struct {
+    int64_t source[MostSequences], target[MostSequences];
+} lengths[] = {
     { { 1 }, { 1 } },
     { { 2 }, { 3 } },
     { { 7 }, { 2 } },
@@ -97,20 +98,21 @@ static Verdict print_result(const ModelComparison *c, bool rounded)
     printf("  %s: max error %.2g (gate %s) of the standard "
            "deviation, NMSE %.2g (%s),\n"
            "      KL %.2g (%s); worst at %lld: oracle %.7g, compiled "
-           "%.7g%s\n", rounded ? "beside f32 weights" : "end to end",
-           c->max_error, rounded ? "0.5" : "1e-4",
-           c->nmse, rounded ? "1e-2" : "1e-10",
-           c->divergence, rounded ? "1e-2" : "1e-9",
-           (long long)c->worst, c->want, c->got, verdict_text[v]);
+           "%.7g%s\n",
+           rounded ? "beside f32 weights" : "end to end", c->max_error,
+           rounded ? "0.5" : "1e-4", c->nmse, rounded ? "1e-2" : "1e-10",
+           c->divergence, rounded ? "1e-2" : "1e-9", (long long)c->worst,
+           c->want, c->got, verdict_text[v]);
     return v;
 }
 
 /* --------------------------------------------------------------- the rest */
 
-typedef enum {                   /* of a run on each of the inputs */
+/* of a run on each of the inputs */
+typedef enum {
     CheckResult,
-    CheckRounding,               /* the result, beside that of f32 weights */
-    CheckOps                     /* every value, where all are kept */
+    CheckRounding, /* the result, beside that of f32 weights */
+    CheckOps       /* every value, where all are kept */
 } Check;
 
 static Verdict check(const Engine *e, const Options *options, Check what)
@@ -120,7 +122,8 @@ static Verdict check(const Engine *e, const Options *options, Check what)
     OpResults ops = { 0 };
     ModelResults results = { 0 };
     const int cases = options->cases > 0 && options->cases < Lengths
-                    ? (int)options->cases : Lengths;
+                        ? (int)options->cases
+                        : Lengths;
     if (what == CheckRounding)
         weights_open_f32(&w, e, e->unfused);
     else
@@ -153,8 +156,8 @@ static int run_variant(const EngineOptions *o, const Options *options,
     Engine e;
     const int code = engine_open(&e, o);
     if (!code) {
-        *worst = worse_of(*worst, check(&e, options, o->keep_all
-                                                     ? CheckOps : CheckResult));
+        *worst = worse_of(*worst, check(&e, options,
+                                        o->keep_all ? CheckOps : CheckResult));
         if (!o->keep_all && e.spec->dtype == DtypeBf16)
             *worst = worse_of(*worst, check(&e, options, CheckRounding));
     }
@@ -166,7 +169,7 @@ static int run_backend(const Options *options, const char *backend,
                        Verdict *worst)
 {
     EngineOptions base = engine_options(options);
-    if (!options->backend)       /* each has its turn */
+    if (!options->backend) /* each has its turn */
         base.offers &= ~OfferBackend;
     for (int unfused = 0; unfused < 2; unfused++) {
         const Variant v = { backend, backend, unfused };
@@ -187,13 +190,14 @@ int cmd_verify(const Options *options)
     static const char *const ends[] = {
         "verified",
         "NOT verified: where both say only zeros, nothing is proved",
-        "NOT verified: a gate was not held"
+        "NOT verified: a gate was not held",
     };
     const int n = options->backend ? 1 : Backends;
     Verdict worst = Held;
     for (int i = 0; i < n; i++) {
-        int code = run_backend(options, options->backend ? options->backend
-                                                         : backends[i],
+        int code = run_backend(options,
+                               options->backend ? options->backend
+                                                : backends[i],
                                &worst);
         if (code)
             return code;

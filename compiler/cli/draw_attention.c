@@ -8,29 +8,37 @@
 #include "base/text.h"
 #include "cli/draw.h"
 
-enum {                           /* pixels */
-    Edge = 16, Gap = 20, Line = 18, Header = 84, Widest = 1600, Bar = 200,
+/* pixels */
+enum {
+    Edge = 16,
+    Gap = 20,
+    Line = 18,
+    Header = 84,
+    Widest = 1600,
+    Bar = 200,
     /* others */
-    Levels = 64, LongestLabel = 16, MostTips = 1 << 13
+    Levels = 64,
+    LongestLabel = 16,
+    MostTips = 1 << 13
 };
 
 typedef struct {
     FILE *out;
     const AttentionPicture *p;
-    int cell, font;              /* pixels */
-    int step;                    /* every step-th token is labelled */
-    int margin[2];               /* pixels that labels of a side take */
-    int rows_margin;             /* of the names of heads; 0: rows are tokens */
+    int cell, font;  /* pixels */
+    int step;        /* every step-th token is labelled */
+    int margin[2];   /* pixels that labels of a side take */
+    int rows_margin; /* of the names of heads; 0: rows are tokens */
     bool tips, masked;
     int width, height;
 } Drawing;
 
-typedef struct {                 /* one matrix */
+typedef struct { /* one matrix */
     const AttentionMap *m;
     const float *w;
     int rows, columns;
-    size_t stride;               /* floats from row to row */
-    int head;                    /* of row 0 */
+    size_t stride; /* floats from row to row */
+    int head;      /* of row 0 */
 } Panel;
 
 /* -------------------------------------------------------------- panels --- */
@@ -54,8 +62,12 @@ static Panel panel_of(const AttentionPicture *p, const AttentionMap *m, int i)
     int rows = p->n[m->side[0]], columns = p->n[m->side[1]];
     size_t row = (size_t)columns, matrix = (size_t)rows * row;
     int head = first_head(p) + i;
-    Panel x = { .m = m, .w = m->weight + (size_t)head * matrix, .rows = rows,
-                .columns = columns, .stride = row, .head = head };
+    Panel x = { .m = m,
+                .w = m->weight + (size_t)head * matrix,
+                .rows = rows,
+                .columns = columns,
+                .stride = row,
+                .head = head };
     if (p->query >= 0) {
         x.w += (size_t)p->query * row;
         x.rows = attention_heads(p, m);
@@ -99,8 +111,8 @@ static int map_height(const Drawing *d, const AttentionMap *m)
 {
     Panel x = panel_of(d->p, m, 0);
     int in_line = panels_in_line(d, m);
-    return Line + (panels_of(d->p, m) + in_line - 1) / in_line
-                      * panel_height(d, &x);
+    return Line
+         + (panels_of(d->p, m) + in_line - 1) / in_line * panel_height(d, &x);
 }
 
 /* -------------------------------------------------------------- labels --- */
@@ -111,8 +123,8 @@ static int put_label(const Drawing *d, FILE *out, int side, int i)
     char number[16] = "";
     if (d->step > 1)
         snprintf(number, sizeof number, "%d:\xc2\xa0", i);
-    return svg_text(out, number, LongestLabel) +
-           svg_text(out, d->p->label[side][i], LongestLabel);
+    return svg_text(out, number, LongestLabel)
+         + svg_text(out, d->p->label[side][i], LongestLabel);
 }
 
 static double baseline(const Drawing *d, int row)
@@ -134,15 +146,20 @@ static void put_tokens(const Drawing *d, int side)
 
 static void put_axes(const Drawing *d, const Panel *x)
 {
-    fprintf(d->out, "<g font-size=\"%d\"><use xlink:href=\"#%s\" "
-            "transform=\"rotate(-90)\" x=\"4\"/>", d->font,
-            d->p->side[x->m->side[1]]);
+    fprintf(d->out,
+            "<g font-size=\"%d\"><use xlink:href=\"#%s\" "
+            "transform=\"rotate(-90)\" x=\"4\"/>",
+            d->font, d->p->side[x->m->side[1]]);
     if (!d->rows_margin)
-        fprintf(d->out, "<use xlink:href=\"#%s\" x=\"-4\" "
-                "text-anchor=\"end\"/>", d->p->side[x->m->side[0]]);
+        fprintf(d->out,
+                "<use xlink:href=\"#%s\" x=\"-4\" "
+                "text-anchor=\"end\"/>",
+                d->p->side[x->m->side[0]]);
     for (int i = 0; d->rows_margin && i < x->rows; i++)
-        fprintf(d->out, "<text x=\"-4\" y=\"%g\" text-anchor=\"end\">head %d"
-                "</text>", baseline(d, i), x->head + i);
+        fprintf(d->out,
+                "<text x=\"-4\" y=\"%g\" text-anchor=\"end\">head %d"
+                "</text>",
+                baseline(d, i), x->head + i);
     fputs("</g>\n", d->out);
 }
 
@@ -171,8 +188,8 @@ static void put_level(const Drawing *d, const Panel *x, int level)
     for (int i = 0; i < x->rows; i++)
         for (int j = 0, end; j < x->columns; j = end) {
             const float *w = x->w + (size_t)i * x->stride;
-            for (end = j + 1; end < x->columns &&
-                 level_of(w[end]) == level_of(w[j]); end++)
+            for (end = j + 1;
+                 end < x->columns && level_of(w[end]) == level_of(w[j]); end++)
                 ;
             if (level_of(w[j]) != level)
                 continue;
@@ -192,8 +209,7 @@ static void put_cell(const Drawing *d, const Panel *x, int i, int j, float w)
     const AttentionPicture *p = d->p;
     int query = p->query >= 0 ? p->query : i;
     begin_path(d->out, level_of(w));
-    fprintf(d->out, "M%d %dh%d\"><title>", j * d->cell, i * d->cell,
-            d->cell);
+    fprintf(d->out, "M%d %dh%d\"><title>", j * d->cell, i * d->cell, d->cell);
     if (p->query >= 0)
         fprintf(d->out, "head %d: ", x->head + i);
     fprintf(d->out, "%d ", query);
@@ -220,7 +236,8 @@ static void put_cells(const Drawing *d, const Panel *x)
 static void put_numbers(const Drawing *d, const Panel *x)
 {
     fputs("<g font-size=\"9\" text-anchor=\"middle\" pointer-events=\"none\">"
-          "\n", d->out);
+          "\n",
+          d->out);
     for (int i = 0; i < x->rows; i++)
         for (int j = 0; j < x->columns; j++) {
             float w = x->w[(size_t)i * x->stride + (size_t)j];
@@ -241,14 +258,18 @@ static void put_panel(const Drawing *d, const Panel *x, int left, int top)
         fprintf(d->out, "<text y=\"%d\">head %d</text>\n",
                 -4 - d->margin[x->m->side[1]], x->head);
     put_axes(d, x);
-    fprintf(d->out, "<g transform=\"translate(0 %g)\" stroke-width=\"%d\" "
-            "shape-rendering=\"crispEdges\">\n", 0.5 * c, c);
+    fprintf(d->out,
+            "<g transform=\"translate(0 %g)\" stroke-width=\"%d\" "
+            "shape-rendering=\"crispEdges\">\n",
+            0.5 * c, c);
     put_cells(d, x);
     fputs("</g>\n", d->out);
     if (c >= 24)
         put_numbers(d, x);
-    fprintf(d->out, "<rect width=\"%d\" height=\"%d\" fill=\"none\" "
-            "stroke=\"#888\"/>\n</g>\n", x->columns * c, x->rows * c);
+    fprintf(d->out,
+            "<rect width=\"%d\" height=\"%d\" fill=\"none\" "
+            "stroke=\"#888\"/>\n</g>\n",
+            x->columns * c, x->rows * c);
 }
 
 /* ------------------------------------------------------------- picture --- */
@@ -256,14 +277,16 @@ static void put_map(const Drawing *d, const AttentionMap *m, int top)
 {
     const AttentionPicture *p = d->p;
     int in_line = panels_in_line(d, m);
-    fprintf(d->out, "<text x=\"%d\" y=\"%d\"><tspan font-weight=\"bold\">%s"
-            "</tspan>: ", Edge, top + 12, m->name);
+    fprintf(d->out,
+            "<text x=\"%d\" y=\"%d\"><tspan font-weight=\"bold\">%s"
+            "</tspan>: ",
+            Edge, top + 12, m->name);
     if (p->query < 0)
         fprintf(d->out, "rows: %s", p->side[m->side[0]]);
     else
         svg_text(d->out, p->label[m->side[0]][p->query], LongestLabel);
-    fprintf(d->out, "%s, columns: %s</text>\n", p->query < 0 ? ""
-            : " as the query", p->side[m->side[1]]);
+    fprintf(d->out, "%s, columns: %s</text>\n",
+            p->query < 0 ? "" : " as the query", p->side[m->side[1]]);
     for (int i = 0; i < panels_of(d->p, m); i++) {
         Panel x = panel_of(d->p, m, i);
         put_panel(d, &x, Edge + i % in_line * panel_width(d, &x),
@@ -273,33 +296,41 @@ static void put_map(const Drawing *d, const AttentionMap *m, int top)
 
 static void put_legend(const Drawing *d)
 {
-    fprintf(d->out, "<defs><linearGradient id=\"weight\"><stop offset=\"0\" "
+    fprintf(d->out,
+            "<defs><linearGradient id=\"weight\"><stop offset=\"0\" "
             "stop-color=\"#fff\"/><stop offset=\"1\" stop-color=\"#08306b\"/>"
             "</linearGradient>\n<pattern id=\"masked\" width=\"4\" "
             "height=\"4\" patternUnits=\"userSpaceOnUse\"><path d=\"M0 4L4 0\""
             " stroke=\"#bbb\" stroke-width=\".7\"/></pattern></defs>\n"
             "<rect x=\"%d\" y=\"48\" width=\"%d\" height=\"12\" "
-            "fill=\"url(#weight)\" stroke=\"#888\"/>\n", Edge, Bar);
+            "fill=\"url(#weight)\" stroke=\"#888\"/>\n",
+            Edge, Bar);
     for (int i = 0; i <= 4; i++)
-        fprintf(d->out, "<text x=\"%d\" y=\"72\" font-size=\"10\" "
-                "text-anchor=\"middle\">%g</text>\n", Edge + i * Bar / 4,
-                i / 4.0);
+        fprintf(d->out,
+                "<text x=\"%d\" y=\"72\" font-size=\"10\" "
+                "text-anchor=\"middle\">%g</text>\n",
+                Edge + i * Bar / 4, i / 4.0);
     if (d->masked)
-        fprintf(d->out, "<rect x=\"%d\" y=\"48\" width=\"24\" height=\"12\" "
+        fprintf(d->out,
+                "<rect x=\"%d\" y=\"48\" width=\"24\" height=\"12\" "
                 "fill=\"url(#masked)\" stroke=\"#888\"/><text x=\"%d\" "
-                "y=\"58\">masked</text>\n", Edge + Bar + 24, Edge + Bar + 54);
+                "y=\"58\">masked</text>\n",
+                Edge + Bar + 24, Edge + Bar + 54);
 }
 
 static void put_header(const Drawing *d)
 {
     const AttentionPicture *p = d->p;
-    fprintf(d->out, "<text x=\"%d\" y=\"20\" font-size=\"14\" "
-            "font-weight=\"bold\">%s: attention weights", Edge, p->model);
+    fprintf(d->out,
+            "<text x=\"%d\" y=\"20\" font-size=\"14\" "
+            "font-weight=\"bold\">%s: attention weights",
+            Edge, p->model);
     if (p->query >= 0)
         fprintf(d->out, " of query %d", p->query);
-    fprintf(d->out, "</text>\n<text x=\"%d\" y=\"38\">a row for each %s, a "
-            "column for each key; a row sums to 1%s</text>\n", Edge,
-            p->query >= 0 ? "head" : "query",
+    fprintf(d->out,
+            "</text>\n<text x=\"%d\" y=\"38\">a row for each %s, a "
+            "column for each key; a row sums to 1%s</text>\n",
+            Edge, p->query >= 0 ? "head" : "query",
             d->tips ? "; point at a cell"
                     : "; numbers by --layer, --head, --query");
     put_legend(d);
@@ -360,7 +391,7 @@ static void measure(Drawing *d)
     const AttentionPicture *p = d->p;
     measure_cells(d);
     measure_labels(d);
-    d->width = d->tips ? 600 : 760;      /* of the header */
+    d->width = d->tips ? 600 : 760; /* of the header */
     d->height = Header;
     for (int i = 0; i < p->maps; i++) {
         Panel x = panel_of(p, &p->map[i], 0);
@@ -377,11 +408,13 @@ char *draw_attention(const AttentionPicture *p, size_t *size)
     if (!d.out)
         fail(ExitResource, "out of memory for a picture");
     measure(&d);
-    fprintf(d.out, "<svg xmlns=\"http://www.w3.org/2000/svg\" "
+    fprintf(d.out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" "
             "xmlns:xlink=\"http://www.w3.org/1999/xlink\" width=\"%d\" "
             "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"monospace\" "
             "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" "
-            "fill=\"#fff\"/>\n", d.width, d.height, d.width, d.height);
+            "fill=\"#fff\"/>\n",
+            d.width, d.height, d.width, d.height);
     put_header(&d);
     fputs("<defs>\n", d.out);
     for (int side = 0; side < 2; side++)

@@ -100,11 +100,13 @@ static int64_t parse_ids(const Tokens *t, const char *text, size_t n,
         int64_t id = 0;
         for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
             id = id < INT32_MAX ? id * 10 + (text[i] - '0') : id;
-        bool ends = i == n || text[i] == ' ' || text[i] == '\t' ||
-                    text[i] == '\r';
+        bool ends = i == n || text[i] == ' ' || text[i] == '\t'
+                 || text[i] == '\r';
         if (!ends || id >= t->size) {
-            fault(why, ExitInput, "byte %zu: a token id from 0 to %lld is "
-                  "expected", from + 1, (long long)t->size - 1);
+            fault(why, ExitInput,
+                  "byte %zu: a token id from 0 to %lld is "
+                  "expected",
+                  from + 1, (long long)t->size - 1);
             return -1;
         }
         ids[count++] = (int32_t)id;
@@ -136,15 +138,17 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
     void *memory = bytes > 0 ? malloc((size_t)bytes) : NULL;
     if (bytes > 0 && !memory)
         fail(ExitResource, "out of memory for a line of %zu bytes", n);
-    int64_t count = attn_vocab_encode(t->block, text, (int64_t)n, t->begun,
-                                      ids, MostTokens, memory, &bad);
+    int64_t count = attn_vocab_encode(t->block, text, (int64_t)n, t->begun, ids,
+                                      MostTokens, memory, &bad);
     free(memory);
     if (count == ATTN_ERROR_UTF8)
         fault(why, ExitInput, "byte %lld: this is not UTF-8",
               (long long)bad + 1);
     else if (count == ATTN_ERROR_UNKNOWN)
-        fault(why, ExitInput, "byte %lld: the vocabulary has no '%s' and "
-              "names no unknown token", (long long)bad + 1,
+        fault(why, ExitInput,
+              "byte %lld: the vocabulary has no '%s' and "
+              "names no unknown token",
+              (long long)bad + 1,
               first_token(t->block, text + bad, n - (size_t)bad));
     else if (count < 0)
         fault(why, ExitInput, "the line has too many tokens");
@@ -178,14 +182,18 @@ void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
 int need_vocabulary(const Tokens *t, const char *side)
 {
     if (t->size == 0) {
-        error_at((Pos){ 0 }, "the %s is rows of numbers: give tensors with "
-                 "--input FILE --output FILE", side);
+        error_at((Pos){ 0 },
+                 "the %s is rows of numbers: give tensors with "
+                 "--input FILE --output FILE",
+                 side);
         return ExitInput;
     }
     if (t->ids || t->block)
         return ExitDone;
-    error_at((Pos){ 0 }, "the spec names no vocabulary file for the %s: "
-             "give token ids with --ids", side);
+    error_at((Pos){ 0 },
+             "the spec names no vocabulary file for the %s: "
+             "give token ids with --ids",
+             side);
     return ExitInput;
 }
 

@@ -4,13 +4,13 @@
 
 #include "engine/engine.h"
 
-enum { LongestLine = 1 << 20 };  /* bytes; longer ones are refused */
+enum { LongestLine = 1 << 20 }; /* bytes; longer ones are refused */
 
 typedef struct {
     char *buffer;
     size_t begin, end;
-    int64_t number;              /* of the line that was read last, from 1 */
-    bool over;                   /* nothing comes after the buffer */
+    int64_t number; /* of the line that was read last, from 1 */
+    bool over;      /* nothing comes after the buffer */
     int fd;
 } Lines;
 
@@ -23,18 +23,18 @@ void lines_open(Lines *l, Arena *a, int fd);
 LineState lines_next(Lines *l, bool wait, const char **text, size_t *n);
 /* `<stdin>:LINE: error: text` on stderr. */
 void line_error(int64_t line, const char *fmt, ...)
-         __attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3)));
 
 /* How text and ids turn into each other. */
 typedef struct {
-    const void *block;           /* vocabulary; NULL: none */
-    int64_t size;                /* ids are below this */
-    bool ids;                    /* text is ids, with spaces between */
-    bool begun;                  /* text goes on where another ended */
+    const void *block; /* vocabulary; NULL: none */
+    int64_t size;      /* ids are below this */
+    bool ids;          /* text is ids, with spaces between */
+    bool begun;        /* text goes on where another ended */
 } Tokens;
 Tokens tokens_with(const void *block, int64_t size, bool ids);
 
-enum { MostTokens = LongestLine + 2 };   /* of a line */
+enum { MostTokens = LongestLine + 2 }; /* of a line */
 /* Ids of one text into ids[MostTokens]; their number, or -1 and a message. */
 int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   Fault *why);

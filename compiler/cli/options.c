@@ -236,8 +236,9 @@ static const Option *find(const char *word, int command, const char **value)
         size_t n = strlen(row->name);
         if (!(row->commands & command) || strncmp(word, row->name, n) != 0)
             continue;
-        bool joined = row->takes && (is_long ? word[n] == '='
-                                     : row->name[1] != '-' && word[n]);
+        bool joined = row->takes
+                   && (is_long ? word[n] == '='
+                               : row->name[1] != '-' && word[n]);
         *value = joined ? word + n + is_long : NULL;
         if (!word[n] || joined)
             return row;
@@ -246,13 +247,32 @@ static const Option *find(const char *word, int command, const char **value)
 }
 
 static const Options defaults = {
-    .nbest = -1, .beam = -1, .min_length = -1, .no_repeat_ngram = -1,
-    .end_token = -1, .max_input = -1, .max_output = -1,
-    .repetition_penalty = -1, .alpha = -1, .patience = -1,
-    .layer = -1, .head = -1, .query = -1,
-    .cases = -1, .rows = -1, .steps = -1, .batch = -1, .repetitions = -1,
-    .seconds = -1, .seed = 1, .threads = -1,
-    .tokens = -1, .top_k = -1, .temperature = -1, .top_p = -1, .min_p = -1
+    .nbest = -1,
+    .beam = -1,
+    .min_length = -1,
+    .no_repeat_ngram = -1,
+    .end_token = -1,
+    .max_input = -1,
+    .max_output = -1,
+    .repetition_penalty = -1,
+    .alpha = -1,
+    .patience = -1,
+    .layer = -1,
+    .head = -1,
+    .query = -1,
+    .cases = -1,
+    .rows = -1,
+    .steps = -1,
+    .batch = -1,
+    .repetitions = -1,
+    .seconds = -1,
+    .seed = 1,
+    .threads = -1,
+    .tokens = -1,
+    .top_k = -1,
+    .temperature = -1,
+    .top_p = -1,
+    .min_p = -1,
 };
 
 static void take_operand(Options *o, const char *word)
@@ -294,8 +314,8 @@ void options_parse(Options *o, Arena *a, const Command *c, int argc,
         }
         if (row->takes && !value) {
             if (i + 1 == argc)
-                fail(ExitUsage, "%s takes a value: %s %s", row->name,
-                     row->name, row->takes);
+                fail(ExitUsage, "%s takes a value: %s %s", row->name, row->name,
+                     row->takes);
             value = argv[++i];
         }
         store(o, row, value);
@@ -303,14 +323,14 @@ void options_parse(Options *o, Arena *a, const Command *c, int argc,
     const bool need = *c->takes && *c->takes != '[';
     if (is_stdout(o->records))
         fail(ExitUsage, "--records -: records are read and written, stdout is "
-             "not: name a file; attnc records export prints them");
+                        "not: name a file; attnc records export prints them");
     if (need && !o->spec && !o->list_passes && !o->machine)
         fail(ExitUsage, "attnc %s takes a spec: attnc %s model.yaml", c->name,
              c->name);
 }
 
-int option_choice(const char *option, const char *word,
-                  const char *const *list, int n)
+int option_choice(const char *option, const char *word, const char *const *list,
+                  int n)
 {
     char all[256] = "";
     for (int i = 0; i < n; i++) {

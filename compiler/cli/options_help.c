@@ -54,8 +54,8 @@ static void print_option(FILE *out, const Option *row)
     bool is_long = row->name[1] == '-';
     char left[64];
     const char *between = is_long ? "=" : row->name[1] == 'O' ? "" : " ";
-    snprintf(left, sizeof left, "%s%s%s", row->name,
-             row->takes ? between : "", row->takes ? row->takes : "");
+    snprintf(left, sizeof left, "%s%s%s", row->name, row->takes ? between : "",
+             row->takes ? row->takes : "");
     fprintf(out, "  %-27s %s\n", left, row->help);
 }
 
@@ -70,9 +70,11 @@ void print_help(FILE *out, const Command *c)
         return;
     }
     fputs("usage: attnc COMMAND [options] SPEC\n"
-          "A Transformer's spec (YAML) in, C out.\n\n", out);
+          "A Transformer's spec (YAML) in, C out.\n\n",
+          out);
     for (int i = 0; i < n_commands; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fputs("\nattnc help COMMAND lists its options; attnc --version says "
-          "which attnc this is.\n", out);
+          "which attnc this is.\n",
+          out);
 }

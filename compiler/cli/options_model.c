@@ -7,10 +7,13 @@
 /* What a hint about records may name: nothing that the command would refuse. */
 static int offers_of(const Options *o)
 {
-    static const struct { const char *name; Offers offer; } rows[] = {
-        { "--march", OfferMarch }, { "--width", OfferWidth },
+    static const struct {
+        const char *name;
+        Offers offer;
+    } rows[] = {
+        { "--march", OfferMarch },     { "--width", OfferWidth },
         { "--threads", OfferThreads }, { "--backend", OfferBackend },
-        { "--cc", OfferCc }, { "-O", OfferLevel }
+        { "--cc", OfferCc },           { "-O", OfferLevel },
     };
     int all = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows && !o->quiet; i++)
@@ -52,7 +55,8 @@ static const char *setting_name(Arena *a, const char *set)
 {
     const char *value = strchr(set, '=');
     return value ? arena_printf(a, "%.*s=%s", (int)(value - set), set,
-                                base_name(value + 1)) : set;
+                                base_name(value + 1))
+                 : set;
 }
 
 const char *canonical_command(Arena *a, const Options *o, const Target *t)

@@ -55,10 +55,12 @@ static bool add_taps(Tensors *t, const Trial *trial, Fault *why)
                          name);
         const Node *n = &g->nodes.at[node];
         if (n->op == OpOutput)
-            continue;                    /* is written without being asked */
+            continue; /* is written without being asked */
         if (!trial_value(trial, node, 0, add_output(t, name, n->type)))
-            return fault(why, ExitUsage, "--tap '%s': it has no memory of its "
-                         "own at run time", name);
+            return fault(why, ExitUsage,
+                         "--tap '%s': it has no memory of its "
+                         "own at run time",
+                         name);
         fprintf(stderr, "attnc: note: %s is kept, so nothing is fused there\n",
                 name);
     }
@@ -85,8 +87,8 @@ static bool run(Tensors *t, Fault *why)
         return false;
     Trial trial = { .engine = NULL };
     trial_run(&trial, &t->e, &t->in.sample, 0, add_result(t));
-    bool ok = add_taps(t, &trial, why) &&
-              safetensors_write(t->o->output, t->out.at, t->out.n, why);
+    bool ok = add_taps(t, &trial, why)
+           && safetensors_write(t->o->output, t->out.at, t->out.n, why);
     trial_free(&trial);
     if (ok)
         warn_of_numbers(&t->out.at[0]);

@@ -32,7 +32,7 @@ static void need_struct_keys(Gen *g)
             "};\n\n");
 }
 
-typedef struct {                 /* one function of attention */
+typedef struct { /* one function of attention */
     const char *name;
     const Node *n, *k, *v;
     const Tiling *t;
@@ -44,15 +44,15 @@ static void add_values(Gen *g, const Tiling *t, const char *args)
 {
     put_call(g, g->shapes, need_panels(g, t, true),
              arena_printf(g->a, "%s, panels * 16%s", args,
-                          next_panels(g, t, "v")), ";");
+                          next_panels(g, t, "v")),
+             ";");
 }
 
 /* What all rows of a tile see is one product; what some see beside it is added
  * row by row, so that each row adds its keys in order and no others.        */
 static const char *need_values_seen(Gen *g, const Tiling *t)
 {
-    const char *name = arena_printf(g->a, "values_seen%s",
-                                    panels_suffix(g, t));
+    const char *name = arena_printf(g->a, "values_seen%s", panels_suffix(g, t));
     if (!first_time(g, name))
         return name;
     Emit *e = g->shapes;
@@ -60,10 +60,12 @@ static const char *need_values_seen(Gen *g, const Tiling *t)
     need_panels(g, t, true);
     need_least(g);
     need_most(g);
-    put(e, "/* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */\n");
+    put(e,
+        "/* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */\n");
     put_call(g, e, arena_printf(g->a, "static void %s", name),
              "int64_t rows, const float *p, const int64_t *from, "
-             "const int64_t *to, const float *v, int64_t panels, float *o", "");
+             "const int64_t *to, const float *v, int64_t panels, float *o",
+             "");
     put(e, "{\n"
            "    int64_t first = 0, last = 64;   /* what all rows see */\n"
            "    int64_t n;\n"
@@ -77,18 +79,21 @@ static const char *need_values_seen(Gen *g, const Tiling *t)
            "    for (int64_t i = 0; i < rows; i++) {\n"
            "        n = least(first, to[i]) - from[i];\n"
            "        if (n > 0) {\n");
-    add_values(g, t, "1, p + i * 64 + from[i], 64, v + from[i] * 16, 1024, n, "
+    add_values(g, t,
+               "1, p + i * 64 + from[i], 64, v + from[i] * 16, 1024, n, "
                "panels, o + i * panels * 16");
     put(e, "}\n"
            "}\n"
            "if (last > first) {\n");
-    add_values(g, t, "rows, p + first, 64, v + first * 16, 1024, last - first, "
+    add_values(g, t,
+               "rows, p + first, 64, v + first * 16, 1024, last - first, "
                "panels, o");
     put(e, "}\n"
            "for (int64_t i = 0; i < rows; i++) {\n"
            "    n = to[i] - last;\n"
            "    if (n > 0) {\n");
-    add_values(g, t, "1, p + i * 64 + last, 64, v + last * 16, 1024, n, "
+    add_values(g, t,
+               "1, p + i * 64 + last, 64, v + last * 16, 1024, n, "
                "panels, o + i * panels * 16");
     put(e, "}\n"
            "}\n"
@@ -110,22 +115,28 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
     const char *rows = arena_printf(g->a, "%s, 64, %s, 64, r, %s", s, s, keys);
     const long long d_k = a->k->type.dim[2].c;
     double scale = n->scale;
-    put_call(g, e, need_panels(g, a->t, false), arena_printf(g->a,
-             "r, %s, ldq, k%s, %lld, %lld, (%s + 15) / 16, %s, 64%s", q,
-             *first ? arena_printf(g->a, "%s * %lld", plus, d_k) : "",
-             16 * d_k, d_k, keys, s, next_panels(g, a->t, next)), ";");
+    put_call(g, e, need_panels(g, a->t, false),
+             arena_printf(
+                 g->a, "r, %s, ldq, k%s, %lld, %lld, (%s + 15) / 16, %s, 64%s",
+                 q, *first ? arena_printf(g->a, "%s * %lld", plus, d_k) : "",
+                 16 * d_k, d_k, keys, s, next_panels(g, a->t, next)),
+             ";");
     if (n->cap > 0 || n->bias) {
         if (scale < 1 || scale > 1)
-            put_call(g, e, use_kernel(g->kernels, "scale_rows"), arena_printf(
-                     g->a, "%s, %s", rows, c_float(g->a, scale)), ";");
+            put_call(g, e, use_kernel(g->kernels, "scale_rows"),
+                     arena_printf(g->a, "%s, %s", rows, c_float(g->a, scale)),
+                     ";");
         scale = 1;
     }
     if (n->cap > 0)
-        put_call(g, e, use_kernel(g->kernels, "softcap_rows"), arena_printf(
-                 g->a, "%s, %s", rows, c_float(g->a, n->cap)), ";");
+        put_call(g, e, use_kernel(g->kernels, "softcap_rows"),
+                 arena_printf(g->a, "%s, %s", rows, c_float(g->a, n->cap)),
+                 ";");
     if (n->bias)
-        put_call(g, e, use_kernel(g->kernels, "score_bias_row"), arena_printf(
-                 g->a, "%s, r, %s, m->bias + at%s - p", s, keys, plus), ";");
+        put_call(g, e, use_kernel(g->kernels, "score_bias_row"),
+                 arena_printf(g->a, "%s, r, %s, m->bias + at%s - p", s, keys,
+                              plus),
+                 ";");
     let(e, "scale", "%s", c_float(g->a, scale * Log2E));
 }
 
@@ -167,7 +178,8 @@ static void edge_function(Gen *g, const Attention *a)
     put_call(g, e, arena_printf(g->a, "static void %s_edge", a->name),
              "const float *q, int64_t ldq, int64_t r, int64_t p, int64_t at, "
              "int64_t n, const struct keys *m, float *s, float *max, "
-             "float *sum, float *o", "");
+             "float *sum, float *o",
+             "");
     put(e, "{\n"
            "    int64_t from[$mr], to[$mr];     /* keys that each row sees */\n"
            "    int64_t first = n, end = 0;     /* that any of them sees */\n");
@@ -204,10 +216,14 @@ static void put_edge_tiles(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
     put(e, "for (int64_t j = 0; j < r; j += $mr) {\n");
-    put_call(g, e, arena_printf(g->a, "%s_edge", a->name), arena_printf(g->a,
-             "q + (i + j) * ldq, ldq, least(r - j, %d), p + j, at, n, m, s, "
-             "max + j, sum + j * 16, o + j * %lld", a->t->mr,
-             (long long)round16(a->v->type.dim[2].c)), ";");
+    put_call(
+        g, e, arena_printf(g->a, "%s_edge", a->name),
+        arena_printf(
+            g->a,
+            "q + (i + j) * ldq, ldq, least(r - j, %d), p + j, at, n, m, s, "
+            "max + j, sum + j * 16, o + j * %lld",
+            a->t->mr, (long long)round16(a->v->type.dim[2].c)),
+        ";");
     put(e, "}\n");
 }
 
@@ -228,11 +244,12 @@ static void put_values(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
     put(e, "softmax_page(s, r, n, $scale, max, sum, o, $d_v16);\n");
-    put_call(g, e, need_panels(g, a->t, true), arena_printf(g->a,
-             "r, s, 64, v, 1024, n, %lld, o, %lld%s",
-             (long long)(round16(a->v->type.dim[2].c) / 16),
-             (long long)round16(a->v->type.dim[2].c),
-             next_panels(g, a->t, "next")), ";");
+    put_call(g, e, need_panels(g, a->t, true),
+             arena_printf(g->a, "r, s, 64, v, 1024, n, %lld, o, %lld%s",
+                          (long long)(round16(a->v->type.dim[2].c) / 16),
+                          (long long)round16(a->v->type.dim[2].c),
+                          next_panels(g, a->t, "next")),
+             ";");
 }
 
 /* Page by page, for a block of rows. */
@@ -241,7 +258,7 @@ static void put_pages(Gen *g, const Attention *a)
     Emit *e = g->shapes;
     put(e, "for (int64_t at = $first; at < last; at += 64) {\n"
            "    const int64_t n = least(last - at, 64);\n");
-    if (a->n->mask && a->n->mask->file) {      /* any row may have holes */
+    if (a->n->mask && a->n->mask->file) { /* any row may have holes */
         put(e, "\n");
         put_edge_tiles(g, a);
     } else {
@@ -299,7 +316,8 @@ static void attention_function(Gen *g, const Attention *a)
            "of $d_v */\n");
     put_call(g, e, arena_printf(g->a, "static void %s", a->name),
              "const float *q, int64_t ldq, int64_t rows, const struct keys *m, "
-             "float *y, int64_t ldy, float *scratch", "");
+             "float *y, int64_t ldy, float *scratch",
+             "");
     put(e, "{\n"
            "    float *const $s = scratch, *const o = $s + $block * $keys;\n"
            "    float *const sum = o + $block * $d_v16;\n"
@@ -346,11 +364,13 @@ const char *need_attention(Gen *g, int node)
     const TaskKey *key = &plan_task(g->p, TaskAttention, node)->key;
     const Node *n = &g->p->g->nodes.at[node];
     const Attention a = {
-        .n = n, .k = node_at(g, n->in[1]), .v = node_at(g, n->in[2]),
+        .n = n,
+        .k = node_at(g, n->in[1]),
+        .v = node_at(g, n->in[2]),
         .t = tiling_of(g, TaskAttention, node),
         .paged = node_at(g, n->in[1])->op != OpPages,
         .name = arena_printf(g->a, "attention_%s%s%s", key->shape,
-                             *key->ending ? "_" : "", key->ending)
+                             *key->ending ? "_" : "", key->ending),
     };
     const int64_t d_v = a.v->type.dim[2].c;
     if (!first_time(g, a.name))

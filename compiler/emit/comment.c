@@ -76,8 +76,9 @@ static void put_kernels(Gen *g, Emit *e)
 static void put_task(Gen *g, Emit *e, const Task *t)
 {
     const char *label = arena_printf(g->a, "%-9s %s%s%s%s",
-        task_word[t->key.kind], t->key.shape, *t->key.ending ? " " : "",
-        t->key.ending, t->key.dtype == DtypeBf16 ? " bf16" : "");
+                                     task_word[t->key.kind], t->key.shape,
+                                     *t->key.ending ? " " : "", t->key.ending,
+                                     t->key.dtype == DtypeBf16 ? " bf16" : "");
     put_words(g, e, label, 31, tiling_text(g->a, &t->tiling));
 }
 
@@ -91,7 +92,7 @@ static void put_tasks(Gen *g, Emit *e)
         for (int i = 0; i < g->p->task.n; i++) {
             const Task *t = &g->p->task.at[i];
             if (strcmp(t->from, from[f]) || t->tiling.few == 1)
-                continue;                        /* 1: never few */
+                continue; /* 1: never few */
             let(e, "from", "%s", from[f]);
             if (!any)
                 put(e, " *\n"
@@ -100,8 +101,7 @@ static void put_tasks(Gen *g, Emit *e)
             put_task(g, e, t);
         }
         if (any && f == 0 && g->p->choices.host)
-            put_words(g, e, "tuned on", 9,
-                      harmless(g->a, g->p->choices.host));
+            put_words(g, e, "tuned on", 9, harmless(g->a, g->p->choices.host));
     }
 }
 
@@ -111,14 +111,18 @@ static void put_costs(Gen *g, Emit *e)
     int64_t arena = 0;
     for (int k = EntryEncode; k <= EntryDecode; k++) {
         const int64_t n = has_entry(p, (Entry)k)
-            ? 4 * linear4_at(p->arena[k], 1, 1, 1) + 64 : 0;
+                            ? 4 * linear4_at(p->arena[k], 1, 1, 1) + 64
+                            : 0;
         arena = n > arena ? n : arena;
     }
-    const struct { const char *what; int64_t n; } cost[] = {
+    const struct {
+        const char *what;
+        int64_t n;
+    } cost[] = {
         { "parameters", p->parameters },
         { "bytes of packed weights", p->pack.bytes },
         { "bytes of arena for a call with one row", arena },
-        { "FLOPs a token", plan_token_flops(p) }
+        { "FLOPs a token", plan_token_flops(p) },
     };
     put(e, " *\n");
     for (size_t i = 0; i < sizeof cost / sizeof *cost; i++) {
@@ -140,15 +144,16 @@ void emit_comment(Gen *g, Emit *e)
     let(e, "flags", "%s%s", t->guard ? " " : "", target_flags(g->a, t));
     let(e, "break", "%s", *t->features ? " \\\n *        " : "");
     let(e, "weights", "%s", outside ? " model.weights" : "");
-    put(e, "/* $name, a Transformer in C, made by attnc $version\n"
-           " * from the spec of hash $hash by\n"
-           " *     $command\n"
-           " *\n"
-           " * To compile this file (model.c, say), or to make it a program:\n"
-           " *     cc -O2 -std=c11$flags$break -c model.c\n"
-           " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN model.c -lm -o model\n"
-           " *     ./model$weights < lines\n"
-           " * model.h declares what others call, with an example.\n");
+    put(e,
+        "/* $name, a Transformer in C, made by attnc $version\n"
+        " * from the spec of hash $hash by\n"
+        " *     $command\n"
+        " *\n"
+        " * To compile this file (model.c, say), or to make it a program:\n"
+        " *     cc -O2 -std=c11$flags$break -c model.c\n"
+        " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN model.c -lm -o model\n"
+        " *     ./model$weights < lines\n"
+        " * model.h declares what others call, with an example.\n");
     put_costs(g, e);
     put_tasks(g, e);
     put(e, " *\n"

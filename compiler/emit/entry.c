@@ -50,16 +50,17 @@ const Value *next_value(const Gen *g, Entry entry, int *at)
 static void call_struct(Gen *g, Emit *e, Entry entry)
 {
     let(e, "entry", "%s", entry_name(entry));
-    put(e, "/* One call of $entry: its arguments; what runs; and the map of its\n"
-           " * arena, where some values use the memory of others that are dead\n"
-           " * by then. */\n"
-           "struct $entry {\n"
-           "    const struct weights *w;\n"
-           "    const struct attn_batch *b;\n"
-           "    const void *layer_weights;\n"
-           "    int64_t layer;\n"
-           "    const struct steps *steps;   /* that go through rows .. */\n"
-           "    int64_t row, rows, block;    /* .. of which these are next */\n");
+    put(e,
+        "/* One call of $entry: its arguments; what runs; and the map of its\n"
+        " * arena, where some values use the memory of others that are dead\n"
+        " * by then. */\n"
+        "struct $entry {\n"
+        "    const struct weights *w;\n"
+        "    const struct attn_batch *b;\n"
+        "    const void *layer_weights;\n"
+        "    int64_t layer;\n"
+        "    const struct steps *steps;   /* that go through rows .. */\n"
+        "    int64_t row, rows, block;    /* .. of which these are next */\n");
     const Value *v;
     for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
         let(e, "line", "float *%s;%*s /* %s */", v->name,
@@ -82,17 +83,18 @@ void emit_call_structs(Gen *g, Emit *e)
         if (g->p->region.at[i].count > most)
             most = g->p->region.at[i].count;
     let(e, "most", "%d", most);
-    put(e, "/* Steps that go row by row, one after the other. Each computes the rows\n"
-           " * that are next: its part of the columns of a product, or of them. */\n"
-           "struct steps {\n"
-           "    int64_t count;\n"
-           "    int64_t enough;              /* rows for a part of the rows */\n"
-           "    int64_t block;               /* rows of a block; 0: all */\n"
-           "    struct {\n"
-           "        void (*run)(void *call, int64_t part, int64_t parts);\n"
-           "        int64_t work;            /* of a row, in FLOPs */\n"
-           "    } step[$most];\n"
-           "};\n\n");
+    put(e,
+        "/* Steps that go row by row, one after the other. Each computes the rows\n"
+        " * that are next: its part of the columns of a product, or of them. */\n"
+        "struct steps {\n"
+        "    int64_t count;\n"
+        "    int64_t enough;              /* rows for a part of the rows */\n"
+        "    int64_t block;               /* rows of a block; 0: all */\n"
+        "    struct {\n"
+        "        void (*run)(void *call, int64_t part, int64_t parts);\n"
+        "        int64_t work;            /* of a row, in FLOPs */\n"
+        "    } step[$most];\n"
+        "};\n\n");
     for (int k = EntryEncode; k <= EntryDecode; k++)
         if (has_entry(g->p, (Entry)k))
             call_struct(g, e, (Entry)k);
@@ -101,14 +103,18 @@ void emit_call_structs(Gen *g, Emit *e)
 /* "rows * 512 + sequences * 64": floats; "0" when there are none. */
 static const char *linear_text(Gen *g, Linear4 l)
 {
-    const struct { int64_t c; const char *by; } term[] = {
-        { l.rows, "rows * " }, { l.sequences, "sequences * " },
-        { l.parts, "parts * " }, { l.c0, "" } };
+    const struct {
+        int64_t c;
+        const char *by;
+    } term[] = { { l.rows, "rows * " },
+                 { l.sequences, "sequences * " },
+                 { l.parts, "parts * " },
+                 { l.c0, "" } };
     const char *s = "";
     for (int i = 0; i < 4; i++)
         if (term[i].c)
-            s = arena_printf(g->a, "%s%s%s%lld", s, *s ? " + " : "",
-                             term[i].by, (long long)term[i].c);
+            s = arena_printf(g->a, "%s%s%s%lld", s, *s ? " + " : "", term[i].by,
+                             (long long)term[i].c);
     return *s ? s : "0";
 }
 
@@ -132,12 +138,15 @@ static void layout_values(Gen *g, Emit *e, Entry entry)
 static void layout_function(Gen *g, Emit *e, Entry entry)
 {
     const char *name = entry_name(entry);
-    let(e, "rows", g->p->g->spec->kind == KindAttention
-                   ? "b->rows > b->key_rows ? b->rows : b->key_rows"
-                   : "b->rows");
+    let(e, "rows",
+        g->p->g->spec->kind == KindAttention
+            ? "b->rows > b->key_rows ? b->rows : b->key_rows"
+            : "b->rows");
     put_call(g, e, arena_printf(g->a, "static void %s_layout", name),
-             arena_printf(g->a, "struct %s *c, const void *bound, const struct "
-                          "attn_batch *b, float *arena", name),
+             arena_printf(g->a,
+                          "struct %s *c, const void *bound, const struct "
+                          "attn_batch *b, float *arena",
+                          name),
              "");
     put(e, "{\n"
            "    const int64_t rows = $rows;\n"
@@ -195,10 +204,12 @@ static void put_calls(Gen *g, Emit *e, int from, int to)
             put_call(g, e, arena_printf(g->a, "%s_rows", entry_name(r->entry)),
                      arena_printf(g->a, "&c, %s, &%s",
                                   row_count(row_sym(n->type)) + strlen("c->"),
-                                  name), ";");
+                                  name),
+                     ";");
         else
-            put_call(g, e, "run_step", arena_printf(g->a, "b, %s, %s, &c",
-                     work_text(g, r), name), ";");
+            put_call(g, e, "run_step",
+                     arena_printf(g->a, "b, %s, %s, &c", work_text(g, r), name),
+                     ";");
     }
 }
 
@@ -211,13 +222,14 @@ static void put_layers(Gen *g, Emit *e, int from, int n, int layers)
         layer |= function_of(g, from + i)->takes_layer;
     }
     let(e, "from", "%d", r->layer);
-    let(e, "to", "%s", r->layer == 0 ? layers_text(g, r->stack, layers)
-        : arena_printf(g->a, "%d", r->layer + layers));
+    let(e, "to", "%s",
+        r->layer == 0 ? layers_text(g, r->stack, layers)
+                      : arena_printf(g->a, "%d", r->layer + layers));
     put(e, layers > 1 ? "for (int64_t l = $from; l < $to; l++) {\n" : "{\n");
     let(e, "l", "%s", layers > 1 ? "l" : arena_printf(g->a, "%d", r->layer));
     if (weights) {
-        let(e, "w", "%s", layer_weights(g, r->stack, r->layer,
-                                        layers > 1 ? "l" : NULL));
+        let(e, "w", "%s",
+            layer_weights(g, r->stack, r->layer, layers > 1 ? "l" : NULL));
         put(e, "c.layer_weights = &c.w->$w;\n");
     }
     if (layer)
@@ -230,10 +242,11 @@ static void entry_function(Gen *g, Emit *e, Entry entry)
 {
     const Plan *p = g->p;
     let(e, "entry", "%s", entry_name(entry));
-    put(e, entry == EntryDecode
-        ? "/* New rows of all sequences, behind those in the cache: a prompt\n"
-          " * at once, or a step of one row. */\n"
-        : "/* All rows of all sequences. */\n");
+    put(e,
+        entry == EntryDecode
+            ? "/* New rows of all sequences, behind those in the cache: a prompt\n"
+              " * at once, or a step of one row. */\n"
+            : "/* All rows of all sequences. */\n");
     put_call(g, e, arena_printf(g->a, "static void %s", entry_name(entry)),
              "const void *bound, const struct attn_batch *b, void *arena", "");
     put(e, "{\n"

@@ -8,26 +8,30 @@
 
 typedef enum { Always, Encodes, Decodes, Texts } DoorOf;
 
-static const struct { const char *name; DoorOf of; } doors[] = {
-    { "error_text", Always }, { "open", Always },
-    { "open_lazily", Always },
-    { "generate_bytes", Decodes }, { "generate", Decodes },
-    { "batch_bytes", Always }, { "encode", Encodes }, { "decode", Decodes },
-    { "vocab", Texts }, { "vocab_encode_bytes", Texts },
-    { "vocab_encode", Texts }, { "vocab_decode", Decodes },
-    { "text_open", Decodes }, { "text_add", Decodes }, { "text_end", Decodes },
-    { "stream_bytes", Decodes }, { "stream_open", Decodes },
-    { "stream_feed", Decodes }, { "stream_next", Decodes },
-    { "stream_fork", Decodes }, { "state_weights", Decodes },
-    { "state_bytes", Decodes }, { "state_save", Decodes },
-    { "state_check", Decodes }, { "state_restore", Decodes },
+static const struct {
+    const char *name;
+    DoorOf of;
+} doors[] = {
+    { "error_text", Always },     { "open", Always },
+    { "open_lazily", Always },    { "generate_bytes", Decodes },
+    { "generate", Decodes },      { "batch_bytes", Always },
+    { "encode", Encodes },        { "decode", Decodes },
+    { "vocab", Texts },           { "vocab_encode_bytes", Texts },
+    { "vocab_encode", Texts },    { "vocab_decode", Decodes },
+    { "text_open", Decodes },     { "text_add", Decodes },
+    { "text_end", Decodes },      { "stream_bytes", Decodes },
+    { "stream_open", Decodes },   { "stream_feed", Decodes },
+    { "stream_next", Decodes },   { "stream_fork", Decodes },
+    { "state_weights", Decodes }, { "state_bytes", Decodes },
+    { "state_save", Decodes },    { "state_check", Decodes },
+    { "state_restore", Decodes },
 };
 enum { Doors = sizeof doors / sizeof *doors };
 
-typedef struct {                 /* as the core's headers have it */
+typedef struct { /* as the core's headers have it */
     const char *comment, *comment_end;
-    const char *result;          /* "int64_t ", "const char *" */
-    const char *parameters, *arguments;  /* ", " between; the core's all */
+    const char *result;                 /* "int64_t ", "const char *" */
+    const char *parameters, *arguments; /* ", " between; the core's all */
 } Door;
 
 static const char *last_before(const char *end, const char *what)

@@ -63,11 +63,13 @@ void emit_rotate(Gen *g, Emit *e, int node)
     begin_sequences(e);
     let_position(e, n);
     put(e, "\n");
-    put_call(g, e, use_kernel(g->kernels, kernel), arena_printf(g->a,
-             "%s, %s, %s, %lld, %lld, %lld", value_at(g, node, "i"),
-             value_at(g, n->in[0], "i"), position_at(g, n->in[1]),
-             (long long)n->heads, (long long)(n->type.dim[1].c / n->heads),
-             (long long)n->dims), ";");
+    put_call(g, e, use_kernel(g->kernels, kernel),
+             arena_printf(g->a, "%s, %s, %s, %lld, %lld, %lld",
+                          value_at(g, node, "i"), value_at(g, n->in[0], "i"),
+                          position_at(g, n->in[1]), (long long)n->heads,
+                          (long long)(n->type.dim[1].c / n->heads),
+                          (long long)n->dims),
+             ";");
     put(e, "}\n"
            "}\n");
 }
@@ -78,7 +80,8 @@ void emit_pool(Gen *g, Emit *e, int node)
     const Node *n = node_at(g, node);
     const bool one = n->pool == PoolClass || n->pool == PoolLast;
     const char *kernel = n->pool == PoolMean ? "pool_mean"
-                       : n->pool == PoolMax ? "pool_max" : "copy_rows";
+                       : n->pool == PoolMax  ? "pool_max"
+                                             : "copy_rows";
     const long long d = n->type.dim[1].c;
     put(e, "const struct attn_batch *b = c->b;\n"
            "\n"
@@ -91,10 +94,11 @@ void emit_pool(Gen *g, Emit *e, int node)
     const char *x = value_at(g, n->in[0], row);
     if (one)
         put(e, "if (rows > 0) {\n");
-    put_call(g, e, use_kernel(g->kernels, kernel), one
-             ? arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y, x, d)
-             : arena_printf(g->a, "%s, %s, %lld, rows, %lld", y, x,
-                            stride(g, n->in[0]), d), ";");
+    put_call(g, e, use_kernel(g->kernels, kernel),
+             one ? arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y, x, d)
+                 : arena_printf(g->a, "%s, %s, %lld, rows, %lld", y, x,
+                                stride(g, n->in[0]), d),
+             ";");
     if (one)
         put(e, "}\n");
     put(e, "}\n");
@@ -116,17 +120,19 @@ void emit_embed(Gen *g, Emit *e, int node)
         let_position(e, n);
     put(e, "\n");
     const char *token = panels
-        ? arena_printf(g->a, "%s + id / 16 * %lld + id %% 16, 16",
-                       weight_of(g, n->in[0], PackPanels), (long long)(16 * d))
-        : arena_printf(g->a, "%s + id * %lld, 1",
-                       weight_of(g, n->in[0], PackRows),
-                       (long long)round16(d));
+                          ? arena_printf(g->a,
+                                         "%s + id / 16 * %lld + id %% 16, 16",
+                                         weight_of(g, n->in[0], PackPanels),
+                                         (long long)(16 * d))
+                          : arena_printf(g->a, "%s + id * %lld, 1",
+                                         weight_of(g, n->in[0], PackRows),
+                                         (long long)round16(d));
     const bool bf16 = dtype_of(node_at(g, n->in[0])->type) == DtypeBf16;
     const char *kernel = bf16 ? "embed_row_bf16" : "embed_row";
-    put_call(g, e, use_kernel(g->kernels, kernel), arena_printf(g->a,
-             "%s, %s, %lld, %s, %s", value_at(g, node, "i"), token,
-             (long long)d, c_float(g->a, n->scale),
-             positions ? position_at(g, n->in[2]) : "0"),
+    put_call(g, e, use_kernel(g->kernels, kernel),
+             arena_printf(g->a, "%s, %s, %lld, %s, %s", value_at(g, node, "i"),
+                          token, (long long)d, c_float(g->a, n->scale),
+                          positions ? position_at(g, n->in[2]) : "0"),
              ";");
     put(e, "}\n"
            "}\n");
@@ -138,9 +144,11 @@ void emit_position(Gen *g, Emit *e, int node)
     begin_sequences(e);
     let_position(e, n);
     put(e, "\n");
-    put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
-             "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
-             position_at(g, n->in[0]), (long long)n->type.dim[1].c), ";");
+    put_call(g, e, use_kernel(g->kernels, "copy_rows"),
+             arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
+                          position_at(g, n->in[0]),
+                          (long long)n->type.dim[1].c),
+             ";");
     put(e, "}\n"
            "}\n");
 }
@@ -156,11 +164,15 @@ void emit_first_row(Gen *g, Emit *e, int node)
     let_position(e, n);
     put(e, "\n"
            "if (at > 0) {\n");
-    put_call(g, e, kernel, arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y,
-             value_at(g, n->in[0], "i"), d), ";");
+    put_call(g, e, kernel,
+             arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y,
+                          value_at(g, n->in[0], "i"), d),
+             ";");
     put(e, "} else {\n");
-    put_call(g, e, kernel, arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y,
-             weight_of(g, n->in[1], PackVector), d), ";");
+    put_call(g, e, kernel,
+             arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y,
+                          weight_of(g, n->in[1], PackVector), d),
+             ";");
     put(e, "}\n"
            "}\n"
            "}\n");
@@ -172,9 +184,10 @@ void emit_select(Gen *g, Emit *e, int node)
     put(e, "const struct attn_batch *b = c->b;\n"
            "\n"
            "for (int64_t i = part; i < b->selected; i += parts) {\n");
-    put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
-             "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
-             value_at(g, n->in[0], "b->select[i]"),
-             (long long)n->type.dim[1].c), ";");
+    put_call(g, e, use_kernel(g->kernels, "copy_rows"),
+             arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
+                          value_at(g, n->in[0], "b->select[i]"),
+                          (long long)n->type.dim[1].c),
+             ";");
     put(e, "}\n");
 }

@@ -265,7 +265,7 @@ const char *emit_header(Arena *a, const Plan *p, size_t *n)
            "\n");
     put_functions(&g, functions);
     const char *text = emit_text(functions, n);
-    emit_raw(e, text, *n);       /* the brace that is open indents nothing */
+    emit_raw(e, text, *n); /* the brace that is open indents nothing */
     put(e, "\n"
            "#ifdef __cplusplus\n"
            "}\n"

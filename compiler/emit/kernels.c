@@ -8,20 +8,20 @@
 #include <string.h>
 
 typedef struct {
-    const char *name, *needs;    /* needs: words of the marker line */
-    const char *text;            /* without the marker and the last newline */
-    int level;                   /* 0 not wanted, else Wanted.. */
+    const char *name, *needs; /* needs: words of the marker line */
+    const char *text;         /* without the marker and the last newline */
+    int level;                /* 0 not wanted, else Wanted.. */
 } Piece;
 
-enum { Needed = 1, Asked = 2 };  /* by another piece; by the emitter */
+enum { Needed = 1, Asked = 2 }; /* by another piece; by the emitter */
 
 struct Kernels {
     Arena *arena;
     const Target *target;
     bool jit;
-    VEC(Piece) pieces;           /* those for this target */
+    VEC(Piece) pieces; /* those for this target */
     VEC(TileKey) tiles;
-    VEC(const char *) names;     /* asked for, first use first */
+    VEC(const char *) names; /* asked for, first use first */
 };
 
 const char *embedded_text(const char *name, size_t *n)
@@ -41,8 +41,8 @@ static bool fits(const Target *t, const char *when)
 {
     char width[8];
     snprintf(width, sizeof width, "w%d", t->width);
-    return !*when || !strcmp(when, width) ||
-           !strcmp(when, t->fma ? "fma" : "nofma");
+    return !*when || !strcmp(when, width)
+        || !strcmp(when, t->fma ? "fma" : "nofma");
 }
 
 static const char *word_after(Arena *a, const char *line, const char *label,
@@ -101,11 +101,10 @@ static void push_piece(Kernels *k, Piece p)
     Arena *a = k->arena;
     for (int act = 0; act < ActCount; act++)
         if (is_for_acts(p.name) && act_kernel[act])
-            vec_push(a, &k->pieces, ((Piece){
-                .name = for_act(a, p.name, act),
-                .needs = for_act(a, p.needs, act),
-                .text = for_act(a, p.text, act)
-            }));
+            vec_push(a, &k->pieces,
+                     ((Piece){ .name = for_act(a, p.name, act),
+                               .needs = for_act(a, p.needs, act),
+                               .text = for_act(a, p.text, act) }));
     if (*p.needs)
         p.needs = for_acts(a, arena_printf(a, "%s ", p.needs), ' ');
     p.text = for_acts(a, p.text, '\n');
@@ -122,11 +121,10 @@ static void add_piece(Kernels *k, const char *marker, const char *next)
         return;
     while (next[-1] == '\n')
         next--;
-    push_piece(k, (Piece){
-        .name = word_after(k->arena, line, "//:", false),
-        .needs = word_after(k->arena, line, "needs:", true),
-        .text = arena_strndup(k->arena, end + 1, (size_t)(next - end - 1))
-    });
+    push_piece(k, (Piece){ .name = word_after(k->arena, line, "//:", false),
+                           .needs = word_after(k->arena, line, "needs:", true),
+                           .text = arena_strndup(k->arena, end + 1,
+                                                 (size_t)(next - end - 1)) });
 }
 
 static void read_pieces(Kernels *k, const char *file)
@@ -211,9 +209,10 @@ const char *use_tile(Kernels *k, TileKey key)
                              "v_fma");
     if (key.dtype == DtypeBf16)
         need(k, "v_widen");
-    if (key.epilogue & EpAct)    /* relu is written out */
-        need(k, key.act == ActRelu ? "v_max"
-                : arena_printf(k->arena, "v_%s", act_kernel[key.act]));
+    if (key.epilogue & EpAct) /* relu is written out */
+        need(k, key.act == ActRelu
+                    ? "v_max"
+                    : arena_printf(k->arena, "v_%s", act_kernel[key.act]));
     if (key.epilogue & EpAny)
         need(k, "finish_rows");
     if (tile_asks_ahead(key))

@@ -7,13 +7,16 @@
 
 /* What emitters may ask for; pieces that only others need are not here. */
 static const char *const pieces[] = {
-    "add_norm_rows", "add_rms_norm_rows", "add_rows", "ask_keys", "bias_rows",
-    "copy_rows", "embed_row", "embed_row_bf16", "head_norm_rows",
-    "l2_norm_rows", "log_sum_exp", "mask_row", "mul_rows", "norm_rows",
-    "pack_keys", "pack_values", "pool_max", "pool_mean", "rms_norm_rows",
-    "rotate_row_halves", "rotate_row_interleaved", "scale_rows",
-    "score_bias_row", "softcap_rows", "softmax_begin", "softmax_chunk",
-    "softmax_end", "softmax_page", "softmax_row",
+    "add_norm_rows", "add_rms_norm_rows", "add_rows",
+    "ask_keys",      "bias_rows",         "copy_rows",
+    "embed_row",     "embed_row_bf16",    "head_norm_rows",
+    "l2_norm_rows",  "log_sum_exp",       "mask_row",
+    "mul_rows",      "norm_rows",         "pack_keys",
+    "pack_values",   "pool_max",          "pool_mean",
+    "rms_norm_rows", "rotate_row_halves", "rotate_row_interleaved",
+    "scale_rows",    "score_bias_row",    "softcap_rows",
+    "softmax_begin", "softmax_chunk",     "softmax_end",
+    "softmax_page",  "softmax_row",
 };
 /* Every tile that a tiling can have, and so every remainder of one. */
 static void use_all(Arena *a, Kernels *k, const Target *t)

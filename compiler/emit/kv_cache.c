@@ -35,18 +35,21 @@ static const char *pages_at(Gen *g, int node, const char *head)
     const Plan *p = g->p;
     const int64_t d = n->type.dim[2].c;
     if (n->op == OpPages)
-        return arena_printf(g->a, "c->%s + %s * %lld", p->value[node].name,
-            head, (long long)(64 * (n->part == PartKey ? d : round16(d))));
+        return arena_printf(
+            g->a, "c->%s + %s * %lld", p->value[node].name, head,
+            (long long)(64 * (n->part == PartKey ? d : round16(d))));
     Node first = *n;
     first.layer = 0;
     const int64_t block = block_floats(p, n->cache);
     const int64_t part = cache_offset(p, &first);
     const char *layer = p->blocks[n->cache] > n->type.dim[0].c
-        ? arena_printf(g->a, " + layer * %lld",
-                       (long long)(n->type.dim[0].c * block)) : "";
+                          ? arena_printf(g->a, " + layer * %lld",
+                                         (long long)(n->type.dim[0].c * block))
+                          : "";
     return arena_printf(g->a, "b->pool[%d]%s + %s * %lld%s", n->cache, layer,
-        head, (long long)block, part ? arena_printf(g->a, " + %lld",
-                                              (long long)part) : "");
+                        head, (long long)block,
+                        part ? arena_printf(g->a, " + %lld", (long long)part)
+                             : "");
 }
 
 static int64_t page_stride(Gen *g, int node)
@@ -114,8 +117,7 @@ static void keys_bias(Gen *g, Emit *e, int node)
     const Node *n = node_at(g, node);
     const char *bias = n->bias ? bias_text(g, node) : "0";
     let(e, "bias", "%s", bias);
-    let(e, "prefix", "%s", n->mask && n->mask->prefix ? prefix_text(g)
-                                                      : "0");
+    let(e, "prefix", "%s", n->mask && n->mask->prefix ? prefix_text(g) : "0");
     put(e, "m.prefix = $prefix;\n"
            "m.bias = $bias;\n");
 }
@@ -125,9 +127,9 @@ const char *bias_text(Gen *g, int node)
 {
     const int block = plan_bias_block(g->p, node);
     const Block *b = &g->p->block.at[block];
-    return arena_printf(g->a, "%s + head * %lld + %lld",
-        weight_text(g, block), (long long)round16(bias_width(b)),
-        (long long)(bias_width(b) / 2));
+    return arena_printf(g->a, "%s + head * %lld + %lld", weight_text(g, block),
+                        (long long)round16(bias_width(b)),
+                        (long long)(bias_width(b) / 2));
 }
 
 static void keys_fields(Gen *g, Emit *e, int node)
@@ -184,11 +186,15 @@ static void ask_next_head(Gen *g, Emit *e, const Node *n)
     let(e, "last", "%lld", (long long)k->type.dim[0].c - 1);
     put(e, "\n"
            "if ($head < $last && m.count > 0) {\n");
-    put_call(g, e, use_kernel(g->kernels, "ask_keys"), arena_printf(g->a,
-             "m.k + m.page[0] * m.k_page + %lld, least(m.count, 64), %lld, "
-             "%lld", (long long)block_floats(g->p, k->cache),
-             (long long)k->type.dim[2].c,
-             (long long)(round16(v->type.dim[2].c) / 16)), ";");
+    put_call(g, e, use_kernel(g->kernels, "ask_keys"),
+             arena_printf(
+                 g->a,
+                 "m.k + m.page[0] * m.k_page + %lld, least(m.count, 64), %lld, "
+                 "%lld",
+                 (long long)block_floats(g->p, k->cache),
+                 (long long)k->type.dim[2].c,
+                 (long long)(round16(v->type.dim[2].c) / 16)),
+             ";");
     put(e, "}\n");
 }
 
@@ -198,8 +204,8 @@ void emit_attention_region(Gen *g, Emit *e, int node)
     const Value *y = &g->p->value[node], *q = &g->p->value[n->in[0]];
     const char *name = need_attention(g, node);
     const int64_t d_v = node_at(g, n->in[2])->type.dim[2].c;
-    const bool shared = node_at(g, n->in[1])->op == OpRecall
-                        && !n->mask && !n->bias;
+    const bool shared = node_at(g, n->in[1])->op == OpRecall && !n->mask
+                     && !n->bias;
     begin_tasks(g, e, n->heads, row_sym(n->type));
     let(e, "scratch", "%lld", (long long)g->p->scratch);
     put(e, "float *const scratch = c->scratch + part * $scratch;\n");
@@ -208,12 +214,16 @@ void emit_attention_region(Gen *g, Emit *e, int node)
         share_source(e);
     keys_fields(g, e, node);
     ask_next_head(g, e, n);
-    put_call(g, e, name, arena_printf(g->a,
-             "%s, %lld, b->%s[%s] - row, &m, %s + head * %lld, %lld, "
-             "scratch", head_at(g, n->in[0], "row"), (long long)q->stride,
-             starts_of(row_sym(n->type)), shared ? "end" : "s + 1",
-             value_at(g, node, "row"), (long long)d_v, (long long)y->stride),
-             ";");
+    put_call(
+        g, e, name,
+        arena_printf(g->a,
+                     "%s, %lld, b->%s[%s] - row, &m, %s + head * %lld, %lld, "
+                     "scratch",
+                     head_at(g, n->in[0], "row"), (long long)q->stride,
+                     starts_of(row_sym(n->type)), shared ? "end" : "s + 1",
+                     value_at(g, node, "row"), (long long)d_v,
+                     (long long)y->stride),
+        ";");
     put(e, "}\n");
 }
 
@@ -230,9 +240,10 @@ static void pack_one(Gen *g, Emit *e, int node)
     const bool keys = n->part == PartKey;
     put_call(g, e, use_kernel(g->kernels, keys ? "pack_keys" : "pack_values"),
              arena_printf(g->a, "%s, %s, %lld, n, %lld, at %% 64",
-             keys ? "k" : "v", head_at(g, n->in[0], "i"),
-             (long long)g->p->value[n->in[0]].stride,
-             (long long)n->type.dim[2].c), ";");
+                          keys ? "k" : "v", head_at(g, n->in[0], "i"),
+                          (long long)g->p->value[n->in[0]].stride,
+                          (long long)n->type.dim[2].c),
+             ";");
 }
 
 /* Keys and values of the new rows go to their pages. */
@@ -248,8 +259,8 @@ void emit_pages_region(Gen *g, Emit *e, const Region *r)
         let(e, "table", "%s", table);
         put(e, "const int32_t *page = $table;\n");
     }
-    let(e, "past", "%s", n->op == OpAppend && n->cache == CacheSelf
-                         ? "b->past[s]" : "0");
+    let(e, "past", "%s",
+        n->op == OpAppend && n->cache == CacheSelf ? "b->past[s]" : "0");
     let_page_id(g, e, n);
     put(e, "int64_t at = $past;\n"
            "int64_t n;\n"

@@ -9,11 +9,10 @@
 void need_most(Gen *g)
 {
     if (first_time(g, "most"))
-        put(g->shapes,
-            "static int64_t most(int64_t a, int64_t b)\n"
-            "{\n"
-            "    return a > b ? a : b;\n"
-            "}\n\n");
+        put(g->shapes, "static int64_t most(int64_t a, int64_t b)\n"
+                       "{\n"
+                       "    return a > b ? a : b;\n"
+                       "}\n\n");
 }
 
 /* ---- intervals: row p sees keys from .. to - 1 ---- */
@@ -32,31 +31,34 @@ const char *mask_from(Gen *g, const MaskSpec *m, const char *p)
                          (long long)m->window - 1);
     if (m && m->block) {
         const char *block = arena_printf(g->a, "%s / %lld * %lld", p,
-            (long long)m->block, (long long)m->block);
+                                         (long long)m->block,
+                                         (long long)m->block);
         s = m->window ? two(g, "most", s, block) : block;
     }
     return s;
 }
 
 /* Its last key + 1, where there are `count` and all rows see `prefix`. */
-const char *mask_to(Gen *g, const MaskSpec *m, const char *p,
-                    const char *count, const char *prefix)
+const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
+                    const char *prefix)
 {
     if (!m || m->file)
         return count;
-    const bool ahead = !m->causal || m->prefix;   /* may see later keys */
+    const bool ahead = !m->causal || m->prefix; /* may see later keys */
     const char *s = count;
     if (m->causal) {
         const char *own = arena_printf(g->a, "%s + 1", p);
         s = two(g, "least", m->prefix ? two(g, "most", own, prefix) : own, s);
     }
     if (m->window && ahead)
-        s = two(g, "least", arena_printf(g->a, "%s + %lld", p,
-                                         (long long)m->window), s);
+        s = two(g, "least",
+                arena_printf(g->a, "%s + %lld", p, (long long)m->window), s);
     if (m->block && ahead)
-        s = two(g, "least", arena_printf(g->a, "%s / %lld * %lld + %lld", p,
-                (long long)m->block, (long long)m->block,
-                (long long)m->block), s);
+        s = two(g, "least",
+                arena_printf(g->a, "%s / %lld * %lld + %lld", p,
+                             (long long)m->block, (long long)m->block,
+                             (long long)m->block),
+                s);
     return s;
 }
 
@@ -85,11 +87,14 @@ const char *mask_edge(Gen *g, const MaskSpec *m)
 void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m)
 {
     const char *from = mask_from(g, m, "(p + j)");
-    let(e, "from", "%s", !strcmp(from, "0") ? "0"
-                         : arena_printf(g->a, "most(%s - at, 0)", from));
-    let(e, "to", "%s", !m || m->file ? "n" : arena_printf(g->a,
-        "least(%s - at, 64)",
-        mask_to(g, m, "(p + j)", "m->count", "m->prefix")));
+    let(e, "from", "%s",
+        !strcmp(from, "0") ? "0"
+                           : arena_printf(g->a, "most(%s - at, 0)", from));
+    let(e, "to", "%s",
+        !m || m->file
+            ? "n"
+            : arena_printf(g->a, "least(%s - at, 64)",
+                           mask_to(g, m, "(p + j)", "m->count", "m->prefix")));
     put(e, "from[j] = $from;\n"
            "to[j] = $to;\n");
     if (m && m->file) {
@@ -129,7 +134,10 @@ static void put_bits(Gen *g, const MaskSpec *m, const char *name)
                 bits |= (unsigned)mask_allows(m, i, j, 0) << (j % 8);
             char text[16];
             const int n = snprintf(text, sizeof text, "%s%u,",
-                                   b % 16 ? " " : b ? "\n    " : "    ", bits);
+                                   b % 16 ? " "
+                                   : b    ? "\n    "
+                                          : "    ",
+                                   bits);
             emit_raw(e, text, (size_t)n);
         }
         emit_raw(e, "\n", 1);
@@ -161,12 +169,11 @@ void need_mask(Gen *g, const MaskSpec *m)
         return;
     use_kernel(g->kernels, "mask_row");
     put_bits(g, m, name);
-    put(g->shapes,
-        "};\n\n"
-        "static int64_t $name(int64_t p, int64_t j)\n"
-        "{\n"
-        "    return $bits[p * $bytes + j / 8] >> j % 8 & 1;\n"
-        "}\n\n");
+    put(g->shapes, "};\n\n"
+                   "static int64_t $name(int64_t p, int64_t j)\n"
+                   "{\n"
+                   "    return $bits[p * $bytes + j / 8] >> j % 8 & 1;\n"
+                   "}\n\n");
 }
 
 /* Keys in between that a row may not see get no weight ... */
@@ -183,9 +190,10 @@ void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m)
 void put_mask_values(Gen *g, Emit *e, const MaskSpec *m)
 {
     let(e, "mask", "%s", mask_name(g, m));
-    put(e, "for (int64_t j = 0; j < r; j++)\n"
-           "    for (int64_t x = from[j]; x < to[j]; x++)\n"
-           "        if ($mask(p + j, at + x))\n"
-           "            $panels_add(1, s + j * 64 + x, 64, v + x * 16, 1024, 1,\n"
-           "                       $panels, o + j * $d_v16, $d_v16$next);\n");
+    put(e,
+        "for (int64_t j = 0; j < r; j++)\n"
+        "    for (int64_t x = from[j]; x < to[j]; x++)\n"
+        "        if ($mask(p + j, at + x))\n"
+        "            $panels_add(1, s + j * 64 + x, 64, v + x * 16, 1024, 1,\n"
+        "                       $panels, o + j * $d_v16, $d_v16$next);\n");
 }

@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-enum {                           /* whose sums stay in the cache, beside x */
+/* whose sums stay in the cache, beside x */
+enum {
     SumRows = 288,
-    SumColumns = 384             /* whole tiles, of any width */
+    SumColumns = 384 /* whole tiles, of any width */
 };
 
 /* ---- the epilogue ---- */
@@ -30,15 +31,18 @@ void put_finish(Gen *g, Epilogue ep, Finish f)
     if (ep.parts & EpBias)
         put_call(g, g->shapes, use_kernel(g->kernels, "bias_rows"),
                  arena_printf(g->a, "%s, %s, %s, %s", f.sums, f.sums, f.bias,
-                              f.size), ";");
+                              f.size),
+                 ";");
     if (ep.parts & EpAct)
-        put_call(g, g->shapes, use_kernel(g->kernels, arena_printf(g->a,
-                     "activate_rows_%s", act_kernel[ep.act])),
+        put_call(g, g->shapes,
+                 use_kernel(g->kernels, arena_printf(g->a, "activate_rows_%s",
+                                                     act_kernel[ep.act])),
                  arena_printf(g->a, "%s, %s, %s", f.sums, f.sums, f.size), ";");
     if (ep.parts & EpResidual)
         put_call(g, g->shapes, use_kernel(g->kernels, "add_rows"),
                  arena_printf(g->a, "%s, %s, %s, %s", f.y, f.sums, f.residual,
-                              f.size), ";");
+                              f.size),
+                 ";");
     else if (strcmp(f.y, f.sums))
         put_call(g, g->shapes, use_kernel(g->kernels, "copy_rows"),
                  arena_printf(g->a, "%s, %s, %s", f.y, f.sums, f.size), ";");
@@ -54,10 +58,11 @@ static const char *formula(Arena *a, Epilogue ep)
 
 void matmul_prototype(Gen *g, const char *name, Epilogue ep)
 {
-    const char *args = arena_printf(g->a,
+    const char *args = arena_printf(
+        g->a,
         "int64_t rows, int64_t from, int64_t to, const float *x, int64_t ldx, "
-        "const %s *w, %sfloat *y, int64_t ldy%s", number_type(ep.dtype),
-        ep.parts & EpBias ? "const float *b, " : "",
+        "const %s *w, %sfloat *y, int64_t ldy%s",
+        number_type(ep.dtype), ep.parts & EpBias ? "const float *b, " : "",
         ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "");
     put_call(g, g->shapes, arena_printf(g->a, "static void %s", name), args,
              "");
@@ -65,7 +70,7 @@ void matmul_prototype(Gen *g, const char *name, Epilogue ep)
 
 /* ---- columns j .. j + nr - 1 of all rows ---- */
 
-typedef struct {                 /* a product */
+typedef struct { /* a product */
     const Tiling *t;
     int64_t k, n;
     Epilogue ep;
@@ -76,11 +81,14 @@ static void put_whole(Gen *g, const Product *p, int nr)
 {
     const long long k = p->k;
     const char *next = arena_printf(g->a, "w + (j + %d) * %lld", nr, k);
-    put_call(g, g->shapes, need_rows(g, p->t, nr, p->ep), arena_printf(g->a,
-             "rows, x, ldx, w + j * %lld, %lld, %lld, y + j, ldy%s%s%s", k,
-             16 * k, k, p->ep.parts & EpBias ? ", b + j" : "",
-             p->ep.parts & EpResidual ? ", r + j, ldr" : "",
-             next_panels(g, p->t, next)), ";");
+    put_call(
+        g, g->shapes, need_rows(g, p->t, nr, p->ep),
+        arena_printf(g->a,
+                     "rows, x, ldx, w + j * %lld, %lld, %lld, y + j, ldy%s%s%s",
+                     k, 16 * k, k, p->ep.parts & EpBias ? ", b + j" : "",
+                     p->ep.parts & EpResidual ? ", r + j, ldr" : "",
+                     next_panels(g, p->t, next)),
+        ";");
 }
 
 /* Sums of a block of k are added to those before it, in y. */
@@ -97,10 +105,14 @@ static Epilogue block_more(const Product *p)
 static void put_sums(Gen *g, const Product *p, int nr, Epilogue ep,
                      const char *x, const char *n)
 {
-    put_call(g, g->shapes, need_rows(g, p->t, nr, ep), arena_printf(g->a,
-             "some, %s, ldx, p, %lld, %s, y + i * ldy + j, ldy%s", x,
-             16 * (long long)p->k, n, next_panels(g, p->t, arena_printf(g->a,
-             "p + %lld", nr * (long long)p->k))), ";");
+    put_call(g, g->shapes, need_rows(g, p->t, nr, ep),
+             arena_printf(g->a,
+                          "some, %s, ldx, p, %lld, %s, y + i * ldy + j, ldy%s",
+                          x, 16 * (long long)p->k, n,
+                          next_panels(g, p->t,
+                                      arena_printf(g->a, "p + %lld",
+                                                   nr * (long long)p->k))),
+             ";");
 }
 
 static void put_block(Gen *g, const Product *p, int nr)
@@ -117,17 +129,18 @@ static void put_block(Gen *g, const Product *p, int nr)
     put_sums(g, p, nr, block_first(p), "x + i * ldx",
              arena_printf(g->a, "%lld", step));
     put(e, "} else {\n");
-    put_sums(g, p, nr, block_more(p), "x + i * ldx + at", k % step
-             ? arena_printf(g->a, "least(%lld, %lld - at)", step, k)
-             : arena_printf(g->a, "%lld", step));
+    put_sums(g, p, nr, block_more(p), "x + i * ldx + at",
+             k % step ? arena_printf(g->a, "least(%lld, %lld - at)", step, k)
+                      : arena_printf(g->a, "%lld", step));
     put(e, "}\n");
     if (p->ep.parts) {
         put(e, "if (at + $step >= $k) {\n");
-        put_finish(g, p->ep, (Finish){
-            .sums = y, .y = y, .bias = "b + j",
-            .residual = "r + i * ldr + j, ldr",
-            .size = arena_printf(g->a, "some, %d", nr)
-        });
+        put_finish(g, p->ep,
+                   (Finish){ .sums = y,
+                             .y = y,
+                             .bias = "b + j",
+                             .residual = "r + i * ldr + j, ldr",
+                             .size = arena_printf(g->a, "some, %d", nr) });
         put(e, "}\n");
     }
 }
@@ -211,7 +224,8 @@ static void put_all_columns(Gen *g, const Product *p)
         put(e, "if (j + $wide <= $to) {\n");
         put_columns(g, p, narrow[s]);
         put(e, s < n - 1 ? "j += $wide;\n"
-                           "}\n" : "}\n");
+                           "}\n"
+                         : "}\n");
     }
 }
 
@@ -247,12 +261,14 @@ const char *need_matmul(Gen *g, int node)
 {
     const Node *w = &g->p->g->nodes.at[g->p->g->nodes.at[node].in[1]];
     const Product p = { .t = tiling_of(g, TaskMatmul, node),
-                        .k = w->type.dim[1].c, .n = w->type.dim[0].c,
+                        .k = w->type.dim[1].c,
+                        .n = w->type.dim[0].c,
                         .ep = epilogue_of(g, node) };
     const bool alone = g->only && g->only->key.kind == TaskMatmul;
     const Tiling *few = alone ? NULL : tiling_of(g, TaskFew, node);
     const char *shape = arena_printf(g->a, "%s_%lldx%lld",
-        epilogue_suffix(g->a, p.ep), (long long)p.k, (long long)p.n);
+                                     epilogue_suffix(g->a, p.ep),
+                                     (long long)p.k, (long long)p.n);
     const char *name = arena_printf(g->a, "matmul%s", shape);
     if (!first_time(g, name))
         return name;

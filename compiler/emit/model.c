@@ -13,8 +13,9 @@ static void put_guard(Gen *g, Emit *e)
         return;
     let(e, "guard", "%s", target_guard(g->a, t));
     let(e, "name", "%s", t->name);
-    let(e, "how", "%s", t->features[0] ? "as the comment above says"
-                        : arena_printf(g->a, "with -march=%s", t->march));
+    let(e, "how", "%s",
+        t->features[0] ? "as the comment above says"
+                       : arena_printf(g->a, "with -march=%s", t->march));
     put(e, "#if $guard\n"
            "#error \"made for $name: compile $how\"\n"
            "#endif\n"
@@ -76,12 +77,21 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
     const Spec *s = g->p->g->spec;
     const SpecSide *enc = &s->side[SideEncoder], *dec = &s->side[SideDecoder];
     const SpecSide *side = s->kind == KindDecoder ? dec : enc;
-    const struct { const char *name; int64_t value; } dims[] = {
-        { "D_MODEL", s->d_model }, { "HEADS", side->h }, { "D_K", side->d_k },
-        { "D_V", side->d_v }, { "D_FF", side->d_ff },
-        { "ENCODER_LAYERS", enc->N }, { "DECODER_LAYERS", dec->N },
-        { "SOURCE_VOCAB", s->source.size }, { "TARGET_VOCAB", s->target.size },
-        { "MAX_SOURCE", enc->max_len }, { "MAX_TARGET", dec->max_len }
+    const struct {
+        const char *name;
+        int64_t value;
+    } dims[] = {
+        { "D_MODEL", s->d_model },
+        { "HEADS", side->h },
+        { "D_K", side->d_k },
+        { "D_V", side->d_v },
+        { "D_FF", side->d_ff },
+        { "ENCODER_LAYERS", enc->N },
+        { "DECODER_LAYERS", dec->N },
+        { "SOURCE_VOCAB", s->source.size },
+        { "TARGET_VOCAB", s->target.size },
+        { "MAX_SOURCE", enc->max_len },
+        { "MAX_TARGET", dec->max_len },
     };
     put(e, "enum {\n");
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
@@ -164,10 +174,12 @@ static void emit_parts(Gen *g, Emit *e)
     append(e, entries);
 }
 
-const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
-                       size_t *n)
+const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
 {
-    Gen g = { .a = a, .p = p, .o = o, .shapes = emit_new(a),
+    Gen g = { .a = a,
+              .p = p,
+              .o = o,
+              .shapes = emit_new(a),
               .kernels = kernels_new(a, &p->target, o->mode == EmitJit) };
     Emit *e = emit_new(a), *parts = emit_new(a);
     emit_parts(&g, parts);

@@ -48,12 +48,16 @@ void emit_scores_region(Gen *g, Emit *e, int node)
            "    const float *$to = $pages\n"
            "                   + id * $page_floats;\n"
            "\n");
-    put_call(g, e, panels, arena_printf(g->a,
-             "r, %s, %lld, k, %lld, %lld, (least(keys - at, 64) + 15) / 16, "
-             "%s + at, %lld, k", head_at(g, n->in[0], "i"),
-             (long long)g->p->value[n->in[0]].stride, (long long)(16 * d),
-             (long long)d, head_at(g, node, "i"),
-             (long long)g->p->value[node].stride), ";");
+    put_call(
+        g, e, panels,
+        arena_printf(
+            g->a,
+            "r, %s, %lld, k, %lld, %lld, (least(keys - at, 64) + 15) / 16, "
+            "%s + at, %lld, k",
+            head_at(g, n->in[0], "i"), (long long)g->p->value[n->in[0]].stride,
+            (long long)(16 * d), (long long)d, head_at(g, node, "i"),
+            (long long)g->p->value[node].stride),
+        ";");
     put(e, "}\n"
            "}\n"
            "}\n");
@@ -79,16 +83,22 @@ void emit_context_region(Gen *g, Emit *e, int node)
            "    const float *$to = $pages\n"
            "                   + id * $page_floats;\n"
            "\n");
-    put_call(g, e, panels_add, arena_printf(g->a,
-             "r, %s + at, %lld, v, 1024, least(keys - at, 64), %lld, o, %lld, "
-             "v", head_at(g, n->in[0], "i"),
-             (long long)g->p->value[n->in[0]].stride,
-             (long long)(round16(d_v) / 16), (long long)round16(d_v)), ";");
+    put_call(
+        g, e, panels_add,
+        arena_printf(
+            g->a,
+            "r, %s + at, %lld, v, 1024, least(keys - at, 64), %lld, o, %lld, "
+            "v",
+            head_at(g, n->in[0], "i"), (long long)g->p->value[n->in[0]].stride,
+            (long long)(round16(d_v) / 16), (long long)round16(d_v)),
+        ";");
     put(e, "}\n");
-    put_call(g, e, "copy_rows", arena_printf(g->a,
-             "%s, %lld, o, %lld, r, %lld", head_at(g, node, "i"),
-             (long long)g->p->value[node].stride, (long long)round16(d_v),
-             (long long)d_v), ";");
+    put_call(g, e, "copy_rows",
+             arena_printf(g->a, "%s, %lld, o, %lld, r, %lld",
+                          head_at(g, node, "i"),
+                          (long long)g->p->value[node].stride,
+                          (long long)round16(d_v), (long long)d_v),
+             ";");
     put(e, "}\n"
            "}\n");
 }
@@ -102,12 +112,18 @@ static void put_masked_row(Gen *g, Emit *e, const MaskSpec *m, const char *y,
     const char *from = mask_from(g, m, p);
     need_mask(g, m);
     use_kernel(g->kernels, "mask_row");
-    put_call(g, e, "mask_row", arena_printf(g->a, "%s, %s, keys, %s", y, x,
-             mask_to(g, m, p, "keys", m->prefix ? prefix_text(g) : "")),
+    put_call(g, e, "mask_row",
+             arena_printf(g->a, "%s, %s, keys, %s", y, x,
+                          mask_to(g, m, p, "keys",
+                                  m->prefix ? prefix_text(g) : "")),
              ";");
     if (strcmp(from, "0"))
-        put_call(g, e, "mask_row", arena_printf(g->a, "%s, %s, least(%s, keys),"
-                 " 0", y, y, from), ";");
+        put_call(g, e, "mask_row",
+                 arena_printf(g->a,
+                              "%s, %s, least(%s, keys),"
+                              " 0",
+                              y, y, from),
+                 ";");
     if (!m->file)
         return;
     let(e, "seen", "%s(%s, j)", mask_name(g, m), p);
@@ -125,29 +141,30 @@ static void put_score_row(Gen *g, Emit *e, int node)
     const char *past = cached ? " - b->past[s]" : "";
     switch (n->op) {
     case OpScale:
-        put_call(g, e, use_kernel(g->kernels, "scale_rows"), arena_printf(g->a,
-                 "%s, 0, %s, 0, 1, keys, %s", y, x, c_float(g->a, n->scale)),
+        put_call(g, e, use_kernel(g->kernels, "scale_rows"),
+                 arena_printf(g->a, "%s, 0, %s, 0, 1, keys, %s", y, x,
+                              c_float(g->a, n->scale)),
                  ";");
         break;
     case OpSoftcap:
         put_call(g, e, use_kernel(g->kernels, "softcap_rows"),
                  arena_printf(g->a, "%s, 0, %s, 0, 1, keys, %s", y, x,
-                              c_float(g->a, n->cap)), ";");
+                              c_float(g->a, n->cap)),
+                 ";");
         break;
     case OpScoreBias:
-        put_call(g, e, use_kernel(g->kernels, "add_rows"), arena_printf(g->a,
-                 "%s, 0, %s, 0, %s%s - (i - row), 0, 1, keys", y, x,
-                 bias_text(g, node), past), ";");
+        put_call(g, e, use_kernel(g->kernels, "add_rows"),
+                 arena_printf(g->a,
+                              "%s, 0, %s, 0, %s%s - (i - row), 0, 1, keys", y,
+                              x, bias_text(g, node), past),
+                 ";");
         break;
     case OpSoftmax:
         put_call(g, e, use_kernel(g->kernels, "softmax_row"),
                  arena_printf(g->a, "%s, %s, keys", y, x), ";");
         break;
-    case OpMask:
-        put_masked_row(g, e, n->mask, y, x, cached);
-        break;
-    default:
-        die("%s does not work on scores", op_info[n->op].name);
+    case OpMask: put_masked_row(g, e, n->mask, y, x, cached); break;
+    default:     die("%s does not work on scores", op_info[n->op].name);
     }
 }
 
@@ -159,13 +176,15 @@ void emit_head_rows_region(Gen *g, Emit *e, int node)
     begin_tasks(g, e, n->type.dim[0].c, row_sym(n->type));
     begin_task_loop(e);
     Node k = *n;
-    k.op = keys == SymPT ? OpAppend
-         : n->entry == EntryDecode ? OpRecall : OpPages;
+    k.op = keys == SymPT           ? OpAppend
+         : n->entry == EntryDecode ? OpRecall
+                                   : OpPages;
     k.cache = CacheSelf;
     k.type.dim[1] = n->type.dim[2];
-    let(e, "count", "%s", keys == SymNone
-        ? arena_printf(g->a, "%lld", (long long)n->type.dim[2].c)
-        : count_text(g, &k));
+    let(e, "count", "%s",
+        keys == SymNone
+            ? arena_printf(g->a, "%lld", (long long)n->type.dim[2].c)
+            : count_text(g, &k));
     put(e, "const int64_t keys = $count;\n"
            "\n"
            "for (int64_t i = row; i < b->$start[s + 1]; i++) {\n");

@@ -15,11 +15,10 @@ bool first_time(Gen *g, const char *name)
 void need_least(Gen *g)
 {
     if (first_time(g, "least"))
-        put(g->shapes,
-            "static int64_t least(int64_t a, int64_t b)\n"
-            "{\n"
-            "    return a < b ? a : b;\n"
-            "}\n\n");
+        put(g->shapes, "static int64_t least(int64_t a, int64_t b)\n"
+                       "{\n"
+                       "    return a < b ? a : b;\n"
+                       "}\n\n");
 }
 
 /* ---- which tiling ---- */
@@ -52,8 +51,8 @@ static bool unfused(const Gen *g)
 static bool others(const Gen *g, int kinds, const Tiling *t, bool height)
 {
     const Tiling usual = plan_tile(g->p);
-    bool other = unfused(g) && (height ? usual.mr != t->mr
-                                       : !same_tile(&usual, t));
+    bool other = unfused(g)
+              && (height ? usual.mr != t->mr : !same_tile(&usual, t));
     for (int i = 0; i < g->p->task.n && !g->only; i++) {
         const Task *task = &g->p->task.at[i];
         if (On(task->key.kind) & kinds)
@@ -66,15 +65,15 @@ static bool others(const Gen *g, int kinds, const Tiling *t, bool height)
 /* "_ask3" where other than the usual number of tiles ask for panels. */
 static const char *ask_suffix(Gen *g, int nr, int ask)
 {
-    return ask + 1 == usual_ahead(nr) ? ""
-        : arena_printf(g->a, "_ask%d", ask);
+    return ask + 1 == usual_ahead(nr) ? "" : arena_printf(g->a, "_ask%d", ask);
 }
 
 const char *panels_suffix(Gen *g, const Tiling *t)
 {
-    return !others(g, On(TaskAttention), t, false) ? ""
-        : arena_printf(g->a, "_%dx%d%s", t->mr, t->nr,
-                       ask_suffix(g, t->nr, t->ahead - 1));
+    return !others(g, On(TaskAttention), t, false)
+             ? ""
+             : arena_printf(g->a, "_%dx%d%s", t->mr, t->nr,
+                            ask_suffix(g, t->nr, t->ahead - 1));
 }
 
 const char *next_panels(Gen *g, const Tiling *t, const char *next)
@@ -94,7 +93,9 @@ static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
         ep.parts |= EpAhead;
     else if (g->p->target.width == 1)
         ep.parts &= ~EpAhead;
-    return (TileKey){ .mr = mr, .nr = nr, .dtype = ep.dtype,
+    return (TileKey){ .mr = mr,
+                      .nr = nr,
+                      .dtype = ep.dtype,
                       .epilogue = any ? EpAny : ep.parts,
                       .act = any ? ActNone : ep.act,
                       .width = g->p->target.width };
@@ -108,10 +109,8 @@ void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args)
 
 const char *epilogue_suffix(Arena *a, Epilogue ep)
 {
-    return arena_printf(a, "%s%s%s%s%s%s",
-                        ep.dtype == DtypeBf16 ? "_bf16" : "",
-                        ep.parts & EpBias ? "_bias" : "",
-                        ep.act ? "_" : "",
+    return arena_printf(a, "%s%s%s%s%s%s", ep.dtype == DtypeBf16 ? "_bf16" : "",
+                        ep.parts & EpBias ? "_bias" : "", ep.act ? "_" : "",
                         ep.act ? act_kernel[ep.act] : "",
                         ep.parts & EpResidual ? "_residual" : "",
                         ep.parts & EpAccumulate ? "_accumulate" : "");
@@ -124,24 +123,33 @@ static void put_row_tile(Gen *g, int mr, int nr, Epilogue ep)
     const int mark = emit_mark(e);
     let(e, "mr", "%d", mr);
     put(e, "if (mr == $mr) {\n");
-    put_tile(g, mr, nr, ep, arena_printf(g->a,
-             "a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, %s, %s, %d, %s",
-             ep.parts & EpBias ? "bias" : "0",
-             ep.parts & EpResidual ? "r + i * ldr, ldr" : "0, 0", ep.act,
-             ep.parts & EpAhead ? "next" : "b"));
+    put_tile(
+        g, mr, nr, ep,
+        arena_printf(
+            g->a,
+            "a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, %s, %s, %d, %s",
+            ep.parts & EpBias ? "bias" : "0",
+            ep.parts & EpResidual ? "r + i * ldr, ldr" : "0, 0", ep.act,
+            ep.parts & EpAhead ? "next" : "b"));
     put(e, "}\n");
     emit_reset(e, mark);
 }
 
 static void rows_prototype(Gen *g, const char *name, Epilogue ep)
 {
-    put_call(g, g->shapes, arena_printf(g->a, "static void %s", name),
-        arena_printf(g->a, "int64_t rows, const float *a, int64_t lda, "
-        "const %s *b, int64_t ldb, int64_t k, float *c, int64_t ldc%s%s%s",
-        number_type(ep.dtype), ep.parts & EpBias ? ", const float *bias" : "",
-        ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "",
-        !(ep.parts & EpAhead) ? "" : arena_printf(g->a, ", const %s *next",
-                                         number_type(ep.dtype))), "");
+    put_call(
+        g, g->shapes, arena_printf(g->a, "static void %s", name),
+        arena_printf(
+            g->a,
+            "int64_t rows, const float *a, int64_t lda, "
+            "const %s *b, int64_t ldb, int64_t k, float *c, int64_t ldc%s%s%s",
+            number_type(ep.dtype),
+            ep.parts & EpBias ? ", const float *bias" : "",
+            ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "",
+            !(ep.parts & EpAhead) ? ""
+                                  : arena_printf(g->a, ", const %s *next",
+                                                 number_type(ep.dtype))),
+        "");
 }
 
 /* The first `ask` tiles each ask for two of the panels that are next (one,
@@ -170,8 +178,11 @@ const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep)
     Emit *e = g->shapes;
     const int ask = tiles_that_ask(t, nr);
     const char *name = arena_printf(g->a, "rows_%s%d%s%s",
-        others(g, OnProducts, t, true) ? arena_printf(g->a, "%dx", t->mr) : "",
-        nr, epilogue_suffix(g->a, ep), ask_suffix(g, nr, ask));
+                                    others(g, OnProducts, t, true)
+                                        ? arena_printf(g->a, "%dx", t->mr)
+                                        : "",
+                                    nr, epilogue_suffix(g->a, ep),
+                                    ask_suffix(g, nr, ask));
     if (!first_time(g, name))
         return name;
     const int mark = emit_mark(e);
@@ -179,7 +190,8 @@ const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep)
     let(e, "mr", "%d", t->mr);
     let(e, "less", "%d", t->mr - 1);
     let(e, "nr", "%d", nr);
-    put(e, "/* All rows of a times $nr columns, in tiles of like heights. */\n");
+    put(e,
+        "/* All rows of a times $nr columns, in tiles of like heights. */\n");
     rows_prototype(g, name, ep);
     put(e, "{\n"
            "    const int64_t tiles = (rows + $less) / $mr;\n"
@@ -218,16 +230,19 @@ static void panels_step(Gen *g, const Tiling *t, int nr, Epilogue ep)
         put(e, "for (; j < panels; j++) {\n");
     else
         put(e, "for (; j + $p <= panels; j += $p) {\n");
-    put_call(g, e, need_rows(g, t, nr, ep), arena_printf(g->a,
-             "rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc%s",
-             next_panels(g, t, "next + j * ldb")), ";");
+    put_call(g, e, need_rows(g, t, nr, ep),
+             arena_printf(
+                 g->a, "rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc%s",
+                 next_panels(g, t, "next + j * ldb")),
+             ";");
     put(e, "}\n");
 }
 
 const char *need_panels(Gen *g, const Tiling *t, bool accumulate)
 {
     const char *name = arena_printf(g->a, "panels%s%s",
-        accumulate ? "_add" : "", panels_suffix(g, t));
+                                    accumulate ? "_add" : "",
+                                    panels_suffix(g, t));
     if (!first_time(g, name))
         return name;
     Emit *e = g->shapes;
@@ -238,14 +253,19 @@ const char *need_panels(Gen *g, const Tiling *t, bool accumulate)
     for (int s = 0; s < steps; s++)
         need_rows(g, t, nr[s], ep);
     let(e, "op", "%s", accumulate ? "+=" : "=");
-    put(e, t->ahead > 1 ?
-        "/* c $op a b: b is `panels` panels of 16 columns, ldb apart; those at\n"
-        " * `next` are read soon. */\n" :
-        "/* c $op a b: b is `panels` panels of 16 columns, ldb apart. */\n");
-    put_call(g, e, arena_printf(g->a, "static void %s", name), arena_printf(
-             g->a, "int64_t rows, const float *a, int64_t lda, const float *b, "
-             "int64_t ldb, int64_t k, int64_t panels, float *c, int64_t ldc%s",
-             next_panels(g, t, "const float *next")), "");
+    put(e,
+        t->ahead > 1
+            ? "/* c $op a b: b is `panels` panels of 16 columns, ldb apart; those at\n"
+              " * `next` are read soon. */\n"
+            : "/* c $op a b: b is `panels` panels of 16 columns, ldb apart. */\n");
+    put_call(
+        g, e, arena_printf(g->a, "static void %s", name),
+        arena_printf(
+            g->a,
+            "int64_t rows, const float *a, int64_t lda, const float *b, "
+            "int64_t ldb, int64_t k, int64_t panels, float *c, int64_t ldc%s",
+            next_panels(g, t, "const float *next")),
+        "");
     put(e, "{\n"
            "    int64_t j = 0;\n"
            "\n");

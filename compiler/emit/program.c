@@ -7,14 +7,17 @@
 
 /* The core's files, in the order that they need each other. A model that
  * generates nothing takes those alone that check a weights file.            */
-static const struct { const char *name; bool always; } core_files[] = {
-    { "memory.c", true }, { "hash.c", true }, { "check.c", true },
-    { "batch.c", true }, { "math.c", false }, { "cache.c", false },
-    { "process.c", false }, { "sampling.c", false }, { "beam.c", false },
-    { "search_memory.c", false }, { "search.c", false }, { "score.c", false },
-    { "stream.c", false }, { "state.c", false }, { "vocab.c", true },
-    { "merges.c", true }, { "tokens.c", true }, { "text.c", false },
-    { "packed.c", true }
+static const struct {
+    const char *name;
+    bool always;
+} core_files[] = {
+    { "memory.c", true },         { "hash.c", true },      { "check.c", true },
+    { "batch.c", true },          { "math.c", false },     { "cache.c", false },
+    { "process.c", false },       { "sampling.c", false }, { "beam.c", false },
+    { "search_memory.c", false }, { "search.c", false },   { "score.c", false },
+    { "stream.c", false },        { "state.c", false },    { "vocab.c", true },
+    { "merges.c", true },         { "tokens.c", true },    { "text.c", false },
+    { "packed.c", true },
 };
 enum { CoreFiles = sizeof core_files / sizeof *core_files };
 
@@ -63,8 +66,8 @@ static bool always_there(const char *heading)
     return false;
 }
 
-static const char *const core_headers[] = { "core.h", "check.h",
-                                             "stream.h", "text.h" };
+static const char *const core_headers[] = { "core.h", "check.h", "stream.h",
+                                            "text.h" };
 enum { CoreHeaders = sizeof core_headers / sizeof *core_headers };
 
 /* A part of the core's headers. */
@@ -160,41 +163,40 @@ static void let_model(Gen *g, Emit *e)
 static void emit_model_struct(Gen *g, Emit *e)
 {
     let_model(g, e);
-    put(e,
-        "static const struct attn_model model = {\n"
-        "    .name = $name,\n"
-        "    .kind = $kind,\n"
-        "    .d_model = $d_model,\n"
-        "    .source_vocab = $source_vocab,\n"
-        "    .target_vocab = $target_vocab,\n"
-        "    .max_source = $max_source,\n"
-        "    .max_target = $max_target,\n"
-        "    .input_width = $input_width,\n"
-        "    .class_token = $class_token,\n"
-        "    .types = $types,\n"
-        "    .output_columns = $output_columns,\n"
-        "    .output_pooled = $output_pooled,\n"
-        "    .weights_bytes = $weights_bytes,\n"
-        "    .weight_bits = $weight_bits,\n"
-        "    .weights_hash = $hash,\n"
-        "    .spec_hash = $spec_hash,\n"
-        "    .command =\n"
-        "        $command,\n"
-        "    .bound_bytes = sizeof(struct weights)$text,\n"
-        "    .page_floats = { $page0, $page1 },\n"
-        "    .blocks = { $blocks0, $blocks1 },\n"
-        "    .d_k = { $d_k0, $d_k1 },\n"
-        "    .v_panels = { $v0, $v1 },\n"
-        "    .arena_bytes = arena_bytes,\n"
-        "    .bind = bind_weights,\n"
-        "    .encode = $encode,\n"
-        "    .decode = $decode,\n"
-        "    .log_sum_exp = $log_sum_exp\n"
-        "};\n\n"
-        "const struct attn_model *$model(void)\n"
-        "{\n"
-        "    return &model;\n"
-        "}\n\n");
+    put(e, "static const struct attn_model model = {\n"
+           "    .name = $name,\n"
+           "    .kind = $kind,\n"
+           "    .d_model = $d_model,\n"
+           "    .source_vocab = $source_vocab,\n"
+           "    .target_vocab = $target_vocab,\n"
+           "    .max_source = $max_source,\n"
+           "    .max_target = $max_target,\n"
+           "    .input_width = $input_width,\n"
+           "    .class_token = $class_token,\n"
+           "    .types = $types,\n"
+           "    .output_columns = $output_columns,\n"
+           "    .output_pooled = $output_pooled,\n"
+           "    .weights_bytes = $weights_bytes,\n"
+           "    .weight_bits = $weight_bits,\n"
+           "    .weights_hash = $hash,\n"
+           "    .spec_hash = $spec_hash,\n"
+           "    .command =\n"
+           "        $command,\n"
+           "    .bound_bytes = sizeof(struct weights)$text,\n"
+           "    .page_floats = { $page0, $page1 },\n"
+           "    .blocks = { $blocks0, $blocks1 },\n"
+           "    .d_k = { $d_k0, $d_k1 },\n"
+           "    .v_panels = { $v0, $v1 },\n"
+           "    .arena_bytes = arena_bytes,\n"
+           "    .bind = bind_weights,\n"
+           "    .encode = $encode,\n"
+           "    .decode = $decode,\n"
+           "    .log_sum_exp = $log_sum_exp\n"
+           "};\n\n"
+           "const struct attn_model *$model(void)\n"
+           "{\n"
+           "    return &model;\n"
+           "}\n\n");
 }
 
 static void emit_defaults(Gen *g, Emit *e)
@@ -209,32 +211,30 @@ static void emit_defaults(Gen *g, Emit *e)
     let(e, "rule", "%d", s->search_rule);
     let(e, "penalty", "%d", s->search_penalty);
     let(e, "alpha", "%s", c_float(g->a, s->search_alpha));
-    let(e, "max", "%lld", (long long)(s->max_output >= 0
-                                      ? s->max_output
-                                      : s->side[SideDecoder].max_len));
+    let(e, "max", "%lld",
+        (long long)(s->max_output >= 0 ? s->max_output
+                                       : s->side[SideDecoder].max_len));
     let(e, "plus", "%lld", (long long)s->max_output_plus);
     let(e, "start", "%lld", (long long)s->token_start);
     let(e, "end", "%lld", (long long)s->token_end);
-    put(e,
-        "/* The search that the spec asks for. */\n"
-        "void $options(struct attn_search_options *o)\n"
-        "{\n");
+    put(e, "/* The search that the spec asks for. */\n"
+           "void $options(struct attn_search_options *o)\n"
+           "{\n");
     if (n > 0)
         put(e, "static const int32_t unwritten[] = { $ids };\n\n");
-    put(e,
-        "if (!o)\n"
-        "    return;\n"
-        "memset(o, 0, sizeof *o);\n"
-        "o->beam = $beam;\n"
-        "o->results = 1;\n"
-        "o->rule = $rule;\n"
-        "o->penalty = $penalty;\n"
-        "o->alpha = $alpha;\n"
-        "o->max_output = $max;\n"
-        "o->max_output_plus = $plus;\n"
-        "o->patience = 1.0f;\n"
-        "o->start = $start;\n"
-        "o->end = $end;\n");
+    put(e, "if (!o)\n"
+           "    return;\n"
+           "memset(o, 0, sizeof *o);\n"
+           "o->beam = $beam;\n"
+           "o->results = 1;\n"
+           "o->rule = $rule;\n"
+           "o->penalty = $penalty;\n"
+           "o->alpha = $alpha;\n"
+           "o->max_output = $max;\n"
+           "o->max_output_plus = $plus;\n"
+           "o->patience = 1.0f;\n"
+           "o->start = $start;\n"
+           "o->end = $end;\n");
     if (n > 0)
         put(e, "o->process.forbid = unwritten;\n"
                "o->process.forbid_count = $count;\n");
@@ -283,13 +283,14 @@ void emit_embedded(Gen *g, Emit *e)
     let(e, "at", g->o->embed ? "embedded.bytes" : "NULL");
     let(e, "size", g->o->embed ? "(int64_t)sizeof embedded.bytes" : "0");
     let(e, "weights", "%s_embedded", g->p->prefix);
-    put(e, "/* The model.weights file inside this file; NULL: it is outside. */\n"
-           "const void *$weights(int64_t *bytes)\n"
-           "{\n"
-           "    if (bytes)\n"
-           "        *bytes = $size;\n"
-           "    return $at;\n"
-           "}\n\n");
+    put(e,
+        "/* The model.weights file inside this file; NULL: it is outside. */\n"
+        "const void *$weights(int64_t *bytes)\n"
+        "{\n"
+        "    if (bytes)\n"
+        "        *bytes = $size;\n"
+        "    return $at;\n"
+        "}\n\n");
 }
 
 /* Before any code that the processor may not have runs: so what has it is a

@@ -16,7 +16,7 @@ const char *row_count(Sym s)
     case SymR: return "c->b->selected";
     case SymM: return "c->b->key_rows";
     case SymS: return "c->b->sequences";
-    default: return "c->b->rows";
+    default:   return "c->b->rows";
     }
 }
 
@@ -28,7 +28,7 @@ const char *starts_of(Sym s)
 /* The member of attn_batch that an Input of numbers is. */
 static const char *input_member(const Node *n)
 {
-    const bool free_input = n->layer < 0 && !n->stack[0];   /* attention */
+    const bool free_input = n->layer < 0 && !n->stack[0]; /* attention */
     return free_input ? n->name : "input";
 }
 
@@ -41,7 +41,8 @@ const char *value_at(Gen *g, int node, const char *row)
     const Value *v = &p->value[node];
     const char *name = p->value[owner].name;
     const char *column = v->column
-        ? arena_printf(g->a, " + %lld", (long long)v->column) : "";
+                           ? arena_printf(g->a, " + %lld", (long long)v->column)
+                           : "";
     if (p->value[owner].place == PlaceInput) {
         name = arena_printf(g->a, "b->%s", input_member(node_at(g, owner)));
     } else if (p->slot.at[p->value[owner].slot].kind == SlotParts) {
@@ -65,8 +66,8 @@ static void need_tick(Gen *g)
 {
     if (!g->o->timers || !first_time(g, "tick"))
         return;
-    let(g->shapes, "tick", "0x%llx", (unsigned long long)(uintptr_t)
-        g->o->timers->tick);
+    let(g->shapes, "tick", "0x%llx",
+        (unsigned long long)(uintptr_t)g->o->timers->tick);
     put(g->shapes, "static void tick(int64_t slot)\n"
                    "{\n"
                    "    ((void (*)(int64_t))$tick)(slot);\n"
@@ -100,10 +101,12 @@ static void emit_output(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node);
     const long long columns = n->type.dim[1].c;
-    put_call(g, e, use_kernel(g->kernels, "copy_rows"), arena_printf(g->a,
-             "c->b->output + i * %lld, %lld, %s, %lld, rows, %lld", columns,
-             columns, value_at(g, n->in[0], "i"), stride(g, n->in[0]),
-             columns), ";");
+    put_call(g, e, use_kernel(g->kernels, "copy_rows"),
+             arena_printf(g->a,
+                          "c->b->output + i * %lld, %lld, %s, %lld, rows, %lld",
+                          columns, columns, value_at(g, n->in[0], "i"),
+                          stride(g, n->in[0]), columns),
+             ";");
 }
 
 /* A body of its own, whose text goes behind what it needs. */
@@ -152,17 +155,18 @@ static void emit_step(Gen *g, Emit *e, const Region *r)
 {
     const int node = g->p->order.at[r->first];
     switch (node_at(g, node)->op) {
-    case OpEmbed: emit_embed(g, e, node); break;
-    case OpPosition: emit_position(g, e, node); break;
-    case OpFirstRow: emit_first_row(g, e, node); break;
-    case OpRotate: emit_rotate(g, e, node); break;
-    case OpPool: emit_pool(g, e, node); break;
-    case OpSelect: emit_select(g, e, node); break;
+    case OpEmbed:     emit_embed(g, e, node); break;
+    case OpPosition:  emit_position(g, e, node); break;
+    case OpFirstRow:  emit_first_row(g, e, node); break;
+    case OpRotate:    emit_rotate(g, e, node); break;
+    case OpPool:      emit_pool(g, e, node); break;
+    case OpSelect:    emit_select(g, e, node); break;
     case OpAttention: emit_attention_region(g, e, node); break;
-    case OpAppend: case OpPages: emit_pages_region(g, e, r); break;
-    case OpScores: emit_scores_region(g, e, node); break;
-    case OpContext: emit_context_region(g, e, node); break;
-    default: emit_head_rows_region(g, e, node);
+    case OpAppend:
+    case OpPages:     emit_pages_region(g, e, r); break;
+    case OpScores:    emit_scores_region(g, e, node); break;
+    case OpContext:   emit_context_region(g, e, node); break;
+    default:          emit_head_rows_region(g, e, node);
     }
 }
 
@@ -268,11 +272,12 @@ static int step_list(Gen *g, const Region *r)
 {
     Emit *body = open_body(g);
     Function f = { .base = arena_printf(g->scratch, "%s_steps", r->name),
-                   .is_list = true, .comment = "" };
+                   .is_list = true,
+                   .comment = "" };
     let(body, "count", "%d", r->count);
     let(body, "enough", "%lld", (long long)least_part_rows(g->p, r));
-    let(body, "block", "%lld", (long long)(r->row_block ? region_rows(g->p, r)
-                                                        : 0));
+    let(body, "block", "%lld",
+        (long long)(r->row_block ? region_rows(g->p, r) : 0));
     put(body, "$count, $enough, $block, {\n");
     for (int k = 0; k < r->count; k++) {
         const int i = step_function(g, r, k);
@@ -280,8 +285,8 @@ static int step_list(Gen *g, const Region *r)
         f.takes_weights |= step->takes_weights;
         f.takes_layer |= step->takes_layer;
         let(body, "step", "%s", step->name);
-        let(body, "work", "%lld", (long long)step_work(g->p,
-                                         g->p->order.at[r->first + k]));
+        let(body, "work", "%lld",
+            (long long)step_work(g->p, g->p->order.at[r->first + k]));
         put(body, "{ $step, $work },\n");
     }
     put(body, "}\n"
@@ -295,8 +300,7 @@ void make_functions(Gen *g)
     g->scratch = arena_new();
     g->function_of = arena_alloc(g->a,
                                  (size_t)p->region.n * sizeof *g->function_of);
-    g->step_of = arena_alloc(g->a,
-                             (size_t)p->order.n * sizeof *g->step_of);
+    g->step_of = arena_alloc(g->a, (size_t)p->order.n * sizeof *g->step_of);
     for (int i = 0; i < p->region.n; i++) {
         const Region *r = &p->region.at[i];
         g->function_of[i] = r->by_rows ? step_list(g, r)
@@ -311,8 +315,8 @@ void make_functions(Gen *g)
 void emit_function(Gen *g, Emit *e, const Function *f)
 {
     emit_raw(e, f->comment, strlen(f->comment));
-    const char *list = arena_printf(g->a, "static const struct steps %s = ",
-                                    f->name);
+    const char *list = arena_printf(g->a,
+                                    "static const struct steps %s = ", f->name);
     if (f->is_list)
         emit_raw(e, list, strlen(list));
     else
@@ -320,7 +324,9 @@ void emit_function(Gen *g, Emit *e, const Function *f)
                  "void *call, int64_t part, int64_t parts", "");
     const char *body = f->body;
     if (g->o->timers && !f->is_list)
-        body = arena_printf(g->a, "{\n    enum { SLOT = %d };\n\n"
-                            "    tick(SLOT);\n%s", slot_of(g, f), body + 2);
+        body = arena_printf(g->a,
+                            "{\n    enum { SLOT = %d };\n\n"
+                            "    tick(SLOT);\n%s",
+                            slot_of(g, f), body + 2);
     emit_raw(e, body, strlen(body));
 }

@@ -28,8 +28,9 @@ static void row_matmul(Gen *g, Emit *e, int node)
     const Node *n = node_at(g, node);
     const Epilogue ep = epilogue_of(g, node);
     const char *args = arena_printf(g->a, "c->rows, from, to, %s, %lld, %s",
-        value_at(g, n->in[0], block_row), stride(g, n->in[0]),
-        weight_of(g, n->in[1], PackPanels));
+                                    value_at(g, n->in[0], block_row),
+                                    stride(g, n->in[0]),
+                                    weight_of(g, n->in[1], PackPanels));
     if (ep.parts & EpBias)
         args = arena_printf(g->a, "%s, %s", args,
                             weight_of(g, n->in[2], PackVector));
@@ -46,8 +47,7 @@ static const char *vectors(Gen *g, const Node *n, int from, int to)
 {
     const char *s = "";
     for (int k = from; k < to; k++)
-        s = arena_printf(g->a, "%s%s, ", s,
-                         weight_of(g, n->in[k], PackVector));
+        s = arena_printf(g->a, "%s%s, ", s, weight_of(g, n->in[k], PackVector));
     return s;
 }
 
@@ -55,8 +55,8 @@ static void row_kernel(Gen *g, Emit *e, int node, const char *kernel,
                        int rows_in, const char *tail)
 {
     const Node *n = node_at(g, node);
-    const char *args = arena_printf(g->a, "%s, %lld, ",
-                                    value_at(g, node, "i"), stride(g, node));
+    const char *args = arena_printf(g->a, "%s, %lld, ", value_at(g, node, "i"),
+                                    stride(g, node));
     for (int k = 0; k < rows_in; k++)
         args = arena_printf(g->a, "%s%s, %lld, ", args,
                             value_at(g, n->in[k], "i"), stride(g, n->in[k]));
@@ -72,8 +72,8 @@ static void row_norm(Gen *g, Emit *e, int node, int rows_in)
     const Node *n = node_at(g, node);
     const bool rms = n->norm == NormRms;
     const char *beta = !rms && n->nin == rows_in + 1 ? "0, " : "";
-    const char *args = arena_printf(g->a, "%s, %lld, ",
-                                    value_at(g, node, "i"), stride(g, node));
+    const char *args = arena_printf(g->a, "%s, %lld, ", value_at(g, node, "i"),
+                                    stride(g, node));
     for (int k = 0; k < rows_in; k++)
         args = arena_printf(g->a, "%s%s, %lld, ", args,
                             value_at(g, n->in[k], "i"), stride(g, n->in[k]));
@@ -90,13 +90,15 @@ static void row_head_norm(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g, node);
     const int64_t d = n->type.dim[1].c / n->heads;
-    put_call(g, e, use_kernel(g->kernels, "head_norm_rows"), arena_printf(g->a,
-             "%s, %lld, %s, %lld, %s%srows, %lld, %lld, %s, %d",
-             value_at(g, node, "i"), stride(g, node),
-             value_at(g, n->in[0], "i"), stride(g, n->in[0]),
-             vectors(g, n, 1, n->nin), n->nin == 2 ? "0, " : "",
-             (long long)n->heads, (long long)d, c_float(g->a, n->eps),
-             n->norm == NormRms), ";");
+    put_call(g, e, use_kernel(g->kernels, "head_norm_rows"),
+             arena_printf(g->a,
+                          "%s, %lld, %s, %lld, %s%srows, %lld, %lld, %s, %d",
+                          value_at(g, node, "i"), stride(g, node),
+                          value_at(g, n->in[0], "i"), stride(g, n->in[0]),
+                          vectors(g, n, 1, n->nin), n->nin == 2 ? "0, " : "",
+                          (long long)n->heads, (long long)d,
+                          c_float(g->a, n->eps), n->norm == NormRms),
+             ";");
 }
 
 /* "activate_rows_relu", "gate_rows_silu" */
@@ -112,15 +114,16 @@ void emit_row_op(Gen *g, Emit *e, int node)
     const char *scale = arena_printf(g->a, ", %s", c_float(g->a, n->scale));
     const char *cap = arena_printf(g->a, ", %s", c_float(g->a, n->cap));
     switch (n->op) {
-    case OpMatmul: case OpLinear: row_matmul(g, e, node); break;
-    case OpBias: row_kernel(g, e, node, "bias_rows", 1, ""); break;
-    case OpScale: row_kernel(g, e, node, "scale_rows", 1, scale); break;
-    case OpAdd: row_kernel(g, e, node, "add_rows", 2, ""); break;
-    case OpMul: row_kernel(g, e, node, "mul_rows", 2, ""); break;
-    case OpSoftcap: row_kernel(g, e, node, "softcap_rows", 1, cap); break;
-    case OpL2Norm: row_kernel(g, e, node, "l2_norm_rows", 1, eps); break;
-    case OpNorm: row_norm(g, e, node, 1); break;
-    case OpAddNorm: row_norm(g, e, node, 2); break;
+    case OpMatmul:
+    case OpLinear:   row_matmul(g, e, node); break;
+    case OpBias:     row_kernel(g, e, node, "bias_rows", 1, ""); break;
+    case OpScale:    row_kernel(g, e, node, "scale_rows", 1, scale); break;
+    case OpAdd:      row_kernel(g, e, node, "add_rows", 2, ""); break;
+    case OpMul:      row_kernel(g, e, node, "mul_rows", 2, ""); break;
+    case OpSoftcap:  row_kernel(g, e, node, "softcap_rows", 1, cap); break;
+    case OpL2Norm:   row_kernel(g, e, node, "l2_norm_rows", 1, eps); break;
+    case OpNorm:     row_norm(g, e, node, 1); break;
+    case OpAddNorm:  row_norm(g, e, node, 2); break;
     case OpHeadNorm: row_head_norm(g, e, node); break;
     case OpActivate:
         row_kernel(g, e, node, kernel_for(g, "activate_rows", n->act), 1, "");

@@ -27,9 +27,11 @@ static const char *need_few_rows(Gen *g, const Tiling *t, Dtype dtype)
 {
     Emit *e = g->shapes;
     const int nr = 16 * t->places;
-    const char *name = arena_printf(g->a, "few_rows%s%s", others(g, t)
-        ? arena_printf(g->a, "_%dx%d", t->few - 1, nr) : "",
-        dtype == DtypeBf16 ? "_bf16" : "");
+    const char *name = arena_printf(g->a, "few_rows%s%s",
+                                    others(g, t) ? arena_printf(g->a, "_%dx%d",
+                                                                t->few - 1, nr)
+                                                 : "",
+                                    dtype == DtypeBf16 ? "_bf16" : "");
     if (!first_time(g, name))
         return name;
     const int mark = emit_mark(e);
@@ -37,9 +39,11 @@ static const char *need_few_rows(Gen *g, const Tiling *t, Dtype dtype)
     let(e, "nr", "%d", nr);
     put(e, "/* c = a b: at most $most rows, and $nr columns */\n");
     put_call(g, e, arena_printf(g->a, "static void %s", name),
-             arena_printf(g->a, "int64_t rows, const float *a, int64_t lda, "
+             arena_printf(g->a,
+                          "int64_t rows, const float *a, int64_t lda, "
                           "const %s *b, int64_t ldb, int64_t k, float *c",
-                          number_type(dtype)), "");
+                          number_type(dtype)),
+             "");
     put(e, "{\n");
     for (int mr = 1; mr < t->few; mr++) {
         const bool ahead = asks_ahead(mr, dtype);
@@ -59,10 +63,12 @@ static const char *need_few_rows(Gen *g, const Tiling *t, Dtype dtype)
 /* Columns n .. n + 15 of y. */
 static void put_columns(Gen *g, const Tiling *t, Epilogue ep)
 {
-    put_finish(g, ep, (Finish){
-        .sums = arena_printf(g->a, "c, %d", 16 * t->places), .bias = "b + n",
-        .y = "y + n, ldy", .residual = "r + n, ldr", .size = "rows, 16"
-    });
+    put_finish(g, ep,
+               (Finish){ .sums = arena_printf(g->a, "c, %d", 16 * t->places),
+                         .bias = "b + n",
+                         .y = "y + n, ldy",
+                         .residual = "r + n, ldr",
+                         .size = "rows, 16" });
 }
 
 static const char *few_name(Gen *g, const char *shape)
@@ -114,10 +120,11 @@ void emit_few(Gen *g, const Tiling *t, const char *shape, int64_t k,
     let(e, "few", "%s", need_few_rows(g, t, ep.dtype));
     let(e, "k", "%lld", (long long)k);
     let(e, "floats", "%d", (t->few - 1) * 16 * t->places);
-    put(e, t->places == 2
-           ? "/* The product below, of few rows: in two panels at a time, half of\n"
-             " * the columns apart, W comes from memory faster than in one. */\n"
-           : "/* The product below, of few rows. */\n");
+    put(e,
+        t->places == 2
+            ? "/* The product below, of few rows: in two panels at a time, half of\n"
+              " * the columns apart, W comes from memory faster than in one. */\n"
+            : "/* The product below, of few rows. */\n");
     matmul_prototype(g, few_name(g, shape), ep);
     if (t->places == 2)
         few_body_halves(g, t, ep);
@@ -132,10 +139,11 @@ void put_few_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep)
     const int mark = emit_mark(e);
     let(e, "most", "%d", t->few - 1);
     put(e, "if (rows <= $most) {\n");
-    put_call(g, e, few_name(g, shape), arena_printf(g->a,
-             "rows, from, to, x, ldx, w%s, y, ldy%s",
-             ep.parts & EpBias ? ", b" : "",
-             ep.parts & EpResidual ? ", r, ldr" : ""), ";");
+    put_call(g, e, few_name(g, shape),
+             arena_printf(g->a, "rows, from, to, x, ldx, w%s, y, ldy%s",
+                          ep.parts & EpBias ? ", b" : "",
+                          ep.parts & EpResidual ? ", r, ldr" : ""),
+             ";");
     put(e, "return;\n"
            "}\n");
     emit_reset(e, mark);

@@ -31,7 +31,8 @@ void need_cut(Gen *g)
 static const Node *keys_of(const Gen *g, const Node *n)
 {
     return n->op == OpAttention || n->op == OpScores || n->op == OpContext
-        ? node_at(g, n->in[1]) : NULL;
+             ? node_at(g, n->in[1])
+             : NULL;
 }
 
 /* "pairs_cached(b)": the function is made if it is not there yet. */
@@ -40,7 +41,8 @@ static const char *pairs_text(Gen *g, const Node *n, const Node *k)
     const char *rows = starts_of(row_sym(n->type));
     const char *name = k->op == OpRecall ? "pairs_recalled"
                      : k->op == OpAppend && k->cache == CacheSelf
-                     ? "pairs_cached" : "pairs";
+                         ? "pairs_cached"
+                         : "pairs";
     need_most(g);
     if (first_time(g, name)) {
         Emit *e = g->shapes;
@@ -82,8 +84,8 @@ void emit_split(Gen *g, Emit *e)
 {
     need_cut(g);
     need_most(g);
-    let(e, "work", "%d", plan_task(g->p, TaskSplit, g->p->order.at[0])
-                             ->tiling.work);
+    let(e, "work", "%d",
+        plan_task(g->p, TaskSplit, g->p->order.at[0])->tiling.work);
     put(e,
         "enum { PART_WORK = $work }; /* FLOPs that are worth a thread's while */\n"
         "\n"
@@ -141,8 +143,8 @@ static void rows_part(Gen *g, Emit *e, Entry entry)
 {
     let(e, "mr", "%d", g->p->target.mr);
     put(e, "/* A part of the rows, block by block through all steps. */\n");
-    put_call(g, e, arena_printf(g->a, "static void %s_rows_part",
-                                entry_name(entry)),
+    put_call(g, e,
+             arena_printf(g->a, "static void %s_rows_part", entry_name(entry)),
              "void *call, int64_t part, int64_t parts", "");
     put(e, "{\n"
            "    struct $entry c;\n"
@@ -168,31 +170,36 @@ void emit_split_rows(Gen *g, Emit *e, Entry entry)
     let(e, "rows_part", "%s_rows_part", entry_name(entry));
     let(e, "few", "%d", g->p->few ? MemoryRows : CacheRows);
     rows_part(g, e, entry);
-    put(e, "/* Steps for all rows: parts of the rows where each has enough; else\n"
-           " * parts of the columns, step by step, block by block. */\n");
+    put(e,
+        "/* Steps for all rows: parts of the rows where each has enough; else\n"
+        " * parts of the columns, step by step, block by block. */\n");
     put_call(g, e, arena_printf(g->a, "static void %s_rows", entry_name(entry)),
-             arena_printf(g->a, "struct %s *c, int64_t rows, "
-                          "const struct steps *steps", entry_name(entry)), "");
-    put(e, "{\n"
-           "    int64_t work = 0;\n"
-           "\n"
-           "    for (int64_t s = 0; s < steps->count; s++)\n"
-           "        work += steps->step[s].work;\n"
-           "    const int64_t parts = parts_of(c->b, most(rows, $few) * work);\n"
-           "\n"
-           "    c->steps = steps;\n"
-           "    c->block = steps->block ? steps->block : most(rows, 1);\n"
-           "    c->row = 0;\n"
-           "    c->rows = rows;\n"
-           "    if (parts == 1 || rows >= parts * steps->enough) {\n"
-           "        run_parts(c->b, parts, $rows_part, c);\n"
-           "        return;\n"
-           "    }\n"
-           "    for (; c->row < rows; c->row += c->rows) {\n"
-           "        c->rows = even(rows - c->row, c->block);\n"
-           "        for (int64_t s = 0; s < steps->count; s++)\n"
-           "            run_step(c->b, most(c->rows, $few) * steps->step[s].work,\n"
-           "                     steps->step[s].run, c);\n"
-           "    }\n"
-           "}\n\n");
+             arena_printf(g->a,
+                          "struct %s *c, int64_t rows, "
+                          "const struct steps *steps",
+                          entry_name(entry)),
+             "");
+    put(e,
+        "{\n"
+        "    int64_t work = 0;\n"
+        "\n"
+        "    for (int64_t s = 0; s < steps->count; s++)\n"
+        "        work += steps->step[s].work;\n"
+        "    const int64_t parts = parts_of(c->b, most(rows, $few) * work);\n"
+        "\n"
+        "    c->steps = steps;\n"
+        "    c->block = steps->block ? steps->block : most(rows, 1);\n"
+        "    c->row = 0;\n"
+        "    c->rows = rows;\n"
+        "    if (parts == 1 || rows >= parts * steps->enough) {\n"
+        "        run_parts(c->b, parts, $rows_part, c);\n"
+        "        return;\n"
+        "    }\n"
+        "    for (; c->row < rows; c->row += c->rows) {\n"
+        "        c->rows = even(rows - c->row, c->block);\n"
+        "        for (int64_t s = 0; s < steps->count; s++)\n"
+        "            run_step(c->b, most(c->rows, $few) * steps->step[s].work,\n"
+        "                     steps->step[s].run, c);\n"
+        "    }\n"
+        "}\n\n");
 }

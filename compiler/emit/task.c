@@ -22,10 +22,12 @@ static void put_front(Gen *g, Emit *e)
 static void product_call(Gen *g, Emit *e, const Task *t)
 {
     const Epilogue ep = epilogue_of(g, t->node);
-    put_call(g, e, need_matmul(g, t->node), arena_printf(g->a,
-             "n[0], n[1], n[2], at[0], n[3], at[1]%s, at[3], n[4]%s",
-             ep.parts & EpBias ? ", at[2]" : "",
-             ep.parts & EpResidual ? ", at[4], n[5]" : ""), ";");
+    put_call(g, e, need_matmul(g, t->node),
+             arena_printf(
+                 g->a, "n[0], n[1], n[2], at[0], n[3], at[1]%s, at[3], n[4]%s",
+                 ep.parts & EpBias ? ", at[2]" : "",
+                 ep.parts & EpResidual ? ", at[4], n[5]" : ""),
+             ";");
 }
 
 static void attention_call(Gen *g, Emit *e, const Task *t)
@@ -49,7 +51,11 @@ const char *emit_task(Arena *a, const Plan *p, const Task *t, EmitMode mode,
                       size_t *n)
 {
     const EmitOptions o = { .mode = mode };
-    Gen g = { .a = a, .p = p, .o = &o, .only = t, .shapes = emit_new(a),
+    Gen g = { .a = a,
+              .p = p,
+              .o = &o,
+              .only = t,
+              .shapes = emit_new(a),
               .kernels = kernels_new(a, &p->target, mode == EmitJit) };
     Emit *e = emit_new(a), *call = emit_new(a);
     if (t->key.kind > TaskAttention)

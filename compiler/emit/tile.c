@@ -14,9 +14,13 @@ const char *const act_kernel[ActCount] = {
 
 /* The suffixes, in order of the bits of `epilogue`, which for EpAct
  * goes on with the activation's word. */
-static const struct { int bit; const char *suffix; } parts[] = {
-    { EpBias, "_bias" }, { EpAct, "_" }, { EpResidual, "_residual" },
-    { EpAccumulate, "_accumulate" }, { EpAny, "_any" }, { EpAhead, "_ahead" },
+static const struct {
+    int bit;
+    const char *suffix;
+} parts[] = {
+    { EpBias, "_bias" },         { EpAct, "_" },
+    { EpResidual, "_residual" }, { EpAccumulate, "_accumulate" },
+    { EpAny, "_any" },           { EpAhead, "_ahead" },
 };
 
 const char *number_type(Dtype d)
@@ -141,8 +145,9 @@ static void put_start(Emit *e, TileKey k)
 {
     const bool from_c = k.epilogue & EpAccumulate;
     for (int i = 0; i < k.mr; i++)
-        put_lanes(e, k, i, from_c ? "v $acc = v_load($c);\n"
-                                  : "v $acc = v_splat(0.0f);\n");
+        put_lanes(e, k, i,
+                  from_c ? "v $acc = v_load($c);\n"
+                         : "v $acc = v_splat(0.0f);\n");
 }
 
 /* One line each of two panels: more would be in the way of what is computed.
@@ -165,14 +170,13 @@ static void put_loop(Emit *e, TileKey k)
            "for (int64_t i = 0; i < k; i++) {\n");
     if (tile_asks_ahead(k))
         put_ahead(e, k);
-    put_lanes(e, k, 0, k.dtype == DtypeBf16
-              ? "const v $bj = v_widen($b);\n"
-              : "const v $bj = v_load_aligned($b);\n");
+    put_lanes(e, k, 0,
+              k.dtype == DtypeBf16 ? "const v $bj = v_widen($b);\n"
+                                   : "const v $bj = v_load_aligned($b);\n");
     for (int i = 0; i < k.mr; i++) {
         const int mark = emit_mark(e);
         let_at(e, "at", "i", i, "lda", 0);
-        put(e, i == 0 ? "v x = v_splat(a[$at]);\n"
-                      : "x = v_splat(a[$at]);\n");
+        put(e, i == 0 ? "v x = v_splat(a[$at]);\n" : "x = v_splat(a[$at]);\n");
         put_lanes(e, k, i, "$acc = v_fma(x, $bj, $acc);\n");
         emit_reset(e, mark);
     }
@@ -202,9 +206,9 @@ static void put_end(Emit *e, TileKey k)
             put_lanes(e, k, i, "$acc += $offset;\n");
         if (act)
             put_lanes(e, k, i, "$acc = $act($acc$more);\n");
-        put_lanes(e, k, i, residual
-                  ? "v_store($c, $acc + v_load($residual));\n"
-                  : "v_store($c, $acc);\n");
+        put_lanes(e, k, i,
+                  residual ? "v_store($c, $acc + v_load($residual));\n"
+                           : "v_store($c, $acc);\n");
     }
 }
 
@@ -217,8 +221,8 @@ static void put_scalar_body(Emit *e, TileKey k)
            "    for (int64_t r = 0; r < $mr; r++)\n"
            "        for (int64_t l = 0; l < 16; l++)\n");
     put(e, k.epilogue & EpAccumulate
-           ? "        acc[r][l] = c[r * ldc + j + l];\n"
-           : "        acc[r][l] = 0.0f;\n");
+               ? "        acc[r][l] = c[r * ldc + j + l];\n"
+               : "        acc[r][l] = 0.0f;\n");
     put(e, "for (int64_t i = 0; i < k; i++)\n"
            "    for (int64_t r = 0; r < $mr; r++)\n"
            "        for (int64_t l = 0; l < 16; l++)\n"
@@ -248,7 +252,7 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
     put_signature(e, k, is_static ? "static void" : "void", "");
     put(e, "{\n");
     put_ignored(e, k);
-    if (k.epilogue & EpAny)      /* the residual may be what C holds */
+    if (k.epilogue & EpAny) /* the residual may be what C holds */
         put(e, "float tile[$mr * $nr];\n"
                "float *const y = c;\n"
                "const int64_t ldy = ldc;\n"
@@ -258,8 +262,8 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
     if (k.epilogue & EpAct)
         let_act(e, k);
     if (k.width == 1) {
-        let(e, "b", k.dtype == DtypeBf16 ? "v_widen(b + i * 16 + l)"
-                                         : "b[i * 16 + l]");
+        let(e, "b",
+            k.dtype == DtypeBf16 ? "v_widen(b + i * 16 + l)" : "b[i * 16 + l]");
         put_scalar_body(e, k);
     } else {
         put_start(e, k);

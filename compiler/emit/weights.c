@@ -12,16 +12,14 @@ static const char *shape_text(Gen *g, const Block *b)
     case PackPanels:
         return arena_printf(g->a, "[%lld, %lld] in panels of 16",
                             (long long)b->columns, (long long)b->k);
-    case PackVector:
-        return arena_printf(g->a, "[%lld]", (long long)b->columns);
+    case PackVector: return arena_printf(g->a, "[%lld]", (long long)b->columns);
     case PackDistance:
         return arena_printf(g->a, "[%lld, %lld] by distance",
                             (long long)b->columns, (long long)b->k);
-    case PackRows:
-        break;
+    case PackRows: break;
     }
-    return arena_printf(g->a, "[%lld, %lld] row by row",
-                        (long long)b->columns, (long long)b->k);
+    return arena_printf(g->a, "[%lld, %lld] row by row", (long long)b->columns,
+                        (long long)b->k);
 }
 
 /* The first block of a layer, and by Block.of_layer all others; -1: none.
@@ -196,8 +194,8 @@ static void bind_fields(Gen *g, Emit *e, const char *stack, int layer,
         let(e, "w", layer >= 0 ? "x" : "w");
         let(e, "p", layer >= 0 ? "q" : "p");
         put(e, b->dtype == DtypeBf16
-               ? "$w->$field = (const uint16_t *)($p + $at);\n"
-               : "$w->$field = $p + $at;\n");
+                   ? "$w->$field = (const uint16_t *)($p + $at);\n"
+                   : "$w->$field = $p + $at;\n");
     }
 }
 

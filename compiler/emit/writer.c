@@ -7,13 +7,15 @@
 #include <stdarg.h>
 #include <string.h>
 
-typedef struct { const char *name, *text; } Binding;
+typedef struct {
+    const char *name, *text;
+} Binding;
 
 struct Emit {
     Arena *arena;
-    Buffer out, filled;          /* filled: the block that is put now */
-    VEC(Binding) bound;          /* later ones hide earlier ones */
-    int depth;                   /* braces open */
+    Buffer out, filled; /* filled: the block that is put now */
+    VEC(Binding) bound; /* later ones hide earlier ones */
+    int depth;          /* braces open */
 };
 
 Emit *emit_new(Arena *a)

@@ -58,9 +58,8 @@ static bool known_pass(const char *name, const char *option)
             return true;
     }
     const char *near = nearest(name, names, n);
-    error_at((Pos){ 0 }, "%s: there is no pass '%s'%s%s%s", option,
-             quote(name), near ? ": did you mean " : "", near ? near : "",
-             near ? "?" : "");
+    error_at((Pos){ 0 }, "%s: there is no pass '%s'%s%s%s", option, quote(name),
+             near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
     return false;
 }
 
@@ -111,7 +110,7 @@ int engine_plan(Engine *e, const EngineOptions *o)
         return report_fault(&why);
     if (o->few)
         e->target.few_bytes = 0;
-    if (is_jit(o))               /* libtcc's loops cost more than is gained */
+    if (is_jit(o)) /* libtcc's loops cost more than is gained */
         e->target.near_few = 0;
     if (o->part_work)
         e->target.part_work = o->part_work;
@@ -171,8 +170,10 @@ static int load_vocab(Engine *e, VocabBlock *v, const SpecVocab *from,
     const Spec *s = e->spec;
     Fault why;
     VocabTokens tokens = {
-        .split = split == SplitSpaces, .append_end = append_end,
-        .start = (int32_t)s->token_start, .end = (int32_t)s->token_end,
+        .split = split == SplitSpaces,
+        .append_end = append_end,
+        .start = (int32_t)s->token_start,
+        .end = (int32_t)s->token_end,
         .pad = (int32_t)s->token_pad,
         .unknown = (int32_t)(from == &s->target ? s->token_unknown_target
                                                 : s->token_unknown),

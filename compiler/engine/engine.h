@@ -11,37 +11,44 @@
 #include "backend/backend.h"
 #include "records/records.h"
 
-typedef enum {                   /* what a command takes and a hint may name */
-    OfferMarch = 1, OfferWidth = 2, OfferThreads = 4, OfferBackend = 8,
-    OfferCc = 16, OfferLevel = 32
+/* what a command takes and a hint may name */
+typedef enum {
+    OfferMarch = 1,
+    OfferWidth = 2,
+    OfferThreads = 4,
+    OfferBackend = 8,
+    OfferCc = 16,
+    OfferLevel = 32
 } Offers;
 
 typedef struct {
     const char *spec;
-    const char *const *sets; int nsets;
+    const char *const *sets;
+    int nsets;
     PassOptions passes;
-    const char *const *taps; int ntaps;   /* nodes to keep, by graph name */
-    bool keep_all;               /* every node's value can be read back */
-    bool few;                    /* few rows have their own loop nests, even
-                                    where the weights are small: tests */
-    const char *march;           /* NULL: "native" */
-    int width;                   /* 0: the target's own */
-    const char *tile;            /* NULL: the default */
-    const char *backend;         /* NULL: "jit"; or "clang", a compiler */
-    const char *cc, *level;      /* NULL: clang, "2" */
-    const char *weights;         /* wins over the spec's; NULL: that one */
-    uint64_t seed;               /* of weights that no file gives */
-    int64_t threads;             /* -1: one a physical core; 0, 1: one */
-    int64_t part_work;           /* FLOPs worth a thread; 0: the default */
-    bool tuned;                  /* as the records of this machine say .. */
-    const char *records;         /* .. in this file; NULL: the user's own */
-    int offers;                  /* Offers, for a hint that names records of
-                                    other options; 0: no hint */
-    Choices choices;             /* where not `tuned` */
+    const char *const *taps;
+    int ntaps;              /* nodes to keep, by graph name */
+    bool keep_all;          /* every node's value can be read back */
+    bool few;               /* few rows have their own loop nests, even
+                               where the weights are small: tests */
+    const char *march;      /* NULL: "native" */
+    int width;              /* 0: the target's own */
+    const char *tile;       /* NULL: the default */
+    const char *backend;    /* NULL: "jit"; or "clang", a compiler */
+    const char *cc, *level; /* NULL: clang, "2" */
+    const char *weights;    /* wins over the spec's; NULL: that one */
+    uint64_t seed;          /* of weights that no file gives */
+    int64_t threads;        /* -1: one a physical core; 0, 1: one */
+    int64_t part_work;      /* FLOPs worth a thread; 0: the default */
+    bool tuned;             /* as the records of this machine say .. */
+    const char *records;    /* .. in this file; NULL: the user's own */
+    int offers;             /* Offers, for a hint that names records of
+                               other options; 0: no hint */
+    Choices choices;        /* where not `tuned` */
 } EngineOptions;
 
 typedef struct {
-    void *block;                 /* NULL: none */
+    void *block; /* NULL: none */
     int64_t bytes;
 } VocabBlock;
 
@@ -49,24 +56,24 @@ typedef struct {
     Arena *arena;
     EngineOptions options;
     Spec *spec;
-    Graph *unfused;              /* as built */
-    Graph *graph;                /* after the passes */
+    Graph *unfused; /* as built */
+    Graph *graph;   /* after the passes */
     Target target;
-    Records records;             /* all that were read */
-    Choices choices;             /* of them, or of the options */
+    Records records; /* all that were read */
+    Choices choices; /* of them, or of the options */
     Plan *plan;
-    Safetensors *file;           /* NULL: seeded weights */
-    void *packed;                /* 64-byte aligned, plan->pack.bytes */
+    Safetensors *file; /* NULL: seeded weights */
+    void *packed;      /* 64-byte aligned, plan->pack.bytes */
     VocabBlock source, target_vocab;
     Backend backend;
-    void *bound;                 /* as model->bind() filled it */
-    Pool *pool;                  /* NULL: one thread */
+    void *bound;                          /* as model->bind() filled it */
+    Pool *pool;                           /* NULL: one thread */
     const struct attn_parallel *parallel; /* of the pool, or a test's own */
 } Engine;
 
 /* Spec, graph and passes. `log`: where --dump and --explain print. */
 int engine_graph(Engine *e, const EngineOptions *o, FILE *log);
-int engine_plan(Engine *e, const EngineOptions *o);      /* and the plan */
+int engine_plan(Engine *e, const EngineOptions *o); /* and the plan */
 /* records.c. The host that code of these options is for. False: there
  * is no such compiler.                                                       */
 bool engine_host(Arena *a, const EngineOptions *o, const Target *t, Host *to,
@@ -88,7 +95,7 @@ int engine_weights(Engine *e);
 int engine_vocab(Engine *e);
 /* All of that, then compiles and binds: the model runs. */
 int engine_open(Engine *e, const EngineOptions *o);
-void engine_close(Engine *e);    /* of what any of them made */
+void engine_close(Engine *e); /* of what any of them made */
 
 /* Memory for numbers: zeroed, 64-byte aligned, in the arena. */
 void *aligned_memory(Arena *a, int64_t bytes);

@@ -15,7 +15,8 @@ static const char *compiler_name(Arena *a, const EngineOptions *o, Fault *why)
     const char *path = cc_find(a, with.cc, why);
     const char *version = path ? cc_version(a, path, why) : NULL;
     return version ? arena_printf(a, "%s -O%s", version,
-                                  with.level ? with.level : "2") : NULL;
+                                  with.level ? with.level : "2")
+                   : NULL;
 }
 
 static int threads_of(const EngineOptions *o)
@@ -64,8 +65,8 @@ int engine_choices(Engine *e)
         warning_once("%s: the default tiles are used", why.text);
         return ExitDone;
     }
-    if (any_of(&e->records, e->arena, e) &&
-        engine_host(e->arena, o, &e->target, &here, &why))
+    if (any_of(&e->records, e->arena, e)
+        && engine_host(e->arena, o, &e->target, &here, &why))
         e->choices = records_choices(e->arena, &e->records, &here);
     return ExitDone;
 }
@@ -84,8 +85,8 @@ typedef struct {
     const Engine *e;
     Host here;
     const Host *there;
-    const char *options;         /* that make the run one of that host: " .." */
-    const char *own;             /* what it has in their place: ", .." */
+    const char *options; /* that make the run one of that host: " .." */
+    const char *own;     /* what it has in their place: ", .." */
 } Beside;
 
 /* False: the command takes no such option. */
@@ -145,8 +146,9 @@ static const char *compiler_word(const Beside *b, size_t version_bytes)
         if (!version || strlen(version) != version_bytes
             || memcmp(version, b->there->compiler, version_bytes) != 0)
             continue;
-        return i == 0 && !o->cc && (o->offers & OfferBackend) ? "clang"
-                                              : strrchr(path, '/') + 1;
+        return i == 0 && !o->cc && (o->offers & OfferBackend)
+                 ? "clang"
+                 : strrchr(path, '/') + 1;
     }
     return NULL;
 }
@@ -173,15 +175,17 @@ static bool offer_compiler(Beside *b)
         const bool backend = o->offers & OfferBackend;
         const char *word = !*level ? "jit" : compiler_word(b, n);
         const char *own = backend ? (o->backend ? o->backend : "jit")
-                        : o->cc ? o->cc : "clang";
+                        : o->cc   ? o->cc
+                                  : "clang";
         can = word && (*level || backend)
-            && offer(b, backend ? OfferBackend : OfferCc,
-                     arena_printf(a, backend ? "--backend=%s" : "--cc=%s",
-                                  word), own);
+           && offer(b, backend ? OfferBackend : OfferCc,
+                    arena_printf(a, backend ? "--backend=%s" : "--cc=%s", word),
+                    own);
     }
-    return can && (!*level || !strcmp(level, usual)
-                   || offer(b, OfferLevel, arena_printf(a, "-O%s", level),
-                            arena_printf(a, "-O%s", usual)));
+    return can
+        && (!*level || !strcmp(level, usual)
+            || offer(b, OfferLevel, arena_printf(a, "-O%s", level),
+                     arena_printf(a, "-O%s", usual)));
 }
 
 /* The members of a host that a run can choose. */
@@ -208,7 +212,7 @@ static bool can_be(Beside *b, const Host *there)
 static int likeness(const Host *a, const Host *b)
 {
     return 8 * same_machine(a, b) + 2 * !strcmp(a->compiler, b->compiler)
-           + 2 * !strcmp(a->isa, b->isa) + (a->threads == b->threads);
+         + 2 * !strcmp(a->isa, b->isa) + (a->threads == b->threads);
 }
 
 /* The host nearest to this one, and less near than `most`, that has records of
@@ -257,6 +261,7 @@ void engine_say_others(const Engine *e)
         || say_option(e, &here) || !o->records)
         return;
     warning_once("%s: its records of this model are not for %s; the nearest "
-                 "are for %s", quote(o->records), host_text(e->arena, &here),
+                 "are for %s",
+                 quote(o->records), host_text(e->arena, &here),
                  host_text(e->arena, nearest_host(e, &here, 99, false)));
 }

@@ -7,12 +7,12 @@
 
 /* ------------------------------------------------------- what comes in */
 
-typedef struct {                 /* the rows that enter a stack */
-    const char *name;            /* "source", "target" */
-    int tie;                     /* Tie bit of its table */
+typedef struct {      /* the rows that enter a stack */
+    const char *name; /* "source", "target" */
+    int tie;          /* Tie bit of its table */
     Sym rows;
     int64_t vocab;
-    bool first;                  /* no other stack comes before */
+    bool first; /* no other stack comes before */
 } End;
 
 /* The table of a side; tied sides have one between them. */
@@ -41,8 +41,9 @@ static int ids(Build *b, Sym rows, const char *name)
 
 static int look_up(Build *b, int rows, int id, const char *name)
 {
-    return put_node(b, (Node){ .op = OpEmbed, .in = { rows, id }, .nin = 2,
-                               .scale = 1 }, name);
+    return put_node(
+        b, (Node){ .op = OpEmbed, .in = { rows, id }, .nin = 2, .scale = 1 },
+        name);
 }
 
 static double embedding_scale(const Spec *s)
@@ -68,8 +69,9 @@ static int tokens(Build *b, const End *e)
 /* Rows of numbers in the place of tokens. */
 static int numbers(Build *b, const End *e)
 {
-    Type t = { ElemF32, 2, { rows_of(b->s, e->rows),
-                             { b->s->input_width, SymNone } } };
+    Type t = { ElemF32,
+               2,
+               { rows_of(b->s, e->rows), { b->s->input_width, SymNone } } };
     b->field = "input.width";
     int x = input(b, t, build_join(b, e->name, ".values"));
     x = put_linear(b, x, b->s->d_model, true,
@@ -96,8 +98,9 @@ static int add_positions(Build *b, int x, const End *e)
     int rows = put_constant(b, learned ? OpWeight : OpSinusoid,
                             first + b->side->max_len, s->d_model, name);
     b->prefix = build_join(b, e->name, ".");
-    int p = put_node(b, (Node){ .op = OpPosition, .in = { rows }, .nin = 1,
-                                .first = first }, "positions");
+    int p = put_node(
+        b, (Node){ .op = OpPosition, .in = { rows }, .nin = 1, .first = first },
+        "positions");
     x = put_binary(b, OpAdd, x, p, "input");
     b->prefix = "";
     return x;
@@ -161,11 +164,15 @@ static int logits(Build *b, int x)
 static int pool(Build *b, int x)
 {
     b->field = "head.pool";
-    x = put_node(b, (Node){ .op = OpPool, .in = { x }, .nin = 1,
-                            .pool = b->s->head_pool }, "pooled");
+    x = put_node(
+        b,
+        (Node){ .op = OpPool, .in = { x }, .nin = 1, .pool = b->s->head_pool },
+        "pooled");
     if (b->s->head == HeadPool && b->s->head_normalize)
-        x = put_node(b, (Node){ .op = OpL2Norm, .in = { x }, .nin = 1,
-                                .eps = 1e-12 }, "normalized");
+        x = put_node(b,
+                     (Node){
+                         .op = OpL2Norm, .in = { x }, .nin = 1, .eps = 1e-12 },
+                     "normalized");
     return x;
 }
 
@@ -186,6 +193,7 @@ static int rows(Build *b, int x)
     return x;
 }
 
+/* clang-format off */
 static const struct {
     int (*build)(Build *b, int x);
     const char *name;            /* of the result */
@@ -197,6 +205,7 @@ static const struct {
     [HeadClassify]      = { classes,       "output", true },
     [HeadTokenClassify] = { token_classes, "output", false },
 };
+/* clang-format on */
 
 static void finish(Build *b, int x)
 {
@@ -217,8 +226,7 @@ static int build_encoder(Build *b)
     const Spec *s = b->s;
     build_enter(b, EntryEncode, "encoder");
     b->side = &s->side[SideEncoder];
-    int x = stack(b, &(End){ "source", TieSource, SymN, s->source.size,
-                             true });
+    int x = stack(b, &(End){ "source", TieSource, SymN, s->source.size, true });
     b->g->memory = b->g->nodes.at[x].name;
     return x;
 }
@@ -241,23 +249,33 @@ static int build_both(Build *b)
 /* One block of attention on three free inputs. */
 static int build_attention(Build *b)
 {
-    static const struct { const char *name; Sym rows; } free_input[] = {
-        { "query", SymN }, { "key", SymM }, { "value", SymM }
+    static const struct {
+        const char *name;
+        Sym rows;
+    } free_input[] = {
+        { "query", SymN },
+        { "key", SymM },
+        { "value", SymM },
     };
     int x[3];
     build_enter(b, EntryEncode, "");
     b->side = &b->s->side[SideEncoder];
     b->field = "d_model";
     for (int i = 0; i < 3; i++)
-        x[i] = input(b, (Type){ ElemF32, 2, {
-                   rows_of(b->s, free_input[i].rows),
-                   { b->s->d_model, SymNone } } }, free_input[i].name);
+        x[i] = input(b,
+                     (Type){ ElemF32,
+                             2,
+                             { rows_of(b->s, free_input[i].rows),
+                               { b->s->d_model, SymNone } } },
+                     free_input[i].name);
     return build_heads(b, x);
 }
 
 static int (*const kinds[])(Build *b) = {
-    [KindEncoderDecoder] = build_both,    [KindEncoder] = build_encoder,
-    [KindDecoder]        = build_decoder, [KindAttention] = build_attention,
+    [KindEncoderDecoder] = build_both,
+    [KindEncoder] = build_encoder,
+    [KindDecoder] = build_decoder,
+    [KindAttention] = build_attention,
 };
 
 Graph *build_graph(Arena *a, const Spec *s)

@@ -11,12 +11,12 @@ typedef struct {
     Entry entry;
     const char *stack;
     int layer;
-    const char *prefix;          /* of names: "encoder.0.self_attn." */
-    const char *field;           /* of the spec, for Node.pos */
-    const SpecSide *side;        /* of the spec, of this stack */
-    int positions;               /* table of its layers' positions; -1: none */
-    int tied;                    /* the tied table; -1: not there yet */
-    int *cross[2];               /* by part, by decoder layer: the Append */
+    const char *prefix;   /* of names: "encoder.0.self_attn." */
+    const char *field;    /* of the spec, for Node.pos */
+    const SpecSide *side; /* of the spec, of this stack */
+    int positions;        /* table of its layers' positions; -1: none */
+    int tied;             /* the tied table; -1: not there yet */
+    int *cross[2];        /* by part, by decoder layer: the Append */
 } Build;
 
 /* build_node.c: each adds nodes whose names begin with b->prefix, and returns

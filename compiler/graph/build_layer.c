@@ -11,7 +11,10 @@
 typedef enum { Wq, Wk, Wv, Wo } Projection;
 
 static const char *const projection[] = {
-    [Wq] = "q", [Wk] = "k", [Wv] = "v", [Wo] = "o"
+    [Wq] = "q",
+    [Wk] = "k",
+    [Wv] = "v",
+    [Wo] = "o",
 };
 
 /* An absent projection (kind attention only) is the identity. */
@@ -19,11 +22,14 @@ static int project(Build *b, int x, Projection which)
 {
     const Spec *s = b->s;
     const SpecSide *side = b->side;
-    const struct { int64_t out; bool has, bias; } p[] = {
-        [Wq] = { side->h * side->d_k,    s->has_q, s->bias_q },
+    const struct {
+        int64_t out;
+        bool has, bias;
+    } p[] = {
+        [Wq] = { side->h * side->d_k, s->has_q, s->bias_q },
         [Wk] = { side->h_kv * side->d_k, s->has_k, s->bias_k },
         [Wv] = { side->h_kv * side->d_v, s->has_v, s->bias_v },
-        [Wo] = { s->d_model,             s->has_o, s->bias_o },
+        [Wo] = { s->d_model, s->has_o, s->bias_o },
     };
     b->field = "h";
     if (s->kind == KindAttention && !p[which].has)
@@ -38,8 +44,9 @@ static int64_t heads_of(const Build *b, Projection which)
 
 static int split(Build *b, int x, Projection which)
 {
-    Node n = { .op = OpSplit, .in = { x }, .nin = 1,
-               .heads = heads_of(b, which) };
+    Node n = {
+        .op = OpSplit, .in = { x }, .nin = 1, .heads = heads_of(b, which)
+    };
     return put_node(b, n, build_join(b, projection[which], ".heads"));
 }
 
@@ -54,8 +61,12 @@ static int place(Build *b, int x, Projection which)
     if (s->positions != PosRotary)
         return x;
     b->field = "positions.type";
-    Node n = { .op = OpRotate, .in = { x, b->positions }, .nin = 2,
-               .heads = heads, .dims = s->pos_dims, .layout = s->pos_layout };
+    Node n = { .op = OpRotate,
+               .in = { x, b->positions },
+               .nin = 2,
+               .heads = heads,
+               .dims = s->pos_dims,
+               .layout = s->pos_layout };
     return put_node(b, n, build_join(b, projection[which], ".rotated"));
 }
 
@@ -156,8 +167,11 @@ static int feed_forward(Build *b, int x)
     b->field = "d_ff";
     int y = put_linear(b, x, b->side->d_ff, s->bias_ffn, "w1");
     if (s->activation != ActNone)
-        y = put_node(b, (Node){ .op = OpActivate, .in = { y }, .nin = 1,
-                                .act = s->activation },
+        y = put_node(b,
+                     (Node){ .op = OpActivate,
+                             .in = { y },
+                             .nin = 1,
+                             .act = s->activation },
                      activation_word[s->activation]);
     if (s->gated) {
         int z = put_linear(b, x, b->side->d_ff, s->bias_ffn, "w3");
@@ -170,15 +184,15 @@ static int feed_forward(Build *b, int x)
 
 typedef int Sublayer(Build *b, int x);
 
-typedef struct {                 /* a sublayer, and the norm that is its own */
+typedef struct { /* a sublayer, and the norm that is its own */
     Sublayer *f;
     const char *name, *norm;
 } LayerPart;
 
 static const LayerPart layer_parts[] = {
-    { self_attention,  "self_attn",  "norm1" },
-    { cross_attention, "cross_attn", "norm3" },   /* decoder with an encoder */
-    { feed_forward,    "ffn",        "norm2" },
+    { self_attention, "self_attn", "norm1" },
+    { cross_attention, "cross_attn", "norm3" }, /* decoder with an encoder */
+    { feed_forward, "ffn", "norm2" },
 };
 enum { LayerParts = sizeof layer_parts / sizeof *layer_parts };
 

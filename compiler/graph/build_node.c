@@ -41,14 +41,16 @@ int put_softcap(Build *b, int x, double cap, const char *name)
 int put_constant(Build *b, Op op, int64_t rows, int64_t columns,
                  const char *name)
 {
-    Type t = { ElemF32, columns > 0 ? 2 : 1,
+    Type t = { ElemF32,
+               columns > 0 ? 2 : 1,
                { { rows, SymNone }, { columns, SymNone } } };
     return put_node(b, (Node){ .op = op, .type = t }, name);
 }
 
 int put_matrix(Build *b, int64_t rows, int64_t columns, const char *name)
 {
-    Type t = { b->s->dtype == DtypeBf16 ? ElemBf16 : ElemF32, 2,
+    Type t = { b->s->dtype == DtypeBf16 ? ElemBf16 : ElemF32,
+               2,
                { { rows, SymNone }, { columns, SymNone } } };
     return put_node(b, (Node){ .op = OpWeight, .type = t }, name);
 }

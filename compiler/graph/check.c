@@ -26,8 +26,7 @@ static void check_inputs(const Check *c, int i)
 {
     const Node *n = &c->g->nodes.at[i];
     const OpInfo *op = &op_info[n->op];
-    expect(c, n->nin >= op->least && n->nin <= op->most, i,
-           "number of inputs");
+    expect(c, n->nin >= op->least && n->nin <= op->most, i, "number of inputs");
     for (int k = 0; k < n->nin; k++) {
         bool absent = n->in[k] == -1 && n->op == OpLinear && k >= 2;
         expect(c, absent || (n->in[k] >= 0 && n->in[k] < i), i,

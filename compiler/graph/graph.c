@@ -83,7 +83,7 @@ enum { Unplaced = -1, InPlacing = -2 };
 typedef struct {
     const Graph *from;
     Graph *to;
-    int *index;                  /* by old index: the new one, or the above */
+    int *index; /* by old index: the new one, or the above */
 } Sweep;
 
 /* Puts node i behind its inputs. Recursion follows only the edges to nodes

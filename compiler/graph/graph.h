@@ -18,15 +18,22 @@ typedef enum {
 #include "graph/ops.h"
 #undef OP
     OpCount,
-    OpNop                        /* a removed node; graph_sweep drops it */
+    OpNop /* a removed node; graph_sweep drops it */
 } Op;
 
-typedef enum { ClassConst, ClassSource, ClassView, ClassRow, ClassHead,
-               ClassState, ClassSink } OpClass;
+typedef enum {
+    ClassConst,
+    ClassSource,
+    ClassView,
+    ClassRow,
+    ClassHead,
+    ClassState,
+    ClassSink
+} OpClass;
 
 typedef struct {
-    const char *name;            /* as in dumps */
-    int least, most;             /* inputs */
+    const char *name; /* as in dumps */
+    int least, most;  /* inputs */
     OpClass op_class;
     const char *formula;
 } OpInfo;
@@ -36,103 +43,110 @@ typedef enum { EntryNone /* Const nodes */, EntryEncode, EntryDecode } Entry;
 
 /* A dimension: a constant, or the length of a set of rows. */
 typedef enum {
-    SymNone,     /* constant */
-    SymN,        /* "n"   source rows (encode); rows of an encoder */
-    SymT,        /* "t"   new target rows (decode) */
-    SymPT,       /* "p+t" cached and new target rows */
-    SymR,        /* "r"   selected rows */
-    SymM,        /* "m"   key rows of kind attention */
-    SymS         /* "s"   sequences */
+    SymNone, /* constant */
+    SymN,    /* "n"   source rows (encode); rows of an encoder */
+    SymT,    /* "t"   new target rows (decode) */
+    SymPT,   /* "p+t" cached and new target rows */
+    SymR,    /* "r"   selected rows */
+    SymM,    /* "m"   key rows of kind attention */
+    SymS     /* "s"   sequences */
 } Sym;
-typedef struct { int64_t c; Sym sym; } Dim;   /* c: constant, or the bound */
+typedef struct {
+    int64_t c;
+    Sym sym;
+} Dim; /* c: constant, or the bound */
 typedef enum { ElemF32, ElemI32, ElemBf16 /* weights */ } Elem;
-typedef struct { Elem elem; int rank; Dim dim[3]; } Type;
+typedef struct {
+    Elem elem;
+    int rank;
+    Dim dim[3];
+} Type;
 
 /* What is added to the score of query row i and key row j. */
 typedef enum { BiasNone, BiasAlibi, BiasRelative } BiasKind;
 
 enum { MaxIn = 4, CacheSelf = 0, CacheCross = 1, PartKey = 0, PartValue = 1 };
 
-typedef struct {                 /* one operation and the tensor it makes */
+typedef struct { /* one operation and the tensor it makes */
     Op op;
     Entry entry;
-    Type type;                   /* set by shape.c */
-    int in[MaxIn], nin;          /* earlier nodes, by index; -1: absent */
-    const char *name;            /* unique: encoder.0.self_attn.scores */
-    const char *stack;           /* "encoder", "cross", "decoder" or "" */
-    int layer;                   /* in its stack; -1: outside the layers */
-    bool keep;                   /* asked for by --tap: passes leave it alone */
-    Pos pos;                     /* the YAML key this came from */
+    Type type;          /* set by shape.c */
+    int in[MaxIn], nin; /* earlier nodes, by index; -1: absent */
+    const char *name;   /* unique: encoder.0.self_attn.scores */
+    const char *stack;  /* "encoder", "cross", "decoder" or "" */
+    int layer;          /* in its stack; -1: outside the layers */
+    bool keep;          /* asked for by --tap: passes leave it alone */
+    Pos pos;            /* the YAML key this came from */
     /* attributes; the op that uses each: */
-    double scale;                /* Scale, Embed, Attention */
-    double cap;                  /* Softcap, Attention; 0: none */
-    double eps;                  /* Norm, AddNorm, HeadNorm, L2Norm */
-    NormType norm;               /* Norm, AddNorm, HeadNorm */
-    int64_t heads;               /* Split, Rotate, HeadNorm, Attention */
-    int64_t heads_kv;            /* Attention: of keys and values */
-    int64_t first;               /* Slice: first column; Position, Embed: row of
-                                    the table for position 0 */
-    int64_t dims;                /* Rotate: columns of each head that turn */
-    PosLayout layout;            /* Rotate */
-    BiasKind bias;               /* ScoreBias, Attention */
-    int64_t buckets, max_distance;        /* BiasRelative */
-    bool bidirectional;          /* BiasRelative */
-    PoolType pool;               /* Pool */
-    const MaskSpec *mask;        /* Mask, Attention; NULL: none */
-    Activation act;              /* Linear, Activate, Gate */
-    bool has_bias, has_residual; /* Linear: in[2] / in[3] is there */
-    int cache, part;             /* Append, Recall: CacheSelf.. PartKey..;
-                                    Pages: part */
+    double scale;     /* Scale, Embed, Attention */
+    double cap;       /* Softcap, Attention; 0: none */
+    double eps;       /* Norm, AddNorm, HeadNorm, L2Norm */
+    NormType norm;    /* Norm, AddNorm, HeadNorm */
+    int64_t heads;    /* Split, Rotate, HeadNorm, Attention */
+    int64_t heads_kv; /* Attention: of keys and values */
+    int64_t first;    /* Slice: first column; Position, Embed: row of
+                         the table for position 0 */
+    int64_t dims;     /* Rotate: columns of each head that turn */
+    PosLayout layout; /* Rotate */
+    BiasKind bias;    /* ScoreBias, Attention */
+    int64_t buckets, max_distance; /* BiasRelative */
+    bool bidirectional;            /* BiasRelative */
+    PoolType pool;                 /* Pool */
+    const MaskSpec *mask;          /* Mask, Attention; NULL: none */
+    Activation act;                /* Linear, Activate, Gate */
+    bool has_bias, has_residual;   /* Linear: in[2] / in[3] is there */
+    int cache, part;               /* Append, Recall: CacheSelf.. PartKey..;
+                                      Pages: part */
 } Node;
 
-typedef struct {                 /* the nodes that read one */
+typedef struct { /* the nodes that read one */
     int edges;
-    int64_t sum;                 /* of their indices: the reader's own where
-                                    there is one edge */
+    int64_t sum; /* of their indices: the reader's own where
+                    there is one edge */
 } Readers;
 
 typedef struct {
     Arena *arena;
     const Spec *spec;
-    VEC(Node) nodes;             /* in execution order; index is identity */
-    VEC(Node) swept;             /* memory for the next sweep */
-    VEC(Readers) readers;        /* by node; graph.c keeps them */
-    const char *memory;          /* name of the encoder's last node */
+    VEC(Node) nodes;      /* in execution order; index is identity */
+    VEC(Node) swept;      /* memory for the next sweep */
+    VEC(Readers) readers; /* by node; graph.c keeps them */
+    const char *memory;   /* name of the encoder's last node */
 } Graph;
 
-int   graph_add(Graph *g, Node n);       /* at the end; infers the shape. A pass
-                                            sweeps to put it in its place */
+int graph_add(Graph *g, Node n); /* at the end; infers the shape. A pass
+                                    sweeps to put it in its place */
 /* What changes edges goes through these. */
-void  graph_set(Graph *g, int node, Node n);     /* a node becomes another */
-void  graph_link(Graph *g, int node, int k, int from);   /* its input k */
-void  graph_remove(Graph *g, int node);
-void  graph_replace(Graph *g, int old, int new_); /* every read of old by others
-                                                     than new_ */
-int   graph_uses(const Graph *g, int node);     /* number of reading edges */
-int   graph_sole_reader(const Graph *g, int node); /* index, -1 if not one */
-void  graph_sweep(Graph *g);    /* drops OpNop, moves nodes after their inputs,
-                                   renumbers */
-int   graph_result(const Graph *g);     /* Output of the last entry */
-int   graph_find(const Graph *g, const char *name);   /* -1: none. The
-                                   encoder's last is "encoder.output" too */
-Index graph_names(Arena *a, const Graph *g);    /* of many to be found */
+void graph_set(Graph *g, int node, Node n); /* a node becomes another */
+void graph_link(Graph *g, int node, int k, int from); /* its input k */
+void graph_remove(Graph *g, int node);
+void graph_replace(Graph *g, int old, int new_); /* every read of old by others
+                                                    than new_ */
+int graph_uses(const Graph *g, int node);        /* number of reading edges */
+int graph_sole_reader(const Graph *g, int node); /* index, -1 if not one */
+void graph_sweep(Graph *g); /* drops OpNop, moves nodes after their inputs,
+                               renumbers */
+int graph_result(const Graph *g);                 /* Output of the last entry */
+int graph_find(const Graph *g, const char *name); /* -1: none. The
+                               encoder's last is "encoder.output" too */
+Index graph_names(Arena *a, const Graph *g);      /* of many to be found */
 Graph *graph_copy(Arena *a, const Graph *g);
-bool  same_type(Type a, Type b);
+bool same_type(Type a, Type b);
 
 /* -------------------------------------------------------------- shape.c --- */
 /* Sets n->type from the inputs. False: they do not fit. What has no inputs
  * brings its type along, a Slice its width.                                  */
 bool infer_shape(const Graph *g, Node *n);
-Dim  rows_of(const Spec *s, Sym sym);           /* a length and its bound */
+Dim rows_of(const Spec *s, Sym sym); /* a length and its bound */
 
 /* -------------------------------------------------------------- check.c --- */
-void check_graph(const Graph *g, const char *after);   /* die()s when broken */
+void check_graph(const Graph *g, const char *after); /* die()s when broken */
 
 /* -------------------------------------------------------------- print.c --- */
 typedef enum { GraphText, GraphDot } GraphFormat;
 char *print_graph(Arena *a, const Graph *g, GraphFormat format);
 char *print_node(Arena *a, const Graph *g, int node);
-char *print_type(Arena *a, Type t);             /* "f32[8, n, 64]" */
+char *print_type(Arena *a, Type t); /* "f32[8, n, 64]" */
 extern const char *const activation_word[ActCount];
 
 /* -------------------------------------------------------------- build.c --- */

@@ -15,6 +15,7 @@
  * Adding an op: a row here, a shape rule in shape.c, an evaluation in
  * oracle/interp.c, an emitter.                                              */
 
+/* clang-format off */
 /*  name         text            in    class   formula */
 OP(Weight,      "weight",       0, 0, Const,
    "a named tensor of the weights file")
@@ -67,3 +68,4 @@ OP(Gate,        "gate",         2, 2, Row,    "act(a) * b")
 OP(AddNorm,     "add_norm",     3, 4, Row,    "norm(x + residual)")
 OP(Attention,   "attention",    3, 4, Head,
    "softmax(mask(cap(s Q K^T) + bias)) V, merged")
+/* clang-format on */

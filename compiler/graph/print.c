@@ -8,14 +8,17 @@
 
 static const char *const sym_name[] = {
     [SymNone] = "", [SymN] = "n", [SymT] = "t", [SymPT] = "p+t",
-    [SymR] = "r", [SymM] = "m", [SymS] = "s"
+    [SymR] = "r",   [SymM] = "m", [SymS] = "s",
 };
 static const char *const elem_name[] = {
-    [ElemF32] = "f32", [ElemI32] = "i32", [ElemBf16] = "bf16"
+    [ElemF32] = "f32",
+    [ElemI32] = "i32",
+    [ElemBf16] = "bf16",
 };
 static const char *const entry_name[] = {
-    [EntryNone] = "constants", [EntryEncode] = "encode",
-    [EntryDecode] = "decode"
+    [EntryNone] = "constants",
+    [EntryEncode] = "encode",
+    [EntryDecode] = "decode",
 };
 
 static void add_type(Buffer *b, Type t)
@@ -86,15 +89,17 @@ const char *const activation_word[ActCount] = {
 #include "spec/activations.h"
 };
 static const char *const pool_word[] = {
-    [PoolMean] = "mean", [PoolClass] = "class", [PoolLast] = "last",
-    [PoolMax] = "max"
+    [PoolMean] = "mean",
+    [PoolClass] = "class",
+    [PoolLast] = "last",
+    [PoolMax] = "max",
 };
 
 /* What an op computes with: heads, factors, its kind of norm. */
 static void add_numbers(Buffer *b, const Node *n)
 {
-    bool headed = n->op == OpSplit || n->op == OpAttention
-               || n->op == OpRotate || n->op == OpHeadNorm;
+    bool headed = n->op == OpSplit || n->op == OpAttention || n->op == OpRotate
+               || n->op == OpHeadNorm;
     bool scales = n->op == OpScale || n->op == OpEmbed || n->op == OpAttention;
     bool norms = n->op == OpNorm || n->op == OpAddNorm || n->op == OpHeadNorm;
     if (headed)
@@ -155,7 +160,7 @@ static void add_node(Buffer *b, const Graph *g, int node)
             buffer_printf(b, "%s %%%d", k > 0 ? "," : "", n->in[k]);
     int attributes = b->n;
     add_attributes(b, n);
-    if (n->nin == 0 && b->n > attributes) {      /* no comma behind the op */
+    if (n->nin == 0 && b->n > attributes) { /* no comma behind the op */
         memmove(b->at + attributes, b->at + attributes + 1,
                 (size_t)(b->n - attributes));
         b->n--;
@@ -227,14 +232,17 @@ static void add_dot_edges(Buffer *b, const Graph *g, int i)
 static char *print_dot(Arena *a, const Graph *g)
 {
     Buffer b = { .arena = a };
-    buffer_printf(&b, "digraph \"%s\" {\n"
-                      "  node [fontname=\"monospace\", fontsize=10];\n"
-                      "  edge [fontname=\"monospace\", fontsize=8];\n",
+    buffer_printf(&b,
+                  "digraph \"%s\" {\n"
+                  "  node [fontname=\"monospace\", fontsize=10];\n"
+                  "  edge [fontname=\"monospace\", fontsize=8];\n",
                   g->spec->name);
     for (int entry = EntryNone; entry <= EntryDecode; entry++) {
         const char *name = entry_name[entry];
-        buffer_printf(&b, "  subgraph cluster_%s {\n"
-                          "    label=\"%s\";\n", name, name);
+        buffer_printf(&b,
+                      "  subgraph cluster_%s {\n"
+                      "    label=\"%s\";\n",
+                      name, name);
         for (int i = 0; i < g->nodes.n; i++)
             if (stands_in(g, i) == (Entry)entry)
                 add_dot_node(&b, g, i);

@@ -4,7 +4,7 @@
 
 Dim rows_of(const Spec *s, Sym sym)
 {
-    if (sym == SymS)             /* bounds are those of one sequence */
+    if (sym == SymS) /* bounds are those of one sequence */
         return (Dim){ 1, sym };
     int64_t source = s->side[SideEncoder].max_len;
     int64_t target = s->side[SideDecoder].max_len;
@@ -178,8 +178,7 @@ static bool shape_rotate(const Graph *g, Node *n)
 {
     Dim turned = { n->dims, SymNone };
     n->type = *in(g, n, 0);
-    return n->dims > 0 && n->dims % 2 == 0
-        && n->dims <= head_width(n, &n->type)
+    return n->dims > 0 && n->dims % 2 == 0 && n->dims <= head_width(n, &n->type)
         && covers(in(g, n, 1), 0, n->type.dim[0], turned);
 }
 
@@ -198,8 +197,7 @@ static bool shape_split(const Graph *g, Node *n)
 {
     const Type *x = in(g, n, 0);
     Dim width = { head_width(n, x), SymNone };
-    n->type = (Type){ ElemF32, 3,
-                      { { n->heads, SymNone }, x->dim[0], width } };
+    n->type = (Type){ ElemF32, 3, { { n->heads, SymNone }, x->dim[0], width } };
     return width.c > 0;
 }
 
@@ -315,6 +313,7 @@ static bool shape_rows(const Graph *g, Node *n)
     return is_matrix(&n->type);
 }
 
+/* clang-format off */
 static bool (*const rule[OpCount])(const Graph *, Node *) = {
     [OpWeight]      = shape_given,
     [OpSinusoid]    = shape_given,
@@ -354,6 +353,7 @@ static bool (*const rule[OpCount])(const Graph *, Node *) = {
     [OpAddNorm]     = shape_add_norm,
     [OpAttention]   = shape_attention,
 };
+/* clang-format on */
 
 bool infer_shape(const Graph *g, Node *n)
 {

@@ -12,7 +12,8 @@ static CpuMaker maker(void)
     if (!__get_cpuid(0, &most, &name[0], &name[2], &name[1]))
         return CpuOther;
     return !memcmp(name, "GenuineIntel", sizeof name) ? CpuIntel
-        : !memcmp(name, "AuthenticAMD", sizeof name) ? CpuAmd : CpuOther;
+         : !memcmp(name, "AuthenticAMD", sizeof name) ? CpuAmd
+                                                      : CpuOther;
 }
 
 static void find_model(Cpu *c)

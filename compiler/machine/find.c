@@ -41,8 +41,7 @@ static void find_cpu(char *name, size_t size)
         const char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) != 0 || !colon)
             continue;
-        snprintf(name, size, "%.*s", (int)strcspn(colon + 2, "\n"),
-                 colon + 2);
+        snprintf(name, size, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
         break;
     }
     if (f)

@@ -1,6 +1,6 @@
 /* machine.c: measures the computer: the rate of fused multiply-adds in
  * registers, and of reads from each level of memory, by 1 .. N threads.      */
-#define _GNU_SOURCE              /* MADV_HUGEPAGE, pthread barriers */
+#define _GNU_SOURCE /* MADV_HUGEPAGE, pthread barriers */
 #include "machine/machine.h"
 
 #include <pthread.h>
@@ -18,7 +18,7 @@ const char *const level_name[Levels] = { "L1", "L2", "L3", "memory" };
 #if defined __clang__
 #pragma STDC FP_CONTRACT ON
 #elif defined __GNUC__
-#pragma GCC optimize ("fp-contract=fast")
+#pragma GCC optimize("fp-contract=fast")
 #endif
 
 double machine_seconds(void)
@@ -29,7 +29,7 @@ double machine_seconds(void)
 }
 
 /* ------------------------------------------------------- multiply-adds --- */
-enum { Chains = 16 };            /* independent sums: latency times units */
+enum { Chains = 16 }; /* independent sums: latency times units */
 
 #define FMA_EACH(a, x, y)                                                     \
     a##0 = a##0 * x + y, a##1 = a##1 * x + y, a##2 = a##2 * x + y,            \
@@ -67,18 +67,18 @@ FMA_LOOP(fma_4, 4, )
 
 typedef struct {
     float (*run)(int64_t steps);
-    int floats;                  /* in a vector */
+    int floats; /* in a vector */
 } FmaLoop;
 
 static FmaLoop fma_loop(void)
 {
 #if defined __x86_64__
     if (__builtin_cpu_supports("avx512f"))
-        return (FmaLoop){fma_16, 16};
+        return (FmaLoop){ fma_16, 16 };
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return (FmaLoop){fma_8, 8};
+        return (FmaLoop){ fma_8, 8 };
 #endif
-    return (FmaLoop){fma_4, 4};
+    return (FmaLoop){ fma_4, 4 };
 }
 
 /* ---------------------------------------------------------------- crew --- */
@@ -89,19 +89,19 @@ static const double round_seconds = 0.0003;
 
 typedef struct Crew Crew;
 
-typedef struct {                 /* one thread of it */
+typedef struct { /* one thread of it */
     Crew *crew;
     pthread_t thread;
-    const char *block;           /* what it reads; NULL: nothing */
-    size_t bytes, at;            /* of the block; where it goes on */
+    const char *block; /* what it reads; NULL: nothing */
+    size_t bytes, at;  /* of the block; where it goes on */
     double rate[MostRounds];
 } Member;
 
 struct Crew {
-    double (*step)(Member *m);   /* some 20 us of work: returns how much */
+    double (*step)(Member *m); /* some 20 us of work: returns how much */
     pthread_barrier_t start;
-    double until;                /* the round that ends behind it is the last */
-    atomic_int rounds;           /* set by member 0, after the last one */
+    double until;      /* the round that ends behind it is the last */
+    atomic_int rounds; /* set by member 0, after the last one */
     Member *member;
 };
 
@@ -144,14 +144,17 @@ static double best_round(const Crew *c, int threads)
 static double crew_rate(Member *members, int threads, double step(Member *),
                         double seconds)
 {
-    Crew c = { .step = step, .member = members, .rounds = MostRounds,
+    Crew c = { .step = step,
+               .member = members,
+               .rounds = MostRounds,
                .until = machine_seconds() + seconds };
     if (pthread_barrier_init(&c.start, NULL, (unsigned)threads) != 0)
         fail(ExitResource, "bench: no memory for %d threads", threads);
     for (int i = threads - 1; i >= 0; i--) {
         members[i].crew = &c;
-        if (i > 0 && pthread_create(&members[i].thread, NULL, member_run,
-                                    &members[i]) != 0)
+        if (i > 0
+            && pthread_create(&members[i].thread, NULL, member_run, &members[i])
+                   != 0)
             fail(ExitResource, "bench: the system gives no %d threads",
                  threads);
     }
@@ -166,7 +169,7 @@ static double fma_step(Member *m)
 {
     const int64_t steps = 5000;
     const FmaLoop loop = fma_loop();
-    volatile float kept = loop.run(steps);   /* so that the loop must run */
+    volatile float kept = loop.run(steps); /* so that the loop must run */
     (void)m;
     (void)kept;
     return 2.0 * (double)(steps * Chains * loop.floats);
@@ -223,7 +226,7 @@ bool read_block_make(ReadBlock *b, size_t bytes)
 #ifdef MADV_HUGEPAGE
     madvise(b->at, b->bytes, MADV_HUGEPAGE);
 #endif
-    memset(b->at, 1, b->bytes);  /* pages of zeros would all be one page */
+    memset(b->at, 1, b->bytes); /* pages of zeros would all be one page */
     b->bytes = bytes;
     return true;
 }
@@ -284,8 +287,7 @@ static double read_step(Member *m)
     const size_t bytes = left < least ? left : least;
     const int times = half < least ? (int)(least / half) : 1;
     volatile uint64_t kept = read_loop()(m->block + m->at,
-                                         m->block + half + m->at, bytes,
-                                         times);
+                                         m->block + half + m->at, bytes, times);
     (void)kept;
     m->at = m->at + bytes < half ? m->at + bytes : 0;
     return 2.0 * (double)bytes * times;
@@ -326,8 +328,8 @@ static void measure_rates(const Machine *m, Rates *r, const ReadBlock *b,
 {
     r->fma = machine_fma_rate(r->threads, seconds);
     for (int level = 0; b->at && level < Levels; level++)
-        r->read[level] = machine_read_rate(b, r->threads,
-            piece_of(m, (Level)level, r->threads, b), seconds);
+        r->read[level] = machine_read_rate(
+            b, r->threads, piece_of(m, (Level)level, r->threads, b), seconds);
 }
 
 static void add_count(Machine *m, int threads)

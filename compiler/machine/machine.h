@@ -16,22 +16,22 @@
 #include <stdint.h>
 
 typedef enum { LevelL1, LevelL2, LevelL3, LevelMemory, Levels } Level;
-extern const char *const level_name[Levels];     /* "L1" .. "memory" */
+extern const char *const level_name[Levels]; /* "L1" .. "memory" */
 
-typedef struct {                 /* what some threads reach together */
+typedef struct { /* what some threads reach together */
     int threads;
-    double fma;                  /* operations: f32, one FMA is two */
-    double read[Levels];         /* bytes; 0: unknown */
+    double fma;          /* operations: f32, one FMA is two */
+    double read[Levels]; /* bytes; 0: unknown */
 } Rates;
 
-enum { MostRates = 16 };         /* 1, 2, 4 .. 2^14, and all cores */
+enum { MostRates = 16 }; /* 1, 2, 4 .. 2^14, and all cores */
 
 typedef struct {
-    char cpu[128];               /* "AMD EPYC"; "unknown" */
-    int cores;                   /* that this process may use */
-    size_t cache[LevelMemory];   /* bytes of L1 (data), L2, L3 */
-    double clock;                /* cycles of a busy core; 0: unknown */
-    Rates rates[MostRates];      /* by rising threads */
+    char cpu[128];             /* "AMD EPYC"; "unknown" */
+    int cores;                 /* that this process may use */
+    size_t cache[LevelMemory]; /* bytes of L1 (data), L2, L3 */
+    double clock;              /* cycles of a busy core; 0: unknown */
+    Rates rates[MostRates];    /* by rising threads */
     int counts;
 } Machine;
 
@@ -52,7 +52,7 @@ double machine_fma_rate(int threads, double seconds);
 /* Cycles a second of a core, within `seconds`; 0: not known how to tell. */
 double machine_clock(double seconds);
 
-typedef struct {                 /* memory that is read whole */
+typedef struct { /* memory that is read whole */
     void *at;
     size_t bytes;
 } ReadBlock;

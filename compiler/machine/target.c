@@ -6,34 +6,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {                 /* an instruction set, as compilers name it */
+typedef struct { /* an instruction set, as compilers name it */
     const char *march;
-    int width;                   /* widest vector */
+    int width; /* widest vector */
     bool fma;
-    int registers;               /* of that width */
-    const char *guard;           /* true where the compiler makes less */
-    int has;                     /* what a processor needs for it */
-    const char *features;        /* the same, by the names of compilers */
+    int registers;        /* of that width */
+    const char *guard;    /* true where the compiler makes less */
+    int has;              /* what a processor needs for it */
+    const char *features; /* the same, by the names of compilers */
 } Isa;
 
 enum { V4, V3, V2, Armv8, Generic };
 static const Isa isas[] = {
     [V4] = { "x86-64-v4", 16, true, 32, "!defined __AVX512F__",
-             CpuV2 | CpuV3 | CpuV4, "avx2 fma bmi2 avx512f avx512bw avx512cd "
+             CpuV2 | CpuV3 | CpuV4,
+             "avx2 fma bmi2 avx512f avx512bw avx512cd "
              "avx512dq avx512vl" },
-    [V3] = { "x86-64-v3", 8, true, 16,
-             "!defined __AVX2__ || !defined __FMA__", CpuV2 | CpuV3,
-             "avx2 fma bmi bmi2" },
+    [V3] = { "x86-64-v3", 8, true, 16, "!defined __AVX2__ || !defined __FMA__",
+             CpuV2 | CpuV3, "avx2 fma bmi bmi2" },
     [V2] = { "x86-64-v2", 4, false, 16, "!defined __SSE4_2__", CpuV2,
              "sse4.2 popcnt" },
-    [Armv8] = { "armv8-a", 4, true, 32, "!defined __ARM_NEON", CpuArmv8,
-                "" },
+    [Armv8] = { "armv8-a", 4, true, 32, "!defined __ARM_NEON", CpuArmv8, "" },
     [Generic] = { "generic", 1, true, 16, NULL, 0, "" },
 };
 
 enum { MostFeatures = 2 };
-static const struct { const char *name; int has; } feature_bits[] = {
-    { "avx512vnni", CpuVnni }, { "avx512bf16", CpuBf16 },
+static const struct {
+    const char *name;
+    int has;
+} feature_bits[] = {
+    { "avx512vnni", CpuVnni },
+    { "avx512bf16", CpuBf16 },
 };
 enum { FeatureBits = sizeof feature_bits / sizeof *feature_bits };
 
@@ -46,17 +49,19 @@ typedef struct {
     const char *name;
     int isa;
     const char *features[MostFeatures + 1];
-    CpuMaker maker; int family;
-    const char *models;          /* "10-1f 60-af", in hexadecimal digits */
-    int fmas;                    /* of the widest vectors, in a cycle */
-    int l1, l2, l3;              /* KiB */
-    int near, far;               /* bytes in a cycle that a core reads from L3,
-                                    from memory */
+    CpuMaker maker;
+    int family;
+    const char *models; /* "10-1f 60-af", in hexadecimal digits */
+    int fmas;           /* of the widest vectors, in a cycle */
+    int l1, l2, l3;     /* KiB */
+    int near, far;      /* bytes in a cycle that a core reads from L3,
+                           from memory */
     const char *met;
 } Row;
 
 #define VNNI { "avx512vnni" }
 #define VNNI_BF16 { "avx512vnni", "avx512bf16" }
+/* clang-format off */
 static const Row rows[] = {
     { "x86-64-v4", V4, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
       "as of Zen 4" },
@@ -95,6 +100,7 @@ static const Row rows[] = {
     { "haswell", V3, { NULL }, CpuIntel, 6, "3c 3f 45-46",
       2, 32, 256, 8192, 10, 5, NULL },
 };
+/* clang-format on */
 enum { Rows = sizeof rows / sizeof *rows };
 
 const char *target_name(int i)
@@ -138,8 +144,7 @@ const char *cpu_target(const Cpu *c)
 {
     for (int i = 0; i < Rows; i++)
         if (c->maker != CpuOther && rows[i].maker == c->maker
-            && rows[i].family == c->family
-            && is_model(rows[i].models, c->model)
+            && rows[i].family == c->family && is_model(rows[i].models, c->model)
             && (needs(&rows[i]) & ~c->has) == 0)
             return rows[i].name;
     for (int i = V4; i < Generic; i++)
@@ -206,7 +211,7 @@ const char *target_needs(Arena *a, const Target *t)
  * in registers, as measured: 6x64 by 16, 6x16 by 8.                         */
 static void default_tile(Target *t, const Isa *isa)
 {
-    const int vectors = isa->registers / 4 * 3;    /* for accumulators */
+    const int vectors = isa->registers / 4 * 3; /* for accumulators */
     t->nr = t->width == 16 ? 64 : 16;
     t->mr = vectors * t->width / t->nr;
     if (t->mr > 6)
@@ -274,18 +279,18 @@ static void few_tile(Target *t, const Isa *isa)
         t->few_mr = 8;
     if (t->width == 1)
         t->few_mr = 0;
-    t->few_bytes = 8 << 20;      /* a core's share of the caches, about */
+    t->few_bytes = 8 << 20; /* a core's share of the caches, about */
     t->near_few = t->few_mr < 2 ? t->few_mr : 2;
 }
 
 static bool read_tile(Target *t, const char *tile, Fault *why)
 {
     int end = 0;
-    if (tile[strspn(tile, "0123456789x")]      /* signs, spaces */
-        || sscanf(tile, "%2dx%2d%n", &t->mr, &t->nr, &end) != 2
-        || tile[end] || t->mr < 1 || t->mr > 16 || t->nr < 16 || t->nr > 64
-        || t->nr % 16)
-        return fault(why, ExitUsage, "tile %s: expected ROWSxCOLUMNS, 1 to 16 "
+    if (tile[strspn(tile, "0123456789x")] /* signs, spaces */
+        || sscanf(tile, "%2dx%2d%n", &t->mr, &t->nr, &end) != 2 || tile[end]
+        || t->mr < 1 || t->mr > 16 || t->nr < 16 || t->nr > 64 || t->nr % 16)
+        return fault(why, ExitUsage,
+                     "tile %s: expected ROWSxCOLUMNS, 1 to 16 "
                      "rows and 16, 32, 48 or 64 columns, as 6x64",
                      quote(tile));
     t->tall_mr = t->mr;
@@ -306,16 +311,25 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
         width = isa->width;
     if ((width != 1 && width != 4 && width != 8 && width != 16)
         || width > isa->width)
-        return fault(why, ExitUsage, "width %d: expected 1, 4, 8 or 16, and "
-                     "at most the %d of %s", width, isa->width, r->name);
-    *t = (Target){ .name = r->name, .march = isa->march,
-                   .features = r->features, .width = width,
-                   .registers = isa->registers, .fma = isa->fma,
-                   .guard = isa->guard, .needs = isa->features, .fmas = r->fmas,
+        return fault(why, ExitUsage,
+                     "width %d: expected 1, 4, 8 or 16, and "
+                     "at most the %d of %s",
+                     width, isa->width, r->name);
+    *t = (Target){ .name = r->name,
+                   .march = isa->march,
+                   .features = r->features,
+                   .width = width,
+                   .registers = isa->registers,
+                   .fma = isa->fma,
+                   .guard = isa->guard,
+                   .needs = isa->features,
+                   .fmas = r->fmas,
                    .cache = { (int64_t)r->l1 << 10, (int64_t)r->l2 << 10,
                               (int64_t)r->l3 << 10 },
-                   .near = r->near, .far = r->far,
-                   .met = r->met, .row_block = RowBlock,
+                   .near = r->near,
+                   .far = r->far,
+                   .met = r->met,
+                   .row_block = RowBlock,
                    .part_work = PartWork };
     default_tile(t, isa);
     tall_tile(t, isa);

@@ -28,16 +28,17 @@ typedef struct {                 /* what code is made for */
     int64_t row_block;           /* usual rows of a row-block region */
     int64_t part_work;           /* usual FLOPs that are worth a thread */
 } Target;
-enum { RowBlock = 48,            /* default rows of a row-block region */
-       PartWork = 1500000 /* default: about 12 us of a core */
+enum {
+    RowBlock = 48,     /* default rows of a row-block region */
+    PartWork = 1500000 /* default: about 12 us of a core */
 };
 /* `march`: a name of the table, or "native", which asks the processor; `width`
  * 0: the target's own; tile NULL or "6x64". False: reported by fail-style text
  * in `why`.                                                                  */
 bool target_find(Target *t, const char *march, int width, const char *tile,
                  Fault *why);
-const char *target_list(void);   /* names, for messages and help */
-const char *target_name(int i);  /* of the table, from 0; NULL: no more */
+const char *target_list(void);  /* names, for messages and help */
+const char *target_name(int i); /* of the table, from 0; NULL: no more */
 /* "-march=x86-64-v4 -mavx512vnni", "" of generic. */
 const char *target_flags(Arena *a, const Target *t);
 /* Rows of a block that goes through steps whose weights have so many bytes and
@@ -52,18 +53,22 @@ const char *target_guard(Arena *a, const Target *t);
 const char *target_needs(Arena *a, const Target *t);
 
 /* -------------------------------------------------------------- cpu.c --- */
-enum {                           /* what a processor has */
-    CpuV2 = 1, CpuV3 = 2, CpuV4 = 4, /* all of that level of x86-64 */
-    CpuVnni = 8, CpuBf16 = 16,       /* avx512vnni, avx512bf16 */
+/* what a processor has */
+enum {
+    CpuV2 = 1,
+    CpuV3 = 2,
+    CpuV4 = 4, /* all of that level of x86-64 */
+    CpuVnni = 8,
+    CpuBf16 = 16, /* avx512vnni, avx512bf16 */
     CpuArmv8 = 32
 };
 typedef enum { CpuOther, CpuIntel, CpuAmd } CpuMaker;
 typedef struct {
     CpuMaker maker;
-    int family, model;           /* as CPUID has them */
+    int family, model; /* as CPUID has them */
     int has;
 } Cpu;
-void cpu_find(Cpu *c);           /* this one */
+void cpu_find(Cpu *c); /* this one */
 /* The target that is nearest to a processor: its own row, if it has all that
  * the row's code may use, or that of its instruction set.                    */
 const char *cpu_target(const Cpu *c);

@@ -52,17 +52,17 @@ bool compare_passed(const Comparison *c)
 typedef void Gate(const Interp *in, const Node *n, double *out);
 
 typedef struct {
-    double eps;          /* tolerance in roundings of f32 .. */
-    unsigned magnitude;  /* .. of the op on the absolute values of these
-                            inputs (bits); 0: of the result */
-    bool sum;            /* a sum over in[0]'s columns: with fewer terms than
-                            `eps`, their number is the proven bound */
-    double least;        /* a tolerance that is always granted */
-    Gate *gate;          /* NULL: the above says it all */
+    double eps;         /* tolerance in roundings of f32 .. */
+    unsigned magnitude; /* .. of the op on the absolute values of these
+                           inputs (bits); 0: of the result */
+    bool sum;           /* a sum over in[0]'s columns: with fewer terms than
+                           `eps`, their number is the proven bound */
+    double least;       /* a tolerance that is always granted */
+    Gate *gate;         /* NULL: the above says it all */
 } GateRow;
 
 static Gate gate_norm, gate_function, gate_gate, gate_softcap, gate_rotate,
-            gate_bias, gate_linear, gate_attention;
+    gate_bias, gate_linear, gate_attention;
 
 enum { In0 = 1, In1 = 2, In2 = 4, In3 = 8 };
 
@@ -73,6 +73,7 @@ enum { In0 = 1, In1 = 2, In2 = 4, In3 = 8 };
 #define FUNCTION (4e-7 / F32_EPS)
 
 /* Ops without a row move or select values: nothing may change. */
+/* clang-format off */
 static const GateRow gates[OpCount] = {
     [OpEmbed]     = { 2, In0 | In2, false, TINY, NULL },
     [OpPosition]  = { 1, 0, false, TINY, NULL },
@@ -97,6 +98,7 @@ static const GateRow gates[OpCount] = {
     [OpPool]      = { 8, In0, false, TINY, NULL },
     [OpAttention] = { 1, In2, false, TINY, gate_attention },
 };
+/* clang-format on */
 
 /* `in` with the inputs of `n` that `set` names replaced by their absolute
  * values, kept in `a`.                                                      */
@@ -203,7 +205,8 @@ static void gate_rotate(const Interp *in, const Node *n, double *out)
     for (int64_t at = 0; at < x.rows * x.cols; at += d)
         for (int64_t j = 0; j < d; j++) {
             int64_t other = j >= n->dims ? j
-                          : halves ? (j < half ? j + half : j - half) : j ^ 1;
+                          : halves       ? (j < half ? j + half : j - half)
+                                         : j ^ 1;
             out[at + j] = fmax(fabs(x.at[at + j]), fabs(x.at[at + other]));
         }
 }

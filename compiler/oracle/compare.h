@@ -8,12 +8,12 @@
 
 #define F32_EPS 0x1p-23
 
-typedef struct {                 /* {0} before the first values */
+typedef struct { /* {0} before the first values */
     int64_t count, failed;
-    int64_t zeros;               /* expected values that are 0 */
-    double ratio;                /* largest error / tolerance; INFINITY: NaN,
-                                    or an error where none is allowed */
-    int64_t worst;               /* where that was: index in its call */
+    int64_t zeros; /* expected values that are 0 */
+    double ratio;  /* largest error / tolerance; INFINITY: NaN,
+                      or an error where none is allowed */
+    int64_t worst; /* where that was: index in its call */
     double want, got;
 } Comparison;
 
@@ -31,20 +31,22 @@ bool compare_passed(const Comparison *c);
  * inputs and the exact result `want`.                                       */
 void gate_node(const Interp *in, int node, const double *want, double *out);
 
-typedef struct {                 /* end to end: logits, or rows of a model */
-    double max_error;            /* in standard deviations of `want`, or in its
-                                    size where that is one number: 1e-4 */
-    double nmse;                 /* squared error / squared value: 1e-10 */
-    double divergence;           /* KL of the rows as softmax, nats: 1e-9 */
-    int64_t worst;               /* index of max_error */
+typedef struct {       /* end to end: logits, or rows of a model */
+    double max_error;  /* in standard deviations of `want`, or in its
+                          size where that is one number: 1e-4 */
+    double nmse;       /* squared error / squared value: 1e-10 */
+    double divergence; /* KL of the rows as softmax, nats: 1e-9 */
+    int64_t worst;     /* index of max_error */
     double want, got;
-    int64_t count, zeros;        /* as in Comparison */
-    bool failed;                 /* a gate was not held */
-    bool passed;                 /* none, and it tells enough */
+    int64_t count, zeros; /* as in Comparison */
+    bool failed;          /* a gate was not held */
+    bool passed;          /* none, and it tells enough */
 } ModelComparison;
 
-typedef struct { double max_error, nmse, divergence; } ModelGate;
-extern const ModelGate same_weights;     /* the gates that are given above */
+typedef struct {
+    double max_error, nmse, divergence;
+} ModelGate;
+extern const ModelGate same_weights; /* the gates that are given above */
 /* For the result of a model with weights in bf16 beside that of the same with
  * its f32 weights: 1e-2, 1e-4, 1e-4 and less is usual, and the most of 133
  * random models was 0.21, 3.3e-3 and 3.1e-3.                                */

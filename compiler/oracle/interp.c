@@ -10,7 +10,7 @@
 
 int64_t interp_extent(const Interp *in, Dim d)
 {
-    if (d.sym == SymS)           /* of which there is one */
+    if (d.sym == SymS) /* of which there is one */
         return 1;
     return d.sym == SymNone ? d.c : in->length[d.sym];
 }
@@ -78,8 +78,8 @@ static void eval_sinusoid(const Interp *in, const Node *n, double *out)
     int64_t rows = interp_extent(in, n->type.dim[0]);
     int64_t d = interp_extent(in, n->type.dim[1]), half = (d + 1) / 2;
     bool halves = s->pos_layout == LayoutHalves;
-    double span = s->pos_exponent == ExponentPaper
-                ? (double)d / 2 : fmax((double)half - 1, 1);
+    double span = s->pos_exponent == ExponentPaper ? (double)d / 2
+                                                   : fmax((double)half - 1, 1);
     for (int64_t c = 0; c < d; c++) {
         int64_t pair = halves ? c % half : c / 2;
         bool sine = halves ? c < half : c % 2 == 0;
@@ -159,6 +159,7 @@ static void eval_select(const Interp *in, const Node *n, double *out)
 
 /* -------------------------------------------------------------- the table */
 
+/* clang-format off */
 static InterpOp *const eval[OpCount] = {
     [OpWeight]      = NULL,          /* the caller's: Interp.weight */
     [OpSinusoid]    = eval_sinusoid,
@@ -198,6 +199,7 @@ static InterpOp *const eval[OpCount] = {
     [OpAddNorm]     = eval_add_norm,
     [OpAttention]   = eval_attention,
 };
+/* clang-format on */
 
 void interp_node(Interp *in, int node)
 {
@@ -216,8 +218,7 @@ void interp_run(Interp *in, Entry entry)
 {
     int count = in->g->nodes.n;
     if (!in->value)
-        in->value = arena_alloc(in->arena,
-                                (size_t)count * sizeof *in->value);
+        in->value = arena_alloc(in->arena, (size_t)count * sizeof *in->value);
     for (int i = 0; i < count; i++) {
         const Node *n = &in->g->nodes.at[i];
         bool constant = n->entry == EntryNone && !in->value[i];

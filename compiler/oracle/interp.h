@@ -5,9 +5,9 @@
 
 #include "oracle/oracle.h"
 
-typedef struct {                 /* a value, row-major: [heads][rows][cols] */
+typedef struct { /* a value, row-major: [heads][rows][cols] */
     const double *at;
-    int64_t heads, rows, cols;   /* 1 where the tensor has fewer dimensions */
+    int64_t heads, rows, cols; /* 1 where the tensor has fewer dimensions */
 } Matrix;
 
 static inline int64_t size_of(Matrix m)
@@ -33,11 +33,11 @@ typedef void InterpOp(const Interp *in, const Node *n, double *out);
 
 /* interp_ops.c */
 InterpOp eval_embed, eval_position, eval_first_row, eval_matmul, eval_bias,
-         eval_scale, eval_add, eval_mul, eval_activate, eval_gate, eval_norm,
-         eval_linear, eval_add_norm, eval_head_norm, eval_l2_norm, eval_rotate;
+    eval_scale, eval_add, eval_mul, eval_activate, eval_gate, eval_norm,
+    eval_linear, eval_add_norm, eval_head_norm, eval_l2_norm, eval_rotate;
 
 /* interp_attention.c */
 InterpOp eval_scores, eval_softcap, eval_score_bias, eval_mask, eval_softmax,
-         eval_context, eval_attention, eval_pool;
+    eval_context, eval_attention, eval_pool;
 
 #endif

@@ -12,7 +12,8 @@ void eval_embed(const Interp *in, const Node *n, double *out)
     Matrix table = interp_in(in, n, 0), ids = interp_in(in, n, 1);
     int64_t d = table.cols;
     const double *positions = n->nin > 2 && n->in[2] >= 0
-                            ? interp_in(in, n, 2).at + n->first * d : NULL;
+                                ? interp_in(in, n, 2).at + n->first * d
+                                : NULL;
     for (int64_t r = 0; r < size_of(ids); r++)
         for (int64_t c = 0; c < d; c++) {
             double x = n->scale * table.at[(int64_t)ids.at[r] * d + c];
@@ -196,6 +197,5 @@ void eval_rotate(const Interp *in, const Node *n, double *out)
     memcpy(out, x.at, (size_t)size_of(x) * sizeof *out);
     for (int64_t r = 0; r < x.rows; r++)
         for (int64_t h = 0; h < n->heads; h++)
-            rotate_head(n, out + r * x.cols + h * d,
-                        table.at + r * table.cols);
+            rotate_head(n, out + r * x.cols + h * d, table.at + r * table.cols);
 }

@@ -80,7 +80,7 @@ static const int32_t *counting(Arena *a, int64_t n)
     return x;
 }
 
-static const Entry entry_of[2] = { EntryEncode, EntryDecode };   /* a side's */
+static const Entry entry_of[2] = { EntryEncode, EntryDecode }; /* a side's */
 
 void oracle_open(Interp *in, Arena *a, Weights *w, const Sample *x,
                  int64_t sequence)
@@ -105,8 +105,7 @@ void oracle_open(Interp *in, Arena *a, Weights *w, const Sample *x,
     for (int i = 0; attention && i < 3; i++)
         in->rows[i] = widen(a, one->rows[i], (i > 0 ? t : n) * s->d_model);
     if (!attention && one->rows[0])
-        in->rows[0] = widen(a, one->rows[0],
-                            (first ? t : n) * s->input_width);
+        in->rows[0] = widen(a, one->rows[0], (first ? t : n) * s->input_width);
 }
 
 const double *oracle_result(Interp *in)

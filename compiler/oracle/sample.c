@@ -40,12 +40,10 @@ int64_t result_columns(const Spec *s)
     if (sample_side(s) == 1)
         return s->target.size;
     switch (s->head) {
-    case HeadLogits:
-        return s->source.size;
-    case HeadClassify: case HeadTokenClassify:
-        return s->head_classes;
-    default:
-        return s->d_model;
+    case HeadLogits:        return s->source.size;
+    case HeadClassify:
+    case HeadTokenClassify: return s->head_classes;
+    default:                return s->d_model;
     }
 }
 
@@ -71,7 +69,8 @@ static const int64_t *near_keys(Arena *a, const Spec *s, int64_t sequences,
     const MaskSpec *m = &s->side[SideEncoder].mask;
     int64_t *rows = arena_alloc(a, (size_t)sequences * sizeof *rows);
     for (int64_t i = 0; i < sequences; i++)
-        rows[i] = m->window || m->block || m->file
+        rows[i] =
+            m->window || m->block || m->file
                 ? at_most(queries[i],
                           2 * at_most(keys[i], s->side[SideDecoder].max_len))
                 : queries[i];
@@ -97,9 +96,8 @@ static const float *random_rows(Arena *a, int64_t n, uint64_t *state)
     return x;
 }
 
-Sample *sample_random(Arena *a, const Spec *s, uint64_t seed,
-                      int64_t sequences, const int64_t *source_rows,
-                      const int64_t *target_rows)
+Sample *sample_random(Arena *a, const Spec *s, uint64_t seed, int64_t sequences,
+                      const int64_t *source_rows, const int64_t *target_rows)
 {
     Sample *x = arena_alloc(a, sizeof *x);
     uint64_t state = seed;

@@ -5,8 +5,8 @@
 typedef struct {
     const Engine *e;
     Safetensors *in;
-    int used;                    /* tensors of `in` that the model takes */
-    const char *counted[2];      /* the input that gave a side its rows */
+    int used;               /* tensors of `in` that the model takes */
+    const char *counted[2]; /* the input that gave a side its rows */
     SampleFile *to;
 } Reader;
 
@@ -43,8 +43,12 @@ static const int32_t *read_ids(Reader *r, const Tensor *from, int64_t size,
     tensor_floats(from, 0, from->elements, x);
     for (size_t i = 0; i < count; i++) {
         if (!(x[i] >= 0 && x[i] < (float)size)) {
-            wrong(r, from->name, arena_printf(r->e->arena, "element %zu is no "
-                  "id below %lld", i, (long long)size), why);
+            wrong(r, from->name,
+                  arena_printf(r->e->arena,
+                               "element %zu is no "
+                               "id below %lld",
+                               i, (long long)size),
+                  why);
             return NULL;
         }
         ids[i] = (int32_t)x[i];
@@ -63,8 +67,10 @@ static const float *read_rows(Reader *r, const Tensor *from, const Node *n,
 {
     int64_t width = n->type.dim[1].c;
     if (from->rank != 2 || from->dim[1] != width) {
-        wrong(r, n->name, arena_printf(r->e->arena, "shape %s is needed",
-                                       print_type(r->e->arena, n->type)), why);
+        wrong(r, n->name,
+              arena_printf(r->e->arena, "shape %s is needed",
+                           print_type(r->e->arena, n->type)),
+              why);
         return NULL;
     }
     int64_t first = rows_before(r, n) * width;
@@ -81,13 +87,18 @@ static bool count_rows(Reader *r, const Node *n, int side, int64_t rows,
     int32_t *end = &r->to->start[side][1];
     const char *text = NULL;
     if (rows < 1 || rows > most)
-        text = arena_printf(r->e->arena, "1 to %lld rows are possible%s, it "
-                            "has %lld", (long long)most, before
-                            ? " beside the class token, which max_len counts"
-                            : "", (long long)rows);
+        text = arena_printf(
+            r->e->arena,
+            "1 to %lld rows are possible%s, it "
+            "has %lld",
+            (long long)most,
+            before ? " beside the class token, which max_len counts" : "",
+            (long long)rows);
     else if (r->counted[side] && rows != *end)
-        text = arena_printf(r->e->arena, "as many rows as '%s' has, %d, are "
-                            "needed", r->counted[side], *end);
+        text = arena_printf(r->e->arena,
+                            "as many rows as '%s' has, %d, are "
+                            "needed",
+                            r->counted[side], *end);
     if (text)
         return wrong(r, n->name, text, why);
     r->counted[side] = n->name;
@@ -145,7 +156,7 @@ static void warn_of_others(const Reader *r)
 static bool read_inputs(Reader *r, Fault *why)
 {
     const Graph *g = r->e->unfused;
-    int inputs[3][2] = { { 0 } };        /* of an entry, by elements */
+    int inputs[3][2] = { { 0 } }; /* of an entry, by elements */
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
         if (n->op != OpInput)
@@ -153,9 +164,11 @@ static bool read_inputs(Reader *r, Fault *why)
         int ordinal = inputs[n->entry][n->type.elem]++;
         bool types = n->type.elem == ElemI32 && ordinal > 0;
         const Tensor *from = find(r, n->name);
-        if (!from && !types)             /* types are all 0 without it */
-            return fault(why, ExitInput, "%s: tensor '%s' is missing, the "
-                         "graph's input: %s", safetensors_path(r->in), n->name,
+        if (!from && !types) /* types are all 0 without it */
+            return fault(why, ExitInput,
+                         "%s: tensor '%s' is missing, the "
+                         "graph's input: %s",
+                         safetensors_path(r->in), n->name,
                          print_type(r->e->arena, n->type));
         if (from && !read_input(r, n, from, ordinal, why))
             return false;

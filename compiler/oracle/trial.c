@@ -59,15 +59,15 @@ static void *work_for(Trial *t, Entry entry, int64_t rows, int64_t sequences)
 {
     const struct attn_model *m = t->engine->backend.model;
     free(t->work[entry]);
-    t->work[entry] = nan_memory(m->arena_bytes(rows, sequences,
-                                             attn_parts(t->engine->parallel)));
+    t->work[entry] = nan_memory(
+        m->arena_bytes(rows, sequences, attn_parts(t->engine->parallel)));
     return t->work[entry];
 }
 
 static const int32_t *prefixes(Arena *a, const Sample *x, int side)
 {
-    int32_t *prefix = arena_alloc(a, (size_t)(x->sequences + 1)
-                                         * sizeof *prefix);
+    int32_t *prefix = arena_alloc(a,
+                                  (size_t)(x->sequences + 1) * sizeof *prefix);
     for (int64_t i = 0; i < x->sequences; i++)
         prefix[i] = (int32_t)sample_prefix(x, side, i);
     return prefix;
@@ -78,9 +78,11 @@ static void encode(Trial *t, float *out)
     const Engine *e = t->engine;
     const Sample *x = t->sample;
     bool attention = e->spec->kind == KindAttention;
-    struct attn_batch b = { .sequences = x->sequences, .start = x->start[0],
+    struct attn_batch b = { .sequences = x->sequences,
+                            .start = x->start[0],
                             .rows = x->start[0][x->sequences],
-                            .ids = x->ids[0], .output = out,
+                            .ids = x->ids[0],
+                            .output = out,
                             .parallel = e->parallel };
     int64_t rows = b.rows;
     if (attention) {
@@ -109,12 +111,12 @@ static void encode(Trial *t, float *out)
 
 /* ---------------------------------------------------------------- decode */
 
-typedef struct {                 /* one call: part of each open sequence */
+typedef struct { /* one call: part of each open sequence */
     struct attn_batch b;
     int32_t *start, *ids, *past, *select, *pages, *source, *source_rows;
     int32_t *prefix, *types;
     float *input;
-    int64_t *at;                 /* row of the sample, by row of the call */
+    int64_t *at; /* row of the sample, by row of the call */
 } Call;
 
 /* Whether types, and numbers in place of tokens, enter by decode. */
@@ -190,8 +192,7 @@ static void run_call(Call *c, Trial *t, float *out)
     struct attn_batch *b = &c->b;
     int64_t cols = result_columns(e->spec), bytes = b->rows * cols * 4;
     for (int64_t i = 0; i < t->sample->sequences; i++)
-        c->source_rows[i] = t->sample->start[0][i + 1]
-                          - t->sample->start[0][i];
+        c->source_rows[i] = t->sample->start[0][i + 1] - t->sample->start[0][i];
     b->parallel = e->parallel;
     b->start = c->start;
     b->ids = c->ids;
@@ -273,8 +274,9 @@ static int64_t rows_by(const Sample *x, const Spec *s, Sym sym, int64_t i,
 static int64_t extent(const Trial *t, Dim d, int64_t sequence)
 {
     int64_t first;
-    return d.sym == SymNone ? d.c
-         : rows_by(t->sample, t->engine->spec, d.sym, sequence, &first);
+    return d.sym == SymNone
+             ? d.c
+             : rows_by(t->sample, t->engine->spec, d.sym, sequence, &first);
 }
 
 bool trial_value(const Trial *t, int node, int64_t sequence, float *out)
@@ -294,8 +296,9 @@ bool trial_value(const Trial *t, int node, int64_t sequence, float *out)
         batch = x->start[1][x->sequences];
     const Slot *slot = &p->slot.at[p->value[owner].slot];
     const float *at = (const float *)t->work[n->entry]
-        + linear4_at(slot->at, batch, x->sequences,
-                     attn_parts(t->engine->parallel)) + v->column;
+                    + linear4_at(slot->at, batch, x->sequences,
+                                 attn_parts(t->engine->parallel))
+                    + v->column;
     int64_t rows = rows_by(x, t->engine->spec, row_sym(n->type), sequence,
                            &first);
     if (n->type.rank == 3)

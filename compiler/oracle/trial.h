@@ -11,21 +11,20 @@
  * side 1: target rows, or keys.                                             */
 typedef struct {
     int64_t sequences;
-    const int32_t *start[2];     /* [sequences + 1] */
+    const int32_t *start[2]; /* [sequences + 1] */
     const int32_t *ids[2];
-    const int32_t *types;        /* of the first side's; NULL: all 0 */
-    const float *rows[3];        /* kind attention: query, key, value; of a
-                                    model that reads numbers, the first */
-    int64_t prefix;              /* keys that all see, where a mask has it */
+    const int32_t *types; /* of the first side's; NULL: all 0 */
+    const float *rows[3]; /* kind attention: query, key, value; of a
+                             model that reads numbers, the first */
+    int64_t prefix;       /* keys that all see, where a mask has it */
 } Sample;
 
 /* ----------------------------------------------------------- sample.c --- */
 /* A sample for `s` with random ids or rows: sequence i has source_rows[i] and
  * target_rows[i] of them, bounded by what the model takes; queries that may see
  * near keys only, by twice the keys.                                        */
-Sample *sample_random(Arena *a, const Spec *s, uint64_t seed,
-                      int64_t sequences, const int64_t *source_rows,
-                      const int64_t *target_rows);
+Sample *sample_random(Arena *a, const Spec *s, uint64_t seed, int64_t sequences,
+                      const int64_t *source_rows, const int64_t *target_rows);
 /* Sequence i of `x` alone. */
 Sample *sample_one(Arena *a, const Spec *s, const Sample *x, int64_t i);
 /* Which side of a sample the rows of the result are: one for each of its rows,
@@ -41,9 +40,9 @@ int input_side(const Spec *s);
 int64_t sample_prefix(const Sample *x, int side, int64_t sequence);
 
 /* ------------------------------------------------------ sample_file.c --- */
-typedef struct {                 /* a sample of one sequence; stays in place */
+typedef struct { /* a sample of one sequence; stays in place */
     Sample sample;
-    int32_t start[2][2];         /* of the sample */
+    int32_t start[2][2]; /* of the sample */
 } SampleFile;
 /* Ids, their types, rows of numbers and the prefix from a .safetensors file,
  * into the engine's arena.                                                  */
@@ -51,10 +50,10 @@ bool sample_file_read(SampleFile *to, const Engine *e, const char *path,
                       Fault *why);
 
 /* ------------------------------------------------------------ trial.c --- */
-typedef struct {                 /* {0} before the first run */
+typedef struct { /* {0} before the first run */
     const Engine *engine;
     const Sample *sample;
-    void *work[3];               /* by Entry: the arena of its last call */
+    void *work[3]; /* by Entry: the arena of its last call */
     void *cache_memory[2];
     struct attn_cache cache[2];
 } Trial;
@@ -71,14 +70,14 @@ void trial_free(Trial *t);
 bool trial_value(const Trial *t, int node, int64_t sequence, float *out);
 
 /* ----------------------------------------------------------- oracle.c --- */
-typedef struct {                 /* an engine's weights in double */
+typedef struct { /* an engine's weights in double */
     const Engine *engine;
     Arena *arena;
-    bool f32;                    /* those of bf16 as they were */
-    const double **tensor;       /* by item of the plan's list; NULL: not yet */
-    const Graph *g;              /* whose nodes ask for them */
-    const double **constant;     /* by node: all that is known beforehand */
-    Index items;                 /* of the plan's list, by name */
+    bool f32;                /* those of bf16 as they were */
+    const double **tensor;   /* by item of the plan's list; NULL: not yet */
+    const Graph *g;          /* whose nodes ask for them */
+    const double **constant; /* by node: all that is known beforehand */
+    Index items;             /* of the plan's list, by name */
 } Weights;
 void weights_open(Weights *w, const Engine *e, const Graph *g);
 /* The same without the rounding to bf16. */

@@ -23,8 +23,8 @@ static const double **bare_values(Arena *a, Weights *w, const Sample *x,
 {
     Graph bare = *w->g;
     Interp in;
-    bare.nodes.at = arena_alloc(a, (size_t)bare.nodes.n
-                                       * sizeof *bare.nodes.at);
+    bare.nodes.at = arena_alloc(a,
+                                (size_t)bare.nodes.n * sizeof *bare.nodes.at);
     for (int i = 0; i < bare.nodes.n; i++) {
         bare.nodes.at[i] = w->g->nodes.at[i];
         bare.nodes.at[i].mask = NULL;
@@ -46,13 +46,13 @@ static int64_t made_zeros(const double *want, const double *bare, int64_t n)
     return made;
 }
 
-typedef struct {                 /* one sequence, op by op */
+typedef struct { /* one sequence, op by op */
     OpResults *r;
     Weights *w;
     const Sample *x;
     int64_t sequence;
     Interp in;
-    const double **bare;         /* NULL: not asked for yet */
+    const double **bare; /* NULL: not asked for yet */
 } Ops;
 
 /* Compares one node, then takes the compiled value as what later nodes read. */
@@ -77,8 +77,8 @@ static void check_node(Ops *o, int node, const float *got)
 }
 
 /* The rows of the result that belong to one sequence. */
-static const float *result_of(const Spec *s, const Sample *x,
-                              int64_t sequence, const float *out)
+static const float *result_of(const Spec *s, const Sample *x, int64_t sequence,
+                              const float *out)
 {
     return out + result_first(s, x, sequence) * result_columns(s);
 }
@@ -95,8 +95,8 @@ void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
         const Node *n = &g->nodes.at[i];
         if (n->op == OpNop || n->entry == EntryNone)
             continue;
-        float *got = arena_alloc(a, (size_t)interp_size(&o.in, i)
-                                        * sizeof *got);
+        float *got = arena_alloc(a,
+                                 (size_t)interp_size(&o.in, i) * sizeof *got);
         if (n->op == OpOutput)
             check_node(&o, i, result_of(g->spec, x, sequence, out));
         else if (op_info[n->op].op_class != ClassView
@@ -113,8 +113,9 @@ void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
 /* Keeps the worse of two: the one that failed, or the larger error. */
 static void keep_worse(ModelComparison *worst, ModelComparison c)
 {
-    bool worse = worst->failed != c.failed ? c.failed
-               : worst->count == 0 || !(c.max_error <= worst->max_error);
+    bool worse = worst->failed != c.failed
+                   ? c.failed
+                   : worst->count == 0 || !(c.max_error <= worst->max_error);
     ModelComparison both = worse ? c : *worst;
     both.nmse = fmax(worst->nmse, c.nmse);
     both.divergence = fmax(worst->divergence, c.divergence);
@@ -146,8 +147,8 @@ void verify_result(ModelResults *r, Weights *w, const Sample *x,
     const double *want = oracle_result(&in);
     ModelComparison c = compare_by(w, want, got, rows, cols);
     if (!tells_enough(c.zeros, c.count))
-        r->made += made_zeros(want, bare_values(a, w, x, sequence)
-                                    [graph_result(w->g)], c.count);
+        r->made += made_zeros(
+            want, bare_values(a, w, x, sequence)[graph_result(w->g)], c.count);
     if (c.count == 1) {
         vec_push(w->arena, &r->want, *want);
         vec_push(w->arena, &r->got, *got);

@@ -5,26 +5,28 @@
 #include "oracle/compare.h"
 #include "oracle/trial.h"
 
-typedef struct {                 /* one way to compile a model */
+typedef struct { /* one way to compile a model */
     const char *name, *backend;
     bool unfused;
 } Variant;
 EngineOptions variant_options(const EngineOptions *base, const Variant *v);
 
 typedef struct {
-    Comparison c;                /* of all nodes of one op */
-    const char *worst;           /* node of the largest error */
+    Comparison c;      /* of all nodes of one op */
+    const char *worst; /* node of the largest error */
 } OpResult;
-typedef struct { OpResult op[OpCount]; } OpResults;
+typedef struct {
+    OpResult op[OpCount];
+} OpResults;
 /* Compares all values of one sequence after a run; `w` of the engine's own
  * graph, `out` the run's result.                                            */
 void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
                 const float *out);
-typedef struct {                 /* end to end; {0} before the first */
-    ModelComparison worst;       /* of the sequences; counts: of them all */
-    VEC(double) want;            /* results of one number, which has no */
-    VEC(float) got;              /* deviation: they are compared together */
-    int64_t made;                /* zeros that masks and activations make */
+typedef struct {           /* end to end; {0} before the first */
+    ModelComparison worst; /* of the sequences; counts: of them all */
+    VEC(double) want;      /* results of one number, which has no */
+    VEC(float) got;        /* deviation: they are compared together */
+    int64_t made;          /* zeros that masks and activations make */
 } ModelResults;
 /* Compares the result of one sequence; `w` of the unfused graph. Where these
  * are the f32 weights, it is held to rounded_weights.                       */

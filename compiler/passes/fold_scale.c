@@ -44,15 +44,19 @@ static bool folds_into(const Graph *g, int weight, int root)
         return false;
     }
     if (w->type.elem == ElemBf16 && !is_power_of_2(at(g, root)->scale)) {
-        pass_note(g, root, "stays at the reader: %s is bf16 and would be "
-                  "rounded again", w->name);
+        pass_note(g, root,
+                  "stays at the reader: %s is bf16 and would be "
+                  "rounded again",
+                  w->name);
         return false;
     }
     return true;
 }
 
 /* Nodes that the factor passes, from the root down; the last have weights. */
-typedef struct { int n, node[6]; } Chain;
+typedef struct {
+    int n, node[6];
+} Chain;
 
 /* Can the factor go into all weights of `node`, from input 1 on? */
 static bool takes_factor(const Graph *g, int node, int root)

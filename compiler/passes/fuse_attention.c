@@ -13,7 +13,10 @@
  * needs: nothing.  keeps: the value and name of merge.  breaks: nothing. */
 #include "passes/rewrite.h"
 
-typedef struct { Op op; bool optional; } Step;
+typedef struct {
+    Op op;
+    bool optional;
+} Step;
 
 /* From the merge towards the queries. */
 enum { Context, Weights, Mask, Bias, Cap, Factor, Score, Steps };

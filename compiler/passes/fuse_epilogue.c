@@ -49,8 +49,7 @@ static int absorb_activation(Graph *g, int root)
 {
     const Node *n = &g->nodes.at[root];
     Node p = g->nodes.at[n->in[0]];
-    if (!is_product(&p) || p.act != ActNone
-        || !pass_takes(g, n->in[0], root))
+    if (!is_product(&p) || p.act != ActNone || !pass_takes(g, n->in[0], root))
         return 0;
     p.act = n->act;
     return absorb(g, root, 0, p);

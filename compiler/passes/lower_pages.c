@@ -29,8 +29,14 @@ static int lower_part(Graph *g, int node, int part)
     if (k < 0 || in_pages(g->nodes.at[n->in[k]].op))
         return 0;
     Node pages = {
-        .op = OpPages, .entry = n->entry, .in = { n->in[k] }, .nin = 1,
-        .stack = n->stack, .layer = n->layer, .pos = n->pos, .part = part,
+        .op = OpPages,
+        .entry = n->entry,
+        .in = { n->in[k] },
+        .nin = 1,
+        .stack = n->stack,
+        .layer = n->layer,
+        .pos = n->pos,
+        .part = part,
         .name = arena_printf(g->arena, "%s.%s", g->nodes.at[n->in[k]].name,
                              part == PartKey ? "key_pages" : "value_pages"),
     };

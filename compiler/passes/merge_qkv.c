@@ -15,10 +15,10 @@
 
 #include "passes/rewrite.h"
 
-enum { MaxParts = MaxIn - 1 };   /* what a Stack takes */
+enum { MaxParts = MaxIn - 1 }; /* what a Stack takes */
 
-typedef struct {                 /* products that read the same rows */
-    int n, matmul[MaxParts], bias[MaxParts];   /* bias -1: none */
+typedef struct { /* products that read the same rows */
+    int n, matmul[MaxParts], bias[MaxParts]; /* bias -1: none */
 } Group;
 
 static bool mergeable(const Graph *g, int node)
@@ -82,8 +82,8 @@ static Group find_group(const Graph *g, int first)
     for (int i = first - 1; i >= 0 && neighbours(g, i, first); i--)
         if (same_rows(g, first, i))
             return p;
-    for (int i = first; i < g->nodes.n && neighbours(g, i, first)
-                        && p.n < MaxParts; i++) {
+    for (int i = first;
+         i < g->nodes.n && neighbours(g, i, first) && p.n < MaxParts; i++) {
         if (!same_rows(g, first, i))
             continue;
         p.matmul[p.n] = i;
@@ -97,14 +97,18 @@ static bool may_merge(const Graph *g, const Group *p)
     for (int i = 0; i < p->n; i++) {
         const Node *m = &g->nodes.at[p->matmul[i]];
         bool kept = m->keep
-            || (p->bias[i] >= 0 && g->nodes.at[p->bias[i]].keep);
+                 || (p->bias[i] >= 0 && g->nodes.at[p->bias[i]].keep);
         if (kept)
-            pass_missed(g, p->matmul[0], "stays apart: %s is asked for by "
-                        "name", m->name);
+            pass_missed(g, p->matmul[0],
+                        "stays apart: %s is asked for by "
+                        "name",
+                        m->name);
         bool differs = (p->bias[i] < 0) != (p->bias[0] < 0);
         if (differs)
-            pass_missed(g, p->matmul[0], "stays apart: of it and %s only one "
-                        "has a bias", m->name);
+            pass_missed(g, p->matmul[0],
+                        "stays apart: of it and %s only one "
+                        "has a bias",
+                        m->name);
         if (kept || differs)
             return false;
     }
@@ -121,8 +125,9 @@ static char *merged_name(const Graph *g, const Group *p)
         size_t n = end ? (size_t)(end - tensor) : strlen(tensor);
         char *base = arena_strndup(g->arena, tensor, n);
         const char *dot = strrchr(base, '.');
-        name = i == 0 ? base
-             : arena_printf(g->arena, "%s%s", name, dot ? dot + 1 : base);
+        name = i == 0
+                 ? base
+                 : arena_printf(g->arena, "%s%s", name, dot ? dot + 1 : base);
     }
     return name;
 }

@@ -7,29 +7,25 @@
 
 const Pass passes[] = {
     /* first: later passes hide the products that the scale moves into */
-    { "fold-scale", fold_scale,
-      "constant factors into weights", false },
-    { "merge-qkv", merge_qkv,
-      "projections of the same rows into one product", false },
+    { "fold-scale", fold_scale, "constant factors into weights", false },
+    { "merge-qkv", merge_qkv, "projections of the same rows into one product",
+      false },
     { "fuse-attention", fuse_attention,
       "scores, scale, bias, mask, softmax, context into one op", false },
     /* before fuse-epilogue, which takes what additions are left */
-    { "fuse-norm", fuse_norm,
-      "residual and norm into one op", false },
+    { "fuse-norm", fuse_norm, "residual and norm into one op", false },
     /* before fuse-epilogue, which would take the activation alone */
     { "fuse-gate", fuse_gate,
       "activation and the product with its gate into one op", false },
     { "fuse-epilogue", fuse_epilogue,
       "bias, activation, residual into the product", false },
-    { "fuse-embed", fuse_embed,
-      "scale and positions into the look-up", false },
+    { "fuse-embed", fuse_embed, "scale and positions into the look-up", false },
     /* after fuse-epilogue: bias and product then move as one */
-    { "last-rows", last_rows,
-      "the last product for the selected rows only", false },
-    { "dead-code", dead_code,
-      "what no result needs is removed", false },
-    { "lower-pages", lower_pages,
-      "keys and values of attention come in pages", true },
+    { "last-rows", last_rows, "the last product for the selected rows only",
+      false },
+    { "dead-code", dead_code, "what no result needs is removed", false },
+    { "lower-pages", lower_pages, "keys and values of attention come in pages",
+      true },
 };
 const int n_passes = sizeof passes / sizeof *passes;
 
@@ -103,8 +99,7 @@ bool pass_takes(const Graph *g, int node, int root)
 {
     const char *why = pass_refuses(g, node);
     if (why)
-        pass_missed(g, root, "stays apart: %s %s", g->nodes.at[node].name,
-                    why);
+        pass_missed(g, root, "stays apart: %s %s", g->nodes.at[node].name, why);
     return !why;
 }
 

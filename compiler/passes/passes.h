@@ -11,19 +11,21 @@
 /* --------------------------------------------------------------- pass.c --- */
 typedef struct {
     const char *name;
-    int (*run)(Graph *g);        /* number of rewrites; 0 when run again */
+    int (*run)(Graph *g); /* number of rewrites; 0 when run again */
     const char *summary;
-    bool required;               /* lowering: can't be skipped */
+    bool required; /* lowering: can't be skipped */
 } Pass;
 extern const Pass passes[];
 extern const int n_passes;
 
 typedef struct {
-    const char *const *skip; int nskip;   /* pass names, or "all" */
-    const char *const *dump; int ndump;   /* print the graph after these */
-    const char *after;                    /* stop after this pass; NULL: all */
-    bool explain;                         /* say what each did and did not */
-    bool require_fusion;                  /* a fusion that failed is an error */
+    const char *const *skip;
+    int nskip; /* pass names, or "all" */
+    const char *const *dump;
+    int ndump;           /* print the graph after these */
+    const char *after;   /* stop after this pass; NULL: all */
+    bool explain;        /* say what each did and did not */
+    bool require_fusion; /* a fusion that failed is an error */
 } PassOptions;
 
 /* Runs the table in order; the verifier after each. False: require_fusion
@@ -31,9 +33,9 @@ typedef struct {
 bool run_passes(Graph *g, const PassOptions *o, FILE *log);
 /* A pass calls this for each place where it could not do its work ... */
 void pass_missed(const Graph *g, int node, const char *fmt, ...)
-         __attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 /* ... and this where its work is better left undone. */
 void pass_note(const Graph *g, int node, const char *fmt, ...)
-         __attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -30,7 +30,7 @@ static void find_reads(Plan *p)
             r->elsewhere |= !in_one_layer(reader, node_at(p, owner));
         }
     }
-    for (int i = 0; i < n; i++)              /* kept: read back by name */
+    for (int i = 0; i < n; i++) /* kept: read back by name */
         if (p->keep_all || node_at(p, i)->keep)
             p->reads[owner_of(p, i)].last = p->order.n;
 }
@@ -38,15 +38,15 @@ static void find_reads(Plan *p)
 static bool all_readers_in(const Plan *p, int node, int region)
 {
     const Reads *r = &p->reads[node];
-    return r->first < 0 || (p->region_of[p->order.at[r->first]] == region
-                            && p->region_of[p->order.at[r->last]] == region);
+    return r->first < 0
+        || (p->region_of[p->order.at[r->first]] == region
+            && p->region_of[p->order.at[r->last]] == region);
 }
 
 static int64_t pages_unit(const Node *n)
 {
     const int64_t d = n->type.dim[2].c;
-    return n->type.dim[0].c * ATTN_PAGE
-        * (n->part == PartKey ? d : round16(d));
+    return n->type.dim[0].c * ATTN_PAGE * (n->part == PartKey ? d : round16(d));
 }
 
 static SlotKind slot_kind(const Plan *p, int node, int until)
@@ -57,7 +57,9 @@ static SlotKind slot_kind(const Plan *p, int node, int until)
     if (row_sym(node_at(p, node)->type) == SymS)
         return SlotSequences;
     return r->row_block && until < p->order.n
-        && all_readers_in(p, node, p->region_of[node]) ? SlotParts : SlotRows;
+                && all_readers_in(p, node, p->region_of[node])
+             ? SlotParts
+             : SlotRows;
 }
 
 /* Is a product's value read again, as blocks of its sums are added? */
@@ -74,20 +76,28 @@ static bool in_place(const Plan *p, int node, int operand)
     const Node *n = node_at(p, node);
     const Value *v = &p->value[node], *o = &p->value[operand];
     const int in = owner_of(p, operand);
-    if (v->stride != o->stride || v->head_stride != o->head_stride
-        || o->column)
+    if (v->stride != o->stride || v->head_stride != o->head_stride || o->column)
         return false;
     switch (n->op) {
-    case OpBias: case OpScale: case OpAdd: case OpMul: case OpActivate:
-    case OpGate: case OpNorm: case OpAddNorm: case OpHeadNorm: case OpRotate:
-    case OpSoftcap: case OpScoreBias: case OpMask: case OpSoftmax:
-    case OpL2Norm:
-        return true;
+    case OpBias:
+    case OpScale:
+    case OpAdd:
+    case OpMul:
+    case OpActivate:
+    case OpGate:
+    case OpNorm:
+    case OpAddNorm:
+    case OpHeadNorm:
+    case OpRotate:
+    case OpSoftcap:
+    case OpScoreBias:
+    case OpMask:
+    case OpSoftmax:
+    case OpL2Norm:    return true;
     case OpLinear:
         return n->has_residual && owner_of(p, n->in[3]) == in
             && owner_of(p, n->in[0]) != in && !sums_wait(p, node);
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -112,7 +122,7 @@ static bool read_in_region(const Plan *p, const Slot *s, int place)
     const int64_t stride = p->value[p->order.at[place]].stride;
     return s->kind == SlotRows && s->until >= 0 && s->stride != stride
         && p->region_of[p->order.at[s->until]]
-           == p->region_of[p->order.at[place]];
+               == p->region_of[p->order.at[place]];
 }
 
 static int best_free(const Plan *p, Entry entry, SlotKind kind, int64_t unit,
@@ -146,7 +156,7 @@ static void assign(Plan *p, int place)
     const Node *n = node_at(p, node);
     int until = p->reads[node].last;
     if (until < place)
-        until = place;                      /* nobody reads it */
+        until = place; /* nobody reads it */
     const SlotKind kind = slot_kind(p, node, until);
     int64_t unit = p->value[node].stride;
     if (kind == SlotPages)
@@ -154,7 +164,7 @@ static void assign(Plan *p, int place)
     if (kind == SlotParts)
         unit *= region_rows(p, &p->region.at[p->region_of[node]]);
     const bool keep = until == p->order.n;
-    int s = p->value[node].slot;            /* a kept value has its own */
+    int s = p->value[node].slot; /* a kept value has its own */
     if (!keep)
         s = reuse_operand(p, node, place, kind);
     if (s < 0 && !keep)
@@ -200,17 +210,16 @@ static void mark_streams(Plan *p)
     }
 }
 
-typedef struct {                 /* names of one entry */
-    Index slot;                  /* by name: the only slot that has it */
-    Index value;                 /* by "label slot": a value of that name */
-    Index number;                /* by label: place in `next` */
-    VEC(int) next;               /* the number behind the last that it got */
+typedef struct {   /* names of one entry */
+    Index slot;    /* by name: the only slot that has it */
+    Index value;   /* by "label slot": a value of that name */
+    Index number;  /* by label: place in `next` */
+    VEC(int) next; /* the number behind the last that it got */
 } Names;
 
 /* `label`, or with the least number from 2 on that no other slot's value has.
  */
-static const char *free_name(Plan *p, Names *names, const char *label,
-                             int node)
+static const char *free_name(Plan *p, Names *names, const char *label, int node)
 {
     const int at = index_add(p->arena_, &names->number, label, names->next.n);
     const int slot = p->value[node].slot, known = names->slot.list.n;
@@ -237,7 +246,9 @@ static void name_values(Plan *p)
         Names *in = &names[s->entry];
         const char *label = s->stream ? "x" : value_label(p, node);
         const int like = index_add(p->arena_, &in->value,
-            arena_printf(p->arena_, "%s %d", label, v->slot), node);
+                                   arena_printf(p->arena_, "%s %d", label,
+                                                v->slot),
+                                   node);
         v->name = like == node ? free_name(p, in, label, node)
                                : p->value[like].name;
     }

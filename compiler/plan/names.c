@@ -11,8 +11,9 @@ const char *local_name(Arena *a, const Node *n)
     const char *s = n->name;
     if (n->layer >= 0) {
         const char *digit = s;
-        while (*digit && !(digit > s && digit[-1] == '.'
-                           && isdigit((unsigned char)*digit)))
+        while (*digit
+               && !(digit > s && digit[-1] == '.'
+                    && isdigit((unsigned char)*digit)))
             digit++;
         const char *dot = strchr(digit, '.');
         if (dot)
@@ -50,20 +51,19 @@ static const char *label_of(const Plan *p, int node)
     const Node *n = node_at(p, node);
     Arena *a = p->arena_;
     switch (n->op) {
-    case OpMatmul: case OpLinear:
-        return n->layer < 0 ? local_name(a, n)
-            : p->block.at[plan_block(p, n->in[1], PackPanels)].field;
-    case OpPages: case OpAppend:
+    case OpMatmul:
+    case OpLinear:
+        return n->layer < 0
+                 ? local_name(a, n)
+                 : p->block.at[plan_block(p, n->in[1], PackPanels)].field;
+    case OpPages:
+    case OpAppend:
         return joined(a, sublayer(a, n),
                       n->part == PartKey ? "keys" : "values");
-    case OpAttention:
-        return *sublayer(a, n) ? sublayer(a, n) : "attention";
-    case OpRotate:
-        return before(a, local_name(a, n), "_rotated");
-    case OpOutput:
-        return "output";
-    default:
-        return local_name(a, n);
+    case OpAttention: return *sublayer(a, n) ? sublayer(a, n) : "attention";
+    case OpRotate:    return before(a, local_name(a, n), "_rotated");
+    case OpOutput:    return "output";
+    default:          return local_name(a, n);
     }
 }
 
@@ -74,8 +74,7 @@ const char *value_label(const Plan *p, int node)
 
 void plan_labels(Plan *p)
 {
-    p->label = arena_alloc(p->arena_,
-                           (size_t)p->g->nodes.n * sizeof *p->label);
+    p->label = arena_alloc(p->arena_, (size_t)p->g->nodes.n * sizeof *p->label);
     for (int i = 0; i < p->g->nodes.n; i++)
         if (emits_code(node_at(p, i)))
             p->label[i] = label_of(p, i);
@@ -89,10 +88,12 @@ static const char *last_word(const char *label)
 
 static const char *in_stack(const Plan *p, const Node *n, const char *label)
 {
-    const char *stack = n->stack[0] ? n->stack
-        : n->entry == EntryEncode ? "encode" : "decode";
+    const char *stack = n->stack[0]             ? n->stack
+                      : n->entry == EntryEncode ? "encode"
+                                                : "decode";
     return strncmp(label, stack, strlen(stack))
-        ? arena_printf(p->arena_, "%s_%s", stack, label) : label;
+             ? arena_printf(p->arena_, "%s_%s", stack, label)
+             : label;
 }
 
 const char *step_name(const Plan *p, int node)
@@ -111,7 +112,8 @@ const char *region_name(const Plan *p, const Region *r)
     if (r->row_block) {
         label = last_word(label);
         for (int i = 1; i < r->count; i++)
-            label = arena_printf(p->arena_, "%s_%s", label,
+            label = arena_printf(
+                p->arena_, "%s_%s", label,
                 last_word(value_label(p, p->order.at[r->first + i])));
     }
     return in_stack(p, first, label);
@@ -121,10 +123,10 @@ const char *region_name(const Plan *p, const Region *r)
  * C library's? All else in an emitted file is never called so.              */
 static bool taken(const char *name)
 {
-    static const char *const libraries[] = {
-        "dbm", "fts", "fts64", "iconv", "mq", "pidfd", "re_syntax", "sem",
-        "shm", "svcerr", NULL
-    };
+    static const char *const libraries[] = { "dbm",       "fts", "fts64",
+                                             "iconv",     "mq",  "pidfd",
+                                             "re_syntax", "sem", "shm",
+                                             "svcerr",    NULL };
     for (int i = 0; libraries[i]; i++)
         if (!strcmp(name, libraries[i]))
             return true;
@@ -138,8 +140,8 @@ const char *plan_prefix(Arena *a, const char *name)
     const bool digit = isdigit((unsigned char)name[0]);
     char *s = arena_printf(a, digit ? "m_%s" : "%s", name);
     for (char *c = s; *c; c++)
-        *c = (char)(isalnum((unsigned char)*c)
-                    ? tolower((unsigned char)*c) : '_');
+        *c = (char)(isalnum((unsigned char)*c) ? tolower((unsigned char)*c)
+                                               : '_');
     const char *last = s;
     while (!strncmp(last, "model_", 6))
         last += 6;

@@ -11,7 +11,9 @@
 #include <xxhash.h>
 
 /* "encoder.5"; what is in no layer is the model's, whatever its stack. */
-typedef struct { char text[32]; } LayerName;
+typedef struct {
+    char text[32];
+} LayerName;
 
 static LayerName layer_name(const char *stack, int layer)
 {
@@ -101,10 +103,10 @@ static int64_t block_bytes(const Block *b)
 {
     int64_t numbers = 0;
     switch (b->layout) {
-    case PackPanels: numbers = round16(b->columns) * b->k; break;
-    case PackRows: numbers = b->columns * round16(b->k); break;
+    case PackPanels:   numbers = round16(b->columns) * b->k; break;
+    case PackRows:     numbers = b->columns * round16(b->k); break;
     case PackDistance: numbers = b->k * round16(bias_width(b)); break;
-    case PackVector: numbers = round16(b->columns); break;
+    case PackVector:   numbers = round16(b->columns); break;
     }
     return numbers * (b->dtype == DtypeBf16 ? 2 : 4);
 }
@@ -144,12 +146,14 @@ static void add_block(Plan *p, int root, int reader, PackLayout layout)
     if (plan_block(p, root, layout) >= 0)
         return;
     const bool made = n->op == OpScale || n->op == OpStack;
-    const Node *home = made ? r : n;         /* whose struct it is in */
-    push_block(p, (Block){ .root = root, .layout = layout,
+    const Node *home = made ? r : n; /* whose struct it is in */
+    push_block(p, (Block){ .root = root,
+                           .layout = layout,
                            .dtype = dtype_of(n->type),
                            .columns = n->type.dim[0].c,
                            .k = n->type.rank == 2 ? n->type.dim[1].c : 1,
-                           .stack = home->stack, .layer = home->layer });
+                           .stack = home->stack,
+                           .layer = home->layer });
 }
 
 static void add_bias_block(Plan *p, int node)
@@ -159,13 +163,17 @@ static void add_bias_block(Plan *p, int node)
     const int64_t length = longest(p, n->entry);
     if (plan_bias_block(p, node) >= 0)
         return;
-    Block b = { .root = root, .layout = bias_layout(n), .reader = node,
-                .stack = "", .layer = -1, .distances = length };
+    Block b = { .root = root,
+                .layout = bias_layout(n),
+                .reader = node,
+                .stack = "",
+                .layer = -1,
+                .distances = length };
     b.columns = n->op == OpAttention ? n->heads : n->type.dim[0].c;
     b.k = 2 * length - 1;
     if (n->bias == BiasRelative) {
-        b.columns = node_at(p, root)->type.dim[0].c;     /* buckets */
-        b.k = node_at(p, root)->type.dim[1].c;           /* heads */
+        b.columns = node_at(p, root)->type.dim[0].c; /* buckets */
+        b.k = node_at(p, root)->type.dim[1].c;       /* heads */
         b.stack = node_at(p, root)->stack;
         b.layer = node_at(p, root)->layer;
     }
@@ -256,8 +264,11 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
 {
     const Node *n = node_at(p, node);
     const Spec *s = p->g->spec;
-    PackItem it = { .layout = b->layout, .at = b->at, .first = first,
-                    .columns = b->columns, .bf16 = b->dtype == DtypeBf16,
+    PackItem it = { .layout = b->layout,
+                    .at = b->at,
+                    .first = first,
+                    .columns = b->columns,
+                    .bf16 = b->dtype == DtypeBf16,
                     .scale = (float)scale,
                     .scaled = scale < 1 || scale > 1 };
     if (b->layout == PackVector) {
@@ -300,8 +311,12 @@ static int64_t flatten(Plan *p, const Block *b, int node, double scale,
 static void bias_item(Plan *p, const Block *b, ItemList *list)
 {
     const Node *r = node_at(p, b->reader);
-    PackItem it = { .layout = b->layout, .at = b->at, .columns = b->columns,
-                    .rows = b->columns, .k = b->k, .scale = 1,
+    PackItem it = { .layout = b->layout,
+                    .at = b->at,
+                    .columns = b->columns,
+                    .rows = b->columns,
+                    .k = b->k,
+                    .scale = 1,
                     .length = b->distances };
     if (r->bias == BiasAlibi) {
         it.table = TableAlibi;
@@ -320,7 +335,8 @@ static void mark_aliases(Plan *p, const ItemList *list)
     for (int i = 0; i < list->n; i++)
         if (list->at[i].name)
             list->at[i].alias = index_add(p->arena_, &names, list->at[i].name,
-                                          i) != i;
+                                          i)
+                             != i;
 }
 
 /* Names, shapes, format, layout, places and folded scales; never tiles: so one
@@ -330,10 +346,12 @@ static uint64_t hash_items(const ItemList *list, int64_t bytes)
     XXH64_hash_t h = XXH64(&bytes, sizeof bytes, 1);
     for (int i = 0; i < list->n; i++) {
         const PackItem *it = &list->at[i];
-        const int64_t v[] = { it->layout, it->bf16, it->rows, it->k, it->at,
-                              it->first, it->columns, it->position, it->halves,
-                              it->tensor2tensor, it->table, it->length,
-                              it->max_distance, it->bidirectional };
+        const int64_t v[] = {
+            it->layout,       it->bf16,          it->rows,    it->k,
+            it->at,           it->first,         it->columns, it->position,
+            it->halves,       it->tensor2tensor, it->table,   it->length,
+            it->max_distance, it->bidirectional
+        };
         h = XXH64(v, sizeof v, h);
         h = XXH64(&it->scale, sizeof it->scale, h);
         h = XXH64(&it->base, sizeof it->base, h);

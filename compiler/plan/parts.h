@@ -15,7 +15,7 @@
 
 #include "plan/plan.h"
 
-enum { NearBytes = 1 << 20 };    /* of weights that stay in a core's cache */
+enum { NearBytes = 1 << 20 }; /* of weights that stay in a core's cache */
 
 /* ------------------------------------------------------------- values.c --- */
 const Node *node_at(const Plan *p, int i);

@@ -16,8 +16,7 @@ static bool goes_by_rows(const Plan *p, int node)
 static bool pages_pair(const Node *a, const Node *b)
 {
     return a->op == b->op && (a->op == OpAppend || a->op == OpPages)
-        && in_one_layer(a, b)
-        && a->part == PartKey && b->part == PartValue;
+        && in_one_layer(a, b) && a->part == PartKey && b->part == PartValue;
 }
 
 static bool joins(const Plan *p, const Region *r, int node)
@@ -28,9 +27,8 @@ static bool joins(const Plan *p, const Region *r, int node)
         return false;
     if (pages_pair(a, b))
         return r->count == 1;
-    return goes_by_rows(p, last) && goes_by_rows(p, node)
-        && !p->keep_all && in_one_layer(a, b)
-        && row_sym(a->type) == row_sym(b->type);
+    return goes_by_rows(p, last) && goes_by_rows(p, node) && !p->keep_all
+        && in_one_layer(a, b) && row_sym(a->type) == row_sym(b->type);
 }
 
 static void make_regions(Plan *p)
@@ -48,10 +46,12 @@ static void make_regions(Plan *p)
         } else {
             if (r.count)
                 vec_push(p->arena_, &p->region, r);
-            r = (Region){ .first = p->order.n, .count = 1, .entry = n->entry,
-                          .by_rows = goes_by_rows(p, i)
-                                  || n->op == OpOutput,
-                          .stack = n->stack, .layer = n->layer };
+            r = (Region){ .first = p->order.n,
+                          .count = 1,
+                          .entry = n->entry,
+                          .by_rows = goes_by_rows(p, i) || n->op == OpOutput,
+                          .stack = n->stack,
+                          .layer = n->layer };
         }
         p->region_of[i] = p->region.n;
         vec_push(p->arena_, &p->order, i);
@@ -69,8 +69,11 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
 {
     Plan *p = arena_alloc(a, sizeof *p);
     const size_t n = (size_t)g->nodes.n;
-    *p = (Plan){ .g = g, .arena_ = a, .target = *t,
-                 .choices = choices, .keep_all = keep_all };
+    *p = (Plan){ .g = g,
+                 .arena_ = a,
+                 .target = *t,
+                 .choices = choices,
+                 .keep_all = keep_all };
     p->prefix = plan_prefix(a, g->spec->name);
     p->region_of = arena_alloc(a, n * sizeof *p->region_of);
     if (!p->target.row_block)

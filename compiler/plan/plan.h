@@ -16,32 +16,32 @@
 /* ------------------------------------------------------------- tiling.c --- */
 /* Tasks are what is tuned: distinct by kind, shape, dtype and ending. */
 typedef enum {
-    TaskMatmul,                  /* a product: "512x2048" (k, n), "bias_relu" */
-    TaskFew,                     /* the same, of few rows */
-    TaskAttention,               /* "64x64" (d_k, d_v), "causal_paged" */
-    TaskRows,                    /* row blocks: "512x2048_2048x512", "" */
-    TaskSplit,                   /* of all among threads: "encode_decode";
-                                    "512x2048x12": d_model, d_ff, layers */
+    TaskMatmul,    /* a product: "512x2048" (k, n), "bias_relu" */
+    TaskFew,       /* the same, of few rows */
+    TaskAttention, /* "64x64" (d_k, d_v), "causal_paged" */
+    TaskRows,      /* row blocks: "512x2048_2048x512", "" */
+    TaskSplit,     /* of all among threads: "encode_decode";
+                      "512x2048x12": d_model, d_ff, layers */
     TaskKinds
 } TaskKind;
-extern const char *const task_word[TaskKinds];   /* "matmul", "few" .. */
-extern const char *const dtype_word[];           /* "f32", "bf16", NULL */
+extern const char *const task_word[TaskKinds]; /* "matmul", "few" .. */
+extern const char *const dtype_word[];         /* "f32", "bf16", NULL */
 
 #define On(kind) (1 << (kind))
 #define OnProducts (On(TaskMatmul) | On(TaskAttention))
 
-typedef struct {                 /* a value for each knob; 0: as by default */
+typedef struct { /* a value for each knob; 0: as by default */
 #define KNOB(name, ...) int32_t name;
 #include "plan/knobs.h"
 #undef KNOB
 } Tiling;
 
-typedef struct {                 /* one knob, as text and as numbers */
+typedef struct { /* one knob, as text and as numbers */
     const char *name;
-    int tasks;                   /* On() the kinds that have it */
+    int tasks; /* On() the kinds that have it */
     int32_t least, most, step;
     const char *text;
-    size_t at;                   /* in a Tiling */
+    size_t at; /* in a Tiling */
 } Knob;
 enum {
 #define KNOB(name, ...) Knob_##name,
@@ -51,135 +51,151 @@ enum {
 };
 extern const Knob knobs[Knobs];
 int32_t knob_get(const Tiling *t, int knob);
-void    knob_set(Tiling *t, int knob, int32_t value);
+void knob_set(Tiling *t, int knob, int32_t value);
 /* Is each value 0 or one that the knob may have, on a task of that kind? */
-bool    tiling_valid(const Tiling *t, TaskKind kind);
-bool    tiling_same(const Tiling *a, const Tiling *b);
+bool tiling_valid(const Tiling *t, TaskKind kind);
+bool tiling_same(const Tiling *a, const Tiling *b);
 /* "mr=6 nr=64": what is not 0, in the order of the knobs. */
-char   *tiling_text(Arena *a, const Tiling *t);
+char *tiling_text(Arena *a, const Tiling *t);
 
-typedef struct {                 /* what tells one task from another */
+typedef struct { /* what tells one task from another */
     TaskKind kind;
-    const char *shape, *ending;  /* "512x2048"; "bias_relu", "causal_paged" */
+    const char *shape, *ending; /* "512x2048"; "bias_relu", "causal_paged" */
     Dtype dtype;
 } TaskKey;
 bool task_same(const TaskKey *a, const TaskKey *b);
 
-typedef struct {                 /* a task of a plan */
+typedef struct { /* a task of a plan */
     TaskKey key;
-    int node;                    /* the first that needs it; -1: TaskSplit */
-    Tiling tiling;               /* every knob that it has, settled */
-    Tiling usual;                /* the same as the tool would choose */
-    const char *from;            /* "default", "option", "tuned" */
+    int node;         /* the first that needs it; -1: TaskSplit */
+    Tiling tiling;    /* every knob that it has, settled */
+    Tiling usual;     /* the same as the tool would choose */
+    const char *from; /* "default", "option", "tuned" */
 } Task;
 
 /* Tilings that were found to be best; what is not among them is as the tool
  * chooses. */
-typedef struct { TaskKey key; Tiling tiling; } Choice;
 typedef struct {
-    const Choice *at; int n;
-    const char *host;            /* where: machine, threads, compiler */
+    TaskKey key;
+    Tiling tiling;
+} Choice;
+typedef struct {
+    const Choice *at;
+    int n;
+    const char *host; /* where: machine, threads, compiler */
 } Choices;
 
 /* --------------------------------------------------------------- plan.c --- */
-typedef struct {                 /* c0 + a*rows + b*sequences + c*parts */
+typedef struct { /* c0 + a*rows + b*sequences + c*parts */
     int64_t c0, rows, sequences, parts;
 } Linear4;
 
-typedef enum { PlaceNone, PlaceArena, PlaceView, PlacePacked, PlaceCache,
-               PlaceInput, PlaceOutput } Place;
+typedef enum {
+    PlaceNone,
+    PlaceArena,
+    PlaceView,
+    PlacePacked,
+    PlaceCache,
+    PlaceInput,
+    PlaceOutput
+} Place;
 
-typedef struct {                 /* where a node's value lives */
+typedef struct { /* where a node's value lives */
     Place place;
-    int base;                    /* PlaceView: the node that owns the memory */
-    int64_t column;              /* PlaceView: first column in its rows */
-    int64_t stride;              /* floats from row to row */
-    int64_t head_stride;         /* rank 3: floats from head to head of a row */
-    int slot;                    /* PlaceArena: index into Plan.slot */
-    const char *name;            /* PlaceArena: what emitted C calls it */
+    int base;            /* PlaceView: the node that owns the memory */
+    int64_t column;      /* PlaceView: first column in its rows */
+    int64_t stride;      /* floats from row to row */
+    int64_t head_stride; /* rank 3: floats from head to head of a row */
+    int slot;            /* PlaceArena: index into Plan.slot */
+    const char *name;    /* PlaceArena: what emitted C calls it */
 } Value;
 
-typedef struct {                 /* packed weights that are read as one */
-    int root;                    /* Const node: Weight, Scale, Stack ..;
-                                    negative: ALiBi's table, no node */
-    int reader;                  /* biases: a node that adds them */
-    int64_t distances;           /* biases: the longest sequence; else 0 */
+typedef struct {       /* packed weights that are read as one */
+    int root;          /* Const node: Weight, Scale, Stack ..;
+                          negative: ALiBi's table, no node */
+    int reader;        /* biases: a node that adds them */
+    int64_t distances; /* biases: the longest sequence; else 0 */
     PackLayout layout;
     Dtype dtype;
-    int64_t columns, k;          /* [k, columns] panels, [rows, k] rows, [k] */
-    int64_t at, bytes;           /* in the packed weights */
-    const char *stack; int layer;
-    const char *field;           /* name in the emitted struct of weights */
-    int of_root, of_layer;       /* the next one of the same; -1: none */
+    int64_t columns, k; /* [k, columns] panels, [rows, k] rows, [k] */
+    int64_t at, bytes;  /* in the packed weights */
+    const char *stack;
+    int layer;
+    const char *field;     /* name in the emitted struct of weights */
+    int of_root, of_layer; /* the next one of the same; -1: none */
 } Block;
 
-typedef struct {                 /* blocks of one layer, in their order */
-    const char *stack; int layer;
-    int first, last;             /* of the list by Block.of_layer */
+typedef struct { /* blocks of one layer, in their order */
+    const char *stack;
+    int layer;
+    int first, last; /* of the list by Block.of_layer */
 } LayerBlocks;
 
-typedef struct {                 /* who reads a value, by place in the order */
-    int first, last;             /* -1: nobody; the order's end: after the call
-                                    too */
-    bool elsewhere;              /* by another layer than its own */
+typedef struct {     /* who reads a value, by place in the order */
+    int first, last; /* -1: nobody; the order's end: after the call
+                        too */
+    bool elsewhere;  /* by another layer than its own */
 } Reads;
 
 /* What one slot of the arena is measured in. */
 typedef enum { SlotRows, SlotPages, SlotParts, SlotSequences } SlotKind;
 
-typedef struct {                 /* arena memory, reused by values in turn */
+typedef struct { /* arena memory, reused by values in turn */
     SlotKind kind;
     Entry entry;
-    int64_t unit;                /* floats of a row, a page or a part */
-    int64_t stride;              /* of the last value that was put there */
-    bool stream;                 /* holds what goes from layer to layer */
-    int until;                   /* last place in order that reads it */
-    Linear4 at;                  /* floats from the arena's start */
+    int64_t unit;   /* floats of a row, a page or a part */
+    int64_t stride; /* of the last value that was put there */
+    bool stream;    /* holds what goes from layer to layer */
+    int until;      /* last place in order that reads it */
+    Linear4 at;     /* floats from the arena's start */
 } Slot;
 
-typedef struct {                 /* one function of the emitted file */
-    int first, count;            /* into Plan.order: nodes it computes */
-    bool by_rows;                /* each of them goes row by row */
-    bool row_block;              /* a block of rows goes through all of them */
+typedef struct {      /* one function of the emitted file */
+    int first, count; /* into Plan.order: nodes it computes */
+    bool by_rows;     /* each of them goes row by row */
+    bool row_block;   /* a block of rows goes through all of them */
     Entry entry;
-    const char *name;            /* encoder_w1_w2_norm2: no layer in it */
-    const char *stack; int layer;
+    const char *name; /* encoder_w1_w2_norm2: no layer in it */
+    const char *stack;
+    int layer;
 } Region;
 
 typedef struct Plan Plan;
 struct Plan {
     const Graph *g;
-    Arena *arena_;               /* owner of all this */
+    Arena *arena_; /* owner of all this */
     Target target;
-    Choices choices;             /* tilings that are not the tool's own */
-    Value *value;                /* by node */
-    const char **label;          /* by node that emits code: value_label() */
-    Reads *reads;                /* by node that owns memory */
-    int *region_of;              /* by node; -1: emits no code */
-    VEC(int) order;              /* nodes that emit code, by region */
+    Choices choices;    /* tilings that are not the tool's own */
+    Value *value;       /* by node */
+    const char **label; /* by node that emits code: value_label() */
+    Reads *reads;       /* by node that owns memory */
+    int *region_of;     /* by node; -1: emits no code */
+    VEC(int) order;     /* nodes that emit code, by region */
     VEC(Region) region;
     VEC(Slot) slot;
-    VEC(int) shared;             /* of the slots those that values use in turn:
-                                    not what is read after the call */
-    VEC(int) named;              /* of the values with one name in one slot the
-                                    first, in order of their making */
+    VEC(int)
+    shared; /* of the slots those that values use in turn:
+               not what is read after the call */
+    VEC(int)
+    named; /* of the values with one name in one slot the
+              first, in order of their making */
     VEC(Block) block;
-    int *root_blocks;            /* by root + PlanRoots: the first; -1: none */
+    int *root_blocks; /* by root + PlanRoots: the first; -1: none */
     VEC(LayerBlocks) layer;
-    Index layer_names;           /* of them: "encoder.5" */
-    Linear4 arena[3];            /* floats, by Entry */
-    int64_t scratch;             /* floats of a part for attention tiles */
-    VEC(Task) task;              /* what is tuned of it (tasks.c) */
-    int *task_of[TaskKinds];     /* by node: its place in them; -1: none */
-    VEC(const MaskSpec *) mask;  /* from files, in order of their names */
+    Index layer_names;          /* of them: "encoder.5" */
+    Linear4 arena[3];           /* floats, by Entry */
+    int64_t scratch;            /* floats of a part for attention tiles */
+    VEC(Task) task;             /* what is tuned of it (tasks.c) */
+    int *task_of[TaskKinds];    /* by node: its place in them; -1: none */
+    VEC(const MaskSpec *) mask; /* from files, in order of their names */
     PackList pack;
     int64_t page_floats[2], blocks[2], d_k[2], v_panels[2];
-    int64_t parameters;          /* elements of the distinct weights */
-    bool keep_all;               /* every node's value stays (verify) */
-    bool few;                    /* few rows have loop nests of their own */
-    const char *prefix;          /* of emitted symbols */
+    int64_t parameters; /* elements of the distinct weights */
+    bool keep_all;      /* every node's value stays (verify) */
+    bool few;           /* few rows have loop nests of their own */
+    const char *prefix; /* of emitted symbols */
 };
-enum { PlanRoots = 3 };          /* no root is below -PlanRoots */
+enum { PlanRoots = 3 }; /* no root is below -PlanRoots */
 /* keep_all: no value's memory is reused and no region walks row blocks, so
  * that each can be read back after a call.                                  */
 Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
@@ -187,22 +203,22 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
 
 /* ------------------------------------------------------------- values.c --- */
 int64_t round16(int64_t n);
-int64_t row_stride(int64_t columns);             /* floats from row to row */
-Dtype   dtype_of(Type t);                        /* of weights */
-Sym     row_sym(Type t);                         /* which rows a value has */
+int64_t row_stride(int64_t columns); /* floats from row to row */
+Dtype dtype_of(Type t);              /* of weights */
+Sym row_sym(Type t);                 /* which rows a value has */
 int64_t linear4_at(Linear4 l, int64_t rows, int64_t sequences, int64_t parts);
 /* The node whose memory holds the value of `node`. */
-int     owner_of(const Plan *p, int node);
+int owner_of(const Plan *p, int node);
 /* The packed weights that are read from a root; -1: none. */
-int     plan_block(const Plan *p, int root, PackLayout layout);
+int plan_block(const Plan *p, int root, PackLayout layout);
 /* Floats of one (layer, head) of a page: its keys, then its values. */
 int64_t block_floats(const Plan *p, int cache);
 /* Of a cached operand in a page: its layer's first head. */
 int64_t cache_offset(const Plan *p, const Node *n);
 
 /* -------------------------------------------------------------- names.c --- */
-const char *value_label(const Plan *p, int node);    /* of what emits code */
-const char *step_name(const Plan *p, int node);      /* encoder_ffn_w1 */
+const char *value_label(const Plan *p, int node); /* of what emits code */
+const char *step_name(const Plan *p, int node);   /* encoder_ffn_w1 */
 /* What the emitted functions of a model of that name begin with, "g2p_en". */
 const char *plan_prefix(Arena *a, const char *name);
 
@@ -210,8 +226,8 @@ const char *plan_prefix(Arena *a, const char *name);
 /* The blocks of a layer, of the model where it is -1; NULL: it has none. */
 const LayerBlocks *plan_layer(const Plan *p, const char *stack, int layer);
 /* The block of biases by distance that a node adds to scores. */
-int     plan_bias_block(const Plan *p, int node);
-int64_t bias_width(const Block *b);              /* 2 * longest - 1 distances */
+int plan_bias_block(const Plan *p, int node);
+int64_t bias_width(const Block *b); /* 2 * longest - 1 distances */
 
 /* -------------------------------------------------------------- tasks.c --- */
 /* The task that a node is a part of; any node, of TaskSplit. NULL: none. */
@@ -219,27 +235,27 @@ const Task *plan_task(const Plan *p, TaskKind kind, int node);
 /* "6x64", or all that its products have: "6x64 12x32"; `from`: "tuned" where
  * any knob of any task is, else "option", "default".                        */
 const char *plan_tiles(const Plan *p, const char **from);
-Tiling plan_tile(const Plan *p);     /* mr, nr, ahead of products that are no
-                                        task: of attention that is not fused */
+Tiling plan_tile(const Plan *p); /* mr, nr, ahead of products that are no
+                                    task: of attention that is not fused */
 
-typedef struct {                 /* what a task computes; 0: not of its kind */
-    int64_t k, n;                /* x [rows, k], W [n, k] */
-    int64_t weights;             /* numbers of it, packed, of the key's dtype */
+typedef struct {     /* what a task computes; 0: not of its kind */
+    int64_t k, n;    /* x [rows, k], W [n, k] */
+    int64_t weights; /* numbers of it, packed, of the key's dtype */
     int64_t d_k, d_v;
-    bool bias;                   /* a product's; of scores, by distance */
+    bool bias; /* a product's; of scores, by distance */
     bool residual;
-    bool paged;                  /* keys by a table of pages; else one after
-                                    the other */
-    bool holes;                  /* the mask is a file's */
-    int64_t scratch;             /* floats, with the task's tiling */
+    bool paged;      /* keys by a table of pages; else one after
+                        the other */
+    bool holes;      /* the mask is a file's */
+    int64_t scratch; /* floats, with the task's tiling */
 } TaskShape;
 TaskShape task_shape(const Plan *p, const Task *t);
 /* What is 0 becomes what the tool would choose beside what is not; but `few`,
  * which hangs on the whole plan. k: of a product's sums.                     */
 Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by);
-int32_t usual_ahead(int nr);                     /* Tiling.ahead */
-int     plan_mask(const Plan *p, const MaskSpec *m);   /* of a file: 1, 2 .. */
-int64_t region_rows(const Plan *p, const Region *r);     /* of a block of it */
+int32_t usual_ahead(int nr);                         /* Tiling.ahead */
+int plan_mask(const Plan *p, const MaskSpec *m);     /* of a file: 1, 2 .. */
+int64_t region_rows(const Plan *p, const Region *r); /* of a block of it */
 
 /* --------------------------------------------------------------- work.c --- */
 /* FLOPs of a row, or of what takes as long. */
@@ -248,10 +264,10 @@ int64_t step_work(const Plan *p, int node);
 int64_t least_part_rows(const Plan *p, const Region *r);
 
 /* ------------------------------------------------------------- report.c --- */
-char *plan_text(Arena *a, const Plan *p);      /* attnc plan */
+char *plan_text(Arena *a, const Plan *p); /* attnc plan */
 char *plan_json(Arena *a, const Plan *p);
-int64_t plan_token_flops(const Plan *p);       /* of one row, 128 keys */
+int64_t plan_token_flops(const Plan *p); /* of one row, 128 keys */
 int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
-                                 /* multiply and add count as two */
+/* multiply and add count as two */
 
 #endif

@@ -7,14 +7,14 @@
 
 #include <jansson.h>
 
-enum { ReportRows = 128 };       /* length that the report is made for */
+enum { ReportRows = 128 }; /* length that the report is made for */
 
 /* ReportRows, or the longest that the model takes. */
 static int64_t report_rows(const Plan *p, Entry entry)
 {
     const Spec *s = p->g->spec;
-    const int64_t most = s->side[entry == EntryDecode ? SideDecoder
-                                                      : SideEncoder].max_len;
+    const int64_t most =
+        s->side[entry == EntryDecode ? SideDecoder : SideEncoder].max_len;
     return most && most < ReportRows ? most : ReportRows;
 }
 
@@ -22,9 +22,10 @@ static int64_t dim_at(Dim d, int64_t rows, int64_t keys)
 {
     switch (d.sym) {
     case SymNone: return d.c;
-    case SymPT: case SymM: return keys;
-    case SymS: return 1;         /* of one sequence */
-    default: return rows;
+    case SymPT:
+    case SymM:    return keys;
+    case SymS:    return 1; /* of one sequence */
+    default:      return rows;
     }
 }
 
@@ -49,27 +50,29 @@ int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys)
     const Node *b = n->nin > 1 && n->in[1] >= 0 ? &g->nodes.at[n->in[1]] : n;
     const int64_t out = elements(n->type, rows, keys);
     switch (n->op) {
-    case OpMatmul: case OpLinear:
+    case OpMatmul:
+    case OpLinear:
         return 2 * out * b->type.dim[1].c
-            + (n->has_bias + n->has_residual + (n->act != ActNone)) * out;
+             + (n->has_bias + n->has_residual + (n->act != ActNone)) * out;
     case OpScores:
         return 2 * a->type.dim[0].c * a->type.dim[2].c
-            * dim_at(a->type.dim[1], rows, keys) * keys_of(b, rows, keys);
-    case OpContext:
-        return 2 * out * keys_of(b, rows, keys);
+             * dim_at(a->type.dim[1], rows, keys) * keys_of(b, rows, keys);
+    case OpContext:   return 2 * out * keys_of(b, rows, keys);
     case OpAttention: {
         const Node *v = &g->nodes.at[n->in[2]];
         return 2 * n->heads * dim_at(a->type.dim[1], rows, keys)
-            * keys_of(b, rows, keys) * (b->type.dim[2].c + v->type.dim[2].c);
+             * keys_of(b, rows, keys) * (b->type.dim[2].c + v->type.dim[2].c);
     }
-    case OpBias: case OpAdd: case OpScale: case OpActivate: case OpMask:
-        return out;
-    case OpEmbed:
-        return (1 + (n->nin > 2)) * out;
-    case OpNorm: return 8 * out;
-    case OpAddNorm: return 9 * out;
-    case OpSoftmax: return 4 * out;
-    default: return 0;
+    case OpBias:
+    case OpAdd:
+    case OpScale:
+    case OpActivate:
+    case OpMask:     return out;
+    case OpEmbed:    return (1 + (n->nin > 2)) * out;
+    case OpNorm:     return 8 * out;
+    case OpAddNorm:  return 9 * out;
+    case OpSoftmax:  return 4 * out;
+    default:         return 0;
     }
 }
 
@@ -105,18 +108,19 @@ int64_t plan_token_flops(const Plan *p)
 
 /* ---- the report, as JSON first; the text is made from it, but the ops ---- */
 
-static json_t *ops_json(const Plan *p, Entry entry, int64_t rows,
-                        int64_t keys)
+static json_t *ops_json(const Plan *p, Entry entry, int64_t rows, int64_t keys)
 {
     json_t *list = json_array();
     for (int i = 0; i < p->g->nodes.n; i++) {
         const Node *n = &p->g->nodes.at[i];
         if (!runs(p, i, entry))
             continue;
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I}",
-            "name", n->name, "op", op_info[n->op].name,
-            "type", print_type(p->arena_, n->type),
-            "flops", (json_int_t)node_flops(p->g, i, rows, keys)));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:s, s:I}", "name", n->name,
+                                        "op", op_info[n->op].name, "type",
+                                        print_type(p->arena_, n->type), "flops",
+                                        (json_int_t)node_flops(p->g, i, rows,
+                                                               keys)));
     }
     return list;
 }
@@ -131,14 +135,14 @@ static json_t *entry_json(const Plan *p, Entry entry)
 {
     const int64_t keys = report_rows(p, entry), rows = call_rows(p, entry);
     const Linear4 a = p->arena[entry];
-    return json_pack("{s:s, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}}",
-        "entry", entry == EntryEncode ? "encode" : "decode",
-        "rows", (json_int_t)rows, "keys", (json_int_t)keys,
-        "flops", (json_int_t)entry_flops(p, entry, rows, keys),
-        "arena_bytes", "fixed", (json_int_t)(4 * a.c0 + 64),
-        "row", (json_int_t)(4 * a.rows),
-        "sequence", (json_int_t)(4 * a.sequences),
-        "part", (json_int_t)(4 * a.parts));
+    return json_pack("{s:s, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}}", "entry",
+                     entry == EntryEncode ? "encode" : "decode", "rows",
+                     (json_int_t)rows, "keys", (json_int_t)keys, "flops",
+                     (json_int_t)entry_flops(p, entry, rows, keys),
+                     "arena_bytes", "fixed", (json_int_t)(4 * a.c0 + 64), "row",
+                     (json_int_t)(4 * a.rows), "sequence",
+                     (json_int_t)(4 * a.sequences), "part",
+                     (json_int_t)(4 * a.parts));
 }
 
 /* Bytes of one cache for `slots` sequences of `length` positions. */
@@ -148,7 +152,7 @@ static int64_t cache_bytes(const Plan *p, int c, int64_t slots, int64_t length)
         .page_floats = { p->page_floats[0], p->page_floats[1] },
         .blocks = { p->blocks[0], p->blocks[1] },
         .d_k = { p->d_k[0], p->d_k[1] },
-        .v_panels = { p->v_panels[0], p->v_panels[1] }
+        .v_panels = { p->v_panels[0], p->v_panels[1] },
     };
     return p->page_floats[c] ? attn_cache_bytes(&m, c, slots, length, 0) : 0;
 }
@@ -163,12 +167,12 @@ static json_t *sentence_json(const Plan *p)
     const Linear4 enc = p->arena[EntryEncode], dec = p->arena[EntryDecode];
     const int64_t encode = 4 * linear4_at(enc, source->max_len, 1, 1);
     const int64_t decode = 4 * linear4_at(dec, beam, beam, 1);
-    return json_pack("{s:I, s:I, s:I, s:I}", "beam", (json_int_t)beam,
-        "self_cache", (json_int_t)cache_bytes(p, CacheSelf, beam,
-                                              target->max_len),
-        "cross_cache", (json_int_t)cache_bytes(p, CacheCross, 1,
-                                               source->max_len),
-        "arena", (json_int_t)((encode > decode ? encode : decode) + 64));
+    return json_pack(
+        "{s:I, s:I, s:I, s:I}", "beam", (json_int_t)beam, "self_cache",
+        (json_int_t)cache_bytes(p, CacheSelf, beam, target->max_len),
+        "cross_cache",
+        (json_int_t)cache_bytes(p, CacheCross, 1, source->max_len), "arena",
+        (json_int_t)((encode > decode ? encode : decode) + 64));
 }
 
 static json_t *tasks_json(const Plan *p)
@@ -182,9 +186,11 @@ static json_t *tasks_json(const Plan *p)
                 json_object_set_new(tile, knobs[k].name,
                                     json_integer(knob_get(&t->tiling, k)));
         json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:o, s:s}",
-            "op", task_word[t->key.kind], "shape", t->key.shape,
-            "dtype", dtype_word[t->key.dtype], "ending", t->key.ending,
-            "tile", tile, "from", t->from));
+                                              "op", task_word[t->key.kind],
+                                              "shape", t->key.shape, "dtype",
+                                              dtype_word[t->key.dtype],
+                                              "ending", t->key.ending, "tile",
+                                              tile, "from", t->from));
     }
     return list;
 }
@@ -197,16 +203,16 @@ static json_t *report(const Plan *p)
         if (has(p, (Entry)e))
             json_array_append_new(entries, entry_json(p, (Entry)e));
     return json_pack("{s:s, s:I, s:I, s:{s:I, s:I}, s:o, s:s, s:i, s:s,"
-        " s:o, s:o}",
-        "name", p->g->spec->name,
-        "parameters", (json_int_t)p->parameters,
-        "weights_bytes", (json_int_t)p->pack.bytes,
-        "page_bytes", "self", (json_int_t)(4 * p->page_floats[CacheSelf]),
-        "cross", (json_int_t)(4 * p->page_floats[CacheCross]),
-        "sentence_bytes", sentence_json(p),
-        "march", p->target.name, "width", p->target.width,
-        "tile", plan_tiles(p, &from), "tasks", tasks_json(p),
-        "entries", entries);
+                     " s:o, s:o}",
+                     "name", p->g->spec->name, "parameters",
+                     (json_int_t)p->parameters, "weights_bytes",
+                     (json_int_t)p->pack.bytes, "page_bytes", "self",
+                     (json_int_t)(4 * p->page_floats[CacheSelf]), "cross",
+                     (json_int_t)(4 * p->page_floats[CacheCross]),
+                     "sentence_bytes", sentence_json(p), "march",
+                     p->target.name, "width", p->target.width, "tile",
+                     plan_tiles(p, &from), "tasks", tasks_json(p), "entries",
+                     entries);
 }
 
 static long long whole(const json_t *o, const char *key)
@@ -228,10 +234,12 @@ char *plan_json(Arena *a, const Plan *p)
 {
     json_t *r = report(p), *e;
     size_t i;
-    json_array_foreach(json_object_get(r, "entries"), i, e) {
+    json_array_foreach(json_object_get(r, "entries"), i, e)
+    {
         const Entry entry = entry_of(e);
-        json_object_set_new(e, "ops", ops_json(p, entry, call_rows(p, entry),
-                                               report_rows(p, entry)));
+        json_object_set_new(e, "ops",
+                            ops_json(p, entry, call_rows(p, entry),
+                                     report_rows(p, entry)));
     }
     char *s = json_dumps(r, JSON_INDENT(2));
     if (!s)
@@ -250,8 +258,7 @@ static void add_task(Buffer *b, const json_t *t)
     buffer_printf(b, "  %-9s %-25s %-20s %s ", word(t, "op"), word(t, "shape"),
                   word(t, "ending"), word(t, "dtype"));
     json_object_foreach(json_object_get(t, "tile"), key, value)
-        buffer_printf(b, "%s=%lld ", key,
-                      (long long)json_integer_value(value));
+        buffer_printf(b, "%s=%lld ", key, (long long)json_integer_value(value));
     buffer_printf(b, "(%s)\n", word(t, "from"));
 }
 
@@ -271,7 +278,9 @@ static void add_ops(Buffer *b, const Plan *p, Entry entry)
 static void add_entry(Buffer *b, const Plan *p, const json_t *e)
 {
     const json_t *arena = json_object_get(e, "arena_bytes");
-    buffer_printf(b, "\n%s: %lld row%s, %lld keys: %lld FLOPs\n"
+    buffer_printf(
+        b,
+        "\n%s: %lld row%s, %lld keys: %lld FLOPs\n"
         "  arena %lld bytes + %lld a row + %lld a sequence + %lld a part\n",
         word(e, "entry"), whole(e, "rows"), whole(e, "rows") == 1 ? "" : "s",
         whole(e, "keys"), whole(e, "flops"), whole(arena, "fixed"),
@@ -287,7 +296,9 @@ char *plan_text(Arena *a, const Plan *p)
     const json_t *state = json_object_get(r, "sentence_bytes");
     size_t i;
     json_t *e;
-    buffer_printf(&b, "%s: %lld parameters, %lld bytes of weights\n"
+    buffer_printf(
+        &b,
+        "%s: %lld parameters, %lld bytes of weights\n"
         "target %s, vectors of %lld, tile %s\n"
         "caches: pages of 64 positions, %lld bytes (self), %lld (cross)\n"
         "a sequence of full length (beam %lld): caches %lld and %lld bytes, "
@@ -298,10 +309,8 @@ char *plan_text(Arena *a, const Plan *p)
         whole(state, "self_cache"), whole(state, "cross_cache"),
         whole(state, "arena"));
     buffer_printf(&b, "\ntasks:\n");
-    json_array_foreach(json_object_get(r, "tasks"), i, e)
-        add_task(&b, e);
-    json_array_foreach(json_object_get(r, "entries"), i, e)
-        add_entry(&b, p, e);
+    json_array_foreach(json_object_get(r, "tasks"), i, e) add_task(&b, e);
+    json_array_foreach(json_object_get(r, "entries"), i, e) add_entry(&b, p, e);
     json_decref(r);
     return b.at;
 }

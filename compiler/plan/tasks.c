@@ -18,9 +18,11 @@ static const char *product_ending(const Plan *p, const Node *n)
     if (n->op != OpLinear)
         return "";
     const char *s = arena_printf(p->arena_, "%s%s%s%s",
-        n->has_bias ? "_bias" : "", n->act != ActNone ? "_" : "",
-        n->act != ActNone ? activation_word[n->act] : "",
-        n->has_residual ? "_residual" : "");
+                                 n->has_bias ? "_bias" : "",
+                                 n->act != ActNone ? "_" : "",
+                                 n->act != ActNone ? activation_word[n->act]
+                                                   : "",
+                                 n->has_residual ? "_residual" : "");
     return *s ? s + 1 : s;
 }
 
@@ -39,24 +41,29 @@ static const char *mask_ending(const Plan *p, const MaskSpec *m)
     if (m->file)
         return arena_printf(p->arena_, "_mask%d", plan_mask(p, m));
     return arena_printf(p->arena_, "%s%s%s%s", m->causal ? "_causal" : "",
-        m->prefix ? "_prefix" : "", m->window ? arena_printf(p->arena_,
-            "_window%lld", (long long)m->window) : "",
-        m->block ? arena_printf(p->arena_, "_block%lld",
-                                (long long)m->block) : "");
+                        m->prefix ? "_prefix" : "",
+                        m->window ? arena_printf(p->arena_, "_window%lld",
+                                                 (long long)m->window)
+                                  : "",
+                        m->block ? arena_printf(p->arena_, "_block%lld",
+                                                (long long)m->block)
+                                 : "");
 }
 
 /* "causal_paged_biased" */
 static const char *attention_ending(const Plan *p, const Node *n)
 {
     const bool scaled = n->scale < 1 || n->scale > 1;
-    const char *s = arena_printf(p->arena_, "%s%s%s%s%s",
-        mask_ending(p, n->mask),
+    const char *s = arena_printf(
+        p->arena_, "%s%s%s%s%s", mask_ending(p, n->mask),
         node_at(p, n->in[1])->op != OpPages ? "_paged" : "",
         n->bias ? "_biased" : "",
-        n->cap > 0 ? arena_printf(p->arena_, "_cap%lld",
-                                  (long long)(n->cap * 1000)) : "",
-        scaled ? arena_printf(p->arena_, "_scale%lld",
-                              (long long)(n->scale * 1e6)) : "");
+        n->cap > 0
+            ? arena_printf(p->arena_, "_cap%lld", (long long)(n->cap * 1000))
+            : "",
+        scaled
+            ? arena_printf(p->arena_, "_scale%lld", (long long)(n->scale * 1e6))
+            : "");
     return *s ? s + 1 : s;
 }
 
@@ -68,7 +75,8 @@ static const char *by(const Plan *p, int64_t a, int64_t b)
 static TaskKey product_key(const Plan *p, TaskKind kind, int node)
 {
     const Node *n = node_at(p, node), *w = node_at(p, n->in[1]);
-    return (TaskKey){ .kind = kind, .dtype = dtype_of(w->type),
+    return (TaskKey){ .kind = kind,
+                      .dtype = dtype_of(w->type),
                       .shape = by(p, w->type.dim[1].c, w->type.dim[0].c),
                       .ending = product_ending(p, n) };
 }
@@ -76,7 +84,8 @@ static TaskKey product_key(const Plan *p, TaskKind kind, int node)
 static TaskKey attention_key(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
-    return (TaskKey){ .kind = TaskAttention, .dtype = DtypeF32,
+    return (TaskKey){ .kind = TaskAttention,
+                      .dtype = DtypeF32,
                       .shape = by(p, node_at(p, n->in[1])->type.dim[2].c,
                                   node_at(p, n->in[2])->type.dim[2].c),
                       .ending = attention_ending(p, n) };
@@ -92,12 +101,14 @@ static TaskKey rows_key(const Plan *p, const Region *r)
             continue;
         const TaskKey one = product_key(p, TaskMatmul, node);
         key.dtype = one.dtype;
-        key.shape = *key.shape ? arena_printf(p->arena_, "%s_%s", key.shape,
-                                              one.shape) : one.shape;
+        key.shape = *key.shape
+                      ? arena_printf(p->arena_, "%s_%s", key.shape, one.shape)
+                      : one.shape;
     }
     if (!*key.shape)
-        key.shape = arena_printf(p->arena_, "%lld", (long long)
-            node_at(p, p->order.at[r->first])->type.dim[1].c);
+        key.shape = arena_printf(
+            p->arena_, "%lld",
+            (long long)node_at(p, p->order.at[r->first])->type.dim[1].c);
     return key;
 }
 
@@ -108,14 +119,19 @@ static TaskKey split_key(const Plan *p)
     bool has[3] = { false };
     for (int i = 0; i < p->region.n; i++)
         has[p->region.at[i].entry] = true;
-    const SpecSide *side = &s->side[has[EntryEncode] ? SideEncoder
-                                                     : SideDecoder];
-    return (TaskKey){ .kind = TaskSplit, .dtype = s->dtype,
+    const SpecSide *side =
+        &s->side[has[EntryEncode] ? SideEncoder : SideDecoder];
+    return (TaskKey){
+        .kind = TaskSplit,
+        .dtype = s->dtype,
         .shape = arena_printf(p->arena_, "%lldx%lldx%lld",
-            (long long)s->d_model, (long long)side->d_ff,
-            (long long)(s->side[SideEncoder].N + s->side[SideDecoder].N)),
+                              (long long)s->d_model, (long long)side->d_ff,
+                              (long long)(s->side[SideEncoder].N
+                                          + s->side[SideDecoder].N)),
         .ending = !has[EntryDecode] ? "encode"
-                : has[EntryEncode] ? "encode_decode" : "decode" };
+                : has[EntryEncode]  ? "encode_decode"
+                                    : "decode"
+    };
 }
 
 /* ---- tilings ---- */
@@ -152,17 +168,16 @@ static int64_t usual_few(const Plan *p)
 Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by)
 {
     const bool tall = kind == TaskMatmul && by.mr == 0 && by.nr == 0
-                      && 4 * m->nr * k > m->cache[0];
+                   && 4 * m->nr * k > m->cache[0];
     switch (kind) {
-    case TaskMatmul: case TaskAttention:
+    case TaskMatmul:
+    case TaskAttention:
         settle(&by.mr, tall ? m->tall_mr : m->mr);
         settle(&by.nr, tall ? m->tall_nr : m->nr);
         settle(&by.ahead, usual_ahead(by.nr));
         break;
-    case TaskFew:
-        settle(&by.places, m->few_nr / 16);
-        break;
-    case TaskRows: settle(&by.rows, m->row_block); break;
+    case TaskFew:   settle(&by.places, m->few_nr / 16); break;
+    case TaskRows:  settle(&by.rows, m->row_block); break;
     case TaskSplit: settle(&by.work, m->part_work); break;
     case TaskKinds: break;
     }
@@ -205,7 +220,7 @@ static Tiling settled(const Plan *p, const Task *t, Tiling by)
     by = tiling_settled(&p->target, t->key.kind, s.k, by);
     if (t->key.kind == TaskFew)
         settle(&by.few, usual_few(p));
-    if (s.holes)                 /* key by key: no block of them */
+    if (s.holes) /* key by key: no block of them */
         by.keys = ATTN_PAGE;
     return by;
 }
@@ -224,7 +239,7 @@ static void choose(const Plan *p, Task *t)
 {
     const Tiling *by = chosen(p, &t->key);
     const bool option = On(t->key.kind) & OnProducts
-                        && !strcmp(p->target.tile_from, "option");
+                     && !strcmp(p->target.tile_from, "option");
     t->usual = settled(p, t, (Tiling){ 0 });
     t->tiling = by ? *by : (Tiling){ 0 };
     if (option)
@@ -235,7 +250,8 @@ static void choose(const Plan *p, Task *t)
 
 Tiling plan_tile(const Plan *p)
 {
-    return (Tiling){ .mr = p->target.mr, .nr = p->target.nr,
+    return (Tiling){ .mr = p->target.mr,
+                     .nr = p->target.nr,
                      .ahead = usual_ahead(p->target.nr) };
 }
 
@@ -326,8 +342,8 @@ const char *plan_tiles(const Plan *p, const char **from)
         const char *size = by(p, t->tiling.mr, t->tiling.nr);
         if (!strstr(arena_printf(p->arena_, " %s ", sizes),
                     arena_printf(p->arena_, " %s ", size)))
-            sizes = arena_printf(p->arena_, "%s%s%s", sizes,
-                                 *sizes ? " " : "", size);
+            sizes = arena_printf(p->arena_, "%s%s%s", sizes, *sizes ? " " : "",
+                                 size);
     }
     return *sizes ? sizes : by(p, p->target.mr, p->target.nr);
 }
@@ -382,7 +398,8 @@ int64_t plan_scratch(const Plan *p)
         const Node *n = node_at(p, p->order.at[o]);
         const Tiling tile = { .queries = p->target.mr };
         const int64_t need = n->op == OpContext
-            ? attention_scratch(&tile, n->type.dim[2].c) : 0;
+                               ? attention_scratch(&tile, n->type.dim[2].c)
+                               : 0;
         floats = need > floats ? need : floats;
     }
     return floats;

@@ -4,12 +4,15 @@
 #include <string.h>
 
 const char *const task_word[TaskKinds] = {
-    [TaskMatmul] = "matmul", [TaskFew] = "few", [TaskAttention] = "attention",
-    [TaskRows] = "rows", [TaskSplit] = "split"
+    [TaskMatmul] = "matmul",       [TaskFew] = "few",
+    [TaskAttention] = "attention", [TaskRows] = "rows",
+    [TaskSplit] = "split",
 };
 
 const char *const dtype_word[] = {
-    [DtypeF32] = "f32", [DtypeBf16] = "bf16", NULL
+    [DtypeF32] = "f32",
+    [DtypeBf16] = "bf16",
+    NULL,
 };
 
 const Knob knobs[Knobs] = {
@@ -49,7 +52,7 @@ bool tiling_valid(const Tiling *t, TaskKind kind)
 
 bool tiling_same(const Tiling *a, const Tiling *b)
 {
-    return memcmp(a, b, sizeof *a) == 0;     /* of int32_t alone: no padding */
+    return memcmp(a, b, sizeof *a) == 0; /* of int32_t alone: no padding */
 }
 
 char *tiling_text(Arena *a, const Tiling *t)

@@ -63,12 +63,14 @@ int owner_of(const Plan *p, int node)
 
 bool emits_code(const Node *n)
 {
-    if (n->entry == EntryNone)               /* evaluated by the packer */
+    if (n->entry == EntryNone) /* evaluated by the packer */
         return false;
     switch (op_info[n->op].op_class) {
-    case ClassRow: case ClassHead: case ClassSink: return true;
+    case ClassRow:
+    case ClassHead:
+    case ClassSink:  return true;
     case ClassState: return n->op == OpAppend;
-    default: return false;
+    default:         return false;
     }
 }
 
@@ -94,10 +96,10 @@ static Value arena_value(const Node *n)
     Value v = { .place = PlaceArena, .base = -1, .slot = -1 };
     if (t->rank == 2) {
         v.stride = row_stride(t->dim[1].c);
-    } else if (t->rank == 3 && t->dim[2].sym != SymNone) {   /* scores */
+    } else if (t->rank == 3 && t->dim[2].sym != SymNone) { /* scores */
         v.head_stride = (t->dim[2].c + ATTN_PAGE - 1) / ATTN_PAGE * ATTN_PAGE;
         v.stride = v.head_stride * t->dim[0].c;
-    } else if (t->rank == 3) {                               /* heads */
+    } else if (t->rank == 3) { /* heads */
         v.head_stride = t->dim[2].c;
         v.stride = row_stride(t->dim[0].c * t->dim[2].c);
     }
@@ -111,23 +113,19 @@ static Value place_of(const Plan *p, int i)
     if (n->entry == EntryNone)
         return v;
     switch (op_info[n->op].op_class) {
-    case ClassConst:
-        return v;
+    case ClassConst: return v;
     case ClassSource:
         v.place = PlaceInput;
         v.stride = n->type.rank == 2 ? n->type.dim[1].c : 1;
         return v;
-    case ClassView:
-        return view_of(p, i);
-    case ClassState:
-        v.place = PlaceCache;
-        return v;
+    case ClassView:  return view_of(p, i);
+    case ClassState: v.place = PlaceCache; return v;
     case ClassSink:
         v.place = PlaceOutput;
         v.stride = n->type.dim[1].c;
         return v;
-    case ClassRow: case ClassHead:
-        return arena_value(n);
+    case ClassRow:
+    case ClassHead: return arena_value(n);
     }
     return v;
 }

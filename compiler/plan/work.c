@@ -4,9 +4,9 @@
 #include "plan/parts.h"
 
 enum {
-    ElementWork = 16,            /* of a number that is read and written */
-    GatherWork = 64,             /* of one with a cache line for itself */
-    NearRows = 8                 /* products of fewer rows wait for weights */
+    ElementWork = 16, /* of a number that is read and written */
+    GatherWork = 64,  /* of one with a cache line for itself */
+    NearRows = 8      /* products of fewer rows wait for weights */
 };
 
 static int64_t row_elements(Type t)
@@ -22,19 +22,16 @@ int64_t step_work(const Plan *p, int node)
 {
     const Node *all = p->g->nodes.at, *n = &all[node];
     switch (n->op) {
-    case OpMatmul: case OpLinear:
-        return 2 * n->type.dim[1].c * all[n->in[1]].type.dim[1].c;
+    case OpMatmul:
+    case OpLinear: return 2 * n->type.dim[1].c * all[n->in[1]].type.dim[1].c;
     case OpAttention:
-        return n->heads * (2 * (all[n->in[1]].type.dim[2].c
-                                + all[n->in[2]].type.dim[2].c) + ElementWork);
-    case OpScores:
-        return 2 * n->type.dim[0].c * all[n->in[1]].type.dim[2].c;
-    case OpContext:
-        return 2 * n->type.dim[0].c * n->type.dim[2].c;
-    case OpEmbed:
-        return GatherWork * row_elements(n->type);
-    default:
-        return ElementWork * row_elements(n->type);
+        return n->heads
+             * (2 * (all[n->in[1]].type.dim[2].c + all[n->in[2]].type.dim[2].c)
+                + ElementWork);
+    case OpScores:  return 2 * n->type.dim[0].c * all[n->in[1]].type.dim[2].c;
+    case OpContext: return 2 * n->type.dim[0].c * n->type.dim[2].c;
+    case OpEmbed:   return GatherWork * row_elements(n->type);
+    default:        return ElementWork * row_elements(n->type);
     }
 }
 
@@ -47,7 +44,7 @@ int64_t least_part_rows(const Plan *p, const Region *r)
     for (int i = 0; i < r->count; i++) {
         const int node = p->order.at[r->first + i];
         if (is_product(node_at(p, node)))
-            bytes += 2 * step_work(p, node);     /* 4 n k, in f32 */
+            bytes += 2 * step_work(p, node); /* 4 n k, in f32 */
     }
     const int64_t rows = region_rows(p, r);
     return bytes <= NearBytes ? NearRows : rows < RowBlock ? rows : RowBlock;

@@ -3,7 +3,7 @@
  *
  * Writers take the lock of FILE.lock, which stays there: a lock on FILE itself
  * would be one on a file that the rename has removed.                        */
-#define _GNU_SOURCE              /* flock, O_NOFOLLOW */
+#define _GNU_SOURCE /* flock, O_NOFOLLOW */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "machine/machine.h"
 #include "records/records.h"
 
-enum { FileMost = 16 << 20 };    /* bytes */
+enum { FileMost = 16 << 20 }; /* bytes */
 #define LOCK_SECONDS 10.0
 
 const char *records_path(Arena *a, const char *option)
@@ -26,12 +26,15 @@ const char *records_path(Arena *a, const char *option)
 }
 
 /* ------------------------------------------------------------- reading --- */
-typedef struct { const char *at; size_t n; } Bytes;
+typedef struct {
+    const char *at;
+    size_t n;
+} Bytes;
 
-typedef struct {                 /* lines that are no records */
-    int first;                   /* its number, from 1; 0: there is none */
-    const char *why;             /* of the first */
-    int broken;                  /* those that are not whole */
+typedef struct {     /* lines that are no records */
+    int first;       /* its number, from 1; 0: there is none */
+    const char *why; /* of the first */
+    int broken;      /* those that are not whole */
 } Passed;
 
 static void read_line(Records *r, Arena *a, Passed *p, int number,
@@ -81,16 +84,17 @@ bool records_read(Records *r, Arena *a, const char *path, Fault *why)
         return false;
     if (p.first)
         warning_once("%s:%d: %s: %s passed over", quote(path), p.first, p.why,
-                     r->passed_over == 1 ? "it is"
-                     : arena_printf(a, "%d lines are", r->passed_over));
+                     r->passed_over == 1
+                         ? "it is"
+                         : arena_printf(a, "%d lines are", r->passed_over));
     return true;
 }
 
 bool records_named(Records *r, Arena *a, const char *path, Fault *why)
 {
     return access(path, F_OK) == 0
-           ? records_read(r, a, path, why)
-           : fault(why, ExitIO, "%s: cannot read: %s", path, strerror(errno));
+             ? records_read(r, a, path, why)
+             : fault(why, ExitIO, "%s: cannot read: %s", path, strerror(errno));
 }
 
 /* ---------------------------------------------------------------- lock --- */
@@ -106,7 +110,7 @@ static void sign(int fd)
     char text[32];
     const int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
     if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) != n)
-        return;                  /* no room: a message will say less */
+        return; /* no room: a message will say less */
 }
 
 static bool still_held(int fd, const char *lock, double seconds, Fault *why)
@@ -115,9 +119,10 @@ static bool still_held(int fd, const char *lock, double seconds, Fault *why)
     if (pread(fd, pid, sizeof pid - 1, 0) < 0 || !*pid)
         strcpy(pid, "unknown");
     pid[strcspn(pid, "\n")] = '\0';
-    return fault(why, ExitIO, "%s: another attnc (process %s) holds the lock "
-                 "for more than %g s: let it end, then try again", lock, pid,
-                 seconds);
+    return fault(why, ExitIO,
+                 "%s: another attnc (process %s) holds the lock "
+                 "for more than %g s: let it end, then try again",
+                 lock, pid, seconds);
 }
 
 /* Some network file systems have no locks: then one goes on without. */
@@ -127,8 +132,8 @@ static bool wait_for(int fd, const char *lock, double seconds, Fault *why)
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR) {
             warning_once("%s: cannot lock (%s): let no other attnc write "
-                         "these records meanwhile", quote(lock),
-                         strerror(errno));
+                         "these records meanwhile",
+                         quote(lock), strerror(errno));
             return true;
         }
         if (machine_seconds() > end)
@@ -146,13 +151,14 @@ int records_lock(Arena *a, const char *path, double seconds, Fault *why)
     int fd = open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
                   0600);
     if (fd < 0) {
-        fault(why, ExitIO, "%s: cannot write: %s; give another file by "
-              "--records", lock, errno == ELOOP ? "it is a link"
-                                                : strerror(errno));
+        fault(why, ExitIO,
+              "%s: cannot write: %s; give another file by "
+              "--records",
+              lock, errno == ELOOP ? "it is a link" : strerror(errno));
         return -1;
     }
-    bool ok = (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) ||
-              fault(why, ExitIO, "%s: is not a regular file", lock);
+    bool ok = (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+           || fault(why, ExitIO, "%s: is not a regular file", lock);
     if (ok && wait_for(fd, lock, seconds, why))
         return fd;
     close(fd);
@@ -193,24 +199,27 @@ static bool replace(const char *path, Bytes by, Fault *why)
     Output o;
     Fault first;
     if (by.n > FileMost)
-        return fault(why, ExitResource, "%s: would have %zu bytes, at most "
-                     "%d are read: attnc records prune", path, by.n,
-                     (int)FileMost);
-    bool ok = output_open(&o, path, &first) &&
-              output_write(&o, by.at, by.n, &first);
+        return fault(why, ExitResource,
+                     "%s: would have %zu bytes, at most "
+                     "%d are read: attnc records prune",
+                     path, by.n, (int)FileMost);
+    bool ok = output_open(&o, path, &first)
+           && output_write(&o, by.at, by.n, &first);
     if (ok && !set_mode(o.fd)) {
         fault(&first, ExitIO, "%s: cannot chmod: %s", path, strerror(errno));
         output_cancel(&o);
         ok = false;
     }
-    return (ok && output_commit(&o, &first)) ||
-           fault(why, first.code, "%s; the records that were there are kept; "
-                 "give another file by --records", first.text);
+    return (ok && output_commit(&o, &first))
+        || fault(why, first.code,
+                 "%s; the records that were there are kept; "
+                 "give another file by --records",
+                 first.text);
 }
 
 static bool edit_locked(Arena *a, const char *path,
-                        void edit(Records *r, Arena *a, void *with),
-                        void *with, Fault *why)
+                        void edit(Records *r, Arena *a, void *with), void *with,
+                        Fault *why)
 {
     Records r;
     Passed p;
@@ -221,12 +230,14 @@ static bool edit_locked(Arena *a, const char *path,
     outputs_sweep(path);
     const Bytes new = lines_of(&r, a);
     if (new.n == old.n && memcmp(new.at, old.at, old.n) == 0)
-        return true;             /* as it is */
+        return true; /* as it is */
     if (!replace(path, new, why))
         return false;
     if (p.broken)
-        warning_at((Pos){ 0 }, "%s: %d line%s that %s cut or changed %s "
-                   "removed", quote(path), p.broken, p.broken == 1 ? "" : "s",
+        warning_at((Pos){ 0 },
+                   "%s: %d line%s that %s cut or changed %s "
+                   "removed",
+                   quote(path), p.broken, p.broken == 1 ? "" : "s",
                    p.broken == 1 ? "was" : "were",
                    p.broken == 1 ? "is" : "are");
     return true;
@@ -237,7 +248,8 @@ bool records_edit(Arena *a, const char *path,
                   Fault *why)
 {
     if (!path)
-        return fault(why, ExitIO, "there is no HOME to keep records in: give "
+        return fault(why, ExitIO,
+                     "there is no HOME to keep records in: give "
                      "a file by --records");
     if (user_dir_has(a, path))
         user_dir_make(a, user_dir(a));
@@ -248,7 +260,10 @@ bool records_edit(Arena *a, const char *path,
     return ok;
 }
 
-typedef struct { const Record *record; int n; } Added;
+typedef struct {
+    const Record *record;
+    int n;
+} Added;
 
 static void put_all(Records *r, Arena *a, void *with)
 {

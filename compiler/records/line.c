@@ -23,8 +23,7 @@ static json_t *tile_object(const Tiling *t)
     json_t *o = json_object();
     for (int i = 0; i < Knobs; i++)
         if (knob_get(t, i))
-            json_object_set_new(o, knobs[i].name,
-                                json_integer(knob_get(t, i)));
+            json_object_set_new(o, knobs[i].name, json_integer(knob_get(t, i)));
     return o;
 }
 
@@ -57,7 +56,7 @@ static char *line_of(Arena *a, const Record *r)
     char *text = arena_alloc(a, n + 1);
     json_dumpb(o, text, n, flags);
     json_decref(o);
-    text[n - 1] = '\0';          /* the brace */
+    text[n - 1] = '\0'; /* the brace */
     return arena_printf(a, "%s, \"hash\": \"%016llx\"}", text,
                         hash(text, n - 1));
 }
@@ -66,8 +65,8 @@ static char *line_of(Arena *a, const Record *r)
 typedef struct {
     Arena *arena;
     const json_t *object;
-    const char *bad;             /* the first member that is not as it must be;
-                                    NULL: none */
+    const char *bad; /* the first member that is not as it must be;
+                        NULL: none */
 } Reader;
 
 static const char *text_of(Reader *m, const char *key)
@@ -104,8 +103,7 @@ static double real_of(Reader *m, const char *key)
     return 1;
 }
 
-static int word_of(Reader *m, const char *key, const char *const *words,
-                   int n)
+static int word_of(Reader *m, const char *key, const char *const *words, int n)
 {
     const char *text = text_of(m, key);
     for (int i = 0; i < n; i++)
@@ -136,8 +134,7 @@ static Tiling tiling_of(Reader *m, TaskKind kind)
     const char *name;
     Tiling t = { 0 };
     bool ok = json_is_object(tile);
-    json_object_foreach(tile, name, value)
-        ok = ok && set_knob(&t, name, value);
+    json_object_foreach(tile, name, value) ok = ok && set_knob(&t, name, value);
     if ((!ok || !tiling_valid(&t, kind)) && !m->bad)
         m->bad = "tile";
     return t;
@@ -146,7 +143,8 @@ static Tiling tiling_of(Reader *m, TaskKind kind)
 static Record members(Reader *m)
 {
     Record r = {
-        .host = { .cpu = text_of(m, "cpu"), .caches = text_of(m, "caches"),
+        .host = { .cpu = text_of(m, "cpu"),
+                  .caches = text_of(m, "caches"),
                   .isa = text_of(m, "isa"),
                   .threads = (int)int_of(m, "threads", 1, MostThreads),
                   .compiler = text_of(m, "compiler") },
@@ -154,7 +152,8 @@ static Record members(Reader *m)
                  .shape = text_of(m, "shape"),
                  .dtype = (Dtype)word_of(m, "dtype", dtype_word, 2),
                  .ending = text_of(m, "ending") },
-        .ns = real_of(m, "ns"), .usual_ns = real_of(m, "usual_ns"),
+        .ns = real_of(m, "ns"),
+        .usual_ns = real_of(m, "usual_ns"),
         .samples = (int)int_of(m, "samples", 0, INT32_MAX),
         .spread = real_of(m, "spread"),
     };
@@ -170,8 +169,7 @@ static bool is_whole(const char *line, size_t n)
                                          ", \"hash\": \"%016llx\"}", 0ULL);
     if (n < tail)
         return false;
-    snprintf(end, sizeof end, ", \"hash\": \"%016llx\"}",
-             hash(line, n - tail));
+    snprintf(end, sizeof end, ", \"hash\": \"%016llx\"}", hash(line, n - tail));
     return memcmp(line + n - tail, end, tail) == 0;
 }
 

@@ -7,10 +7,9 @@
 
 /* --------------------------------------------------------------- table --- */
 enum { TextColumns = 5, Columns = 9 };
-static const char *const heads[Columns] = {
-    "op", "shape", "dtype", "ending", "tile",
-    "a run", "gain", "samples", "spread"
-};
+static const char *const heads[Columns] = { "op",     "shape",   "dtype",
+                                            "ending", "tile",    "a run",
+                                            "gain",   "samples", "spread" };
 
 static const char *or_dash(const char *text)
 {
@@ -102,7 +101,8 @@ void records_csv(const Records *r, FILE *out)
 {
     Arena *a = arena_new();
     fputs("cpu,caches,isa,threads,compiler,op,shape,dtype,ending,tile,ns,"
-          "usual_ns,samples,spread\n", out);
+          "usual_ns,samples,spread\n",
+          out);
     for (int i = 0; i < r->at.n; i++) {
         const Record *at = &r->at.at[i];
         put_text(at->host.cpu, out);

@@ -42,24 +42,25 @@ static const char *isa_text(Arena *a, const Target *t)
     if (!target_find(&own, t->march, 0, NULL, &unused))
         die("no target %s", t->march);
     return own.width == t->width ? t->march
-                                 : arena_printf(a, "%s/%d", t->march,
-                                                t->width);
+                                 : arena_printf(a, "%s/%d", t->march, t->width);
 }
 
 Host host_here(Arena *a, const Target *t, int threads, const char *compiler)
 {
     Machine m;
     machine_find(&m);
-    return (Host){ .cpu = printable(a, m.cpu), .caches = caches_text(a, &m),
-                   .isa = isa_text(a, t), .threads = threads,
+    return (Host){ .cpu = printable(a, m.cpu),
+                   .caches = caches_text(a, &m),
+                   .isa = isa_text(a, t),
+                   .threads = threads,
                    .compiler = printable(a, compiler) };
 }
 
 bool host_same(const Host *a, const Host *b)
 {
-    return a->threads == b->threads && !strcmp(a->cpu, b->cpu) &&
-           !strcmp(a->caches, b->caches) && !strcmp(a->isa, b->isa) &&
-           !strcmp(a->compiler, b->compiler);
+    return a->threads == b->threads && !strcmp(a->cpu, b->cpu)
+        && !strcmp(a->caches, b->caches) && !strcmp(a->isa, b->isa)
+        && !strcmp(a->compiler, b->compiler);
 }
 
 const char *host_text(Arena *a, const Host *h)
@@ -74,8 +75,8 @@ Record *records_find(const Records *r, const Record *like)
 {
     for (int i = 0; i < r->at.n; i++) {
         Record *at = &r->at.at[i];
-        if (task_same(&at->key, &like->key) &&
-            host_same(&at->host, &like->host))
+        if (task_same(&at->key, &like->key)
+            && host_same(&at->host, &like->host))
             return at;
     }
     return NULL;
@@ -93,7 +94,7 @@ void records_put(Records *r, Arena *a, const Record *record)
 Choices records_choices(Arena *a, const Records *r, const Host *host)
 {
     VEC(Choice) found = { 0 };
-    for (int i = r->at.n; i-- > 0;) {        /* the last one of a key */
+    for (int i = r->at.n; i-- > 0;) { /* the last one of a key */
         const Record *from = &r->at.at[i];
         bool known = !host_same(&from->host, host);
         for (int k = 0; k < found.n && !known; k++)
@@ -112,8 +113,8 @@ static double shape_distance(const char *a, const char *b)
     while (*a && *b) {
         if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
             char *a_end, *b_end;
-            sum += fabs(log2(((double)strtoul(a, &a_end, 10) + 1) /
-                             ((double)strtoul(b, &b_end, 10) + 1)));
+            sum += fabs(log2(((double)strtoul(a, &a_end, 10) + 1)
+                             / ((double)strtoul(b, &b_end, 10) + 1)));
             a = a_end;
             b = b_end;
         } else if (*a++ != *b++) {
@@ -131,10 +132,10 @@ const Record *records_nearest(const Records *r, const Host *host,
     for (int i = 0; i < r->at.n; i++) {
         const Record *at = &r->at.at[i];
         const double d = shape_distance(at->key.shape, key->shape);
-        if (d >= least || strcmp(at->key.shape, key->shape) == 0 ||
-            at->key.kind != key->kind || at->key.dtype != key->dtype ||
-            strcmp(at->key.ending, key->ending) != 0 ||
-            !host_same(&at->host, host))
+        if (d >= least || strcmp(at->key.shape, key->shape) == 0
+            || at->key.kind != key->kind || at->key.dtype != key->dtype
+            || strcmp(at->key.ending, key->ending) != 0
+            || !host_same(&at->host, host))
             continue;
         best = at;
         least = d;

@@ -13,29 +13,30 @@
 
 #include "plan/plan.h"
 
-typedef struct {                 /* what a record is true for */
-    const char *cpu;             /* "AMD EPYC", as the system names it */
-    const char *caches;          /* "32K 1M 32M": L1, L2, L3 */
-    const char *isa;             /* "x86-64-v4"; "x86-64-v4/8" of width 8 */
+typedef struct {        /* what a record is true for */
+    const char *cpu;    /* "AMD EPYC", as the system names it */
+    const char *caches; /* "32K 1M 32M": L1, L2, L3 */
+    const char *isa;    /* "x86-64-v4"; "x86-64-v4/8" of width 8 */
     int threads;
-    const char *compiler;        /* "Debian clang version 19.1.7 -O2";
-                                    "libtcc" of the JIT */
+    const char *compiler; /* "Debian clang version 19.1.7 -O2";
+                             "libtcc" of the JIT */
 } Host;
 
 typedef struct {
     Host host;
     TaskKey key;
-    Tiling tiling;               /* the champion's */
-    double ns, usual_ns;         /* a run: its median, the default's; finite */
-    int samples;                 /* pairs that were timed to decide; or 0 */
-    double spread;               /* half of the median's 95 % interval, as a
-                                    part of it */
+    Tiling tiling;       /* the champion's */
+    double ns, usual_ns; /* a run: its median, the default's; finite */
+    int samples;         /* pairs that were timed to decide; or 0 */
+    double spread;       /* half of the median's 95 % interval, as a
+                            part of it */
 } Record;
 typedef struct {
     VEC(Record) at;
-    int passed_over;             /* lines that are none of these */
-    VEC(const char *) foreign;   /* those of them that are whole, as of another
-                                    version: they stay in the file */
+    int passed_over; /* lines that are none of these */
+    VEC(const char *)
+    foreign; /* those of them that are whole, as of another
+                version: they stay in the file */
 } Records;
 
 /* ---------------------------------------------------------- records.c --- */
@@ -57,11 +58,11 @@ Record *records_find(const Records *r, const Record *like);
 void records_put(Records *r, Arena *a, const Record *record);
 
 /* -------------------------------------------------------------- line.c --- */
-enum { LineMost = 65536 };       /* bytes of a line */
+enum { LineMost = 65536 }; /* bytes of a line */
 typedef enum {
     LineRecord,
-    LineForeign,                 /* whole, but not to be understood */
-    LineBroken                   /* cut or changed */
+    LineForeign, /* whole, but not to be understood */
+    LineBroken   /* cut or changed */
 } LineKind;
 /* Without a newline. What record_parse would not take is a bug: die(). */
 char *record_line(Arena *a, const Record *r);

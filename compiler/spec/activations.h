@@ -12,6 +12,7 @@
 #define ACT(...)
 #endif
 
+/* clang-format off */
 /*  name      text         gated         kernel       formula */
 ACT(None,     "none",      NULL,         NULL,        x)
 ACT(Relu,     "relu",      "reglu",      "relu",      x < 0 ? 0 : x)
@@ -21,7 +22,7 @@ ACT(GeluTanh, "gelu_tanh", "geglu_tanh", "gelu_tanh",
     0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846)
                         * (x + 0.044715 * x * x * x))))
 ACT(Silu,     "silu",      "swiglu",     "silu",      x / (1 + exp(-x)))
-ACT(QuickGelu, "quick_gelu", NULL,       "quick_gelu",
-    x / (1 + exp(-1.702 * x)))
+/* clang-format on */
+ACT(QuickGelu, "quick_gelu", NULL, "quick_gelu", x / (1 + exp(-1.702 * x)))
 
 #undef ACT

@@ -5,7 +5,7 @@
 
 #include "spec/fields.h"
 
-enum { MostInner = 1 << 20 };    /* h d_k, h d_v */
+enum { MostInner = 1 << 20 }; /* h d_k, h d_v */
 static const int64_t most_parameters = (int64_t)1 << 40;
 
 static const Pos nowhere;
@@ -29,8 +29,8 @@ bool said_of_both(const Spec *s, const char *key, Side side)
 {
     int row = field_row(key);
 
-    return side == SideDecoder && s->side[SideEncoder].h > 0 &&
-           same_place(s->field_pos[row + 1], s->field_pos[row + 2]);
+    return side == SideDecoder && s->side[SideEncoder].h > 0
+        && same_place(s->field_pos[row + 1], s->field_pos[row + 2]);
 }
 
 static bool given(const FieldState *state, const char *key, Side side)
@@ -43,14 +43,14 @@ static void check_heads(Spec *s, const FieldState *state)
     for (Side i = SideEncoder; i <= SideDecoder; i++) {
         const SpecSide *side = &s->side[i];
         bool both = given(state, "d_k", i) && given(state, "d_v", i);
-        if (side->h == 0 || both || s->d_model % side->h == 0 ||
-            said_of_both(s, "h", i))
+        if (side->h == 0 || both || s->d_model % side->h == 0
+            || said_of_both(s, "h", i))
             continue;
         const char *key = side_key(s, "h", i);
         error_at(spec_pos(s, key), "%s (%lld) does not divide d_model (%lld)",
                  key, (long long)side->h, (long long)s->d_model);
         note_at(spec_pos(s, "d_model"), "choose another, or give d_k and d_v; "
-                "d_model is here");
+                                        "d_model is here");
     }
 }
 
@@ -60,8 +60,8 @@ static void check_inner(Spec *s, const char *name, Side side, int64_t h,
     const char *key = side_key(s, name, side);
     int64_t inner;
 
-    if ((__builtin_mul_overflow(h, d, &inner) || inner > MostInner) &&
-        !said_of_both(s, name, side))
+    if ((__builtin_mul_overflow(h, d, &inner) || inner > MostInner)
+        && !said_of_both(s, name, side))
         error_at(spec_pos(s, key), "h (%lld) times %s (%lld) is more than %d",
                  (long long)h, key, (long long)d, MostInner);
 }
@@ -82,12 +82,13 @@ static void check_kv(Spec *s, const FieldState *state)
     for (Side i = SideEncoder; i <= SideDecoder; i++) {
         const SpecSide *side = &s->side[i];
         const char *key = side_key(s, "h_kv", i);
-        if (side->h == 0 || side->h % side->h_kv == 0 ||
-            (said_of_both(s, "h_kv", i) && said_of_both(s, "h", i)))
+        if (side->h == 0 || side->h % side->h_kv == 0
+            || (said_of_both(s, "h_kv", i) && said_of_both(s, "h", i)))
             continue;
         error_at(spec_pos(s, key), "%s (%lld) does not divide h (%lld)", key,
                  (long long)side->h_kv, (long long)side->h);
-        note_at(spec_pos(s, side_key(s, "h", i)), "each head of keys serves "
+        note_at(spec_pos(s, side_key(s, "h", i)),
+                "each head of keys serves "
                 "as many heads of queries; h is here");
     }
 }
@@ -109,23 +110,31 @@ static void check_identity(Spec *s, const FieldState *state)
     (void)state;
     for (int i = 0; i < 3; i++)
         if (!row[i].there && row[i].inner != s->d_model)
-            error_at(spec_pos(s, row[i].key), "without this projection %s "
-                     "times %s must be d_model (%lld)", row[i].heads,
-                     row[i].width, (long long)s->d_model);
+            error_at(spec_pos(s, row[i].key),
+                     "without this projection %s "
+                     "times %s must be d_model (%lld)",
+                     row[i].heads, row[i].width, (long long)s->d_model);
 }
 
 static void check_identity_bias(Spec *s, const FieldState *state)
 {
-    const struct { const char *key; bool bias, there; } row[] = {
-        { "bias.q", s->bias_q, s->has_q }, { "bias.k", s->bias_k, s->has_k },
-        { "bias.v", s->bias_v, s->has_v }, { "bias.o", s->bias_o, s->has_o },
+    const struct {
+        const char *key;
+        bool bias, there;
+    } row[] = {
+        { "bias.q", s->bias_q, s->has_q },
+        { "bias.k", s->bias_k, s->has_k },
+        { "bias.v", s->bias_v, s->has_v },
+        { "bias.o", s->bias_o, s->has_o },
     };
 
     for (int i = 0; i < 4; i++) {
         if (!row[i].bias || row[i].there)
             continue;
-        error_at(spec_pos(s, row[i].key), "%s is true, but there is no such "
-                 "projection", row[i].key);
+        error_at(spec_pos(s, row[i].key),
+                 "%s is true, but there is no such "
+                 "projection",
+                 row[i].key);
         note_at(nowhere, "leave the bias out, or the projection in");
     }
     (void)state;
@@ -135,9 +144,9 @@ static int64_t add_product(int64_t sum, int64_t a, int64_t b, int64_t c)
 {
     int64_t product;
 
-    if (__builtin_mul_overflow(a, b, &product) ||
-        __builtin_mul_overflow(product, c, &product) ||
-        __builtin_add_overflow(sum, product, &sum))
+    if (__builtin_mul_overflow(a, b, &product)
+        || __builtin_mul_overflow(product, c, &product)
+        || __builtin_add_overflow(sum, product, &sum))
         return INT64_MAX / 2;
     return sum;
 }
@@ -160,9 +169,10 @@ static void check_size(Spec *s, const FieldState *state)
     sum = add_product(sum, tokens, s->d_model, 1);
     if (sum <= most_parameters)
         return;
-    error_at(spec_pos(s, "d_model"), "the model would have about %.1e "
-             "parameters; at most %.1e are allowed", (double)sum,
-             (double)most_parameters);
+    error_at(spec_pos(s, "d_model"),
+             "the model would have about %.1e "
+             "parameters; at most %.1e are allowed",
+             (double)sum, (double)most_parameters);
 }
 
 /* ------------------------------------------------------- vocabularies --- */
@@ -172,14 +182,15 @@ static void check_shared(Spec *s, const FieldState *state)
     if (!s->vocab_shared || s->kind != KindEncoderDecoder)
         return;
     if (s->source.size != s->target.size) {
-        error_at(spec_pos(s, "vocab.shared"), "one vocabulary cannot have "
+        error_at(spec_pos(s, "vocab.shared"),
+                 "one vocabulary cannot have "
                  "%lld tokens for the source and %lld for the target",
                  (long long)s->source.size, (long long)s->target.size);
         note_at(nowhere, "set vocab.shared: false, or give vocab.size");
-    } else if (s->source.file && s->target.file &&
-               strcmp(s->source.file, s->target.file)) {
+    } else if (s->source.file && s->target.file
+               && strcmp(s->source.file, s->target.file)) {
         error_at(spec_pos(s, "vocab.shared"), "one vocabulary cannot have "
-                 "two files");
+                                              "two files");
         note_at(nowhere, "set vocab.shared: false, or give vocab.file");
     }
 }
@@ -192,15 +203,16 @@ static bool drop_ties(Spec *s)
     int encoder = s->head == HeadLogits ? source | TieLogits : source;
     int there = s->kind == KindEncoder ? encoder
               : s->kind == KindDecoder ? TieTarget | TieLogits
-              : source | TieTarget | TieLogits;
+                                       : source | TieTarget | TieLogits;
     Pos tie = spec_pos(s, "embedding.tie"), kind = spec_pos(s, "kind");
 
     if (!(s->embed_tie & ~there))
         return true;
     if (tie.src && kind.src && tie.src->rank >= kind.src->rank) {
-        error_at(tie, "this kind of model has only %s", s->kind == KindEncoder
-                 ? "the source's matrix: nothing can be tied"
-                 : "the target's matrix and that of the logits");
+        error_at(tie, "this kind of model has only %s",
+                 s->kind == KindEncoder
+                     ? "the source's matrix: nothing can be tied"
+                     : "the target's matrix and that of the logits");
         return false;
     }
     s->embed_tie &= there;
@@ -219,22 +231,25 @@ static void check_tie(Spec *s, const FieldState *state)
     if (s->embed_tie && !(s->embed_tie & (s->embed_tie - 1))) {
         error_at(tie, "one matrix cannot be tied alone");
         note_at(nowhere, "name two or more of source, target, logits, or "
-                "leave embedding.tie out");
-    } else if (both && s->kind == KindEncoderDecoder &&
-               s->source.size != s->target.size) {
-        error_at(tie, "matrices of %lld rows (source) and %lld (target) "
-                 "cannot be tied", (long long)s->source.size,
-                 (long long)s->target.size);
+                         "leave embedding.tie out");
+    } else if (both && s->kind == KindEncoderDecoder
+               && s->source.size != s->target.size) {
+        error_at(tie,
+                 "matrices of %lld rows (source) and %lld (target) "
+                 "cannot be tied",
+                 (long long)s->source.size, (long long)s->target.size);
         note_at(nowhere, "give both sides one vocabulary: vocab.size and "
-                "vocab.shared: true");
+                         "vocab.shared: true");
     }
 }
 
 static void check_token(Spec *s, const char *key, int64_t id, int64_t size)
 {
     if (size > 0 && id >= size)
-        error_at(spec_pos(s, key), "%s (%lld) is not in a vocabulary of %lld "
-                 "tokens", key, (long long)id, (long long)size);
+        error_at(spec_pos(s, key),
+                 "%s (%lld) is not in a vocabulary of %lld "
+                 "tokens",
+                 key, (long long)id, (long long)size);
 }
 
 static void check_tokens(Spec *s, const FieldState *state)
@@ -256,12 +271,12 @@ static void check_needed_tokens(Spec *s, const FieldState *state)
     (void)state;
     if (s->kind == KindEncoderDecoder && s->token_start < 0) {
         error_at(spec_pos(s, "vocab.tokens.start"), "vocab.tokens.start is "
-                 "missing");
+                                                    "missing");
         note_at(nowhere, "it must be the id that the decoder reads first");
     }
     if (s->kind == KindEncoderDecoder && s->token_end < 0) {
         error_at(spec_pos(s, "vocab.tokens.end"), "vocab.tokens.end is "
-                 "missing");
+                                                  "missing");
         note_at(nowhere, "it must be the id that ends the output");
     }
 }
@@ -273,17 +288,18 @@ static void check_append_end(Spec *s, const FieldState *state)
         return;
     if (s->token_end < 0)
         error_at(spec_pos(s, "vocab.append_end"), "there is no "
-                 "vocab.tokens.end to append");
+                                                  "vocab.tokens.end to append");
     else
         check_token(s, "vocab.tokens.end", s->token_end, s->source.size);
 }
 
 static void check_output(Spec *s, const FieldState *state)
 {
-    if (is(state, "search.max_output.tokens", StateOff) ||
-        s->max_output <= s->side[SideDecoder].max_len)
+    if (is(state, "search.max_output.tokens", StateOff)
+        || s->max_output <= s->side[SideDecoder].max_len)
         return;
-    error_at(spec_pos(s, "search.max_output.tokens"), "an output of %lld "
+    error_at(spec_pos(s, "search.max_output.tokens"),
+             "an output of %lld "
              "tokens is longer than max_len.target (%lld)",
              (long long)s->max_output, (long long)s->side[SideDecoder].max_len);
     note_at(spec_pos(s, "max_len.target"), "max_len is here");
@@ -291,29 +307,30 @@ static void check_output(Spec *s, const FieldState *state)
 
 /* -------------------------------------------------------------- table --- */
 static const Check checks[] = {
-    { check_heads,         { "d_model", "h.encoder", "h.decoder",
-                             "d_k.encoder", "d_k.decoder", "d_v.encoder",
-                             "d_v.decoder" } },
-    { check_width,         { "h.encoder", "h.decoder", "d_k.encoder",
-                             "d_k.decoder", "d_v.encoder", "d_v.decoder" } },
-    { check_kv,            { "h.encoder", "h.decoder", "h_kv.encoder",
-                             "h_kv.decoder" } },
-    { check_identity,      { "d_model", "h.encoder", "h_kv.encoder",
-                             "d_k.encoder", "d_v.encoder", "projections.q",
-                             "projections.k", "projections.v" } },
-    { check_identity_bias, { "bias.q", "bias.k", "bias.v", "bias.o",
-                             "projections.q", "projections.k",
-                             "projections.v", "projections.o" } },
-    { check_size,          { "d_model" } },
-    { check_shared,        { "vocab.source.size", "vocab.target.size" } },
-    { check_tie,           { "embedding.tie", "vocab.source.size",
-                             "vocab.target.size" } },
-    { check_tokens,        { "vocab.source.size", "vocab.target.size" } },
+    { check_heads,
+      { "d_model", "h.encoder", "h.decoder", "d_k.encoder", "d_k.decoder",
+        "d_v.encoder", "d_v.decoder" } },
+    { check_width,
+      { "h.encoder", "h.decoder", "d_k.encoder", "d_k.decoder", "d_v.encoder",
+        "d_v.decoder" } },
+    { check_kv, { "h.encoder", "h.decoder", "h_kv.encoder", "h_kv.decoder" } },
+    { check_identity,
+      { "d_model", "h.encoder", "h_kv.encoder", "d_k.encoder", "d_v.encoder",
+        "projections.q", "projections.k", "projections.v" } },
+    { check_identity_bias,
+      { "bias.q", "bias.k", "bias.v", "bias.o", "projections.q",
+        "projections.k", "projections.v", "projections.o" } },
+    { check_size, { "d_model" } },
+    { check_shared, { "vocab.source.size", "vocab.target.size" } },
+    { check_tie,
+      { "embedding.tie", "vocab.source.size", "vocab.target.size" } },
+    { check_tokens, { "vocab.source.size", "vocab.target.size" } },
     { check_needed_tokens, { "vocab.tokens.start", "vocab.tokens.end" } },
-    { check_append_end,    { "vocab.tokens.end", "vocab.append_end",
-                             "vocab.source.size", "vocab.target.size" } },
-    { check_output,        { "max_len.target", "search.max_output.tokens" } },
-    { NULL, { NULL } }
+    { check_append_end,
+      { "vocab.tokens.end", "vocab.append_end", "vocab.source.size",
+        "vocab.target.size" } },
+    { check_output, { "max_len.target", "search.max_output.tokens" } },
+    { NULL, { NULL } },
 };
 
 static bool all_known(const FieldState *state, const char *const *reads)

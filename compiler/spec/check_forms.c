@@ -14,10 +14,11 @@ static const char *mask_key(Side side)
 
 static void check_causal(Spec *s, const FieldState *state)
 {
-    if (is(state, "masking.decoder", StateOff) ||
-        s->side[SideDecoder].mask.causal)
+    if (is(state, "masking.decoder", StateOff)
+        || s->side[SideDecoder].mask.causal)
         return;
-    error_at(spec_pos(s, "masking.decoder"), "a decoder's masking must be "
+    error_at(spec_pos(s, "masking.decoder"),
+             "a decoder's masking must be "
              "causal: it cannot see what it has not written yet");
     note_at(nowhere, "kind: encoder has rows that see each other");
 }
@@ -29,7 +30,8 @@ static void check_prefix(Spec *s, const FieldState *state)
     (void)state;
     if (!m->prefix || m->causal)
         return;
-    error_at(spec_pos(s, mask_key(SideEncoder)), "prefix is the part that a "
+    error_at(spec_pos(s, mask_key(SideEncoder)),
+             "prefix is the part that a "
              "causal mask does not hide; here is none");
     note_at(nowhere, "write [causal, prefix]");
 }
@@ -41,16 +43,19 @@ static void check_mask_file(Spec *s, const FieldState *state)
     for (Side i = SideEncoder; i <= SideDecoder; i++) {
         const MaskSpec *m = &s->side[i].mask;
         if (m->file && m->prefix) {
-            error_at(spec_pos(s, mask_key(i)), "a mask from a file has no "
+            error_at(spec_pos(s, mask_key(i)),
+                     "a mask from a file has no "
                      "prefix: its rows are the same for every input");
             note_at(nowhere, "leave out prefix, or file");
         }
         int64_t rows = s->side[i].max_len;
         int64_t columns = s->kind == KindAttention
-                        ? s->side[SideDecoder].max_len : rows;
+                            ? s->side[SideDecoder].max_len
+                            : rows;
         if (!m->file || (m->file_rows == rows && m->file_columns == columns))
             continue;
-        error_at(spec_pos(s, mask_key(i)), "the mask's file has %lld rows of "
+        error_at(spec_pos(s, mask_key(i)),
+                 "the mask's file has %lld rows of "
                  "%lld; it must have %lld of %lld, as max_len",
                  (long long)m->file_rows, (long long)m->file_columns,
                  (long long)rows, (long long)columns);
@@ -64,13 +69,14 @@ static void check_details(Spec *s, const FieldState *state)
 
     for (int i = 0; i < n_field_links; i++) {
         const FieldLink *link = &field_links[i];
-        if (!link->of || strcmp(link->of, "positions.type") ||
-            !is(state, link->key, StateSet) ||
-            find_word(link->when, type) >= 0)
+        if (!link->of || strcmp(link->of, "positions.type")
+            || !is(state, link->key, StateSet)
+            || find_word(link->when, type) >= 0)
             continue;
-        error_at(spec_pos(s, link->key), "%s has a meaning for %s%s%s "
-                 "positions only", link->key, link->when[0],
-                 link->when[1] ? " and " : "",
+        error_at(spec_pos(s, link->key),
+                 "%s has a meaning for %s%s%s "
+                 "positions only",
+                 link->key, link->when[0], link->when[1] ? " and " : "",
                  link->when[1] ? link->when[1] : "");
         note_at(spec_pos(s, "positions.type"), "positions.type is here");
     }
@@ -80,13 +86,13 @@ static void check_sinusoids(Spec *s, const FieldState *state)
 {
     int64_t least = s->pos_exponent == ExponentTensor2tensor ? 4 : 2;
 
-    if (s->positions != PosSinusoidal ||
-        is(state, "positions.type", StateOff) ||
-        (s->d_model % 2 == 0 && s->d_model >= least))
+    if (s->positions != PosSinusoidal || is(state, "positions.type", StateOff)
+        || (s->d_model % 2 == 0 && s->d_model >= least))
         return;
-    error_at(spec_pos(s, "d_model"), "sinusoidal positions need an even "
-             "d_model of at least %lld, found %lld", (long long)least,
-             (long long)s->d_model);
+    error_at(spec_pos(s, "d_model"),
+             "sinusoidal positions need an even "
+             "d_model of at least %lld, found %lld",
+             (long long)least, (long long)s->d_model);
 }
 
 static void check_rotary(Spec *s, const FieldState *state)
@@ -97,17 +103,21 @@ static void check_rotary(Spec *s, const FieldState *state)
     if (s->positions != PosRotary)
         return;
     if (s->pos_dims % 2 || s->pos_dims < 2) {
-        error_at(spec_pos(s, key), "rotary positions turn pairs of columns: "
-                 "%lld is odd", (long long)s->pos_dims);
+        error_at(spec_pos(s, key),
+                 "rotary positions turn pairs of columns: "
+                 "%lld is odd",
+                 (long long)s->pos_dims);
         note_at(nowhere, set ? "give an even number"
-                : "give an even d_k, or an even positions.dims");
+                             : "give an even d_k, or an even positions.dims");
     }
     for (Side i = SideEncoder; i <= SideDecoder; i++) {
         const SpecSide *side = &s->side[i];
         if (side->h == 0 || s->pos_dims <= side->d_k)
             continue;
-        error_at(spec_pos(s, key), "positions.dims (%lld) is more than d_k "
-                 "(%lld)", (long long)s->pos_dims, (long long)side->d_k);
+        error_at(spec_pos(s, key),
+                 "positions.dims (%lld) is more than d_k "
+                 "(%lld)",
+                 (long long)s->pos_dims, (long long)side->d_k);
         return;
     }
 }
@@ -119,13 +129,15 @@ static void check_relative(Spec *s, const FieldState *state)
     if (s->positions != PosRelative)
         return;
     if (s->pos_buckets % 2)
-        error_at(spec_pos(s, "positions.buckets"), "positions.buckets (%lld) "
-                 "must be even", (long long)s->pos_buckets);
+        error_at(spec_pos(s, "positions.buckets"),
+                 "positions.buckets (%lld) "
+                 "must be even",
+                 (long long)s->pos_buckets);
     if (s->pos_max_distance <= s->pos_buckets / 2)
         error_at(spec_pos(s, "positions.max_distance"),
                  "positions.max_distance (%lld) must be more than half of "
-                 "positions.buckets (%lld)", (long long)s->pos_max_distance,
-                 (long long)s->pos_buckets);
+                 "positions.buckets (%lld)",
+                 (long long)s->pos_max_distance, (long long)s->pos_buckets);
 }
 
 /* -------------------------------------------------------------- norms --- */
@@ -144,7 +156,7 @@ static void check_parallel(Spec *s, const FieldState *state)
     if (s->parallel == ParallelNone || s->norm_place == PlacePre)
         return;
     error_at(spec_pos(s, "parallel"), "parallel parts need norms in front of "
-             "them");
+                                      "them");
     note_at(spec_pos(s, "norm.place"), "set norm.place: pre");
 }
 
@@ -155,13 +167,13 @@ static void check_input(Spec *s, const FieldState *state)
         return;
     if (s->input == InputTokens && s->input_width > 0) {
         error_at(spec_pos(s, "input.width"), "input.width has no meaning for "
-                 "tokens");
+                                             "tokens");
         note_at(nowhere, "write input: {type: real, width: %lld}",
                 (long long)s->input_width);
     }
     if (s->input == InputTokens && s->input_class_token) {
         error_at(spec_pos(s, "input.class_token"), "input.class_token has no "
-                 "meaning for tokens");
+                                                   "meaning for tokens");
         note_at(nowhere, "a class token among tokens is one of the ids");
     }
     if (s->input == InputTokens)
@@ -172,7 +184,7 @@ static void check_input(Spec *s, const FieldState *state)
     }
     if (s->embed_types > 0)
         error_at(spec_pos(s, "embedding.types"), "embedding.types has no "
-                 "meaning for rows of numbers");
+                                                 "meaning for rows of numbers");
 }
 
 static void check_head(Spec *s, const FieldState *state)
@@ -185,12 +197,12 @@ static void check_head(Spec *s, const FieldState *state)
     if ((!encoder && s->head != HeadDefault && s->head != HeadLogits)) {
         error_at(spec_pos(s, "head.type"), "a decoder's head gives logits");
         note_at(nowhere, "kind: encoder with masking: causal is a decoder "
-                "that is read, not written");
+                         "that is read, not written");
     } else if (encoder && real) {
         error_at(spec_pos(s, "head.type"), "rows of numbers have no "
-                 "vocabulary to give logits of");
+                                           "vocabulary to give logits of");
         note_at(nowhere, "head: {type: token_classify, classes: n} has "
-                "classes of its own");
+                         "classes of its own");
     }
 }
 
@@ -202,13 +214,13 @@ static void check_pool(Spec *s, const FieldState *state)
         return;
     if (pools && s->head_pool == PoolNone)
         error_at(spec_pos(s, "head.pool"), "this head needs a way to pool: "
-                 "mean, class, last or max");
+                                           "mean, class, last or max");
     if (!pools && is(state, "head.pool", StateSet) && s->head_pool != PoolNone)
         error_at(spec_pos(s, "head.pool"), "head.pool has a meaning for the "
-                 "heads pool and classify only");
+                                           "heads pool and classify only");
     if (s->head != HeadPool && s->head_normalize)
         error_at(spec_pos(s, "head.normalize"), "head.normalize has a meaning "
-                 "for the head pool only");
+                                                "for the head pool only");
 }
 
 static void check_classes(Spec *s, const FieldState *state)
@@ -222,11 +234,13 @@ static void check_classes(Spec *s, const FieldState *state)
         error_at(spec_pos(s, "head.classes"), "head.classes is missing");
         note_at(nowhere, "it must be the number of classes");
     } else {
-        error_at(spec_pos(s, "head.classes"), "head.classes has a meaning for "
+        error_at(spec_pos(s, "head.classes"),
+                 "head.classes has a meaning for "
                  "the heads classify and token_classify only");
     }
 }
 
+/* clang-format off */
 const Check form_checks[] = {
     { check_causal,    { "masking.decoder" } },
     { check_prefix,    { "masking.encoder" } },
@@ -246,5 +260,6 @@ const Check form_checks[] = {
     { check_head,      { "head.type", "input.type" } },
     { check_pool,      { "head.type", "head.pool" } },
     { check_classes,   { "head.type", "head.classes" } },
-    { NULL, { NULL } }
+    { NULL, { NULL } },
 };
+/* clang-format on */

@@ -65,10 +65,10 @@ static bool given_up(const Written *w, const FieldLink *link)
     const Pos at = form ? form->pos : w->unset[of];
     const char *word = form ? form->text : fields[of].preset;
 
-    return w->value[row] && at.src && word &&
-           rank_of(w->value[row]->pos) < rank_of(at) &&
-           find_word(fields[of].words, word) >= 0 &&
-           find_word(link->when, word) < 0;
+    return w->value[row] && at.src && word
+        && rank_of(w->value[row]->pos) < rank_of(at)
+        && find_word(fields[of].words, word) >= 0
+        && find_word(link->when, word) < 0;
 }
 
 void drop_details(Written *w)
@@ -84,8 +84,9 @@ static bool changed(const Written *w, int row)
 {
     const Yaml *now = w->value[row], *old = w->under[row];
 
-    return now && old && (now->kind != YamlScalar || old->kind != YamlScalar ||
-                          strcmp(now->text, old->text));
+    return now && old
+        && (now->kind != YamlScalar || old->kind != YamlScalar
+            || strcmp(now->text, old->text));
 }
 
 /* A field that was changed after `rank`, and that the default of a row is made
@@ -137,8 +138,10 @@ void warn_of_what_stays(Arena *a, const Written *w, const FieldState *state,
     int last = -1, source = -1;
 
     for (int i = 0; i < n_fields; i++) {
-        const int row = written_row(w, i), from = state[i] == StateSet
-                      ? changed_source(w, i, rank_of(w->value[i]->pos)) : -1;
+        const int row = written_row(w, i),
+                  from = state[i] == StateSet
+                           ? changed_source(w, i, rank_of(w->value[i]->pos))
+                           : -1;
         if (from < 0 || row == last || !differs(a, s, i))
             continue;
         const char *more = source < 0 ? "" : ", ", *key = fields[row].key;
@@ -149,7 +152,7 @@ void warn_of_what_stays(Arena *a, const Written *w, const FieldState *state,
         source = source < 0 ? written_row(w, from) : source;
         last = row;
     }
-    if (source >= 0) {           /* a command may load a spec many times */
+    if (source >= 0) { /* a command may load a spec many times */
         const Pos at = w->value[source]->pos;
         warning_once("%s:%d:%d: %s changes, and what usually follows from it "
                      "stays as it is written: %s; --set %s lets it follow",

@@ -5,13 +5,13 @@
 
 #include "spec/fields.h"
 
-enum { MostFile = 1 << 28 };     /* bytes of a mask's file */
+enum { MostFile = 1 << 28 }; /* bytes of a mask's file */
 
-typedef struct {                 /* a mask's file as it is read */
+typedef struct { /* a mask's file as it is read */
     Arena *arena;
     Source *src;
     unsigned char *cell;
-    int64_t n, rows, columns;    /* columns: of the first row */
+    int64_t n, rows, columns; /* columns: of the first row */
 } MaskFile;
 
 /* --------------------------------------------------------------- file --- */
@@ -54,8 +54,10 @@ static bool read_cells(MaskFile *m, const char *line, const char *end,
         m->columns = found;
     if (found == m->columns)
         return true;
-    error_at((Pos){ m->src, number, 1 }, "a row of %lld, but the first has "
-             "%lld", (long long)found, (long long)m->columns);
+    error_at((Pos){ m->src, number, 1 },
+             "a row of %lld, but the first has "
+             "%lld",
+             (long long)found, (long long)m->columns);
     return false;
 }
 
@@ -84,8 +86,7 @@ static bool read_file(Arena *a, MaskSpec *mask, const Yaml *path)
 }
 
 /* -------------------------------------------------------------- parts --- */
-static bool twice(const Field *f, const Yaml *v, bool already,
-                  const char *part)
+static bool twice(const Field *f, const Yaml *v, bool already, const char *part)
 {
     if (already)
         error_at(v->pos, "%s has '%s' twice", f->key, part);
@@ -100,15 +101,15 @@ static bool read_word(Arena *a, const Field *f, MaskSpec *mask, const Yaml *v)
     if (word < 0)
         return refuse_word(a, f, v);
     if (word == 0)
-        return true;             /* none */
+        return true; /* none */
     if (twice(f, v, *part, v->text))
         return false;
     *part = true;
     return true;
 }
 
-static bool read_length(Arena *a, const Field *f, const char *part,
-                        int64_t *to, const Yaml *v)
+static bool read_length(Arena *a, const Field *f, const char *part, int64_t *to,
+                        const Yaml *v)
 {
     Field length = *f;
     bool plain = v->kind == YamlScalar && !v->quoted;
@@ -118,8 +119,8 @@ static bool read_length(Arena *a, const Field *f, const char *part,
     length.type = FieldInt;
     if (twice(f, v, *to != 0, part))
         return false;
-    if (!plain || !parse_int(v->text, &n) || (double)n < f->least ||
-        (double)n > f->most)
+    if (!plain || !parse_int(v->text, &n) || (double)n < f->least
+        || (double)n > f->most)
         return refuse_value(a, &length, v);
     *to = n;
     return true;
@@ -178,12 +179,13 @@ char *mask_text(Arena *a, const MaskSpec *m)
 
     if (!m->causal && !m->prefix && !m->window && !m->block && !m->file)
         return arena_strdup(a, "none");
-    return arena_printf(a, "%s%s%s%s%s", m->causal ? "causal " : "",
-        m->prefix ? "prefix " : "",
+    return arena_printf(
+        a, "%s%s%s%s%s", m->causal ? "causal " : "", m->prefix ? "prefix " : "",
         m->window ? arena_printf(a, "window %lld ", (long long)m->window) : "",
         m->block ? arena_printf(a, "block %lld ", (long long)m->block) : "",
-        m->file ? arena_printf(a, "file %016llx ", (unsigned long long)
-                               XXH3_64bits(m->file, cells)) : "");
+        m->file ? arena_printf(a, "file %016llx ",
+                               (unsigned long long)XXH3_64bits(m->file, cells))
+                : "");
 }
 
 /* ------------------------------------------------------------- meaning --- */

@@ -31,9 +31,9 @@ bool parse_int(const char *s, int64_t *value)
         return false;
     *value = 0;
     for (s += negative; *s; s++)
-        if (__builtin_mul_overflow(*value, 10, value) ||
-            __builtin_sub_overflow(*value, *s - '0', value))
-            *value = INT64_MIN;  /* any number outside every range */
+        if (__builtin_mul_overflow(*value, 10, value)
+            || __builtin_sub_overflow(*value, *s - '0', value))
+            *value = INT64_MIN; /* any number outside every range */
     if (!negative)
         *value = *value == INT64_MIN ? INT64_MAX : -*value;
     return true;
@@ -104,12 +104,11 @@ char *field_wants(Arena *a, const Field *f)
             return arena_printf(a, "%.10g", f->least);
         return arena_printf(a, "%s from %.10g to %.10g", what, f->least,
                             f->most);
-    case FieldBool:
-        return "true or false";
+    case FieldBool: return "true or false";
     case FieldEnum:
-        return f->words[1] ? arena_printf(a, "one of %s",
-                                          join_words(a, f->words))
-                           : arena_strdup(a, f->words[0]);
+        return f->words[1]
+                 ? arena_printf(a, "one of %s", join_words(a, f->words))
+                 : arena_strdup(a, f->words[0]);
     case FieldFlags:
         return arena_printf(a, "a list of %s", join_words(a, f->words));
     case FieldScale:
@@ -118,24 +117,22 @@ char *field_wants(Arena *a, const Field *f)
     case FieldActivation:
         return arena_printf(a, "one of %s", join_words(a, act_words()));
     case FieldMask:
-        return arena_printf(a, "one of %s, {window: n}, {block: n}, {file: "
+        return arena_printf(a,
+                            "one of %s, {window: n}, {block: n}, {file: "
                             "path}, or a list of these",
                             join_words(a, f->words));
-    case FieldName:
-        return "1 to 128 letters, digits and _ . -";
+    case FieldName:    return "1 to 128 letters, digits and _ . -";
     case FieldPath:
-    case FieldExtends:
-        return "a path of 1 to 1024 bytes";
-    default:
-        return "a map";
+    case FieldExtends: return "a path of 1 to 1024 bytes";
+    default:           return "a map";
     }
 }
 
 /* What was found where no text can be shown. */
 static const char *found(const Field *f, const Yaml *v)
 {
-    bool unquoted = f->type == FieldInt || f->type == FieldReal ||
-                    f->type == FieldBool;
+    bool unquoted = f->type == FieldInt || f->type == FieldReal
+                 || f->type == FieldBool;
 
     if (v->kind != YamlScalar)
         return v->kind == YamlList ? "a list" : "a map";
@@ -160,7 +157,9 @@ bool refuse_number(Arena *a, const Field *f, const Yaml *v)
 {
     refuse_value(a, f, v);
     if (v->kind == YamlScalar && !v->quoted && *v->text)
-        note_at((Pos){ 0 }, f->type == FieldInt
+        note_at(
+            (Pos){ 0 },
+            f->type == FieldInt
                 ? "integers are written as 512: digits only, no leading zero"
                 : "numbers are written as 512, 0.5 or 1.0e-6");
     return false;

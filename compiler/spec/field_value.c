@@ -65,7 +65,7 @@ static bool read_scale(Arena *a, const Field *f, Spec *s, const Yaml *v)
             return refuse_word(a, f, v);
         if (!(number >= f->least && number <= f->most))
             return refuse_value(a, f, v);
-        for (value = 0; f->words[value]; )
+        for (value = 0; f->words[value];)
             value++;
     }
     memcpy((char *)s + f->at, &value, sizeof value);
@@ -116,8 +116,8 @@ static bool read_text(Arena *a, const Field *f, void *at, const Yaml *v)
     bool name = f->type == FieldName;
     size_t n = v->kind == YamlScalar ? strlen(v->text) : 0;
 
-    if (n == 0 || n > (name ? 128 : 1024) ||
-        (name && strspn(v->text, name_bytes) != n))
+    if (n == 0 || n > (name ? 128 : 1024)
+        || (name && strspn(v->text, name_bytes) != n))
         return refuse_value(a, f, v);
     if (f->type != FieldExtends)
         memcpy(at, &v->text, sizeof v->text);
@@ -129,20 +129,18 @@ bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *v)
     void *at = (char *)s + f->at;
 
     switch (f->type) {
-    case FieldInt:   return read_int(a, f, at, v);
-    case FieldReal:  return read_real(a, f, at, v);
-    case FieldBool:  return read_bool(a, f, at, v);
-    case FieldEnum:  return read_enum(a, f, at, v);
-    case FieldFlags: return read_flags(a, f, at, v);
-    case FieldMask:  return read_mask(a, f, at, v);
-    case FieldScale: return read_scale(a, f, s, v);
-    case FieldActivation:
-                     return read_activation(a, f, s, v);
+    case FieldInt:        return read_int(a, f, at, v);
+    case FieldReal:       return read_real(a, f, at, v);
+    case FieldBool:       return read_bool(a, f, at, v);
+    case FieldEnum:       return read_enum(a, f, at, v);
+    case FieldFlags:      return read_flags(a, f, at, v);
+    case FieldMask:       return read_mask(a, f, at, v);
+    case FieldScale:      return read_scale(a, f, s, v);
+    case FieldActivation: return read_activation(a, f, s, v);
     case FieldName:
     case FieldPath:
-    case FieldExtends:
-                     return read_text(a, f, at, v);
-    default:         return true;
+    case FieldExtends:    return read_text(a, f, at, v);
+    default:              return true;
     }
 }
 
@@ -178,23 +176,17 @@ char *field_text(Arena *a, const Field *f, const Spec *s)
     switch (f->type) {
     case FieldInt:
         return arena_printf(a, "%lld", (long long)*(const int64_t *)at);
-    case FieldReal:
-        return arena_printf(a, "%.17g", *(const double *)at);
-    case FieldBool:
-        return *(const bool *)at ? "true" : "false";
-    case FieldEnum:
-        return arena_strdup(a, f->words[*(const int *)at]);
-    case FieldFlags:
-        return arena_printf(a, "%d", *(const int *)at);
-    case FieldScale:
-        return scale_text(a, f, s);
+    case FieldReal:       return arena_printf(a, "%.17g", *(const double *)at);
+    case FieldBool:       return *(const bool *)at ? "true" : "false";
+    case FieldEnum:       return arena_strdup(a, f->words[*(const int *)at]);
+    case FieldFlags:      return arena_printf(a, "%d", *(const int *)at);
+    case FieldScale:      return scale_text(a, f, s);
     case FieldActivation: {
         const ActText *act = &act_text[*(const int *)at];
         return arena_strdup(a, *also ? act->gated : act->plain);
     }
-    case FieldMask:
-        return mask_text(a, at);
-    default: {
+    case FieldMask: return mask_text(a, at);
+    default:        {
         const char *text = *(const char *const *)at;
         return arena_strdup(a, text ? text : "");
     }

@@ -38,27 +38,23 @@
         decoder, "the same, of the decoder")
 
 /* The words of each enum, in the order of its C names (compiler.h). */
-static const char *const kinds[] = {
-    "encoder-decoder", "encoder", "decoder", "attention", NULL
-};
+static const char *const kinds[] = { "encoder-decoder", "encoder", "decoder",
+                                     "attention", NULL };
 static const char *const masks[] = { "none", "causal", "prefix", NULL };
-static const char *const positions[] = {
-    "sinusoidal", "learned", "none", "rotary", "alibi", "relative", NULL
-};
+static const char *const positions[] = { "sinusoidal", "learned", "none",
+                                         "rotary",     "alibi",   "relative",
+                                         NULL };
 static const char *const layouts[] = { "interleaved", "halves", NULL };
 static const char *const exponents[] = { "paper", "tensor2tensor", NULL };
 static const char *const norms[] = { "layer", "rms", NULL };
 static const char *const places[] = { "post", "pre", NULL };
-static const char *const parallels[] = {
-    "false", "shared", "separate", NULL
-};
+static const char *const parallels[] = { "false", "shared", "separate", NULL };
 static const char *const inputs[] = { "tokens", "real", NULL };
-static const char *const heads[] = {
-    "default", "rows", "logits", "pool", "classify", "token_classify", NULL
-};
-static const char *const pools[] = {
-    "none", "mean", "class", "last", "max", NULL
-};
+static const char *const heads[] = { "default", "rows",     "logits",
+                                     "pool",    "classify", "token_classify",
+                                     NULL };
+static const char *const pools[] = { "none", "mean", "class",
+                                     "last", "max",  NULL };
 static const char *const scales[] = { "none", "sqrt_d_model", NULL };
 static const char *const ties[] = { "source", "target", "logits", NULL };
 static const char *const rules[] = { "exact", "recorded", NULL };
@@ -113,8 +109,8 @@ static void follow_later(Spec *s)
 
 static void follow_shared(Spec *s)
 {
-    s->vocab_shared = s->field_pos[field_row("vocab.size")].src ||
-                      s->field_pos[field_row("vocab.file")].src;
+    s->vocab_shared = s->field_pos[field_row("vocab.size")].src
+                   || s->field_pos[field_row("vocab.file")].src;
 }
 
 static void follow_append_end(Spec *s)
@@ -142,39 +138,54 @@ static void follow_dims(Spec *s)
 
 static void follow_pool(Spec *s)
 {
-    s->head_pool = s->head == HeadPool ? PoolMean
-                 : s->head == HeadClassify ? PoolClass : PoolNone;
+    s->head_pool = s->head == HeadPool     ? PoolMean
+                 : s->head == HeadClassify ? PoolClass
+                                           : PoolNone;
 }
 
-static void follow_q(Spec *s) { s->bias_q = s->has_q; }
-static void follow_k(Spec *s) { s->bias_k = s->has_k; }
-static void follow_v(Spec *s) { s->bias_v = s->has_v; }
-static void follow_o(Spec *s) { s->bias_o = s->has_o; }
+static void follow_q(Spec *s)
+{
+    s->bias_q = s->has_q;
+}
+static void follow_k(Spec *s)
+{
+    s->bias_k = s->has_k;
+}
+static void follow_v(Spec *s)
+{
+    s->bias_v = s->has_v;
+}
+static void follow_o(Spec *s)
+{
+    s->bias_o = s->has_o;
+}
 
 static void follow_alpha(Spec *s)
 {
     static const double alpha[] = {
-        [PenaltyNone] = 0, [PenaltyGnmt] = 0.6, [PenaltyPower] = 1
+        [PenaltyNone] = 0,
+        [PenaltyGnmt] = 0.6,
+        [PenaltyPower] = 1,
     };
     s->search_alpha = alpha[s->search_penalty];
 }
 
 static void follow_plus(Spec *s)
 {
-    s->max_output_plus =
-        s->kind == KindEncoderDecoder && s->max_output < 0 ? 50 : -1;
+    s->max_output_plus = s->kind == KindEncoderDecoder && s->max_output < 0
+                           ? 50
+                           : -1;
 }
 
 /* ------------------------------------------------------------- table --- */
 enum { MostWidth = 1 << 16, MostRows = 1 << 20, MostTokens = 1 << 24 };
 
 const Field fields[] = {
-    INT("attnc", version, 1, 1, AllKinds, NULL, NULL,
-        "version of the format"),
+    INT("attnc", version, 1, 1, AllKinds, NULL, NULL, "version of the format"),
     ROW("extends", FieldExtends, 0, 0, NULL, 0, 0, AllKinds, "", NULL,
         "another spec, relative to this one, that this one changes"),
-    ROW("name", FieldName, offsetof(Spec, name), 0, NULL, 0, 0, AllKinds,
-        NULL, NULL, "name of the model"),
+    ROW("name", FieldName, offsetof(Spec, name), 0, NULL, 0, 0, AllKinds, NULL,
+        NULL, "name of the model"),
     ENUM("kind", kind, kinds, AllKinds, NULL, NULL,
          "what is built; `attention` is one multi-head attention block with "
          "free query, key and value"),
@@ -191,22 +202,23 @@ const Field fields[] = {
     SIDES("d_ff", d_ff, MostRows, 0, NULL, NULL, NULL,
           "width inside the feed-forward network"),
     SIDES("N", N, 1024, 0, NULL, NULL, NULL, "layers"),
-    SPREAD("max_len", WORDS("max_len.source", "max_len.target",
-                            "max_len.query", "max_len.key"), AllKinds,
-           "longest input"),
-    INT("max_len.source", side[0].max_len, 1, MostRows, Source_, NULL,
-        NULL, "longest source, in tokens; a class token is one of them"),
-    INT("max_len.target", side[1].max_len, 1, MostRows, Target_, NULL,
-        NULL, "longest target, in tokens"),
-    INT("max_len.query", side[0].max_len, 1, MostRows, Attention, NULL,
-        NULL, "most rows of the query"),
-    INT("max_len.key", side[1].max_len, 1, MostRows, Attention, NULL,
-        NULL, "most rows of the key and value"),
+    SPREAD("max_len",
+           WORDS("max_len.source", "max_len.target", "max_len.query",
+                 "max_len.key"),
+           AllKinds, "longest input"),
+    INT("max_len.source", side[0].max_len, 1, MostRows, Source_, NULL, NULL,
+        "longest source, in tokens; a class token is one of them"),
+    INT("max_len.target", side[1].max_len, 1, MostRows, Target_, NULL, NULL,
+        "longest target, in tokens"),
+    INT("max_len.query", side[0].max_len, 1, MostRows, Attention, NULL, NULL,
+        "most rows of the query"),
+    INT("max_len.key", side[1].max_len, 1, MostRows, Attention, NULL, NULL,
+        "most rows of the key and value"),
 
-    SPREAD("vocab.size", WORDS("vocab.source.size", "vocab.target.size"),
-           Model, "tokens on either side"),
-    SPREAD("vocab.file", WORDS("vocab.source.file", "vocab.target.file"),
-           Model, "file of the tokens, UTF-8, one a line; the number of the "
+    SPREAD("vocab.size", WORDS("vocab.source.size", "vocab.target.size"), Model,
+           "tokens on either side"),
+    SPREAD("vocab.file", WORDS("vocab.source.file", "vocab.target.file"), Model,
+           "file of the tokens, UTF-8, one a line; the number of the "
            "line, from 0, is the id"),
     INT("vocab.source.size", source.size, 1, MostTokens, Source_,
         "lines of the file", follow_later, "tokens of the source"),
@@ -226,9 +238,10 @@ const Field fields[] = {
         "id that ends a text"),
     INT("vocab.tokens.pad", token_pad, 0, MostTokens, Model, "", NULL,
         "id that is never written, unless it is the end too"),
-    SPREAD("vocab.tokens.unknown", WORDS("vocab.tokens.unknown.source",
-                                         "vocab.tokens.unknown.target"),
-           Model, "id of text that is no token; without one such text is an "
+    SPREAD("vocab.tokens.unknown",
+           WORDS("vocab.tokens.unknown.source", "vocab.tokens.unknown.target"),
+           Model,
+           "id of text that is no token; without one such text is an "
            "error"),
     INT("vocab.tokens.unknown.source", token_unknown, 0, MostTokens, Source_,
         "", NULL, "the same, of the source"),
@@ -241,13 +254,13 @@ const Field fields[] = {
     ENUM("vocab.split.target", split_target, splits, Target_, "spaces", NULL,
          "the same, of the target"),
     BOOL("vocab.append_end", append_end, Source_,
-         "true for an encoder-decoder with vocab.tokens.end",
-         follow_append_end, "the end token is added to the source"),
+         "true for an encoder-decoder with vocab.tokens.end", follow_append_end,
+         "the end token is added to the source"),
 
     SPREAD("masking", WORDS("masking.encoder", "masking.decoder"), AllKinds,
            "what a position may attend to; kind attention: its only mask"),
-    MASK("masking.encoder", side[SideEncoder].mask, Source_ | Attention,
-         "none", "self-attention of the encoder"),
+    MASK("masking.encoder", side[SideEncoder].mask, Source_ | Attention, "none",
+         "self-attention of the encoder"),
     MASK("masking.decoder", side[SideDecoder].mask, Target_, "causal",
          "self-attention of the decoder"),
 
@@ -279,8 +292,8 @@ const Field fields[] = {
     ENUM("norm.type", norm_type, norms, Model, "layer", NULL, "its formula"),
     ENUM("norm.place", norm_place, places, Model, "post", NULL,
          "norm(x + f(x)), or x + f(norm(x))"),
-    BOOL("norm.bias", norm_bias, Model, "true for type layer",
-         follow_norm_bias, "a norm adds a bias"),
+    BOOL("norm.bias", norm_bias, Model, "true for type layer", follow_norm_bias,
+         "a norm adds a bias"),
     REAL("norm.eps", norm_eps, 1.0e-12, 1.0, Model, "1.0e-6", NULL,
          "added to the variance"),
     BOOL("norm.final", norm_final, Model, "true for place pre", follow_final,
@@ -292,15 +305,19 @@ const Field fields[] = {
     ENUM("parallel", parallel, parallels, Encoder | Decoder, "false", NULL,
          "attention and feed-forward network side by side, behind one norm or "
          "each behind its own"),
-    { .key = "activation", .type = FieldActivation,
-      .at = offsetof(Spec, activation), .also = offsetof(Spec, gated),
-      .kinds = Model, .preset = "relu",
+    { .key = "activation",
+      .type = FieldActivation,
+      .at = offsetof(Spec, activation),
+      .also = offsetof(Spec, gated),
+      .kinds = Model,
+      .preset = "relu",
       .doc = "f of the feed-forward network w2 f(w1 x); those with glu in "
              "their name: w2 (f(w1 x) * (w3 x))" },
     /* before the biases, whose defaults follow from these */
-    SPREAD("projections", WORDS("projections.q", "projections.k",
-                                "projections.v", "projections.o"), Attention,
-           "false: the identity stands in its place"),
+    SPREAD("projections",
+           WORDS("projections.q", "projections.k", "projections.v",
+                 "projections.o"),
+           Attention, "false: the identity stands in its place"),
     BOOL("projections.q", has_q, Attention, "true", NULL, "the query's"),
     BOOL("projections.k", has_k, Attention, "true", NULL, "the key's"),
     BOOL("projections.v", has_v, Attention, "true", NULL, "the value's"),
@@ -331,9 +348,14 @@ const Field fields[] = {
     REAL("logits.softcap", logits_softcap, 1.0e-3, 1.0e6, Model, "", NULL,
          "they become cap tanh(logit / cap)"),
 
-    { .key = "embedding.scale", .type = FieldScale,
-      .at = offsetof(Spec, embed_scale), .also = offsetof(Spec, embed_factor),
-      .words = scales, .least = 1.0e-6, .most = 1.0e6, .kinds = Model,
+    { .key = "embedding.scale",
+      .type = FieldScale,
+      .at = offsetof(Spec, embed_scale),
+      .also = offsetof(Spec, embed_factor),
+      .words = scales,
+      .least = 1.0e-6,
+      .most = 1.0e6,
+      .kinds = Model,
       .preset = "sqrt_d_model",
       .doc = "factor of the embeddings, before positions are added" },
     ROW("embedding.tie", FieldFlags, offsetof(Spec, embed_tie), 0, ties, 0, 0,
@@ -349,8 +371,7 @@ const Field fields[] = {
     BOOL("input.class_token", input_class_token, Source_, "false", NULL,
          "real: a learned row stands before those of the input, which are "
          "max_len.source - 1 at most"),
-    SPREAD("head", WORDS("head.type"), Model,
-           "what is made of the last layer"),
+    SPREAD("head", WORDS("head.type"), Model, "what is made of the last layer"),
     ENUM("head.type", head, heads, Model, "default", NULL,
          "default: rows of an encoder, logits of a decoder; an encoder can "
          "give logits too, pool its rows to one, classify that or each row"),
@@ -375,8 +396,8 @@ const Field fields[] = {
     SPREAD("search.max_output", WORDS("search.max_output.tokens"), Target_,
            "longest output, in tokens; the smaller of the limits that are "
            "set, and of max_len.target, holds"),
-    INT("search.max_output.tokens", max_output, 1, MostRows, Target_, "",
-        NULL, "so many"),
+    INT("search.max_output.tokens", max_output, 1, MostRows, Target_, "", NULL,
+        "so many"),
     INT("search.max_output.plus", max_output_plus, 0, MostRows, Target_,
         "50 for an encoder-decoder without a limit", follow_plus,
         "so many more than the source has"),

@@ -7,14 +7,17 @@
 #include "spec/yaml.h"
 
 typedef enum {
-    FieldInt, FieldReal, FieldBool,
-    FieldEnum,                   /* one of words[], its index is stored */
-    FieldFlags,                  /* a list of words[], stored as bits */
-    FieldScale,                  /* one of words[], or a number: one more than
-                                    their indices and, at `also`, a double */
-    FieldActivation,             /* of activations.h; at `also`: is it gated? */
-    FieldMask,                   /* words and parts of a MaskSpec, in a list */
-    FieldName, FieldPath,        /* text */
+    FieldInt,
+    FieldReal,
+    FieldBool,
+    FieldEnum,       /* one of words[], its index is stored */
+    FieldFlags,      /* a list of words[], stored as bits */
+    FieldScale,      /* one of words[], or a number: one more than
+                        their indices and, at `also`, a double */
+    FieldActivation, /* of activations.h; at `also`: is it gated? */
+    FieldMask,       /* words and parts of a MaskSpec, in a list */
+    FieldName,
+    FieldPath, /* text */
     /* without a member of Spec: */
     FieldNoValue,
     FieldExtends = FieldNoValue, /* a path that the loader follows */
@@ -25,28 +28,28 @@ typedef enum {
 } FieldType;
 
 typedef struct {
-    const char *key;             /* path of keys: norm.place */
+    const char *key; /* path of keys: norm.place */
     FieldType type;
-    size_t at, also;             /* offsets in Spec */
-    const char *const *words;    /* ends with NULL */
-    double least, most;          /* numbers: both allowed */
-    unsigned kinds;              /* 1u << ModelKind: where it has a meaning */
-    const char *preset;          /* default as text; NULL: required; "": may
-                                    be absent (numbers: -1) */
-    void (*follow)(Spec *s);     /* not NULL: sets the default from fields
-                                    above; preset says in words how */
+    size_t at, also;          /* offsets in Spec */
+    const char *const *words; /* ends with NULL */
+    double least, most;       /* numbers: both allowed */
+    unsigned kinds;           /* 1u << ModelKind: where it has a meaning */
+    const char *preset;       /* default as text; NULL: required; "": may
+                                 be absent (numbers: -1) */
+    void (*follow)(Spec *s);  /* not NULL: sets the default from fields
+                                 above; preset says in words how */
     const char *doc;
 } Field;
 
 extern const Field fields[];
 extern const int n_fields;
 
-typedef struct {                 /* how a field hangs together with others */
+typedef struct { /* how a field hangs together with others */
     const char *key;
-    const char *const *follows;  /* what its default is made of; ends with
-                                    NULL; or NULL */
-    const char *of;              /* an enum, or NULL: the field has a meaning */
-    const char *const *when;     /* where that is one of these words */
+    const char *const *follows; /* what its default is made of; ends with
+                                   NULL; or NULL */
+    const char *of;             /* an enum, or NULL: the field has a meaning */
+    const char *const *when;    /* where that is one of these words */
 } FieldLink;
 extern const FieldLink field_links[];
 extern const int n_field_links;
@@ -62,21 +65,23 @@ enum {
     AllKinds = Model | Attention
 };
 
-int  field_find(const char *key);            /* row, -1: unknown */
-bool field_group(const char *key);           /* some field is below it */
+int field_find(const char *key);   /* row, -1: unknown */
+bool field_group(const char *key); /* some field is below it */
 /* True when `key` is below `group`: norm.place is below norm. */
 bool field_below(const char *key, const char *group);
-int  field_row(const char *key);             /* row; die()s when unknown */
+int field_row(const char *key); /* row; die()s when unknown */
 
 /* read.c: what was written for each row; NULL after an error that leaves
  * nothing to look at.                                                       */
-typedef struct { const Yaml *ours, *theirs; } NamePair;
 typedef struct {
-    const Yaml **value;          /* by row; NULL: not written */
-    bool *spread;                /* by row: given by a row above it */
-    const Yaml **under;          /* by row: what it took the place of, of
-                                    another file or option; or NULL */
-    Pos *unset;                  /* by row: where it was made not written */
+    const Yaml *ours, *theirs;
+} NamePair;
+typedef struct {
+    const Yaml **value; /* by row; NULL: not written */
+    bool *spread;       /* by row: given by a row above it */
+    const Yaml **under; /* by row: what it took the place of, of
+                           another file or option; or NULL */
+    Pos *unset;         /* by row: where it was made not written */
     VEC(NamePair) names;
     Pos top;
 } Written;
@@ -84,13 +89,15 @@ Written *spec_read(Arena *a, const char *path, const char *const *sets,
                    int nsets);
 
 /* path.c */
-char *folder_of(Arena *a, const char *path);     /* with its slash, or "" */
+char *folder_of(Arena *a, const char *path); /* with its slash, or "" */
 
 /* field_text.c: words and numbers. */
 bool parse_int(const char *text, int64_t *value);
 bool parse_real(const char *text, double *value);
-int  find_word(const char *const *words, const char *word);   /* -1: none */
-typedef struct { const char *plain, *gated; } ActText;     /* NULL: none */
+int find_word(const char *const *words, const char *word); /* -1: none */
+typedef struct {
+    const char *plain, *gated;
+} ActText; /* NULL: none */
 extern const ActText act_text[ActCount];
 /* "an integer from 1 to 8", "one of a, b": what a value must be. */
 char *field_wants(Arena *a, const Field *f);
@@ -102,9 +109,9 @@ bool refuse_word(Arena *a, const Field *f, const Yaml *value);
 /* field_value.c. Stores a value of the file; false after an error has been
  * reported.                                                                 */
 bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *value);
-void field_absent(const Field *f, Spec *s);  /* the value of no value */
+void field_absent(const Field *f, Spec *s); /* the value of no value */
 void field_default(Arena *a, const Field *f, Spec *s);
-char *field_text(Arena *a, const Field *f, const Spec *s);    /* its value */
+char *field_text(Arena *a, const Field *f, const Spec *s); /* its value */
 
 /* field_mask.c */
 bool read_mask(Arena *a, const Field *f, MaskSpec *mask, const Yaml *value);
@@ -113,32 +120,35 @@ char *mask_text(Arena *a, const MaskSpec *mask);
 /* names.c: the canonical names, {s} for encoder or decoder, NULL last. */
 extern const char *const weight_names[];
 enum { MostNameBytes = 256 };
-bool known_prefix(const char *ours);         /* begins a canonical name */
-char *name_text(Arena *a, const SpecName *n);         /* a line, for the hash */
+bool known_prefix(const char *ours);          /* begins a canonical name */
+char *name_text(Arena *a, const SpecName *n); /* a line, for the hash */
 /* Does `name` begin with the segments of `pattern`? Then m has the rest of it
  * and the text of {i}.                                                      */
-typedef struct { const char *rest, *layer; int digits; } NameMatch;
+typedef struct {
+    const char *rest, *layer;
+    int digits;
+} NameMatch;
 bool names_match(const char *pattern, const char *name, NameMatch *m);
 /* The row whose `theirs`, or whose transpose, holds for a canonical name:
  * that with most segments. NULL: none.                                      */
-const SpecName *names_find(const Spec *s, const char *canonical,
-                           bool transpose, NameMatch *m);
+const SpecName *names_find(const Spec *s, const char *canonical, bool transpose,
+                           NameMatch *m);
 char *names_replace(Arena *a, const char *pattern, const NameMatch *m);
 
 /* names_read.c. Adds to the map of weight names, or replaces there. */
 void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs);
 
 /* weight_slices.c */
-bool has_slices(const char *name);   /* a tensor may hold it with others */
+bool has_slices(const char *name); /* a tensor may hold it with others */
 /* False after an error: the parts of a row don't divide what they are of. */
 bool slices_fit(const Spec *s, const SpecName *n, FileTensor *out);
 
 /* check.c: what no single field can say. state[]: by row of the table. */
 typedef enum {
-    StateUnset,                  /* has its default */
+    StateUnset, /* has its default */
     StateSet,
-    StateBad,                    /* has no value: an error was reported */
-    StateOff                     /* has no meaning for this kind */
+    StateBad, /* has no value: an error was reported */
+    StateOff  /* has no meaning for this kind */
 } FieldState;
 void check_spec(Spec *s, const FieldState *state);
 
@@ -154,7 +164,7 @@ typedef struct {
     void (*check)(Spec *s, const FieldState *state);
     const char *reads[8];
 } Check;
-extern const Check form_checks[];            /* check_forms.c; ends with 0 */
+extern const Check form_checks[]; /* check_forms.c; ends with 0 */
 static inline bool is(const FieldState *state, const char *key,
                       FieldState wanted)
 {

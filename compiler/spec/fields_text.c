@@ -5,65 +5,65 @@
 #include "spec/fields.h"
 
 static const char about[] =
-"A spec is one YAML map: keys and values in UTF-8, at most 1 MiB, nested at\n"
-"most 32 deep, one document, without anchors, aliases, tags, merge keys and\n"
-"directives. Integers are written as 512, other numbers as 0.5 or 1.0e-6,\n"
-"truth as true or false. A key that is not listed here is an error, as is a\n"
-"value out of its range or one that has no meaning for the kind of model.\n"
-"Keys are shown as paths: norm.place is the key `place` in the map `norm`.\n";
+    "A spec is one YAML map: keys and values in UTF-8, at most 1 MiB, nested at\n"
+    "most 32 deep, one document, without anchors, aliases, tags, merge keys and\n"
+    "directives. Integers are written as 512, other numbers as 0.5 or 1.0e-6,\n"
+    "truth as true or false. A key that is not listed here is an error, as is a\n"
+    "value out of its range or one that has no meaning for the kind of model.\n"
+    "Keys are shown as paths: norm.place is the key `place` in the map `norm`.\n";
 
 static const char layers[] =
-"A key that sets others takes one value for all of them, or a map that names\n"
-"them: `N: 6` is `N: {encoder: 6, decoder: 6}`. Such a value replaces the\n"
-"whole map. With `extends` the other file is read first and what is written\n"
-"here wins key by key; `--set key.path=value` wins over both, and `--set`\n"
-"takes several, as in `--set h=16,d_k=32`. `--set d_k=` alone leaves the key\n"
-"out, so that it has its default. What an extended file says that has no\n"
-"meaning for a new `kind`, or a new type of positions, norm, input, head or\n"
-"penalty, is left out. A default may follow from other keys, as d_k does from\n"
-"d_model and h; where those are changed and it is written out, it stays, with\n"
-"a warning.\n";
+    "A key that sets others takes one value for all of them, or a map that names\n"
+    "them: `N: 6` is `N: {encoder: 6, decoder: 6}`. Such a value replaces the\n"
+    "whole map. With `extends` the other file is read first and what is written\n"
+    "here wins key by key; `--set key.path=value` wins over both, and `--set`\n"
+    "takes several, as in `--set h=16,d_k=32`. `--set d_k=` alone leaves the key\n"
+    "out, so that it has its default. What an extended file says that has no\n"
+    "meaning for a new `kind`, or a new type of positions, norm, input, head or\n"
+    "penalty, is left out. A default may follow from other keys, as d_k does from\n"
+    "d_model and h; where those are changed and it is written out, it stays, with\n"
+    "a warning.\n";
 
 static const char names_about[] =
-"`names` maps canonical names to those of the file: `encoder.{i}.ffn.w1:\n"
-"encoder.layers.{i}.fc1`. A row replaces the first parts of a name, {i} is\n"
-"the number of the layer, and the row with most parts is taken. Norms are\n"
-"norm1 of the self-attention, norm2 of the feed-forward network, norm3 of the\n"
-"cross-attention, and norm after the last layer; a gated network is\n"
-"w2 (f(w1 x) * (w3 x)). Each name below has .weight; projections, norms and\n"
-"the products of the network have .bias too ({s}: encoder or decoder; the\n"
-"last four: kind attention).\n"
-"\n"
-"In the place of a name may stand a map:\n"
-"\n"
-"    encoder.{i}.self_attn: {tensor: \"h.{i}.qkv\", rows: [q, k, v]}\n"
-"    encoder.{i}: {transpose: true}\n"
-"    encoder.norm.bias: {fill: 0}\n"
-"\n"
-"- `tensor`: the name in the file.\n"
-"- `rows`, `columns`: the tensor holds several of ours, named from this row's\n"
-"  own name on, one above the other or side by side; a bias has rows only.\n"
-"- `groups`: so many times over, each group with an equal share of every\n"
-"  part; `heads` is one group for each head of keys and values.\n"
-"- `transpose`: matrices are stored [in, out]. It holds for all names that\n"
-"  begin with this row's, unless a longer row says otherwise. Rows and\n"
-"  columns are those of the tensor turned back.\n"
-"- `fill`: the file has no such tensor; all elements are this number.\n"
-"\n"
-"Matrices that are one tensor (`embedding.tie`) have the name of the target,\n"
-"or of the source where the target is not among them. No other weights may\n"
-"be the same elements of the file. A row that says nothing of any weight of\n"
-"the model is an error, unless it came by `extends`; where --set made it so,\n"
-"a warning. `attnc tensors` lists the weights of a model.\n";
+    "`names` maps canonical names to those of the file: `encoder.{i}.ffn.w1:\n"
+    "encoder.layers.{i}.fc1`. A row replaces the first parts of a name, {i} is\n"
+    "the number of the layer, and the row with most parts is taken. Norms are\n"
+    "norm1 of the self-attention, norm2 of the feed-forward network, norm3 of the\n"
+    "cross-attention, and norm after the last layer; a gated network is\n"
+    "w2 (f(w1 x) * (w3 x)). Each name below has .weight; projections, norms and\n"
+    "the products of the network have .bias too ({s}: encoder or decoder; the\n"
+    "last four: kind attention).\n"
+    "\n"
+    "In the place of a name may stand a map:\n"
+    "\n"
+    "    encoder.{i}.self_attn: {tensor: \"h.{i}.qkv\", rows: [q, k, v]}\n"
+    "    encoder.{i}: {transpose: true}\n"
+    "    encoder.norm.bias: {fill: 0}\n"
+    "\n"
+    "- `tensor`: the name in the file.\n"
+    "- `rows`, `columns`: the tensor holds several of ours, named from this row's\n"
+    "  own name on, one above the other or side by side; a bias has rows only.\n"
+    "- `groups`: so many times over, each group with an equal share of every\n"
+    "  part; `heads` is one group for each head of keys and values.\n"
+    "- `transpose`: matrices are stored [in, out]. It holds for all names that\n"
+    "  begin with this row's, unless a longer row says otherwise. Rows and\n"
+    "  columns are those of the tensor turned back.\n"
+    "- `fill`: the file has no such tensor; all elements are this number.\n"
+    "\n"
+    "Matrices that are one tensor (`embedding.tie`) have the name of the target,\n"
+    "or of the source where the target is not among them. No other weights may\n"
+    "be the same elements of the file. A row that says nothing of any weight of\n"
+    "the model is an error, unless it came by `extends`; where --set made it so,\n"
+    "a warning. `attnc tensors` lists the weights of a model.\n";
 
 static const char masks_about[] =
-"A mask is `none` or parts that all must allow a key: `causal` (none after\n"
-"the row), `{window: n}` (less than n away, on both sides without `causal`),\n"
-"`{block: n}` (in the same n rows), `{file: mask.txt}` (1: row may see\n"
-"column; as many rows and columns as max_len; blanks and commas may stand\n"
-"between). `prefix` widens `causal`: rows of the prefix, whose length comes\n"
-"with the input, are seen by all rows. A row that may see nothing gets zeros\n"
-"from attention. A decoder's mask has `causal`.\n";
+    "A mask is `none` or parts that all must allow a key: `causal` (none after\n"
+    "the row), `{window: n}` (less than n away, on both sides without `causal`),\n"
+    "`{block: n}` (in the same n rows), `{file: mask.txt}` (1: row may see\n"
+    "column; as many rows and columns as max_len; blanks and commas may stand\n"
+    "between). `prefix` widens `causal`: rows of the prefix, whose length comes\n"
+    "with the input, are seen by all rows. A row that may see nothing gets zeros\n"
+    "from attention. A decoder's mask has `causal`.\n";
 
 static const char *preset_of(const Field *f)
 {
@@ -85,17 +85,15 @@ static const char *value_of(Arena *a, const Field *f)
 
 static const char *kinds_of(Arena *a, const Field *f)
 {
-    static const char *const kinds[] = {
-        "encoder-decoder", "encoder", "decoder", "attention"
-    };
+    static const char *const kinds[] = { "encoder-decoder", "encoder",
+                                         "decoder", "attention" };
     char *text = arena_strdup(a, "");
 
     if (f->kinds == AllKinds)
         return "all";
     for (int i = 0; i < 4; i++)
         if (f->kinds & 1u << i)
-            text = arena_printf(a, "%s%s%s", text, *text ? ", " : "",
-                                kinds[i]);
+            text = arena_printf(a, "%s%s%s", text, *text ? ", " : "", kinds[i]);
     return text;
 }
 
@@ -113,7 +111,8 @@ static void print_plain(Arena *a, FILE *out)
 static void print_table(Arena *a, FILE *out)
 {
     fputs("\n| key | value | default | kinds | meaning |\n"
-          "|---|---|---|---|---|\n", out);
+          "|---|---|---|---|---|\n",
+          out);
     for (int i = 0; i < n_fields; i++) {
         const Field *f = &fields[i];
         fprintf(out, "| `%s` | %s | %s | %s | %s |\n", f->key, value_of(a, f),
@@ -127,7 +126,8 @@ void spec_print_fields(FILE *out, bool markdown)
 
     if (markdown)
         fputs("# The spec\n\nThis page is printed by `attnc fields "
-              "--format=markdown`.\n\n", out);
+              "--format=markdown`.\n\n",
+              out);
     fprintf(out, "%s\n%s", about, layers);
     if (markdown)
         print_table(a, out);

@@ -9,6 +9,7 @@
 /* Every weight that a model can have, {s} for encoder or decoder; each has
  * .weight, and .bias unless it is an embedding, a table of positions or a
  * class token.                                                              */
+/* clang-format off */
 const char *const weight_names[] = {
     "source", "target", "logits", "source_positions", "target_positions",
     "types", "source.input_projection", "source.class_token",
@@ -22,6 +23,7 @@ const char *const weight_names[] = {
     "{s}.{i}.norm1", "{s}.{i}.norm2", "decoder.{i}.norm3", "{s}.norm",
     "classifier", "q", "k", "v", "o", NULL
 };
+/* clang-format on */
 
 static size_t segment(const char *s)
 {
@@ -41,8 +43,8 @@ static bool fits(const char *pattern, const char *name)
     if (p == 3 && !strncmp(pattern, "{i}", 3))
         return all_digits(name, n) || (n == 3 && !strncmp(name, "{i}", 3));
     if (p == 3 && !strncmp(pattern, "{s}", 3))
-        return n == 7 && (!strncmp(name, "encoder", 7) ||
-                          !strncmp(name, "decoder", 7));
+        return n == 7
+            && (!strncmp(name, "encoder", 7) || !strncmp(name, "decoder", 7));
     return p == n && !strncmp(pattern, name, n);
 }
 
@@ -85,8 +87,8 @@ bool known_prefix(const char *ours)
             name++;
             at++;
         }
-        if (names_match(weight_names[i], ours, &m) &&
-            (!strcmp(m.rest, ".weight") || !strcmp(m.rest, ".bias")))
+        if (names_match(weight_names[i], ours, &m)
+            && (!strcmp(m.rest, ".weight") || !strcmp(m.rest, ".bias")))
             return true;
     }
     return false;
@@ -128,8 +130,8 @@ static const SpecName *row_of(const Spec *s, const char *name, size_t n,
     ours[n] = '\0';
     const int i = index_find(&s->name_rows, ours);
     const SpecName *row = i < 0 ? NULL : &s->names.at[i];
-    if (!row || (transpose ? row->transpose < 0
-                           : !row->theirs && !row->is_constant))
+    if (!row
+        || (transpose ? row->transpose < 0 : !row->theirs && !row->is_constant))
         return NULL;
     return row;
 }
@@ -171,8 +173,8 @@ static size_t beginning(const char *name, size_t segments)
 }
 
 /* The longest row; of two as long that which names a layer by its number. */
-const SpecName *names_find(const Spec *s, const char *canonical,
-                           bool transpose, NameMatch *m)
+const SpecName *names_find(const Spec *s, const char *canonical, bool transpose,
+                           NameMatch *m)
 {
     char any[MostNameBytes + 1];
 

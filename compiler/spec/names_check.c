@@ -11,7 +11,7 @@ static const Pos nowhere;
 typedef struct {
     Arena *arena;
     const Spec *spec;
-    const WeightName *weight;    /* of the model */
+    const WeightName *weight; /* of the model */
     int n;
 } Weights;
 
@@ -80,8 +80,12 @@ static bool begins_weight(const Weights *m, const char *row)
 /* Is the row of a matrix that is part of another one? */
 static bool tied(const Spec *s, const char *row)
 {
-    static const struct { const char *name; int tie; } ends[] = {
-        { "source", TieSource }, { "target", TieTarget },
+    static const struct {
+        const char *name;
+        int tie;
+    } ends[] = {
+        { "source", TieSource },
+        { "target", TieTarget },
         { "logits", TieLogits },
     };
     NameMatch m;
@@ -95,8 +99,10 @@ static bool tied(const Spec *s, const char *row)
 static void idle_row(const Weights *m, const SpecName *n)
 {
     if (begins_weight(m, n->ours)) {
-        error_at(n->key, "'%s' changes nothing: longer rows name all of its "
-                 "weights", quote(n->ours));
+        error_at(n->key,
+                 "'%s' changes nothing: longer rows name all of its "
+                 "weights",
+                 quote(n->ours));
         note_at(nowhere, "leave this row out, or the longer ones");
         return;
     }
@@ -104,21 +110,21 @@ static void idle_row(const Weights *m, const SpecName *n)
     error_at(n->key, "'%s' begins no name of a weight of this model",
              quote(n->ours));
     if (tied(m->spec, n->ours))
-        note_at(spec_pos(m->spec, "embedding.tie"), "leave this row out: it is "
+        note_at(spec_pos(m->spec, "embedding.tie"),
+                "leave this row out: it is "
                 "one tensor with others, by what is said here");
     else if (near)
         note_at(nowhere, "did you mean '%s'?", near);
     else
         note_at(nowhere, "leave this row out; `attnc tensors` lists the "
-                "names");
+                         "names");
 }
 
 /* Did --set make another model of it? */
 static bool overridden(const Spec *s, const SpecName *n)
 {
     for (int i = 0; i < n_fields; i++)
-        if (s->field_pos[i].src &&
-            s->field_pos[i].src->rank > n->key.src->rank)
+        if (s->field_pos[i].src && s->field_pos[i].src->rank > n->key.src->rank)
             return true;
     return false;
 }
@@ -140,8 +146,10 @@ static void check_idle(const Weights *m, const bool *says)
             idle_row(m, n);
     }
     if (first)
-        warning_at(first->key, "%d rows of names say nothing of the model "
-                   "that --set makes; this is the first", idle);
+        warning_at(first->key,
+                   "%d rows of names say nothing of the model "
+                   "that --set makes; this is the first",
+                   idle);
 }
 
 static void check_rows(const Weights *m)
@@ -155,9 +163,9 @@ static void check_rows(const Weights *m)
 }
 
 /* ----------------------------------------------------------- elements --- */
-typedef struct {                 /* where a weight's elements are */
+typedef struct { /* where a weight's elements are */
     const char *weight;
-    const SpecName *row;         /* NULL: they have the weight's own name */
+    const SpecName *row; /* NULL: they have the weight's own name */
     FileTensor from;
 } Origin;
 
@@ -177,20 +185,22 @@ static int by_origin(const void *a, const void *b)
  * looked at closely: rows and columns always cross.                         */
 static bool overlap(const FileTensor *x, const FileTensor *y)
 {
-    return !x->groups || x->groups != y->groups ||
-           x->stride != y->stride || x->by_columns != y->by_columns ||
-           x->transposed != y->transposed || y->first < x->first + x->take;
+    return !x->groups || x->groups != y->groups || x->stride != y->stride
+        || x->by_columns != y->by_columns || x->transposed != y->transposed
+        || y->first < x->first + x->take;
 }
 
 static void same_elements(const Origin *x, const Origin *y)
 {
     const Origin *at = y->row ? y : x, *other = y->row ? x : y;
-    bool apart = other->row && (at->row->key.src != other->row->key.src ||
-                                at->row->key.line != other->row->key.line);
+    bool apart = other->row
+              && (at->row->key.src != other->row->key.src
+                  || at->row->key.line != other->row->key.line);
 
     error_at(at->row->key, "'%s' would be the same elements of '%s' as '%s'",
              quote(at->weight), quote(at->from.name), quote(other->weight));
-    note_at(apart ? other->row->key : nowhere, "name another tensor; matrices "
+    note_at(apart ? other->row->key : nowhere,
+            "name another tensor; matrices "
             "that are one are said by embedding.tie");
 }
 
@@ -202,8 +212,8 @@ static void check_origins(const Weights *m, const Origin *at, int n)
     for (int i = 1; i < n; i++) {
         const Origin *x = &at[i - 1], *y = &at[i];
         const SpecName *row = y->row ? y->row : x->row;
-        if (strcmp(x->from.name, y->from.name) || told[row - rows] ||
-            !overlap(&x->from, &y->from))
+        if (strcmp(x->from.name, y->from.name) || told[row - rows]
+            || !overlap(&x->from, &y->from))
             continue;
         told[row - rows] = true;
         same_elements(x, y);
@@ -232,7 +242,7 @@ bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n)
     const Weights m = { a, s, weights, n };
 
     if (!s->names.n)
-        return true;             /* canonical names are all different */
+        return true; /* canonical names are all different */
     errors_hold(a);
     check_rows(&m);
     check_elements(&m);

@@ -42,7 +42,7 @@ static bool read_list(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
         part[i] = arena_printf(a, "%s.%s", ours->text, item->text);
         if (!has_slices(part[i]))
             return refuse(item, "only q, k, v, o, w1, w2 and w3 share "
-                          "tensors");
+                                "tensors");
         for (int j = 0; j < i; j++)
             if (!strcmp(part[j], part[i]))
                 return refuse(item, "this part is there twice");
@@ -52,8 +52,7 @@ static bool read_list(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
     return true;
 }
 
-static bool read_columns(Arena *a, const Yaml *ours, SpecName *n,
-                         const Yaml *v)
+static bool read_columns(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
 {
     n->by_columns = true;
     return read_list(a, ours, n, v);
@@ -68,10 +67,10 @@ static bool read_groups(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
         n->groups = 0;
         return true;
     }
-    return (plain && parse_int(v->text, &n->groups) && n->groups > 0 &&
-            n->groups <= MostGroups) ||
-           refuse(v, "groups must be `heads`, or an integer from 1 to "
-                  "1048576");
+    return (plain && parse_int(v->text, &n->groups) && n->groups > 0
+            && n->groups <= MostGroups)
+        || refuse(v, "groups must be `heads`, or an integer from 1 to "
+                     "1048576");
 }
 
 static bool read_transpose(Arena *a, const Yaml *ours, SpecName *n,
@@ -81,8 +80,8 @@ static bool read_transpose(Arena *a, const Yaml *ours, SpecName *n,
 
     (void)a, (void)ours;
     n->transpose = plain && !strcmp(v->text, "true");
-    return n->transpose || (plain && !strcmp(v->text, "false")) ||
-           refuse(v, "transpose must be true or false");
+    return n->transpose || (plain && !strcmp(v->text, "false"))
+        || refuse(v, "transpose must be true or false");
 }
 
 static bool read_constant(Arena *a, const Yaml *ours, SpecName *n,
@@ -90,18 +89,18 @@ static bool read_constant(Arena *a, const Yaml *ours, SpecName *n,
 {
     (void)a, (void)ours;
     n->is_constant = true;
-    return (v->kind == YamlScalar && !v->quoted &&
-            parse_real(v->text, &n->constant) && n->constant >= -1e6 &&
-            n->constant <= 1e6) ||
-           refuse(v, "fill must be a number from -1000000 to 1000000");
+    return (v->kind == YamlScalar && !v->quoted
+            && parse_real(v->text, &n->constant) && n->constant >= -1e6
+            && n->constant <= 1e6)
+        || refuse(v, "fill must be a number from -1000000 to 1000000");
 }
 
 static const struct {
     const char *key;
     bool (*read)(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v);
 } keys[] = {
-    { "tensor", read_tensor }, { "rows", read_list },
-    { "columns", read_columns }, { "groups", read_groups },
+    { "tensor", read_tensor },       { "rows", read_list },
+    { "columns", read_columns },     { "groups", read_groups },
     { "transpose", read_transpose }, { "fill", read_constant },
 };
 enum { Keys = sizeof keys / sizeof *keys };
@@ -119,17 +118,20 @@ static bool read_key(Arena *a, const Yaml *ours, SpecName *n, const Yaml *key,
 
 static bool read_map(Arena *a, const Yaml *ours, const Yaml *map, SpecName *n)
 {
-    *n = (SpecName){ .ours = ours->text, .key = ours->pos, .pos = map->pos,
-                     .transpose = -1, .groups = 1 };
+    *n = (SpecName){ .ours = ours->text,
+                     .key = ours->pos,
+                     .pos = map->pos,
+                     .transpose = -1,
+                     .groups = 1 };
     for (int i = 0; i < map->keys.n; i++)
         if (!read_key(a, ours, n, map->keys.at[i], map->items.at[i]))
             return false;
     if (n->is_constant && (n->theirs || n->nparts || n->transpose >= 0))
         return refuse(map, "what is filled is not in the file: fill stands "
-                      "alone");
+                           "alone");
     if (!n->theirs && (n->nparts || n->groups != 1))
         return refuse(map, "rows, columns and groups need the tensor that "
-                      "they are of");
+                           "they are of");
     if (n->groups != 1 && !n->nparts)
         return refuse(map, "groups need rows or columns");
     if (n->theirs || n->is_constant || n->transpose >= 0)
@@ -184,8 +186,10 @@ static void add_row(Arena *a, Spec *s, const Yaml *ours, const SpecName *name)
 
 void names_add(Arena *a, Spec *s, const Yaml *ours, const Yaml *theirs)
 {
-    SpecName name = { .ours = ours->text, .theirs = theirs->text,
-                      .key = ours->pos, .pos = theirs->pos,
+    SpecName name = { .ours = ours->text,
+                      .theirs = theirs->text,
+                      .key = ours->pos,
+                      .pos = theirs->pos,
                       .transpose = -1 };
 
     if (!good_name(ours))

@@ -34,8 +34,8 @@ Pos spec_pos(const Spec *s, const char *key)
     if (row >= 0 && s->field_pos[row].src)
         return s->field_pos[row];
     for (int i = 0; dot && i < n_fields; i++)
-        if (s->field_pos[i].src &&
-            !strncmp(fields[i].key, key, (size_t)(dot - key) + 1))
+        if (s->field_pos[i].src
+            && !strncmp(fields[i].key, key, (size_t)(dot - key) + 1))
             return s->field_pos[i];
     return s->top;
 }

@@ -13,7 +13,7 @@ enum { MostBytes = 1 << 20, MostExtends = 16, EnoughErrors = 100 };
 typedef struct {
     Arena *arena;
     Written w;
-    VEC(const char *) files;     /* that extend one another, real paths */
+    VEC(const char *) files; /* that extend one another, real paths */
 } Reader;
 
 /* ------------------------------------------------------------- files --- */
@@ -81,8 +81,10 @@ static void assign_map(Reader *r, const char *path, const Yaml *map)
         const Yaml *key = map->keys.at[i];
         if (error_count() > EnoughErrors)
             return;
-        assign(r, *path ? arena_printf(r->arena, "%s.%s", path, key->text)
-                        : key->text, key, map->items.at[i]);
+        assign(r,
+               *path ? arena_printf(r->arena, "%s.%s", path, key->text)
+                     : key->text,
+               key, map->items.at[i]);
     }
 }
 
@@ -105,8 +107,8 @@ static void assign_spread(Reader *r, int row, const Yaml *value)
     for (int i = 0; words[i]; i++)
         assign_row(r, field_row(words[i]), value, true);
     for (int i = 0; i < n_fields; i++)
-        if (i != row && r->w.value[i] != value &&
-            field_below(fields[i].key, fields[row].key))
+        if (i != row && r->w.value[i] != value
+            && field_below(fields[i].key, fields[row].key))
             assign_row(r, i, NULL, false);
 }
 
@@ -140,8 +142,9 @@ static void assign(Reader *r, const char *path, const Yaml *key,
         assign_name(r, key, path + 6, value);
     else if (type == FieldNames)
         assign_names(r, value);
-    else if (row >= 0 && (type != FieldSpread || value->kind != YamlMap ||
-                          !field_group(path))) {
+    else if (row >= 0
+             && (type != FieldSpread || value->kind != YamlMap
+                 || !field_group(path))) {
         if (type == FieldSpread)
             assign_spread(r, row, value);
         assign_row(r, row, value, false);
@@ -160,8 +163,8 @@ static bool load_base(Reader *r, const Yaml *base)
     const Field *f = &fields[field_row("extends")];
     Spec unused = { 0 };
 
-    return field_read(r->arena, f, &unused, base) &&
-           load_file(r, spec_path(r->arena, base->pos, base->text), base->pos);
+    return field_read(r->arena, f, &unused, base)
+        && load_file(r, spec_path(r->arena, base->pos, base->text), base->pos);
 }
 
 static bool load_file(Reader *r, const char *path, Pos from)
@@ -195,8 +198,8 @@ static void unset(Reader *r, const Yaml *key)
     if (row < 0 && !field_group(key->text) && !field_below(key->text, "names"))
         unknown_key(key->text, key);
     for (int i = 0; i < n_fields; i++) {
-        const bool given = sets && r->w.value[row] &&
-                           r->w.value[i] == r->w.value[row];
+        const bool given = sets && r->w.value[row]
+                        && r->w.value[i] == r->w.value[row];
         if (i == row || (!given && !field_below(fields[i].key, key->text)))
             continue;
         assign_row(r, i, NULL, false);
@@ -258,7 +261,7 @@ static const char *option_end(const char *option)
 static void apply_sets(Reader *r, const char *const *sets, int nsets)
 {
     for (int i = 0; i < nsets; i++)
-        for (const char *at = sets[i], *end; ; at = end + 1) {
+        for (const char *at = sets[i], *end;; at = end + 1) {
             end = option_end(at);
             apply_set(r, arena_strndup(r->arena, at, (size_t)(end - at)),
                       i + 1);

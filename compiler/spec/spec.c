@@ -10,8 +10,8 @@ typedef struct {
     Arena *arena;
     Spec *spec;
     Written *w;
-    FieldState *state;           /* by row */
-    int errors;                  /* that came before */
+    FieldState *state; /* by row */
+    int errors;        /* that came before */
 } Load;
 
 /* ------------------------------------------------------------ values --- */
@@ -78,11 +78,10 @@ static void missing(Load *l, int row)
 
     l->state[row] = StateBad;
     if (l->state[of - fields] == StateBad && of != f)
-        return;                  /* said of a fellow */
+        return; /* said of a fellow */
     l->state[of - fields] = StateBad;
     error_at(missing_pos(l, row, of->key), "%s is missing", of->key);
-    note_at((Pos){ 0 }, "it must be %s: %s", field_wants(l->arena, f),
-            of->doc);
+    note_at((Pos){ 0 }, "it must be %s: %s", field_wants(l->arena, f), of->doc);
 }
 
 /* A value that was spread is read as often as there are sides, under the name
@@ -155,8 +154,8 @@ static void find_size(Load *l, SpecVocab *v, const char *size_key,
 {
     int size = field_row(size_key), file = field_row(file_key);
 
-    if (v->size || l->state[size] == StateOff || l->state[size] == StateBad ||
-        l->state[file] == StateBad)
+    if (v->size || l->state[size] == StateOff || l->state[size] == StateBad
+        || l->state[file] == StateBad)
         return;
     if (v->file) {
         v->size = count_tokens(l, v);
@@ -181,17 +180,16 @@ static void share(Spec *s)
 /* Rows of numbers have no vocabulary; an inherited one is left behind. */
 static void drop_source(Load *l)
 {
-    static const char *const keys[] = {
-        "vocab.source.size", "vocab.source.file"
-    };
+    static const char *const keys[] = { "vocab.source.size",
+                                        "vocab.source.file" };
     Spec *s = l->spec;
     const Pos input = spec_pos(s, "input.type");
 
     for (int i = 0; i < 2; i++) {
         int row = field_row(keys[i]);
         Pos at = s->field_pos[row];
-        if (l->state[row] != StateSet || l->w->spread[row] ||
-            at.src->rank < input.src->rank)
+        if (l->state[row] != StateSet || l->w->spread[row]
+            || at.src->rank < input.src->rank)
             continue;
         error_at(at, "%s has no meaning for rows of numbers", keys[i]);
         note_at(input, "input is here");
@@ -308,4 +306,3 @@ int spec_unwritten(const Spec *s, int32_t ids[2])
         ids[n++] = (int32_t)s->token_pad;
     return n;
 }
-

@@ -10,13 +10,23 @@
 
 #include "base/base.h"
 
-typedef enum { KindEncoderDecoder, KindEncoder, KindDecoder, KindAttention }
-    ModelKind;
-typedef enum { PosSinusoidal, PosLearned, PosNone, PosRotary, PosAlibi,
-               PosRelative } PosType;
+typedef enum {
+    KindEncoderDecoder,
+    KindEncoder,
+    KindDecoder,
+    KindAttention
+} ModelKind;
+typedef enum {
+    PosSinusoidal,
+    PosLearned,
+    PosNone,
+    PosRotary,
+    PosAlibi,
+    PosRelative
+} PosType;
 typedef enum { LayoutInterleaved, LayoutHalves } PosLayout;
 typedef enum { ExponentPaper, ExponentTensor2tensor } PosExponent;
-                 /* 2i/d of the paper; i/(d/2-1) of tensor2tensor, OpenNMT */
+/* 2i/d of the paper; i/(d/2-1) of tensor2tensor, OpenNMT */
 typedef enum { NormLayer, NormRms } NormType;
 typedef enum { PlacePost, PlacePre } NormPlace;
 typedef enum {
@@ -28,51 +38,56 @@ typedef enum { PoolNone, PoolMean, PoolClass, PoolLast, PoolMax } PoolType;
 typedef enum { EmbedScaleNone, EmbedScaleSqrt, EmbedScaleNumber } EmbedScale;
 typedef enum { ParallelNone, ParallelShared, ParallelSeparate } Parallel;
 typedef enum { InputTokens, InputReal } InputType;
-typedef enum {                   /* what is made of the last layer's rows */
-    HeadDefault,                 /* rows of an encoder, logits of a decoder */
-    HeadRows, HeadLogits, HeadPool, HeadClassify, HeadTokenClassify
+/* what is made of the last layer's rows */
+typedef enum {
+    HeadDefault, /* rows of an encoder, logits of a decoder */
+    HeadRows,
+    HeadLogits,
+    HeadPool,
+    HeadClassify,
+    HeadTokenClassify
 } HeadType;
 typedef enum { SearchExact, SearchRecorded } SearchRule;
 typedef enum { PenaltyNone, PenaltyGnmt, PenaltyPower } PenaltyRule;
 typedef enum { SplitCharacters, SplitSpaces } VocabSplit;
-typedef enum { DtypeF32, DtypeBf16 } Dtype;   /* of matrices of weights */
+typedef enum { DtypeF32, DtypeBf16 } Dtype; /* of matrices of weights */
 
-enum { TieSource = 1, TieTarget = 2, TieLogits = 4 };  /* embedding.tie bits */
+enum { TieSource = 1, TieTarget = 2, TieLogits = 4 }; /* embedding.tie bits */
 
 typedef struct {
-    int64_t size;                /* from vocab.*.size or lines of the file */
-    const char *file;            /* relative to the spec's folder; NULL: none */
+    int64_t size;     /* from vocab.*.size or lines of the file */
+    const char *file; /* relative to the spec's folder; NULL: none */
     Pos file_pos;
 } SpecVocab;
 
 /* One row of names: canonical prefix -> file's prefix. */
 typedef struct SpecName SpecName;
 struct SpecName {
-    const char *ours, *theirs;   /* dot-separated; {i} is the layer; theirs
-                                    NULL: only transpose is said */
-    Pos key, pos;                /* of what is ours, and theirs */
-    int transpose;               /* 1, 0; -1: not said */
+    const char *ours, *theirs; /* dot-separated; {i} is the layer; theirs
+                                  NULL: only transpose is said */
+    Pos key, pos;              /* of what is ours, and theirs */
+    int transpose;             /* 1, 0; -1: not said */
     /* A tensor of the file that holds several of ours: their names, one of
      * them this row's; NULL: it holds one.                                  */
     const char *const *parts;
     int nparts;
-    bool by_columns;             /* side by side, not one above the other */
-    int64_t groups;              /* each with a share of every part; 0: one
-                                    for each key/value head of the side */
-    bool is_constant;            /* the file has none: all elements are .. */
+    bool by_columns;  /* side by side, not one above the other */
+    int64_t groups;   /* each with a share of every part; 0: one
+                         for each key/value head of the side */
+    bool is_constant; /* the file has none: all elements are .. */
     double constant;
 };
 
 /* Which keys a row may see: those that all parts of the mask allow. Row i sees
  * one interval of keys, but with `file`.                                    */
 typedef struct {
-    bool causal;                 /* none after it, j <= i */
-    bool prefix;                 /* but rows of the prefix are seen by all */
-    int64_t window;              /* |i - j| < window; 0: any */
-    int64_t block;               /* i / block == j / block; 0: any */
-    const unsigned char *file;   /* [file_rows][file_columns], 0 or 1 */
-    int64_t file_rows, file_columns;      /* max_len of the side; kind
-                                    attention: of the query, of the key */
+    bool causal;               /* none after it, j <= i */
+    bool prefix;               /* but rows of the prefix are seen by all */
+    int64_t window;            /* |i - j| < window; 0: any */
+    int64_t block;             /* i / block == j / block; 0: any */
+    const unsigned char *file; /* [file_rows][file_columns], 0 or 1 */
+    int64_t file_rows, file_columns; /* max_len of the side; kind
+                               attention: of the query, of the key */
 } MaskSpec;
 
 /* Whether row i may see row j, where all see the first `prefix` if it says so;
@@ -81,78 +96,78 @@ bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix);
 
 typedef enum { SideEncoder, SideDecoder } Side;
 
-typedef struct {                 /* what may differ between the two stacks; */
-    int64_t N;                   /* kind attention: that of SideEncoder. Layers;
-                                    0: this side is absent */
-    int64_t h, h_kv;             /* heads of queries; of keys and values */
+typedef struct {     /* what may differ between the two stacks; */
+    int64_t N;       /* kind attention: that of SideEncoder. Layers;
+                        0: this side is absent */
+    int64_t h, h_kv; /* heads of queries; of keys and values */
     int64_t d_k, d_v, d_ff;
-    int64_t max_len;             /* positions; 0: side absent; kind attention:
-                                    query rows, and key rows of SideDecoder */
-    MaskSpec mask;               /* of its self-attention */
+    int64_t max_len; /* positions; 0: side absent; kind attention:
+                        query rows, and key rows of SideDecoder */
+    MaskSpec mask;   /* of its self-attention */
 } SpecSide;
 
 typedef struct Spec Spec;
 struct Spec {
-    const char *path, *folder;   /* of the spec file */
-    uint64_t hash;               /* XXH3 of the canonical form of all fields */
-    int64_t version;             /* attnc: */
+    const char *path, *folder; /* of the spec file */
+    uint64_t hash;             /* XXH3 of the canonical form of all fields */
+    int64_t version;           /* attnc: */
     const char *name;
     ModelKind kind;
     int64_t d_model;
-    SpecSide side[2];            /* by Side */
-    SpecVocab source, target;    /* the same values when shared */
+    SpecSide side[2];         /* by Side */
+    SpecVocab source, target; /* the same values when shared */
     bool vocab_shared;
     int64_t token_start, token_end, token_pad, token_unknown; /* -1: none */
-    int64_t token_unknown_target;         /* token_unknown: of the source */
+    int64_t token_unknown_target; /* token_unknown: of the source */
     VocabSplit split_source, split_target;
-    bool append_end;             /* source text gets the end token appended */
+    bool append_end; /* source text gets the end token appended */
     PosType positions;
     double pos_base;
-    int64_t pos_first;           /* position of the first row: paper 0;
-                                    learned: its row of the table */
+    int64_t pos_first; /* position of the first row: paper 0;
+                          learned: its row of the table */
     PosLayout pos_layout;
-    double pos_scale;            /* rotary: positions are multiplied by this */
-    int64_t pos_dims;            /* rotary: columns of a head that turn */
-    int64_t pos_buckets, pos_max_distance;         /* relative */
+    double pos_scale; /* rotary: positions are multiplied by this */
+    int64_t pos_dims; /* rotary: columns of a head that turn */
+    int64_t pos_buckets, pos_max_distance; /* relative */
     PosExponent pos_exponent;
     NormType norm_type;
     NormPlace norm_place;
     double norm_eps;
-    bool norm_final;             /* one more norm after each stack */
-    bool norm_bias;              /* beta; rms has none */
-    bool norm_embedding;         /* one more after the embeddings */
-    bool norm_qk;                /* each head of queries and keys */
-    Parallel parallel;           /* x + attention(norm x) + ffn(norm x) */
-    double attention_scale;      /* 0: 1 / sqrt(d_k) */
-    double attention_softcap;    /* 0: none */
+    bool norm_final;          /* one more norm after each stack */
+    bool norm_bias;           /* beta; rms has none */
+    bool norm_embedding;      /* one more after the embeddings */
+    bool norm_qk;             /* each head of queries and keys */
+    Parallel parallel;        /* x + attention(norm x) + ffn(norm x) */
+    double attention_scale;   /* 0: 1 / sqrt(d_k) */
+    double attention_softcap; /* 0: none */
     Activation activation;
-    bool gated;                  /* w2 (act(w1 x) * (w3 x)) */
+    bool gated; /* w2 (act(w1 x) * (w3 x)) */
     bool bias_q, bias_k, bias_v, bias_o, bias_ffn, bias_logits;
-    bool has_q, has_k, has_v, has_o;      /* kind attention: projection there */
+    bool has_q, has_k, has_v, has_o; /* kind attention: projection there */
     EmbedScale embed_scale;
-    double embed_factor;         /* EmbedScaleNumber */
-    int embed_tie;               /* Tie bits: these use one tensor */
-    int64_t embed_types;         /* token types of the first stack; 0: none */
-    InputType input;             /* of the first stack */
-    int64_t input_width;         /* InputReal */
-    bool input_class_token;      /* InputReal: row 0 is learned instead */
-    double logits_scale;         /* 0: none */
-    double logits_softcap;       /* 0: none */
+    double embed_factor;    /* EmbedScaleNumber */
+    int embed_tie;          /* Tie bits: these use one tensor */
+    int64_t embed_types;    /* token types of the first stack; 0: none */
+    InputType input;        /* of the first stack */
+    int64_t input_width;    /* InputReal */
+    bool input_class_token; /* InputReal: row 0 is learned instead */
+    double logits_scale;    /* 0: none */
+    double logits_softcap;  /* 0: none */
     HeadType head;
-    PoolType head_pool;          /* HeadPool, HeadClassify */
-    bool head_normalize;         /* HeadPool: to length 1 */
-    int64_t head_classes;        /* HeadClassify, HeadTokenClassify */
+    PoolType head_pool;   /* HeadPool, HeadClassify */
+    bool head_normalize;  /* HeadPool: to length 1 */
+    int64_t head_classes; /* HeadClassify, HeadTokenClassify */
     SearchRule search_rule;
     int64_t search_beam;
     PenaltyRule search_penalty;
     double search_alpha;
-    int64_t max_output_plus;     /* output limit: input + this; -1: not set */
-    int64_t max_output;          /* absolute output limit; -1: not set */
+    int64_t max_output_plus; /* output limit: input + this; -1: not set */
+    int64_t max_output;      /* absolute output limit; -1: not set */
     Dtype dtype;
-    const char *weights;         /* path as written; NULL: seeded random */
+    const char *weights; /* path as written; NULL: seeded random */
     Pos weights_pos;
     VEC(SpecName) names;
-    Index name_rows;             /* of them: by `ours` */
+    Index name_rows; /* of them: by `ours` */
     /* where each field was written, by its row in the field table (fields.c);
      * spec_pos(spec, "d_model") looks it up, default: the top of the file */
     Pos *field_pos;
@@ -162,11 +177,11 @@ struct Spec {
 /* Reads, extends, overrides (`sets`: "key.path=value" each), checks. NULL
  * after all errors of the file have been reported.                          */
 Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets);
-Pos   spec_pos(const Spec *s, const char *field);
+Pos spec_pos(const Spec *s, const char *field);
 /* The field was written: in the file, in one that it extends, by --set. */
-bool  spec_says(const Spec *s, const char *field);
+bool spec_says(const Spec *s, const char *field);
 /* Ids that an answer never has, unless they end it: start, pad. How many. */
-int   spec_unwritten(const Spec *s, int32_t ids[2]);
+int spec_unwritten(const Spec *s, int32_t ids[2]);
 /* The path to open: relative ones start at the folder of the file in which
  * they were written, those of --set at the current one.                     */
 char *spec_path(Arena *a, Pos written, const char *path);
@@ -181,10 +196,10 @@ bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
 /* names_check.c: the spec's `names` against the weights that its model has.
  * False after all errors have been reported.                                */
 typedef struct {
-    const char *name;            /* canonical, with .weight or .bias */
-    int layer;                   /* in its stack; -1: outside the layers */
+    const char *name; /* canonical, with .weight or .bias */
+    int layer;        /* in its stack; -1: outside the layers */
 } WeightName;
 bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n);
-void  spec_print_fields(FILE *out, bool markdown);           /* attnc fields */
+void spec_print_fields(FILE *out, bool markdown); /* attnc fields */
 
 #endif

@@ -7,9 +7,7 @@
 
 /* ------------------------------------------------------------- sizes --- */
 /* The products of a layer, of which alone slices are taken. */
-static const char *const products[] = {
-    "q", "k", "v", "o", "w1", "w2", "w3"
-};
+static const char *const products[] = { "q", "k", "v", "o", "w1", "w2", "w3" };
 enum { Products = sizeof products / sizeof *products };
 
 static int product_of(const char *name)
@@ -36,10 +34,11 @@ static const SpecSide *side_of(const Spec *s, const char *name)
 static int64_t size_of(const Spec *s, const char *name, bool columns)
 {
     const SpecSide *p = side_of(s, name);
-    const int64_t size[Products][2] = {      /* rows, columns */
-        { p->h * p->d_k, s->d_model }, { p->h_kv * p->d_k, s->d_model },
+    const int64_t size[Products][2] = {
+        /* rows, columns */
+        { p->h * p->d_k, s->d_model },    { p->h_kv * p->d_k, s->d_model },
         { p->h_kv * p->d_v, s->d_model }, { s->d_model, p->h * p->d_v },
-        { p->d_ff, s->d_model }, { s->d_model, p->d_ff },
+        { p->d_ff, s->d_model },          { s->d_model, p->d_ff },
         { p->d_ff, s->d_model },
     };
     return size[product_of(name)][columns];

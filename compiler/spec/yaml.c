@@ -8,18 +8,23 @@
 #include "spec/yaml.h"
 
 enum {
-    MostBytes = 1 << 20, MostDepth = 32, MostEvents = 100000,
-    MostKeys = 1000              /* of one map: each is compared with all */
+    MostBytes = 1 << 20,
+    MostDepth = 32,
+    MostEvents = 100000,
+    MostKeys = 1000 /* of one map: each is compared with all */
 };
 
 typedef struct {
     Arena *arena;
     const Source *src;
-    VEC(size_t) line;            /* byte offset of each line; the first: of
-                                    the place where parsing starts */
+    VEC(size_t)
+    line; /* byte offset of each line; the first: of
+             the place where parsing starts */
     yaml_parser_t yaml;
     int events, depth;
-    struct { size_t line, column, at; } last;   /* place found last */
+    struct {
+        size_t line, column, at;
+    } last; /* place found last */
 } Parser;
 
 /* ------------------------------------------------------------- bytes --- */
@@ -29,8 +34,12 @@ static size_t utf8_char(const char *s, size_t n, uint32_t *c)
 {
     const unsigned char *u = (const unsigned char *)s;
     static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t bytes = u[0] < 0x80 ? 1 : u[0] < 0xc0 ? 0 : u[0] < 0xe0 ? 2
-                 : u[0] < 0xf0 ? 3 : u[0] < 0xf8 ? 4 : 0;
+    size_t bytes = u[0] < 0x80 ? 1
+                 : u[0] < 0xc0 ? 0
+                 : u[0] < 0xe0 ? 2
+                 : u[0] < 0xf0 ? 3
+                 : u[0] < 0xf8 ? 4
+                               : 0;
 
     if (bytes == 0 || bytes > n)
         return 0;
@@ -52,15 +61,15 @@ static bool refused_char(uint32_t c, char after)
         return false;
     if (c == '\r')
         return after != '\n';
-    return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x2028 ||
-           c == 0x2029 || c == 0xfeff;
+    return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x2028 || c == 0x2029
+        || c == 0xfeff;
 }
 
 static bool looks_utf16(const Source *s)
 {
-    return s->size >= 2 && (!memcmp(s->text, "\xff\xfe", 2) ||
-                            !memcmp(s->text, "\xfe\xff", 2) ||
-                            !s->text[0] != !s->text[1]);
+    return s->size >= 2
+        && (!memcmp(s->text, "\xff\xfe", 2) || !memcmp(s->text, "\xfe\xff", 2)
+            || !s->text[0] != !s->text[1]);
 }
 
 static bool check_size(const Source *src)
@@ -169,8 +178,7 @@ static const char *refused_part(const yaml_event_t *e)
     const yaml_char_t *anchor = NULL, *tag = NULL;
 
     switch (e->type) {
-    case YAML_ALIAS_EVENT:
-        return "aliases (*name) are not allowed";
+    case YAML_ALIAS_EVENT: return "aliases (*name) are not allowed";
     case YAML_SCALAR_EVENT:
         anchor = e->data.scalar.anchor;
         tag = e->data.scalar.tag;
@@ -185,11 +193,11 @@ static const char *refused_part(const yaml_event_t *e)
         anchor = e->data.mapping_start.anchor;
         tag = e->data.mapping_start.tag;
         break;
-    default:
-        break;
+    default: break;
     }
     return anchor ? "anchors (&name) are not allowed"
-         : tag ? "tags (!name) are not allowed" : NULL;
+         : tag    ? "tags (!name) are not allowed"
+                  : NULL;
 }
 
 /* -------------------------------------------------------------- tree --- */
@@ -286,8 +294,7 @@ static Yaml *read_inside(Parser *p, Yaml *node)
         return NULL;
     }
     p->depth++;
-    bool done = node->kind == YamlMap ? read_map(p, node)
-                                      : read_list(p, node);
+    bool done = node->kind == YamlMap ? read_map(p, node) : read_list(p, node);
     p->depth--;
     return done ? node : NULL;
 }
@@ -322,10 +329,10 @@ static bool expect(Parser *p, yaml_event_type_t type)
         return false;
     Pos pos = place(p, e.start_mark);
     bool found = e.type == type;
-    bool directive = e.type == YAML_DOCUMENT_START_EVENT &&
-        (e.data.document_start.version_directive ||
-         e.data.document_start.tag_directives.start !=
-         e.data.document_start.tag_directives.end);
+    bool directive = e.type == YAML_DOCUMENT_START_EVENT
+                  && (e.data.document_start.version_directive
+                      || e.data.document_start.tag_directives.start
+                             != e.data.document_start.tag_directives.end);
     yaml_event_delete(&e);
     if (directive)
         error_at(pos, "directives (%%) are not allowed");
@@ -340,11 +347,13 @@ static Yaml *read_document(Parser *p)
 {
     Yaml *root = NULL;
 
-    if (expect(p, YAML_STREAM_START_EVENT) &&
-        expect(p, YAML_DOCUMENT_START_EVENT))
+    if (expect(p, YAML_STREAM_START_EVENT)
+        && expect(p, YAML_DOCUMENT_START_EVENT))
         root = read_next(p);
-    return root && expect(p, YAML_DOCUMENT_END_EVENT) &&
-           expect(p, YAML_STREAM_END_EVENT) ? root : NULL;
+    return root && expect(p, YAML_DOCUMENT_END_EVENT)
+                && expect(p, YAML_STREAM_END_EVENT)
+             ? root
+             : NULL;
 }
 
 Yaml *yaml_parse(Arena *a, const Source *src, size_t start)

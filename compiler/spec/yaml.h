@@ -11,10 +11,10 @@ typedef struct Yaml Yaml;
 struct Yaml {
     YamlKind kind;
     Pos pos;
-    const char *text;            /* YamlScalar */
-    bool quoted;                 /* YamlScalar: '..' or "..": always a string */
-    VEC(Yaml *) items;           /* YamlList; YamlMap: the values */
-    VEC(Yaml *) keys;            /* YamlMap: scalars, beside the values */
+    const char *text;  /* YamlScalar */
+    bool quoted;       /* YamlScalar: '..' or "..": always a string */
+    VEC(Yaml *) items; /* YamlList; YamlMap: the values */
+    VEC(Yaml *) keys;  /* YamlMap: scalars, beside the values */
 };
 
 /* Parses one document, from byte `start` of its source. NULL after an error has
@@ -22,6 +22,6 @@ struct Yaml {
  * documents are refused. A duplicate key is an error that does not stop the
  * reading: the first one is kept.                                           */
 Yaml *yaml_parse(Arena *a, const Source *src, size_t start);
-Yaml *yaml_get(const Yaml *map, const char *key);            /* NULL: absent */
+Yaml *yaml_get(const Yaml *map, const char *key); /* NULL: absent */
 
 #endif

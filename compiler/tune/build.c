@@ -20,9 +20,10 @@ bool workshop_open(Workshop *w, Fault *why)
     w->at_once = (int)cores_usable();
     if (w->jit || temp_open(&w->temp, NULL))
         return true;
-    return fault(why, ExitIO, "%s: cannot make a folder for compiled "
-                 "candidates: %s; set TMPDIR", quote(temp_root()),
-                 strerror(errno));
+    return fault(why, ExitIO,
+                 "%s: cannot make a folder for compiled "
+                 "candidates: %s; set TMPDIR",
+                 quote(temp_root()), strerror(errno));
 }
 
 void workshop_close(Workshop *w)
@@ -31,7 +32,7 @@ void workshop_close(Workshop *w)
 }
 
 /* ------------------------------------------------------------ compiling --- */
-static const double patience = 20;       /* times what others took */
+static const double patience = 20; /* times what others took */
 
 /* What one takes by the side of others. */
 static void learn(Workshop *w, const Build *b, double each)
@@ -48,8 +49,8 @@ static void first_error(char why[160], const SpawnJob *j)
     const char *at = strstr(j->said.tail, "error: ");
     if (!at)
         at = j->why.text;
-    snprintf(why, 160, "%.*s", (int)(strcspn(at, "\n") < 150
-                                     ? strcspn(at, "\n") : 150), at);
+    snprintf(why, 160, "%.*s",
+             (int)(strcspn(at, "\n") < 150 ? strcspn(at, "\n") : 150), at);
 }
 
 static bool is_there(const char *path)
@@ -86,7 +87,8 @@ static void add_job(Workshop *w, Arena *a, SpawnJob *job, const Build *b,
     m->object = arena_printf(a, "%s/%d.so", w->temp.path, w->made.n);
     vec_push(a, &w->made, *m);
     *job = (SpawnJob){ .argv = cc_command(a, &w->cc, CcShared, m->object),
-                       .input = m->text, .input_bytes = m->n,
+                       .input = m->text,
+                       .input_bytes = m->n,
                        .seconds = limit_of_job(w, b, last) };
 }
 
@@ -94,7 +96,8 @@ static void take_job(Workshop *w, Build *b, const SpawnJob *j, double last)
 {
     const bool over = b->usual || tune_now() >= last - 1;
     b->end = j->ok && is_there(b->made->object) ? BuildDone
-           : j->late && over ? BuildLate : BuildFailed;
+           : j->late && over                    ? BuildLate
+                                                : BuildFailed;
     if (j->ok && b->end == BuildFailed)
         snprintf(b->why, sizeof b->why, "the compiler wrote nothing");
     else if (b->end == BuildFailed)
@@ -117,8 +120,10 @@ static void make_some(Workshop *w, Arena *a, Build *b, int n, double last)
         else
             add_job(w, a, &jobs[job_of[i] = count++], &b[i], last);
     }
-    tune_world.compile(jobs, count, &(SpawnLimits){ .at_once = w->at_once,
-                       .out_fd = -1, .folder = w->temp.path });
+    tune_world.compile(jobs, count,
+                       &(SpawnLimits){ .at_once = w->at_once,
+                                       .out_fd = -1,
+                                       .folder = w->temp.path });
     for (int i = 0; i < n; i++)
         if (job_of[i] >= 0)
             take_job(w, &b[i], &jobs[job_of[i]], last);
@@ -129,7 +134,7 @@ static void make_some(Workshop *w, Arena *a, Build *b, int n, double last)
 void workshop_make(Workshop *w, Arena *a, Build *b, int n, double until,
                    double last)
 {
-    int next = w->at_once;       /* then as many as there is time for */
+    int next = w->at_once; /* then as many as there is time for */
     for (int i = 0; i < n && w->jit; i++)
         b[i].end = BuildDone;
     for (int i = 0; i < n && !w->jit && !interrupted(); i += next) {

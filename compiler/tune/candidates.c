@@ -5,15 +5,18 @@
 
 #include "tune/hunt.h"
 
-static const double heating = 0.3;       /* of the time that is left */
-static const double compiling = 0.45;    /* of what is left beside deciding */
+static const double heating = 0.3;    /* of the time that is left */
+static const double compiling = 0.45; /* of what is left beside deciding */
 enum { LeastTried = 8, LeastWhole = 3 };
 
 static void add_candidate(Hunt *h, const Tiling *t)
 {
-    const Candidate c = { .tiling = *t, .fate = FateRanked,
+    const Candidate c = { .tiling = *t,
+                          .fate = FateRanked,
                           .predicted = tiling_seconds(&h->model, t),
-                          .seconds = NAN, .spread = NAN, .when = NAN,
+                          .seconds = NAN,
+                          .spread = NAN,
+                          .when = NAN,
                           .gain = NAN };
     vec_push(h->a, &h->task->candidate, c);
     vec_push(h->a, &h->made, (Made){ 0 });
@@ -122,7 +125,8 @@ static int without_code(Hunt *h, int *who, int n, Build *b, int *of)
             who[k] = -1;
             continue;
         }
-        b[count] = (Build){ .made = m, .whole = h->whole,
+        b[count] = (Build){ .made = m,
+                            .whole = h->whole,
                             .usual = who[k] == 0 };
         of[count++] = who[k];
     }
@@ -149,8 +153,10 @@ static int build(Hunt *h, int *who, int n)
     Build *b = arena_alloc(h->a, (size_t)(n + 1) * sizeof *b);
     int *of = arena_alloc(h->a, (size_t)(n + 1) * sizeof *of), kept = 0;
     const int count = without_code(h, who, n, b, of);
-    workshop_make(&h->t->shop, h->a, b, count, h->t->options->exhaustive
-                  ? INFINITY : tune_now() + compile_time(h), h->t->last);
+    workshop_make(&h->t->shop, h->a, b, count,
+                  h->t->options->exhaustive ? INFINITY
+                                            : tune_now() + compile_time(h),
+                  h->t->last);
     for (int i = 0; i < count; i++)
         take_build(h, of[i], &b[i]);
     for (int k = 0; k < n; k++)
@@ -174,7 +180,7 @@ static int room(const Hunt *h)
     if (h->t->options->exhaustive)
         return 1 << 20;
     const double n = compile_time(h) / h->t->shop.each[h->whole];
-    const int least = hunt_covered(h) ? 1 : 3;   /* ranked by runs: the first */
+    const int least = hunt_covered(h) ? 1 : 3; /* ranked by runs: the first */
     return n < least ? least : n > 256 ? 256 : (int)n;
 }
 
@@ -189,8 +195,9 @@ static int add_ranked(Hunt *h, int *who, int n, int most)
         if (chosen)
             continue;
         int k = n < most ? n++ : n;
-        for (; k > begin && hunt_at(h, who[k - 1])->predicted
-                            > hunt_at(h, i)->predicted; k--)
+        for (; k > begin
+               && hunt_at(h, who[k - 1])->predicted > hunt_at(h, i)->predicted;
+             k--)
             if (k < most)
                 who[k] = who[k - 1];
         if (k < most)
@@ -203,8 +210,10 @@ static int add_ranked(Hunt *h, int *who, int n, int most)
 static int add_nearest(Hunt *h, int *who, int n)
 {
     const Tuner *t = h->t;
-    const Record *own = known(h), *r = own ? own
-        : records_nearest(&t->records, &t->report.host, &h->task->task->key);
+    const Record *own = known(h),
+                 *r = own ? own
+                          : records_nearest(&t->records, &t->report.host,
+                                            &h->task->task->key);
     if (!r || !tiling_valid(&r->tiling, r->key.kind)
         || (On(r->key.kind) & OnProducts
             && !tiling_fits(&t->engine.target, &r->tiling)))
@@ -219,8 +228,8 @@ int hunt_next(Hunt *h, int *who, int n)
 {
     const bool first = hunt_at(h, 0)->samples == 0;
     if (!h->heated && h->task->candidate.n > 1 + room(h))
-        tune_heats(h->t, h->task, &h->model, tune_now()
-                                             + heating * hunt_left(h, 0));
+        tune_heats(h->t, h->task, &h->model,
+                   tune_now() + heating * hunt_left(h, 0));
     h->heated = true;
     const int most = n + room(h);
     if (first)

@@ -1,7 +1,7 @@
 /* child.c: runs candidates in a child process. What they do there is told
  * on a board, memory that both processes see, before it is done: so whoever
  * crashes or hangs is known, and the parent sleeps while the child is timed. */
-#define _GNU_SOURCE              /* MAP_ANONYMOUS, prctl */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, prctl */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -22,16 +22,16 @@ static const char *const doing_text[] = { "beginning", "loading", "checking",
                                           "timing" };
 
 typedef struct {
-    atomic_int doing, at;        /* what, with which of the round's */
-    atomic_llong steps;          /* rises with each of them */
-    atomic_int done;             /* whole turns */
+    atomic_int doing, at; /* what, with which of the round's */
+    atomic_llong steps;   /* rises with each of them */
+    atomic_int done;      /* whole turns */
     atomic_bool over;
 } Board;
 
-typedef struct {                 /* a board and what is behind it */
+typedef struct { /* a board and what is behind it */
     Board *board;
-    Verdict *verdict;            /* [n] */
-    double *sample;              /* [turns][n][parts] */
+    Verdict *verdict; /* [n] */
+    double *sample;   /* [turns][n][parts] */
     size_t bytes;
 } Shared;
 
@@ -39,7 +39,7 @@ static bool shared_make(Shared *s, const Round *r, int parts)
 {
     const size_t n = (size_t)r->n, verdicts = n * sizeof(Verdict) + 64;
     const size_t samples = (size_t)r->turns * n * (size_t)parts
-                           * sizeof(double);
+                         * sizeof(double);
     s->bytes = 256 + verdicts + samples;
     void *at = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE,
                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -64,8 +64,8 @@ static void say(Board *b, Doing what, int which)
  * terminal's signals are for the parent.                                     */
 static void settle_child(pid_t parent)
 {
-    static const int usual[] = { SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS,
-                                 SIGILL, SIGFPE, SIGABRT };
+    static const int usual[] = { SIGINT, SIGTERM, SIGHUP, SIGSEGV,
+                                 SIGBUS, SIGILL,  SIGFPE, SIGABRT };
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -259,7 +259,7 @@ void child_round(Arena *a, const ChildWork *w, Round *r)
     r->done = 0;
     r->verdict = arena_alloc(a, n * sizeof *r->verdict);
     r->sample = arena_alloc(a, n * (size_t)r->turns * (size_t)w->parts
-                               * sizeof *r->sample);
+                                   * sizeof *r->sample);
     for (int i = 0; i < r->n; i++)
         r->verdict[i].fate = FateTimed;
     while (!run_once(w, r))

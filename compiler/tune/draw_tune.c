@@ -10,9 +10,18 @@
 #include "base/text.h"
 #include "tune/tune.h"
 
-enum {                           /* pixels */
-    Edge = 16, Top = 96, PlotWidth = 270, PlotHeight = 150, Left = 40,
-    Head = 40, Below = 44, Apart = 28, Rail = 12, Letter = 7,
+/* pixels */
+enum {
+    Edge = 16,
+    Top = 96,
+    PlotWidth = 270,
+    PlotHeight = 150,
+    Left = 40,
+    Head = 40,
+    Below = 44,
+    Apart = 28,
+    Rail = 12,
+    Letter = 7,
     /* others */
     Letters = (Left + PlotWidth) / Letter
 };
@@ -22,15 +31,15 @@ typedef struct {
     FILE *out;
     Arena *arena;
     const TuneReport *r;
-    int plots, across, down;     /* of tasks that were timed */
+    int plots, across, down; /* of tasks that were timed */
     int width, height;
 } Picture;
 
-typedef struct {                 /* the plot of one task */
+typedef struct { /* the plot of one task */
     const TuneTask *t;
-    double usual;                /* seconds of the default's run */
-    double y[2];                 /* parts of usual */
-    VEC(const Candidate *) shown;        /* in the order of time */
+    double usual;                 /* seconds of the default's run */
+    double y[2];                  /* parts of usual */
+    VEC(const Candidate *) shown; /* in the order of time */
 } Plot;
 
 /* Colours that the colour-blind tell apart too [Okabe and Ito 2008]. */
@@ -94,16 +103,15 @@ static void measure(Picture *d, Plot *p)
 
 static double across(const Plot *p, int i)
 {
-    return 8 + (double)(PlotWidth - 16) * i / (p->shown.n > 1 ? p->shown.n - 1
-                                                              : 1);
+    return 8
+         + (double)(PlotWidth - 16) * i / (p->shown.n > 1 ? p->shown.n - 1 : 1);
 }
 
 /* The rail above is for those that were removed. */
 static double down(const Plot *p, double part)
 {
     const double high = (p->y[1] - part) / (p->y[1] - p->y[0]);
-    return (double)Rail + (double)(PlotHeight - Rail)
-                        * fmin(1, fmax(0, high));
+    return (double)Rail + (double)(PlotHeight - Rail) * fmin(1, fmax(0, high));
 }
 
 /* ---------------------------------------------------------------- grid --- */
@@ -121,14 +129,20 @@ static void put_grid(const Picture *d, const Plot *p)
     fprintf(d->out, "<g class=\"grid\">\n");
     for (double y = ceil(p->y[0] / dy) * dy; y <= p->y[1] + 1e-9; y += dy)
         fprintf(d->out, "<path d=\"M0 %.1fh%d\"/>\n", down(p, y), PlotWidth);
-    fprintf(d->out, "</g>\n<rect class=\"edge\" width=\"%d\" height=\"%d\"/>\n"
-            "<g font-size=\"10\">\n", PlotWidth, PlotHeight);
+    fprintf(d->out,
+            "</g>\n<rect class=\"edge\" width=\"%d\" height=\"%d\"/>\n"
+            "<g font-size=\"10\">\n",
+            PlotWidth, PlotHeight);
     for (double y = ceil(p->y[0] / dy) * dy; y <= p->y[1] + 1e-9; y += dy)
-        fprintf(d->out, "<text x=\"-5\" y=\"%.1f\" text-anchor=\"end\">%.3g"
-                "</text>\n", down(p, y) + 3.5, y);
+        fprintf(d->out,
+                "<text x=\"-5\" y=\"%.1f\" text-anchor=\"end\">%.3g"
+                "</text>\n",
+                down(p, y) + 3.5, y);
     for (int i = 0; i < p->shown.n; i += dx)
-        fprintf(d->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%d"
-                "</text>\n", across(p, i), PlotHeight + 13, i);
+        fprintf(d->out,
+                "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%d"
+                "</text>\n",
+                across(p, i), PlotHeight + 13, i);
     fputs("</g>\n", d->out);
 }
 
@@ -157,8 +171,10 @@ static void put_dot(const Picture *d, const Plot *p, const Candidate *c,
     if (part > p->y[1])
         fprintf(d->out, "<path class=\"dot\" d=\"M%.1f %.1fl4 7h-8z\">", x, y);
     else
-        fprintf(d->out, "<path class=\"dot\" d=\"M%.1f %.1f"
-                "a3 3 0 1 1 -6 0a3 3 0 1 1 6 0z\">", x + 3, y);
+        fprintf(d->out,
+                "<path class=\"dot\" d=\"M%.1f %.1f"
+                "a3 3 0 1 1 -6 0a3 3 0 1 1 6 0z\">",
+                x + 3, y);
 }
 
 static void put_cross(const Picture *d, double x, double y)
@@ -184,9 +200,11 @@ static void put_lines(const Picture *d, const Plot *p)
 {
     double best = p->usual;
     if (p->t->limit > 0)
-        fprintf(d->out, "<path class=\"limit\" d=\"M0 %.1fh%d\"><title>limit: "
-                "%s</title></path>\n", down(p, p->t->limit / p->usual),
-                PlotWidth, seconds_text(d->arena, p->t->limit));
+        fprintf(d->out,
+                "<path class=\"limit\" d=\"M0 %.1fh%d\"><title>limit: "
+                "%s</title></path>\n",
+                down(p, p->t->limit / p->usual), PlotWidth,
+                seconds_text(d->arena, p->t->limit));
     fprintf(d->out, "<path class=\"best\" d=\"M%.1f %.1f", across(p, 0),
             down(p, 1));
     for (int i = 1; i < p->shown.n; i++) {
@@ -208,8 +226,10 @@ static void put_square(const Picture *d, double x, double y)
 
 static void put_ring(const Picture *d, double x, double y)
 {
-    fprintf(d->out, "<circle class=\"best\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"/>"
-            "\n", x, y);
+    fprintf(d->out,
+            "<circle class=\"best\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"/>"
+            "\n",
+            x, y);
 }
 
 static void put_chosen(const Picture *d, const Plot *p)
@@ -228,18 +248,20 @@ static void put_plot(Picture *d, const TuneReport *r, const TuneTask *t, int i)
     const char *state = task_state(t);
     Plot p = { .t = t };
     measure(d, &p);
-    fprintf(d->out, "<g transform=\"translate(%d %d)\">\n<text x=\"%d\" "
-            "y=\"-22\" font-weight=\"bold\">", x, y, -Left);
+    fprintf(d->out,
+            "<g transform=\"translate(%d %d)\">\n<text x=\"%d\" "
+            "y=\"-22\" font-weight=\"bold\">",
+            x, y, -Left);
     const char *name = task_text(d->arena, &t->task->key);
     if (d->r->other)
         name = arena_printf(d->arena, "%s: %s", backend_word(r), name);
     svg_plain(d->out, plain_text(d->arena, arena_printf(d->arena, "%.*s",
-              Letters, name)));
+                                                        Letters, name)));
     fprintf(d->out, "</text>\n<text class=\"soft\" x=\"%d\" y=\"-8\">", -Left);
     if (isfinite(t->share))
         fprintf(d->out, "%.1f %% of the time; ", 100 * t->share);
-    fprintf(d->out, "%s</text>\n", state ? state
-                                         : gain_text(d->arena, task_gain(t)));
+    fprintf(d->out, "%s</text>\n",
+            state ? state : gain_text(d->arena, task_gain(t)));
     put_grid(d, &p);
     put_lines(d, &p);
     put_marks(d, &p);
@@ -252,7 +274,8 @@ static void put_legend(const Picture *d)
 {
     const int y = 70;
     int x = Edge + 6;
-    fprintf(d->out, "<path class=\"dot\" d=\"M%d %da3 3 0 1 1 -6 0"
+    fprintf(d->out,
+            "<path class=\"dot\" d=\"M%d %da3 3 0 1 1 -6 0"
             "a3 3 0 1 1 6 0z\"/><text x=\"%d\" y=\"%d\">candidate</text>\n",
             x + 3, y, x + 12, y + 4);
     put_square(d, x += 96, y);
@@ -263,14 +286,19 @@ static void put_legend(const Picture *d)
     fprintf(d->out, "</path><text x=\"%d\" y=\"%d\">removed</text>\n", x + 10,
             y + 4);
     x += 74;
-    fprintf(d->out, "<path class=\"best\" d=\"M%d %dh20\"/><text x=\"%d\" "
-            "y=\"%d\">best so far</text>\n", x, y, x + 26, y + 4);
+    fprintf(d->out,
+            "<path class=\"best\" d=\"M%d %dh20\"/><text x=\"%d\" "
+            "y=\"%d\">best so far</text>\n",
+            x, y, x + 26, y + 4);
     x += 116;
-    fprintf(d->out, "<path class=\"limit\" d=\"M%d %dh20\"/><text x=\"%d\" "
-            "y=\"%d\">limit</text>\n", x, y, x + 26, y + 4);
-    fprintf(d->out, "<text class=\"soft\" x=\"%d\" y=\"%d\">y: time of a run "
-            "/ the default's; x: candidates, as they were timed</text>\n", Edge,
-            d->height - Edge / 2);
+    fprintf(d->out,
+            "<path class=\"limit\" d=\"M%d %dh20\"/><text x=\"%d\" "
+            "y=\"%d\">limit</text>\n",
+            x, y, x + 26, y + 4);
+    fprintf(d->out,
+            "<text class=\"soft\" x=\"%d\" y=\"%d\">y: time of a run "
+            "/ the default's; x: candidates, as they were timed</text>\n",
+            Edge, d->height - Edge / 2);
 }
 
 static void put_head(const Picture *d)
@@ -279,29 +307,31 @@ static void put_head(const Picture *d)
     int tasks = 0;
     for (const TuneReport *o = r; o; o = o->other)
         tasks += o->task.n;
-    fprintf(d->out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+    fprintf(d->out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
             "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"monospace\" "
             "font-size=\"11\" role=\"img\">\n<title>tuning of %s</title>\n%s"
             "<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n<text "
             "x=\"%d\" y=\"24\" font-size=\"15\" font-weight=\"bold\">tuning of "
-            "%s</text>\n<text x=\"%d\" y=\"44\">", d->width, d->height,
-            d->width, d->height, r->engine->spec->name, style, Edge,
-            r->engine->spec->name, Edge);
+            "%s</text>\n<text x=\"%d\" y=\"44\">",
+            d->width, d->height, d->width, d->height, r->engine->spec->name,
+            style, Edge, r->engine->spec->name, Edge);
     svg_plain(d->out, plain_text(d->arena, r->host.cpu));
     fputs(", ", d->out);
     svg_plain(d->out, plain_text(d->arena, r->host.isa));
     fprintf(d->out, ", %d thread%s: %d of %d task%s timed in %s%s</text>\n",
-            r->host.threads, r->host.threads == 1 ? "" : "s",
-            d->plots, tasks, tasks == 1 ? "" : "s",
-            seconds_text(d->arena, r->seconds),
-            r->interrupted ? ", interrupted" : r->rejected
-            ? ", rejected: slower end to end" : "");
+            r->host.threads, r->host.threads == 1 ? "" : "s", d->plots, tasks,
+            tasks == 1 ? "" : "s", seconds_text(d->arena, r->seconds),
+            r->interrupted ? ", interrupted"
+            : r->rejected  ? ", rejected: slower end to end"
+                           : "");
 }
 
 char *draw_tune(const TuneReport *r, size_t *size)
 {
     char *text = NULL;
-    Picture d = { .out = open_memstream(&text, size), .r = r,
+    Picture d = { .out = open_memstream(&text, size),
+                  .r = r,
                   .arena = arena_new() };
     if (!d.out)
         fail(ExitResource, "out of memory for a picture");

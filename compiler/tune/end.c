@@ -8,8 +8,8 @@
 
 enum { MostEnd = 200, LeastEnd = 6, Looks = 2 };
 
-typedef struct {                 /* pairs of one comparison, in order */
-    double *seconds;             /* [pairs][2][works] */
+typedef struct {     /* pairs of one comparison, in order */
+    double *seconds; /* [pairs][2][works] */
     int pairs;
 } Pairs;
 
@@ -20,8 +20,8 @@ static bool build_both(Tuner *t, Mades *made)
     Build both[2] = { { .whole = true, .usual = true },
                       { .whole = true, .usual = true } };
     vec_push(a, made, whole_text(&t->engine, NULL, 0, t->shop.jit));
-    vec_push(a, made, whole_text(&t->engine, t->choice.at, t->choice.n,
-                                 t->shop.jit));
+    vec_push(a, made,
+             whole_text(&t->engine, t->choice.at, t->choice.n, t->shop.jit));
     for (int i = 0; i < 2; i++)
         both[i].made = &made->at[i];
     const double now = tune_now();
@@ -39,10 +39,14 @@ static void run_both(Tuner *t, const Mades *made, double until, Pairs *p,
                      Verdict *tuned)
 {
     static const int who[] = { 0, 1 };
-    ChildWork w = whole_run_work(whole_run_new(&t->report, t->setup, &t->works,
-                                               true, made));
-    Round r = { .which = who, .n = 2, .turns = MostEnd - p->pairs, .hang = 60,
-                .until = until, .order = 77 + (uint64_t)p->pairs };
+    ChildWork w = whole_run_work(
+        whole_run_new(&t->report, t->setup, &t->works, true, made));
+    Round r = { .which = who,
+                .n = 2,
+                .turns = MostEnd - p->pairs,
+                .hang = 60,
+                .until = until,
+                .order = 77 + (uint64_t)p->pairs };
     const size_t pair = 2 * (size_t)t->works.n;
     w.tick = tune_tick;
     w.ticks = t;
@@ -76,7 +80,8 @@ static bool add_end(Tuner *t, int work, const Pairs *p, int comparison)
         tuned[i] = p->seconds[(2 * i + 1) * works + work];
         ratio[i] = usual[i] / tuned[i];
     }
-    const TuneEnd end = { .name = t->works.at[work].name, .pairs = p->pairs,
+    const TuneEnd end = { .name = t->works.at[work].name,
+                          .pairs = p->pairs,
                           .usual = median_of(usual, p->pairs),
                           .tuned = median_of(tuned, p->pairs),
                           .gain = median_interval(ratio, p->pairs),
@@ -144,10 +149,12 @@ static bool works_in(const Tuner *t, const Task *task, const Work *w)
 /* "encode is slower end to end: -3.1 % (-4.0..-2.2) of 24 pairs" */
 static const char *slower_text(const Tuner *t, const TuneEnd *e)
 {
-    return arena_printf(t->arena, "end to end, %s is slower with it: %+.1f %% "
-                        "(%+.1f..%+.1f) of %d pairs", e->name,
-                        100 * (e->gain.middle - 1), 100 * (e->gain.low - 1),
-                        100 * (e->gain.high - 1), e->pairs);
+    return arena_printf(t->arena,
+                        "end to end, %s is slower with it: %+.1f %% "
+                        "(%+.1f..%+.1f) of %d pairs",
+                        e->name, 100 * (e->gain.middle - 1),
+                        100 * (e->gain.low - 1), 100 * (e->gain.high - 1),
+                        e->pairs);
 }
 
 /* The choices of the tasks that stand. */
@@ -185,9 +192,9 @@ static int drop(Tuner *t, const Work *w, const char *why)
 
 /* ------------------------------------------------------------ comparing --- */
 typedef struct {
-    bool any;                    /* of the workloads: one is slower */
-    bool *slower;                /* [works] */
-    const char *bad;             /* the model as found does not run; NULL */
+    bool any;        /* of the workloads: one is slower */
+    bool *slower;    /* [works] */
+    const char *bad; /* the model as found does not run; NULL */
 } Outcome;
 
 /* The workloads of a look at all pairs so far, in the place of the last's. */
@@ -210,7 +217,7 @@ static Outcome compare_once(Tuner *t, double until, int comparison)
     const int first = t->report.end.n;
     Outcome to = { .slower = arena_alloc(t->arena, works + 1) };
     Pairs p = { .seconds = arena_alloc(t->arena, 2 * works * MostEnd
-                                                 * sizeof *p.seconds) };
+                                                     * sizeof *p.seconds) };
     Mades made = { 0 };
     Verdict tuned = { FateTimed, "" };
     if (!build_both(t, &made))
@@ -253,8 +260,7 @@ static bool answer(Tuner *t, const Outcome *o)
 static bool found_any(const Tuner *t)
 {
     for (int i = 0; i < t->report.task.n; i++)
-        if (task_differs(&t->report.task.at[i])
-            && !t->report.task.at[i].reused)
+        if (task_differs(&t->report.task.at[i]) && !t->report.task.at[i].reused)
             return true;
     return false;
 }
@@ -262,8 +268,7 @@ static bool found_any(const Tuner *t)
 static bool any_reused(const Tuner *t)
 {
     for (int i = 0; i < t->report.task.n; i++)
-        if (t->report.task.at[i].reused
-            && task_differs(&t->report.task.at[i]))
+        if (t->report.task.at[i].reused && task_differs(&t->report.task.at[i]))
             return true;
     return false;
 }
@@ -283,8 +288,8 @@ void tune_end(Tuner *t, double until)
             break;
         again = answer(t, &o);
         t->report.stale = !again && any_reused(t);
-        again = again && t->choice.n > 0 && until - tune_now()
-                                            > 2 * t->shop.each[1];
+        again = again && t->choice.n > 0
+             && until - tune_now() > 2 * t->shop.each[1];
         t->report.rejected = ours && !found_any(t);
     }
 }

@@ -10,13 +10,13 @@
 typedef struct {
     Arena *a;
     const Machine *m;
-    const Rates *r;              /* of the threads; NULL: not measured */
+    const Rates *r; /* of the threads; NULL: not measured */
     const Record *record;
-    Target target;               /* registers 0: not known here */
-    Tiling by, usual;            /* usual: 0 where it is not known */
-    int64_t k, n;                /* of the product, or d_k and d_v */
-    int size;                    /* bytes of a weight */
-    const char *text;            /* the clauses */
+    Target target;    /* registers 0: not known here */
+    Tiling by, usual; /* usual: 0 where it is not known */
+    int64_t k, n;     /* of the product, or d_k and d_v */
+    int size;         /* bytes of a weight */
+    const char *text; /* the clauses */
 } Why;
 
 static void say(Why *w, const char *fmt, ...)
@@ -56,8 +56,8 @@ static double whole16(int64_t n)
 
 static int32_t or_else(int32_t knob, int64_t otherwise)
 {
-    return knob ? knob : (int32_t)(otherwise < INT32_MAX ? otherwise
-                                                         : INT32_MAX);
+    return knob ? knob
+                : (int32_t)(otherwise < INT32_MAX ? otherwise : INT32_MAX);
 }
 
 /* Does the arithmetic hide that reading? Each byte is used for `flops`. */
@@ -66,10 +66,11 @@ static void say_bound(Why *w, const char *what, Level from, double flops)
     const double need = w->r ? w->r->fma / rate(w, from) : NAN;
     if (!isfinite(need))
         return;
-    say(w, "each byte of %s from %s is used for %.3g FLOP where %.2g keep "
-        "the FMAs busy, so that %s decide%s", what, level_name[from], flops,
-        need, flops >= need ? "these" : level_name[from],
-        flops >= need ? "" : "s");
+    say(w,
+        "each byte of %s from %s is used for %.3g FLOP where %.2g keep "
+        "the FMAs busy, so that %s decide%s",
+        what, level_name[from], flops, need,
+        flops >= need ? "these" : level_name[from], flops >= need ? "" : "s");
 }
 
 /* ------------------------------------------------------------ products --- */
@@ -85,8 +86,10 @@ static void say_registers(Why *w)
     if (w->target.registers == 0 || held == 0)
         return;
     if (held + row > w->target.registers)
-        say(w, "sums and a row of panels need %d registers of %d, so some "
-            "wait in memory", held + row, w->target.registers);
+        say(w,
+            "sums and a row of panels need %d registers of %d, so some "
+            "wait in memory",
+            held + row, w->target.registers);
     else
         say(w, "%d of %d registers hold sums, %d a row of panels", held,
             w->target.registers, row);
@@ -118,12 +121,13 @@ static void say_panels(Why *w)
     if (w->by.nr == 0)
         return;
     if (usual > 0 && before != in)
-        beside = arena_printf(w->a, ", by default (%s) in "
+        beside = arena_printf(w->a,
+                              ", by default (%s) in "
                               "%s",
                               bytes_text(w, usual), level_name[before]);
     say(w, "panels of %d x %lld (%s) stay in %s for all rows%s", w->by.nr,
-        (long long)(k < w->k ? k : w->k), bytes_text(w, bytes),
-        level_name[in], beside);
+        (long long)(k < w->k ? k : w->k), bytes_text(w, bytes), level_name[in],
+        beside);
     if (w->by.mr > 0)
         say_bound(w, "them", in, 2.0 * w->by.mr / w->size);
 }
@@ -161,10 +165,13 @@ static void say_ahead(Why *w)
     const double bytes = (double)w->k * whole16(w->n) * w->size;
     const Level in = machine_level(w->m, bytes);
     if (w->by.ahead > 1)
-        say(w, "%s of weights lie in %s, so %s for two panels of the next "
-            "columns%s", bytes_text(w, bytes), level_name[in],
-            w->by.ahead == 2 ? "the first tile asks" : arena_printf(w->a,
-            "the first %d tiles ask", w->by.ahead - 1),
+        say(w,
+            "%s of weights lie in %s, so %s for two panels of the next "
+            "columns%s",
+            bytes_text(w, bytes), level_name[in],
+            w->by.ahead == 2
+                ? "the first tile asks"
+                : arena_printf(w->a, "the first %d tiles ask", w->by.ahead - 1),
             w->by.ahead == 2 ? "" : " each");
     else if (w->by.ahead == 1)
         say(w, "%s of weights lie in %s, and nothing is asked for ahead",
@@ -189,14 +196,18 @@ static void why_few(Why *w)
     const Level in = machine_level(w->m, bytes);
     const int most = w->by.few - 1, places = or_else(w->by.places, 1);
     if (most > 0 && w->target.registers > 0)
-        say(w, "up to %d row%s read the weights once, with sums in %d of %d "
-            "registers", most, most == 1 ? "" : "s",
-            most * 16 * places / w->target.width, w->target.registers);
+        say(w,
+            "up to %d row%s read the weights once, with sums in %d of %d "
+            "registers",
+            most, most == 1 ? "" : "s", most * 16 * places / w->target.width,
+            w->target.registers);
     else if (w->by.few == 1)
         say(w, "any number of rows is fastest as tiles");
     if (isfinite(rate(w, in)) && w->r->fma > 0)
-        say(w, "%s of weights come from %s in %s, which the sums of %.2g rows "
-            "take too", bytes_text(w, bytes), level_name[in],
+        say(w,
+            "%s of weights come from %s in %s, which the sums of %.2g rows "
+            "take too",
+            bytes_text(w, bytes), level_name[in],
             seconds_text(w->a, bytes / rate(w, in)),
             w->size * w->r->fma / rate(w, in) / 2);
     if (w->by.places > 0)
@@ -211,10 +222,11 @@ static void why_attention(Why *w)
     say_registers(w);
     if (w->by.queries == 0)
         return;
-    say(w, "scores and outputs of %d queries and %d keys (%s) stay in %s "
-        "beside those keys and their values (%s)", w->by.queries, keys,
-        bytes_text(w, kept), level_name[machine_level(w->m, kept)],
-        bytes_text(w, 4 * keys * pair));
+    say(w,
+        "scores and outputs of %d queries and %d keys (%s) stay in %s "
+        "beside those keys and their values (%s)",
+        w->by.queries, keys, bytes_text(w, kept),
+        level_name[machine_level(w->m, kept)], bytes_text(w, 4 * keys * pair));
     say_bound(w, "keys and values", LevelMemory, w->by.queries / 2.0);
 }
 
@@ -233,12 +245,14 @@ static void why_rows(Why *w)
     const Level in = machine_level(w->m, weights);
     if (w->by.rows == 0 || widest <= 0)
         return;
-    say(w, "%d rows of up to %.0f floats (%s) stay in %s from one step to the "
-        "next", w->by.rows, widest, bytes_text(w, bytes),
+    say(w,
+        "%d rows of up to %.0f floats (%s) stay in %s from one step to the "
+        "next",
+        w->by.rows, widest, bytes_text(w, bytes),
         level_name[machine_level(w->m, bytes)]);
-    say_bound(w, arena_printf(w->a, "the %s of weights",
-                              bytes_text(w, weights)), in,
-              2.0 * w->by.rows / w->size);
+    say_bound(w,
+              arena_printf(w->a, "the %s of weights", bytes_text(w, weights)),
+              in, 2.0 * w->by.rows / w->size);
 }
 
 static void why_split(Why *w)
@@ -247,16 +261,18 @@ static void why_split(Why *w)
     const double one = w->r ? w->r->fma / w->r->threads : NAN;
     if (flops <= 0)
         return;
-    say(w, "another thread joins for each %.3g MFLOP, which one works on for "
-        "%s at its peak", 1e-6 * flops, seconds_text(w->a, flops / one));
+    say(w,
+        "another thread joins for each %.3g MFLOP, which one works on for "
+        "%s at its peak",
+        1e-6 * flops, seconds_text(w->a, flops / one));
     if (usual > 0 && w->by.work != w->usual.work)
         say(w, "by default %s", seconds_text(w->a, usual / one));
 }
 
 static void (*const why[TaskKinds])(Why *w) = {
-    [TaskMatmul] = why_matmul, [TaskFew] = why_few,
+    [TaskMatmul] = why_matmul,       [TaskFew] = why_few,
     [TaskAttention] = why_attention, [TaskRows] = why_rows,
-    [TaskSplit] = why_split
+    [TaskSplit] = why_split,
 };
 
 /* ------------------------------------------------------------ a record --- */
@@ -270,7 +286,7 @@ static bool find_target(Target *t, const char *isa, const char *name)
     if (sscanf(isa, "%63[^/]/%d", march, &width) < 1)
         return false;
     const bool has = name && target_find(t, name, 0, NULL, &unused)
-                     && !strcmp(t->march, march);
+                  && !strcmp(t->march, march);
     return target_find(t, has ? name : march, width, NULL, &unused);
 }
 
@@ -296,12 +312,12 @@ static const char *choice_text(const Why *w)
     const char *all = tiling_text(w->a, &w->by);
     const Record *r = w->record;
     const char *gain = arena_printf(w->a, ", %s in %s (%d pair%s)",
-        gain_text(w->a, r->usual_ns / r->ns),
-        seconds_text(w->a, 1e-9 * r->ns), r->samples,
-        r->samples == 1 ? "" : "s");
+                                    gain_text(w->a, r->usual_ns / r->ns),
+                                    seconds_text(w->a, 1e-9 * r->ns),
+                                    r->samples, r->samples == 1 ? "" : "s");
     if (*to && *from)
         return arena_printf(w->a, "%s instead of %s%s", to, from, gain);
-    if (r->usual_ns > r->ns)     /* `few` is not known without the plan */
+    if (r->usual_ns > r->ns) /* `few` is not known without the plan */
         return arena_printf(w->a, "%s%s", all, gain);
     return arena_printf(w->a, "as by default, %s", all);
 }
@@ -309,7 +325,11 @@ static const char *choice_text(const Why *w)
 char *explain_record(Arena *a, const Record *r, const Tiling *usual,
                      const char *target, const Machine *m)
 {
-    Why w = { .a = a, .m = m, .record = r, .by = r->tiling, .text = "",
+    Why w = { .a = a,
+              .m = m,
+              .record = r,
+              .by = r->tiling,
+              .text = "",
               .size = r->key.dtype == DtypeBf16 ? 2 : 4 };
     long long k = 0, n = 0;
     if (m->counts > 0)
@@ -344,8 +364,8 @@ static void explain_host(Arena *a, const Records *r, const Host *h,
     for (int i = 0; i < r->at.n; i++)
         if (host_same(&r->at.at[i].host, h)) {
             fputc('\n', out);
-            put_wrapped(out, 0, 4, explain_record(a, &r->at.at[i], NULL,
-                                                  target, m));
+            put_wrapped(out, 0, 4,
+                        explain_record(a, &r->at.at[i], NULL, target, m));
         }
 }
 
@@ -365,9 +385,11 @@ void records_explain(const Records *r, const Host *here, const char *target,
         if (!same || host_same(h, here) || !first_of_host(r, i))
             continue;
         fputc('\n', out);
-        put_wrapped(out, 0, 4, arena_printf(a, "For %s, %d thread%s, %s:",
-                    plain_text(a, h->isa), h->threads,
-                    h->threads == 1 ? "" : "s", plain_text(a, h->compiler)));
+        put_wrapped(out, 0, 4,
+                    arena_printf(a, "For %s, %d thread%s, %s:",
+                                 plain_text(a, h->isa), h->threads,
+                                 h->threads == 1 ? "" : "s",
+                                 plain_text(a, h->compiler)));
         explain_host(a, r, h, target, m, out);
     }
     if (r->at.n == 0)

@@ -10,18 +10,18 @@ struct Hunt {
     TuneTask *task;
     Model model;
     Arena *a;
-    bool whole;                  /* each candidate is a whole model */
-    Mades made;                  /* by candidate; no text: not compiled */
-    VEC(Times) time, ratio;      /* by candidate: seconds; default / own */
+    bool whole;             /* each candidate is a whole model */
+    Mades made;             /* by candidate; no text: not compiled */
+    VEC(Times) time, ratio; /* by candidate: seconds; default / own */
     ChildWork work;
-    double begin, until;         /* of this turn */
-    double each;                 /* seconds of a run, with its part of loading
-                                    and checking */
+    double begin, until; /* of this turn */
+    double each;         /* seconds of a run, with its part of loading
+                            and checking */
     int rounds;
-    int best;                    /* the fastest that runs beside the default; 0:
-                                    none does */
-    bool heated;                 /* tune_heats() ranked them, or need not */
-    bool failed;                 /* the default itself does not run */
+    int best;    /* the fastest that runs beside the default; 0:
+                    none does */
+    bool heated; /* tune_heats() ranked them, or need not */
+    bool failed; /* the default itself does not run */
 };
 
 #define HuntDeciding 0.25        /* of a turn's time: for fresh pairs */
@@ -37,7 +37,7 @@ void hunt_candidates(Hunt *h);
  * who[1] may be the fastest so far. Returns how many are in who[].           */
 int hunt_next(Hunt *h, int *who, int n);
 int hunt_around(Hunt *h, int *who, int n, int centre);
-int hunt_untried(const Hunt *h);         /* how many */
+int hunt_untried(const Hunt *h); /* how many */
 /* Were so many tried that the best of them is worth a record? */
 bool hunt_covered(const Hunt *h);
 

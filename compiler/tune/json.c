@@ -15,15 +15,15 @@ static json_t *number(double x)
 
 static json_t *text(Arena *a, const char *s)
 {
-    return s ? json_string(plain_text(a, s))
-             : json_null();
+    return s ? json_string(plain_text(a, s)) : json_null();
 }
 
 static json_t *interval(const Interval *i)
 {
-    return i->middle > 0 ? json_pack("{s:o, s:o, s:o}", "low", number(i->low),
-                                     "middle", number(i->middle),
-                                     "high", number(i->high)) : json_null();
+    return i->middle > 0
+             ? json_pack("{s:o, s:o, s:o}", "low", number(i->low), "middle",
+                         number(i->middle), "high", number(i->high))
+             : json_null();
 }
 
 /* The knobs that are set. */
@@ -39,14 +39,14 @@ static json_t *tiling(const Tiling *t)
 static json_t *candidate(Arena *a, const Candidate *c)
 {
     const bool known = c->seconds > 0;
-    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:i, s:i, s:o}",
-        "tiling", tiling(&c->tiling), "fate", fate_word[c->fate],
-        "why", text(a, *c->why ? c->why : NULL),
-        "predicted_s", number(c->predicted),
-        "seconds", number(known ? c->seconds : NAN),
-        "spread", number(known ? c->spread : NAN),
-        "samples", c->samples, "round", c->round,
-        "when_s", number(known || fate_removed(c) ? c->when : NAN));
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:i, s:i, s:o}", "tiling",
+                     tiling(&c->tiling), "fate", fate_word[c->fate], "why",
+                     text(a, *c->why ? c->why : NULL), "predicted_s",
+                     number(c->predicted), "seconds",
+                     number(known ? c->seconds : NAN), "spread",
+                     number(known ? c->spread : NAN), "samples", c->samples,
+                     "round", c->round, "when_s",
+                     number(known || fate_removed(c) ? c->when : NAN));
 }
 
 static json_t *chosen(const Candidate *c)
@@ -62,27 +62,27 @@ static json_t *task(Arena *a, const TuneTask *t)
     for (int i = 0; i < t->candidate.n; i++)
         json_array_append_new(all, candidate(a, &t->candidate.at[i]));
     return json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
-        " s:o, s:o, s:o, s:i, s:b, s:b, s:o}", "kind", task_word[k->kind],
-        "shape", text(a, k->shape), "ending", text(a, k->ending),
-        "dtype", k->dtype == DtypeBf16 ? "bf16" : "f32",
-        "share", number(t->share), "limit_s", number(t->limit),
-        "bound", text(a, t->bound), "seconds", number(best ? best->seconds
-                                                           : NAN),
-        "default", chosen(task_usual(t)), "chosen", chosen(best),
-        "found", chosen(found), "taken_back", text(a, t->taken_back),
-        "gain", interval(&t->gain), "p", number(t->pairs > 0 ? t->p_value
-                                                            : NAN),
-        "pairs", t->pairs, "reused", t->reused, "finished", t->finished,
-        "candidates", all);
+                     " s:o, s:o, s:o, s:i, s:b, s:b, s:o}",
+                     "kind", task_word[k->kind], "shape", text(a, k->shape),
+                     "ending", text(a, k->ending), "dtype",
+                     k->dtype == DtypeBf16 ? "bf16" : "f32", "share",
+                     number(t->share), "limit_s", number(t->limit), "bound",
+                     text(a, t->bound), "seconds",
+                     number(best ? best->seconds : NAN), "default",
+                     chosen(task_usual(t)), "chosen", chosen(best), "found",
+                     chosen(found), "taken_back", text(a, t->taken_back),
+                     "gain", interval(&t->gain), "p",
+                     number(t->pairs > 0 ? t->p_value : NAN), "pairs", t->pairs,
+                     "reused", t->reused, "finished", t->finished, "candidates",
+                     all);
 }
 
 static json_t *end(Arena *a, const TuneEnd *e)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:i}",
-        "workload", text(a, e->name),
-        "default_s", number(e->usual), "tuned_s", number(e->tuned),
-        "gain", interval(&e->gain), "pairs", e->pairs,
-        "comparison", e->comparison);
+    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:i}", "workload",
+                     text(a, e->name), "default_s", number(e->usual), "tuned_s",
+                     number(e->tuned), "gain", interval(&e->gain), "pairs",
+                     e->pairs, "comparison", e->comparison);
 }
 
 /* As attnc bench has it. */
@@ -104,8 +104,8 @@ static json_t *machine(const Machine *m)
 static json_t *host(Arena *a, const Host *h)
 {
     return json_pack("{s:o, s:o, s:o, s:i, s:o}", "cpu", text(a, h->cpu),
-        "caches", text(a, h->caches), "isa", text(a, h->isa),
-        "threads", h->threads, "compiler", text(a, h->compiler));
+                     "caches", text(a, h->caches), "isa", text(a, h->isa),
+                     "threads", h->threads, "compiler", text(a, h->compiler));
 }
 
 /* What each back end has of its own. */
@@ -127,12 +127,13 @@ void tune_json(const TuneReport *r, FILE *out)
 {
     Arena *a = arena_new();
     json_t *others = json_array();
-    json_t *all = json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o}",
-        "model", text(a, r->engine->spec->name),
-        "machine", machine(&r->machine), "seconds", number(r->seconds),
-        "budget_s", number(r->options->budget), "again", r->options->again,
-        "exhaustive", r->options->exhaustive, "interrupted", r->interrupted,
-        "records", text(a, r->path));
+    json_t *all = json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o}", "model",
+                            text(a, r->engine->spec->name), "machine",
+                            machine(&r->machine), "seconds", number(r->seconds),
+                            "budget_s", number(r->options->budget), "again",
+                            r->options->again, "exhaustive",
+                            r->options->exhaustive, "interrupted",
+                            r->interrupted, "records", text(a, r->path));
     add_backend(all, a, r);
     for (const TuneReport *o = r->other; o; o = o->other) {
         json_t *one = json_object();

@@ -7,9 +7,9 @@
 
 #include "tune/parts.h"
 
-static const int ports = 2;      /* of FMAs, and of loads, in a cycle */
-static const int latency = 4;    /* cycles of an FMA */
-static const double call_cycles = 30;    /* of a tile's call */
+static const int ports = 2;           /* of FMAs, and of loads, in a cycle */
+static const int latency = 4;         /* cycles of an FMA */
+static const double call_cycles = 30; /* of a tile's call */
 
 bool tiling_fits(const Target *t, const Tiling *tiling)
 {
@@ -20,7 +20,10 @@ bool tiling_fits(const Target *t, const Tiling *tiling)
 }
 
 /* --------------------------------------------------------------- values --- */
-typedef struct { int32_t at[40]; int n; } Values;
+typedef struct {
+    int32_t at[40];
+    int n;
+} Values;
 
 static void add_value(Values *v, int64_t x)
 {
@@ -93,9 +96,7 @@ static Values knob_values(const Model *m, int knob, const Tiling *t)
         for (int i = 16; i <= knobs[knob].most && i <= columns(m); i += 16)
             add_value(&v, i);
         break;
-    case Knob_k:
-        add_doubles(&v, 256, (m->shape.k + 63) / 64 * 64);
-        break;
+    case Knob_k: add_doubles(&v, 256, (m->shape.k + 63) / 64 * 64); break;
     case Knob_ahead:
         for (int i = 1; i <= knobs[knob].most; i++)
             add_value(&v, i);
@@ -110,8 +111,8 @@ static Values knob_values(const Model *m, int knob, const Tiling *t)
         break;
     case Knob_keys:
         if (!m->shape.holes)
-            add_doubles(&v, ATTN_PAGE, 2 * most_keys(m) < 1024
-                                       ? 2 * most_keys(m) : 1024);
+            add_doubles(&v, ATTN_PAGE,
+                        2 * most_keys(m) < 1024 ? 2 * most_keys(m) : 1024);
         break;
     case Knob_few:
         add_value(&v, rows < m->task->usual.few ? rows : rows + 1);
@@ -141,7 +142,7 @@ static bool has_knob(const Model *m, int knob)
 static bool fills_ports(const Model *m, const Tiling *t)
 {
     const int vectors = (t->nr + m->plan->target.width - 1)
-                        / m->plan->target.width;
+                      / m->plan->target.width;
     return t->mr * vectors >= ports * latency || t->mr >= most_rows(m);
 }
 
@@ -176,7 +177,7 @@ static void fill(Arena *a, const Model *m, Tilings *to, Tiling t, int knob)
     Values v = knob_values(m, knob, &t);
     add_value(&v, knob_get(&m->task->usual, knob));
     if (knob == Knob_panels && !any_columns(m))
-        v = (Values){ { t.nr / 16 }, 1 };    /* as by default */
+        v = (Values){ { t.nr / 16 }, 1 }; /* as by default */
     for (int i = 0; i < v.n; i++) {
         knob_set(&t, knob, v.at[i]);
         fill(a, m, to, t, knob + 1);
@@ -225,7 +226,7 @@ Tilings tiling_neighbours(Arena *a, const Model *m, const Tiling *t)
 static double rate(const Model *m, Level level)
 {
     const double r = m->rates->read[level];
-    return (r > 0 ? r : 1e10) / m->threads;  /* a thread's */
+    return (r > 0 ? r : 1e10) / m->threads; /* a thread's */
 }
 
 static double cycle_rate(const Model *m)
@@ -248,9 +249,9 @@ static double product_seconds(const Model *m, const Tiling *t, double rows,
     double seconds = times * cycles / cycle_rate(m);
     const double l1 = (double)m->machine->cache[LevelL1];
     const double near = fmin(k, k_block) * 4;
-    if (near * (t->nr + mr) > l1)            /* B again, for each tile */
+    if (near * (t->nr + mr) > l1) /* B again, for each tile */
         seconds += (tiles - 1) * n * k * 4 / rate(m, LevelL2) / 2;
-    if (near * rows > l1 / 2)                /* A again, for each column */
+    if (near * rows > l1 / 2) /* A again, for each column */
         seconds += ceil(n / t->nr) * rows * k * 4 / rate(m, LevelL2) / 4;
     return seconds;
 }
@@ -270,12 +271,11 @@ static double use_seconds(const Model *m, const Tiling *t, const Use *u)
         const double q = fmin(t->queries, rows), blocks = ceil(rows / q);
         const double page = fmin(block, keys), n = ceil(keys / page);
         return blocks * n
-            * (product_seconds(m, t, q, (double)s->d_k, page, 1e9)
-               + product_seconds(m, t, q, page, (double)s->d_v, 1e9)
-               + q * (page * 2 / m->plan->target.width + 20)
-                 / cycle_rate(m))
-            + keys * (double)(s->d_k + s->d_v) * 4 * blocks
-              / rate(m, LevelL2);
+                 * (product_seconds(m, t, q, (double)s->d_k, page, 1e9)
+                    + product_seconds(m, t, q, page, (double)s->d_v, 1e9)
+                    + q * (page * 2 / m->plan->target.width + 20)
+                          / cycle_rate(m))
+             + keys * (double)(s->d_k + s->d_v) * 4 * blocks / rate(m, LevelL2);
     }
     const double parts = u->by_columns ? (double)u->parts : 1;
     const double n = (double)round16(s->n) / parts, k = (double)s->k;
@@ -285,8 +285,8 @@ static double use_seconds(const Model *m, const Tiling *t, const Use *u)
         const Tiling nest = { .mr = 6, .nr = 64 };
         const bool few = u->rows < t->few;
         return few ? read * (t->places == 2 ? 1.0 : 1.15)
-                   : together(product_seconds(m, &nest, rows, k, n, 1e9),
-                              read, true);
+                   : together(product_seconds(m, &nest, rows, k, n, 1e9), read,
+                              true);
     }
     return together(product_seconds(m, t, rows, k, n, t->k), read,
                     t->ahead > 1);

@@ -13,25 +13,25 @@ void (*tune_plant)(const Task *task, int candidate, float *result);
 
 typedef void TaskFunction(void *const *at, const int64_t *n);
 
-enum { Guard = 64 };             /* floats behind a result: not to be touched */
-static const double least_seconds = 0.0002;      /* of one reading */
+enum { Guard = 64 }; /* floats behind a result: not to be touched */
+static const double least_seconds = 0.0002; /* of one reading */
 
 struct TaskRun {
-    Arena *arena;                /* in the child: of operands */
+    Arena *arena; /* in the child: of operands */
     const Model *m;
     const Ring *ring;
     const TuneTask *task;
-    const Mades *made;           /* by candidate */
+    const Mades *made; /* by candidate */
     /* in the child: */
-    TaskFunction **call;         /* by candidate */
+    TaskFunction **call; /* by candidate */
     Pool *pool;
     const struct attn_parallel *parallel;
     float *x, *y, *bias, *residual, *scratch;
     int32_t *page;
-    float *expected[8];          /* by case: the default's results */
-    int64_t ldx, ldy, floats;    /* of y, with the guard */
-    int64_t next;                /* place in the ring */
-    int64_t repeats[8];          /* by use: calls between readings; 0: ? */
+    float *expected[8];       /* by case: the default's results */
+    int64_t ldx, ldy, floats; /* of y, with the guard */
+    int64_t next;             /* place in the ring */
+    int64_t repeats[8];       /* by use: calls between readings; 0: ? */
 };
 
 /* What one call works on. */
@@ -39,7 +39,7 @@ typedef struct {
     TaskRun *r;
     int candidate;
     const Use *use;
-    int64_t turn;                /* place in the ring */
+    int64_t turn; /* place in the ring */
 } Task1;
 
 /* ---------------------------------------------------------------- sizes --- */
@@ -82,9 +82,10 @@ static int64_t heads_of_page(const Model *m)
     const Plan *p = m->plan;
     const Node *k = &p->g->nodes.at[task_node(m)->in[1]];
     int64_t heads = m->shape.paged && p->blocks[k->cache] > 0
-                    ? p->blocks[k->cache] : k->type.dim[0].c;
-    while (heads > 1 && 4 * heads * head_floats(m)
-                        * pages_of(most_of(m, true)) > far)
+                      ? p->blocks[k->cache]
+                      : k->type.dim[0].c;
+    while (heads > 1
+           && 4 * heads * head_floats(m) * pages_of(most_of(m, true)) > far)
         heads /= 2;
     return heads;
 }
@@ -94,7 +95,7 @@ static int64_t place_bytes(const Model *m)
 {
     if (is_attention(m))
         return 4 * pages_of(most_of(m, true)) * heads_of_page(m)
-               * head_floats(m);
+             * head_floats(m);
     return m->shape.weights * (m->task->key.dtype == DtypeBf16 ? 2 : 4);
 }
 
@@ -130,8 +131,9 @@ TaskRun *task_run_new(Arena *a, const Model *m, const Ring *ring,
                       const TuneTask *task, const Mades *made)
 {
     TaskRun *r = arena_alloc(a, sizeof *r);
-    *r = (TaskRun){ .arena = a, .m = m, .ring = ring, .task = task,
-                    .made = made };
+    *r = (TaskRun){
+        .arena = a, .m = m, .ring = ring, .task = task, .made = made
+    };
     return r;
 }
 
@@ -159,7 +161,8 @@ static bool run_begin(void *with, Fault *why)
         r->ldx = round16(s->d_k);
     r->floats = rows * r->ldy;
     const int64_t width = is_attention(m)
-        ? 2 * (most_of(m, true) + rows) + 2 * ATTN_PAGE : round16(s->n);
+                            ? 2 * (most_of(m, true) + rows) + 2 * ATTN_PAGE
+                            : round16(s->n);
     r->x = random_floats(r->arena, rows * r->ldx, 11);
     r->y = random_floats(r->arena, r->floats, 12);
     r->bias = random_floats(r->arena, width, 13);
@@ -185,7 +188,7 @@ static bool run_open(void *with, int candidate, Fault *why)
 {
     TaskRun *r = with;
     const Made *made = &r->made->at[candidate];
-    JitCode code;                /* for as long as the child lives */
+    JitCode code; /* for as long as the child lives */
     void *at = NULL;
     if (!made->object) {
         if (!jit_function(&code, &at, made->text, "attnc_task",
@@ -206,8 +209,9 @@ static void call_product(const Task1 *c, int64_t part)
     TaskRun *r = c->r;
     const TaskShape *s = &r->m->shape;
     const Tiling *t = &r->task->candidate.at[c->candidate].tiling;
-    const int64_t n = round16(s->n), step = 16 * (t->panels ? t->panels
-                                    : r->m->plan->target.nr / 16);
+    const int64_t n = round16(s->n),
+                  step = 16
+                       * (t->panels ? t->panels : r->m->plan->target.nr / 16);
     const int64_t steps = (n + step - 1) / step, parts = c->use->parts;
     const bool columns = c->use->by_columns;
     int64_t from = columns ? steps * part / parts * step : 0;
@@ -238,8 +242,12 @@ static void call_attention(const Task1 *c, int64_t part)
     const int64_t scratch = 2 * 128 * (512 + round16(m->shape.d_v) + 32);
     const int64_t row = part * c->use->rows;
     float *bias = r->bias + most_of(m, true) + most_of(m, false) + ATTN_PAGE;
-    void *const at[] = { r->x + row * r->ldx, k, k + ATTN_PAGE * m->shape.d_k,
-                         r->page, bias, r->y + row * r->ldy,
+    void *const at[] = { r->x + row * r->ldx,
+                         k,
+                         k + ATTN_PAGE * m->shape.d_k,
+                         r->page,
+                         bias,
+                         r->y + row * r->ldy,
                          r->scratch + part * scratch };
     r->call[c->candidate](at, (int64_t[]){ r->ldx, c->use->rows, page, page,
                                            c->use->count, c->use->past, 0,
@@ -286,7 +294,7 @@ static Use case_of(const Model *m, int i)
     u.by_columns = false;
     if (is_attention(m) && keys >= 0 && u.rows > u.count)
         u.rows = u.count;
-    if (is_attention(m) && keys >= 0)        /* the last of the keys' rows */
+    if (is_attention(m) && keys >= 0) /* the last of the keys' rows */
         u.past = u.count - u.rows;
     return u;
 }
@@ -370,8 +378,8 @@ static void run_time(void *with, int candidate, double *seconds)
     for (int i = 0; i < r->m->uses.n; i++) {
         const Use *u = &r->m->uses.at[i];
         time_calls(r, candidate, u, 1);
-        sum += u->calls * time_calls(r, candidate, u,
-                                     repeats_of(r, candidate, i));
+        sum += u->calls
+             * time_calls(r, candidate, u, repeats_of(r, candidate, i));
         calls += u->calls;
     }
     *seconds = sum / calls;
@@ -379,7 +387,10 @@ static void run_time(void *with, int candidate, double *seconds)
 
 ChildWork task_run_work(TaskRun *r)
 {
-    return (ChildWork){ .with = r, .parts = 1, .begin = run_begin,
-                        .open = run_open, .check = run_check,
+    return (ChildWork){ .with = r,
+                        .parts = 1,
+                        .begin = run_begin,
+                        .open = run_open,
+                        .check = run_check,
                         .time = run_time };
 }

@@ -12,42 +12,43 @@
  * is as likely as the other. Zeros count as evidence for neither side and are
  * left out; equal sizes share their ranks. n to 200; 1 where none is left.   */
 double signed_rank(const double *difference, int n);
-double median_of(const double *x, int n);        /* NAN: n is 0 */
+double median_of(const double *x, int n); /* NAN: n is 0 */
 /* The median's interval of 95 %, by order statistics; below six numbers, from
  * the least to the greatest.                                                 */
 Interval median_interval(const double *x, int n);
 
 /* ------------------------------------------------------------- child.c --- */
-typedef struct {                 /* what came of a candidate */
-    Fate fate;                   /* FateTimed: as the default's */
+typedef struct { /* what came of a candidate */
+    Fate fate;   /* FateTimed: as the default's */
     char why[160];
 } Verdict;
 
-typedef struct {                 /* what a child does with candidates */
+typedef struct { /* what a child does with candidates */
     void *with;
-    const TuneTask *task;        /* whose candidates; NULL: 0 the model by
-                                    default, 1 as found */
-    int parts;                   /* numbers that a run gives */
-    bool (*begin)(void *with, Fault *why);       /* memory, threads */
+    const TuneTask *task; /* whose candidates; NULL: 0 the model by
+                             default, 1 as found */
+    int parts;            /* numbers that a run gives */
+    bool (*begin)(void *with, Fault *why); /* memory, threads */
     bool (*open)(void *with, int candidate, Fault *why);
     /* Its results beside the default's, which is the first that comes. */
     void (*check)(void *with, int candidate, Verdict *v);
     void (*time)(void *with, int candidate, double *seconds);
-    void (*tick)(void *ticks);   /* in the parent, now and then; or NULL */
+    void (*tick)(void *ticks); /* in the parent, now and then; or NULL */
     void *ticks;
 } ChildWork;
 
-typedef struct {                 /* runs of candidates in turn */
-    const int *which; int n;     /* which[0]: the default */
-    int turns;                   /* each has a run of all of them */
-    double hang;                 /* seconds that one step may take */
-    double until;                /* machine_seconds(): no turn but the first
-                                    begins later */
-    uint64_t order;              /* seed of the order within turns */
+typedef struct { /* runs of candidates in turn */
+    const int *which;
+    int n;          /* which[0]: the default */
+    int turns;      /* each has a run of all of them */
+    double hang;    /* seconds that one step may take */
+    double until;   /* machine_seconds(): no turn but the first
+                       begins later */
+    uint64_t order; /* seed of the order within turns */
     /* what came of it: */
-    int done;                    /* whole turns */
-    double *sample;              /* [turns][n][parts] seconds */
-    Verdict *verdict;            /* [n] */
+    int done;         /* whole turns */
+    double *sample;   /* [turns][n][parts] seconds */
+    Verdict *verdict; /* [n] */
 } Round;
 /* Runs them in a child process. A candidate that ends the child or makes no
  * progress gets a verdict and the round begins again without it; `done` is 0
@@ -55,8 +56,8 @@ typedef struct {                 /* runs of candidates in turn */
 void child_round(Arena *a, const ChildWork *w, Round *r);
 
 /* ------------------------------------------------------------- world.c --- */
-typedef struct {                 /* what a tuning asks of the machine */
-    double (*now)(void);         /* seconds, rising */
+typedef struct {         /* what a tuning asks of the machine */
+    double (*now)(void); /* seconds, rising */
     void (*measure)(Machine *m, int threads, double seconds);
     void (*compile)(SpawnJob *jobs, int n, const SpawnLimits *l);
     void (*round)(Arena *a, const ChildWork *w, Round *r);
@@ -67,13 +68,13 @@ extern TuneWorld tune_world;
 double tune_now(void);
 
 /* ------------------------------------------------------------- tasks.c --- */
-typedef struct {                 /* a size at which a task is called */
-    double calls;                /* of this size in a run of the workloads */
-    int64_t rows;                /* that a thread takes at a time */
-    int64_t count, past;         /* attention: keys, those before the rows */
-    int64_t parts;               /* threads that have some at the same time */
-    bool by_columns;             /* of a product: columns, else rows, each */
-    double set;                  /* bytes read before the same come again */
+typedef struct {         /* a size at which a task is called */
+    double calls;        /* of this size in a run of the workloads */
+    int64_t rows;        /* that a thread takes at a time */
+    int64_t count, past; /* attention: keys, those before the rows */
+    int64_t parts;       /* threads that have some at the same time */
+    bool by_columns;     /* of a product: columns, else rows, each */
+    double set;          /* bytes read before the same come again */
 } Use;
 typedef VEC(Use) Uses;
 
@@ -86,7 +87,7 @@ Uses task_uses(Arena *a, const Plan *p, const Task *t, const Setup *s,
                const Works *works, int threads);
 
 /* ------------------------------------------------------------- model.c --- */
-typedef struct {                 /* what a prediction knows */
+typedef struct { /* what a prediction knows */
     const Plan *plan;
     const Machine *machine;
     const Rates *rates;
@@ -106,34 +107,38 @@ bool tiling_fits(const Target *t, const Tiling *tiling);
 double tiling_seconds(const Model *m, const Tiling *t);
 
 /* ------------------------------------------------------------- build.c --- */
-typedef struct {                 /* code of a candidate */
-    const char *text; size_t n;
-    const char *object;          /* a file; NULL: libtcc compiles the text */
+typedef struct { /* code of a candidate */
+    const char *text;
+    size_t n;
+    const char *object; /* a file; NULL: libtcc compiles the text */
 } Made;
 typedef VEC(Made) Mades;
 
-typedef struct {                 /* how candidates are compiled */
+typedef struct { /* how candidates are compiled */
     bool jit;
     CcOptions cc;
-    TempFolder temp;             /* for objects */
+    TempFolder temp; /* for objects */
     int at_once;
-    Mades made;                  /* so far: a text is compiled once */
-    double took[2];              /* seconds of the last: as below; 0: none */
-    double each[2];              /* seconds that one took, side by side: a
-                                    task's text, a whole model's, which is
-                                    guessed from their sizes at first */
+    Mades made;     /* so far: a text is compiled once */
+    double took[2]; /* seconds of the last: as below; 0: none */
+    double each[2]; /* seconds that one took, side by side: a
+                       task's text, a whole model's, which is
+                       guessed from their sizes at first */
     bool whole_known;
-    size_t whole_bytes;          /* of a whole model's text */
+    size_t whole_bytes; /* of a whole model's text */
 } Workshop;
 bool workshop_open(Workshop *w, Fault *why);
 void workshop_close(Workshop *w);
-typedef enum { BuildLate,        /* there was no time for it */
-               BuildDone, BuildFailed } BuildEnd;
-typedef struct {                 /* a candidate to compile */
+typedef enum {
+    BuildLate, /* there was no time for it */
+    BuildDone,
+    BuildFailed
+} BuildEnd;
+typedef struct { /* a candidate to compile */
     Made *made;
-    bool whole, usual;           /* usual: the default, or as needed */
+    bool whole, usual; /* usual: the default, or as needed */
     BuildEnd end;
-    char why[160];               /* BuildFailed */
+    char why[160]; /* BuildFailed */
 } Build;
 /* Compiles them in turn, by the JIT later: as many as are at once at least, and
  * what fits until `until`; none goes on after `last`.                        */
@@ -141,7 +146,7 @@ void workshop_make(Workshop *w, Arena *a, Build *b, int n, double until,
                    double last);
 
 /* ---------------------------------------------------------- operands.c --- */
-typedef struct {                 /* weights, or keys and values, at random */
+typedef struct { /* weights, or keys and values, at random */
     void *at;
     int64_t bytes;
 } Ring;
@@ -164,25 +169,25 @@ ChildWork whole_run_work(WholeRun *r);
 Made whole_text(const Engine *e, const Choice *choice, int n, bool jit);
 
 /* ------------------------------------------------------------ search.c --- */
-typedef struct {                 /* a tuning of one back end's code */
+typedef struct { /* a tuning of one back end's code */
     TuneReport report;
     const TuneOptions *options;
-    const TuneReport *earlier;   /* of libtcc's, which ran the same tilings;
-                                    NULL: none */
+    const TuneReport *earlier; /* of libtcc's, which ran the same tilings;
+                                  NULL: none */
     Arena *arena;
-    Engine engine;               /* of the default, on one thread */
+    Engine engine; /* of the default, on one thread */
     Setup *setup;
     Works works;
     Workshop shop;
-    Ring ring[2];                /* by Dtype */
-    Records records;             /* as they were */
-    VEC(Choice) choice;          /* found so far */
-    bool changed;                /* they, since the last end */
-    int pass;                    /* over the tasks */
-    VEC(Record) fresh, before;   /* by this run; what they took the place of */
-    double run;                  /* seconds of one of the whole model; 0: ? */
-    double begin, until;         /* tune_now(): of this back end's turn */
-    double last;                 /* of the whole tuning */
+    Ring ring[2];              /* by Dtype */
+    Records records;           /* as they were */
+    VEC(Choice) choice;        /* found so far */
+    bool changed;              /* they, since the last end */
+    int pass;                  /* over the tasks */
+    VEC(Record) fresh, before; /* by this run; what they took the place of */
+    double run;                /* seconds of one of the whole model; 0: ? */
+    double begin, until;       /* tune_now(): of this back end's turn */
+    double last;               /* of the whole tuning */
 } Tuner;
 /* Looks for the best tiling of a task until `until`, or goes on with it. */
 void tune_task(Tuner *t, TuneTask *task, double until);

@@ -16,7 +16,7 @@ typedef struct {
     const Tuner *t;
     TuneTask *task;
     ChildWork work;
-    Mades made;                  /* by candidate, for libtcc */
+    Mades made; /* by candidate, for libtcc */
     Arena *a;
 } Heats;
 
@@ -54,8 +54,12 @@ static void take(Heats *h, const Round *r, int i, double usual)
 static bool run_batch(Heats *h, const int *who, int n, double until,
                       uint64_t order)
 {
-    Round r = { .which = who, .n = n, .turns = Turns, .hang = 2,
-                .until = until, .order = order };
+    Round r = { .which = who,
+                .n = n,
+                .turns = Turns,
+                .hang = 2,
+                .until = until,
+                .order = order };
     for (int i = 0; i < n; i++)
         text_of(h, who[i]);
     child_round(h->a, &h->work, &r);
@@ -89,8 +93,8 @@ void tune_heats(Tuner *t, TuneTask *task, const Model *m, double until)
     int who[1 + MostBatch] = { 0 }, batch = FirstBatch;
     for (int i = 0; i <= all; i++)
         vec_push(h.a, &h.made, (Made){ 0 });
-    h.work = task_run_work(task_run_new(h.a, m, &t->ring[task->task->key.dtype],
-                                        task, &h.made));
+    h.work = task_run_work(
+        task_run_new(h.a, m, &t->ring[task->task->key.dtype], task, &h.made));
     h.work.tick = tune_tick;
     h.work.ticks = t;
     const int *order = by_prediction(&h);

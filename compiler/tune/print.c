@@ -12,7 +12,8 @@ enum { NameWidth = 32, EndWidth = 26, MostRemoved = 20 };
 static const char *percent_text(Arena *a, const char *format, double part)
 {
     return isfinite(part) && fabs(part) < 1e3
-        ? arena_printf(a, format, 100 * part) : "-";
+             ? arena_printf(a, format, 100 * part)
+             : "-";
 }
 
 /* "+3.1 (+2.7..+3.6)", in percent. */
@@ -39,17 +40,19 @@ void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out)
     Arena *a = arena_new();
     char size[LevelMemory][32];
     const char *read = "";
-    put_wrapped(out, 0, 4, arena_printf(a, "%s, %s, %d thread%s, %s",
-                plain_text(a, h->cpu), plain_text(a, h->isa), h->threads,
-                plural(h->threads), plain_text(a, h->compiler)));
+    put_wrapped(out, 0, 4,
+                arena_printf(a, "%s, %s, %d thread%s, %s",
+                             plain_text(a, h->cpu), plain_text(a, h->isa),
+                             h->threads, plural(h->threads),
+                             plain_text(a, h->compiler)));
     for (int i = 0; r && i < Levels; i++)
         if (r->read[i] > 0)
             read = arena_printf(a, "%s, %s %.1f", read, level_name[i],
                                 1e-9 * r->read[i]);
     const char *caches = arena_printf(a, "L1 %s, L2 %s, L3 %s",
-        size_text(size[0], m->cache[LevelL1]),
-        size_text(size[1], m->cache[LevelL2]),
-        size_text(size[2], m->cache[LevelL3]));
+                                      size_text(size[0], m->cache[LevelL1]),
+                                      size_text(size[1], m->cache[LevelL2]),
+                                      size_text(size[2], m->cache[LevelL3]));
     if (r)
         caches = arena_printf(a, "%s; %s%.1f GFLOP/s; reads%s GB/s", caches,
                               r->threads > 1 ? "the threads together: " : "",
@@ -63,7 +66,7 @@ static void put_head(FILE *out)
 {
     static const char *const heads[2][6] = {
         { "task", "% of", "a run", "% of", "bound", "gain in %" },
-        { "", "time", "", "limit", "by", "(95 % interval)" }
+        { "", "time", "", "limit", "by", "(95 % interval)" },
     };
     fputc('\n', out);
     for (int i = 0; i < 2; i++)
@@ -113,8 +116,10 @@ static void put_search(Arena *a, const TuneTask *t, FILE *out)
     if (!t->taken_back)
         return;
     fputs("    ", out);
-    put_wrapped(out, 4, 8, arena_printf(a, "found %s; taken back: %s",
-                interval_text(a, &t->gain), plain_text(a, t->taken_back)));
+    put_wrapped(out, 4, 8,
+                arena_printf(a, "found %s; taken back: %s",
+                             interval_text(a, &t->gain),
+                             plain_text(a, t->taken_back)));
 }
 
 static void put_task(Arena *a, const TuneTask *t, FILE *out)
@@ -128,8 +133,8 @@ static void put_task(Arena *a, const TuneTask *t, FILE *out)
     fprintf(out, "%-*s %4s %7s %5s %-6s %s\n", NameWidth, wide ? "" : name,
             percent_text(a, "%.1f", t->share), seconds_text(a, seconds),
             percent_text(a, "%.0f", t->limit > 0 ? t->limit / seconds : NAN),
-            t->bound ? t->bound : "-", state ? state
-                                             : interval_text(a, &t->gain));
+            t->bound ? t->bound : "-",
+            state ? state : interval_text(a, &t->gain));
     put_tiling(a, t, out);
     put_search(a, t, out);
 }
@@ -143,12 +148,16 @@ static void put_why(Arena *a, const TuneReport *r, FILE *out)
         if (!t->finished || !usual || !best || !task_differs(t))
             continue;
         const double gain = task_gain(t), ns = 1e9 * best->seconds;
-        const Record record = { .host = r->host, .key = t->task->key,
-                                .tiling = best->tiling, .ns = ns,
-                                .usual_ns = gain * ns, .samples = t->pairs };
+        const Record record = { .host = r->host,
+                                .key = t->task->key,
+                                .tiling = best->tiling,
+                                .ns = ns,
+                                .usual_ns = gain * ns,
+                                .samples = t->pairs };
         fputc('\n', out);
-        put_wrapped(out, 0, 4, explain_record(a, &record, &usual->tiling,
-                                              NULL, &r->machine));
+        put_wrapped(out, 0, 4,
+                    explain_record(a, &record, &usual->tiling, NULL,
+                                   &r->machine));
     }
 }
 
@@ -164,10 +173,12 @@ static void put_removed(Arena *a, const TuneReport *r, FILE *out)
             if (n == 1)
                 fputs("\nremoved, and never chosen:\n", out);
             fputs("    ", out);
-            put_wrapped(out, 4, 8, arena_printf(a, "%s, %s: %s%s%s",
-                        task_text(a, &t->task->key), tiling_text(a, &c->tiling),
-                        fate_word[c->fate], *c->why ? ", " : "",
-                        plain_text(a, c->why)));
+            put_wrapped(out, 4, 8,
+                        arena_printf(a, "%s, %s: %s%s%s",
+                                     task_text(a, &t->task->key),
+                                     tiling_text(a, &c->tiling),
+                                     fate_word[c->fate], *c->why ? ", " : "",
+                                     plain_text(a, c->why)));
         }
     }
     if (n > MostRemoved)
@@ -181,8 +192,8 @@ static void put_ends(Arena *a, const TuneReport *r, FILE *out)
     for (int i = 0; i < r->end.n; i++) {
         const TuneEnd *e = &r->end.at[i];
         if (i == 0 || e->comparison != r->end.at[i - 1].comparison)
-            fprintf(out, "\n%-*s %9s %9s  %s\n", EndWidth, i == 0
-                    ? "end to end" : "without what is slower", "default",
+            fprintf(out, "\n%-*s %9s %9s  %s\n", EndWidth,
+                    i == 0 ? "end to end" : "without what is slower", "default",
                     "tuned", "gain in % (95 % interval)");
         fprintf(out, "%-*s %9s %9s  %s, %d pair%s\n", EndWidth, e->name,
                 seconds_text(a, e->usual), seconds_text(a, e->tuned),
@@ -201,21 +212,24 @@ static const char *users(Arena *a, const TuneReport *r)
     if (o->width)
         with = arena_printf(a, "%s --width=%d", with, o->width);
     if (!strcmp(h->compiler, "libtcc"))
-        return arena_printf(a, "attnc run, score, bench and verify%s use what "
-                            "was found, on %d thread%s.", with, h->threads,
-                            plural(h->threads));
+        return arena_printf(a,
+                            "attnc run, score, bench and verify%s use what "
+                            "was found, on %d thread%s.",
+                            with, h->threads, plural(h->threads));
     if (o->level)
         with = arena_printf(a, "%s -O%s", with, plain_text(a, o->level));
     if (strcmp(backend_word(r), "clang") != 0 || o->cc)
-        cc = arena_printf(a, " --cc=%s", plain_text(a, o->cc ? o->cc
-                                                    : backend_word(r)));
-    return arena_printf(a, "attnc compile%s%s uses what was found, and so do "
+        cc = arena_printf(a, " --cc=%s",
+                          plain_text(a, o->cc ? o->cc : backend_word(r)));
+    return arena_printf(a,
+                        "attnc compile%s%s uses what was found, and so do "
                         "run, score, bench and verify with%s --backend=%s%s, "
-                        "on %d thread%s.", cc, with, with, backend_word(r),
-                        o->cc ? cc : "", h->threads, plural(h->threads));
+                        "on %d thread%s.",
+                        cc, with, with, backend_word(r), o->cc ? cc : "",
+                        h->threads, plural(h->threads));
 }
 
-typedef struct {                 /* tasks, by what came of them */
+typedef struct { /* tasks, by what came of them */
     int reused, decided, found, back, stand;
 } Tally;
 
@@ -236,15 +250,21 @@ static Tally tally(const TuneReport *r)
 static void put_back(Arena *a, const TuneReport *r, const Tally *n, FILE *out)
 {
     if (r->rejected)
-        put_wrapped(out, 0, 0, "Rejected: end to end, what was found is slower "
+        put_wrapped(out, 0, 0,
+                    "Rejected: end to end, what was found is slower "
                     "than the default. The new records were taken back; what "
                     "was there before stands.");
     else if (n->back)
-        put_wrapped(out, 0, 0, arena_printf(a, "%d of %d that were found %s "
-                    "taken back: end to end they are slower than the default.",
-                    n->back, n->found, n->back == 1 ? "was" : "were"));
+        put_wrapped(
+            out, 0, 0,
+            arena_printf(
+                a,
+                "%d of %d that were found %s "
+                "taken back: end to end they are slower than the default.",
+                n->back, n->found, n->back == 1 ? "was" : "were"));
     if (r->stale)
-        put_wrapped(out, 0, 0, "What was recorded before is slower than the "
+        put_wrapped(out, 0, 0,
+                    "What was recorded before is slower than the "
                     "default, end to end: --again times all.");
 }
 
@@ -253,26 +273,35 @@ static void put_outcome(Arena *a, const TuneReport *r, FILE *out)
     const Tally n = tally(r);
     fputc('\n', out);
     if (!n.found && n.decided > 0)
-        put_wrapped(out, 0, 0, "Nothing is faster than the default, beyond "
+        put_wrapped(out, 0, 0,
+                    "Nothing is faster than the default, beyond "
                     "chance.");
     put_back(a, r, &n, out);
     if (r->path && !r->rejected) {
         const int new = n.decided - n.back;
-        put_wrapped(out, 0, 0, arena_printf(a, "%s new record%s in %s",
-                    new > 0 ? arena_grouped(a, new) : "no", plural(new),
-                    plain_text(a, r->path)));
+        put_wrapped(out, 0, 0,
+                    arena_printf(a, "%s new record%s in %s",
+                                 new > 0 ? arena_grouped(a, new) : "no",
+                                 plural(new), plain_text(a, r->path)));
     }
     if (n.stand)
         put_wrapped(out, 0, 0, users(a, r));
     if (n.reused)
-        put_wrapped(out, 0, 0, arena_printf(a, "%d of %d task%s %s recorded "
-                    "before, and not timed again; --again times all.", n.reused,
-                    r->task.n, plural(r->task.n),
-                    n.reused == 1 ? "was" : "were"));
+        put_wrapped(
+            out, 0, 0,
+            arena_printf(a,
+                         "%d of %d task%s %s recorded "
+                         "before, and not timed again; --again times all.",
+                         n.reused, r->task.n, plural(r->task.n),
+                         n.reused == 1 ? "was" : "were"));
     if (r->interrupted)
-        put_wrapped(out, 0, 0, arena_printf(a, "Interrupted with %d of %d "
-                    "task%s finished; the next run goes on with the others.",
-                    n.decided + n.reused, r->task.n, plural(r->task.n)));
+        put_wrapped(
+            out, 0, 0,
+            arena_printf(
+                a,
+                "Interrupted with %d of %d "
+                "task%s finished; the next run goes on with the others.",
+                n.decided + n.reused, r->task.n, plural(r->task.n)));
 }
 
 static void put_backend(Arena *a, const TuneReport *r, FILE *out)
@@ -296,8 +325,9 @@ void tune_print(const TuneReport *r, FILE *out)
     for (const TuneReport *o = r; o; o = o->other) {
         if (r->other) {
             fputc('\n', out);
-            put_wrapped(out, 0, 4, arena_printf(a, "== code of %s",
-                        plain_text(a, o->host.compiler)));
+            put_wrapped(out, 0, 4,
+                        arena_printf(a, "== code of %s",
+                                     plain_text(a, o->host.compiler)));
         }
         put_backend(a, o, out);
     }

@@ -1,6 +1,6 @@
 /* progress.c: how far a tuning is, on stderr. */
 #define _POSIX_C_SOURCE 200809L  /* isatty */
-#define _DEFAULT_SOURCE          /* TIOCGWINSZ */
+#define _DEFAULT_SOURCE /* TIOCGWINSZ */
 #include "base/text.h"
 #include "tune/tune.h"
 
@@ -10,12 +10,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static const double often = 0.1;         /* seconds from line to line */
+static const double often = 0.1; /* seconds from line to line */
 enum { MostBar = 24, ShortName = 12 };
 
-static struct {                  /* of the tuning that runs */
+static struct { /* of the tuning that runs */
     bool going;
-    double last;                 /* of a line: machine_seconds(); -1: none */
+    double last; /* of a line: machine_seconds(); -1: none */
 } tuning;
 
 /* Of the terminal; 0: there is none that can write over a line. */
@@ -55,12 +55,14 @@ static const char *best_text(Arena *a, const char *before, const TuneTask *t)
     const bool found = t->finished && t->champion > 0;
     const int at = found || t->lead >= t->candidate.n ? t->champion : t->lead;
     const Candidate *best = at >= 0 && at < t->candidate.n
-                          ? &t->candidate.at[at] : NULL;
+                              ? &t->candidate.at[at]
+                              : NULL;
     if (!best || !isfinite(best->seconds))
         return "";
     return arena_printf(a, "%s%s %s", before, seconds_text(a, best->seconds),
-                        gain_text(a, found ? task_gain(t) : at > 0
-                                           ? fmax(1, best->gain) : 1));
+                        gain_text(a, found    ? task_gain(t)
+                                     : at > 0 ? fmax(1, best->gain)
+                                              : 1));
 }
 
 /* Tasks that are finished, and the one that is worked on: "3/12 ". */
@@ -90,11 +92,13 @@ static const char *of_text(Arena *a, const TuneReport *r, const TuneTask *t)
 char *tune_progress_line(Arena *a, const TuneReport *r, const TuneTask *now,
                          double done, double left, int columns)
 {
-    const double part = done > 0 ? fmin(done, 1) : 0;      /* and of NAN 0 */
+    const double part = done > 0 ? fmin(done, 1) : 0; /* and of NAN 0 */
     const char *begin = bar(a, part, columns), *end = left_text(a, left);
     const char *best = now ? best_text(a, "  ", now) : "";
     const char *name = now ? arena_printf(a, "%s%s",
-        task_text(a, &now->task->key), of_text(a, r, now)) : "end to end";
+                                          task_text(a, &now->task->key),
+                                          of_text(a, r, now))
+                           : "end to end";
     const char *of = now ? count_text(a, r, now) : "";
     int room = columns - 1 - (int)strlen(of) - (int)strlen(end);
     const int beside = (int)strlen(begin) + (int)strlen(best);
@@ -118,16 +122,16 @@ static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
     const char *tiling = best ? tiling_text(a, &best->tiling) : "";
     fprintf(stderr, "attnc: tune %s%s: %s%s%s%s%s\n", count_text(a, r, t),
             task_text(a, &t->task->key),
-            t->reused ? "as recorded" : t->champion > 0 ? "found"
-                                                        : "the default stays",
+            t->reused         ? "as recorded"
+            : t->champion > 0 ? "found"
+                              : "the default stays",
             *tiling ? ", " : "", tiling,
             t->reused || t->champion == 0 ? "" : best_text(a, ", ", t),
             of_text(a, r, t));
     fflush(stderr);
 }
 
-void tune_progress(const TuneReport *r, TuneTask *now, double done,
-                   double left)
+void tune_progress(const TuneReport *r, TuneTask *now, double done, double left)
 {
     const double time = machine_seconds();
     const int width = terminal_columns();
@@ -140,8 +144,8 @@ void tune_progress(const TuneReport *r, TuneTask *now, double done,
         return;
     Arena *a = arena_new();
     if (width > 0)
-        fprintf(stderr, "\r%s\033[K", tune_progress_line(a, r, now, done, left,
-                                                         width));
+        fprintf(stderr, "\r%s\033[K",
+                tune_progress_line(a, r, now, done, left, width));
     else
         end_line(a, r, now);
     fflush(stderr);

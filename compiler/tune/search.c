@@ -15,9 +15,9 @@
 /* Of a task alone, of a whole model. */
 static const int first_turns[] = { 12, 5 }, least_pairs[] = { 24, 16 };
 enum { MostTurns = 96, MostPairs = 200 };
-static const double least_gain = 1.01;   /* below that nothing changes */
+static const double least_gain = 1.01; /* below that nothing changes */
 static const double deciding = HuntDeciding;
-static const double patience = 50;       /* a hang takes so many runs */
+static const double patience = 50; /* a hang takes so many runs */
 
 Candidate *hunt_at(const Hunt *h, int i)
 {
@@ -55,14 +55,16 @@ static void take_times(Hunt *h, int i)
  * turns.                                                                     */
 static int measure(Hunt *h, const int *who, int n, int turns, double until)
 {
-    const double hang = h->whole ? 20 : 2;   /* first calls are long */
-    Round r = { .which = who, .n = n, .turns = turns,
+    const double hang = h->whole ? 20 : 2; /* first calls are long */
+    Round r = { .which = who,
+                .n = n,
+                .turns = turns,
                 .hang = fmax(hang, patience * h->each),
                 .until = until,
                 .order = (uint64_t)++h->rounds };
     const double begin = tune_now();
     tune_world.round(h->a, &h->work, &r);
-    if (r.done > 0)              /* with its part of loading and checking */
+    if (r.done > 0) /* with its part of loading and checking */
         h->each = (tune_now() - begin) / (r.done * n);
     if (r.done > 0 && h->whole)
         h->t->run = h->each;
@@ -111,12 +113,13 @@ static int halve(Hunt *h, int *who, int n)
     for (int round = 1; n > 1 && !h->failed && !interrupted(); round++) {
         for (int i = 0; i < n; i++)
             hunt_at(h, who[i])->round = round;
-        const double left = fmin(hunt_left(h, deciding), hunt_left(h, 0)
-                            - 2 * least_pairs[h->whole] * h->each);
+        const double left = fmin(hunt_left(h, deciding),
+                                 hunt_left(h, 0)
+                                     - 2 * least_pairs[h->whole] * h->each);
         const int done = measure(h, who, n, turns, tune_now() + left);
         n = sort_alive(h, who, n);
         h->task->lead = n > 1 && ratio_of(h, who[1]) > 1 ? who[1] : 0;
-        if (n <= 2 || done < turns)          /* one is left, or the time over */
+        if (n <= 2 || done < turns) /* one is left, or the time over */
             break;
         n = 1 + n / 2;
         turns = turns * 2 < MostTurns ? turns * 2 : MostTurns;
@@ -130,7 +133,8 @@ static int search(Hunt *h, int best)
 {
     const int near = 2 * Knobs + 4;
     for (int k = 0; k < 9 && !h->failed && !interrupted()
-                    && (k == 0 || hunt_left(h, deciding) > 0); k++) {
+                    && (k == 0 || hunt_left(h, deciding) > 0);
+         k++) {
         const int all = h->task->candidate.n + near, before = best;
         int *who = arena_alloc(h->a, (size_t)all * sizeof *who), n = 1;
         const int centre = best > 0 && ratio_of(h, best) > 1 ? best : 0;
@@ -162,8 +166,8 @@ static bool decide(Hunt *h, int candidate)
     if (most < least || ratio_of(h, candidate) < 1)
         most = least;
     /* what it took to come so far is worth the time that the least take */
-    measure(h, who, 2, most, fmin(fmax(h->until, h->t->last),
-                                  tune_now() + 4 * most * h->each));
+    measure(h, who, 2, most,
+            fmin(fmax(h->until, h->t->last), tune_now() + 4 * most * h->each));
     const double *fresh = ratio->at + before;
     const int pairs = ratio->n - before;
     for (int i = 0; i < pairs; i++)
@@ -173,9 +177,10 @@ static bool decide(Hunt *h, int candidate)
     const Interval gain = median_interval(fresh, pairs);
     const double p = signed_rank(log_ratio, pairs);
     const bool faster = hunt_at(h, candidate)->fate == FateTimed
-        && p <= TUNE_ALPHA && gain.middle >= least_gain && gain.low > 1;
+                     && p <= TUNE_ALPHA && gain.middle >= least_gain
+                     && gain.low > 1;
     if (task->finished && !(faster && gain.middle > task->gain.middle))
-        return true;             /* what was found before is better */
+        return true; /* what was found before is better */
     task->champion = faster ? candidate : 0;
     task->gain = faster ? gain : (Interval){ 1, 1, 1 };
     task->p_value = p;
@@ -188,10 +193,11 @@ static ChildWork work_of(Hunt *h)
     Tuner *t = h->t;
     const Dtype dtype = h->task->task->key.dtype;
     ChildWork w = h->whole
-        ? whole_run_work(whole_run_new(&t->report, t->setup, &t->works, false,
-                                       &h->made))
-        : task_run_work(task_run_new(h->a, &h->model, &t->ring[dtype], h->task,
-                                     &h->made));
+                    ? whole_run_work(whole_run_new(&t->report, t->setup,
+                                                   &t->works, false, &h->made))
+                    : task_run_work(task_run_new(h->a, &h->model,
+                                                 &t->ring[dtype], h->task,
+                                                 &h->made));
     w.task = h->task;
     w.tick = tune_tick;
     w.ticks = t;
@@ -201,7 +207,9 @@ static ChildWork work_of(Hunt *h)
 static Hunt *begin_hunt(Tuner *t, TuneTask *task)
 {
     Hunt *h = arena_alloc(t->arena, sizeof *h);
-    *h = (Hunt){ .t = t, .task = task, .a = t->arena,
+    *h = (Hunt){ .t = t,
+                 .task = task,
+                 .a = t->arena,
                  .whole = task->task->key.kind > TaskAttention,
                  .model = tune_model(t, task->task) };
     hunt_candidates(h);
@@ -231,9 +239,10 @@ void tune_task(Tuner *t, TuneTask *task, double until)
     if (ran && h->best > 0 && !again && decide(h, h->best))
         task->finished |= task->champion > 0 || hunt_covered(h);
     else if (ran && h->best == 0 && hunt_covered(h))
-        task->finished = true;   /* none of them runs */
+        task->finished = true; /* none of them runs */
     task->lead = task->champion;
     task->spent = h->failed ? hunt_at(h, 0)->fate > FateTimed
-                : task->finished && (hunt_untried(h) == 0
-                                     || hunt_untried(h) == untried);
+                            : task->finished
+                                  && (hunt_untried(h) == 0
+                                      || hunt_untried(h) == untried);
 }

@@ -20,7 +20,7 @@ static int64_t rows_in(Sym s, const struct attn_batch *b)
     case SymR: return b->selected;
     case SymM: return b->key_rows;
     case SymS: return b->sequences;
-    default: return b->rows;
+    default:   return b->rows;
     }
 }
 
@@ -37,7 +37,7 @@ static int64_t blocks_of(int64_t n, int64_t block)
 /* Threads that share a step of so much work. */
 static int64_t parts_of(const Plan *p, int64_t rows, int64_t work, int threads)
 {
-    const int64_t waits = p->few ? 8 : 2;    /* for weights: emit/split.c */
+    const int64_t waits = p->few ? 8 : 2; /* for weights: emit/split.c */
     const int64_t all = (rows > waits ? rows : waits) * work;
     return between(1, all / p->target.part_work, threads);
 }
@@ -86,7 +86,7 @@ static Use attention_use(const Plan *p, int node, const struct attn_batch *b,
 {
     const Node *n = &p->g->nodes.at[node];
     const bool shared = p->g->nodes.at[n->in[1]].op == OpRecall && !n->mask
-                        && !n->bias;
+                     && !n->bias;
     int64_t end = s + 1;
     while (shared && end < b->sequences && b->source
            && b->source[end] == b->source[s])
@@ -100,7 +100,7 @@ static Use attention_use(const Plan *p, int node, const struct attn_batch *b,
     u.parts = between(1, pairs * step_work(p, node) / p->target.part_work,
                       between(1, n->heads * b->sequences, threads));
     u.calls = (double)n->heads / (double)u.parts
-              / (double)(end - s);       /* each of them says the same */
+            / (double)(end - s); /* each of them says the same */
     return u;
 }
 
@@ -175,14 +175,15 @@ Uses task_uses(Arena *a, const Plan *p, const Task *t, const Setup *s,
     Uses uses = { 0 };
     for (int i = 0; i < works->n; i++)
         for (int o = 0; o < p->order.n; o++)
-            add_node(a, &uses, p, t, p->order.at[o], s, &works->at[i],
-                     threads);
+            add_node(a, &uses, p, t, p->order.at[o], s, &works->at[i], threads);
     keep_largest(&uses);
     return uses;
 }
 
 /* --------------------------------------------------------------- shares --- */
-typedef struct { double seconds, calls, by[Levels + 1]; } Spent;
+typedef struct {
+    double seconds, calls, by[Levels + 1];
+} Spent;
 
 static void add_spent(Spent *to, const TuneReport *r, const Work *w, int node,
                       double weight)
@@ -215,8 +216,8 @@ static Spent spent_by(TuneReport *r, const Task *t, const Setup *s,
             const Work *w = &works->at[i];
             Uses uses = { 0 };
             const bool any = !t
-                || add_node(r->arena, &uses, p, t, p->order.at[o], s, w,
-                            threads);
+                          || add_node(r->arena, &uses, p, t, p->order.at[o], s,
+                                      w, threads);
             if (any && p->g->nodes.at[p->order.at[o]].entry == w->entry)
                 add_spent(&sum, r, w, p->order.at[o], work_weight(s, w));
             for (int k = 0; k < uses.n; k++)
@@ -234,7 +235,9 @@ void tune_shares(TuneReport *r, const Setup *s, const Works *works)
         const Spent own = spent_by(r, t, s, works, r->host.threads);
         const bool alone = t->key.kind <= TaskAttention;
         const Spent *run = alone ? &own : &all;
-        TuneTask one = { .task = t, .bound = bound_of(run), .p_value = NAN,
+        TuneTask one = { .task = t,
+                         .bound = bound_of(run),
+                         .p_value = NAN,
                          .gain = { NAN, NAN, NAN } };
         one.share = all.seconds > 0 ? own.seconds / all.seconds : 0;
         one.limit = alone && own.calls > 0 ? run->seconds / own.calls

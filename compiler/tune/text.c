@@ -6,9 +6,9 @@
 #include <string.h>
 
 const char *const fate_word[Fates] = {
-    [FateRanked] = "ranked", [FateTimed] = "timed", [FateFailed] = "failed",
-    [FateCrashed] = "crashed", [FateHung] = "hung", [FateWrong] = "wrong",
-    [FateNaN] = "nan"
+    [FateRanked] = "ranked",   [FateTimed] = "timed", [FateFailed] = "failed",
+    [FateCrashed] = "crashed", [FateHung] = "hung",   [FateWrong] = "wrong",
+    [FateNaN] = "nan",
 };
 
 /* As --backend has it; libtcc is "jit" there. */
@@ -16,14 +16,16 @@ const char *backend_word(const TuneReport *r)
 {
     const char *name = r->engine->options.backend;
     return !strcmp(r->host.compiler, "libtcc") ? "libtcc"
-         : name && *name ? name : "clang";
+         : name && *name                       ? name
+                                               : "clang";
 }
 
 const char *task_text(Arena *a, const TaskKey *k)
 {
     return plain_text(a, arena_printf(a, "%s %s %s%s%s", task_word[k->kind],
-        k->shape, k->dtype == DtypeBf16 ? "bf16" : "f32",
-        *k->ending ? " " : "", k->ending));
+                                      k->shape,
+                                      k->dtype == DtypeBf16 ? "bf16" : "f32",
+                                      *k->ending ? " " : "", k->ending));
 }
 
 char *gain_text(Arena *a, double ratio)
@@ -60,7 +62,8 @@ const Candidate *task_usual(const TuneTask *t)
 const Candidate *task_best(const TuneTask *t)
 {
     return t->champion >= 0 && t->champion < t->candidate.n
-        ? &t->candidate.at[t->champion] : NULL;
+             ? &t->candidate.at[t->champion]
+             : NULL;
 }
 
 const Candidate *task_stands(const TuneTask *t)
@@ -108,7 +111,9 @@ const char *task_state(const TuneTask *t)
         return "no calls";
     if (!t->finished)
         return task_count(t, fate_timed) + task_count(t, fate_removed) > 0
-            ? "not finished" : "not tried";
-    return t->taken_back ? "taken back"
-         : t->champion == 0 ? "the default stays" : NULL;
+                 ? "not finished"
+                 : "not tried";
+    return t->taken_back    ? "taken back"
+         : t->champion == 0 ? "the default stays"
+                            : NULL;
 }

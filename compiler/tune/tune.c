@@ -37,8 +37,9 @@ static bool load_default(Tuner *t, Fault *why)
     Engine *e = &t->engine;
     BackendOptions with = { .cc = e->options.cc, .level = e->options.level };
     if (!backend_load(&e->backend, e->arena, e->plan, BackendJit, &with, why)
-        && (t->shop.jit || !backend_load(&e->backend, e->arena, e->plan,
-                                         BackendCc, &with, why)))
+        && (t->shop.jit
+            || !backend_load(&e->backend, e->arena, e->plan, BackendCc, &with,
+                             why)))
         return false;
     e->bound = aligned_memory(e->arena, e->backend.model->bound_bytes);
     e->backend.model->bind(e->bound, e->packed);
@@ -110,10 +111,10 @@ static int begin(Tuner *t, const char *backend, const Tuner *first, Fault *why)
 }
 
 /* ------------------------------------------------------------- progress --- */
-static struct {                  /* one tuning at a time */
-    const TuneReport *r;         /* of all back ends */
-    TuneTask *now;               /* NULL: the whole model */
-    double begin, until;         /* of the whole tuning */
+static struct {          /* one tuning at a time */
+    const TuneReport *r; /* of all back ends */
+    TuneTask *now;       /* NULL: the whole model */
+    double begin, until; /* of the whole tuning */
 } showing;
 
 void tune_shows(TuneTask *now)
@@ -153,16 +154,16 @@ static int report(const TuneReport *r, FILE *out, Output *svg,
         return code;
     report_fault(unkept);
     note_at((Pos){ 0 }, "what was found is not kept: name another file by "
-            "--records");
+                        "--records");
     return ExitIO;
 }
 
 /* ------------------------------------------------------------ back ends --- */
-enum { Legs = 2 };               /* the compiler's, libtcc's */
+enum { Legs = 2 }; /* the compiler's, libtcc's */
 
 static void end_all(Tuner *t, int n)
 {
-    while (n-- > 0) {            /* the first has the weights of all */
+    while (n-- > 0) { /* the first has the weights of all */
         workshop_close(&t[n].shop);
         engine_close(&t[n].engine);
     }

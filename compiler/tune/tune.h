@@ -16,99 +16,100 @@
 #include "records/records.h"
 
 typedef enum {
-    FateRanked,                  /* the model ranks it too low: not timed */
+    FateRanked, /* the model ranks it too low: not timed */
     FateTimed,
-    FateFailed,                  /* did not compile */
-    FateCrashed, FateHung,
-    FateWrong,                   /* another result than the default's */
-    FateNaN,                     /* a result that is no number */
+    FateFailed, /* did not compile */
+    FateCrashed,
+    FateHung,
+    FateWrong, /* another result than the default's */
+    FateNaN,   /* a result that is no number */
     Fates
 } Fate;
-extern const char *const fate_word[Fates];       /* "ranked", "timed" .. */
+extern const char *const fate_word[Fates]; /* "ranked", "timed" .. */
 
 typedef struct {
     Tiling tiling;
     Fate fate;
-    char why[160];               /* that removed it: "signal 11 (..)"; "" */
-    double predicted;            /* seconds of a run, by the model */
-    double seconds;              /* of a run: median; NAN: not timed */
-    double spread;               /* as of a record */
+    char why[160];    /* that removed it: "signal 11 (..)"; "" */
+    double predicted; /* seconds of a run, by the model */
+    double seconds;   /* of a run: median; NAN: not timed */
+    double spread;    /* as of a record */
     int samples;
-    int round;                   /* the last one of the halving that it was in,
-                                    from 1; 0: none */
-    double when;                 /* seconds into the tuning: first timed, or
-                                    removed */
-    double gain;                 /* default / own, of the same turns: median;
-                                    NAN: not timed */
-    bool tried;                  /* it ran, or cannot: its rank is no longer
-                                    the model's alone */
+    int round;   /* the last one of the halving that it was in,
+                    from 1; 0: none */
+    double when; /* seconds into the tuning: first timed, or
+                    removed */
+    double gain; /* default / own, of the same turns: median;
+                    NAN: not timed */
+    bool tried;  /* it ran, or cannot: its rank is no longer
+                    the model's alone */
 } Candidate;
 
-typedef struct {                 /* an interval of 95 %, and its middle */
+typedef struct { /* an interval of 95 %, and its middle */
     double low, middle, high;
 } Interval;
 
-typedef struct Hunt Hunt;        /* hunt.h */
+typedef struct Hunt Hunt; /* hunt.h */
 
-typedef struct {                 /* the search for one task */
+typedef struct { /* the search for one task */
     const Task *task;
-    double share;                /* of the model's time, by default: 0 .. 1 */
-    double limit;                /* seconds of a run at the machine's limit */
-    const char *bound;           /* by what: "FMA", "L2", "memory" */
-    VEC(Candidate) candidate;    /* [0]: the default */
-    Hunt *hunt;                  /* NULL: not begun */
-    int lead;                    /* the fastest so far; 0: the default */
-    int champion;                /* that was found; 0: the default */
-    const char *taken_back;      /* why it does not stand; NULL: it does */
-    Interval gain;               /* default / champion, of fresh pairs */
-    double p_value;              /* that the champion is not faster */
-    int pairs;                   /* of that test */
-    bool reused;                 /* from a record: nothing was timed */
-    bool finished;               /* there were pairs enough: it is recorded */
-    bool spent;                  /* there is nothing left to try */
-    bool said;                   /* its end, on stderr */
+    double share;             /* of the model's time, by default: 0 .. 1 */
+    double limit;             /* seconds of a run at the machine's limit */
+    const char *bound;        /* by what: "FMA", "L2", "memory" */
+    VEC(Candidate) candidate; /* [0]: the default */
+    Hunt *hunt;               /* NULL: not begun */
+    int lead;                 /* the fastest so far; 0: the default */
+    int champion;             /* that was found; 0: the default */
+    const char *taken_back;   /* why it does not stand; NULL: it does */
+    Interval gain;            /* default / champion, of fresh pairs */
+    double p_value;           /* that the champion is not faster */
+    int pairs;                /* of that test */
+    bool reused;              /* from a record: nothing was timed */
+    bool finished;            /* there were pairs enough: it is recorded */
+    bool spent;               /* there is nothing left to try */
+    bool said;                /* its end, on stderr */
 } TuneTask;
 
-typedef struct {                 /* a workload, default against tuned */
-    const char *name;            /* "encode", "step" .. */
-    double usual, tuned;         /* seconds: medians */
-    Interval gain;               /* usual / tuned */
+typedef struct {         /* a workload, default against tuned */
+    const char *name;    /* "encode", "step" .. */
+    double usual, tuned; /* seconds: medians */
+    Interval gain;       /* usual / tuned */
     int pairs;
-    int comparison;              /* from 1: what made it slower was taken back
-                                    before the next */
+    int comparison; /* from 1: what made it slower was taken back
+                       before the next */
 } TuneEnd;
 
 typedef enum { TuneLines, TuneJson } TuneFormat;
 
 typedef struct {
-    double budget;               /* seconds; 60 */
+    double budget; /* seconds; 60 */
     TuneFormat format;
-    const char *svg;             /* NULL: none */
-    const char *records;         /* path; NULL: the user's own */
-    bool again;                  /* also what is recorded already */
-    bool exhaustive;             /* every candidate of the space is timed */
-    BenchOptions work;           /* lengths, steps, batch, beam */
+    const char *svg;     /* NULL: none */
+    const char *records; /* path; NULL: the user's own */
+    bool again;          /* also what is recorded already */
+    bool exhaustive;     /* every candidate of the space is timed */
+    BenchOptions work;   /* lengths, steps, batch, beam */
     EngineOptions model;
 } TuneOptions;
 
 typedef struct TuneReport TuneReport;
-struct TuneReport {              /* of the code of one back end */
-    const TuneReport *other;     /* of the same tuning, another back end's;
-                                    NULL: there is none */
+struct TuneReport {          /* of the code of one back end */
+    const TuneReport *other; /* of the same tuning, another back end's;
+                                NULL: there is none */
     Arena *arena;
-    const Engine *engine;        /* of the default */
+    const Engine *engine; /* of the default */
     const TuneOptions *options;
     Machine machine;
     Rates rates;
     Host host;
-    const char *path;            /* of the records */
+    const char *path; /* of the records */
     VEC(TuneTask) task;
     VEC(TuneEnd) end;
-    double seconds;              /* that the tuning took */
+    double seconds; /* that the tuning took */
     bool interrupted;
-    bool rejected;               /* end to end slower than the default: all new
-                                    records were taken back */
-    bool stale;                  /* what was recorded before is slower so */
+    bool rejected; /* end to end slower than the default: all new
+                      records were taken back */
+    bool stale;    /* what was recorded before is slower so */
 };
 
 /* The significance of "faster" (search.c): of tasks that have nothing to
@@ -120,9 +121,9 @@ int tune_run(const TuneOptions *o, FILE *out);
 
 /* -------------------------------------------------------------- text.c --- */
 /* What all of the report's forms say alike; text in the arena. */
-const char *backend_word(const TuneReport *r);   /* "libtcc", "clang" */
-const char *task_text(Arena *a, const TaskKey *k);  /* "matmul 9x9 f32 bias" */
-char *gain_text(Arena *a, double ratio);         /* 1.031: "+3.1 %" */
+const char *backend_word(const TuneReport *r);     /* "libtcc", "clang" */
+const char *task_text(Arena *a, const TaskKey *k); /* "matmul 9x9 f32 bias" */
+char *gain_text(Arena *a, double ratio);           /* 1.031: "+3.1 %" */
 /* Words on lines of 80 columns; the first line goes on where `column` is, the
  * others begin at `indent`. Ends the line.                                   */
 void put_wrapped(FILE *out, int column, int indent, const char *words);
@@ -135,10 +136,10 @@ bool task_differs(const TuneTask *t);
 /* Default / best: of the fresh pairs, or of what is known so far; NAN. */
 double task_gain(const TuneTask *t);
 int task_count(const TuneTask *t, bool is(const Candidate *c));
-const char *task_state(const TuneTask *t);   /* NULL: another than the default
-                                                was found */
+const char *task_state(const TuneTask *t); /* NULL: another than the default
+                                              was found */
 bool fate_timed(const Candidate *c);
-bool fate_removed(const Candidate *c);   /* failed, crashed, hung, wrong .. */
+bool fate_removed(const Candidate *c); /* failed, crashed, hung, wrong .. */
 
 /* ---------------------------------------------------------- progress.c --- */
 /* `now` NULL: the whole model is timed, end to end. `done`, 0 .. 1, of the
@@ -148,7 +149,7 @@ bool fate_removed(const Candidate *c);   /* failed, crashed, hung, wrong .. */
  * line at the first call with a task that is finished.                       */
 void tune_progress(const TuneReport *r, TuneTask *now, double done,
                    double left);
-void tune_progress_end(void);            /* clears the line */
+void tune_progress_end(void); /* clears the line */
 /* The line for a terminal of so many columns. */
 char *tune_progress_line(Arena *a, const TuneReport *r, const TuneTask *now,
                          double done, double left, int columns);

@@ -9,15 +9,18 @@
 static const double least_share = 0.005; /* of the model's time: below that a
                                             task comes last */
 static const double most_whole = 0.4;    /* of the time, for whole models */
-enum { EndPairs = 24 };          /* that should be compared at the end */
+enum { EndPairs = 24 }; /* that should be compared at the end */
 
 Model tune_model(Tuner *t, const Task *task)
 {
     const Plan *p = t->engine.plan;
     const int threads = t->report.host.threads;
-    return (Model){ .plan = p, .machine = &t->report.machine,
-                    .rates = &t->report.rates, .task = task,
-                    .shape = task_shape(p, task), .threads = threads,
+    return (Model){ .plan = p,
+                    .machine = &t->report.machine,
+                    .rates = &t->report.rates,
+                    .task = task,
+                    .shape = task_shape(p, task),
+                    .threads = threads,
                     .uses = task_uses(t->arena, p, task, t->setup, &t->works,
                                       threads) };
 }
@@ -53,9 +56,13 @@ static const Record *known(const Tuner *t, const TaskKey *key)
 
 static Candidate recorded(const Tiling *tiling, double ns, const Record *r)
 {
-    return (Candidate){ .tiling = *tiling, .fate = FateTimed,
-                        .predicted = NAN, .gain = NAN, .seconds = ns * 1e-9,
-                        .spread = r->spread, .samples = r->samples,
+    return (Candidate){ .tiling = *tiling,
+                        .fate = FateTimed,
+                        .predicted = NAN,
+                        .gain = NAN,
+                        .seconds = ns * 1e-9,
+                        .spread = r->spread,
+                        .samples = r->samples,
                         .when = NAN };
 }
 
@@ -80,10 +87,13 @@ static bool reuse(Tuner *t, TuneTask *task)
 static Record record_of(const Tuner *t, const TuneTask *task)
 {
     const Candidate *best = &task->candidate.at[task->champion];
-    return (Record){ .host = t->report.host, .key = task->task->key,
-                     .tiling = best->tiling, .ns = best->seconds * 1e9,
+    return (Record){ .host = t->report.host,
+                     .key = task->task->key,
+                     .tiling = best->tiling,
+                     .ns = best->seconds * 1e9,
                      .usual_ns = best->seconds * task->gain.middle * 1e9,
-                     .samples = task->pairs, .spread = best->spread };
+                     .samples = task->pairs,
+                     .spread = best->spread };
 }
 
 /* Nothing without a decision. What is found anew takes the place of what this
@@ -95,7 +105,7 @@ static void keep(Tuner *t, const TuneTask *task, Fault *why)
     const Record one = record_of(t, task), *old = known(t, &one.key);
     int i = 0;
     if (!records_add(t->arena, t->report.path, &one, 1, why)
-        || task->champion == 0)  /* nothing that could be taken back */
+        || task->champion == 0) /* nothing that could be taken back */
         return;
     while (i < t->fresh.n && !task_same(&t->fresh.at[i].key, &one.key))
         i++;
@@ -126,12 +136,12 @@ static int by_turn(const void *a, const void *b)
 static double worth(const TuneTask *k)
 {
     static const double least[TaskKinds] = {
-        [TaskMatmul] = 0.05, [TaskFew] = 0.05, [TaskAttention] = 0.05,
-        [TaskRows] = 0.08, [TaskSplit] = 0.12
+        [TaskMatmul] = 0.05, [TaskFew] = 0.05,   [TaskAttention] = 0.05,
+        [TaskRows] = 0.08,   [TaskSplit] = 0.12,
     };
     static const double most[TaskKinds] = {
-        [TaskMatmul] = 1, [TaskFew] = 1, [TaskAttention] = 1,
-        [TaskRows] = 0.15, [TaskSplit] = 0.12
+        [TaskMatmul] = 1,  [TaskFew] = 1,      [TaskAttention] = 1,
+        [TaskRows] = 0.15, [TaskSplit] = 0.12,
     };
     const TaskKind kind = k->task->key.kind;
     return fmin(fmax(k->share, least[kind]), most[kind]);
@@ -152,8 +162,8 @@ static int choose_open(const Tuner *t, int pass, TuneTask **turn)
     for (int all = 0; all < 2 && n == 0; all++)
         for (int i = 0; i < t->report.task.n; i++) {
             TuneTask *k = &t->report.task.at[i];
-            if (is_open(t, k) && (pass > 0 ? all || !k->finished
-                                           : k->share >= least_share))
+            if (is_open(t, k)
+                && (pass > 0 ? all || !k->finished : k->share >= least_share))
                 turn[n++] = k;
         }
     qsort(turn, (size_t)n, sizeof *turn, by_turn);
@@ -170,8 +180,10 @@ static double run_time(const Tuner *t, bool all)
         return all ? 2 * t->run : t->run;
     for (int i = 0; i < t->works.n; i++)
         if (all || !t->works.at[i].of_others)
-            run += 2 * work_limit(&t->report.machine, &t->report.rates,
-                                  &t->works.at[i]).seconds;
+            run += 2
+                 * work_limit(&t->report.machine, &t->report.rates,
+                              &t->works.at[i])
+                       .seconds;
     return run;
 }
 
@@ -195,8 +207,9 @@ static double least_turn(const Tuner *t, const TuneTask *k)
 {
     const TaskKind kind = k->task->key.kind;
     const double pairs = tune_least_pairs(kind);
-    return kind <= TaskAttention ? 0.005 * t->options->budget
-         : 3 * t->shop.each[1] + 2 * pairs * run_time(t, false);
+    return kind <= TaskAttention
+             ? 0.005 * t->options->budget
+             : 3 * t->shop.each[1] + 2 * pairs * run_time(t, false);
 }
 
 /* Parts of the time. In the first pass those of whole models have what they
@@ -246,7 +259,7 @@ static void run_task(Tuner *t, TuneTask *task, double until, Fault *why)
     tune_task(t, task, until);
     const bool other = task->champion != champion;
     if (task->finished && (other || !finished) && !why->code)
-        keep(t, task, why);      /* the first failure is said */
+        keep(t, task, why); /* the first failure is said */
     if (other)
         choose(t, task);
     tune_tick(t);
@@ -271,8 +284,8 @@ static bool run_pass(Tuner *t, int pass, Fault *why)
         else if (time < least_turn(t, turn[i]))
             continue;
         else
-            run_task(t, turn[i], now + fmax(time * part,
-                     least_turn(t, turn[i])), why);
+            run_task(t, turn[i],
+                     now + fmax(time * part, least_turn(t, turn[i])), why);
         any = true;
     }
     return any;

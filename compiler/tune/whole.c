@@ -7,9 +7,9 @@
 #include "tune/parts.h"
 
 enum { MostWorks = 4 };
-static const double least_seconds = 0.0005;      /* of one reading */
+static const double least_seconds = 0.0005; /* of one reading */
 
-typedef struct {                 /* a model, in the child */
+typedef struct { /* a model, in the child */
     Engine engine;
     Backend backend;
     Setup *setup;
@@ -18,16 +18,16 @@ typedef struct {                 /* a model, in the child */
 
 struct WholeRun {
     const TuneReport *r;
-    BenchOptions options;        /* settled */
+    BenchOptions options; /* settled */
     int works;
     double weight[MostWorks];
     bool each;
-    const Mades *made;           /* by candidate */
+    const Mades *made; /* by candidate */
     /* in the child: */
-    Variant *at;                 /* by candidate */
+    Variant *at; /* by candidate */
     Pool *pool;
     void *expected[MostWorks];
-    int64_t repeats[MostWorks];  /* 0: unknown */
+    int64_t repeats[MostWorks]; /* 0: unknown */
 };
 
 Made whole_text(const Engine *e, const Choice *choice, int n, bool jit)
@@ -44,8 +44,11 @@ WholeRun *whole_run_new(const TuneReport *r, const Setup *s, const Works *works,
                         bool each, const Mades *made)
 {
     WholeRun *w = arena_alloc(r->arena, sizeof *w);
-    *w = (WholeRun){ .r = r, .options = s->options, .each = each,
-                     .works = works->n, .made = made };
+    *w = (WholeRun){ .r = r,
+                     .options = s->options,
+                     .each = each,
+                     .works = works->n,
+                     .made = made };
     if (works->n > MostWorks)
         die("a model has %d workloads", works->n);
     for (int i = 0; i < works->n; i++)
@@ -171,7 +174,10 @@ static void whole_time(void *with, int candidate, double *seconds)
 
 ChildWork whole_run_work(WholeRun *w)
 {
-    return (ChildWork){ .with = w, .parts = w->each ? w->works : 1,
-                        .begin = whole_begin, .open = whole_open,
-                        .check = whole_check, .time = whole_time };
+    return (ChildWork){ .with = w,
+                        .parts = w->each ? w->works : 1,
+                        .begin = whole_begin,
+                        .open = whole_open,
+                        .check = whole_check,
+                        .time = whole_time };
 }

@@ -4,7 +4,7 @@
  * An input: what stdin has, then up to two commands of a word a line, which
  * run in turn in the same folder. The files of tests/fuzz/files are there.
  * `verify`, `bench` and `tune` end when their options have been read.       */
-#define _GNU_SOURCE              /* memfd_create */
+#define _GNU_SOURCE /* memfd_create */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 enum { MostWords = 24, MostFiles = 16 };
 
-int attnc_main(int argc, char **argv);           /* main.c's */
+int attnc_main(int argc, char **argv); /* main.c's */
 int __wrap_cmd_verify(const Options *o);
 int __wrap_cmd_bench(const Options *o);
 int __wrap_cmd_tune(const Options *o);
@@ -53,9 +53,13 @@ void __wrap_machine_measure(Machine *m, int threads, double seconds)
 
 /* ---------------------------------------------------------------- files --- */
 static char folder[] = "/tmp/attnc_fuzz_XXXXXX";
-static struct { char *name; void *at; size_t n; } given[MostFiles];
+static struct {
+    char *name;
+    void *at;
+    size_t n;
+} given[MostFiles];
 static int given_n;
-static char *word[512];          /* of the dictionary: options, names, values */
+static char *word[512]; /* of the dictionary: options, names, values */
 static uint32_t words;
 
 static void take_file(const char *name)
@@ -77,8 +81,8 @@ static void empty_folder(void)
 {
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));)
-        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
-            unlinkat(dirfd(d), e->d_name, 0) != 0)
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")
+            && unlinkat(dirfd(d), e->d_name, 0) != 0)
             unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
     if (d)
         closedir(d);
@@ -114,6 +118,7 @@ static void add_options(const Command *c)
 
 static void make_dictionary(void)
 {
+    /* clang-format off */
     static const char *const some[] = {
         "1", "0", "2", "-1", "7", "4294967296", "0.5", "1e9", "nan", "",
         "text", "json", "markdown", "dot", "svg", "csv", "table", "built",
@@ -125,6 +130,7 @@ static void make_dictionary(void)
         "search.beam=3", "encoder.output", "scores", "show", "merge",
         "prune", "export", "explain", "matmul", "C", "encoder.0.self_attn"
     };
+    /* clang-format on */
     for (int i = 0; i < n_commands; i++) {
         add_word(commands[i].name, strlen(commands[i].name));
         add_options(&commands[i]);
@@ -149,16 +155,19 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     if (n > 0)
         free(entry);
     make_dictionary();
-    if (!mkdtemp(folder) || setenv("XDG_CACHE_HOME", folder, 1) ||
-        setenv("TMPDIR", folder, 1) ||
-        dup2(memfd_create("stdin", 0), STDIN_FILENO) < 0)
+    if (!mkdtemp(folder) || setenv("XDG_CACHE_HOME", folder, 1)
+        || setenv("TMPDIR", folder, 1)
+        || dup2(memfd_create("stdin", 0), STDIN_FILENO) < 0)
         fuzz_wrong("no scratch folder");
     atexit(remove_folder);
     return 0;
 }
 
 /* ------------------------------------------------------------------ run --- */
-typedef struct { int n; char *at[MostWords + 2]; } Words;
+typedef struct {
+    int n;
+    char *at[MostWords + 2];
+} Words;
 
 /* The words of a command, of which none leads out of the folder. */
 static void cut(Words *to, FuzzPart part)
@@ -168,7 +177,7 @@ static void cut(Words *to, FuzzPart part)
     to->at[to->n++] = strdup("attnc");
     while (*at && to->n < MostWords) {
         const size_t n = strcspn(at, "\n");
-        char *copy = strndup(at, n);     /* a word read too far is seen */
+        char *copy = strndup(at, n); /* a word read too far is seen */
         for (char *c = copy; *c; c++)
             *c = *c == '/' ? '_' : *c;
         to->at[to->n++] = copy;
@@ -186,8 +195,8 @@ static int run(void *with)
 
 static void set_stdin(FuzzPart part)
 {
-    if (ftruncate(STDIN_FILENO, 0) != 0 ||
-        pwrite(STDIN_FILENO, part.at, part.n, 0) != (ssize_t)part.n)
+    if (ftruncate(STDIN_FILENO, 0) != 0
+        || pwrite(STDIN_FILENO, part.at, part.n, 0) != (ssize_t)part.n)
         fuzz_wrong("no stdin");
 }
 
@@ -220,10 +229,11 @@ static size_t put_word(uint8_t *data, size_t size, size_t most, size_t from,
 {
     char text[256];
     const char *a = word[fuzz_dice(d, words)];
-    const char *b = a[0] && a[strlen(a) - 1] == '='
-                  ? word[fuzz_dice(d, words)] : "";
-    const char *set = fuzz_dice(d, 8) ? ""
-                    : fields[fuzz_dice(d, (uint32_t)n_fields)].key;
+    const char *b = a[0] && a[strlen(a) - 1] == '=' ? word[fuzz_dice(d, words)]
+                                                    : "";
+    const char *set = fuzz_dice(d, 8)
+                        ? ""
+                        : fields[fuzz_dice(d, (uint32_t)n_fields)].key;
     if (*set)
         snprintf(text, sizeof text, "--set\n%s=%s\n", set, a);
     else

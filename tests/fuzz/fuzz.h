@@ -25,7 +25,9 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
 int fuzz_run(int (*job)(void *with), void *with);
 /* What a job gets no more of; 0: no limit. It is out of memory behind so many
  * bytes, and a spec with more layers or rows is refused.                    */
-extern struct FuzzLimits { int64_t memory, layers, rows; } fuzz_limits;
+extern struct FuzzLimits {
+    int64_t memory, layers, rows;
+} fuzz_limits;
 /* Stops the run: a property of the code does not hold. */
 _Noreturn void fuzz_wrong(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
@@ -37,11 +39,16 @@ void fuzz_files_clear(void);
 
 /* The parts of an input that a line of `%%` cuts, in order, at most 8: files
  * and texts of any bytes.                                                   */
-typedef struct { const uint8_t *at; size_t n; } FuzzPart;
+typedef struct {
+    const uint8_t *at;
+    size_t n;
+} FuzzPart;
 int fuzz_parts(FuzzPart *part, const uint8_t *data, size_t size);
 
 /* Random numbers for mutators: below n, the same for the same seed. */
-typedef struct { uint64_t state; } FuzzDice;
+typedef struct {
+    uint64_t state;
+} FuzzDice;
 uint32_t fuzz_dice(FuzzDice *d, uint32_t n);
 /* A number that is likely to matter: around a power of 2, or one of these. */
 int64_t fuzz_number(FuzzDice *d);

@@ -1,6 +1,6 @@
 /* held.c: what a job of a fuzz target holds open (held.h): memory, maps, files
  * that are mapped, threads.                                                 */
-#define _GNU_SOURCE              /* off_t, open_memstream */
+#define _GNU_SOURCE /* off_t, open_memstream */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,19 @@
 #include "runtime/rt.h"
 #include "held.h"
 
-typedef struct { void *at; size_t size; HeldKind kind; } Held;
+typedef struct {
+    void *at;
+    size_t size;
+    HeldKind kind;
+} Held;
 
 /* A hash table by address; it is empty when no job runs. */
-static struct { Held *at; size_t room, used, bytes; } held;
+static struct {
+    Held *at;
+    size_t room, used, bytes;
+} held;
 struct FuzzLimits fuzz_limits;
-static bool inside;              /* a job runs */
+static bool inside; /* a job runs */
 
 void __lsan_ignore_object(const void *at) __attribute__((weak));
 WRAP(void *, malloc, size_t n);
@@ -90,7 +97,7 @@ static void give_back(const Held *h)
     case HeldFile:  __real_file_close(h->at); break;
     case HeldMap:   __real_munmap(h->at, h->size); break;
     case HeldBlock: __real_free(h->at); break;
-    case HeldStream:             /* its buffer is a variable that is gone */
+    case HeldStream: /* its buffer is a variable that is gone */
         if (__lsan_ignore_object)
             __lsan_ignore_object(h->at);
         break;
@@ -191,7 +198,7 @@ int __wrap_munmap(void *at, size_t n)
 Pool *__wrap_pool_open(int64_t parts)
 {
     Pool *p = __real_pool_open(parts < 4 ? parts : 4);
-    let_go(p);                   /* no longer a block: pool_close frees it */
+    let_go(p); /* no longer a block: pool_close frees it */
     hold(HeldPool, p, 0);
     return p;
 }

@@ -15,12 +15,18 @@
     type __wrap_##name(__VA_ARGS__)
 
 typedef enum {
-    HeldNone, HeldGone, HeldPool, HeldFile, HeldMap, HeldBlock, HeldStream,
+    HeldNone,
+    HeldGone,
+    HeldPool,
+    HeldFile,
+    HeldMap,
+    HeldBlock,
+    HeldStream,
     HeldKinds
 } HeldKind;
 
-void held_begin(void);           /* from here on all is noted .. */
-void held_end(bool drop);        /* .. to here, and given back or forgotten */
+void held_begin(void);    /* from here on all is noted .. */
+void held_end(bool drop); /* .. to here, and given back or forgotten */
 bool held_on(void);
 void hold(HeldKind kind, void *at, size_t size);
 void let_go(const void *at);

@@ -20,9 +20,15 @@ static void bind(void *bound, const void *packed)
 }
 
 static const struct attn_model model = {
-    .name = "packed", .command = "attnc compile", .bind = bind,
-    .bound_bytes = ATTN_PACKED_TEXT, .weights_bytes = 192, .weight_bits = 32,
-    .weights_hash = 0x1234567890abcdefu, .source_vocab = 3, .target_vocab = 4
+    .name = "packed",
+    .command = "attnc compile",
+    .bind = bind,
+    .bound_bytes = ATTN_PACKED_TEXT,
+    .weights_bytes = 192,
+    .weight_bits = 32,
+    .weights_hash = 0x1234567890abcdefu,
+    .source_vocab = 3,
+    .target_vocab = 4,
 };
 
 /* `other`: it may be of another model. */
@@ -47,7 +53,11 @@ static void seal(char *file, size_t n, bool other)
 }
 
 /* ------------------------------------------------------------------ use --- */
-typedef struct { char *file; int64_t bytes; bool lazy; } Input;
+typedef struct {
+    char *file;
+    int64_t bytes;
+    bool lazy;
+} Input;
 
 static void use_vocab(const char *block)
 {
@@ -67,8 +77,9 @@ static int run(void *with)
 {
     const Input *in = with;
     uint64_t sum = 0, word, bound[ATTN_PACKED_TEXT / 8];
-    const char *wrong = (in->lazy ? attn_open_lazily : attn_open)(
-        &model, bound, in->file, in->bytes);
+    const char *wrong = (in->lazy ? attn_open_lazily : attn_open)(&model, bound,
+                                                                  in->file,
+                                                                  in->bytes);
     if (wrong && strlen(wrong) >= sizeof bound)
         fuzz_wrong("a message that is too long");
     if (wrong)
@@ -83,15 +94,15 @@ static int run(void *with)
         if (block)
             use_vocab(block);
     }
-    return sum == 1 ? ExitInput : ExitDone;      /* every word was read */
+    return sum == 1 ? ExitInput : ExitDone; /* every word was read */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1)
         return 0;
-    const size_t page = ATTN_PACKED_PAGE, head = size - 1 < head_bytes
-                      ? size - 1 : head_bytes;
+    const size_t page = ATTN_PACKED_PAGE,
+                 head = size - 1 < head_bytes ? size - 1 : head_bytes;
     const size_t rest = size - 1 - head;
     Input in = { .bytes = (int64_t)(rest ? page + rest : head),
                  .lazy = data[0] & BitLazy };
@@ -129,7 +140,8 @@ static size_t add_vocab(char *at, const char *text, bool json)
 /* A whole file, which chance would not find. */
 static size_t some_file(uint8_t *data, FuzzDice *d)
 {
-    static const char pieces[] = "{\"type\":\"bpe-by-score\",\"pieces\":["
+    static const char pieces[] =
+        "{\"type\":\"bpe-by-score\",\"pieces\":["
         "{\"id\":0,\"text\":\"a\",\"kind\":\"normal\",\"score\":1},"
         "{\"id\":1,\"text\":\" a\",\"kind\":\"normal\",\"score\":2},"
         "{\"id\":2,\"text\":\"b\",\"kind\":\"normal\",\"score\":3},"
@@ -168,12 +180,13 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
     if (what < 48) {
         static const uint8_t bits[] = { BitBare, BitLazy, BitOther };
         data[0] ^= bits[fuzz_dice(&d, 3)];
-    } else if (what < 128) {     /* a number of the head, any or near */
+    } else if (what < 128) { /* a number of the head, any or near */
         int64_t x;
         uint8_t *at = data + 1 + 8 * fuzz_dice(&d, words);
         memcpy(&x, at, 8);
-        x = fuzz_dice(&d, 2) ? fuzz_number(&d)
-          : (int64_t)((uint64_t)x + 64 * fuzz_dice(&d, 5) - 128);
+        x = fuzz_dice(&d, 2)
+              ? fuzz_number(&d)
+              : (int64_t)((uint64_t)x + 64 * fuzz_dice(&d, 5) - 128);
         memcpy(at, &x, 8);
     } else {
         size = fuzz_change(data, size, most, 1 + head_bytes,

@@ -12,14 +12,15 @@
 #include "records/records.h"
 #include "fuzz.h"
 
-static const char lab[] = "/tmp/attnc_fuzz_records";     /* and its process */
+static const char lab[] = "/tmp/attnc_fuzz_records"; /* and its process */
 
 /* ---------------------------------------------------------------- input --- */
 static size_t sealed_line(char *to, const char *line, size_t n)
 {
     memcpy(to, line, n);
-    return n + (size_t)sprintf(to + n, ", \"hash\": \"%016llx\"}",
-                               (unsigned long long)XXH3_64bits(line, n));
+    return n
+         + (size_t)sprintf(to + n, ", \"hash\": \"%016llx\"}",
+                           (unsigned long long)XXH3_64bits(line, n));
 }
 
 /* The file's text, malloc'd. */
@@ -48,7 +49,11 @@ static char *sealed(const uint8_t *data, size_t size, size_t *n)
 }
 
 /* ----------------------------------------------------------------- read --- */
-typedef struct { Arena *a; char path[64]; bool again; } Desk;
+typedef struct {
+    Arena *a;
+    char path[64];
+    bool again;
+} Desk;
 
 static void nothing(Records *r, Arena *a, void *with)
 {
@@ -63,9 +68,9 @@ static void write_again(const Desk *w, const Records *r)
     Records again;
     int n;
     remove(w->path);
-    if (!records_add(w->a, w->path, r->at.at, r->at.n, &why) ||
-        !records_edit(w->a, w->path, nothing, &n, &why) ||
-        !records_read(&again, w->a, w->path, &why))
+    if (!records_add(w->a, w->path, r->at.at, r->at.n, &why)
+        || !records_edit(w->a, w->path, nothing, &n, &why)
+        || !records_read(&again, w->a, w->path, &why))
         fuzz_wrong("%s", why.text);
     if (again.passed_over || again.at.n != n || n > r->at.n)
         fuzz_wrong("%d records of %d come back", again.at.n, r->at.n);
@@ -147,6 +152,7 @@ static const char usual[] =
 /* A value that a member may have, or one that it may not. */
 static void add_value(char *to, size_t room, FuzzDice *d)
 {
+    /* clang-format off */
     static const char *const words[] = {
         "\"few\"", "\"attention\"", "\"rows\"", "\"split\"", "\"matmul\"",
         "\"bf16\"", "\"f32\"", "\"\"", "\"C\"", "\"512x2048\"", "\"1x1x1\"",
@@ -155,6 +161,7 @@ static void add_value(char *to, size_t room, FuzzDice *d)
         "{\"few\": 5, \"places\": 2}", "{\"work\": 750000}", "\"\\u0000\"",
         "{\"k\": 512, \"ahead\": 2, \"panels\": 4}", "\"\\u00e9\"", "\"a\\\"b\""
     };
+    /* clang-format on */
     const uint32_t n = sizeof words / sizeof *words, i = fuzz_dice(d, 2 * n);
     if (i < n)
         snprintf(to, room, "%s", words[i]);

@@ -1,7 +1,7 @@
 /* replay.c: a fuzz target without libFuzzer: it takes each file of the folders
  * that are named, else those of its corpus, and prints TAP. What the code under
  * test prints is dropped.                                                   */
-#define _GNU_SOURCE              /* program_invocation_short_name */
+#define _GNU_SOURCE /* program_invocation_short_name */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -11,15 +11,21 @@
 
 #include "fuzz.h"
 
-typedef struct { uint8_t *at; size_t n; } Input;
-static struct { Input *at; size_t n; } inputs;
+typedef struct {
+    uint8_t *at;
+    size_t n;
+} Input;
+static struct {
+    Input *at;
+    size_t n;
+} inputs;
 
 static void take(FILE *f)
 {
     Input *to = &inputs.at[inputs.n];
     fseek(f, 0, SEEK_END);
     to->n = (size_t)ftell(f);
-    to->at = malloc(to->n + !to->n);     /* no byte more than there are */
+    to->at = malloc(to->n + !to->n); /* no byte more than there are */
     rewind(f);
     inputs.n += fread(to->at, 1, to->n, f) == to->n;
     fclose(f);
@@ -47,8 +53,8 @@ int main(int argc, char **argv)
 {
     char own[256];
     const char *name = program_invocation_short_name;
-    snprintf(own, sizeof own, "tests/fuzz/corpus/%.*s",
-             (int)strcspn(name, "_"), name);
+    snprintf(own, sizeof own, "tests/fuzz/corpus/%.*s", (int)strcspn(name, "_"),
+             name);
     for (int i = 1; i < argc; i++)
         take_folder(argv[i]);
     if (argc == 1)

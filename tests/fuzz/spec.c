@@ -13,12 +13,15 @@
 
 enum { Ways = 4 };
 
-typedef struct { size_t size; } Input;
+typedef struct {
+    size_t size;
+} Input;
 
 static void emit_all(Engine *e, size_t way)
 {
     size_t n;
-    EmitOptions o = { .mode = way == 1 ? EmitJit : EmitAot, .main = way != 1,
+    EmitOptions o = { .mode = way == 1 ? EmitJit : EmitAot,
+                      .main = way != 1,
                       .command = "attnc compile" };
     emit_header(e->arena, e->plan, &n);
     emit_model(e->arena, e->plan, &o, &n);
@@ -29,15 +32,15 @@ static void emit_all(Engine *e, size_t way)
 
 static int compile(void *with)
 {
-    static const char *const march[Ways] = {
-        "x86-64-v3", "x86-64-v4", "x86-64-v4", "generic"
-    };
+    static const char *const march[Ways] = { "x86-64-v3", "x86-64-v4",
+                                             "x86-64-v4", "generic" };
     static const char *const all[] = { "all" };
     const Input *in = with;
     const size_t way = in->size % Ways;
     Engine e;
     EngineOptions o = {
-        .spec = "spec.yaml", .march = march[way],
+        .spec = "spec.yaml",
+        .march = march[way],
         .backend = way == 1 ? "jit" : "clang",
         .passes = { .explain = true, .skip = all, .nskip = way == 2 },
     };
@@ -50,14 +53,15 @@ static int compile(void *with)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char base[] = "attnc: 1\nname: base\nkind: encoder-decoder\n"
+    static const char base[] =
+        "attnc: 1\nname: base\nkind: encoder-decoder\n"
         "d_model: 16\nh: 2\nd_ff: 32\nN: 1\nmax_len: 8\nvocab: {size: 11}\n";
-    static const char *const name[] = {
-        "spec.yaml", "base.yaml", "tokens.txt", "mask.txt"
-    };
+    static const char *const name[] = { "spec.yaml", "base.yaml", "tokens.txt",
+                                        "mask.txt" };
     Input in = { size };
     const uint8_t *usual = (const uint8_t *)base;
-    FuzzPart part[8] = { { NULL, 0 }, { usual, sizeof base - 1 },
+    FuzzPart part[8] = { { NULL, 0 },
+                         { usual, sizeof base - 1 },
                          { (const uint8_t *)"a\nb\nc\nd\n", 8 },
                          { (const uint8_t *)"10\n11\n", 6 } };
     fuzz_parts(part, data, size);
@@ -70,7 +74,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /* -------------------------------------------------------------- mutator --- */
-typedef struct { char at[512]; size_t n; } Line;
+typedef struct {
+    char at[512];
+    size_t n;
+} Line;
 
 static void add(Line *l, const char *text)
 {
@@ -84,10 +91,14 @@ static void add(Line *l, const char *text)
 static void add_number(Line *l, FuzzDice *d, const Field *f)
 {
     char text[64];
-    const double some[] = {
-        f->least, f->most, f->least - 1, f->most + 1, 16.0 * fuzz_dice(d, 9),
-        (double)fuzz_number(d), 0.1 * fuzz_dice(d, 30), 1e-5
-    };
+    const double some[] = { f->least,
+                            f->most,
+                            f->least - 1,
+                            f->most + 1,
+                            16.0 * fuzz_dice(d, 9),
+                            (double)fuzz_number(d),
+                            0.1 * fuzz_dice(d, 30),
+                            1e-5 };
     const uint32_t i = fuzz_dice(d, 20);
     snprintf(text, sizeof text, "%.12g",
              i < 8 ? some[i] : (double)(1u << fuzz_dice(d, 5)));
@@ -114,21 +125,34 @@ static void add_activation(Line *l, FuzzDice *d)
 
 static void add_mask(Line *l, FuzzDice *d)
 {
-    static const char *const some[] = {
-        "none", "causal", "prefix", "[causal, prefix]", "{window: 2}",
-        "[causal, {window: 3}]", "{file: mask.txt}", "{file: tokens.txt}",
-        "[causal, {file: mask.txt}]", "{block: 2}", "[]", "[{}]"
-    };
+    static const char *const some[] = { "none",
+                                        "causal",
+                                        "prefix",
+                                        "[causal, prefix]",
+                                        "{window: 2}",
+                                        "[causal, {window: 3}]",
+                                        "{file: mask.txt}",
+                                        "{file: tokens.txt}",
+                                        "[causal, {file: mask.txt}]",
+                                        "{block: 2}",
+                                        "[]",
+                                        "[{}]" };
     add(l, some[fuzz_dice(d, sizeof some / sizeof *some)]);
 }
 
 static void add_name(Line *l, FuzzDice *d)
 {
     static const char *const forms[] = {
-        "x", "a.{i}.b", "{tensor: t, rows: [q, k, v]}",
-        "{tensor: t, rows: [q, k, v], groups: 2}", "{transpose: true}",
-        "{tensor: \"e.{i}\", transpose: true}", "{fill: 1}",
-        "{tensor: t, columns: [k, v]}", "", "{i}{i}"
+        "x",
+        "a.{i}.b",
+        "{tensor: t, rows: [q, k, v]}",
+        "{tensor: t, rows: [q, k, v], groups: 2}",
+        "{transpose: true}",
+        "{tensor: \"e.{i}\", transpose: true}",
+        "{fill: 1}",
+        "{tensor: t, columns: [k, v]}",
+        "",
+        "{i}{i}"
     };
     uint32_t n = 0;
     while (weight_names[n])
@@ -141,7 +165,7 @@ static void add_name(Line *l, FuzzDice *d)
     }
     add(l, name);
     while (fuzz_dice(d, 3) == 0 && l->at[l->n - 1] != '"')
-        l->n--;                  /* a name's beginning is one, too */
+        l->n--; /* a name's beginning is one, too */
     add(l, "\": ");
     add(l, forms[fuzz_dice(d, sizeof forms / sizeof *forms)]);
     add(l, "}");
@@ -149,19 +173,32 @@ static void add_name(Line *l, FuzzDice *d)
 
 static void add_value(Line *l, FuzzDice *d, const Field *f)
 {
-    static const char *const odd[] = {
-        "true", "false", "", "~", "[]", "{}", "\"x\"", "0x10", "1e400", "nan",
-        "[source, logits]", "base.yaml", "tokens.txt", "mask.txt", "spec.yaml"
-    };
+    static const char *const odd[] = { "true",
+                                       "false",
+                                       "",
+                                       "~",
+                                       "[]",
+                                       "{}",
+                                       "\"x\"",
+                                       "0x10",
+                                       "1e400",
+                                       "nan",
+                                       "[source, logits]",
+                                       "base.yaml",
+                                       "tokens.txt",
+                                       "mask.txt",
+                                       "spec.yaml" };
     enum { Odd = sizeof odd / sizeof *odd };
     if (fuzz_dice(d, 12) == 0) {
         add_activation(l, d);
         return;
     }
     switch (fuzz_dice(d, 8) ? f->type : FieldPath) {
-    case FieldInt: case FieldReal: add_number(l, d, f); break;
-    case FieldBool: add(l, fuzz_dice(d, 2) ? "true" : "false"); break;
-    case FieldEnum: case FieldScale: add_word(l, d, f->words); break;
+    case FieldInt:
+    case FieldReal:  add_number(l, d, f); break;
+    case FieldBool:  add(l, fuzz_dice(d, 2) ? "true" : "false"); break;
+    case FieldEnum:
+    case FieldScale: add_word(l, d, f->words); break;
     case FieldFlags:
         add(l, "[");
         add_word(l, d, f->words);
@@ -170,8 +207,8 @@ static void add_value(Line *l, FuzzDice *d, const Field *f)
         add(l, "]");
         break;
     case FieldActivation: add_activation(l, d); break;
-    case FieldMask: add_mask(l, d); break;
-    default: add(l, odd[fuzz_dice(d, Odd)]); break;
+    case FieldMask:       add_mask(l, d); break;
+    default:              add(l, odd[fuzz_dice(d, Odd)]); break;
     }
 }
 
@@ -185,8 +222,9 @@ static Line some_line(FuzzDice *d)
     } else {
         add(&l, f->key);
         add(&l, ": ");
-        add_value(&l, d, f->type == FieldSpread && f + 1 < fields + n_fields
-                             ? f + 1 : f);
+        add_value(&l, d,
+                  f->type == FieldSpread && f + 1 < fields + n_fields ? f + 1
+                                                                      : f);
     }
     add(&l, "\n");
     return l;

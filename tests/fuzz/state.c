@@ -24,8 +24,14 @@ static uint64_t sum(const uint8_t *state, size_t bytes)
 static struct attn_search_options greedy(void)
 {
     return (struct attn_search_options){
-        .beam = 1, .results = 1, .max_output = 20, .max_output_plus = -1,
-        .patience = 1.0f, .alpha = 1.0f, .start = 1, .end = 2,
+        .beam = 1,
+        .results = 1,
+        .max_output = 20,
+        .max_output_plus = -1,
+        .patience = 1.0f,
+        .alpha = 1.0f,
+        .start = 1,
+        .end = 2,
     };
 }
 
@@ -53,8 +59,7 @@ static void *make_state(const Fake *f, int64_t n, int64_t *bytes)
     void *state = malloc((size_t)*bytes);
     attn_state_save(&s, Weights, state, *bytes);
     free(memory);
-    if (sum(state, (size_t)*bytes) !=
-        ((struct attn_state_header *)state)->hash)
+    if (sum(state, (size_t)*bytes) != ((struct attn_state_header *)state)->hash)
         fuzz_wrong("states are hashed in another way than here");
     return state;
 }
@@ -88,7 +93,8 @@ static void seal(const Fake *f, uint8_t *state, size_t n)
 typedef struct {
     Fake f;
     uint8_t head;
-    void *state; int64_t bytes;
+    void *state;
+    int64_t bytes;
 } Input;
 
 static void *restore(struct attn_stream *s, const Input *in, const void *state,
@@ -104,8 +110,8 @@ static void *restore(struct attn_stream *s, const Input *in, const void *state,
     if (!memory)
         return NULL;
     if (attn_state_restore(s, &in->f.model, &in->f, &o, Weights, state,
-                           in->bytes, attn_max(tokens, 1), 2, memory,
-                           room) == 0)
+                           in->bytes, attn_max(tokens, 1), 2, memory, room)
+        == 0)
         return memory;
     free(memory);
     return NULL;
@@ -127,13 +133,12 @@ static void save_twice(struct attn_stream *s, const Input *in)
 {
     struct attn_stream again;
     void *one = malloc((size_t)in->bytes), *two = malloc((size_t)in->bytes);
-    if (attn_state_save(s, Weights, one, in->bytes - 1) != -1 ||
-        attn_state_save(s, Weights, one, in->bytes) != in->bytes)
+    if (attn_state_save(s, Weights, one, in->bytes - 1) != -1
+        || attn_state_save(s, Weights, one, in->bytes) != in->bytes)
         fuzz_wrong("saved in another number of bytes");
     void *memory = restore(&again, in, one, 9);
-    if (!memory ||
-        attn_state_save(&again, Weights, two, in->bytes) != in->bytes ||
-        memcmp(one, two, (size_t)in->bytes) != 0)
+    if (!memory || attn_state_save(&again, Weights, two, in->bytes) != in->bytes
+        || memcmp(one, two, (size_t)in->bytes) != 0)
         fuzz_wrong("what was saved is not what is restored");
     free(memory);
     free(one);
@@ -193,11 +198,12 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
     FuzzDice d = { seed };
     const uint32_t what = fuzz_dice(&d, 64);
     if (size <= head_bytes || what == 0)
-        return most > 2048 && fuzz_dice(&d, 2) ? some_state(data, most, &d)
-             : LLVMFuzzerMutate(data, size, most);
+        return most > 2048 && fuzz_dice(&d, 2)
+                 ? some_state(data, most, &d)
+                 : LLVMFuzzerMutate(data, size, most);
     if (what < 8) {
         data[0] ^= (uint8_t)(1u << fuzz_dice(&d, 8));
-    } else if (what < 40) {      /* a number of the head */
+    } else if (what < 40) { /* a number of the head */
         int64_t x = fuzz_dice(&d, 4) ? fuzz_dice(&d, 70) : fuzz_number(&d);
         memcpy(data + 1 + 8 * fuzz_dice(&d, (uint32_t)head_bytes / 8), &x, 8);
     } else {

@@ -1,5 +1,5 @@
 /* support.c: what the fuzz targets share (fuzz.h): jobs, files, inputs. */
-#define _GNU_SOURCE              /* memmem */
+#define _GNU_SOURCE /* memmem */
 #include <errno.h>
 #include <jansson.h>
 #include <setjmp.h>
@@ -57,8 +57,11 @@ void __wrap_exit(int code)
 
 /* --------------------------------------------------------------- files --- */
 enum { MostFiles = 16 };
-static struct { const char *path; const void *data; size_t n; }
-    file[MostFiles];
+static struct {
+    const char *path;
+    const void *data;
+    size_t n;
+} file[MostFiles];
 static int files;
 
 void fuzz_file(const char *path, const void *data, size_t n)
@@ -99,8 +102,10 @@ bool __wrap_file_read(File *f, const char *path, size_t limit, Fault *why)
     if (i < 0)
         return __real_file_read(f, path, limit, why);
     if (file[i].n > limit)
-        return fault(why, ExitInput, "%s: has %zu bytes, at most %zu are "
-                     "allowed", path, file[i].n, limit);
+        return fault(why, ExitInput,
+                     "%s: has %zu bytes, at most %zu are "
+                     "allowed",
+                     path, file[i].n, limit);
     *f = (File){ .path = path, .at = copy_of(i, 1), .size = file[i].n };
     return true;
 }
@@ -114,7 +119,7 @@ bool __wrap_file_map(File *f, const char *path, Fault *why)
     }
     const bool done = __real_file_map(f, path, why);
     if (done && f->mapped) {
-        let_go(f->at);           /* no longer a map: file_close ends it */
+        let_go(f->at); /* no longer a map: file_close ends it */
         hold(HeldFile, f, 0);
     }
     return done;
@@ -129,7 +134,7 @@ void __wrap_file_close(File *f)
 }
 
 bool __wrap_user_dir_read(Arena *a, const char *path, size_t limit,
-                      const char **at, size_t *n, Fault *why)
+                          const char **at, size_t *n, Fault *why)
 {
     const int i = find_file(path);
     if (i < 0)
@@ -153,8 +158,8 @@ Spec *__wrap_spec_load(Arena *a, const char *path, const char *const *sets,
     Spec *s = __real_spec_load(a, path, sets, nsets);
     const struct FuzzLimits *most = &fuzz_limits;
     for (int i = 0; s && i < 2; i++)
-        if ((most->layers && s->side[i].N > most->layers) ||
-            (most->rows && s->side[i].max_len > most->rows))
+        if ((most->layers && s->side[i].N > most->layers)
+            || (most->rows && s->side[i].max_len > most->rows))
             return NULL;
     return s;
 }
@@ -229,10 +234,10 @@ uint32_t fuzz_dice(FuzzDice *d, uint32_t n)
 
 int64_t fuzz_number(FuzzDice *d)
 {
-    static const int64_t some[] = {
-        0, 1, 2, 3, -1, 7, 15, 16, 64, 100, INT32_MAX, INT32_MIN, INT64_MAX,
-        INT64_MIN
-    };
+    static const int64_t some[] = { 0,         1,        2,         3,
+                                    -1,        7,        15,        16,
+                                    64,        100,      INT32_MAX, INT32_MIN,
+                                    INT64_MAX, INT64_MIN };
     if (fuzz_dice(d, 3))
         return some[fuzz_dice(d, sizeof some / sizeof *some)];
     return (int64_t)((uint64_t)1 << fuzz_dice(d, 63)) + fuzz_dice(d, 3) - 1;

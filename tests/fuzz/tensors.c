@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /* -------------------------------------------------------------- mutator --- */
-enum { Length = 8 };             /* bytes of the header's length */
+enum { Length = 8 }; /* bytes of the header's length */
 
 static void set_length(uint8_t *data, uint64_t n)
 {
@@ -67,16 +67,17 @@ static void set_length(uint8_t *data, uint64_t n)
 static size_t change_value(uint8_t *data, size_t from, size_t end, size_t most,
                            FuzzDice *d)
 {
+    /* clang-format off */
     static const char *const words[] = {
         "\"F32\"", "\"F16\"", "\"BF16\"", "\"F64\"", "\"I32\"", "\"I64\"",
         "\"F4\"", "\"U8\"", "\"shape\"", "\"dtype\"", "\"data_offsets\"", "[]",
         "[1,1]", "[0,0]", "\"__metadata__\"", "{}", "\"a\"", "\"b\"", "null",
         "1e9", "-1", "\"i.json\"", "\"weight_map\"", "true"
     };
+    /* clang-format on */
     char text[32];
     size_t at = from + fuzz_dice(d, (uint32_t)(end - from));
-    while (at < end && !(data[at] >= '0' && data[at] <= '9') &&
-           data[at] != '"')
+    while (at < end && !(data[at] >= '0' && data[at] <= '9') && data[at] != '"')
         at++;
     size_t to = at + 1;
     while (to < end && data[at] == '"' && data[to] != '"')
@@ -85,8 +86,9 @@ static size_t change_value(uint8_t *data, size_t from, size_t end, size_t most,
         to++;
     to += to < end && data[to] == '"';
     snprintf(text, sizeof text, "%lld", (long long)fuzz_number(d) % 300);
-    const char *word = fuzz_dice(d, 2) ? text
-                     : words[fuzz_dice(d, sizeof words / sizeof *words)];
+    const char *word = fuzz_dice(d, 2)
+                         ? text
+                         : words[fuzz_dice(d, sizeof words / sizeof *words)];
     const size_t n = strlen(word);
     if (to > end || end - (to - at) + n > most)
         return end;
@@ -127,7 +129,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
     }
     if (what == 1 || n == from)
         return fuzz_change(data, size, most, n, size - n);
-    if (what < 4) {              /* words of the text, then what is behind it */
+    if (what < 4) { /* words of the text, then what is behind it */
         static uint8_t text[1 << 16];
         const size_t behind = size - n;
         if (most > sizeof text)

@@ -36,8 +36,8 @@ static void to_text(const void *block, const Input *in, const int32_t *ids,
     if (in->stop.n)
         memcpy(stop, in->stop.at, in->stop.n);
     stop[in->stop.n] = 0;
-    if (attn_text_open(&t, block, stops, *stop != 0, in->head[0] / 8 % 2) == 0)
-    {
+    if (attn_text_open(&t, block, stops, *stop != 0, in->head[0] / 8 % 2)
+        == 0) {
         int64_t at = 0;
         for (int64_t i = 0; i < n; i++) {
             const int64_t more = attn_text_add(&t, ids[i], out + at, cap - at);
@@ -61,9 +61,8 @@ static void use(const void *block, const Input *in)
     int64_t bad = 0;
     if (bytes)
         memcpy(line, in->text.at, (size_t)bytes);
-    const int64_t n = attn_vocab_encode(block, line, bytes,
-                                        in->head[0] / 8 % 2, ids, cap, memory,
-                                        &bad);
+    const int64_t n = attn_vocab_encode(block, line, bytes, in->head[0] / 8 % 2,
+                                        ids, cap, memory, &bad);
     if (n == -1 && cap > bytes)
         fuzz_wrong("%lld bytes have no room for their ids", (long long)bytes);
     if (n < -1 && (bad < 0 || bad > bytes))
@@ -105,9 +104,12 @@ static void *load(const Input *in, int64_t *bytes, int *code)
     } else {
         const signed char *special = (const signed char *)in->head + 1;
         const VocabTokens t = {
-            .split = in->head[0] / 4 % 2, .start = special[0],
-            .end = special[1], .pad = special[2], .unknown = special[3],
-            .append_end = special[4] & 1
+            .split = in->head[0] / 4 % 2,
+            .start = special[0],
+            .end = special[1],
+            .pad = special[2],
+            .unknown = special[3],
+            .append_end = special[4] & 1,
         };
         const char *path = in->head[0] % 4 % Kinds == Json ? "v.json" : "v";
         const int64_t count = vocab_count(path, &why);
@@ -174,18 +176,20 @@ static size_t number_pieces(uint8_t *data, size_t size, size_t most)
 /* Puts a piece, or a member of one, in front of a random one. */
 static size_t add_piece(uint8_t *data, size_t size, size_t most, FuzzDice *d)
 {
-    static const char *const kinds[] = {
-        "normal", "normal", "normal", "byte", "begin", "end", "unknown", "x"
-    };
-    static const char *const texts[] = {
-        "a", "b", "ab", " ", " a", " ab", "ba", "aba", "<0x61>", "<0x0G>",
-        "\\u00e9", "\\ud83d\\ude00", "<s>", "", "\\u0000"
-    };
+    static const char *const kinds[] = { "normal", "normal", "normal",  "byte",
+                                         "begin",  "end",    "unknown", "x" };
+    static const char *const texts[] = { "a",      "b",       "ab",
+                                         " ",      " a",      " ab",
+                                         "ba",     "aba",     "<0x61>",
+                                         "<0x0G>", "\\u00e9", "\\ud83d\\ude00",
+                                         "<s>",    "",        "\\u0000" };
     char text[128];
-    const size_t n = (size_t)snprintf(
-        text, sizeof text, "{\"id\":0,\"text\":\"%s\",\"kind\":\"%s\","
-        "\"score\":%d},", texts[fuzz_dice(d, sizeof texts / sizeof *texts)],
-        kinds[fuzz_dice(d, 8)], (int)fuzz_dice(d, 5) - 2);
+    const size_t n = (size_t)
+        snprintf(text, sizeof text,
+                 "{\"id\":0,\"text\":\"%s\",\"kind\":\"%s\","
+                 "\"score\":%d},",
+                 texts[fuzz_dice(d, sizeof texts / sizeof *texts)],
+                 kinds[fuzz_dice(d, 8)], (int)fuzz_dice(d, 5) - 2);
     size_t at = Specials + fuzz_dice(d, (uint32_t)(size - Specials));
     while (at > Specials && data[at] != '{')
         at--;
@@ -198,8 +202,7 @@ static size_t add_piece(uint8_t *data, size_t size, size_t most, FuzzDice *d)
 
 /* Another number in the head or in the tables of a block, whose size is as it
  * says.                                                                     */
-static size_t change_block(uint8_t *data, size_t size, size_t most,
-                           FuzzDice *d)
+static size_t change_block(uint8_t *data, size_t size, size_t most, FuzzDice *d)
 {
     FuzzPart part[8];
     fuzz_parts(part, data + Specials, size - Specials);
@@ -264,12 +267,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
     }
     switch (data[0] % 4 % Kinds) {
     case Json:
-        return what < 200 ? add_piece(data, size, most, &d)
-                          : fuzz_change(data, size, most, Specials,
-                                        size - Specials);
-    case Block:
-        return change_block(data, size, most, &d);
-    default:
-        return fuzz_change(data, size, most, Specials, size - Specials);
+        return what < 200
+                 ? add_piece(data, size, most, &d)
+                 : fuzz_change(data, size, most, Specials, size - Specials);
+    case Block: return change_block(data, size, most, &d);
+    default:    return fuzz_change(data, size, most, Specials, size - Specials);
     }
 }
