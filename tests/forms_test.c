@@ -1,6 +1,7 @@
 /* forms_test.c: random specs of any form, as graphs: all are read, no field and
- * no word of a field is left out, and what a pass could have fused it has, or
- * it says why not. differential_test.c runs them.                           */
+ * no word of a field is left out, all weights and no others have a canonical
+ * name, and what a pass could have fused it has, or it says why not, whatever
+ * the nodes are called. differential_test.c runs them.                      */
 #define _GNU_SOURCE /* mkdtemp, open_memstream */
 #include "engine/engine.h"
 #include "spec/fields.h"
@@ -111,6 +112,41 @@ static void test_every_field(void **state)
     arena_free(seen.arena);
 }
 
+/* ----------------------------------------------------- canonical names */
+
+/* The row of weight_names that NAME.weight or NAME.bias has; -1: none. */
+static int canonical(const char *weight)
+{
+    NameMatch m;
+    for (int i = 0; weight_names[i]; i++)
+        if (names_match(weight_names[i], weight, &m)
+            && (!strcmp(m.rest, ".weight") || !strcmp(m.rest, ".bias")))
+            return i;
+    return -1;
+}
+
+static void test_canonical_names(void **state)
+{
+    bool seen[64] = { false };
+    (void)state;
+    for (uint64_t seed = 0; seed < Forms; seed++) {
+        Arena *a = arena_new();
+        const Spec *s = spec_load(a, write_form(a, scratch, seed), NULL, 0);
+        const Graph *g = build_graph(a, s);
+        for (int i = 0; i < g->nodes.n; i++) {
+            const Node *n = &g->nodes.at[i];
+            const int row = n->op == OpWeight ? canonical(n->name) : 0;
+            if (row < 0)
+                fail_msg("%s is not in weight_names", n->name);
+            seen[row] |= n->op == OpWeight;
+        }
+        arena_free(a);
+    }
+    for (int i = 0; weight_names[i]; i++)
+        if (!seen[i])
+            fail_msg("no form has a weight %s", weight_names[i]);
+}
+
 /* --------------------------------------------------------- fused or told */
 
 static bool starts_with_sum(const Graph *g, const Node *n)
@@ -148,28 +184,17 @@ static bool told(const char *log, const Node *n)
     return strstr(log, name) != NULL;
 }
 
-/* "encoder.0.ffn." of a product with encoder.0.ffn.w1.weight; 0: is none. */
-static size_t sublayer(const Graph *g, const Node *n, const char **name)
-{
-    if ((n->op != OpMatmul && n->op != OpLinear) || n->layer < 0)
-        return 0;
-    *name = g->nodes.at[n->in[1]].name;
-    const char *end = strstr(*name, "attn.") ? strstr(*name, "attn.") + 5
-                                             : strstr(*name, "ffn.") + 4;
-    return (size_t)(end - *name);
-}
-
 /* Products of one sublayer that read the same rows. */
 static bool are_apart(const Graph *g, const Node *a, const Node *b,
                       const char *log)
 {
-    const char *x, *y;
-    size_t n = sublayer(g, a, &x);
-
-    if (n == 0 || n != sublayer(g, b, &y) || a->in[0] != b->in[0]
-        || strncmp(x, y, n))
+    const bool products = (a->op == OpMatmul || a->op == OpLinear)
+                       && (b->op == OpMatmul || b->op == OpLinear);
+    if (!products || a->layer < 0 || !same_layer(a, b)
+        || a->sublayer != b->sublayer || a->in[0] != b->in[0])
         return false;
-    return !strstr(log, arena_printf(g->arena, "merge-qkv: %.*s", (int)n, x));
+    return !strstr(log, arena_printf(g->arena, "merge-qkv: %s",
+                                     graph_name(g->arena, a, "")));
 }
 
 static void check_fused(const Graph *g, const char *log, const char *text)
@@ -205,12 +230,41 @@ static void test_fused_or_told(void **state)
     }
 }
 
+/* What a node is stands in its fields: with names that say nothing every pass
+ * makes the same of it.                                                     */
+static void test_names_decide_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < Forms / 4; seed++) {
+        Arena *a = arena_new();
+        const Spec *s = spec_load(a, write_form(a, scratch, seed), NULL, 0);
+        Graph *named = build_graph(a, s), *numbered = graph_copy(a, named);
+        for (int i = 0; i < named->nodes.n; i++)
+            numbered->nodes.at[i].name = arena_printf(a, "types.attn_%d", i);
+        const PassOptions all = { 0 };
+        run_passes(named, &all, stderr);
+        run_passes(numbered, &all, stderr);
+        assert_int_equal(numbered->nodes.n, named->nodes.n);
+        for (int i = 0; i < named->nodes.n; i++) {
+            const Node *x = &named->nodes.at[i], *y = &numbered->nodes.at[i];
+            if (x->op != y->op || memcmp(x->in, y->in, sizeof x->in) != 0)
+                fail_msg("%s, once called %s, is another op:\n%s", x->name,
+                         y->name, random_form(a, seed).r.text);
+        }
+        arena_free(a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_field, scratch_make,
                                         scratch_remove),
+        cmocka_unit_test_setup_teardown(test_canonical_names, scratch_make,
+                                        scratch_remove),
         cmocka_unit_test_setup_teardown(test_fused_or_told, scratch_make,
+                                        scratch_remove),
+        cmocka_unit_test_setup_teardown(test_names_decide_nothing, scratch_make,
                                         scratch_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

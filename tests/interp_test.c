@@ -42,7 +42,8 @@ static int tear_down(void **state)
 static int add(Node n)
 {
     n.name = arena_printf(arena, "node%d", graph.nodes.n);
-    n.stack = "";
+    n.word = n.name;
+    n.layer = -1;
     if (op_info[n.op].op_class != ClassConst && !n.entry)
         n.entry = EntryDecode;
     return graph_add(&graph, n);
@@ -67,7 +68,7 @@ static int input(int64_t rows, int64_t cols, const double *x)
                  { cols, SymNone } } };
     in.length[SymT] = in.length[SymPT] = rows;
     in.rows[0] = x;
-    return add((Node){ .op = OpInput, .type = t });
+    return add((Node){ .op = OpInput, .type = t, .member = BatchInput });
 }
 
 static int unary(Op op, int x)

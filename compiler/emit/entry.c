@@ -175,8 +175,7 @@ static int group_end(const Gen *g, int from)
     const Region *r = g->p->region.at;
     int to = from + 1;
     while (to < g->p->region.n && r[to].entry == r[from].entry
-           && r[to].layer == r[from].layer
-           && !strcmp(r[to].stack, r[from].stack))
+           && r[to].layer == r[from].layer && r[to].stack == r[from].stack)
         to++;
     return to;
 }
@@ -185,7 +184,7 @@ static bool same_calls(Gen *g, int a, int b, int n)
 {
     const Region *r = g->p->region.at;
     if (b + n > g->p->region.n || group_end(g, b) != b + n
-        || r[b].entry != r[a].entry || strcmp(r[a].stack, r[b].stack)
+        || r[b].entry != r[a].entry || r[a].stack != r[b].stack
         || !layers_alike(g, r[a].stack))
         return false;
     for (int i = 0; i < n; i++)

@@ -2,8 +2,6 @@
  * look-ups, positions, pooling, the choice of rows.                         */
 #include "emit/parts.h"
 
-#include <string.h>
-
 static const Node *node_at(const Gen *g, int i)
 {
     return &g->p->g->nodes.at[i];
@@ -111,7 +109,7 @@ void emit_embed(Gen *g, Emit *e, int node)
     const bool panels = plan_block(g->p, n->in[0], PackPanels) >= 0;
     const bool positions = n->nin > 2 && n->in[2] >= 0;
     begin_sequences(e);
-    const bool types = strstr(node_at(g, n->in[1])->name, "types") != NULL;
+    const bool types = node_at(g, n->in[1])->member == BatchTypes;
     if (types)
         need_type_of(g);
     let(e, "ids", types ? "type_of(b, i)" : "b->ids[i]");

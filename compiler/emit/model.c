@@ -100,12 +100,12 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
     put(e, "};\n\n");
 }
 
-const char *layers_text(Gen *g, const char *stack, int n)
+const char *layers_text(Gen *g, Stack stack, int n)
 {
     const Spec *s = g->p->g->spec;
-    if (!strcmp(stack, "encoder") && n == s->side[SideEncoder].N)
+    if (stack == StackEncoder && n == s->side[SideEncoder].N)
         return "ENCODER_LAYERS";
-    if (strcmp(stack, "encoder") && n == s->side[SideDecoder].N)
+    if (stack != StackEncoder && n == s->side[SideDecoder].N)
         return "DECODER_LAYERS";
     return arena_printf(g->a, "%d", n);
 }

@@ -15,13 +15,12 @@ typedef struct {      /* one region's function, or list of steps */
 } Function;
 
 typedef struct { /* the layers of one stack (weights.c) */
-    const char *stack;
+    Stack stack;
     int n;                /* of layers that have weights */
     const char **members; /* text of each one's struct of weights */
     int *like;            /* the first layer with the same text */
     bool alike;           /* all of them */
 } Layers;
-enum { Stacks = 3 }; /* encoder, cross, decoder */
 
 typedef struct {
     Arena *a;
@@ -157,10 +156,9 @@ void emit_weight_structs(Gen *g, Emit *e);
 void emit_bind(Gen *g, Emit *e);
 /* "encoder[l]" or "encoder_2": member of struct weights; index NULL: that of
  * the layer.                                                              */
-const char *layer_weights(Gen *g, const char *stack, int layer,
-                          const char *index);
-const char *layer_type(Gen *g, const char *stack, int layer);
-bool layers_alike(Gen *g, const char *stack);
+const char *layer_weights(Gen *g, Stack stack, int layer, const char *index);
+const char *layer_type(Gen *g, Stack stack, int layer);
+bool layers_alike(Gen *g, Stack stack);
 
 /* ------------------------------------------------------------- split.c --- */
 void need_cut(Gen *g);            /* where a part begins */
@@ -183,7 +181,7 @@ void emit_comment(Gen *g, Emit *e); /* the first of the file */
 
 /* ------------------------------------------------------------- model.c --- */
 void emit_dimensions(Gen *g, Emit *e, const char *prefix);
-const char *layers_text(Gen *g, const char *stack, int n); /* ENCODER_LAYERS */
+const char *layers_text(Gen *g, Stack stack, int n); /* ENCODER_LAYERS */
 
 /* ----------------------------------------------------------- program.c --- */
 void paste(Emit *e, const char *text, const char *end);

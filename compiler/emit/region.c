@@ -25,12 +25,13 @@ const char *starts_of(Sym s)
     return s == SymM ? "key_start" : "start";
 }
 
-/* The member of attn_batch that an Input of numbers is. */
-static const char *input_member(const Node *n)
-{
-    const bool free_input = n->layer < 0 && !n->stack[0]; /* attention */
-    return free_input ? n->name : "input";
-}
+/* The members of attn_batch that are rows of numbers. */
+static const char *const batch_member[] = {
+    [BatchInput] = "input",
+    [BatchQuery] = "query",
+    [BatchKey] = "key",
+    [BatchValue] = "value",
+};
 
 const char block_row[] = "c->row";
 
@@ -44,7 +45,8 @@ const char *value_at(Gen *g, int node, const char *row)
                            ? arena_printf(g->a, " + %lld", (long long)v->column)
                            : "";
     if (p->value[owner].place == PlaceInput) {
-        name = arena_printf(g->a, "b->%s", input_member(node_at(g, owner)));
+        name = arena_printf(g->a, "b->%s",
+                            batch_member[node_at(g, owner)->member]);
     } else if (p->slot.at[p->value[owner].slot].kind == SlotParts) {
         if (row == block_row)
             return arena_printf(g->a, "c->%s%s", name, column);

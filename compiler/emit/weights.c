@@ -24,14 +24,14 @@ static const char *shape_text(Gen *g, const Block *b)
 
 /* The first block of a layer, and by Block.of_layer all others; -1: none.
  * layer -1: of the model.                                                   */
-static int first_block(const Gen *g, const char *stack, int layer)
+static int first_block(const Gen *g, Stack stack, int layer)
 {
     const LayerBlocks *l = plan_layer(g->p, stack, layer);
     return l ? l->first : -1;
 }
 
 /* The members of one layer's struct, or of the model's. */
-static const char *members(Gen *g, const char *stack, int layer)
+static const char *members(Gen *g, Stack stack, int layer)
 {
     Buffer text = { .arena = g->a };
     buffer_add(&text, "", 0);
@@ -47,17 +47,6 @@ static const char *members(Gen *g, const char *stack, int layer)
 }
 
 /* ---- layers with the same members ---- */
-
-static const char *const stacks[Stacks] = { "encoder", "cross", "decoder" };
-
-static Layers *layers_of(Gen *g, const char *stack)
-{
-    int s = 0;
-    while (strcmp(stacks[s], stack))
-        if (++s == Stacks)
-            die("emit: there is no stack %s", stack);
-    return &g->layers[s];
-}
 
 static void compare_layers(Gen *g, Layers *s)
 {
@@ -76,10 +65,10 @@ static void compare_layers(Gen *g, Layers *s)
 static void find_layers(Gen *g)
 {
     for (int i = 0; i < Stacks; i++)
-        g->layers[i] = (Layers){ .stack = stacks[i] };
+        g->layers[i] = (Layers){ .stack = (Stack)i };
     for (int i = 0; i < g->p->layer.n; i++) {
         const LayerBlocks *l = &g->p->layer.at[i];
-        Layers *s = l->layer < 0 ? NULL : layers_of(g, l->stack);
+        Layers *s = l->layer < 0 ? NULL : &g->layers[l->stack];
         if (s && s->n <= l->layer)
             s->n = l->layer + 1;
     }
@@ -87,25 +76,25 @@ static void find_layers(Gen *g)
         compare_layers(g, &g->layers[i]);
 }
 
-bool layers_alike(Gen *g, const char *stack)
+bool layers_alike(Gen *g, Stack stack)
 {
-    return layers_of(g, stack)->alike;
+    return g->layers[stack].alike;
 }
 
-const char *layer_type(Gen *g, const char *stack, int layer)
+const char *layer_type(Gen *g, Stack stack, int layer)
 {
-    const Layers *s = layers_of(g, stack);
-    return s->alike ? arena_printf(g->a, "%s_layer", stack)
-                    : arena_printf(g->a, "%s_layer_%d", stack, s->like[layer]);
+    const Layers *s = &g->layers[stack];
+    const char *name = stack_name[stack];
+    return s->alike ? arena_printf(g->a, "%s_layer", name)
+                    : arena_printf(g->a, "%s_layer_%d", name, s->like[layer]);
 }
 
-const char *layer_weights(Gen *g, const char *stack, int layer,
-                          const char *index)
+const char *layer_weights(Gen *g, Stack stack, int layer, const char *index)
 {
     if (!layers_alike(g, stack))
-        return arena_printf(g->a, "%s_%d", stack, layer);
-    return index ? arena_printf(g->a, "%s[%s]", stack, index)
-                 : arena_printf(g->a, "%s[%d]", stack, layer);
+        return arena_printf(g->a, "%s_%d", stack_name[stack], layer);
+    return index ? arena_printf(g->a, "%s[%s]", stack_name[stack], index)
+                 : arena_printf(g->a, "%s[%d]", stack_name[stack], layer);
 }
 
 const char *weight_text(Gen *g, int block)
@@ -125,7 +114,7 @@ static void layer_struct(Gen *g, Emit *e, const Layers *s, int layer)
 
 static void layer_members(Gen *g, Emit *e, const Layers *s)
 {
-    let(e, "stack", "%s", s->stack);
+    let(e, "stack", "%s", stack_name[s->stack]);
     let(e, "n", "%s", layers_text(g, s->stack, s->n));
     if (s->n && s->alike) {
         let(e, "type", "%s", layer_type(g, s->stack, 0));
@@ -134,7 +123,7 @@ static void layer_members(Gen *g, Emit *e, const Layers *s)
     }
     for (int l = 0; l < s->n; l++) {
         let(e, "type", "%s", layer_type(g, s->stack, l));
-        let(e, "name", "%s_%d", s->stack, l);
+        let(e, "name", "%s_%d", stack_name[s->stack], l);
         put(e, "struct $type $name;\n");
     }
 }
@@ -154,7 +143,7 @@ void emit_weight_structs(Gen *g, Emit *e)
     put(e, "struct weights {\n");
     if (!g->p->block.n)
         put(e, "char none;\n");
-    const char *own = members(g, "", -1);
+    const char *own = members(g, StackNone, -1);
     emit_raw(e, own, strlen(own));
     for (int i = 0; i < Stacks; i++)
         layer_members(g, e, &g->layers[i]);
@@ -183,8 +172,7 @@ static int64_t layer_stride(Gen *g, const Layers *s)
     return s->n > 1 ? step : 0;
 }
 
-static void bind_fields(Gen *g, Emit *e, const char *stack, int layer,
-                        int64_t from)
+static void bind_fields(Gen *g, Emit *e, Stack stack, int layer, int64_t from)
 {
     for (int i = first_block(g, stack, layer); i >= 0;) {
         const Block *b = &g->p->block.at[i];
@@ -199,7 +187,7 @@ static void bind_fields(Gen *g, Emit *e, const char *stack, int layer,
     }
 }
 
-static void bind_layer(Gen *g, Emit *e, const char *stack, int layer)
+static void bind_layer(Gen *g, Emit *e, Stack stack, int layer)
 {
     let(e, "type", "%s", layer_type(g, stack, layer));
     let(e, "layer", "%s", layer_weights(g, stack, layer, NULL));
@@ -248,7 +236,7 @@ void emit_bind(Gen *g, Emit *e)
            "    struct weights *w = bound;\n"
            "    const float *p = packed;\n"
            "\n");
-    bind_fields(g, e, "", -1, 0);
+    bind_fields(g, e, StackNone, -1, 0);
     for (int i = 0; i < Stacks; i++)
         if (g->layers[i].n)
             bind_stack(g, e, &g->layers[i]);

@@ -24,19 +24,20 @@ static int table(Build *b, int tie, int64_t rows, const char *name)
         return put_matrix(b, rows, b->s->d_model, name);
     if (b->tied < 0)
         b->tied = put_matrix(b, rows, b->s->d_model,
-                             tied & TieTarget ? "target.weight"
-                                              : "source.weight");
+                             tied & TieTarget ? "target" : "source");
     return b->tied;
 }
 
-static int input(Build *b, Type t, const char *name)
+static int input(Build *b, Type t, BatchMember member, const char *word)
 {
-    return put_node(b, (Node){ .op = OpInput, .type = t }, name);
+    return put_node(b, (Node){ .op = OpInput, .type = t, .member = member },
+                    word);
 }
 
-static int ids(Build *b, Sym rows, const char *name)
+static int ids(Build *b, Sym rows, BatchMember member, const char *word)
 {
-    return input(b, (Type){ ElemI32, 1, { rows_of(b->s, rows) } }, name);
+    return input(b, (Type){ ElemI32, 1, { rows_of(b->s, rows) } }, member,
+                 word);
 }
 
 static int look_up(Build *b, int rows, int id, const char *name)
@@ -58,9 +59,9 @@ static double embedding_scale(const Spec *s)
 
 static int tokens(Build *b, const End *e)
 {
-    int rows = table(b, e->tie, e->vocab, build_join(b, e->name, ".weight"));
+    int rows = table(b, e->tie, e->vocab, e->name);
     b->prefix = build_join(b, e->name, ".");
-    int x = look_up(b, rows, ids(b, e->rows, "ids"), "embedding");
+    int x = look_up(b, rows, ids(b, e->rows, BatchIds, "ids"), "embedding");
     x = put_scale(b, x, embedding_scale(b->s), "scaled_embedding");
     b->prefix = "";
     return x;
@@ -73,14 +74,14 @@ static int numbers(Build *b, const End *e)
                2,
                { rows_of(b->s, e->rows), { b->s->input_width, SymNone } } };
     b->field = "input.width";
-    int x = input(b, t, build_join(b, e->name, ".values"));
+    int x = input(b, t, BatchInput, build_join(b, e->name, ".values"));
     x = put_linear(b, x, b->s->d_model, true,
                    build_join(b, e->name, ".input_projection"));
     if (!b->s->input_class_token)
         return x;
     b->field = "input.class_token";
-    int w = put_constant(b, OpWeight, b->s->d_model, 0,
-                         build_join(b, e->name, ".class_token.weight"));
+    int w = put_weight(b, b->s->d_model, 0,
+                       build_join(b, e->name, ".class_token"));
     return put_binary(b, OpFirstRow, x, w,
                       build_join(b, e->name, ".with_class_token"));
 }
@@ -92,11 +93,11 @@ static int add_positions(Build *b, int x, const End *e)
     b->field = "positions.type";
     if (!learned && s->positions != PosSinusoidal)
         return x;
-    const char *name = arena_printf(b->g->arena, "%s_positions%s", e->name,
-                                    learned ? ".weight" : "");
+    const char *word = build_join(b, e->name, "_positions");
     int64_t first = learned ? s->pos_first : 0;
-    int rows = put_constant(b, learned ? OpWeight : OpSinusoid,
-                            first + b->side->max_len, s->d_model, name);
+    const int64_t count = first + b->side->max_len;
+    int rows = learned ? put_weight(b, count, s->d_model, word)
+                       : put_table(b, OpSinusoid, count, s->d_model, word);
     b->prefix = build_join(b, e->name, ".");
     int p = put_node(
         b, (Node){ .op = OpPosition, .in = { rows }, .nin = 1, .first = first },
@@ -111,9 +112,10 @@ static int add_types(Build *b, int x, const End *e)
     if (b->s->embed_types < 1 || !e->first)
         return x;
     b->field = "embedding.types";
-    int rows = put_matrix(b, b->s->embed_types, b->s->d_model, "types.weight");
+    int rows = put_matrix(b, b->s->embed_types, b->s->d_model, "types");
     b->prefix = build_join(b, e->name, ".");
-    int y = look_up(b, rows, ids(b, e->rows, "types"), "type_embedding");
+    int y = look_up(b, rows, ids(b, e->rows, BatchTypes, "types"),
+                    "type_embedding");
     x = put_binary(b, OpAdd, x, y, "typed_input");
     b->prefix = "";
     return x;
@@ -125,11 +127,10 @@ static int layer_positions(Build *b)
     const Spec *s = b->s;
     b->field = "positions.type";
     if (s->positions == PosRotary)
-        return put_constant(b, OpRotaryTable, b->side->max_len, s->pos_dims,
-                            build_join(b, b->stack, ".rotary"));
+        return put_table(b, OpRotaryTable, b->side->max_len, s->pos_dims,
+                         "rotary");
     if (s->positions == PosRelative)
-        return put_constant(b, OpWeight, s->pos_buckets, b->side->h,
-                            build_join(b, b->stack, ".relative.weight"));
+        return put_weight(b, s->pos_buckets, b->side->h, "relative");
     return -1;
 }
 
@@ -138,9 +139,11 @@ static int stack(Build *b, const End *e)
     bool real = e->first && b->s->input == InputReal;
     int x = real ? numbers(b, e) : tokens(b, e);
     x = add_types(b, add_positions(b, x, e), e);
+    b->whole_stack = true;
     if (b->s->norm_embedding)
-        x = put_norm(b, x, build_join(b, b->stack, ".embedding_norm"));
+        x = put_norm(b, x, "embedding_norm");
     b->positions = layer_positions(b);
+    b->whole_stack = false;
     return build_layers(b, x);
 }
 
@@ -150,11 +153,10 @@ static int logits(Build *b, int x)
 {
     const Spec *s = b->s;
     int64_t vocab = b->entry == EntryDecode ? s->target.size : s->source.size;
-    int w = table(b, TieLogits, vocab, "logits.weight");
+    int w = table(b, TieLogits, vocab, "logits");
     x = put_binary(b, OpMatmul, x, w, "logits.matmul");
     if (s->bias_logits)
-        x = put_binary(b, OpBias, x,
-                       put_constant(b, OpWeight, vocab, 0, "logits.bias"),
+        x = put_binary(b, OpBias, x, put_bias(b, vocab, "logits"),
                        "logits.biased");
     x = put_scale(b, x, s->logits_scale > 0 ? s->logits_scale : 1,
                   "logits.scaled");
@@ -224,7 +226,7 @@ static void finish(Build *b, int x)
 static int build_encoder(Build *b)
 {
     const Spec *s = b->s;
-    build_enter(b, EntryEncode, "encoder");
+    build_enter(b, EntryEncode, StackEncoder);
     b->side = &s->side[SideEncoder];
     int x = stack(b, &(End){ "source", TieSource, SymN, s->source.size, true });
     b->g->memory = b->g->nodes.at[x].name;
@@ -234,7 +236,7 @@ static int build_encoder(Build *b)
 static int build_decoder(Build *b)
 {
     const Spec *s = b->s;
-    build_enter(b, EntryDecode, "decoder");
+    build_enter(b, EntryDecode, StackDecoder);
     b->side = &s->side[SideDecoder];
     return stack(b, &(End){ "target", TieTarget, SymT, s->target.size,
                             s->kind == KindDecoder });
@@ -252,13 +254,14 @@ static int build_attention(Build *b)
     static const struct {
         const char *name;
         Sym rows;
+        BatchMember member;
     } free_input[] = {
-        { "query", SymN },
-        { "key", SymM },
-        { "value", SymM },
+        { "query", SymN, BatchQuery },
+        { "key", SymM, BatchKey },
+        { "value", SymM, BatchValue },
     };
     int x[3];
-    build_enter(b, EntryEncode, "");
+    build_enter(b, EntryEncode, StackNone);
     b->side = &b->s->side[SideEncoder];
     b->field = "d_model";
     for (int i = 0; i < 3; i++)
@@ -267,7 +270,7 @@ static int build_attention(Build *b)
                              2,
                              { rows_of(b->s, free_input[i].rows),
                                { b->s->d_model, SymNone } } },
-                     free_input[i].name);
+                     free_input[i].member, free_input[i].name);
     return build_heads(b, x);
 }
 

@@ -9,9 +9,11 @@ typedef struct {
     Graph *g;
     const Spec *s;
     Entry entry;
-    const char *stack;
+    Stack stack;
     int layer;
-    const char *prefix;   /* of names: "encoder.0.self_attn." */
+    Sublayer sublayer;
+    bool whole_stack;     /* Node.whole_stack of what is added */
+    const char *prefix;   /* of words outside the layers: "source." */
     const char *field;    /* of the spec, for Node.pos */
     const SpecSide *side; /* of the spec, of this stack */
     int positions;        /* table of its layers' positions; -1: none */
@@ -19,28 +21,30 @@ typedef struct {
     int *cross[2];        /* by part, by decoder layer: the Append */
 } Build;
 
-/* build_node.c: each adds nodes whose names begin with b->prefix, and returns
- * the last of them.                                                         */
-int put_node(Build *b, Node n, const char *name);
-int put_unary(Build *b, Op op, int x, const char *name);
-int put_binary(Build *b, Op op, int x, int y, const char *name);
+/* build_node.c: each adds nodes that are called so in the place where b is, and
+ * returns the last of them.                                                 */
+int put_node(Build *b, Node n, const char *word);
+int put_unary(Build *b, Op op, int x, const char *word);
+int put_binary(Build *b, Op op, int x, int y, const char *word);
 /* Nothing is added, and x returned, for a factor 1 and a cap 0. */
-int put_scale(Build *b, int x, double by, const char *name);
-int put_softcap(Build *b, int x, double cap, const char *name);
-/* [rows, columns], or [rows] where columns is 0. */
-int put_constant(Build *b, Op op, int64_t rows, int64_t columns,
-                 const char *name);
-/* The same, in the number format of the spec: what a product or a look-up
+int put_scale(Build *b, int x, double by, const char *word);
+int put_softcap(Build *b, int x, double cap, const char *word);
+/* A table, and the tensors WORD.weight and WORD.bias: [rows, columns], or
+ * [rows] where columns is 0.                                                */
+int put_table(Build *b, Op op, int64_t rows, int64_t columns, const char *word);
+int put_weight(Build *b, int64_t rows, int64_t columns, const char *word);
+int put_bias(Build *b, int64_t rows, const char *word);
+/* WORD.weight in the number format of the spec: what a product or a look-up
  * reads.                                                                    */
-int put_matrix(Build *b, int64_t rows, int64_t columns, const char *name);
-/* x W^T, and + b where there is a bias. The result has the given name. */
-int put_linear(Build *b, int x, int64_t out, bool bias, const char *name);
-int put_norm(Build *b, int x, const char *name);
-int put_head_norm(Build *b, int x, int64_t heads, const char *name);
+int put_matrix(Build *b, int64_t rows, int64_t columns, const char *word);
+/* x W^T, and + b where there is a bias. The result is called `word`. */
+int put_linear(Build *b, int x, int64_t out, bool bias, const char *word);
+int put_norm(Build *b, int x, const char *word);
+int put_head_norm(Build *b, int x, int64_t heads, const char *word);
 
 char *build_join(Build *b, const char *head, const char *tail);
 /* Later nodes are in the named stack and entry, outside of its layers. */
-void build_enter(Build *b, Entry entry, const char *stack);
+void build_enter(Build *b, Entry entry, Stack stack);
 
 /* build_layer.c */
 /* All layers of b->side, and the norm after them. */

@@ -66,7 +66,8 @@ static int place(Build *b, int x, Projection which)
                .nin = 2,
                .heads = heads,
                .dims = s->pos_dims,
-               .layout = s->pos_layout };
+               .layout = s->pos_layout,
+               .part = which == Wq ? PartQuery : PartKey };
     return put_node(b, n, build_join(b, projection[which], ".rotated"));
 }
 
@@ -182,28 +183,28 @@ static int feed_forward(Build *b, int x)
 
 /* --------------------------------------------------- layers, section 3.1 */
 
-typedef int Sublayer(Build *b, int x);
+typedef int SublayerRows(Build *b, int x);
 
 typedef struct { /* a sublayer, and the norm that is its own */
-    Sublayer *f;
-    const char *name, *norm;
+    SublayerRows *f;
+    Sublayer sublayer;
+    const char *norm;
 } LayerPart;
 
 static const LayerPart layer_parts[] = {
-    { self_attention, "self_attn", "norm1" },
-    { cross_attention, "cross_attn", "norm3" }, /* decoder with an encoder */
-    { feed_forward, "ffn", "norm2" },
+    { self_attention, SublayerSelf, "norm1" },
+    { cross_attention, SublayerCross, "norm3" }, /* decoder with an encoder */
+    { feed_forward, SublayerFfn, "norm2" },
 };
 enum { LayerParts = sizeof layer_parts / sizeof *layer_parts };
 
 /* x + f(y) */
 static int sublayer(Build *b, int x, int y, const LayerPart *part)
 {
-    const char *outer = b->prefix;
-    b->prefix = arena_printf(b->g->arena, "%s%s.", outer, part->name);
+    b->sublayer = part->sublayer;
     y = part->f(b, y);
     y = put_binary(b, OpAdd, x, y, "residual");
-    b->prefix = outer;
+    b->sublayer = SublayerNone;
     return y;
 }
 
@@ -229,22 +230,15 @@ static int layer(Build *b, int x)
     return x;
 }
 
-static void enter_layer(Build *b, const char *prefix, int i)
-{
-    b->layer = i;
-    b->prefix = arena_printf(b->g->arena, "%s.%d.", prefix, i);
-}
-
 int build_layers(Build *b, int x)
 {
-    const char *stack = b->stack;
-    for (int i = 0; i < b->side->N; i++) {
-        enter_layer(b, stack, i);
+    for (b->layer = 0; b->layer < b->side->N; b->layer++)
         x = layer(b, x);
-    }
-    build_enter(b, b->entry, stack);
+    build_enter(b, b->entry, b->stack);
+    b->whole_stack = true;
     if (b->s->norm_final)
-        x = put_norm(b, x, build_join(b, stack, ".norm"));
+        x = put_norm(b, x, "norm");
+    b->whole_stack = false;
     return x;
 }
 
@@ -252,12 +246,12 @@ void append_memory(Build *b, int memory)
 {
     b->side = &b->s->side[SideDecoder];
     size_t bytes = (size_t)b->side->N * sizeof(int);
-    build_enter(b, EntryEncode, "cross");
+    build_enter(b, EntryEncode, StackCross);
+    b->sublayer = SublayerCross;
     for (int part = PartKey; part <= PartValue; part++)
         b->cross[part] = arena_alloc(b->g->arena, bytes);
     for (int i = 0; i < b->side->N; i++) {
-        enter_layer(b, "decoder", i);
-        b->prefix = build_join(b, b->prefix, "cross_attn.");
+        b->layer = i;
         int k = project(b, memory, Wk);
         int v = project(b, memory, Wv);
         k = split(b, k, Wk);

@@ -2,57 +2,82 @@
  * and weights.                                                              */
 #include "graph/build.h"
 
-int put_node(Build *b, Node n, const char *name)
+/* The tensor WORD.weight has that name; what makes it is called WORD. */
+static int put_named(Build *b, Node n, const char *word, const char *suffix)
 {
+    Arena *a = b->g->arena;
     n.entry = op_info[n.op].op_class == ClassConst ? EntryNone : b->entry;
     n.stack = b->stack;
     n.layer = b->layer;
-    n.name = arena_printf(b->g->arena, "%s%s", b->prefix, name);
+    n.sublayer = b->sublayer;
+    n.whole_stack = b->whole_stack;
+    n.word = arena_printf(a, "%s%s", b->prefix, word);
+    n.name = graph_name(a, &n, arena_printf(a, "%s%s", n.word, suffix));
     n.pos = spec_pos(b->s, b->field);
     return graph_add(b->g, n);
 }
 
-int put_unary(Build *b, Op op, int x, const char *name)
+int put_node(Build *b, Node n, const char *word)
 {
-    return put_node(b, (Node){ .op = op, .in = { x }, .nin = 1 }, name);
+    return put_named(b, n, word, "");
 }
 
-int put_binary(Build *b, Op op, int x, int y, const char *name)
+int put_unary(Build *b, Op op, int x, const char *word)
 {
-    return put_node(b, (Node){ .op = op, .in = { x, y }, .nin = 2 }, name);
+    return put_node(b, (Node){ .op = op, .in = { x }, .nin = 1 }, word);
 }
 
-int put_scale(Build *b, int x, double by, const char *name)
+int put_binary(Build *b, Op op, int x, int y, const char *word)
+{
+    return put_node(b, (Node){ .op = op, .in = { x, y }, .nin = 2 }, word);
+}
+
+int put_scale(Build *b, int x, double by, const char *word)
 {
     if (by >= 1 && by <= 1)
         return x;
     Node n = { .op = OpScale, .in = { x }, .nin = 1, .scale = by };
-    return put_node(b, n, name);
+    return put_node(b, n, word);
 }
 
-int put_softcap(Build *b, int x, double cap, const char *name)
+int put_softcap(Build *b, int x, double cap, const char *word)
 {
     if (!(cap > 0))
         return x;
     Node n = { .op = OpSoftcap, .in = { x }, .nin = 1, .cap = cap };
-    return put_node(b, n, name);
+    return put_node(b, n, word);
 }
 
-int put_constant(Build *b, Op op, int64_t rows, int64_t columns,
-                 const char *name)
+static Type constant(Elem elem, int64_t rows, int64_t columns)
 {
-    Type t = { ElemF32,
-               columns > 0 ? 2 : 1,
-               { { rows, SymNone }, { columns, SymNone } } };
-    return put_node(b, (Node){ .op = op, .type = t }, name);
+    return (Type){ elem,
+                   columns > 0 ? 2 : 1,
+                   { { rows, SymNone }, { columns, SymNone } } };
 }
 
-int put_matrix(Build *b, int64_t rows, int64_t columns, const char *name)
+int put_table(Build *b, Op op, int64_t rows, int64_t columns, const char *word)
 {
-    Type t = { b->s->dtype == DtypeBf16 ? ElemBf16 : ElemF32,
-               2,
-               { { rows, SymNone }, { columns, SymNone } } };
-    return put_node(b, (Node){ .op = OpWeight, .type = t }, name);
+    Node n = { .op = op, .type = constant(ElemF32, rows, columns) };
+    return put_node(b, n, word);
+}
+
+int put_weight(Build *b, int64_t rows, int64_t columns, const char *word)
+{
+    Node n = { .op = OpWeight, .type = constant(ElemF32, rows, columns) };
+    return put_named(b, n, word, ".weight");
+}
+
+int put_bias(Build *b, int64_t rows, const char *word)
+{
+    Node n = { .op = OpWeight, .type = constant(ElemF32, rows, 0) };
+    return put_node(b, n, build_join(b, word, ".bias"));
+}
+
+int put_matrix(Build *b, int64_t rows, int64_t columns, const char *word)
+{
+    Elem elem = b->s->dtype == DtypeBf16 ? ElemBf16 : ElemF32;
+    Node n = { .op = OpWeight, .type = constant(elem, rows, columns) };
+    return put_named(b, n, word, ".weight");
 }
 
 char *build_join(Build *b, const char *head, const char *tail)
@@ -60,11 +85,12 @@ char *build_join(Build *b, const char *head, const char *tail)
     return arena_printf(b->g->arena, "%s%s", head, tail);
 }
 
-void build_enter(Build *b, Entry entry, const char *stack)
+void build_enter(Build *b, Entry entry, Stack stack)
 {
     b->entry = entry;
     b->stack = stack;
     b->layer = -1;
+    b->sublayer = SublayerNone;
     b->prefix = "";
 }
 
@@ -74,37 +100,36 @@ static int64_t width(const Build *b, int x)
     return t.dim[t.rank - 1].c;
 }
 
-int put_linear(Build *b, int x, int64_t out, bool bias, const char *name)
+int put_linear(Build *b, int x, int64_t out, bool bias, const char *word)
 {
-    int w = put_matrix(b, out, width(b, x), build_join(b, name, ".weight"));
+    int w = put_matrix(b, out, width(b, x), word);
     if (!bias)
-        return put_binary(b, OpMatmul, x, w, name);
-    int y = put_binary(b, OpMatmul, x, w, build_join(b, name, ".matmul"));
-    int v = put_constant(b, OpWeight, out, 0, build_join(b, name, ".bias"));
-    return put_binary(b, OpBias, y, v, name);
+        return put_binary(b, OpMatmul, x, w, word);
+    int y = put_binary(b, OpMatmul, x, w, build_join(b, word, ".matmul"));
+    int v = put_bias(b, out, word);
+    return put_binary(b, OpBias, y, v, word);
 }
 
 /* A norm of rows `d` wide: gamma, and beta where the spec has it. */
-static int norm_of(Build *b, Node n, int64_t d, const char *name)
+static int norm_of(Build *b, Node n, int64_t d, const char *word)
 {
     b->field = "norm.type";
     n.norm = b->s->norm_type;
     n.eps = b->s->norm_eps;
     n.nin = 2;
-    n.in[1] = put_constant(b, OpWeight, d, 0, build_join(b, name, ".weight"));
+    n.in[1] = put_weight(b, d, 0, word);
     if (n.norm == NormLayer && b->s->norm_bias)
-        n.in[n.nin++] = put_constant(b, OpWeight, d, 0,
-                                     build_join(b, name, ".bias"));
-    return put_node(b, n, name);
+        n.in[n.nin++] = put_bias(b, d, word);
+    return put_node(b, n, word);
 }
 
-int put_norm(Build *b, int x, const char *name)
+int put_norm(Build *b, int x, const char *word)
 {
-    return norm_of(b, (Node){ .op = OpNorm, .in = { x } }, width(b, x), name);
+    return norm_of(b, (Node){ .op = OpNorm, .in = { x } }, width(b, x), word);
 }
 
-int put_head_norm(Build *b, int x, int64_t heads, const char *name)
+int put_head_norm(Build *b, int x, int64_t heads, const char *word)
 {
     Node n = { .op = OpHeadNorm, .in = { x }, .heads = heads };
-    return norm_of(b, n, width(b, x) / heads, name);
+    return norm_of(b, n, width(b, x) / heads, word);
 }

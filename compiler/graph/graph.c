@@ -12,6 +12,19 @@ const OpInfo op_info[OpCount] = {
 #undef OP
 };
 
+const char *const stack_name[Stacks] = {
+    [StackNone] = "",
+    [StackEncoder] = "encoder",
+    [StackCross] = "cross",
+    [StackDecoder] = "decoder",
+};
+const char *const sublayer_name[Sublayers] = {
+    [SublayerNone] = "",
+    [SublayerSelf] = "self_attn",
+    [SublayerCross] = "cross_attn",
+    [SublayerFfn] = "ffn",
+};
+
 /* ---------------------------------------------------------------- edges */
 
 /* The node's own edges begin, or end where `sign` is -1. */
@@ -149,6 +162,32 @@ int graph_find(const Graph *g, const char *name)
             && strcmp(g->nodes.at[i].name, name) == 0)
             return i;
     return -1;
+}
+
+/* ---------------------------------------------------------------- names */
+
+bool same_layer(const Node *a, const Node *b)
+{
+    return a->layer == b->layer && a->stack == b->stack;
+}
+
+/* What the encoder makes for a layer of the decoder has that layer's names. */
+char *graph_name(Arena *a, const Node *n, const char *word)
+{
+    const char *stack =
+        stack_name[n->stack == StackCross ? StackDecoder : n->stack];
+    const char *sublayer = sublayer_name[n->sublayer];
+    if (n->layer >= 0)
+        return arena_printf(a, "%s.%d.%s%s%s", stack, n->layer, sublayer,
+                            *sublayer ? "." : "", word);
+    return n->whole_stack ? arena_printf(a, "%s.%s", stack, word)
+                          : arena_strdup(a, word);
+}
+
+void graph_rename(Graph *g, Node *n, const char *suffix)
+{
+    n->name = arena_printf(g->arena, "%s%s", n->name, suffix);
+    n->word = arena_printf(g->arena, "%s%s", n->word, suffix);
 }
 
 Index graph_names(Arena *a, const Graph *g)

@@ -41,6 +41,35 @@ extern const OpInfo op_info[OpCount];
 
 typedef enum { EntryNone /* Const nodes */, EntryEncode, EntryDecode } Entry;
 
+/* Where a node is: StackCross makes keys and values of the source for the
+ * decoder's layers.                                                         */
+typedef enum {
+    StackNone,
+    StackEncoder,
+    StackCross,
+    StackDecoder,
+    Stacks
+} Stack;
+extern const char *const stack_name[Stacks]; /* "", "encoder" .. */
+typedef enum {
+    SublayerNone,
+    SublayerSelf,
+    SublayerCross,
+    SublayerFfn,
+    Sublayers
+} Sublayer;
+extern const char *const sublayer_name[Sublayers]; /* "", "self_attn" .. */
+
+/* What an Input is, as a member of struct attn_batch. */
+typedef enum {
+    BatchIds,
+    BatchTypes,
+    BatchInput /* rows of numbers */,
+    BatchQuery,
+    BatchKey,
+    BatchValue /* kind attention */
+} BatchMember;
+
 /* A dimension: a constant, or the length of a set of rows. */
 typedef enum {
     SymNone, /* constant */
@@ -65,18 +94,23 @@ typedef struct {
 /* What is added to the score of query row i and key row j. */
 typedef enum { BiasNone, BiasAlibi, BiasRelative } BiasKind;
 
-enum { MaxIn = 4, CacheSelf = 0, CacheCross = 1, PartKey = 0, PartValue = 1 };
+enum { MaxIn = 4, CacheSelf = 0, CacheCross = 1 };
+enum { PartKey, PartValue, PartQuery };
 
 typedef struct { /* one operation and the tensor it makes */
     Op op;
     Entry entry;
     Type type;          /* set by shape.c */
     int in[MaxIn], nin; /* earlier nodes, by index; -1: absent */
-    const char *name;   /* unique: encoder.0.self_attn.scores */
-    const char *stack;  /* "encoder", "cross", "decoder" or "" */
-    int layer;          /* in its stack; -1: outside the layers */
-    bool keep;          /* asked for by --tap: passes leave it alone */
-    Pos pos;            /* the YAML key this came from */
+    const char *name;   /* unique: encoder.0.self_attn.q.weight */
+    const char *word;   /* of it, in its place: "q"; "q.bias" */
+    Stack stack;
+    int layer;         /* in its stack; -1: outside the layers */
+    Sublayer sublayer; /* of its layer */
+    bool whole_stack;  /* outside the layers, and named after the
+                          stack: encoder.norm */
+    bool keep;         /* asked for by --tap: passes leave it alone */
+    Pos pos;           /* the YAML key this came from */
     /* attributes; the op that uses each: */
     double scale;     /* Scale, Embed, Attention */
     double cap;       /* Softcap, Attention; 0: none */
@@ -95,8 +129,9 @@ typedef struct { /* one operation and the tensor it makes */
     const MaskSpec *mask;          /* Mask, Attention; NULL: none */
     Activation act;                /* Linear, Activate, Gate */
     bool has_bias, has_residual;   /* Linear: in[2] / in[3] is there */
-    int cache, part;               /* Append, Recall: CacheSelf.. PartKey..;
-                                      Pages: part */
+    BatchMember member;            /* Input */
+    int cache;                     /* Append, Recall: CacheSelf.. */
+    int part; /* Append, Recall, Pages, Rotate: PartKey.. */
 } Node;
 
 typedef struct { /* the nodes that read one */
@@ -132,6 +167,12 @@ int graph_find(const Graph *g, const char *name); /* -1: none. The
 Index graph_names(Arena *a, const Graph *g);      /* of many to be found */
 Graph *graph_copy(Arena *a, const Graph *g);
 bool same_type(Type a, Type b);
+/* Are both of one layer of one stack, or of none of its layers? */
+bool same_layer(const Node *a, const Node *b);
+/* A name in the place of `n`: "encoder.0.self_attn.q" of "q". */
+char *graph_name(Arena *a, const Node *n, const char *word);
+/* Another name for a node, in place: ".scaled" behind the one that it has. */
+void graph_rename(Graph *g, Node *n, const char *suffix);
 
 /* -------------------------------------------------------------- shape.c --- */
 /* Sets n->type from the inputs. False: they do not fit. What has no inputs

@@ -46,29 +46,18 @@ Matrix interp_in(const Interp *in, const Node *n, int i)
 
 /* ------------------------------------------- what enters, and what moves */
 
-/* How many of the entry's inputs with such elements come before this one. */
-static int input_ordinal(const Interp *in, const Node *n)
-{
-    int ordinal = 0;
-    for (const Node *m = in->g->nodes.at; m < n; m++)
-        ordinal += m->op == OpInput && m->entry == n->entry
-                && m->type.elem == n->type.elem;
-    return ordinal;
-}
-
-/* Token ids, then their types; or rows of numbers. */
 static void eval_input(const Interp *in, const Node *n, double *out)
 {
     int64_t size = type_size(in, n->type);
-    int ordinal = input_ordinal(in, n);
     if (n->type.elem == ElemI32) {
-        const int32_t *ids = ordinal == 0 ? in->ids[n->entry]
-                                          : in->types[n->entry];
+        const int32_t *ids = n->member == BatchTypes ? in->types[n->entry]
+                                                     : in->ids[n->entry];
         for (int64_t i = 0; i < size; i++)
             out[i] = ids ? ids[i] : 0;
         return;
     }
-    memcpy(out, in->rows[ordinal], (size_t)size * sizeof *out);
+    const int first = n->member == BatchInput ? BatchInput : BatchQuery;
+    memcpy(out, in->rows[n->member - first], (size_t)size * sizeof *out);
 }
 
 /* The paper's section 3.5, and the two other layouts that are in use. */

@@ -121,7 +121,7 @@ static void scale_weight(Graph *g, int reader, int k, double s)
     n.in[0] = weight;
     n.nin = 1;
     n.scale = s;
-    n.name = arena_printf(g->arena, "%s.scaled", n.name);
+    graph_rename(g, &n, ".scaled");
     graph_link(g, reader, k, graph_add(g, n));
 }
 
@@ -132,6 +132,7 @@ static void become_input(Graph *g, int root)
     int x = n->in[0];
     Node input = *at(g, x);
     input.name = n->name;
+    input.word = n->word;
     input.keep = n->keep;
     graph_set(g, root, input);
     graph_remove(g, x);
@@ -142,8 +143,7 @@ static void scale_chain(Graph *g, const Chain *c, double s)
 {
     for (int i = 0; i < c->n; i++) {
         int node = c->node[i];
-        g->nodes.at[node].name = arena_printf(g->arena, "%s.scaled",
-                                              at(g, node)->name);
+        graph_rename(g, &g->nodes.at[node], ".scaled");
         bool weighs = at(g, node)->op == OpBias || at(g, node)->op == OpMatmul
                    || at(g, node)->op == OpHeadNorm;
         for (int k = 1; weighs && k < at(g, node)->nin; k++)

@@ -14,6 +14,7 @@ static int become(Graph *g, int root, Node e)
 {
     const Node *n = &g->nodes.at[root];
     e.name = n->name;
+    e.word = n->word;
     e.pos = n->pos;
     e.keep = n->keep;
     graph_set(g, root, e);

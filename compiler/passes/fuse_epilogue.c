@@ -26,6 +26,7 @@ static int absorb(Graph *g, int root, int k, Node linear)
     int product = n->in[k];
     linear.op = OpLinear;
     linear.name = n->name;
+    linear.word = n->word;
     linear.pos = n->pos;
     linear.keep = n->keep;
     graph_set(g, root, linear);
@@ -59,7 +60,7 @@ static bool takes_residual(const Graph *g, int root, int k)
 {
     const Node *n = &g->nodes.at[root];
     const Node *p = &g->nodes.at[n->in[k]];
-    return n->in[0] != n->in[1] && is_product(p) && same_layer(p, n);
+    return n->in[0] != n->in[1] && is_product(p) && same_part(p, n);
 }
 
 static int absorb_residual(Graph *g, int root)

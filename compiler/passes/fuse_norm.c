@@ -20,7 +20,7 @@ static bool match_sum(const Graph *g, int root)
     if (sum->keep)
         return pass_takes(g, n->in[0], root);
     const char *why = pass_refuses(g, n->in[0]);
-    if (!why && !same_layer(n, sum))
+    if (!why && !same_part(n, sum))
         why = "is in another layer";
     if (!why && g->nodes.at[sum->in[1]].op == OpPosition)
         why = "goes into what makes its rows";

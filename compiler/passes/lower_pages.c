@@ -35,11 +35,13 @@ static int lower_part(Graph *g, int node, int part)
         .nin = 1,
         .stack = n->stack,
         .layer = n->layer,
+        .sublayer = n->sublayer,
         .pos = n->pos,
         .part = part,
-        .name = arena_printf(g->arena, "%s.%s", g->nodes.at[n->in[k]].name,
-                             part == PartKey ? "key_pages" : "value_pages"),
+        .name = g->nodes.at[n->in[k]].name,
+        .word = g->nodes.at[n->in[k]].word,
     };
+    graph_rename(g, &pages, part == PartKey ? ".key_pages" : ".value_pages");
     graph_link(g, node, k, graph_add(g, pages));
     return 1;
 }

@@ -11,8 +11,6 @@
  * both products in front of a gate. All have a bias or none has.
  * needs: to run before fuse-epilogue.  keeps: values, and the names of the
  * results.  breaks: nothing.                                                */
-#include <string.h>
-
 #include "passes/rewrite.h"
 
 enum { MaxParts = MaxIn - 1 }; /* what a Stack takes */
@@ -28,36 +26,19 @@ static bool mergeable(const Graph *g, int node)
 }
 
 /* The tensor under in[1] of a Matmul or Bias. */
-static const char *tensor_name(const Graph *g, int node)
+static const Node *tensor_of(const Graph *g, int node)
 {
     int w = g->nodes.at[node].in[1];
     while (g->nodes.at[w].op == OpScale)
         w = g->nodes.at[w].in[0];
-    return g->nodes.at[w].name;
-}
-
-/* Bytes of `name` without its last segment and the dot before that. */
-static size_t without_last(const char *name, size_t n)
-{
-    while (n > 0 && name[n - 1] != '.')
-        n--;
-    return n > 0 ? n - 1 : 0;
-}
-
-/* Are both weights of one sublayer? encoder.0.ffn.w1.weight, .ffn.w3.weight */
-static bool same_sublayer(const char *a, const char *b)
-{
-    size_t m = without_last(a, without_last(a, strlen(a)));
-    size_t n = without_last(b, without_last(b, strlen(b)));
-    return m == n && strncmp(a, b, n) == 0;
+    return &g->nodes.at[w];
 }
 
 static bool same_rows(const Graph *g, int a, int b)
 {
     const Node *x = &g->nodes.at[a], *y = &g->nodes.at[b];
     return mergeable(g, a) && mergeable(g, b) && x->in[0] == y->in[0]
-        && same_layer(x, y)
-        && same_sublayer(tensor_name(g, a), tensor_name(g, b));
+        && same_part(x, y) && x->sublayer == y->sublayer;
 }
 
 static int bias_of(const Graph *g, int matmul)
@@ -66,24 +47,19 @@ static int bias_of(const Graph *g, int matmul)
     return reader >= 0 && g->nodes.at[reader].op == OpBias ? reader : -1;
 }
 
-/* Are both of one layer, or of none? Such nodes stand together. */
-static bool neighbours(const Graph *g, int a, int b)
-{
-    const Node *x = &g->nodes.at[a], *y = &g->nodes.at[b];
-    return x->layer == y->layer && !strcmp(x->stack, y->stack);
-}
-
 /* All products like `first`, if it is the first of them. */
 static Group find_group(const Graph *g, int first)
 {
     Group p = { 0 };
     if (!mergeable(g, first))
         return p;
-    for (int i = first - 1; i >= 0 && neighbours(g, i, first); i--)
+    const Node *at = g->nodes.at; /* nodes of a layer stand together */
+    for (int i = first - 1; i >= 0 && same_layer(&at[i], &at[first]); i--)
         if (same_rows(g, first, i))
             return p;
     for (int i = first;
-         i < g->nodes.n && neighbours(g, i, first) && p.n < MaxParts; i++) {
+         i < g->nodes.n && same_layer(&at[i], &at[first]) && p.n < MaxParts;
+         i++) {
         if (!same_rows(g, first, i))
             continue;
         p.matmul[p.n] = i;
@@ -115,36 +91,38 @@ static bool may_merge(const Graph *g, const Group *p)
     return p->n > 1;
 }
 
-/* "layer.q.weight", "layer.k.weight" -> "layer.qk" */
-static char *merged_name(const Graph *g, const Group *p)
+/* "q", "k" -> "qk" */
+static char *merged_word(const Graph *g, const Group *p)
 {
-    char *name = NULL;
-    for (int i = 0; i < p->n; i++) {
-        const char *tensor = tensor_name(g, p->matmul[i]);
-        const char *end = strrchr(tensor, '.');
-        size_t n = end ? (size_t)(end - tensor) : strlen(tensor);
-        char *base = arena_strndup(g->arena, tensor, n);
-        const char *dot = strrchr(base, '.');
-        name = i == 0
-                 ? base
-                 : arena_printf(g->arena, "%s%s", name, dot ? dot + 1 : base);
-    }
-    return name;
+    char *word = arena_strdup(g->arena, "");
+    for (int i = 0; i < p->n; i++)
+        word = arena_printf(g->arena, "%s%s", word,
+                            tensor_of(g, p->matmul[i])->word);
+    return word;
 }
 
-/* One node like `model` on (x, the weights of all parts stacked). */
-static int merge(Graph *g, const int *part, int n, int x, const char *name,
-                 const char *tensor)
+/* The tensors of all parts: WORD, in the file it would be WORD and `suffix`. */
+static Node stack_of(const Graph *g, const int *part, int n, const char *word,
+                     const char *suffix)
 {
-    Node whole = g->nodes.at[part[0]];
-    Node stack = g->nodes.at[whole.in[1]];
+    Node stack = g->nodes.at[g->nodes.at[part[0]].in[1]];
     stack.op = OpStack;
-    stack.name = tensor;
+    stack.word = word;
+    stack.name = graph_name(g->arena, &stack,
+                            arena_printf(g->arena, "%s%s", word, suffix));
     stack.scale = 0;
     stack.nin = n;
     for (int i = 0; i < n; i++)
         stack.in[i] = g->nodes.at[part[i]].in[1];
-    whole.name = name;
+    return stack;
+}
+
+/* One node like `model`, called `word`, on x and the stack. */
+static int merge(Graph *g, int model, int x, const char *word, Node stack)
+{
+    Node whole = g->nodes.at[model];
+    whole.word = word;
+    whole.name = graph_name(g->arena, &whole, word);
     whole.in[0] = x;
     whole.in[1] = graph_add(g, stack);
     return graph_add(g, whole);
@@ -165,15 +143,15 @@ static int merge_group(Graph *g, int first)
     Group p = find_group(g, first);
     if (!may_merge(g, &p))
         return 0;
-    Arena *a = g->arena;
     bool biased = p.bias[0] >= 0;
-    const char *name = merged_name(g, &p);
-    const char *product = biased ? arena_printf(a, "%s.matmul", name) : name;
-    int whole = merge(g, p.matmul, p.n, g->nodes.at[first].in[0], product,
-                      arena_printf(a, "%s.weight", name));
+    const char *word = merged_word(g, &p);
+    const char *sum = arena_printf(g->arena, "%s.matmul", word);
+    const char *bias = arena_printf(g->arena, "%s.bias", word);
+    int whole = merge(g, first, g->nodes.at[first].in[0], biased ? sum : word,
+                      stack_of(g, p.matmul, p.n, word, ".weight"));
     if (biased)
-        whole = merge(g, p.bias, p.n, whole, name,
-                      arena_printf(a, "%s.bias", name));
+        whole = merge(g, p.bias[0], whole, word,
+                      stack_of(g, p.bias, p.n, bias, ""));
     int64_t column = 0;
     for (int i = 0; i < p.n; i++) {
         int result = biased ? p.bias[i] : p.matmul[i];

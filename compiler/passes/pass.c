@@ -103,10 +103,9 @@ bool pass_takes(const Graph *g, int node, int root)
     return !why;
 }
 
-bool same_layer(const Node *a, const Node *b)
+bool same_part(const Node *a, const Node *b)
 {
-    return a->entry == b->entry && a->layer == b->layer
-        && strcmp(a->stack, b->stack) == 0;
+    return a->entry == b->entry && same_layer(a, b);
 }
 
 /* --------------------------------------------------------------- the driver */

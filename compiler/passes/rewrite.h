@@ -26,6 +26,7 @@ const char *pass_refuses(const Graph *g, int node);
 /* The same, reported as a miss at `root`. */
 bool pass_takes(const Graph *g, int node, int root);
 
-bool same_layer(const Node *a, const Node *b);
+/* Are both of one layer, in one entry? */
+bool same_part(const Node *a, const Node *b);
 
 #endif

@@ -27,7 +27,7 @@ static void find_reads(Plan *p)
             Reads *r = &p->reads[owner];
             r->first = r->first < 0 ? o : r->first;
             r->last = o;
-            r->elsewhere |= !in_one_layer(reader, node_at(p, owner));
+            r->elsewhere |= !same_layer(reader, node_at(p, owner));
         }
     }
     for (int i = 0; i < n; i++) /* kept: read back by name */

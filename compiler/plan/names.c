@@ -5,43 +5,21 @@
 #include <ctype.h>
 #include <string.h>
 
-/* A node's name without the stack and layer it is in, as a C identifier. */
-const char *local_name(Arena *a, const Node *n)
-{
-    const char *s = n->name;
-    if (n->layer >= 0) {
-        const char *digit = s;
-        while (*digit
-               && !(digit > s && digit[-1] == '.'
-                    && isdigit((unsigned char)*digit)))
-            digit++;
-        const char *dot = strchr(digit, '.');
-        if (dot)
-            s = dot + 1;
-    }
-    char *id = arena_strdup(a, s);
-    for (char *c = id; *c; c++)
-        if (!isalnum((unsigned char)*c))
-            *c = '_';
-    return id;
-}
-
-/* "self_attn" of encoder.0.self_attn.k.heads, "" of q.heads. */
-static const char *sublayer(Arena *a, const Node *n)
-{
-    const char *local = local_name(a, n), *attn = strstr(local, "attn_");
-    return attn ? arena_strndup(a, local, (size_t)(attn - local) + 4) : "";
-}
-
 static const char *joined(Arena *a, const char *first, const char *second)
 {
     return *first ? arena_printf(a, "%s_%s", first, second) : second;
 }
 
-static const char *before(Arena *a, const char *s, const char *end)
+/* A node's name without the stack and layer it is in, as a C identifier. */
+const char *local_name(Arena *a, const Node *n)
 {
-    const char *at = strstr(s, end);
-    return at ? arena_strndup(a, s, (size_t)(at - s)) : s;
+    const char *place = n->whole_stack ? stack_name[n->stack]
+                                       : sublayer_name[n->sublayer];
+    char *id = arena_strdup(a, joined(a, place, n->word));
+    for (char *c = id; *c; c++)
+        if (!isalnum((unsigned char)*c))
+            *c = '_';
+    return id;
 }
 
 /* What a value is called in emitted C: after the weight that made it, or after
@@ -50,6 +28,7 @@ static const char *label_of(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
     Arena *a = p->arena_;
+    const char *sublayer = sublayer_name[n->sublayer];
     switch (n->op) {
     case OpMatmul:
     case OpLinear:
@@ -58,12 +37,12 @@ static const char *label_of(const Plan *p, int node)
                  : p->block.at[plan_block(p, n->in[1], PackPanels)].field;
     case OpPages:
     case OpAppend:
-        return joined(a, sublayer(a, n),
-                      n->part == PartKey ? "keys" : "values");
-    case OpAttention: return *sublayer(a, n) ? sublayer(a, n) : "attention";
-    case OpRotate:    return before(a, local_name(a, n), "_rotated");
-    case OpOutput:    return "output";
-    default:          return local_name(a, n);
+        return joined(a, sublayer, n->part == PartKey ? "keys" : "values");
+    case OpAttention:
+        return n->sublayer == SublayerNone ? "attention" : sublayer;
+    case OpRotate: return joined(a, sublayer, n->part == PartKey ? "k" : "q");
+    case OpOutput: return "output";
+    default:       return local_name(a, n);
     }
 }
 
@@ -88,17 +67,33 @@ static const char *last_word(const char *label)
 
 static const char *in_stack(const Plan *p, const Node *n, const char *label)
 {
-    const char *stack = n->stack[0]             ? n->stack
+    const char *stack = n->stack != StackNone   ? stack_name[n->stack]
                       : n->entry == EntryEncode ? "encode"
                                                 : "decode";
-    return strncmp(label, stack, strlen(stack))
-             ? arena_printf(p->arena_, "%s_%s", stack, label)
-             : label;
+    return arena_printf(p->arena_, "%s_%s", stack, label);
+}
+
+/* The label of a node, which may name the stack by itself. */
+static const char *function_name(const Plan *p, const Node *n,
+                                 const char *label)
+{
+    return n->whole_stack || n->stack == StackCross ? label
+                                                    : in_stack(p, n, label);
 }
 
 const char *step_name(const Plan *p, int node)
 {
-    return in_stack(p, node_at(p, node), value_label(p, node));
+    return function_name(p, node_at(p, node), value_label(p, node));
+}
+
+static const char *block_name(const Plan *p, const Region *r)
+{
+    const char *label = last_word(value_label(p, p->order.at[r->first]));
+    for (int i = 1; i < r->count; i++)
+        label = arena_printf(p->arena_, "%s_%s", label,
+                             last_word(
+                                 value_label(p, p->order.at[r->first + i])));
+    return in_stack(p, node_at(p, p->order.at[r->first]), label);
 }
 
 const char *region_name(const Plan *p, const Region *r)
@@ -106,17 +101,12 @@ const char *region_name(const Plan *p, const Region *r)
     const int node = p->order.at[r->first];
     const Node *first = node_at(p, node);
     const char *label = value_label(p, node);
+    if (r->row_block)
+        return block_name(p, r);
     if (first->op == OpPages || first->op == OpAppend)
-        label = joined(p->arena_, sublayer(p->arena_, first),
+        label = joined(p->arena_, sublayer_name[first->sublayer],
                        r->count == 2 ? "pages" : last_word(label));
-    if (r->row_block) {
-        label = last_word(label);
-        for (int i = 1; i < r->count; i++)
-            label = arena_printf(
-                p->arena_, "%s_%s", label,
-                last_word(value_label(p, p->order.at[r->first + i])));
-    }
-    return in_stack(p, first, label);
+    return function_name(p, first, label);
 }
 
 /* Is NAME_open, or another function of a model, the core's, the compiler's or a

@@ -15,21 +15,21 @@ typedef struct {
     char text[32];
 } LayerName;
 
-static LayerName layer_name(const char *stack, int layer)
+static LayerName layer_name(Stack stack, int layer)
 {
     LayerName name;
-    snprintf(name.text, sizeof name.text, "%s.%d", layer < 0 ? "" : stack,
-             layer);
+    snprintf(name.text, sizeof name.text, "%s.%d",
+             stack_name[layer < 0 ? StackNone : stack], layer);
     return name;
 }
 
-static LayerBlocks *find_layer(const Plan *p, const char *stack, int layer)
+static LayerBlocks *find_layer(const Plan *p, Stack stack, int layer)
 {
     const int i = index_find(&p->layer_names, layer_name(stack, layer).text);
     return i < 0 ? NULL : &p->layer.at[i];
 }
 
-const LayerBlocks *plan_layer(const Plan *p, const char *stack, int layer)
+const LayerBlocks *plan_layer(const Plan *p, Stack stack, int layer)
 {
     return find_layer(p, stack, layer);
 }
@@ -69,16 +69,11 @@ int64_t bias_width(const Block *b)
 /* "self_attn_qkv", "norm1_bias": the block's name in the emitted struct. */
 static const char *field_name(Plan *p, int root)
 {
-    int i = root;
     if (root < 0)
         return root == -1 - (int)EntryDecode ? "alibi_decoder" : "alibi";
-    while (node_at(p, i)->op == OpScale)
-        i = node_at(p, i)->in[0];
-    char *s = arena_strdup(p->arena_, local_name(p->arena_, node_at(p, i)));
-    const size_t n = strlen(s);
-    if (n > 7 && !strcmp(s + n - 7, "_weight"))
-        s[n - 7] = '\0';
-    return s;
+    while (node_at(p, root)->op == OpScale)
+        root = node_at(p, root)->in[0];
+    return local_name(p->arena_, node_at(p, root));
 }
 
 static bool has_field(const Plan *p, const LayerBlocks *l, const char *name)
@@ -166,7 +161,7 @@ static void add_bias_block(Plan *p, int node)
     Block b = { .root = root,
                 .layout = bias_layout(n),
                 .reader = node,
-                .stack = "",
+                .stack = StackNone,
                 .layer = -1,
                 .distances = length };
     b.columns = n->op == OpAttention ? n->heads : n->type.dim[0].c;

@@ -16,7 +16,7 @@ static bool goes_by_rows(const Plan *p, int node)
 static bool pages_pair(const Node *a, const Node *b)
 {
     return a->op == b->op && (a->op == OpAppend || a->op == OpPages)
-        && in_one_layer(a, b) && a->part == PartKey && b->part == PartValue;
+        && same_layer(a, b) && a->part == PartKey && b->part == PartValue;
 }
 
 static bool joins(const Plan *p, const Region *r, int node)
@@ -28,7 +28,7 @@ static bool joins(const Plan *p, const Region *r, int node)
     if (pages_pair(a, b))
         return r->count == 1;
     return goes_by_rows(p, last) && goes_by_rows(p, node) && !p->keep_all
-        && in_one_layer(a, b) && row_sym(a->type) == row_sym(b->type);
+        && same_layer(a, b) && row_sym(a->type) == row_sym(b->type);
 }
 
 static void make_regions(Plan *p)

@@ -119,14 +119,14 @@ typedef struct {       /* packed weights that are read as one */
     Dtype dtype;
     int64_t columns, k; /* [k, columns] panels, [rows, k] rows, [k] */
     int64_t at, bytes;  /* in the packed weights */
-    const char *stack;
+    Stack stack;
     int layer;
     const char *field;     /* name in the emitted struct of weights */
     int of_root, of_layer; /* the next one of the same; -1: none */
 } Block;
 
 typedef struct { /* blocks of one layer, in their order */
-    const char *stack;
+    Stack stack;
     int layer;
     int first, last; /* of the list by Block.of_layer */
 } LayerBlocks;
@@ -156,7 +156,7 @@ typedef struct {      /* one function of the emitted file */
     bool row_block;   /* a block of rows goes through all of them */
     Entry entry;
     const char *name; /* encoder_w1_w2_norm2: no layer in it */
-    const char *stack;
+    Stack stack;
     int layer;
 } Region;
 
@@ -224,7 +224,7 @@ const char *plan_prefix(Arena *a, const char *name);
 
 /* --------------------------------------------------------------- pack.c --- */
 /* The blocks of a layer, of the model where it is -1; NULL: it has none. */
-const LayerBlocks *plan_layer(const Plan *p, const char *stack, int layer);
+const LayerBlocks *plan_layer(const Plan *p, Stack stack, int layer);
 /* The block of biases by distance that a node adds to scores. */
 int plan_bias_block(const Plan *p, int node);
 int64_t bias_width(const Block *b); /* 2 * longest - 1 distances */

@@ -14,11 +14,6 @@ bool is_product(const Node *n)
     return n->op == OpMatmul || n->op == OpLinear;
 }
 
-bool in_one_layer(const Node *a, const Node *b)
-{
-    return a->layer == b->layer && !strcmp(a->stack, b->stack);
-}
-
 int64_t round16(int64_t n)
 {
     return (n + 15) / 16 * 16;
