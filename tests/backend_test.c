@@ -159,13 +159,13 @@ static int compilations(void)
 
 static void load(const CcOptions *o)
 {
-    void *library;
-    const struct attn_model *m;
+    Backend b = { 0 };
     Fault why;
-    assert_true(objcache_load(a, &library, &m, object_text, strlen(object_text),
+    assert_true(objcache_load(a, &b,
+                              (CText){ object_text, strlen(object_text) },
                               "t_model", o, &why));
-    assert_int_equal(*(const int *)(const void *)m, 42);
-    dlclose(library);
+    assert_int_equal(*(const int *)(const void *)b.model, 42);
+    backend_unload(&b);
 }
 
 /* The one object in the cache. */
@@ -280,13 +280,13 @@ static void test_cache_full(void **state)
     assert_int_equal(files(in_dir("cache/attnc")), 0);
     assert_int_equal(files(dir), 3); /* counting, count, cache */
 
-    void *library; /* what can't be loaded isn't kept */
-    const struct attn_model *m;
+    Backend b = { 0 }; /* what can't be loaded isn't kept */
     o = options(script("trash",
                        "while [ $# -gt 1 ]; do shift; "
                        "[ $1 = -o ] && echo trash > $2; done; exit 0"));
-    assert_false(objcache_load(a, &library, &m, object_text,
-                               strlen(object_text), "t_model", &o, &why));
+    assert_false(objcache_load(a, &b,
+                               (CText){ object_text, strlen(object_text) },
+                               "t_model", &o, &why));
     assert_int_equal(why.code, ExitBackend);
     assert_int_equal(files(in_dir("cache/attnc")), 0);
     assert_int_equal(files(dir), 4);

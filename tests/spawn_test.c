@@ -20,7 +20,8 @@ static const char unit[] = "int seven(void); int seven(void) { return 7; }\n";
 
 static bool compile(const CcOptions *o, const char *name, Fault *why)
 {
-    return cc_compile(a, o, CcObject, unit, strlen(unit), in_dir(name), why);
+    return cc_compile(a, o, CcObject, (CText){ unit, strlen(unit) },
+                      in_dir(name), why);
 }
 
 /* ------------------------------------------------------------ compilers --- */
@@ -95,8 +96,8 @@ static void test_odd_names(void **state)
     assert_non_null(getcwd(here, sizeof here));
     assert_int_equal(chdir(dir), 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_true(
-            cc_compile(a, &o, CcObject, unit, strlen(unit), names[i], &why));
+        assert_true(cc_compile(a, &o, CcObject, (CText){ unit, strlen(unit) },
+                               names[i], &why));
         assert_int_equal(access(in_dir(names[i]), R_OK), 0);
         assert_int_equal(files(dir), (int)i + 1);
     }
@@ -255,15 +256,18 @@ static int attnc(Spawned *s, int out, const char *const *words)
 {
     const char *argv[16] = { find_program(a, getenv("ATTNC") ? getenv("ATTNC")
                                                              : "build/attnc") };
-    Fault why;
+    SpawnJob job = { .argv = argv, .input = "3 4 5\n", .input_bytes = 6 };
     int n = 1;
     while (*words)
         argv[n++] = *words++;
     argv[n] = NULL;
     assert_non_null(argv[0]);
-    if (spawn_to(s, argv, "3 4 5\n", 6, out, 60, &why))
+    spawn_all(&job, 1,
+              &(SpawnLimits){ .at_once = 1, .seconds = 60, .out_fd = out });
+    *s = job.said;
+    if (job.ok)
         return 0;
-    const char *code = strstr(why.text, "exit code ");
+    const char *code = strstr(job.why.text, "exit code ");
     assert_non_null(code);
     return atoi(code + strlen("exit code "));
 }

@@ -96,7 +96,7 @@ static void run_task(const Engine *e, const Task *t, bool jit, Operands *x,
             fail_msg("%s\n%s", why.text, text);
     } else {
         const char *path = scratch_path("task.so");
-        if (!cc_compile(a, &o, CcShared, text, n, path, &why))
+        if (!cc_compile(a, &o, CcShared, (CText){ text, n }, path, &why))
             fail_msg("%s\n%s", why.text, text);
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         assert_non_null(library);

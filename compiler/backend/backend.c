@@ -46,7 +46,7 @@ bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
                      .features = p->target.features };
     cc.compiler = cc_find(a, o->cc, why);
     return cc.compiler
-        && objcache_load(a, &b->library, &b->model, text, n, symbol, &cc, why);
+        && objcache_load(a, b, (CText){ text, n }, symbol, &cc, why);
 }
 
 void backend_unload(Backend *b)

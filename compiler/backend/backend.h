@@ -71,15 +71,17 @@ void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l);
  * started, was killed, ran too long, or returned something other than 0.    */
 bool spawn(Spawned *s, const char *const *argv, const char *input,
            size_t input_bytes, int seconds, Fault *why);
-/* The same, with stdout going to `out_fd`. */
-bool spawn_to(Spawned *s, const char *const *argv, const char *input,
-              size_t input_bytes, int out_fd, int seconds, Fault *why);
 /* Absolute path of a program: looked up in PATH, or, when the name has a
  * slash, from the working folder. NULL: there is none.                      */
 const char *find_program(Arena *a, const char *name);
 
 /* --------------------------------------------------------------- cc.c --- */
 typedef enum { CcObject, CcShared, CcProgram } CcKind;
+
+typedef struct {
+    const char *at;
+    size_t n;
+} CText; /* to be compiled */
 
 typedef struct {                 /* how C is compiled */
     const char *compiler;        /* absolute path, by cc_find */
@@ -96,8 +98,8 @@ const char *cc_find(Arena *a, const char *name, Fault *why);
 /* First line of its --version. */
 const char *cc_version(Arena *a, const char *compiler, Fault *why);
 /* Compiles `text` to the file `output`, which appears whole or not at all. */
-bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
-                size_t n, const char *output, Fault *why);
+bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, CText text,
+                const char *output, Fault *why);
 /* The words of the command that compiles stdin to `output`, and NULL. */
 const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
                               const char *output);
@@ -118,11 +120,16 @@ void jit_unload(JitCode *j);
 bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
                   const Target *target, Fault *why);
 
+typedef struct { /* a model that can be called */
+    const struct attn_model *model;
+    void *library; /* BackendCc */
+    JitCode jit;   /* BackendJit */
+} Backend;
+
 /* --------------------------------------------------------- objcache.c --- */
 /* Compiles `text` as a shared object, or finds the one that was compiled from
- * the same text, flags and compiler; loads it.                              */
-bool objcache_load(Arena *a, void **library, const struct attn_model **model,
-                   const char *text, size_t n, const char *symbol,
+ * the same text, flags and compiler; loads it. `symbol`: as of jit_load().  */
+bool objcache_load(Arena *a, Backend *b, CText text, const char *symbol,
                    const CcOptions *o, Fault *why);
 
 /* ---------------------------------------------------------- backend.c --- */
@@ -133,12 +140,6 @@ typedef struct {
     const char *level;     /* BackendCc: NULL: "2" */
     struct Timers *timers; /* a clock in the model's steps; NULL: none */
 } BackendOptions;
-
-typedef struct {
-    const struct attn_model *model;
-    void *library; /* BackendCc */
-    JitCode jit;   /* BackendJit */
-} Backend;
 
 /* "jit" (NULL too), "clang", "gcc" or a compiler's path. */
 BackendKind backend_kind(const char *name, BackendOptions *o);

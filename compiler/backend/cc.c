@@ -135,11 +135,11 @@ static void set_mode(const char *path, CcKind kind)
 }
 
 static bool run_compiler(Arena *a, const CcOptions *o, const char **argv,
-                         const char *text, size_t n, Fault *why)
+                         CText text, Fault *why)
 {
     Spawned s;
     int seconds = o->seconds ? o->seconds : DefaultSeconds;
-    if (spawn(&s, argv, text, n, seconds, why))
+    if (spawn(&s, argv, text.at, text.n, seconds, why))
         return true;
     Fault first = *why;
     show_tail(s.tail);
@@ -159,12 +159,12 @@ static bool take_result(Output *file, const char *compiler, Fault *why)
 }
 
 /* Into `file`, which is open, and cancelled on failure. */
-static bool compile_into(Arena *a, const CcOptions *o, CcKind kind,
-                         const char *text, size_t n, Output *file, Fault *why)
+static bool compile_into(Arena *a, const CcOptions *o, CcKind kind, CText text,
+                         Output *file, Fault *why)
 {
     const char *argv[MaxArgs];
     whole_args(a, o, kind, file->temp, argv);
-    if (!run_compiler(a, o, argv, text, n, why)
+    if (!run_compiler(a, o, argv, text, why)
         || !take_result(file, o->compiler, why)) {
         output_cancel(file);
         return false;
@@ -173,8 +173,8 @@ static bool compile_into(Arena *a, const CcOptions *o, CcKind kind,
     return true;
 }
 
-bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
-                size_t n, const char *output, Fault *why)
+bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, CText text,
+                const char *output, Fault *why)
 {
     const char *argv[MaxArgs];
     if (o->print) {
@@ -184,6 +184,6 @@ bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, const char *text,
     }
     Output *file = arena_alloc(a, sizeof *file);
     return output_open(file, output, why)
-        && compile_into(a, o, kind, text, n, file, why)
+        && compile_into(a, o, kind, text, file, why)
         && output_commit(file, why);
 }

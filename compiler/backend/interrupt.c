@@ -12,59 +12,62 @@
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 enum { Ends = sizeof ends / sizeof *ends, MostGroups = 256 };
 
-static volatile sig_atomic_t stop; /* the signal that came, or 0 */
-static volatile sig_atomic_t groups[MostGroups];
-static struct sigaction before[Ends];
-static int depth;
+/* The process' own: a signal's handler gets no other argument. */
+static struct {
+    volatile sig_atomic_t stop;               /* the signal that came, or 0 */
+    volatile sig_atomic_t groups[MostGroups]; /* to kill; 0: free */
+    struct sigaction before[Ends];            /* interrupt_watch() */
+    int depth;                                /* watches that are nested */
+} watch;
 
 static void on_end(int sig)
 {
-    if (!stop) {
-        stop = sig;
+    if (!watch.stop) {
+        watch.stop = sig;
         return;
     }
     for (int i = 0; i < MostGroups; i++)
-        if (groups[i] > 0)
-            kill(-(pid_t)groups[i], SIGKILL);
+        if (watch.groups[i] > 0)
+            kill(-(pid_t)watch.groups[i], SIGKILL);
     for (int i = 0; i < Ends; i++)
         if (ends[i] == sig)
-            sigaction(sig, &before[i], NULL);
+            sigaction(sig, &watch.before[i], NULL);
     raise(sig);
 }
 
 void interrupt_watch(void)
 {
     struct sigaction act = { .sa_handler = on_end };
-    if (depth++)
+    if (watch.depth++)
         return;
-    stop = 0;
+    watch.stop = 0;
     for (int i = 0; i < Ends; i++) {
-        sigaction(ends[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)
+        sigaction(ends[i], NULL, &watch.before[i]);
+        if (watch.before[i].sa_handler != SIG_IGN)
             sigaction(ends[i], &act, NULL);
     }
 }
 
 bool interrupted(void)
 {
-    return stop != 0;
+    return watch.stop != 0;
 }
 
 void interrupt_end(void)
 {
-    if (--depth)
+    if (--watch.depth)
         return;
     for (int i = 0; i < Ends; i++)
-        sigaction(ends[i], &before[i], NULL);
-    if (stop)
-        raise(stop);
+        sigaction(ends[i], &watch.before[i], NULL);
+    if (watch.stop)
+        raise(watch.stop);
 }
 
 void interrupt_takes(int64_t group)
 {
     for (int i = 0; i < MostGroups; i++)
-        if (groups[i] == 0) {
-            groups[i] = (sig_atomic_t)group;
+        if (watch.groups[i] == 0) {
+            watch.groups[i] = (sig_atomic_t)group;
             return;
         }
 }
@@ -72,6 +75,6 @@ void interrupt_takes(int64_t group)
 void interrupt_leaves(int64_t group)
 {
     for (int i = 0; i < MostGroups; i++)
-        if (groups[i] == (sig_atomic_t)group)
-            groups[i] = 0;
+        if (watch.groups[i] == (sig_atomic_t)group)
+            watch.groups[i] = 0;
 }

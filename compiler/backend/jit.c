@@ -31,13 +31,19 @@ typedef struct {
 
 static const char no_memory[] = "out of memory in libtcc: allow this process "
                                 "more, or use --backend=clang";
-static atomic_bool inside; /* a call of libtcc has not returned */
+
+/* The state of this process' libtcc, which keeps its own in static variables
+ * and ends by exit(): atexit's functions take no argument.                  */
+static struct {
+    pthread_once_t warm;
+    atomic_bool inside; /* a call has not returned */
+} libtcc = { .warm = PTHREAD_ONCE_INIT };
 
 /* libtcc calls exit() where malloc fails, and where mprotect does, which was
  * asked for before; nothing of attnc's does while libtcc works.             */
 static void exit_inside(void)
 {
-    if (!atomic_load(&inside))
+    if (!atomic_load(&libtcc.inside))
         return;
     error_at((Pos){ 0 }, "%s", no_memory);
     fflush(NULL);
@@ -49,7 +55,7 @@ static void on_message(void *user, const char *text)
 {
     Said *said = user;
     if (strstr(text, "memory full")) {
-        atomic_store(&inside, false);
+        atomic_store(&libtcc.inside, false);
         fail(ExitResource, "%s", no_memory);
     }
     if (!*said->text)
@@ -168,16 +174,15 @@ static void *compile(JitCode *j, const char *text, const char *symbol,
 bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
                   const Target *target, Fault *why)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     Said said = { "" };
     *j = (JitCode){ 0 };
     *at = NULL;
     if (!code_allowed(why))
         return false;
-    atomic_store(&inside, true);
-    pthread_once(&once, warm_up);
+    atomic_store(&libtcc.inside, true);
+    pthread_once(&libtcc.warm, warm_up);
     *at = compile(j, text, symbol, target, &said);
-    atomic_store(&inside, false);
+    atomic_store(&libtcc.inside, false);
     if (*at)
         return true;
     jit_unload(j);

@@ -88,8 +88,7 @@ static bool keep(const char *path, const char *object, Fault *why)
 
 /* ------------------------------------------------------------- loading --- */
 /* Everything that decides the object's bytes. */
-static const char *key_of(Arena *a, const char *text, size_t n,
-                          const CcOptions *o, Fault *why)
+static const char *key_of(Arena *a, CText text, const CcOptions *o, Fault *why)
 {
     const char *version = cc_version(a, o->compiler, why);
     if (!version)
@@ -101,14 +100,13 @@ static const char *key_of(Arena *a, const char *text, size_t n,
         fail(ExitResource, "out of memory");
     XXH3_128bits_reset(state);
     XXH3_128bits_update(state, with, strlen(with));
-    XXH3_128bits_update(state, text, n);
+    XXH3_128bits_update(state, text.at, text.n);
     XXH128_hash_t h = XXH3_128bits_digest(state);
     XXH3_freeState(state);
     return hex(a, h);
 }
 
-static bool load(void **library, const struct attn_model **model,
-                 const char *path, const char *symbol, Fault *why)
+static bool load(Backend *b, const char *path, const char *symbol, Fault *why)
 {
     errno = 0;
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -122,53 +120,49 @@ static bool load(void **library, const struct attn_model **model,
     }
     const struct attn_model *(*get)(void);
     memcpy(&get, &at, sizeof get);
-    *library = lib;
-    *model = get();
+    b->library = lib;
+    b->model = get();
     return true;
 }
 
 /* The object's name in the cache; NULL, with *why or a warning: none. */
-static const char *path_of(Arena *a, const char *text, size_t n,
-                           const CcOptions *o, Fault *why)
+static const char *path_of(Arena *a, CText text, const CcOptions *o, Fault *why)
 {
     const char *folder = cache_folder(a);
-    const char *key = folder ? key_of(a, text, n, o, why) : NULL;
+    const char *key = folder ? key_of(a, text, o, why) : NULL;
     return key ? arena_printf(a, "%s/%s.so", folder, key) : NULL;
 }
 
-/* Compiles among the temporary files, so that a cache that is full or cannot
- * be written does no harm, and loads what came out.                         */
-static bool make_and_load(Arena *a, void **library,
-                          const struct attn_model **model, const char *path,
-                          const char *folder, const char *text, size_t n,
-                          const char *symbol, const CcOptions *o, Fault *why)
+/* The object that was made is `path` in the cache; or, where that is NULL or
+ * cannot be written, stays where it was made until it is loaded.             */
+static bool keep_and_load(Backend *b, const char *object, const char *path,
+                          const char *symbol, Fault *why)
 {
-    const char *object = arena_printf(a, "%s/model.so", folder);
-    if (!cc_compile(a, o, CcShared, text, n, object, why))
-        return false;
-    bool kept = path && keep(path, object, why);
+    const bool kept = path && keep(path, object, why);
     if (path && !kept)
         warning_at((Pos){ 0 }, "%s: compiled models are not kept", why->text);
-    bool ok = load(library, model, kept ? path : object, symbol, why);
+    const bool ok = load(b, kept ? path : object, symbol, why);
     if (kept && !ok)
         unlink(path);
     return ok;
 }
 
-bool objcache_load(Arena *a, void **library, const struct attn_model **model,
-                   const char *text, size_t n, const char *symbol,
+/* Compiles among the temporary files, so that a cache that is full or cannot
+ * be written does no harm.                                                  */
+bool objcache_load(Arena *a, Backend *b, CText text, const char *symbol,
                    const CcOptions *o, Fault *why)
 {
-    const char *path = path_of(a, text, n, o, why);
+    const char *path = path_of(a, text, o, why);
     if (path && usable(a, path))
-        return load(library, model, path, symbol, why);
+        return load(b, path, symbol, why);
     TempFolder temp;
     if (!temp_open(&temp, NULL))
         return fault(why, ExitIO, "%s: cannot make a folder: %s; set TMPDIR",
                      temp_root(), strerror(errno));
+    const char *object = arena_printf(a, "%s/model.so", temp.path);
     interrupt_watch(); /* so that the folder goes */
-    bool ok = make_and_load(a, library, model, path, temp.path, text, n, symbol,
-                            o, why);
+    const bool ok = cc_compile(a, o, CcShared, text, object, why)
+                 && keep_and_load(b, object, path, symbol, why);
     temp_close(&temp);
     interrupt_end();
     return ok;

@@ -302,8 +302,9 @@ static bool any_open(const Running *r, int n)
 
 void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l)
 {
-    static Running running[SpawnMost]; /* attnc spawns by one thread */
     const int most = l->at_once < SpawnMost ? l->at_once : SpawnMost;
+    Arena *a = arena_new();
+    Running *running = arena_alloc(a, (size_t)most * sizeof *running);
     int next = 0, now = 0;
     interrupt_watch();
     while (next < n || now > 0) {
@@ -321,23 +322,17 @@ void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l)
                 running[i--] = running[--now];
     }
     interrupt_end();
-}
-
-bool spawn_to(Spawned *s, const char *const *argv, const char *input,
-              size_t input_bytes, int out_fd, int seconds, Fault *why)
-{
-    SpawnJob job = { .argv = argv, .input = input, .input_bytes = input_bytes };
-    spawn_all(&job, 1,
-              &(SpawnLimits){
-                  .at_once = 1, .seconds = seconds, .out_fd = out_fd });
-    *s = job.said;
-    if (!job.ok)
-        *why = job.why;
-    return job.ok;
+    arena_free(a);
 }
 
 bool spawn(Spawned *s, const char *const *argv, const char *input,
            size_t input_bytes, int seconds, Fault *why)
 {
-    return spawn_to(s, argv, input, input_bytes, -1, seconds, why);
+    SpawnJob job = { .argv = argv, .input = input, .input_bytes = input_bytes };
+    spawn_all(&job, 1,
+              &(SpawnLimits){ .at_once = 1, .seconds = seconds, .out_fd = -1 });
+    *s = job.said;
+    if (!job.ok)
+        *why = job.why;
+    return job.ok;
 }

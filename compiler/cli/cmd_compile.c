@@ -151,8 +151,9 @@ static bool run_compilers(Compile *c, Fault *why)
     bool ok = cc.compiler != NULL;
     for (int k = EmitObj; ok && k < EmitKinds; k++)
         if (c->wanted[k])
-            ok = cc_compile(c->e.arena, &cc, made_by[k], c->text, c->n,
-                            path_of(c, (EmitKind)k), why);
+            ok = cc_compile(c->e.arena, &cc, made_by[k],
+                            (CText){ c->text, c->n }, path_of(c, (EmitKind)k),
+                            why);
     return ok;
 }
 

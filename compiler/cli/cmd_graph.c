@@ -23,10 +23,13 @@ static bool draw(Arena *a, const char *text, int fd, Fault *why)
                      "--format=svg needs Graphviz's dot: "
                      "install graphviz, or use --format=dot");
     const char *argv[] = { dot, "-Tsvg", NULL };
-    Spawned s;
-    if (spawn_to(&s, argv, text, strlen(text), fd, 120, why))
+    SpawnJob job = { .argv = argv, .input = text, .input_bytes = strlen(text) };
+    spawn_all(&job, 1,
+              &(SpawnLimits){ .at_once = 1, .seconds = 120, .out_fd = fd });
+    if (job.ok)
         return true;
-    fputs(s.tail, stderr);
+    fputs(job.said.tail, stderr);
+    *why = job.why;
     return false;
 }
 

@@ -74,16 +74,10 @@ typedef struct {
 /* Spec, graph and passes. `log`: where --dump and --explain print. */
 int engine_graph(Engine *e, const EngineOptions *o, FILE *log);
 int engine_plan(Engine *e, const EngineOptions *o); /* and the plan */
-/* records.c. The host that code of these options is for. False: there
- * is no such compiler.                                                       */
+/* The host that code of these options is for. False: there is no such
+ * compiler.                                                                  */
 bool engine_host(Arena *a, const EngineOptions *o, const Target *t, Host *to,
                  Fault *why);
-/* The choices of a plan: by the records where the options say so. */
-int engine_choices(Engine *e);
-/* A line to stderr, where there are records of the plan's tasks, but none for
- * this host: a note with the options by which they would be used, or, of a file
- * that was named, a warning for what the nearest are.                       */
-void engine_say_others(const Engine *e);
 /* The file of weights, opened and checked against the plan, where one is named.
  * What the check found comes in the report.                                 */
 int engine_file(Engine *e, Report *report);
