@@ -99,7 +99,7 @@ void note_at(Pos pos, const char *fmt, ...) /* after an error: remedy */
 int error_count(void);
 void error_reset(void);
 /* Between the two, errors are kept, then shown in order of place. */
-void errors_hold(Arena *a);
+void errors_hold(void);
 void errors_release(void);
 
 /* `attnc: error: text` without a place, then at once exit with `code`. */

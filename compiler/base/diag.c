@@ -24,15 +24,21 @@ typedef struct {
 typedef struct Held Held;
 struct Held { /* an error and its notes */
     Pos pos;
-    const char *text;
+    char *text; /* malloc()ed: diag.c stands below arena.c */
 };
 
-static int errors;
-static bool shown;     /* the last error was: so are its notes */
-static Arena *hold;    /* not NULL: errors are kept, not printed */
-static VEC(Held) held; /* in order of place */
-static int newest;     /* index of the error that came last, or -1 */
-static int unheld;     /* errors after HeldErrors */
+/* What was said, and what waits to be: one of a process, as stderr is. */
+static struct {
+    int errors;                 /* shown, or only counted */
+    bool shown;                 /* the last error was: so are its notes */
+    bool holds;                 /* errors wait, and are not shown yet */
+    Held held[HeldErrors];      /* in order of place */
+    int n;                      /* of held[] */
+    int newest;                 /* the one that came last, or -1 */
+    int unheld;                 /* errors after HeldErrors */
+    char once[8][MessageBytes]; /* of warning_once() and note_once() */
+    int n_once;
+} said;
 
 /* ------------------------------------------------------------- text --- */
 static void add_bytes(Text *t, const char *s, size_t n)
@@ -145,10 +151,10 @@ static void compose(Text *t, Pos pos, const char *level, const char *fmt,
 /* ---------------------------------------------------------- messages --- */
 static void show_error(const char *text)
 {
-    shown = errors++ < ShownErrors;
-    if (shown)
+    said.shown = said.errors++ < ShownErrors;
+    if (said.shown)
         fputs(text, stderr);
-    else if (errors == ShownErrors + 1)
+    else if (said.errors == ShownErrors + 1)
         fputs("attnc: note: more errors follow, not shown\n", stderr);
 }
 
@@ -165,42 +171,53 @@ static bool same_place(Pos a, Pos b)
     return a.src == b.src && a.line == b.line && a.col == b.col;
 }
 
+/* The text with another behind it; out of memory ends the process. */
+static char *joined(char *text, const char *more)
+{
+    const size_t old = text ? strlen(text) : 0, n = strlen(more) + 1;
+    char *grown = realloc(text, old + n);
+
+    if (!grown)
+        fail(ExitResource, "out of memory (%zu bytes wanted)", old + n);
+    memcpy(grown + old, more, n);
+    return grown;
+}
+
 /* What a value given to both sides is told twice is shown once, and its notes
  * with it. Equal places stay in order of arrival.                           */
 static void keep(Pos pos, const char *text)
 {
-    Held h = { pos, arena_strdup(hold, text) };
-    int i = held.n;
+    int i = said.n;
 
-    for (newest = i - 1; newest >= 0; newest--)
-        if (same_place(held.at[newest].pos, pos)
-            && !strncmp(held.at[newest].text, text, strlen(text))) {
-            newest = -1;
+    for (said.newest = i - 1; said.newest >= 0; said.newest--) {
+        const Held *h = &said.held[said.newest];
+        if (same_place(h->pos, pos) && !strncmp(h->text, text, strlen(text))) {
+            said.newest = -1;
             return;
         }
-    vec_push(hold, &held, h);
-    for (; i > 0 && before(pos, held.at[i - 1].pos); i--)
-        held.at[i] = held.at[i - 1];
-    held.at[i] = h;
-    newest = i;
+    }
+    char *copy = joined(NULL, text);
+    for (said.n++; i > 0 && before(pos, said.held[i - 1].pos); i--)
+        said.held[i] = said.held[i - 1];
+    said.held[i] = (Held){ pos, copy };
+    said.newest = i;
 }
 
-void errors_hold(Arena *a)
+void errors_hold(void)
 {
-    hold = a;
-    newest = -1;
-    unheld = 0;
-    memset(&held, 0, sizeof held);
+    said.holds = true;
+    said.newest = -1;
 }
 
 void errors_release(void)
 {
-    hold = NULL;
-    for (int i = 0; i < held.n; i++)
-        show_error(held.at[i].text);
-    errors += unheld;
-    unheld = 0;
-    memset(&held, 0, sizeof held);
+    said.holds = false;
+    for (int i = 0; i < said.n; i++) {
+        show_error(said.held[i].text);
+        free(said.held[i].text);
+    }
+    said.errors += said.unheld;
+    said.n = said.unheld = 0;
 }
 
 /* What nobody will see is not composed: a file of 40,000 errors would take
@@ -208,13 +225,13 @@ void errors_release(void)
 static void report(Pos pos, const char *fmt, va_list ap)
 {
     Text t;
-    if (hold && held.n == HeldErrors) {
-        unheld++;
-        newest = -1;
+    if (said.holds && said.n == HeldErrors) {
+        said.unheld++;
+        said.newest = -1;
         return;
     }
     compose(&t, pos, "error", fmt, ap);
-    if (hold)
+    if (said.holds)
         keep(pos, t.at);
     else
         show_error(t.at);
@@ -248,15 +265,13 @@ void warning_at(Pos pos, const char *fmt, ...)
 
 static void say_once(const char *level, const char *fmt, va_list ap)
 {
-    static char said[8][MessageBytes];
-    static int n;
     Text t;
 
     compose(&t, (Pos){ 0 }, level, fmt, ap);
-    for (int i = 0; i < n && i < 8; i++)
-        if (strcmp(said[i], t.at) == 0)
+    for (int i = 0; i < said.n_once && i < 8; i++)
+        if (strcmp(said.once[i], t.at) == 0)
             return;
-    strcpy(said[n++ % 8], t.at);
+    strcpy(said.once[said.n_once++ % 8], t.at);
     fputs(t.at, stderr);
 }
 
@@ -281,27 +296,26 @@ void note_at(Pos pos, const char *fmt, ...)
     Text t;
     va_list ap;
 
-    if (hold ? newest < 0 : !shown)
+    if (said.holds ? said.newest < 0 : !said.shown)
         return;
     va_start(ap, fmt);
     compose(&t, pos, "note", fmt, ap);
     va_end(ap);
-    if (hold)
-        held.at[newest].text = arena_printf(hold, "%s%s", held.at[newest].text,
-                                            t.at);
+    if (said.holds)
+        said.held[said.newest].text = joined(said.held[said.newest].text, t.at);
     else
         fputs(t.at, stderr);
 }
 
 int error_count(void)
 {
-    return errors + held.n + unheld;
+    return said.errors + said.n + said.unheld;
 }
 
 void error_reset(void)
 {
-    errors = 0;
-    shown = false;
+    said.errors = 0;
+    said.shown = false;
 }
 
 void fail(int code, const char *fmt, ...)

@@ -8,47 +8,11 @@
 
 #include "oracle/interp.h"
 
-int64_t interp_extent(const Interp *in, Dim d)
-{
-    if (d.sym == SymS) /* of which there is one */
-        return 1;
-    return d.sym == SymNone ? d.c : in->length[d.sym];
-}
-
-static int64_t type_size(const Interp *in, Type t)
-{
-    int64_t size = 1;
-    for (int i = 0; i < t.rank; i++)
-        size *= interp_extent(in, t.dim[i]);
-    return size;
-}
-
-int64_t interp_size(const Interp *in, int node)
-{
-    return type_size(in, in->g->nodes.at[node].type);
-}
-
-Matrix interp_in(const Interp *in, const Node *n, int i)
-{
-    int from = n->in[i];
-    Type t = in->g->nodes.at[from].type;
-    Matrix m = { in->value[from], 1, 1, 1 };
-    if (!m.at)
-        die("oracle: %s reads a value that is not there", n->name);
-    if (t.rank > 0)
-        m.cols = interp_extent(in, t.dim[t.rank - 1]);
-    if (t.rank > 1)
-        m.rows = interp_extent(in, t.dim[t.rank - 2]);
-    if (t.rank > 2)
-        m.heads = interp_extent(in, t.dim[0]);
-    return m;
-}
-
 /* ------------------------------------------- what enters, and what moves */
 
 static void eval_input(const Interp *in, const Node *n, double *out)
 {
-    int64_t size = type_size(in, n->type);
+    int64_t size = interp_elements(in, n->type);
     if (n->type.elem == ElemI32) {
         const int32_t *ids = n->member == BatchTypes ? in->types[n->entry]
                                                      : in->ids[n->entry];
@@ -99,7 +63,7 @@ static void eval_rotary_table(const Interp *in, const Node *n, double *out)
 /* The oracle sees whole sequences: state ops pass their rows on. */
 static void eval_copy(const Interp *in, const Node *n, double *out)
 {
-    int64_t size = type_size(in, n->type);
+    int64_t size = interp_elements(in, n->type);
     memcpy(out, interp_in(in, n, 0).at, (size_t)size * sizeof *out);
 }
 

@@ -1,5 +1,5 @@
-/* interp.h: what interp.c, interp_ops.c and gates.c share: a node's inputs as
- * matrices, and the functions of the oracle's op table.                     */
+/* interp.h: what interp.c and its ops share: a node's inputs as matrices, and
+ * the functions of the oracle's op table. */
 #ifndef ATTNC_INTERP_H
 #define ATTNC_INTERP_H
 
@@ -23,10 +23,12 @@ static inline double dot(const double *a, const double *b, int64_t n)
     return sum;
 }
 
+/* matrix.c */
 int64_t interp_extent(const Interp *in, Dim d);
+int64_t interp_elements(const Interp *in, Type t);
+Matrix interp_in(const Interp *in, const Node *n, int i); /* its input i */
 /* An activation of one number, by the formula of spec/activations.h. */
 double activation(Activation act, double x);
-Matrix interp_in(const Interp *in, const Node *n, int i);
 
 /* Evaluates `n` from the values of its inputs into `out`. */
 typedef void InterpOp(const Interp *in, const Node *n, double *out);

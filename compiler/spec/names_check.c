@@ -243,7 +243,7 @@ bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n)
 
     if (!s->names.n)
         return true; /* canonical names are all different */
-    errors_hold(a);
+    errors_hold();
     check_rows(&m);
     check_elements(&m);
     errors_release();

@@ -281,7 +281,7 @@ Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets)
 {
     int errors = error_count();
 
-    errors_hold(a);
+    errors_hold();
     Written *w = spec_read(a, path, sets, nsets);
     Load l = { a, NULL, w, arena_alloc(a, (size_t)n_fields * sizeof *l.state),
                errors };

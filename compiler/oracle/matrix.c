@@ -1,0 +1,39 @@
+/* matrix.c: how large the values of nodes are, and the inputs of one as
+ * matrices. What every op of the oracle begins with. */
+#include "oracle/interp.h"
+
+int64_t interp_extent(const Interp *in, Dim d)
+{
+    if (d.sym == SymS) /* of which there is one */
+        return 1;
+    return d.sym == SymNone ? d.c : in->length[d.sym];
+}
+
+int64_t interp_elements(const Interp *in, Type t)
+{
+    int64_t size = 1;
+    for (int i = 0; i < t.rank; i++)
+        size *= interp_extent(in, t.dim[i]);
+    return size;
+}
+
+int64_t interp_size(const Interp *in, int node)
+{
+    return interp_elements(in, in->g->nodes.at[node].type);
+}
+
+Matrix interp_in(const Interp *in, const Node *n, int i)
+{
+    int from = n->in[i];
+    Type t = in->g->nodes.at[from].type;
+    Matrix m = { in->value[from], 1, 1, 1 };
+    if (!m.at)
+        die("oracle: %s reads a value that is not there", n->name);
+    if (t.rank > 0)
+        m.cols = interp_extent(in, t.dim[t.rank - 1]);
+    if (t.rank > 1)
+        m.rows = interp_extent(in, t.dim[t.rank - 2]);
+    if (t.rank > 2)
+        m.heads = interp_extent(in, t.dim[0]);
+    return m;
+}
