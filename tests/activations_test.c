@@ -3,7 +3,7 @@
  * the kernels that apply them to rows. ATTNC_FULL=1: over all floats.       */
 #define _GNU_SOURCE
 #include "backend/backend.h"
-#include "emit/emit.h"
+#include "emit/kernels.h"
 
 #include <math.h>
 #include <setjmp.h>

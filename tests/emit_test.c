@@ -2,6 +2,7 @@
  * choice of kernels; targets.                                               */
 #define _GNU_SOURCE
 #include "emit/emit.h"
+#include "emit/kernels.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

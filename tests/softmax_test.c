@@ -2,7 +2,7 @@
  * double, with NaN wherever no key is.                                      */
 #define _GNU_SOURCE
 #include "backend/backend.h"
-#include "emit/emit.h"
+#include "emit/kernels.h"
 
 #include <float.h>
 #include <math.h>
@@ -212,7 +212,10 @@ static void test_pages(void **state)
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
             for (int64_t step = 0; step <= 1; step++) {
                 const Attend a = {
-                    .keys = keys[k], .step = step, .d_v = 17, .scale = 0.125f
+                    .keys = keys[k],
+                    .step = step,
+                    .d_v = 17,
+                    .scale = 0.125f,
                 };
                 fill_scores(FillUniform);
                 attend(&lab[i], &a);

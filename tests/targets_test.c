@@ -8,6 +8,7 @@
 
 #include "backend/backend.h"
 #include "emit/emit.h"
+#include "emit/kernels.h"
 
 #include <cmocka.h>
 

@@ -2,7 +2,7 @@
  * it is defined: over k in order, one rounding each.                        */
 #define _GNU_SOURCE
 #include "backend/backend.h"
-#include "emit/emit.h"
+#include "emit/kernels.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -106,6 +106,13 @@ const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
 /* The command line without input and output, as one string. */
 const char *cc_flags(Arena *a, const CcOptions *o, CcKind kind);
 
+/* ----------------------------------------------------- kernel_table.c --- */
+/* The prebuilt kernel for a target: the function that use_tile() or
+ * use_kernel() named. NULL: there is none of that name. Every tile is there. */
+void *kernel_find(const Target *t, const char *name);
+/* Name of the i-th prebuilt kernel for a target; NULL: there are no more. */
+const char *kernel_name(const Target *t, int i);
+
 /* -------------------------------------------------------------- jit.c --- */
 typedef struct {
     void *code;

@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
-#include "emit/emit.h"
 
 typedef struct {
     char text[1024];

@@ -1,6 +1,6 @@
 /* kernel_table.c: finds a prebuilt kernel by name, in the table that belongs
  * to a target. emit/kernelset.c made the tables.                            */
-#include "emit/emit.h"
+#include "backend/backend.h"
 
 #include <string.h>
 

@@ -6,16 +6,10 @@
  * is never stored whole. Keys that a row may not see are never multiplied into
  * it: the loop ends at the last allowed key, pages at the mask's edge go tile
  * by tile, and there each row adds its own last keys.                       */
-#include "emit/parts.h"
-
-#include <string.h>
+#include "emit/attention.h"
+#include "emit/products.h"
 
 #define Log2E 0x1.71547652b82fep+0 /* softmax takes powers of 2 */
-
-static const Node *node_at(const Gen *g, int i)
-{
-    return &g->p->g->nodes.at[i];
-}
 
 static void need_struct_keys(Gen *g)
 {
@@ -42,7 +36,7 @@ typedef struct { /* one function of attention */
 /* The call that adds some keys' share of P V to o: `args` up to o. */
 static void add_values(Gen *g, const Tiling *t, const char *args)
 {
-    put_call(g, g->shapes, need_panels(g, t, true),
+    put_call(g->shapes, need_panels(g, t, true),
              arena_printf(g->a, "%s, panels * 16%s", args,
                           next_panels(g, t, "v")),
              ";");
@@ -62,7 +56,7 @@ static const char *need_values_seen(Gen *g, const Tiling *t)
     need_most(g);
     put(e,
         "/* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */\n");
-    put_call(g, e, arena_printf(g->a, "static void %s", name),
+    put_call(e, arena_printf(g->a, "static void %s", name),
              "int64_t rows, const float *p, const int64_t *from, "
              "const int64_t *to, const float *v, int64_t panels, float *o",
              "");
@@ -115,7 +109,7 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
     const char *rows = arena_printf(g->a, "%s, 64, %s, 64, r, %s", s, s, keys);
     const long long d_k = a->k->type.dim[2].c;
     double scale = n->scale;
-    put_call(g, e, need_panels(g, a->t, false),
+    put_call(e, need_panels(g, a->t, false),
              arena_printf(
                  g->a, "r, %s, ldq, k%s, %lld, %lld, (%s + 15) / 16, %s, 64%s",
                  q, *first ? arena_printf(g->a, "%s * %lld", plus, d_k) : "",
@@ -123,17 +117,17 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
              ";");
     if (n->cap > 0 || n->bias) {
         if (scale < 1 || scale > 1)
-            put_call(g, e, use_kernel(g->kernels, "scale_rows"),
+            put_call(e, use_kernel(g->kernels, "scale_rows"),
                      arena_printf(g->a, "%s, %s", rows, c_float(g->a, scale)),
                      ";");
         scale = 1;
     }
     if (n->cap > 0)
-        put_call(g, e, use_kernel(g->kernels, "softcap_rows"),
+        put_call(e, use_kernel(g->kernels, "softcap_rows"),
                  arena_printf(g->a, "%s, %s", rows, c_float(g->a, n->cap)),
                  ";");
     if (n->bias)
-        put_call(g, e, use_kernel(g->kernels, "score_bias_row"),
+        put_call(e, use_kernel(g->kernels, "score_bias_row"),
                  arena_printf(g->a, "%s, r, %s, m->bias + at%s - p", s, keys,
                               plus),
                  ";");
@@ -175,7 +169,7 @@ static void edge_function(Gen *g, const Attention *a)
     const MaskSpec *mask = a->n->mask;
     put(e, "/* The page at `at` for r queries from position p, which do not\n"
            " * all see all of its n keys. */\n");
-    put_call(g, e, arena_printf(g->a, "static void %s_edge", a->name),
+    put_call(e, arena_printf(g->a, "static void %s_edge", a->name),
              "const float *q, int64_t ldq, int64_t r, int64_t p, int64_t at, "
              "int64_t n, const struct keys *m, float *s, float *max, "
              "float *sum, float *o",
@@ -217,7 +211,7 @@ static void put_edge_tiles(Gen *g, const Attention *a)
     Emit *e = g->shapes;
     put(e, "for (int64_t j = 0; j < r; j += $mr) {\n");
     put_call(
-        g, e, arena_printf(g->a, "%s_edge", a->name),
+        e, arena_printf(g->a, "%s_edge", a->name),
         arena_printf(
             g->a,
             "q + (i + j) * ldq, ldq, least(r - j, %d), p + j, at, n, m, s, "
@@ -244,7 +238,7 @@ static void put_values(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
     put(e, "softmax_page(s, r, n, $scale, max, sum, o, $d_v16);\n");
-    put_call(g, e, need_panels(g, a->t, true),
+    put_call(e, need_panels(g, a->t, true),
              arena_printf(g->a, "r, s, 64, v, 1024, n, %lld, o, %lld%s",
                           (long long)(round16(a->v->type.dim[2].c) / 16),
                           (long long)round16(a->v->type.dim[2].c),
@@ -314,7 +308,7 @@ static void attention_function(Gen *g, const Attention *a)
     let(e, "s", blocks ? "scores" : "s");
     put(e, "/* y = softmax(Q K^T) V: one head, `rows` queries of $d_k, values "
            "of $d_v */\n");
-    put_call(g, e, arena_printf(g->a, "static void %s", a->name),
+    put_call(e, arena_printf(g->a, "static void %s", a->name),
              "const float *q, int64_t ldq, int64_t rows, const struct keys *m, "
              "float *y, int64_t ldy, float *scratch",
              "");
@@ -362,13 +356,13 @@ static void need_pieces(Gen *g, const Attention *a)
 const char *need_attention(Gen *g, int node)
 {
     const TaskKey *key = &plan_task(g->p, TaskAttention, node)->key;
-    const Node *n = &g->p->g->nodes.at[node];
+    const Node *n = node_at(g->p, node);
     const Attention a = {
         .n = n,
-        .k = node_at(g, n->in[1]),
-        .v = node_at(g, n->in[2]),
+        .k = node_at(g->p, n->in[1]),
+        .v = node_at(g->p, n->in[2]),
         .t = tiling_of(g, TaskAttention, node),
-        .paged = node_at(g, n->in[1])->op != OpPages,
+        .paged = node_at(g->p, n->in[1])->op != OpPages,
         .name = arena_printf(g->a, "attention_%s%s%s", key->shape,
                              *key->ending ? "_" : "", key->ending),
     };

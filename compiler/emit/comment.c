@@ -1,6 +1,7 @@
 /* comment.c: the first comment of the emitted file: what it is, how it
  * was made, how it is compiled and called, what it costs.                   */
-#include "emit/parts.h"
+#include "emit/names.h"
+#include "emit/sections.h"
 
 #include <string.h>
 

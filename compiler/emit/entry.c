@@ -1,21 +1,9 @@
 /* entry.c: encode() and decode(): the arena's layout, then one call a
  * region, in order; layers that are alike are a loop.                       */
-#include "emit/parts.h"
+#include "emit/names.h"
+#include "emit/sections.h"
 
 #include <string.h>
-
-bool has_entry(const Plan *p, Entry entry)
-{
-    for (int i = 0; i < p->region.n; i++)
-        if (p->region.at[i].entry == entry)
-            return true;
-    return false;
-}
-
-const char *entry_name(Entry e)
-{
-    return e == EntryEncode ? "encode" : "decode";
-}
 
 /* ---- the arena ---- */
 
@@ -32,19 +20,6 @@ static const char *unit_text(Gen *g, const Value *v)
     case SlotParts: break;
     }
     return arena_printf(g->a, "%lld floats a part", unit);
-}
-
-const Value *next_value(const Gen *g, Entry entry, int *at)
-{
-    const Plan *p = g->p;
-    for (; *at < p->named.n; ++*at) {
-        const Value *v = &p->value[p->named.at[*at]];
-        if (p->slot.at[v->slot].entry == entry) {
-            ++*at;
-            return v;
-        }
-    }
-    return NULL;
 }
 
 static void call_struct(Gen *g, Emit *e, Entry entry)
@@ -142,7 +117,7 @@ static void layout_function(Gen *g, Emit *e, Entry entry)
         g->p->g->spec->kind == KindAttention
             ? "b->rows > b->key_rows ? b->rows : b->key_rows"
             : "b->rows");
-    put_call(g, e, arena_printf(g->a, "static void %s_layout", name),
+    put_call(e, arena_printf(g->a, "static void %s_layout", name),
              arena_printf(g->a,
                           "struct %s *c, const void *bound, const struct "
                           "attn_batch *b, float *arena",
@@ -197,16 +172,16 @@ static void put_calls(Gen *g, Emit *e, int from, int to)
 {
     for (int i = from; i < to; i++) {
         const Region *r = &g->p->region.at[i];
-        const Node *n = &g->p->g->nodes.at[g->p->order.at[r->first]];
+        const Node *n = node_at(g->p, g->p->order.at[r->first]);
         const char *name = function_of(g, i)->name;
         if (r->by_rows)
-            put_call(g, e, arena_printf(g->a, "%s_rows", entry_name(r->entry)),
+            put_call(e, arena_printf(g->a, "%s_rows", entry_name(r->entry)),
                      arena_printf(g->a, "&c, %s, &%s",
                                   row_count(row_sym(n->type)) + strlen("c->"),
                                   name),
                      ";");
         else
-            put_call(g, e, "run_step",
+            put_call(e, "run_step",
                      arena_printf(g->a, "b, %s, %s, &c", work_text(g, r), name),
                      ";");
     }
@@ -246,12 +221,12 @@ static void entry_function(Gen *g, Emit *e, Entry entry)
             ? "/* New rows of all sequences, behind those in the cache: a prompt\n"
               " * at once, or a step of one row. */\n"
             : "/* All rows of all sequences. */\n");
-    put_call(g, e, arena_printf(g->a, "static void %s", entry_name(entry)),
+    put_call(e, arena_printf(g->a, "static void %s", entry_name(entry)),
              "const void *bound, const struct attn_batch *b, void *arena", "");
     put(e, "{\n"
            "    struct $entry c;\n"
            "\n");
-    put_call(g, e, arena_printf(g->a, "%s_layout", entry_name(entry)),
+    put_call(e, arena_printf(g->a, "%s_layout", entry_name(entry)),
              "&c, bound, b, arena", ";");
     for (int i = 0; i < p->region.n;) {
         const Region *r = &p->region.at[i];
@@ -278,7 +253,7 @@ static void arena_function(Gen *g, Emit *e)
     let(e, "encode", "%s", linear_text(g, p->arena[EntryEncode]));
     let(e, "decode", "%s", linear_text(g, p->arena[EntryDecode]));
     put(e, "/* Bytes of the arena for a batch; 64-byte aligned. */\n");
-    put_call(g, e, "static int64_t arena_bytes",
+    put_call(e, "static int64_t arena_bytes",
              "int64_t rows, int64_t sequences, int64_t parts", "");
     put(e, "{\n"
            "    const int64_t encode_floats =\n"

@@ -2,7 +2,8 @@
  * check what they are given. The core is static there. A door has the core
  * function's comment and arguments, without the model, and the model's name for
  * "attn".                                                                   */
-#include "emit/parts.h"
+#include "emit/names.h"
+#include "emit/sections.h"
 
 #include <string.h>
 
@@ -125,7 +126,7 @@ void emit_door_prototypes(Gen *g, Emit *e)
         const Door d = door_of(g->a, doors[i].name);
         put(e, "\n");
         paste(e, d.comment, d.comment_end);
-        put_call(g, e, head_of(g, &d, i), d.parameters, ";");
+        put_call(e, head_of(g, &d, i), d.parameters, ";");
     }
 }
 
@@ -135,9 +136,9 @@ void emit_doors(Gen *g, Emit *e)
         if (!has_door(g->p, i))
             continue;
         const Door d = door_of(g->a, doors[i].name);
-        put_call(g, e, head_of(g, &d, i), d.parameters, "");
+        put_call(e, head_of(g, &d, i), d.parameters, "");
         put(e, "{\n");
-        put_call(g, e, arena_printf(g->a, "return attn_%s", doors[i].name),
+        put_call(e, arena_printf(g->a, "return attn_%s", doors[i].name),
                  d.arguments, ";");
         put(e, "}\n\n");
     }

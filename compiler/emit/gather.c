@@ -1,16 +1,7 @@
 /* gather.c: ops on rows that must know the sequence they belong to:
  * look-ups, positions, pooling, the choice of rows.                         */
-#include "emit/parts.h"
-
-static const Node *node_at(const Gen *g, int i)
-{
-    return &g->p->g->nodes.at[i];
-}
-
-static long long stride(const Gen *g, int node)
-{
-    return g->p->value[node].stride;
-}
+#include "emit/names.h"
+#include "emit/steps.h"
 
 /* Arguments that a batch may leave out. */
 static void need_type_of(Gen *g)
@@ -39,7 +30,7 @@ static void begin_sequences(Emit *e)
 
 static const char *position_at(Gen *g, int table)
 {
-    const Node *t = node_at(g, table);
+    const Node *t = node_at(g->p, table);
     return arena_printf(g->a, "%s + at * %lld", weight_of(g, table, PackRows),
                         (long long)round16(t->type.dim[1].c));
 }
@@ -55,13 +46,13 @@ static void let_position(Emit *e, const Node *n)
 /* Rows turn by the angles of their position in the sequence. */
 void emit_rotate(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const char *kernel = n->layout == LayoutHalves ? "rotate_row_halves"
                                                    : "rotate_row_interleaved";
     begin_sequences(e);
     let_position(e, n);
     put(e, "\n");
-    put_call(g, e, use_kernel(g->kernels, kernel),
+    put_call(e, use_kernel(g->kernels, kernel),
              arena_printf(g->a, "%s, %s, %s, %lld, %lld, %lld",
                           value_at(g, node, "i"), value_at(g, n->in[0], "i"),
                           position_at(g, n->in[1]), (long long)n->heads,
@@ -75,7 +66,7 @@ void emit_rotate(Gen *g, Emit *e, int node)
 /* One row of each sequence, from all of its rows. */
 void emit_pool(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const bool one = n->pool == PoolClass || n->pool == PoolLast;
     const char *kernel = n->pool == PoolMean ? "pool_mean"
                        : n->pool == PoolMax  ? "pool_max"
@@ -92,10 +83,10 @@ void emit_pool(Gen *g, Emit *e, int node)
     const char *x = value_at(g, n->in[0], row);
     if (one)
         put(e, "if (rows > 0) {\n");
-    put_call(g, e, use_kernel(g->kernels, kernel),
+    put_call(e, use_kernel(g->kernels, kernel),
              one ? arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y, x, d)
                  : arena_printf(g->a, "%s, %s, %lld, rows, %lld", y, x,
-                                stride(g, n->in[0]), d),
+                                stride_of(g, n->in[0]), d),
              ";");
     if (one)
         put(e, "}\n");
@@ -104,12 +95,12 @@ void emit_pool(Gen *g, Emit *e, int node)
 
 void emit_embed(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const int64_t d = n->type.dim[1].c;
     const bool panels = plan_block(g->p, n->in[0], PackPanels) >= 0;
     const bool positions = n->nin > 2 && n->in[2] >= 0;
     begin_sequences(e);
-    const bool types = node_at(g, n->in[1])->member == BatchTypes;
+    const bool types = node_at(g->p, n->in[1])->member == BatchTypes;
     if (types)
         need_type_of(g);
     let(e, "ids", types ? "type_of(b, i)" : "b->ids[i]");
@@ -125,9 +116,9 @@ void emit_embed(Gen *g, Emit *e, int node)
                           : arena_printf(g->a, "%s + id * %lld, 1",
                                          weight_of(g, n->in[0], PackRows),
                                          (long long)round16(d));
-    const bool bf16 = dtype_of(node_at(g, n->in[0])->type) == DtypeBf16;
+    const bool bf16 = dtype_of(node_at(g->p, n->in[0])->type) == DtypeBf16;
     const char *kernel = bf16 ? "embed_row_bf16" : "embed_row";
-    put_call(g, e, use_kernel(g->kernels, kernel),
+    put_call(e, use_kernel(g->kernels, kernel),
              arena_printf(g->a, "%s, %s, %lld, %s, %s", value_at(g, node, "i"),
                           token, (long long)d, c_float(g->a, n->scale),
                           positions ? position_at(g, n->in[2]) : "0"),
@@ -138,11 +129,11 @@ void emit_embed(Gen *g, Emit *e, int node)
 
 void emit_position(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     begin_sequences(e);
     let_position(e, n);
     put(e, "\n");
-    put_call(g, e, use_kernel(g->kernels, "copy_rows"),
+    put_call(e, use_kernel(g->kernels, "copy_rows"),
              arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
                           position_at(g, n->in[0]),
                           (long long)n->type.dim[1].c),
@@ -154,7 +145,7 @@ void emit_position(Gen *g, Emit *e, int node)
 /* Rows as they are, but the first one of a sequence. */
 void emit_first_row(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const long long d = n->type.dim[1].c;
     const char *y = value_at(g, node, "i");
     const char *kernel = use_kernel(g->kernels, "copy_rows");
@@ -162,12 +153,12 @@ void emit_first_row(Gen *g, Emit *e, int node)
     let_position(e, n);
     put(e, "\n"
            "if (at > 0) {\n");
-    put_call(g, e, kernel,
+    put_call(e, kernel,
              arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y,
                           value_at(g, n->in[0], "i"), d),
              ";");
     put(e, "} else {\n");
-    put_call(g, e, kernel,
+    put_call(e, kernel,
              arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y,
                           weight_of(g, n->in[1], PackVector), d),
              ";");
@@ -178,11 +169,11 @@ void emit_first_row(Gen *g, Emit *e, int node)
 
 void emit_select(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     put(e, "const struct attn_batch *b = c->b;\n"
            "\n"
            "for (int64_t i = part; i < b->selected; i += parts) {\n");
-    put_call(g, e, use_kernel(g->kernels, "copy_rows"),
+    put_call(e, use_kernel(g->kernels, "copy_rows"),
              arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
                           value_at(g, n->in[0], "b->select[i]"),
                           (long long)n->type.dim[1].c),

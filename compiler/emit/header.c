@@ -1,6 +1,7 @@
 /* header.c: model.h, what a C or C++ program includes: an example, types,
  * sizes, functions. Headers of several models may be included together.     */
-#include "emit/parts.h"
+#include "emit/names.h"
+#include "emit/sections.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * tile.c, and pieces of the files in kernels/, each with what it needs.
  * Pieces are printed in the order of those files, so definitions precede uses.
  */
-#include "emit/emit.h"
+#include "emit/kernels.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,10 @@
 /* kernelset.c: build-time program. `kernelset x86-64-v3` prints the C file of
  * the kernels that a JIT skeleton may call on that machine: every piece and
  * every tile, with a table by name.                                         */
-#include "emit/emit.h"
-
-#include <string.h>
+#include "emit/kernels.h"
 
 /* What emitters may ask for; pieces that only others need are not here. */
+/* clang-format off */
 static const char *const pieces[] = {
     "add_norm_rows", "add_rms_norm_rows", "add_rows",
     "ask_keys",      "bias_rows",         "copy_rows",
@@ -18,6 +17,7 @@ static const char *const pieces[] = {
     "softmax_begin", "softmax_chunk",     "softmax_end",
     "softmax_page",  "softmax_row",
 };
+/* clang-format on */
 /* Every tile that a tiling can have, and so every remainder of one. */
 static void use_all(Arena *a, Kernels *k, const Target *t)
 {

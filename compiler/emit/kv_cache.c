@@ -1,13 +1,8 @@
 /* kv_cache.c: where keys and values are, in pages of a cache or of the arena;
  * the functions that put them there, and that call attention on them.       */
-#include "emit/parts.h"
-
-#include <string.h>
-
-static const Node *node_at(const Gen *g, int i)
-{
-    return &g->p->g->nodes.at[i];
-}
+#include "emit/attention.h"
+#include "emit/names.h"
+#include "emit/steps.h"
 
 /* Number of keys that the rows of sequence s see, in emitted C. */
 const char *count_text(Gen *g, const Node *k)
@@ -31,7 +26,7 @@ static const char *first_page(Gen *g, const Node *n)
 /* Where page 0 of the pool begins for `head`, of a key or value operand. */
 static const char *pages_at(Gen *g, int node, const char *head)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const Plan *p = g->p;
     const int64_t d = n->type.dim[2].c;
     if (n->op == OpPages)
@@ -54,7 +49,7 @@ static const char *pages_at(Gen *g, int node, const char *head)
 
 static int64_t page_stride(Gen *g, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const int64_t d = n->type.dim[2].c;
     if (n->op != OpPages)
         return g->p->page_floats[n->cache];
@@ -114,7 +109,7 @@ const char *kv_head(Gen *g, int64_t heads, const Node *k)
 
 static void keys_bias(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const char *bias = n->bias ? bias_text(g, node) : "0";
     let(e, "bias", "%s", bias);
     let(e, "prefix", "%s", n->mask && n->mask->prefix ? prefix_text(g) : "0");
@@ -134,7 +129,7 @@ const char *bias_text(Gen *g, int node)
 
 static void keys_fields(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node), *k = node_at(g, n->in[1]);
+    const Node *n = node_at(g->p, node), *k = node_at(g->p, n->in[1]);
     const char *table = page_table(g, k), *head = kv_head(g, n->heads, k);
     const long long k_page = page_stride(g, n->in[1]);
     const long long v_page = page_stride(g, n->in[2]);
@@ -179,14 +174,14 @@ static void share_source(Emit *e)
  * this one is worked on.                                                    */
 static void ask_next_head(Gen *g, Emit *e, const Node *n)
 {
-    const Node *k = node_at(g, n->in[1]), *v = node_at(g, n->in[2]);
+    const Node *k = node_at(g->p, n->in[1]), *v = node_at(g->p, n->in[2]);
     if (k->op == OpPages || k->type.dim[0].c == 1)
         return;
     let(e, "head", "%s", kv_head(g, n->heads, k));
     let(e, "last", "%lld", (long long)k->type.dim[0].c - 1);
     put(e, "\n"
            "if ($head < $last && m.count > 0) {\n");
-    put_call(g, e, use_kernel(g->kernels, "ask_keys"),
+    put_call(e, use_kernel(g->kernels, "ask_keys"),
              arena_printf(
                  g->a,
                  "m.k + m.page[0] * m.k_page + %lld, least(m.count, 64), %lld, "
@@ -200,11 +195,11 @@ static void ask_next_head(Gen *g, Emit *e, const Node *n)
 
 void emit_attention_region(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const Value *y = &g->p->value[node], *q = &g->p->value[n->in[0]];
     const char *name = need_attention(g, node);
-    const int64_t d_v = node_at(g, n->in[2])->type.dim[2].c;
-    const bool shared = node_at(g, n->in[1])->op == OpRecall && !n->mask
+    const int64_t d_v = node_at(g->p, n->in[2])->type.dim[2].c;
+    const bool shared = node_at(g->p, n->in[1])->op == OpRecall && !n->mask
                      && !n->bias;
     begin_tasks(g, e, n->heads, row_sym(n->type));
     let(e, "scratch", "%lld", (long long)g->p->scratch);
@@ -215,7 +210,7 @@ void emit_attention_region(Gen *g, Emit *e, int node)
     keys_fields(g, e, node);
     ask_next_head(g, e, n);
     put_call(
-        g, e, name,
+        e, name,
         arena_printf(g->a,
                      "%s, %lld, b->%s[%s] - row, &m, %s + head * %lld, %lld, "
                      "scratch",
@@ -236,9 +231,9 @@ void let_page(Gen *g, Emit *e, int node, const char *to, const char *head)
 
 static void pack_one(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const bool keys = n->part == PartKey;
-    put_call(g, e, use_kernel(g->kernels, keys ? "pack_keys" : "pack_values"),
+    put_call(e, use_kernel(g->kernels, keys ? "pack_keys" : "pack_values"),
              arena_printf(g->a, "%s, %s, %lld, n, %lld, at %% 64",
                           keys ? "k" : "v", head_at(g, n->in[0], "i"),
                           (long long)g->p->value[n->in[0]].stride,
@@ -250,9 +245,9 @@ static void pack_one(Gen *g, Emit *e, int node)
 void emit_pages_region(Gen *g, Emit *e, const Region *r)
 {
     const int first = g->p->order.at[r->first];
-    const Node *n = node_at(g, first);
+    const Node *n = node_at(g->p, first);
     const char *table = page_table(g, n);
-    const Sym rows = node_at(g, n->in[0])->type.dim[1].sym;
+    const Sym rows = node_at(g->p, n->in[0])->type.dim[1].sym;
     begin_tasks(g, e, n->type.dim[0].c, rows);
     begin_task_loop(e);
     if (table) {
@@ -269,7 +264,7 @@ void emit_pages_region(Gen *g, Emit *e, const Region *r)
            "    const int64_t id = $page_id;\n");
     for (int k = 0; k < r->count; k++) {
         const int node = g->p->order.at[r->first + k];
-        let_page(g, e, node, node_at(g, node)->part == PartKey ? "k" : "v",
+        let_page(g, e, node, node_at(g->p, node)->part == PartKey ? "k" : "v",
                  "head");
         put(e, "float *$to = $pages\n"
                "           + id * $page_floats;\n");

@@ -2,18 +2,9 @@
  * a file gives a row one interval of keys, which moves up with the row: so a
  * tile of rows walks from the first key of its first row to the last of its
  * last, and pages that the mask empties are never touched.                  */
-#include "emit/parts.h"
+#include "emit/attention.h"
 
 #include <string.h>
-
-void need_most(Gen *g)
-{
-    if (first_time(g, "most"))
-        put(g->shapes, "static int64_t most(int64_t a, int64_t b)\n"
-                       "{\n"
-                       "    return a > b ? a : b;\n"
-                       "}\n\n");
-}
 
 /* ---- intervals: row p sees keys from .. to - 1 ---- */
 

@@ -1,72 +1,12 @@
 /* matmul.c: the loop nests around tiles of products whose shape is
  * constant, as their tilings have them.                                     */
-#include "emit/parts.h"
-
-#include <string.h>
+#include "emit/products.h"
 
 /* whose sums stay in the cache, beside x */
 enum {
     SumRows = 288,
     SumColumns = 384 /* whole tiles, of any width */
 };
-
-/* ---- the epilogue ---- */
-
-Epilogue epilogue_of(const Gen *g, int node)
-{
-    const Node *n = &g->p->g->nodes.at[node];
-    Epilogue ep = { .dtype = dtype_of(g->p->g->nodes.at[n->in[1]].type) };
-    if (n->op == OpLinear) {
-        ep.act = n->act;
-        ep.parts |= n->has_bias ? EpBias : 0;
-        ep.parts |= n->has_residual ? EpResidual : 0;
-        ep.parts |= n->act != ActNone ? EpAct : 0;
-    }
-    return ep;
-}
-
-/* y = act(sums + bias) + residual, where no tile does it. */
-void put_finish(Gen *g, Epilogue ep, Finish f)
-{
-    if (ep.parts & EpBias)
-        put_call(g, g->shapes, use_kernel(g->kernels, "bias_rows"),
-                 arena_printf(g->a, "%s, %s, %s, %s", f.sums, f.sums, f.bias,
-                              f.size),
-                 ";");
-    if (ep.parts & EpAct)
-        put_call(g, g->shapes,
-                 use_kernel(g->kernels, arena_printf(g->a, "activate_rows_%s",
-                                                     act_kernel[ep.act])),
-                 arena_printf(g->a, "%s, %s, %s", f.sums, f.sums, f.size), ";");
-    if (ep.parts & EpResidual)
-        put_call(g, g->shapes, use_kernel(g->kernels, "add_rows"),
-                 arena_printf(g->a, "%s, %s, %s, %s", f.y, f.sums, f.residual,
-                              f.size),
-                 ";");
-    else if (strcmp(f.y, f.sums))
-        put_call(g, g->shapes, use_kernel(g->kernels, "copy_rows"),
-                 arena_printf(g->a, "%s, %s, %s", f.y, f.sums, f.size), ";");
-}
-
-static const char *formula(Arena *a, Epilogue ep)
-{
-    const char *s = ep.parts & EpBias ? "x W^T + b" : "x W^T";
-    if (ep.act)
-        s = arena_printf(a, "%s(%s)", act_kernel[ep.act], s);
-    return ep.parts & EpResidual ? arena_printf(a, "%s + r", s) : s;
-}
-
-void matmul_prototype(Gen *g, const char *name, Epilogue ep)
-{
-    const char *args = arena_printf(
-        g->a,
-        "int64_t rows, int64_t from, int64_t to, const float *x, int64_t ldx, "
-        "const %s *w, %sfloat *y, int64_t ldy%s",
-        number_type(ep.dtype), ep.parts & EpBias ? "const float *b, " : "",
-        ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "");
-    put_call(g, g->shapes, arena_printf(g->a, "static void %s", name), args,
-             "");
-}
 
 /* ---- columns j .. j + nr - 1 of all rows ---- */
 
@@ -82,7 +22,7 @@ static void put_whole(Gen *g, const Product *p, int nr)
     const long long k = p->k;
     const char *next = arena_printf(g->a, "w + (j + %d) * %lld", nr, k);
     put_call(
-        g, g->shapes, need_rows(g, p->t, nr, p->ep),
+        g->shapes, need_rows(g, p->t, nr, p->ep),
         arena_printf(g->a,
                      "rows, x, ldx, w + j * %lld, %lld, %lld, y + j, ldy%s%s%s",
                      k, 16 * k, k, p->ep.parts & EpBias ? ", b + j" : "",
@@ -105,7 +45,7 @@ static Epilogue block_more(const Product *p)
 static void put_sums(Gen *g, const Product *p, int nr, Epilogue ep,
                      const char *x, const char *n)
 {
-    put_call(g, g->shapes, need_rows(g, p->t, nr, ep),
+    put_call(g->shapes, need_rows(g, p->t, nr, ep),
              arena_printf(g->a,
                           "some, %s, ldx, p, %lld, %s, y + i * ldy + j, ldy%s",
                           x, 16 * (long long)p->k, n,
@@ -259,7 +199,7 @@ static void matmul_body(Gen *g, const Product *p)
 
 const char *need_matmul(Gen *g, int node)
 {
-    const Node *w = &g->p->g->nodes.at[g->p->g->nodes.at[node].in[1]];
+    const Node *w = node_at(g->p, node_at(g->p, node)->in[1]);
     const Product p = { .t = tiling_of(g, TaskMatmul, node),
                         .k = w->type.dim[1].c,
                         .n = w->type.dim[0].c,
@@ -277,7 +217,7 @@ const char *need_matmul(Gen *g, int node)
     need_all_columns(g, &p);
     if (few && few->few > 1)
         emit_few(g, few, shape, p.k, p.ep);
-    let(e, "formula", "%s", formula(g->a, p.ep));
+    let(e, "formula", "%s", epilogue_formula(g->a, p.ep));
     let(e, "k", "%lld", (long long)p.k);
     let(e, "n", "%lld", (long long)p.n);
     let(e, "of", p.ep.dtype == DtypeBf16 ? " bf16" : "");

@@ -1,6 +1,7 @@
 /* model.c: the emitted file, section by section. Reads top to bottom as
  * the file does; comment.c makes its first comment.                         */
-#include "emit/parts.h"
+#include "emit/names.h"
+#include "emit/sections.h"
 
 #include <string.h>
 
@@ -61,53 +62,6 @@ static void jit_front(Emit *e)
            "typedef unsigned long uint64_t;\n"
            "void *memcpy(void *to, const void *from, uint64_t n);\n"
            "\n");
-}
-
-static void dimension(Emit *e, const char *name, int64_t value)
-{
-    if (value <= 0 || value > INT32_MAX)
-        return;
-    let(e, "dim", "%s", name);
-    let(e, "value", "%lld", (long long)value);
-    put(e, "$dim = $value,\n");
-}
-
-void emit_dimensions(Gen *g, Emit *e, const char *prefix)
-{
-    const Spec *s = g->p->g->spec;
-    const SpecSide *enc = &s->side[SideEncoder], *dec = &s->side[SideDecoder];
-    const SpecSide *side = s->kind == KindDecoder ? dec : enc;
-    const struct {
-        const char *name;
-        int64_t value;
-    } dims[] = {
-        { "D_MODEL", s->d_model },
-        { "HEADS", side->h },
-        { "D_K", side->d_k },
-        { "D_V", side->d_v },
-        { "D_FF", side->d_ff },
-        { "ENCODER_LAYERS", enc->N },
-        { "DECODER_LAYERS", dec->N },
-        { "SOURCE_VOCAB", s->source.size },
-        { "TARGET_VOCAB", s->target.size },
-        { "MAX_SOURCE", enc->max_len },
-        { "MAX_TARGET", dec->max_len },
-    };
-    put(e, "enum {\n");
-    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
-        dimension(e, arena_printf(g->a, "%s%s", prefix, dims[i].name),
-                  dims[i].value);
-    put(e, "};\n\n");
-}
-
-const char *layers_text(Gen *g, Stack stack, int n)
-{
-    const Spec *s = g->p->g->spec;
-    if (stack == StackEncoder && n == s->side[SideEncoder].N)
-        return "ENCODER_LAYERS";
-    if (stack != StackEncoder && n == s->side[SideDecoder].N)
-        return "DECODER_LAYERS";
-    return arena_printf(g->a, "%d", n);
 }
 
 /* ---- all of it ---- */

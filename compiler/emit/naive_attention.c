@@ -1,18 +1,16 @@
 /* naive_attention.c: attention as the paper's operations one by one, where
  * fusion was skipped or a tensor in between was asked for. Scores are stored: a
  * row of the batch has them for all heads, key by key.                      */
-#include "emit/parts.h"
+#include "emit/attention.h"
+#include "emit/names.h"
+#include "emit/products.h"
+#include "emit/steps.h"
 
 #include <string.h>
 
-static const Node *node_at(const Gen *g, int i)
-{
-    return &g->p->g->nodes.at[i];
-}
-
 static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
 {
-    const Node *k = node_at(g, operand);
+    const Node *k = node_at(g->p, operand);
     const char *table = page_table(g, k);
     begin_tasks(g, e, n->type.dim[0].c, row_sym(n->type));
     if (n->op == OpContext) {
@@ -38,7 +36,7 @@ static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
 
 void emit_scores_region(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node), *k = node_at(g, n->in[1]);
+    const Node *n = node_at(g->p, node), *k = node_at(g->p, n->in[1]);
     const int64_t d = k->type.dim[2].c;
     const Tiling tile = plan_tile(g->p);
     const char *panels = need_panels(g, &tile, false);
@@ -49,7 +47,7 @@ void emit_scores_region(Gen *g, Emit *e, int node)
            "                   + id * $page_floats;\n"
            "\n");
     put_call(
-        g, e, panels,
+        e, panels,
         arena_printf(
             g->a,
             "r, %s, %lld, k, %lld, %lld, (least(keys - at, 64) + 15) / 16, "
@@ -65,7 +63,7 @@ void emit_scores_region(Gen *g, Emit *e, int node)
 
 void emit_context_region(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const int64_t d_v = n->type.dim[2].c;
     const Tiling tile = plan_tile(g->p);
     const char *panels_add = need_panels(g, &tile, true);
@@ -84,7 +82,7 @@ void emit_context_region(Gen *g, Emit *e, int node)
            "                   + id * $page_floats;\n"
            "\n");
     put_call(
-        g, e, panels_add,
+        e, panels_add,
         arena_printf(
             g->a,
             "r, %s + at, %lld, v, 1024, least(keys - at, 64), %lld, o, %lld, "
@@ -93,7 +91,7 @@ void emit_context_region(Gen *g, Emit *e, int node)
             (long long)(round16(d_v) / 16), (long long)round16(d_v)),
         ";");
     put(e, "}\n");
-    put_call(g, e, "copy_rows",
+    put_call(e, "copy_rows",
              arena_printf(g->a, "%s, %lld, o, %lld, r, %lld",
                           head_at(g, node, "i"),
                           (long long)g->p->value[node].stride,
@@ -112,13 +110,13 @@ static void put_masked_row(Gen *g, Emit *e, const MaskSpec *m, const char *y,
     const char *from = mask_from(g, m, p);
     need_mask(g, m);
     use_kernel(g->kernels, "mask_row");
-    put_call(g, e, "mask_row",
+    put_call(e, "mask_row",
              arena_printf(g->a, "%s, %s, keys, %s", y, x,
                           mask_to(g, m, p, "keys",
                                   m->prefix ? prefix_text(g) : "")),
              ";");
     if (strcmp(from, "0"))
-        put_call(g, e, "mask_row",
+        put_call(e, "mask_row",
                  arena_printf(g->a,
                               "%s, %s, least(%s, keys),"
                               " 0",
@@ -135,32 +133,32 @@ static void put_masked_row(Gen *g, Emit *e, const MaskSpec *m, const char *y,
 
 static void put_score_row(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const char *y = head_at(g, node, "i"), *x = head_at(g, n->in[0], "i");
     const bool cached = n->type.dim[2].sym == SymPT;
     const char *past = cached ? " - b->past[s]" : "";
     switch (n->op) {
     case OpScale:
-        put_call(g, e, use_kernel(g->kernels, "scale_rows"),
+        put_call(e, use_kernel(g->kernels, "scale_rows"),
                  arena_printf(g->a, "%s, 0, %s, 0, 1, keys, %s", y, x,
                               c_float(g->a, n->scale)),
                  ";");
         break;
     case OpSoftcap:
-        put_call(g, e, use_kernel(g->kernels, "softcap_rows"),
+        put_call(e, use_kernel(g->kernels, "softcap_rows"),
                  arena_printf(g->a, "%s, 0, %s, 0, 1, keys, %s", y, x,
                               c_float(g->a, n->cap)),
                  ";");
         break;
     case OpScoreBias:
-        put_call(g, e, use_kernel(g->kernels, "add_rows"),
+        put_call(e, use_kernel(g->kernels, "add_rows"),
                  arena_printf(g->a,
                               "%s, 0, %s, 0, %s%s - (i - row), 0, 1, keys", y,
                               x, bias_text(g, node), past),
                  ";");
         break;
     case OpSoftmax:
-        put_call(g, e, use_kernel(g->kernels, "softmax_row"),
+        put_call(e, use_kernel(g->kernels, "softmax_row"),
                  arena_printf(g->a, "%s, %s, keys", y, x), ";");
         break;
     case OpMask: put_masked_row(g, e, n->mask, y, x, cached); break;
@@ -171,7 +169,7 @@ static void put_score_row(Gen *g, Emit *e, int node)
 /* Operations on stored scores, one row of one head at a time. */
 void emit_head_rows_region(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const Sym keys = n->type.dim[2].sym;
     begin_tasks(g, e, n->type.dim[0].c, row_sym(n->type));
     begin_task_loop(e);

@@ -1,35 +1,7 @@
 /* panels.c: products of all rows and some columns, in tiles of one tiling,
  * and of a run-time number of panels, which attention uses for its chunks of 64
  * keys. The functions are shared by all that have the same tiling.          */
-#include "emit/parts.h"
-
-#include <string.h>
-
-bool first_time(Gen *g, const char *name)
-{
-    const int before = g->shape_names.list.n;
-    index_add(g->a, &g->shape_names, name, before);
-    return g->shape_names.list.n > before;
-}
-
-void need_least(Gen *g)
-{
-    if (first_time(g, "least"))
-        put(g->shapes, "static int64_t least(int64_t a, int64_t b)\n"
-                       "{\n"
-                       "    return a < b ? a : b;\n"
-                       "}\n\n");
-}
-
-/* ---- which tiling ---- */
-
-const Tiling *tiling_of(const Gen *g, TaskKind kind, int node)
-{
-    const Task *t = plan_task(g->p, kind, node);
-    if (t && g->only && task_same(&t->key, &g->only->key))
-        t = g->only;
-    return t ? &t->tiling : NULL;
-}
+#include "emit/products.h"
 
 static bool same_tile(const Tiling *a, const Tiling *b)
 {
@@ -40,7 +12,7 @@ static bool same_tile(const Tiling *a, const Tiling *b)
 static bool unfused(const Gen *g)
 {
     for (int o = 0; o < g->p->order.n; o++) {
-        const Op op = g->p->g->nodes.at[g->p->order.at[o]].op;
+        const Op op = node_at(g->p, g->p->order.at[o])->op;
         if (op == OpScores || op == OpContext)
             return true;
     }
@@ -104,16 +76,7 @@ static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
 void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args)
 {
     const char *name = use_tile(g->kernels, tile_key(g, mr, nr, ep));
-    put_call(g, g->shapes, name, args, ";");
-}
-
-const char *epilogue_suffix(Arena *a, Epilogue ep)
-{
-    return arena_printf(a, "%s%s%s%s%s%s", ep.dtype == DtypeBf16 ? "_bf16" : "",
-                        ep.parts & EpBias ? "_bias" : "", ep.act ? "_" : "",
-                        ep.act ? act_kernel[ep.act] : "",
-                        ep.parts & EpResidual ? "_residual" : "",
-                        ep.parts & EpAccumulate ? "_accumulate" : "");
+    put_call(g->shapes, name, args, ";");
 }
 
 /* The call of the tile for `mr` rows from row i. */
@@ -138,7 +101,7 @@ static void put_row_tile(Gen *g, int mr, int nr, Epilogue ep)
 static void rows_prototype(Gen *g, const char *name, Epilogue ep)
 {
     put_call(
-        g, g->shapes, arena_printf(g->a, "static void %s", name),
+        g->shapes, arena_printf(g->a, "static void %s", name),
         arena_printf(
             g->a,
             "int64_t rows, const float *a, int64_t lda, "
@@ -230,7 +193,7 @@ static void panels_step(Gen *g, const Tiling *t, int nr, Epilogue ep)
         put(e, "for (; j < panels; j++) {\n");
     else
         put(e, "for (; j + $p <= panels; j += $p) {\n");
-    put_call(g, e, need_rows(g, t, nr, ep),
+    put_call(e, need_rows(g, t, nr, ep),
              arena_printf(
                  g->a, "rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc%s",
                  next_panels(g, t, "next + j * ldb")),
@@ -259,7 +222,7 @@ const char *need_panels(Gen *g, const Tiling *t, bool accumulate)
               " * `next` are read soon. */\n"
             : "/* c $op a b: b is `panels` panels of 16 columns, ldb apart. */\n");
     put_call(
-        g, e, arena_printf(g->a, "static void %s", name),
+        e, arena_printf(g->a, "static void %s", name),
         arena_printf(
             g->a,
             "int64_t rows, const float *a, int64_t lda, const float *b, "

@@ -1,65 +1,11 @@
 /* region.c: one C function a step. A region that goes row by row is a list
  * of such steps, any other is one of them. Layers whose functions have the same
  * text share them; the entries (entry.c) then loop over layers.             */
-#include "emit/parts.h"
+#include "emit/names.h"
+#include "emit/sections.h"
+#include "emit/steps.h"
 
 #include <string.h>
-
-static const Node *node_at(const Gen *g, int i)
-{
-    return &g->p->g->nodes.at[i];
-}
-
-const char *row_count(Sym s)
-{
-    switch (s) {
-    case SymR: return "c->b->selected";
-    case SymM: return "c->b->key_rows";
-    case SymS: return "c->b->sequences";
-    default:   return "c->b->rows";
-    }
-}
-
-const char *starts_of(Sym s)
-{
-    return s == SymM ? "key_start" : "start";
-}
-
-/* The members of attn_batch that are rows of numbers. */
-static const char *const batch_member[] = {
-    [BatchInput] = "input",
-    [BatchQuery] = "query",
-    [BatchKey] = "key",
-    [BatchValue] = "value",
-};
-
-const char block_row[] = "c->row";
-
-const char *value_at(Gen *g, int node, const char *row)
-{
-    const Plan *p = g->p;
-    const int owner = owner_of(p, node);
-    const Value *v = &p->value[node];
-    const char *name = p->value[owner].name;
-    const char *column = v->column
-                           ? arena_printf(g->a, " + %lld", (long long)v->column)
-                           : "";
-    if (p->value[owner].place == PlaceInput) {
-        name = arena_printf(g->a, "b->%s",
-                            batch_member[node_at(g, owner)->member]);
-    } else if (p->slot.at[p->value[owner].slot].kind == SlotParts) {
-        if (row == block_row)
-            return arena_printf(g->a, "c->%s%s", name, column);
-        row = "at";
-    }
-    return arena_printf(g->a, "c->%s + %s * %lld%s", name, row,
-                        (long long)v->stride, column);
-}
-
-static long long stride(const Gen *g, int node)
-{
-    return g->p->value[node].stride;
-}
 
 /* ---- the clock, where attnc bench asks for one ---- */
 
@@ -101,13 +47,13 @@ static void tell_slots(Gen *g)
 
 static void emit_output(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const long long columns = n->type.dim[1].c;
-    put_call(g, e, use_kernel(g->kernels, "copy_rows"),
+    put_call(e, use_kernel(g->kernels, "copy_rows"),
              arena_printf(g->a,
                           "c->b->output + i * %lld, %lld, %s, %lld, rows, %lld",
                           columns, columns, value_at(g, n->in[0], "i"),
-                          stride(g, n->in[0]), columns),
+                          stride_of(g, n->in[0]), columns),
              ";");
 }
 
@@ -130,7 +76,7 @@ static const char *lines_of(const Emit *body, size_t *n)
 /* The parts of a product are columns, those of other steps rows. */
 static void emit_row_step(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     Emit *call = open_body(g);
     size_t size;
     if (n->op == OpOutput)
@@ -138,7 +84,7 @@ static void emit_row_step(Gen *g, Emit *e, int node)
     else
         emit_row_op(g, call, node);
     const char *text = lines_of(call, &size);
-    if (n->op == OpMatmul || n->op == OpLinear) {
+    if (is_product(n)) {
         let(e, "n", "%lld", (long long)round16(n->type.dim[1].c));
         let(e, "step", "%d", 16 * tiling_of(g, TaskMatmul, node)->panels);
         put(e, "const int64_t from = cut($n, $step, part, parts);\n"
@@ -156,7 +102,7 @@ static void emit_row_step(Gen *g, Emit *e, int node)
 static void emit_step(Gen *g, Emit *e, const Region *r)
 {
     const int node = g->p->order.at[r->first];
-    switch (node_at(g, node)->op) {
+    switch (node_at(g->p, node)->op) {
     case OpEmbed:     emit_embed(g, e, node); break;
     case OpPosition:  emit_position(g, e, node); break;
     case OpFirstRow:  emit_first_row(g, e, node); break;
@@ -176,7 +122,7 @@ static void emit_step(Gen *g, Emit *e, const Region *r)
 static void step_comment(Gen *g, Emit *e, int first, int count)
 {
     for (int k = 0; k < count; k++) {
-        const Node *n = node_at(g, g->p->order.at[first + k]);
+        const Node *n = node_at(g->p, g->p->order.at[first + k]);
         let(e, "open", "%s", k ? " * " : "/* ");
         let(e, "close", "%s", k == count - 1 ? " */" : "");
         let(e, "name", "%s", value_label(g->p, g->p->order.at[first + k]));
@@ -322,7 +268,7 @@ void emit_function(Gen *g, Emit *e, const Function *f)
     if (f->is_list)
         emit_raw(e, list, strlen(list));
     else
-        put_call(g, e, arena_printf(g->a, "static void %s", f->name),
+        put_call(e, arena_printf(g->a, "static void %s", f->name),
                  "void *call, int64_t part, int64_t parts", "");
     const char *body = f->body;
     if (g->o->timers && !f->is_list)

@@ -1,46 +1,28 @@
 /* rows.c: ops that work row by row, one call of a product or of a kernel
  * each: a product on all rows of the block, for its part of the columns, others
  * on their part of the rows.                                                */
-#include "emit/parts.h"
-
-#include <string.h>
-
-static const Node *node_at(const Gen *g, int i)
-{
-    return &g->p->g->nodes.at[i];
-}
-
-static long long stride(const Gen *g, int node)
-{
-    return g->p->value[node].stride;
-}
-
-const char *weight_of(Gen *g, int root, PackLayout layout)
-{
-    const int b = plan_block(g->p, root, layout);
-    if (b < 0)
-        die("node %d is not packed", root);
-    return weight_text(g, b);
-}
+#include "emit/names.h"
+#include "emit/products.h"
+#include "emit/steps.h"
 
 static void row_matmul(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const Epilogue ep = epilogue_of(g, node);
     const char *args = arena_printf(g->a, "c->rows, from, to, %s, %lld, %s",
                                     value_at(g, n->in[0], block_row),
-                                    stride(g, n->in[0]),
+                                    stride_of(g, n->in[0]),
                                     weight_of(g, n->in[1], PackPanels));
     if (ep.parts & EpBias)
         args = arena_printf(g->a, "%s, %s", args,
                             weight_of(g, n->in[2], PackVector));
     args = arena_printf(g->a, "%s, %s, %lld", args,
-                        value_at(g, node, block_row), stride(g, node));
+                        value_at(g, node, block_row), stride_of(g, node));
     if (ep.parts & EpResidual)
         args = arena_printf(g->a, "%s, %s, %lld", args,
                             value_at(g, n->in[3], block_row),
-                            stride(g, n->in[3]));
-    put_call(g, e, need_matmul(g, node), args, ";");
+                            stride_of(g, n->in[3]));
+    put_call(e, need_matmul(g, node), args, ";");
 }
 
 static const char *vectors(Gen *g, const Node *n, int from, int to)
@@ -54,47 +36,47 @@ static const char *vectors(Gen *g, const Node *n, int from, int to)
 static void row_kernel(Gen *g, Emit *e, int node, const char *kernel,
                        int rows_in, const char *tail)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const char *args = arena_printf(g->a, "%s, %lld, ", value_at(g, node, "i"),
-                                    stride(g, node));
+                                    stride_of(g, node));
     for (int k = 0; k < rows_in; k++)
         args = arena_printf(g->a, "%s%s, %lld, ", args,
-                            value_at(g, n->in[k], "i"), stride(g, n->in[k]));
+                            value_at(g, n->in[k], "i"), stride_of(g, n->in[k]));
     args = arena_printf(g->a, "%s%srows, %lld%s", args,
                         vectors(g, n, rows_in, n->nin),
                         (long long)n->type.dim[n->type.rank - 1].c, tail);
-    put_call(g, e, use_kernel(g->kernels, kernel), args, ";");
+    put_call(e, use_kernel(g->kernels, kernel), args, ";");
 }
 
 /* Norm and AddNorm, of either type; layer norm may have no beta. */
 static void row_norm(Gen *g, Emit *e, int node, int rows_in)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const bool rms = n->norm == NormRms;
     const char *beta = !rms && n->nin == rows_in + 1 ? "0, " : "";
     const char *args = arena_printf(g->a, "%s, %lld, ", value_at(g, node, "i"),
-                                    stride(g, node));
+                                    stride_of(g, node));
     for (int k = 0; k < rows_in; k++)
         args = arena_printf(g->a, "%s%s, %lld, ", args,
-                            value_at(g, n->in[k], "i"), stride(g, n->in[k]));
+                            value_at(g, n->in[k], "i"), stride_of(g, n->in[k]));
     args = arena_printf(g->a, "%s%s%srows, %lld, %s", args,
                         vectors(g, n, rows_in, n->nin), beta,
                         (long long)n->type.dim[1].c, c_float(g->a, n->eps));
     const char *kernel = arena_printf(g->a, "%s%snorm_rows",
                                       rows_in == 2 ? "add_" : "",
                                       rms ? "rms_" : "");
-    put_call(g, e, use_kernel(g->kernels, kernel), args, ";");
+    put_call(e, use_kernel(g->kernels, kernel), args, ";");
 }
 
 static void row_head_norm(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const int64_t d = n->type.dim[1].c / n->heads;
-    put_call(g, e, use_kernel(g->kernels, "head_norm_rows"),
+    put_call(e, use_kernel(g->kernels, "head_norm_rows"),
              arena_printf(g->a,
                           "%s, %lld, %s, %lld, %s%srows, %lld, %lld, %s, %d",
-                          value_at(g, node, "i"), stride(g, node),
-                          value_at(g, n->in[0], "i"), stride(g, n->in[0]),
+                          value_at(g, node, "i"), stride_of(g, node),
+                          value_at(g, n->in[0], "i"), stride_of(g, n->in[0]),
                           vectors(g, n, 1, n->nin), n->nin == 2 ? "0, " : "",
                           (long long)n->heads, (long long)d,
                           c_float(g->a, n->eps), n->norm == NormRms),
@@ -109,7 +91,7 @@ static const char *kernel_for(Gen *g, const char *head, Activation act)
 
 void emit_row_op(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g, node);
+    const Node *n = node_at(g->p, node);
     const char *eps = arena_printf(g->a, ", %s", c_float(g->a, n->eps));
     const char *scale = arena_printf(g->a, ", %s", c_float(g->a, n->scale));
     const char *cap = arena_printf(g->a, ", %s", c_float(g->a, n->cap));

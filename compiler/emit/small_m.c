@@ -1,7 +1,7 @@
 /* small_m.c: products of few rows, as decoding has them. Their time is that of
  * reading the weights from memory, once: in panels that lie half of the matrix
  * apart, two at a time, which comes faster than from one place.             */
-#include "emit/parts.h"
+#include "emit/products.h"
 
 /* Are panels worked on about as long as they take to come from memory, so that
  * the next ones should be asked for meanwhile? With fewer rows the machine sees
@@ -38,7 +38,7 @@ static const char *need_few_rows(Gen *g, const Tiling *t, Dtype dtype)
     let(e, "most", "%d", t->few - 1);
     let(e, "nr", "%d", nr);
     put(e, "/* c = a b: at most $most rows, and $nr columns */\n");
-    put_call(g, e, arena_printf(g->a, "static void %s", name),
+    put_call(e, arena_printf(g->a, "static void %s", name),
              arena_printf(g->a,
                           "int64_t rows, const float *a, int64_t lda, "
                           "const %s *b, int64_t ldb, int64_t k, float *c",
@@ -139,7 +139,7 @@ void put_few_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep)
     const int mark = emit_mark(e);
     let(e, "most", "%d", t->few - 1);
     put(e, "if (rows <= $most) {\n");
-    put_call(g, e, few_name(g, shape),
+    put_call(e, few_name(g, shape),
              arena_printf(g->a, "rows, from, to, x, ldx, w%s, y, ldy%s",
                           ep.parts & EpBias ? ", b" : "",
                           ep.parts & EpResidual ? ", r, ldr" : ""),

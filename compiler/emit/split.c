@@ -1,37 +1,21 @@
 /* split.c: how the steps of a call are divided among a caller's threads.
  * A step has as many parts as its work is worth, up to those that the caller
  * has; with one thread it is called, and that is all.                       */
-#include "emit/parts.h"
+#include "emit/attention.h"
+#include "emit/names.h"
+#include "emit/sections.h"
 
 #include <string.h>
 
 /* Rows of a product that take as long as reading its weights does. */
 enum { MemoryRows = 8, CacheRows = 2 };
 
-static const Node *node_at(const Gen *g, int i)
-{
-    return &g->p->g->nodes.at[i];
-}
-
-void need_cut(Gen *g)
-{
-    need_least(g);
-    if (first_time(g, "cut"))
-        put(g->shapes,
-            "/* Where a part of n begins, at a multiple of `step`. */\n"
-            "static int64_t cut(int64_t n, int64_t step, int64_t part,\n"
-            "                   int64_t parts)\n"
-            "{\n"
-            "    return least(n, (n + step - 1) / step * part / parts * step);\n"
-            "}\n\n");
-}
-
 /* ---- what a step costs ---- */
 
 static const Node *keys_of(const Gen *g, const Node *n)
 {
     return n->op == OpAttention || n->op == OpScores || n->op == OpContext
-             ? node_at(g, n->in[1])
+             ? node_at(g->p, n->in[1])
              : NULL;
 }
 
@@ -68,7 +52,7 @@ static const char *pairs_text(Gen *g, const Node *n, const Node *k)
 const char *work_text(Gen *g, const Region *r)
 {
     const int node = g->p->order.at[r->first];
-    const Node *n = node_at(g, node), *k = keys_of(g, n);
+    const Node *n = node_at(g->p, node), *k = keys_of(g, n);
     int64_t work = 0;
     for (int i = 0; i < r->count; i++)
         work += step_work(g->p, g->p->order.at[r->first + i]);
@@ -143,7 +127,7 @@ static void rows_part(Gen *g, Emit *e, Entry entry)
 {
     let(e, "mr", "%d", g->p->target.mr);
     put(e, "/* A part of the rows, block by block through all steps. */\n");
-    put_call(g, e,
+    put_call(e,
              arena_printf(g->a, "static void %s_rows_part", entry_name(entry)),
              "void *call, int64_t part, int64_t parts", "");
     put(e, "{\n"
@@ -173,7 +157,7 @@ void emit_split_rows(Gen *g, Emit *e, Entry entry)
     put(e,
         "/* Steps for all rows: parts of the rows where each has enough; else\n"
         " * parts of the columns, step by step, block by block. */\n");
-    put_call(g, e, arena_printf(g->a, "static void %s_rows", entry_name(entry)),
+    put_call(e, arena_printf(g->a, "static void %s_rows", entry_name(entry)),
              arena_printf(g->a,
                           "struct %s *c, int64_t rows, "
                           "const struct steps *steps",

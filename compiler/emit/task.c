@@ -1,8 +1,7 @@
 /* task.c: the text of one task alone: what the model's file has for it,
  * and one exported function that calls it. `attnc tune` times it.           */
-#include "emit/parts.h"
-
-#include <string.h>
+#include "emit/attention.h"
+#include "emit/products.h"
 
 static void put_front(Gen *g, Emit *e)
 {
@@ -22,7 +21,7 @@ static void put_front(Gen *g, Emit *e)
 static void product_call(Gen *g, Emit *e, const Task *t)
 {
     const Epilogue ep = epilogue_of(g, t->node);
-    put_call(g, e, need_matmul(g, t->node),
+    put_call(e, need_matmul(g, t->node),
              arena_printf(
                  g->a, "n[0], n[1], n[2], at[0], n[3], at[1]%s, at[3], n[4]%s",
                  ep.parts & EpBias ? ", at[2]" : "",
@@ -44,7 +43,7 @@ static void attention_call(Gen *g, Emit *e, const Task *t)
            "m.count = n[4];\n"
            "m.past = n[5];\n"
            "m.prefix = n[6];\n");
-    put_call(g, e, name, "at[0], n[0], n[1], &m, at[5], n[7], at[6]", ";");
+    put_call(e, name, "at[0], n[0], n[1], &m, at[5], n[7], at[6]", ";");
 }
 
 const char *emit_task(Arena *a, const Plan *p, const Task *t, EmitMode mode,

@@ -1,7 +1,7 @@
 /* tile.c: prints one tile function: mr x nr named accumulators, a loop
  * over k with one FMA each, an epilogue. Panels are 16 columns, k-major: an
  * element of A is spread, a row of a panel is read in vectors.              */
-#include "emit/emit.h"
+#include "emit/kernels.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* weights.c: the structs of weights, shapes beside their fields, and the
  * function that binds them to packed bytes. Layers with the same fields share
  * a struct; a stack whose layers are all alike is an array of it.           */
-#include "emit/parts.h"
+#include "emit/names.h"
+#include "emit/sections.h"
 
 #include <string.h>
 
@@ -95,12 +96,6 @@ const char *layer_weights(Gen *g, Stack stack, int layer, const char *index)
         return arena_printf(g->a, "%s_%d", stack_name[stack], layer);
     return index ? arena_printf(g->a, "%s[%s]", stack_name[stack], index)
                  : arena_printf(g->a, "%s[%d]", stack_name[stack], layer);
-}
-
-const char *weight_text(Gen *g, int block)
-{
-    const Block *b = &g->p->block.at[block];
-    return arena_printf(g->a, b->layer >= 0 ? "w->%s" : "c->w->%s", b->field);
 }
 
 static void layer_struct(Gen *g, Emit *e, const Layers *s, int layer)

@@ -18,8 +18,6 @@
 enum { NearBytes = 1 << 20 }; /* of weights that stay in a core's cache */
 
 /* ------------------------------------------------------------- values.c --- */
-const Node *node_at(const Plan *p, int i);
-bool is_product(const Node *n);
 bool emits_code(const Node *n);
 void plan_values(Plan *p);
 void plan_caches(Plan *p);

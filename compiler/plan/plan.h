@@ -202,6 +202,8 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
                  bool keep_all);
 
 /* ------------------------------------------------------------- values.c --- */
+const Node *node_at(const Plan *p, int i);
+bool is_product(const Node *n); /* of rows and a weight */
 int64_t round16(int64_t n);
 int64_t row_stride(int64_t columns); /* floats from row to row */
 Dtype dtype_of(Type t);              /* of weights */

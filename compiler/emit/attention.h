@@ -1,0 +1,42 @@
+/* attention.h: which keys a query sees, where keys and values are, and the
+ * function of one shape of attention. */
+#ifndef ATTNC_EMIT_ATTENTION_H
+#define ATTNC_EMIT_ATTENTION_H
+
+#include "emit/gen.h"
+
+/* -------------------------------------------------------------- mask.c --- */
+void need_mask(Gen *g, const MaskSpec *m);        /* NULL: no mask */
+const char *prefix_text(Gen *g);                  /* of sequence s */
+const char *mask_name(Gen *g, const MaskSpec *m); /* of a file's function */
+/* Emitted C: the first key that the row at position p sees, the last + 1. */
+const char *mask_from(Gen *g, const MaskSpec *m, const char *p);
+const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
+                    const char *prefix);
+const char *mask_first(Gen *g, const MaskSpec *m);
+const char *mask_last(Gen *g, const MaskSpec *m);
+const char *mask_edge(Gen *g, const MaskSpec *m);
+void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m);
+void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m);
+void put_mask_values(Gen *g, Emit *e, const MaskSpec *m);
+
+/* --------------------------------------------------------- attention.c --- */
+/* Makes the function if it is not there yet, and returns its name. */
+const char *need_attention(Gen *g, int node);
+
+/* ---------------------------------------------------------- kv_cache.c --- */
+/* A task is one head of one sequence: `s`, `head`, its first `row`. */
+void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows);
+void begin_task_loop(Emit *e);
+const char *head_at(Gen *g, int node, const char *row);
+/* Emitted C for the number of keys of sequence s, its table of pages (NULL: in
+ * the arena, without one), and the page of key `at`.                        */
+const char *count_text(Gen *g, const Node *k);
+const char *page_table(Gen *g, const Node *n);
+void let_page_id(Gen *g, Emit *e, const Node *n);
+void let_page(Gen *g, Emit *e, int node, const char *to, const char *head);
+/* "head / 2": the keys' head of a query head. */
+const char *kv_head(Gen *g, int64_t heads, const Node *k);
+const char *bias_text(Gen *g, int node);
+
+#endif

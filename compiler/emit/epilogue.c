@@ -1,0 +1,68 @@
+/* epilogue.c: what follows a product: act(sums + bias) + residual. */
+#include "emit/products.h"
+
+#include <string.h>
+
+Epilogue epilogue_of(const Gen *g, int node)
+{
+    const Node *n = node_at(g->p, node);
+    Epilogue ep = { .dtype = dtype_of(node_at(g->p, n->in[1])->type) };
+    if (n->op == OpLinear) {
+        ep.act = n->act;
+        ep.parts |= n->has_bias ? EpBias : 0;
+        ep.parts |= n->has_residual ? EpResidual : 0;
+        ep.parts |= n->act != ActNone ? EpAct : 0;
+    }
+    return ep;
+}
+
+const char *epilogue_suffix(Arena *a, Epilogue ep)
+{
+    return arena_printf(a, "%s%s%s%s%s%s", ep.dtype == DtypeBf16 ? "_bf16" : "",
+                        ep.parts & EpBias ? "_bias" : "", ep.act ? "_" : "",
+                        ep.act ? act_kernel[ep.act] : "",
+                        ep.parts & EpResidual ? "_residual" : "",
+                        ep.parts & EpAccumulate ? "_accumulate" : "");
+}
+
+const char *epilogue_formula(Arena *a, Epilogue ep)
+{
+    const char *s = ep.parts & EpBias ? "x W^T + b" : "x W^T";
+    if (ep.act)
+        s = arena_printf(a, "%s(%s)", act_kernel[ep.act], s);
+    return ep.parts & EpResidual ? arena_printf(a, "%s + r", s) : s;
+}
+
+void matmul_prototype(Gen *g, const char *name, Epilogue ep)
+{
+    const char *args = arena_printf(
+        g->a,
+        "int64_t rows, int64_t from, int64_t to, const float *x, int64_t ldx, "
+        "const %s *w, %sfloat *y, int64_t ldy%s",
+        number_type(ep.dtype), ep.parts & EpBias ? "const float *b, " : "",
+        ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "");
+    put_call(g->shapes, arena_printf(g->a, "static void %s", name), args, "");
+}
+
+/* y = act(sums + bias) + residual, where no tile does it. */
+void put_finish(Gen *g, Epilogue ep, Finish f)
+{
+    if (ep.parts & EpBias)
+        put_call(g->shapes, use_kernel(g->kernels, "bias_rows"),
+                 arena_printf(g->a, "%s, %s, %s, %s", f.sums, f.sums, f.bias,
+                              f.size),
+                 ";");
+    if (ep.parts & EpAct)
+        put_call(g->shapes,
+                 use_kernel(g->kernels, arena_printf(g->a, "activate_rows_%s",
+                                                     act_kernel[ep.act])),
+                 arena_printf(g->a, "%s, %s, %s", f.sums, f.sums, f.size), ";");
+    if (ep.parts & EpResidual)
+        put_call(g->shapes, use_kernel(g->kernels, "add_rows"),
+                 arena_printf(g->a, "%s, %s, %s, %s", f.y, f.sums, f.residual,
+                              f.size),
+                 ";");
+    else if (strcmp(f.y, f.sums))
+        put_call(g->shapes, use_kernel(g->kernels, "copy_rows"),
+                 arena_printf(g->a, "%s, %s, %s", f.y, f.sums, f.size), ";");
+}

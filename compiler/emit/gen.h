@@ -1,0 +1,54 @@
+/* gen.h: what is known of the file that is being made, and what all that make
+ * it ask for. Each section of the file is text of its own; model.c puts them in
+ * order. */
+#ifndef ATTNC_EMIT_GEN_H
+#define ATTNC_EMIT_GEN_H
+
+#include "emit/emit.h"
+#include "emit/kernels.h"
+
+typedef struct {      /* one region's function, or list of steps */
+    const char *base; /* name that the region asked for */
+    const char *name; /* the same, or numbered */
+    const char *comment, *body;
+    bool is_list;
+    bool takes_weights, takes_layer;
+} Function;
+
+typedef struct { /* the layers of one stack (weights.c) */
+    Stack stack;
+    int n;                /* of layers that have weights */
+    const char **members; /* text of each one's struct of weights */
+    int *like;            /* the first layer with the same text */
+    bool alike;           /* all of them */
+} Layers;
+
+typedef struct {
+    Arena *a;
+    const Plan *p;
+    const EmitOptions *o;
+    Kernels *kernels;
+    Arena *scratch;          /* of the region that is printed now */
+    Emit *shapes;            /* products and attention of one shape */
+    Index shape_names;       /* made already */
+    VEC(Function) functions; /* each text once .. */
+    Index function_texts;    /* .. by that */
+    Index function_names;    /* by base: place in `taken` */
+    VEC(int) taken;          /* how many functions have that base */
+    int *function_of;        /* by region: its steps' list, or its step */
+    int *step_of;            /* by place in the plan's order: its step */
+    const Task *only;        /* the one that is printed; NULL: all */
+    Layers layers[Stacks];
+} Gen;
+
+/* How a node's task is worked on; NULL: it has none of that kind. */
+const Tiling *tiling_of(const Gen *g, TaskKind kind, int node);
+
+/* Is a function of a shape, or a helper, not there yet? It is from now on. */
+bool first_time(Gen *g, const char *name);
+/* Helpers of emitted C, made where they are needed first. */
+void need_least(Gen *g);
+void need_most(Gen *g);
+void need_cut(Gen *g); /* where a part begins */
+
+#endif

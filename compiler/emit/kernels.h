@@ -1,0 +1,75 @@
+/* kernels.h: asking for kernels: tiles of products, and pieces of the files in
+ * kernels/. */
+#ifndef ATTNC_EMIT_KERNELS_H
+#define ATTNC_EMIT_KERNELS_H
+
+#include "emit/writer.h"
+#include "machine/target.h"
+#include "spec/spec.h"
+
+/* -------------------------------------------------------------- tile.c --- */
+/* A tile function computes an mr x nr block of C = A B + .. in named vector
+ * accumulators. It is known by this descriptor, and by nothing else.        */
+enum {
+    EpBias = 1,
+    EpAct = 2,
+    EpResidual = 4,   /* act(acc + bias) + residual */
+    EpAccumulate = 8, /* acc starts from C */
+    EpAny = 16,       /* all of bias, residual, act decided at run time: the
+                         prebuilt kernels of the JIT; NULL pointers: absent */
+    EpAhead = 32      /* asks for the panels at `next`, as it goes */
+};
+typedef struct {
+    int mr, nr;
+    Dtype dtype;
+    int epilogue;
+    Activation act; /* EpAct: which one */
+    int width;
+} TileKey;
+
+/*  void NAME(const float *a, int64_t lda,      mr rows of A, k long
+ *            const T *b, int64_t ldb,          nr/16 panels, ldb T's apart,
+ *                                              each [k][16], 64-byte aligned
+ *            int64_t k,
+ *            float *c, int64_t ldc,            mr x nr
+ *            const float *bias,                [nr]
+ *            const float *residual, int64_t ldr,
+ *            int64_t act,                      Activation; only EpAny reads it
+ *            const T *next);                   EpAhead, EpAny: a panel that is
+ *                                              read soon, and the one at + ldb
+ *                                              where nr > 16; else any
+ * T is number_type(dtype): bf16 is widened as it is read.
+ * The sum runs over k in order, one FMA each, for every output on its own lane:
+ * the same bits for every mr, nr, width and compiler.                       */
+extern const char *const act_kernel[ActCount]; /* words of kernels */
+const char *tile_name(Arena *a, TileKey k);    /* tile_6x64_bias_relu */
+const char *number_type(Dtype d);              /* "float", "uint16_t" */
+bool tile_asks_ahead(TileKey k);               /* uses `next` */
+void emit_tile(Emit *e, TileKey k, bool is_static);
+void declare_tile(Emit *e, TileKey k); /* prototype only: the JIT */
+
+/* ----------------------------------------------------------- kernels.c --- */
+/* The fixed kernels: pieces of the files in kernels/ (embedded at build), found
+ * by name, with the pieces they need. See those files for signatures. Pieces
+ * of an activation end in its word: activate_rows_gelu, gate_rows_silu.     */
+typedef struct Kernels Kernels; /* what one emitted file has asked for */
+Kernels *kernels_new(Arena *a, const Target *t, bool jit);
+/* Records the need; returns the function's name. */
+const char *use_tile(Kernels *k, TileKey key);
+const char *use_kernel(Kernels *k, const char *name);
+/* Prints all that was asked for, in dependency order: definitions, or for the
+ * JIT prototypes. */
+void emit_kernels(Kernels *k, Emit *e);
+int kernels_count(const Kernels *k);
+const char *kernels_nth(const Kernels *k, int i); /* names, first use first */
+
+/* Texts that attnc carries (base/embed.c), by file name: "kernels.c". */
+typedef struct Embedded {
+    const char *name, *text;
+    size_t size;
+} Embedded;
+extern const Embedded embedded[];
+extern const int n_embedded;
+const char *embedded_text(const char *name, size_t *n); /* else die()s */
+
+#endif

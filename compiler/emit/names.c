@@ -1,0 +1,153 @@
+/* names.c: what emitted C calls the plan's values, weights, rows and sizes. */
+#include "emit/names.h"
+
+/* ---- values ---- */
+
+const char *row_count(Sym s)
+{
+    switch (s) {
+    case SymR: return "c->b->selected";
+    case SymM: return "c->b->key_rows";
+    case SymS: return "c->b->sequences";
+    default:   return "c->b->rows";
+    }
+}
+
+const char *starts_of(Sym s)
+{
+    return s == SymM ? "key_start" : "start";
+}
+
+/* The members of attn_batch that are rows of numbers. */
+static const char *const batch_member[] = {
+    [BatchInput] = "input",
+    [BatchQuery] = "query",
+    [BatchKey] = "key",
+    [BatchValue] = "value",
+};
+
+const char block_row[] = "c->row";
+
+const char *value_at(Gen *g, int node, const char *row)
+{
+    const Plan *p = g->p;
+    const int owner = owner_of(p, node);
+    const Value *v = &p->value[node];
+    const char *name = p->value[owner].name;
+    const char *column = v->column
+                           ? arena_printf(g->a, " + %lld", (long long)v->column)
+                           : "";
+    if (p->value[owner].place == PlaceInput) {
+        name = arena_printf(g->a, "b->%s",
+                            batch_member[node_at(p, owner)->member]);
+    } else if (p->slot.at[p->value[owner].slot].kind == SlotParts) {
+        if (row == block_row)
+            return arena_printf(g->a, "c->%s%s", name, column);
+        row = "at";
+    }
+    return arena_printf(g->a, "c->%s + %s * %lld%s", name, row,
+                        (long long)v->stride, column);
+}
+
+long long stride_of(const Gen *g, int node)
+{
+    return g->p->value[node].stride;
+}
+
+const Value *next_value(const Gen *g, Entry entry, int *at)
+{
+    const Plan *p = g->p;
+    for (; *at < p->named.n; ++*at) {
+        const Value *v = &p->value[p->named.at[*at]];
+        if (p->slot.at[v->slot].entry == entry) {
+            ++*at;
+            return v;
+        }
+    }
+    return NULL;
+}
+
+/* ---- weights ---- */
+
+const char *weight_text(Gen *g, int block)
+{
+    const Block *b = &g->p->block.at[block];
+    return arena_printf(g->a, b->layer >= 0 ? "w->%s" : "c->w->%s", b->field);
+}
+
+const char *weight_of(Gen *g, int root, PackLayout layout)
+{
+    const int b = plan_block(g->p, root, layout);
+    if (b < 0)
+        die("node %d is not packed", root);
+    return weight_text(g, b);
+}
+
+/* ---- entries ---- */
+
+const char *entry_name(Entry e)
+{
+    return e == EntryEncode ? "encode" : "decode";
+}
+
+bool has_entry(const Plan *p, Entry entry)
+{
+    for (int i = 0; i < p->region.n; i++)
+        if (p->region.at[i].entry == entry)
+            return true;
+    return false;
+}
+
+bool has_decoder(const Plan *p)
+{
+    return has_entry(p, EntryDecode);
+}
+
+/* ---- sizes ---- */
+
+static void dimension(Emit *e, const char *name, int64_t value)
+{
+    if (value <= 0 || value > INT32_MAX)
+        return;
+    let(e, "dim", "%s", name);
+    let(e, "value", "%lld", (long long)value);
+    put(e, "$dim = $value,\n");
+}
+
+void emit_dimensions(Gen *g, Emit *e, const char *prefix)
+{
+    const Spec *s = g->p->g->spec;
+    const SpecSide *enc = &s->side[SideEncoder], *dec = &s->side[SideDecoder];
+    const SpecSide *side = s->kind == KindDecoder ? dec : enc;
+    const struct {
+        const char *name;
+        int64_t value;
+    } dims[] = {
+        { "D_MODEL", s->d_model },
+        { "HEADS", side->h },
+        { "D_K", side->d_k },
+        { "D_V", side->d_v },
+        { "D_FF", side->d_ff },
+        { "ENCODER_LAYERS", enc->N },
+        { "DECODER_LAYERS", dec->N },
+        { "SOURCE_VOCAB", s->source.size },
+        { "TARGET_VOCAB", s->target.size },
+        { "MAX_SOURCE", enc->max_len },
+        { "MAX_TARGET", dec->max_len },
+    };
+    put(e, "enum {\n");
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
+        dimension(e, arena_printf(g->a, "%s%s", prefix, dims[i].name),
+                  dims[i].value);
+    put(e, "};\n\n");
+}
+
+const char *layers_text(Gen *g, Stack stack, int n)
+{
+    const Spec *s = g->p->g->spec;
+    if (stack == StackEncoder && n == s->side[SideEncoder].N)
+        return "ENCODER_LAYERS";
+    if (stack != StackEncoder && n == s->side[SideDecoder].N)
+        return "DECODER_LAYERS";
+    return arena_printf(g->a, "%d", n);
+}

@@ -1,0 +1,36 @@
+/* names.h: what emitted C calls the plan's values, weights, rows and sizes. */
+#ifndef ATTNC_EMIT_NAMES_H
+#define ATTNC_EMIT_NAMES_H
+
+#include "emit/gen.h"
+
+/* ---- values ---- */
+
+/* Where a row of a value begins. block_row: the first of those that the step
+ * works on, which is where values that never leave a block begin. */
+const char *value_at(Gen *g, int node, const char *row);
+extern const char block_row[];               /* "c->row" */
+long long stride_of(const Gen *g, int node); /* floats from row to row */
+const char *row_count(Sym s);                /* "c->b->rows" */
+const char *starts_of(Sym s); /* "start" or "key_start" of the batch */
+/* The values of an entry's arena, those with one name once: the next one from
+ * *at on, which begins at 0; NULL: there are no more. */
+const Value *next_value(const Gen *g, Entry entry, int *at);
+
+/* ---- weights ---- */
+
+const char *weight_text(Gen *g, int block); /* "w->norm1" */
+const char *weight_of(Gen *g, int root, PackLayout layout);
+
+/* ---- entries ---- */
+
+const char *entry_name(Entry e); /* "encode", "decode" */
+bool has_entry(const Plan *p, Entry entry);
+bool has_decoder(const Plan *p); /* it generates, so it has the core */
+
+/* ---- sizes ---- */
+
+void emit_dimensions(Gen *g, Emit *e, const char *prefix);
+const char *layers_text(Gen *g, Stack stack, int n); /* ENCODER_LAYERS */
+
+#endif

@@ -1,0 +1,49 @@
+/* products.h: functions for products and for panels of them. Each need_..()
+ * makes the function of a shape if it is not there yet, and returns its name.
+ */
+#ifndef ATTNC_EMIT_PRODUCTS_H
+#define ATTNC_EMIT_PRODUCTS_H
+
+#include "emit/gen.h"
+
+/* ---------------------------------------------------------- epilogue.c --- */
+typedef struct { /* what follows a product: EpBias .. */
+    int parts;
+    Activation act; /* ActNone: none */
+    Dtype dtype;    /* of the product's weights */
+} Epilogue;
+Epilogue epilogue_of(const Gen *g, int node);
+const char *epilogue_suffix(Arena *a, Epilogue ep);  /* "_bias_relu" */
+const char *epilogue_formula(Arena *a, Epilogue ep); /* "relu(x W^T + b)" */
+void matmul_prototype(Gen *g, const char *name, Epilogue ep);
+/* The epilogue of `sums` "c, 32", in kernels. */
+typedef struct {
+    const char *sums, *bias, *y, *residual, *size;
+} Finish;
+void put_finish(Gen *g, Epilogue ep, Finish f);
+
+/* ------------------------------------------------------------ panels.c --- */
+const char *need_panels(Gen *g, const Tiling *t, bool accumulate);
+/* All rows against nr columns: tiles whose heights differ by one at most, for a
+ * low one reads the panels as long as a high one does. The first of them ask
+ * for panels that are read soon. */
+const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep);
+int tile_steps(const Tiling *t, int step[4]); /* nr, then 32, 16 */
+/* What tells functions of one tiling from those of another, where a file has
+ * several: "_6x64" of attention. */
+const char *panels_suffix(Gen *g, const Tiling *t);
+/* ", v" as the last argument, where panels are asked for; else "". */
+const char *next_panels(Gen *g, const Tiling *t, const char *next);
+void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args);
+
+/* ----------------------------------------------------------- small_m.c --- */
+/* The product of few rows, for `shape` "_bias_relu_512x2048"; its call, where
+ * the rows are few. t: of TaskFew. */
+void emit_few(Gen *g, const Tiling *t, const char *shape, int64_t k,
+              Epilogue ep);
+void put_few_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep);
+
+/* ------------------------------------------------------------ matmul.c --- */
+const char *need_matmul(Gen *g, int node);
+
+#endif

@@ -1,0 +1,52 @@
+/* sections.h: the sections of the file, in their order. model.c puts them
+ * together. */
+#ifndef ATTNC_EMIT_SECTIONS_H
+#define ATTNC_EMIT_SECTIONS_H
+
+#include "emit/gen.h"
+
+/* ----------------------------------------------------------- comment.c --- */
+void emit_comment(Gen *g, Emit *e); /* the first of the file */
+
+/* ----------------------------------------------------------- weights.c --- */
+void emit_weight_structs(Gen *g, Emit *e);
+void emit_bind(Gen *g, Emit *e);
+/* "encoder[l]" or "encoder_2": member of struct weights; index NULL: that of
+ * the layer. */
+const char *layer_weights(Gen *g, Stack stack, int layer, const char *index);
+const char *layer_type(Gen *g, Stack stack, int layer);
+bool layers_alike(Gen *g, Stack stack);
+
+/* ------------------------------------------------------------ region.c --- */
+void make_functions(Gen *g); /* fills functions and function_of */
+void emit_function(Gen *g, Emit *e, const Function *f);
+
+/* ------------------------------------------------------------- split.c --- */
+void emit_split(Gen *g, Emit *e); /* runs a step's parts */
+void emit_split_rows(Gen *g, Emit *e, Entry entry);
+/* Emitted C: what a region costs that does not go row by row. */
+const char *work_text(Gen *g, const Region *r);
+
+/* ------------------------------------------------------------- entry.c --- */
+void emit_call_structs(Gen *g, Emit *e); /* struct encode, struct decode */
+void emit_entries(Gen *g, Emit *e);      /* layouts, encode(), decode() */
+
+/* -------------------------------------------------------------- core.c --- */
+void paste(Emit *e, const char *text, const char *end);
+void paste_file(Emit *e, const char *name); /* one that attnc carries */
+void emit_core_types(Gen *g, Emit *e);      /* core.h, up to its functions */
+void emit_core_type(Emit *e, const char *from, const char *last);
+void emit_core(Gen *g, Emit *e);         /* the decoder, pasted */
+const char *core_text(const char *from); /* a part of the core's headers */
+
+/* ----------------------------------------------------------- exports.c --- */
+/* The core's functions that are exported, for header and file. */
+void emit_door_prototypes(Gen *g, Emit *e);
+void emit_doors(Gen *g, Emit *e);
+
+/* ----------------------------------------------------------- program.c --- */
+void emit_api(Gen *g, Emit *e); /* the model and exported functions */
+void emit_embedded(Gen *g, Emit *e);
+void emit_main(Gen *g, Emit *e);
+
+#endif
