@@ -140,10 +140,9 @@ static void wrong_options(void **state)
                  "--set:1:1: error: expected key.path=value\n    h\n    ^\n");
     wrong_option("=4",
                  "--set:1:1: error: expected key.path=value\n    =4\n    ^\n");
-    wrong_option("h=",
-                 "--set:1:1: error: h is missing\n    h=\n    ^\n"
-                 "attnc: note: it must be an integer from 1 to 1024: attention "
-                 "heads\n");
+    wrong_option("h=", "--set:1:1: error: h is missing\n    h=\n    ^\n"
+                       "attnc: note: it must be an integer from 1 to 1024. A "
+                       "layer has this many attention heads.\n");
     wrong_option("extends=a.yaml",
                  "--set:1:1: error: extends can only be written in a file\n"
                  "    extends=a.yaml\n    ^\n");

@@ -30,12 +30,13 @@
     { .key = k, .type = FieldSpread, .words = w, .kinds = kinds_,             \
       .preset = "", .doc = d }
 /* A member of SpecSide: one value for both sides, or one for each. */
-#define SIDES(key, member, most, also, preset, encoder, decoder, doc)         \
-    SPREAD(key, WORDS(key ".encoder", key ".decoder"), Model | (also), doc),  \
+#define SIDES(key, member, most, also, preset, encoder, decoder, what, does)  \
+    SPREAD(key, WORDS(key ".encoder", key ".decoder"), Model | (also),        \
+           what " " does),                                                    \
     INT(key ".encoder", side[SideEncoder].member, 1, most, Source_ | (also),  \
-        preset, encoder, "the same, of the encoder"),                         \
+        preset, encoder, what " of the encoder " does),                       \
     INT(key ".decoder", side[SideDecoder].member, 1, most, Target_, preset,   \
-        decoder, "the same, of the decoder")
+        decoder, what " of the decoder " does)
 
 /* The words of each enum, in the order of its C names (compiler.h). */
 static const char *const kinds[] = { "encoder-decoder", "encoder", "decoder",
@@ -181,172 +182,193 @@ static void follow_plus(Spec *s)
 enum { MostWidth = 1 << 16, MostRows = 1 << 20, MostTokens = 1 << 24 };
 
 const Field fields[] = {
-    INT("attnc", version, 1, 1, AllKinds, NULL, NULL, "version of the format"),
+    INT("attnc", version, 1, 1, AllKinds, NULL, NULL,
+        "The spec is written in this version of the format."),
     ROW("extends", FieldExtends, 0, 0, NULL, 0, 0, AllKinds, "", NULL,
-        "another spec, relative to this one, that this one changes"),
+        "This spec changes another one, whose path starts at the folder of "
+        "this one."),
     ROW("name", FieldName, offsetof(Spec, name), 0, NULL, 0, 0, AllKinds, NULL,
-        NULL, "name of the model"),
+        NULL,
+        "The model has this name; the functions of its C file begin with it."),
     ENUM("kind", kind, kinds, AllKinds, NULL, NULL,
-         "what is built; `attention` is one multi-head attention block with "
-         "free query, key and value"),
+         "A model of this kind is built; `attention` is one multi-head "
+         "attention block, whose query, key and value are free."),
 
     INT("d_model", d_model, 1, MostWidth, AllKinds, NULL, NULL,
-        "width of the model"),
-    SIDES("h", h, 1024, Attention, NULL, NULL, NULL, "attention heads"),
+        "Every layer reads and writes rows of this width."),
+    SIDES("h", h, 1024, Attention, NULL, NULL, NULL, "A layer",
+          "has this many attention heads."),
     SIDES("h_kv", h_kv, 1024, Attention, "h", encoder_h_kv, decoder_h_kv,
-          "heads of keys and values; h is a multiple of it"),
+          "A layer",
+          "has this many heads of keys and values, of which h is "
+          "a multiple."),
     SIDES("d_k", d_k, MostWidth, Attention, "d_model / h", encoder_d_k,
-          decoder_d_k, "width of a head's queries and keys"),
+          decoder_d_k, "A head", "has queries and keys of this width."),
     SIDES("d_v", d_v, MostWidth, Attention, "d_model / h", encoder_d_v,
-          decoder_d_v, "width of a head's values"),
+          decoder_d_v, "A head", "has values of this width."),
     SIDES("d_ff", d_ff, MostRows, 0, NULL, NULL, NULL,
-          "width inside the feed-forward network"),
-    SIDES("N", N, 1024, 0, NULL, NULL, NULL, "layers"),
+          "The feed-forward network", "is this wide inside."),
+    SIDES("N", N, 1024, 0, NULL, NULL, NULL, "The stack",
+          "has this many layers."),
     SPREAD("max_len",
            WORDS("max_len.source", "max_len.target", "max_len.query",
                  "max_len.key"),
-           AllKinds, "longest input"),
+           AllKinds, "No input is longer than this."),
     INT("max_len.source", side[0].max_len, 1, MostRows, Source_, NULL, NULL,
-        "longest source, in tokens; a class token is one of them"),
+        "A source has no more tokens than this, of which a class token is "
+        "one."),
     INT("max_len.target", side[1].max_len, 1, MostRows, Target_, NULL, NULL,
-        "longest target, in tokens"),
+        "A target has no more tokens than this."),
     INT("max_len.query", side[0].max_len, 1, MostRows, Attention, NULL, NULL,
-        "most rows of the query"),
+        "The query has no more rows than this."),
     INT("max_len.key", side[1].max_len, 1, MostRows, Attention, NULL, NULL,
-        "most rows of the key and value"),
+        "The key and the value have no more rows than this."),
 
     SPREAD("vocab.size", WORDS("vocab.source.size", "vocab.target.size"), Model,
-           "tokens on either side"),
+           "The vocabulary of each side has this many tokens."),
     SPREAD("vocab.file", WORDS("vocab.source.file", "vocab.target.file"), Model,
-           "file of the tokens, UTF-8, one a line; the number of the "
-           "line, from 0, is the id"),
+           "This file has the tokens of both sides in UTF-8, one a line; a "
+           "token's id is the number of its line, from 0."),
     INT("vocab.source.size", source.size, 1, MostTokens, Source_,
-        "lines of the file", follow_later, "tokens of the source"),
+        "lines of the file", follow_later,
+        "The source's vocabulary has this many tokens."),
     PATH("vocab.source.file", source.file, Source_,
-         "file of the source's tokens, relative to the spec"),
+         "This file, relative to the spec, has the source's tokens."),
     INT("vocab.target.size", target.size, 1, MostTokens, Target_,
-        "lines of the file", follow_later, "tokens of the target"),
+        "lines of the file", follow_later,
+        "The target's vocabulary has this many tokens."),
     PATH("vocab.target.file", target.file, Target_,
-         "file of the target's tokens, relative to the spec"),
+         "This file, relative to the spec, has the target's tokens."),
     BOOL("vocab.shared", vocab_shared, Seq2seq,
          "true where vocab.size or vocab.file is given", follow_shared,
-         "source and target have one vocabulary"),
+         "Source and target have one vocabulary."),
     INT("vocab.tokens.start", token_start, 0, MostTokens, Target_, "", NULL,
-        "id that the decoder reads first; no answer has it, unless it is the "
-        "end too"),
+        "The decoder reads this id first; no answer has it, unless it is the "
+        "end too."),
     INT("vocab.tokens.end", token_end, 0, MostTokens, Model, "", NULL,
-        "id that ends a text"),
+        "This id ends a text."),
     INT("vocab.tokens.pad", token_pad, 0, MostTokens, Model, "", NULL,
-        "id that is never written, unless it is the end too"),
+        "This id is never written, unless it is the end too."),
     SPREAD("vocab.tokens.unknown",
            WORDS("vocab.tokens.unknown.source", "vocab.tokens.unknown.target"),
            Model,
-           "id of text that is no token; without one such text is an "
-           "error"),
+           "Text that is no token gets this id; without one such text is an "
+           "error."),
     INT("vocab.tokens.unknown.source", token_unknown, 0, MostTokens, Source_,
-        "", NULL, "the same, of the source"),
+        "", NULL, "Text of the source that is no token gets this id."),
     INT("vocab.tokens.unknown.target", token_unknown_target, 0, MostTokens,
-        Target_, "", NULL, "the same, of the target"),
+        Target_, "", NULL, "Text of the target that is no token gets this id."),
     SPREAD("vocab.split", WORDS("vocab.split.source", "vocab.split.target"),
-           Model, "how text is cut into tokens and joined again"),
+           Model, "Text is cut into tokens, and joined again, in this way."),
     ENUM("vocab.split.source", split_source, splits, Source_, "spaces", NULL,
-         "the same, of the source"),
+         "The source's text is cut in this way."),
     ENUM("vocab.split.target", split_target, splits, Target_, "spaces", NULL,
-         "the same, of the target"),
+         "The target's text is cut, and joined again, in this way."),
     BOOL("vocab.append_end", append_end, Source_,
          "true for an encoder-decoder with vocab.tokens.end", follow_append_end,
-         "the end token is added to the source"),
+         "The end token is added to the source."),
 
     SPREAD("masking", WORDS("masking.encoder", "masking.decoder"), AllKinds,
-           "what a position may attend to; kind attention: its only mask"),
+           "A position may attend to what all parts of the mask allow; kind "
+           "attention has this mask only."),
     MASK("masking.encoder", side[SideEncoder].mask, Source_ | Attention, "none",
-         "self-attention of the encoder"),
+         "The encoder's self-attention has this mask."),
     MASK("masking.decoder", side[SideDecoder].mask, Target_, "causal",
-         "self-attention of the decoder"),
+         "The decoder's self-attention has this mask."),
 
     SPREAD("positions", WORDS("positions.type"), Model,
-           "how the order of tokens enters"),
+           "The order of tokens enters in this way."),
     ENUM("positions.type", positions, positions, Model, "sinusoidal", NULL,
-         "sinusoidal and learned are added to the embeddings, rotary turns "
-         "queries and keys, alibi and relative are added to the scores"),
+         "Sinusoidal and learned positions are added to the embeddings, "
+         "rotary ones rotate queries and keys, alibi and relative ones are "
+         "added to the scores."),
     REAL("positions.base", pos_base, 1.0, 1.0e9, Model, "10000", NULL,
-         "sinusoidal, rotary: the longest wavelength is 2 pi times this"),
+         "Sinusoidal, rotary: the longest wavelength is 2 pi times this."),
     INT("positions.first", pos_first, 0, MostRows, Model, "0", NULL,
-        "sinusoidal: position of the first token; learned: its row"),
+        "Sinusoidal: the first token has this position. Learned: the first "
+        "token has this row of the table."),
     ENUM("positions.layout", pos_layout, layouts, Model, "interleaved", NULL,
-         "sinusoidal: sine and cosine in turn, or all sines first; rotary: "
-         "column 2i turns with 2i+1, or i with i + dims/2"),
+         "Sinusoidal: sine and cosine alternate, or all sines come first. "
+         "Rotary: column 2i is rotated with 2i+1, or i with i + dims/2."),
     ENUM("positions.exponent", pos_exponent, exponents, Model, "paper", NULL,
-         "sinusoidal: wavelength i is base^(2i/d_model), or "
-         "base^(i/(d_model/2 - 1))"),
+         "Sinusoidal: wavelength i is base^(2i/d_model), or "
+         "base^(i/(d_model/2 - 1))."),
     INT("positions.dims", pos_dims, 2, MostWidth, Model, "d_k", follow_dims,
-        "rotary: columns of each head that turn, the first ones"),
+        "Rotary: so many columns of each head are rotated, the first ones."),
     REAL("positions.scaling", pos_scale, 1.0e-6, 1.0e6, Model, "1", NULL,
-         "rotary: positions are multiplied by this"),
+         "Rotary: positions are multiplied by this."),
     INT("positions.buckets", pos_buckets, 4, MostRows, Model, "32", NULL,
-        "relative: rows of the table of biases"),
+        "Relative: the table of biases has this many rows."),
     INT("positions.max_distance", pos_max_distance, 2, MostRows, Model, "128",
-        NULL, "relative: from this distance on all have one bias"),
+        NULL, "Relative: keys at this distance and beyond have one bias."),
 
-    SPREAD("norm", WORDS("norm.type"), Model, "normalisation"),
-    ENUM("norm.type", norm_type, norms, Model, "layer", NULL, "its formula"),
+    SPREAD("norm", WORDS("norm.type"), Model, "Rows are normalised by this."),
+    ENUM("norm.type", norm_type, norms, Model, "layer", NULL,
+         "The formula is that of layer normalisation, or of root mean "
+         "squares."),
     ENUM("norm.place", norm_place, places, Model, "post", NULL,
-         "norm(x + f(x)), or x + f(norm(x))"),
+         "Post is norm(x + f(x)), pre is x + f(norm(x))."),
     BOOL("norm.bias", norm_bias, Model, "true for type layer", follow_norm_bias,
-         "a norm adds a bias"),
+         "A norm adds a bias."),
     REAL("norm.eps", norm_eps, 1.0e-12, 1.0, Model, "1.0e-6", NULL,
-         "added to the variance"),
+         "This is added to the variance."),
     BOOL("norm.final", norm_final, Model, "true for place pre", follow_final,
-         "one more norm after the last layer of a stack"),
+         "One more norm follows the last layer of a stack."),
     BOOL("norm.embedding", norm_embedding, Model, "false", NULL,
-         "one more norm before the first layer of a stack"),
+         "One more norm stands before the first layer of a stack."),
     BOOL("norm.qk", norm_qk, Model, "false", NULL,
-         "each head's queries and keys are normalised"),
+         "Each head's queries and keys are normalised."),
     ENUM("parallel", parallel, parallels, Encoder | Decoder, "false", NULL,
-         "attention and feed-forward network side by side, behind one norm or "
-         "each behind its own"),
+         "Attention and feed-forward network stand side by side, behind one "
+         "norm or each behind its own."),
     { .key = "activation",
       .type = FieldActivation,
       .at = offsetof(Spec, activation),
       .also = offsetof(Spec, gated),
       .kinds = Model,
       .preset = "relu",
-      .doc = "f of the feed-forward network w2 f(w1 x); those with glu in "
-             "their name: w2 (f(w1 x) * (w3 x))" },
+      .doc = "This is f of the feed-forward network w2 f(w1 x); with glu in "
+             "its name it is f of w2 (f(w1 x) * (w3 x))." },
     /* before the biases, whose defaults follow from these */
     SPREAD("projections",
            WORDS("projections.q", "projections.k", "projections.v",
                  "projections.o"),
-           Attention, "false: the identity stands in its place"),
-    BOOL("projections.q", has_q, Attention, "true", NULL, "the query's"),
-    BOOL("projections.k", has_k, Attention, "true", NULL, "the key's"),
-    BOOL("projections.v", has_v, Attention, "true", NULL, "the value's"),
-    BOOL("projections.o", has_o, Attention, "true", NULL, "the output's"),
+           Attention,
+           "The projection is there; false puts the identity in its place."),
+    BOOL("projections.q", has_q, Attention, "true", NULL,
+         "The query has a projection."),
+    BOOL("projections.k", has_k, Attention, "true", NULL,
+         "The key has a projection."),
+    BOOL("projections.v", has_v, Attention, "true", NULL,
+         "The value has a projection."),
+    BOOL("projections.o", has_o, Attention, "true", NULL,
+         "The output has a projection."),
     SPREAD("bias", WORDS("bias.q", "bias.k", "bias.v", "bias.o", "bias.ffn"),
-           AllKinds, "biases, all but that of the logits"),
+           AllKinds, "Products add a bias, all but that of the logits."),
     BOOL("bias.q", bias_q, AllKinds, "projections.q", follow_q,
-         "of the query projection"),
+         "The query projection adds a bias."),
     BOOL("bias.k", bias_k, AllKinds, "projections.k", follow_k,
-         "of the key projection"),
+         "The key projection adds a bias."),
     BOOL("bias.v", bias_v, AllKinds, "projections.v", follow_v,
-         "of the value projection"),
+         "The value projection adds a bias."),
     BOOL("bias.o", bias_o, AllKinds, "projections.o", follow_o,
-         "of the output projection"),
+         "The output projection adds a bias."),
     BOOL("bias.ffn", bias_ffn, Model, "true", NULL,
-         "of both products of the feed-forward network"),
+         "Both products of the feed-forward network add a bias."),
     BOOL("bias.logits", bias_logits, Model, "false", NULL,
-         "of the product that gives the logits"),
+         "The product that gives the logits adds a bias."),
 
     SPREAD("attention", WORDS("attention.scale"), AllKinds,
-           "scores of queries and keys"),
+           "Scores of queries and keys are multiplied by this."),
     REAL("attention.scale", attention_scale, 1.0e-6, 1.0e6, AllKinds,
-         "1 / sqrt(d_k)", follow_later, "their factor"),
+         "1 / sqrt(d_k)", follow_later,
+         "Scores of queries and keys are multiplied by this."),
     REAL("attention.softcap", attention_softcap, 1.0e-3, 1.0e6, AllKinds, "",
-         NULL, "they become cap tanh(score / cap)"),
+         NULL, "A score becomes cap tanh(score / cap)."),
     REAL("logits.scale", logits_scale, 1.0e-6, 1.0e6, Model, "", NULL,
-         "factor of the logits"),
+         "The logits are multiplied by this."),
     REAL("logits.softcap", logits_softcap, 1.0e-3, 1.0e6, Model, "", NULL,
-         "they become cap tanh(logit / cap)"),
+         "A logit becomes cap tanh(logit / cap)."),
 
     { .key = "embedding.scale",
       .type = FieldScale,
@@ -357,60 +379,64 @@ const Field fields[] = {
       .most = 1.0e6,
       .kinds = Model,
       .preset = "sqrt_d_model",
-      .doc = "factor of the embeddings, before positions are added" },
+      .doc = "Embeddings are multiplied by this before positions are added." },
     ROW("embedding.tie", FieldFlags, offsetof(Spec, embed_tie), 0, ties, 0, 0,
-        Model, "", NULL, "matrices that are one tensor"),
+        Model, "", NULL, "These matrices are one tensor."),
     INT("embedding.types", embed_types, 0, 1024, Model, "0", NULL,
-        "types of tokens, each with an embedding that is added; of an "
-        "encoder-decoder: those of the source"),
-    SPREAD("input", WORDS("input.type"), Source_, "what an encoder reads"),
+        "There are so many types of tokens, each with an embedding that is "
+        "added; those of an encoder-decoder are the source's."),
+    SPREAD("input", WORDS("input.type"), Source_, "The encoder reads this."),
     ENUM("input.type", input, inputs, Source_, "tokens", NULL,
-         "tokens, or rows of numbers that a product takes to d_model"),
+         "The encoder reads tokens, or rows of numbers that a product takes "
+         "to d_model."),
     INT("input.width", input_width, 0, MostWidth, Source_, "0", NULL,
-        "real: numbers in a row"),
+        "Real: a row has this many numbers."),
     BOOL("input.class_token", input_class_token, Source_, "false", NULL,
-         "real: a learned row stands before those of the input, which are "
-         "max_len.source - 1 at most"),
-    SPREAD("head", WORDS("head.type"), Model, "what is made of the last layer"),
+         "Real: a learned row stands before those of the input, which are "
+         "max_len.source - 1 at most."),
+    SPREAD("head", WORDS("head.type"), Model,
+           "This is made of the last layer's rows."),
     ENUM("head.type", head, heads, Model, "default", NULL,
-         "default: rows of an encoder, logits of a decoder; an encoder can "
-         "give logits too, pool its rows to one, classify that or each row"),
+         "By default an encoder gives rows, a decoder logits; an encoder can "
+         "give logits too, pool its rows to one, and classify that one or "
+         "each row."),
     ENUM("head.pool", head_pool, pools, Encoder,
          "mean for pool, class for classify", follow_pool,
-         "how rows become one; class: the first row"),
+         "Rows become one by this; class takes the first row."),
     BOOL("head.normalize", head_normalize, Encoder, "false", NULL,
-         "pool: the result has length 1"),
+         "Pool: the result has length 1."),
     INT("head.classes", head_classes, 0, MostTokens, Encoder, "0", NULL,
-        "classify, token_classify: how many"),
+        "Classify, token_classify: there are so many classes."),
 
     ENUM("search.rule", search_rule, rules, Target_, "exact", NULL,
-         "exact: stop when no open hypothesis can win any more; recorded: "
-         "stop when as many have ended as the beam is wide"),
+         "Exact stops when no open hypothesis can win any more; recorded "
+         "stops when as many have ended as the beam is wide."),
     INT("search.beam", search_beam, 1, 1024, Target_, "4", NULL,
-        "hypotheses that are followed; 1 is greedy"),
+        "The search follows this many hypotheses; 1 is greedy."),
     ENUM("search.penalty", search_penalty, penalties, Target_, "gnmt", NULL,
-         "score is log P, / ((5 + L) / 6)^alpha, or / L^alpha"),
+         "The score is log P, divided by ((5 + L) / 6)^alpha, or by L^alpha, "
+         "of L tokens."),
     REAL("search.alpha", search_alpha, 0.0, 10.0, Target_,
          "0.6 for gnmt, 1.0 for power", follow_alpha,
-         "exponent of the penalty"),
+         "This is the exponent of the penalty."),
     SPREAD("search.max_output", WORDS("search.max_output.tokens"), Target_,
-           "longest output, in tokens; the smaller of the limits that are "
-           "set, and of max_len.target, holds"),
+           "An output has no more tokens than this; the smaller of the limits"
+           " that are set, and of max_len.target, holds."),
     INT("search.max_output.tokens", max_output, 1, MostRows, Target_, "", NULL,
-        "so many"),
+        "An output has no more tokens than this."),
     INT("search.max_output.plus", max_output_plus, 0, MostRows, Target_,
         "50 for an encoder-decoder without a limit", follow_plus,
-        "so many more than the source has"),
+        "An output has at most so many tokens more than the source."),
 
     ENUM("dtype", dtype, dtypes, AllKinds, "f32", NULL,
-         "numbers of the weights; bf16: those of products and of tables of "
-         "tokens and types are rounded to 16 bits, to the nearest even, all "
-         "else stays f32, as does all arithmetic"),
+         "Weights are of this type. With bf16 those of products and of tables"
+         " of tokens and types are rounded to 16 bits, to the nearest even; "
+         "all else stays f32, as does all arithmetic."),
     PATH("weights", weights, AllKinds,
-         "the .safetensors file, relative to the spec; seeded random weights "
-         "without one"),
+         "This .safetensors file, relative to the spec, has the weights; "
+         "without one they are seeded random numbers."),
     ROW("names", FieldNames, 0, 0, NULL, 0, 0, AllKinds, "", NULL,
-        "where the weights are in the file, see below"),
+        "The weights have these names in the file; see below."),
 };
 const int n_fields = sizeof fields / sizeof *fields;
 

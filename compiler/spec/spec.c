@@ -81,7 +81,7 @@ static void missing(Load *l, int row)
         return; /* said of a fellow */
     l->state[of - fields] = StateBad;
     error_at(missing_pos(l, row, of->key), "%s is missing", of->key);
-    note_at((Pos){ 0 }, "it must be %s: %s", field_wants(l->arena, f), of->doc);
+    note_at((Pos){ 0 }, "it must be %s. %s", field_wants(l->arena, f), of->doc);
 }
 
 /* A value that was spread is read as often as there are sides, under the name
