@@ -218,10 +218,14 @@ golden: $(B)/attnc ## rewrite the golden files: review the difference
 sample: $(B)/attnc ## regenerate generated/
 	$(B)/attnc compile models/tiny.yaml --march=x86-64-v3 --no-records \
 	    -o generated/tiny.c
-lint: $(B)/attnc ## sizes of files, functions, lines; words, includes that may not be
+lint: $(B)/attnc ## format, sizes of files, functions, lines; words, includes that may not be
 	@sh tests/lint.sh
+	@sh tests/format.sh check || [ $$? -eq 77 ]
 	@B=$(B) sh tests/rooms.sh > $(B)/rooms.log || \
 	    ! grep -vE "a circle:|^    |options_help" $(B)/rooms.log
+format: ## write all C as .clang-format says: before each commit
+	@sh tests/install.sh format
+	@sh tests/format.sh
 rooms: ## draw docs/rooms.svg
 	sh tests/rooms.sh --svg > docs/rooms.svg
 clean: ## remove build/

@@ -1,6 +1,7 @@
 #!/bin/sh
-# install.sh [fuzz]: installs what attnc needs, or what `make fuzz` needs, where
-# apt-get is; else says what that is. Quick and silent when nothing is missing.
+# install.sh [fuzz|format]: installs what attnc needs, or what `make fuzz` or
+# `make format` need too, where apt-get is; else says what that is. Quick and
+# silent when nothing is missing.
 need=$1
 headers='yaml.h libtcc.h jansson.h xxhash.h setjmp.h'
 packages='libyaml-dev libtcc-dev libjansson-dev libxxhash-dev libcmocka-dev'
@@ -21,8 +22,13 @@ complete() {
       echo '#include <cmocka.h>'
       echo 'int main(void) { return 0; }'
     } | "$cc" -x c - -o /dev/null -fsyntax-only > /dev/null 2>&1 || return 1
-    [ "$need" != fuzz ] || can_fuzz
+    case $need in
+    fuzz)   can_fuzz ;;
+    format) can_format ;;
+    esac
 }
+
+known() { apt-cache show "$1" > /dev/null 2>&1; }
 
 # libFuzzer, and the tools that say which lines were reached.
 can_fuzz() {
@@ -33,6 +39,11 @@ can_fuzz() {
         "$cc" -fsanitize=fuzzer,address -x c - -o /dev/null 2> /dev/null
 }
 
+can_format() {
+    packages="$packages clang-format-19"
+    sh "$(dirname "$0")/format.sh" have > /dev/null
+}
+
 complete && exit 0
 clang=clang
 if command -v apt-get > /dev/null; then
@@ -41,7 +52,8 @@ if command -v apt-get > /dev/null; then
     if [ -z "$sudo" ] || command -v sudo > /dev/null; then
         $sudo apt-get update -q >&2
         compiler > /dev/null && clang= ||
-            { apt-cache show clang-19 > /dev/null 2>&1 && clang=clang-19; }
+            { known clang-19 && clang=clang-19; }
+        known clang-format-19 && packages="$packages clang-format-19"
         DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q \
             --no-install-recommends make libc6-dev $clang $packages >&2
         complete && exit 0
