@@ -143,10 +143,11 @@ typedef struct { /* the nodes that read one */
 typedef struct {
     Arena *arena;
     const Spec *spec;
-    VEC(Node) nodes;      /* in execution order; index is identity */
-    VEC(Node) swept;      /* memory for the next sweep */
-    VEC(Readers) readers; /* by node; graph.c keeps them */
-    const char *memory;   /* name of the encoder's last node */
+    VEC(Node) nodes;         /* in execution order; index is identity */
+    VEC(Node) swept;         /* memory for the next sweep */
+    VEC(Readers) readers;    /* by node; graph.c keeps them */
+    const char *memory;      /* name of the encoder's last node */
+    struct Remarks *remarks; /* of the pass that runs; NULL: nobody asks */
 } Graph;
 
 int graph_add(Graph *g, Node n); /* at the end; infers the shape. A pass

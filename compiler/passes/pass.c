@@ -1,6 +1,5 @@
 /* pass.c: the table of passes and what runs it. A pass is a row here and a
  * file of its own; any of them but the required can be skipped.             */
-#include <stdarg.h>
 #include <string.h>
 
 #include "passes/rewrite.h"
@@ -29,87 +28,6 @@ const Pass passes[] = {
 };
 const int n_passes = sizeof passes / sizeof *passes;
 
-/* ------------------------------------------------- what passes have to say */
-
-/* The pass that runs now; a pass has nobody else to tell. */
-static struct {
-    const char *name;
-    const PassOptions *options;
-    FILE *log;
-    int missed;
-} now;
-
-static void say(const Graph *g, int node, const char *fmt, va_list args)
-{
-    fprintf(now.log, "%s: %s ", now.name, g->nodes.at[node].name);
-    vfprintf(now.log, fmt, args);
-    fputc('\n', now.log);
-}
-
-void pass_missed(const Graph *g, int node, const char *fmt, ...)
-{
-    char reason[256];
-    va_list args;
-    now.missed++;
-    if (!now.options)
-        return;
-    va_start(args, fmt);
-    if (now.options->explain)
-        say(g, node, fmt, args);
-    va_end(args);
-    va_start(args, fmt);
-    vsnprintf(reason, sizeof reason, fmt, args);
-    va_end(args);
-    if (now.options->require_fusion)
-        error_at(g->nodes.at[node].pos, "%s: %s %s", now.name,
-                 g->nodes.at[node].name, reason);
-}
-
-void pass_note(const Graph *g, int node, const char *fmt, ...)
-{
-    va_list args;
-    if (!now.options || !now.options->explain)
-        return;
-    va_start(args, fmt);
-    say(g, node, fmt, args);
-    va_end(args);
-}
-
-/* -------------------------------------------------------- what passes share */
-
-int pass_each(Graph *g, int (*rewrite)(Graph *g, int node))
-{
-    int done = 0, count = g->nodes.n;
-    for (int i = 0; i < count; i++)
-        if (g->nodes.at[i].op != OpNop)
-            done += rewrite(g, i);
-    if (done)
-        graph_sweep(g);
-    return done;
-}
-
-const char *pass_refuses(const Graph *g, int node)
-{
-    if (g->nodes.at[node].keep)
-        return "is asked for by name";
-    return graph_uses(g, node) == 1 ? NULL : "has several readers";
-}
-
-bool pass_takes(const Graph *g, int node, int root)
-{
-    const char *why = pass_refuses(g, node);
-    if (why)
-        pass_missed(g, root, "stays apart: %s %s", g->nodes.at[node].name, why);
-    return !why;
-}
-
-bool same_part(const Node *a, const Node *b)
-{
-    return a->entry == b->entry && same_layer(a, b);
-}
-
-/* --------------------------------------------------------------- the driver */
-
 static bool listed(const char *const *list, int n, const char *name)
 {
     for (int i = 0; i < n; i++)
@@ -118,32 +36,49 @@ static bool listed(const char *const *list, int n, const char *name)
     return false;
 }
 
-static void run_pass(Graph *g, const Pass *p, const PassOptions *o, FILE *log)
+/* What a pass had to say. The number of fusions that failed. */
+static int report(const Remarks *all, const Pass *p, const PassOptions *o,
+                  FILE *log)
 {
-    now.name = p->name;
+    int missed = 0;
+    for (int i = 0; i < all->n; i++) {
+        const Remark *r = &all->at[i];
+        missed += r->missed;
+        if (o->explain)
+            fprintf(log, "%s: %s\n", p->name, r->text);
+        if (r->missed && o->require_fusion)
+            error_at(r->pos, "%s: %s", p->name, r->text);
+    }
+    return missed;
+}
+
+static int run_pass(Graph *g, const Pass *p, const PassOptions *o, FILE *log)
+{
+    Remarks remarks = { 0 };
+    g->remarks = o->explain || o->require_fusion ? &remarks : NULL;
     int done = p->run(g);
+    g->remarks = NULL;
+    int missed = report(&remarks, p, o, log);
     check_graph(g, p->name);
     if (o->explain)
         fprintf(log, "%s: %d rewritten\n", p->name, done);
     if (listed(o->dump, o->ndump, p->name))
         fprintf(log, "after %s:\n%s", p->name,
                 print_graph(g->arena, g, GraphText));
+    return missed;
 }
 
 bool run_passes(Graph *g, const PassOptions *o, FILE *log)
 {
     bool skip_all = listed(o->skip, o->nskip, "all");
-    now.options = o;
-    now.log = log;
-    now.missed = 0;
+    int missed = 0;
     for (int i = 0; i < n_passes; i++) {
         const Pass *p = &passes[i];
         bool skip = skip_all || listed(o->skip, o->nskip, p->name);
         if (p->required || !skip)
-            run_pass(g, p, o, log);
+            missed += run_pass(g, p, o, log);
         if (o->after && strcmp(o->after, p->name) == 0)
             break;
     }
-    now.options = NULL;
-    return !o->require_fusion || now.missed == 0;
+    return !o->require_fusion || missed == 0;
 }

@@ -31,11 +31,5 @@ typedef struct {
 /* Runs the table in order; the verifier after each. False: require_fusion
  * and something stayed unfused (reported).                                  */
 bool run_passes(Graph *g, const PassOptions *o, FILE *log);
-/* A pass calls this for each place where it could not do its work ... */
-void pass_missed(const Graph *g, int node, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-/* ... and this where its work is better left undone. */
-void pass_note(const Graph *g, int node, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -15,6 +15,23 @@ int last_rows(Graph *g);
 int dead_code(Graph *g);
 int lower_pages(Graph *g);
 
+/* What passes have to say, at the node that a message shows. */
+typedef struct {
+    Pos pos;
+    const char *text; /* the node's name, then what of it */
+    bool missed;      /* a fusion failed */
+} Remark;
+typedef struct Remarks {
+    Remark *at;
+    int n, cap;
+} Remarks;
+/* A pass calls this for each place where it could not do its work ... */
+void pass_missed(const Graph *g, int node, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* ... and this where its work is better left undone. */
+void pass_note(const Graph *g, int node, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Calls rewrite() on each node once, in order, and sweeps if one was rewritten.
  * rewrite() returns how many rewrites it made. A rewrite turns the last node
  * of its pattern into the result, so that its readers need no change.       */
