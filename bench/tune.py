@@ -172,13 +172,14 @@ def loss(b):
                         ["--budget", "3s" if b.quick else "12s"])
         result.append({"spec": spec[0], "wall_s": report["wall_s"],
                        "timed": timed(report), "rejected": report["rejected"],
-                       "ends": [e for e in report["ends"] if e["gain"]]})
+                       "end_to_end": [e for e in report["end_to_end"]
+                                      if e["gain"]]})
         print(spec[0], [f"{e['workload']} {e['gain']['middle']:.3f}"
-                        for e in report["ends"] if e["gain"]],
+                        for e in report["end_to_end"] if e["gain"]],
               file=sys.stderr)
-    ends = [(r, e) for r in result for e in r["ends"]]
+    ends = [(r, e) for r in result for e in r["end_to_end"]]
     return {"specs": result, "workloads": len(ends),
-            "tuned_specs": sum(bool(r["ends"]) for r in result),
+            "tuned_specs": sum(bool(r["end_to_end"]) for r in result),
             "slower": [[r["spec"], e["workload"]] for r, e in ends
                        if e["gain"]["high"] < 1 and not r["rejected"]],
             "gain": geometric([gain_of(r) for r in result])}
@@ -186,9 +187,9 @@ def loss(b):
 
 def gain_of(spec):
     """Of all its workloads; 1 where the default stayed."""
-    if spec["rejected"] or not spec["ends"]:
+    if spec["rejected"] or not spec["end_to_end"]:
         return 1
-    return geometric([e["gain"]["middle"] for e in spec["ends"]])
+    return geometric([e["gain"]["middle"] for e in spec["end_to_end"]])
 
 
 def fixed(b):

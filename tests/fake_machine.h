@@ -1,6 +1,6 @@
 /* fake_machine.h: a machine for tunings. Its clock moves by what is done on it,
  * and a run takes what the test says, so that nothing hangs on how fast or how
- * busy this one is. Included behind compiler/tune/parts.h, cmocka.h and
+ * busy this one is. Included behind compiler/tune/tuner.h, cmocka.h and
  * fake_programs.h.                                                           */
 #ifndef ATTNC_FAKE_MACHINE_H
 #define ATTNC_FAKE_MACHINE_H
@@ -96,7 +96,7 @@ static inline void fake_round(Arena *arena, const ChildWork *w, Round *r)
         r->sample = arena_alloc(arena, n * (size_t)r->turns * parts
                                            * sizeof *r->sample);
         for (size_t i = 0; i < n; i++)
-            r->verdict[i].fate = FateTimed;
+            r->verdict[i].status = StatusTimed;
     }
     for (r->done = 0; r->done < r->turns; r->done++) {
         if (r->done > 0 && fake.now > r->until)
@@ -167,15 +167,16 @@ static inline int count_tasks(const json_t *j, const char *what)
     return n;
 }
 
-/* Candidates of one fate, beside those with the reason. */
-static inline int count_fate(const json_t *j, const char *fate, const char *why)
+/* Candidates of one status, beside those with the reason. */
+static inline int count_status(const json_t *j, const char *status,
+                               const char *why)
 {
     int n = 0;
     size_t i, k;
     json_t *task, *c;
     json_array_foreach(json_object_get(j, "tasks"), i, task)
         json_array_foreach(json_object_get(task, "candidates"), k, c)
-            n += !strcmp(text_in(c, "fate"), fate)
+            n += !strcmp(text_in(c, "status"), status)
               && strstr(text_in(c, "why"), why) != NULL;
     return n;
 }

@@ -34,16 +34,16 @@ enum { FakeTasks = 6, FakeTimed = 24, FakeRanked = 6, FakeRemoved = 5 };
 
 /* clang-format off */
 static const Candidate fake_removed[FakeRemoved] = {
-    { { .mr = 16, .nr = 64 }, FateFailed, "error: out of registers", 2.2e-3,
+    { { .mr = 16, .nr = 64 }, StatusFailed, "error: out of registers", 2.2e-3,
       NAN, NAN, 0, 0, 1.0, NAN, true },
-    { { .mr = 1, .nr = 16 }, FateCrashed, "signal 11 (Segmentation fault)",
+    { { .mr = 1, .nr = 16 }, StatusCrashed, "signal 11 (Segmentation fault)",
       4e-3, NAN, NAN, 0, 0, 2.0, NAN, true },
-    { { .mr = 2, .nr = 16 }, FateHung, "no answer in 2 s", 3e-3, NAN, NAN, 0,
+    { { .mr = 2, .nr = 16 }, StatusHung, "no answer in 2 s", 3e-3, NAN, NAN, 0,
       0, 3.0, NAN, true },
-    { { .mr = 3, .nr = 64 }, FateWrong, "byte 17 <&> \"is\" \x1b[31m other",
+    { { .mr = 3, .nr = 64 }, StatusWrong, "byte 17 <&> \"is\" \x1b[31m other",
       2e-3, 1.1e-3, 0.01, 3, 1, 3.5, NAN, true },
-    { { .mr = 5, .nr = 48 }, FateNaN, "3 values are no numbers", 2e-3, NAN, NAN,
-      0, 0, 4.0, NAN, true },
+    { { .mr = 5, .nr = 48 }, StatusNaN, "3 values are no numbers", 2e-3, NAN,
+      NAN, 0, 0, 4.0, NAN, true },
 };
 /* clang-format on */
 
@@ -80,7 +80,7 @@ static inline TuneTask fake_task(int i)
                    .finished = true,
                    .pairs = 31,
                    .p_value = 0.0003,
-                   .champion = 14,
+                   .incumbent = 14,
                    .lead = 14,
                    .gain = { 1.027, 1.031, 1.036 } };
     for (int k = 0; k < FakeTimed + FakeRanked; k++) {
@@ -90,7 +90,7 @@ static inline TuneTask fake_task(int i)
                                     : 0.985 + 0.07 * (k * 7 % 17);
         const Candidate c = {
             .tiling = fake_tiling(fake_tasks[i].key.kind, k),
-            .fate = ranked ? FateRanked : FateTimed,
+            .status = ranked ? StatusRanked : StatusTimed,
             .predicted = 1.9e-3 * slow,
             .seconds = ranked ? NAN : 2e-3 * slow,
             .spread = ranked ? NAN : 0.004,
@@ -129,18 +129,18 @@ static inline TuneReport fake_report(void)
         .path = "/home/me/.cache/attnc/tune.txt",
         .seconds = 48.3,
     };
-    const TuneEnd ends[] = {
+    const EndToEnd ends[] = {
         { "encode", 23.1e-3, 22.4e-3, { 1.026, 1.031, 1.035 }, 40, 1 },
         { "step", 612e-6, 615e-6, { 0.985, 0.996, 1.004 }, 200, 1 },
     };
     snprintf(r.machine.cpu, sizeof r.machine.cpu, "%s", fake_cpu);
     for (int i = 0; i < FakeTasks; i++)
         vec_push(a, &r.task, fake_task(i));
-    r.task.at[1].champion = 0;
+    r.task.at[1].incumbent = 0;
     r.task.at[1].gain = (Interval){ 1, 1, 1 };
     r.task.at[4].reused = true;
     r.task.at[4].candidate.n = 2;
-    r.task.at[4].champion = 1;
+    r.task.at[4].incumbent = 1;
     r.task.at[5].finished = false;
     vec_push(a, &r.end, ends[0]);
     vec_push(a, &r.end, ends[1]);

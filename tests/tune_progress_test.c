@@ -44,7 +44,7 @@ static void best(void **state)
     TuneReport r = fake_report();
     TuneTask *t = &r.task.at[0];
     t->finished = false;
-    t->champion = t->lead = 0;
+    t->incumbent = t->lead = 0;
     t->gain = (Interval){ 0.95, 0.97, 0.98 };
     assert_non_null(strstr(tune_progress_line(a, &r, t, 0.4, 41, 90),
                            "2.00 ms +0.0 %  41 s left"));
@@ -55,7 +55,7 @@ static void best(void **state)
     t->finished = true;
     assert_non_null(strstr(tune_progress_line(a, &r, t, 0.4, 41, 90),
                            " +2.0 %  41 s left"));
-    t->champion = 14;
+    t->incumbent = 14;
     t->gain = (Interval){ 1.027, 1.031, 1.036 };
     assert_non_null(
         strstr(tune_progress_line(a, &r, t, 0.4, 41, 90), "1.94 ms +3.1 %"));

@@ -140,17 +140,17 @@ static void numbers(void **state)
     assert_float_equal((float)json_real_value(get(get(task, "gain"), "low")),
                        1.027f, 1e-6f);
     assert_true(json_is_null(get(json_array_get(of, 4), "seconds")));
-    assert_string_equal(json_string_value(get(json_array_get(of, 4), "fate")),
+    assert_string_equal(json_string_value(get(json_array_get(of, 4), "status")),
                         "ranked");
     for (int i = 0; i < FakeRemoved; i++) {
         one = json_array_get(of, FakeTimed + FakeRanked + i);
-        assert_string_equal(json_string_value(get(one, "fate")),
-                            fate_word[FateFailed + i]);
+        assert_string_equal(json_string_value(get(one, "status")),
+                            status_word[StatusFailed + i]);
         assert_true(json_string_length(get(one, "why")) > 0);
     }
     task = json_array_get(get(all, "tasks"), 5);
     assert_true(json_is_false(get(task, "finished")));
-    one = json_array_get(get(all, "ends"), 1);
+    one = json_array_get(get(all, "end_to_end"), 1);
     assert_string_equal(json_string_value(get(one, "workload")), "step");
     assert_int_equal(json_integer_value(get(one, "pairs")), 200);
     json_decref(all);
@@ -172,13 +172,13 @@ static void picture(void **state)
 {
     (void)state;
     TuneReport r = fake_report();
-    r.task.at[0].candidate.at[FakeTimed + FakeRanked + FakeRemoved - 1].fate =
-        FateCrashed; /* "nan" is a word of the picture else */
+    r.task.at[0].candidate.at[FakeTimed + FakeRanked + FakeRemoved - 1].status =
+        StatusCrashed; /* "nan" is a word of the picture else */
     char *text = drawn(&r);
     int dots = 0;
     for (int i = 0; i < r.task.n; i++)
         if (!r.task.at[i].reused)
-            dots += task_count(&r.task.at[i], fate_timed);
+            dots += task_count(&r.task.at[i], was_timed);
     assert_int_equal(count(text, "class=\"dot\""), dots + 1);
     assert_int_equal(count(text, "class=\"removed\""), FakeRemoved + 1);
     assert_int_equal(count(text, "class=\"usual\""), FakeTasks - 1 + 1);
@@ -228,7 +228,7 @@ static void both(void **state)
         (i ? &jit : &r)
             ->task.at[0]
             .candidate.at[FakeTimed + FakeRanked + FakeRemoved - 1]
-            .fate = FateCrashed;
+            .status = StatusCrashed;
     char *text = printed(tune_print, &r);
     assert_plain(text);
     assert_int_equal(count(text, "== code of "), 2);
@@ -262,7 +262,7 @@ static void all_reused(TuneReport *r)
     for (int i = 0; i < r->task.n; i++) {
         r->task.at[i].reused = true;
         r->task.at[i].candidate.n = i % 2;
-        r->task.at[i].champion = 0;
+        r->task.at[i].incumbent = 0;
     }
 }
 
@@ -310,12 +310,12 @@ static void strange(TuneReport *r)
     };
     for (int i = 0; i < r->task.n; i++) {
         r->task.at[i].task = &strange_tasks[i];
-        r->task.at[i].champion = i % 2 ? 99 : -1;
+        r->task.at[i].incumbent = i % 2 ? 99 : -1;
         r->task.at[i].bound = NULL;
         for (int k = 0; k < Knobs; k++)
             knob_set(&r->task.at[i].candidate.at[1].tiling, k, 0);
     }
-    r->task.at[1].champion = r->task.at[2].champion = 1;
+    r->task.at[1].incumbent = r->task.at[2].incumbent = 1;
     r->host.isa = "vax/0";
     r->host.cpu = "\xff\x07";
 }

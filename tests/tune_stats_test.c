@@ -4,7 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 #include <cmocka.h>
 

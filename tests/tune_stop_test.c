@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 #include <cmocka.h>
 
@@ -109,7 +109,7 @@ static void test_interrupt(void **state)
 }
 
 /* Folders of tunings, which began or were killed. */
-static int workshops(void)
+static int build_folders(void)
 {
     DIR *d = opendir(in_dir("tmp"));
     int n = 0;
@@ -126,22 +126,22 @@ static void test_kill(void **state)
 {
     (void)state;
     const pid_t pid = begin_tuning(20, "clang");
-    for (int i = 0; i < 400 && workshops() == 0; i++)
+    for (int i = 0; i < 400 && build_folders() == 0; i++)
         wait_ms(10);
     kill(pid, SIGKILL);
     assert_true(WIFSIGNALED(ended(pid)));
     wait_ms(100); /* its children end with it */
     check_records();
-    assert_int_equal(workshops(), 1);
-    Workshop first = { 0 }, second = { 0 };
+    assert_int_equal(build_folders(), 1);
+    Builder first = { 0 }, second = { 0 };
     Fault why;
-    assert_true(workshop_open(&first, &why));
-    assert_int_equal(workshops(), 1);
-    assert_true(workshop_open(&second, &why));
-    assert_int_equal(workshops(), 2);
-    workshop_close(&first);
-    workshop_close(&second);
-    assert_int_equal(workshops(), 0);
+    assert_true(builder_open(&first, &why));
+    assert_int_equal(build_folders(), 1);
+    assert_true(builder_open(&second, &why));
+    assert_int_equal(build_folders(), 2);
+    builder_close(&first);
+    builder_close(&second);
+    assert_int_equal(build_folders(), 0);
 }
 
 static int count_text(const char *path, const char *text)

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 #include <cmocka.h>
 
@@ -23,23 +23,23 @@ static void check_space(const char *spec, const char *march)
     const Rates r = { 2, 2e11, { 4e11, 2e11, 1e11, 5e10 } };
     const EngineOptions o = { .spec = spec, .march = march };
     assert_int_equal(engine_plan(&e, &o), ExitDone);
-    Uses uses = { 0 };
-    vec_push(e.arena, &uses,
-             ((Use){ .calls = 2,
-                     .rows = 43,
-                     .count = 128,
-                     .parts = 2,
-                     .by_columns = true,
-                     .set = 1e8 }));
+    CallSizes sizes = { 0 };
+    vec_push(e.arena, &sizes,
+             ((CallSize){ .calls = 2,
+                          .rows = 43,
+                          .count = 128,
+                          .parts = 2,
+                          .by_columns = true,
+                          .set = 1e8 }));
     for (int i = 0; i < e.plan->task.n; i++) {
         const Task *t = &e.plan->task.at[i];
-        const Model model = { .plan = e.plan,
-                              .machine = &m,
-                              .rates = &r,
-                              .task = t,
-                              .shape = task_shape(e.plan, t),
-                              .uses = uses,
-                              .threads = 2 };
+        const CostModel model = { .plan = e.plan,
+                                  .machine = &m,
+                                  .rates = &r,
+                                  .task = t,
+                                  .shape = task_shape(e.plan, t),
+                                  .sizes = sizes,
+                                  .threads = 2 };
         const Tilings all = tiling_space(e.arena, &model);
         assert_true(all.n > 0);
         for (int k = 0; k < all.n; k++) {
@@ -100,7 +100,7 @@ static void fake_check(void *with, int candidate, Verdict *v)
     while (candidate == HangChecking)
         pause();
     if (candidate == Wrong)
-        *v = (Verdict){ FateWrong, "value 7" };
+        *v = (Verdict){ StatusWrong, "value 7" };
 }
 
 static void fake_time(void *with, int candidate, double *seconds)
@@ -124,16 +124,16 @@ static void test_child(void **state)
     static const int who[] = { Good,       CrashOpening, HangChecking, Wrong,
                                ExitTiming, Refused,      Fast };
     static const struct {
-        Fate fate;
+        Status status;
         const char *why;
     } expected[Kinds] = {
-        { FateTimed, "" },
-        { FateCrashed, "signal 11" },
-        { FateHung, "no answer in 0.2 s while checking" },
-        { FateWrong, "value 7" },
-        { FateCrashed, "exit code 3" },
-        { FateFailed, "refused" },
-        { FateTimed, "" },
+        { StatusTimed, "" },
+        { StatusCrashed, "signal 11" },
+        { StatusHung, "no answer in 0.2 s while checking" },
+        { StatusWrong, "value 7" },
+        { StatusCrashed, "exit code 3" },
+        { StatusFailed, "refused" },
+        { StatusTimed, "" },
     };
     Round r = { .which = who,
                 .n = Kinds,
@@ -144,7 +144,7 @@ static void test_child(void **state)
     child_round(a, &fake_work, &r);
     assert_int_equal(r.done, 6);
     for (int i = 0; i < Kinds; i++) {
-        assert_int_equal(r.verdict[i].fate, expected[i].fate);
+        assert_int_equal(r.verdict[i].status, expected[i].status);
         assert_non_null(strstr(r.verdict[i].why, expected[i].why));
     }
     for (int turn = 0; turn < 6; turn++) {
@@ -166,11 +166,11 @@ static void test_child_default(void **state)
                 .until = machine_seconds() + 60 };
     child_round(a, &fake_work, &r);
     assert_int_equal(r.done, 0);
-    assert_int_equal(r.verdict[0].fate, FateCrashed);
+    assert_int_equal(r.verdict[0].status, StatusCrashed);
     r = (Round){ .which = good, .n = 2, .turns = 2, .hang = 1, .until = 0 };
     child_round(a, &fake_work, &r);
     assert_int_equal(r.done, 1);
-    assert_int_equal(r.verdict[0].fate, FateTimed);
+    assert_int_equal(r.verdict[0].status, StatusTimed);
 }
 
 /* ----------------------------------------------------------- whole runs --- */
@@ -191,7 +191,7 @@ static json_t *tuned(double budget, int code)
         .budget = budget,
         .format = TuneJson,
         .work = { .lengths = "16", .beam = 1 },
-        .model = { .sets = sets, .nsets = 1, .backend = "jit", .threads = 1 }
+        .model = { .sets = sets, .nsets = 1, .backend = "jit", .threads = 1 },
     };
     fake_machine();
     fake.children = true;
@@ -210,7 +210,7 @@ static void check_choices(const json_t *j)
         json_array_foreach(json_object_get(task, "candidates"), k, c)
         {
             const bool same = json_equal(json_object_get(c, "tiling"), chosen);
-            assert_true(!same || !strcmp(text_in(c, "fate"), "timed")
+            assert_true(!same || !strcmp(text_in(c, "status"), "timed")
                         || !true_in(task, "finished"));
         }
     }
@@ -251,7 +251,7 @@ static void test_planted(void **state)
     (void)state;
     static const struct {
         void (*plant)(const Task *, int, float *);
-        const char *fate, *why;
+        const char *status, *why;
     } kinds[] = {
         { plant_crash, "crashed", "signal 4" },
         { plant_hang, "hung", "no answer" },
@@ -265,8 +265,8 @@ static void test_planted(void **state)
         remove(in_dir("tune.txt"));
         tune_plant = kinds[i].plant;
         json_t *j = tuned(4, ExitDone);
-        assert_true(count_fate(j, kinds[i].fate, kinds[i].why) > 0);
-        assert_true(count_fate(j, "timed", "") > 1);
+        assert_true(count_status(j, kinds[i].status, kinds[i].why) > 0);
+        assert_true(count_status(j, "timed", "") > 1);
         assert_true(count_tasks(j, "finished") > 0);
         check_choices(j);
         json_decref(j);

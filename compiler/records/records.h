@@ -25,7 +25,7 @@ typedef struct {        /* what a record is true for */
 typedef struct {
     Host host;
     TaskKey key;
-    Tiling tiling;       /* the champion's */
+    Tiling tiling;       /* the incumbent's */
     double ns, usual_ns; /* a run: its median, the default's; finite */
     int samples;         /* pairs that were timed to decide; or 0 */
     double spread;       /* half of the median's 95 % interval, as a

@@ -11,9 +11,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
-bool workshop_open(Workshop *w, Fault *why)
+bool builder_open(Builder *w, Fault *why)
 {
     w->each[0] = w->jit ? 0.005 : 0.4;
     w->each[1] = w->jit ? 0.05 : 1.5;
@@ -26,7 +26,7 @@ bool workshop_open(Workshop *w, Fault *why)
                  quote(temp_root()), strerror(errno));
 }
 
-void workshop_close(Workshop *w)
+void builder_close(Builder *w)
 {
     temp_close(&w->temp);
 }
@@ -35,12 +35,12 @@ void workshop_close(Workshop *w)
 static const double patience = 20; /* times what others took */
 
 /* What one takes by the side of others. */
-static void learn(Workshop *w, const Build *b, double each)
+static void learn(Builder *w, const BuildJob *b, double each)
 {
     w->each[b->whole] = each;
     w->whole_known |= b->whole;
     if (!w->whole_known)
-        w->each[1] = each * (double)w->whole_bytes / (double)b->made->n;
+        w->each[1] = each * (double)w->whole_bytes / (double)b->code->n;
 }
 
 /* The first error line, without its place: what a report has room for. */
@@ -60,19 +60,19 @@ static bool is_there(const char *path)
 }
 
 /* The object of a text that was compiled before; NULL: it was not. */
-static const char *made_before(const Workshop *w, const Made *m)
+static const char *built_before(const Builder *w, const Code *m)
 {
-    for (int i = 0; i < w->made.n; i++)
-        if (w->made.at[i].n == m->n
-            && !memcmp(w->made.at[i].text, m->text, m->n)
-            && is_there(w->made.at[i].object))
-            return w->made.at[i].object;
+    for (int i = 0; i < w->built.n; i++)
+        if (w->built.at[i].n == m->n
+            && !memcmp(w->built.at[i].text, m->text, m->n)
+            && is_there(w->built.at[i].object))
+            return w->built.at[i].object;
     return NULL;
 }
 
 /* The default may take as long as there is time at all, a candidate a multiple
  * of what others took just now: with what else the machine has to do.        */
-static double limit_of_job(const Workshop *w, const Build *b, double last)
+static double limit_of_job(const Builder *w, const BuildJob *b, double last)
 {
     const double left = fmax(1, last - tune_now());
     const double took = w->took[b->whole];
@@ -80,22 +80,22 @@ static double limit_of_job(const Workshop *w, const Build *b, double last)
                     : fmin(left, took > 0 ? fmax(2, patience * took) : 30);
 }
 
-static void add_job(Workshop *w, Arena *a, SpawnJob *job, const Build *b,
+static void add_job(Builder *w, Arena *a, SpawnJob *job, const BuildJob *b,
                     double last)
 {
-    Made *m = b->made;
-    m->object = arena_printf(a, "%s/%d.so", w->temp.path, w->made.n);
-    vec_push(a, &w->made, *m);
+    Code *m = b->code;
+    m->object = arena_printf(a, "%s/%d.so", w->temp.path, w->built.n);
+    vec_push(a, &w->built, *m);
     *job = (SpawnJob){ .argv = cc_command(a, &w->cc, CcShared, m->object),
                        .input = m->text,
                        .input_bytes = m->n,
                        .seconds = limit_of_job(w, b, last) };
 }
 
-static void take_job(Workshop *w, Build *b, const SpawnJob *j, double last)
+static void take_job(Builder *w, BuildJob *b, const SpawnJob *j, double last)
 {
     const bool over = b->usual || tune_now() >= last - 1;
-    b->end = j->ok && is_there(b->made->object) ? BuildDone
+    b->end = j->ok && is_there(b->code->object) ? BuildDone
            : j->late && over                    ? BuildLate
                                                 : BuildFailed;
     if (j->ok && b->end == BuildFailed)
@@ -107,15 +107,15 @@ static void take_job(Workshop *w, Build *b, const SpawnJob *j, double last)
 }
 
 /* All of them, side by side. */
-static void make_some(Workshop *w, Arena *a, Build *b, int n, double last)
+static void make_some(Builder *w, Arena *a, BuildJob *b, int n, double last)
 {
     SpawnJob *jobs = arena_alloc(a, (size_t)n * sizeof *jobs);
     int *job_of = arena_alloc(a, (size_t)n * sizeof *job_of), count = 0;
     const double begin = tune_now();
     for (int i = 0; i < n; i++) {
         job_of[i] = -1;
-        b[i].made->object = made_before(w, b[i].made);
-        if (b[i].made->object)
+        b[i].code->object = built_before(w, b[i].code);
+        if (b[i].code->object)
             b[i].end = BuildDone;
         else
             add_job(w, a, &jobs[job_of[i] = count++], &b[i], last);
@@ -131,7 +131,7 @@ static void make_some(Workshop *w, Arena *a, Build *b, int n, double last)
         learn(w, &b[0], (tune_now() - begin) / count);
 }
 
-void workshop_make(Workshop *w, Arena *a, Build *b, int n, double until,
+void builder_build(Builder *w, Arena *a, BuildJob *b, int n, double until,
                    double last)
 {
     int next = w->at_once; /* then as many as there is time for */

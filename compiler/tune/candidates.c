@@ -3,63 +3,63 @@
 #include <math.h>
 #include <string.h>
 
-#include "tune/hunt.h"
+#include "tune/search.h"
 
-static const double heating = 0.3;    /* of the time that is left */
-static const double compiling = 0.45; /* of what is left beside deciding */
+static const double prescreening = 0.3; /* of the time that is left */
+static const double compiling = 0.45;   /* of what is left beside deciding */
 enum { LeastTried = 8, LeastWhole = 3 };
 
-static void add_candidate(Hunt *h, const Tiling *t)
+static void add_candidate(TaskSearch *h, const Tiling *t)
 {
     const Candidate c = { .tiling = *t,
-                          .fate = FateRanked,
+                          .status = StatusRanked,
                           .predicted = tiling_seconds(&h->model, t),
                           .seconds = NAN,
                           .spread = NAN,
                           .when = NAN,
                           .gain = NAN };
     vec_push(h->a, &h->task->candidate, c);
-    vec_push(h->a, &h->made, (Made){ 0 });
+    vec_push(h->a, &h->code, (Code){ 0 });
     vec_push(h->a, &h->time, (Times){ 0 });
     vec_push(h->a, &h->ratio, (Times){ 0 });
 }
 
 /* Its place; added where it is not there. */
-static int candidate_of(Hunt *h, const Tiling *t)
+static int candidate_of(TaskSearch *h, const Tiling *t)
 {
     for (int i = 0; i < h->task->candidate.n; i++)
-        if (tiling_same(&hunt_at(h, i)->tiling, t))
+        if (tiling_same(&search_at(h, i)->tiling, t))
             return i;
     add_candidate(h, t);
     return h->task->candidate.n - 1;
 }
 
 /* What libtcc's code took stands in the place of the model's prediction. */
-static void take_earlier(Hunt *h, const TuneTask *from)
+static void take_earlier(TaskSearch *h, const TuneTask *from)
 {
     int n = 0;
-    const double usual = hunt_at(h, 0)->predicted;
+    const double usual = search_at(h, 0)->predicted;
     for (int i = 1; i < h->task->candidate.n; i++)
         for (int k = 1; k < from->candidate.n; k++) {
             const Candidate *c = &from->candidate.at[k];
             if (!(c->gain > 0)
-                || !tiling_same(&c->tiling, &hunt_at(h, i)->tiling))
+                || !tiling_same(&c->tiling, &search_at(h, i)->tiling))
                 continue;
-            hunt_at(h, i)->predicted = usual / c->gain;
-            hunt_at(h, i)->tried = true;
+            search_at(h, i)->predicted = usual / c->gain;
+            search_at(h, i)->tried = true;
             n++;
         }
-    h->heated |= n >= LeastTried || n >= h->task->candidate.n - 1;
+    h->prescreened |= n >= LeastTried || n >= h->task->candidate.n - 1;
 }
 
-static const Record *known(const Hunt *h)
+static const Record *known(const TaskSearch *h)
 {
     const Record like = { .host = h->t->report.host,
                           .key = h->task->task->key };
     return records_find(&h->t->records, &like);
 }
 
-void hunt_candidates(Hunt *h)
+void search_candidates(TaskSearch *h)
 {
     const TuneReport *earlier = h->t->earlier;
     add_candidate(h, &h->task->task->usual);
@@ -69,16 +69,16 @@ void hunt_candidates(Hunt *h)
     for (int i = 0; earlier && i < earlier->task.n; i++)
         if (task_same(&earlier->task.at[i].task->key, &h->task->task->key))
             take_earlier(h, &earlier->task.at[i]);
-    h->heated |= h->whole || h->t->shop.jit;
+    h->prescreened |= h->whole || h->t->builder.jit;
 }
 
 /* ------------------------------------------------------------- building --- */
-static Made text_of(Hunt *h, int i)
+static Code text_of(TaskSearch *h, int i)
 {
-    const bool jit = h->t->shop.jit;
+    const bool jit = h->t->builder.jit;
     Task task = *h->task->task;
-    Made m = { 0 };
-    task.tiling = hunt_at(h, i)->tiling;
+    Code m = { 0 };
+    task.tiling = search_at(h, i)->tiling;
     if (!h->whole) {
         m.text = emit_task(h->a, h->t->engine.plan, &task,
                            jit ? EmitJit : EmitAot, &m.n);
@@ -93,99 +93,99 @@ static Made text_of(Hunt *h, int i)
 }
 
 /* An earlier one with the same text; -1: none. */
-static int same_code(const Hunt *h, int i)
+static int same_code(const TaskSearch *h, int i)
 {
-    const Made *m = &h->made.at[i];
-    for (int k = 0; k < h->made.n; k++)
-        if (k != i && h->made.at[k].text && h->made.at[k].n == m->n
-            && !memcmp(h->made.at[k].text, m->text, m->n))
+    const Code *m = &h->code.at[i];
+    for (int k = 0; k < h->code.n; k++)
+        if (k != i && h->code.at[k].text && h->code.at[k].n == m->n
+            && !memcmp(h->code.at[k].text, m->text, m->n))
             return k;
     return -1;
 }
 
-static double compile_time(const Hunt *h)
+static double compile_time(const TaskSearch *h)
 {
-    return fmax(0, hunt_left(h, HuntDeciding)) * compiling;
+    return fmax(0, search_left(h, DecidingPart)) * compiling;
 }
 
 /* Those of who[] that have no code yet; what is another's code was timed. */
-static int without_code(Hunt *h, int *who, int n, Build *b, int *of)
+static int without_code(TaskSearch *h, int *who, int n, BuildJob *b, int *of)
 {
     int count = 0;
     for (int k = 0; k < n; k++) {
-        Made *m = &h->made.at[who[k]];
+        Code *m = &h->code.at[who[k]];
         if (m->text)
             continue;
         *m = text_of(h, who[k]);
         if (same_code(h, who[k]) >= 0) {
-            Candidate *c = hunt_at(h, who[k]);
+            Candidate *c = search_at(h, who[k]);
             snprintf(c->why, sizeof c->why, "the same code as another");
             c->tried = true;
-            *m = (Made){ 0 };
+            *m = (Code){ 0 };
             who[k] = -1;
             continue;
         }
-        b[count] = (Build){ .made = m,
-                            .whole = h->whole,
-                            .usual = who[k] == 0 };
+        b[count] = (BuildJob){ .code = m,
+                               .whole = h->whole,
+                               .usual = who[k] == 0 };
         of[count++] = who[k];
     }
     return count;
 }
 
-static void take_build(Hunt *h, int i, const Build *b)
+static void take_build(TaskSearch *h, int i, const BuildJob *b)
 {
-    Candidate *c = hunt_at(h, i);
+    Candidate *c = search_at(h, i);
     if (b->end != BuildDone)
-        *b->made = (Made){ 0 };
+        *b->code = (Code){ 0 };
     if (b->end != BuildDone && i == 0)
         h->failed = true;
     if (b->end != BuildFailed || interrupted())
         return;
-    c->fate = FateFailed;
+    c->status = StatusFailed;
     c->tried = true;
     memcpy(c->why, b->why, sizeof c->why);
 }
 
 /* Compiles those of who[] that are not tried yet; keeps those that can run. */
-static int build(Hunt *h, int *who, int n)
+static int build(TaskSearch *h, int *who, int n)
 {
-    Build *b = arena_alloc(h->a, (size_t)(n + 1) * sizeof *b);
+    BuildJob *b = arena_alloc(h->a, (size_t)(n + 1) * sizeof *b);
     int *of = arena_alloc(h->a, (size_t)(n + 1) * sizeof *of), kept = 0;
     const int count = without_code(h, who, n, b, of);
-    workshop_make(&h->t->shop, h->a, b, count,
+    builder_build(&h->t->builder, h->a, b, count,
                   h->t->options->exhaustive ? INFINITY
                                             : tune_now() + compile_time(h),
                   h->t->last);
     for (int i = 0; i < count; i++)
         take_build(h, of[i], &b[i]);
     for (int k = 0; k < n; k++)
-        if (who[k] >= 0 && h->made.at[who[k]].text
-            && (hunt_at(h, who[k])->fate == FateRanked
-                || hunt_at(h, who[k])->fate == FateTimed))
+        if (who[k] >= 0 && h->code.at[who[k]].text
+            && (search_at(h, who[k])->status == StatusRanked
+                || search_at(h, who[k])->status == StatusTimed))
             who[kept++] = who[k];
     return kept;
 }
 
 /* ----------------------------------------------------------- candidates --- */
-static bool untried(const Hunt *h, int i)
+static bool untried(const TaskSearch *h, int i)
 {
-    return i > 0 && hunt_at(h, i)->fate == FateRanked && !h->made.at[i].text
-        && !*hunt_at(h, i)->why;
+    return i > 0 && search_at(h, i)->status == StatusRanked
+        && !h->code.at[i].text && !*search_at(h, i)->why;
 }
 
 /* How many can be compiled in the time that there is for it. */
-static int room(const Hunt *h)
+static int room(const TaskSearch *h)
 {
     if (h->t->options->exhaustive)
         return 1 << 20;
-    const double n = compile_time(h) / h->t->shop.each[h->whole];
-    const int least = hunt_covered(h) ? 1 : 3; /* ranked by runs: the first */
+    const double n = compile_time(h) / h->t->builder.each[h->whole];
+    const int least = search_covered(h) ? 1 : 3; /* ranked by runs: the first */
     return n < least ? least : n > 256 ? 256 : (int)n;
 }
 
 /* The untried that should be fastest, after `n` that are chosen already. */
-static int add_ranked(Hunt *h, int *who, int n, int most)
+static int add_ranked(TaskSearch *h, int *who, int n, int most)
 {
     const int begin = n;
     for (int i = 1; i < h->task->candidate.n; i++) {
@@ -196,7 +196,8 @@ static int add_ranked(Hunt *h, int *who, int n, int most)
             continue;
         int k = n < most ? n++ : n;
         for (; k > begin
-               && hunt_at(h, who[k - 1])->predicted > hunt_at(h, i)->predicted;
+               && search_at(h, who[k - 1])->predicted
+                      > search_at(h, i)->predicted;
              k--)
             if (k < most)
                 who[k] = who[k - 1];
@@ -207,7 +208,7 @@ static int add_ranked(Hunt *h, int *who, int n, int most)
 }
 
 /* What an earlier run found, or was best for another shape here. */
-static int add_nearest(Hunt *h, int *who, int n)
+static int add_nearest(TaskSearch *h, int *who, int n)
 {
     const Tuner *t = h->t;
     const Record *own = known(h),
@@ -224,23 +225,23 @@ static int add_nearest(Hunt *h, int *who, int n)
     return n;
 }
 
-int hunt_next(Hunt *h, int *who, int n)
+int search_next(TaskSearch *h, int *who, int n)
 {
-    const bool first = hunt_at(h, 0)->samples == 0;
-    if (!h->heated && h->task->candidate.n > 1 + room(h))
-        tune_heats(h->t, h->task, &h->model,
-                   tune_now() + heating * hunt_left(h, 0));
-    h->heated = true;
+    const bool first = search_at(h, 0)->samples == 0;
+    if (!h->prescreened && h->task->candidate.n > 1 + room(h))
+        prescreen(h->t, h->task, &h->model,
+                  tune_now() + prescreening * search_left(h, 0));
+    h->prescreened = true;
     const int most = n + room(h);
     if (first)
         n = add_nearest(h, who, n);
     return build(h, who, add_ranked(h, who, n, most));
 }
 
-int hunt_around(Hunt *h, int *who, int n, int centre)
+int search_neighbours(TaskSearch *h, int *who, int n, int centre)
 {
     const Tilings near = tiling_neighbours(h->a, &h->model,
-                                           &hunt_at(h, centre)->tiling);
+                                           &search_at(h, centre)->tiling);
     const int most = n + 1 + room(h);
     for (int i = 0; i < near.n && n < most; i++) {
         const int k = candidate_of(h, &near.at[i]);
@@ -250,7 +251,7 @@ int hunt_around(Hunt *h, int *who, int n, int centre)
     return build(h, who, n);
 }
 
-int hunt_untried(const Hunt *h)
+int search_untried(const TaskSearch *h)
 {
     int n = 0;
     for (int i = 1; i < h->task->candidate.n; i++)
@@ -258,12 +259,12 @@ int hunt_untried(const Hunt *h)
     return n;
 }
 
-bool hunt_covered(const Hunt *h)
+bool search_covered(const TaskSearch *h)
 {
     int tried = 0;
     const int all = h->task->candidate.n - 1;
     const int least = h->whole ? LeastWhole : LeastTried;
     for (int i = 1; i <= all; i++)
-        tried += hunt_at(h, i)->tried;
+        tried += search_at(h, i)->tried;
     return tried >= least || tried >= all;
 }

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 enum { MostAtOnce = 4096 };
 typedef enum { DoBegin, DoOpen, DoCheck, DoTime } Doing;
@@ -90,11 +90,11 @@ static void open_all(const ChildWork *w, const Round *r, const Shared *s)
     Fault why;
     for (int i = 0; i < r->n; i++) {
         Verdict *v = &s->verdict[i];
-        if (v->fate != FateTimed)
+        if (v->status != StatusTimed)
             continue;
         say(s->board, DoOpen, i);
         if (!w->open(w->with, r->which[i], &why)) {
-            v->fate = FateFailed;
+            v->status = StatusFailed;
             snprintf(v->why, sizeof v->why, "%.150s", why.text);
             continue;
         }
@@ -108,7 +108,7 @@ static void time_all(const ChildWork *w, const Round *r, const Shared *s)
     uint64_t state = r->order;
     int order[MostAtOnce], n = 0;
     for (int i = 0; i < r->n && n < MostAtOnce; i++)
-        if (s->verdict[i].fate == FateTimed)
+        if (s->verdict[i].status == StatusTimed)
             order[n++] = i;
     for (int turn = 0; turn < r->turns; turn++) {
         if (turn > 0 && machine_seconds() > r->until)
@@ -132,22 +132,22 @@ static _Noreturn void run_child(const ChildWork *w, const Round *r,
     if (!w->begin(w->with, &why)) {
         snprintf(s->verdict[0].why, sizeof s->verdict[0].why, "%.150s",
                  why.text);
-        s->verdict[0].fate = FateFailed;
+        s->verdict[0].status = StatusFailed;
     } else {
         open_all(w, r, s);
     }
-    if (s->verdict[0].fate == FateTimed)
+    if (s->verdict[0].status == StatusTimed)
         time_all(w, r, s);
     atomic_store(&s->board->over, true);
     _exit(ExitDone);
 }
 
 /* -------------------------------------------------------- in the parent --- */
-static void blame(Round *r, const Board *b, Fate fate, const char *what)
+static void blame(Round *r, const Board *b, Status status, const char *what)
 {
     const int at = atomic_load(&b->at), doing = atomic_load(&b->doing);
     Verdict *v = &r->verdict[at >= 0 && at < r->n ? at : 0];
-    v->fate = fate;
+    v->status = status;
     snprintf(v->why, sizeof v->why, "%s while %s", what,
              doing_text[doing >= 0 && doing <= DoTime ? doing : DoBegin]);
 }
@@ -163,7 +163,7 @@ static void judge_end(Round *r, const Board *b, int status)
         snprintf(what, sizeof what, "it ended with exit code %d",
                  WEXITSTATUS(status));
     if (!atomic_load(&b->over))
-        blame(r, b, FateCrashed, what);
+        blame(r, b, StatusCrashed, what);
 }
 
 static void end_child(pid_t pid)
@@ -197,7 +197,7 @@ static bool attend(const ChildWork *w, Round *r, const Board *b, pid_t pid)
         if (now - moved > r->hang) {
             char what[64];
             snprintf(what, sizeof what, "no answer in %.1f s", r->hang);
-            blame(r, b, FateHung, what);
+            blame(r, b, StatusHung, what);
             return false;
         }
         if (w->tick && now - ticked > 0.1) {
@@ -213,7 +213,8 @@ static void take_results(Round *r, const Shared *s, int parts)
 {
     const size_t n = (size_t)r->n * (size_t)parts;
     for (int i = 0; i < r->n; i++)
-        if (r->verdict[i].fate == FateTimed && s->verdict[i].fate < Fates) {
+        if (r->verdict[i].status == StatusTimed
+            && s->verdict[i].status < Statuses) {
             r->verdict[i] = s->verdict[i];
             r->verdict[i].why[sizeof r->verdict[i].why - 1] = '\0';
         }
@@ -227,7 +228,7 @@ static bool run_once(const ChildWork *w, Round *r)
 {
     Shared s;
     if (!shared_make(&s, r, w->parts)) {
-        r->verdict[0] = (Verdict){ FateFailed, "out of memory" };
+        r->verdict[0] = (Verdict){ StatusFailed, "out of memory" };
         return true;
     }
     const pid_t parent = getpid();
@@ -236,7 +237,7 @@ static bool run_once(const ChildWork *w, Round *r)
     if (pid == 0)
         run_child(w, r, &s, parent);
     if (pid < 0) {
-        r->verdict[0].fate = FateFailed;
+        r->verdict[0].status = StatusFailed;
         snprintf(r->verdict[0].why, sizeof r->verdict[0].why,
                  "no child process: %s", strerror(errno));
     } else {
@@ -250,7 +251,7 @@ static bool run_once(const ChildWork *w, Round *r)
     if (!interrupted())
         take_results(r, &s, w->parts);
     munmap(s.board, s.bytes);
-    return over || interrupted() || r->verdict[0].fate != FateTimed;
+    return over || interrupted() || r->verdict[0].status != StatusTimed;
 }
 
 void child_round(Arena *a, const ChildWork *w, Round *r)
@@ -261,9 +262,9 @@ void child_round(Arena *a, const ChildWork *w, Round *r)
     r->sample = arena_alloc(a, n * (size_t)r->turns * (size_t)w->parts
                                    * sizeof *r->sample);
     for (int i = 0; i < r->n; i++)
-        r->verdict[i].fate = FateTimed;
+        r->verdict[i].status = StatusTimed;
     while (!run_once(w, r))
         r->done = 0;
-    if (r->verdict[0].fate != FateTimed)
+    if (r->verdict[0].status != StatusTimed)
         r->done = 0;
 }

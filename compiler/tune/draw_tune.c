@@ -75,7 +75,7 @@ static int by_time(const void *a, const void *b)
 
 static bool timed_any(const TuneTask *t)
 {
-    return t->candidate.n > 0 && !t->reused && fate_timed(&t->candidate.at[0]);
+    return t->candidate.n > 0 && !t->reused && was_timed(&t->candidate.at[0]);
 }
 
 static void measure(Picture *d, Plot *p)
@@ -85,9 +85,9 @@ static void measure(Picture *d, Plot *p)
     p->usual = t->candidate.at[0].seconds;
     for (int i = 0; i < t->candidate.n; i++) {
         const Candidate *c = &t->candidate.at[i];
-        if (fate_timed(c) || fate_removed(c))
+        if (was_timed(c) || was_removed(c))
             vec_push(d->arena, &p->shown, c);
-        if (!fate_timed(c))
+        if (!was_timed(c))
             continue;
         least = fmin(least, c->seconds / p->usual);
         most = fmax(most, c->seconds / p->usual);
@@ -150,12 +150,12 @@ static void put_grid(const Picture *d, const Plot *p)
 static void put_tip(const Picture *d, const Plot *p, const Candidate *c)
 {
     fprintf(d->out, "<title>%s: ", tiling_text(d->arena, &c->tiling));
-    if (fate_timed(c))
+    if (was_timed(c))
         fprintf(d->out, "%s, %.3f of the default, round %d",
                 seconds_text(d->arena, c->seconds), c->seconds / p->usual,
                 c->round);
     else
-        fputs(fate_word[c->fate], d->out);
+        fputs(status_word[c->status], d->out);
     if (*c->why) {
         fputs(", ", d->out);
         svg_plain(d->out, plain_text(d->arena, c->why));
@@ -187,7 +187,7 @@ static void put_marks(const Picture *d, const Plot *p)
 {
     for (int i = 0; i < p->shown.n; i++) {
         const Candidate *c = p->shown.at[i];
-        if (fate_timed(c))
+        if (was_timed(c))
             put_dot(d, p, c, across(p, i));
         else
             put_cross(d, across(p, i), 6);
@@ -209,7 +209,7 @@ static void put_lines(const Picture *d, const Plot *p)
             down(p, 1));
     for (int i = 1; i < p->shown.n; i++) {
         const Candidate *c = p->shown.at[i];
-        if (!fate_timed(c) || c->seconds >= best)
+        if (!was_timed(c) || c->seconds >= best)
             continue;
         best = c->seconds;
         fprintf(d->out, "H%.1fV%.1f", across(p, i), down(p, best / p->usual));
@@ -237,7 +237,7 @@ static void put_chosen(const Picture *d, const Plot *p)
     const Candidate *best = task_stands(p->t);
     put_square(d, across(p, 0), down(p, 1));
     for (int i = 0; i < p->shown.n; i++)
-        if (p->shown.at[i] == best && fate_timed(best))
+        if (p->shown.at[i] == best && was_timed(best))
             put_ring(d, across(p, i), down(p, best->seconds / p->usual));
 }
 

@@ -40,13 +40,13 @@ static json_t *candidate(Arena *a, const Candidate *c)
 {
     const bool known = c->seconds > 0;
     return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:i, s:i, s:o}", "tiling",
-                     tiling(&c->tiling), "fate", fate_word[c->fate], "why",
-                     text(a, *c->why ? c->why : NULL), "predicted_s",
+                     tiling(&c->tiling), "status", status_word[c->status],
+                     "why", text(a, *c->why ? c->why : NULL), "predicted_s",
                      number(c->predicted), "seconds",
                      number(known ? c->seconds : NAN), "spread",
                      number(known ? c->spread : NAN), "samples", c->samples,
                      "round", c->round, "when_s",
-                     number(known || fate_removed(c) ? c->when : NAN));
+                     number(known || was_removed(c) ? c->when : NAN));
 }
 
 static json_t *chosen(const Candidate *c)
@@ -77,7 +77,7 @@ static json_t *task(Arena *a, const TuneTask *t)
                      all);
 }
 
-static json_t *end(Arena *a, const TuneEnd *e)
+static json_t *end(Arena *a, const EndToEnd *e)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:i, s:i}", "workload",
                      text(a, e->name), "default_s", number(e->usual), "tuned_s",
@@ -120,7 +120,7 @@ static void add_backend(json_t *to, Arena *a, const TuneReport *r)
     json_object_set_new(to, "rejected", json_boolean(r->rejected));
     json_object_set_new(to, "stale", json_boolean(r->stale));
     json_object_set_new(to, "tasks", tasks);
-    json_object_set_new(to, "ends", ends);
+    json_object_set_new(to, "end_to_end", ends);
 }
 
 void tune_json(const TuneReport *r, FILE *out)

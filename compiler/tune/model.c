@@ -5,7 +5,7 @@
  * more; measurement decides.                                                */
 #include <math.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 static const int ports = 2;           /* of FMAs, and of loads, in a cycle */
 static const int latency = 4;         /* cycles of an FMA */
@@ -34,31 +34,31 @@ static void add_value(Values *v, int64_t x)
         v->at[v->n++] = (int32_t)x;
 }
 
-static int64_t most_rows(const Model *m)
+static int64_t most_rows(const CostModel *m)
 {
     int64_t rows = 1;
-    for (int i = 0; i < m->uses.n; i++)
-        rows = m->uses.at[i].rows > rows ? m->uses.at[i].rows : rows;
+    for (int i = 0; i < m->sizes.n; i++)
+        rows = m->sizes.at[i].rows > rows ? m->sizes.at[i].rows : rows;
     return rows;
 }
 
-static int64_t most_keys(const Model *m)
+static int64_t most_keys(const CostModel *m)
 {
     int64_t keys = 1;
-    for (int i = 0; i < m->uses.n; i++)
-        keys = m->uses.at[i].count > keys ? m->uses.at[i].count : keys;
+    for (int i = 0; i < m->sizes.n; i++)
+        keys = m->sizes.at[i].count > keys ? m->sizes.at[i].count : keys;
     return keys;
 }
 
-static bool any_columns(const Model *m)
+static bool any_columns(const CostModel *m)
 {
     bool any = false;
-    for (int i = 0; i < m->uses.n; i++)
-        any |= m->uses.at[i].by_columns;
+    for (int i = 0; i < m->sizes.n; i++)
+        any |= m->sizes.at[i].by_columns;
     return any;
 }
 
-static int64_t columns(const Model *m)
+static int64_t columns(const CostModel *m)
 {
     const TaskShape *s = &m->shape;
     if (m->task->key.kind != TaskAttention)
@@ -75,14 +75,14 @@ static void add_doubles(Values *v, int64_t from, int64_t end)
 
 /* Sizes that the workloads do not have are not decided on: a tile for one row
  * stays what is good for many.                                               */
-static bool few_rows(const Model *m)
+static bool few_rows(const CostModel *m)
 {
     return most_rows(m) < m->task->usual.mr;
 }
 
 /* What a knob may be, beside what is in `t` already: rising, the same on every
  * call.                                                                      */
-static Values knob_values(const Model *m, int knob, const Tiling *t)
+static Values knob_values(const CostModel *m, int knob, const Tiling *t)
 {
     Values v = { { 0 }, 0 };
     const int64_t rows = most_rows(m);
@@ -133,20 +133,20 @@ static Values knob_values(const Model *m, int knob, const Tiling *t)
     return v;
 }
 
-static bool has_knob(const Model *m, int knob)
+static bool has_knob(const CostModel *m, int knob)
 {
     return (knobs[knob].tasks & On(m->task->key.kind)) != 0;
 }
 
 /* Has a tile sums enough to keep the FMA units busy, as far as rows allow? */
-static bool fills_ports(const Model *m, const Tiling *t)
+static bool fills_ports(const CostModel *m, const Tiling *t)
 {
     const int vectors = (t->nr + m->plan->target.width - 1)
                       / m->plan->target.width;
     return t->mr * vectors >= ports * latency || t->mr >= most_rows(m);
 }
 
-static bool allowed(const Model *m, const Tiling *t)
+static bool allowed(const CostModel *m, const Tiling *t)
 {
     const TaskKind kind = m->task->key.kind;
     if (!tiling_valid(t, kind))
@@ -155,7 +155,8 @@ static bool allowed(const Model *m, const Tiling *t)
         || (tiling_fits(&m->plan->target, t) && fills_ports(m, t));
 }
 
-static void add_tiling(Arena *a, const Model *m, Tilings *to, const Tiling *t)
+static void add_tiling(Arena *a, const CostModel *m, Tilings *to,
+                       const Tiling *t)
 {
     if (allowed(m, t))
         vec_push(a, to, *t);
@@ -163,7 +164,7 @@ static void add_tiling(Arena *a, const Model *m, Tilings *to, const Tiling *t)
 
 /* ---------------------------------------------------------------- space --- */
 /* Knobs from `knob` on take all of their values. */
-static void fill(Arena *a, const Model *m, Tilings *to, Tiling t, int knob)
+static void fill(Arena *a, const CostModel *m, Tilings *to, Tiling t, int knob)
 {
     if (knob == Knobs) {
         if (!tiling_same(&t, &m->task->usual))
@@ -184,7 +185,7 @@ static void fill(Arena *a, const Model *m, Tilings *to, Tiling t, int knob)
     }
 }
 
-Tilings tiling_space(Arena *a, const Model *m)
+Tilings tiling_space(Arena *a, const CostModel *m)
 {
     Tilings all = { 0 };
     fill(a, m, &all, m->task->usual, 0);
@@ -204,7 +205,7 @@ static int32_t step_from(const Values *v, int32_t now, bool up)
     return best;
 }
 
-Tilings tiling_neighbours(Arena *a, const Model *m, const Tiling *t)
+Tilings tiling_neighbours(Arena *a, const CostModel *m, const Tiling *t)
 {
     Tilings near = { 0 };
     for (int knob = 0; knob < Knobs; knob++) {
@@ -223,20 +224,20 @@ Tilings tiling_neighbours(Arena *a, const Model *m, const Tiling *t)
 }
 
 /* ----------------------------------------------------------------- time --- */
-static double rate(const Model *m, Level level)
+static double rate(const CostModel *m, Level level)
 {
     const double r = m->rates->read[level];
     return (r > 0 ? r : 1e10) / m->threads; /* a thread's */
 }
 
-static double cycle_rate(const Model *m)
+static double cycle_rate(const CostModel *m)
 {
     return m->rates->fma / m->threads / (2.0 * ports * m->plan->target.width);
 }
 
 /* Seconds of rows x k x n of a product whose B is near, without its way there:
  * tiles of even height, each column of tiles reads its part of B again.      */
-static double product_seconds(const Model *m, const Tiling *t, double rows,
+static double product_seconds(const CostModel *m, const Tiling *t, double rows,
                               double k, double n, double k_block)
 {
     const double width = m->plan->target.width;
@@ -262,7 +263,8 @@ static double together(double compute, double read, bool ahead)
     return fmax(compute, read) + (ahead ? 0.1 : 0.4) * fmin(compute, read);
 }
 
-static double use_seconds(const Model *m, const Tiling *t, const Use *u)
+static double use_seconds(const CostModel *m, const Tiling *t,
+                          const CallSize *u)
 {
     const TaskShape *s = &m->shape;
     const double rows = (double)u->rows;
@@ -293,7 +295,7 @@ static double use_seconds(const Model *m, const Tiling *t, const Use *u)
 }
 
 /* Whole models: how far from the default, which is all that is known. */
-static double far_from_usual(const Model *m, const Tiling *t)
+static double far_from_usual(const CostModel *m, const Tiling *t)
 {
     const Tiling *usual = &m->task->usual;
     const double a = m->task->key.kind == TaskRows ? t->rows : t->work;
@@ -301,14 +303,14 @@ static double far_from_usual(const Model *m, const Tiling *t)
     return 1 + fabs(log2(a / b));
 }
 
-double tiling_seconds(const Model *m, const Tiling *t)
+double tiling_seconds(const CostModel *m, const Tiling *t)
 {
     double sum = 0, calls = 0;
     if (m->task->key.kind > TaskAttention)
         return far_from_usual(m, t);
-    for (int i = 0; i < m->uses.n; i++) {
-        sum += m->uses.at[i].calls * use_seconds(m, t, &m->uses.at[i]);
-        calls += m->uses.at[i].calls;
+    for (int i = 0; i < m->sizes.n; i++) {
+        sum += m->sizes.at[i].calls * use_seconds(m, t, &m->sizes.at[i]);
+        calls += m->sizes.at[i].calls;
     }
     return calls > 0 ? sum / calls : 0;
 }

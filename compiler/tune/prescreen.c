@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 enum { Turns = 3, FirstBatch = 16, MostBatch = 64 };
 
@@ -16,14 +16,14 @@ typedef struct {
     const Tuner *t;
     TuneTask *task;
     ChildWork work;
-    Mades made; /* by candidate, for libtcc */
+    Codes code; /* by candidate, for libtcc */
     Arena *a;
-} Heats;
+} Prescreen;
 
-static void text_of(Heats *h, int i)
+static void text_of(Prescreen *h, int i)
 {
     Task task = *h->task->task;
-    Made *m = &h->made.at[i];
+    Code *m = &h->code.at[i];
     task.tiling = h->task->candidate.at[i].tiling;
     if (!m->text)
         m->text = emit_task(h->a, h->t->engine.plan, &task, EmitJit, &m->n);
@@ -31,16 +31,16 @@ static void text_of(Heats *h, int i)
 
 /* Found to be bad here, as it would be by any compiler; one that libtcc can't
  * compile may do well by another.                                            */
-static void take(Heats *h, const Round *r, int i, double usual)
+static void take(Prescreen *h, const Round *r, int i, double usual)
 {
     Candidate *c = &h->task->candidate.at[r->which[i]];
     const Verdict *v = &r->verdict[i];
     double ratio[Turns];
-    if (v->fate != FateTimed && v->fate != FateFailed) {
-        c->fate = v->fate;
+    if (v->status != StatusTimed && v->status != StatusFailed) {
+        c->status = v->status;
         memcpy(c->why, v->why, sizeof c->why);
     }
-    if (v->fate != FateTimed)
+    if (v->status != StatusTimed)
         return;
     for (int turn = 0; turn < r->done; turn++) {
         const double *x = r->sample + (int64_t)turn * r->n;
@@ -51,7 +51,7 @@ static void take(Heats *h, const Round *r, int i, double usual)
 }
 
 /* False: the default itself does not run by libtcc, or the time is over. */
-static bool run_batch(Heats *h, const int *who, int n, double until,
+static bool run_batch(Prescreen *h, const int *who, int n, double until,
                       uint64_t order)
 {
     Round r = { .which = who,
@@ -72,7 +72,7 @@ static bool run_batch(Heats *h, const int *who, int n, double until,
 
 /* Places of all candidates but the default, those that should be fastest
  * first.                                                                     */
-static int *by_prediction(Heats *h)
+static int *by_prediction(Prescreen *h)
 {
     const int n = h->task->candidate.n;
     const Candidate *c = h->task->candidate.at;
@@ -86,15 +86,16 @@ static int *by_prediction(Heats *h)
     return order;
 }
 
-void tune_heats(Tuner *t, TuneTask *task, const Model *m, double until)
+void prescreen(Tuner *t, TuneTask *task, const CostModel *m, double until)
 {
-    Heats h = { .t = t, .task = task, .a = t->arena };
+    Prescreen h = { .t = t, .task = task, .a = t->arena };
     const int all = task->candidate.n - 1;
     int who[1 + MostBatch] = { 0 }, batch = FirstBatch;
     for (int i = 0; i <= all; i++)
-        vec_push(h.a, &h.made, (Made){ 0 });
-    h.work = task_run_work(
-        task_run_new(h.a, m, &t->ring[task->task->key.dtype], task, &h.made));
+        vec_push(h.a, &h.code, (Code){ 0 });
+    h.work = task_run_work(task_run_new(h.a, m,
+                                        &t->rotating[task->task->key.dtype],
+                                        task, &h.code));
     h.work.tick = tune_tick;
     h.work.ticks = t;
     const int *order = by_prediction(&h);

@@ -100,15 +100,15 @@ static void put_tiling(Arena *a, const TuneTask *t, FILE *out)
 /* How it was decided. */
 static void put_search(Arena *a, const TuneTask *t, FILE *out)
 {
-    const int n = t->candidate.n, timed = task_count(t, fate_timed);
-    const int removed = task_count(t, fate_removed);
+    const int n = t->candidate.n, timed = task_count(t, was_timed);
+    const int removed = task_count(t, was_removed);
     if (t->reused || n == 0)
         return;
     const char *line = arena_printf(a, "%d of %s candidate%s timed", timed,
                                     arena_grouped(a, n), plural(n));
     if (removed)
         line = arena_printf(a, "%s, %d removed", line, removed);
-    if (t->pairs > 0 && t->champion > 0)
+    if (t->pairs > 0 && t->incumbent > 0)
         line = arena_printf(a, "%s; p %.2g of %d pair%s", line, t->p_value,
                             t->pairs, plural(t->pairs));
     fputs("    ", out);
@@ -168,17 +168,16 @@ static void put_removed(Arena *a, const TuneReport *r, FILE *out)
         const TuneTask *t = &r->task.at[i];
         for (int k = 0; k < t->candidate.n; k++) {
             const Candidate *c = &t->candidate.at[k];
-            if (!fate_removed(c) || n++ >= MostRemoved)
+            if (!was_removed(c) || n++ >= MostRemoved)
                 continue;
             if (n == 1)
                 fputs("\nremoved, and never chosen:\n", out);
             fputs("    ", out);
-            put_wrapped(out, 4, 8,
-                        arena_printf(a, "%s, %s: %s%s%s",
-                                     task_text(a, &t->task->key),
-                                     tiling_text(a, &c->tiling),
-                                     fate_word[c->fate], *c->why ? ", " : "",
-                                     plain_text(a, c->why)));
+            put_wrapped(
+                out, 4, 8,
+                arena_printf(a, "%s, %s: %s%s%s", task_text(a, &t->task->key),
+                             tiling_text(a, &c->tiling), status_word[c->status],
+                             *c->why ? ", " : "", plain_text(a, c->why)));
         }
     }
     if (n > MostRemoved)
@@ -190,7 +189,7 @@ static void put_removed(Arena *a, const TuneReport *r, FILE *out)
 static void put_ends(Arena *a, const TuneReport *r, FILE *out)
 {
     for (int i = 0; i < r->end.n; i++) {
-        const TuneEnd *e = &r->end.at[i];
+        const EndToEnd *e = &r->end.at[i];
         if (i == 0 || e->comparison != r->end.at[i - 1].comparison)
             fprintf(out, "\n%-*s %9s %9s  %s\n", EndWidth,
                     i == 0 ? "end to end" : "without what is slower", "default",
@@ -240,8 +239,8 @@ static Tally tally(const TuneReport *r)
         const TuneTask *t = &r->task.at[i];
         n.reused += t->reused;
         n.decided += t->finished && !t->reused;
-        n.found += t->champion > 0;
-        n.back += t->champion > 0 && t->taken_back;
+        n.found += t->incumbent > 0;
+        n.back += t->incumbent > 0 && t->taken_back;
         n.stand += task_differs(t);
     }
     return n;

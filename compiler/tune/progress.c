@@ -52,8 +52,8 @@ static const char *left_text(Arena *a, double left)
  * default, or faster.                                                        */
 static const char *best_text(Arena *a, const char *before, const TuneTask *t)
 {
-    const bool found = t->finished && t->champion > 0;
-    const int at = found || t->lead >= t->candidate.n ? t->champion : t->lead;
+    const bool found = t->finished && t->incumbent > 0;
+    const int at = found || t->lead >= t->candidate.n ? t->incumbent : t->lead;
     const Candidate *best = at >= 0 && at < t->candidate.n
                               ? &t->candidate.at[at]
                               : NULL;
@@ -122,11 +122,11 @@ static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
     const char *tiling = best ? tiling_text(a, &best->tiling) : "";
     fprintf(stderr, "attnc: tune %s%s: %s%s%s%s%s\n", count_text(a, r, t),
             task_text(a, &t->task->key),
-            t->reused         ? "as recorded"
-            : t->champion > 0 ? "found"
-                              : "the default stays",
+            t->reused          ? "as recorded"
+            : t->incumbent > 0 ? "found"
+                               : "the default stays",
             *tiling ? ", " : "", tiling,
-            t->reused || t->champion == 0 ? "" : best_text(a, ", ", t),
+            t->reused || t->incumbent == 0 ? "" : best_text(a, ", ", t),
             of_text(a, r, t));
     fflush(stderr);
 }

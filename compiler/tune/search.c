@@ -10,41 +10,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tune/hunt.h"
+#include "tune/search.h"
 
 /* Of a task alone, of a whole model. */
 static const int first_turns[] = { 12, 5 }, least_pairs[] = { 24, 16 };
 enum { MostTurns = 96, MostPairs = 200 };
 static const double least_gain = 1.01; /* below that nothing changes */
-static const double deciding = HuntDeciding;
+static const double deciding = DecidingPart;
 static const double patience = 50; /* a hang takes so many runs */
 
-Candidate *hunt_at(const Hunt *h, int i)
+Candidate *search_at(const TaskSearch *h, int i)
 {
     return &h->task->candidate.at[i];
 }
 
-double hunt_left(const Hunt *h, double part)
+double search_left(const TaskSearch *h, double part)
 {
     return h->until - part * (h->until - h->begin) - tune_now();
 }
 
 /* --------------------------------------------------------------- timing --- */
-static void take_verdict(Hunt *h, int i, const Verdict *v)
+static void take_verdict(TaskSearch *h, int i, const Verdict *v)
 {
-    Candidate *c = hunt_at(h, i);
-    if (v->fate == FateTimed && c->samples == 0)
+    Candidate *c = search_at(h, i);
+    if (v->status == StatusTimed && c->samples == 0)
         c->when = tune_now() - h->t->begin;
-    c->fate = v->fate;
+    c->status = v->status;
     c->tried = true;
     memcpy(c->why, v->why, sizeof c->why);
 }
 
-static void take_times(Hunt *h, int i)
+static void take_times(TaskSearch *h, int i)
 {
     const Times *x = &h->time.at[i];
     const Interval s = median_interval(x->at, x->n);
-    Candidate *c = hunt_at(h, i);
+    Candidate *c = search_at(h, i);
     c->samples = x->n;
     c->seconds = s.middle;
     c->spread = (s.high - s.low) / 2 / s.middle;
@@ -53,7 +53,8 @@ static void take_times(Hunt *h, int i)
 
 /* Runs who[0], the default, and the others in turn until then. Returns whole
  * turns.                                                                     */
-static int measure(Hunt *h, const int *who, int n, int turns, double until)
+static int measure(TaskSearch *h, const int *who, int n, int turns,
+                   double until)
 {
     const double hang = h->whole ? 20 : 2; /* first calls are long */
     Round r = { .which = who,
@@ -70,32 +71,33 @@ static int measure(Hunt *h, const int *who, int n, int turns, double until)
         h->t->run = h->each;
     for (int i = 0; i < n && !interrupted(); i++)
         take_verdict(h, who[i], &r.verdict[i]);
-    h->failed |= !interrupted() && r.verdict[0].fate != FateTimed;
+    h->failed |= !interrupted() && r.verdict[0].status != StatusTimed;
     for (int turn = 0; turn < r.done; turn++)
         for (int i = 0; i < n; i++) {
             const double *x = r.sample + (int64_t)turn * n;
-            if (r.verdict[i].fate != FateTimed || x[i] <= 0)
+            if (r.verdict[i].status != StatusTimed || x[i] <= 0)
                 continue;
             vec_push(h->a, &h->time.at[who[i]], x[i]);
             vec_push(h->a, &h->ratio.at[who[i]], x[0] / x[i]);
         }
     for (int i = 0; i < n && r.done > 0; i++)
-        if (r.verdict[i].fate == FateTimed)
+        if (r.verdict[i].status == StatusTimed)
             take_times(h, who[i]);
     return r.done;
 }
 
-static double ratio_of(const Hunt *h, int i)
+static double ratio_of(const TaskSearch *h, int i)
 {
-    return i == 0 ? 1 : hunt_at(h, i)->gain;
+    return i == 0 ? 1 : search_at(h, i)->gain;
 }
 
 /* who[1 ..] that still run, the fastest first; returns how many with who[0]. */
-static int sort_alive(const Hunt *h, int *who, int n)
+static int sort_alive(const TaskSearch *h, int *who, int n)
 {
     int kept = 1;
     for (int i = 1; i < n; i++) {
-        if (hunt_at(h, who[i])->fate != FateTimed || !h->ratio.at[who[i]].n)
+        if (search_at(h, who[i])->status != StatusTimed
+            || !h->ratio.at[who[i]].n)
             continue;
         const int one = who[i];
         int k = kept++;
@@ -107,14 +109,14 @@ static int sort_alive(const Hunt *h, int *who, int n)
 }
 
 /* The fastest of who[1 ..]; 0: none of them runs. */
-static int halve(Hunt *h, int *who, int n)
+static int halve(TaskSearch *h, int *who, int n)
 {
     int turns = first_turns[h->whole];
     for (int round = 1; n > 1 && !h->failed && !interrupted(); round++) {
         for (int i = 0; i < n; i++)
-            hunt_at(h, who[i])->round = round;
-        const double left = fmin(hunt_left(h, deciding),
-                                 hunt_left(h, 0)
+            search_at(h, who[i])->round = round;
+        const double left = fmin(search_left(h, deciding),
+                                 search_left(h, 0)
                                      - 2 * least_pairs[h->whole] * h->each);
         const int done = measure(h, who, n, turns, tune_now() + left);
         n = sort_alive(h, who, n);
@@ -129,11 +131,11 @@ static int halve(Hunt *h, int *who, int n)
 
 /* The fastest of the candidates that come next, and of `best`, the fastest
  * before; 0: none runs beside the default.                                   */
-static int search(Hunt *h, int best)
+static int search(TaskSearch *h, int best)
 {
     const int near = 2 * Knobs + 4;
     for (int k = 0; k < 9 && !h->failed && !interrupted()
-                    && (k == 0 || hunt_left(h, deciding) > 0);
+                    && (k == 0 || search_left(h, deciding) > 0);
          k++) {
         const int all = h->task->candidate.n + near, before = best;
         int *who = arena_alloc(h->a, (size_t)all * sizeof *who), n = 1;
@@ -142,7 +144,8 @@ static int search(Hunt *h, int best)
         if (best > 0)
             who[n++] = best;
         const int begin = n;
-        n = k == 0 ? hunt_next(h, who, n) : hunt_around(h, who, n, centre);
+        n = k == 0 ? search_next(h, who, n)
+                   : search_neighbours(h, who, n, centre);
         if (n > begin && !h->failed)
             best = halve(h, who, n);
         if (k > 0 && best == before)
@@ -154,14 +157,14 @@ static int search(Hunt *h, int best)
 /* ------------------------------------------------------------- deciding --- */
 /* A candidate against the default: in pairs that had no part in choosing it, so
  * that the test's level holds. False: too few for that.                      */
-static bool decide(Hunt *h, int candidate)
+static bool decide(TaskSearch *h, int candidate)
 {
     TuneTask *task = h->task;
     Times *ratio = &h->ratio.at[candidate];
     const int who[] = { 0, candidate }, before = ratio->n;
     const int least = least_pairs[h->whole];
     double log_ratio[MostPairs];
-    const double fit = hunt_left(h, 0) / (2 * h->each);
+    const double fit = search_left(h, 0) / (2 * h->each);
     int most = fit < (double)MostPairs ? (int)fit : MostPairs;
     if (most < least || ratio_of(h, candidate) < 1)
         most = least;
@@ -176,43 +179,43 @@ static bool decide(Hunt *h, int candidate)
         return false;
     const Interval gain = median_interval(fresh, pairs);
     const double p = signed_rank(log_ratio, pairs);
-    const bool faster = hunt_at(h, candidate)->fate == FateTimed
+    const bool faster = search_at(h, candidate)->status == StatusTimed
                      && p <= TUNE_ALPHA && gain.middle >= least_gain
                      && gain.low > 1;
     if (task->finished && !(faster && gain.middle > task->gain.middle))
         return true; /* what was found before is better */
-    task->champion = faster ? candidate : 0;
+    task->incumbent = faster ? candidate : 0;
     task->gain = faster ? gain : (Interval){ 1, 1, 1 };
     task->p_value = p;
     task->pairs = pairs;
     return true;
 }
 
-static ChildWork work_of(Hunt *h)
+static ChildWork work_of(TaskSearch *h)
 {
     Tuner *t = h->t;
     const Dtype dtype = h->task->task->key.dtype;
     ChildWork w = h->whole
                     ? whole_run_work(whole_run_new(&t->report, t->setup,
-                                                   &t->works, false, &h->made))
+                                                   &t->works, false, &h->code))
                     : task_run_work(task_run_new(h->a, &h->model,
-                                                 &t->ring[dtype], h->task,
-                                                 &h->made));
+                                                 &t->rotating[dtype], h->task,
+                                                 &h->code));
     w.task = h->task;
     w.tick = tune_tick;
     w.ticks = t;
     return w;
 }
 
-static Hunt *begin_hunt(Tuner *t, TuneTask *task)
+static TaskSearch *begin_search(Tuner *t, TuneTask *task)
 {
-    Hunt *h = arena_alloc(t->arena, sizeof *h);
-    *h = (Hunt){ .t = t,
-                 .task = task,
-                 .a = t->arena,
-                 .whole = task->task->key.kind > TaskAttention,
-                 .model = tune_model(t, task->task) };
-    hunt_candidates(h);
+    TaskSearch *h = arena_alloc(t->arena, sizeof *h);
+    *h = (TaskSearch){ .t = t,
+                       .task = task,
+                       .a = t->arena,
+                       .whole = task->task->key.kind > TaskAttention,
+                       .model = cost_model(t, task->task) };
+    search_candidates(h);
     h->work = work_of(h);
     return h;
 }
@@ -224,25 +227,25 @@ int tune_least_pairs(TaskKind kind)
 
 void tune_task(Tuner *t, TuneTask *task, double until)
 {
-    if (!task->hunt)
-        task->hunt = begin_hunt(t, task);
-    Hunt *h = task->hunt;
+    if (!task->search)
+        task->search = begin_search(t, task);
+    TaskSearch *h = task->search;
     h->begin = tune_now();
     h->until = until;
     h->failed = false;
-    if (hunt_at(h, h->best)->fate > FateTimed)
+    if (search_at(h, h->best)->status > StatusTimed)
         h->best = 0;
-    const int untried = hunt_untried(h), before = h->best;
+    const int untried = search_untried(h), before = h->best;
     h->best = search(h, before);
-    const bool ran = hunt_at(h, 0)->samples > 0 && !h->failed;
+    const bool ran = search_at(h, 0)->samples > 0 && !h->failed;
     const bool again = task->finished && h->best == before;
     if (ran && h->best > 0 && !again && decide(h, h->best))
-        task->finished |= task->champion > 0 || hunt_covered(h);
-    else if (ran && h->best == 0 && hunt_covered(h))
+        task->finished |= task->incumbent > 0 || search_covered(h);
+    else if (ran && h->best == 0 && search_covered(h))
         task->finished = true; /* none of them runs */
-    task->lead = task->champion;
-    task->spent = h->failed ? hunt_at(h, 0)->fate > FateTimed
+    task->lead = task->incumbent;
+    task->spent = h->failed ? search_at(h, 0)->status > StatusTimed
                             : task->finished
-                                  && (hunt_untried(h) == 0
-                                      || hunt_untried(h) == untried);
+                                  && (search_untried(h) == 0
+                                      || search_untried(h) == untried);
 }

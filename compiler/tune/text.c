@@ -5,10 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-const char *const fate_word[Fates] = {
-    [FateRanked] = "ranked",   [FateTimed] = "timed", [FateFailed] = "failed",
-    [FateCrashed] = "crashed", [FateHung] = "hung",   [FateWrong] = "wrong",
-    [FateNaN] = "nan",
+const char *const status_word[Statuses] = {
+    [StatusRanked] = "ranked", [StatusTimed] = "timed",
+    [StatusFailed] = "failed", [StatusCrashed] = "crashed",
+    [StatusHung] = "hung",     [StatusWrong] = "wrong",
+    [StatusNaN] = "nan",
 };
 
 /* As --backend has it; libtcc is "jit" there. */
@@ -61,8 +62,8 @@ const Candidate *task_usual(const TuneTask *t)
 
 const Candidate *task_best(const TuneTask *t)
 {
-    return t->champion >= 0 && t->champion < t->candidate.n
-             ? &t->candidate.at[t->champion]
+    return t->incumbent >= 0 && t->incumbent < t->candidate.n
+             ? &t->candidate.at[t->incumbent]
              : NULL;
 }
 
@@ -73,7 +74,7 @@ const Candidate *task_stands(const TuneTask *t)
 
 bool task_differs(const TuneTask *t)
 {
-    return t->champion > 0 && !t->taken_back;
+    return t->incumbent > 0 && !t->taken_back;
 }
 
 double task_gain(const TuneTask *t)
@@ -93,14 +94,14 @@ int task_count(const TuneTask *t, bool is(const Candidate *c))
     return n;
 }
 
-bool fate_timed(const Candidate *c)
+bool was_timed(const Candidate *c)
 {
-    return c->fate == FateTimed && c->seconds > 0 && isfinite(c->seconds);
+    return c->status == StatusTimed && c->seconds > 0 && isfinite(c->seconds);
 }
 
-bool fate_removed(const Candidate *c)
+bool was_removed(const Candidate *c)
 {
-    return c->fate > FateTimed;
+    return c->status > StatusTimed;
 }
 
 const char *task_state(const TuneTask *t)
@@ -110,10 +111,10 @@ const char *task_state(const TuneTask *t)
     if (!t->finished && !(t->share > 0))
         return "no calls";
     if (!t->finished)
-        return task_count(t, fate_timed) + task_count(t, fate_removed) > 0
+        return task_count(t, was_timed) + task_count(t, was_removed) > 0
                  ? "not finished"
                  : "not tried";
-    return t->taken_back    ? "taken back"
-         : t->champion == 0 ? "the default stays"
-                            : NULL;
+    return t->taken_back     ? "taken back"
+         : t->incumbent == 0 ? "the default stays"
+                             : NULL;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 /* Of the time: for libtcc's code, whose candidates compile in milliseconds.
  * What it found ranks those of the compiler, which gets the rest.            */
@@ -17,7 +17,7 @@ static bool find_compiler(Tuner *t, Fault *why)
 {
     const EngineOptions *o = &t->engine.options;
     BackendOptions with = { .cc = o->cc, .level = o->level };
-    Workshop *w = &t->shop;
+    Builder *w = &t->builder;
     w->jit = backend_kind(o->backend, &with) == BackendJit;
     if (!target_runs_here(&t->engine.target, why))
         return false;
@@ -37,7 +37,7 @@ static bool load_default(Tuner *t, Fault *why)
     Engine *e = &t->engine;
     BackendOptions with = { .cc = e->options.cc, .level = e->options.level };
     if (!backend_load(&e->backend, e->arena, e->plan, BackendJit, &with, why)
-        && (t->shop.jit
+        && (t->builder.jit
             || !backend_load(&e->backend, e->arena, e->plan, BackendCc, &with,
                              why)))
         return false;
@@ -100,9 +100,9 @@ static int begin(Tuner *t, const char *backend, const Tuner *first, Fault *why)
     code = share(t, first);
     if (code)
         return code;
-    if (!load_default(t, why) || !workshop_open(&t->shop, why))
+    if (!load_default(t, why) || !builder_open(&t->builder, why))
         return why->code;
-    t->shop.whole_bytes = whole_text(&t->engine, NULL, 0, t->shop.jit).n;
+    t->builder.whole_bytes = whole_text(&t->engine, NULL, 0, t->builder.jit).n;
     read_records(t);
     r->options = t->options;
     r->engine = &t->engine;
@@ -164,7 +164,7 @@ enum { Legs = 2 }; /* the compiler's, libtcc's */
 static void end_all(Tuner *t, int n)
 {
     while (n-- > 0) { /* the first has the weights of all */
-        workshop_close(&t[n].shop);
+        builder_close(&t[n].builder);
         engine_close(&t[n].engine);
     }
 }
@@ -185,7 +185,7 @@ static int begin_all(Tuner *t, const TuneOptions *o, int *code)
             n++;
             continue;
         }
-        workshop_close(&t[n].shop);
+        builder_close(&t[n].builder);
         engine_close(&t[n].engine);
         if (one || end != ExitBackend || !why.code || (i == 0 && o->model.cc)
             || (i > 0 && n == 0)) {
@@ -204,10 +204,10 @@ static int begin_all(Tuner *t, const TuneOptions *o, int *code)
 static void run_leg(Tuner *t, double until, Fault *unkept)
 {
     t->until = until;
-    while (tune_turns(t, unkept) || t->changed) {
+    while (schedule_run(t, unkept) || t->changed) {
         tune_shows(NULL);
         if (t->changed)
-            tune_end(t, t->options->exhaustive ? tune_now() + 30 : until);
+            end_to_end(t, t->options->exhaustive ? tune_now() + 30 : until);
         if (interrupted() || tune_now() > until)
             return;
     }
@@ -241,7 +241,7 @@ int tune_run(const TuneOptions *o, FILE *out)
         leg[i].begin = begin;
         leg[i].last = until;
         leg[i].report.other = i + 1 < n ? &leg[i + 1].report : NULL;
-        tune_rings(&leg[i]);
+        make_rotating_buffers(&leg[i]);
     }
     if (n > 0) {
         showing.r = &leg[0].report;

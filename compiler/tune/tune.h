@@ -3,9 +3,9 @@
  *   plan -> its tasks (plan/tasks.c) -> candidates, ranked by a model of
  *   registers, caches and bandwidth (model.c) -> texts (emit/task.c)
  *   -> objects, compiled side by side (build.c) -> times and results, in
- *   child processes (child.c) -> by successive halving, one champion
- *   (search.c), task by task (turns.c) -> records (records/records.c) -> the
- *   whole model (end.c) -> report (print.c, json.c, draw_tune.c)
+ *   child processes (child.c) -> by successive halving, one incumbent
+ *   (search.c), task by task (schedule.c) -> records (records/records.c) -> the
+ *   whole model (end_to_end.c) -> report (print.c, json.c, draw_tune.c)
  *
  * In:  an Engine, a budget of seconds.
  * Out: records of what is faster beyond chance; a report.                   */
@@ -16,20 +16,20 @@
 #include "records/records.h"
 
 typedef enum {
-    FateRanked, /* the model ranks it too low: not timed */
-    FateTimed,
-    FateFailed, /* did not compile */
-    FateCrashed,
-    FateHung,
-    FateWrong, /* another result than the default's */
-    FateNaN,   /* a result that is no number */
-    Fates
-} Fate;
-extern const char *const fate_word[Fates]; /* "ranked", "timed" .. */
+    StatusRanked, /* the model ranks it too low: not timed */
+    StatusTimed,
+    StatusFailed, /* did not compile */
+    StatusCrashed,
+    StatusHung,
+    StatusWrong, /* another result than the default's */
+    StatusNaN,   /* a result that is no number */
+    Statuses
+} Status;
+extern const char *const status_word[Statuses]; /* "ranked", "timed" .. */
 
 typedef struct {
     Tiling tiling;
-    Fate fate;
+    Status status;
     char why[160];    /* that removed it: "signal 11 (..)"; "" */
     double predicted; /* seconds of a run, by the model */
     double seconds;   /* of a run: median; NAN: not timed */
@@ -49,7 +49,7 @@ typedef struct { /* an interval of 95 %, and its middle */
     double low, middle, high;
 } Interval;
 
-typedef struct Hunt Hunt; /* hunt.h */
+typedef struct TaskSearch TaskSearch; /* search.h */
 
 typedef struct { /* the search for one task */
     const Task *task;
@@ -57,12 +57,12 @@ typedef struct { /* the search for one task */
     double limit;             /* seconds of a run at the machine's limit */
     const char *bound;        /* by what: "FMA", "L2", "memory" */
     VEC(Candidate) candidate; /* [0]: the default */
-    Hunt *hunt;               /* NULL: not begun */
+    TaskSearch *search;       /* NULL: not begun */
     int lead;                 /* the fastest so far; 0: the default */
-    int champion;             /* that was found; 0: the default */
+    int incumbent;            /* that was found; 0: the default */
     const char *taken_back;   /* why it does not stand; NULL: it does */
-    Interval gain;            /* default / champion, of fresh pairs */
-    double p_value;           /* that the champion is not faster */
+    Interval gain;            /* default / incumbent, of fresh pairs */
+    double p_value;           /* that the incumbent is not faster */
     int pairs;                /* of that test */
     bool reused;              /* from a record: nothing was timed */
     bool finished;            /* there were pairs enough: it is recorded */
@@ -77,7 +77,7 @@ typedef struct {         /* a workload, default against tuned */
     int pairs;
     int comparison; /* from 1: what made it slower was taken back
                        before the next */
-} TuneEnd;
+} EndToEnd;
 
 typedef enum { TuneLines, TuneJson } TuneFormat;
 
@@ -104,7 +104,7 @@ struct TuneReport {          /* of the code of one back end */
     Host host;
     const char *path; /* of the records */
     VEC(TuneTask) task;
-    VEC(TuneEnd) end;
+    VEC(EndToEnd) end;
     double seconds; /* that the tuning took */
     bool interrupted;
     bool rejected; /* end to end slower than the default: all new
@@ -113,7 +113,7 @@ struct TuneReport {          /* of the code of one back end */
 };
 
 /* The significance of "faster" (search.c): of tasks that have nothing to
- * gain at most this share gets another champion by chance.                   */
+ * gain at most this share gets another incumbent by chance. */
 #define TUNE_ALPHA 0.01
 
 /* Returns an exit code; `out` gets the report, stderr the progress. */
@@ -138,8 +138,8 @@ double task_gain(const TuneTask *t);
 int task_count(const TuneTask *t, bool is(const Candidate *c));
 const char *task_state(const TuneTask *t); /* NULL: another than the default
                                               was found */
-bool fate_timed(const Candidate *c);
-bool fate_removed(const Candidate *c); /* failed, crashed, hung, wrong .. */
+bool was_timed(const Candidate *c);
+bool was_removed(const Candidate *c); /* failed, crashed, hung, wrong .. */
 
 /* ---------------------------------------------------------- progress.c --- */
 /* `now` NULL: the whole model is timed, end to end. `done`, 0 .. 1, of the

@@ -1,10 +1,10 @@
-/* whole.c: whole models that differ in their tilings, on the workloads of
+/* run_model.c: whole models that differ in their tilings, on the workloads of
  * attnc bench: for what is no part of one task, and for the end.            */
 #include <dlfcn.h>
 #include <math.h>
 #include <string.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 enum { MostWorks = 4 };
 static const double least_seconds = 0.0005; /* of one reading */
@@ -14,7 +14,7 @@ typedef struct { /* a model, in the child */
     Backend backend;
     Setup *setup;
     Works works;
-} Variant;
+} LoadedModel;
 
 struct WholeRun {
     const TuneReport *r;
@@ -22,18 +22,18 @@ struct WholeRun {
     int works;
     double weight[MostWorks];
     bool each;
-    const Mades *made; /* by candidate */
+    const Codes *code; /* by candidate */
     /* in the child: */
-    Variant *at; /* by candidate */
+    LoadedModel *at; /* by candidate */
     Pool *pool;
     void *expected[MostWorks];
     int64_t repeats[MostWorks]; /* 0: unknown */
 };
 
-Made whole_text(const Engine *e, const Choice *choice, int n, bool jit)
+Code whole_text(const Engine *e, const Choice *choice, int n, bool jit)
 {
     const EmitOptions emit = { .mode = jit ? EmitJit : EmitAot };
-    Made m = { 0 };
+    Code m = { 0 };
     const Plan *p = plan_model(e->arena, e->graph, &e->target,
                                (Choices){ .at = choice, .n = n }, false);
     m.text = emit_model(e->arena, p, &emit, &m.n);
@@ -41,14 +41,14 @@ Made whole_text(const Engine *e, const Choice *choice, int n, bool jit)
 }
 
 WholeRun *whole_run_new(const TuneReport *r, const Setup *s, const Works *works,
-                        bool each, const Mades *made)
+                        bool each, const Codes *code)
 {
     WholeRun *w = arena_alloc(r->arena, sizeof *w);
     *w = (WholeRun){ .r = r,
                      .options = s->options,
                      .each = each,
                      .works = works->n,
-                     .made = made };
+                     .code = code };
     if (works->n > MostWorks)
         die("a model has %d workloads", works->n);
     for (int i = 0; i < works->n; i++)
@@ -60,20 +60,21 @@ WholeRun *whole_run_new(const TuneReport *r, const Setup *s, const Works *works,
 static bool whole_begin(void *with, Fault *why)
 {
     WholeRun *w = with;
-    w->at = arena_alloc(w->r->arena, (size_t)w->made->n * sizeof *w->at);
+    w->at = arena_alloc(w->r->arena, (size_t)w->code->n * sizeof *w->at);
     if (w->r->host.threads < 2)
         return true;
     w->pool = pool_open(w->r->host.threads);
     return w->pool || fault(why, ExitResource, "no threads");
 }
 
-static bool load(Variant *v, const Made *made, const char *symbol, Fault *why)
+static bool load(LoadedModel *v, const Code *code, const char *symbol,
+                 Fault *why)
 {
-    if (!made->object)
-        return jit_load(&v->backend.jit, &v->backend.model, made->text, symbol,
+    if (!code->object)
+        return jit_load(&v->backend.jit, &v->backend.model, code->text, symbol,
                         &v->engine.target, why);
     const struct attn_model *(*get)(void);
-    void *library = dlopen(made->object, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(code->object, RTLD_NOW | RTLD_LOCAL);
     void *at = library ? dlsym(library, symbol) : NULL;
     if (!at)
         return fault(why, ExitBackend, "cannot load it: %s", dlerror());
@@ -85,11 +86,11 @@ static bool load(Variant *v, const Made *made, const char *symbol, Fault *why)
 static bool whole_open(void *with, int candidate, Fault *why)
 {
     WholeRun *w = with;
-    Variant *v = &w->at[candidate];
+    LoadedModel *v = &w->at[candidate];
     v->engine = *w->r->engine;
     Engine *e = &v->engine;
     const char *symbol = arena_printf(e->arena, "%s_model", e->plan->prefix);
-    if (!load(v, &w->made->at[candidate], symbol, why))
+    if (!load(v, &w->code->at[candidate], symbol, why))
         return false;
     const struct attn_model *m = v->backend.model;
     if (m->weights_bytes != e->plan->pack.bytes)
@@ -117,7 +118,7 @@ static void compare(Verdict *v, const Work *w, const void *expected)
     if (!memcmp(expected, w->result, w->result_bytes))
         return;
     const int64_t strange = count_strange(w);
-    v->fate = strange ? FateNaN : FateWrong;
+    v->status = strange ? StatusNaN : StatusWrong;
     if (strange)
         snprintf(v->why, sizeof v->why, "%s: %lld values are no numbers",
                  w->name, (long long)strange);
@@ -128,8 +129,8 @@ static void compare(Verdict *v, const Work *w, const void *expected)
 static void whole_check(void *with, int candidate, Verdict *v)
 {
     WholeRun *w = with;
-    Variant *one = &w->at[candidate];
-    for (int i = 0; i < w->works && v->fate == FateTimed; i++) {
+    LoadedModel *one = &w->at[candidate];
+    for (int i = 0; i < w->works && v->status == StatusTimed; i++) {
         const Work *k = &one->works.at[i];
         k->run(one->setup);
         if (candidate > 0 && tune_plant)
@@ -154,7 +155,7 @@ static double time_runs(const Work *w, Setup *s, int64_t n)
 static void whole_time(void *with, int candidate, double *seconds)
 {
     WholeRun *w = with;
-    Variant *v = &w->at[candidate];
+    LoadedModel *v = &w->at[candidate];
     double sum = 0;
     for (int i = 0; i < w->works; i++) {
         const Work *k = &v->works.at[i];

@@ -1,6 +1,6 @@
 /* parts.h: shared by the files of the tuner. */
-#ifndef ATTNC_TUNE_PARTS_H
-#define ATTNC_TUNE_PARTS_H
+#ifndef ATTNC_TUNE_TUNER_H
+#define ATTNC_TUNE_TUNER_H
 
 #include "emit/emit.h"
 #include "plan/plan.h"
@@ -18,8 +18,8 @@ double median_of(const double *x, int n); /* NAN: n is 0 */
 Interval median_interval(const double *x, int n);
 
 /* ------------------------------------------------------------- child.c --- */
-typedef struct { /* what came of a candidate */
-    Fate fate;   /* FateTimed: as the default's */
+typedef struct {   /* what came of a candidate */
+    Status status; /* StatusTimed: as the default's */
     char why[160];
 } Verdict;
 
@@ -67,7 +67,8 @@ typedef struct {         /* what a tuning asks of the machine */
 extern TuneWorld tune_world;
 double tune_now(void);
 
-/* ------------------------------------------------------------- tasks.c --- */
+/* ------------------------------------------------------------- call_sizes.c
+ * --- */
 typedef struct {         /* a size at which a task is called */
     double calls;        /* of this size in a run of the workloads */
     int64_t rows;        /* that a thread takes at a time */
@@ -75,16 +76,16 @@ typedef struct {         /* a size at which a task is called */
     int64_t parts;       /* threads that have some at the same time */
     bool by_columns;     /* of a product: columns, else rows, each */
     double set;          /* bytes read before the same come again */
-} Use;
-typedef VEC(Use) Uses;
+} CallSize;
+typedef VEC(CallSize) CallSizes;
 
 /* How often a run of each workload counts: a call of encode, of prefill, and as
  * many steps as the answer has; 0: it is made of the others.                 */
 double work_weight(const Setup *s, const Work *w);
-/* The tasks' shares, limits and uses. */
+/* The tasks' shares, limits and sizes. */
 void tune_shares(TuneReport *r, const Setup *s, const Works *works);
-Uses task_uses(Arena *a, const Plan *p, const Task *t, const Setup *s,
-               const Works *works, int threads);
+CallSizes task_call_sizes(Arena *a, const Plan *p, const Task *t,
+                          const Setup *s, const Works *works, int threads);
 
 /* ------------------------------------------------------------- model.c --- */
 typedef struct { /* what a prediction knows */
@@ -93,80 +94,84 @@ typedef struct { /* what a prediction knows */
     const Rates *rates;
     const Task *task;
     TaskShape shape;
-    Uses uses;
+    CallSizes sizes;
     int threads;
-} Model;
+} CostModel;
 typedef VEC(Tiling) Tilings;
 /* Every tiling that is searched among, in a fixed order; knobs that change
  * nothing here stay as by default. Few: those near to `usual` alone.         */
-Tilings tiling_space(Arena *a, const Model *m);
+Tilings tiling_space(Arena *a, const CostModel *m);
 /* Those that differ from `t` in one knob, by the next value up or down. */
-Tilings tiling_neighbours(Arena *a, const Model *m, const Tiling *t);
+Tilings tiling_neighbours(Arena *a, const CostModel *m, const Tiling *t);
 /* Do its accumulators, a row of B and an element of A fit the registers? */
 bool tiling_fits(const Target *t, const Tiling *tiling);
-double tiling_seconds(const Model *m, const Tiling *t);
+double tiling_seconds(const CostModel *m, const Tiling *t);
 
 /* ------------------------------------------------------------- build.c --- */
 typedef struct { /* code of a candidate */
     const char *text;
     size_t n;
     const char *object; /* a file; NULL: libtcc compiles the text */
-} Made;
-typedef VEC(Made) Mades;
+} Code;
+typedef VEC(Code) Codes;
 
 typedef struct { /* how candidates are compiled */
     bool jit;
     CcOptions cc;
     TempFolder temp; /* for objects */
     int at_once;
-    Mades made;     /* so far: a text is compiled once */
+    Codes built;    /* so far: a text is compiled once */
     double took[2]; /* seconds of the last: as below; 0: none */
     double each[2]; /* seconds that one took, side by side: a
                        task's text, a whole model's, which is
                        guessed from their sizes at first */
     bool whole_known;
     size_t whole_bytes; /* of a whole model's text */
-} Workshop;
-bool workshop_open(Workshop *w, Fault *why);
-void workshop_close(Workshop *w);
+} Builder;
+bool builder_open(Builder *w, Fault *why);
+void builder_close(Builder *w);
 typedef enum {
     BuildLate, /* there was no time for it */
     BuildDone,
     BuildFailed
-} BuildEnd;
+} BuildStatus;
 typedef struct { /* a candidate to compile */
-    Made *made;
+    Code *code;
     bool whole, usual; /* usual: the default, or as needed */
-    BuildEnd end;
+    BuildStatus end;
     char why[160]; /* BuildFailed */
-} Build;
+} BuildJob;
 /* Compiles them in turn, by the JIT later: as many as are at once at least, and
  * what fits until `until`; none goes on after `last`.                        */
-void workshop_make(Workshop *w, Arena *a, Build *b, int n, double until,
+void builder_build(Builder *w, Arena *a, BuildJob *b, int n, double until,
                    double last);
 
-/* ---------------------------------------------------------- operands.c --- */
+/* ---------------------------------------------------------- run_task.c --- */
 typedef struct { /* weights, or keys and values, at random */
     void *at;
     int64_t bytes;
-} Ring;
+} RotatingBuffer;
 
-/* A task that is timed alone. Numbers of its own; the ring is its weights'. */
+/* A task that is timed alone. Numbers of its own; the buffer is its weights'.
+ */
 typedef struct TaskRun TaskRun;
-TaskRun *task_run_new(Arena *a, const Model *m, const Ring *ring,
-                      const TuneTask *task, const Mades *made);
+TaskRun *task_run_new(Arena *a, const CostModel *m,
+                      const RotatingBuffer *rotating, const TuneTask *task,
+                      const Codes *code);
 ChildWork task_run_work(TaskRun *r);
-int64_t task_ring_bytes(const Model *m);
-void ring_make(Ring *r, Arena *a, Dtype dtype, int64_t bytes);
+int64_t rotating_buffer_bytes(const CostModel *m);
+void rotating_buffer_make(RotatingBuffer *r, Arena *a, Dtype dtype,
+                          int64_t bytes);
 
-/* ------------------------------------------------------------- whole.c --- */
+/* ------------------------------------------------------------- run_model.c ---
+ */
 /* Whole models that differ in their tilings. A run: of all workloads, as often
  * as work_weight() says; `each`: a number for each of them.                  */
 typedef struct WholeRun WholeRun;
 WholeRun *whole_run_new(const TuneReport *r, const Setup *s, const Works *works,
-                        bool each, const Mades *made);
+                        bool each, const Codes *code);
 ChildWork whole_run_work(WholeRun *r);
-Made whole_text(const Engine *e, const Choice *choice, int n, bool jit);
+Code whole_text(const Engine *e, const Choice *choice, int n, bool jit);
 
 /* ------------------------------------------------------------ search.c --- */
 typedef struct { /* a tuning of one back end's code */
@@ -178,47 +183,49 @@ typedef struct { /* a tuning of one back end's code */
     Engine engine; /* of the default, on one thread */
     Setup *setup;
     Works works;
-    Workshop shop;
-    Ring ring[2];              /* by Dtype */
-    Records records;           /* as they were */
-    VEC(Choice) choice;        /* found so far */
-    bool changed;              /* they, since the last end */
-    int pass;                  /* over the tasks */
-    VEC(Record) fresh, before; /* by this run; what they took the place of */
-    double run;                /* seconds of one of the whole model; 0: ? */
-    double begin, until;       /* tune_now(): of this back end's turn */
-    double last;               /* of the whole tuning */
+    Builder builder;
+    RotatingBuffer rotating[2]; /* by Dtype */
+    Records records;            /* as they were */
+    VEC(Choice) choice;         /* found so far */
+    bool changed;               /* they, since the last end */
+    int pass;                   /* over the tasks */
+    VEC(Record) fresh, before;  /* by this run; what they took the place of */
+    double run;                 /* seconds of one of the whole model; 0: ? */
+    double begin, until;        /* tune_now(): of this back end's turn */
+    double last;                /* of the whole tuning */
 } Tuner;
 /* Looks for the best tiling of a task until `until`, or goes on with it. */
 void tune_task(Tuner *t, TuneTask *task, double until);
 /* What a prediction knows of a task. */
-Model tune_model(Tuner *t, const Task *task);
+CostModel cost_model(Tuner *t, const Task *task);
 /* The progress: of a task, or, NULL, of the whole model; and shows it. */
 void tune_shows(TuneTask *now);
 void tune_tick(void *tuner);
 /* Pairs that a decision takes. */
 int tune_least_pairs(TaskKind kind);
 
-/* ------------------------------------------------------------- turns.c --- */
+/* ------------------------------------------------------------- schedule.c ---
+ */
 /* Works on the tasks by turn, and keeps what it finds, until the time that the
  * end will need. *why: the first failure to keep. False: there was nothing to
  * try, or no time.                                                           */
-bool tune_turns(Tuner *t, Fault *why);
-/* One ring a dtype, before any child: they share it. */
-void tune_rings(Tuner *t);
+bool schedule_run(Tuner *t, Fault *why);
+/* One buffer a dtype, before any child: they share it. */
+void make_rotating_buffers(Tuner *t);
 
 /* --------------------------------------------------------- prescreen.c --- */
 /* Sets `predicted` of a task's candidates to what they take beside the default
  * where libtcc compiles what is around prebuilt tiles: of as many as the time
  * until `until` allows, in the order of the model's predictions.             */
-void tune_heats(Tuner *t, TuneTask *task, const Model *m, double until);
+void prescreen(Tuner *t, TuneTask *task, const CostModel *m, double until);
 
-/* --------------------------------------------------------------- end.c --- */
+/* --------------------------------------------------------------- end_to_end.c
+ * --- */
 /* The whole model by default and as found, interleaved; what makes it slower is
  * taken back.                                                                */
-void tune_end(Tuner *t, double until);
+void end_to_end(Tuner *t, double until);
 /* Seconds that it should have. */
-double tune_end_time(const Tuner *t);
+double end_to_end_time(const Tuner *t);
 
 /* Tests plant a bad candidate here: called in the child, after a candidate
  * other than the default made its results; of whole models task is NULL.     */

@@ -1,45 +1,45 @@
-/* turns.c: the order of a tuning's tasks, the time that each gets, and
+/* schedule.c: the order of a tuning's tasks, the time that each gets, and
  * what is kept.                                                              */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 static const double least_share = 0.005; /* of the model's time: below that a
                                             task comes last */
 static const double most_whole = 0.4;    /* of the time, for whole models */
 enum { EndPairs = 24 }; /* that should be compared at the end */
 
-Model tune_model(Tuner *t, const Task *task)
+CostModel cost_model(Tuner *t, const Task *task)
 {
     const Plan *p = t->engine.plan;
     const int threads = t->report.host.threads;
-    return (Model){ .plan = p,
-                    .machine = &t->report.machine,
-                    .rates = &t->report.rates,
-                    .task = task,
-                    .shape = task_shape(p, task),
-                    .threads = threads,
-                    .uses = task_uses(t->arena, p, task, t->setup, &t->works,
-                                      threads) };
+    return (CostModel){ .plan = p,
+                        .machine = &t->report.machine,
+                        .rates = &t->report.rates,
+                        .task = task,
+                        .shape = task_shape(p, task),
+                        .threads = threads,
+                        .sizes = task_call_sizes(t->arena, p, task, t->setup,
+                                                 &t->works, threads) };
 }
 
-void tune_rings(Tuner *t)
+void make_rotating_buffers(Tuner *t)
 {
     int64_t bytes[2] = { 0, 0 };
     for (int i = 0; i < t->report.task.n; i++) {
         const TuneTask *k = &t->report.task.at[i];
         if (k->task->key.kind > TaskAttention || k->share <= 0)
             continue;
-        const Model m = tune_model(t, k->task);
-        const int64_t need = task_ring_bytes(&m);
+        const CostModel m = cost_model(t, k->task);
+        const int64_t need = rotating_buffer_bytes(&m);
         int64_t *most = &bytes[k->task->key.dtype];
         *most = need > *most ? need : *most;
     }
     for (int i = 0; i < 2; i++)
         if (bytes[i] > 0)
-            ring_make(&t->ring[i], t->arena, (Dtype)i, bytes[i]);
+            rotating_buffer_make(&t->rotating[i], t->arena, (Dtype)i, bytes[i]);
 }
 
 /* -------------------------------------------------------------- records --- */
@@ -57,7 +57,7 @@ static const Record *known(const Tuner *t, const TaskKey *key)
 static Candidate recorded(const Tiling *tiling, double ns, const Record *r)
 {
     return (Candidate){ .tiling = *tiling,
-                        .fate = FateTimed,
+                        .status = StatusTimed,
                         .predicted = NAN,
                         .gain = NAN,
                         .seconds = ns * 1e-9,
@@ -76,7 +76,7 @@ static bool reuse(Tuner *t, TuneTask *task)
     vec_push(t->arena, &task->candidate, recorded(usual, r->usual_ns, r));
     if (!tiling_same(&r->tiling, usual)) {
         vec_push(t->arena, &task->candidate, recorded(&r->tiling, r->ns, r));
-        task->champion = 1;
+        task->incumbent = 1;
     }
     const double gain = r->usual_ns / r->ns;
     task->gain = (Interval){ gain, gain, gain };
@@ -86,7 +86,7 @@ static bool reuse(Tuner *t, TuneTask *task)
 
 static Record record_of(const Tuner *t, const TuneTask *task)
 {
-    const Candidate *best = &task->candidate.at[task->champion];
+    const Candidate *best = &task->candidate.at[task->incumbent];
     return (Record){ .host = t->report.host,
                      .key = task->task->key,
                      .tiling = best->tiling,
@@ -105,7 +105,7 @@ static void keep(Tuner *t, const TuneTask *task, Fault *why)
     const Record one = record_of(t, task), *old = known(t, &one.key);
     int i = 0;
     if (!records_add(t->arena, t->report.path, &one, 1, why)
-        || task->champion == 0) /* nothing that could be taken back */
+        || task->incumbent == 0) /* nothing that could be taken back */
         return;
     while (i < t->fresh.n && !task_same(&t->fresh.at[i].key, &one.key))
         i++;
@@ -188,17 +188,18 @@ static double run_time(const Tuner *t, bool all)
 }
 
 /* Two models compiled side by side, and pairs of runs. */
-double tune_end_time(const Tuner *t)
+double end_to_end_time(const Tuner *t)
 {
     const double budget = t->options->budget;
-    const double all = 2 * t->shop.each[1] + 2 * EndPairs * run_time(t, true);
+    const double all = 2 * t->builder.each[1]
+                     + 2 * EndPairs * run_time(t, true);
     return fmin(fmax(all, 0.05 * budget), 0.5 * budget);
 }
 
 /* Where nothing was found yet, most of what is left goes on for that. */
 static double search_end(const Tuner *t)
 {
-    const double end = tune_end_time(t), left = t->until - tune_now();
+    const double end = end_to_end_time(t), left = t->until - tune_now();
     return t->until - (t->changed ? end : fmin(end, left / 4));
 }
 
@@ -209,7 +210,7 @@ static double least_turn(const Tuner *t, const TuneTask *k)
     const double pairs = tune_least_pairs(kind);
     return kind <= TaskAttention
              ? 0.005 * t->options->budget
-             : 3 * t->shop.each[1] + 2 * pairs * run_time(t, false);
+             : 3 * t->builder.each[1] + 2 * pairs * run_time(t, false);
 }
 
 /* Parts of the time. In the first pass those of whole models have what they
@@ -239,7 +240,7 @@ static double divide_time(const Tuner *t, TuneTask *const *turn, int n,
 static void choose(Tuner *t, const TuneTask *task)
 {
     const Choice one = { task->task->key,
-                         task->candidate.at[task->champion].tiling };
+                         task->candidate.at[task->incumbent].tiling };
     int i = 0;
     while (i < t->choice.n && !task_same(&t->choice.at[i].key, &one.key))
         i++;
@@ -253,11 +254,11 @@ static void choose(Tuner *t, const TuneTask *task)
 static void run_task(Tuner *t, TuneTask *task, double until, Fault *why)
 {
     const bool finished = task->finished;
-    const int champion = task->champion;
+    const int incumbent = task->incumbent;
     tune_shows(task);
     tune_tick(t);
     tune_task(t, task, until);
-    const bool other = task->champion != champion;
+    const bool other = task->incumbent != incumbent;
     if (task->finished && (other || !finished) && !why->code)
         keep(t, task, why); /* the first failure is said */
     if (other)
@@ -291,14 +292,14 @@ static bool run_pass(Tuner *t, int pass, Fault *why)
     return any;
 }
 
-bool tune_turns(Tuner *t, Fault *why)
+bool schedule_run(Tuner *t, Fault *why)
 {
     bool any = false;
     for (int i = 0; i < t->report.task.n; i++) {
         TuneTask *k = &t->report.task.at[i];
-        if (k->reused || k->hunt || !reuse(t, k))
+        if (k->reused || k->search || !reuse(t, k))
             continue;
-        if (k->champion > 0)
+        if (k->incumbent > 0)
             choose(t, k);
         tune_shows(k);
         tune_tick(t);

@@ -1,10 +1,10 @@
-/* tasks.c: where a model's time goes, task by task, and at which sizes the
+/* call_sizes.c: where a model's time goes, task by task, and at which sizes the
  * workloads call each task: as the emitted code divides them into blocks of
  * rows and among threads (emit/split.c, emit/kv_cache.c).                   */
 #include <math.h>
 #include <string.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 double work_weight(const Setup *s, const Work *w)
 {
@@ -42,8 +42,8 @@ static int64_t parts_of(const Plan *p, int64_t rows, int64_t work, int threads)
     return between(1, all / p->target.part_work, threads);
 }
 
-static Use product_use(const Plan *p, int node, const struct attn_batch *b,
-                       int threads)
+static CallSize product_use(const Plan *p, int node, const struct attn_batch *b,
+                            int threads)
 {
     const Region *r = &p->region.at[p->region_of[node]];
     const int64_t all = rows_in(row_sym(p->g->nodes.at[node].type), b);
@@ -51,7 +51,7 @@ static Use product_use(const Plan *p, int node, const struct attn_batch *b,
     int64_t work = 0, rows = all;
     for (int i = 0; i < r->count; i++)
         work += step_work(p, p->order.at[r->first + i]);
-    Use u = { .parts = parts_of(p, all, work, threads) };
+    CallSize u = { .parts = parts_of(p, all, work, threads) };
     if (all < 1)
         return u;
     if (u.parts == 1 || all >= u.parts * least_part_rows(p, r)) {
@@ -81,8 +81,9 @@ static int64_t keys_of_sequence(const Plan *p, int node,
 
 /* Sequence `s`: one head of it, as often as there are heads for a thread.
  * Sequences of one source go together where nothing tells them apart.        */
-static Use attention_use(const Plan *p, int node, const struct attn_batch *b,
-                         int64_t s, int threads)
+static CallSize attention_use(const Plan *p, int node,
+                              const struct attn_batch *b, int64_t s,
+                              int threads)
 {
     const Node *n = &p->g->nodes.at[node];
     const bool shared = p->g->nodes.at[n->in[1]].op == OpRecall && !n->mask
@@ -91,7 +92,7 @@ static Use attention_use(const Plan *p, int node, const struct attn_batch *b,
     while (shared && end < b->sequences && b->source
            && b->source[end] == b->source[s])
         end++;
-    Use u = { .rows = b->start[end] - b->start[s] };
+    CallSize u = { .rows = b->start[end] - b->start[s] };
     u.count = keys_of_sequence(p, node, b, s);
     u.past = u.count - u.rows;
     if (u.past < 0 || shared)
@@ -104,13 +105,14 @@ static Use attention_use(const Plan *p, int node, const struct attn_batch *b,
     return u;
 }
 
-/* ---------------------------------------------------------------- uses --- */
-static void add_use(Arena *a, Uses *uses, Use u, double weight, double set)
+/* ---------------------------------------------------------------- sizes --- */
+static void add_use(Arena *a, CallSizes *sizes, CallSize u, double weight,
+                    double set)
 {
     u.calls *= weight;
     u.set = set;
-    for (int i = 0; i < uses->n; i++) {
-        Use *v = &uses->at[i];
+    for (int i = 0; i < sizes->n; i++) {
+        CallSize *v = &sizes->at[i];
         if (v->rows != u.rows || v->count != u.count || v->past != u.past
             || v->parts != u.parts || v->by_columns != u.by_columns)
             continue;
@@ -118,17 +120,17 @@ static void add_use(Arena *a, Uses *uses, Use u, double weight, double set)
         v->set = v->set > set ? v->set : set;
         return;
     }
-    vec_push(a, uses, u);
+    vec_push(a, sizes, u);
 }
 
 /* Products of few rows are tasks of their own, where the plan has them. */
-static bool is_few(const Plan *p, int node, const Use *u)
+static bool is_few(const Plan *p, int node, const CallSize *u)
 {
     return plan_task(p, TaskFew, node) && u->rows < knobs[Knob_few].most;
 }
 
 /* Adds what one workload calls a task for at a node; false: it does not. */
-static bool add_node(Arena *a, Uses *uses, const Plan *p, const Task *t,
+static bool add_node(Arena *a, CallSizes *sizes, const Plan *p, const Task *t,
                      int node, const Setup *s, const Work *w, int threads)
 {
     const TaskKind kind = t->key.kind;
@@ -137,47 +139,48 @@ static bool add_node(Arena *a, Uses *uses, const Plan *p, const Task *t,
         || p->g->nodes.at[node].entry != w->entry)
         return false;
     if (kind == TaskMatmul || kind == TaskFew) {
-        const Use u = product_use(p, node, w->batch, threads);
+        const CallSize u = product_use(p, node, w->batch, threads);
         if (is_few(p, node, &u) != (kind == TaskFew) || u.rows < 1)
             return false;
-        add_use(a, uses, u, weight, w->set);
+        add_use(a, sizes, u, weight, w->set);
     }
     for (int64_t i = 0; kind == TaskAttention && i < w->batch->sequences; i++)
-        add_use(a, uses, attention_use(p, node, w->batch, i, threads), weight,
+        add_use(a, sizes, attention_use(p, node, w->batch, i, threads), weight,
                 w->set);
     return true;
 }
 
-static double use_work(const Use *u)
+static double use_work(const CallSize *u)
 {
     return u->calls * (double)u->rows * (double)(u->count > 0 ? u->count : 1);
 }
 
 /* Many lengths would take long to time: those that take most of the time. */
-static void keep_largest(Uses *uses)
+static void keep_largest(CallSizes *sizes)
 {
     enum { Kept = 4 };
-    for (int i = 1; i < uses->n; i++)
+    for (int i = 1; i < sizes->n; i++)
         for (int k = i; k > 0; k--) {
-            const Use u = uses->at[k];
-            if (use_work(&u) <= use_work(&uses->at[k - 1]))
+            const CallSize u = sizes->at[k];
+            if (use_work(&u) <= use_work(&sizes->at[k - 1]))
                 break;
-            uses->at[k] = uses->at[k - 1];
-            uses->at[k - 1] = u;
+            sizes->at[k] = sizes->at[k - 1];
+            sizes->at[k - 1] = u;
         }
-    if (uses->n > Kept)
-        uses->n = Kept;
+    if (sizes->n > Kept)
+        sizes->n = Kept;
 }
 
-Uses task_uses(Arena *a, const Plan *p, const Task *t, const Setup *s,
-               const Works *works, int threads)
+CallSizes task_call_sizes(Arena *a, const Plan *p, const Task *t,
+                          const Setup *s, const Works *works, int threads)
 {
-    Uses uses = { 0 };
+    CallSizes sizes = { 0 };
     for (int i = 0; i < works->n; i++)
         for (int o = 0; o < p->order.n; o++)
-            add_node(a, &uses, p, t, p->order.at[o], s, &works->at[i], threads);
-    keep_largest(&uses);
-    return uses;
+            add_node(a, &sizes, p, t, p->order.at[o], s, &works->at[i],
+                     threads);
+    keep_largest(&sizes);
+    return sizes;
 }
 
 /* --------------------------------------------------------------- shares --- */
@@ -214,14 +217,14 @@ static Spent spent_by(TuneReport *r, const Task *t, const Setup *s,
     for (int i = 0; i < works->n; i++)
         for (int o = 0; o < p->order.n; o++) {
             const Work *w = &works->at[i];
-            Uses uses = { 0 };
+            CallSizes sizes = { 0 };
             const bool any = !t
-                          || add_node(r->arena, &uses, p, t, p->order.at[o], s,
+                          || add_node(r->arena, &sizes, p, t, p->order.at[o], s,
                                       w, threads);
             if (any && p->g->nodes.at[p->order.at[o]].entry == w->entry)
                 add_spent(&sum, r, w, p->order.at[o], work_weight(s, w));
-            for (int k = 0; k < uses.n; k++)
-                sum.calls += uses.at[k].calls;
+            for (int k = 0; k < sizes.n; k++)
+                sum.calls += sizes.at[k].calls;
         }
     return sum;
 }

@@ -1,10 +1,10 @@
-/* end.c: the end of a tuning: the whole model, default against what was
+/* end_to_end.c: the end of a tuning: the whole model, default against what was
  * found, on all workloads. Tasks are timed alone; here is seen what that is
  * worth together, and what makes a model slower is taken back.              */
 #include <math.h>
 #include <string.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 enum { MostEnd = 200, LeastEnd = 6, Looks = 2 };
 
@@ -14,18 +14,18 @@ typedef struct {     /* pairs of one comparison, in order */
 } Pairs;
 
 /* Both models; false: one of them does not compile. */
-static bool build_both(Tuner *t, Mades *made)
+static bool build_both(Tuner *t, Codes *code)
 {
     Arena *a = t->arena;
-    Build both[2] = { { .whole = true, .usual = true },
-                      { .whole = true, .usual = true } };
-    vec_push(a, made, whole_text(&t->engine, NULL, 0, t->shop.jit));
-    vec_push(a, made,
-             whole_text(&t->engine, t->choice.at, t->choice.n, t->shop.jit));
+    BuildJob both[2] = { { .whole = true, .usual = true },
+                         { .whole = true, .usual = true } };
+    vec_push(a, code, whole_text(&t->engine, NULL, 0, t->builder.jit));
+    vec_push(a, code,
+             whole_text(&t->engine, t->choice.at, t->choice.n, t->builder.jit));
     for (int i = 0; i < 2; i++)
-        both[i].made = &made->at[i];
+        both[i].code = &code->at[i];
     const double now = tune_now();
-    workshop_make(&t->shop, a, both, 2, INFINITY, fmax(t->last, now + 10));
+    builder_build(&t->builder, a, both, 2, INFINITY, fmax(t->last, now + 10));
     for (int i = 0; i < 2; i++)
         if (both[i].end != BuildDone && !interrupted())
             warning_at((Pos){ 0 }, "the whole model does not compile: %s",
@@ -35,12 +35,12 @@ static bool build_both(Tuner *t, Mades *made)
 }
 
 /* Runs both in turn until then, and adds their times. */
-static void run_both(Tuner *t, const Mades *made, double until, Pairs *p,
+static void run_both(Tuner *t, const Codes *code, double until, Pairs *p,
                      Verdict *tuned)
 {
     static const int who[] = { 0, 1 };
     ChildWork w = whole_run_work(
-        whole_run_new(&t->report, t->setup, &t->works, true, made));
+        whole_run_new(&t->report, t->setup, &t->works, true, code));
     Round r = { .which = who,
                 .n = 2,
                 .turns = MostEnd - p->pairs,
@@ -61,7 +61,7 @@ static void run_both(Tuner *t, const Mades *made, double until, Pairs *p,
 
 /* Evidence that what was found is slower: the test that decides on a candidate,
  * the other way round, and an interval without any gain.                     */
-static bool is_slower(const TuneEnd *end, const double *ratio)
+static bool is_slower(const EndToEnd *end, const double *ratio)
 {
     double against[MostEnd];
     for (int i = 0; i < end->pairs; i++)
@@ -80,12 +80,12 @@ static bool add_end(Tuner *t, int work, const Pairs *p, int comparison)
         tuned[i] = p->seconds[(2 * i + 1) * works + work];
         ratio[i] = usual[i] / tuned[i];
     }
-    const TuneEnd end = { .name = t->works.at[work].name,
-                          .pairs = p->pairs,
-                          .usual = median_of(usual, p->pairs),
-                          .tuned = median_of(tuned, p->pairs),
-                          .gain = median_interval(ratio, p->pairs),
-                          .comparison = comparison };
+    const EndToEnd end = { .name = t->works.at[work].name,
+                           .pairs = p->pairs,
+                           .usual = median_of(usual, p->pairs),
+                           .tuned = median_of(tuned, p->pairs),
+                           .gain = median_interval(ratio, p->pairs),
+                           .comparison = comparison };
     vec_push(t->arena, &t->report.end, end);
     return is_slower(&end, ratio);
 }
@@ -147,7 +147,7 @@ static bool works_in(const Tuner *t, const Task *task, const Work *w)
 }
 
 /* "encode is slower end to end: -3.1 % (-4.0..-2.2) of 24 pairs" */
-static const char *slower_text(const Tuner *t, const TuneEnd *e)
+static const char *slower_text(const Tuner *t, const EndToEnd *e)
 {
     return arena_printf(t->arena,
                         "end to end, %s is slower with it: %+.1f %% "
@@ -218,20 +218,20 @@ static Outcome compare_once(Tuner *t, double until, int comparison)
     Outcome to = { .slower = arena_alloc(t->arena, works + 1) };
     Pairs p = { .seconds = arena_alloc(t->arena, 2 * works * MostEnd
                                                      * sizeof *p.seconds) };
-    Mades made = { 0 };
-    Verdict tuned = { FateTimed, "" };
-    if (!build_both(t, &made))
+    Codes code = { 0 };
+    Verdict tuned = { StatusTimed, "" };
+    if (!build_both(t, &code))
         return to;
     const double begin = tune_now(), left = fmax(until - begin, 1);
     for (int i = 1; i <= Looks && !to.any && !interrupted(); i++) {
         if (p.pairs == MostEnd || (i > 1 && tune_now() > until))
             break;
-        run_both(t, &made, begin + left * i / (double)Looks, &p, &tuned);
+        run_both(t, &code, begin + left * i / (double)Looks, &p, &tuned);
         if (interrupted())
             return to;
-        if (tuned.fate != FateTimed) {
+        if (tuned.status != StatusTimed) {
             to.bad = arena_printf(t->arena, "the whole model as found: %s: %s",
-                                  fate_word[tuned.fate], tuned.why);
+                                  status_word[tuned.status], tuned.why);
             return to;
         }
         look(t, &p, comparison, first, &to);
@@ -275,7 +275,7 @@ static bool any_reused(const Tuner *t)
 
 /* Where a workload is slower, once more without what works in it, as long as
  * there is anything left of it and time.                                     */
-void tune_end(Tuner *t, double until)
+void end_to_end(Tuner *t, double until)
 {
     bool again = t->choice.n > 0;
     t->changed = t->report.rejected = false;
@@ -289,7 +289,7 @@ void tune_end(Tuner *t, double until)
         again = answer(t, &o);
         t->report.stale = !again && any_reused(t);
         again = again && t->choice.n > 0
-             && until - tune_now() > 2 * t->shop.each[1];
+             && until - tune_now() > 2 * t->builder.each[1];
         t->report.rejected = ours && !found_any(t);
     }
 }

@@ -1,13 +1,13 @@
-/* operands.c: one task alone, at the sizes that its model calls it at.
+/* run_task.c: one task alone, at the sizes that its model calls it at.
  *
- * Weights, keys and values walk through a ring as large as what the model reads
- * before it comes back to them, so that they come from where they come from in
- * the model; what goes in and out stays near.                               */
+ * Weights, keys and values walk through a rotating buffer as large as what the
+ * model reads before it comes back to them, so that they come from where they
+ * come from in the model; what goes in and out stays near. */
 #include <dlfcn.h>
 #include <math.h>
 #include <string.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 void (*tune_plant)(const Task *task, int candidate, float *result);
 
@@ -18,10 +18,10 @@ static const double least_seconds = 0.0002; /* of one reading */
 
 struct TaskRun {
     Arena *arena; /* in the child: of operands */
-    const Model *m;
-    const Ring *ring;
+    const CostModel *m;
+    const RotatingBuffer *rotating;
     const TuneTask *task;
-    const Mades *made; /* by candidate */
+    const Codes *code; /* by candidate */
     /* in the child: */
     TaskFunction **call; /* by candidate */
     Pool *pool;
@@ -30,7 +30,7 @@ struct TaskRun {
     int32_t *page;
     float *expected[8];       /* by case: the default's results */
     int64_t ldx, ldy, floats; /* of y, with the guard */
-    int64_t next;             /* place in the ring */
+    int64_t next;             /* place in the rotating buffer */
     int64_t repeats[8];       /* by use: calls between readings; 0: ? */
 };
 
@@ -38,31 +38,31 @@ struct TaskRun {
 typedef struct {
     TaskRun *r;
     int candidate;
-    const Use *use;
-    int64_t turn; /* place in the ring */
-} Task1;
+    const CallSize *use;
+    int64_t turn; /* place in the rotating buffer */
+} TaskCall;
 
 /* ---------------------------------------------------------------- sizes --- */
-static bool is_attention(const Model *m)
+static bool is_attention(const CostModel *m)
 {
     return m->task->key.kind == TaskAttention;
 }
 
-static const Node *task_node(const Model *m)
+static const Node *task_node(const CostModel *m)
 {
     return &m->plan->g->nodes.at[m->task->node];
 }
 
-static int64_t head_floats(const Model *m)
+static int64_t head_floats(const CostModel *m)
 {
     return ATTN_PAGE * (m->shape.d_k + round16(m->shape.d_v));
 }
 
-static int64_t most_of(const Model *m, bool keys)
+static int64_t most_of(const CostModel *m, bool keys)
 {
     int64_t most = 1;
-    for (int i = 0; i < m->uses.n; i++) {
-        const Use *u = &m->uses.at[i];
+    for (int i = 0; i < m->sizes.n; i++) {
+        const CallSize *u = &m->sizes.at[i];
         const int64_t x = keys ? u->count : u->rows * u->parts;
         most = x > most ? x : most;
     }
@@ -75,8 +75,8 @@ static int64_t pages_of(int64_t keys)
 }
 
 /* Heads whose keys and values lie in one page of 64 keys; of long sequences so
- * many that the ring stays below `far` bytes, which no cache holds.          */
-static int64_t heads_of_page(const Model *m)
+ * many that the buffer stays below `far` bytes, which no cache holds. */
+static int64_t heads_of_page(const CostModel *m)
 {
     const int64_t far = (int64_t)1 << 28;
     const Plan *p = m->plan;
@@ -90,8 +90,8 @@ static int64_t heads_of_page(const Model *m)
     return heads;
 }
 
-/* Bytes of one place in the ring. */
-static int64_t place_bytes(const Model *m)
+/* Bytes of one place in the buffer. */
+static int64_t place_bytes(const CostModel *m)
 {
     if (is_attention(m))
         return 4 * pages_of(most_of(m, true)) * heads_of_page(m)
@@ -99,18 +99,19 @@ static int64_t place_bytes(const Model *m)
     return m->shape.weights * (m->task->key.dtype == DtypeBf16 ? 2 : 4);
 }
 
-int64_t task_ring_bytes(const Model *m)
+int64_t rotating_buffer_bytes(const CostModel *m)
 {
     const double far = 3.0 * (double)m->machine->cache[LevelL3] + (1 << 20);
     double set = 0;
-    for (int i = 0; i < m->uses.n; i++)
-        set = fmax(set, m->uses.at[i].set);
+    for (int i = 0; i < m->sizes.n; i++)
+        set = fmax(set, m->sizes.at[i].set);
     const int64_t one = place_bytes(m), most = (int64_t)fmin(set, far);
     return most > one ? most / one * one : one;
 }
 
 /* Of small numbers, as weights are; f32 pairs of bf16 are such numbers too. */
-void ring_make(Ring *r, Arena *a, Dtype dtype, int64_t bytes)
+void rotating_buffer_make(RotatingBuffer *r, Arena *a, Dtype dtype,
+                          int64_t bytes)
 {
     uint64_t state = 5;
     r->bytes = bytes;
@@ -127,12 +128,13 @@ void ring_make(Ring *r, Arena *a, Dtype dtype, int64_t bytes)
 }
 
 /* ------------------------------------------------------ before the fork --- */
-TaskRun *task_run_new(Arena *a, const Model *m, const Ring *ring,
-                      const TuneTask *task, const Mades *made)
+TaskRun *task_run_new(Arena *a, const CostModel *m,
+                      const RotatingBuffer *rotating, const TuneTask *task,
+                      const Codes *code)
 {
     TaskRun *r = arena_alloc(a, sizeof *r);
     *r = (TaskRun){
-        .arena = a, .m = m, .ring = ring, .task = task, .made = made
+        .arena = a, .m = m, .rotating = rotating, .task = task, .code = code
     };
     return r;
 }
@@ -149,7 +151,7 @@ static float *random_floats(Arena *a, int64_t n, uint64_t state)
 static bool run_begin(void *with, Fault *why)
 {
     TaskRun *r = with;
-    const Model *m = r->m;
+    const CostModel *m = r->m;
     const TaskShape *s = &m->shape;
     const Plan *p = m->plan;
     const int64_t rows = most_of(m, false) + 16;
@@ -171,7 +173,7 @@ static bool run_begin(void *with, Fault *why)
     r->page = arena_alloc(r->arena, (size_t)pages * sizeof *r->page);
     for (int64_t i = 0; i < pages; i++)
         r->page[i] = (int32_t)i;
-    r->call = arena_alloc(r->arena, (size_t)r->made->n * sizeof *r->call);
+    r->call = arena_alloc(r->arena, (size_t)r->code->n * sizeof *r->call);
     const int64_t scratch = 2 * 128 * (512 + round16(s->d_v) + 32);
     if (is_attention(m))
         r->scratch = random_floats(r->arena, scratch * m->threads, 15);
@@ -187,15 +189,15 @@ static bool run_begin(void *with, Fault *why)
 static bool run_open(void *with, int candidate, Fault *why)
 {
     TaskRun *r = with;
-    const Made *made = &r->made->at[candidate];
-    JitCode code; /* for as long as the child lives */
+    const Code *code = &r->code->at[candidate];
+    JitCode jit; /* for as long as the child lives */
     void *at = NULL;
-    if (!made->object) {
-        if (!jit_function(&code, &at, made->text, "attnc_task",
+    if (!code->object) {
+        if (!jit_function(&jit, &at, code->text, "attnc_task",
                           &r->m->plan->target, why))
             return false;
     } else {
-        void *library = dlopen(made->object, RTLD_NOW | RTLD_LOCAL);
+        void *library = dlopen(code->object, RTLD_NOW | RTLD_LOCAL);
         at = library ? dlsym(library, "attnc_task") : NULL;
         if (!at)
             return fault(why, ExitBackend, "cannot load it: %s", dlerror());
@@ -204,7 +206,7 @@ static bool run_open(void *with, int candidate, Fault *why)
     return true;
 }
 
-static void call_product(const Task1 *c, int64_t part)
+static void call_product(const TaskCall *c, int64_t part)
 {
     TaskRun *r = c->r;
     const TaskShape *s = &r->m->shape;
@@ -218,8 +220,8 @@ static void call_product(const Task1 *c, int64_t part)
     int64_t to = columns ? steps * (part + 1) / parts * step : n;
     to = to < n ? to : n;
     const int64_t row = columns ? 0 : part * c->use->rows;
-    const int64_t places = r->ring->bytes / place_bytes(r->m);
-    char *w = (char *)r->ring->at + c->turn % places * place_bytes(r->m);
+    const int64_t places = r->rotating->bytes / place_bytes(r->m);
+    char *w = (char *)r->rotating->at + c->turn % places * place_bytes(r->m);
     float *y = r->y + row * r->ldy;
     void *const at[] = { r->x + row * r->ldx, w, s->bias ? r->bias : NULL, y,
                          s->residual ? r->residual + row * r->ldy : NULL };
@@ -228,17 +230,17 @@ static void call_product(const Task1 *c, int64_t part)
                                                r->ldy, r->ldy });
 }
 
-static void call_attention(const Task1 *c, int64_t part)
+static void call_attention(const TaskCall *c, int64_t part)
 {
     TaskRun *r = c->r;
-    const Model *m = r->m;
+    const CostModel *m = r->m;
     const int64_t heads = heads_of_page(m), one = head_floats(m);
-    const int64_t places = r->ring->bytes / place_bytes(m);
+    const int64_t places = r->rotating->bytes / place_bytes(m);
     const int64_t turn = c->turn * c->use->parts + part;
     const int64_t page = heads * one, head = turn % heads;
     const int64_t pages = pages_of(most_of(m, true));
     const int64_t place = turn / heads % places;
-    float *k = (float *)r->ring->at + place * pages * page + head * one;
+    float *k = (float *)r->rotating->at + place * pages * page + head * one;
     const int64_t scratch = 2 * 128 * (512 + round16(m->shape.d_v) + 32);
     const int64_t row = part * c->use->rows;
     float *bias = r->bias + most_of(m, true) + most_of(m, false) + ATTN_PAGE;
@@ -256,7 +258,7 @@ static void call_attention(const Task1 *c, int64_t part)
 
 static void call_part(void *call, int64_t part, int64_t parts)
 {
-    const Task1 *c = call;
+    const TaskCall *c = call;
     (void)parts;
     if (is_attention(c->r->m))
         call_attention(c, part);
@@ -264,7 +266,7 @@ static void call_part(void *call, int64_t part, int64_t parts)
         call_product(c, part);
 }
 
-static void call_all(Task1 *c)
+static void call_all(TaskCall *c)
 {
     if (c->use->parts > 1)
         c->r->parallel->run(c->r->parallel->pool, c->use->parts, call_part, c);
@@ -273,21 +275,21 @@ static void call_all(Task1 *c)
 }
 
 /* ------------------------------------------------------------- checking --- */
-/* Case 0 .. uses - 1: as in the model; then one row, and an odd number of them,
- * fewer and more than a tile has.                                            */
-static int cases_of(const Model *m)
+/* Case 0 .. sizes - 1: as in the model; then one row, and an odd number of
+ * them, fewer and more than a tile has. */
+static int cases_of(const CostModel *m)
 {
-    return m->uses.n + 3;
+    return m->sizes.n + 3;
 }
 
-static Use case_of(const Model *m, int i)
+static CallSize case_of(const CostModel *m, int i)
 {
     static const int64_t odd[] = { 1, 3, 17 };
-    if (i < m->uses.n)
-        return m->uses.at[i];
-    Use u = m->uses.at[0];
+    if (i < m->sizes.n)
+        return m->sizes.at[i];
+    CallSize u = m->sizes.at[0];
     const int64_t keys = u.count - u.past == u.rows ? u.past : -1;
-    u.rows = odd[i - m->uses.n];
+    u.rows = odd[i - m->sizes.n];
     if (u.rows > most_of(m, false) + 16)
         u.rows = 1;
     u.parts = 1;
@@ -314,7 +316,7 @@ static void compare(Verdict *v, const float *expected, const float *y,
     if (!memcmp(expected, y, (size_t)n * sizeof *y))
         return;
     if (nans > count_strange(expected, n)) {
-        v->fate = FateNaN;
+        v->status = StatusNaN;
         snprintf(v->why, sizeof v->why, "%lld of its values are no numbers",
                  (long long)nans);
         return;
@@ -322,7 +324,7 @@ static void compare(Verdict *v, const float *expected, const float *y,
     int64_t at = 0;
     while (!memcmp(&expected[at], &y[at], sizeof *y))
         at++;
-    v->fate = FateWrong;
+    v->status = StatusWrong;
     snprintf(v->why, sizeof v->why, "value %lld is %.9g, by default %.9g",
              (long long)at, (double)y[at], (double)expected[at]);
 }
@@ -330,10 +332,10 @@ static void compare(Verdict *v, const float *expected, const float *y,
 static void run_check(void *with, int candidate, Verdict *v)
 {
     TaskRun *r = with;
-    for (int i = 0; i < cases_of(r->m) && v->fate == FateTimed; i++) {
-        const Use u = case_of(r->m, i);
+    for (int i = 0; i < cases_of(r->m) && v->status == StatusTimed; i++) {
+        const CallSize u = case_of(r->m, i);
         const size_t bytes = (size_t)(r->floats + Guard) * sizeof(float);
-        Task1 c = { .r = r, .candidate = candidate, .use = &u };
+        TaskCall c = { .r = r, .candidate = candidate, .use = &u };
         memset(r->y, 0x42, bytes);
         call_all(&c);
         if (candidate > 0 && tune_plant)
@@ -348,9 +350,10 @@ static void run_check(void *with, int candidate, Verdict *v)
 }
 
 /* --------------------------------------------------------------- timing --- */
-static double time_calls(TaskRun *r, int candidate, const Use *u, int64_t n)
+static double time_calls(TaskRun *r, int candidate, const CallSize *u,
+                         int64_t n)
 {
-    Task1 c = { .r = r, .candidate = candidate, .use = u };
+    TaskCall c = { .r = r, .candidate = candidate, .use = u };
     const double begin = machine_seconds();
     for (int64_t i = 0; i < n; i++) {
         c.turn = r->next++;
@@ -362,7 +365,7 @@ static double time_calls(TaskRun *r, int candidate, const Use *u, int64_t n)
 /* As many calls as the clock needs to say something; the same for all. */
 static int64_t repeats_of(TaskRun *r, int candidate, int use)
 {
-    const Use *u = &r->m->uses.at[use];
+    const CallSize *u = &r->m->sizes.at[use];
     int64_t n = r->repeats[use];
     for (int64_t k = 1; n == 0; k *= 2)
         if (time_calls(r, candidate, u, k) * (double)k > least_seconds)
@@ -375,8 +378,8 @@ static void run_time(void *with, int candidate, double *seconds)
 {
     TaskRun *r = with;
     double sum = 0, calls = 0;
-    for (int i = 0; i < r->m->uses.n; i++) {
-        const Use *u = &r->m->uses.at[i];
+    for (int i = 0; i < r->m->sizes.n; i++) {
+        const CallSize *u = &r->m->sizes.at[i];
         time_calls(r, candidate, u, 1);
         sum += u->calls
              * time_calls(r, candidate, u, repeats_of(r, candidate, i));

@@ -4,7 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 #include <cmocka.h>
 
@@ -93,8 +93,9 @@ static void test_budget_found(void **state)
     (void)state;
     fake.run = all_faster;
     json_t *j = fake_tune(options_of(60, NULL), ExitDone);
-    assert_true(json_array_size(json_object_get(j, "ends")) > 0);
-    assert_true(json_array_size(json_object_get(other_of(j), "ends")) > 0);
+    assert_true(json_array_size(json_object_get(j, "end_to_end")) > 0);
+    assert_true(json_array_size(json_object_get(other_of(j), "end_to_end"))
+                > 0);
     assert_true(number_in(j, "seconds") > 54 && number_in(j, "seconds") < 66);
     assert_true(fake.worst >= 0);
     json_decref(j);
@@ -152,7 +153,7 @@ static void test_few(void **state)
         n++;
         assert_true(true_in(task, "finished"));
         json_array_foreach(json_object_get(task, "candidates"), k, c)
-            assert_true(!strcmp(text_in(c, "fate"), "timed")
+            assert_true(!strcmp(text_in(c, "status"), "timed")
                         || strstr(text_in(c, "why"), "same code"));
     }
     assert_true(n > 0);
@@ -165,7 +166,7 @@ static void test_slow_compiler(void **state)
     (void)state;
     fake.compile = 12;
     json_t *j = fake_tune(options_of(120, "clang"), ExitDone);
-    assert_int_equal(count_fate(j, "failed", ""), 0);
+    assert_int_equal(count_status(j, "failed", ""), 0);
     assert_true(count_tasks(j, "finished") > 0);
     assert_true(number_in(j, "seconds") < 180);
     json_decref(j);
@@ -233,7 +234,7 @@ static void test_no_evidence(void **state)
     fake.run = all_faster;
     fake.end = noisy_loss;
     json_t *j = fake_tune(options_of(30, "jit"), ExitDone);
-    const json_t *end = json_array_get(json_object_get(j, "ends"), 0);
+    const json_t *end = json_array_get(json_object_get(j, "end_to_end"), 0);
     assert_true(number_in(json_object_get(end, "gain"), "middle") < 0.99);
     assert_true(number_in(json_object_get(end, "gain"), "high") > 1);
     assert_false(true_in(j, "rejected"));
@@ -319,6 +320,7 @@ static void test_partly(void **state)
 int main(void)
 {
 #define HERE(f) cmocka_unit_test_setup_teardown(f, set_up_here, tear_down_here)
+    /* clang-format off */
     const struct CMUnitTest tests[] = {
         HERE(test_budget),      HERE(test_budget_found),
         HERE(test_one_backend), HERE(test_no_compiler),
@@ -327,5 +329,6 @@ int main(void)
         HERE(test_old_record),  HERE(test_no_evidence),
         HERE(test_rejected),    HERE(test_partly),
     };
+    /* clang-format on */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
