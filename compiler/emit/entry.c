@@ -177,8 +177,7 @@ static void put_calls(Gen *g, Emit *e, int from, int to)
         if (r->by_rows)
             put_call(e, arena_printf(g->a, "%s_rows", entry_name(r->entry)),
                      arena_printf(g->a, "&c, %s, &%s",
-                                  row_count(row_sym(n->type)) + strlen("c->"),
-                                  name),
+                                  row_count(row_sym(n->type)), name),
                      ";");
         else
             put_call(e, "run_step",
@@ -192,8 +191,8 @@ static void put_layers(Gen *g, Emit *e, int from, int n, int layers)
     const Region *r = &g->p->region.at[from];
     bool weights = false, layer = false;
     for (int i = 0; i < n; i++) {
-        weights |= function_of(g, from + i)->takes_weights;
-        layer |= function_of(g, from + i)->takes_layer;
+        weights |= function_of(g, from + i)->uses.weights;
+        layer |= function_of(g, from + i)->uses.layer;
     }
     let(e, "from", "%d", r->layer);
     let(e, "to", "%s",

@@ -1,8 +1,6 @@
 /* epilogue.c: what follows a product: act(sums + bias) + residual. */
 #include "emit/products.h"
 
-#include <string.h>
-
 Epilogue epilogue_of(const Gen *g, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -44,25 +42,28 @@ void matmul_prototype(Gen *g, const char *name, Epilogue ep)
     put_call(g->shapes, arena_printf(g->a, "static void %s", name), args, "");
 }
 
-/* y = act(sums + bias) + residual, where no tile does it. */
-void put_finish(Gen *g, Epilogue ep, Finish f)
+void put_epilogue(Gen *g, Epilogue ep, EpilogueArgs args)
 {
+    const char *y = args.y ? args.y : args.sums;
     if (ep.parts & EpBias)
         put_call(g->shapes, use_kernel(g->kernels, "bias_rows"),
-                 arena_printf(g->a, "%s, %s, %s, %s", f.sums, f.sums, f.bias,
-                              f.size),
+                 arena_printf(g->a, "%s, %s, %s, %s", args.sums, args.sums,
+                              args.bias, args.size),
                  ";");
     if (ep.parts & EpAct)
         put_call(g->shapes,
                  use_kernel(g->kernels, arena_printf(g->a, "activate_rows_%s",
                                                      act_kernel[ep.act])),
-                 arena_printf(g->a, "%s, %s, %s", f.sums, f.sums, f.size), ";");
+                 arena_printf(g->a, "%s, %s, %s", args.sums, args.sums,
+                              args.size),
+                 ";");
     if (ep.parts & EpResidual)
         put_call(g->shapes, use_kernel(g->kernels, "add_rows"),
-                 arena_printf(g->a, "%s, %s, %s, %s", f.y, f.sums, f.residual,
-                              f.size),
+                 arena_printf(g->a, "%s, %s, %s, %s", y, args.sums,
+                              args.residual, args.size),
                  ";");
-    else if (strcmp(f.y, f.sums))
+    else if (args.y)
         put_call(g->shapes, use_kernel(g->kernels, "copy_rows"),
-                 arena_printf(g->a, "%s, %s, %s", f.y, f.sums, f.size), ";");
+                 arena_printf(g->a, "%s, %s, %s", args.y, args.sums, args.size),
+                 ";");
 }

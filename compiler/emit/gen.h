@@ -7,12 +7,19 @@
 #include "emit/emit.h"
 #include "emit/kernels.h"
 
-typedef struct {      /* one region's function, or list of steps */
-    const char *base; /* name that the region asked for */
-    const char *name; /* the same, or numbered */
-    const char *comment, *body;
+/* What a step's body reads of its call: texts say so where they are made. */
+typedef struct {
+    bool row;     /* `i`, of the batch: the part's first */
+    bool weights; /* `w`, of its layer */
+    bool layer;   /* its layer's number */
+} Uses;
+
+typedef struct {                /* one region's function, or list of steps */
+    const char *base;           /* name that the region asked for */
+    const char *name;           /* the same, or numbered */
+    const char *comment, *body; /* behind its first brace */
     bool is_list;
-    bool takes_weights, takes_layer;
+    Uses uses;
 } Function;
 
 typedef struct { /* the layers of one stack (weights.c) */
@@ -28,6 +35,7 @@ typedef struct {
     const Plan *p;
     const EmitOptions *o;
     Kernels *kernels;
+    Uses uses;               /* of the body that is made now */
     Arena *scratch;          /* of the region that is printed now */
     Emit *shapes;            /* products and attention of one shape */
     Index shape_names;       /* made already */

@@ -37,10 +37,12 @@ static const char *pages_at(Gen *g, int node, const char *head)
     first.layer = 0;
     const int64_t block = block_floats(p, n->cache);
     const int64_t part = cache_offset(p, &first);
-    const char *layer = p->blocks[n->cache] > n->type.dim[0].c
-                          ? arena_printf(g->a, " + layer * %lld",
-                                         (long long)(n->type.dim[0].c * block))
-                          : "";
+    const char *layer = "";
+    if (p->blocks[n->cache] > n->type.dim[0].c) {
+        g->uses.layer = true;
+        layer = arena_printf(g->a, " + layer * %lld",
+                             (long long)(n->type.dim[0].c * block));
+    }
     return arena_printf(g->a, "b->pool[%d]%s + %s * %lld%s", n->cache, layer,
                         head, (long long)block,
                         part ? arena_printf(g->a, " + %lld", (long long)part)

@@ -4,8 +4,6 @@
  * last, and pages that the mask empties are never touched.                  */
 #include "emit/attention.h"
 
-#include <string.h>
-
 /* ---- intervals: row p sees keys from .. to - 1 ---- */
 
 static const char *two(Gen *g, const char *f, const char *a, const char *b)
@@ -13,10 +11,10 @@ static const char *two(Gen *g, const char *f, const char *a, const char *b)
     return arena_printf(g->a, "%s(%s, %s)", f, a, b);
 }
 
-/* First key of the row at position p; "0" when nothing bounds it. */
+/* First key of the row at position p; NULL: nothing bounds it. */
 const char *mask_from(Gen *g, const MaskSpec *m, const char *p)
 {
-    const char *s = "0";
+    const char *s = NULL;
     if (m && m->window)
         s = arena_printf(g->a, "most(%s - %lld, 0)", p,
                          (long long)m->window - 1);
@@ -57,7 +55,7 @@ const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
 const char *mask_first(Gen *g, const MaskSpec *m)
 {
     const char *from = mask_from(g, m, "p");
-    return strcmp(from, "0") ? arena_printf(g->a, "%s / 64 * 64", from) : "0";
+    return from ? arena_printf(g->a, "%s / 64 * 64", from) : "0";
 }
 
 const char *mask_last(Gen *g, const MaskSpec *m)
@@ -70,8 +68,8 @@ const char *mask_edge(Gen *g, const MaskSpec *m)
 {
     const char *from = mask_from(g, m, "(p + r - 1)");
     const char *to = mask_to(g, m, "p", "m->count", "m->prefix");
-    return arena_printf(g->a, "%s%s%s < at + n", strcmp(from, "0") ? from : "",
-                        strcmp(from, "0") ? " > at || " : "", to);
+    return arena_printf(g->a, "%s%s%s < at + n", from ? from : "",
+                        from ? " > at || " : "", to);
 }
 
 /* from[j], to[j]: what row j of the tile sees of the page at `at`. */
@@ -79,8 +77,7 @@ void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m)
 {
     const char *from = mask_from(g, m, "(p + j)");
     let(e, "from", "%s",
-        !strcmp(from, "0") ? "0"
-                           : arena_printf(g->a, "most(%s - at, 0)", from));
+        from ? arena_printf(g->a, "most(%s - at, 0)", from) : "0");
     let(e, "to", "%s",
         !m || m->file
             ? "n"

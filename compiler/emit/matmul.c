@@ -59,7 +59,6 @@ static void put_block(Gen *g, const Product *p, int nr)
 {
     Emit *e = g->shapes;
     const long long k = p->k, step = p->t->k;
-    const char *y = "y + i * ldy + j, ldy";
     let(e, "k", "%lld", k);
     let(e, "step", "%lld", step);
     let(e, "number", "%s", number_type(p->ep.dtype));
@@ -75,12 +74,12 @@ static void put_block(Gen *g, const Product *p, int nr)
     put(e, "}\n");
     if (p->ep.parts) {
         put(e, "if (at + $step >= $k) {\n");
-        put_finish(g, p->ep,
-                   (Finish){ .sums = y,
-                             .y = y,
-                             .bias = "b + j",
-                             .residual = "r + i * ldr + j, ldr",
-                             .size = arena_printf(g->a, "some, %d", nr) });
+        put_epilogue(g, p->ep,
+                     (EpilogueArgs){
+                         .sums = "y + i * ldy + j, ldy",
+                         .bias = "b + j",
+                         .residual = "r + i * ldr + j, ldr",
+                         .size = arena_printf(g->a, "some, %d", nr) });
         put(e, "}\n");
     }
 }

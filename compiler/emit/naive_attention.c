@@ -6,8 +6,6 @@
 #include "emit/products.h"
 #include "emit/steps.h"
 
-#include <string.h>
-
 static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
 {
     const Node *k = node_at(g->p, operand);
@@ -115,12 +113,9 @@ static void put_masked_row(Gen *g, Emit *e, const MaskSpec *m, const char *y,
                           mask_to(g, m, p, "keys",
                                   m->prefix ? prefix_text(g) : "")),
              ";");
-    if (strcmp(from, "0"))
+    if (from)
         put_call(e, "mask_row",
-                 arena_printf(g->a,
-                              "%s, %s, least(%s, keys),"
-                              " 0",
-                              y, y, from),
+                 arena_printf(g->a, "%s, %s, least(%s, keys), 0", y, y, from),
                  ";");
     if (!m->file)
         return;

@@ -6,10 +6,10 @@
 const char *row_count(Sym s)
 {
     switch (s) {
-    case SymR: return "c->b->selected";
-    case SymM: return "c->b->key_rows";
-    case SymS: return "c->b->sequences";
-    default:   return "c->b->rows";
+    case SymR: return "b->selected";
+    case SymM: return "b->key_rows";
+    case SymS: return "b->sequences";
+    default:   return "b->rows";
     }
 }
 
@@ -26,9 +26,15 @@ static const char *const batch_member[] = {
     [BatchValue] = "value",
 };
 
-const char block_row[] = "c->row";
+/* Has each part's block memory of its own for it? */
+static bool in_block(const Gen *g, int node)
+{
+    const Value *v = &g->p->value[owner_of(g->p, node)];
+    return v->place != PlaceInput && g->p->slot.at[v->slot].kind == SlotParts;
+}
 
-const char *value_at(Gen *g, int node, const char *row)
+/* row NULL: the first one. */
+static const char *row_at(Gen *g, int node, const char *row)
 {
     const Plan *p = g->p;
     const int owner = owner_of(p, node);
@@ -37,16 +43,32 @@ const char *value_at(Gen *g, int node, const char *row)
     const char *column = v->column
                            ? arena_printf(g->a, " + %lld", (long long)v->column)
                            : "";
-    if (p->value[owner].place == PlaceInput) {
+    if (p->value[owner].place == PlaceInput)
         name = arena_printf(g->a, "b->%s",
                             batch_member[node_at(p, owner)->member]);
-    } else if (p->slot.at[p->value[owner].slot].kind == SlotParts) {
-        if (row == block_row)
-            return arena_printf(g->a, "c->%s%s", name, column);
-        row = "at";
-    }
+    if (!row)
+        return arena_printf(g->a, "c->%s%s", name, column);
     return arena_printf(g->a, "c->%s + %s * %lld%s", name, row,
                         (long long)v->stride, column);
+}
+
+const char *value_at(Gen *g, int node, const char *row)
+{
+    if (in_block(g, node))
+        die("%s is of one block", node_at(g->p, node)->name);
+    return row_at(g, node, row);
+}
+
+const char *block_at(Gen *g, int node)
+{
+    return row_at(g, node, in_block(g, node) ? NULL : "c->row");
+}
+
+const char *part_at(Gen *g, int node)
+{
+    const bool own = in_block(g, node);
+    g->uses.row |= !own;
+    return row_at(g, node, own ? "at" : "i");
 }
 
 long long stride_of(const Gen *g, int node)
@@ -72,6 +94,7 @@ const Value *next_value(const Gen *g, Entry entry, int *at)
 const char *weight_text(Gen *g, int block)
 {
     const Block *b = &g->p->block.at[block];
+    g->uses.weights |= b->layer >= 0;
     return arena_printf(g->a, b->layer >= 0 ? "w->%s" : "c->w->%s", b->field);
 }
 

@@ -6,12 +6,14 @@
 
 /* ---- values ---- */
 
-/* Where a row of a value begins. block_row: the first of those that the step
- * works on, which is where values that never leave a block begin. */
+/* Where a row of a value begins: of those of the batch, */
 const char *value_at(Gen *g, int node, const char *row);
-extern const char block_row[];               /* "c->row" */
+/* the first of the rows of a block, which a step that goes row by row has, */
+const char *block_at(Gen *g, int node);
+/* and the first of a part of these. Values of one block begin with it. */
+const char *part_at(Gen *g, int node);
 long long stride_of(const Gen *g, int node); /* floats from row to row */
-const char *row_count(Sym s);                /* "c->b->rows" */
+const char *row_count(Sym s);                /* "b->rows" */
 const char *starts_of(Sym s); /* "start" or "key_start" of the batch */
 /* The values of an entry's arena, those with one name once: the next one from
  * *at on, which begins at 0; NULL: there are no more. */

@@ -16,11 +16,15 @@ Epilogue epilogue_of(const Gen *g, int node);
 const char *epilogue_suffix(Arena *a, Epilogue ep);  /* "_bias_relu" */
 const char *epilogue_formula(Arena *a, Epilogue ep); /* "relu(x W^T + b)" */
 void matmul_prototype(Gen *g, const char *name, Epilogue ep);
-/* The epilogue of `sums` "c, 32", in kernels. */
+/* y = act(sums + bias) + residual in kernels, where no tile does it. */
 typedef struct {
-    const char *sums, *bias, *y, *residual, *size;
-} Finish;
-void put_finish(Gen *g, Epilogue ep, Finish f);
+    const char *sums; /* "c, 32": where they are, floats from row to row */
+    const char *bias;
+    const char *y; /* NULL: the sums' place */
+    const char *residual;
+    const char *size; /* rows, columns */
+} EpilogueArgs;
+void put_epilogue(Gen *g, Epilogue ep, EpilogueArgs args);
 
 /* ------------------------------------------------------------ panels.c --- */
 const char *need_panels(Gen *g, const Tiling *t, bool accumulate);

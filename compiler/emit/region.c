@@ -49,41 +49,24 @@ static void emit_output(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const long long columns = n->type.dim[1].c;
+    g->uses.row = true;
     put_call(e, use_kernel(g->kernels, "copy_rows"),
              arena_printf(g->a,
                           "c->b->output + i * %lld, %lld, %s, %lld, rows, %lld",
-                          columns, columns, value_at(g, n->in[0], "i"),
+                          columns, columns, part_at(g, n->in[0]),
                           stride_of(g, n->in[0]), columns),
              ";");
-}
-
-/* A body of its own, whose text goes behind what it needs. */
-static Emit *open_body(Gen *g)
-{
-    Emit *e = emit_new(g->scratch);
-    put(e, "{\n");
-    return e;
-}
-
-static const char *lines_of(const Emit *body, size_t *n)
-{
-    const size_t brace = strlen("{\n");
-    const char *text = emit_text(body, n);
-    *n -= brace;
-    return text + brace;
 }
 
 /* The parts of a product are columns, those of other steps rows. */
 static void emit_row_step(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
-    Emit *call = open_body(g);
-    size_t size;
+    Emit *call = emit_nested(g->scratch);
     if (n->op == OpOutput)
         emit_output(g, call, node);
     else
         emit_row_op(g, call, node);
-    const char *text = lines_of(call, &size);
     if (is_product(n)) {
         let(e, "n", "%lld", (long long)round16(n->type.dim[1].c));
         let(e, "step", "%d", 16 * tiling_of(g, TaskMatmul, node)->panels);
@@ -92,11 +75,11 @@ static void emit_row_step(Gen *g, Emit *e, int node)
     } else {
         put(e, "const int64_t at = cut(c->rows, 1, part, parts);\n"
                "const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;\n");
-        if (strstr(text, "i *"))
+        if (g->uses.row)
             put(e, "const int64_t i = c->row + at;\n");
     }
     put(e, "\n");
-    emit_raw(e, text, size);
+    emit_add(e, call);
 }
 
 static void emit_step(Gen *g, Emit *e, const Region *r)
@@ -143,15 +126,6 @@ static const char *free_name(Gen *g, const char *base)
     return taken ? arena_printf(g->a, "%s_%d", base, taken + 1) : base;
 }
 
-/* Does the text read weights of its layer, w->, beside the model's, c->w->? */
-static bool reads_layer(const char *text)
-{
-    for (const char *at = strstr(text, "w->"); at; at = strstr(at + 1, "w->"))
-        if (at[-1] != '>')
-            return true;
-    return false;
-}
-
 /* Its index; a text that is there already is not made again. */
 static int function_at(Gen *g, Function f, const Emit *body)
 {
@@ -176,22 +150,23 @@ static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
 {
     let(e, "entry", "%s", entry_name(r->entry));
     put(e, "const struct $entry *c = call;\n");
-    if (f->takes_weights) {
+    if (f->uses.weights) {
         let(e, "type", "%s", layer_type(g, r->stack, r->layer));
         put(e, "const struct $type *w = c->layer_weights;\n");
     }
-    if (f->takes_layer)
+    if (f->uses.layer)
         put(e, "const int64_t layer = c->layer;\n");
 }
 
 /* Nodes of a region from the `from`th on: one of rows, else all of it. */
 static int step_function(Gen *g, const Region *r, int from)
 {
-    Emit *text = open_body(g), *body = open_body(g);
+    Emit *text = emit_nested(g->scratch), *body = emit_nested(g->scratch);
     Emit *comment = emit_new(g->scratch);
     Function f = { .base = r->name };
     const int node = g->p->order.at[r->first + from];
     size_t n;
+    g->uses = (Uses){ 0 };
     if (r->by_rows) {
         f.base = step_name(g->p, node);
         emit_row_step(g, text, node);
@@ -202,12 +177,9 @@ static int step_function(Gen *g, const Region *r, int from)
     if (g->o->timers)
         put(text, "tick(SLOT + 1);\n");
     put(text, "}\n\n");
-    const char *lines = emit_text(text, &n);
-    f.takes_weights = r->layer >= 0 && reads_layer(lines);
-    f.takes_layer = strstr(lines, "layer *") != NULL;
+    f.uses = g->uses;
     step_locals(g, body, r, &f);
-    lines = lines_of(text, &n);
-    emit_raw(body, lines, n);
+    emit_add(body, text);
     f.comment = emit_text(comment, &n);
     const int at = function_at(g, f, body);
     for (int k = 0; k < (r->by_rows ? 1 : r->count); k++)
@@ -218,7 +190,7 @@ static int step_function(Gen *g, const Region *r, int from)
 /* A region that goes row by row, as a list of its steps and their work. */
 static int step_list(Gen *g, const Region *r)
 {
-    Emit *body = open_body(g);
+    Emit *body = emit_nested(g->scratch);
     Function f = { .base = arena_printf(g->scratch, "%s_steps", r->name),
                    .is_list = true,
                    .comment = "" };
@@ -230,8 +202,8 @@ static int step_list(Gen *g, const Region *r)
     for (int k = 0; k < r->count; k++) {
         const int i = step_function(g, r, k);
         const Function *step = &g->functions.at[i];
-        f.takes_weights |= step->takes_weights;
-        f.takes_layer |= step->takes_layer;
+        f.uses.weights |= step->uses.weights;
+        f.uses.layer |= step->uses.layer;
         let(body, "step", "%s", step->name);
         let(body, "work", "%lld",
             (long long)step_work(g->p, g->p->order.at[r->first + k]));
@@ -260,21 +232,29 @@ void make_functions(Gen *g)
     tell_slots(g);
 }
 
+/* Up to the brace of its body. */
+static void put_head(Gen *g, Emit *e, const Function *f)
+{
+    let(e, "name", "%s", f->name);
+    if (f->is_list) {
+        put(e, "static const struct steps $name = {\n");
+        return;
+    }
+    put_call(e, arena_printf(g->a, "static void %s", f->name),
+             "void *call, int64_t part, int64_t parts", "");
+    put(e, "{\n");
+    if (g->o->timers) {
+        let(e, "slot", "%d", slot_of(g, f));
+        put(e, "enum { SLOT = $slot };\n\n"
+               "tick(SLOT);\n");
+    }
+}
+
 void emit_function(Gen *g, Emit *e, const Function *f)
 {
+    Emit *head = emit_new(g->a);
+    put_head(g, head, f);
     emit_raw(e, f->comment, strlen(f->comment));
-    const char *list = arena_printf(g->a,
-                                    "static const struct steps %s = ", f->name);
-    if (f->is_list)
-        emit_raw(e, list, strlen(list));
-    else
-        put_call(e, arena_printf(g->a, "static void %s", f->name),
-                 "void *call, int64_t part, int64_t parts", "");
-    const char *body = f->body;
-    if (g->o->timers && !f->is_list)
-        body = arena_printf(g->a,
-                            "{\n    enum { SLOT = %d };\n\n"
-                            "    tick(SLOT);\n%s",
-                            slot_of(g, f), body + 2);
-    emit_raw(e, body, strlen(body));
+    emit_add(e, head);
+    emit_raw(e, f->body, strlen(f->body));
 }

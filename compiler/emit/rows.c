@@ -10,17 +10,16 @@ static void row_matmul(Gen *g, Emit *e, int node)
     const Node *n = node_at(g->p, node);
     const Epilogue ep = epilogue_of(g, node);
     const char *args = arena_printf(g->a, "c->rows, from, to, %s, %lld, %s",
-                                    value_at(g, n->in[0], block_row),
+                                    block_at(g, n->in[0]),
                                     stride_of(g, n->in[0]),
                                     weight_of(g, n->in[1], PackPanels));
     if (ep.parts & EpBias)
         args = arena_printf(g->a, "%s, %s", args,
                             weight_of(g, n->in[2], PackVector));
-    args = arena_printf(g->a, "%s, %s, %lld", args,
-                        value_at(g, node, block_row), stride_of(g, node));
+    args = arena_printf(g->a, "%s, %s, %lld", args, block_at(g, node),
+                        stride_of(g, node));
     if (ep.parts & EpResidual)
-        args = arena_printf(g->a, "%s, %s, %lld", args,
-                            value_at(g, n->in[3], block_row),
+        args = arena_printf(g->a, "%s, %s, %lld", args, block_at(g, n->in[3]),
                             stride_of(g, n->in[3]));
     put_call(e, need_matmul(g, node), args, ";");
 }
@@ -37,11 +36,11 @@ static void row_kernel(Gen *g, Emit *e, int node, const char *kernel,
                        int rows_in, const char *tail)
 {
     const Node *n = node_at(g->p, node);
-    const char *args = arena_printf(g->a, "%s, %lld, ", value_at(g, node, "i"),
+    const char *args = arena_printf(g->a, "%s, %lld, ", part_at(g, node),
                                     stride_of(g, node));
     for (int k = 0; k < rows_in; k++)
-        args = arena_printf(g->a, "%s%s, %lld, ", args,
-                            value_at(g, n->in[k], "i"), stride_of(g, n->in[k]));
+        args = arena_printf(g->a, "%s%s, %lld, ", args, part_at(g, n->in[k]),
+                            stride_of(g, n->in[k]));
     args = arena_printf(g->a, "%s%srows, %lld%s", args,
                         vectors(g, n, rows_in, n->nin),
                         (long long)n->type.dim[n->type.rank - 1].c, tail);
@@ -54,11 +53,11 @@ static void row_norm(Gen *g, Emit *e, int node, int rows_in)
     const Node *n = node_at(g->p, node);
     const bool rms = n->norm == NormRms;
     const char *beta = !rms && n->nin == rows_in + 1 ? "0, " : "";
-    const char *args = arena_printf(g->a, "%s, %lld, ", value_at(g, node, "i"),
+    const char *args = arena_printf(g->a, "%s, %lld, ", part_at(g, node),
                                     stride_of(g, node));
     for (int k = 0; k < rows_in; k++)
-        args = arena_printf(g->a, "%s%s, %lld, ", args,
-                            value_at(g, n->in[k], "i"), stride_of(g, n->in[k]));
+        args = arena_printf(g->a, "%s%s, %lld, ", args, part_at(g, n->in[k]),
+                            stride_of(g, n->in[k]));
     args = arena_printf(g->a, "%s%s%srows, %lld, %s", args,
                         vectors(g, n, rows_in, n->nin), beta,
                         (long long)n->type.dim[1].c, c_float(g->a, n->eps));
@@ -75,8 +74,8 @@ static void row_head_norm(Gen *g, Emit *e, int node)
     put_call(e, use_kernel(g->kernels, "head_norm_rows"),
              arena_printf(g->a,
                           "%s, %lld, %s, %lld, %s%srows, %lld, %lld, %s, %d",
-                          value_at(g, node, "i"), stride_of(g, node),
-                          value_at(g, n->in[0], "i"), stride_of(g, n->in[0]),
+                          part_at(g, node), stride_of(g, node),
+                          part_at(g, n->in[0]), stride_of(g, n->in[0]),
                           vectors(g, n, 1, n->nin), n->nin == 2 ? "0, " : "",
                           (long long)n->heads, (long long)d,
                           c_float(g->a, n->eps), n->norm == NormRms),

@@ -63,12 +63,13 @@ static const char *need_few_rows(Gen *g, const Tiling *t, Dtype dtype)
 /* Columns n .. n + 15 of y. */
 static void put_columns(Gen *g, const Tiling *t, Epilogue ep)
 {
-    put_finish(g, ep,
-               (Finish){ .sums = arena_printf(g->a, "c, %d", 16 * t->places),
-                         .bias = "b + n",
-                         .y = "y + n, ldy",
-                         .residual = "r + n, ldr",
-                         .size = "rows, 16" });
+    put_epilogue(g, ep,
+                 (EpilogueArgs){
+                     .sums = arena_printf(g->a, "c, %d", 16 * t->places),
+                     .bias = "b + n",
+                     .y = "y + n, ldy",
+                     .residual = "r + n, ldr",
+                     .size = "rows, 16" });
 }
 
 static const char *few_name(Gen *g, const char *shape)

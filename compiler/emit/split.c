@@ -57,8 +57,7 @@ const char *work_text(Gen *g, const Region *r)
     for (int i = 0; i < r->count; i++)
         work += step_work(g->p, g->p->order.at[r->first + i]);
     const Sym rows = row_sym(n->type) == SymS ? SymN : row_sym(n->type);
-    const char *times = k ? pairs_text(g, n, k)
-                          : row_count(rows) + strlen("c->");
+    const char *times = k ? pairs_text(g, n, k) : row_count(rows);
     return arena_printf(g->a, "%s * %lld", times, (long long)work);
 }
 

@@ -71,9 +71,7 @@ const char *emit_task(Arena *a, const Plan *p, const Task *t, EmitMode mode,
     put_front(&g, e);
     emit_kernels(g.kernels, e);
     put(e, "\n");
-    const char *text = emit_text(g.shapes, n);
-    emit_raw(e, text, *n);
-    text = emit_text(call, n);
-    emit_raw(e, text, *n);
+    emit_add(e, g.shapes);
+    emit_add(e, call);
     return emit_text(e, n);
 }

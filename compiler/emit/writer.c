@@ -26,6 +26,13 @@ Emit *emit_new(Arena *a)
     return e;
 }
 
+Emit *emit_nested(Arena *a)
+{
+    Emit *e = emit_new(a);
+    e->depth = 1;
+    return e;
+}
+
 void let(Emit *e, const char *name, const char *fmt, ...)
 {
     va_list ap;
@@ -67,6 +74,11 @@ const char *emit_text(const Emit *e, size_t *n)
 {
     *n = (size_t)e->out.n;
     return e->out.at;
+}
+
+void emit_add(Emit *e, const Emit *part)
+{
+    emit_raw(e, part->out.at, (size_t)part->out.n);
 }
 
 static const char *bound_text(const Emit *e, const char *name, size_t n)

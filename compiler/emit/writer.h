@@ -10,6 +10,7 @@
 typedef struct Emit Emit;
 
 Emit *emit_new(Arena *a);
+Emit *emit_nested(Arena *a); /* inside of a brace that is not in it */
 /* Binds $name, a literal, until emit_reset() to an earlier emit_mark(). */
 void let(Emit *e, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -22,6 +23,7 @@ void put(Emit *e, const char *block);
 int emit_depth(const Emit *e); /* braces open */
 const char *emit_text(const Emit *e, size_t *n);
 void emit_raw(Emit *e, const char *text, size_t n); /* verbatim */
+void emit_add(Emit *e, const Emit *part);           /* verbatim too */
 /* A call or prototype, broken at commas to 80 columns:
  *     head(args)tail                                                       */
 void put_call(Emit *e, const char *head, const char *args, const char *tail);
