@@ -1,40 +1,19 @@
-/* main.c: attnc's command line. Each command is a row; the pipeline that they
- * share is engine/engine.c.                                                 */
+/* main.c: attnc's command line. Each command is a row of cli/commands.h; the
+ * pipeline that they share is engine/engine.c.                              */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-const Command commands[] = {
-    { "compile", CmdCompile, cmd_compile, "SPEC",
-      "emit C, and compile it where asked" },
-    { "run", CmdRun, cmd_run, "SPEC",
-      "answer each line of stdin; or compute tensors" },
-    { "score", CmdScore, cmd_score, "SPEC",
-      "log-probabilities of given answers" },
-    { "graph", CmdGraph, cmd_graph, "SPEC",
-      "the operations, before and after each pass" },
-    { "plan", CmdPlan, cmd_plan, "SPEC",
-      "memory, weights, operations, tiles: exact numbers" },
-    { "tensors", CmdTensors, cmd_tensors, "SPEC",
-      "the weights, and where in the file each of them is" },
-    { "verify", CmdVerify, cmd_verify, "SPEC",
-      "compare the compiled model with double precision" },
-    { "bench", CmdBench, cmd_bench, "SPEC",
-      "measure speed beside the machine's limit" },
-    { "tune", CmdTune, cmd_tune, "SPEC",
-      "find the tiles that are fastest here, and keep them" },
-    { "records", CmdRecords, cmd_records, "[ACTION [FILE ..]]",
-      "show, merge, prune, export, explain what tune found" },
-    { "fields", CmdFields, cmd_fields, "",
-      "the reference of the spec's fields" },
+static int (*const run[])(const Options *o) = {
+#define COMMAND(word, ...) cmd_##word,
+#include "cli/commands.h"
 };
-const int n_commands = sizeof commands / sizeof *commands;
 
 static const Command *find_command(const char *name)
 {
-    const char *names[sizeof commands / sizeof *commands];
+    const char *names[sizeof run / sizeof *run];
     for (int i = 0; i < n_commands; i++) {
         names[i] = commands[i].name;
         if (strcmp(name, names[i]) == 0)
@@ -75,7 +54,7 @@ static int run_command(Arena *a, int argc, char **argv)
         }
     Options o;
     options_parse(&o, a, c, argc - 2, argv + 2);
-    return c->run(&o);
+    return run[c - commands](&o);
 }
 
 int main(int argc, char **argv)

@@ -1,26 +1,22 @@
-/* cli.h: the commands, and the command line as a struct. One table (options.c)
- * drives parsing, defaults, hints and help.
+/* cli.h: the commands, and the command line as a struct. Two tables
+ * (commands.h, options.c) drive parsing, hints and help.
  *
  * In:  the words of a command line, stdin.
- * Out: a command's work, its exit code; messages on stderr.                 */
+ * Out: a command's work, its exit code; messages on stderr.
+ * Public beside it: commands.h.                                             */
 #ifndef ATTNC_CLI_H
 #define ATTNC_CLI_H
 
 #include "cli/lines.h"
 
+enum {
+#define COMMAND(word, id, ...) Nth##id,
+#include "cli/commands.h"
+};
 /* which commands take an option */
 enum {
-    CmdCompile = 1,
-    CmdRun = 2,
-    CmdGraph = 4,
-    CmdPlan = 8,
-    CmdFields = 16,
-    CmdScore = 32,
-    CmdVerify = 64,
-    CmdBench = 128,
-    CmdTensors = 256,
-    CmdTune = 512,
-    CmdRecords = 1024,
+#define COMMAND(word, id, ...) Cmd##id = 1 << Nth##id,
+#include "cli/commands.h"
     CmdLoads = CmdRun | CmdScore | CmdVerify | CmdBench,
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
     CmdSpec = CmdPlans | CmdGraph
@@ -78,11 +74,11 @@ typedef struct {
 struct Command {
     const char *name;
     int bit;
-    int (*run)(const Options *);
     const char *takes; /* "SPEC"; "[ACTION [FILE ..]]"; "" */
+    int least, most;   /* how many of these */
     const char *summary;
 };
-extern const Command commands[]; /* main.c */
+extern const Command commands[]; /* options.c */
 extern const int n_commands;
 
 /* A row of the table of options. */
@@ -99,8 +95,8 @@ typedef struct {
 extern const Option option_table[];
 extern const int n_options;
 
-/* Fills `o` from the words after the command's name. Ends with ExitUsage
- * after a message when they are not right.                                  */
+/* command_line.c: fills `o` from the words after the command's name. Ends with
+ * ExitUsage after a message when they are not right. */
 void options_parse(Options *o, Arena *a, const Command *c, int argc,
                    char **argv);
 bool option_taken(const Command *c, const char *name);
@@ -116,17 +112,8 @@ const char *canonical_command(Arena *a, const Options *o, const Target *t);
 void print_help(FILE *out, const Command *c); /* NULL: of all commands */
 
 /* One file each. */
-int cmd_compile(const Options *o);
-int cmd_run(const Options *o);
-int cmd_graph(const Options *o);
-int cmd_plan(const Options *o);
-int cmd_tensors(const Options *o); /* cmd_tensors.c */
-int cmd_fields(const Options *o);
-int cmd_score(const Options *o);
-int cmd_verify(const Options *o);
-int cmd_bench(const Options *o);
-int cmd_tune(const Options *o);
-int cmd_records(const Options *o);
+#define COMMAND(word, ...) int cmd_##word(const Options *o);
+#include "cli/commands.h"
 int run_tensors(const Options *o);   /* run_input.c */
 int run_attention(const Options *o); /* cmd_attention.c */
 int run_stream(const Options *o);    /* cmd_stream.c */
