@@ -39,8 +39,8 @@ ROOMS  := base machine spec graph passes plan emit backend records engine oracle
           bench tune cli
 STAGE0 := compiler/base/embed.c compiler/emit/kernelset.c# programs of the build
 CORE   := memory hash math check batch cache process sampling beam search_memory search \
-          score stream state vocab merges tokens text packed
-FILES  := files output convert json safetensors safetensors_write shards seed \
+          stream state vocab merges tokens text packed
+FILES  := score files output convert json safetensors safetensors_write shards seed \
           tables weights weights_check packed_file vocab_file vocab_json vocab_block \
           cores pool
 
@@ -55,8 +55,8 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*_test.c)) \
            $(FUZZ:%=$(B)/tests/fuzz/%_test)
 
 # Text that goes into emitted files, embedded in attnc when it is built.
-EMBEDDED := $(wildcard compiler/emit/kernels/*.c) runtime/core.h runtime/check.h \
-            runtime/stream.h runtime/text.h \
+HEADERS  := batch compiled_model generate memory check search stream text packed
+EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
             $(CORE:%=runtime/%.c) $(wildcard runtime/program*.c)
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.

@@ -135,40 +135,16 @@ struct weights {
 
 /* --------------------------------------------------- a call, its memory --- */
 
+/* batch.h: what a model is called with: sequences of rows, where their keys and
+ * values lie, and the caller's threads.                                     */
+#ifndef ATTN_BATCH_1
+#define ATTN_BATCH_1
+
 enum {
     ATTN_PAGE = 64, /* positions of one page of a cache */
-    ATTN_SELF = 0,
-    ATTN_CROSS = 1,
-    /* kinds of models */
-    ATTN_ENCODER_DECODER = 0,
-    ATTN_ENCODER = 1,
-    ATTN_DECODER = 2,
-    ATTN_ATTENTION = 3
+    ATTN_SELF = 0,  /* the caches: of the decoder's own keys .. */
+    ATTN_CROSS = 1  /* .. and of the encoder's output */
 };
-
-/* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
- * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */
-enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or room for a result */
-    ATTN_ERROR_UNKNOWN = -2,  /* text that the vocabulary does not have */
-    ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
-    ATTN_ERROR_NULL = -4,     /* a pointer is NULL that may not be */
-    ATTN_ERROR_COUNT = -5,    /* a count, a size: below 0, or too large */
-    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not take */
-    ATTN_ERROR_TABLE = -7,    /* starts that do not go up from 0; pages,
-                                 rows, sources outside of what there is */
-    ATTN_ERROR_ID = -8,       /* an id, a type that the model lacks */
-    ATTN_ERROR_OPTION = -9,   /* an option out of its range */
-    ATTN_ERROR_KIND = -10,    /* this kind of model does not do that */
-    ATTN_ERROR_OPEN = -11,    /* no stream, text or vocabulary that was
-                                 opened, or no other slot of its room */
-    ATTN_ERROR_STATE = -12,   /* a state that is damaged, or of another
-                                 model */
-    ATTN_ERROR_ALIGNED = -13, /* memory that is not at the multiple of
-                                 bytes that it has to be at */
-    ATTN_ERROR_FINITE = -14   /* logits, or their weights, not finite */
-};
-enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
  * parts - 1 and returns when all are done. They may run at once, in any order,
@@ -218,6 +194,45 @@ struct attn_batch {
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
+#endif
+
+/* compiled_model.h: what a compiled model is: its kind, sizes, functions; and
+ * the errors of all that is around it.                                      */
+#ifndef ATTN_MODEL_1
+#define ATTN_MODEL_1
+
+/* Kinds of models. */
+enum {
+    ATTN_ENCODER_DECODER = 0,
+    ATTN_ENCODER = 1,
+    ATTN_DECODER = 2,
+    ATTN_ATTENTION = 3
+};
+
+/* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
+ * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */
+enum {
+    ATTN_ERROR_ROOM = -1,     /* too little memory, or room for a result */
+    ATTN_ERROR_UNKNOWN = -2,  /* text that the vocabulary does not have */
+    ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
+    ATTN_ERROR_NULL = -4,     /* a pointer is NULL that may not be */
+    ATTN_ERROR_COUNT = -5,    /* a count, a size: below 0, or too large */
+    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not take */
+    ATTN_ERROR_TABLE = -7,    /* starts that do not go up from 0; pages,
+                                 rows, sources outside of what there is */
+    ATTN_ERROR_ID = -8,       /* an id, a type that the model lacks */
+    ATTN_ERROR_OPTION = -9,   /* an option out of its range */
+    ATTN_ERROR_KIND = -10,    /* this kind of model does not do that */
+    ATTN_ERROR_OPEN = -11,    /* no stream, text or vocabulary that was
+                                 opened, or no other slot of its room */
+    ATTN_ERROR_STATE = -12,   /* a state that is damaged, or of another
+                                 model */
+    ATTN_ERROR_ALIGNED = -13, /* memory that is not at the multiple of
+                                 bytes that it has to be at */
+    ATTN_ERROR_FINITE = -14   /* logits, or their weights, not finite */
+};
+enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
+
 /* A compiled model: constants and inner entries. Everything is a pure function
  * of its arguments; nothing is global, so threads may share one model. The
  * inner entries check nothing: an id or a length that is out of range is a
@@ -250,6 +265,132 @@ struct attn_model {
     /* log(sum(exp(x[0..n-1]))), vectorised, the same bits everywhere */
     float (*log_sum_exp)(const float *x, int64_t n);
 };
+
+#endif
+
+/* generate.h: what a model that generates is asked with and answers: options of
+ * logits processors, sampling and search; hypotheses; streams, whose answers
+ * grow token by token, their caches, states and texts.                      */
+#ifndef ATTN_GENERATE_1
+#define ATTN_GENERATE_1
+
+/* Logits processors: a table of functions run on each row of logits before
+ * the search looks at it. -INFINITY forbids a token, whose probability falls
+ * to the others: answers' scores are of the processed logits.               */
+struct attn_process {         /* options; zero means off */
+    int64_t min_length;       /* end is forbidden before this many tokens */
+    float repetition_penalty; /* 0, 1: off */
+    int64_t no_repeat_ngram;
+    const int32_t *suppress; /* sequences, each: length, then its tokens */
+    int64_t suppress_size;   /* entries of suppress[] */
+    const int32_t *forbid;   /* tokens never produced (start, pad), but for
+                                end, which always may be */
+    int64_t forbid_count;
+};
+
+/* Sampling: drawing tokens instead of taking the best. In this order: logits
+ * are divided by the temperature; the top_k best stay; of these the best that
+ * have top_p of the probability; of these those that are min_p times as
+ * probable as the best. Zero means off.                                     */
+struct attn_sampling {
+    float temperature;  /* 0: the best token, always */
+    float top_p, min_p; /* 0 .. 1 */
+    int64_t top_k;
+    int64_t seed;
+};
+
+enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
+enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
+
+struct attn_search_options {
+    int64_t beam;    /* 1: greedy */
+    int64_t results; /* hypotheses wanted of each sentence */
+    int64_t rule, penalty;
+    float alpha;
+    int64_t max_output;      /* tokens, the end token counted; 0: as many
+                                as the model has positions for */
+    int64_t max_output_plus; /* >= 0: limit is source rows + this too */
+    int64_t max_input;       /* > 0: longer inputs are cut */
+    float patience;          /* recorded: stop at round(beam*patience) */
+    int32_t start, end;
+    int64_t want_scores; /* greedy: 0 skips the log-probabilities */
+    struct attn_process process;
+    struct attn_sampling sampling;        /* beam 1 alone */
+    const struct attn_parallel *parallel; /* NULL: one thread */
+};
+
+struct attn_hypothesis {   /* one answer; memory in the search's arena */
+    const int32_t *tokens; /* without start and end; prefix included */
+    int64_t n;
+    int64_t ended;         /* the end token came (else the limit did) */
+    float score;           /* by the penalty rule */
+    float log_probability; /* summed, without penalty */
+};
+
+/* Pages of keys and values, shared between sequences by counting. A slot is
+ * one sequence's row in the table. Full pages are shared; an open page is
+ * copied when a second writer needs it, the used part of it alone.          */
+struct attn_cache {
+    float *pool;        /* [pages] page_floats each, 64-byte aligned */
+    int32_t *table;     /* [slots][width] page of each 64 positions */
+    int32_t *length;    /* [slots] positions stored */
+    int32_t *refs;      /* [pages] readers of each page */
+    int32_t *free_list; /* [pages] stack of free pages */
+    int64_t slots, width, pages, free_count;
+    int64_t page_floats, blocks, d_k, v_panels;
+};
+
+enum {
+    ATTN_STREAM_END = -1, /* the end token, or one that stops, came */
+    ATTN_STREAM_FULL = -2
+}; /* no room for a token, or none is allowed */
+
+struct attn_stream_room { /* what the streams of one beginning share */
+    struct attn_cache self, cross;
+    int64_t streams, width; /* how many; tokens that each may have */
+    int32_t source_rows;
+    int32_t *tokens; /* [streams][width] */
+    int32_t *order;
+    float *logits;
+    void *arena;
+};
+struct attn_stream {
+    const struct attn_model *model;
+    const void *bound;
+    struct attn_search_options o; /* start, end, process, sampling */
+    const int32_t *stop;          /* [stops] more tokens that end it */
+    int64_t stops;
+    struct attn_stream_room *room;
+    int64_t slot;    /* of the room */
+    int32_t *tokens; /* [n] start, prompt, answer */
+    int64_t n;
+    int64_t lead; /* tokens before the answer */
+    int64_t read; /* tokens that are in the cache */
+    int64_t ended;
+};
+
+struct attn_state_header { /* the first bytes of a saved stream */
+    char magic[8];         /* "ATTNST02" */
+    uint64_t hash;         /* of all that follows */
+    int64_t bytes;         /* of all */
+    uint64_t model;        /* its sizes, spec and weights, hashed */
+    int64_t tokens, lead, read, source_rows; /* as in the stream */
+    /* int32_t tokens[]; the pages of the self, then of the cross cache */
+};
+
+enum { ATTN_STOP_BYTES = 240 }; /* a stop string has no more */
+
+struct attn_text { /* a text that grows token by token */
+    const void *block;
+    const char *const *stop; /* strings that end it; they are not in it */
+    int64_t stops;
+    int64_t begun;   /* something stands before the next token */
+    int64_t stopped; /* a stop string came */
+    int64_t held;    /* bytes that are not given out yet */
+    char hold[ATTN_STOP_BYTES + 16];
+};
+
+#endif
 
 /* Steps that go row by row, one after the other. Each computes the rows
  * that are next: its part of the columns of a product, or of them. */
@@ -3460,6 +3601,14 @@ static void bind_weights(void *bound, const void *packed)
 
 /* --------------------------------------------------------- search, text --- */
 
+/* memory.h: the caller's memory, cut into arrays; and hashes of it. */
+#ifndef ATTN_MEMORY_1
+#define ATTN_MEMORY_1
+
+#ifndef ATTN_API
+#define ATTN_API
+#endif
+
 /* ----------------------------------------------------------- memory.c --- */
 /* Cuts the caller's memory into arrays of 64-byte alignment. With base NULL it
  * only counts, so sizes are computed by the code that lays out.             */
@@ -3481,19 +3630,29 @@ ATTN_API int64_t attn_parts(const struct attn_parallel *p);
 /* XXH64 of a block at any address. Words are read as this machine has them. */
 ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed);
 
+#endif
+
+/* check.h: a look at what a caller gives, one kind of argument after the other:
+ * each returns 0, or its error. A list of no entries may be NULL.           */
+#ifndef ATTN_CHECK_2
+#define ATTN_CHECK_2
+
+ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most);
+ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
+/* start[0] is 0, none is below the one before it or more than `longest` above,
+ * and start[n] is `rows`.                                                   */
+ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
+                               int64_t longest);
+ATTN_API int attn_check_parallel(const struct attn_parallel *p);
+
+#endif
+
+/* search.h: the decoder that drives a model: caches, logits processors,
+ * sampling, beams, and the search over all of them.                         */
+#ifndef ATTN_SEARCH_2
+#define ATTN_SEARCH_2
+
 /* ------------------------------------------------------------ cache.c --- */
-/* Pages of keys and values, shared between sequences by counting. A slot is
- * one sequence's row in the table. Full pages are shared; an open page is
- * copied when a second writer needs it, the used part of it alone.          */
-struct attn_cache {
-    float *pool;        /* [pages] page_floats each, 64-byte aligned */
-    int32_t *table;     /* [slots][width] page of each 64 positions */
-    int32_t *length;    /* [slots] positions stored */
-    int32_t *refs;      /* [pages] readers of each page */
-    int32_t *free_list; /* [pages] stack of free pages */
-    int64_t slots, width, pages, free_count;
-    int64_t page_floats, blocks, d_k, v_panels;
-};
 /* Bytes for `slots` sequences of up to `length` positions, `spare` pages more
  * (negative: fewer) than slots * ceil(length / 64), which is always enough.
  * -1: too large for int64. The memory may have any alignment.               */
@@ -3528,19 +3687,6 @@ enum { ATTN_BLOCK = 64 }; /* logits that are passed over at once */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 
 /* ----------------------------------------------------------- process.c --- */
-/* Logits processors: a table of functions run on each row of logits before
- * the search looks at it. -INFINITY forbids a token, whose probability falls
- * to the others: answers' scores are of the processed logits.               */
-struct attn_process {         /* options; zero means off */
-    int64_t min_length;       /* end is forbidden before this many tokens */
-    float repetition_penalty; /* 0, 1: off */
-    int64_t no_repeat_ngram;
-    const int32_t *suppress; /* sequences, each: length, then its tokens */
-    int64_t suppress_size;   /* entries of suppress[] */
-    const int32_t *forbid;   /* tokens never produced (start, pad), but for
-                                end, which always may be */
-    int64_t forbid_count;
-};
 /* Are the options right? 0, or an error. */
 ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
 /* Can a token be chosen? Not where a logit is NaN or INFINITY, or none is
@@ -3556,16 +3702,6 @@ ATTN_API void attn_forbid_logits(const struct attn_process *p, float *logits,
                                  int64_t vocab, int32_t end);
 
 /* --------------------------------------------------------- sampling.c --- */
-/* Sampling: drawing tokens instead of taking the best. In this order: logits
- * are divided by the temperature; the top_k best stay; of these the best that
- * have top_p of the probability; of these those that are min_p times as
- * probable as the best. Zero means off.                                     */
-struct attn_sampling {
-    float temperature;  /* 0: the best token, always */
-    float top_p, min_p; /* 0 .. 1 */
-    int64_t top_k;
-    int64_t seed;
-};
 /* Is every number in its range? */
 ATTN_API int attn_sampling_fits(const struct attn_sampling *o);
 /* In [0, 1): the same for the same seed and counter. */
@@ -3576,33 +3712,6 @@ ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
                              int64_t vocab, int64_t counter, int32_t *order);
 
 /* ---------------------------- beam.c, search_memory.c, search.c --- */
-enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
-enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
-
-struct attn_search_options {
-    int64_t beam;    /* 1: greedy */
-    int64_t results; /* hypotheses wanted of each sentence */
-    int64_t rule, penalty;
-    float alpha;
-    int64_t max_output;      /* tokens, the end token counted; 0: as many
-                                as the model has positions for */
-    int64_t max_output_plus; /* >= 0: limit is source rows + this too */
-    int64_t max_input;       /* > 0: longer inputs are cut */
-    float patience;          /* recorded: stop at round(beam*patience) */
-    int32_t start, end;
-    int64_t want_scores; /* greedy: 0 skips the log-probabilities */
-    struct attn_process process;
-    struct attn_sampling sampling;        /* beam 1 alone */
-    const struct attn_parallel *parallel; /* NULL: one thread */
-};
-
-struct attn_hypothesis {   /* one answer; memory in the search's arena */
-    const int32_t *tokens; /* without start and end; prefix included */
-    int64_t n;
-    int64_t ended;         /* the end token came (else the limit did) */
-    float score;           /* by the penalty rule */
-    float log_probability; /* summed, without penalty */
-};
 
 /* How a token is chosen: start, end, process, sampling; and threads. 0, or an
  * error.                                                                    */
@@ -3702,100 +3811,14 @@ ATTN_API int attn_search(const struct attn_model *m, const void *bound,
                          const int32_t *prefix, int64_t prefix_n, void *memory,
                          int64_t bytes, struct attn_hypothesis *out,
                          int64_t *found);
-/* Bytes of memory that generate() needs for `sentences` sources, `source_rows`
- * tokens in all, `longest` in one; or an error.                             */
-ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
-                                     const struct attn_search_options *o,
-                                     int64_t sentences, int64_t source_rows,
-                                     int64_t longest);
-/* Answers all sentences: s has the tokens from ids[start[s]] to before
- * ids[start[s + 1]]; its o->results best answers go to out[s * o->results] and
- * on, their number to found[s], or ATTN_ERROR_FINITE; their tokens lie in
- * `memory`. A sentence of no tokens has no answer, but by a decoder with a
- * start token, which goes on from that. 0, or an error.                     */
-ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
-                           const struct attn_search_options *o,
-                           int64_t sentences, const int32_t *ids,
-                           const int32_t *start, void *memory, int64_t bytes,
-                           struct attn_hypothesis *out, int64_t *found);
-/* Log-probability of each given target token (the end token included by the
- * caller) of one sentence pair: one pass over the whole target. 0, or an
- * error.                                                                    */
-ATTN_API int attn_score(const struct attn_model *m, const void *bound,
-                        int32_t start_token, const int32_t *source, int64_t n,
-                        const int32_t *target, int64_t target_n,
-                        const struct attn_parallel *parallel, void *memory,
-                        int64_t bytes, float *log_probability);
-ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
-                                  int64_t target_n,
-                                  const struct attn_parallel *parallel);
 
-/* ------------------------------------------------------------ check.c --- */
-/* An error in words. */
-ATTN_API const char *attn_error_text(int64_t error);
+#endif
 
-/* Each looks at one kind of argument: 0, or its error. A list of no entries may
- * be NULL.                                                                  */
-ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most);
-ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
-/* start[0] is 0, none is below the one before it or more than `longest` above,
- * and start[n] is `rows`.                                                   */
-ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
-                               int64_t longest);
-ATTN_API int attn_check_parallel(const struct attn_parallel *p);
-
-/* ------------------------------------------------------------ batch.c --- */
-/* Bytes of memory that encode() and decode() need for a batch, by its sizes and
- * threads; or an error.                                                     */
-ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
-                                  const struct attn_batch *b);
-/* The model's inner encode(), in memory of batch_bytes(), behind a look at all
- * ids, lengths and tables of the batch. 0; or an error, and it has not run. */
-ATTN_API int attn_encode(const struct attn_model *m, const void *bound,
-                         const struct attn_batch *b, void *memory,
-                         int64_t bytes);
-/* The same of its inner decode(). What is not looked at: that no two sequences
- * write one page.                                                           */
-ATTN_API int attn_decode(const struct attn_model *m, const void *bound,
-                         const struct attn_batch *b, void *memory,
-                         int64_t bytes);
+/* stream.h: what streams and their saved states have in common. */
+#ifndef ATTN_STREAM_H_2
+#define ATTN_STREAM_H_2
 
 /* ------------------------------------------------------------ stream.c --- */
-enum {
-    ATTN_STREAM_END = -1, /* the end token, or one that stops, came */
-    ATTN_STREAM_FULL = -2 /* no room for a token, or none is allowed */
-};
-
-struct attn_stream_room { /* what the streams of one beginning share */
-    struct attn_cache self, cross;
-    int64_t streams, width; /* how many; tokens that each may have */
-    int32_t source_rows;
-    int32_t *tokens; /* [streams][width] */
-    int32_t *order;
-    float *logits;
-    void *arena;
-};
-struct attn_stream {
-    const struct attn_model *model;
-    const void *bound;
-    struct attn_search_options o; /* start, end, process, sampling */
-    const int32_t *stop;          /* [stops] more tokens that end it */
-    int64_t stops;
-    struct attn_stream_room *room;
-    int64_t slot;    /* of the room */
-    int32_t *tokens; /* [n] start, prompt, answer */
-    int64_t n;
-    int64_t lead; /* tokens before the answer */
-    int64_t read; /* tokens that are in the cache */
-    int64_t ended;
-};
-/* Memory for `streams` streams of up to `tokens` tokens each (start and prompt
- * counted, not above max_target + 1) after a source of that many rows (kind
- * decoder: 0); or an error.                                                 */
-ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
-                                   const struct attn_search_options *o,
-                                   int64_t source_rows, int64_t tokens,
-                                   int64_t streams);
 /* Is it one that was opened, and are its options right? 0, or an error. */
 ATTN_API int attn_stream_check(const struct attn_stream *s);
 /* A stream without tokens, in slot 0 of a new room. 0, or an error. */
@@ -3804,64 +3827,19 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
                                const struct attn_search_options *o,
                                int64_t source_rows, int64_t tokens,
                                int64_t streams, void *memory, int64_t bytes);
-/* With the start token, where there is one; `ids` are the source, which is
- * encoded, or for kind decoder the prompt. 0, or an error.                  */
-ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
-                              const void *bound,
-                              const struct attn_search_options *o,
-                              const int32_t *ids, int64_t n, int64_t tokens,
-                              int64_t streams, void *memory, int64_t bytes);
-/* Tokens that are given instead of chosen: kind decoder, more of the prompt;
- * else of the answer. 0, or an error, and nothing has changed.              */
-ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
-                              int64_t n);
-/* The next token of the answer; ATTN_STREAM_END, ATTN_STREAM_FULL; or another
- * number below 0, an error. Chooses what attn_search with beam 1 would.     */
-ATTN_API int64_t attn_stream_next(struct attn_stream *s);
-/* `to` goes on where `from` is, in a slot of the same room; what is in that
- * slot is dropped. Change to->o.sampling.seed for another answer. 0, or an
- * error.                                                                    */
-ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
-                              int64_t slot);
 
 /* ------------------------------------------------------------- state.c --- */
-struct attn_state_header { /* the first bytes of a saved stream */
-    char magic[8];         /* "ATTNST02" */
-    uint64_t hash;         /* of all that follows */
-    int64_t bytes;         /* of all */
-    uint64_t model;        /* its sizes, spec and weights, hashed */
-    int64_t tokens, lead, read, source_rows; /* as in the stream */
-    /* int32_t tokens[]; the pages of the self, then of the cross cache */
-};
-/* Bytes of a saved stream, or an error. */
-ATTN_API int64_t attn_state_bytes(const struct attn_stream *s);
 /* The hash of the weights' values that these take: it keeps a state from other
  * weights. packed: where they lie.                                          */
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
                                     const void *packed);
-/* The hash of the weights in a file that was opened, for states; 0: it is no
- * such file.                                                                */
-ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
-                                     const void *file);
-/* Writes the stream to `out`, at a multiple of 8; returns its bytes, or an
- * error. Options are not saved.                                             */
-ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
-                                 void *out, int64_t cap);
-/* NULL when it can be restored into this model, else what is wrong: all that
- * it says is looked at, whoever made its hash. `state` lies at a multiple of 8.
- */
-ATTN_API const char *attn_state_check(const struct attn_model *m,
-                                      uint64_t weights, const void *state,
-                                      int64_t bytes);
-/* Opens a stream as it was saved, in memory of attn_stream_bytes for the
- * header's source_rows and `tokens`, not fewer than the header's. 0, or an
- * error.                                                                    */
-ATTN_API int attn_state_restore(struct attn_stream *s,
-                                const struct attn_model *m, const void *bound,
-                                const struct attn_search_options *o,
-                                uint64_t weights, const void *state,
-                                int64_t bytes, int64_t tokens, int64_t streams,
-                                void *memory, int64_t memory_bytes);
+
+#endif
+
+/* text.h: text in and out of a model: vocabularies as blocks of bytes, and the
+ * kinds of tokenizers.                                                      */
+#ifndef ATTN_TEXT_2
+#define ATTN_TEXT_2
 
 /* ------------------------------------------------------------- vocab.c --- */
 /* Kinds of tokenizers: each character is a token; each word between spaces;
@@ -3934,43 +3912,13 @@ struct attn_encoding { /* a line on its way to ids */
 };
 ATTN_API int64_t attn_merges(struct attn_encoding *e);
 ATTN_API int64_t attn_merges_bytes(int64_t bytes);
-/* Bytes of memory for a line of that many, or an error. */
-ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes);
-/* Ids of one text. Returns their number, or an error: where it is about the
- * text (ATTN_ERROR_UNKNOWN, and no token stands for such; ATTN_ERROR_UTF8, but
- * merges with byte pieces take any bytes) *bad is the byte. Not more ids than
- * the text has bytes, and two. begun: the text goes on where another ended, so
- * that merges put no space in front of it.                                  */
-ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
-                                   int64_t bytes, int64_t begun, int32_t *ids,
-                                   int64_t cap, void *memory, int64_t *bad);
 
-/* -------------------------------------------------------------- text.c --- */
-enum { ATTN_STOP_BYTES = 240 }; /* a stop string has no more */
+#endif
 
-struct attn_text { /* a text that grows token by token */
-    const void *block;
-    const char *const *stop; /* strings that end it; they are not in it */
-    int64_t stops;
-    int64_t begun;   /* something stands before the next token */
-    int64_t stopped; /* a stop string came */
-    int64_t held;    /* bytes that are not given out yet */
-    char hold[ATTN_STOP_BYTES + 16];
-};
-/* begun: the text goes on where another ended. 0, or an error. */
-ATTN_API int attn_text_open(struct attn_text *t, const void *block,
-                            const char *const *stop, int64_t stops,
-                            int64_t begun);
-/* The bytes that a token lets out, or an error. */
-ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
-                               int64_t cap);
-/* The bytes that are still held, or an error. */
-ATTN_API int64_t attn_text_end(struct attn_text *t, char *out, int64_t cap);
-/* Text of ids; NUL-terminated; returns its length without NUL, or an error. */
-ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
-                                   int64_t n, char *out, int64_t cap);
+/* packed.h: the file of packed weights, and vocabularies beside them. */
+#ifndef ATTN_PACKED_1
+#define ATTN_PACKED_1
 
-/* ------------------------------------------------------------ packed.c --- */
 /* The head of model.weights: one page, then the packed weights, then the
  * vocabularies, each at a multiple of 64 bytes.                             */
 struct attn_packed_header {
@@ -3997,22 +3945,158 @@ ATTN_API uint64_t attn_packed_page(const void *file); /* as in its header */
 ATTN_API const char *attn_packed_check(const struct attn_model *m,
                                        const void *file, int64_t bytes,
                                        int64_t hashed, char *why);
+/* Where the weights lie in a file that was opened; NULL: it is none. */
+ATTN_API const void *attn_packed_weights(const void *file);
+
+#endif
+
+/* An error in words. */
+ATTN_API const char *attn_error_text(int64_t error);
+
 /* Checks model.weights, which lies at `file`, at a multiple of 64 bytes, and
  * fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or what is
  * wrong with it, a text in `bound`. Its contents are held to their hash, for
- * which all of it is read; inside a C file they have none.                  */
+ * which all of it is read; inside a C file they have none. */
 ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
                                const void *file, int64_t bytes);
-/* The same without that hash: weights that are mapped come from the disk as
- * they are used, and what was damaged there is not seen.                    */
+
+/* As attn_open(), without that hash: weights that are mapped come from the disk
+ * as they are used, and what was damaged there is not seen. */
 ATTN_API const char *attn_open_lazily(const struct attn_model *m, void *bound,
                                       const void *file, int64_t bytes);
-/* Where the weights lie in a file that was opened; NULL: it is none. */
-ATTN_API const void *attn_packed_weights(const void *file);
+
+/* Bytes of memory that attn_generate() needs for `sentences` sources,
+ * `source_rows` tokens in all, `longest` in one; or an error. */
+ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
+                                     const struct attn_search_options *o,
+                                     int64_t sentences, int64_t source_rows,
+                                     int64_t longest);
+
+/* Answers all sentences: s has the tokens from ids[start[s]] to before
+ * ids[start[s + 1]]; its o->results best answers go to out[s * o->results] and
+ * on, their number to found[s], or ATTN_ERROR_FINITE; their tokens lie in
+ * `memory`. A sentence of no tokens has no answer, but by a decoder with a
+ * start token, which goes on from that. 0, or an error. */
+ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
+                           const struct attn_search_options *o,
+                           int64_t sentences, const int32_t *ids,
+                           const int32_t *start, void *memory, int64_t bytes,
+                           struct attn_hypothesis *out, int64_t *found);
+
+/* Bytes of memory that a call on this batch needs, by its sizes and threads; or
+ * an error. */
+ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
+                                  const struct attn_batch *b);
+
+/* Encodes all rows of a batch in memory of attn_batch_bytes(), after a look at
+ * all of its ids, lengths and tables. 0; or an error, before anything is
+ * computed. */
+ATTN_API int attn_encode(const struct attn_model *m, const void *bound,
+                         const struct attn_batch *b, void *memory,
+                         int64_t bytes);
+
+/* Decodes the new rows of a batch in memory of attn_batch_bytes(), after a look
+ * at all of its ids, lengths and tables; not at whether two sequences write one
+ * page. 0; or an error, before anything is computed. */
+ATTN_API int attn_decode(const struct attn_model *m, const void *bound,
+                         const struct attn_batch *b, void *memory,
+                         int64_t bytes);
+
 /* The vocabulary of the source, or of the target (target: 1), in a file that
  * was opened; NULL: there is none. It is the `block` of the functions below. */
 ATTN_API const void *attn_vocab(const struct attn_model *m, const void *file,
                                 int64_t target);
+
+/* Bytes of memory that attn_vocab_encode() needs for a text of `bytes` bytes,
+ * or an error. */
+ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes);
+
+/* Ids of one text. Returns their number, or an error: where it is about the
+ * text (ATTN_ERROR_UNKNOWN, and no token stands for such; ATTN_ERROR_UTF8, but
+ * merges with byte pieces take any bytes) *bad is the byte. Not more ids than
+ * the text has bytes, and two. begun: the text goes on where another ended, so
+ * that merges put no space in front of it. */
+ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
+                                   int64_t bytes, int64_t begun, int32_t *ids,
+                                   int64_t cap, void *memory, int64_t *bad);
+
+/* Text of ids; NUL-terminated; returns its length without NUL, or an error. */
+ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
+                                   int64_t n, char *out, int64_t cap);
+
+/* Begins a text that grows token by token and ends before the first of `stops`
+ * strings. begun: it goes on where another ended. 0, or an error. */
+ATTN_API int attn_text_open(struct attn_text *t, const void *block,
+                            const char *const *stop, int64_t stops,
+                            int64_t begun);
+
+/* The bytes that a token adds to the text, as far as they can be no part of a
+ * stop string or of an unfinished character: their number, or an error. */
+ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
+                               int64_t cap);
+
+/* The bytes that are still held back, or an error. */
+ATTN_API int64_t attn_text_end(struct attn_text *t, char *out, int64_t cap);
+
+/* Memory for `streams` streams of up to `tokens` tokens each (start and prompt
+ * counted, not above max_target + 1) after a source of that many rows (kind
+ * decoder: 0); or an error. */
+ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t source_rows, int64_t tokens,
+                                   int64_t streams);
+
+/* Begins a stream, with the start token where there is one; `ids` are the
+ * source, which is encoded, or for kind decoder the prompt. 0, or an error. */
+ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
+                              const void *bound,
+                              const struct attn_search_options *o,
+                              const int32_t *ids, int64_t n, int64_t tokens,
+                              int64_t streams, void *memory, int64_t bytes);
+
+/* Tokens that are given instead of chosen: kind decoder, more of the prompt;
+ * else of the answer. 0, or an error, and nothing has changed. */
+ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
+                              int64_t n);
+
+/* The next token of the answer; ATTN_STREAM_END, ATTN_STREAM_FULL; or another
+ * number below 0, an error. Chooses what attn_generate() with beam 1 would. */
+ATTN_API int64_t attn_stream_next(struct attn_stream *s);
+
+/* `to` goes on where `from` is, in a slot of the same room; what is in that
+ * slot is dropped. Change to->o.sampling.seed for another answer. 0, or an
+ * error. */
+ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
+                              int64_t slot);
+
+/* The hash of the weights in a file that was opened, for states; 0: it is no
+ * such file. */
+ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
+                                     const void *file);
+
+/* Bytes of a saved stream, or an error. */
+ATTN_API int64_t attn_state_bytes(const struct attn_stream *s);
+
+/* Writes the stream to `out`, at a multiple of 8; returns its bytes, or an
+ * error. Options are not saved. */
+ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
+                                 void *out, int64_t cap);
+
+/* NULL when it can be restored into this model, else what is wrong: all that it
+ * says is looked at, whoever made its hash. `state` lies at a multiple of 8. */
+ATTN_API const char *attn_state_check(const struct attn_model *m,
+                                      uint64_t weights, const void *state,
+                                      int64_t bytes);
+
+/* Opens a stream as it was saved, in memory of attn_stream_bytes() for the
+ * header's source_rows and `tokens`, not fewer than the header's. 0, or an
+ * error. */
+ATTN_API int attn_state_restore(struct attn_stream *s,
+                                const struct attn_model *m, const void *bound,
+                                const struct attn_search_options *o,
+                                uint64_t weights, const void *state,
+                                int64_t bytes, int64_t tokens, int64_t streams,
+                                void *memory, int64_t memory_bytes);
 
 /* memory.c: arrays in the caller's memory, one after the other. */
 
@@ -5971,195 +6055,6 @@ ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
 {
     return attn_search(m, bound, o, sentences, ids, start, NULL, 0, memory,
                        bytes, out, found);
-}
-
-/* score.c: log-probabilities of a given output, by one pass over all of it. */
-
-struct score {
-    struct attn_cache self, cross;
-    int32_t *ids, *select, *start, *source_start;
-    float *logits; /* [target_n][target_vocab] */
-    void *arena;
-    int64_t rows; /* that the decoder reads */
-};
-
-static void score_lay_out_cache(struct attn_cache *c,
-                                const struct attn_model *m, int which,
-                                int64_t length, struct attn_memory *at)
-{
-    int64_t bytes = attn_cache_bytes(m, which, 1, length, 0);
-    void *memory = attn_take(at, bytes, 1);
-    if (memory)
-        attn_cache_init(c, m, which, 1, length, 0, memory);
-}
-
-/* Room for a start token, the source (a decoder's prompt) and the target. */
-static void score_lay_out(struct score *s, const struct attn_model *m,
-                          int64_t n, int64_t target_n,
-                          const struct attn_parallel *parallel,
-                          struct attn_memory *at)
-{
-    int64_t parts = attn_parts(parallel);
-    int64_t word = sizeof(int32_t);
-    int64_t rows = 1 + target_n;
-    if (m->kind == ATTN_DECODER)
-        rows += n;
-    score_lay_out_cache(&s->self, m, ATTN_SELF, rows, at);
-    if (m->kind == ATTN_ENCODER_DECODER)
-        score_lay_out_cache(&s->cross, m, ATTN_CROSS, n, at);
-    s->ids = attn_take(at, rows, word);
-    s->select = attn_take(at, target_n, word);
-    s->start = attn_take(at, 2, word);
-    s->source_start = attn_take(at, 2, word);
-    s->logits = attn_take(at, target_n,
-                          m->target_vocab * (int64_t)sizeof(float));
-    if (at->used < 0)
-        return;
-    int64_t arena = attn_max(m->arena_bytes(rows, 1, parts),
-                             m->arena_bytes(attn_max(n, 1), 1, parts));
-    s->arena = attn_take(at, arena, 1);
-}
-
-ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
-                                  int64_t target_n,
-                                  const struct attn_parallel *parallel)
-{
-    struct attn_memory at;
-    struct score s;
-    if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
-        return ATTN_ERROR_KIND;
-    if (n < 0 || n > ATTN_MOST || target_n < 0 || target_n > ATTN_MOST)
-        return ATTN_ERROR_COUNT;
-    int wrong = attn_check_parallel(parallel);
-    if (wrong)
-        return wrong;
-    attn_memory_open(&at, NULL);
-    score_lay_out(&s, m, n, target_n, parallel, &at);
-    if (at.used < 0)
-        return ATTN_ERROR_COUNT;
-    return attn_memory_bytes(&at);
-}
-
-static int score_source(struct score *s, const struct attn_model *m,
-                        const void *bound, const int32_t *source, int64_t n,
-                        struct attn_batch *b)
-{
-    int wrong = attn_check_ids(source, n, m->source_vocab);
-    if (wrong)
-        return wrong;
-    if (n < 1 || n > m->max_source)
-        return ATTN_ERROR_LENGTH;
-    if (m->input_width > 0)
-        return ATTN_ERROR_KIND;
-    if (attn_cache_grow(&s->cross, 0, n) < 0)
-        return ATTN_ERROR_ROOM;
-    s->source_start[0] = 0;
-    s->source_start[1] = (int32_t)n;
-    b->sequences = 1;
-    b->rows = n;
-    b->start = s->source_start;
-    b->ids = source;
-    b->pool[ATTN_CROSS] = s->cross.pool;
-    b->pages[ATTN_CROSS] = s->cross.table;
-    b->table[ATTN_CROSS] = s->cross.width;
-    m->encode(bound, b, s->arena);
-    return 0;
-}
-
-/* Every token but the last is read; the rows from the first token's
- * predecessor on want logits.                                               */
-static int score_fill(struct score *s, const struct attn_model *m,
-                      int32_t start_token, const int32_t *source, int64_t n,
-                      const int32_t *target, int64_t target_n)
-{
-    int64_t rows = 0;
-    int wrong = attn_check_ids(target, target_n, m->target_vocab);
-    if (wrong)
-        return wrong;
-    if (start_token >= m->target_vocab)
-        return ATTN_ERROR_ID;
-    if (start_token >= 0) {
-        s->ids[0] = start_token;
-        rows = 1;
-    }
-    if (m->kind == ATTN_DECODER) {
-        wrong = attn_check_ids(source, n, m->target_vocab);
-        if (wrong)
-            return wrong;
-        for (int64_t i = 0; i < n; i++)
-            s->ids[rows + i] = source[i];
-        rows += n;
-    }
-    if (rows == 0 || rows + target_n - 1 > m->max_target)
-        return ATTN_ERROR_LENGTH;
-    for (int64_t i = 0; i < target_n; i++)
-        s->select[i] = (int32_t)(rows - 1 + i);
-    memcpy(s->ids + rows, target, (size_t)(target_n - 1) * sizeof *target);
-    s->rows = rows + target_n - 1;
-    return attn_cache_grow(&s->self, 0, s->rows);
-}
-
-static void score_target(struct score *s, const struct attn_model *m,
-                         const void *bound, int64_t n, int64_t target_n,
-                         struct attn_batch *b)
-{
-    const int32_t none = 0;
-    const int32_t source_rows = (int32_t)n;
-    s->start[0] = 0;
-    s->start[1] = (int32_t)s->rows;
-    b->sequences = 1;
-    b->rows = s->rows;
-    b->start = s->start;
-    b->ids = s->ids;
-    b->past = &none;
-    b->select = s->select;
-    b->selected = target_n;
-    b->pool[ATTN_SELF] = s->self.pool;
-    b->pages[ATTN_SELF] = s->self.table;
-    b->table[ATTN_SELF] = s->self.width;
-    b->source = &none;
-    b->source_rows = &source_rows;
-    b->output = s->logits;
-    m->decode(bound, b, s->arena);
-}
-
-ATTN_API int attn_score(const struct attn_model *m, const void *bound,
-                        int32_t start_token, const int32_t *source, int64_t n,
-                        const int32_t *target, int64_t target_n,
-                        const struct attn_parallel *parallel, void *memory,
-                        int64_t bytes, float *log_probability)
-{
-    struct attn_memory at;
-    struct attn_batch batch = { 0 };
-    struct score s;
-    int wrong = 0;
-    int64_t need = attn_score_bytes(m, n, target_n, parallel);
-    if (need < 0)
-        return (int)need;
-    if (!bound || !memory || !log_probability)
-        return ATTN_ERROR_NULL;
-    if (need > bytes)
-        return ATTN_ERROR_ROOM;
-    if (target_n == 0)
-        return 0;
-    batch.parallel = parallel;
-    attn_memory_open(&at, memory);
-    score_lay_out(&s, m, n, target_n, parallel, &at);
-    if (m->kind == ATTN_ENCODER_DECODER)
-        wrong = score_source(&s, m, bound, source, n, &batch);
-    if (wrong == 0)
-        wrong = score_fill(&s, m, start_token, source, n, target, target_n);
-    if (wrong)
-        return wrong;
-    score_target(&s, m, bound, n, target_n, &batch);
-    for (int64_t i = 0; i < target_n; i++) {
-        const float *logits = s.logits + i * m->target_vocab;
-        if (!attn_logits_finite(logits, m->target_vocab))
-            return ATTN_ERROR_FINITE;
-        float sum = m->log_sum_exp(logits, m->target_vocab);
-        log_probability[i] = attn_log_probability(logits[target[i]], sum);
-    }
-    return 0;
 }
 
 /* stream.c: one answer, token by token; and many answers that go on from one

@@ -71,43 +71,16 @@
 
 #include <stdint.h>
 
-#ifndef ATTN_CORE_2
-#define ATTN_CORE_2
+/* batch.h: what a model is called with: sequences of rows, where their keys and
+ * values lie, and the caller's threads.                                     */
+#ifndef ATTN_BATCH_1
+#define ATTN_BATCH_1
 
 enum {
     ATTN_PAGE = 64, /* positions of one page of a cache */
-    ATTN_SELF = 0,
-    ATTN_CROSS = 1,
-    /* kinds of models */
-    ATTN_ENCODER_DECODER = 0,
-    ATTN_ENCODER = 1,
-    ATTN_DECODER = 2,
-    ATTN_ATTENTION = 3
+    ATTN_SELF = 0,  /* the caches: of the decoder's own keys .. */
+    ATTN_CROSS = 1  /* .. and of the encoder's output */
 };
-
-/* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
- * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */
-enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or room for a result */
-    ATTN_ERROR_UNKNOWN = -2,  /* text that the vocabulary does not have */
-    ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
-    ATTN_ERROR_NULL = -4,     /* a pointer is NULL that may not be */
-    ATTN_ERROR_COUNT = -5,    /* a count, a size: below 0, or too large */
-    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not take */
-    ATTN_ERROR_TABLE = -7,    /* starts that do not go up from 0; pages,
-                                 rows, sources outside of what there is */
-    ATTN_ERROR_ID = -8,       /* an id, a type that the model lacks */
-    ATTN_ERROR_OPTION = -9,   /* an option out of its range */
-    ATTN_ERROR_KIND = -10,    /* this kind of model does not do that */
-    ATTN_ERROR_OPEN = -11,    /* no stream, text or vocabulary that was
-                                 opened, or no other slot of its room */
-    ATTN_ERROR_STATE = -12,   /* a state that is damaged, or of another
-                                 model */
-    ATTN_ERROR_ALIGNED = -13, /* memory that is not at the multiple of
-                                 bytes that it has to be at */
-    ATTN_ERROR_FINITE = -14   /* logits, or their weights, not finite */
-};
-enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
  * parts - 1 and returns when all are done. They may run at once, in any order,
@@ -157,6 +130,45 @@ struct attn_batch {
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
+#endif
+
+/* compiled_model.h: what a compiled model is: its kind, sizes, functions; and
+ * the errors of all that is around it.                                      */
+#ifndef ATTN_MODEL_1
+#define ATTN_MODEL_1
+
+/* Kinds of models. */
+enum {
+    ATTN_ENCODER_DECODER = 0,
+    ATTN_ENCODER = 1,
+    ATTN_DECODER = 2,
+    ATTN_ATTENTION = 3
+};
+
+/* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
+ * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */
+enum {
+    ATTN_ERROR_ROOM = -1,     /* too little memory, or room for a result */
+    ATTN_ERROR_UNKNOWN = -2,  /* text that the vocabulary does not have */
+    ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
+    ATTN_ERROR_NULL = -4,     /* a pointer is NULL that may not be */
+    ATTN_ERROR_COUNT = -5,    /* a count, a size: below 0, or too large */
+    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not take */
+    ATTN_ERROR_TABLE = -7,    /* starts that do not go up from 0; pages,
+                                 rows, sources outside of what there is */
+    ATTN_ERROR_ID = -8,       /* an id, a type that the model lacks */
+    ATTN_ERROR_OPTION = -9,   /* an option out of its range */
+    ATTN_ERROR_KIND = -10,    /* this kind of model does not do that */
+    ATTN_ERROR_OPEN = -11,    /* no stream, text or vocabulary that was
+                                 opened, or no other slot of its room */
+    ATTN_ERROR_STATE = -12,   /* a state that is damaged, or of another
+                                 model */
+    ATTN_ERROR_ALIGNED = -13, /* memory that is not at the multiple of
+                                 bytes that it has to be at */
+    ATTN_ERROR_FINITE = -14   /* logits, or their weights, not finite */
+};
+enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
+
 /* A compiled model: constants and inner entries. Everything is a pure function
  * of its arguments; nothing is global, so threads may share one model. The
  * inner entries check nothing: an id or a length that is out of range is a
@@ -192,8 +204,11 @@ struct attn_model {
 
 #endif
 
-#ifndef ATTN_SEARCH_1
-#define ATTN_SEARCH_1
+/* generate.h: what a model that generates is asked with and answers: options of
+ * logits processors, sampling and search; hypotheses; streams, whose answers
+ * grow token by token, their caches, states and texts.                      */
+#ifndef ATTN_GENERATE_1
+#define ATTN_GENERATE_1
 
 /* Logits processors: a table of functions run on each row of logits before
  * the search looks at it. -INFINITY forbids a token, whose probability falls
@@ -263,8 +278,8 @@ struct attn_cache {
 
 enum {
     ATTN_STREAM_END = -1, /* the end token, or one that stops, came */
-    ATTN_STREAM_FULL = -2 /* no room for a token, or none is allowed */
-};
+    ATTN_STREAM_FULL = -2
+}; /* no room for a token, or none is allowed */
 
 struct attn_stream_room { /* what the streams of one beginning share */
     struct attn_cache self, cross;
@@ -341,23 +356,21 @@ const void *tiny_embedded(int64_t *bytes);
 /* The search that the spec asks for. */
 void tiny_options(struct attn_search_options *o);
 
-/* The comments below are the core's: attn_x, or x(), is tiny_x. */
-
 /* An error in words. */
 const char *tiny_error_text(int64_t error);
 
 /* Checks model.weights, which lies at `file`, at a multiple of 64 bytes, and
  * fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or what is
  * wrong with it, a text in `bound`. Its contents are held to their hash, for
- * which all of it is read; inside a C file they have none.                  */
+ * which all of it is read; inside a C file they have none. */
 const char *tiny_open(void *bound, const void *file, int64_t bytes);
 
-/* The same without that hash: weights that are mapped come from the disk as
- * they are used, and what was damaged there is not seen.                    */
+/* As tiny_open(), without that hash: weights that are mapped come from the disk
+ * as they are used, and what was damaged there is not seen. */
 const char *tiny_open_lazily(void *bound, const void *file, int64_t bytes);
 
-/* Bytes of memory that generate() needs for `sentences` sources, `source_rows`
- * tokens in all, `longest` in one; or an error.                             */
+/* Bytes of memory that tiny_generate() needs for `sentences` sources,
+ * `source_rows` tokens in all, `longest` in one; or an error. */
 int64_t tiny_generate_bytes(const struct attn_search_options *o,
                             int64_t sentences, int64_t source_rows,
                             int64_t longest);
@@ -366,23 +379,25 @@ int64_t tiny_generate_bytes(const struct attn_search_options *o,
  * ids[start[s + 1]]; its o->results best answers go to out[s * o->results] and
  * on, their number to found[s], or ATTN_ERROR_FINITE; their tokens lie in
  * `memory`. A sentence of no tokens has no answer, but by a decoder with a
- * start token, which goes on from that. 0, or an error.                     */
+ * start token, which goes on from that. 0, or an error. */
 int tiny_generate(const void *bound, const struct attn_search_options *o,
                   int64_t sentences, const int32_t *ids, const int32_t *start,
                   void *memory, int64_t bytes, struct attn_hypothesis *out,
                   int64_t *found);
 
-/* Bytes of memory that encode() and decode() need for a batch, by its sizes and
- * threads; or an error.                                                     */
+/* Bytes of memory that a call on this batch needs, by its sizes and threads; or
+ * an error. */
 int64_t tiny_batch_bytes(const struct attn_batch *b);
 
-/* The model's inner encode(), in memory of batch_bytes(), behind a look at all
- * ids, lengths and tables of the batch. 0; or an error, and it has not run. */
+/* Encodes all rows of a batch in memory of tiny_batch_bytes(), after a look at
+ * all of its ids, lengths and tables. 0; or an error, before anything is
+ * computed. */
 int tiny_encode(const void *bound, const struct attn_batch *b, void *memory,
                 int64_t bytes);
 
-/* The same of its inner decode(). What is not looked at: that no two sequences
- * write one page.                                                           */
+/* Decodes the new rows of a batch in memory of tiny_batch_bytes(), after a look
+ * at all of its ids, lengths and tables; not at whether two sequences write one
+ * page. 0; or an error, before anything is computed. */
 int tiny_decode(const void *bound, const struct attn_batch *b, void *memory,
                 int64_t bytes);
 
@@ -390,14 +405,15 @@ int tiny_decode(const void *bound, const struct attn_batch *b, void *memory,
  * was opened; NULL: there is none. It is the `block` of the functions below. */
 const void *tiny_vocab(const void *file, int64_t target);
 
-/* Bytes of memory for a line of that many, or an error. */
+/* Bytes of memory that tiny_vocab_encode() needs for a text of `bytes` bytes,
+ * or an error. */
 int64_t tiny_vocab_encode_bytes(const void *block, int64_t bytes);
 
 /* Ids of one text. Returns their number, or an error: where it is about the
  * text (ATTN_ERROR_UNKNOWN, and no token stands for such; ATTN_ERROR_UTF8, but
  * merges with byte pieces take any bytes) *bad is the byte. Not more ids than
  * the text has bytes, and two. begun: the text goes on where another ended, so
- * that merges put no space in front of it.                                  */
+ * that merges put no space in front of it. */
 int64_t tiny_vocab_encode(const void *block, const char *line, int64_t bytes,
                           int64_t begun, int32_t *ids, int64_t cap,
                           void *memory, int64_t *bad);
@@ -406,64 +422,65 @@ int64_t tiny_vocab_encode(const void *block, const char *line, int64_t bytes,
 int64_t tiny_vocab_decode(const void *block, const int32_t *ids, int64_t n,
                           char *out, int64_t cap);
 
-/* begun: the text goes on where another ended. 0, or an error. */
+/* Begins a text that grows token by token and ends before the first of `stops`
+ * strings. begun: it goes on where another ended. 0, or an error. */
 int tiny_text_open(struct attn_text *t, const void *block,
                    const char *const *stop, int64_t stops, int64_t begun);
 
-/* The bytes that a token lets out, or an error. */
+/* The bytes that a token adds to the text, as far as they can be no part of a
+ * stop string or of an unfinished character: their number, or an error. */
 int64_t tiny_text_add(struct attn_text *t, int32_t id, char *out, int64_t cap);
 
-/* The bytes that are still held, or an error. */
+/* The bytes that are still held back, or an error. */
 int64_t tiny_text_end(struct attn_text *t, char *out, int64_t cap);
 
 /* Memory for `streams` streams of up to `tokens` tokens each (start and prompt
  * counted, not above max_target + 1) after a source of that many rows (kind
- * decoder: 0); or an error.                                                 */
+ * decoder: 0); or an error. */
 int64_t tiny_stream_bytes(const struct attn_search_options *o,
                           int64_t source_rows, int64_t tokens, int64_t streams);
 
-/* With the start token, where there is one; `ids` are the source, which is
- * encoded, or for kind decoder the prompt. 0, or an error.                  */
+/* Begins a stream, with the start token where there is one; `ids` are the
+ * source, which is encoded, or for kind decoder the prompt. 0, or an error. */
 int tiny_stream_open(struct attn_stream *s, const void *bound,
                      const struct attn_search_options *o, const int32_t *ids,
                      int64_t n, int64_t tokens, int64_t streams, void *memory,
                      int64_t bytes);
 
 /* Tokens that are given instead of chosen: kind decoder, more of the prompt;
- * else of the answer. 0, or an error, and nothing has changed.              */
+ * else of the answer. 0, or an error, and nothing has changed. */
 int tiny_stream_feed(struct attn_stream *s, const int32_t *ids, int64_t n);
 
 /* The next token of the answer; ATTN_STREAM_END, ATTN_STREAM_FULL; or another
- * number below 0, an error. Chooses what attn_search with beam 1 would.     */
+ * number below 0, an error. Chooses what tiny_generate() with beam 1 would. */
 int64_t tiny_stream_next(struct attn_stream *s);
 
 /* `to` goes on where `from` is, in a slot of the same room; what is in that
  * slot is dropped. Change to->o.sampling.seed for another answer. 0, or an
- * error.                                                                    */
+ * error. */
 int tiny_stream_fork(struct attn_stream *to, struct attn_stream *from,
                      int64_t slot);
 
 /* The hash of the weights in a file that was opened, for states; 0: it is no
- * such file.                                                                */
+ * such file. */
 uint64_t tiny_state_weights(const void *file);
 
 /* Bytes of a saved stream, or an error. */
 int64_t tiny_state_bytes(const struct attn_stream *s);
 
 /* Writes the stream to `out`, at a multiple of 8; returns its bytes, or an
- * error. Options are not saved.                                             */
+ * error. Options are not saved. */
 int64_t tiny_state_save(const struct attn_stream *s, uint64_t weights,
                         void *out, int64_t cap);
 
-/* NULL when it can be restored into this model, else what is wrong: all that
- * it says is looked at, whoever made its hash. `state` lies at a multiple of 8.
- */
+/* NULL when it can be restored into this model, else what is wrong: all that it
+ * says is looked at, whoever made its hash. `state` lies at a multiple of 8. */
 const char *tiny_state_check(uint64_t weights, const void *state,
                              int64_t bytes);
 
-/* Opens a stream as it was saved, in memory of attn_stream_bytes for the
+/* Opens a stream as it was saved, in memory of tiny_stream_bytes() for the
  * header's source_rows and `tokens`, not fewer than the header's. 0, or an
- * error.                                                                    */
+ * error. */
 int tiny_state_restore(struct attn_stream *s, const void *bound,
                        const struct attn_search_options *o, uint64_t weights,
                        const void *state, int64_t bytes, int64_t tokens,

@@ -1,10 +1,9 @@
-/* text.h: text in and out of a model: vocabularies as blocks of bytes, kinds of
- * tokenizers, decoding that streams; and the file that holds packed weights
- * beside them. A part of core.h, which includes it.                         */
-#ifndef ATTN_TEXT_1
-#define ATTN_TEXT_1
+/* text.h: text in and out of a model: vocabularies as blocks of bytes, and the
+ * kinds of tokenizers.                                                      */
+#ifndef ATTN_TEXT_2
+#define ATTN_TEXT_2
 
-#include "core.h"
+#include "memory.h"
 
 /* ------------------------------------------------------------- vocab.c --- */
 /* Kinds of tokenizers: each character is a token; each word between spaces;
@@ -77,84 +76,5 @@ struct attn_encoding { /* a line on its way to ids */
 };
 ATTN_API int64_t attn_merges(struct attn_encoding *e);
 ATTN_API int64_t attn_merges_bytes(int64_t bytes);
-/* Bytes of memory for a line of that many, or an error. */
-ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes);
-/* Ids of one text. Returns their number, or an error: where it is about the
- * text (ATTN_ERROR_UNKNOWN, and no token stands for such; ATTN_ERROR_UTF8, but
- * merges with byte pieces take any bytes) *bad is the byte. Not more ids than
- * the text has bytes, and two. begun: the text goes on where another ended, so
- * that merges put no space in front of it.                                  */
-ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
-                                   int64_t bytes, int64_t begun, int32_t *ids,
-                                   int64_t cap, void *memory, int64_t *bad);
-
-/* -------------------------------------------------------------- text.c --- */
-enum { ATTN_STOP_BYTES = 240 }; /* a stop string has no more */
-
-struct attn_text { /* a text that grows token by token */
-    const void *block;
-    const char *const *stop; /* strings that end it; they are not in it */
-    int64_t stops;
-    int64_t begun;   /* something stands before the next token */
-    int64_t stopped; /* a stop string came */
-    int64_t held;    /* bytes that are not given out yet */
-    char hold[ATTN_STOP_BYTES + 16];
-};
-/* begun: the text goes on where another ended. 0, or an error. */
-ATTN_API int attn_text_open(struct attn_text *t, const void *block,
-                            const char *const *stop, int64_t stops,
-                            int64_t begun);
-/* The bytes that a token lets out, or an error. */
-ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
-                               int64_t cap);
-/* The bytes that are still held, or an error. */
-ATTN_API int64_t attn_text_end(struct attn_text *t, char *out, int64_t cap);
-/* Text of ids; NUL-terminated; returns its length without NUL, or an error. */
-ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
-                                   int64_t n, char *out, int64_t cap);
-
-/* ------------------------------------------------------------ packed.c --- */
-/* The head of model.weights: one page, then the packed weights, then the
- * vocabularies, each at a multiple of 64 bytes.                             */
-struct attn_packed_header {
-    char magic[8];     /* "ATTNCW02" */
-    uint64_t page;     /* hash of all that follows in this page */
-    uint64_t contents; /* of all behind the page; 0: of a file that
-                          is inside a program, which has no hash */
-    uint64_t hash;     /* weights_hash of the model it is for */
-    int64_t bytes;     /* of the whole file */
-    int64_t weights_at, weights_bytes;
-    int64_t weight_bits;                         /* as the model's */
-    int64_t source_vocab_at, source_vocab_bytes; /* 0: none */
-    int64_t target_vocab_at, target_vocab_bytes;
-    char name[136]; /* of the model */
-};
-enum {
-    ATTN_PACKED_PAGE = 4096,
-    ATTN_PACKED_TEXT = 512 /* of a message, at most */
-};
-ATTN_API uint64_t attn_packed_page(const void *file); /* as in its header */
-/* NULL when `file` is a weights file for `m`, else what is wrong, a text in
- * why[ATTN_PACKED_TEXT]. hashed: all of it is read, and its contents are held
- * to their hash.                                                            */
-ATTN_API const char *attn_packed_check(const struct attn_model *m,
-                                       const void *file, int64_t bytes,
-                                       int64_t hashed, char *why);
-/* Checks model.weights, which lies at `file`, at a multiple of 64 bytes, and
- * fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or what is
- * wrong with it, a text in `bound`. Its contents are held to their hash, for
- * which all of it is read; inside a C file they have none.                  */
-ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
-                               const void *file, int64_t bytes);
-/* The same without that hash: weights that are mapped come from the disk as
- * they are used, and what was damaged there is not seen.                    */
-ATTN_API const char *attn_open_lazily(const struct attn_model *m, void *bound,
-                                      const void *file, int64_t bytes);
-/* Where the weights lie in a file that was opened; NULL: it is none. */
-ATTN_API const void *attn_packed_weights(const void *file);
-/* The vocabulary of the source, or of the target (target: 1), in a file that
- * was opened; NULL: there is none. It is the `block` of the functions below. */
-ATTN_API const void *attn_vocab(const struct attn_model *m, const void *file,
-                                int64_t target);
 
 #endif

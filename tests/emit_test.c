@@ -49,6 +49,21 @@ static void test_let_has_scopes(void **state)
     assert_text(e, "five x[five];\n3\n");
 }
 
+static void test_comment_breaks_between_words(void **state)
+{
+    (void)state;
+    Emit *e = emit_new(arena);
+    let(e, "x", "%s", "model_open");
+    put_comment(e, "As $x().");
+    put(e, "{\n");
+    put_comment(e, "Seventy columns are not eighty, so that this line of words "
+                   "goes on here.");
+    put(e, "}\n");
+    assert_text(e, "/* As model_open(). */\n{\n"
+                   "    /* Seventy columns are not eighty, so that this line "
+                   "of words goes on\n     * here. */\n}\n");
+}
+
 static void test_literals(void **state)
 {
     (void)state;
@@ -197,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_put_indents_by_braces),
         cmocka_unit_test(test_let_has_scopes),
+        cmocka_unit_test(test_comment_breaks_between_words),
         cmocka_unit_test(test_literals),
         cmocka_unit_test(test_kernels_are_a_set),
         cmocka_unit_test(test_jit_gets_prototypes),

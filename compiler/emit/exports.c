@@ -1,93 +1,40 @@
-/* exports.c: the core's functions that an emitted file exports, all of which
- * check what they are given. The core is static there. A door has the core
- * function's comment and arguments, without the model, and the model's name for
- * "attn".                                                                   */
+/* exports.c: the functions that an emitted file exports, by the rows of
+ * runtime/exports.h: prototypes with their comments, and the functions, which
+ * call those of the core, static there, with the model.                     */
 #include "emit/names.h"
 #include "emit/sections.h"
 
 #include <string.h>
 
-typedef enum { Always, Encodes, Decodes, Texts } DoorOf;
+typedef enum { Always, Encodes, Decodes, Texts } When;
 
-static const struct {
+typedef struct {
+    const char *type; /* NULL: the model, which is not exported */
     const char *name;
-    DoorOf of;
-} doors[] = {
-    { "error_text", Always },     { "open", Always },
-    { "open_lazily", Always },    { "generate_bytes", Decodes },
-    { "generate", Decodes },      { "batch_bytes", Always },
-    { "encode", Encodes },        { "decode", Decodes },
-    { "vocab", Texts },           { "vocab_encode_bytes", Texts },
-    { "vocab_encode", Texts },    { "vocab_decode", Decodes },
-    { "text_open", Decodes },     { "text_add", Decodes },
-    { "text_end", Decodes },      { "stream_bytes", Decodes },
-    { "stream_open", Decodes },   { "stream_feed", Decodes },
-    { "stream_next", Decodes },   { "stream_fork", Decodes },
-    { "state_weights", Decodes }, { "state_bytes", Decodes },
-    { "state_save", Decodes },    { "state_check", Decodes },
-    { "state_restore", Decodes },
+} Parameter;
+
+enum { MaxParameters = 12 };
+
+typedef struct {
+    When when;
+    const char *result, *name;
+    Parameter parameter[MaxParameters]; /* up to one without a name */
+    const char *comment;
+} Export;
+
+#define LIST(...) __VA_ARGS__
+#define MODEL { NULL, "m" }
+#define P(type, name) { #type, #name }
+#define EXPORT(when, result, name, parameters, comment)                        \
+    { when, #result, #name, { LIST parameters }, comment },
+static const Export exports[] = {
+#include "runtime/exports.h"
 };
-enum { Doors = sizeof doors / sizeof *doors };
+enum { Exports = sizeof exports / sizeof *exports };
 
-typedef struct { /* as the core's headers have it */
-    const char *comment, *comment_end;
-    const char *result;                 /* "int64_t ", "const char *" */
-    const char *parameters, *arguments; /* ", " between; the core's all */
-} Door;
-
-static const char *last_before(const char *end, const char *what)
+static bool has_export(const Plan *p, const Export *x)
 {
-    const size_t n = strlen(what);
-    while (strncmp(end, what, n) != 0)
-        end--;
-    return end;
-}
-
-/* "const struct attn_stream *s" is passed as "s". */
-static const char *argument_of(Arena *a, const char *from, size_t n)
-{
-    size_t name = n;
-    while (from[name - 1] != ' ' && from[name - 1] != '*')
-        name--;
-    return arena_strndup(a, from + name, n - name);
-}
-
-static void split_parameters(Arena *a, Door *d, const char *at)
-{
-    const char *gap = "";
-    d->parameters = d->arguments = "";
-    while (*at != ')') {
-        at += strspn(at, " \n");
-        const size_t n = strcspn(at, ",)");
-        const bool model = !strncmp(at, "const struct attn_model *", 25);
-        const char *name = model ? "&model" : argument_of(a, at, n);
-        d->arguments = arena_printf(a, "%s%s%s", d->arguments,
-                                    *d->arguments ? ", " : "", name);
-        if (!model) {
-            d->parameters = arena_printf(a, "%s%s%.*s", d->parameters, gap,
-                                         (int)n, at);
-            gap = ", ";
-        }
-        at += n + (at[n] == ',');
-    }
-}
-
-static Door door_of(Arena *a, const char *name)
-{
-    const char *word = arena_printf(a, "attn_%s(", name);
-    const char *at = core_text(word);
-    const char *line = last_before(at, "ATTN_API ");
-    const char *from = line + strlen("ATTN_API ");
-    Door d = { .comment_end = line };
-    d.result = arena_strndup(a, from, (size_t)(at - from));
-    d.comment = last_before(line, "/* ");
-    split_parameters(a, &d, at + strlen(word));
-    return d;
-}
-
-static bool has_door(const Plan *p, int i)
-{
-    switch (doors[i].of) {
+    switch (x->when) {
     case Always:  break;
     case Encodes: return has_entry(p, EntryEncode);
     case Decodes: return has_decoder(p);
@@ -103,43 +50,97 @@ const char *emit_exported(Arena *a, const Plan *p, int i)
     if (i < n)
         return arena_printf(a, "%s_%s", p->prefix, others[i]);
     i -= n;
-    for (int d = 0; d < Doors; d++)
-        if (has_door(p, d) && i-- == 0)
-            return arena_printf(a, "%s_%s", p->prefix, doors[d].name);
+    for (int x = 0; x < Exports; x++)
+        if (has_export(p, &exports[x]) && i-- == 0)
+            return arena_printf(a, "%s_%s", p->prefix, exports[x].name);
     return NULL;
 }
 
-/* "int64_t tiny_vocab_encode". */
-static const char *head_of(Gen *g, const Door *d, int i)
+/* "const char *" and "m" side by side. */
+static const char *declared(Arena *a, const char *type, const char *name)
 {
-    return arena_printf(g->a, "%s%s_%s", d->result, g->p->prefix,
-                        doors[i].name);
+    const bool pointer = type[strlen(type) - 1] == '*';
+    return arena_printf(a, "%s%s%s", type, pointer ? "" : " ", name);
 }
 
-void emit_door_prototypes(Gen *g, Emit *e)
+/* "const char *tiny_open". */
+static const char *head_of(Gen *g, const Export *x, const char *prefix)
 {
-    let(e, "x", "%s_x", g->p->prefix);
-    put(e, "/* The comments below are the core's: attn_x, or x(), is $x. */\n");
-    for (int i = 0; i < Doors; i++) {
-        if (!has_door(g->p, i))
+    return declared(g->a, x->result,
+                    arena_printf(g->a, "%s_%s", prefix, x->name));
+}
+
+/* "void *bound, const void *file"; model: and the model. */
+static const char *parameters_of(Gen *g, const Export *x, bool model)
+{
+    const char *s = "";
+    for (const Parameter *p = x->parameter; p->name; p++)
+        if (p->type || model)
+            s = arena_printf(g->a, "%s%s%s", s, *s ? ", " : "",
+                             declared(g->a,
+                                      p->type ? p->type
+                                              : "const struct attn_model *",
+                                      p->name));
+    return s;
+}
+
+/* "&model, bound, file". */
+static const char *arguments_of(Gen *g, const Export *x)
+{
+    const char *s = "";
+    for (const Parameter *p = x->parameter; p->name; p++)
+        s = arena_printf(g->a, "%s%s%s", s, *s ? ", " : "",
+                         p->type ? p->name : "&model");
+    return s;
+}
+
+/* Binds each name to prefix_name, for the comments. */
+static void let_names(Emit *e, const char *prefix)
+{
+    for (int x = 0; x < Exports; x++)
+        let(e, exports[x].name, "%s_%s", prefix, exports[x].name);
+}
+
+/* The rows' prototypes under their comments. */
+static void put_prototypes(Gen *g, Emit *e, const char *prefix, bool model)
+{
+    const int mark = emit_mark(e);
+    let_names(e, prefix);
+    for (int x = 0; x < Exports; x++) {
+        const Export *row = &exports[x];
+        const char *head = head_of(g, row, prefix);
+        if (!has_export(g->p, row))
             continue;
-        const Door d = door_of(g->a, doors[i].name);
+        put_comment(e, row->comment);
+        if (model)
+            head = arena_printf(g->a, "ATTN_API %s", head);
+        put_call(e, head, parameters_of(g, row, model), ";");
         put(e, "\n");
-        paste(e, d.comment, d.comment_end);
-        put_call(e, head_of(g, &d, i), d.parameters, ";");
     }
+    emit_reset(e, mark);
 }
 
-void emit_doors(Gen *g, Emit *e)
+void emit_export_prototypes(Gen *g, Emit *e)
 {
-    for (int i = 0; i < Doors; i++) {
-        if (!has_door(g->p, i))
+    put_prototypes(g, e, g->p->prefix, false);
+}
+
+void emit_core_prototypes(Gen *g, Emit *e)
+{
+    put_prototypes(g, e, "attn", true);
+}
+
+void emit_exports(Gen *g, Emit *e)
+{
+    for (int x = 0; x < Exports; x++) {
+        const Export *row = &exports[x];
+        if (!has_export(g->p, row))
             continue;
-        const Door d = door_of(g->a, doors[i].name);
-        put_call(e, head_of(g, &d, i), d.parameters, "");
+        put_call(e, head_of(g, row, g->p->prefix), parameters_of(g, row, false),
+                 "");
         put(e, "{\n");
-        put_call(e, arena_printf(g->a, "return attn_%s", doors[i].name),
-                 d.arguments, ";");
+        put_call(e, arena_printf(g->a, "return attn_%s", row->name),
+                 arguments_of(g, row), ";");
         put(e, "}\n\n");
     }
 }

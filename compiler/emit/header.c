@@ -171,7 +171,7 @@ static void put_example(Gen *g, Emit *e)
     }
 }
 
-static void put_comment(Gen *g, Emit *e)
+static void put_front(Gen *g, Emit *e)
 {
     let(e, "name", "%s", g->p->g->spec->name);
     let(e, "takes", takes_ids(g) ? " ID .." : "");
@@ -193,37 +193,6 @@ static void put_comment(Gen *g, Emit *e)
     put(e, " */\n");
 }
 
-/* ---- types ---- */
-
-/* Both guards are of the version of the types, not of the model. */
-static void put_types(Gen *g, Emit *e)
-{
-    put(e, "#ifndef ATTN_CORE_2\n"
-           "#define ATTN_CORE_2\n"
-           "\n");
-    emit_core_types(g, e);
-    put(e, "#endif\n"
-           "\n");
-    if (!has_decoder(g->p))
-        return;
-    put(e, "#ifndef ATTN_SEARCH_1\n"
-           "#define ATTN_SEARCH_1\n"
-           "\n");
-    emit_core_type(e, "/* Logits processors:", "struct attn_process {");
-    emit_core_type(e, "/* Sampling:", "struct attn_sampling {");
-    emit_core_type(e, "enum { ATTN_RULE_EXACT", "enum { ATTN_PENALTY_NONE");
-    emit_core_type(e, "struct attn_search_options {",
-                   "struct attn_search_options {");
-    emit_core_type(e, "struct attn_hypothesis {", "struct attn_hypothesis {");
-    emit_core_type(e, "/* Pages of keys and values", "struct attn_cache {");
-    emit_core_type(e, "enum {\n    ATTN_STREAM_END", "struct attn_stream {");
-    emit_core_type(e, "struct attn_state_header {",
-                   "struct attn_state_header {");
-    emit_core_type(e, "enum { ATTN_STOP_BYTES", "struct attn_text {");
-    put(e, "#endif\n"
-           "\n");
-}
-
 /* ---- functions ---- */
 
 static void put_functions(Gen *g, Emit *e)
@@ -243,7 +212,7 @@ static void put_functions(Gen *g, Emit *e)
         put(e, "/* The search that the spec asks for. */\n"
                "void $options(struct attn_search_options *o);\n"
                "\n");
-    emit_door_prototypes(g, e);
+    emit_export_prototypes(g, e);
 }
 
 const char *emit_header(Arena *a, const Plan *p, size_t *n)
@@ -252,13 +221,14 @@ const char *emit_header(Arena *a, const Plan *p, size_t *n)
     Gen g = { .a = a, .p = p, .o = &o };
     Emit *e = emit_new(a), *functions = emit_new(a);
     let(e, "guard", "%s_H", upper(a, p->prefix));
-    put_comment(&g, e);
+    put_front(&g, e);
     put(e, "#ifndef $guard\n"
            "#define $guard\n"
            "\n"
            "#include <stdint.h>\n"
            "\n");
-    put_types(&g, e);
+    emit_core(&g, e, CoreBatch);
+    emit_core(&g, e, CoreTypes);
     emit_dimensions(&g, e, arena_printf(a, "%s_", upper(a, p->prefix)));
     put(e, "#ifdef __cplusplus\n"
            "extern \"C\" {\n"
@@ -267,8 +237,7 @@ const char *emit_header(Arena *a, const Plan *p, size_t *n)
     put_functions(&g, functions);
     const char *text = emit_text(functions, n);
     emit_raw(e, text, *n); /* the brace that is open indents nothing */
-    put(e, "\n"
-           "#ifdef __cplusplus\n"
+    put(e, "#ifdef __cplusplus\n"
            "}\n"
            "#endif\n"
            "\n"

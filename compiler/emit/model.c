@@ -114,7 +114,8 @@ static void emit_parts(Gen *g, Emit *e)
     emit_dimensions(g, e, "");
     append(e, weights);
     heading(g, e, "a call, its memory");
-    emit_core_types(g, e);
+    emit_core(g, e, CoreBatch);
+    emit_core(g, e, CoreTypes);
     append(e, calls);
     heading(g, e, "kernels");
     append_kernels(g, e);
@@ -146,7 +147,9 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
     append(e, parts);
     if (o->mode == EmitAot) {
         heading(&g, e, has_decoder(p) ? "search, text" : "weights files");
-        emit_core(&g, e);
+        emit_core(&g, e, CoreHeaders);
+        emit_core_prototypes(&g, e);
+        emit_core(&g, e, CoreSources);
         heading(&g, e, "exported");
     }
     emit_api(&g, e);

@@ -1,6 +1,5 @@
-/* program.c: what stands around the model: the types and the decoder of
- * runtime/ (pasted as they are), the exported functions, embedded weights, and
- * the program under ATTNC_MAIN.                                             */
+/* program.c: what stands around the model: its struct, the exported functions,
+ * embedded weights, and the program under ATTNC_MAIN. */
 #include "emit/names.h"
 #include "emit/sections.h"
 
@@ -135,7 +134,7 @@ void emit_api(Gen *g, Emit *e)
         return;
     if (has_decoder(g->p))
         emit_defaults(g, e);
-    emit_doors(g, e);
+    emit_exports(g, e);
 }
 
 /* ---- embedded weights, program ---- */

@@ -34,15 +34,16 @@ void emit_entries(Gen *g, Emit *e);      /* layouts, encode(), decode() */
 /* -------------------------------------------------------------- core.c --- */
 void paste(Emit *e, const char *text, const char *end);
 void paste_file(Emit *e, const char *name); /* one that attnc carries */
-void emit_core_types(Gen *g, Emit *e);      /* core.h, up to its functions */
-void emit_core_type(Emit *e, const char *from, const char *last);
-void emit_core(Gen *g, Emit *e);         /* the decoder, pasted */
-const char *core_text(const char *from); /* a part of the core's headers */
+/* The files of runtime/ that are pasted: types of a batch, of a model, which
+ * users see; what else the sources declare; the sources.                    */
+typedef enum { CoreBatch, CoreTypes, CoreHeaders, CoreSources } CorePart;
+void emit_core(Gen *g, Emit *e, CorePart part);
 
 /* ----------------------------------------------------------- exports.c --- */
-/* The core's functions that are exported, for header and file. */
-void emit_door_prototypes(Gen *g, Emit *e);
-void emit_doors(Gen *g, Emit *e);
+/* The rows of runtime/exports.h, for header, core and file. */
+void emit_export_prototypes(Gen *g, Emit *e);
+void emit_core_prototypes(Gen *g, Emit *e);
+void emit_exports(Gen *g, Emit *e);
 
 /* ----------------------------------------------------------- program.c --- */
 void emit_api(Gen *g, Emit *e); /* the model and exported functions */

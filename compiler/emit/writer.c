@@ -142,6 +142,29 @@ void put(Emit *e, const char *block)
         die("emit: too many closing braces: %s", block);
 }
 
+void put_comment(Emit *e, const char *text)
+{
+    Buffer line = { .arena = e->arena };
+    const char *words = arena_strdup(e->arena, fill(e, text));
+    const int mark = emit_mark(e);
+    const int width = 80 - 4 * e->depth;
+    int column = 2;
+    buffer_printf(&line, "/*");
+    for (size_t n; *words; words += n + strspn(words + n, " ")) {
+        n = strcspn(words, " ");
+        const int end = words[n] ? 0 : 3; /* that of the comment */
+        if (column + 1 + (int)n + end > width) {
+            buffer_printf(&line, "\n *");
+            column = 2;
+        }
+        buffer_printf(&line, " %.*s", (int)n, words);
+        column += 1 + (int)n;
+    }
+    let(e, "comment", "%s */", line.at);
+    put(e, "$comment\n");
+    emit_reset(e, mark);
+}
+
 /* ---- calls and prototypes, which are all that is long in emitted text ---- */
 
 static int longest_argument(const char *args)

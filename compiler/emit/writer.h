@@ -20,6 +20,8 @@ void emit_reset(Emit *e, int mark);
  * attnc and die()s. Indentation: the block's own plus 4 spaces for each brace
  * left open by earlier blocks.                                              */
 void put(Emit *e, const char *block);
+/* Text with holes as a comment, broken between words to 80 columns. */
+void put_comment(Emit *e, const char *text);
 int emit_depth(const Emit *e); /* braces open */
 const char *emit_text(const Emit *e, size_t *n);
 void emit_raw(Emit *e, const char *text, size_t n); /* verbatim */

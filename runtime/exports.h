@@ -1,0 +1,180 @@
+/* exports.h: the functions that an emitted file exports, a row each. All of
+ * them check what they are given. In attnc and inside of the file x is attn_x,
+ * to users of a model called tiny it is tiny_x, which has no MODEL.
+ *
+ *  when        which files have it: Always; those that encode, Encodes; that
+ *              generate, Decodes; whose input or output is text, Texts
+ *  result, name, parameters    of the function: MODEL or P(type, name)
+ *  comment     what the header says of it; $x is the name that x has there
+ *
+ * core.h makes prototypes of the rows, compiler/emit/exports.c the header and
+ * the functions of an emitted file. Included where EXPORT, MODEL and P are
+ * defined, which they are no more behind it. */
+#ifndef EXPORT
+#define EXPORT(...)
+#endif
+
+/* clang-format off */
+EXPORT(Always, const char *, error_text, (P(int64_t, error)),
+    "An error in words.")
+
+EXPORT(Always, const char *, open,
+    (MODEL, P(void *, bound), P(const void *, file), P(int64_t, bytes)),
+    "Checks model.weights, which lies at `file`, at a multiple of 64 bytes, "
+    "and fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or "
+    "what is wrong with it, a text in `bound`. Its contents are held to their "
+    "hash, for which all of it is read; inside a C file they have none.")
+
+EXPORT(Always, const char *, open_lazily,
+    (MODEL, P(void *, bound), P(const void *, file), P(int64_t, bytes)),
+    "As $open(), without that hash: weights that are mapped come from the "
+    "disk as they are used, and what was damaged there is not seen.")
+
+EXPORT(Decodes, int64_t, generate_bytes,
+    (MODEL, P(const struct attn_search_options *, o), P(int64_t, sentences),
+     P(int64_t, source_rows), P(int64_t, longest)),
+    "Bytes of memory that $generate() needs for `sentences` sources, "
+    "`source_rows` tokens in all, `longest` in one; or an error.")
+
+EXPORT(Decodes, int, generate,
+    (MODEL, P(const void *, bound), P(const struct attn_search_options *, o),
+     P(int64_t, sentences), P(const int32_t *, ids),
+     P(const int32_t *, start), P(void *, memory), P(int64_t, bytes),
+     P(struct attn_hypothesis *, out), P(int64_t *, found)),
+    "Answers all sentences: s has the tokens from ids[start[s]] to before "
+    "ids[start[s + 1]]; its o->results best answers go to "
+    "out[s * o->results] and on, their number to found[s], or "
+    "ATTN_ERROR_FINITE; their tokens lie in `memory`. A sentence of no tokens "
+    "has no answer, but by a decoder with a start token, which goes on from "
+    "that. 0, or an error.")
+
+EXPORT(Always, int64_t, batch_bytes,
+    (MODEL, P(const struct attn_batch *, b)),
+    "Bytes of memory that a call on this batch needs, by its sizes and "
+    "threads; or an error.")
+
+EXPORT(Encodes, int, encode,
+    (MODEL, P(const void *, bound), P(const struct attn_batch *, b),
+     P(void *, memory), P(int64_t, bytes)),
+    "Encodes all rows of a batch in memory of $batch_bytes(), after a look at "
+    "all of its ids, lengths and tables. 0; or an error, before anything is "
+    "computed.")
+
+EXPORT(Decodes, int, decode,
+    (MODEL, P(const void *, bound), P(const struct attn_batch *, b),
+     P(void *, memory), P(int64_t, bytes)),
+    "Decodes the new rows of a batch in memory of $batch_bytes(), after a look "
+    "at all of its ids, lengths and tables; not at whether two sequences write "
+    "one page. 0; or an error, before anything is computed.")
+
+EXPORT(Texts, const void *, vocab,
+    (MODEL, P(const void *, file), P(int64_t, target)),
+    "The vocabulary of the source, or of the target (target: 1), in a file "
+    "that was opened; NULL: there is none. It is the `block` of the functions "
+    "below.")
+
+EXPORT(Texts, int64_t, vocab_encode_bytes,
+    (P(const void *, block), P(int64_t, bytes)),
+    "Bytes of memory that $vocab_encode() needs for a text of `bytes` bytes, "
+    "or an error.")
+
+EXPORT(Texts, int64_t, vocab_encode,
+    (P(const void *, block), P(const char *, line), P(int64_t, bytes),
+     P(int64_t, begun), P(int32_t *, ids), P(int64_t, cap),
+     P(void *, memory), P(int64_t *, bad)),
+    "Ids of one text. Returns their number, or an error: where it is about "
+    "the text (ATTN_ERROR_UNKNOWN, and no token stands for such; "
+    "ATTN_ERROR_UTF8, but merges with byte pieces take any bytes) *bad is the "
+    "byte. Not more ids than the text has bytes, and two. begun: the text "
+    "goes on where another ended, so that merges put no space in front of "
+    "it.")
+
+EXPORT(Decodes, int64_t, vocab_decode,
+    (P(const void *, block), P(const int32_t *, ids), P(int64_t, n),
+     P(char *, out), P(int64_t, cap)),
+    "Text of ids; NUL-terminated; returns its length without NUL, or an "
+    "error.")
+
+EXPORT(Decodes, int, text_open,
+    (P(struct attn_text *, t), P(const void *, block),
+     P(const char *const *, stop), P(int64_t, stops), P(int64_t, begun)),
+    "Begins a text that grows token by token and ends before the first of "
+    "`stops` strings. begun: it goes on where another ended. 0, or an error.")
+
+EXPORT(Decodes, int64_t, text_add,
+    (P(struct attn_text *, t), P(int32_t, id), P(char *, out),
+     P(int64_t, cap)),
+    "The bytes that a token adds to the text, as far as they can be no part "
+    "of a stop string or of an unfinished character: their number, or an "
+    "error.")
+
+EXPORT(Decodes, int64_t, text_end,
+    (P(struct attn_text *, t), P(char *, out), P(int64_t, cap)),
+    "The bytes that are still held back, or an error.")
+
+EXPORT(Decodes, int64_t, stream_bytes,
+    (MODEL, P(const struct attn_search_options *, o),
+     P(int64_t, source_rows), P(int64_t, tokens), P(int64_t, streams)),
+    "Memory for `streams` streams of up to `tokens` tokens each (start and "
+    "prompt counted, not above max_target + 1) after a source of that many "
+    "rows (kind decoder: 0); or an error.")
+
+EXPORT(Decodes, int, stream_open,
+    (P(struct attn_stream *, s), MODEL, P(const void *, bound),
+     P(const struct attn_search_options *, o), P(const int32_t *, ids),
+     P(int64_t, n), P(int64_t, tokens), P(int64_t, streams),
+     P(void *, memory), P(int64_t, bytes)),
+    "Begins a stream, with the start token where there is one; `ids` are the "
+    "source, which is encoded, or for kind decoder the prompt. 0, or an "
+    "error.")
+
+EXPORT(Decodes, int, stream_feed,
+    (P(struct attn_stream *, s), P(const int32_t *, ids), P(int64_t, n)),
+    "Tokens that are given instead of chosen: kind decoder, more of the "
+    "prompt; else of the answer. 0, or an error, and nothing has changed.")
+
+EXPORT(Decodes, int64_t, stream_next, (P(struct attn_stream *, s)),
+    "The next token of the answer; ATTN_STREAM_END, ATTN_STREAM_FULL; or "
+    "another number below 0, an error. Chooses what $generate() with beam 1 "
+    "would.")
+
+EXPORT(Decodes, int, stream_fork,
+    (P(struct attn_stream *, to), P(struct attn_stream *, from),
+     P(int64_t, slot)),
+    "`to` goes on where `from` is, in a slot of the same room; what is in "
+    "that slot is dropped. Change to->o.sampling.seed for another answer. 0, "
+    "or an error.")
+
+EXPORT(Decodes, uint64_t, state_weights, (MODEL, P(const void *, file)),
+    "The hash of the weights in a file that was opened, for states; 0: it is "
+    "no such file.")
+
+EXPORT(Decodes, int64_t, state_bytes, (P(const struct attn_stream *, s)),
+    "Bytes of a saved stream, or an error.")
+
+EXPORT(Decodes, int64_t, state_save,
+    (P(const struct attn_stream *, s), P(uint64_t, weights),
+     P(void *, out), P(int64_t, cap)),
+    "Writes the stream to `out`, at a multiple of 8; returns its bytes, or an "
+    "error. Options are not saved.")
+
+EXPORT(Decodes, const char *, state_check,
+    (MODEL, P(uint64_t, weights), P(const void *, state),
+     P(int64_t, bytes)),
+    "NULL when it can be restored into this model, else what is wrong: all "
+    "that it says is looked at, whoever made its hash. `state` lies at a "
+    "multiple of 8.")
+
+EXPORT(Decodes, int, state_restore,
+    (P(struct attn_stream *, s), MODEL, P(const void *, bound),
+     P(const struct attn_search_options *, o), P(uint64_t, weights),
+     P(const void *, state), P(int64_t, bytes), P(int64_t, tokens),
+     P(int64_t, streams), P(void *, memory), P(int64_t, memory_bytes)),
+    "Opens a stream as it was saved, in memory of $stream_bytes() for the "
+    "header's source_rows and `tokens`, not fewer than the header's. 0, or an "
+    "error.")
+/* clang-format on */
+
+#undef EXPORT
+#undef MODEL
+#undef P

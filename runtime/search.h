@@ -1,0 +1,169 @@
+/* search.h: the decoder that drives a model: caches, logits processors,
+ * sampling, beams, and the search over all of them.                         */
+#ifndef ATTN_SEARCH_2
+#define ATTN_SEARCH_2
+
+#include "generate.h"
+#include "memory.h"
+
+/* ------------------------------------------------------------ cache.c --- */
+/* Bytes for `slots` sequences of up to `length` positions, `spare` pages more
+ * (negative: fewer) than slots * ceil(length / 64), which is always enough.
+ * -1: too large for int64. The memory may have any alignment.               */
+ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
+                                  int64_t slots, int64_t length, int64_t spare);
+ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
+                              int which, int64_t slots, int64_t length,
+                              int64_t spare, void *memory);
+/* Lengthens `slot` by `rows` positions, whose pages are the slot's alone: an
+ * open page that others also read is copied first. 0; or -1, and nothing has
+ * changed but for that copy, when pages or the table do not suffice.        */
+ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
+ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
+/* Forgets the positions from `length` on. */
+ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
+                             int64_t length);
+/* Slot `to` becomes what slot `from` is: they share its pages. */
+ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to);
+/* Slot i becomes what slot parent[i] was, for i in 0..n-1, all at once; later
+ * slots become empty. Nothing is copied but tables.                         */
+ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
+                                 int64_t n, int32_t *scratch /* [n*width+n] */);
+
+/* ------------------------------------------------------------- math.c --- */
+ATTN_API float attn_exp(float x); /* <= 1.5 ulp; own, so that all agree */
+ATTN_API float attn_log(float x); /* <= 2 ulp, x > 0 */
+/* Of a token with this logit; never above 0, whatever the rounding. */
+ATTN_API float attn_log_probability(float logit, float log_sum_exp);
+
+enum { ATTN_BLOCK = 64 }; /* logits that are passed over at once */
+/* Is one of x[0..n-1] larger than that? */
+ATTN_API int attn_any_above(const float *x, int64_t n, float least);
+
+/* ----------------------------------------------------------- process.c --- */
+/* Are the options right? 0, or an error. */
+ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
+/* Can a token be chosen? Not where a logit is NaN or INFINITY, or none is
+ * finite. One of -INFINITY is a token that the model never gives.           */
+ATTN_API int attn_logits_finite(const float *logits, int64_t n);
+ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
+                                  int64_t vocab, const int32_t *tokens,
+                                  int64_t n /* so far, prefix included */,
+                                  int32_t end);
+/* Those of `forbid`, once the probabilities are known: theirs falls to nobody,
+ * so that an answer's score is what attn_score gives it.                    */
+ATTN_API void attn_forbid_logits(const struct attn_process *p, float *logits,
+                                 int64_t vocab, int32_t end);
+
+/* --------------------------------------------------------- sampling.c --- */
+/* Is every number in its range? */
+ATTN_API int attn_sampling_fits(const struct attn_sampling *o);
+/* In [0, 1): the same for the same seed and counter. */
+ATTN_API double attn_random(int64_t seed, int64_t counter);
+/* A token; -1: none is allowed. counter: tokens of the answer so far. order:
+ * [vocab], to work in.                                                      */
+ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
+                             int64_t vocab, int64_t counter, int32_t *order);
+
+/* ---------------------------- beam.c, search_memory.c, search.c --- */
+
+/* How a token is chosen: start, end, process, sampling; and threads. 0, or an
+ * error.                                                                    */
+ATTN_API int attn_check_choice(const struct attn_model *m,
+                               const struct attn_search_options *o);
+
+/* What a search knows of one sentence, and (beam.c) its rules. */
+struct attn_candidate {    /* an open hypothesis, longer by a token */
+    float sum;             /* of log-probabilities */
+    int32_t parent, token; /* token -1: an empty place */
+};
+struct attn_beam {
+    const struct attn_search_options *o;
+    int64_t limit;           /* tokens, the end token counted */
+    int64_t prefix;          /* forced tokens */
+    int64_t length;          /* tokens of each open hypothesis */
+    int64_t open;            /* open hypotheses; 0: the search is done */
+    float *sum;              /* [beam] log-probability of each */
+    int32_t *tokens, *spare; /* [beam][width], and room for the next */
+    int64_t width;
+    struct attn_candidate *list;  /* [2 * beam] this step's best, best first */
+    int64_t listed, room;         /* room: 2 * beam */
+    int32_t *answers;             /* [results][width] tokens of the best */
+    int32_t *order;               /* [vocab] to sample in, or NULL */
+    int64_t recorded, top_ended;  /* answers so far; first place ended once */
+    struct attn_hypothesis *best; /* [results] best first */
+    int64_t found;
+};
+/* Divisor of a log-probability of `length` tokens. */
+ATTN_API float attn_length_divisor(const struct attn_search_options *o,
+                                   int64_t length);
+/* Offers hypothesis `parent` with every token to the list (greedy: its best).
+ * Logits of -INFINITY are never listed; NaN must not be there.              */
+ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
+                              const float *logits, int64_t vocab,
+                              float log_sum_exp);
+/* Ends a step: records answers, extends what stays open, writes the parent of
+ * each open hypothesis, sets open to 0 when the search is done.             */
+ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents);
+/* Records hypothesis `parent`, with `token` (-1: as it stands). */
+ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
+                               int32_t token, float sum);
+
+/* What a search knows of all of them, and (search_memory.c) its sizes. */
+struct attn_search_state {
+    const struct attn_model *model;
+    const void *bound;
+    const struct attn_search_options *o;
+    int64_t sentences, source_rows, longest, prefix_n;
+    int64_t limit, positions; /* the most of any sentence */
+    struct attn_cache self, cross;
+    struct attn_beam *beam;  /* [sentences] */
+    struct attn_batch batch; /* and the arrays that it points to: */
+    int32_t *source_ids, *source_start, *source_rows_of;
+    int32_t *ids, *start, *past, *select, *source;
+    int32_t *parents, *scratch;
+    float *logits;  /* [slots][target_vocab] */
+    int32_t *order; /* [target_vocab] where tokens are sampled */
+    void *arena;
+};
+/* Rows that the decoder reads before the first token of an answer to a source
+ * of `rows` rows. */
+ATTN_API int64_t attn_search_lead(const struct attn_model *m,
+                                  const struct attn_search_options *o,
+                                  int64_t rows);
+/* Is a source of `rows` rows a question? One of none is where the decoder reads
+ * a start token, and has room for an answer.                                */
+ATTN_API int attn_search_asks(const struct attn_model *m,
+                              const struct attn_search_options *o,
+                              int64_t rows);
+/* Tokens that such an answer may have: the last needs no position, for it is
+ * never read. */
+ATTN_API int64_t attn_search_limit(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t rows, int64_t lead);
+/* Cuts source_rows and longest by the options, then sets the other sizes, the
+ * arrays and the caches. */
+ATTN_API void attn_search_lay_out(struct attn_search_state *s,
+                                  struct attn_memory *at);
+
+/* Memory for attn_search of up to `sentences` sources with `source_rows` rows
+ * in sum and `longest` in one, and `prefix_n` forced tokens; or an error.   */
+ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t sentences, int64_t source_rows,
+                                   int64_t longest, int64_t prefix_n);
+/* Encodes all sources, searches all of them at once (finished ones leave the
+ * batch), writes the best o->results of sentence s to out[s * o->results ..],
+ * count to found[s], or ATTN_ERROR_FINITE. prefix: forced first tokens, the
+ * same for all sentences or NULL. For kind decoder `ids` are the prompts: it
+ * reads start (where that is not -1), prompt, prefix; answers begin after the
+ * prompt. A source that asks nothing has no answers. Returns 0, or an error: a
+ * prefix longer than the limit is one. The answers' tokens lie in `memory`.  */
+ATTN_API int attn_search(const struct attn_model *m, const void *bound,
+                         const struct attn_search_options *o, int64_t sentences,
+                         const int32_t *ids, const int32_t *start,
+                         const int32_t *prefix, int64_t prefix_n, void *memory,
+                         int64_t bytes, struct attn_hypothesis *out,
+                         int64_t *found);
+
+#endif

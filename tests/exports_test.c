@@ -1,0 +1,95 @@
+/* exports_test.c: the exported functions of each kind of model: the header has
+ * those of the list and no others, the C file defines them, and what comments
+ * call by name is there under this name.                                    */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "emit/emit.h"
+#include "engine/engine.h"
+
+#include <ctype.h>
+#include <cmocka.h>
+#include <string.h>
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Is it in the list of what the model exports? */
+static bool exported(Engine *e, const char *name)
+{
+    const char *other;
+    for (int i = 0; (other = emit_exported(e->arena, e->plan, i)); i++)
+        if (!strcmp(other, name))
+            return true;
+    return false;
+}
+
+/* Words before "(" in the text whose name begins with "m_", each of which has
+ * to be exported; how many there are outside of comments.                   */
+static int names_called(Engine *e, const char *text)
+{
+    bool comment = false;
+    int declared = 0;
+    for (const char *at = text; *at; at++) {
+        comment |= at[0] == '/' && at[1] == '*';
+        comment &= !(at[0] == '*' && at[1] == '/');
+        const char *end = at;
+        while (is_word(*end))
+            end++;
+        if (end == at)
+            continue;
+        const char *name = arena_strndup(e->arena, at, (size_t)(end - at));
+        const bool called = *end == '(' && (!comment || end[1] == ')');
+        at = end - 1;
+        if (!called || (!comment && strncmp(name, "m_", 2)))
+            continue;
+        if (!exported(e, name))
+            fail_msg("%s is not exported", name);
+        declared += !comment;
+    }
+    return declared;
+}
+
+static void check(const char *spec)
+{
+    static const char *const sets[] = { "name=m" };
+    const EngineOptions o = {
+        .spec = spec, .sets = sets, .nsets = 1, .march = "x86-64-v3"
+    };
+    const EmitOptions options = { .mode = EmitAot };
+    Engine e;
+    size_t n;
+    int count = 0;
+    assert_int_equal(engine_plan(&e, &o), ExitDone);
+    const char *header = emit_header(e.arena, e.plan, &n);
+    const char *file = emit_model(e.arena, e.plan, &options, &n), *name;
+    const char *functions = strstr(header, "extern \"C\"");
+    assert_non_null(functions);
+    for (; (name = emit_exported(e.arena, e.plan, count)); count++) {
+        const char *word = arena_printf(e.arena, "%s(", name);
+        assert_non_null(strstr(functions, word));
+        assert_non_null(strstr(file, word));
+    }
+    assert_int_equal(names_called(&e, functions), count);
+    engine_close(&e);
+}
+
+static void test_exports(void **state)
+{
+    (void)state;
+    check("models/tiny.yaml");
+    check("models/attention.yaml");
+    check("models/minilm.yaml");
+    check("models/gpt2-small.yaml");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exports),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
