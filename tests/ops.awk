@@ -5,16 +5,15 @@ BEGIN {
     if (!short)
         print "| op | inputs | class | formula |\n|---|---|---|---|"
 }
-/^OP\(/ { row = "" }
-{ row = row $0 }
-/^OP\(/, /"\)$/ {
-    if (row !~ /"\)$/)
-        next
+/^OP\(/ { row = $0 }
+/^   [^ ]/ { row = row $0 }
+row ~ /^OP\(.*\)$/ {
     split(row, part, "\"")
     split(part[3], field, / *, */)
     class = field[4]
     inputs = field[2] == field[3] ? field[2] : field[2] " to " field[3]
     gsub(/\|/, "\\|", part[4])
+    row = ""
     if (!short)
         printf "| `%s` | %s | %s | %s |\n", part[2], inputs, class, part[4]
     if (!(class in line))

@@ -6,10 +6,9 @@
 #include "graph/graph.h"
 
 const OpInfo op_info[OpCount] = {
-#define OP(id, text, least, most, class, formula) \
-    [Op##id] = { text, least, most, Class##class, formula },
+#define OP(id, name, min, max, class, formula, shape, in_place, ...)           \
+    [Op##id] = { name, min, max, Class##class, formula, InPlace##in_place },
 #include "graph/ops.h"
-#undef OP
 };
 
 const char *const stack_name[Stacks] = {

@@ -6,7 +6,8 @@
  *
  * In:  a Spec.
  * Out: a Graph, each node with its shape; its text, and as dot; what breaks a
- *      rule of the ops is found by check_graph().                           */
+ *      rule of the ops is found by check_graph().
+ * Public beside it: ops.h.                                                  */
 #ifndef ATTNC_GRAPH_H
 #define ATTNC_GRAPH_H
 
@@ -16,7 +17,6 @@
 typedef enum {
 #define OP(name, ...) Op##name,
 #include "graph/ops.h"
-#undef OP
     OpCount,
     OpNop /* a removed node; graph_sweep drops it */
 } Op;
@@ -26,16 +26,25 @@ typedef enum {
     ClassSource,
     ClassView,
     ClassRow,
+    ClassPosition,
     ClassHead,
     ClassState,
     ClassSink
 } OpClass;
 
-typedef struct {
-    const char *name; /* as in dumps */
-    int least, most;  /* inputs */
+typedef enum {
+    InPlaceNo,
+    InPlaceElements,
+    InPlaceRows,
+    InPlaceResidual
+} InPlace;
+
+typedef struct { /* what a row of ops.h says to all rooms */
+    const char *name;
+    int least, most; /* inputs */
     OpClass op_class;
     const char *formula;
+    InPlace in_place;
 } OpInfo;
 extern const OpInfo op_info[OpCount];
 
@@ -180,6 +189,11 @@ void graph_rename(Graph *g, Node *n, const char *suffix);
  * brings its type along, a Slice its width.                                  */
 bool infer_shape(const Graph *g, Node *n);
 Dim rows_of(const Spec *s, Sym sym); /* a length and its bound */
+
+/* -------------------------------------------------------------- flops.c --- */
+/* For `rows` rows of queries, or of anything, and as many keys; multiply and
+ * add count as two. */
+int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
 
 /* -------------------------------------------------------------- check.c --- */
 void check_graph(const Graph *g, const char *after); /* die()s when broken */

@@ -1,71 +1,133 @@
-/* ops.h: the op table. Every op of the graph is one row here; the enum, names,
- * arity check, shape rule, printer and the documentation come from this list.
+/* ops.h: the op table. Every op of the graph is one row here, of all that is
+ * known of it anywhere; each room takes the columns that it needs.
  *
- *  in      number of inputs, least .. most (order is that of the formula)
- *  class   how the op relates rows, which decides scheduling:
- *            Const    known when weights are packed: never runs in the model
- *            Source   enters the entry from outside
- *            View     renames elements of its input; no code is emitted
- *            Row      row i of the result needs row i of the inputs only
- *            Head     mixes rows of one sequence (attention and its parts)
- *            State    writes or reads the paged cache
- *            Sink     names a result of the entry
- *  formula one line of mathematics, shown by `attnc graph --explain` and docs
+ *  name      Op##name, and as in dumps
+ *  inputs    their number, least .. most (order is that of the formula)
+ *  class     how the op relates rows, which decides scheduling:
+ *              Const    known when weights are packed: never runs in the model
+ *              Source   enters the entry from outside
+ *              View     renames elements of its input; no code is emitted
+ *              Row      row i of the result needs row i of the inputs only
+ *              Position the same, and where in its sequence that row is
+ *              Head     mixes rows of one sequence (attention and its parts)
+ *              State    writes or reads the paged cache
+ *              Sink     names a result of the entry
+ *  formula   one line of mathematics, shown in docs
  *
- * Adding an op: a row here, a shape rule in shape.c, an evaluation in
- * oracle/interp.c, an emitter.                                              */
+ *  shape     its rule, shape_NAME() in graph/shape.c; most are there already
+ *  in place  when the result may overwrite an input:
+ *              No
+ *              Elements an op on elements: each is read before it is written
+ *              Rows     each row is
+ *              Residual an input that is added last
+ *  FLOPs     of node `n`, in the words of graph/flops.c: `out`, the numbers
+ *            that it makes, and others
+ *
+ *  value     eval_NAME() in oracle/: what it computes, in double
+ *  gate      what rounding may change of that, in the words of
+ *            oracle/compare.c: EXACT, ROUNDED(times) ..
+ *  code      what writes its C, in the words of emit/region.c: NO_CODE,
+ *            ROWS(kernel of emit/kernels/, inputs that are rows) ..
+ *
+ * Adding an op: docs/adding.md. Included where OP is defined, which it is no
+ * more behind it.                                                           */
+#ifndef OP
+#define OP(...)
+#endif
 
 /* clang-format off */
-/*  name         text            in    class   formula */
-OP(Weight,      "weight",       0, 0, Const,
-   "a named tensor of the weights file")
-OP(Sinusoid,    "sinusoid",     0, 0, Const,  "sin, cos of pos / base^(2i/d)")
+/* name, text, inputs, class, formula
+ *   shape, in place, FLOPs
+ *   value, gate, code                                                       */
+OP(Weight, "weight", 0, 0, Const, "a named tensor of the weights file",
+   given, No, 0, weight, EXACT, NO_CODE)
+OP(Sinusoid, "sinusoid", 0, 0, Const, "sin, cos of pos / base^(2i/d)",
+   given, No, 0, sinusoid, EXACT, NO_CODE)
 OP(RotaryTable, "rotary_table", 0, 0, Const,
-   "cos, then sin, of s pos base^(-2j/d)")
-OP(Stack,       "stack",        2, 3, Const,  "rows of a, then of b, then of c")
-OP(Input,       "input",        0, 0, Source,
-   "token ids, their types, or rows of numbers")
-OP(Embed,       "embed",        2, 3, Row,
-   "s table[id] + positions[first+past+i]")
-OP(Position,    "position",     1, 1, Row,    "positions[first+past+i]")
-OP(FirstRow,    "first_row",    2, 2, Row,
-   "w where first+past+i is 0, x elsewhere")
-OP(Matmul,      "matmul",       2, 2, Row,    "x W^T")
-OP(Bias,        "bias",         2, 2, Row,    "x + b")
-OP(Scale,       "scale",        1, 1, Row,    "s x")
-OP(Add,         "add",          2, 2, Row,    "a + b")
-OP(Mul,         "mul",          2, 2, Row,    "a * b, element by element")
-OP(Activate,    "activate",     1, 1, Row,    "act(x)")
-OP(Norm,        "norm",         2, 3, Row,
-   "(x-mean)/sqrt(var+eps) gamma + beta; rms: no mean")
-OP(HeadNorm,    "head_norm",    2, 3, Row,
-   "norm of each head's columns of x")
-OP(Rotate,      "rotate",       2, 2, Row,
-   "pairs of each head's columns, turned by table[past+i]")
-OP(Split,       "split",        1, 1, View,   "[n, h d] as h heads [h, n, d]")
-OP(Merge,       "merge",        1, 1, View,   "Concat(head_1 .. head_h)")
-OP(Slice,       "slice",        1, 1, View,   "columns first .. first+d of x")
-OP(Append,      "append",       1, 1, State,  "the rows so far, then these")
-OP(Recall,      "recall",       1, 1, State,  "what encode appended")
-OP(Pages,       "pages",        1, 1, Head,   "x, laid out in pages of 64 keys")
-OP(Scores,      "scores",       2, 2, Head,
-   "Q K^T; neighbouring heads of Q may share one of K")
-OP(Softcap,     "softcap",      1, 1, Row,    "cap tanh(x / cap)")
-OP(ScoreBias,   "score_bias",   1, 2, Head,
-   "x - slope_h |i-j|, or x + table[bucket(j-i), h]")
-OP(Mask,        "mask",         1, 1, Head,
-   "-inf where attention is not allowed")
-OP(Softmax,     "softmax",      1, 1, Head,   "exp(x - max) / sum")
-OP(Context,     "context",      2, 2, Head,   "P V")
-OP(Select,      "select",       1, 1, Head,   "the rows that the caller wants")
-OP(Pool,        "pool",         1, 1, Head,
-   "mean, first, last or max of a sequence's rows")
-OP(L2Norm,      "l2_norm",      1, 1, Row,    "x / max(|x|, eps)")
-OP(Output,      "output",       1, 1, Sink,   "a result of the entry")
+   "cos, then sin, of s pos base^(-2j/d)",
+   given, No, 0, rotary_table, EXACT, NO_CODE)
+OP(Stack, "stack", 2, 3, Const, "rows of a, then of b, then of c",
+   stack, No, 0, stack, EXACT, NO_CODE)
+OP(Input, "input", 0, 0, Source, "token ids, their types, or rows of numbers",
+   given, No, 0, input, EXACT, NO_CODE)
+OP(Embed, "embed", 2, 3, Position, "s table[id] + positions[first+past+i]",
+   embed, No, (n->nin - 1) * out, embed, SIZED(2, In0 | In2), STEP(embed))
+OP(Position, "position", 1, 1, Position, "positions[first+past+i]",
+   position, No, 0, position, ROUNDED(1), STEP(position))
+OP(FirstRow, "first_row", 2, 2, Position,
+   "w where first+past+i is 0, x elsewhere",
+   bias, No, 0, first_row, EXACT, STEP(first_row))
+OP(Matmul, "matmul", 2, 2, Row, "x W^T",
+   matmul, No, 2 * out * columns(c, 1),
+   matmul, SUMMED(8, In0 | In1), ROW_STEP(product))
+OP(Bias, "bias", 2, 2, Row, "x + b",
+   bias, Elements, out, bias, ROUNDED(1), ROWS("bias_rows", 1))
+OP(Scale, "scale", 1, 1, Row, "s x",
+   same, Elements, out, scale, ROUNDED(2), ROWS_BY("scale_rows", 1, scale))
+OP(Add, "add", 2, 2, Row, "a + b",
+   pair, Elements, out, add, ROUNDED(1), ROWS("add_rows", 2))
+OP(Mul, "mul", 2, 2, Row, "a * b, element by element",
+   pair, Elements, 0, mul, ROUNDED(1), ROWS("mul_rows", 2))
+OP(Activate, "activate", 1, 1, Row, "act(x)",
+   same, Elements, out,
+   activate, BY(FUNCTION, function), ROWS_ACT("activate_rows", 1))
+OP(Norm, "norm", 2, 3, Row, "(x-mean)/sqrt(var+eps) gamma + beta; rms: no mean",
+   norm, Rows, 8 * out, norm, BY(8, norm), ROW_STEP(norm))
+OP(HeadNorm, "head_norm", 2, 3, Row, "norm of each head's columns of x",
+   head_norm, Rows, 0, head_norm, BY(8, norm), ROW_STEP(head_norm))
+OP(Rotate, "rotate", 2, 2, Position,
+   "pairs of each head's columns, turned by table[past+i]",
+   rotate, Rows, 0, rotate, BY(4, rotate), STEP(rotate))
+OP(Split, "split", 1, 1, View, "[n, h d] as h heads [h, n, d]",
+   split, No, 0, split, EXACT, NO_CODE)
+OP(Merge, "merge", 1, 1, View, "Concat(head_1 .. head_h)",
+   merge, No, 0, merge, EXACT, NO_CODE)
+OP(Slice, "slice", 1, 1, View, "columns first .. first+d of x",
+   slice, No, 0, slice, EXACT, NO_CODE)
+OP(Append, "append", 1, 1, State, "the rows so far, then these",
+   append, No, 0, copy, EXACT, STEP(pages_region))
+OP(Recall, "recall", 1, 1, State, "what encode appended",
+   heads, No, 0, copy, EXACT, NO_CODE)
+OP(Pages, "pages", 1, 1, Head, "x, laid out in pages of 64 keys",
+   heads, No, 0, copy, EXACT, STEP(pages_region))
+OP(Scores, "scores", 2, 2, Head,
+   "Q K^T; neighbouring heads of Q may share one of K",
+   scores, No, 2 * scored(c) * columns(c, 1),
+   scores, SUMMED(8, In0 | In1), STEP(scores_region))
+OP(Softcap, "softcap", 1, 1, Row, "cap tanh(x / cap)",
+   same, Elements, 0,
+   softcap, BY(FUNCTION + 2, softcap), ROWS_BY("softcap_rows", 1, cap))
+OP(ScoreBias, "score_bias", 1, 2, Head,
+   "x - slope_h |i-j|, or x + table[bucket(j-i), h]",
+   score_bias, Elements, 0, score_bias, BY(1, bias), SCORE_ROW(score_bias))
+OP(Mask, "mask", 1, 1, Head, "-inf where attention is not allowed",
+   heads, Elements, out, mask, EXACT, SCORE_ROW(mask))
+OP(Softmax, "softmax", 1, 1, Head, "exp(x - max) / sum",
+   heads, Rows, 4 * out, softmax, ABOVE(64, 1e-9), SCORE_ROW(softmax))
+OP(Context, "context", 2, 2, Head, "P V",
+   context, No, 2 * out * keys(c),
+   context, SUMMED(64, In0 | In1), STEP(context_region))
+OP(Select, "select", 1, 1, Head, "the rows that the caller wants",
+   select, No, 0, select, EXACT, STEP(select))
+OP(Pool, "pool", 1, 1, Head, "mean, first, last or max of a sequence's rows",
+   pool, No, 0, pool, SIZED(8, In0), STEP(pool))
+OP(L2Norm, "l2_norm", 1, 1, Row, "x / max(|x|, eps)",
+   rows, Rows, 0, l2_norm, ROUNDED(8), ROWS_BY("l2_norm_rows", 1, eps))
+OP(Output, "output", 1, 1, Sink, "a result of the entry",
+   same, No, 0, copy, EXACT, ROW_STEP(output))
 /* made by passes */
-OP(Linear,      "linear",       2, 4, Row,    "act(x W^T + b) + residual")
-OP(Gate,        "gate",         2, 2, Row,    "act(a) * b")
-OP(AddNorm,     "add_norm",     3, 4, Row,    "norm(x + residual)")
-OP(Attention,   "attention",    3, 4, Head,
-   "softmax(mask(cap(s Q K^T) + bias)) V, merged")
+OP(Linear, "linear", 2, 4, Row, "act(x W^T + b) + residual",
+   linear, Residual, 2 * out * columns(c, 1) + epilogue(n) * out,
+   linear, SUMMED_BY(8, linear), ROW_STEP(product))
+OP(Gate, "gate", 2, 2, Row, "act(a) * b",
+   pair, Elements, 0,
+   gate, BY(FUNCTION + 1, gate), ROWS_ACT("gate_rows", 2))
+OP(AddNorm, "add_norm", 3, 4, Row, "norm(x + residual)",
+   add_norm, Rows, 9 * out, add_norm, BY(8, norm), ROW_STEP(add_norm))
+OP(Attention, "attention", 3, 4, Head,
+   "softmax(mask(cap(s Q K^T) + bias)) V, merged",
+   attention, No, 2 * scored(c) * (columns(c, 1) + columns(c, 2)),
+   attention, BY(1, attention), STEP(attention_region))
 /* clang-format on */
+
+#undef OP

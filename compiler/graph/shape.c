@@ -315,45 +315,10 @@ static bool shape_rows(const Graph *g, Node *n)
 
 /* clang-format off */
 static bool (*const rule[OpCount])(const Graph *, Node *) = {
-    [OpWeight]      = shape_given,
-    [OpSinusoid]    = shape_given,
-    [OpRotaryTable] = shape_given,
-    [OpStack]       = shape_stack,
-    [OpInput]       = shape_given,
-    [OpEmbed]       = shape_embed,
-    [OpPosition]    = shape_position,
-    [OpFirstRow]    = shape_bias,
-    [OpMatmul]      = shape_matmul,
-    [OpBias]        = shape_bias,
-    [OpScale]       = shape_same,
-    [OpAdd]         = shape_pair,
-    [OpMul]         = shape_pair,
-    [OpActivate]    = shape_same,
-    [OpNorm]        = shape_norm,
-    [OpHeadNorm]    = shape_head_norm,
-    [OpRotate]      = shape_rotate,
-    [OpSplit]       = shape_split,
-    [OpMerge]       = shape_merge,
-    [OpSlice]       = shape_slice,
-    [OpAppend]      = shape_append,
-    [OpRecall]      = shape_heads,
-    [OpPages]       = shape_heads,
-    [OpScores]      = shape_scores,
-    [OpSoftcap]     = shape_same,
-    [OpScoreBias]   = shape_score_bias,
-    [OpMask]        = shape_heads,
-    [OpSoftmax]     = shape_heads,
-    [OpContext]     = shape_context,
-    [OpSelect]      = shape_select,
-    [OpPool]        = shape_pool,
-    [OpL2Norm]      = shape_rows,
-    [OpOutput]      = shape_same,
-    [OpLinear]      = shape_linear,
-    [OpGate]        = shape_pair,
-    [OpAddNorm]     = shape_add_norm,
-    [OpAttention]   = shape_attention,
+#define OP(id, name, min, max, class, formula, shape, ...)                     \
+    [Op##id] = shape_##shape,
+#include "graph/ops.h"
 };
-/* clang-format on */
 
 bool infer_shape(const Graph *g, Node *n)
 {

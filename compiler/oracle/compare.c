@@ -72,31 +72,23 @@ enum { In0 = 1, In1 = 2, In2 = 4, In3 = 8 };
 /* A function of one number: |err| <= 4e-7 (1 + |ref|). */
 #define FUNCTION (4e-7 / F32_EPS)
 
-/* Ops without a row move or select values: nothing may change. */
+/* The words of the column `gate` of graph/ops.h: no rounding, where values are
+ * moved or selected; roundings of the result; those of inputs, by size, one by
+ * one or summed; those of what a function below makes.                      */
 /* clang-format off */
+#define EXACT               { 0 }
+#define ROUNDED(eps)        { eps, 0, false, TINY, NULL }
+#define ABOVE(eps, least)   { eps, 0, false, least, NULL }
+#define SIZED(eps, inputs)  { eps, inputs, false, TINY, NULL }
+#define SUMMED(eps, inputs) { eps, inputs, true, TINY, NULL }
+#define BY(eps, f)          { eps, 0, false, TINY, gate_##f }
+#define SUMMED_BY(eps, f)   { eps, 0, true, TINY, gate_##f }
+
 static const GateRow gates[OpCount] = {
-    [OpEmbed]     = { 2, In0 | In2, false, TINY, NULL },
-    [OpPosition]  = { 1, 0, false, TINY, NULL },
-    [OpMatmul]    = { 8, In0 | In1, true, TINY, NULL },
-    [OpLinear]    = { 8, In0 | In1 | In2 | In3, true, TINY, gate_linear },
-    [OpBias]      = { 1, 0, false, TINY, NULL },
-    [OpScale]     = { 2, 0, false, TINY, NULL },
-    [OpAdd]       = { 1, 0, false, TINY, NULL },
-    [OpMul]       = { 1, 0, false, TINY, NULL },
-    [OpActivate]  = { FUNCTION, 0, false, TINY, gate_function },
-    [OpGate]      = { FUNCTION + 1, 0, false, TINY, gate_gate },
-    [OpSoftcap]   = { FUNCTION + 2, 0, false, TINY, gate_softcap },
-    [OpRotate]    = { 4, 0, false, TINY, gate_rotate },
-    [OpNorm]      = { 8, 0, false, TINY, gate_norm },
-    [OpAddNorm]   = { 8, 0, false, TINY, gate_norm },
-    [OpHeadNorm]  = { 8, 0, false, TINY, gate_norm },
-    [OpL2Norm]    = { 8, 0, false, TINY, NULL },
-    [OpScores]    = { 8, In0 | In1, true, TINY, NULL },
-    [OpScoreBias] = { 1, 0, false, TINY, gate_bias },
-    [OpSoftmax]   = { 64, 0, false, 1e-9, NULL },
-    [OpContext]   = { 64, In0 | In1, true, TINY, NULL },
-    [OpPool]      = { 8, In0, false, TINY, NULL },
-    [OpAttention] = { 1, In2, false, TINY, gate_attention },
+#define OP(id, name, min, max, class, formula, shape, in_place, flops, value,  \
+           gate, ...)                                                          \
+    [Op##id] = gate,
+#include "graph/ops.h"
 };
 /* clang-format on */
 

@@ -10,7 +10,13 @@
 
 /* ------------------------------------------- what enters, and what moves */
 
-static void eval_input(const Interp *in, const Node *n, double *out)
+void eval_weight(const Interp *in, const Node *n, double *out)
+{
+    (void)in, (void)out;
+    die("oracle: %s is the caller's, Interp.weight", n->name);
+}
+
+void eval_input(const Interp *in, const Node *n, double *out)
 {
     int64_t size = interp_elements(in, n->type);
     if (n->type.elem == ElemI32) {
@@ -25,7 +31,7 @@ static void eval_input(const Interp *in, const Node *n, double *out)
 }
 
 /* The paper's section 3.5, and the two other layouts that are in use. */
-static void eval_sinusoid(const Interp *in, const Node *n, double *out)
+void eval_sinusoid(const Interp *in, const Node *n, double *out)
 {
     const Spec *s = in->g->spec;
     int64_t rows = interp_extent(in, n->type.dim[0]);
@@ -46,7 +52,7 @@ static void eval_sinusoid(const Interp *in, const Node *n, double *out)
 
 /* RoFormer, section 3.2: row p has the cosines of its angles, then the sines.
  * Positions count by pos_scale.                                             */
-static void eval_rotary_table(const Interp *in, const Node *n, double *out)
+void eval_rotary_table(const Interp *in, const Node *n, double *out)
 {
     const Spec *s = in->g->spec;
     int64_t rows = interp_extent(in, n->type.dim[0]);
@@ -61,13 +67,13 @@ static void eval_rotary_table(const Interp *in, const Node *n, double *out)
 }
 
 /* The oracle sees whole sequences: state ops pass their rows on. */
-static void eval_copy(const Interp *in, const Node *n, double *out)
+void eval_copy(const Interp *in, const Node *n, double *out)
 {
     int64_t size = interp_elements(in, n->type);
     memcpy(out, interp_in(in, n, 0).at, (size_t)size * sizeof *out);
 }
 
-static void eval_stack(const Interp *in, const Node *n, double *out)
+void eval_stack(const Interp *in, const Node *n, double *out)
 {
     for (int i = 0; i < n->nin; i++) {
         int64_t size = interp_size(in, n->in[i]);
@@ -76,7 +82,7 @@ static void eval_stack(const Interp *in, const Node *n, double *out)
     }
 }
 
-static void eval_split(const Interp *in, const Node *n, double *out)
+void eval_split(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
     int64_t d = x.cols / n->heads;
@@ -85,7 +91,7 @@ static void eval_split(const Interp *in, const Node *n, double *out)
             memcpy(out, x.at + r * x.cols + h * d, (size_t)d * sizeof *out);
 }
 
-static void eval_merge(const Interp *in, const Node *n, double *out)
+void eval_merge(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
     for (int64_t r = 0; r < x.rows; r++)
@@ -94,7 +100,7 @@ static void eval_merge(const Interp *in, const Node *n, double *out)
                    (size_t)x.cols * sizeof *out);
 }
 
-static void eval_slice(const Interp *in, const Node *n, double *out)
+void eval_slice(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
     int64_t cols = interp_extent(in, n->type.dim[n->type.rank - 1]);
@@ -102,7 +108,7 @@ static void eval_slice(const Interp *in, const Node *n, double *out)
         memcpy(out, x.at + r * x.cols + n->first, (size_t)cols * sizeof *out);
 }
 
-static void eval_select(const Interp *in, const Node *n, double *out)
+void eval_select(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
     for (int64_t i = 0; i < in->length[SymR]; i++, out += x.cols)
@@ -114,43 +120,10 @@ static void eval_select(const Interp *in, const Node *n, double *out)
 
 /* clang-format off */
 static InterpOp *const eval[OpCount] = {
-    [OpWeight]      = NULL,          /* the caller's: Interp.weight */
-    [OpSinusoid]    = eval_sinusoid,
-    [OpRotaryTable] = eval_rotary_table,
-    [OpStack]       = eval_stack,
-    [OpInput]       = eval_input,
-    [OpEmbed]       = eval_embed,
-    [OpPosition]    = eval_position,
-    [OpFirstRow]    = eval_first_row,
-    [OpMatmul]      = eval_matmul,
-    [OpBias]        = eval_bias,
-    [OpScale]       = eval_scale,
-    [OpAdd]         = eval_add,
-    [OpMul]         = eval_mul,
-    [OpActivate]    = eval_activate,
-    [OpNorm]        = eval_norm,
-    [OpHeadNorm]    = eval_head_norm,
-    [OpRotate]      = eval_rotate,
-    [OpSplit]       = eval_split,
-    [OpMerge]       = eval_merge,
-    [OpSlice]       = eval_slice,
-    [OpAppend]      = eval_copy,
-    [OpRecall]      = eval_copy,
-    [OpPages]       = eval_copy,
-    [OpScores]      = eval_scores,
-    [OpSoftcap]     = eval_softcap,
-    [OpScoreBias]   = eval_score_bias,
-    [OpMask]        = eval_mask,
-    [OpSoftmax]     = eval_softmax,
-    [OpContext]     = eval_context,
-    [OpSelect]      = eval_select,
-    [OpPool]        = eval_pool,
-    [OpL2Norm]      = eval_l2_norm,
-    [OpOutput]      = eval_copy,
-    [OpLinear]      = eval_linear,
-    [OpGate]        = eval_gate,
-    [OpAddNorm]     = eval_add_norm,
-    [OpAttention]   = eval_attention,
+#define OP(id, name, min, max, class, formula, shape, in_place, flops, value,  \
+           ...)                                                                \
+    [Op##id] = eval_##value,
+#include "graph/ops.h"
 };
 /* clang-format on */
 

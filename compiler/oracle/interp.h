@@ -33,13 +33,11 @@ double activation(Activation act, double x);
 /* Evaluates `n` from the values of its inputs into `out`. */
 typedef void InterpOp(const Interp *in, const Node *n, double *out);
 
-/* interp_ops.c */
-InterpOp eval_embed, eval_position, eval_first_row, eval_matmul, eval_bias,
-    eval_scale, eval_add, eval_mul, eval_activate, eval_gate, eval_norm,
-    eval_linear, eval_add_norm, eval_head_norm, eval_l2_norm, eval_rotate;
-
-/* interp_attention.c */
-InterpOp eval_scores, eval_softcap, eval_score_bias, eval_mask, eval_softmax,
-    eval_context, eval_attention, eval_pool;
+/* interp.c: what enters and what moves; interp_ops.c: rows; interp_attention.c:
+ * sequences. A weight is the caller's: Interp.weight.                       */
+#define OP(id, name, min, max, class, formula, shape, in_place, flops, value, \
+           ...)                                                                \
+    InterpOp eval_##value;
+#include "graph/ops.h"
 
 #endif

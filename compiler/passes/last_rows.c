@@ -13,8 +13,7 @@
 static bool match_row(const Graph *g, int x, int select)
 {
     const Node *n = &g->nodes.at[x];
-    if (op_info[n->op].op_class != ClassRow || n->layer >= 0 || n->op == OpEmbed
-        || n->op == OpPosition || n->op == OpRotate || n->op == OpFirstRow)
+    if (op_info[n->op].op_class != ClassRow || n->layer >= 0)
         return false;
     for (int k = 1; k < n->nin; k++)
         if (n->in[k] >= 0 && g->nodes.at[n->in[k]].entry != EntryNone)

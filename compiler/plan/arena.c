@@ -78,27 +78,15 @@ static bool in_place(const Plan *p, int node, int operand)
     const int in = owner_of(p, operand);
     if (v->stride != o->stride || v->head_stride != o->head_stride || o->column)
         return false;
-    switch (n->op) {
-    case OpBias:
-    case OpScale:
-    case OpAdd:
-    case OpMul:
-    case OpActivate:
-    case OpGate:
-    case OpNorm:
-    case OpAddNorm:
-    case OpHeadNorm:
-    case OpRotate:
-    case OpSoftcap:
-    case OpScoreBias:
-    case OpMask:
-    case OpSoftmax:
-    case OpL2Norm:    return true;
-    case OpLinear:
+    switch (op_info[n->op].in_place) {
+    case InPlaceNo:       return false;
+    case InPlaceElements:
+    case InPlaceRows:     return true;
+    case InPlaceResidual:
         return n->has_residual && owner_of(p, n->in[3]) == in
             && owner_of(p, n->in[0]) != in && !sums_wait(p, node);
-    default: return false;
     }
+    return false;
 }
 
 static int reuse_operand(const Plan *p, int node, int place, SlotKind kind)

@@ -176,13 +176,11 @@ static void add_bias_block(Plan *p, int node)
 }
 
 /* Which layout a reader wants of its input number k. */
-static PackLayout wanted(const Node *n, int k)
+static PackLayout wanted(const Plan *p, const Node *n, int k)
 {
     if (is_product(n) && k == 1)
         return PackPanels;
-    if (n->op == OpPosition || n->op == OpEmbed || n->op == OpRotate)
-        return PackRows;
-    return PackVector;
+    return node_at(p, n->in[k])->type.rank == 2 ? PackRows : PackVector;
 }
 
 static bool is_const(const Plan *p, int node)
@@ -220,7 +218,7 @@ static void collect_node(Plan *p, int node, bool shared)
             || (n->bias && n->in[k] == bias_root(p, node))
             || (shared && node_at(p, n->in[k])->layer >= 0))
             continue;
-        PackLayout layout = wanted(n, k);
+        PackLayout layout = wanted(p, n, k);
         if (n->op == OpEmbed && k == 0 && packed_in_panels(p, n->in[k]))
             layout = PackPanels;
         add_block(p, n->in[k], node, layout);

@@ -7,9 +7,7 @@
 static bool goes_by_rows(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
-    return op_info[n->op].op_class == ClassRow && n->type.rank == 2
-        && n->op != OpEmbed && n->op != OpPosition && n->op != OpRotate
-        && n->op != OpFirstRow;
+    return op_info[n->op].op_class == ClassRow && n->type.rank == 2;
 }
 
 /* Keys and values of one attention go to their pages in one function. */

@@ -269,7 +269,5 @@ int64_t least_part_rows(const Plan *p, const Region *r);
 char *plan_text(Arena *a, const Plan *p); /* attnc plan */
 char *plan_json(Arena *a, const Plan *p);
 int64_t plan_token_flops(const Plan *p); /* of one row, 128 keys */
-int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
-/* multiply and add count as two */
 
 #endif

@@ -18,64 +18,6 @@ static int64_t report_rows(const Plan *p, Entry entry)
     return most && most < ReportRows ? most : ReportRows;
 }
 
-static int64_t dim_at(Dim d, int64_t rows, int64_t keys)
-{
-    switch (d.sym) {
-    case SymNone: return d.c;
-    case SymPT:
-    case SymM:    return keys;
-    case SymS:    return 1; /* of one sequence */
-    default:      return rows;
-    }
-}
-
-static int64_t elements(Type t, int64_t rows, int64_t keys)
-{
-    int64_t n = 1;
-    for (int i = 0; i < t.rank; i++)
-        n *= dim_at(t.dim[i], rows, keys);
-    return n;
-}
-
-/* Keys that a node's attention sees: those of its key operand. */
-static int64_t keys_of(const Node *k, int64_t rows, int64_t keys)
-{
-    return k->op == OpRecall ? keys : dim_at(k->type.dim[1], rows, keys);
-}
-
-int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys)
-{
-    const Node *n = &g->nodes.at[node];
-    const Node *a = n->nin > 0 && n->in[0] >= 0 ? &g->nodes.at[n->in[0]] : n;
-    const Node *b = n->nin > 1 && n->in[1] >= 0 ? &g->nodes.at[n->in[1]] : n;
-    const int64_t out = elements(n->type, rows, keys);
-    switch (n->op) {
-    case OpMatmul:
-    case OpLinear:
-        return 2 * out * b->type.dim[1].c
-             + (n->has_bias + n->has_residual + (n->act != ActNone)) * out;
-    case OpScores:
-        return 2 * a->type.dim[0].c * a->type.dim[2].c
-             * dim_at(a->type.dim[1], rows, keys) * keys_of(b, rows, keys);
-    case OpContext:   return 2 * out * keys_of(b, rows, keys);
-    case OpAttention: {
-        const Node *v = &g->nodes.at[n->in[2]];
-        return 2 * n->heads * dim_at(a->type.dim[1], rows, keys)
-             * keys_of(b, rows, keys) * (b->type.dim[2].c + v->type.dim[2].c);
-    }
-    case OpBias:
-    case OpAdd:
-    case OpScale:
-    case OpActivate:
-    case OpMask:     return out;
-    case OpEmbed:    return (1 + (n->nin > 2)) * out;
-    case OpNorm:     return 8 * out;
-    case OpAddNorm:  return 9 * out;
-    case OpSoftmax:  return 4 * out;
-    default:         return 0;
-    }
-}
-
 static bool runs(const Plan *p, int node, Entry entry)
 {
     const Node *n = &p->g->nodes.at[node];

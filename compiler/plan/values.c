@@ -62,10 +62,11 @@ bool emits_code(const Node *n)
         return false;
     switch (op_info[n->op].op_class) {
     case ClassRow:
+    case ClassPosition:
     case ClassHead:
-    case ClassSink:  return true;
-    case ClassState: return n->op == OpAppend;
-    default:         return false;
+    case ClassSink:     return true;
+    case ClassState:    return n->op == OpAppend;
+    default:            return false;
     }
 }
 
@@ -120,7 +121,8 @@ static Value place_of(const Plan *p, int i)
         v.stride = n->type.dim[1].c;
         return v;
     case ClassRow:
-    case ClassHead: return arena_value(n);
+    case ClassPosition:
+    case ClassHead:     return arena_value(n);
     }
     return v;
 }

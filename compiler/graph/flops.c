@@ -1,0 +1,73 @@
+/* flops.c: what a node costs in operations on numbers, a multiplication and an
+ * addition being two, exp or tanh one. The formulas are those of ops.h; here
+ * are their words.                                                          */
+#include "graph/graph.h"
+
+typedef struct { /* a node in a call */
+    const Graph *g;
+    const Node *n;
+    int64_t rows, keys;
+} Count;
+
+static int64_t dim_at(const Count *c, Dim d)
+{
+    switch (d.sym) {
+    case SymNone: return d.c;
+    case SymPT:
+    case SymM:    return c->keys;
+    case SymS:    return 1; /* of one sequence */
+    default:      return c->rows;
+    }
+}
+
+static int64_t elements(const Count *c, Type t)
+{
+    int64_t n = 1;
+    for (int i = 0; i < t.rank; i++)
+        n *= dim_at(c, t.dim[i]);
+    return n;
+}
+
+static const Node *input(const Count *c, int k)
+{
+    return &c->g->nodes.at[c->n->in[k]];
+}
+
+static int64_t columns(const Count *c, int k)
+{
+    const Type *t = &input(c, k)->type;
+    return t->dim[t->rank - 1].c;
+}
+
+/* Keys, or values, that a query sees. */
+static int64_t keys(const Count *c)
+{
+    const Node *k = input(c, 1);
+    return k->op == OpRecall ? c->keys : dim_at(c, k->type.dim[1]);
+}
+
+/* Pairs of a query and a key, of all heads. */
+static int64_t scored(const Count *c)
+{
+    const Type *q = &input(c, 0)->type;
+    return q->dim[0].c * dim_at(c, q->dim[1]) * keys(c);
+}
+
+/* Of each number of a product. */
+static int64_t epilogue(const Node *n)
+{
+    return n->has_bias + n->has_residual + (n->act != ActNone);
+}
+
+int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t n_keys)
+{
+    const Node *n = &g->nodes.at[node];
+    const Count at = { g, n, rows, n_keys }, *c = &at;
+    const int64_t out = elements(c, n->type);
+    switch (n->op) {
+#define OP(id, name, min, max, class, formula, shape, in_place, flops, ...)    \
+    case Op##id: return flops;
+#include "graph/ops.h"
+    default: return 0;
+    }
+}
