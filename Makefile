@@ -83,7 +83,7 @@ $(B)/libattnc.a: $(OBJECTS) $(B)/embedded.o $(KERNELS)
 $(B)/%.o: %.c
 	$(call say,CC $<)
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -MMD -c -o $@ $<
+	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
 $(B)/embed: compiler/base/embed.c
 	$(call say,LINK $@)
@@ -111,7 +111,7 @@ $(B)/kernels/%.o: $(B)/kernels/%.c
 $(B)/tests/%_test: tests/%_test.c $(B)/libattnc.a
 	$(call say,LINK $@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) -MMD -o $@ $(filter %.c,$^) $(filter %.o,$^) $(filter %.a,$^) \
+	$(Q)$(LINK) -MMD -MP -o $@ $(filter %.c,$^) $(filter %.o,$^) $(filter %.a,$^) \
 	    -lcmocka $(LDLIBS)
 
 # Objects that count the edges of their code, before those of the library.
@@ -121,7 +121,7 @@ COUNTED := $(MODEL:%.c=$(B)/count/%.o) \
 $(B)/count/%.o: %.c
 	$(call say,CC $< (counted))
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -O0 -fsanitize-coverage=trace-pc -MMD -c -o $@ $<
+	$(Q)$(COMPILE) -O0 -fsanitize-coverage=trace-pc -MMD -MP -c -o $@ $<
 $(B)/tests/growth_test: $(COUNTED)
 
 # Fuzz targets (tests/fuzz/fuzz.h): a _test takes the inputs of its corpus, the
@@ -143,7 +143,7 @@ $(F)/command $(F)/command_test: $(F)/main.o
 $(F)/main.o: compiler/main.c
 	$(call say,CC $<)
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -Dmain=attnc_main -Wno-missing-prototypes -MMD -c -o $@ $<
+	$(Q)$(COMPILE) -Dmain=attnc_main -Wno-missing-prototypes -MMD -MP -c -o $@ $<
 
 test: $(B)/attnc $(TESTS) ## all tests; installs what is missing (Debian, Ubuntu)
 	@B=$(B) sh tests/run.sh
