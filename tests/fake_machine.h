@@ -17,7 +17,9 @@ static struct {
     /* Of a candidate, beside the default's; NULL: 1. */
     double (*run)(const TuneTask *task, const Tiling *tiling);
     double (*end)(int workload, int pair); /* of the model as found */
-    int pairs;                             /* of the end so far */
+    /* Does it to what a candidate leaves; of whole models task is NULL. */
+    void (*plant)(const Task *task, int candidate, float *result);
+    int pairs; /* of the end so far */
     int compiled;
     double least_limit;            /* of a candidate's compilation */
     double first_left, first_done; /* that the bar began with; -1 */
@@ -36,7 +38,7 @@ static inline double fake_now(void)
     return fake.now;
 }
 
-static inline void fake_measure(Machine *m, int threads, double seconds)
+static inline void fake_rates(Machine *m, int threads, double seconds)
 {
     machine_find(m);
     m->cores = 2;
@@ -82,30 +84,74 @@ static inline double fake_seconds(const ChildWork *w, int candidate, int part)
              : usual;
 }
 
-/* Whole turns until the clock is there; no turn but the first begins later. */
-static inline void fake_round(Arena *arena, const ChildWork *w, Round *r)
+/* The same work, and what is planted into its results. */
+static inline bool planted_begin(void *with, Fault *why)
 {
-    const size_t n = (size_t)r->n, parts = (size_t)w->parts;
+    const ChildWork *w = with;
+    return w->begin(w->with, why);
+}
+
+static inline bool planted_open(void *with, int candidate, Fault *why)
+{
+    const ChildWork *w = with;
+    return w->open(w->with, candidate, why);
+}
+
+static inline Result planted_result(void *with, int candidate, int i)
+{
+    const ChildWork *w = with;
+    const Task *task = w->task ? w->task->task : NULL;
+    const Result r = w->result(w->with, candidate, i);
+    if (candidate > 0 && fake.plant)
+        fake.plant(task && task->key.kind <= TaskAttention ? task : NULL,
+                   candidate, r.at);
+    return r;
+}
+
+static inline void planted_time(void *with, int candidate, double *seconds)
+{
+    const ChildWork *w = with;
+    w->time(w->with, candidate, seconds);
+}
+
+static inline ChildWork plant(const ChildWork *w)
+{
+    ChildWork planted = *w;
+    planted.with = (void *)(uintptr_t)w;
+    planted.begin = planted_begin;
+    planted.open = planted_open;
+    planted.result = planted_result;
+    planted.time = planted_time;
+    return planted;
+}
+
+/* Whole repetitions until the clock is there; none but the first begins later.
+ */
+static inline void fake_measure(Arena *arena, const ChildWork *w,
+                                Measurement *m)
+{
+    const size_t n = (size_t)m->n, parts = (size_t)w->parts;
     if (fake.children) {
-        child_round(arena, w, r);
+        const ChildWork planted = plant(w);
+        child_measure(arena, &planted, m);
         fake.now += 0.01;
-        if (r->done == 0)
+        if (m->done == 0)
             return;
     } else {
-        r->verdict = arena_alloc(arena, n * sizeof *r->verdict);
-        r->sample = arena_alloc(arena, n * (size_t)r->turns * parts
-                                           * sizeof *r->sample);
+        m->verdict = arena_alloc(arena, n * sizeof *m->verdict);
+        m->sample = arena_alloc(arena, n * (size_t)m->repetitions * parts
+                                           * sizeof *m->sample);
         for (size_t i = 0; i < n; i++)
-            r->verdict[i].status = StatusTimed;
+            m->verdict[i].status = StatusTimed;
     }
-    for (r->done = 0; r->done < r->turns; r->done++) {
-        if (r->done > 0 && fake.now > r->until)
+    for (m->done = 0; m->done < m->repetitions; m->done++) {
+        if (m->done > 0 && fake.now > m->until)
             return;
         for (size_t i = 0; i < n * parts; i++) {
             const double x = fake_noise()
-                           * fake_seconds(w, r->which[i / parts],
+                           * fake_seconds(w, m->which[i / parts],
                                           (int)(i % parts));
-            r->sample[(size_t)r->done * n * parts + i] = x;
+            m->sample[(size_t)m->done * n * parts + i] = x;
             fake.now += x;
         }
         fake.pairs += !w->task;
@@ -113,18 +159,16 @@ static inline void fake_round(Arena *arena, const ChildWork *w, Round *r)
 }
 
 /* What is shown of the search: never a loss. */
-static inline void fake_progress(const TuneReport *r, TuneTask *now,
-                                 double done, double left)
+static inline void fake_progress(Progress *p, double done, double left)
 {
-    const char *at = strstr(tune_progress_line(a, r, now, done, left, 200),
-                            " % ");
+    const char *at = strstr(tune_progress_line(a, p, done, left, 200), " % ");
     if (fake.first_left < 0) {
         fake.first_left = left;
         fake.first_done = done;
     }
     while (at && at[-1] != ' ')
         at--;
-    if (at && now)
+    if (at && p->now)
         fake.worst = fmin(fake.worst, strtod(at, NULL));
 }
 
@@ -136,9 +180,15 @@ static inline void fake_machine(void)
     fake.compile = 0.4;
     fake.first_left = -1;
     fake.seed = 3;
-    tune_world = (TuneWorld){ fake_now, fake_measure, fake_compile, fake_round,
-                              fake_progress };
 }
+
+static const Environment fake_environment = {
+    .now = fake_now,
+    .rates = fake_rates,
+    .compile = fake_compile,
+    .measure = fake_measure,
+    .progress = fake_progress,
+};
 
 /* -------------------------------------------------------------- reports --- */
 static inline const char *text_in(const json_t *j, const char *name)
@@ -189,7 +239,7 @@ static inline json_t *fake_tune(TuneOptions o, int code)
     o.model.spec = "models/tiny.yaml";
     FILE *out = fopen(path, "w");
     assert_non_null(out);
-    assert_int_equal(tune_run(&o, out), code);
+    assert_int_equal(tune_on(&fake_environment, &o, out), code);
     fclose(out);
     if (o.format != TuneJson)
         return NULL;

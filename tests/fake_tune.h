@@ -95,7 +95,7 @@ static inline TuneTask fake_task(int i)
             .seconds = ranked ? NAN : 2e-3 * slow,
             .spread = ranked ? NAN : 0.004,
             .samples = ranked ? 0 : 12,
-            .round = ranked ? 0 : 1 + k % 3,
+            .rung = ranked ? 0 : 1 + k % 3,
             .when = ranked ? NAN : 0.4 * k + 7,
             .gain = ranked ? NAN : 1 / slow,
             .tried = !ranked,
@@ -142,8 +142,8 @@ static inline TuneReport fake_report(void)
     r.task.at[4].candidate.n = 2;
     r.task.at[4].incumbent = 1;
     r.task.at[5].finished = false;
-    vec_push(a, &r.end, ends[0]);
-    vec_push(a, &r.end, ends[1]);
+    vec_push(a, &r.end_to_end, ends[0]);
+    vec_push(a, &r.end_to_end, ends[1]);
     return r;
 }
 

@@ -7,12 +7,19 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "tune/tune.h"
+#include "tune/report.h"
 
 #include <cmocka.h> /* after ours: it defines fail() */
 
 #include "fake_tune.h"
 #include "skip.h"
+
+static const char *line_of(const TuneReport *r, TuneTask *now, double done,
+                           double left, int columns)
+{
+    const Progress p = { .report = r, .now = now };
+    return tune_progress_line(a, &p, done, left, columns);
+}
 
 static void lines(void **state)
 {
@@ -24,15 +31,14 @@ static void lines(void **state)
         r.task.at[i].finished = i == 1;
     for (int width = 0; width < 250; width++)
         for (int i = 0; i < 6; i++) {
-            const char *line = tune_progress_line(a, &r,
-                                                  i < 5 ? &r.task.at[i] : NULL,
-                                                  done[i], left[i], width);
+            const char *line = line_of(&r, i < 5 ? &r.task.at[i] : NULL,
+                                       done[i], left[i], width);
             assert_in_range(strlen(line), 0, width ? width - 1 : 0);
             assert_still(line);
         }
-    assert_string_equal(tune_progress_line(a, &r, &r.task.at[0], 0.37, 41, 40),
+    assert_string_equal(line_of(&r, &r.task.at[0], 0.37, 41, 40),
                         "[##...] 2/6 matmul 512x2048   41 s left");
-    assert_string_equal(tune_progress_line(a, &r, &r.task.at[0], 0.37, 600, 80),
+    assert_string_equal(line_of(&r, &r.task.at[0], 0.37, 600, 80),
                         "[####......] 2/6 matmul 512x2048 f32 bias_relu      "
                         "1.94 ms +3.1 %  10 min left");
 }
@@ -46,19 +52,16 @@ static void best(void **state)
     t->finished = false;
     t->incumbent = t->lead = 0;
     t->gain = (Interval){ 0.95, 0.97, 0.98 };
-    assert_non_null(strstr(tune_progress_line(a, &r, t, 0.4, 41, 90),
-                           "2.00 ms +0.0 %  41 s left"));
+    assert_non_null(
+        strstr(line_of(&r, t, 0.4, 41, 90), "2.00 ms +0.0 %  41 s left"));
     t->lead = 3;
     t->candidate.at[3].gain = 1.02;
-    assert_non_null(strstr(tune_progress_line(a, &r, t, 0.4, 41, 90),
-                           " +2.0 %  41 s left"));
+    assert_non_null(strstr(line_of(&r, t, 0.4, 41, 90), " +2.0 %  41 s left"));
     t->finished = true;
-    assert_non_null(strstr(tune_progress_line(a, &r, t, 0.4, 41, 90),
-                           " +2.0 %  41 s left"));
+    assert_non_null(strstr(line_of(&r, t, 0.4, 41, 90), " +2.0 %  41 s left"));
     t->incumbent = 14;
     t->gain = (Interval){ 1.027, 1.031, 1.036 };
-    assert_non_null(
-        strstr(tune_progress_line(a, &r, t, 0.4, 41, 90), "1.94 ms +3.1 %"));
+    assert_non_null(strstr(line_of(&r, t, 0.4, 41, 90), "1.94 ms +3.1 %"));
 }
 
 /* Two back ends have the same tasks: each says whose it is. */
@@ -67,19 +70,20 @@ static void both(void **state)
     (void)state;
     TuneReport r = fake_report(), jit = fake_report();
     jit.host.compiler = "libtcc";
+    jit.jit = true;
     r.other = &jit;
     assert_non_null(
-        strstr(tune_progress_line(a, &r, &jit.task.at[5], 0.37, 41, 120),
+        strstr(line_of(&r, &jit.task.at[5], 0.37, 41, 120),
                "] 11/12 split 512x2048x12 f32 encode_decode, libtcc "));
     assert_non_null(
-        strstr(tune_progress_line(a, &r, &r.task.at[0], 0.37, 41, 90),
-               "bias_relu, clang "));
+        strstr(line_of(&r, &r.task.at[0], 0.37, 41, 90), "bias_relu, clang "));
 }
 
 /* Calls as a search does; everything that it writes to `fd`. */
 static void search_onto(int fd, const char *term, TuneReport *r)
 {
     const int saved = dup(STDERR_FILENO);
+    Progress p = { .report = r };
     fflush(stderr);
     setenv("TERM", term, 1);
     assert_int_equal(dup2(fd, STDERR_FILENO), STDERR_FILENO);
@@ -88,10 +92,12 @@ static void search_onto(int fd, const char *term, TuneReport *r)
     for (int i = 0; i < 200 * r->task.n; i++) {
         TuneTask *now = &r->task.at[i / 200];
         now->finished = i < 1000 && i % 200 > 150; /* but the last */
-        tune_progress(r, now, i / 1200.0, 60 - i / 20.0);
+        p.now = now;
+        tune_progress(&p, i / 1200.0, 60 - i / 20.0);
     }
-    tune_progress(r, NULL, 1, 0);
-    tune_progress_end();
+    p.now = NULL;
+    tune_progress(&p, 1, 0);
+    tune_progress_end(&p);
     fflush(stderr);
     dup2(saved, STDERR_FILENO);
     close(saved);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tune/tune.h"
+#include "tune/report.h"
 
 #include <cmocka.h> /* after ours: it defines fail() */
 
@@ -222,7 +222,8 @@ static void both(void **state)
     (void)state;
     TuneReport r = fake_report(), jit = fake_report();
     jit.host.compiler = "libtcc";
-    jit.end.at[1].comparison = 2;
+    jit.jit = true;
+    jit.end_to_end.at[1].comparison = 2;
     r.other = &jit;
     for (int i = 0; i < 2; i++) /* "nan" is a word of the picture else */
         (i ? &jit : &r)
@@ -252,7 +253,7 @@ static void both(void **state)
 /* ------------------------------------------------------------- hostile --- */
 static void nothing(TuneReport *r)
 {
-    r->task.n = r->end.n = r->machine.counts = 0;
+    r->task.n = r->end_to_end.n = r->machine.counts = 0;
     r->interrupted = true;
     r->path = NULL;
 }
@@ -273,7 +274,7 @@ static void stopped(TuneReport *r)
         r->task.at[i].gain = (Interval){ 0, 0, 0 };
         r->task.at[i].pairs = 0;
     }
-    r->end.n = 0;
+    r->end_to_end.n = 0;
     r->interrupted = true;
 }
 
@@ -291,8 +292,8 @@ static void no_numbers(TuneReport *r)
         t->share = t->limit = t->p_value = bad[i];
         t->gain = (Interval){ bad[i], bad[(i + 1) % 6], bad[(i + 2) % 6] };
     }
-    r->end.at[0].usual = r->end.at[0].tuned = NAN;
-    r->end.at[0].gain = (Interval){ NAN, NAN, NAN };
+    r->end_to_end.at[0].usual = r->end_to_end.at[0].tuned = NAN;
+    r->end_to_end.at[0].gain = (Interval){ NAN, NAN, NAN };
     r->machine.cache[LevelL2] = 0;
     r->machine.rates[0].read[LevelL2] = 0;
     r->rejected = true;

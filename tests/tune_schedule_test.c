@@ -192,7 +192,7 @@ static void test_too_short(void **state)
     const Records few = fake_records();
     for (int i = 0; i < few.at.n; i++)
         assert_true(few.at.at[i].samples
-                    >= tune_least_pairs(few.at.at[i].key.kind));
+                    >= least_pairs_of(few.at.at[i].key.kind));
     assert_true(few.at.n <= finished && finished < count_called(j));
     json_decref(j);
     j = fake_tune(options_of(60, "clang"), ExitDone);

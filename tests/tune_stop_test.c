@@ -16,7 +16,7 @@
 #include "fake_programs.h"
 #include "fake_machine.h"
 
-static int tune(double budget, const char *backend, const char *cc)
+static int tune(const Environment *env, double budget, const char *backend)
 {
     static const char *const sets[] = { "kind=encoder" };
     const TuneOptions o = { .budget = budget,
@@ -27,11 +27,10 @@ static int tune(double budget, const char *backend, const char *cc)
                                        .sets = sets,
                                        .nsets = 1,
                                        .backend = backend,
-                                       .cc = cc,
                                        .threads = 1 } };
     FILE *out = fopen(in_dir("report.json"), "w");
     assert_non_null(out);
-    const int code = tune_run(&o, out);
+    const int code = env ? tune_on(env, &o, out) : tune_run(&o, out);
     fclose(out);
     return code;
 }
@@ -44,7 +43,7 @@ static pid_t begin_tuning(double budget, const char *backend)
     if (pid == 0) {
         const int null = open("/dev/null", O_WRONLY);
         dup2(null, 2);
-        _exit(tune(budget, backend, NULL));
+        _exit(tune(NULL, budget, backend));
     }
     assert_true(pid > 0);
     return pid;
@@ -163,7 +162,6 @@ static void test_compilers(void **state)
 {
     (void)state;
     Fault why;
-    const TuneWorld usual = tune_world;
     const char *clang = cc_find(a, NULL, &why);
     assert_non_null(clang);
     const char *cc = script(
@@ -175,13 +173,12 @@ static void test_compilers(void **state)
                      clang, in_dir("first"), clang));
     fake_machine(); /* but for its compilers */
     fake.compilers = true;
-    assert_int_equal(tune(30, cc, NULL), ExitDone);
-    tune_world = usual;
+    assert_int_equal(tune(&fake_environment, 30, cc), ExitDone);
     assert_true(count_text(in_dir("report.json"), "\"failed\"") > 1);
     assert_true(count_text(in_dir("report.json"), "error: planted") > 1);
     assert_int_equal(files(in_dir("tmp")), 0);
     check_records();
-    assert_int_equal(tune(3, "./none", NULL), ExitBackend);
+    assert_int_equal(tune(NULL, 3, "./none"), ExitBackend);
     assert_int_equal(files(in_dir("tmp")), 0);
 }
 
@@ -189,7 +186,7 @@ static void test_no_folder(void **state)
 {
     (void)state;
     setenv("TMPDIR", in_dir("none"), 1);
-    assert_int_equal(tune(1, "clang", NULL), ExitIO);
+    assert_int_equal(tune(NULL, 1, "clang"), ExitIO);
 }
 
 int main(void)

@@ -94,13 +94,16 @@ static bool fake_open(void *with, int candidate, Fault *why)
     return candidate != Refused || fault(why, ExitBackend, "refused");
 }
 
-static void fake_check(void *with, int candidate, Verdict *v)
+/* The same value of all but one. */
+static Result fake_result(void *with, int candidate, int i)
 {
+    static float value[8];
     (void)with;
+    (void)i;
     while (candidate == HangChecking)
         pause();
-    if (candidate == Wrong)
-        *v = (Verdict){ StatusWrong, "value 7" };
+    value[7] = candidate == Wrong;
+    return (Result){ .at = value, .bytes = sizeof value, .floats = true };
 }
 
 static void fake_time(void *with, int candidate, double *seconds)
@@ -111,10 +114,11 @@ static void fake_time(void *with, int candidate, double *seconds)
     *seconds = candidate == Fast ? 0.5 : 1;
 }
 
-static const ChildWork fake_work = { .parts = 1,
+static const ChildWork fake_work = { .results = 1,
+                                     .parts = 1,
                                      .begin = fake_begin,
                                      .open = fake_open,
-                                     .check = fake_check,
+                                     .result = fake_result,
                                      .time = fake_time };
 
 /* Each bad one is blamed, all others are timed as if it had not been there. */
@@ -130,45 +134,47 @@ static void test_child(void **state)
         { StatusTimed, "" },
         { StatusCrashed, "signal 11" },
         { StatusHung, "no answer in 0.2 s while checking" },
-        { StatusWrong, "value 7" },
+        { StatusWrong, "value 7 is 1, by default 0" },
         { StatusCrashed, "exit code 3" },
         { StatusFailed, "refused" },
         { StatusTimed, "" },
     };
-    Round r = { .which = who,
-                .n = Kinds,
-                .turns = 6,
-                .hang = 0.2,
-                .until = machine_seconds() + 60,
-                .order = 3 };
-    child_round(a, &fake_work, &r);
+    Measurement r = { .which = who,
+                      .n = Kinds,
+                      .repetitions = 6,
+                      .hang = 0.2,
+                      .until = machine_seconds() + 60,
+                      .order = 3 };
+    child_measure(a, &fake_work, &r);
     assert_int_equal(r.done, 6);
     for (int i = 0; i < Kinds; i++) {
         assert_int_equal(r.verdict[i].status, expected[i].status);
         assert_non_null(strstr(r.verdict[i].why, expected[i].why));
     }
-    for (int turn = 0; turn < 6; turn++) {
-        assert_true(r.sample[turn * Kinds + Good] == 1);
-        assert_true(r.sample[turn * Kinds + Fast] == 0.5);
+    for (int i = 0; i < 6; i++) {
+        assert_true(r.sample[i * Kinds + Good] == 1);
+        assert_true(r.sample[i * Kinds + Fast] == 0.5);
     }
 }
 
-/* Nothing is known where the default itself fails; no second turn begins too
- * late.                                                                      */
+/* Nothing is known where the default itself fails; no second repetition begins
+ * too late. */
 static void test_child_default(void **state)
 {
     (void)state;
     static const int bad[] = { CrashOpening, Good }, good[] = { Good, Fast };
-    Round r = { .which = bad,
-                .n = 2,
-                .turns = 2,
-                .hang = 1,
-                .until = machine_seconds() + 60 };
-    child_round(a, &fake_work, &r);
+    Measurement r = { .which = bad,
+                      .n = 2,
+                      .repetitions = 2,
+                      .hang = 1,
+                      .until = machine_seconds() + 60 };
+    child_measure(a, &fake_work, &r);
     assert_int_equal(r.done, 0);
     assert_int_equal(r.verdict[0].status, StatusCrashed);
-    r = (Round){ .which = good, .n = 2, .turns = 2, .hang = 1, .until = 0 };
-    child_round(a, &fake_work, &r);
+    r = (Measurement){
+        .which = good, .n = 2, .repetitions = 2, .hang = 1, .until = 0
+    };
+    child_measure(a, &fake_work, &r);
     assert_int_equal(r.done, 1);
     assert_int_equal(r.verdict[0].status, StatusTimed);
 }
@@ -184,11 +190,13 @@ static double some_faster(const TuneTask *task, const Tiling *tiling)
 }
 
 /* Of libtcc's code, whose candidates run here, on a clock of the test's. */
-static json_t *tuned(double budget, int code)
+typedef void Plant(const Task *task, int candidate, float *result);
+
+static json_t *tuned(Plant *plant, int code)
 {
     static const char *const sets[] = { "kind=encoder" };
     const TuneOptions o = {
-        .budget = budget,
+        .budget = 4,
         .format = TuneJson,
         .work = { .lengths = "16", .beam = 1 },
         .model = { .sets = sets, .nsets = 1, .backend = "jit", .threads = 1 },
@@ -196,6 +204,7 @@ static json_t *tuned(double budget, int code)
     fake_machine();
     fake.children = true;
     fake.run = some_faster;
+    fake.plant = plant;
     return fake_tune(o, code);
 }
 
@@ -250,7 +259,7 @@ static void test_planted(void **state)
 {
     (void)state;
     static const struct {
-        void (*plant)(const Task *, int, float *);
+        Plant *plant;
         const char *status, *why;
     } kinds[] = {
         { plant_crash, "crashed", "signal 4" },
@@ -263,15 +272,13 @@ static void test_planted(void **state)
     assert_true(hung != MAP_FAILED);
     for (int i = 0; i < 4; i++) {
         remove(in_dir("tune.txt"));
-        tune_plant = kinds[i].plant;
-        json_t *j = tuned(4, ExitDone);
+        json_t *j = tuned(kinds[i].plant, ExitDone);
         assert_true(count_status(j, kinds[i].status, kinds[i].why) > 0);
         assert_true(count_status(j, "timed", "") > 1);
         assert_true(count_tasks(j, "finished") > 0);
         check_choices(j);
         json_decref(j);
     }
-    tune_plant = NULL;
     munmap(hung, sizeof *hung);
 }
 
@@ -279,7 +286,7 @@ static void test_planted(void **state)
 static void test_resume(void **state)
 {
     (void)state;
-    json_t *first = tuned(4, ExitDone), *second = tuned(4, ExitDone);
+    json_t *first = tuned(NULL, ExitDone), *second = tuned(NULL, ExitDone);
     assert_true(count_tasks(first, "finished") > 0);
     assert_int_equal(count_tasks(first, "reused"), 0);
     assert_int_equal(count_tasks(second, "reused"),
@@ -307,7 +314,7 @@ static void test_taken_back(void **state)
 {
     (void)state;
     Fault why;
-    json_decref(tuned(4, ExitDone));
+    json_decref(tuned(NULL, ExitDone));
     const Records all = fake_records();
     assert_true(all.at.n > 0);
     Record one = all.at.at[0];
@@ -315,9 +322,7 @@ static void test_taken_back(void **state)
     one.samples = 1; /* too few to be believed */
     assert_int_equal(remove(in_dir("tune.txt")), 0);
     assert_true(records_add(a, in_dir("tune.txt"), &one, 1, &why));
-    tune_plant = plant_whole;
-    json_t *j = tuned(4, ExitDone);
-    tune_plant = NULL;
+    json_t *j = tuned(plant_whole, ExitDone);
     assert_true(true_in(j, "rejected"));
     const Records left = fake_records();
     assert_non_null(records_find(&left, &one));
@@ -332,7 +337,7 @@ static void test_no_room(void **state)
 {
     (void)state;
     assert_int_equal(mkdir(in_dir("tune.txt"), 0700), 0);
-    json_t *j = tuned(4, ExitIO);
+    json_t *j = tuned(NULL, ExitIO);
     assert_true(count_tasks(j, "finished") > 0);
     json_decref(j);
 }

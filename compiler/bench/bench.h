@@ -115,6 +115,7 @@ typedef struct { /* something to be timed */
     size_t result_bytes;
     bool floats;       /* the result is floats: must be finite */
     bool of_others;    /* made of calls like the other workloads' */
+    double per_answer; /* runs of it in a whole answer; 0: of_others */
     uint64_t checksum; /* of the result; set by the first run */
 } Work;
 typedef VEC(Work) Works;
@@ -127,10 +128,12 @@ const int32_t *setup_source(const Setup *s, int64_t i);
 const int32_t *setup_answer(const Setup *s, int64_t i);
 
 /* ----------------------------------------------------------- limits.c --- */
-typedef struct {       /* where a workload or a kernel stands */
-    double seconds;    /* that the machine needs at least */
-    const char *bound; /* by what: "FMA", "L2", "memory" */
+typedef struct {    /* where a workload or a kernel stands */
+    double seconds; /* that the machine needs at least */
+    int bound;      /* by what: a Level, or BoundFma */
 } Limit;
+enum { BoundFma = Levels };
+const char *bound_word(int bound); /* "FMA", "L2", "memory" */
 /* Weights and cache are read from where `set` bytes fit, values from where
  * those of one of the `calls` do, all while the arithmetic goes on: the longer
  * decides.                                                                   */

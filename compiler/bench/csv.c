@@ -25,7 +25,7 @@ static void works_csv(const BenchReport *r, FILE *out)
         fprintf(out, "%s,%s", r->engine->spec->name, row->work.name);
         work_values(r, row, value);
         put_csv(value, work_columns, WorkColumns, out);
-        fprintf(out, ",%s\n", row->limit.bound);
+        fprintf(out, ",%s\n", bound_word(row->limit.bound));
     }
 }
 
@@ -44,7 +44,7 @@ static void kernels_csv(const BenchReport *r, FILE *out)
                     k->name ? k->name : "", k->op ? k->op : "");
             kernel_values(r, work, k, value);
             put_csv(value, kernel_columns, KernelColumns, out);
-            fprintf(out, ",%s\n", kernel_limit(r, work, k).bound);
+            fprintf(out, ",%s\n", bound_word(kernel_limit(r, work, k).bound));
         }
 }
 

@@ -78,7 +78,7 @@ static void add_workload(Roofline *d, int work)
                        .intensity = c.flops / bytes,
                        .rate = c.flops / row->time.p50,
                        .seconds = row->time.p50,
-                       .bound = row->limit.bound,
+                       .bound = bound_word(row->limit.bound),
                        .percent = 100.0 * row->limit.seconds / row->time.p50 });
 }
 
@@ -100,7 +100,7 @@ static void add_kernels(Roofline *d, int work, int *number)
                               .intensity = c.flops / cost_bytes(c),
                               .rate = c.flops / k->seconds,
                               .seconds = k->seconds,
-                              .bound = limit.bound,
+                              .bound = bound_word(limit.bound),
                               .percent = 100.0 * limit.seconds / k->seconds });
     }
 }

@@ -28,7 +28,8 @@ static void put_work(const BenchReport *r, const BenchRow *row, FILE *out)
     fprintf(out, "  {\"workload\": \"%s\"", row->work.name);
     put_numbers(work_columns, value, WorkColumns, out);
     fprintf(out, ", \"bound\": \"%s\", \"checksum\": \"%016llx\"}",
-            row->limit.bound, (unsigned long long)row->work.checksum);
+            bound_word(row->limit.bound),
+            (unsigned long long)row->work.checksum);
 }
 
 static void put_kernel(const BenchReport *r, int work, const KernelRow *k,
@@ -45,7 +46,8 @@ static void put_kernel(const BenchReport *r, int work, const KernelRow *k,
     if (k->op)
         fprintf(out, ", \"op\": \"%s\"", k->op);
     put_numbers(kernel_columns, value, KernelColumns, out);
-    fprintf(out, ", \"bound\": \"%s\"}", kernel_limit(r, work, k).bound);
+    fprintf(out, ", \"bound\": \"%s\"}",
+            bound_word(kernel_limit(r, work, k).bound));
 }
 
 /* A kernel without a name of its own is a function: the sum of its kernels. */

@@ -94,7 +94,7 @@ static void put_kernel(const TableStyle *style, const BenchReport *r, int work,
     else
         snprintf(name, sizeof name, "%s", k->function);
     put_row(style, name, 44, kernel_columns, value, KernelColumns,
-            kernel_limit(r, work, k).bound, out);
+            bound_word(kernel_limit(r, work, k).bound), out);
 }
 
 /* What no kernel took: the calls themselves, the search, waiting threads. */
@@ -142,7 +142,7 @@ static void put_report(const TableStyle *style, const BenchReport *r, FILE *out)
         const BenchRow *row = &r->rows.at[i];
         work_values(r, row, value);
         put_row(style, row->work.name, 8, work_columns, value, WorkColumns,
-                row->limit.bound, out);
+                bound_word(row->limit.bound), out);
     }
     for (int i = 0; r->kernels.of && i < r->rows.n; i++)
         put_kernels(style, r, i, out);

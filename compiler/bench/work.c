@@ -113,6 +113,7 @@ static void add_encode(Setup *s, Works *works)
     const double rows = (double)s->encode.rows;
     const bool cached = s->spec->kind == KindEncoderDecoder;
     Work w = { .name = "encode",
+               .per_answer = 1,
                .rows = rows,
                .tokens = rows,
                .run = run_encode,
@@ -127,12 +128,13 @@ static void add_encode(Setup *s, Works *works)
     vec_push(s->arena, works, w);
 }
 
-static void add_decode(Setup *s, Works *works, const char *name,
+static void add_decode(Setup *s, Works *works, const char *name, double runs,
                        struct attn_batch *b, void (*run)(Setup *))
 {
     Work w = { .name = name,
                .rows = (double)b->rows,
                .tokens = (double)b->rows,
+               .per_answer = runs,
                .run = run,
                .result = s->output,
                .floats = true,
@@ -200,10 +202,10 @@ void setup_works(Setup *s, Works *works)
     run_prefill(s);
     if (decoder) {
         setup_decode(s, &s->prefill, s->rows, zero, 1);
-        add_decode(s, works, "prefill", &s->prefill, run_prefill);
+        add_decode(s, works, "prefill", 1, &s->prefill, run_prefill);
     }
     if (o->steps > 0)
-        add_decode(s, works, "step", &s->step, run_step);
+        add_decode(s, works, "step", (double)o->steps, &s->step, run_step);
     if (setup_searches(s))
         add_search(s, works);
 }

@@ -13,12 +13,12 @@
 
 #include "tune/tuner.h"
 
-bool builder_open(Builder *w, Fault *why)
+bool builder_open(Builder *b, Fault *why)
 {
-    w->each[0] = w->jit ? 0.005 : 0.4;
-    w->each[1] = w->jit ? 0.05 : 1.5;
-    w->at_once = (int)cores_usable();
-    if (w->jit || temp_open(&w->temp, NULL))
+    b->each[0] = b->jit ? 0.005 : 0.4;
+    b->each[1] = b->jit ? 0.05 : 1.5;
+    b->at_once = (int)cores_usable();
+    if (b->jit || temp_open(&b->temp, NULL))
         return true;
     return fault(why, ExitIO,
                  "%s: cannot make a folder for compiled "
@@ -26,21 +26,21 @@ bool builder_open(Builder *w, Fault *why)
                  quote(temp_root()), strerror(errno));
 }
 
-void builder_close(Builder *w)
+void builder_close(Builder *b)
 {
-    temp_close(&w->temp);
+    temp_close(&b->temp);
 }
 
 /* ------------------------------------------------------------ compiling --- */
 static const double patience = 20; /* times what others took */
 
 /* What one takes by the side of others. */
-static void learn(Builder *w, const BuildJob *b, double each)
+static void learn(Builder *b, const BuildJob *job, double each)
 {
-    w->each[b->whole] = each;
-    w->whole_known |= b->whole;
-    if (!w->whole_known)
-        w->each[1] = each * (double)w->whole_bytes / (double)b->code->n;
+    b->each[job->whole] = each;
+    b->whole_known |= job->whole;
+    if (!b->whole_known)
+        b->each[1] = each * (double)b->whole_bytes / (double)job->code->n;
 }
 
 /* The first error line, without its place: what a report has room for. */
@@ -60,92 +60,92 @@ static bool is_there(const char *path)
 }
 
 /* The object of a text that was compiled before; NULL: it was not. */
-static const char *built_before(const Builder *w, const Code *m)
+static const char *built_before(const Builder *b, const Code *m)
 {
-    for (int i = 0; i < w->built.n; i++)
-        if (w->built.at[i].n == m->n
-            && !memcmp(w->built.at[i].text, m->text, m->n)
-            && is_there(w->built.at[i].object))
-            return w->built.at[i].object;
+    for (int i = 0; i < b->built.n; i++)
+        if (b->built.at[i].n == m->n
+            && !memcmp(b->built.at[i].text, m->text, m->n)
+            && is_there(b->built.at[i].object))
+            return b->built.at[i].object;
     return NULL;
 }
 
 /* The default may take as long as there is time at all, a candidate a multiple
  * of what others took just now: with what else the machine has to do.        */
-static double limit_of_job(const Builder *w, const BuildJob *b, double last)
+static double limit_of_job(const Builder *b, const BuildJob *job, double last)
 {
-    const double left = fmax(1, last - tune_now());
-    const double took = w->took[b->whole];
-    return b->usual ? left
-                    : fmin(left, took > 0 ? fmax(2, patience * took) : 30);
+    const double left = fmax(1, last - b->env->now());
+    const double took = b->took[job->whole];
+    return job->usual ? left
+                      : fmin(left, took > 0 ? fmax(2, patience * took) : 30);
 }
 
-static void add_job(Builder *w, Arena *a, SpawnJob *job, const BuildJob *b,
+static void add_job(Builder *b, Arena *a, SpawnJob *spawn, const BuildJob *job,
                     double last)
 {
-    Code *m = b->code;
-    m->object = arena_printf(a, "%s/%d.so", w->temp.path, w->built.n);
-    vec_push(a, &w->built, *m);
-    *job = (SpawnJob){ .argv = cc_command(a, &w->cc, CcShared, m->object),
-                       .input = m->text,
-                       .input_bytes = m->n,
-                       .seconds = limit_of_job(w, b, last) };
+    Code *m = job->code;
+    m->object = arena_printf(a, "%s/%d.so", b->temp.path, b->built.n);
+    vec_push(a, &b->built, *m);
+    *spawn = (SpawnJob){ .argv = cc_command(a, &b->cc, CcShared, m->object),
+                         .input = m->text,
+                         .input_bytes = m->n,
+                         .seconds = limit_of_job(b, job, last) };
 }
 
-static void take_job(Builder *w, BuildJob *b, const SpawnJob *j, double last)
+static void take_job(Builder *b, BuildJob *job, const SpawnJob *j, double last)
 {
-    const bool over = b->usual || tune_now() >= last - 1;
-    b->end = j->ok && is_there(b->code->object) ? BuildDone
-           : j->late && over                    ? BuildLate
-                                                : BuildFailed;
-    if (j->ok && b->end == BuildFailed)
-        snprintf(b->why, sizeof b->why, "the compiler wrote nothing");
-    else if (b->end == BuildFailed)
-        first_error(b->why, j);
-    if (b->end == BuildDone)
-        w->took[b->whole] = j->took;
+    const bool over = job->usual || b->env->now() >= last - 1;
+    job->status = j->ok && is_there(job->code->object) ? BuildDone
+                : j->late && over                      ? BuildLate
+                                                       : BuildFailed;
+    if (j->ok && job->status == BuildFailed)
+        snprintf(job->why, sizeof job->why, "the compiler wrote nothing");
+    else if (job->status == BuildFailed)
+        first_error(job->why, j);
+    if (job->status == BuildDone)
+        b->took[job->whole] = j->took;
 }
 
 /* All of them, side by side. */
-static void make_some(Builder *w, Arena *a, BuildJob *b, int n, double last)
+static void make_some(Builder *b, Arena *a, BuildJob *jobs, int n, double last)
 {
-    SpawnJob *jobs = arena_alloc(a, (size_t)n * sizeof *jobs);
+    SpawnJob *spawns = arena_alloc(a, (size_t)n * sizeof *spawns);
     int *job_of = arena_alloc(a, (size_t)n * sizeof *job_of), count = 0;
-    const double begin = tune_now();
+    const double begin = b->env->now();
     for (int i = 0; i < n; i++) {
         job_of[i] = -1;
-        b[i].code->object = built_before(w, b[i].code);
-        if (b[i].code->object)
-            b[i].end = BuildDone;
+        jobs[i].code->object = built_before(b, jobs[i].code);
+        if (jobs[i].code->object)
+            jobs[i].status = BuildDone;
         else
-            add_job(w, a, &jobs[job_of[i] = count++], &b[i], last);
+            add_job(b, a, &spawns[job_of[i] = count++], &jobs[i], last);
     }
-    tune_world.compile(jobs, count,
-                       &(SpawnLimits){ .at_once = w->at_once,
-                                       .out_fd = -1,
-                                       .folder = w->temp.path });
+    b->env->compile(spawns, count,
+                    &(SpawnLimits){ .at_once = b->at_once,
+                                    .out_fd = -1,
+                                    .folder = b->temp.path });
     for (int i = 0; i < n; i++)
         if (job_of[i] >= 0)
-            take_job(w, &b[i], &jobs[job_of[i]], last);
+            take_job(b, &jobs[i], &spawns[job_of[i]], last);
     if (count > 0)
-        learn(w, &b[0], (tune_now() - begin) / count);
+        learn(b, &jobs[0], (b->env->now() - begin) / count);
 }
 
-void builder_build(Builder *w, Arena *a, BuildJob *b, int n, double until,
+void builder_build(Builder *b, Arena *a, BuildJob *jobs, int n, double until,
                    double last)
 {
-    int next = w->at_once; /* then as many as there is time for */
-    for (int i = 0; i < n && w->jit; i++)
-        b[i].end = BuildDone;
-    for (int i = 0; i < n && !w->jit && !interrupted(); i += next) {
-        const double left = until - tune_now();
+    int next = b->at_once; /* then as many as there is time for */
+    for (int i = 0; i < n && b->jit; i++)
+        jobs[i].status = BuildDone;
+    for (int i = 0; i < n && !b->jit && !interrupted(); i += next) {
+        const double left = until - b->env->now();
         if (i > 0) {
-            const double fit = left / w->each[b[i].whole];
+            const double fit = left / b->each[jobs[i].whole];
             next = fit < 1 ? 0 : (int)fmin(fit, 1 << 20);
         }
         if (next == 0)
             return;
         next = next < n - i ? next : n - i;
-        make_some(w, a, b + i, next, last);
+        make_some(b, a, jobs + i, next, last);
     }
 }

@@ -6,13 +6,6 @@
 
 #include "tune/tuner.h"
 
-double work_weight(const Setup *s, const Work *w)
-{
-    if (w->of_others)
-        return 0.0;
-    return !strcmp(w->name, "step") ? (double)s->options.steps : 1.0;
-}
-
 /* ---------------------------------------------------------------- sizes --- */
 static int64_t rows_in(Sym s, const struct attn_batch *b)
 {
@@ -42,8 +35,8 @@ static int64_t parts_of(const Plan *p, int64_t rows, int64_t work, int threads)
     return between(1, all / p->target.part_work, threads);
 }
 
-static CallSize product_use(const Plan *p, int node, const struct attn_batch *b,
-                            int threads)
+static CallSize product_size(const Plan *p, int node,
+                             const struct attn_batch *b, int threads)
 {
     const Region *r = &p->region.at[p->region_of[node]];
     const int64_t all = rows_in(row_sym(p->g->nodes.at[node].type), b);
@@ -81,9 +74,9 @@ static int64_t keys_of_sequence(const Plan *p, int node,
 
 /* Sequence `s`: one head of it, as often as there are heads for a thread.
  * Sequences of one source go together where nothing tells them apart.        */
-static CallSize attention_use(const Plan *p, int node,
-                              const struct attn_batch *b, int64_t s,
-                              int threads)
+static CallSize attention_size(const Plan *p, int node,
+                               const struct attn_batch *b, int64_t s,
+                               int threads)
 {
     const Node *n = &p->g->nodes.at[node];
     const bool shared = p->g->nodes.at[n->in[1]].op == OpRecall && !n->mask
@@ -106,21 +99,28 @@ static CallSize attention_use(const Plan *p, int node,
 }
 
 /* ---------------------------------------------------------------- sizes --- */
-static void add_use(Arena *a, CallSizes *sizes, CallSize u, double weight,
-                    double set)
+typedef struct { /* the sizes of one task, collected */
+    Arena *a;
+    const Plan *p;
+    const Task *task;
+    int threads;
+    CallSizes all;
+} Sizes;
+
+static void add_size(Sizes *s, CallSize u, const Work *w)
 {
-    u.calls *= weight;
-    u.set = set;
-    for (int i = 0; i < sizes->n; i++) {
-        CallSize *v = &sizes->at[i];
+    u.calls *= w->per_answer;
+    u.set = w->set;
+    for (int i = 0; i < s->all.n; i++) {
+        CallSize *v = &s->all.at[i];
         if (v->rows != u.rows || v->count != u.count || v->past != u.past
             || v->parts != u.parts || v->by_columns != u.by_columns)
             continue;
         v->calls += u.calls;
-        v->set = v->set > set ? v->set : set;
+        v->set = v->set > u.set ? v->set : u.set;
         return;
     }
-    vec_push(a, sizes, u);
+    vec_push(s->a, &s->all, u);
 }
 
 /* Products of few rows are tasks of their own, where the plan has them. */
@@ -129,28 +129,26 @@ static bool is_few(const Plan *p, int node, const CallSize *u)
     return plan_task(p, TaskFew, node) && u->rows < knobs[Knob_few].most;
 }
 
-/* Adds what one workload calls a task for at a node; false: it does not. */
-static bool add_node(Arena *a, CallSizes *sizes, const Plan *p, const Task *t,
-                     int node, const Setup *s, const Work *w, int threads)
+/* Adds what one workload calls the task for at a node; false: it does not. */
+static bool add_node(Sizes *s, int node, const Work *w)
 {
-    const TaskKind kind = t->key.kind;
-    const double weight = work_weight(s, w);
-    if (plan_task(p, kind, node) != t || !w->batch
+    const Plan *p = s->p;
+    const TaskKind kind = s->task->key.kind;
+    if (plan_task(p, kind, node) != s->task || !w->batch
         || p->g->nodes.at[node].entry != w->entry)
         return false;
     if (kind == TaskMatmul || kind == TaskFew) {
-        const CallSize u = product_use(p, node, w->batch, threads);
+        const CallSize u = product_size(p, node, w->batch, s->threads);
         if (is_few(p, node, &u) != (kind == TaskFew) || u.rows < 1)
             return false;
-        add_use(a, sizes, u, weight, w->set);
+        add_size(s, u, w);
     }
     for (int64_t i = 0; kind == TaskAttention && i < w->batch->sequences; i++)
-        add_use(a, sizes, attention_use(p, node, w->batch, i, threads), weight,
-                w->set);
+        add_size(s, attention_size(p, node, w->batch, i, s->threads), w);
     return true;
 }
 
-static double use_work(const CallSize *u)
+static double size_work(const CallSize *u)
 {
     return u->calls * (double)u->rows * (double)(u->count > 0 ? u->count : 1);
 }
@@ -162,7 +160,7 @@ static void keep_largest(CallSizes *sizes)
     for (int i = 1; i < sizes->n; i++)
         for (int k = i; k > 0; k--) {
             const CallSize u = sizes->at[k];
-            if (use_work(&u) <= use_work(&sizes->at[k - 1]))
+            if (size_work(&u) <= size_work(&sizes->at[k - 1]))
                 break;
             sizes->at[k] = sizes->at[k - 1];
             sizes->at[k - 1] = u;
@@ -172,15 +170,14 @@ static void keep_largest(CallSizes *sizes)
 }
 
 CallSizes task_call_sizes(Arena *a, const Plan *p, const Task *t,
-                          const Setup *s, const Works *works, int threads)
+                          const Works *works, int threads)
 {
-    CallSizes sizes = { 0 };
+    Sizes s = { .a = a, .p = p, .task = t, .threads = threads };
     for (int i = 0; i < works->n; i++)
         for (int o = 0; o < p->order.n; o++)
-            add_node(a, &sizes, p, t, p->order.at[o], s, &works->at[i],
-                     threads);
-    keep_largest(&sizes);
-    return sizes;
+            add_node(&s, p->order.at[o], &works->at[i]);
+    keep_largest(&s.all);
+    return s.all;
 }
 
 /* --------------------------------------------------------------- shares --- */
@@ -188,58 +185,58 @@ typedef struct {
     double seconds, calls, by[Levels + 1];
 } Spent;
 
-static void add_spent(Spent *to, const TuneReport *r, const Work *w, int node,
-                      double weight)
+static void add_spent(Spent *to, const TuneReport *r, const Work *w, int node)
 {
     const Limit l = limit_of(&r->machine, &r->rates, w->cost[node], w->set,
                              (double)w->calls.n);
-    int k = 0;
-    while (k < Levels && l.bound != level_name[k])
-        k++;
-    to->seconds += weight * l.seconds;
-    to->by[k] += weight * l.seconds;
+    to->seconds += w->per_answer * l.seconds;
+    to->by[l.bound] += w->per_answer * l.seconds;
 }
 
-static const char *bound_of(const Spent *s)
+static int bound_of(const Spent *s)
 {
-    int most = Levels;
+    int most = BoundFma;
     for (int k = 0; k < Levels; k++)
         if (s->by[k] > s->by[most])
             most = k;
-    return most < Levels ? level_name[most] : "FMA";
+    return most;
 }
 
-static Spent spent_by(TuneReport *r, const Task *t, const Setup *s,
-                      const Works *works, int threads)
+/* By the task; NULL: by all. */
+static Spent spent_by(TuneReport *r, const Task *t, const Works *works)
 {
     const Plan *p = r->engine->plan;
     Spent sum = { 0 };
     for (int i = 0; i < works->n; i++)
         for (int o = 0; o < p->order.n; o++) {
             const Work *w = &works->at[i];
-            CallSizes sizes = { 0 };
-            const bool any = !t
-                          || add_node(r->arena, &sizes, p, t, p->order.at[o], s,
-                                      w, threads);
-            if (any && p->g->nodes.at[p->order.at[o]].entry == w->entry)
-                add_spent(&sum, r, w, p->order.at[o], work_weight(s, w));
-            for (int k = 0; k < sizes.n; k++)
-                sum.calls += sizes.at[k].calls;
+            const int node = p->order.at[o];
+            Sizes s = {
+                .a = r->arena,
+                .p = p,
+                .task = t,
+                .threads = r->host.threads,
+            };
+            const bool any = !t || add_node(&s, node, w);
+            if (any && p->g->nodes.at[node].entry == w->entry)
+                add_spent(&sum, r, w, node);
+            for (int k = 0; k < s.all.n; k++)
+                sum.calls += s.all.at[k].calls;
         }
     return sum;
 }
 
-void tune_shares(TuneReport *r, const Setup *s, const Works *works)
+void tune_shares(TuneReport *r, const Works *works)
 {
     const Plan *p = r->engine->plan;
-    const Spent all = spent_by(r, NULL, s, works, r->host.threads);
+    const Spent all = spent_by(r, NULL, works);
     for (int i = 0; i < p->task.n; i++) {
         const Task *t = &p->task.at[i];
-        const Spent own = spent_by(r, t, s, works, r->host.threads);
+        const Spent own = spent_by(r, t, works);
         const bool alone = t->key.kind <= TaskAttention;
         const Spent *run = alone ? &own : &all;
         TuneTask one = { .task = t,
-                         .bound = bound_of(run),
+                         .bound = bound_word(bound_of(run)),
                          .p_value = NAN,
                          .gain = { NAN, NAN, NAN } };
         one.share = all.seconds > 0 ? own.seconds / all.seconds : 0;

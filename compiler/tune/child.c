@@ -22,23 +22,23 @@ static const char *const doing_text[] = { "beginning", "loading", "checking",
                                           "timing" };
 
 typedef struct {
-    atomic_int doing, at; /* what, with which of the round's */
+    atomic_int doing, at; /* what, with which of the measurement's */
     atomic_llong steps;   /* rises with each of them */
-    atomic_int done;      /* whole turns */
+    atomic_int done;      /* whole repetitions */
     atomic_bool over;
 } Board;
 
 typedef struct { /* a board and what is behind it */
     Board *board;
     Verdict *verdict; /* [n] */
-    double *sample;   /* [turns][n][parts] */
+    double *sample;   /* [repetitions][n][parts] */
     size_t bytes;
 } Shared;
 
-static bool shared_make(Shared *s, const Round *r, int parts)
+static bool shared_make(Shared *s, const Measurement *m, int parts)
 {
-    const size_t n = (size_t)r->n, verdicts = n * sizeof(Verdict) + 64;
-    const size_t samples = (size_t)r->turns * n * (size_t)parts
+    const size_t n = (size_t)m->n, verdicts = n * sizeof(Verdict) + 64;
+    const size_t samples = (size_t)m->repetitions * n * (size_t)parts
                          * sizeof(double);
     s->bytes = 256 + verdicts + samples;
     void *at = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE,
@@ -48,7 +48,7 @@ static bool shared_make(Shared *s, const Round *r, int parts)
     s->board = at;
     s->sample = (double *)((char *)at + 256);
     s->verdict = (Verdict *)((char *)at + 256 + samples);
-    memcpy(s->verdict, r->verdict, n * sizeof(Verdict));
+    memcpy(s->verdict, m->verdict, n * sizeof(Verdict));
     return true;
 }
 
@@ -85,45 +85,106 @@ static void mix_order(int *order, int n, uint64_t *state)
     }
 }
 
-static void open_all(const ChildWork *w, const Round *r, const Shared *s)
+/* --------------------------------------------------------- the results --- */
+static int64_t count_strange(const Result *r)
+{
+    const float *x = r->at;
+    int64_t n = 0;
+    for (size_t i = 0; r->floats && i < r->bytes / sizeof *x; i++)
+        n += !isfinite(x[i]);
+    return n;
+}
+
+/* The first value that is another, of floats. */
+static void say_where(Verdict *v, const char *name, const Result *expected,
+                      const Result *r)
+{
+    const float *x = expected->at, *y = r->at;
+    size_t at = 0;
+    while (!memcmp(&x[at], &y[at], sizeof *y))
+        at++;
+    snprintf(v->why, sizeof v->why, "%svalue %zu is %.9g, by default %.9g",
+             name, at, (double)y[at], (double)x[at]);
+}
+
+static void compare(Verdict *v, const Result *expected, const Result *r)
+{
+    char name[64] = "";
+    if (!memcmp(expected->at, r->at, r->bytes))
+        return;
+    if (r->name)
+        snprintf(name, sizeof name, "%s: ", r->name);
+    const int64_t strange = count_strange(r);
+    v->status = strange > count_strange(expected) ? StatusNaN : StatusWrong;
+    if (v->status == StatusNaN)
+        snprintf(v->why, sizeof v->why, "%s%lld of its values are no numbers",
+                 name, (long long)strange);
+    else if (r->floats)
+        say_where(v, name, expected, r);
+    else
+        snprintf(v->why, sizeof v->why, "%sit is not what it is by default",
+                 name);
+}
+
+/* A candidate's results beside the default's, which is the first that comes:
+ * its results are kept.                                                      */
+static void check(Arena *a, const ChildWork *w, int candidate, Result *expected,
+                  Verdict *v)
+{
+    for (int i = 0; i < w->results && v->status == StatusTimed; i++) {
+        const Result r = w->result(w->with, candidate, i);
+        if (expected[i].at) {
+            compare(v, &expected[i], &r);
+            continue;
+        }
+        expected[i] = r;
+        expected[i].at = arena_alloc(a, r.bytes);
+        memcpy(expected[i].at, r.at, r.bytes);
+    }
+}
+
+static void open_all(const ChildWork *w, const Measurement *m, const Shared *s)
 {
     Fault why;
-    for (int i = 0; i < r->n; i++) {
+    Arena *a = arena_new();
+    Result *expected = arena_alloc(a, (size_t)w->results * sizeof *expected);
+    for (int i = 0; i < m->n; i++) {
         Verdict *v = &s->verdict[i];
         if (v->status != StatusTimed)
             continue;
         say(s->board, DoOpen, i);
-        if (!w->open(w->with, r->which[i], &why)) {
+        if (!w->open(w->with, m->which[i], &why)) {
             v->status = StatusFailed;
             snprintf(v->why, sizeof v->why, "%.150s", why.text);
             continue;
         }
         say(s->board, DoCheck, i);
-        w->check(w->with, r->which[i], v);
+        check(a, w, m->which[i], expected, v);
     }
+    arena_free(a);
 }
 
-static void time_all(const ChildWork *w, const Round *r, const Shared *s)
+static void time_all(const ChildWork *w, const Measurement *m, const Shared *s)
 {
-    uint64_t state = r->order;
+    uint64_t state = m->order;
     int order[MostAtOnce], n = 0;
-    for (int i = 0; i < r->n && n < MostAtOnce; i++)
+    for (int i = 0; i < m->n && n < MostAtOnce; i++)
         if (s->verdict[i].status == StatusTimed)
             order[n++] = i;
-    for (int turn = 0; turn < r->turns; turn++) {
-        if (turn > 0 && machine_seconds() > r->until)
+    for (int i = 0; i < m->repetitions; i++) {
+        if (i > 0 && machine_seconds() > m->until)
             return;
         mix_order(order, n, &state);
         for (int k = 0; k < n; k++) {
-            const int64_t at = (int64_t)turn * r->n + order[k];
+            const int64_t at = (int64_t)i * m->n + order[k];
             say(s->board, DoTime, order[k]);
-            w->time(w->with, r->which[order[k]], s->sample + at * w->parts);
+            w->time(w->with, m->which[order[k]], s->sample + at * w->parts);
         }
-        atomic_store(&s->board->done, turn + 1);
+        atomic_store(&s->board->done, i + 1);
     }
 }
 
-static _Noreturn void run_child(const ChildWork *w, const Round *r,
+static _Noreturn void run_child(const ChildWork *w, const Measurement *m,
                                 const Shared *s, pid_t parent)
 {
     Fault why;
@@ -134,26 +195,27 @@ static _Noreturn void run_child(const ChildWork *w, const Round *r,
                  why.text);
         s->verdict[0].status = StatusFailed;
     } else {
-        open_all(w, r, s);
+        open_all(w, m, s);
     }
     if (s->verdict[0].status == StatusTimed)
-        time_all(w, r, s);
+        time_all(w, m, s);
     atomic_store(&s->board->over, true);
     _exit(ExitDone);
 }
 
 /* -------------------------------------------------------- in the parent --- */
-static void blame(Round *r, const Board *b, Status status, const char *what)
+static void blame(Measurement *m, const Board *b, Status status,
+                  const char *what)
 {
     const int at = atomic_load(&b->at), doing = atomic_load(&b->doing);
-    Verdict *v = &r->verdict[at >= 0 && at < r->n ? at : 0];
+    Verdict *v = &m->verdict[at >= 0 && at < m->n ? at : 0];
     v->status = status;
     snprintf(v->why, sizeof v->why, "%s while %s", what,
              doing_text[doing >= 0 && doing <= DoTime ? doing : DoBegin]);
 }
 
 /* It ended by itself: what does that say? */
-static void judge_end(Round *r, const Board *b, int status)
+static void judge_end(Measurement *m, const Board *b, int status)
 {
     char what[100];
     if (WIFSIGNALED(status))
@@ -163,7 +225,7 @@ static void judge_end(Round *r, const Board *b, int status)
         snprintf(what, sizeof what, "it ended with exit code %d",
                  WEXITSTATUS(status));
     if (!atomic_load(&b->over))
-        blame(r, b, StatusCrashed, what);
+        blame(m, b, StatusCrashed, what);
 }
 
 static void end_child(pid_t pid)
@@ -176,7 +238,8 @@ static void end_child(pid_t pid)
 }
 
 /* Waits for its end. False: it hangs, or a signal came. */
-static bool attend(const ChildWork *w, Round *r, const Board *b, pid_t pid)
+static bool attend(const ChildWork *w, Measurement *m, const Board *b,
+                   pid_t pid)
 {
     double moved = machine_seconds(), ticked = moved;
     long long last = -1;
@@ -184,7 +247,7 @@ static bool attend(const ChildWork *w, Round *r, const Board *b, pid_t pid)
         int status;
         if (waitpid(pid, &status, WNOHANG) == pid) {
             kill(-pid, SIGKILL);
-            judge_end(r, b, status);
+            judge_end(m, b, status);
             return true;
         }
         const long long steps = atomic_load(&b->steps);
@@ -194,10 +257,10 @@ static bool attend(const ChildWork *w, Round *r, const Board *b, pid_t pid)
         last = steps;
         if (interrupted())
             return false;
-        if (now - moved > r->hang) {
+        if (now - moved > m->hang) {
             char what[64];
-            snprintf(what, sizeof what, "no answer in %.1f s", r->hang);
-            blame(r, b, StatusHung, what);
+            snprintf(what, sizeof what, "no answer in %.1f s", m->hang);
+            blame(m, b, StatusHung, what);
             return false;
         }
         if (w->tick && now - ticked > 0.1) {
@@ -209,62 +272,62 @@ static bool attend(const ChildWork *w, Round *r, const Board *b, pid_t pid)
 }
 
 /* What the child said of those that nothing is known of yet. */
-static void take_results(Round *r, const Shared *s, int parts)
+static void take_results(Measurement *m, const Shared *s, int parts)
 {
-    const size_t n = (size_t)r->n * (size_t)parts;
-    for (int i = 0; i < r->n; i++)
-        if (r->verdict[i].status == StatusTimed
+    const size_t n = (size_t)m->n * (size_t)parts;
+    for (int i = 0; i < m->n; i++)
+        if (m->verdict[i].status == StatusTimed
             && s->verdict[i].status < Statuses) {
-            r->verdict[i] = s->verdict[i];
-            r->verdict[i].why[sizeof r->verdict[i].why - 1] = '\0';
+            m->verdict[i] = s->verdict[i];
+            m->verdict[i].why[sizeof m->verdict[i].why - 1] = '\0';
         }
     const int done = atomic_load(&s->board->done);
-    r->done = done >= 0 && done <= r->turns ? done : 0;
-    memcpy(r->sample, s->sample, n * (size_t)r->done * sizeof *r->sample);
+    m->done = done >= 0 && done <= m->repetitions ? done : 0;
+    memcpy(m->sample, s->sample, n * (size_t)m->done * sizeof *m->sample);
 }
 
 /* Once; false: begin again, without the one that was blamed. */
-static bool run_once(const ChildWork *w, Round *r)
+static bool run_once(const ChildWork *w, Measurement *m)
 {
     Shared s;
-    if (!shared_make(&s, r, w->parts)) {
-        r->verdict[0] = (Verdict){ StatusFailed, "out of memory" };
+    if (!shared_make(&s, m, w->parts)) {
+        m->verdict[0] = (Verdict){ StatusFailed, "out of memory" };
         return true;
     }
     const pid_t parent = getpid();
     fflush(NULL);
     const pid_t pid = fork();
     if (pid == 0)
-        run_child(w, r, &s, parent);
+        run_child(w, m, &s, parent);
     if (pid < 0) {
-        r->verdict[0].status = StatusFailed;
-        snprintf(r->verdict[0].why, sizeof r->verdict[0].why,
+        m->verdict[0].status = StatusFailed;
+        snprintf(m->verdict[0].why, sizeof m->verdict[0].why,
                  "no child process: %s", strerror(errno));
     } else {
         setpgid(pid, pid);
         interrupt_takes(pid);
-        if (!attend(w, r, s.board, pid))
+        if (!attend(w, m, s.board, pid))
             end_child(pid);
         interrupt_leaves(pid);
     }
     const bool over = atomic_load(&s.board->over);
     if (!interrupted())
-        take_results(r, &s, w->parts);
+        take_results(m, &s, w->parts);
     munmap(s.board, s.bytes);
-    return over || interrupted() || r->verdict[0].status != StatusTimed;
+    return over || interrupted() || m->verdict[0].status != StatusTimed;
 }
 
-void child_round(Arena *a, const ChildWork *w, Round *r)
+void child_measure(Arena *a, const ChildWork *w, Measurement *m)
 {
-    const size_t n = (size_t)r->n;
-    r->done = 0;
-    r->verdict = arena_alloc(a, n * sizeof *r->verdict);
-    r->sample = arena_alloc(a, n * (size_t)r->turns * (size_t)w->parts
-                                   * sizeof *r->sample);
-    for (int i = 0; i < r->n; i++)
-        r->verdict[i].status = StatusTimed;
-    while (!run_once(w, r))
-        r->done = 0;
-    if (r->verdict[0].status != StatusTimed)
-        r->done = 0;
+    const size_t n = (size_t)m->n;
+    m->done = 0;
+    m->verdict = arena_alloc(a, n * sizeof *m->verdict);
+    m->sample = arena_alloc(a, n * (size_t)m->repetitions * (size_t)w->parts
+                                   * sizeof *m->sample);
+    for (int i = 0; i < m->n; i++)
+        m->verdict[i].status = StatusTimed;
+    while (!run_once(w, m))
+        m->done = 0;
+    if (m->verdict[0].status != StatusTimed)
+        m->done = 0;
 }

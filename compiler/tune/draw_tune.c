@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "tune/tune.h"
+#include "tune/report.h"
 
 /* pixels */
 enum {
@@ -151,9 +151,9 @@ static void put_tip(const Picture *d, const Plot *p, const Candidate *c)
 {
     fprintf(d->out, "<title>%s: ", tiling_text(d->arena, &c->tiling));
     if (was_timed(c))
-        fprintf(d->out, "%s, %.3f of the default, round %d",
+        fprintf(d->out, "%s, %.3f of the default, rung %d",
                 seconds_text(d->arena, c->seconds), c->seconds / p->usual,
-                c->round);
+                c->rung);
     else
         fputs(status_word[c->status], d->out);
     if (*c->why) {

@@ -6,7 +6,7 @@
 
 #include "tune/tuner.h"
 
-enum { MostEnd = 200, LeastEnd = 6, Looks = 2 };
+enum { MostPairs = 200, LeastPairs = 6, Interims = 2 };
 
 typedef struct {     /* pairs of one comparison, in order */
     double *seconds; /* [pairs][2][works] */
@@ -19,19 +19,19 @@ static bool build_both(Tuner *t, Codes *code)
     Arena *a = t->arena;
     BuildJob both[2] = { { .whole = true, .usual = true },
                          { .whole = true, .usual = true } };
-    vec_push(a, code, whole_text(&t->engine, NULL, 0, t->builder.jit));
+    vec_push(a, code, model_code(&t->engine, NULL, 0, t->builder.jit));
     vec_push(a, code,
-             whole_text(&t->engine, t->choice.at, t->choice.n, t->builder.jit));
+             model_code(&t->engine, t->choice.at, t->choice.n, t->builder.jit));
     for (int i = 0; i < 2; i++)
         both[i].code = &code->at[i];
-    const double now = tune_now();
+    const double now = t->env->now();
     builder_build(&t->builder, a, both, 2, INFINITY, fmax(t->last, now + 10));
     for (int i = 0; i < 2; i++)
-        if (both[i].end != BuildDone && !interrupted())
+        if (both[i].status != BuildDone && !interrupted())
             warning_at((Pos){ 0 }, "the whole model does not compile: %s",
-                       both[i].end == BuildLate ? "there was no time for it"
-                                                : both[i].why);
-    return both[0].end == BuildDone && both[1].end == BuildDone;
+                       both[i].status == BuildLate ? "there was no time for it"
+                                                   : both[i].why);
+    return both[0].status == BuildDone && both[1].status == BuildDone;
 }
 
 /* Runs both in turn until then, and adds their times. */
@@ -39,42 +39,42 @@ static void run_both(Tuner *t, const Codes *code, double until, Pairs *p,
                      Verdict *tuned)
 {
     static const int who[] = { 0, 1 };
-    ChildWork w = whole_run_work(
-        whole_run_new(&t->report, t->setup, &t->works, true, code));
-    Round r = { .which = who,
-                .n = 2,
-                .turns = MostEnd - p->pairs,
-                .hang = 60,
-                .until = until,
-                .order = 77 + (uint64_t)p->pairs };
+    ChildWork w = model_run_work(
+        model_run_new(&t->report, t->setup, &t->works, true, code));
+    Measurement m = { .which = who,
+                      .n = 2,
+                      .repetitions = MostPairs - p->pairs,
+                      .hang = 60,
+                      .until = until,
+                      .order = 77 + (uint64_t)p->pairs };
     const size_t pair = 2 * (size_t)t->works.n;
-    w.tick = tune_tick;
+    w.tick = tuner_tick;
     w.ticks = t;
-    tune_world.round(t->arena, &w, &r);
-    *tuned = r.verdict[1];
-    if (r.done < 1)
+    t->env->measure(t->arena, &w, &m);
+    *tuned = m.verdict[1];
+    if (m.done < 1)
         return;
-    memcpy(p->seconds + (size_t)p->pairs * pair, r.sample,
-           (size_t)r.done * pair * sizeof *p->seconds);
-    p->pairs += r.done;
+    memcpy(p->seconds + (size_t)p->pairs * pair, m.sample,
+           (size_t)m.done * pair * sizeof *p->seconds);
+    p->pairs += m.done;
 }
 
 /* Evidence that what was found is slower: the test that decides on a candidate,
  * the other way round, and an interval without any gain.                     */
 static bool is_slower(const EndToEnd *end, const double *ratio)
 {
-    double against[MostEnd];
+    double against[MostPairs];
     for (int i = 0; i < end->pairs; i++)
         against[i] = -log(ratio[i]);
-    return end->pairs >= LeastEnd && end->gain.high < 1
+    return end->pairs >= LeastPairs && end->gain.high < 1
         && signed_rank(against, end->pairs) <= TUNE_ALPHA;
 }
 
 /* Of one workload; true: it is slower. */
-static bool add_end(Tuner *t, int work, const Pairs *p, int comparison)
+static bool add_workload(Tuner *t, int work, const Pairs *p, int comparison)
 {
     const int works = t->works.n;
-    double usual[MostEnd], tuned[MostEnd], ratio[MostEnd];
+    double usual[MostPairs], tuned[MostPairs], ratio[MostPairs];
     for (int i = 0; i < p->pairs; i++) {
         usual[i] = p->seconds[(2 * i) * works + work];
         tuned[i] = p->seconds[(2 * i + 1) * works + work];
@@ -86,7 +86,7 @@ static bool add_end(Tuner *t, int work, const Pairs *p, int comparison)
                            .tuned = median_of(tuned, p->pairs),
                            .gain = median_interval(ratio, p->pairs),
                            .comparison = comparison };
-    vec_push(t->arena, &t->report.end, end);
+    vec_push(t->arena, &t->report.end_to_end, end);
     return is_slower(&end, ratio);
 }
 
@@ -197,14 +197,15 @@ typedef struct {
     const char *bad; /* the model as found does not run; NULL */
 } Outcome;
 
-/* The workloads of a look at all pairs so far, in the place of the last's. */
-static void look(Tuner *t, const Pairs *p, int comparison, int first,
-                 Outcome *to)
+/* The workloads of an interim analysis of all pairs so far, in the place of the
+ * last's. */
+static void analyse(Tuner *t, const Pairs *p, int comparison, int first,
+                    Outcome *to)
 {
-    t->report.end.n = first;
+    t->report.end_to_end.n = first;
     to->any = false;
     for (int i = 0; i < t->works.n && p->pairs > 0; i++) {
-        to->slower[i] = add_end(t, i, p, comparison);
+        to->slower[i] = add_workload(t, i, p, comparison);
         to->any |= to->slower[i];
     }
 }
@@ -214,19 +215,19 @@ static void look(Tuner *t, const Pairs *p, int comparison, int first,
 static Outcome compare_once(Tuner *t, double until, int comparison)
 {
     const size_t works = (size_t)t->works.n;
-    const int first = t->report.end.n;
+    const int first = t->report.end_to_end.n;
     Outcome to = { .slower = arena_alloc(t->arena, works + 1) };
-    Pairs p = { .seconds = arena_alloc(t->arena, 2 * works * MostEnd
+    Pairs p = { .seconds = arena_alloc(t->arena, 2 * works * MostPairs
                                                      * sizeof *p.seconds) };
     Codes code = { 0 };
     Verdict tuned = { StatusTimed, "" };
     if (!build_both(t, &code))
         return to;
-    const double begin = tune_now(), left = fmax(until - begin, 1);
-    for (int i = 1; i <= Looks && !to.any && !interrupted(); i++) {
-        if (p.pairs == MostEnd || (i > 1 && tune_now() > until))
+    const double begin = t->env->now(), left = fmax(until - begin, 1);
+    for (int i = 1; i <= Interims && !to.any && !interrupted(); i++) {
+        if (p.pairs == MostPairs || (i > 1 && t->env->now() > until))
             break;
-        run_both(t, &code, begin + left * i / (double)Looks, &p, &tuned);
+        run_both(t, &code, begin + left * i / (double)Interims, &p, &tuned);
         if (interrupted())
             return to;
         if (tuned.status != StatusTimed) {
@@ -234,7 +235,7 @@ static Outcome compare_once(Tuner *t, double until, int comparison)
                                   status_word[tuned.status], tuned.why);
             return to;
         }
-        look(t, &p, comparison, first, &to);
+        analyse(t, &p, comparison, first, &to);
     }
     return to;
 }
@@ -242,7 +243,7 @@ static Outcome compare_once(Tuner *t, double until, int comparison)
 /* Takes back what the outcome speaks against. False: nothing of this run. */
 static bool answer(Tuner *t, const Outcome *o)
 {
-    const int last = t->report.end.n - t->works.n;
+    const int last = t->report.end_to_end.n - t->works.n;
     int n = 0;
     if (o->bad) {
         warning_at((Pos){ 0 }, "%s", o->bad);
@@ -251,7 +252,7 @@ static bool answer(Tuner *t, const Outcome *o)
     for (int i = 0; i < t->works.n && o->any; i++)
         if (o->slower[i])
             n += drop(t, &t->works.at[i],
-                      slower_text(t, &t->report.end.at[last + i]));
+                      slower_text(t, &t->report.end_to_end.at[last + i]));
     take_back(t);
     return n > 0;
 }
@@ -279,7 +280,7 @@ void end_to_end(Tuner *t, double until)
 {
     bool again = t->choice.n > 0;
     t->changed = t->report.rejected = false;
-    t->report.end.n = 0;
+    t->report.end_to_end.n = 0;
     for (int i = 1; again && !interrupted(); i++) {
         const bool ours = found_any(t);
         const Outcome o = compare_once(t, until, i);
@@ -289,7 +290,7 @@ void end_to_end(Tuner *t, double until)
         again = answer(t, &o);
         t->report.stale = !again && any_reused(t);
         again = again && t->choice.n > 0
-             && until - tune_now() > 2 * t->builder.each[1];
+             && until - t->env->now() > 2 * t->builder.each[1];
         t->report.rejected = ours && !found_any(t);
     }
 }

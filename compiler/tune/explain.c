@@ -1,7 +1,7 @@
 /* explain.c: why a tiling is fast, in sentences made of its numbers: what
  * registers hold, what caches keep, which of the machine's rates decides.    */
 #include "base/text.h"
-#include "tune/tune.h"
+#include "tune/report.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "tune/tune.h"
+#include "tune/report.h"
 
 static json_t *number(double x)
 {
@@ -45,7 +45,7 @@ static json_t *candidate(Arena *a, const Candidate *c)
                      number(c->predicted), "seconds",
                      number(known ? c->seconds : NAN), "spread",
                      number(known ? c->spread : NAN), "samples", c->samples,
-                     "round", c->round, "when_s",
+                     "rung", c->rung, "when_s",
                      number(known || was_removed(c) ? c->when : NAN));
 }
 
@@ -114,8 +114,8 @@ static void add_backend(json_t *to, Arena *a, const TuneReport *r)
     json_t *tasks = json_array(), *ends = json_array();
     for (int i = 0; i < r->task.n; i++)
         json_array_append_new(tasks, task(a, &r->task.at[i]));
-    for (int i = 0; i < r->end.n; i++)
-        json_array_append_new(ends, end(a, &r->end.at[i]));
+    for (int i = 0; i < r->end_to_end.n; i++)
+        json_array_append_new(ends, end(a, &r->end_to_end.at[i]));
     json_object_set_new(to, "host", host(a, &r->host));
     json_object_set_new(to, "rejected", json_boolean(r->rejected));
     json_object_set_new(to, "stale", json_boolean(r->stale));

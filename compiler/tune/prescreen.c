@@ -10,7 +10,21 @@
 
 #include "tune/tuner.h"
 
-enum { Turns = 3, FirstBatch = 16, MostBatch = 64 };
+enum { Repetitions = 3, FirstBatch = 16, MostBatch = 64 };
+
+CostModel cost_model(Tuner *t, const Task *task)
+{
+    const Plan *p = t->engine.plan;
+    const int threads = t->report.host.threads;
+    return (CostModel){ .plan = p,
+                        .machine = &t->report.machine,
+                        .rates = &t->report.rates,
+                        .task = task,
+                        .shape = task_shape(p, task),
+                        .threads = threads,
+                        .sizes = task_call_sizes(t->arena, p, task, &t->works,
+                                                 threads) };
+}
 
 typedef struct {
     const Tuner *t;
@@ -31,22 +45,22 @@ static void text_of(Prescreen *h, int i)
 
 /* Found to be bad here, as it would be by any compiler; one that libtcc can't
  * compile may do well by another.                                            */
-static void take(Prescreen *h, const Round *r, int i, double usual)
+static void take(Prescreen *h, const Measurement *m, int i, double usual)
 {
-    Candidate *c = &h->task->candidate.at[r->which[i]];
-    const Verdict *v = &r->verdict[i];
-    double ratio[Turns];
+    Candidate *c = &h->task->candidate.at[m->which[i]];
+    const Verdict *v = &m->verdict[i];
+    double ratio[Repetitions];
     if (v->status != StatusTimed && v->status != StatusFailed) {
         c->status = v->status;
         memcpy(c->why, v->why, sizeof c->why);
     }
     if (v->status != StatusTimed)
         return;
-    for (int turn = 0; turn < r->done; turn++) {
-        const double *x = r->sample + (int64_t)turn * r->n;
-        ratio[turn] = x[i] / x[0];
+    for (int k = 0; k < m->done; k++) {
+        const double *x = m->sample + (int64_t)k * m->n;
+        ratio[k] = x[i] / x[0];
     }
-    c->predicted = usual * median_of(ratio, r->done);
+    c->predicted = usual * median_of(ratio, m->done);
     c->tried = true;
 }
 
@@ -54,19 +68,19 @@ static void take(Prescreen *h, const Round *r, int i, double usual)
 static bool run_batch(Prescreen *h, const int *who, int n, double until,
                       uint64_t order)
 {
-    Round r = { .which = who,
-                .n = n,
-                .turns = Turns,
-                .hang = 2,
-                .until = until,
-                .order = order };
+    Measurement m = { .which = who,
+                      .n = n,
+                      .repetitions = Repetitions,
+                      .hang = 2,
+                      .until = until,
+                      .order = order };
     for (int i = 0; i < n; i++)
         text_of(h, who[i]);
-    child_round(h->a, &h->work, &r);
-    if (interrupted() || r.done == 0)
+    child_measure(h->a, &h->work, &m);
+    if (interrupted() || m.done == 0)
         return false;
     for (int i = 1; i < n; i++)
-        take(h, &r, i, h->task->candidate.at[0].predicted);
+        take(h, &m, i, h->task->candidate.at[0].predicted);
     return true;
 }
 
@@ -94,20 +108,20 @@ void prescreen(Tuner *t, TuneTask *task, const CostModel *m, double until)
     for (int i = 0; i <= all; i++)
         vec_push(h.a, &h.code, (Code){ 0 });
     h.work = task_run_work(task_run_new(h.a, m,
-                                        &t->rotating[task->task->key.dtype],
+                                        &t->weights[task->task->key.dtype],
                                         task, &h.code));
-    h.work.tick = tune_tick;
+    h.work.tick = tuner_tick;
     h.work.ticks = t;
     const int *order = by_prediction(&h);
     for (int done = 0; done < all;) {
-        const double begin = tune_now();
+        const double begin = t->env->now();
         const int n = batch < all - done ? batch : all - done;
         for (int i = 0; i < n; i++)
             who[1 + i] = order[done + i];
         if (!run_batch(&h, who, 1 + n, until, (uint64_t)done + 1))
             return;
         done += n;
-        const double now = tune_now(), each = (now - begin) / n;
+        const double now = t->env->now(), each = (now - begin) / n;
         const double fit = fmin((until - now) / each, (double)MostBatch);
         if (fit < 4)
             return;

@@ -1,7 +1,7 @@
 /* print.c: what a tuning found, for people. json.c has the same
  * numbers, and all candidates.                                               */
 #include "base/text.h"
-#include "tune/tune.h"
+#include "tune/report.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,38 +27,6 @@ static const char *interval_text(Arena *a, const Interval *i)
     return arena_printf(a, "%s (%s..%s)", middle,
                         percent_text(a, "%+.1f", i->low - 1),
                         percent_text(a, "%+.1f", i->high - 1));
-}
-
-static const char *plural(int n)
-{
-    return n == 1 ? "" : "s";
-}
-
-/* --------------------------------------------------------- the machine --- */
-void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out)
-{
-    Arena *a = arena_new();
-    char size[LevelMemory][32];
-    const char *read = "";
-    put_wrapped(out, 0, 4,
-                arena_printf(a, "%s, %s, %d thread%s, %s",
-                             plain_text(a, h->cpu), plain_text(a, h->isa),
-                             h->threads, plural(h->threads),
-                             plain_text(a, h->compiler)));
-    for (int i = 0; r && i < Levels; i++)
-        if (r->read[i] > 0)
-            read = arena_printf(a, "%s, %s %.1f", read, level_name[i],
-                                1e-9 * r->read[i]);
-    const char *caches = arena_printf(a, "L1 %s, L2 %s, L3 %s",
-                                      size_text(size[0], m->cache[LevelL1]),
-                                      size_text(size[1], m->cache[LevelL2]),
-                                      size_text(size[2], m->cache[LevelL3]));
-    if (r)
-        caches = arena_printf(a, "%s; %s%.1f GFLOP/s; reads%s GB/s", caches,
-                              r->threads > 1 ? "the threads together: " : "",
-                              1e-9 * r->fma, *read ? read + 1 : " -");
-    put_wrapped(out, 0, 4, caches);
-    arena_free(a);
 }
 
 /* --------------------------------------------------------------- tasks --- */
@@ -188,9 +156,9 @@ static void put_removed(Arena *a, const TuneReport *r, FILE *out)
 /* ---------------------------------------------------------- end to end --- */
 static void put_ends(Arena *a, const TuneReport *r, FILE *out)
 {
-    for (int i = 0; i < r->end.n; i++) {
-        const EndToEnd *e = &r->end.at[i];
-        if (i == 0 || e->comparison != r->end.at[i - 1].comparison)
+    for (int i = 0; i < r->end_to_end.n; i++) {
+        const EndToEnd *e = &r->end_to_end.at[i];
+        if (i == 0 || e->comparison != r->end_to_end.at[i - 1].comparison)
             fprintf(out, "\n%-*s %9s %9s  %s\n", EndWidth,
                     i == 0 ? "end to end" : "without what is slower", "default",
                     "tuned", "gain in % (95 % interval)");
@@ -210,7 +178,7 @@ static const char *users(Arena *a, const TuneReport *r)
         with = arena_printf(a, " --march=%s", plain_text(a, o->march));
     if (o->width)
         with = arena_printf(a, "%s --width=%d", with, o->width);
-    if (!strcmp(h->compiler, "libtcc"))
+    if (r->jit)
         return arena_printf(a,
                             "attnc run, score, bench and verify%s use what "
                             "was found, on %d thread%s.",

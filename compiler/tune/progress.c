@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L  /* isatty */
 #define _DEFAULT_SOURCE /* TIOCGWINSZ */
 #include "base/text.h"
-#include "tune/tune.h"
+#include "tune/tuner.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,11 +12,6 @@
 
 static const double often = 0.1; /* seconds from line to line */
 enum { MostBar = 24, ShortName = 12 };
-
-static struct { /* of the tuning that runs */
-    bool going;
-    double last; /* of a line: machine_seconds(); -1: none */
-} tuning;
 
 /* Of the terminal; 0: there is none that can write over a line. */
 static int terminal_columns(void)
@@ -89,9 +84,11 @@ static const char *of_text(Arena *a, const TuneReport *r, const TuneTask *t)
 
 /* The last column stays free: a terminal may go to the next line there. What
  * has no room is left out, the best first, then the bar.                     */
-char *tune_progress_line(Arena *a, const TuneReport *r, const TuneTask *now,
-                         double done, double left, int columns)
+char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
+                         int columns)
 {
+    const TuneReport *r = p->report;
+    const TuneTask *now = p->now;
     const double part = done > 0 ? fmin(done, 1) : 0; /* and of NAN 0 */
     const char *begin = bar(a, part, columns), *end = left_text(a, left);
     const char *best = now ? best_text(a, "  ", now) : "";
@@ -131,35 +128,48 @@ static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
     fflush(stderr);
 }
 
-void tune_progress(const TuneReport *r, TuneTask *now, double done, double left)
+void tune_progress(Progress *p, double done, double left)
 {
     const double time = machine_seconds();
     const int width = terminal_columns();
-    if (!tuning.going) {
-        tuning.going = true;
-        tuning.last = -1;
-    }
-    if (width > 0 ? tuning.last >= 0 && time - tuning.last < often
+    TuneTask *now = p->now;
+    if (width > 0 ? p->open && time - p->shown < often
                   : !now || !now->finished || now->said)
         return;
     Arena *a = arena_new();
     if (width > 0)
         fprintf(stderr, "\r%s\033[K",
-                tune_progress_line(a, r, now, done, left, width));
+                tune_progress_line(a, p, done, left, width));
     else
-        end_line(a, r, now);
+        end_line(a, p->report, now);
     fflush(stderr);
-    tuning.last = time;
+    p->open = width > 0;
+    p->shown = time;
     if (now)
         now->said = now->finished;
     arena_free(a);
 }
 
-void tune_progress_end(void)
+void tune_progress_end(Progress *p)
 {
-    if (tuning.going && tuning.last >= 0 && terminal_columns() > 0) {
+    if (p->open)
         fputs("\r\033[K", stderr);
-        fflush(stderr);
-    }
-    tuning.going = false;
+    fflush(stderr);
+    p->open = false;
+}
+
+/* ------------------------------------------------------------ a tuning --- */
+void tuner_tick(void *tuner)
+{
+    const Tuner *t = tuner;
+    Progress *p = t->progress;
+    const double now = t->env->now(), all = p->until - p->begin;
+    t->env->progress(p, fmin(1, (now - p->begin) / all), p->until - now);
+}
+
+void tuner_shows(Tuner *t, TuneTask *now)
+{
+    t->progress->now = now;
+    if (now)
+        tuner_tick(t);
 }

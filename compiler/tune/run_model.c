@@ -16,7 +16,7 @@ typedef struct { /* a model, in the child */
     Works works;
 } LoadedModel;
 
-struct WholeRun {
+struct ModelRun {
     const TuneReport *r;
     BenchOptions options; /* settled */
     int works;
@@ -30,7 +30,7 @@ struct WholeRun {
     int64_t repeats[MostWorks]; /* 0: unknown */
 };
 
-Code whole_text(const Engine *e, const Choice *choice, int n, bool jit)
+Code model_code(const Engine *e, const Choice *choice, int n, bool jit)
 {
     const EmitOptions emit = { .mode = jit ? EmitJit : EmitAot };
     Code m = { 0 };
@@ -40,11 +40,11 @@ Code whole_text(const Engine *e, const Choice *choice, int n, bool jit)
     return m;
 }
 
-WholeRun *whole_run_new(const TuneReport *r, const Setup *s, const Works *works,
+ModelRun *model_run_new(const TuneReport *r, const Setup *s, const Works *works,
                         bool each, const Codes *code)
 {
-    WholeRun *w = arena_alloc(r->arena, sizeof *w);
-    *w = (WholeRun){ .r = r,
+    ModelRun *w = arena_alloc(r->arena, sizeof *w);
+    *w = (ModelRun){ .r = r,
                      .options = s->options,
                      .each = each,
                      .works = works->n,
@@ -52,14 +52,14 @@ WholeRun *whole_run_new(const TuneReport *r, const Setup *s, const Works *works,
     if (works->n > MostWorks)
         die("a model has %d workloads", works->n);
     for (int i = 0; i < works->n; i++)
-        w->weight[i] = work_weight(s, &works->at[i]);
+        w->weight[i] = works->at[i].per_answer;
     return w;
 }
 
 /* --------------------------------------------------------- in the child --- */
-static bool whole_begin(void *with, Fault *why)
+static bool model_begin(void *with, Fault *why)
 {
-    WholeRun *w = with;
+    ModelRun *w = with;
     w->at = arena_alloc(w->r->arena, (size_t)w->code->n * sizeof *w->at);
     if (w->r->host.threads < 2)
         return true;
@@ -83,9 +83,9 @@ static bool load(LoadedModel *v, const Code *code, const char *symbol,
     return true;
 }
 
-static bool whole_open(void *with, int candidate, Fault *why)
+static bool model_open(void *with, int candidate, Fault *why)
 {
-    WholeRun *w = with;
+    ModelRun *w = with;
     LoadedModel *v = &w->at[candidate];
     v->engine = *w->r->engine;
     Engine *e = &v->engine;
@@ -104,44 +104,16 @@ static bool whole_open(void *with, int candidate, Fault *why)
     return true;
 }
 
-static int64_t count_strange(const Work *w)
+static Result model_result(void *with, int candidate, int i)
 {
-    const float *x = w->result;
-    int64_t strange = 0;
-    for (size_t i = 0; w->floats && i < w->result_bytes / sizeof *x; i++)
-        strange += !isfinite(x[i]);
-    return strange;
-}
-
-static void compare(Verdict *v, const Work *w, const void *expected)
-{
-    if (!memcmp(expected, w->result, w->result_bytes))
-        return;
-    const int64_t strange = count_strange(w);
-    v->status = strange ? StatusNaN : StatusWrong;
-    if (strange)
-        snprintf(v->why, sizeof v->why, "%s: %lld values are no numbers",
-                 w->name, (long long)strange);
-    else
-        snprintf(v->why, sizeof v->why, "%s leaves another result", w->name);
-}
-
-static void whole_check(void *with, int candidate, Verdict *v)
-{
-    WholeRun *w = with;
+    ModelRun *w = with;
     LoadedModel *one = &w->at[candidate];
-    for (int i = 0; i < w->works && v->status == StatusTimed; i++) {
-        const Work *k = &one->works.at[i];
-        k->run(one->setup);
-        if (candidate > 0 && tune_plant)
-            tune_plant(NULL, candidate, (void *)(uintptr_t)k->result);
-        if (candidate > 0) {
-            compare(v, k, w->expected[i]);
-            continue;
-        }
-        w->expected[i] = arena_alloc(w->r->arena, k->result_bytes);
-        memcpy(w->expected[i], k->result, k->result_bytes);
-    }
+    const Work *k = &one->works.at[i];
+    k->run(one->setup);
+    return (Result){ .name = k->name,
+                     .at = (void *)(uintptr_t)k->result,
+                     .bytes = k->result_bytes,
+                     .floats = k->floats };
 }
 
 static double time_runs(const Work *w, Setup *s, int64_t n)
@@ -152,9 +124,9 @@ static double time_runs(const Work *w, Setup *s, int64_t n)
     return (machine_seconds() - begin) / (double)n;
 }
 
-static void whole_time(void *with, int candidate, double *seconds)
+static void model_time(void *with, int candidate, double *seconds)
 {
-    WholeRun *w = with;
+    ModelRun *w = with;
     LoadedModel *v = &w->at[candidate];
     double sum = 0;
     for (int i = 0; i < w->works; i++) {
@@ -173,12 +145,13 @@ static void whole_time(void *with, int candidate, double *seconds)
         *seconds = sum;
 }
 
-ChildWork whole_run_work(WholeRun *w)
+ChildWork model_run_work(ModelRun *w)
 {
     return (ChildWork){ .with = w,
+                        .results = w->works,
                         .parts = w->each ? w->works : 1,
-                        .begin = whole_begin,
-                        .open = whole_open,
-                        .check = whole_check,
-                        .time = whole_time };
+                        .begin = model_begin,
+                        .open = model_open,
+                        .result = model_result,
+                        .time = model_time };
 }

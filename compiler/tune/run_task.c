@@ -9,8 +9,6 @@
 
 #include "tune/tuner.h"
 
-void (*tune_plant)(const Task *task, int candidate, float *result);
-
 typedef void TaskFunction(void *const *at, const int64_t *n);
 
 enum { Guard = 64 }; /* floats behind a result: not to be touched */
@@ -19,7 +17,7 @@ static const double least_seconds = 0.0002; /* of one reading */
 struct TaskRun {
     Arena *arena; /* in the child: of operands */
     const CostModel *m;
-    const RotatingBuffer *rotating;
+    const RotatingBuffer *weights;
     const TuneTask *task;
     const Codes *code; /* by candidate */
     /* in the child: */
@@ -38,7 +36,7 @@ struct TaskRun {
 typedef struct {
     TaskRun *r;
     int candidate;
-    const CallSize *use;
+    const CallSize *size;
     int64_t turn; /* place in the rotating buffer */
 } TaskCall;
 
@@ -129,12 +127,12 @@ void rotating_buffer_make(RotatingBuffer *r, Arena *a, Dtype dtype,
 
 /* ------------------------------------------------------ before the fork --- */
 TaskRun *task_run_new(Arena *a, const CostModel *m,
-                      const RotatingBuffer *rotating, const TuneTask *task,
+                      const RotatingBuffer *weights, const TuneTask *task,
                       const Codes *code)
 {
     TaskRun *r = arena_alloc(a, sizeof *r);
     *r = (TaskRun){
-        .arena = a, .m = m, .rotating = rotating, .task = task, .code = code
+        .arena = a, .m = m, .weights = weights, .task = task, .code = code
     };
     return r;
 }
@@ -214,19 +212,19 @@ static void call_product(const TaskCall *c, int64_t part)
     const int64_t n = round16(s->n),
                   step = 16
                        * (t->panels ? t->panels : r->m->plan->target.nr / 16);
-    const int64_t steps = (n + step - 1) / step, parts = c->use->parts;
-    const bool columns = c->use->by_columns;
+    const int64_t steps = (n + step - 1) / step, parts = c->size->parts;
+    const bool columns = c->size->by_columns;
     int64_t from = columns ? steps * part / parts * step : 0;
     int64_t to = columns ? steps * (part + 1) / parts * step : n;
     to = to < n ? to : n;
-    const int64_t row = columns ? 0 : part * c->use->rows;
-    const int64_t places = r->rotating->bytes / place_bytes(r->m);
-    char *w = (char *)r->rotating->at + c->turn % places * place_bytes(r->m);
+    const int64_t row = columns ? 0 : part * c->size->rows;
+    const int64_t places = r->weights->bytes / place_bytes(r->m);
+    char *w = (char *)r->weights->at + c->turn % places * place_bytes(r->m);
     float *y = r->y + row * r->ldy;
     void *const at[] = { r->x + row * r->ldx, w, s->bias ? r->bias : NULL, y,
                          s->residual ? r->residual + row * r->ldy : NULL };
     if (from < to)
-        r->call[c->candidate](at, (int64_t[]){ c->use->rows, from, to, r->ldx,
+        r->call[c->candidate](at, (int64_t[]){ c->size->rows, from, to, r->ldx,
                                                r->ldy, r->ldy });
 }
 
@@ -235,14 +233,14 @@ static void call_attention(const TaskCall *c, int64_t part)
     TaskRun *r = c->r;
     const CostModel *m = r->m;
     const int64_t heads = heads_of_page(m), one = head_floats(m);
-    const int64_t places = r->rotating->bytes / place_bytes(m);
-    const int64_t turn = c->turn * c->use->parts + part;
+    const int64_t places = r->weights->bytes / place_bytes(m);
+    const int64_t turn = c->turn * c->size->parts + part;
     const int64_t page = heads * one, head = turn % heads;
     const int64_t pages = pages_of(most_of(m, true));
     const int64_t place = turn / heads % places;
-    float *k = (float *)r->rotating->at + place * pages * page + head * one;
+    float *k = (float *)r->weights->at + place * pages * page + head * one;
     const int64_t scratch = 2 * 128 * (512 + round16(m->shape.d_v) + 32);
-    const int64_t row = part * c->use->rows;
+    const int64_t row = part * c->size->rows;
     float *bias = r->bias + most_of(m, true) + most_of(m, false) + ATTN_PAGE;
     void *const at[] = { r->x + row * r->ldx,
                          k,
@@ -251,8 +249,8 @@ static void call_attention(const TaskCall *c, int64_t part)
                          bias,
                          r->y + row * r->ldy,
                          r->scratch + part * scratch };
-    r->call[c->candidate](at, (int64_t[]){ r->ldx, c->use->rows, page, page,
-                                           c->use->count, c->use->past, 0,
+    r->call[c->candidate](at, (int64_t[]){ r->ldx, c->size->rows, page, page,
+                                           c->size->count, c->size->past, 0,
                                            r->ldy });
 }
 
@@ -268,8 +266,8 @@ static void call_part(void *call, int64_t part, int64_t parts)
 
 static void call_all(TaskCall *c)
 {
-    if (c->use->parts > 1)
-        c->r->parallel->run(c->r->parallel->pool, c->use->parts, call_part, c);
+    if (c->size->parts > 1)
+        c->r->parallel->run(c->r->parallel->pool, c->size->parts, call_part, c);
     else
         call_part(c, 0, 1);
 }
@@ -301,59 +299,22 @@ static CallSize case_of(const CostModel *m, int i)
     return u;
 }
 
-static int64_t count_strange(const float *x, int64_t n)
-{
-    int64_t strange = 0;
-    for (int64_t i = 0; i < n; i++)
-        strange += !isfinite(x[i]);
-    return strange;
-}
-
-static void compare(Verdict *v, const float *expected, const float *y,
-                    int64_t n)
-{
-    const int64_t nans = count_strange(y, n);
-    if (!memcmp(expected, y, (size_t)n * sizeof *y))
-        return;
-    if (nans > count_strange(expected, n)) {
-        v->status = StatusNaN;
-        snprintf(v->why, sizeof v->why, "%lld of its values are no numbers",
-                 (long long)nans);
-        return;
-    }
-    int64_t at = 0;
-    while (!memcmp(&expected[at], &y[at], sizeof *y))
-        at++;
-    v->status = StatusWrong;
-    snprintf(v->why, sizeof v->why, "value %lld is %.9g, by default %.9g",
-             (long long)at, (double)y[at], (double)expected[at]);
-}
-
-static void run_check(void *with, int candidate, Verdict *v)
+static Result run_result(void *with, int candidate, int i)
 {
     TaskRun *r = with;
-    for (int i = 0; i < cases_of(r->m) && v->status == StatusTimed; i++) {
-        const CallSize u = case_of(r->m, i);
-        const size_t bytes = (size_t)(r->floats + Guard) * sizeof(float);
-        TaskCall c = { .r = r, .candidate = candidate, .use = &u };
-        memset(r->y, 0x42, bytes);
-        call_all(&c);
-        if (candidate > 0 && tune_plant)
-            tune_plant(r->m->task, candidate, r->y);
-        if (candidate == 0) {
-            r->expected[i] = arena_alloc(r->arena, bytes);
-            memcpy(r->expected[i], r->y, bytes);
-        } else {
-            compare(v, r->expected[i], r->y, r->floats + Guard);
-        }
-    }
+    const CallSize u = case_of(r->m, i);
+    const size_t bytes = (size_t)(r->floats + Guard) * sizeof *r->y;
+    TaskCall c = { .r = r, .candidate = candidate, .size = &u };
+    memset(r->y, 0x42, bytes);
+    call_all(&c);
+    return (Result){ .at = r->y, .bytes = bytes, .floats = true };
 }
 
 /* --------------------------------------------------------------- timing --- */
 static double time_calls(TaskRun *r, int candidate, const CallSize *u,
                          int64_t n)
 {
-    TaskCall c = { .r = r, .candidate = candidate, .use = u };
+    TaskCall c = { .r = r, .candidate = candidate, .size = u };
     const double begin = machine_seconds();
     for (int64_t i = 0; i < n; i++) {
         c.turn = r->next++;
@@ -391,9 +352,10 @@ static void run_time(void *with, int candidate, double *seconds)
 ChildWork task_run_work(TaskRun *r)
 {
     return (ChildWork){ .with = r,
+                        .results = cases_of(r->m),
                         .parts = 1,
                         .begin = run_begin,
                         .open = run_open,
-                        .check = run_check,
+                        .result = run_result,
                         .time = run_time };
 }

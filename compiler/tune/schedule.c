@@ -11,21 +11,7 @@ static const double least_share = 0.005; /* of the model's time: below that a
 static const double most_whole = 0.4;    /* of the time, for whole models */
 enum { EndPairs = 24 }; /* that should be compared at the end */
 
-CostModel cost_model(Tuner *t, const Task *task)
-{
-    const Plan *p = t->engine.plan;
-    const int threads = t->report.host.threads;
-    return (CostModel){ .plan = p,
-                        .machine = &t->report.machine,
-                        .rates = &t->report.rates,
-                        .task = task,
-                        .shape = task_shape(p, task),
-                        .threads = threads,
-                        .sizes = task_call_sizes(t->arena, p, task, t->setup,
-                                                 &t->works, threads) };
-}
-
-void make_rotating_buffers(Tuner *t)
+void schedule_buffers(Tuner *t)
 {
     int64_t bytes[2] = { 0, 0 };
     for (int i = 0; i < t->report.task.n; i++) {
@@ -39,7 +25,7 @@ void make_rotating_buffers(Tuner *t)
     }
     for (int i = 0; i < 2; i++)
         if (bytes[i] > 0)
-            rotating_buffer_make(&t->rotating[i], t->arena, (Dtype)i, bytes[i]);
+            rotating_buffer_make(&t->weights[i], t->arena, (Dtype)i, bytes[i]);
 }
 
 /* -------------------------------------------------------------- records --- */
@@ -71,7 +57,7 @@ static bool reuse(Tuner *t, TuneTask *task)
 {
     const Record *r = t->options->again ? NULL : known(t, &task->task->key);
     const Tiling *usual = &task->task->usual;
-    if (!r || r->samples < tune_least_pairs(task->task->key.kind))
+    if (!r || r->samples < least_pairs_of(task->task->key.kind))
         return false;
     vec_push(t->arena, &task->candidate, recorded(usual, r->usual_ns, r));
     if (!tiling_same(&r->tiling, usual)) {
@@ -100,7 +86,7 @@ static Record record_of(const Tuner *t, const TuneTask *task)
  * run found before.                                                          */
 static void keep(Tuner *t, const TuneTask *task, Fault *why)
 {
-    if (task->pairs < tune_least_pairs(task->task->key.kind))
+    if (task->pairs < least_pairs_of(task->task->key.kind))
         return;
     const Record one = record_of(t, task), *old = known(t, &one.key);
     int i = 0;
@@ -199,7 +185,7 @@ double end_to_end_time(const Tuner *t)
 /* Where nothing was found yet, most of what is left goes on for that. */
 static double search_end(const Tuner *t)
 {
-    const double end = end_to_end_time(t), left = t->until - tune_now();
+    const double end = end_to_end_time(t), left = t->until - t->env->now();
     return t->until - (t->changed ? end : fmin(end, left / 4));
 }
 
@@ -207,7 +193,7 @@ static double search_end(const Tuner *t)
 static double least_turn(const Tuner *t, const TuneTask *k)
 {
     const TaskKind kind = k->task->key.kind;
-    const double pairs = tune_least_pairs(kind);
+    const double pairs = least_pairs_of(kind);
     return kind <= TaskAttention
              ? 0.005 * t->options->budget
              : 3 * t->builder.each[1] + 2 * pairs * run_time(t, false);
@@ -219,7 +205,7 @@ static double least_turn(const Tuner *t, const TuneTask *k)
 static double divide_time(const Tuner *t, TuneTask *const *turn, int n,
                           double *own, int pass)
 {
-    const double seconds = search_end(t) - tune_now();
+    const double seconds = search_end(t) - t->env->now();
     double sum = 0, kept = 0, whole = 0;
     for (int i = 0; i < n; i++)
         sum += own[i] = worth(turn[i]);
@@ -255,15 +241,14 @@ static void run_task(Tuner *t, TuneTask *task, double until, Fault *why)
 {
     const bool finished = task->finished;
     const int incumbent = task->incumbent;
-    tune_shows(task);
-    tune_tick(t);
-    tune_task(t, task, until);
+    tuner_shows(t, task);
+    search_task(t, task, until);
     const bool other = task->incumbent != incumbent;
     if (task->finished && (other || !finished) && !why->code)
         keep(t, task, why); /* the first failure is said */
     if (other)
         choose(t, task);
-    tune_tick(t);
+    tuner_tick(t);
 }
 
 /* Each open task has a turn; what one leaves goes to the next. False: there is
@@ -277,7 +262,7 @@ static bool run_pass(Tuner *t, int pass, Fault *why)
     double left = divide_time(t, turn, n, own, pass);
     bool any = false;
     for (int i = 0; i < n && !interrupted(); i++) {
-        const double now = tune_now(), time = search_end(t) - now;
+        const double now = t->env->now(), time = search_end(t) - now;
         const double part = own[i] > 0 ? own[i] / left : 1;
         left -= own[i];
         if (t->options->exhaustive)
@@ -301,8 +286,7 @@ bool schedule_run(Tuner *t, Fault *why)
             continue;
         if (k->incumbent > 0)
             choose(t, k);
-        tune_shows(k);
-        tune_tick(t);
+        tuner_shows(t, k);
     }
     for (;; t->pass++) {
         const bool more = run_pass(t, t->pass, why);

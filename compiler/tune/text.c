@@ -1,6 +1,6 @@
 /* text.c: words and numbers that all forms of a tuning's report share. */
 #include "base/text.h"
-#include "tune/tune.h"
+#include "tune/report.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,9 +16,7 @@ const char *const status_word[Statuses] = {
 const char *backend_word(const TuneReport *r)
 {
     const char *name = r->engine->options.backend;
-    return !strcmp(r->host.compiler, "libtcc") ? "libtcc"
-         : name && *name                       ? name
-                                               : "clang";
+    return r->jit ? "libtcc" : name && *name ? name : "clang";
 }
 
 const char *task_text(Arena *a, const TaskKey *k)
@@ -117,4 +115,36 @@ const char *task_state(const TuneTask *t)
     return t->taken_back     ? "taken back"
          : t->incumbent == 0 ? "the default stays"
                              : NULL;
+}
+
+/* --------------------------------------------------------- the machine --- */
+const char *plural(int n)
+{
+    return n == 1 ? "" : "s";
+}
+
+void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out)
+{
+    Arena *a = arena_new();
+    char size[LevelMemory][32];
+    const char *read = "";
+    put_wrapped(out, 0, 4,
+                arena_printf(a, "%s, %s, %d thread%s, %s",
+                             plain_text(a, h->cpu), plain_text(a, h->isa),
+                             h->threads, plural(h->threads),
+                             plain_text(a, h->compiler)));
+    for (int i = 0; r && i < Levels; i++)
+        if (r->read[i] > 0)
+            read = arena_printf(a, "%s, %s %.1f", read, level_name[i],
+                                1e-9 * r->read[i]);
+    const char *caches = arena_printf(a, "L1 %s, L2 %s, L3 %s",
+                                      size_text(size[0], m->cache[LevelL1]),
+                                      size_text(size[1], m->cache[LevelL2]),
+                                      size_text(size[2], m->cache[LevelL3]));
+    if (r)
+        caches = arena_printf(a, "%s; %s%.1f GFLOP/s; reads%s GB/s", caches,
+                              r->threads > 1 ? "the threads together: " : "",
+                              1e-9 * r->fma, *read ? read + 1 : " -");
+    put_wrapped(out, 0, 4, caches);
+    arena_free(a);
 }

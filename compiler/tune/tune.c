@@ -1,7 +1,5 @@
 /* tune.c: the tuning of one model: what is measured once, the code of each back
  * end in turn, the report.                                                  */
-#include "tune/tune.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +15,18 @@ static bool find_compiler(Tuner *t, Fault *why)
 {
     const EngineOptions *o = &t->engine.options;
     BackendOptions with = { .cc = o->cc, .level = o->level };
-    Builder *w = &t->builder;
-    w->jit = backend_kind(o->backend, &with) == BackendJit;
+    Builder *b = &t->builder;
+    b->env = t->env;
+    b->jit = backend_kind(o->backend, &with) == BackendJit;
     if (!target_runs_here(&t->engine.target, why))
         return false;
-    if (w->jit)
+    if (b->jit)
         return true;
-    w->cc = (CcOptions){ .compiler = cc_find(t->arena, with.cc, why),
+    b->cc = (CcOptions){ .compiler = cc_find(t->arena, with.cc, why),
                          .level = with.level ? with.level : "2",
                          .march = t->engine.target.march,
                          .features = t->engine.target.features };
-    return w->cc.compiler != NULL;
+    return b->cc.compiler != NULL;
 }
 
 /* The model by default, on one thread, for sizes and counts: by libtcc at once,
@@ -71,8 +70,8 @@ static int share(Tuner *t, const Tuner *first)
         const int code = engine_weights(&t->engine);
         if (code)
             return code;
-        tune_world.measure(&r->machine, r->host.threads,
-                           fmin(0.5, t->options->budget / 20));
+        t->env->rates(&r->machine, r->host.threads,
+                      fmin(0.5, t->options->budget / 20));
     }
     r->rates = *machine_rates(&r->machine, r->host.threads);
     return ExitDone;
@@ -102,33 +101,13 @@ static int begin(Tuner *t, const char *backend, const Tuner *first, Fault *why)
         return code;
     if (!load_default(t, why) || !builder_open(&t->builder, why))
         return why->code;
-    t->builder.whole_bytes = whole_text(&t->engine, NULL, 0, t->builder.jit).n;
+    t->builder.whole_bytes = model_code(&t->engine, NULL, 0, t->builder.jit).n;
     read_records(t);
     r->options = t->options;
     r->engine = &t->engine;
-    tune_shares(r, t->setup, &t->works);
+    r->jit = t->builder.jit;
+    tune_shares(r, &t->works);
     return ExitDone;
-}
-
-/* ------------------------------------------------------------- progress --- */
-static struct {          /* one tuning at a time */
-    const TuneReport *r; /* of all back ends */
-    TuneTask *now;       /* NULL: the whole model */
-    double begin, until; /* of the whole tuning */
-} showing;
-
-void tune_shows(TuneTask *now)
-{
-    showing.now = now;
-}
-
-void tune_tick(void *tuner)
-{
-    const double now = tune_now(), all = showing.until - showing.begin;
-    (void)tuner;
-    tune_world.progress(showing.r, showing.now,
-                        fmin(1, (now - showing.begin) / all),
-                        showing.until - now);
 }
 
 /* --------------------------------------------------------------- report --- */
@@ -143,7 +122,6 @@ static int report(const TuneReport *r, FILE *out, Output *svg,
                   const Fault *unkept)
 {
     const TuneOptions *o = r->options;
-    tune_progress_end();
     if (o->format == TuneJson)
         tune_json(r, out);
     else
@@ -159,7 +137,7 @@ static int report(const TuneReport *r, FILE *out, Output *svg,
 }
 
 /* ------------------------------------------------------------ back ends --- */
-enum { Legs = 2 }; /* the compiler's, libtcc's */
+enum { BackEnds = 2 }; /* the compiler's, libtcc's */
 
 static void end_all(Tuner *t, int n)
 {
@@ -169,16 +147,17 @@ static void end_all(Tuner *t, int n)
     }
 }
 
-/* The back ends that there are: what nobody named need not be here. Returns how
- * many; 0, with *code.                                                       */
-static int begin_all(Tuner *t, const TuneOptions *o, int *code)
+/* The back ends that there are, each a copy of `like`: what nobody named need
+ * not be here. Returns how many; 0, with *code.                              */
+static int begin_all(Tuner *t, const Tuner *like, int *code)
 {
-    static const char *const all[Legs] = { "clang", "jit" };
-    const char *one = o->model.backend;
+    static const char *const all[BackEnds] = { "clang", "jit" };
+    const EngineOptions *o = &like->options->model;
+    const char *one = o->backend;
     int n = 0;
-    for (int i = 0; i < (one ? 1 : Legs); i++) {
+    for (int i = 0; i < (one ? 1 : BackEnds); i++) {
         Fault why = { 0 };
-        t[n] = (Tuner){ .options = o, .begin = tune_now() };
+        t[n] = *like;
         const int end = begin(&t[n], one ? one : all[i], n ? &t[0] : NULL,
                               &why);
         if (end == ExitDone) {
@@ -187,7 +166,7 @@ static int begin_all(Tuner *t, const TuneOptions *o, int *code)
         }
         builder_close(&t[n].builder);
         engine_close(&t[n].engine);
-        if (one || end != ExitBackend || !why.code || (i == 0 && o->model.cc)
+        if (one || end != ExitBackend || !why.code || (i == 0 && o->cc)
             || (i > 0 && n == 0)) {
             *code = why.code ? report_fault(&why) : end;
             end_all(t, n);
@@ -199,64 +178,77 @@ static int begin_all(Tuner *t, const TuneOptions *o, int *code)
     return n;
 }
 
-/* One back end's turns; where anything else was found, the whole model; and
+/* One back end's tasks; where anything else was found, the whole model; and
  * again, as long as there is anything to try.                               */
-static void run_leg(Tuner *t, double until, Fault *unkept)
+static void tune_backend(Tuner *t, double until, Fault *unkept)
 {
+    const Environment *env = t->env;
     t->until = until;
     while (schedule_run(t, unkept) || t->changed) {
-        tune_shows(NULL);
+        tuner_shows(t, NULL);
         if (t->changed)
-            end_to_end(t, t->options->exhaustive ? tune_now() + 30 : until);
-        if (interrupted() || tune_now() > until)
+            end_to_end(t, t->options->exhaustive ? env->now() + 30 : until);
+        if (interrupted() || env->now() > until)
             return;
     }
 }
 
 /* libtcc's code first, then the compiler's; what it leaves libtcc's has. */
-static void run_legs(Tuner *t, int n, double until, Fault *unkept)
+static void tune_all(Tuner *t, int n, Fault *unkept)
 {
-    const double now = tune_now();
+    const Environment *env = t->env;
+    const double begin = t->begin, until = t->last, now = env->now();
+    for (int i = 0; i < n; i++) {
+        t[i].report.other = i + 1 < n ? &t[i + 1].report : NULL;
+        schedule_buffers(&t[i]);
+    }
     if (n > 1) {
-        run_leg(&t[1], now + jit_part * (until - now), unkept);
+        tune_backend(&t[1], now + jit_part * (until - now), unkept);
         t[0].earlier = &t[1].report;
     }
-    run_leg(&t[0], until, unkept);
+    tune_backend(&t[0], until, unkept);
     if (n > 1)
-        run_leg(&t[1], until, unkept);
+        tune_backend(&t[1], until, unkept);
+    for (int i = 0; i < n; i++) {
+        t[i].report.seconds = env->now() - begin;
+        t[i].report.interrupted = interrupted();
+    }
 }
 
-int tune_run(const TuneOptions *o, FILE *out)
+int tune_on(const Environment *env, const TuneOptions *o, FILE *out)
 {
-    Tuner leg[Legs];
-    const double begin = tune_now(), until = begin + o->budget;
+    Tuner t[BackEnds];
+    const double begin = env->now(), until = begin + o->budget;
+    Progress progress = { .report = &t[0].report,
+                          .begin = begin,
+                          .until = o->exhaustive ? INFINITY : until };
+    const Tuner like = { .env = env,
+                         .options = o,
+                         .progress = &progress,
+                         .begin = begin,
+                         .last = until };
     Fault why, unkept = { 0 };
     Output svg;
     int code = ExitDone;
     if (o->svg && !output_open(&svg, o->svg, &why))
         return report_fault(&why);
     interrupt_watch();
-    const int n = begin_all(leg, o, &code);
-    for (int i = 0; i < n; i++) {
-        leg[i].begin = begin;
-        leg[i].last = until;
-        leg[i].report.other = i + 1 < n ? &leg[i + 1].report : NULL;
-        make_rotating_buffers(&leg[i]);
-    }
+    const int n = begin_all(t, &like, &code);
     if (n > 0) {
-        showing.r = &leg[0].report;
-        showing.begin = begin;
-        showing.until = o->exhaustive ? INFINITY : until;
-        run_legs(leg, n, until, &unkept);
-        for (int i = 0; i < n; i++) {
-            leg[i].report.seconds = tune_now() - begin;
-            leg[i].report.interrupted = interrupted();
-        }
-        code = report(&leg[0].report, out, &svg, &unkept);
+        tune_all(t, n, &unkept);
+        tune_progress_end(&progress);
+        code = report(&t[0].report, out, &svg, &unkept);
     } else if (o->svg) {
         output_cancel(&svg);
     }
-    end_all(leg, n);
+    end_all(t, n);
     interrupt_end();
     return code;
+}
+
+int tune_run(const TuneOptions *o, FILE *out)
+{
+    static const Environment here = { machine_seconds, machine_measure,
+                                      spawn_all, child_measure, tune_progress };
+    return tune_on(&here, o, out);
 }
