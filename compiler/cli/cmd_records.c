@@ -37,17 +37,15 @@ static bool any_named(const Options *o)
 
 static bool of_this_machine(const Desk *w, const Record *r)
 {
-    return strcmp(r->host.cpu, w->here.cpu) == 0
-        && strcmp(r->host.caches, w->here.caches) == 0;
+    return host_same_machine(&r->host, &w->here);
 }
 
 /* libtcc, or the machine's C compiler, at any level. */
 static bool of_its_compilers(const Desk *w, const Record *r)
 {
-    const size_t n = w->compiler ? strlen(w->compiler) : 0;
-    return strcmp(r->host.compiler, "libtcc") == 0
-        || (n && strncmp(r->host.compiler, w->compiler, n) == 0
-            && strncmp(r->host.compiler + n, " -O", 3) == 0);
+    const HostParts by = host_parts(w->a, &r->host);
+    return by.jit
+        || (by.level && w->compiler && !strcmp(by.version, w->compiler));
 }
 
 static int find_here(Desk *w)

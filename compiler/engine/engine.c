@@ -192,14 +192,13 @@ static bool offer_isa(Beside *b)
 {
     const EngineOptions *o = &b->e->options;
     Arena *a = b->e->arena;
-    char march[64];
-    int width = 0, usual = b->e->target.width;
+    const HostParts there = host_parts(a, b->there);
+    int usual = b->e->target.width;
     Target t;
     Fault unused;
-    if (!strcmp(b->here.isa, b->there->isa))
+    if (host_same_isa(&b->here, b->there))
         return true;
-    if (sscanf(b->there->isa, "%63[^/]/%d", march, &width) < 1
-        || !target_find(&t, march, width, NULL, &unused)
+    if (!target_find(&t, there.march, there.width, NULL, &unused)
         || !target_runs_here(&t, &unused))
         return false;
     bool can = true;
@@ -208,7 +207,7 @@ static bool offer_isa(Beside *b)
                     b->e->target.name);
         usual = o->width;
     }
-    if (t.width != usual && (usual || width))
+    if (t.width != usual && (usual || there.width))
         can &= offer(b, OfferWidth, arena_printf(a, "--width=%d", t.width),
                      arena_printf(a, "%d", b->e->target.width));
     return can;
@@ -223,8 +222,8 @@ static bool offer_threads(Beside *b)
                  arena_printf(a, "%d", b->here.threads));
 }
 
-/* What an option calls the compiler of `there`; NULL: it is not here. */
-static const char *compiler_word(const Beside *b, size_t version_bytes)
+/* What an option calls the compiler of such a version; NULL: it is not here. */
+static const char *compiler_word(const Beside *b, const char *version)
 {
     static const char *const known[] = { NULL, "gcc", "cc" };
     const EngineOptions *o = &b->e->options;
@@ -232,9 +231,8 @@ static const char *compiler_word(const Beside *b, size_t version_bytes)
     Fault unused;
     for (int i = 0; i < 3; i++) {
         const char *path = cc_find(a, known[i], &unused);
-        const char *version = path ? cc_version(a, path, &unused) : NULL;
-        if (!version || strlen(version) != version_bytes
-            || memcmp(version, b->there->compiler, version_bytes) != 0)
+        const char *here = path ? cc_version(a, path, &unused) : NULL;
+        if (!here || strcmp(here, version) != 0)
             continue;
         return i == 0 && !o->cc && (o->offers & OfferBackend)
                  ? "clang"
@@ -243,38 +241,28 @@ static const char *compiler_word(const Beside *b, size_t version_bytes)
     return NULL;
 }
 
-/* Bytes before the level; of libtcc, all. */
-static size_t version_bytes(const char *compiler)
-{
-    const char *end = compiler + strlen(compiler);
-    for (const char *at = compiler; (at = strstr(at, " -O")); at++)
-        end = at;
-    return (size_t)(end - compiler);
-}
-
 static bool offer_compiler(Beside *b)
 {
     const EngineOptions *o = &b->e->options;
     Arena *a = b->e->arena;
-    const char *there = b->there->compiler, *here = b->here.compiler;
-    const size_t n = version_bytes(there);
-    const char *level = there[n] ? there + n + 3 : "";
+    const HostParts there = host_parts(a, b->there);
+    const HostParts here = host_parts(a, &b->here);
     const char *usual = o->level ? o->level : "2";
     bool can = true;
-    if (n != version_bytes(here) || memcmp(there, here, n) != 0) {
+    if (strcmp(there.version, here.version) != 0) {
         const bool backend = o->offers & OfferBackend;
-        const char *word = !*level ? "jit" : compiler_word(b, n);
+        const char *word = there.jit ? "jit" : compiler_word(b, there.version);
         const char *own = backend ? (o->backend ? o->backend : "jit")
                         : o->cc   ? o->cc
                                   : "clang";
-        can = word && (*level || backend)
+        can = word && (!there.jit || backend)
            && offer(b, backend ? OfferBackend : OfferCc,
                     arena_printf(a, backend ? "--backend=%s" : "--cc=%s", word),
                     own);
     }
     return can
-        && (!*level || !strcmp(level, usual)
-            || offer(b, OfferLevel, arena_printf(a, "-O%s", level),
+        && (!there.level || !strcmp(there.level, usual)
+            || offer(b, OfferLevel, arena_printf(a, "-O%s", there.level),
                      arena_printf(a, "-O%s", usual)));
 }
 
@@ -282,17 +270,12 @@ static bool offer_compiler(Beside *b)
 static bool (*const offers[])(Beside *b) = { offer_isa, offer_compiler,
                                              offer_threads };
 
-static bool same_machine(const Host *a, const Host *b)
-{
-    return !strcmp(a->cpu, b->cpu) && !strcmp(a->caches, b->caches);
-}
-
 /* Can options make the run one of that host? */
 static bool can_be(Beside *b, const Host *there)
 {
     b->there = there;
     b->options = b->own = "";
-    bool can = same_machine(&b->here, there);
+    bool can = host_same_machine(&b->here, there);
     for (size_t i = 0; can && i < sizeof offers / sizeof *offers; i++)
         can = offers[i](b);
     return can;
@@ -301,8 +284,8 @@ static bool can_be(Beside *b, const Host *there)
 /* How much of two hosts is the same. */
 static int likeness(const Host *a, const Host *b)
 {
-    return 8 * same_machine(a, b) + 2 * !strcmp(a->compiler, b->compiler)
-         + 2 * !strcmp(a->isa, b->isa) + (a->threads == b->threads);
+    return 8 * host_same_machine(a, b) + 2 * host_same_compiler(a, b)
+         + 2 * host_same_isa(a, b) + (a->threads == b->threads);
 }
 
 /* The host nearest to this one, and less near than `most`, that has records of

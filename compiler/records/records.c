@@ -1,74 +1,11 @@
-/* records.c: which machine a record is true for, and which records serve a
- * plan: never one of another machine, compiler or number of threads.         */
+/* records.c: which records serve a plan: never one of another machine, compiler
+ * or number of threads. */
 #include "records/records.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "machine/machine.h"
-
-/* ---------------------------------------------------------------- host --- */
-/* A name that the system or a compiler gives, as records hold it. */
-static const char *printable(Arena *a, const char *name)
-{
-    char *text = arena_printf(a, "%.200s", name);
-    for (char *c = text; *c; c++)
-        if (*c < ' ' || *c > '~')
-            *c = '?';
-    return text;
-}
-
-static const char *size_text(Arena *a, size_t bytes)
-{
-    const bool whole = bytes >> 20 && bytes % (1 << 20) == 0;
-    return arena_printf(a, "%zu%c", bytes >> (whole ? 20 : 10),
-                        whole ? 'M' : 'K');
-}
-
-static const char *caches_text(Arena *a, const Machine *m)
-{
-    const char *text = size_text(a, m->cache[LevelL1]);
-    for (int l = LevelL2; l < LevelMemory; l++)
-        text = arena_printf(a, "%s %s", text, size_text(a, m->cache[l]));
-    return text;
-}
-
-static const char *isa_text(Arena *a, const Target *t)
-{
-    Target own;
-    Fault unused;
-    if (!target_find(&own, t->march, 0, NULL, &unused))
-        die("no target %s", t->march);
-    return own.width == t->width ? t->march
-                                 : arena_printf(a, "%s/%d", t->march, t->width);
-}
-
-Host host_here(Arena *a, const Target *t, int threads, const char *compiler)
-{
-    Machine m;
-    machine_find(&m);
-    return (Host){ .cpu = printable(a, m.cpu),
-                   .caches = caches_text(a, &m),
-                   .isa = isa_text(a, t),
-                   .threads = threads,
-                   .compiler = printable(a, compiler) };
-}
-
-bool host_same(const Host *a, const Host *b)
-{
-    return a->threads == b->threads && !strcmp(a->cpu, b->cpu)
-        && !strcmp(a->caches, b->caches) && !strcmp(a->isa, b->isa)
-        && !strcmp(a->compiler, b->compiler);
-}
-
-const char *host_text(Arena *a, const Host *h)
-{
-    return arena_printf(a, "%s (%s), %s, %d thread%s, %s", h->cpu, h->caches,
-                        h->isa, h->threads, h->threads == 1 ? "" : "s",
-                        h->compiler);
-}
 
 /* ------------------------------------------------------------- choices --- */
 Record *records_find(const Records *r, const Record *like)

@@ -39,13 +39,27 @@ typedef struct {
                 version: they stay in the file */
 } Records;
 
-/* ---------------------------------------------------------- records.c --- */
+/* ------------------------------------------------------------- host.c --- */
 /* The host of this machine; `compiler`: what cc_version says and the level, or
  * "libtcc".                                                                  */
 Host host_here(Arena *a, const Target *t, int threads, const char *compiler);
 bool host_same(const Host *a, const Host *b);
+bool host_same_machine(const Host *a, const Host *b);
+bool host_same_isa(const Host *a, const Host *b);
+bool host_same_compiler(const Host *a, const Host *b);
+/* What its texts say: x86-64-v4/8; clang version 19.1.7 -O2. */
+typedef struct {
+    const char *march;
+    int width;           /* 0: the target's own; -1: none that there is */
+    const char *version; /* of the compiler */
+    const char *level;   /* NULL: there is none */
+    bool jit;            /* it is libtcc */
+} HostParts;
+HostParts host_parts(Arena *a, const Host *h);
 /* "AMD EPYC (32K 1M 32M), x86-64-v4, 2 threads, libtcc" */
 const char *host_text(Arena *a, const Host *h);
+
+/* ---------------------------------------------------------- records.c --- */
 /* The choices of a host, for a plan. */
 Choices records_choices(Arena *a, const Records *r, const Host *host);
 /* Of the same host, kind, dtype and ending, the nearest shape that is not the
