@@ -65,7 +65,8 @@ MACHINES_aarch64 := armv8-a
 MACHINES := $(or $(MACHINES_$(shell uname -m)),generic)
 KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,emit/kernelset emit/writer emit/tile \
-              emit/kernels machine/cpu machine/target base/arena base/buffer base/diag) \
+              emit/kernels emit/pieces emit/embedded machine/cpu machine/target \
+              base/arena base/buffer base/diag base/index) \
             $(B)/runtime/files.o $(B)/embedded.o
 
 all: $(B)/attnc ## the compiler, build/attnc (this is the default)
@@ -98,7 +99,7 @@ $(B)/embedded.o: $(B)/embedded.c
 
 $(B)/kernelset: $(STAGE1)
 	$(call say,LINK $@)
-	$(Q)$(LINK) -o $@ $^ -lm
+	$(Q)$(LINK) -o $@ $^ -lxxhash -lm
 $(B)/kernels/%.c: $(B)/kernelset
 	$(call say,EMIT $@)
 	@mkdir -p $(@D)

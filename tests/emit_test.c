@@ -1,8 +1,10 @@
 /* emit_test.c: the writer: holes, scopes, indentation by braces, literals; the
  * choice of kernels; targets.                                               */
 #define _GNU_SOURCE
+#include "backend/backend.h"
 #include "emit/emit.h"
 #include "emit/kernels.h"
+#include "emit/pieces.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -120,6 +122,28 @@ static void test_kernels_are_a_set(void **state)
     assert_true(strstr(text, "tile_6x16(") < strstr(text, "tile_1x16_bias"));
 }
 
+/* The pieces' own lines are the list: what is a kernel by its line can be asked
+ * for and is prebuilt, whatever its activation; no other piece is.          */
+static void test_lines_are_the_list(void **state)
+{
+    (void)state;
+    const Target t = target("native", 0);
+    const Pieces all = pieces_of(arena, &t);
+    int kernels = 0;
+    for (int i = 0; i < all.list.n; i++) {
+        const Piece *p = &all.list.at[i];
+        kernels += p->kernel;
+        if (p->kernel != (kernel_find(&t, p->name) != NULL))
+            fail_msg("%s: kernel %d", p->name, p->kernel);
+    }
+    assert_true(kernels > 30);
+    Kernels *k = kernels_new(arena, &t, false);
+    use_all_kernels(k);
+    assert_int_equal(kernels_count(k), kernels);
+    assert_true(index_find(&all.names, "gate_rows_silu") >= 0);
+    assert_true(index_find(&all.names, "gate_rows_ACT") < 0);
+}
+
 static void test_jit_gets_prototypes(void **state)
 {
     (void)state;
@@ -215,6 +239,7 @@ int main(void)
         cmocka_unit_test(test_comment_breaks_between_words),
         cmocka_unit_test(test_literals),
         cmocka_unit_test(test_kernels_are_a_set),
+        cmocka_unit_test(test_lines_are_the_list),
         cmocka_unit_test(test_jit_gets_prototypes),
         cmocka_unit_test(test_targets),
         cmocka_unit_test(test_bad_targets),

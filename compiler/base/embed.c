@@ -1,6 +1,6 @@
 /* embed.c: build-time program. `embed FILE ...` prints a C file with the text
  * of each file and a table of all, known by the last part of their paths: what
- * attnc carries inside. emit/kernels.h declares the table.                  */
+ * attnc carries inside. emit/embedded.h declares the table.                  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* core.c: the files of runtime/ that an emitted file has in it, pasted as they
  * are: the decoder, text, and the check of weights files. */
+#include "emit/embedded.h"
 #include "emit/names.h"
 #include "emit/sections.h"
 

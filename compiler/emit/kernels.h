@@ -57,19 +57,11 @@ Kernels *kernels_new(Arena *a, const Target *t, bool jit);
 /* Records the need; returns the function's name. */
 const char *use_tile(Kernels *k, TileKey key);
 const char *use_kernel(Kernels *k, const char *name);
+void use_all_kernels(Kernels *k); /* whose line says that they are */
 /* Prints all that was asked for, in dependency order: definitions, or for the
  * JIT prototypes. */
 void emit_kernels(Kernels *k, Emit *e);
 int kernels_count(const Kernels *k);
 const char *kernels_nth(const Kernels *k, int i); /* names, first use first */
-
-/* Texts that attnc carries (base/embed.c), by file name: "kernels.c". */
-typedef struct Embedded {
-    const char *name, *text;
-    size_t size;
-} Embedded;
-extern const Embedded embedded[];
-extern const int n_embedded;
-const char *embedded_text(const char *name, size_t *n); /* else die()s */
 
 #endif

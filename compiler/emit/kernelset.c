@@ -1,34 +1,13 @@
 /* kernelset.c: build-time program. `kernelset x86-64-v3` prints the C file of
- * the kernels that a JIT skeleton may call on that machine: every piece and
- * every tile, with a table by name.                                         */
+ * the kernels that a JIT skeleton may call on that machine: every kernel
+ * and every tile, with a table by name. */
 #include "emit/kernels.h"
 
-/* What emitters may ask for; pieces that only others need are not here. */
-/* clang-format off */
-static const char *const pieces[] = {
-    "add_norm_rows", "add_rms_norm_rows", "add_rows",
-    "ask_keys",      "bias_rows",         "copy_rows",
-    "embed_row",     "embed_row_bf16",    "head_norm_rows",
-    "l2_norm_rows",  "log_sum_exp",       "mask_row",
-    "mul_rows",      "norm_rows",         "pack_keys",
-    "pack_values",   "pool_max",          "pool_mean",
-    "rms_norm_rows", "rotate_row_halves", "rotate_row_interleaved",
-    "scale_rows",    "score_bias_row",    "softcap_rows",
-    "softmax_begin", "softmax_chunk",     "softmax_end",
-    "softmax_page",  "softmax_row",
-};
-/* clang-format on */
 /* Every tile that a tiling can have, and so every remainder of one. */
-static void use_all(Arena *a, Kernels *k, const Target *t)
+static void use_all(Kernels *k, const Target *t)
 {
     TileKey key = { .dtype = DtypeF32, .width = t->width };
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        use_kernel(k, pieces[i]);
-    for (int act = 0; act < ActCount; act++)
-        if (act_kernel[act]) {
-            use_kernel(k, arena_printf(a, "activate_rows_%s", act_kernel[act]));
-            use_kernel(k, arena_printf(a, "gate_rows_%s", act_kernel[act]));
-        }
+    use_all_kernels(k);
     for (key.mr = 1; key.mr <= 16; key.mr++)
         for (key.nr = 16; key.nr <= 64; key.nr += 16)
             for (int bf16 = 0; bf16 < 2; bf16++) {
@@ -78,7 +57,7 @@ int main(int argc, char **argv)
     }
     Kernels *k = kernels_new(a, &t, false);
     Emit *e = emit_new(a);
-    use_all(a, k, &t);
+    use_all(k, &t);
     emit_kernels(k, e);
     emit_table(a, k, e, t.march);
     size_t n;

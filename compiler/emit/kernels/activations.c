@@ -114,7 +114,7 @@ INLINE void store_some(float *p, v x, int64_t n)
         p[i] = pad[i];
 }
 
-//: activate_rows_ACT needs: v_ACT load_some store_some
+//: kernel activate_rows_ACT needs: v_ACT load_some store_some
 static void activate_rows_ACT(float *y, int64_t ldy, const float *x,
                               int64_t ldx, int64_t rows, int64_t d)
 {
@@ -126,7 +126,7 @@ static void activate_rows_ACT(float *y, int64_t ldy, const float *x,
     }
 }
 
-//: mul_rows needs: load_some store_some
+//: kernel mul_rows needs: load_some store_some
 static void mul_rows(float *y, int64_t ldy, const float *a, int64_t lda,
                      const float *b, int64_t ldb, int64_t rows, int64_t d)
 {
@@ -141,7 +141,7 @@ static void mul_rows(float *y, int64_t ldy, const float *a, int64_t lda,
     }
 }
 
-//: gate_rows_ACT needs: v_ACT load_some store_some
+//: kernel gate_rows_ACT needs: v_ACT load_some store_some
 /* act(a) b, the gated linear unit [Shazeer 2020]. */
 static void gate_rows_ACT(float *y, int64_t ldy, const float *a, int64_t lda,
                           const float *b, int64_t ldb, int64_t rows, int64_t d)
@@ -192,7 +192,7 @@ INLINE v v_softcap(v x, v cap)
     return cap * v_tanh(x / cap);
 }
 
-//: softcap_rows needs: v_splat v_softcap load_some store_some
+//: kernel softcap_rows needs: v_splat v_softcap load_some store_some
 static void softcap_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                          int64_t rows, int64_t d, float cap)
 {

@@ -2,7 +2,7 @@
  * between the two products of attention, in the operations of vector.c or
  * scalar.c. Chunks of s, o and pages are padded; x and y are not.           */
 
-//: pack_keys needs: turn_four
+//: kernel pack_keys needs: turn_four
 /* Keys at positions at .. at + rows - 1 of one page of 64: panels of 16 keys,
  * the d_k elements one below the other, so that Q K^T is a tile's product. */
 static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
@@ -29,7 +29,7 @@ static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
     }
 }
 
-//: pack_values needs: v_load v_store sixteen
+//: kernel pack_values needs: v_load v_store sixteen
 /* Values at positions at .. of one page: panels of 16 columns, 64 rows each;
  * columns beyond d_v are 0. */
 static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
@@ -45,7 +45,7 @@ static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
         }
 }
 
-//: ask_keys needs: v_prefetch
+//: kernel ask_keys needs: v_prefetch
 /* Asks for n keys of a page, and for their values behind the page's keys. */
 static void ask_keys(const float *k, int64_t n, int64_t d_k, int64_t panels)
 {
@@ -57,7 +57,7 @@ static void ask_keys(const float *k, int64_t n, int64_t d_k, int64_t panels)
             v_prefetch(values + i + j * 16);
 }
 
-//: score_bias_row needs: load_some v_load v_store
+//: kernel score_bias_row needs: load_some v_load v_store
 /* Adds to the score of query i and key j what is at by_distance[j - i]: a table
  * by the key's distance from the query, so by_distance is where key 0 of the
  * chunk is from query 0. Entries are divided by softmax_chunk's scale. */
@@ -71,7 +71,7 @@ static void score_bias_row(float *s, int64_t rows, int64_t keys,
         }
 }
 
-//: softmax_begin
+//: kernel softmax_begin
 /* Online softmax [Milakov and Gimelshein 2018] by chunks of 64 keys, as in
  * FlashAttention [Dao et al. 2022, algorithm 1]: for each row the maximum so
  * far, 16 lanes of the sum, and o, the sum of p v that is not divided yet. */
@@ -172,7 +172,7 @@ static inline void softmax_scores(float *restrict s, int64_t wide,
         chunk_exp(s + i * 64, wide, max[i], scale, sum + i * 16);
 }
 
-//: softmax_page needs: softmax_scores
+//: kernel softmax_page needs: softmax_scores
 /* All rows see the first `keys` of a chunk: their s becomes
  * 2^(scale (s - max)), and 0 for the others of the last 16. */
 static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
@@ -192,7 +192,7 @@ static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
         softmax_scores(s, wide, rows, scale, max, sum, o, ldo);
 }
 
-//: softmax_chunk needs: softmax_scores
+//: kernel softmax_chunk needs: softmax_scores
 /* The same where row i sees keys from[i] to to[i] - 1, 64 at most, or none. */
 static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
                           const int64_t *to, float scale, float *restrict max,
@@ -211,7 +211,7 @@ static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
     softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
 }
 
-//: softmax_end needs: v_load v_store v_splat lane_sum
+//: kernel softmax_end needs: v_load v_store v_splat lane_sum
 /* y = o / sum; 0 for a row that had no key. */
 static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
                         const float *sum, const float *o, int64_t ldo)

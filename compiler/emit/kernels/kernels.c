@@ -141,7 +141,7 @@ static float row_squares(const float *x, int64_t d, float mean)
     return lane_sum(lane);
 }
 
-//: add_rows needs: v_load v_store
+//: kernel add_rows needs: v_load v_store
 static void add_rows(float *y, int64_t ldy, const float *a, int64_t lda,
                      const float *b, int64_t ldb, int64_t rows, int64_t d)
 {
@@ -157,7 +157,7 @@ static void add_rows(float *y, int64_t ldy, const float *a, int64_t lda,
     }
 }
 
-//: scale_rows needs: v_load v_store v_splat
+//: kernel scale_rows needs: v_load v_store v_splat
 static void scale_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                        int64_t rows, int64_t d, float s)
 {
@@ -172,7 +172,7 @@ static void scale_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
-//: bias_rows needs: v_load v_store
+//: kernel bias_rows needs: v_load v_store
 static void bias_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       const float *b, int64_t rows, int64_t d)
 {
@@ -187,7 +187,7 @@ static void bias_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
-//: copy_rows needs: v_load v_store
+//: kernel copy_rows needs: v_load v_store
 static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       int64_t rows, int64_t d)
 {
@@ -202,7 +202,7 @@ static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
-//: norm_rows needs: v_load v_store v_splat v_fma fma1 row_sum row_squares
+//: kernel norm_rows needs: v_load v_store v_fma fma1 row_sum row_squares
 /* Layer normalisation [Ba et al. 2016, equation 4] of each row of x: mean and
  * variance first, in two passes, which loses nothing where they are far apart.
  * beta may be NULL. */
@@ -229,7 +229,7 @@ static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
-//: add_norm_rows needs: add_rows norm_rows
+//: kernel add_norm_rows needs: add_rows norm_rows
 /* LayerNorm(x + Sublayer(x)) [Vaswani et al. 2017, section 3.1]: each row is
  * normalised while it is in the nearest cache. y may be x or the residual. */
 static void add_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
@@ -244,7 +244,7 @@ static void add_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
-//: embed_row needs: fma1
+//: kernel embed_row needs: fma1
 /* The embedding of one token, times scale, plus its position where there is
  * one [Vaswani et al. 2017, sections 3.4 and 3.5]. Element k of the token lies
  * at table[k * step]: step 1 in rows, 16 in the panels of a product. */
@@ -259,7 +259,7 @@ static void embed_row(float *y, const float *table, int64_t step, int64_t d,
             y[k] = fma1(scale, table[k * step], position[k]);
 }
 
-//: embed_row_bf16 needs: fma1 widen1
+//: kernel embed_row_bf16 needs: fma1 widen1
 /* The same from a table in bf16. */
 static void embed_row_bf16(float *y, const uint16_t *table, int64_t step,
                            int64_t d, float scale, const float *position)
@@ -272,7 +272,7 @@ static void embed_row_bf16(float *y, const uint16_t *table, int64_t step,
             y[k] = fma1(scale, widen1(table[k * step]), position[k]);
 }
 
-//: mask_row
+//: kernel mask_row
 /* y = x for the allowed keys, -inf beyond them. */
 static void mask_row(float *y, const float *x, int64_t keys, int64_t allowed)
 {
@@ -304,7 +304,7 @@ static float exp_row(float *y, const float *x, int64_t n, float base)
     return lane_sum(lane);
 }
 
-//: softmax_row needs: row_max exp_row scale_rows
+//: kernel softmax_row needs: row_max exp_row scale_rows
 /* softmax(x) of n elements; all of them -inf: zeros. */
 static void softmax_row(float *y, const float *x, int64_t n)
 {
@@ -317,7 +317,7 @@ static void softmax_row(float *y, const float *x, int64_t n)
     scale_rows(y, n, y, n, 1, n, share);
 }
 
-//: log_sum_exp needs: row_max exp_row log1
+//: kernel log_sum_exp needs: row_max exp_row log1
 /* ln(sum(e^x)), safe for any x. */
 static float log_sum_exp(const float *x, int64_t n)
 {

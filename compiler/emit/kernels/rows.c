@@ -2,7 +2,7 @@
  * operations of vector.c or scalar.c. Sums as in kernels.c; y may be the same
  * memory as x.                                                              */
 
-//: rms_norm_rows needs: v_load v_store v_splat row_squares
+//: kernel rms_norm_rows needs: v_load v_store v_splat row_squares
 /* x / sqrt(mean(x^2) + eps) gamma [Zhang and Sennrich 2019, equation 4]. */
 static void rms_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                           const float *gamma, int64_t rows, int64_t d,
@@ -21,7 +21,7 @@ static void rms_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
-//: add_rms_norm_rows needs: add_rows rms_norm_rows
+//: kernel add_rms_norm_rows needs: add_rows rms_norm_rows
 /* The same of x + residual. y may be x or the residual. */
 static void add_rms_norm_rows(float *y, int64_t ldy, const float *x,
                               int64_t ldx, const float *residual, int64_t ldr,
@@ -35,7 +35,7 @@ static void add_rms_norm_rows(float *y, int64_t ldy, const float *x,
     }
 }
 
-//: head_norm_rows needs: norm_rows rms_norm_rows
+//: kernel head_norm_rows needs: norm_rows rms_norm_rows
 /* Each of the heads of each row by itself [Henry et al. 2020]: d elements, one
  * gamma and beta for all. rms: without mean and beta; beta may be NULL. */
 static void head_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
@@ -52,7 +52,7 @@ static void head_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
-//: l2_norm_rows needs: max1 row_squares scale_rows
+//: kernel l2_norm_rows needs: max1 row_squares scale_rows
 /* x / max(|x|, eps). */
 static void l2_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                          int64_t rows, int64_t d, float eps)
@@ -65,7 +65,7 @@ static void l2_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
-//: rotate_row_halves needs: v_load v_store v_splat v_fma fma1
+//: kernel rotate_row_halves needs: v_load v_store v_splat v_fma fma1
 /* Rotary positions [Su et al. 2021, equation 34] of one row of heads, d
  * elements each: the pairs (j, j + dims / 2) are turned by the angles whose
  * cosines, then sines, are in the table; (a, b) becomes (a cos - b sin,
@@ -94,7 +94,7 @@ static void rotate_row_halves(float *y, const float *x, const float *table,
     }
 }
 
-//: rotate_row_interleaved needs: fma1
+//: kernel rotate_row_interleaved needs: fma1
 /* The same for the pairs (2 j, 2 j + 1), the paper's own. */
 static void rotate_row_interleaved(float *y, const float *x,
                                    const float *table, int64_t heads,
@@ -114,7 +114,7 @@ static void rotate_row_interleaved(float *y, const float *x,
     }
 }
 
-//: pool_mean needs: v_splat load_some store_some
+//: kernel pool_mean needs: v_splat load_some store_some
 /* y[j] = the mean of column j; sums of 64 rows are added up. No rows: 0. */
 static void pool_mean(float *y, const float *x, int64_t ldx, int64_t rows,
                       int64_t d)
@@ -133,7 +133,7 @@ static void pool_mean(float *y, const float *x, int64_t ldx, int64_t rows,
     }
 }
 
-//: pool_max needs: v_splat v_max load_some store_some
+//: kernel pool_max needs: v_splat v_max load_some store_some
 /* y[j] = the largest of column j, NaN passed over; -inf where there is none. */
 static void pool_max(float *y, const float *x, int64_t ldx, int64_t rows,
                      int64_t d)

@@ -2,7 +2,8 @@
  * by the compilers' vector extension. scalar.c is the same for one float.
  *
  * A line `//: name` starts a piece; attnc prints the pieces that a model uses,
- * in the order of this file. `when:` names targets, `needs:` other pieces.  */
+ * in the order of this file. `when:` names targets, `needs:` other pieces;
+ * `//: kernel name` is one that the emitter itself asks for.                */
 
 //: W when: w16
 enum { W = 16 };                 /* floats in a vector */

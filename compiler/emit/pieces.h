@@ -1,0 +1,29 @@
+/* pieces.h: the pieces of the files in kernels/, as their lines say:
+ *
+ *     //: NAME [when: TARGET] [needs: NAMES]     a piece that others need
+ *     //: kernel NAME ..                         one that emitters ask for
+ *
+ * These lines are the only list of kernels that there is. */
+#ifndef ATTNC_EMIT_PIECES_H
+#define ATTNC_EMIT_PIECES_H
+
+#include "machine/target.h"
+#include "spec/spec.h"
+
+typedef struct {
+    const char *name;
+    VEC(const char *) needs;
+    bool kernel;
+    const char *text; /* without the marker and the last newline */
+} Piece;
+typedef struct {
+    VEC(Piece) list; /* in the files' order: definitions precede uses */
+    Index names;     /* of them: place in the list */
+} Pieces;
+/* Those for a target. What has _ACT in its name is there once for each
+ * activation. */
+Pieces pieces_of(Arena *a, const Target *t);
+/* Its text from behind `static` to the body. */
+const char *piece_prototype(const Piece *p, size_t *n);
+
+#endif
