@@ -195,7 +195,7 @@ static void ask_next_head(Gen *g, Emit *e, const Node *n)
     put(e, "}\n");
 }
 
-void emit_attention_region(Gen *g, Emit *e, int node)
+void emit_attention(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const Value *y = &g->p->value[node], *q = &g->p->value[n->in[0]];
@@ -244,9 +244,10 @@ static void pack_one(Gen *g, Emit *e, int node)
 }
 
 /* Keys and values of the new rows go to their pages. */
-void emit_pages_region(Gen *g, Emit *e, const Region *r)
+/* The keys, the values or both of an attention, as the region has them. */
+void emit_pages(Gen *g, Emit *e, int first)
 {
-    const int first = g->p->order.at[r->first];
+    const Region *r = &g->p->region.at[g->p->region_of[first]];
     const Node *n = node_at(g->p, first);
     const char *table = page_table(g, n);
     const Sym rows = node_at(g->p, n->in[0])->type.dim[1].sym;

@@ -6,6 +6,12 @@
 #include "emit/products.h"
 #include "emit/steps.h"
 
+/* Are the keys of scores those of a cache and new ones? */
+static bool is_cached(const Node *scores)
+{
+    return scores->type.dim[2].sym == SymPT;
+}
+
 static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
 {
     const Node *k = node_at(g->p, operand);
@@ -32,7 +38,7 @@ static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
            "\n");
 }
 
-void emit_scores_region(Gen *g, Emit *e, int node)
+void emit_scores(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node), *k = node_at(g->p, n->in[1]);
     const int64_t d = k->type.dim[2].c;
@@ -59,7 +65,7 @@ void emit_scores_region(Gen *g, Emit *e, int node)
            "}\n");
 }
 
-void emit_context_region(Gen *g, Emit *e, int node)
+void emit_context(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const int64_t d_v = n->type.dim[2].c;
@@ -101,10 +107,11 @@ void emit_context_region(Gen *g, Emit *e, int node)
 
 /* -inf where the row may not look: after its last key, before its first, and
  * in the holes of a mask from a file.                                       */
-static void put_masked_row(Gen *g, Emit *e, const MaskSpec *m, const char *y,
-                           const char *x, bool cached)
+void emit_mask(Gen *g, Emit *e, int node, const char *y, const char *x)
 {
-    const char *p = cached ? "(b->past[s] + i - row)" : "(i - row)";
+    const Node *n = node_at(g->p, node);
+    const MaskSpec *m = n->mask;
+    const char *p = is_cached(n) ? "(b->past[s] + i - row)" : "(i - row)";
     const char *from = mask_from(g, m, p);
     need_mask(g, m);
     use_kernel(g->kernels, "mask_row");
@@ -126,43 +133,38 @@ static void put_masked_row(Gen *g, Emit *e, const MaskSpec *m, const char *y,
            "        mask_row($y + j, $y + j, 1, 0);\n");
 }
 
-static void put_score_row(Gen *g, Emit *e, int node)
+void emit_score_bias(Gen *g, Emit *e, int node, const char *y, const char *x)
+{
+    const char *past = is_cached(node_at(g->p, node)) ? " - b->past[s]" : "";
+    put_call(e, use_kernel(g->kernels, "add_rows"),
+             arena_printf(g->a, "%s, 0, %s, 0, %s%s - (i - row), 0, 1, keys", y,
+                          x, bias_text(g, node), past),
+             ";");
+}
+
+void emit_softmax(Gen *g, Emit *e, int node, const char *y, const char *x)
+{
+    (void)node;
+    put_call(e, use_kernel(g->kernels, "softmax_row"),
+             arena_printf(g->a, "%s, %s, keys", y, x), ";");
+}
+
+static void put_score_row(Gen *g, Emit *e, int node, const OpCode *code)
 {
     const Node *n = node_at(g->p, node);
     const char *y = head_at(g, node, "i"), *x = head_at(g, n->in[0], "i");
-    const bool cached = n->type.dim[2].sym == SymPT;
-    const char *past = cached ? " - b->past[s]" : "";
-    switch (n->op) {
-    case OpScale:
-        put_call(e, use_kernel(g->kernels, "scale_rows"),
-                 arena_printf(g->a, "%s, 0, %s, 0, 1, keys, %s", y, x,
-                              c_float(g->a, n->scale)),
+    if (code->score_row)
+        code->score_row(g, e, node, y, x);
+    else if (code->rows && n->nin == 1)
+        put_call(e, use_kernel(g->kernels, code->rows),
+                 arena_printf(g->a, "%s, 0, %s, 0, 1, keys%s", y, x,
+                              last_number(g, n, code)),
                  ";");
-        break;
-    case OpSoftcap:
-        put_call(e, use_kernel(g->kernels, "softcap_rows"),
-                 arena_printf(g->a, "%s, 0, %s, 0, 1, keys, %s", y, x,
-                              c_float(g->a, n->cap)),
-                 ";");
-        break;
-    case OpScoreBias:
-        put_call(e, use_kernel(g->kernels, "add_rows"),
-                 arena_printf(g->a,
-                              "%s, 0, %s, 0, %s%s - (i - row), 0, 1, keys", y,
-                              x, bias_text(g, node), past),
-                 ";");
-        break;
-    case OpSoftmax:
-        put_call(e, use_kernel(g->kernels, "softmax_row"),
-                 arena_printf(g->a, "%s, %s, keys", y, x), ";");
-        break;
-    case OpMask: put_masked_row(g, e, n->mask, y, x, cached); break;
-    default:     die("%s does not work on scores", op_info[n->op].name);
-    }
+    else
+        die("%s does not work on scores", op_info[n->op].name);
 }
 
-/* Operations on stored scores, one row of one head at a time. */
-void emit_head_rows_region(Gen *g, Emit *e, int node)
+void emit_score_rows(Gen *g, Emit *e, int node, const OpCode *code)
 {
     const Node *n = node_at(g->p, node);
     const Sym keys = n->type.dim[2].sym;
@@ -181,7 +183,7 @@ void emit_head_rows_region(Gen *g, Emit *e, int node)
     put(e, "const int64_t keys = $count;\n"
            "\n"
            "for (int64_t i = row; i < b->$start[s + 1]; i++) {\n");
-    put_score_row(g, e, node);
+    put_score_row(g, e, node, code);
     put(e, "}\n"
            "}\n");
 }

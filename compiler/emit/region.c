@@ -5,6 +5,7 @@
 #include "emit/sections.h"
 #include "emit/steps.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* ---- the clock, where attnc bench asks for one ---- */
@@ -45,28 +46,35 @@ static void tell_slots(Gen *g)
 
 /* ---- steps ---- */
 
-static void emit_output(Gen *g, Emit *e, int node)
-{
-    const Node *n = node_at(g->p, node);
-    const long long columns = n->type.dim[1].c;
-    g->uses.row = true;
-    put_call(e, use_kernel(g->kernels, "copy_rows"),
-             arena_printf(g->a,
-                          "c->b->output + i * %lld, %lld, %s, %lld, rows, %lld",
-                          columns, columns, part_at(g, n->in[0]),
-                          stride_of(g, n->in[0]), columns),
-             ";");
-}
+/* The words of the column `code` of graph/ops.h. */
+/* clang-format off */
+#define NO_CODE                     { .step = NULL }
+#define STEP(f)                     { .step = emit_##f }
+#define SCORE_ROW(f)                { .score_row = emit_##f }
+#define ROWS(kernel, n)             { .rows = kernel, .inputs = n }
+#define ROWS_ACT(kernel, n)         { .rows = kernel, .inputs = n,             \
+                                      .by_activation = true }
+#define ROWS_BY(kernel, n, member)  { .rows = kernel, .inputs = n,             \
+                                      .number = offsetof(Node, member) }
+
+static const OpCode op_code[OpCount] = {
+#define OP(id, name, min, max, class, formula, shape, in_place, flops, value,  \
+           gate, code)                                                         \
+    [Op##id] = code,
+#include "graph/ops.h"
+};
+/* clang-format on */
 
 /* The parts of a product are columns, those of other steps rows. */
 static void emit_row_step(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     Emit *call = emit_nested(g->scratch);
-    if (n->op == OpOutput)
-        emit_output(g, call, node);
+    const OpCode *code = &op_code[n->op];
+    if (code->step)
+        code->step(g, call, node);
     else
-        emit_row_op(g, call, node);
+        emit_rows(g, call, node, code);
     if (is_product(n)) {
         let(e, "n", "%lld", (long long)round16(n->type.dim[1].c));
         let(e, "step", "%d", 16 * tiling_of(g, TaskMatmul, node)->panels);
@@ -85,20 +93,11 @@ static void emit_row_step(Gen *g, Emit *e, int node)
 static void emit_step(Gen *g, Emit *e, const Region *r)
 {
     const int node = g->p->order.at[r->first];
-    switch (node_at(g->p, node)->op) {
-    case OpEmbed:     emit_embed(g, e, node); break;
-    case OpPosition:  emit_position(g, e, node); break;
-    case OpFirstRow:  emit_first_row(g, e, node); break;
-    case OpRotate:    emit_rotate(g, e, node); break;
-    case OpPool:      emit_pool(g, e, node); break;
-    case OpSelect:    emit_select(g, e, node); break;
-    case OpAttention: emit_attention_region(g, e, node); break;
-    case OpAppend:
-    case OpPages:     emit_pages_region(g, e, r); break;
-    case OpScores:    emit_scores_region(g, e, node); break;
-    case OpContext:   emit_context_region(g, e, node); break;
-    default:          emit_head_rows_region(g, e, node);
-    }
+    const OpCode *code = &op_code[node_at(g->p, node)->op];
+    if (code->step)
+        code->step(g, e, node);
+    else
+        emit_score_rows(g, e, node, code);
 }
 
 /* "self_attn.qkv = linear f32[n, 384]", a line each. */

@@ -5,7 +5,7 @@
 #include "emit/products.h"
 #include "emit/steps.h"
 
-static void row_matmul(Gen *g, Emit *e, int node)
+void emit_product(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const Epilogue ep = epilogue_of(g, node);
@@ -32,23 +32,38 @@ static const char *vectors(Gen *g, const Node *n, int from, int to)
     return s;
 }
 
-static void row_kernel(Gen *g, Emit *e, int node, const char *kernel,
-                       int rows_in, const char *tail)
+const char *last_number(Gen *g, const Node *n, const OpCode *code)
+{
+    const char *member = (const char *)n + code->number;
+    return code->number ? arena_printf(g->a, ", %s",
+                                       c_float(g->a, *(const double *)member))
+                        : "";
+}
+
+/* "add_rows", "activate_rows_relu" */
+static const char *rows_kernel(Gen *g, const Node *n, const OpCode *code)
+{
+    return code->by_activation
+             ? arena_printf(g->a, "%s_%s", code->rows, act_kernel[n->act])
+             : code->rows;
+}
+
+void emit_rows(Gen *g, Emit *e, int node, const OpCode *code)
 {
     const Node *n = node_at(g->p, node);
     const char *args = arena_printf(g->a, "%s, %lld, ", part_at(g, node),
                                     stride_of(g, node));
-    for (int k = 0; k < rows_in; k++)
+    for (int k = 0; k < code->inputs; k++)
         args = arena_printf(g->a, "%s%s, %lld, ", args, part_at(g, n->in[k]),
                             stride_of(g, n->in[k]));
     args = arena_printf(g->a, "%s%srows, %lld%s", args,
-                        vectors(g, n, rows_in, n->nin),
-                        (long long)n->type.dim[n->type.rank - 1].c, tail);
-    put_call(e, use_kernel(g->kernels, kernel), args, ";");
+                        vectors(g, n, code->inputs, n->nin),
+                        (long long)n->type.dim[1].c, last_number(g, n, code));
+    put_call(e, use_kernel(g->kernels, rows_kernel(g, n, code)), args, ";");
 }
 
 /* Norm and AddNorm, of either type; layer norm may have no beta. */
-static void row_norm(Gen *g, Emit *e, int node, int rows_in)
+static void norm_of(Gen *g, Emit *e, int node, int rows_in)
 {
     const Node *n = node_at(g->p, node);
     const bool rms = n->norm == NormRms;
@@ -67,7 +82,7 @@ static void row_norm(Gen *g, Emit *e, int node, int rows_in)
     put_call(e, use_kernel(g->kernels, kernel), args, ";");
 }
 
-static void row_head_norm(Gen *g, Emit *e, int node)
+void emit_head_norm(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const int64_t d = n->type.dim[1].c / n->heads;
@@ -82,36 +97,25 @@ static void row_head_norm(Gen *g, Emit *e, int node)
              ";");
 }
 
-/* "activate_rows_relu", "gate_rows_silu" */
-static const char *kernel_for(Gen *g, const char *head, Activation act)
+void emit_norm(Gen *g, Emit *e, int node)
 {
-    return arena_printf(g->a, "%s_%s", head, act_kernel[act]);
+    norm_of(g, e, node, 1);
 }
 
-void emit_row_op(Gen *g, Emit *e, int node)
+void emit_add_norm(Gen *g, Emit *e, int node)
+{
+    norm_of(g, e, node, 2);
+}
+
+void emit_output(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
-    const char *eps = arena_printf(g->a, ", %s", c_float(g->a, n->eps));
-    const char *scale = arena_printf(g->a, ", %s", c_float(g->a, n->scale));
-    const char *cap = arena_printf(g->a, ", %s", c_float(g->a, n->cap));
-    switch (n->op) {
-    case OpMatmul:
-    case OpLinear:   row_matmul(g, e, node); break;
-    case OpBias:     row_kernel(g, e, node, "bias_rows", 1, ""); break;
-    case OpScale:    row_kernel(g, e, node, "scale_rows", 1, scale); break;
-    case OpAdd:      row_kernel(g, e, node, "add_rows", 2, ""); break;
-    case OpMul:      row_kernel(g, e, node, "mul_rows", 2, ""); break;
-    case OpSoftcap:  row_kernel(g, e, node, "softcap_rows", 1, cap); break;
-    case OpL2Norm:   row_kernel(g, e, node, "l2_norm_rows", 1, eps); break;
-    case OpNorm:     row_norm(g, e, node, 1); break;
-    case OpAddNorm:  row_norm(g, e, node, 2); break;
-    case OpHeadNorm: row_head_norm(g, e, node); break;
-    case OpActivate:
-        row_kernel(g, e, node, kernel_for(g, "activate_rows", n->act), 1, "");
-        break;
-    case OpGate:
-        row_kernel(g, e, node, kernel_for(g, "gate_rows", n->act), 2, "");
-        break;
-    default: die("%s does not work on rows", op_info[n->op].name);
-    }
+    const long long columns = n->type.dim[1].c;
+    g->uses.row = true;
+    put_call(e, use_kernel(g->kernels, "copy_rows"),
+             arena_printf(g->a,
+                          "c->b->output + i * %lld, %lld, %s, %lld, rows, %lld",
+                          columns, columns, part_at(g, n->in[0]),
+                          stride_of(g, n->in[0]), columns),
+             ";");
 }

@@ -4,24 +4,38 @@
 
 #include "emit/gen.h"
 
+/* What writes the C of an op, by the column `code` of graph/ops.h: a kernel of
+ * rows, or a function.                                                      */
+typedef struct OpCode OpCode;
+typedef void EmitStep(Gen *g, Emit *e, int node);
+typedef void EmitScoreRow(Gen *g, Emit *e, int node, const char *y,
+                          const char *x);
+struct OpCode {
+    EmitStep *step;          /* all of the step; NULL: one of those below */
+    EmitScoreRow *score_row; /* one row of scores, from x to y */
+    const char *rows;        /* the kernel: of rows, then of vectors .. */
+    int inputs;              /* .. so many of its inputs are rows */
+    bool by_activation;      /* its name ends in the activation's */
+    size_t number;           /* last argument, a member of Node; 0: none */
+};
+
 /* -------------------------------------------------------------- rows.c --- */
-void emit_row_op(Gen *g, Emit *e, int node);
+EmitStep emit_product, emit_norm, emit_add_norm, emit_head_norm, emit_output;
+void emit_rows(Gen *g, Emit *e, int node, const OpCode *code);
+/* ", 0.125": the last argument of the kernel of rows, or "". */
+const char *last_number(Gen *g, const Node *n, const OpCode *code);
 
 /* ------------------------------------------------------------ gather.c --- */
-void emit_embed(Gen *g, Emit *e, int node);
-void emit_position(Gen *g, Emit *e, int node);
-void emit_rotate(Gen *g, Emit *e, int node);
-void emit_first_row(Gen *g, Emit *e, int node);
-void emit_pool(Gen *g, Emit *e, int node);
-void emit_select(Gen *g, Emit *e, int node);
+EmitStep emit_embed, emit_position, emit_rotate, emit_first_row, emit_pool,
+    emit_select;
 
 /* ---------------------------------------------------------- kv_cache.c --- */
-void emit_attention_region(Gen *g, Emit *e, int node);
-void emit_pages_region(Gen *g, Emit *e, const Region *r);
+EmitStep emit_attention, emit_pages;
 
 /* --------------------------------------------------- naive_attention.c --- */
-void emit_scores_region(Gen *g, Emit *e, int node);
-void emit_context_region(Gen *g, Emit *e, int node);
-void emit_head_rows_region(Gen *g, Emit *e, int node);
+EmitStep emit_scores, emit_context;
+EmitScoreRow emit_score_bias, emit_mask, emit_softmax;
+/* An op on stored scores, one row of one head at a time. */
+void emit_score_rows(Gen *g, Emit *e, int node, const OpCode *code);
 
 #endif

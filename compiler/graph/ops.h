@@ -59,7 +59,7 @@ OP(FirstRow, "first_row", 2, 2, Position,
    bias, No, 0, first_row, EXACT, STEP(first_row))
 OP(Matmul, "matmul", 2, 2, Row, "x W^T",
    matmul, No, 2 * out * columns(c, 1),
-   matmul, SUMMED(8, In0 | In1), ROW_STEP(product))
+   matmul, SUMMED(8, In0 | In1), STEP(product))
 OP(Bias, "bias", 2, 2, Row, "x + b",
    bias, Elements, out, bias, ROUNDED(1), ROWS("bias_rows", 1))
 OP(Scale, "scale", 1, 1, Row, "s x",
@@ -72,9 +72,9 @@ OP(Activate, "activate", 1, 1, Row, "act(x)",
    same, Elements, out,
    activate, BY(FUNCTION, function), ROWS_ACT("activate_rows", 1))
 OP(Norm, "norm", 2, 3, Row, "(x-mean)/sqrt(var+eps) gamma + beta; rms: no mean",
-   norm, Rows, 8 * out, norm, BY(8, norm), ROW_STEP(norm))
+   norm, Rows, 8 * out, norm, BY(8, norm), STEP(norm))
 OP(HeadNorm, "head_norm", 2, 3, Row, "norm of each head's columns of x",
-   head_norm, Rows, 0, head_norm, BY(8, norm), ROW_STEP(head_norm))
+   head_norm, Rows, 0, head_norm, BY(8, norm), STEP(head_norm))
 OP(Rotate, "rotate", 2, 2, Position,
    "pairs of each head's columns, turned by table[past+i]",
    rotate, Rows, 0, rotate, BY(4, rotate), STEP(rotate))
@@ -85,15 +85,15 @@ OP(Merge, "merge", 1, 1, View, "Concat(head_1 .. head_h)",
 OP(Slice, "slice", 1, 1, View, "columns first .. first+d of x",
    slice, No, 0, slice, EXACT, NO_CODE)
 OP(Append, "append", 1, 1, State, "the rows so far, then these",
-   append, No, 0, copy, EXACT, STEP(pages_region))
+   append, No, 0, copy, EXACT, STEP(pages))
 OP(Recall, "recall", 1, 1, State, "what encode appended",
    heads, No, 0, copy, EXACT, NO_CODE)
 OP(Pages, "pages", 1, 1, Head, "x, laid out in pages of 64 keys",
-   heads, No, 0, copy, EXACT, STEP(pages_region))
+   heads, No, 0, copy, EXACT, STEP(pages))
 OP(Scores, "scores", 2, 2, Head,
    "Q K^T; neighbouring heads of Q may share one of K",
    scores, No, 2 * scored(c) * columns(c, 1),
-   scores, SUMMED(8, In0 | In1), STEP(scores_region))
+   scores, SUMMED(8, In0 | In1), STEP(scores))
 OP(Softcap, "softcap", 1, 1, Row, "cap tanh(x / cap)",
    same, Elements, 0,
    softcap, BY(FUNCTION + 2, softcap), ROWS_BY("softcap_rows", 1, cap))
@@ -106,7 +106,7 @@ OP(Softmax, "softmax", 1, 1, Head, "exp(x - max) / sum",
    heads, Rows, 4 * out, softmax, ABOVE(64, 1e-9), SCORE_ROW(softmax))
 OP(Context, "context", 2, 2, Head, "P V",
    context, No, 2 * out * keys(c),
-   context, SUMMED(64, In0 | In1), STEP(context_region))
+   context, SUMMED(64, In0 | In1), STEP(context))
 OP(Select, "select", 1, 1, Head, "the rows that the caller wants",
    select, No, 0, select, EXACT, STEP(select))
 OP(Pool, "pool", 1, 1, Head, "mean, first, last or max of a sequence's rows",
@@ -114,20 +114,20 @@ OP(Pool, "pool", 1, 1, Head, "mean, first, last or max of a sequence's rows",
 OP(L2Norm, "l2_norm", 1, 1, Row, "x / max(|x|, eps)",
    rows, Rows, 0, l2_norm, ROUNDED(8), ROWS_BY("l2_norm_rows", 1, eps))
 OP(Output, "output", 1, 1, Sink, "a result of the entry",
-   same, No, 0, copy, EXACT, ROW_STEP(output))
+   same, No, 0, copy, EXACT, STEP(output))
 /* made by passes */
 OP(Linear, "linear", 2, 4, Row, "act(x W^T + b) + residual",
    linear, Residual, 2 * out * columns(c, 1) + epilogue(n) * out,
-   linear, SUMMED_BY(8, linear), ROW_STEP(product))
+   linear, SUMMED_BY(8, linear), STEP(product))
 OP(Gate, "gate", 2, 2, Row, "act(a) * b",
    pair, Elements, 0,
    gate, BY(FUNCTION + 1, gate), ROWS_ACT("gate_rows", 2))
 OP(AddNorm, "add_norm", 3, 4, Row, "norm(x + residual)",
-   add_norm, Rows, 9 * out, add_norm, BY(8, norm), ROW_STEP(add_norm))
+   add_norm, Rows, 9 * out, add_norm, BY(8, norm), STEP(add_norm))
 OP(Attention, "attention", 3, 4, Head,
    "softmax(mask(cap(s Q K^T) + bias)) V, merged",
    attention, No, 2 * scored(c) * (columns(c, 1) + columns(c, 2)),
-   attention, BY(1, attention), STEP(attention_region))
+   attention, BY(1, attention), STEP(attention))
 /* clang-format on */
 
 #undef OP
