@@ -218,7 +218,7 @@ def repeat(b):
 
 def key(record):
     return " ".join(filter(None, [record["op"], record["shape"],
-                                  record["dtype"], record["ending"]]))
+                                  record["dtype"], record["epilogue"]]))
 
 
 def kill_once(b, records, i, seconds):

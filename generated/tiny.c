@@ -14,15 +14,15 @@
  *          54,720  FLOPs a token
  *
  * Tasks and their tilings (default):
- *     matmul    32x96 bias            mr=6 nr=16 k=64 ahead=2 panels=1
- *     matmul    32x32 bias            mr=6 nr=16 k=64 ahead=2 panels=1
- *     matmul    32x64 bias_relu       mr=6 nr=16 k=64 ahead=2 panels=1
- *     matmul    64x32 bias            mr=6 nr=16 k=64 ahead=2 panels=1
- *     matmul    32x64 bias            mr=6 nr=16 k=64 ahead=2 panels=1
- *     matmul    32x48                 mr=6 nr=16 k=64 ahead=2 panels=1
- *     attention 16x16                 mr=6 nr=16 ahead=2 queries=48 keys=64
- *     attention 16x16 causal_paged    mr=6 nr=16 ahead=2 queries=48 keys=64
- *     attention 16x16 paged           mr=6 nr=16 ahead=2 queries=48 keys=64
+ *     matmul    32x96 bias            mr=6 nr=16 k=64 prefetch=2 panels=1
+ *     matmul    32x32 bias            mr=6 nr=16 k=64 prefetch=2 panels=1
+ *     matmul    32x64 bias_relu       mr=6 nr=16 k=64 prefetch=2 panels=1
+ *     matmul    64x32 bias            mr=6 nr=16 k=64 prefetch=2 panels=1
+ *     matmul    32x64 bias            mr=6 nr=16 k=64 prefetch=2 panels=1
+ *     matmul    32x48                 mr=6 nr=16 k=64 prefetch=2 panels=1
+ *     attention 16x16                 mr=6 nr=16 prefetch=2 queries=48 keys=64
+ *     attention 16x16 causal_paged    mr=6 nr=16 prefetch=2 queries=48 keys=64
+ *     attention 16x16 paged           mr=6 nr=16 prefetch=2 queries=48 keys=64
  *     rows      32x32_32x64_64x32     rows=48
  *     rows      32x32_32x32           rows=48
  *     split     32x64x4 encode_decode work=1500000

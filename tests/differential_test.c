@@ -52,7 +52,7 @@ static void open_engine(Engine *e, const Case *c, EngineOptions o)
 {
     o.spec = c->path;
     o.seed = c->seed;
-    o.few ^= c->seed % 2;
+    o.small_m ^= c->seed % 2;
     assert_int_equal(engine_open(e, &o), ExitDone);
 }
 
@@ -249,7 +249,7 @@ static bool now_and_then(const Case *c, uint64_t n)
 }
 
 /* Small tiles without optimisation, every step in parts; the real ones with it,
- * now and then. Where the JIT has loop nests for few rows, these have not, and
+ * now and then. Where the JIT has loop nests for a small M, these have not, and
  * the other way.                                                            */
 static void check_compilers(const Case *c)
 {
@@ -268,7 +268,7 @@ static void check_compilers(const Case *c)
                         .level = "0",
                         .width = small[k].width,
                         .tile = small[k].tile,
-                        .few = true,
+                        .small_m = true,
                         .part_work = 1 };
     check_compiler(c, &o, o.backend);
     static const char *const all[] = { "all" };

@@ -25,7 +25,7 @@ static int tear_down(void **state)
 static const Task fake_tasks[] = {
     { .key = { TaskMatmul, "512x2048", "bias_relu", DtypeF32 } },
     { .key = { TaskMatmul, "2048x500", "bias_residual", DtypeBf16 } },
-    { .key = { TaskFew, "512x2048", "bias_relu", DtypeF32 } },
+    { .key = { TaskSmallM, "512x2048", "bias_relu", DtypeF32 } },
     { .key = { TaskAttention, "64x64", "causal_paged", DtypeF32 } },
     { .key = { TaskRows, "512x2048_2048x512", "", DtypeF32 } },
     { .key = { TaskSplit, "512x2048x12", "encode_decode", DtypeF32 } },
@@ -55,13 +55,14 @@ static inline Tiling fake_tiling(TaskKind kind, int i)
         return (Tiling){ .mr = i ? 8 - i % 3 : 6,
                          .nr = i ? 32 + i % 2 * 16 : 64,
                          .k = i % 4 ? 512 : 256,
-                         .ahead = 3 - i % 3,
+                         .prefetch = 3 - i % 3,
                          .panels = 4 + i };
-    case TaskFew: return (Tiling){ .few = 9 - i % 8, .places = 2 - i % 2 };
+    case TaskSmallM:
+        return (Tiling){ .small_m = 9 - i % 8, .streams = 2 - i % 2 };
     case TaskAttention:
         return (Tiling){ .mr = 6 + i % 3,
                          .nr = i % 2 ? 48 : 64,
-                         .ahead = 3,
+                         .prefetch = 3,
                          .queries = 48 + i % 3 * 24,
                          .keys = 64 + i % 4 * 64 };
     case TaskRows:  return (Tiling){ .rows = 48 + i * 8 };

@@ -16,7 +16,7 @@ static inline Record product(Arena *a, int k, int n)
     return (Record){ .host = host,
                      .key = { .kind = TaskMatmul,
                               .shape = arena_printf(a, "%dx%d", k, n),
-                              .ending = "bias_relu",
+                              .epilogue = "bias_relu",
                               .dtype = DtypeBf16 },
                      .tiling = { .mr = 6, .nr = 64, .k = 512 },
                      .ns = 1.25e6,

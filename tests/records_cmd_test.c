@@ -42,8 +42,8 @@ static void make_file(Arena *a, Record r[4])
     r[0].host.compiler = "libtcc";
     r[2].host.compiler = "clang version 3.0 -O2";
     r[3].host.cpu = "Nonesuch 9000";
-    static const char newer[] = "{\"version\": 2, \"hash\": "
-                                "\"5fcdc8ebde8f8880\"}\n";
+    static const char newer[] = "{\"version\": 3, \"hash\": "
+                                "\"532ed611d56dddd6\"}\n";
     scratch_file("tune.txt", newer, sizeof newer - 1);
     hear();
     add(a, scratch_path("tune.txt"), r, 4);

@@ -30,13 +30,13 @@ static void test_round_trip(void **state)
     assert_true(equal(&r.at.at[1], &two));
     assert_string_equal(
         record_line(a, &one),
-        "{\"version\": 1, \"cpu\": \"AMD EPYC\", \"caches\": \"32K 1M 32M\", "
+        "{\"version\": 2, \"cpu\": \"AMD EPYC\", \"caches\": \"32K 1M 32M\", "
         "\"isa\": \"x86-64-v4\", \"threads\": 2, \"compiler\": "
         "\"Debian clang version 19.1.7 -O2\", \"op\": \"matmul\", "
-        "\"shape\": \"512x2048\", \"dtype\": \"bf16\", \"ending\": "
+        "\"shape\": \"512x2048\", \"dtype\": \"bf16\", \"epilogue\": "
         "\"bias_relu\", \"tile\": {\"mr\": 6, \"nr\": 64, \"k\": 512}, "
         "\"ns\": 1250000.0, \"usual_ns\": 1500000.0, \"samples\": 12, "
-        "\"spread\": 0.015625, \"hash\": \"80a03861a682dfc7\"}");
+        "\"spread\": 0.015625, \"hash\": \"b023f4ecbd15cf76\"}");
     scratch_empty();
     arena_free(a);
 }
@@ -87,12 +87,12 @@ static const char *forged(Arena *a, const char *line, const char *from,
 static const struct {
     const char *from, *to, *why;
 } hostile[] = {
+#define V2 "\"version\": 2"
 #define MEMBER(m) "\"" m "\" is not as attnc writes it"
-    { "\"version\": 1", "\"version\": 2",
-      "the line is of another version of attnc" },
-    { "\"version\": 1", "\"version\": \"1\"",
-      "the line is of another version of attnc" },
-    { "\"version\": 1, ", "", "the line is of another version of attnc" },
+    { V2, "\"version\": 3", "the line is of another version of attnc" },
+    { V2, "\"version\": 1", "the line is of another version of attnc" },
+    { V2, "\"version\": \"2\"", "the line is of another version of attnc" },
+    { V2 ", ", "", "the line is of another version of attnc" },
     { "\"mr\": 6", "\"mr\": 0", MEMBER("tile") },
     { "\"mr\": 6", "\"mr\": -1", MEMBER("tile") },
     { "\"mr\": 6", "\"mr\": 17", MEMBER("tile") },
@@ -131,7 +131,7 @@ static const struct {
     { "\"512x2048\"", "\"\\u0000\"", "the line is not JSON" },
     { "\"512x2048\"", "\"\\u00e9\"", MEMBER("shape") },
     { "\"512x2048\"", "\"\xff\"", "the line is not JSON" },
-    { "\"bias_relu\"", "{\"a\": 1}", MEMBER("ending") },
+    { "\"bias_relu\"", "{\"a\": 1}", MEMBER("epilogue") },
     { "\"AMD EPYC\"", "17", MEMBER("cpu") },
     { "\"AMD EPYC\", ", "\"AMD EPYC\", \"more\": 1, ",
       "the line has members that attnc does not write" },
@@ -170,7 +170,7 @@ static void test_hostile_lines(void **state)
     memset(deep, 'x', LineMost - 100);
     const char *name = arena_printf(a, "\"%s\"", deep + 50000);
     const char *wide = forged(a, line, "\"bias_relu\"", name);
-    expect(a, wide, strlen(wide), LineForeign, MEMBER("ending"));
+    expect(a, wide, strlen(wide), LineForeign, MEMBER("epilogue"));
     name = arena_printf(a, "\"%s\"", deep);
     wide = forged(a, line, "\"bias_relu\"", name);
     expect(a, wide, strlen(wide), LineBroken,
@@ -234,7 +234,7 @@ static void test_rewritten(void **state)
     Arena *a = arena_new();
     const Record one = product(a, 1, 2), two = product(a, 3, 4);
     const char *line = record_line(a, &one);
-    const char *newer = forged(a, line, "\"version\": 1", "\"version\": 2");
+    const char *newer = forged(a, line, V2, "\"version\": 3");
     const char *text = arena_printf(a, "%.99s\n%s\n\n%s\n%.7s%c%s\n%s", line,
                                     newer, line, line, 1, line, line);
     char *bytes = arena_strdup(a, text);
@@ -299,7 +299,7 @@ static void test_nearest(void **state)
     vec_push(a, &r.at, product(a, 64, 64));
     vec_push(a, &r.at, product(a, 512, 1536));
     vec_push(a, &r.at, product(a, 4096, 2048));
-    other.key.ending = "bias";
+    other.key.epilogue = "bias";
     vec_push(a, &r.at, other);
     other = product(a, 512, 2040);
     other.host.threads = 1;

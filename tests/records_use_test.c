@@ -53,7 +53,7 @@ static Record found(Arena *a, const EngineOptions *o)
             r.key = e.plan->task.at[i].key;
     assert_non_null(r.key.shape);
     r.key.shape = arena_strdup(a, r.key.shape);
-    r.key.ending = arena_strdup(a, r.key.ending);
+    r.key.epilogue = arena_strdup(a, r.key.epilogue);
     r.tiling = (Tiling){ .mr = 2, .nr = 32, .panels = 3 };
     engine_close(&e);
     return r;

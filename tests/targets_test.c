@@ -224,7 +224,7 @@ static int default_tiles(const Target *t, Size size[4])
 static void test_prebuilt(void **state)
 {
     (void)state;
-    static const int parts[] = { EpAny, EpAccumulate | EpAhead };
+    static const int parts[] = { EpAny, EpAccumulate | EpPrefetch };
     for (int i = 0; target_name(i); i++) {
         const Target t = target(target_name(i));
         Size size[4];
@@ -279,7 +279,7 @@ static void check_vectors(const Target *t, const char *compiler)
                                .nr = size[i].nr,
                                .width = t->width,
                                .dtype = DtypeBf16,
-                               .epilogue = EpBias | EpAhead });
+                               .epilogue = EpBias | EpPrefetch });
     }
     emit_kernels(k, e);
     put(e, "extern void (*const table[])(void);\n"

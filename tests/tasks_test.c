@@ -121,7 +121,7 @@ static void check_sums(const Engine *e, const Task *t, const Operands *x,
 {
     const TaskShape s = task_shape(e->plan, t);
     if (t->key.kind == TaskAttention || t->key.dtype != DtypeF32
-        || strstr(t->key.ending, "gelu"))
+        || strstr(t->key.epilogue, "gelu"))
         return;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < s.n; j++) {
@@ -134,7 +134,7 @@ static void check_sums(const Engine *e, const Task *t, const Operands *x,
             if (s.residual)
                 y += x->in[4][i * Ld + j];
             if (e->target.fma && memcmp(&y, x->y + i * Ld + j, sizeof y))
-                fail_msg("%s %s: %g, not %g", t->key.shape, t->key.ending,
+                fail_msg("%s %s: %g, not %g", t->key.shape, t->key.epilogue,
                          (double)x->y[i * Ld + j], (double)y);
         }
 }
@@ -143,7 +143,7 @@ static void check_sums(const Engine *e, const Task *t, const Operands *x,
 static void check_task(const Engine *e, const Task *task, Operands *x, bool jit,
                        uint64_t seed)
 {
-    const int rows = task->key.kind == TaskFew ? 5 : Rows;
+    const int rows = task->key.kind == TaskSmallM ? 5 : Rows;
     float *want = arena_alloc(e->arena, Floats * sizeof *want);
     run_task(e, task, true, x, rows);
     check_sums(e, task, x, rows);
@@ -158,7 +158,7 @@ static void check_task(const Engine *e, const Task *task, Operands *x, bool jit,
     run_task(e, &t, jit, x, rows);
     if (memcmp(want, x->y, Floats * sizeof *want))
         fail_msg("%s %s %s, %s: other bits", task_word[t.key.kind], t.key.shape,
-                 t.key.ending, tiling_text(e->arena, &t.tiling));
+                 t.key.epilogue, tiling_text(e->arena, &t.tiling));
 }
 
 static void test_tasks_alone(void **state)
@@ -169,7 +169,7 @@ static void test_tasks_alone(void **state)
     for (int i = 0; i < 2; i++) {
         Engine e;
         Operands x;
-        EngineOptions o = { .few = true,
+        EngineOptions o = { .small_m = true,
                             .spec = scratch_file("tiled.yaml", tiled_specs[i],
                                                  strlen(tiled_specs[i])) };
         assert_int_equal(engine_plan(&e, &o), ExitDone);

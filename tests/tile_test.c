@@ -53,9 +53,9 @@ static TileKey tiles[] = {
     { .mr = 1, .nr = 64, .epilogue = EpAny, .dtype = DtypeBf16 },
     { .mr = 1, .nr = 16, .epilogue = EpBias, .dtype = DtypeBf16 },
     { .mr = 3, .nr = 32, .epilogue = Full, .act = ActGelu, .dtype = DtypeBf16 },
-    { .mr = 8, .nr = 32, .epilogue = EpAhead },
-    { .mr = 5, .nr = 16, .epilogue = EpAhead },
-    { .mr = 6, .nr = 32, .epilogue = EpAhead, .dtype = DtypeBf16 },
+    { .mr = 8, .nr = 32, .epilogue = EpPrefetch },
+    { .mr = 5, .nr = 16, .epilogue = EpPrefetch },
+    { .mr = 6, .nr = 32, .epilogue = EpPrefetch, .dtype = DtypeBf16 },
 };
 enum { Tiles = sizeof tiles / sizeof *tiles };
 
@@ -210,7 +210,7 @@ static void test_prebuilt_tiles(void **state)
                 key.dtype = DtypeF32;
                 run_tile(&lab[i], key, Full, ActRelu, 67);
                 run_tile(&lab[i], key, Full, ActGelu, 3);
-                key.epilogue = EpAccumulate | EpAhead;
+                key.epilogue = EpAccumulate | EpPrefetch;
                 run_tile(&lab[i], key, 0, ActNone, 5);
             }
     assert_true(cases > 0);

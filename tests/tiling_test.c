@@ -40,10 +40,10 @@ typedef struct {
     int64_t size;
 } Case;
 
-static void open_case(Case *c, const char *path, bool few)
+static void open_case(Case *c, const char *path, bool small_m)
 {
     static const int64_t source[] = { 1, 131, 70 }, target[] = { 300, 9, 65 };
-    EngineOptions o = { .spec = path, .few = few };
+    EngineOptions o = { .spec = path, .small_m = small_m };
     *c = (Case){ .path = path };
     assert_int_equal(engine_open(&c->e, &o), ExitDone);
     c->sample = sample_random(c->e.arena, c->e.spec, 5, 3, source, target);
@@ -55,19 +55,19 @@ static void open_case(Case *c, const char *path, bool few)
     trial_free(&t);
 }
 
-static void open_spec(Case *c, int i, bool few)
+static void open_spec(Case *c, int i, bool small_m)
 {
     open_case(c,
               scratch_file("tiled.yaml", tiled_specs[i],
                            strlen(tiled_specs[i])),
-              few);
+              small_m);
 }
 
 static void say_tilings(const Plan *p)
 {
     for (int i = 0; i < p->task.n; i++)
         print_error("%s %s %s: %s\n", task_word[p->task.at[i].key.kind],
-                    p->task.at[i].key.shape, p->task.at[i].key.ending,
+                    p->task.at[i].key.shape, p->task.at[i].key.epilogue,
                     tiling_text(p->arena_, &p->task.at[i].tiling));
 }
 
@@ -80,7 +80,7 @@ static void check_tiled(Case *c, EngineOptions o, uint64_t seed)
     o.choices = random_choices(c->e.arena, c->e.plan, o.backend && !is_full(),
                                seed);
     assert_int_equal(engine_open(&e, &o), ExitDone);
-    if (o.width != 1) /* which has no nests for few rows */
+    if (o.width != 1) /* which has no nests for a small M */
         assert_int_equal(e.plan->task.n, c->e.plan->task.n);
     for (int i = 0; i < e.plan->task.n; i++)
         assert_string_equal(e.plan->task.at[i].from, "tuned");
@@ -106,12 +106,12 @@ static void test_jit(void **state)
     (void)state;
     const uint64_t count = is_full() ? 400 : 12;
     for (int i = 0; i < TiledSpecs; i++)
-        for (int few = 0; few < 2; few++) {
+        for (int m = 0; m < 2; m++) {
             Case c;
-            open_spec(&c, i, few);
+            open_spec(&c, i, m);
             for (uint64_t seed = 1; seed <= count; seed++)
                 check_tiled(&c,
-                            (EngineOptions){ .few = few,
+                            (EngineOptions){ .small_m = m,
                                              .threads = seed % 3 ? 0 : 3 },
                             seed);
             engine_close(&c.e);
@@ -127,7 +127,7 @@ static void test_any_form(void **state)
     for (uint64_t seed = 1; seed <= count; seed++) {
         Case c;
         open_case(&c, write_form(a, scratch, seed), seed % 2);
-        check_tiled(&c, (EngineOptions){ .few = seed % 2 }, seed);
+        check_tiled(&c, (EngineOptions){ .small_m = seed % 2 }, seed);
         engine_close(&c.e);
     }
     arena_free(a);
@@ -148,7 +148,7 @@ static void test_compiler(void **state)
         open_spec(&c, i, i % 2);
         for (uint64_t seed = 1; seed <= count; seed++, cases++) {
             EngineOptions o = {
-                .few = i % 2,
+                .small_m = i % 2,
                 .backend = "clang",
                 .level = "0",
                 .width = width[(i + seed) % 4],
@@ -169,12 +169,12 @@ static void test_knobs(void **state)
 {
     (void)state;
     Arena *a = arena_new();
-    Tiling t = { .mr = 6, .nr = 64, .ahead = 1 };
-    assert_string_equal(tiling_text(a, &t), "mr=6 nr=64 ahead=1");
+    Tiling t = { .mr = 6, .nr = 64, .prefetch = 1 };
+    assert_string_equal(tiling_text(a, &t), "mr=6 nr=64 prefetch=1");
     assert_string_equal(tiling_text(a, &(Tiling){ 0 }), "");
     assert_true(tiling_valid(&t, TaskMatmul));
     assert_true(tiling_valid(&t, TaskAttention));
-    assert_false(tiling_valid(&t, TaskFew)); /* not its knobs */
+    assert_false(tiling_valid(&t, TaskSmallM)); /* not its knobs */
     for (int i = 0; i < Knobs; i++)
         for (int kind = 0; kind < TaskKinds; kind++) {
             const Knob *k = &knobs[i];
@@ -231,7 +231,7 @@ static void test_choices(void **state)
     Engine e;
     EngineOptions o = { .spec = "models/tiny.yaml",
                         .march = "x86-64-v3",
-                        .few = true };
+                        .small_m = true };
     assert_int_equal(engine_plan(&e, &o), ExitDone);
     for (int i = 0; i < e.plan->task.n; i++) {
         const Task *t = &e.plan->task.at[i];
@@ -245,11 +245,11 @@ static void test_choices(void **state)
     Choice by = { first_task(e.plan, TaskMatmul)->key, { .nr = 48 } };
     Tiling t = planned(NULL, by, "tuned");
     assert_string_equal(tiling_text(e.arena, &t),
-                        "mr=6 nr=48 k=64 ahead=3 panels=3");
-    by.tiling = (Tiling){ .nr = 48, .ahead = 1 };
+                        "mr=6 nr=48 k=64 prefetch=3 panels=3");
+    by.tiling = (Tiling){ .nr = 48, .prefetch = 1 };
     t = planned("2x32", by, "option");
     assert_string_equal(tiling_text(e.arena, &t),
-                        "mr=2 nr=32 k=64 ahead=1 panels=2");
+                        "mr=2 nr=32 k=64 prefetch=1 panels=2");
     by.tiling = (Tiling){ .mr = 17 };
     t = planned(NULL, by, "default");
     assert_int_equal(t.mr, 6);
@@ -257,7 +257,7 @@ static void test_choices(void **state)
     by.tiling = (Tiling){ .mr = 16, .keys = 192 };
     t = planned(NULL, by, "tuned");
     assert_string_equal(tiling_text(e.arena, &t),
-                        "mr=16 nr=16 ahead=2 queries=48 keys=192");
+                        "mr=16 nr=16 prefetch=2 queries=48 keys=192");
     engine_close(&e);
 }
 

@@ -306,7 +306,7 @@ static void strange(TuneReport *r)
         { .key = { TaskRows, "_x__", "", DtypeBf16 } },
         { .key = { TaskRows, "9999999999x1_", "", DtypeBf16 } },
         { .key = { TaskAttention, "-1x0", "", DtypeF32 } },
-        { .key = { TaskFew, "", "", DtypeF32 } },
+        { .key = { TaskSmallM, "", "", DtypeF32 } },
         { .key = { TaskSplit, "?", "<&>", DtypeF32 } },
     };
     for (int i = 0; i < r->task.n; i++) {

@@ -132,8 +132,8 @@ static void test_no_compiler(void **state)
     fake_tune(o, ExitBackend);
 }
 
-/* Products of few rows are most of what a decoder's steps take. */
-static void test_few(void **state)
+/* Products of a small M are most of what a decoder's steps take. */
+static void test_small_m(void **state)
 {
     (void)state;
     TuneOptions o = options_of(30, "clang");
@@ -145,7 +145,7 @@ static void test_few(void **state)
     json_t *j = fake_tune(o, ExitDone);
     json_array_foreach(json_object_get(j, "tasks"), i, task)
     {
-        if (strcmp(text_in(task, "kind"), "few") != 0
+        if (strcmp(text_in(task, "kind"), "small_m") != 0
             || number_in(task, "share") < 0.05)
             continue;
         size_t k;
@@ -324,7 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HERE(test_budget),      HERE(test_budget_found),
         HERE(test_one_backend), HERE(test_no_compiler),
-        HERE(test_few),         HERE(test_slow_compiler),
+        HERE(test_small_m),     HERE(test_slow_compiler),
         HERE(test_bar),         HERE(test_too_short),
         HERE(test_old_record),  HERE(test_no_evidence),
         HERE(test_rejected),    HERE(test_partly),

@@ -318,7 +318,7 @@ static void test_taken_back(void **state)
     const Records all = fake_records();
     assert_true(all.at.n > 0);
     Record one = all.at.at[0];
-    one.tiling.ahead = one.tiling.ahead == 1 ? 2 : 1;
+    one.tiling.prefetch = one.tiling.prefetch == 1 ? 2 : 1;
     one.samples = 1; /* too few to be believed */
     assert_int_equal(remove(in_dir("tune.txt")), 0);
     assert_true(records_add(a, in_dir("tune.txt"), &one, 1, &why));

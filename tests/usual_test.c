@@ -5,7 +5,7 @@
 #include <stdarg.h>
 
 #include "engine/engine.h"
-#include "tune/parts.h"
+#include "tune/tuner.h"
 
 #include <cmocka.h>
 
@@ -72,15 +72,15 @@ static void test_explained(void **state)
         .ns = 1e6,
         .usual_ns = 1e6,
         .samples = 24,
-        .key = { .kind = TaskMatmul, .shape = "512x512", .ending = "" },
+        .key = { .kind = TaskMatmul, .shape = "512x512", .epilogue = "" },
         .tiling = tiling_settled(&t, TaskMatmul, 512, (Tiling){ 0 }),
     };
     assert_non_null(
         strstr(explain_record(a, &r, NULL, t.name, &m), ": as by default"));
     assert_non_null(strstr(explain_record(a, &r, NULL, NULL, &m),
-                           ": 14x32 ahead=2 panels=2 instead of 6x64"));
+                           ": 14x32 prefetch=2 panels=2 instead of 6x64"));
     assert_non_null(strstr(explain_record(a, &r, NULL, "haswell", &m),
-                           ": 14x32 ahead=2 panels=2 instead of 6x64"));
+                           ": 14x32 prefetch=2 panels=2 instead of 6x64"));
 }
 
 /* Rows of a block, by what the weights of its steps cost to read again. */

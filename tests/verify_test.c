@@ -105,7 +105,7 @@ static float *value_at(const char *name)
     Entry entry = p->g->nodes.at[node].entry;
     int64_t rows = run.x->start[entry == EntryDecode][2];
     return (float *)run.t.work[entry]
-         + linear4_at(p->slot.at[v->slot].at, rows, 2, 1);
+         + affine_at(p->slot.at[v->slot].at, rows, 2, 1);
 }
 
 static void test_right(void **state)

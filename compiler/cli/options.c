@@ -193,7 +193,7 @@ const Option option_table[] = {
     { "--compiler", "TEXT", CmdRecords, Text, AT(compiler), 0, 0,
       "of compilers whose name and version have this" },
     { "--op", "NAME", CmdRecords, Text, AT(op), 0, 0,
-      "of this kind: matmul, few, attention, rows, split" },
+      "of this kind: matmul, small_m, attention, rows, split" },
     { "--all", NULL, CmdRecords, Flag, AT(all), 0, 0,
       "export: those of other machines too" },
     { "--dry-run", NULL, CmdRecords, Flag, AT(dry_run), 0, 0,

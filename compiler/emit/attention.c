@@ -147,7 +147,7 @@ static void put_page(Emit *e, const Attention *a, const char *part)
 static void put_next_page(Emit *e, const Attention *a, const char *part,
                           const char *before, const char *end)
 {
-    if (a->t->ahead == 1) {
+    if (a->t->prefetch == 1) {
         put(e, "\n");
         return;
     }
@@ -364,7 +364,7 @@ const char *need_attention(Gen *g, int node)
         .t = tiling_of(g, TaskAttention, node),
         .paged = node_at(g->p, n->in[1])->op != OpPages,
         .name = arena_printf(g->a, "attention_%s%s%s", key->shape,
-                             *key->ending ? "_" : "", key->ending),
+                             *key->epilogue ? "_" : "", key->epilogue),
     };
     const int64_t d_v = a.v->type.dim[2].c;
     if (!first_time(g, a.name))

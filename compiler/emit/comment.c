@@ -73,12 +73,13 @@ static void put_kernels(Gen *g, Emit *e)
     put_words(g, e, "others", 16, others + strspn(others, " "));
 }
 
-/* "matmul    512x2048 bias_relu    mr=12 nr=32 k=512 ahead=3 panels=2" */
+/* "matmul    512x2048 bias_relu    mr=12 nr=32 k=512 prefetch=3 panels=2" */
 static void put_task(Gen *g, Emit *e, const Task *t)
 {
     const char *label = arena_printf(g->a, "%-9s %s%s%s%s",
                                      task_word[t->key.kind], t->key.shape,
-                                     *t->key.ending ? " " : "", t->key.ending,
+                                     *t->key.epilogue ? " " : "",
+                                     t->key.epilogue,
                                      t->key.dtype == DtypeBf16 ? " bf16" : "");
     put_words(g, e, label, 31, tiling_text(g->a, &t->tiling));
 }
@@ -92,8 +93,8 @@ static void put_tasks(Gen *g, Emit *e)
         bool any = false;
         for (int i = 0; i < g->p->task.n; i++) {
             const Task *t = &g->p->task.at[i];
-            if (strcmp(t->from, from[f]) || t->tiling.few == 1)
-                continue; /* 1: never few */
+            if (strcmp(t->from, from[f]) || t->tiling.small_m == 1)
+                continue; /* 1: M is never small */
             let(e, "from", "%s", from[f]);
             if (!any)
                 put(e, " *\n"
@@ -112,7 +113,7 @@ static void put_costs(Gen *g, Emit *e)
     int64_t arena = 0;
     for (int k = EntryEncode; k <= EntryDecode; k++) {
         const int64_t n = has_entry(p, (Entry)k)
-                            ? 4 * linear4_at(p->arena[k], 1, 1, 1) + 64
+                            ? 4 * affine_at(p->arena[k], 1, 1, 1) + 64
                             : 0;
         arena = n > arena ? n : arena;
     }

@@ -36,10 +36,10 @@ const char *emit_exported(Arena *a, const Plan *p, int i);
 
 /* -------------------------------------------------------------- task.c --- */
 /* One task of a plan alone, as its model has it, for `attnc tune` to time: a
- * copy of the plan's with any valid tiling; a product of few rows goes the way
- * that the plan, or the copy, has for few. The text exports
+ * copy of the plan's with any valid tiling; a product of a small M goes the way
+ * that the plan, or the copy, has for it. The text exports
  *     void attnc_task(void *const *at, const int64_t *n)
- * TaskMatmul, TaskFew: y [rows, columns from .. to - 1] of a product,
+ * TaskMatmul, TaskSmallM: y [rows, columns from .. to - 1] of a product,
  *     at = { x, w, bias, y, residual }     NULL: absent
  *     n = { rows, from, to, ldx, ldy, ldr }     from, to: as a thread gets
  *     them: multiples of 16 * tiling.panels, or the last column's panel's end

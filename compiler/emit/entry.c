@@ -76,7 +76,7 @@ void emit_call_structs(Gen *g, Emit *e)
 }
 
 /* "rows * 512 + sequences * 64": floats; "0" when there are none. */
-static const char *linear_text(Gen *g, Linear4 l)
+static const char *linear_text(Gen *g, AffineSize l)
 {
     const struct {
         int64_t c;
@@ -103,7 +103,7 @@ static void layout_values(Gen *g, Emit *e, Entry entry)
         put(e, "c->$name = arena + $at;\n");
     }
     if (p->scratch) {
-        Linear4 at = p->arena[entry];
+        AffineSize at = p->arena[entry];
         at.parts -= p->scratch;
         let(e, "at", "%s", linear_text(g, at));
         put(e, "c->scratch = arena + $at;\n");

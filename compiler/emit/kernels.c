@@ -90,7 +90,7 @@ static void need_of_tile(Kernels *k, TileKey key)
                     : arena_printf(k->arena, "v_%s", act_kernel[key.act]));
     if (key.epilogue & EpAny)
         need(k, "finish_rows");
-    if (tile_asks_ahead(key))
+    if (tile_prefetches(key))
         need(k, "v_prefetch");
 }
 

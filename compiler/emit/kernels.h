@@ -17,7 +17,7 @@ enum {
     EpAccumulate = 8, /* acc starts from C */
     EpAny = 16,       /* all of bias, residual, act decided at run time: the
                          prebuilt kernels of the JIT; NULL pointers: absent */
-    EpAhead = 32      /* asks for the panels at `next`, as it goes */
+    EpPrefetch = 32   /* prefetches the panels at `next` */
 };
 typedef struct {
     int mr, nr;
@@ -35,16 +35,17 @@ typedef struct {
  *            const float *bias,                [nr]
  *            const float *residual, int64_t ldr,
  *            int64_t act,                      Activation; only EpAny reads it
- *            const T *next);                   EpAhead, EpAny: a panel that is
- *                                              read soon, and the one at + ldb
- *                                              where nr > 16; else any
+ *            const T *next);                   EpPrefetch, EpAny: a panel
+ *                                              that is read soon, and, where
+ *                                              nr > 16, the one at + ldb;
+ *                                              else any
  * T is number_type(dtype): bf16 is widened as it is read.
  * The sum runs over k in order, one FMA each, for every output on its own lane:
  * the same bits for every mr, nr, width and compiler.                       */
 extern const char *const act_kernel[ActCount]; /* words of kernels */
 const char *tile_name(Arena *a, TileKey k);    /* tile_6x64_bias_relu */
 const char *number_type(Dtype d);              /* "float", "uint16_t" */
-bool tile_asks_ahead(TileKey k);               /* uses `next` */
+bool tile_prefetches(TileKey k);               /* uses `next` */
 void emit_tile(Emit *e, TileKey k, bool is_static);
 void declare_tile(Emit *e, TileKey k); /* prototype only: the JIT */
 

@@ -12,7 +12,7 @@ static void use_all(Kernels *k, const Target *t)
         for (key.nr = 16; key.nr <= 64; key.nr += 16)
             for (int bf16 = 0; bf16 < 2; bf16++) {
                 key.dtype = bf16 ? DtypeBf16 : DtypeF32;
-                key.epilogue = EpAccumulate | EpAhead;
+                key.epilogue = EpAccumulate | EpPrefetch;
                 use_tile(k, key);
                 key.epilogue = EpAny;
                 use_tile(k, key);

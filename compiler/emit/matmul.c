@@ -204,7 +204,7 @@ const char *need_matmul(Gen *g, int node)
                         .n = w->type.dim[0].c,
                         .ep = epilogue_of(g, node) };
     const bool alone = g->only && g->only->key.kind == TaskMatmul;
-    const Tiling *few = alone ? NULL : tiling_of(g, TaskFew, node);
+    const Tiling *small = alone ? NULL : tiling_of(g, TaskSmallM, node);
     const char *shape = arena_printf(g->a, "%s_%lldx%lld",
                                      epilogue_suffix(g->a, p.ep),
                                      (long long)p.k, (long long)p.n);
@@ -214,8 +214,8 @@ const char *need_matmul(Gen *g, int node)
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
     need_all_columns(g, &p);
-    if (few && few->few > 1)
-        emit_few(g, few, shape, p.k, p.ep);
+    if (small && small->small_m > 1)
+        emit_small_m(g, small, shape, p.k, p.ep);
     let(e, "formula", "%s", epilogue_formula(g->a, p.ep));
     let(e, "k", "%lld", (long long)p.k);
     let(e, "n", "%lld", (long long)p.n);
@@ -224,8 +224,8 @@ const char *need_matmul(Gen *g, int node)
            " * columns from .. to - 1 of y */\n");
     matmul_prototype(g, name, p.ep);
     put(e, "{\n");
-    if (few && few->few > 1)
-        put_few_call(g, few, shape, p.ep);
+    if (small && small->small_m > 1)
+        put_small_m_call(g, small, shape, p.ep);
     matmul_body(g, &p);
     put(e, "}\n\n");
     emit_reset(e, mark);

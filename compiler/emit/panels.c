@@ -5,7 +5,7 @@
 
 static bool same_tile(const Tiling *a, const Tiling *b)
 {
-    return a->mr == b->mr && a->nr == b->nr && a->ahead == b->ahead;
+    return a->mr == b->mr && a->nr == b->nr && a->prefetch == b->prefetch;
 }
 
 /* Are there steps of attention that fusion left alone? */
@@ -34,10 +34,12 @@ static bool others(const Gen *g, int kinds, const Tiling *t, bool height)
     return other && !g->only;
 }
 
-/* "_ask3" where other than the usual number of tiles ask for panels. */
-static const char *ask_suffix(Gen *g, int nr, int ask)
+/* "_ask3" where other than the usual number of tiles prefetch panels. */
+static const char *prefetch_suffix(Gen *g, int nr, int tiles)
 {
-    return ask + 1 == usual_ahead(nr) ? "" : arena_printf(g->a, "_ask%d", ask);
+    return tiles + 1 == usual_prefetch(nr)
+             ? ""
+             : arena_printf(g->a, "_ask%d", tiles);
 }
 
 const char *panels_suffix(Gen *g, const Tiling *t)
@@ -45,26 +47,26 @@ const char *panels_suffix(Gen *g, const Tiling *t)
     return !others(g, On(TaskAttention), t, false)
              ? ""
              : arena_printf(g->a, "_%dx%d%s", t->mr, t->nr,
-                            ask_suffix(g, t->nr, t->ahead - 1));
+                            prefetch_suffix(g, t->nr, t->prefetch - 1));
 }
 
 const char *next_panels(Gen *g, const Tiling *t, const char *next)
 {
-    return t->ahead > 1 ? arena_printf(g->a, ", %s", next) : "";
+    return t->prefetch > 1 ? arena_printf(g->a, ", %s", next) : "";
 }
 
 /* ---- tiles ---- */
 
 /* In a JIT skeleton one prebuilt tile serves every epilogue, and each of them
- * asks ahead. A compiler for one float at a time may know no way to.        */
+ * prefetches. A compiler for one float at a time may know no way to.        */
 static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
 {
     const bool jit = g->o->mode == EmitJit;
     const bool any = jit && !(ep.parts & EpAccumulate);
     if (jit)
-        ep.parts |= EpAhead;
+        ep.parts |= EpPrefetch;
     else if (g->p->target.width == 1)
-        ep.parts &= ~EpAhead;
+        ep.parts &= ~EpPrefetch;
     return (TileKey){ .mr = mr,
                       .nr = nr,
                       .dtype = ep.dtype,
@@ -93,7 +95,7 @@ static void put_row_tile(Gen *g, int mr, int nr, Epilogue ep)
             "a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, %s, %s, %d, %s",
             ep.parts & EpBias ? "bias" : "0",
             ep.parts & EpResidual ? "r + i * ldr, ldr" : "0, 0", ep.act,
-            ep.parts & EpAhead ? "next" : "b"));
+            ep.parts & EpPrefetch ? "next" : "b"));
     put(e, "}\n");
     emit_reset(e, mark);
 }
@@ -109,47 +111,47 @@ static void rows_prototype(Gen *g, const char *name, Epilogue ep)
             number_type(ep.dtype),
             ep.parts & EpBias ? ", const float *bias" : "",
             ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "",
-            !(ep.parts & EpAhead) ? ""
-                                  : arena_printf(g->a, ", const %s *next",
-                                                 number_type(ep.dtype))),
+            !(ep.parts & EpPrefetch) ? ""
+                                     : arena_printf(g->a, ", const %s *next",
+                                                    number_type(ep.dtype))),
         "");
 }
 
-/* The first `ask` tiles each ask for two of the panels that are next (one,
+/* The first `tiles` tiles each prefetch two of the panels that are next (one,
  * where a tile has one); others for what they read themselves.              */
-static void put_next(Emit *e, int nr, int ask)
+static void put_next(Emit *e, int nr, int tiles)
 {
     const int mark = emit_mark(e);
-    if (ask == 2)
+    if (tiles == 2)
         let(e, "which", "t == 0");
     else
-        let(e, "which", "t < %d", ask - 1);
+        let(e, "which", "t < %d", tiles - 1);
     let(e, "step", nr > 16 ? "2 * ldb" : "ldb");
-    put(e, ask > 1 ? "next = $which ? next + $step : b;\n" : "next = b;\n");
+    put(e, tiles > 1 ? "next = $which ? next + $step : b;\n" : "next = b;\n");
     emit_reset(e, mark);
 }
 
-/* What remains of the columns has fewer panels that can be asked for. */
-static int tiles_that_ask(const Tiling *t, int nr)
+/* What remains of the columns has fewer panels that can be prefetched. */
+static int tiles_that_prefetch(const Tiling *t, int nr)
 {
-    const int usual = usual_ahead(nr) - 1, ask = t->ahead - 1;
-    return nr < t->nr && ask > usual ? usual : ask;
+    const int usual = usual_prefetch(nr) - 1, tiles = t->prefetch - 1;
+    return nr < t->nr && tiles > usual ? usual : tiles;
 }
 
 const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep)
 {
     Emit *e = g->shapes;
-    const int ask = tiles_that_ask(t, nr);
+    const int prefetch = tiles_that_prefetch(t, nr);
     const char *name = arena_printf(g->a, "rows_%s%d%s%s",
                                     others(g, OnProducts, t, true)
                                         ? arena_printf(g->a, "%dx", t->mr)
                                         : "",
                                     nr, epilogue_suffix(g->a, ep),
-                                    ask_suffix(g, nr, ask));
+                                    prefetch_suffix(g, nr, prefetch));
     if (!first_time(g, name))
         return name;
     const int mark = emit_mark(e);
-    ep.parts |= ask ? EpAhead : 0;
+    ep.parts |= prefetch ? EpPrefetch : 0;
     let(e, "mr", "%d", t->mr);
     let(e, "less", "%d", t->mr - 1);
     let(e, "nr", "%d", nr);
@@ -165,8 +167,8 @@ const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep)
            "\n");
     for (int rows = t->mr; rows > 0; rows--)
         put_row_tile(g, rows, nr, ep);
-    if (ask)
-        put_next(e, nr, ask);
+    if (prefetch)
+        put_next(e, nr, prefetch);
     put(e, "}\n"
            "}\n\n");
     emit_reset(e, mark);
@@ -217,7 +219,7 @@ const char *need_panels(Gen *g, const Tiling *t, bool accumulate)
         need_rows(g, t, nr[s], ep);
     let(e, "op", "%s", accumulate ? "+=" : "=");
     put(e,
-        t->ahead > 1
+        t->prefetch > 1
             ? "/* c $op a b: b is `panels` panels of 16 columns, ldb apart; those at\n"
               " * `next` are read soon. */\n"
             : "/* c $op a b: b is `panels` panels of 16 columns, ldb apart. */\n");

@@ -29,23 +29,23 @@ void put_epilogue(Gen *g, Epilogue ep, EpilogueArgs args);
 /* ------------------------------------------------------------ panels.c --- */
 const char *need_panels(Gen *g, const Tiling *t, bool accumulate);
 /* All rows against nr columns: tiles whose heights differ by one at most, for a
- * low one reads the panels as long as a high one does. The first of them ask
- * for panels that are read soon. */
+ * low one reads the panels as long as a high one does. The first of them
+ * prefetch panels that are read soon. */
 const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep);
 int tile_steps(const Tiling *t, int step[4]); /* nr, then 32, 16 */
 /* What tells functions of one tiling from those of another, where a file has
  * several: "_6x64" of attention. */
 const char *panels_suffix(Gen *g, const Tiling *t);
-/* ", v" as the last argument, where panels are asked for; else "". */
+/* ", v" as the last argument, where panels are prefetched; else "". */
 const char *next_panels(Gen *g, const Tiling *t, const char *next);
 void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args);
 
 /* ----------------------------------------------------------- small_m.c --- */
-/* The product of few rows, for `shape` "_bias_relu_512x2048"; its call, where
- * the rows are few. t: of TaskFew. */
-void emit_few(Gen *g, const Tiling *t, const char *shape, int64_t k,
-              Epilogue ep);
-void put_few_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep);
+/* The product of a small M, for `shape` "_bias_relu_512x2048"; its call, where
+ * M is small. t: of TaskSmallM.                                             */
+void emit_small_m(Gen *g, const Tiling *t, const char *shape, int64_t k,
+                  Epilogue ep);
+void put_small_m_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep);
 
 /* ------------------------------------------------------------ matmul.c --- */
 const char *need_matmul(Gen *g, int node);

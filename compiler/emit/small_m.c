@@ -1,41 +1,40 @@
-/* small_m.c: products of few rows, as decoding has them. Their time is that of
+/* small_m.c: products of a small M, as decoding has them. Their time is that of
  * reading the weights from memory, once: in panels that lie half of the matrix
  * apart, two at a time, which comes faster than from one place.             */
 #include "emit/products.h"
 
 /* Are panels worked on about as long as they take to come from memory, so that
- * the next ones should be asked for meanwhile? With fewer rows the machine sees
- * by itself what is read, and reads up to a third faster; as measured.       */
-static bool asks_ahead(int rows, Dtype dtype)
+ * the next ones should be prefetched meanwhile? With fewer rows the machine
+ * sees by itself what is read, and reads up to a third faster; as measured. */
+static bool prefetches(int rows, Dtype dtype)
 {
     return rows >= (dtype == DtypeBf16 ? 4 : 7);
 }
 
-/* Are other products' few rows worked on otherwise? */
+/* Have other products of a small M other tilings? */
 static bool others(const Gen *g, const Tiling *t)
 {
     bool other = false;
     for (int i = 0; i < g->p->task.n && !g->only; i++)
-        if (g->p->task.at[i].key.kind == TaskFew
-            && g->p->task.at[i].tiling.few > 1)
+        if (g->p->task.at[i].key.kind == TaskSmallM
+            && g->p->task.at[i].tiling.small_m > 1)
             other |= !tiling_same(&g->p->task.at[i].tiling, t);
     return other;
 }
 
 /* The tile for each number of rows. */
-static const char *need_few_rows(Gen *g, const Tiling *t, Dtype dtype)
+static const char *need_small_m_rows(Gen *g, const Tiling *t, Dtype dtype)
 {
     Emit *e = g->shapes;
-    const int nr = 16 * t->places;
-    const char *name = arena_printf(g->a, "few_rows%s%s",
-                                    others(g, t) ? arena_printf(g->a, "_%dx%d",
-                                                                t->few - 1, nr)
-                                                 : "",
-                                    dtype == DtypeBf16 ? "_bf16" : "");
+    const int nr = 16 * t->streams;
+    const char *name = arena_printf(
+        g->a, "few_rows%s%s",
+        others(g, t) ? arena_printf(g->a, "_%dx%d", t->small_m - 1, nr) : "",
+        dtype == DtypeBf16 ? "_bf16" : "");
     if (!first_time(g, name))
         return name;
     const int mark = emit_mark(e);
-    let(e, "most", "%d", t->few - 1);
+    let(e, "most", "%d", t->small_m - 1);
     let(e, "nr", "%d", nr);
     put(e, "/* c = a b: at most $most rows, and $nr columns */\n");
     put_call(e, arena_printf(g->a, "static void %s", name),
@@ -45,14 +44,15 @@ static const char *need_few_rows(Gen *g, const Tiling *t, Dtype dtype)
                           number_type(dtype)),
              "");
     put(e, "{\n");
-    for (int mr = 1; mr < t->few; mr++) {
-        const bool ahead = asks_ahead(mr, dtype);
-        const Epilogue ep = { .parts = ahead ? EpAhead : 0, .dtype = dtype };
+    for (int mr = 1; mr < t->small_m; mr++) {
+        const bool prefetch = prefetches(mr, dtype);
+        const Epilogue ep = { .parts = prefetch ? EpPrefetch : 0,
+                              .dtype = dtype };
         let(e, "mr", "%d", mr);
         put(e, "if (rows == $mr) {\n");
         put_tile(g, mr, nr, ep,
                  arena_printf(g->a, "a, lda, b, ldb, k, c, %d, 0, 0, 0, 0, b%s",
-                              nr, ahead ? " + 16 * k" : ""));
+                              nr, prefetch ? " + 16 * k" : ""));
         put(e, "}\n");
     }
     put(e, "}\n\n");
@@ -65,27 +65,27 @@ static void put_columns(Gen *g, const Tiling *t, Epilogue ep)
 {
     put_epilogue(g, ep,
                  (EpilogueArgs){
-                     .sums = arena_printf(g->a, "c, %d", 16 * t->places),
+                     .sums = arena_printf(g->a, "c, %d", 16 * t->streams),
                      .bias = "b + n",
                      .y = "y + n, ldy",
                      .residual = "r + n, ldr",
                      .size = "rows, 16" });
 }
 
-static const char *few_name(Gen *g, const char *shape)
+static const char *small_m_name(Gen *g, const char *shape)
 {
     return arena_printf(g->a, "few%s", shape);
 }
 
 /* Columns of one panel after the other. */
-static void few_body(Gen *g, const Tiling *t, Epilogue ep)
+static void small_m_body(Gen *g, const Tiling *t, Epilogue ep)
 {
     Emit *e = g->shapes;
     put(e, "{\n"
            "    float c[$floats];\n"
            "\n"
            "    for (int64_t n = from; n < to; n += 16) {\n"
-           "        $few(rows, x, ldx, w + n * $k, 0, $k, c);\n");
+           "        $small_m(rows, x, ldx, w + n * $k, 0, $k, c);\n");
     put_columns(g, t, ep);
     put(e, "}\n"
            "}\n\n");
@@ -93,7 +93,7 @@ static void few_body(Gen *g, const Tiling *t, Epilogue ep)
 
 /* Of two panels that lie half of the columns apart; where their number is odd,
  * the last one stands alone. */
-static void few_body_halves(Gen *g, const Tiling *t, Epilogue ep)
+static void small_m_body_halves(Gen *g, const Tiling *t, Epilogue ep)
 {
     Emit *e = g->shapes;
     put(e, "{\n"
@@ -104,7 +104,7 @@ static void few_body_halves(Gen *g, const Tiling *t, Epilogue ep)
            "        const int64_t far = j + half < to ? half : 0;\n"
            "        float *c = sums;\n"
            "\n"
-           "        $few(rows, x, ldx, w + j * $k, far * $k, $k, c);\n"
+           "        $small_m(rows, x, ldx, w + j * $k, far * $k, $k, c);\n"
            "        for (int64_t n = j; n < to; n += half) {\n");
     put_columns(g, t, ep);
     put(e, "c += 16;\n"
@@ -113,34 +113,34 @@ static void few_body_halves(Gen *g, const Tiling *t, Epilogue ep)
            "}\n\n");
 }
 
-void emit_few(Gen *g, const Tiling *t, const char *shape, int64_t k,
-              Epilogue ep)
+void emit_small_m(Gen *g, const Tiling *t, const char *shape, int64_t k,
+                  Epilogue ep)
 {
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
-    let(e, "few", "%s", need_few_rows(g, t, ep.dtype));
+    let(e, "small_m", "%s", need_small_m_rows(g, t, ep.dtype));
     let(e, "k", "%lld", (long long)k);
-    let(e, "floats", "%d", (t->few - 1) * 16 * t->places);
+    let(e, "floats", "%d", (t->small_m - 1) * 16 * t->streams);
     put(e,
-        t->places == 2
+        t->streams == 2
             ? "/* The product below, of few rows: in two panels at a time, half of\n"
               " * the columns apart, W comes from memory faster than in one. */\n"
             : "/* The product below, of few rows. */\n");
-    matmul_prototype(g, few_name(g, shape), ep);
-    if (t->places == 2)
-        few_body_halves(g, t, ep);
+    matmul_prototype(g, small_m_name(g, shape), ep);
+    if (t->streams == 2)
+        small_m_body_halves(g, t, ep);
     else
-        few_body(g, t, ep);
+        small_m_body(g, t, ep);
     emit_reset(e, mark);
 }
 
-void put_few_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep)
+void put_small_m_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep)
 {
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
-    let(e, "most", "%d", t->few - 1);
+    let(e, "most", "%d", t->small_m - 1);
     put(e, "if (rows <= $most) {\n");
-    put_call(e, few_name(g, shape),
+    put_call(e, small_m_name(g, shape),
              arena_printf(g->a, "rows, from, to, x, ldx, w%s, y, ldy%s",
                           ep.parts & EpBias ? ", b" : "",
                           ep.parts & EpResidual ? ", r, ldr" : ""),

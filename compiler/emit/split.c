@@ -151,7 +151,7 @@ void emit_split_rows(Gen *g, Emit *e, Entry entry)
 {
     let(e, "entry", "%s", entry_name(entry));
     let(e, "rows_part", "%s_rows_part", entry_name(entry));
-    let(e, "few", "%d", g->p->few ? MemoryRows : CacheRows);
+    let(e, "wait", "%d", g->p->small_m ? MemoryRows : CacheRows);
     rows_part(g, e, entry);
     put(e,
         "/* Steps for all rows: parts of the rows where each has enough; else\n"
@@ -168,7 +168,7 @@ void emit_split_rows(Gen *g, Emit *e, Entry entry)
         "\n"
         "    for (int64_t s = 0; s < steps->count; s++)\n"
         "        work += steps->step[s].work;\n"
-        "    const int64_t parts = parts_of(c->b, most(rows, $few) * work);\n"
+        "    const int64_t parts = parts_of(c->b, most(rows, $wait) * work);\n"
         "\n"
         "    c->steps = steps;\n"
         "    c->block = steps->block ? steps->block : most(rows, 1);\n"
@@ -181,7 +181,7 @@ void emit_split_rows(Gen *g, Emit *e, Entry entry)
         "    for (; c->row < rows; c->row += c->rows) {\n"
         "        c->rows = even(rows - c->row, c->block);\n"
         "        for (int64_t s = 0; s < steps->count; s++)\n"
-        "            run_step(c->b, most(c->rows, $few) * steps->step[s].work,\n"
+        "            run_step(c->b, most(c->rows, $wait) * steps->step[s].work,\n"
         "                     steps->step[s].run, c);\n"
         "    }\n"
         "}\n\n");

@@ -20,7 +20,7 @@ static const struct {
 } parts[] = {
     { EpBias, "_bias" },         { EpAct, "_" },
     { EpResidual, "_residual" }, { EpAccumulate, "_accumulate" },
-    { EpAny, "_any" },           { EpAhead, "_ahead" },
+    { EpAny, "_any" },           { EpPrefetch, "_ahead" },
 };
 
 const char *number_type(Dtype d)
@@ -83,9 +83,9 @@ static void put_unused(Emit *e, bool unused, const char *name)
     emit_reset(e, mark);
 }
 
-bool tile_asks_ahead(TileKey k)
+bool tile_prefetches(TileKey k)
 {
-    return k.width > 1 && k.epilogue & (EpAhead | EpAny);
+    return k.width > 1 && k.epilogue & (EpPrefetch | EpAny);
 }
 
 /* All tiles have the same parameters: says which ones this tile ignores. */
@@ -100,7 +100,7 @@ static void put_ignored(Emit *e, TileKey k)
     put_unused(e, !any && !(k.epilogue & EpResidual), "residual");
     put_unused(e, !any && (row || !(k.epilogue & EpResidual)), "ldr");
     put_unused(e, !any, "act");
-    put_unused(e, !tile_asks_ahead(k), "next");
+    put_unused(e, !tile_prefetches(k), "next");
 }
 
 /* Binds `hole` to the text of base + times * step + plus. */
@@ -168,7 +168,7 @@ static void put_loop(Emit *e, TileKey k)
 {
     put(e, "ROLLED\n"
            "for (int64_t i = 0; i < k; i++) {\n");
-    if (tile_asks_ahead(k))
+    if (tile_prefetches(k))
         put_ahead(e, k);
     put_lanes(e, k, 0,
               k.dtype == DtypeBf16 ? "const v $bj = v_widen($b);\n"

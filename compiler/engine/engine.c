@@ -358,10 +358,10 @@ int engine_plan(Engine *e, const EngineOptions *o)
     if (!target_find(&e->target, o->march ? o->march : "native", o->width,
                      o->tile, &why))
         return report_fault(&why);
-    if (o->few)
-        e->target.few_bytes = 0;
+    if (o->small_m)
+        e->target.small_m_bytes = 0;
     if (is_jit(o)) /* libtcc's loops cost more than is gained */
-        e->target.near_few = 0;
+        e->target.near_small_m = 0;
     if (o->part_work)
         e->target.part_work = o->part_work;
     code = find_choices(e);

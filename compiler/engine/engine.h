@@ -29,8 +29,8 @@ typedef struct {
     const char *const *taps;
     int ntaps;              /* nodes to keep, by graph name */
     bool keep_all;          /* every node's value can be read back */
-    bool few;               /* few rows have their own loop nests, even
-                               where the weights are small: tests */
+    bool small_m;           /* products of a small M have their own loop
+                               nests, even of small weights: tests */
     const char *march;      /* NULL: "native" */
     int width;              /* 0: the target's own */
     const char *tile;       /* NULL: the default */

@@ -268,19 +268,19 @@ int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k)
                        : elements(t->cache[1] / 4, block + nr);
 }
 
-/* Few rows take as long as their weights take to come from memory: these are
- * read at two places at once where there are registers for it.              */
-static void few_tile(Target *t, const Isa *isa)
+/* A product of a small M takes as long as its weights take to come from memory:
+ * these are read in two streams where there are registers for it.           */
+static void small_m_tile(Target *t, const Isa *isa)
 {
     const int vectors = isa->registers / 4 * 3;
-    t->few_nr = t->width == 16 ? 32 : 16;
-    t->few_mr = vectors * t->width / t->few_nr;
-    if (t->few_mr > 8)
-        t->few_mr = 8;
+    t->small_m_nr = t->width == 16 ? 32 : 16;
+    t->small_m_mr = vectors * t->width / t->small_m_nr;
+    if (t->small_m_mr > 8)
+        t->small_m_mr = 8;
     if (t->width == 1)
-        t->few_mr = 0;
-    t->few_bytes = 8 << 20; /* a core's share of the caches, about */
-    t->near_few = t->few_mr < 2 ? t->few_mr : 2;
+        t->small_m_mr = 0;
+    t->small_m_bytes = 8 << 20; /* a core's share of the caches, about */
+    t->near_small_m = t->small_m_mr < 2 ? t->small_m_mr : 2;
 }
 
 static bool read_tile(Target *t, const char *tile, Fault *why)
@@ -333,6 +333,6 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
                    .part_work = PartWork };
     default_tile(t, isa);
     tall_tile(t, isa);
-    few_tile(t, isa);
+    small_m_tile(t, isa);
     return !tile || read_tile(t, tile, why);
 }

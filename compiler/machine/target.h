@@ -21,9 +21,9 @@ typedef struct {                 /* what code is made for */
                                     from memory */
     int mr, nr;                  /* usual tile: rows x columns */
     int tall_mr, tall_nr;        /* the same, of panels that L1 does not hold */
-    int few_mr, few_nr;          /* tile of few rows; few_mr 0: none */
-    int64_t few_bytes;           /* weights that stay in a cache */
-    int near_few;                /* rows that are few where they do */
+    int small_m_mr, small_m_nr;  /* tile of products of a small M; 0: none */
+    int64_t small_m_bytes;       /* weights that stay in a cache */
+    int near_small_m;            /* the largest small M where they do */
     const char *tile_from;       /* "default", "option", "tuned" */
     int64_t row_block;           /* usual rows of a row-block region */
     int64_t part_work;           /* usual FLOPs that are worth a thread */

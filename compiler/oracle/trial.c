@@ -296,8 +296,8 @@ bool trial_value(const Trial *t, int node, int64_t sequence, float *out)
         batch = x->start[1][x->sequences];
     const Slot *slot = &p->slot.at[p->value[owner].slot];
     const float *at = (const float *)t->work[n->entry]
-                    + linear4_at(slot->at, batch, x->sequences,
-                                 attn_parts(t->engine->parallel))
+                    + affine_at(slot->at, batch, x->sequences,
+                                attn_parts(t->engine->parallel))
                     + v->column;
     int64_t rows = rows_by(x, t->engine->spec, row_sym(n->type), sequence,
                            &first);

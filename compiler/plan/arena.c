@@ -247,7 +247,7 @@ static void name_values(Plan *p)
 static void place_slots(Plan *p)
 {
     for (int e = EntryEncode; e <= EntryDecode; e++) {
-        Linear4 at = { 0 };
+        AffineSize at = { 0 };
         for (int i = 0; i < p->slot.n; i++) {
             Slot *s = &p->slot.at[i];
             if (s->entry != (Entry)e)

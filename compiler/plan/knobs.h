@@ -9,18 +9,18 @@ KNOB(mr, OnProducts, 1, 16, 1, "rows of a register tile, at most")
 KNOB(nr, OnProducts, 16, 64, 16, "columns of a register tile")
 KNOB(k, On(TaskMatmul), 64, 65536, 64,
      "elements of a sum that many columns work through before the next")
-KNOB(ahead, OnProducts, 1, 5, 1,
-     "1, and tiles that each ask for two panels of the next columns")
+KNOB(prefetch, OnProducts, 1, 5, 1,
+     "1, and the tiles that each prefetch two panels of the next columns")
 KNOB(panels, On(TaskMatmul), 1, 64, 1,
      "panels of 16 columns that a thread takes, or multiples of them")
 KNOB(queries, On(TaskAttention), 1, 128, 1,
      "queries that go through the keys together")
 KNOB(keys, On(TaskAttention), 64, 512, 64,
      "keys whose scores are made before their softmax")
-KNOB(few, On(TaskFew), 1, 9, 1,
-     "1, and rows up to which a product reads weights just once")
-KNOB(places, On(TaskFew), 1, 2, 1,
-     "places of the weights that few rows read from at once")
+KNOB(small_m, On(TaskSmallM), 1, 9, 1,
+     "1, and rows up to which a product reads its weights once")
+KNOB(streams, On(TaskSmallM), 1, 2, 1,
+     "streams in which a product of so few rows reads its weights")
 KNOB(rows, On(TaskRows), 1, 512, 1,
      "rows of a block that goes through all steps")
 KNOB(work, On(TaskSplit), 1, 1000000000, 1,

@@ -78,7 +78,7 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
         p->target.row_block = RowBlock;
     plan_values(p);
     plan_pack(p);
-    p->few = t->few_mr && p->pack.bytes > t->few_bytes;
+    p->small_m = t->small_m_mr && p->pack.bytes > t->small_m_bytes;
     plan_caches(p);
     plan_labels(p);
     make_regions(p);

@@ -14,17 +14,17 @@
 #include "machine/target.h"
 
 /* ------------------------------------------------------------- tiling.c --- */
-/* Tasks are what is tuned: distinct by kind, shape, dtype and ending. */
+/* Tasks are what is tuned: distinct by kind, shape, dtype and epilogue. */
 typedef enum {
     TaskMatmul,    /* a product: "512x2048" (k, n), "bias_relu" */
-    TaskFew,       /* the same, of few rows */
+    TaskSmallM,    /* the same, where x has few rows (M) */
     TaskAttention, /* "64x64" (d_k, d_v), "causal_paged" */
     TaskRows,      /* row blocks: "512x2048_2048x512", "" */
     TaskSplit,     /* of all among threads: "encode_decode";
                       "512x2048x12": d_model, d_ff, layers */
     TaskKinds
 } TaskKind;
-extern const char *const task_word[TaskKinds]; /* "matmul", "few" .. */
+extern const char *const task_word[TaskKinds]; /* "matmul", "small_m" .. */
 extern const char *const dtype_word[];         /* "f32", "bf16", NULL */
 
 #define On(kind) (1 << (kind))
@@ -60,7 +60,8 @@ char *tiling_text(Arena *a, const Tiling *t);
 
 typedef struct { /* what tells one task from another */
     TaskKind kind;
-    const char *shape, *ending; /* "512x2048"; "bias_relu", "causal_paged" */
+    const char *shape;    /* "512x2048" */
+    const char *epilogue; /* "bias_relu"; of attention "causal_paged" */
     Dtype dtype;
 } TaskKey;
 bool task_same(const TaskKey *a, const TaskKey *b);
@@ -88,7 +89,7 @@ typedef struct {
 /* --------------------------------------------------------------- plan.c --- */
 typedef struct { /* c0 + a*rows + b*sequences + c*parts */
     int64_t c0, rows, sequences, parts;
-} Linear4;
+} AffineSize;
 
 typedef enum {
     PlaceNone,
@@ -147,7 +148,7 @@ typedef struct { /* arena memory, reused by values in turn */
     int64_t stride; /* of the last value that was put there */
     bool stream;    /* holds what goes from layer to layer */
     int until;      /* last place in order that reads it */
-    Linear4 at;     /* floats from the arena's start */
+    AffineSize at;  /* floats from the arena's start */
 } Slot;
 
 typedef struct {      /* one function of the emitted file */
@@ -183,7 +184,7 @@ struct Plan {
     int *root_blocks; /* by root + PlanRoots: the first; -1: none */
     VEC(LayerBlocks) layer;
     Index layer_names;          /* of them: "encoder.5" */
-    Linear4 arena[3];           /* floats, by Entry */
+    AffineSize arena[3];        /* floats, by Entry */
     int64_t scratch;            /* floats of a part for attention tiles */
     VEC(Task) task;             /* what is tuned of it (tasks.c) */
     int *task_of[TaskKinds];    /* by node: its place in them; -1: none */
@@ -192,7 +193,8 @@ struct Plan {
     int64_t page_floats[2], blocks[2], d_k[2], v_panels[2];
     int64_t parameters; /* elements of the distinct weights */
     bool keep_all;      /* every node's value stays (verify) */
-    bool few;           /* few rows have loop nests of their own */
+    bool small_m;       /* weights come from memory: products of a
+                           small M have loop nests of their own */
     const char *prefix; /* of emitted symbols */
 };
 enum { PlanRoots = 3 }; /* no root is below -PlanRoots */
@@ -208,7 +210,7 @@ int64_t round16(int64_t n);
 int64_t row_stride(int64_t columns); /* floats from row to row */
 Dtype dtype_of(Type t);              /* of weights */
 Sym row_sym(Type t);                 /* which rows a value has */
-int64_t linear4_at(Linear4 l, int64_t rows, int64_t sequences, int64_t parts);
+int64_t affine_at(AffineSize l, int64_t rows, int64_t sequences, int64_t parts);
 /* The node whose memory holds the value of `node`. */
 int owner_of(const Plan *p, int node);
 /* The packed weights that are read from a root; -1: none. */
@@ -237,7 +239,7 @@ const Task *plan_task(const Plan *p, TaskKind kind, int node);
 /* "6x64", or all that its products have: "6x64 12x32"; `from`: "tuned" where
  * any knob of any task is, else "option", "default".                        */
 const char *plan_tiles(const Plan *p, const char **from);
-Tiling plan_tile(const Plan *p); /* mr, nr, ahead of products that are no
+Tiling plan_tile(const Plan *p); /* mr, nr, prefetch of products that are no
                                     task: of attention that is not fused */
 
 typedef struct {     /* what a task computes; 0: not of its kind */
@@ -252,10 +254,11 @@ typedef struct {     /* what a task computes; 0: not of its kind */
     int64_t scratch; /* floats, with the task's tiling */
 } TaskShape;
 TaskShape task_shape(const Plan *p, const Task *t);
-/* What is 0 becomes what the tool would choose beside what is not; but `few`,
- * which hangs on the whole plan. k: of a product's sums.                     */
+/* What is 0 becomes what the tool would choose beside what is not; but
+ * `small_m`, for which the size of all weights counts. k: of a product's sums.
+ */
 Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by);
-int32_t usual_ahead(int nr);                         /* Tiling.ahead */
+int32_t usual_prefetch(int nr);                      /* Tiling.prefetch */
 int plan_mask(const Plan *p, const MaskSpec *m);     /* of a file: 1, 2 .. */
 int64_t region_rows(const Plan *p, const Region *r); /* of a block of it */
 

@@ -76,7 +76,7 @@ static int64_t call_rows(const Plan *p, Entry entry)
 static json_t *entry_json(const Plan *p, Entry entry)
 {
     const int64_t keys = report_rows(p, entry), rows = call_rows(p, entry);
-    const Linear4 a = p->arena[entry];
+    const AffineSize a = p->arena[entry];
     return json_pack("{s:s, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}}", "entry",
                      entry == EntryEncode ? "encode" : "decode", "rows",
                      (json_int_t)rows, "keys", (json_int_t)keys, "flops",
@@ -106,9 +106,9 @@ static json_t *sentence_json(const Plan *p)
     const SpecSide *source = &s->side[SideEncoder];
     const SpecSide *target = &s->side[SideDecoder];
     const int64_t beam = has(p, EntryDecode) ? s->search_beam : 1;
-    const Linear4 enc = p->arena[EntryEncode], dec = p->arena[EntryDecode];
-    const int64_t encode = 4 * linear4_at(enc, source->max_len, 1, 1);
-    const int64_t decode = 4 * linear4_at(dec, beam, beam, 1);
+    const AffineSize enc = p->arena[EntryEncode], dec = p->arena[EntryDecode];
+    const int64_t encode = 4 * affine_at(enc, source->max_len, 1, 1);
+    const int64_t decode = 4 * affine_at(dec, beam, beam, 1);
     return json_pack(
         "{s:I, s:I, s:I, s:I}", "beam", (json_int_t)beam, "self_cache",
         (json_int_t)cache_bytes(p, CacheSelf, beam, target->max_len),
@@ -131,8 +131,8 @@ static json_t *tasks_json(const Plan *p)
                                               "op", task_word[t->key.kind],
                                               "shape", t->key.shape, "dtype",
                                               dtype_word[t->key.dtype],
-                                              "ending", t->key.ending, "tile",
-                                              tile, "from", t->from));
+                                              "epilogue", t->key.epilogue,
+                                              "tile", tile, "from", t->from));
     }
     return list;
 }
@@ -198,7 +198,7 @@ static void add_task(Buffer *b, const json_t *t)
     const char *key;
     json_t *value;
     buffer_printf(b, "  %-9s %-25s %-20s %s ", word(t, "op"), word(t, "shape"),
-                  word(t, "ending"), word(t, "dtype"));
+                  word(t, "epilogue"), word(t, "dtype"));
     json_object_foreach(json_object_get(t, "tile"), key, value)
         buffer_printf(b, "%s=%lld ", key, (long long)json_integer_value(value));
     buffer_printf(b, "(%s)\n", word(t, "from"));

@@ -13,7 +13,7 @@ static int64_t whole(int64_t n, int64_t step)
 /* ---- what tells tasks apart ---- */
 
 /* "bias_relu_residual" */
-static const char *product_ending(const Plan *p, const Node *n)
+static const char *product_epilogue(const Plan *p, const Node *n)
 {
     if (n->op != OpLinear)
         return "";
@@ -34,7 +34,7 @@ int plan_mask(const Plan *p, const MaskSpec *m)
     die("a mask that the plan does not have");
 }
 
-static const char *mask_ending(const Plan *p, const MaskSpec *m)
+static const char *mask_epilogue(const Plan *p, const MaskSpec *m)
 {
     if (!m)
         return "";
@@ -51,11 +51,11 @@ static const char *mask_ending(const Plan *p, const MaskSpec *m)
 }
 
 /* "causal_paged_biased" */
-static const char *attention_ending(const Plan *p, const Node *n)
+static const char *attention_epilogue(const Plan *p, const Node *n)
 {
     const bool scaled = n->scale < 1 || n->scale > 1;
     const char *s = arena_printf(
-        p->arena_, "%s%s%s%s%s", mask_ending(p, n->mask),
+        p->arena_, "%s%s%s%s%s", mask_epilogue(p, n->mask),
         node_at(p, n->in[1])->op != OpPages ? "_paged" : "",
         n->bias ? "_biased" : "",
         n->cap > 0
@@ -78,7 +78,7 @@ static TaskKey product_key(const Plan *p, TaskKind kind, int node)
     return (TaskKey){ .kind = kind,
                       .dtype = dtype_of(w->type),
                       .shape = by(p, w->type.dim[1].c, w->type.dim[0].c),
-                      .ending = product_ending(p, n) };
+                      .epilogue = product_epilogue(p, n) };
 }
 
 static TaskKey attention_key(const Plan *p, int node)
@@ -88,13 +88,13 @@ static TaskKey attention_key(const Plan *p, int node)
                       .dtype = DtypeF32,
                       .shape = by(p, node_at(p, n->in[1])->type.dim[2].c,
                                   node_at(p, n->in[2])->type.dim[2].c),
-                      .ending = attention_ending(p, n) };
+                      .epilogue = attention_epilogue(p, n) };
 }
 
 /* Its products in turn; where it has none, the width of its rows. */
 static TaskKey rows_key(const Plan *p, const Region *r)
 {
-    TaskKey key = { .kind = TaskRows, .shape = "", .ending = "" };
+    TaskKey key = { .kind = TaskRows, .shape = "", .epilogue = "" };
     for (int i = 0; i < r->count; i++) {
         const int node = p->order.at[r->first + i];
         if (!is_product(node_at(p, node)))
@@ -128,15 +128,15 @@ static TaskKey split_key(const Plan *p)
                               (long long)s->d_model, (long long)side->d_ff,
                               (long long)(s->side[SideEncoder].N
                                           + s->side[SideDecoder].N)),
-        .ending = !has[EntryDecode] ? "encode"
-                : has[EntryEncode]  ? "encode_decode"
-                                    : "decode"
+        .epilogue = !has[EntryDecode] ? "encode"
+                  : has[EntryEncode]  ? "encode_decode"
+                                      : "decode"
     };
 }
 
 /* ---- tilings ---- */
 
-int32_t usual_ahead(int nr)
+int32_t usual_prefetch(int nr)
 {
     return nr > 32 ? 3 : 2;
 }
@@ -155,14 +155,14 @@ static int64_t usual_queries(int64_t mr)
     return mr * (tiles > 0 ? tiles : 1);
 }
 
-/* Weights from memory are read once for all rows that are few; those from a
- * cache that others share come faster from two places too, where a row or two
+/* Weights from memory are read once for all rows of a small M; those from a
+ * cache that others share come faster in two streams too, where a row or two
  * leaves the time; as measured.                                             */
-static int64_t usual_few(const Plan *p)
+static int64_t usual_small_m(const Plan *p)
 {
-    if (p->few)
-        return p->target.few_mr + 1;
-    return p->pack.bytes > NearBytes ? p->target.near_few + 1 : 1;
+    if (p->small_m)
+        return p->target.small_m_mr + 1;
+    return p->pack.bytes > NearBytes ? p->target.near_small_m + 1 : 1;
 }
 
 Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by)
@@ -174,12 +174,12 @@ Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by)
     case TaskAttention:
         settle(&by.mr, tall ? m->tall_mr : m->mr);
         settle(&by.nr, tall ? m->tall_nr : m->nr);
-        settle(&by.ahead, usual_ahead(by.nr));
+        settle(&by.prefetch, usual_prefetch(by.nr));
         break;
-    case TaskFew:   settle(&by.places, m->few_nr / 16); break;
-    case TaskRows:  settle(&by.rows, m->row_block); break;
-    case TaskSplit: settle(&by.work, m->part_work); break;
-    case TaskKinds: break;
+    case TaskSmallM: settle(&by.streams, m->small_m_nr / 16); break;
+    case TaskRows:   settle(&by.rows, m->row_block); break;
+    case TaskSplit:  settle(&by.work, m->part_work); break;
+    case TaskKinds:  break;
     }
     if (kind == TaskMatmul) {
         const int64_t all = whole(k, 64), most = knobs[Knob_k].most;
@@ -218,8 +218,8 @@ static Tiling settled(const Plan *p, const Task *t, Tiling by)
     if (t->key.kind == TaskRows)
         settle(&by.rows, usual_rows(p, t));
     by = tiling_settled(&p->target, t->key.kind, s.k, by);
-    if (t->key.kind == TaskFew)
-        settle(&by.few, usual_few(p));
+    if (t->key.kind == TaskSmallM)
+        settle(&by.small_m, usual_small_m(p));
     if (s.holes) /* key by key: no block of them */
         by.keys = ATTN_PAGE;
     return by;
@@ -252,7 +252,7 @@ Tiling plan_tile(const Plan *p)
 {
     return (Tiling){ .mr = p->target.mr,
                      .nr = p->target.nr,
-                     .ahead = usual_ahead(p->target.nr) };
+                     .prefetch = usual_prefetch(p->target.nr) };
 }
 
 /* ---- the list ---- */
@@ -305,8 +305,8 @@ void plan_tasks(Plan *p)
     }
     find_masks(p);
     add_products(p, TaskMatmul);
-    if (p->target.few_mr)
-        add_products(p, TaskFew);
+    if (p->target.small_m_mr)
+        add_products(p, TaskSmallM);
     for (int o = 0; o < p->order.n; o++)
         if (node_at(p, p->order.at[o])->op == OpAttention)
             add(p, p->order.at[o], attention_key(p, p->order.at[o]));

@@ -4,7 +4,7 @@
 #include <string.h>
 
 const char *const task_word[TaskKinds] = {
-    [TaskMatmul] = "matmul",       [TaskFew] = "few",
+    [TaskMatmul] = "matmul",       [TaskSmallM] = "small_m",
     [TaskAttention] = "attention", [TaskRows] = "rows",
     [TaskSplit] = "split",
 };
@@ -68,5 +68,5 @@ char *tiling_text(Arena *a, const Tiling *t)
 bool task_same(const TaskKey *a, const TaskKey *b)
 {
     return a->kind == b->kind && a->dtype == b->dtype
-        && !strcmp(a->shape, b->shape) && !strcmp(a->ending, b->ending);
+        && !strcmp(a->shape, b->shape) && !strcmp(a->epilogue, b->epilogue);
 }

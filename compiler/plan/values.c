@@ -37,7 +37,7 @@ Sym row_sym(Type t)
     return t.dim[t.rank == 3 ? 1 : 0].sym;
 }
 
-int64_t linear4_at(Linear4 l, int64_t rows, int64_t sequences, int64_t parts)
+int64_t affine_at(AffineSize l, int64_t rows, int64_t sequences, int64_t parts)
 {
     return l.c0 + l.rows * rows + l.sequences * sequences + l.parts * parts;
 }

@@ -1,6 +1,6 @@
 /* line.c: a record as a line of JSON, and back.
  *
- * {"version": 1, "cpu": .., "tile": {"mr": 6, ..}, .., "hash": "16 digits"}
+ * {"version": 2, "cpu": .., "tile": {"mr": 6, ..}, .., "hash": "16 digits"}
  *
  * The hash is of all that stands before `, "hash"`. A line comes from a file
  * that may be anything: each value is checked before it is used.             */
@@ -14,7 +14,7 @@
 #include "runtime/json.h"
 #include "records/records.h"
 
-enum { Version = 1, Members = 16, TextMost = 4096, MostThreads = 1 << 20 };
+enum { Version = 2, Members = 16, TextMost = 4096, MostThreads = 1 << 20 };
 #define MOST_NS 1e18             /* thirty years */
 
 /* ------------------------------------------------------------- writing --- */
@@ -36,9 +36,9 @@ static json_t *record_object(const Record *r)
                      h->caches, "isa", h->isa, "threads", h->threads,
                      "compiler", h->compiler, "op", task_word[r->key.kind],
                      "shape", r->key.shape, "dtype", dtype_word[r->key.dtype],
-                     "ending", r->key.ending, "tile", tile_object(&r->tiling),
-                     "ns", r->ns, "usual_ns", r->usual_ns, "samples",
-                     r->samples, "spread", r->spread);
+                     "epilogue", r->key.epilogue, "tile",
+                     tile_object(&r->tiling), "ns", r->ns, "usual_ns",
+                     r->usual_ns, "samples", r->samples, "spread", r->spread);
 }
 
 static unsigned long long hash(const char *line, size_t n)
@@ -151,7 +151,7 @@ static Record members(Reader *m)
         .key = { .kind = (TaskKind)word_of(m, "op", task_word, TaskKinds),
                  .shape = text_of(m, "shape"),
                  .dtype = (Dtype)word_of(m, "dtype", dtype_word, 2),
-                 .ending = text_of(m, "ending") },
+                 .epilogue = text_of(m, "epilogue") },
         .ns = real_of(m, "ns"),
         .usual_ns = real_of(m, "usual_ns"),
         .samples = (int)int_of(m, "samples", 0, INT32_MAX),

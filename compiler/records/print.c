@@ -7,9 +7,9 @@
 
 /* --------------------------------------------------------------- table --- */
 enum { TextColumns = 5, Columns = 9 };
-static const char *const heads[Columns] = { "op",     "shape",   "dtype",
-                                            "ending", "tile",    "a run",
-                                            "gain",   "samples", "spread" };
+static const char *const heads[Columns] = { "op",       "shape",   "dtype",
+                                            "epilogue", "tile",    "a run",
+                                            "gain",     "samples", "spread" };
 
 static const char *or_dash(const char *text)
 {
@@ -22,7 +22,7 @@ static void cells(Arena *a, const Record *r, const char *cell[Columns])
     cell[0] = task_word[r->key.kind];
     cell[1] = or_dash(r->key.shape);
     cell[2] = dtype_word[r->key.dtype];
-    cell[3] = or_dash(r->key.ending);
+    cell[3] = or_dash(r->key.epilogue);
     cell[4] = or_dash(tiling_text(a, &r->tiling));
     cell[5] = seconds_text(a, 1e-9 * r->ns);
     cell[6] = arena_printf(a, "%.2fx", gain);
@@ -100,7 +100,7 @@ static void put_text(const char *text, FILE *out)
 void records_csv(const Records *r, FILE *out)
 {
     Arena *a = arena_new();
-    fputs("cpu,caches,isa,threads,compiler,op,shape,dtype,ending,tile,ns,"
+    fputs("cpu,caches,isa,threads,compiler,op,shape,dtype,epilogue,tile,ns,"
           "usual_ns,samples,spread\n",
           out);
     for (int i = 0; i < r->at.n; i++) {
@@ -113,7 +113,7 @@ void records_csv(const Records *r, FILE *out)
         put_text(task_word[at->key.kind], out);
         put_text(at->key.shape, out);
         put_text(dtype_word[at->key.dtype], out);
-        put_text(at->key.ending, out);
+        put_text(at->key.epilogue, out);
         put_text(tiling_text(a, &at->tiling), out);
         fprintf(out, "%.9g,%.9g,%d,%.9g\n", at->ns, at->usual_ns, at->samples,
                 at->spread);

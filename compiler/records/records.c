@@ -71,7 +71,7 @@ const Record *records_nearest(const Records *r, const Host *host,
         const double d = shape_distance(at->key.shape, key->shape);
         if (d >= least || strcmp(at->key.shape, key->shape) == 0
             || at->key.kind != key->kind || at->key.dtype != key->dtype
-            || strcmp(at->key.ending, key->ending) != 0
+            || strcmp(at->key.epilogue, key->epilogue) != 0
             || !host_same(&at->host, host))
             continue;
         best = at;

@@ -30,7 +30,7 @@ static int64_t blocks_of(int64_t n, int64_t block)
 /* Threads that share a step of so much work. */
 static int64_t parts_of(const Plan *p, int64_t rows, int64_t work, int threads)
 {
-    const int64_t waits = p->few ? 8 : 2; /* for weights: emit/split.c */
+    const int64_t waits = p->small_m ? 8 : 2; /* for weights: emit/split.c */
     const int64_t all = (rows > waits ? rows : waits) * work;
     return between(1, all / p->target.part_work, threads);
 }
@@ -123,10 +123,10 @@ static void add_size(Sizes *s, CallSize u, const Work *w)
     vec_push(s->a, &s->all, u);
 }
 
-/* Products of few rows are tasks of their own, where the plan has them. */
-static bool is_few(const Plan *p, int node, const CallSize *u)
+/* Products of a small M are tasks of their own, where the plan has them. */
+static bool is_small_m(const Plan *p, int node, const CallSize *u)
 {
-    return plan_task(p, TaskFew, node) && u->rows < knobs[Knob_few].most;
+    return plan_task(p, TaskSmallM, node) && u->rows < knobs[Knob_small_m].most;
 }
 
 /* Adds what one workload calls the task for at a node; false: it does not. */
@@ -137,9 +137,9 @@ static bool add_node(Sizes *s, int node, const Work *w)
     if (plan_task(p, kind, node) != s->task || !w->batch
         || p->g->nodes.at[node].entry != w->entry)
         return false;
-    if (kind == TaskMatmul || kind == TaskFew) {
+    if (kind == TaskMatmul || kind == TaskSmallM) {
         const CallSize u = product_size(p, node, w->batch, s->threads);
-        if (is_few(p, node, &u) != (kind == TaskFew) || u.rows < 1)
+        if (is_small_m(p, node, &u) != (kind == TaskSmallM) || u.rows < 1)
             return false;
         add_size(s, u, w);
     }

@@ -160,21 +160,21 @@ static void say_columns(Why *w)
         steps_text(w, w->by.nr), steps_text(w, w->usual.nr));
 }
 
-static void say_ahead(Why *w)
+static void say_prefetch(Why *w)
 {
     const double bytes = (double)w->k * whole16(w->n) * w->size;
     const Level in = machine_level(w->m, bytes);
-    if (w->by.ahead > 1)
+    if (w->by.prefetch > 1)
         say(w,
-            "%s of weights lie in %s, so %s for two panels of the next "
-            "columns%s",
+            "%s of weights lie in %s, so %s prefetches two panels of the "
+            "next columns",
             bytes_text(w, bytes), level_name[in],
-            w->by.ahead == 2
-                ? "the first tile asks"
-                : arena_printf(w->a, "the first %d tiles ask", w->by.ahead - 1),
-            w->by.ahead == 2 ? "" : " each");
-    else if (w->by.ahead == 1)
-        say(w, "%s of weights lie in %s, and nothing is asked for ahead",
+            w->by.prefetch == 2
+                ? "the first tile"
+                : arena_printf(w->a, "each of the first %d tiles",
+                               w->by.prefetch - 1));
+    else if (w->by.prefetch == 1)
+        say(w, "%s of weights lie in %s, and nothing is prefetched",
             bytes_text(w, bytes), level_name[in]);
 }
 
@@ -183,25 +183,25 @@ static void why_matmul(Why *w)
     say_registers(w);
     say_panels(w);
     say_columns(w);
-    say_ahead(w);
+    say_prefetch(w);
     if (w->by.panels != w->usual.panels && w->by.panels > 0)
         say(w, "a thread takes %d of %.0f panels, or multiples", w->by.panels,
             whole16(w->n) / 16);
 }
 
-/* Few rows take as long as W takes to be read, once. */
-static void why_few(Why *w)
+/* A small M takes as long as W takes to be read, once. */
+static void why_small_m(Why *w)
 {
     const double bytes = (double)w->k * whole16(w->n) * w->size;
     const Level in = machine_level(w->m, bytes);
-    const int most = w->by.few - 1, places = or_else(w->by.places, 1);
+    const int most = w->by.small_m - 1, streams = or_else(w->by.streams, 1);
     if (most > 0 && w->target.registers > 0)
         say(w,
             "up to %d row%s read the weights once, with sums in %d of %d "
             "registers",
-            most, most == 1 ? "" : "s", most * 16 * places / w->target.width,
+            most, most == 1 ? "" : "s", most * 16 * streams / w->target.width,
             w->target.registers);
-    else if (w->by.few == 1)
+    else if (w->by.small_m == 1)
         say(w, "any number of rows is fastest as tiles");
     if (isfinite(rate(w, in)) && w->r->fma > 0)
         say(w,
@@ -210,8 +210,9 @@ static void why_few(Why *w)
             bytes_text(w, bytes), level_name[in],
             seconds_text(w->a, bytes / rate(w, in)),
             w->size * w->r->fma / rate(w, in) / 2);
-    if (w->by.places > 0)
-        say(w, "they are read at %d place%s", places, places == 1 ? "" : "s");
+    if (w->by.streams > 0)
+        say(w, "they are read in %d stream%s", streams,
+            streams == 1 ? "" : "s");
 }
 
 static void why_attention(Why *w)
@@ -270,7 +271,7 @@ static void why_split(Why *w)
 }
 
 static void (*const why[TaskKinds])(Why *w) = {
-    [TaskMatmul] = why_matmul,       [TaskFew] = why_few,
+    [TaskMatmul] = why_matmul,       [TaskSmallM] = why_small_m,
     [TaskAttention] = why_attention, [TaskRows] = why_rows,
     [TaskSplit] = why_split,
 };
@@ -290,7 +291,7 @@ static bool find_target(Target *t, const char *isa, const char *name)
     return target_find(t, has ? name : march, width, NULL, &unused);
 }
 
-/* The knobs of `t` that are other than those of `than`: "8x48 ahead=2". */
+/* The knobs of `t` that are other than those of `than`: "8x48 prefetch=2". */
 static const char *difference(Arena *a, const Tiling *t, const Tiling *than)
 {
     const bool tile = t->mr != than->mr || t->nr != than->nr;
@@ -317,7 +318,7 @@ static const char *choice_text(const Why *w)
                                     r->samples, r->samples == 1 ? "" : "s");
     if (*to && *from)
         return arena_printf(w->a, "%s instead of %s%s", to, from, gain);
-    if (r->usual_ns > r->ns) /* `few` is not known without the plan */
+    if (r->usual_ns > r->ns) /* `small_m` is not known without the plan */
         return arena_printf(w->a, "%s%s", all, gain);
     return arena_printf(w->a, "as by default, %s", all);
 }

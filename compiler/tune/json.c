@@ -64,7 +64,7 @@ static json_t *task(Arena *a, const TuneTask *t)
     return json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
                      " s:o, s:o, s:o, s:i, s:b, s:b, s:o}",
                      "kind", task_word[k->kind], "shape", text(a, k->shape),
-                     "ending", text(a, k->ending), "dtype",
+                     "epilogue", text(a, k->epilogue), "dtype",
                      k->dtype == DtypeBf16 ? "bf16" : "f32", "share",
                      number(t->share), "limit_s", number(t->limit), "bound",
                      text(a, t->bound), "seconds",

@@ -75,7 +75,7 @@ static void add_doubles(Values *v, int64_t from, int64_t end)
 
 /* Sizes that the workloads do not have are not decided on: a tile for one row
  * stays what is good for many.                                               */
-static bool few_rows(const CostModel *m)
+static bool less_than_tile(const CostModel *m)
 {
     return most_rows(m) < m->task->usual.mr;
 }
@@ -89,7 +89,7 @@ static Values knob_values(const CostModel *m, int knob, const Tiling *t)
     switch (knob) {
     case Knob_mr:
         for (int i = 1; i <= knobs[knob].most && i <= rows; i++)
-            if (!few_rows(m))
+            if (!less_than_tile(m))
                 add_value(&v, i);
         break;
     case Knob_nr:
@@ -97,7 +97,7 @@ static Values knob_values(const CostModel *m, int knob, const Tiling *t)
             add_value(&v, i);
         break;
     case Knob_k: add_doubles(&v, 256, (m->shape.k + 63) / 64 * 64); break;
-    case Knob_ahead:
+    case Knob_prefetch:
         for (int i = 1; i <= knobs[knob].most; i++)
             add_value(&v, i);
         break;
@@ -106,7 +106,7 @@ static Values knob_values(const CostModel *m, int knob, const Tiling *t)
             add_doubles(&v, 1, 16);
         break;
     case Knob_queries:
-        if (!few_rows(m))
+        if (!less_than_tile(m))
             add_doubles(&v, t->mr, rows < 64 ? 2 * rows : 129);
         break;
     case Knob_keys:
@@ -114,10 +114,10 @@ static Values knob_values(const CostModel *m, int knob, const Tiling *t)
             add_doubles(&v, ATTN_PAGE,
                         2 * most_keys(m) < 1024 ? 2 * most_keys(m) : 1024);
         break;
-    case Knob_few:
-        add_value(&v, rows < m->task->usual.few ? rows : rows + 1);
+    case Knob_small_m:
+        add_value(&v, rows < m->task->usual.small_m ? rows : rows + 1);
         break;
-    case Knob_places:
+    case Knob_streams:
         add_value(&v, 1);
         add_value(&v, 2);
         break;
@@ -257,10 +257,10 @@ static double product_seconds(const CostModel *m, const Tiling *t, double rows,
     return seconds;
 }
 
-/* Computing and reading go on together where B is asked for in time. */
-static double together(double compute, double read, bool ahead)
+/* Computing and reading go on together where B is prefetched. */
+static double together(double compute, double read, bool prefetch)
 {
-    return fmax(compute, read) + (ahead ? 0.1 : 0.4) * fmin(compute, read);
+    return fmax(compute, read) + (prefetch ? 0.1 : 0.4) * fmin(compute, read);
 }
 
 static double use_seconds(const CostModel *m, const Tiling *t,
@@ -283,15 +283,15 @@ static double use_seconds(const CostModel *m, const Tiling *t,
     const double n = (double)round16(s->n) / parts, k = (double)s->k;
     const double bytes = n * k * (m->task->key.dtype == DtypeBf16 ? 2 : 4);
     const double read = bytes / rate(m, machine_level(m->machine, u->set));
-    if (m->task->key.kind == TaskFew) {
+    if (m->task->key.kind == TaskSmallM) {
         const Tiling nest = { .mr = 6, .nr = 64 };
-        const bool few = u->rows < t->few;
-        return few ? read * (t->places == 2 ? 1.0 : 1.15)
-                   : together(product_seconds(m, &nest, rows, k, n, 1e9), read,
-                              true);
+        const bool small = u->rows < t->small_m;
+        return small ? read * (t->streams == 2 ? 1.0 : 1.15)
+                     : together(product_seconds(m, &nest, rows, k, n, 1e9),
+                                read, true);
     }
     return together(product_seconds(m, t, rows, k, n, t->k), read,
-                    t->ahead > 1);
+                    t->prefetch > 1);
 }
 
 /* Whole models: how far from the default, which is all that is known. */

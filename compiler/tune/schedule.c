@@ -122,11 +122,11 @@ static int by_turn(const void *a, const void *b)
 static double worth(const TuneTask *k)
 {
     static const double least[TaskKinds] = {
-        [TaskMatmul] = 0.05, [TaskFew] = 0.05,   [TaskAttention] = 0.05,
+        [TaskMatmul] = 0.05, [TaskSmallM] = 0.05, [TaskAttention] = 0.05,
         [TaskRows] = 0.08,   [TaskSplit] = 0.12,
     };
     static const double most[TaskKinds] = {
-        [TaskMatmul] = 1,  [TaskFew] = 1,      [TaskAttention] = 1,
+        [TaskMatmul] = 1,  [TaskSmallM] = 1,   [TaskAttention] = 1,
         [TaskRows] = 0.15, [TaskSplit] = 0.12,
     };
     const TaskKind kind = k->task->key.kind;

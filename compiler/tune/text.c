@@ -24,7 +24,7 @@ const char *task_text(Arena *a, const TaskKey *k)
     return plain_text(a, arena_printf(a, "%s %s %s%s%s", task_word[k->kind],
                                       k->shape,
                                       k->dtype == DtypeBf16 ? "bf16" : "f32",
-                                      *k->ending ? " " : "", k->ending));
+                                      *k->epilogue ? " " : "", k->epilogue));
 }
 
 char *gain_text(Arena *a, double ratio)

@@ -143,9 +143,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* -------------------------------------------------------------- mutator --- */
 static const char usual[] =
-    "{\"version\": 1, \"cpu\": \"C\", \"caches\": \"32K 1M 32M\", \"isa\": "
+    "{\"version\": 2, \"cpu\": \"C\", \"caches\": \"32K 1M 32M\", \"isa\": "
     "\"x86-64-v4\", \"threads\": 2, \"compiler\": \"libtcc\", \"op\": "
-    "\"matmul\", \"shape\": \"512x2048\", \"dtype\": \"f32\", \"ending\": "
+    "\"matmul\", \"shape\": \"512x2048\", \"dtype\": \"f32\", \"epilogue\": "
     "\"bias\", \"tile\": {\"mr\": 12, \"nr\": 32}, \"ns\": 1250000.0, "
     "\"usual_ns\": 1500000.0, \"samples\": 12, \"spread\": 0.004";
 
@@ -154,12 +154,13 @@ static void add_value(char *to, size_t room, FuzzDice *d)
 {
     /* clang-format off */
     static const char *const words[] = {
-        "\"few\"", "\"attention\"", "\"rows\"", "\"split\"", "\"matmul\"",
+        "\"small_m\"", "\"attention\"", "\"rows\"", "\"split\"", "\"matmul\"",
         "\"bf16\"", "\"f32\"", "\"\"", "\"C\"", "\"512x2048\"", "\"1x1x1\"",
         "{}", "[]", "null", "true", "1e18", "1e19", "-0.0", "1e-300",
         "{\"mr\": 6}", "{\"queries\": 32, \"keys\": 128}", "{\"rows\": 48}",
-        "{\"few\": 5, \"places\": 2}", "{\"work\": 750000}", "\"\\u0000\"",
-        "{\"k\": 512, \"ahead\": 2, \"panels\": 4}", "\"\\u00e9\"", "\"a\\\"b\""
+        "{\"small_m\": 5, \"streams\": 2}", "{\"work\": 750000}", "\"\\u0000\"",
+        "{\"k\": 512, \"prefetch\": 2, \"panels\": 4}", "\"\\u00e9\"",
+        "\"a\\\"b\""
     };
     /* clang-format on */
     const uint32_t n = sizeof words / sizeof *words, i = fuzz_dice(d, 2 * n);

@@ -1,6 +1,6 @@
-/* few_test.c: rows 1 to 9, alone by the loop nests for few rows and together
- * by those for many, give the same bits: by the JIT and by a compiler at every
- * width, for odd sizes and all that may follow a product.                   */
+/* small_m_test.c: rows 1 to 9, alone by the loop nests for a small M and
+ * together by those for many, give the same bits: by the JIT and by a compiler
+ * at every width, for odd sizes and all that may follow a product. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "oracle/trial.h"
 
@@ -15,10 +15,10 @@ enum { Lengths = 9 };
 /* Panels: 3 of QKV's 42 columns, 2 of W^O, 4 and 1; bias, activation, residual
  * and none of them.                                                         */
 static const char *const specs[] = {
-    "attnc: 1\nname: few\nkind: encoder\nd_model: 20\nh: 2\nd_k: 7\nd_ff: 50\n"
+    "attnc: 1\nname: small\nkind: encoder\nd_model: 20\nh: 2\nd_k: 7\nd_ff: 50\n"
     "N: 2\nmax_len: 12\nvocab: {size: 40}\nnorm: {type: rms, place: pre}\n"
     "activation: gelu\nbias: false\n",
-    "attnc: 1\nname: few\nkind: decoder\nd_model: 12\nh: 3\nd_k: 4\n"
+    "attnc: 1\nname: small\nkind: decoder\nd_model: 12\nh: 3\nd_k: 4\n"
     "d_ff: 70\ndtype: bf16\nN: 1\nmax_len: 12\nvocab: {size: 77}\n"
     "norm: {type: layer, place: pre}\nactivation: relu\n",
 };
@@ -50,7 +50,7 @@ static void check_lengths(Engine *e, const char *what)
     trial_free(&t);
 }
 
-static void test_few_rows(void **state)
+static void test_small_m(void **state)
 {
     (void)state;
     static const struct {
@@ -68,16 +68,16 @@ static void test_few_rows(void **state)
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
             Engine e;
             EngineOptions o = {
-                .spec = scratch_file("few.yaml", specs[s], strlen(specs[s])),
+                .spec = scratch_file("small.yaml", specs[s], strlen(specs[s])),
                 .backend = ways[w].backend,
                 .width = ways[w].width,
                 .level = "0",
-                .few = true,
+                .small_m = true,
             };
             if (ways[w].width > native.width)
                 continue;
             assert_int_equal(engine_open(&e, &o), ExitDone);
-            assert_int_equal(e.plan->few, e.target.width > 1);
+            assert_int_equal(e.plan->small_m, e.target.width > 1);
             check_lengths(&e, ways[w].backend);
             engine_close(&e);
             cases++;
@@ -91,7 +91,7 @@ static void test_which_have_them(void **state)
     (void)state;
     static const struct {
         const char *spec;
-        bool few;
+        bool small_m;
     } models[] = {
         { "models/tiny.yaml", false },
         { "models/transformer-base.yaml", true },
@@ -100,7 +100,7 @@ static void test_which_have_them(void **state)
         Engine e;
         EngineOptions o = { .spec = models[i].spec, .march = "x86-64-v4" };
         assert_int_equal(engine_plan(&e, &o), ExitDone);
-        assert_int_equal(e.plan->few, models[i].few);
+        assert_int_equal(e.plan->small_m, models[i].small_m);
         engine_close(&e);
     }
 }
@@ -108,7 +108,7 @@ static void test_which_have_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_few_rows, scratch_make,
+        cmocka_unit_test_setup_teardown(test_small_m, scratch_make,
                                         scratch_remove),
         cmocka_unit_test(test_which_have_them),
     };

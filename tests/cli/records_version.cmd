@@ -1,0 +1,1 @@
+0 records show tests/cli/records/old.txt
