@@ -3661,6 +3661,9 @@ ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
 ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
                               int which, int64_t slots, int64_t length,
                               int64_t spare, void *memory);
+/* The batch's sequence i reads and writes slot i of this cache. */
+ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
+                              struct attn_batch *b);
 /* Lengthens `slot` by `rows` positions, whose pages are the slot's alone: an
  * open page that others also read is copied first. 0; or -1, and nothing has
  * changed but for that copy, when pages or the table do not suffice.        */
@@ -4768,6 +4771,14 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
     c->free_count = c->pages;
 }
 
+ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
+                              struct attn_batch *b)
+{
+    b->pool[which] = c->pool;
+    b->pages[which] = c->table;
+    b->table[which] = c->width;
+}
+
 static int32_t cache_take_page(struct attn_cache *c)
 {
     c->free_count--;
@@ -5801,9 +5812,7 @@ static int search_read(struct attn_search_state *s)
     b->rows = s->source_start[s->sentences];
     b->start = s->source_start;
     b->ids = s->source_ids;
-    b->pool[ATTN_CROSS] = s->cross.pool;
-    b->pages[ATTN_CROSS] = s->cross.table;
-    b->table[ATTN_CROSS] = s->cross.width;
+    attn_cache_bind(&s->cross, ATTN_CROSS, b);
     for (int64_t i = 0; i < s->sentences; i++)
         if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
             return ATTN_ERROR_ROOM;
@@ -5902,9 +5911,7 @@ static void search_point(struct attn_search_state *s)
     b->select = s->select;
     b->source = s->source;
     b->source_rows = s->source_rows_of;
-    b->pool[ATTN_SELF] = s->self.pool;
-    b->pages[ATTN_SELF] = s->self.table;
-    b->table[ATTN_SELF] = s->self.width;
+    attn_cache_bind(&s->self, ATTN_SELF, b);
     b->output = s->logits;
 }
 
@@ -6199,9 +6206,7 @@ static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
     b.rows = n;
     b.start = start;
     b.ids = ids;
-    b.pool[ATTN_CROSS] = r->cross.pool;
-    b.pages[ATTN_CROSS] = r->cross.table;
-    b.table[ATTN_CROSS] = r->cross.width;
+    attn_cache_bind(&r->cross, ATTN_CROSS, &b);
     s->model->encode(s->bound, &b, r->arena);
     return 0;
 }
@@ -6276,12 +6281,9 @@ static int stream_read(struct attn_stream *s, int64_t to)
     b.source_rows = &r->source_rows;
     b.parallel = s->o.parallel;
     b.output = r->logits;
-    b.pool[ATTN_SELF] = r->self.pool;
-    b.pool[ATTN_CROSS] = r->cross.pool;
-    b.pages[ATTN_SELF] = r->self.table + s->slot * r->self.width;
-    b.pages[ATTN_CROSS] = r->cross.table;
-    b.table[ATTN_SELF] = r->self.width;
-    b.table[ATTN_CROSS] = r->cross.width;
+    attn_cache_bind(&r->self, ATTN_SELF, &b);
+    attn_cache_bind(&r->cross, ATTN_CROSS, &b);
+    b.pages[ATTN_SELF] += s->slot * r->self.width;
     start[0] = 0;
     while (s->read < to) {
         int64_t n = attn_min(to - s->read, STREAM_ROWS);

@@ -63,6 +63,14 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
     c->free_count = c->pages;
 }
 
+ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
+                              struct attn_batch *b)
+{
+    b->pool[which] = c->pool;
+    b->pages[which] = c->table;
+    b->table[which] = c->width;
+}
+
 static int32_t cache_take_page(struct attn_cache *c)
 {
     c->free_count--;

@@ -87,9 +87,7 @@ static int score_source(struct score *s, const struct attn_model *m,
     b->rows = n;
     b->start = s->source_start;
     b->ids = source;
-    b->pool[ATTN_CROSS] = s->cross.pool;
-    b->pages[ATTN_CROSS] = s->cross.table;
-    b->table[ATTN_CROSS] = s->cross.width;
+    attn_cache_bind(&s->cross, ATTN_CROSS, b);
     m->encode(bound, b, s->arena);
     return 0;
 }
@@ -142,9 +140,7 @@ static void score_target(struct score *s, const struct attn_model *m,
     b->past = &none;
     b->select = s->select;
     b->selected = target_n;
-    b->pool[ATTN_SELF] = s->self.pool;
-    b->pages[ATTN_SELF] = s->self.table;
-    b->table[ATTN_SELF] = s->self.width;
+    attn_cache_bind(&s->self, ATTN_SELF, b);
     b->source = &none;
     b->source_rows = &source_rows;
     b->output = s->logits;

@@ -45,9 +45,7 @@ static int search_read(struct attn_search_state *s)
     b->rows = s->source_start[s->sentences];
     b->start = s->source_start;
     b->ids = s->source_ids;
-    b->pool[ATTN_CROSS] = s->cross.pool;
-    b->pages[ATTN_CROSS] = s->cross.table;
-    b->table[ATTN_CROSS] = s->cross.width;
+    attn_cache_bind(&s->cross, ATTN_CROSS, b);
     for (int64_t i = 0; i < s->sentences; i++)
         if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
             return ATTN_ERROR_ROOM;
@@ -146,9 +144,7 @@ static void search_point(struct attn_search_state *s)
     b->select = s->select;
     b->source = s->source;
     b->source_rows = s->source_rows_of;
-    b->pool[ATTN_SELF] = s->self.pool;
-    b->pages[ATTN_SELF] = s->self.table;
-    b->table[ATTN_SELF] = s->self.width;
+    attn_cache_bind(&s->self, ATTN_SELF, b);
     b->output = s->logits;
 }
 

@@ -15,6 +15,9 @@ ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
 ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
                               int which, int64_t slots, int64_t length,
                               int64_t spare, void *memory);
+/* The batch's sequence i reads and writes slot i of this cache. */
+ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
+                              struct attn_batch *b);
 /* Lengthens `slot` by `rows` positions, whose pages are the slot's alone: an
  * open page that others also read is copied first. 0; or -1, and nothing has
  * changed but for that copy, when pages or the table do not suffice.        */

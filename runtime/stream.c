@@ -143,9 +143,7 @@ static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
     b.rows = n;
     b.start = start;
     b.ids = ids;
-    b.pool[ATTN_CROSS] = r->cross.pool;
-    b.pages[ATTN_CROSS] = r->cross.table;
-    b.table[ATTN_CROSS] = r->cross.width;
+    attn_cache_bind(&r->cross, ATTN_CROSS, &b);
     s->model->encode(s->bound, &b, r->arena);
     return 0;
 }
@@ -220,12 +218,9 @@ static int stream_read(struct attn_stream *s, int64_t to)
     b.source_rows = &r->source_rows;
     b.parallel = s->o.parallel;
     b.output = r->logits;
-    b.pool[ATTN_SELF] = r->self.pool;
-    b.pool[ATTN_CROSS] = r->cross.pool;
-    b.pages[ATTN_SELF] = r->self.table + s->slot * r->self.width;
-    b.pages[ATTN_CROSS] = r->cross.table;
-    b.table[ATTN_SELF] = r->self.width;
-    b.table[ATTN_CROSS] = r->cross.width;
+    attn_cache_bind(&r->self, ATTN_SELF, &b);
+    attn_cache_bind(&r->cross, ATTN_CROSS, &b);
+    b.pages[ATTN_SELF] += s->slot * r->self.width;
     start[0] = 0;
     while (s->read < to) {
         int64_t n = attn_min(to - s->read, STREAM_ROWS);

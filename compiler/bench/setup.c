@@ -198,11 +198,8 @@ static void make_caches(Setup *s)
 
 static void share_caches(const Setup *s, struct attn_batch *b)
 {
-    for (int c = 0; c < 2; c++) {
-        b->pool[c] = s->cache[c].pool;
-        b->pages[c] = s->cache[c].table;
-        b->table[c] = s->cache[c].width;
-    }
+    for (int c = 0; c < 2; c++)
+        attn_cache_bind(&s->cache[c], c, b);
     b->parallel = s->engine->parallel;
 }
 

@@ -101,9 +101,7 @@ static void encode(Trial *t, float *out)
     struct attn_cache *c = &t->cache[CacheCross];
     for (int64_t i = 0; c->pool && i < x->sequences; i++)
         grow(c, i, x->start[0][i + 1] - x->start[0][i]);
-    b.pool[CacheCross] = c->pool;
-    b.pages[CacheCross] = c->table;
-    b.table[CacheCross] = c->width;
+    attn_cache_bind(c, CacheCross, &b);
     void *work = work_for(t, EntryEncode, rows, b.sequences);
     e->backend.model->encode(e->bound, &b, work);
     arena_free(a);
@@ -204,12 +202,9 @@ static void run_call(Call *c, Trial *t, float *out)
     b->selected = b->rows;
     b->source = c->source;
     b->source_rows = c->source_rows;
-    for (int k = 0; k < 2; k++) {
-        b->pool[k] = t->cache[k].pool;
-        b->table[k] = t->cache[k].width;
-    }
+    for (int k = 0; k < 2; k++)
+        attn_cache_bind(&t->cache[k], k, b);
     b->pages[CacheSelf] = c->pages;
-    b->pages[CacheCross] = t->cache[CacheCross].table;
     b->output = nan_memory(bytes);
     void *work = work_for(t, EntryDecode, b->rows, b->sequences);
     e->backend.model->decode(e->bound, b, work);
