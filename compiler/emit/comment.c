@@ -34,43 +34,35 @@ static void put_words(Gen *g, Emit *e, const char *label, int width,
     put(e, "$line\n");
 }
 
-/* "6x16" and "_bias" of tile_6x16_bias; false: not a tile. */
-static bool split_tile(Gen *g, const char *name, const char **size,
-                       const char **ending)
+static const char *add_word(Gen *g, const char *words, const char *word)
 {
-    if (strncmp(name, "tile_", 5))
-        return false;
-    const size_t n = strcspn(name + 5, "_");
-    *size = arena_strndup(g->a, name + 5, n);
-    *ending = name + 5 + n;
-    return true;
+    return arena_printf(g->a, "%s%s%s", words, *words ? " " : "", word);
 }
 
 /* A line for the tiles of each epilogue, then one for all other kernels. */
 static void put_kernels(Gen *g, Emit *e)
 {
-    const int n = kernels_count(g->kernels);
-    const char *size, *ending, *others = "", *done = "";
-    for (int i = 0; i < n; i++) {
-        const char *name = kernels_nth(g->kernels, i), *sizes = "";
-        if (!split_tile(g, name, &size, &ending)) {
-            others = arena_printf(g->a, "%s %s", others, name);
+    const Kernels *k = g->kernels;
+    Index families = { 0 };
+    VEC(const char *) sizes = { 0 }; /* by family */
+    const char *others = "";
+    for (int i = 0; i < kernels_count(k); i++) {
+        const TileKey *t = kernels_tile(k, i);
+        if (!t) {
+            others = add_word(g, others, kernels_nth(k, i));
             continue;
         }
-        const char *family = arena_printf(g->a, "tile%s", ending);
-        const char *mark = arena_printf(g->a, " %s ", family);
-        if (strstr(done, mark))
-            continue;
-        done = arena_printf(g->a, "%s%s", done, mark);
-        for (int k = i; k < n; k++) {
-            const char *other;
-            if (split_tile(g, kernels_nth(g->kernels, k), &size, &other)
-                && !strcmp(other, ending))
-                sizes = arena_printf(g->a, "%s %s", sizes, size);
-        }
-        put_words(g, e, family, 16, sizes + 1);
+        const int f = index_add(g->a, &families, tile_suffix(g->a, *t),
+                                sizes.n);
+        if (f == sizes.n)
+            vec_push(g->a, &sizes, "");
+        sizes.at[f] = add_word(g, sizes.at[f],
+                               arena_printf(g->a, "%dx%d", t->mr, t->nr));
     }
-    put_words(g, e, "others", 16, others + strspn(others, " "));
+    for (int f = 0; f < sizes.n; f++)
+        put_words(g, e, arena_printf(g->a, "tile%s", families.list.at[f].name),
+                  16, sizes.at[f]);
+    put_words(g, e, "others", 16, others);
 }
 
 /* "matmul    512x2048 bias_relu    mr=12 nr=32 k=512 prefetch=3 panels=2" */

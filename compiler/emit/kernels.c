@@ -16,10 +16,10 @@ struct Kernels {
     Arena *arena;
     const Target *target;
     bool jit;
-    Pieces pieces; /* those for this target */
-    int *level;    /* of each: 0 not wanted, else Needed, Asked */
-    VEC(TileKey) tiles;
-    Index names; /* asked for, first use first */
+    Pieces pieces;             /* those for this target */
+    int *level;                /* of each: 0 not wanted, else Needed, Asked */
+    Index names;               /* asked for, first use first */
+    VEC(const TileKey *) tile; /* of each: NULL: a piece */
 };
 
 Kernels *kernels_new(Arena *a, const Target *t, bool jit)
@@ -56,6 +56,16 @@ static int need(Kernels *k, const char *name)
     return i;
 }
 
+/* Its place in the list of names. */
+static int asked(Kernels *k, const char *name, const TileKey *tile)
+{
+    const int before = k->names.list.n;
+    const int at = index_add(k->arena, &k->names, name, before);
+    if (at == before)
+        vec_push(k->arena, &k->tile, tile);
+    return at;
+}
+
 const char *use_kernel(Kernels *k, const char *name)
 {
     const int i = need(k, name);
@@ -63,7 +73,7 @@ const char *use_kernel(Kernels *k, const char *name)
     if (!p->kernel)
         die("%s is no kernel: its line in kernels/ does not say so", name);
     k->level[i] = Asked;
-    index_add(k->arena, &k->names, p->name, k->names.list.n);
+    asked(k, p->name, NULL);
     return p->name;
 }
 
@@ -96,14 +106,13 @@ static void need_of_tile(Kernels *k, TileKey key)
 
 const char *use_tile(Kernels *k, TileKey key)
 {
-    const char *name = tile_name(k->arena, key);
     const int before = k->names.list.n;
-    const int at = index_add(k->arena, &k->names, name, before);
-    if (at < before)
-        return k->names.list.at[at].name;
-    vec_push(k->arena, &k->tiles, key);
-    need_of_tile(k, key);
-    return name;
+    TileKey *tile = arena_alloc(k->arena, sizeof *tile);
+    *tile = key;
+    const int at = asked(k, tile_name(k->arena, key), tile);
+    if (at == before)
+        need_of_tile(k, key);
+    return k->names.list.at[at].name;
 }
 
 int kernels_count(const Kernels *k)
@@ -114,6 +123,11 @@ int kernels_count(const Kernels *k)
 const char *kernels_nth(const Kernels *k, int i)
 {
     return k->names.list.at[i].name;
+}
+
+const TileKey *kernels_tile(const Kernels *k, int i)
+{
+    return k->tile.at[i];
 }
 
 /* ----------------------------------------------------------- printing --- */
@@ -135,7 +149,8 @@ static void declare_piece(Emit *e, const Piece *p)
 /* Wide tiles first, then tall ones, then by epilogue and activation. */
 static int by_size(const void *a, const void *b)
 {
-    const TileKey *x = a, *y = b;
+    const TileKey *x = *(const TileKey *const *)a;
+    const TileKey *y = *(const TileKey *const *)b;
     if (x->nr != y->nr)
         return y->nr - x->nr;
     if (x->mr != y->mr)
@@ -144,6 +159,29 @@ static int by_size(const void *a, const void *b)
         return (int)x->dtype - (int)y->dtype;
     return x->epilogue != y->epilogue ? x->epilogue - y->epilogue
                                       : (int)x->act - (int)y->act;
+}
+
+static void emit_tiles(const Kernels *k, Emit *e)
+{
+    VEC(const TileKey *) tiles = { 0 };
+    for (int i = 0; i < k->tile.n; i++)
+        if (k->tile.at[i])
+            vec_push(k->arena, &tiles, k->tile.at[i]);
+    if (!tiles.n)
+        return;
+    qsort(tiles.at, (size_t)tiles.n, sizeof *tiles.at, by_size);
+    if (!k->jit)
+        put(e, "/* Tiles: C = A B for a few rows of A and panels of B, which\n"
+               " * are ldb apart. Each output has a lane of its own that sums\n"
+               " * over k in order: its bits are the same by every tile.\n"
+               " * _accumulate: C += A B; _bias, _relu: done at the end;\n"
+               " * _ahead: asks for the panels that follow, meanwhile. */\n");
+    for (int i = 0; i < tiles.n; i++) {
+        if (k->jit)
+            declare_tile(e, *tiles.at[i]);
+        else
+            emit_tile(e, *tiles.at[i], true);
+    }
 }
 
 void emit_kernels(Kernels *k, Emit *e)
@@ -159,18 +197,5 @@ void emit_kernels(Kernels *k, Emit *e)
         else if (!k->jit && k->level[i])
             print_piece(e, p);
     }
-    if (k->tiles.n)
-        qsort(k->tiles.at, (size_t)k->tiles.n, sizeof *k->tiles.at, by_size);
-    if (k->tiles.n && !k->jit)
-        put(e, "/* Tiles: C = A B for a few rows of A and panels of B, which\n"
-               " * are ldb apart. Each output has a lane of its own that sums\n"
-               " * over k in order: its bits are the same by every tile.\n"
-               " * _accumulate: C += A B; _bias, _relu: done at the end;\n"
-               " * _ahead: asks for the panels that follow, meanwhile. */\n");
-    for (int i = 0; i < k->tiles.n; i++) {
-        if (k->jit)
-            declare_tile(e, k->tiles.at[i]);
-        else
-            emit_tile(e, k->tiles.at[i], true);
-    }
+    emit_tiles(k, e);
 }

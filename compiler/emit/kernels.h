@@ -44,6 +44,7 @@ typedef struct {
  * the same bits for every mr, nr, width and compiler.                       */
 extern const char *const act_kernel[ActCount]; /* words of kernels */
 const char *tile_name(Arena *a, TileKey k);    /* tile_6x64_bias_relu */
+const char *tile_suffix(Arena *a, TileKey k);  /* _bias_relu */
 const char *number_type(Dtype d);              /* "float", "uint16_t" */
 bool tile_prefetches(TileKey k);               /* uses `next` */
 void emit_tile(Emit *e, TileKey k, bool is_static);
@@ -64,5 +65,6 @@ void use_all_kernels(Kernels *k); /* whose line says that they are */
 void emit_kernels(Kernels *k, Emit *e);
 int kernels_count(const Kernels *k);
 const char *kernels_nth(const Kernels *k, int i); /* names, first use first */
+const TileKey *kernels_tile(const Kernels *k, int i); /* NULL: it is none */
 
 #endif

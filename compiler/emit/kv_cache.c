@@ -243,8 +243,8 @@ static void pack_one(Gen *g, Emit *e, int node)
              ";");
 }
 
-/* Keys and values of the new rows go to their pages. */
-/* The keys, the values or both of an attention, as the region has them. */
+/* The keys, values or both of the new rows, as the region has them, go to their
+ * pages. */
 void emit_pages(Gen *g, Emit *e, int first)
 {
     const Region *r = &g->p->region.at[g->p->region_of[first]];

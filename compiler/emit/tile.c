@@ -28,34 +28,26 @@ const char *number_type(Dtype d)
     return d == DtypeBf16 ? "uint16_t" : "float";
 }
 
-static void let_name(Emit *e, TileKey k)
+const char *tile_suffix(Arena *a, TileKey k)
 {
-    char suffix[128] = "";
-    if (k.dtype == DtypeBf16)
-        strcat(suffix, "_bf16");
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    Buffer s = { .arena = a };
+    buffer_printf(&s, "%s", k.dtype == DtypeBf16 ? "_bf16" : "");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (k.epilogue & parts[i].bit)
-            strcat(suffix, parts[i].suffix);
-        if (k.epilogue & parts[i].bit & EpAct)
-            strcat(suffix, act_kernel[k.act]);
-    }
-    let(e, "name", "tile_%dx%d%s", k.mr, k.nr, suffix);
+            buffer_printf(&s, "%s%s", parts[i].suffix,
+                          parts[i].bit == EpAct ? act_kernel[k.act] : "");
+    return s.at;
 }
 
 const char *tile_name(Arena *a, TileKey k)
 {
-    Emit *e = emit_new(a);
-    size_t n;
-    let_name(e, k);
-    put(e, "$name\n");
-    const char *text = emit_text(e, &n);
-    return arena_strndup(a, text, n - 1);
+    return arena_printf(a, "tile_%dx%d%s", k.mr, k.nr, tile_suffix(a, k));
 }
 
 static void put_signature(Emit *e, TileKey k, const char *head,
                           const char *tail)
 {
-    let_name(e, k);
+    let(e, "name", "%s", tile_name(emit_arena(e), k));
     let(e, "head", "%s", head);
     let(e, "tail", "%s", tail);
     let(e, "number", "%s", number_type(k.dtype));

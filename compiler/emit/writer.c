@@ -26,6 +26,11 @@ Emit *emit_new(Arena *a)
     return e;
 }
 
+Arena *emit_arena(const Emit *e)
+{
+    return e->arena;
+}
+
 Emit *emit_nested(Arena *a)
 {
     Emit *e = emit_new(a);

@@ -10,6 +10,7 @@
 typedef struct Emit Emit;
 
 Emit *emit_new(Arena *a);
+Arena *emit_arena(const Emit *e);
 Emit *emit_nested(Arena *a); /* inside of a brace that is not in it */
 /* Binds $name, a literal, until emit_reset() to an earlier emit_mark(). */
 void let(Emit *e, const char *name, const char *fmt, ...)
