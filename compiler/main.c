@@ -4,10 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "cli/cli.h"
 
-static int (*const run[])(const Options *o) = {
-#define COMMAND(word, ...) cmd_##word,
+#define COMMAND(word, id, ...)                \
+    static int run_##word(const void *options) \
+    {                                         \
+        return cmd_##word(options);           \
+    }
+#include "cli/commands.h"
+
+static int (*const run[])(const void *options) = {
+#define COMMAND(word, ...) run_##word,
 #include "cli/commands.h"
 };
 
@@ -52,9 +60,7 @@ static int run_command(Arena *a, int argc, char **argv)
             print_help(stdout, c);
             return ExitDone;
         }
-    Options o;
-    options_parse(&o, a, c, argc - 2, argv + 2);
-    return run[c - commands](&o);
+    return run[c - commands](options_parse(a, c, argc - 2, argv + 2));
 }
 
 int main(int argc, char **argv)

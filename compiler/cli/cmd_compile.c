@@ -3,35 +3,27 @@
 #include <string.h>
 
 #include "emit/emit.h"
-#include "cli/cli.h"
+#include "cli/options.h"
 
-typedef enum { EmitC, EmitObj, EmitSo, EmitExe, EmitKinds } EmitKind;
-static const char *const kind_names[] = { "c", "obj", "so", "exe" };
 static const char *const suffixes[] = { ".c", ".o", ".so", "" };
 
 typedef struct {
-    const Options *o;
+    const CompileCommand *o;
     Engine e;
-    bool wanted[EmitKinds];
-    int kinds;        /* how many of them */
     const char *stem; /* of all files: "out/model" */
     const char *text;
     size_t n; /* the C file */
 } Compile;
 
 /* --------------------------------------------------------------- names --- */
-static void read_kinds(Compile *c, const char *list)
+static bool is_wanted(const Compile *c, int kind)
 {
-    for (;;) {
-        size_t n = strcspn(list, ",");
-        int k = option_choice("--emit", arena_strndup(c->o->arena, list, n),
-                              kind_names, EmitKinds);
-        c->kinds += !c->wanted[k];
-        c->wanted[k] = true;
-        if (!list[n])
-            return;
-        list += n + 1;
-    }
+    return c->o->kinds >> kind & 1;
+}
+
+static bool is_only(const Compile *c, int kind)
+{
+    return c->o->kinds == 1 << kind;
 }
 
 static bool ends_in(const char *s, const char *suffix)
@@ -44,32 +36,68 @@ static bool ends_in(const char *s, const char *suffix)
  * in the working folder.                                                    */
 static void find_stem(Compile *c)
 {
-    Arena *a = c->o->arena;
-    const char *slash = strrchr(c->o->spec, '/');
+    const char *slash = strrchr(c->o->model.spec, '/');
     const char *path = c->o->output ? c->o->output
                      : slash        ? slash + 1
-                                    : c->o->spec;
+                                    : c->o->model.spec;
     size_t n = strlen(path);
     for (int k = 0; k < EmitExe; k++)
-        if (c->wanted[k] && c->o->output && ends_in(path, suffixes[k]))
+        if (is_wanted(c, k) && c->o->output && ends_in(path, suffixes[k]))
             n = strlen(path) - strlen(suffixes[k]);
     if (!c->o->output && strrchr(path, '.'))
         n = (size_t)(strrchr(path, '.') - path);
-    c->stem = arena_strndup(a, path, n);
+    c->stem = arena_strndup(c->e.arena, path, n);
 }
 
 /* Where one kind goes: exactly -o when it is the only one. */
-static const char *path_of(const Compile *c, EmitKind k)
+static const char *path_of(const Compile *c, int k)
 {
-    bool only = c->kinds == 1 && c->o->output;
-    return only ? c->o->output
-                : arena_printf(c->o->arena, "%s%s", c->stem, suffixes[k]);
+    return is_only(c, k) && c->o->output
+             ? c->o->output
+             : arena_printf(c->e.arena, "%s%s", c->stem, suffixes[k]);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* A setting without the folders of a path: no file of ours names a place. */
+static const char *setting_name(Arena *a, const char *set)
+{
+    const char *value = strchr(set, '=');
+    return value ? arena_printf(a, "%.*s=%s", (int)(value - set), set,
+                                base_name(value + 1))
+                 : set;
+}
+
+/* The options that decide what is emitted, as a canonical command line. */
+static const char *canonical_command(Arena *a, const CompileCommand *o,
+                                     const Target *t)
+{
+    const char *line = arena_printf(a, "attnc compile %s --march=%s",
+                                    base_name(o->model.spec), t->name);
+    if (o->code.width)
+        line = arena_printf(a, "%s --width=%d", line, t->width);
+    if (o->code.tile)
+        line = arena_printf(a, "%s --tile=%dx%d", line, t->mr, t->nr);
+    for (int i = 0; i < o->model.sets.n; i++)
+        line = arena_printf(a, "%s --set %s", line,
+                            quote(setting_name(a, o->model.sets.at[i])));
+    for (int i = 0; i < o->model.skip.n; i++)
+        line = arena_printf(a, "%s --skip=%s", line,
+                            quote(o->model.skip.at[i]));
+    if (o->code.threads > 0)
+        line = arena_printf(a, "%s --threads=%lld", line,
+                            (long long)o->code.threads);
+    return o->embed ? arena_printf(a, "%s --embed", line) : line;
 }
 
 /* ------------------------------------------------------------- contents --- */
 static bool has_weights(const Compile *c)
 {
-    return c->o->weights || c->e.spec->weights;
+    return c->o->model.weights || c->e.spec->weights;
 }
 
 /* --embed: the bytes that model.weights would have. */
@@ -90,7 +118,8 @@ static void embed_weights(Compile *c, EmitOptions *emit)
 static int make_text(Compile *c)
 {
     Engine *e = &c->e;
-    EngineOptions options = engine_options(c->o);
+    EngineOptions options = engine_options(CmdCompile, &c->o->model,
+                                           &c->o->code);
     options.backend = "clang"; /* or --cc: whose records are used */
     int code = engine_plan(e, &options);
     if (!code && has_weights(c))
@@ -141,35 +170,34 @@ static bool run_compilers(Compile *c, Fault *why)
         [EmitSo] = CcShared,
         [EmitExe] = CcProgram,
     };
-    CcOptions cc = { .level = c->o->level ? c->o->level : "2",
+    CcOptions cc = { .level = c->o->code.level ? c->o->code.level : "2",
                      .march = c->e.target.march,
                      .features = c->e.target.features,
                      .print = c->o->print_commands };
-    if (c->kinds == c->wanted[EmitC])
+    if (is_only(c, EmitC))
         return true;
-    cc.compiler = cc_find(c->e.arena, c->o->cc, why);
+    cc.compiler = cc_find(c->e.arena, c->o->code.cc, why);
     bool ok = cc.compiler != NULL;
     for (int k = EmitObj; ok && k < EmitKinds; k++)
-        if (c->wanted[k])
+        if (is_wanted(c, k))
             ok = cc_compile(c->e.arena, &cc, made_by[k],
-                            (CText){ c->text, c->n }, path_of(c, (EmitKind)k),
-                            why);
+                            (CText){ c->text, c->n }, path_of(c, k), why);
     return ok;
 }
 
 static bool write_c(Compile *c, Fault *why)
 {
-    const char *path = c->wanted[EmitC]
+    const char *path = is_wanted(c, EmitC)
                          ? path_of(c, EmitC)
                          : arena_printf(c->e.arena, "%s.c", c->stem);
-    return (!c->wanted[EmitC] && !c->o->save_temps)
+    return (!is_wanted(c, EmitC) && !c->o->save_temps)
         || write_file(path, c->text, c->n, why);
 }
 
 /* All files or none; but --save-temps keeps the C that did not compile. */
 static bool write_all(Compile *c, Fault *why)
 {
-    bool program_only = c->kinds == c->wanted[EmitExe];
+    bool program_only = is_only(c, EmitExe);
     if (c->o->print_commands)
         return run_compilers(c, why);
     if (c->o->save_temps && !write_c(c, why))
@@ -180,16 +208,16 @@ static bool write_all(Compile *c, Fault *why)
     return outputs_release(ok, why);
 }
 
-int cmd_compile(const Options *o)
+int cmd_compile(const CompileCommand *o)
 {
     Compile c = { .o = o };
     Fault why;
-    read_kinds(&c, o->emit ? o->emit : "c");
     bool to_stdout = is_stdout(o->output);
-    if (to_stdout && (!c.wanted[EmitC] || c.kinds > 1))
+    if (to_stdout && !is_only(&c, EmitC))
         fail(ExitUsage, "-o - is for C text alone");
-    find_stem(&c);
     int code = make_text(&c);
+    if (!code)
+        find_stem(&c);
     if (!code && !(to_stdout ? write_c(&c, &why) : write_all(&c, &why)))
         code = report_fault(&why);
     engine_close(&c.e);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/options.h"
 
 static int list_passes(void)
 {
@@ -86,27 +86,25 @@ static int print_stages(Engine *e, EngineOptions options, const char *path)
     return code;
 }
 
-int cmd_graph(const Options *o)
+int cmd_graph(const GraphCommand *o)
 {
-    static const char *const formats[] = { "text", "dot", "svg" };
-    static const char *const stages[] = { "final", "built", "all" };
+    const char *path = o->output ? o->output : "-";
+    const EngineOptions options = engine_options(CmdGraph, &o->model, NULL);
+    const bool all = o->stage == StageAll;
     if (o->list_passes)
         return list_passes();
-    int format = option_choice("--format", o->format, formats, 3);
-    int stage = option_choice("--stage", o->stage, stages, 3);
-    if (stage == 2 && format)
+    if (all && o->format != PrintText)
         fail(ExitUsage, "--stage=all is text: draw one with --stage or "
                         "--after");
-    const char *path = o->output ? o->output : "-";
-    EngineOptions options = engine_options(o);
     Engine e = { .arena = NULL };
-    int code = stage == 2 ? print_stages(&e, options, path)
-                          : engine_graph(&e, &options, stdout);
-    if (!code && stage != 2) {
-        const char *text = print_graph(e.arena, stage ? e.unfused : e.graph,
-                                       format ? GraphDot : GraphText);
-        code = format == 2 ? draw_graph(e.arena, text, path)
-                           : print_to(text, path);
+    int code = all ? print_stages(&e, options, path)
+                   : engine_graph(&e, &options, stdout);
+    if (!code && !all) {
+        const char *text =
+            print_graph(e.arena, o->stage == StageBuilt ? e.unfused : e.graph,
+                        o->format == PrintText ? GraphText : GraphDot);
+        code = o->format == PrintSvg ? draw_graph(e.arena, text, path)
+                                     : print_to(text, path);
     }
     engine_close(&e);
     return code;

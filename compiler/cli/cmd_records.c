@@ -2,11 +2,10 @@
  * machines of the same kind, and for the dustbin.                            */
 #include <string.h>
 
-#include "cli/cli.h"
-#include "tune/tune.h"
+#include "cli/options.h"
 
 typedef struct {
-    const Options *o;
+    const RecordsCommand *o;
     Arena *a;
     const char *path;          /* of the records; NULL: no HOME */
     Records r;                 /* that were read */
@@ -15,7 +14,7 @@ typedef struct {
     const char *compiler;      /* NULL: this machine has none */
     int added, replaced, less; /* merge: taken, and not */
     int total, removed;        /* prune */
-} Desk;
+} Selection;
 
 /* ------------------------------------------------------------- choosing --- */
 static bool has(const char *text, const char *part)
@@ -24,31 +23,31 @@ static bool has(const char *text, const char *part)
 }
 
 /* Do --cpu, --compiler and --op name it? */
-static bool is_named(const Desk *w, const Record *r)
+static bool is_named(const Selection *w, const Record *r)
 {
     return has(r->host.cpu, w->o->cpu) && has(r->host.compiler, w->o->compiler)
-        && (!w->o->op || strcmp(task_word[r->key.kind], w->o->op) == 0);
+        && (w->o->op < 0 || (int)r->key.kind == w->o->op);
 }
 
-static bool any_named(const Options *o)
+static bool any_named(const RecordsCommand *o)
 {
-    return o->cpu || o->compiler || o->op;
+    return o->cpu || o->compiler || o->op >= 0;
 }
 
-static bool of_this_machine(const Desk *w, const Record *r)
+static bool of_this_machine(const Selection *w, const Record *r)
 {
     return host_same_machine(&r->host, &w->here);
 }
 
 /* libtcc, or the machine's C compiler, at any level. */
-static bool of_its_compilers(const Desk *w, const Record *r)
+static bool of_its_compilers(const Selection *w, const Record *r)
 {
     const HostParts by = host_parts(w->a, &r->host);
     return by.jit
         || (by.level && w->compiler && !strcmp(by.version, w->compiler));
 }
 
-static int find_here(Desk *w)
+static int find_here(Selection *w)
 {
     Target t;
     Fault why;
@@ -56,15 +55,15 @@ static int find_here(Desk *w)
         return report_fault(&why);
     w->here = host_here(w->a, &t, 1, "");
     w->target = t.name;
-    const char *path = cc_find(w->a, w->o->cc, &why);
-    if (!path && w->o->cc)
+    const char *path = cc_find(w->a, w->o->code.cc, &why);
+    if (!path && w->o->code.cc)
         return report_fault(&why);
     w->compiler = path ? cc_version(w->a, path, &why) : NULL;
     return ExitDone;
 }
 
 /* -------------------------------------------------------------- reading --- */
-static bool read_one(Desk *w, const char *path, bool named, Fault *why)
+static bool read_one(Selection *w, const char *path, bool named, Fault *why)
 {
     Records r;
     if (!(named ? records_named : records_read)(&r, w->a, path, why))
@@ -75,7 +74,7 @@ static bool read_one(Desk *w, const char *path, bool named, Fault *why)
 }
 
 /* The files that are named, else those of --records, else the user's own. */
-static int read_files(Desk *w)
+static int read_files(Selection *w)
 {
     const Texts *files = &w->o->files;
     Fault why;
@@ -84,13 +83,13 @@ static int read_files(Desk *w)
                     "there is no HOME to keep records in: give "
                     "a file by --records");
     if (ok && files->n == 0)
-        ok = read_one(w, w->path, w->o->records, &why);
+        ok = read_one(w, w->path, w->o->code.records, &why);
     for (int i = 0; ok && i < files->n; i++)
         ok = read_one(w, files->at[i], true, &why);
     return ok ? ExitDone : report_fault(&why);
 }
 
-static void keep_named(Desk *w, bool all_machines)
+static void keep_named(Selection *w, bool all_machines)
 {
     int n = 0;
     for (int i = 0; i < w->r.at.n; i++) {
@@ -101,7 +100,7 @@ static void keep_named(Desk *w, bool all_machines)
     w->r.at.n = n;
 }
 
-static void say_none(const Desk *w)
+static void say_none(const Selection *w)
 {
     if (w->r.at.n == 0)
         warning_at((Pos){ 0 }, "there are no such records: attnc tune "
@@ -109,23 +108,21 @@ static void say_none(const Desk *w)
 }
 
 /* -------------------------------------------------------------- actions --- */
-static int show(Desk *w)
+static int show(Selection *w)
 {
-    static const char *const formats[] = { "table", "json", "csv" };
     static void (*const print[])(const Records *r, FILE *out) = { records_table,
                                                                   records_json,
                                                                   records_csv };
-    const int f = option_choice("--format", w->o->format, formats, 3);
     const int code = read_files(w);
     if (code)
         return code;
     keep_named(w, true);
     say_none(w);
-    print[f](&w->r, stdout);
+    print[w->o->format](&w->r, stdout);
     return ExitDone;
 }
 
-static int export(Desk *w)
+static int export(Selection *w)
 {
     Fault why;
     char *text = arena_printf(w->a, "%s", "");
@@ -153,7 +150,7 @@ static bool better(const Record *a, const Record *b)
 
 static void merge_in(Records *r, Arena *a, void *with)
 {
-    Desk *w = with;
+    Selection *w = with;
     for (int i = 0; i < w->r.at.n; i++) {
         const Record *new = &w->r.at.at[i];
         const Record *old = records_find(r, new);
@@ -166,7 +163,7 @@ static void merge_in(Records *r, Arena *a, void *with)
     }
 }
 
-static int merge(Desk *w)
+static int merge(Selection *w)
 {
     Fault why;
     if (w->o->files.n == 0)
@@ -187,7 +184,7 @@ static int merge(Desk *w)
  * another machine, compiler or version.                                     */
 static void prune_from(Records *r, Arena *a, void *with)
 {
-    Desk *w = with;
+    Selection *w = with;
     const bool named = any_named(w->o);
     int n = 0;
     (void)a;
@@ -204,7 +201,7 @@ static void prune_from(Records *r, Arena *a, void *with)
     w->removed = w->total - r->at.n - r->foreign.n;
 }
 
-static int prune(Desk *w)
+static int prune(Selection *w)
 {
     Fault why;
     const int code = find_here(w);
@@ -229,7 +226,7 @@ static int prune(Desk *w)
 }
 
 /* The machine is measured for half a second. */
-static int explain(Desk *w)
+static int explain(Selection *w)
 {
     Machine m;
     const int code = read_files(w), here = code ? code : find_here(w);
@@ -237,25 +234,26 @@ static int explain(Desk *w)
         return here;
     keep_named(w, true);
     machine_find(&m);
-    w->here.threads = w->o->threads > 0 ? (int)w->o->threads : m.cores;
+    w->here.threads = w->o->code.threads > 0 ? (int)w->o->code.threads
+                                             : m.cores;
     w->here.compiler = "libtcc";
     machine_measure(&m, w->here.threads, 0.5);
     records_explain(&w->r, &w->here, w->target, &m, stdout);
     return ExitDone;
 }
 
-int cmd_records(const Options *o)
+int cmd_records(const RecordsCommand *o)
 {
-    static const char *const words[] = { "show", "merge", "prune", "export",
-                                         "explain" };
-    static int (*const actions[])(Desk *) = { show, merge, prune, export,
-                                              explain };
-    enum { Actions = sizeof words / sizeof *words };
-    const int action = option_choice("attnc records", o->spec, words, Actions);
-    Desk w = { .o = o,
-               .a = o->arena,
-               .path = records_path(o->arena, o->records) };
-    if (o->op)
-        option_choice("--op", o->op, task_word, TaskKinds);
-    return actions[action](&w);
+    static int (*const actions[])(Selection *) = {
+        [RecordsShow] = show,       [RecordsMerge] = merge,
+        [RecordsPrune] = prune,     [RecordsExport] = export,
+        [RecordsExplain] = explain,
+    };
+    Arena *a = arena_new();
+    Selection w = { .o = o,
+                    .a = a,
+                    .path = records_path(a, records_option(&o->code)) };
+    const int code = actions[o->action](&w);
+    arena_free(a);
+    return code;
 }

@@ -7,15 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/lines.h"
-#include "cli/cli.h"
+#include "cli/options.h"
 
 enum { BatchLines = 32, BatchRows = 8192 };
 
 typedef VEC(int32_t) Ids;
 
 typedef struct {
-    const Options *o;
+    const RunCommand *o;
     Engine e;
     Search search;
     Tokens source, target;
@@ -45,8 +44,8 @@ static int check_kind(const Spec *s)
 
 static int open_run(Run *r)
 {
-    const Options *o = r->o;
-    EngineOptions options = engine_options(o);
+    const RunCommand *o = r->o;
+    EngineOptions options = run_engine_options(o);
     int code = engine_open(&r->e, &options);
     if (!code)
         code = check_kind(r->e.spec);
@@ -63,7 +62,7 @@ static int open_run(Run *r)
         return code;
     r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);
     lines_open(&r->in, r->e.arena, STDIN_FILENO);
-    code = open_search(&r->search, &r->e, r->o, &r->target);
+    code = open_search(&r->search, &r->e, &r->o->search, &r->target);
     r->out = arena_alloc(r->e.arena, (size_t)(BatchLines * r->search.o.results)
                                          * sizeof *r->out);
     return code;
@@ -168,9 +167,9 @@ static void search_batch(Run *r)
 
 static void print_answer(Run *r, int64_t line, const struct attn_hypothesis *h)
 {
-    if (r->o->nbest > 0)
+    if (r->o->search.nbest > 0)
         printf("%lld\t", (long long)r->number[line]);
-    if (r->o->scores)
+    if (r->o->search.scores)
         printf("%.7g\t", (double)h->score);
     print_tokens(stdout, r->e.arena, &r->target, h->tokens, h->n);
     putchar('\n');
@@ -188,7 +187,7 @@ static void print_batch(Run *r)
         }
         for (int64_t j = 0; j < n; j++)
             print_answer(r, i, &h[j]);
-        if (n <= 0 && r->o->nbest <= 0)
+        if (n <= 0 && r->o->search.nbest <= 0)
             putchar('\n');
         h += r->asks[i] ? r->search.o.results : 0;
         r->fewer += r->asks[i] && n >= 0 && n < r->search.o.results;
@@ -212,7 +211,7 @@ static void print_end(const Run *r)
 }
 
 /* Options that mean something for --prompt alone: refused, not passed over. */
-static void check_lines(const Options *o)
+static void check_lines(const RunCommand *o)
 {
     const char *wrong = o->tokens >= 0 ? "-n"
                       : o->stop.n      ? "--stop"
@@ -221,14 +220,15 @@ static void check_lines(const Options *o)
                                        : NULL;
     if (wrong)
         fail(ExitUsage, "%s is for --prompt, not for lines of stdin", wrong);
-    if (drawing_temperature(o) > 0 && (o->beam > 1 || o->nbest > 1))
+    if (drawing_temperature(&o->search) > 0
+        && (o->search.beam > 1 || o->search.nbest > 1))
         fail(ExitUsage,
              "tokens that are drawn make one answer: leave out "
              "--beam and --nbest, or --temperature and --top-k, --top-p, "
              "--min-p");
 }
 
-int cmd_run(const Options *o)
+int cmd_run(const RunCommand *o)
 {
     if (o->attention)
         return run_attention(o);
@@ -238,9 +238,9 @@ int cmd_run(const Options *o)
              : o->head >= 0 ? "--head"
                             : "--query");
     if (o->input || o->output || o->taps.n)
-        return run_tensors(o);
+        return run_input(o);
     if (o->prompt || o->load_state)
-        return run_stream(o);
+        return run_prompt(o);
     check_lines(o);
     Run r = { .o = o };
     int code = open_run(&r);

@@ -5,8 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/lines.h"
-#include "cli/cli.h"
+#include "cli/options.h"
 
 typedef struct {
     Engine e;
@@ -18,9 +17,9 @@ typedef struct {
     int64_t bytes;
 } Score;
 
-static int open_score(Score *s, const Options *o)
+static int open_score(Score *s, const ScoreCommand *o)
 {
-    EngineOptions options = engine_options(o);
+    EngineOptions options = engine_options(CmdScore, &o->model, &o->code);
     int code = engine_open(&s->e, &options);
     if (code)
         return code;
@@ -91,7 +90,7 @@ static bool score_line(Score *s, const char *text, size_t n, Fault *why)
     return source >= 0 && target >= 0 && score_ids(s, source, target, why);
 }
 
-int cmd_score(const Options *o)
+int cmd_score(const ScoreCommand *o)
 {
     Score s = { .bytes = 0 };
     const char *text = "";

@@ -2,7 +2,7 @@
  * each of them is; what the file has beside them.                           */
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/options.h"
 
 typedef struct {
     Engine e;
@@ -97,10 +97,10 @@ static void list(Listing *l)
     puts("");
 }
 
-int cmd_tensors(const Options *o)
+int cmd_tensors(const TensorsCommand *o)
 {
     Listing l = { .weights = 0 };
-    EngineOptions options = engine_options(o);
+    EngineOptions options = engine_options(CmdTensors, &o->model, NULL);
     Report report = { 0 };
     int code = engine_plan(&l.e, &options);
     if (!code)

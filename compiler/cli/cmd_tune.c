@@ -2,12 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "tune/tune.h"
-
-static const char *const formats[] = {
-    [TuneLines] = "table", [TuneJson] = "json"
-};
+#include "cli/options.h"
 
 /* "60s", "2m", "90". */
 static double read_budget(const char *text)
@@ -32,24 +27,17 @@ static double read_budget(const char *text)
     return seconds;
 }
 
-int cmd_tune(const Options *o)
+int cmd_tune(const TuneCommand *o)
 {
-    Options with = *o;
+    Arena *a = arena_new();
+    ModelOptions model = o->model;
+    TuneOptions tune = o->tune;
     if (o->dtype)
-        vec_push(o->arena, &with.sets,
-                 arena_printf(o->arena, "dtype=%s", o->dtype));
-    TuneOptions tune = {
-        .budget = read_budget(o->budget),
-        .format = (TuneFormat)option_choice("--format", o->format, formats, 2),
-        .svg = o->svg,
-        .records = o->records,
-        .again = o->again,
-        .exhaustive = o->exhaustive,
-        .work = { .lengths = o->lengths,
-                  .steps = o->steps,
-                  .batch = o->batch > 0 ? o->batch : 0,
-                  .beam = o->beam > 0 ? o->beam : 1 },
-        .model = engine_options(&with),
-    };
-    return tune_run(&tune, beside(o->svg));
+        vec_push(a, &model.sets, arena_printf(a, "dtype=%s", o->dtype));
+    tune.budget = read_budget(o->budget);
+    tune.records = records_option(&o->code);
+    tune.model = engine_options(CmdTune, &model, &o->code);
+    const int code = tune_run(&tune, beside(tune.svg));
+    arena_free(a);
+    return code;
 }

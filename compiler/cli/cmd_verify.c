@@ -1,7 +1,7 @@
 /* cmd_verify.c: `attnc verify`. Runs the model as each backend compiles it,
  * fused and unfused, on inputs of many lengths; prints the worst of each op
  * and of the result; ExitNegative when a gate was not held.                 */
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "oracle/verify.h"
 
 /* Where --backend names none. */
@@ -115,7 +115,7 @@ typedef enum {
     CheckOps       /* every value, where all are kept */
 } Check;
 
-static Verdict check(const Engine *e, const Options *options, Check what)
+static Verdict check(const Engine *e, const VerifyCommand *options, Check what)
 {
     Weights w;
     Trial t = { 0 };
@@ -150,7 +150,7 @@ static Verdict check(const Engine *e, const Options *options, Check what)
 
 /* One variant, as it is used (every value's memory reused) or with all values
  * kept.                                                                     */
-static int run_variant(const EngineOptions *o, const Options *options,
+static int run_variant(const EngineOptions *o, const VerifyCommand *options,
                        Verdict *worst)
 {
     Engine e;
@@ -165,11 +165,12 @@ static int run_variant(const EngineOptions *o, const Options *options,
     return code;
 }
 
-static int run_backend(const Options *options, const char *backend,
+static int run_backend(const VerifyCommand *options, const char *backend,
                        Verdict *worst)
 {
-    EngineOptions base = engine_options(options);
-    if (!options->backend) /* each has its turn */
+    EngineOptions base = engine_options(CmdVerify, &options->model,
+                                        &options->code);
+    if (!options->code.backend) /* each has its turn */
         base.offers &= ~OfferBackend;
     for (int unfused = 0; unfused < 2; unfused++) {
         const Variant v = { backend, backend, unfused };
@@ -185,19 +186,19 @@ static int run_backend(const Options *options, const char *backend,
     return ExitDone;
 }
 
-int cmd_verify(const Options *options)
+int cmd_verify(const VerifyCommand *options)
 {
     static const char *const ends[] = {
         "verified",
         "NOT verified: where both say only zeros, nothing is proved",
         "NOT verified: a gate was not held",
     };
-    const int n = options->backend ? 1 : Backends;
+    const int n = options->code.backend ? 1 : Backends;
     Verdict worst = Held;
     for (int i = 0; i < n; i++) {
         int code = run_backend(options,
-                               options->backend ? options->backend
-                                                : backends[i],
+                               options->code.backend ? options->code.backend
+                                                     : backends[i],
                                &worst);
         if (code)
             return code;

@@ -1,10 +1,65 @@
-/* command_line.c: a command line as a struct, read by the table of options. */
+/* command_line.c: a command line as its command's struct, read by the rows of
+ * options.c, and help by the same rows.                                      */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/options.h"
+
+static bool is_operand(const Option *row)
+{
+    return row->name[0] != '-';
+}
+
+/* --------------------------------------------------------------- hints --- */
+static const char *nearest_option(const char *word, int command)
+{
+    const char *names[256];
+    int n = 0;
+    for (int i = 0; i < n_options && n < 256; i++)
+        if ((option_table[i].commands & command)
+            && !is_operand(&option_table[i]))
+            names[n++] = option_table[i].name;
+    return nearest(word, names, n);
+}
+
+bool option_taken(int command, const char *name)
+{
+    for (int i = 0; i < n_options; i++)
+        if ((command & option_table[i].commands)
+            && !strcmp(option_table[i].name, name))
+            return true;
+    return false;
+}
+
+/* Names of the commands that take an option. */
+static const char *takers(Arena *a, int bits)
+{
+    const char *list = "";
+    for (int i = 0; i < n_commands; i++)
+        if (commands[i].bit & bits)
+            list = arena_printf(a, "%s%s%s", list, *list ? ", " : "",
+                                commands[i].name);
+    return list;
+}
+
+static void unknown_option(Arena *a, const Command *c, const char *name)
+    __attribute__((noreturn));
+
+static void unknown_option(Arena *a, const Command *c, const char *name)
+{
+    for (int i = 0; i < n_options; i++)
+        if (strcmp(option_table[i].name, name) == 0)
+            fail(ExitUsage, "attnc %s takes no %s: it belongs to %s", c->name,
+                 name, takers(a, option_table[i].commands));
+    const char *near = nearest_option(name, c->bit);
+    if (near)
+        fail(ExitUsage, "unknown option '%s': did you mean %s?", quote(name),
+             near);
+    fail(ExitUsage, "unknown option '%s'; attnc help %s lists them",
+         quote(name), c->name);
+}
 
 /* -------------------------------------------------------------- values --- */
 static double number(const Option *row, const char *text)
@@ -16,24 +71,65 @@ static double number(const Option *row, const char *text)
     if (end == text || *end || errno || !isfinite(x) || !whole)
         fail(ExitUsage, "%s takes a%s number, not '%s'", row->name,
              row->kind == Int ? " whole" : "", quote(text));
-    if (x < row->least || x > row->most)
+    if (x < row->min || x > row->max)
         fail(ExitUsage, "%s %s is out of range: %.12g to %.12g", row->name,
-             quote(text), row->least, row->most);
+             quote(text), row->min, row->max);
     return x;
 }
 
-static void store(Options *o, const Option *row, const char *text)
+/* Which of the row's words has these n characters. */
+static int word_of(const Option *row, const char *text, size_t n)
 {
-    void *at = (char *)o + row->at;
-    switch (row->kind) {
-    case Flag: *(bool *)at = true; break;
-    case Text: *(const char **)at = text; break;
-    case Int:  *(int64_t *)at = (int64_t)number(row, text); break;
-    case Real: *(double *)at = number(row, text); break;
-    case List: vec_push(o->arena, (Texts *)at, text); break;
+    char all[256] = "";
+    for (int i = 0; i < row->n_words; i++) {
+        const char *word = row->words[i];
+        if (strlen(word) == n && strncmp(word, text, n) == 0)
+            return i;
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
+                 i ? ", " : "", word);
+    }
+    fail(ExitUsage, "%s '%s': one of %s", row->name, quote_n(text, n), all);
+}
+
+/* "c,obj": a bit for each. */
+static int words_of(const Option *row, const char *text)
+{
+    int bits = 0;
+    for (;;) {
+        const size_t n = strcspn(text, ",");
+        bits |= 1 << word_of(row, text, n);
+        if (!text[n])
+            return bits;
+        text += n + 1;
     }
 }
 
+static void store(Arena *a, void *at, const Option *row, const char *text)
+{
+    switch (row->kind) {
+    case Flag:
+    case Alone: *(bool *)at = true; break;
+    case Text:  *(const char **)at = text; break;
+    case List:  vec_push(a, (Texts *)at, text); break;
+    case Int:   *(int64_t *)at = (int64_t)number(row, text); break;
+    case Real:  *(double *)at = number(row, text); break;
+    case Word:  *(int *)at = word_of(row, text, strlen(text)); break;
+    case Words: *(int *)at = words_of(row, text); break;
+    }
+}
+
+/* What it is where it is not given; flags, texts and lists: nothing. */
+static void store_usual(void *at, const Option *row)
+{
+    if (row->kind == Int)
+        *(int64_t *)at = (int64_t)row->usual;
+    else if (row->kind == Real)
+        *(double *)at = row->usual;
+    else if (row->kind == Word || row->kind == Words)
+        *(int *)at = (int)row->usual;
+}
+
+/* ------------------------------------------------------------- reading --- */
 /* The row of a word, and its value when it is in the same word: "--beam=4",
  * "-O2", "-omodel.c". NULL: none is called so.                              */
 static const Option *find(const char *word, int command, const char **value)
@@ -54,97 +150,115 @@ static const Option *find(const char *word, int command, const char **value)
     return NULL;
 }
 
-static const Options defaults = {
-    .nbest = -1,
-    .beam = -1,
-    .min_length = -1,
-    .no_repeat_ngram = -1,
-    .end_token = -1,
-    .max_input = -1,
-    .max_output = -1,
-    .repetition_penalty = -1,
-    .alpha = -1,
-    .patience = -1,
-    .layer = -1,
-    .head = -1,
-    .query = -1,
-    .cases = -1,
-    .rows = -1,
-    .steps = -1,
-    .batch = -1,
-    .repetitions = -1,
-    .seconds = -1,
-    .seed = 1,
-    .threads = -1,
-    .tokens = -1,
-    .top_k = -1,
-    .temperature = -1,
-    .top_p = -1,
-    .min_p = -1,
-};
-
-static void take_operand(Options *o, const char *word)
+/* The row of a command's operand number n, from 0; the last one may be a list.
+ * NULL: it takes no more.                                                   */
+static const Option *operand(const Command *c, int n)
 {
-    if (!o->command->most)
-        fail(ExitUsage, "attnc %s takes no file: '%s'", o->command->name,
-             quote(word));
-    if (o->spec && o->command->most > 1) {
-        vec_push(o->arena, &o->files, word);
-        return;
-    }
-    if (o->spec)
-        fail(ExitUsage, "one spec at a time: '%s' and '%s'", quote(o->spec),
-             quote(word));
-    o->spec = word;
+    const Option *last = NULL;
+    for (int i = 0; i < n_options; i++)
+        if ((option_table[i].commands & c->bit)
+            && is_operand(&option_table[i])) {
+            last = &option_table[i];
+            if (n-- == 0)
+                return last;
+        }
+    return last && last->kind == List ? last : NULL;
 }
 
-void options_parse(Options *o, Arena *a, const Command *c, int argc,
-                   char **argv)
+typedef struct {
+    Arena *arena;
+    const Command *command;
+    void *options;       /* its struct */
+    int operands;        /* so far */
+    const char *operand; /* the last of them */
+    bool alone;          /* what was asked for needs no spec */
+} Reading;
+
+static void take_operand(Reading *r, const char *word)
 {
-    *o = defaults;
-    o->arena = a;
-    o->command = c;
+    const Option *row = operand(r->command, r->operands);
+    if (!row && r->operands > 0)
+        fail(ExitUsage, "one spec at a time: '%s' and '%s'", quote(r->operand),
+             quote(word));
+    if (!row)
+        fail(ExitUsage, "attnc %s takes no file: '%s'", r->command->name,
+             quote(word));
+    store(r->arena, option_place(r->options, r->command, row), row, word);
+    r->operand = word;
+    r->operands++;
+}
+
+/* An option; true: the word after it is its value. */
+static bool take_option(Reading *r, const char *word, const char *next)
+{
+    const char *value;
+    const Option *row = find(word, r->command->bit, &value);
+    if (!row)
+        unknown_option(r->arena, r->command,
+                       arena_strndup(r->arena, word, strcspn(word, "=")));
+    const bool apart = row->takes && !value;
+    if (apart && !next)
+        fail(ExitUsage, "%s takes a value: %s %s", row->name, row->name,
+             row->takes);
+    store(r->arena, option_place(r->options, r->command, row), row,
+          apart ? next : value);
+    r->alone = r->alone || row->kind == Alone;
+    return apart;
+}
+
+void *options_parse(Arena *a, const Command *c, int argc, char **argv)
+{
+    Reading r = { .arena = a, .command = c };
     bool options = true;
-    for (int i = 0; i < argc; i++) {
-        const char *word = argv[i], *value;
-        if (!options || word[0] != '-' || !word[1]) {
-            take_operand(o, word);
-            continue;
-        }
-        if (strcmp(word, "--") == 0) {
-            options = false;
-            continue;
-        }
-        const Option *row = find(word, c->bit, &value);
-        if (!row) {
-            const char *name = arena_strndup(a, word, strcspn(word, "="));
-            option_unknown(a, c, name);
-        }
-        if (row->takes && !value) {
-            if (i + 1 == argc)
-                fail(ExitUsage, "%s takes a value: %s %s", row->name, row->name,
-                     row->takes);
-            value = argv[++i];
-        }
-        store(o, row, value);
+    r.options = arena_alloc(a, c->bytes);
+    for (int i = 0; i < n_options; i++) {
+        void *at = option_place(r.options, c, &option_table[i]);
+        if (at)
+            store_usual(at, &option_table[i]);
     }
-    if (is_stdout(o->records))
-        fail(ExitUsage, "--records -: records are read and written, stdout is "
-                        "not: name a file; attnc records export prints them");
-    if (c->least && !o->spec && !o->list_passes && !o->machine)
+    for (int i = 0; i < argc; i++) {
+        const char *word = argv[i];
+        if (!options || word[0] != '-' || !word[1])
+            take_operand(&r, word);
+        else if (strcmp(word, "--") == 0)
+            options = false;
+        else
+            i += take_option(&r, word, i + 1 < argc ? argv[i + 1] : NULL);
+    }
+    if (r.operands < c->least && !r.alone)
         fail(ExitUsage, "attnc %s takes a spec: attnc %s model.yaml", c->name,
              c->name);
+    return r.options;
 }
 
-int option_choice(const char *option, const char *word, const char *const *list,
-                  int n)
+/* ---------------------------------------------------------------- help --- */
+static void print_option(FILE *out, const Option *row)
 {
-    char all[256] = "";
-    for (int i = 0; i < n; i++) {
-        if (!word || strcmp(word, list[i]) == 0)
-            return i;
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
-                 i ? ", " : "", list[i]);
+    bool is_long = row->name[1] == '-';
+    char left[64];
+    const char *between = is_long ? "=" : row->name[1] == 'O' ? "" : " ";
+    snprintf(left, sizeof left, "%s%s%s", row->name, row->takes ? between : "",
+             row->takes ? row->takes : "");
+    fprintf(out, "  %-27s %s\n", left, row->help);
+}
+
+void print_help(FILE *out, const Command *c)
+{
+    if (c) {
+        fprintf(out, "usage: attnc %s [options]%s%s\n%s\n\n", c->name,
+                *c->takes ? " " : "", c->takes, c->summary);
+        for (int i = 0; i < n_options; i++)
+            if ((option_table[i].commands & c->bit)
+                && !is_operand(&option_table[i]))
+                print_option(out, &option_table[i]);
+        return;
     }
-    fail(ExitUsage, "%s '%s': one of %s", option, quote(word), all);
+    fputs("usage: attnc COMMAND [options] SPEC\n"
+          "A Transformer's spec (YAML) in, C out.\n\n",
+          out);
+    for (int i = 0; i < n_commands; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\nattnc help COMMAND lists its options; attnc --version says "
+          "which attnc this is.\n",
+          out);
 }

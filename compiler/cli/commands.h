@@ -1,5 +1,5 @@
 /* commands.h: the commands, a row each: word, enumerator, what it takes besides
- * options, how few and how many of that, and what it does. cmd_WORD() of
+ * options, how few of that, and what it does. cmd_WORD() of
  * cmd_WORD.c does it. Included where COMMAND is defined, which it is no more
  * behind it. */
 #ifndef COMMAND
@@ -7,23 +7,23 @@
 #endif
 
 /* clang-format off */
-COMMAND(compile, Compile, "SPEC", 1, 1, "emit C, and compile it where asked")
-COMMAND(run, Run, "SPEC", 1, 1, "answer each line of stdin; or compute tensors")
-COMMAND(score, Score, "SPEC", 1, 1, "log-probabilities of given answers")
-COMMAND(graph, Graph, "SPEC", 1, 1,
+COMMAND(compile, Compile, "SPEC", 1, "emit C, and compile it where asked")
+COMMAND(run, Run, "SPEC", 1, "answer each line of stdin; or compute tensors")
+COMMAND(score, Score, "SPEC", 1, "log-probabilities of given answers")
+COMMAND(graph, Graph, "SPEC", 1,
         "the operations, before and after each pass")
-COMMAND(plan, Plan, "SPEC", 1, 1,
+COMMAND(plan, Plan, "SPEC", 1,
         "memory, weights, operations, tiles: exact numbers")
-COMMAND(tensors, Tensors, "SPEC", 1, 1,
+COMMAND(tensors, Tensors, "SPEC", 1,
         "the weights, and where in the file each of them is")
-COMMAND(verify, Verify, "SPEC", 1, 1,
+COMMAND(verify, Verify, "SPEC", 1,
         "compare the compiled model with double precision")
-COMMAND(bench, Bench, "SPEC", 1, 1, "measure speed beside the machine's limit")
-COMMAND(tune, Tune, "SPEC", 1, 1,
+COMMAND(bench, Bench, "SPEC", 1, "measure speed beside the machine's limit")
+COMMAND(tune, Tune, "SPEC", 1,
         "find the tiles that are fastest here, and keep them")
-COMMAND(records, Records, "[ACTION [FILE ..]]", 0, INT_MAX,
+COMMAND(records, Records, "[ACTION [FILE ..]]", 0,
         "show, merge, prune, export, explain what tune found")
-COMMAND(fields, Fields, "", 0, 0, "the reference of the spec's fields")
+COMMAND(fields, Fields, "", 0, "the reference of the spec's fields")
 /* clang-format on */
 
 #undef COMMAND

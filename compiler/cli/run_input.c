@@ -3,11 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "oracle/trial.h"
 
 typedef struct {
-    const Options *o;
+    const RunCommand *o;
     Engine e;
     SampleFile in;
     VEC(TensorOut) out;
@@ -95,13 +95,13 @@ static bool run(Tensors *t, Fault *why)
     return ok;
 }
 
-int run_tensors(const Options *o)
+int run_input(const RunCommand *o)
 {
     if (!o->input || !o->output)
         fail(ExitUsage, "tensors need both --input FILE and --output FILE");
     Tensors t = { .o = o };
     Fault why;
-    EngineOptions options = engine_options(o);
+    EngineOptions options = run_engine_options(o);
     options.keep_all = o->taps.n > 0;
     int code = engine_open(&t.e, &options);
     if (!code && !run(&t, &why))

@@ -16,30 +16,30 @@
 
 #include "spec/fields.h"
 #include "machine/machine.h"
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "fuzz.h"
 
 enum { MostWords = 24, MostFiles = 16 };
 
 int attnc_main(int argc, char **argv); /* main.c's */
-int __wrap_cmd_verify(const Options *o);
-int __wrap_cmd_bench(const Options *o);
-int __wrap_cmd_tune(const Options *o);
+int __wrap_cmd_verify(const VerifyCommand *o);
+int __wrap_cmd_bench(const BenchCommand *o);
+int __wrap_cmd_tune(const TuneCommand *o);
 void __wrap_machine_measure(Machine *m, int threads, double seconds);
 
-int __wrap_cmd_verify(const Options *o)
+int __wrap_cmd_verify(const VerifyCommand *o)
 {
-    return o->spec ? ExitDone : ExitUsage;
+    return o->model.spec ? ExitDone : ExitUsage;
 }
 
-int __wrap_cmd_bench(const Options *o)
+int __wrap_cmd_bench(const BenchCommand *o)
 {
-    return __wrap_cmd_verify(o);
+    return o->model.spec ? ExitDone : ExitUsage;
 }
 
-int __wrap_cmd_tune(const Options *o)
+int __wrap_cmd_tune(const TuneCommand *o)
 {
-    return __wrap_cmd_verify(o);
+    return o->model.spec ? ExitDone : ExitUsage;
 }
 
 /* To measure takes time, and more memory than all else. */
@@ -167,10 +167,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 typedef struct {
     int n;
     char *at[MostWords + 2];
-} Words;
+} WordList;
 
 /* The words of a command, of which none leads out of the folder. */
-static void cut(Words *to, FuzzPart part)
+static void cut(WordList *to, FuzzPart part)
 {
     char *text = strndup((const char *)part.at, part.n), *at = text;
     to->n = 0;
@@ -189,7 +189,7 @@ static void cut(Words *to, FuzzPart part)
 
 static int run(void *with)
 {
-    Words *w = with;
+    WordList *w = with;
     return attnc_main(w->n, w->at);
 }
 
@@ -212,7 +212,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_file(given[i].name, given[i].at, given[i].n);
     set_stdin(part[0]);
     for (int i = 1; i < n && i < 3; i++) {
-        Words w;
+        WordList w;
         cut(&w, part[i]);
         lseek(STDIN_FILENO, 0, SEEK_SET);
         fuzz_run(run, &w);

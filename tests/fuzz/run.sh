@@ -17,10 +17,10 @@ records  1000000  2048  compiler/records/records.c compiler/records/line.c \
 compiler/records/file.c compiler/records/print.c
 packed   1000000  4096  runtime/packed.c
 command  50000    1024  compiler/main.c compiler/cli/options.c \
-compiler/cli/options_model.c compiler/cli/search_options.c compiler/cli/lines.c \
-compiler/cli/cmd_attention.c compiler/cli/cmd_compile.c compiler/cli/cmd_graph.c \
+compiler/cli/command_line.c compiler/cli/model_options.c compiler/cli/lines.c \
+compiler/cli/run_attention.c compiler/cli/cmd_compile.c compiler/cli/cmd_graph.c \
 compiler/cli/cmd_tensors.c compiler/cli/cmd_plan.c compiler/cli/cmd_records.c \
-compiler/cli/cmd_run.c compiler/cli/cmd_score.c compiler/cli/cmd_stream.c \
+compiler/cli/cmd_run.c compiler/cli/cmd_score.c compiler/cli/run_prompt.c \
 compiler/cli/run_input.c
 END
 }

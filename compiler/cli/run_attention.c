@@ -1,4 +1,4 @@
-/* cmd_attention.c: attnc run --attention FILE: answers one line, then computes
+/* run_attention.c: attnc run --attention FILE: answers one line, then computes
  * source and answer once more, unfused, and draws the weights of all heads; or
  * computes what --input has, without an answer.                             */
 #define _POSIX_C_SOURCE 200809L
@@ -9,13 +9,13 @@
 
 #include "base/text.h"
 #include "cli/draw.h"
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "oracle/trial.h"
 
 enum { MostCells = 1 << 24 }; /* of one picture */
 
 typedef struct {
-    const Options *o;
+    const RunCommand *o;
     bool json; /* numbers, not a picture */
     Engine e;
     Search search;
@@ -35,17 +35,17 @@ static bool ends_in(const char *path, const char *end)
 }
 
 /* What asks for something else than one answer and its weights. */
-static int check_options(const Options *o)
+static int check_options(const RunCommand *o)
 {
-    const char *wrong = o->output     ? "--output"
-                      : o->taps.n     ? "--tap"
-                      : o->load_state ? "--load-state"
-                      : o->save_state ? "--save-state"
-                      : o->stop.n     ? "--stop"
-                      : o->nbest > 0  ? "--nbest"
-                      : o->scores     ? "--scores"
-                      : o->quiet      ? "--quiet"
-                                      : NULL;
+    const char *wrong = o->output           ? "--output"
+                      : o->taps.n           ? "--tap"
+                      : o->load_state       ? "--load-state"
+                      : o->save_state       ? "--save-state"
+                      : o->stop.n           ? "--stop"
+                      : o->search.nbest > 0 ? "--nbest"
+                      : o->search.scores    ? "--scores"
+                      : o->quiet            ? "--quiet"
+                                            : NULL;
     if (wrong)
         error_at((Pos){ 0 }, "%s does not go with --attention", wrong);
     else if (!is_stdout(o->attention) && !ends_in(o->attention, ".svg")
@@ -54,7 +54,7 @@ static int check_options(const Options *o)
                  "--attention '%s': the name of a picture ends in "
                  ".svg, of numbers in .json",
                  quote(o->attention));
-    else if (drawing_temperature(o) > 0 && o->beam > 1)
+    else if (drawing_temperature(&o->search) > 0 && o->search.beam > 1)
         error_at((Pos){ 0 },
                  "tokens that are drawn make one answer: leave "
                  "out --beam, or --temperature and --top-k, --top-p, --min-p");
@@ -64,19 +64,20 @@ static int check_options(const Options *o)
 }
 
 /* What reads and answers text. */
-static int check_kind(const Spec *s, const Options *o)
+static int check_kind(const Spec *s, const RunCommand *o)
 {
-    const char *wrong = o->prefix             ? "--prefix"
-                      : o->suppress.n         ? "--suppress"
-                      : o->tokens >= 0        ? "-n"
-                      : o->max_output >= 0    ? "--max-output"
-                      : o->beam >= 0          ? "--beam"
-                      : o->temperature >= 0   ? "--temperature"
-                      : o->top_k >= 0         ? "--top-k"
-                      : o->top_p >= 0         ? "--top-p"
-                      : o->min_p >= 0         ? "--min-p"
-                      : o->input && o->prompt ? "--prompt"
-                                              : NULL;
+    const SearchOptions *search = &o->search;
+    const char *wrong = search->prefix           ? "--prefix"
+                      : search->suppress.n       ? "--suppress"
+                      : o->tokens >= 0           ? "-n"
+                      : search->max_output > 0   ? "--max-output"
+                      : search->beam > 0         ? "--beam"
+                      : search->temperature >= 0 ? "--temperature"
+                      : search->top_k >= 0       ? "--top-k"
+                      : search->top_p >= 0       ? "--top-p"
+                      : search->min_p >= 0       ? "--min-p"
+                      : o->input && o->prompt    ? "--prompt"
+                                                 : NULL;
     if (!o->input && (s->kind == KindAttention || s->input != InputTokens)) {
         error_at(spec_pos(s, "kind"), "this model reads no text: --attention "
                                       "FILE needs --input FILE");
@@ -147,8 +148,8 @@ static int read_line(Attention *r, int side)
         error_at((Pos){ 0 }, "--attention: %s", why.text);
         return why.code;
     }
-    if (r->o->max_input > 0)
-        count = attn_min(count, r->o->max_input);
+    if (r->o->search.max_input > 0)
+        count = attn_min(count, r->o->search.max_input);
     if (count < least || count > most) {
         error_at((Pos){ 0 },
                  "--attention: the line has %lld tokens, %lld to "
@@ -198,7 +199,7 @@ static int answer(Attention *r, int from)
 {
     const struct attn_model *m = r->e.backend.model;
     struct attn_search_options *o = &r->search.o;
-    int code = open_search(&r->search, &r->e, r->o, &r->tokens[1]);
+    int code = open_search(&r->search, &r->e, &r->o->search, &r->tokens[1]);
     if (code)
         return code;
     int64_t rows = r->in.start[from][1], n = 0, prompt = from == 1 ? rows : 0;
@@ -299,7 +300,7 @@ static void fill_map(Attention *r, const Trial *t, AttentionMap *m, int node)
 static int choose_maps(Attention *r)
 {
     const Graph *g = r->e.unfused;
-    const Options *o = r->o;
+    const RunCommand *o = r->o;
     int64_t cells = 0, most = 0;
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
@@ -371,7 +372,7 @@ static int show(Attention *r)
 static int open_attention(Attention *r)
 {
     static const char *const all[] = { "all" };
-    EngineOptions options = engine_options(r->o);
+    EngineOptions options = run_engine_options(r->o);
     options.keep_all = true;
     options.passes.skip = all;
     options.passes.nskip = 1;
@@ -381,7 +382,7 @@ static int open_attention(Attention *r)
     return code ? code : check_choice(r);
 }
 
-int run_attention(const Options *o)
+int run_attention(const RunCommand *o)
 {
     Attention r = { .o = o, .json = ends_in(o->attention, ".json") };
     Fault why;

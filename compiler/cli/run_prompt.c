@@ -1,4 +1,4 @@
-/* cmd_stream.c: attnc run --prompt: one answer, printed as it comes; a decoder
+/* run_prompt.c: attnc run --prompt: one answer, printed as it comes; a decoder
  * goes on with the prompt, which is printed first. The decoding state can be
  * saved and taken up again. How fast it was is said on stderr.              */
 #define _POSIX_C_SOURCE 200809L
@@ -7,11 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/lines.h"
-#include "cli/cli.h"
+#include "cli/options.h"
 
 typedef struct {
-    const Options *o;
+    const RunCommand *o;
     Engine e;
     Search search;
     Tokens source, target;
@@ -40,7 +39,7 @@ static double now(void)
 /* ---------------------------------------------------------------- open --- */
 static int open_model(Stream *r)
 {
-    EngineOptions options = engine_options(r->o);
+    EngineOptions options = run_engine_options(r->o);
     int code = engine_open(&r->e, &options);
     if (code)
         return code;
@@ -58,7 +57,7 @@ static int open_model(Stream *r)
     if ((code = need_vocabulary(&r->source, "source"))
         || (code = need_vocabulary(&r->target, "target")))
         return code;
-    code = open_search(&r->search, &r->e, r->o, &r->target);
+    code = open_search(&r->search, &r->e, &r->o->search, &r->target);
     r->search.o.beam = 1;
     return code;
 }
@@ -305,19 +304,19 @@ static int save_state(Stream *r)
 }
 
 /* ----------------------------------------------------------------- run --- */
-static int check_options(const Options *o)
+static int check_options(const RunCommand *o)
 {
-    const char *wrong = o->beam > 1  ? "--beam"
-                      : o->nbest > 0 ? "--nbest"
-                      : o->scores    ? "--scores"
-                                     : NULL;
+    const char *wrong = o->search.beam > 1  ? "--beam"
+                      : o->search.nbest > 0 ? "--nbest"
+                      : o->search.scores    ? "--scores"
+                                            : NULL;
     if (!wrong)
         return ExitDone;
     error_at((Pos){ 0 }, "%s is for lines of stdin, not for --prompt", wrong);
     return ExitUsage;
 }
 
-int run_stream(const Options *o)
+int run_prompt(const RunCommand *o)
 {
     Stream r = { .o = o, .to = beside(o->save_state) };
     int code = check_options(o);

@@ -1,10 +1,81 @@
-/* search_options.c: the spec's search, with what the command line changes. */
+/* model_options.c: the options that say which model, what code and which search
+ * are wanted, as the engine and the search take them.                        */
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/options.h"
 
+/* --------------------------------------------------------------- model --- */
+/* What a hint about records may name: nothing that the command would refuse. */
+static int offers_of(int command)
+{
+    static const struct {
+        const char *name;
+        Offers offer;
+    } rows[] = {
+        { "--march", OfferMarch },     { "--width", OfferWidth },
+        { "--threads", OfferThreads }, { "--backend", OfferBackend },
+        { "--cc", OfferCc },           { "-O", OfferLevel },
+    };
+    int all = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (option_taken(command, rows[i].name))
+            all |= rows[i].offer;
+    return all;
+}
+
+const char *records_option(const CodeOptions *code)
+{
+    if (is_stdout(code->records))
+        fail(ExitUsage, "--records -: records are read and written, stdout is "
+                        "not: name a file; attnc records export prints them");
+    return code->records;
+}
+
+EngineOptions engine_options(int command, const ModelOptions *model,
+                             const CodeOptions *code)
+{
+    EngineOptions o = {
+        .spec = model->spec,
+        .sets = model->sets.at,
+        .nsets = model->sets.n,
+        .passes = { .skip = model->skip.at,
+                    .nskip = model->skip.n,
+                    .dump = model->dump.at,
+                    .ndump = model->dump.n,
+                    .after = model->after,
+                    .explain = model->explain,
+                    .require_fusion = model->require_fusion },
+        .weights = model->weights,
+        .seed = (uint64_t)model->seed,
+    };
+    if (!code)
+        return o;
+    o.march = code->march;
+    o.width = (int)code->width;
+    o.tile = code->tile;
+    o.backend = code->backend;
+    o.cc = code->cc;
+    o.level = code->level;
+    o.threads = code->threads;
+    o.tuned = !code->no_records;
+    o.records = records_option(code);
+    o.offers = offers_of(command);
+    return o;
+}
+
+EngineOptions run_engine_options(const RunCommand *o)
+{
+    EngineOptions options = engine_options(CmdRun, &o->model, &o->code);
+    options.taps = o->taps.at;
+    options.ntaps = o->taps.n;
+    if (o->quiet)
+        options.offers = 0;
+    return options;
+}
+
+/* -------------------------------------------------------------- search --- */
 /* Where one of the others is given, tokens are drawn: as the model says, 1. */
-double drawing_temperature(const Options *o)
+double drawing_temperature(const SearchOptions *o)
 {
     bool draws = o->top_k > 0 || o->top_p > 0 || o->min_p > 0;
     return o->temperature >= 0 ? o->temperature : draws ? 1 : 0;
@@ -12,7 +83,7 @@ double drawing_temperature(const Options *o)
 
 /* The answers that are wanted widen the default alone: a beam that --beam or
  * the spec states decides what is found, and is kept.                       */
-static int64_t beam_of(const Spec *s, const Options *o)
+static int64_t beam_of(const Spec *s, const SearchOptions *o)
 {
     if (o->beam > 0)
         return o->beam;
@@ -22,9 +93,10 @@ static int64_t beam_of(const Spec *s, const Options *o)
                                        : attn_max(s->search_beam, o->nbest);
 }
 
-static struct attn_search_options search_options(const Spec *s,
-                                                 const Options *o)
+static struct attn_search_options search_options(const Engine *e,
+                                                 const SearchOptions *o)
 {
+    const Spec *s = e->spec;
     return (struct attn_search_options){
         .beam = beam_of(s, o),
         .results = attn_max(o->nbest, 1),
@@ -37,24 +109,24 @@ static struct attn_search_options search_options(const Spec *s,
         .max_output = o->max_output > 0 ? o->max_output
                       : s->max_output > 0 ? s->max_output : 0,
         .max_output_plus = o->max_output > 0 ? -1 : s->max_output_plus,
-        .max_input = o->max_input > 0 ? o->max_input : 0,
-        .patience = (float)(o->patience >= 0 ? o->patience : 1),
+        .max_input = o->max_input,
+        .patience = (float)o->patience,
         .start = (int32_t)s->token_start,
         .end = (int32_t)(o->end_token >= 0 ? o->end_token : s->token_end),
         .want_scores = o->scores,
         .process = {
-            .min_length = o->min_length > 0 ? o->min_length : 0,
-            .repetition_penalty = (float)(o->repetition_penalty > 0
-                                              ? o->repetition_penalty : 0),
-            .no_repeat_ngram = o->no_repeat_ngram > 0 ? o->no_repeat_ngram : 0,
+            .min_length = o->min_length,
+            .repetition_penalty = (float)o->repetition_penalty,
+            .no_repeat_ngram = o->no_repeat_ngram,
         },
         .sampling = {
             .temperature = (float)drawing_temperature(o),
             .top_p = (float)(o->top_p > 0 ? o->top_p : 0),
             .min_p = (float)(o->min_p > 0 ? o->min_p : 0),
             .top_k = o->top_k > 0 ? o->top_k : 0,
-            .seed = o->seed,
+            .seed = (int64_t)e->options.seed,
         },
+        .parallel = e->parallel,
     };
 }
 
@@ -71,7 +143,7 @@ static int option_tokens(Arena *a, const Tokens *target, const char *option,
     return ExitUsage;
 }
 
-int open_search(Search *to, const Engine *e, const Options *o,
+int open_search(Search *to, const Engine *e, const SearchOptions *o,
                 const Tokens *target)
 {
     Arena *a = e->arena;
@@ -80,8 +152,7 @@ int open_search(Search *to, const Engine *e, const Options *o,
     int32_t *ids;
     int64_t n = 0;
     int code = ExitDone;
-    *to = (Search){ .o = search_options(s, o) };
-    to->o.parallel = e->parallel;
+    *to = (Search){ .o = search_options(e, o) };
     ids = arena_alloc(a, 2 * sizeof *ids);
     to->o.process.forbid = ids;
     to->o.process.forbid_count = spec_unwritten(s, ids);

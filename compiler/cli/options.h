@@ -1,0 +1,203 @@
+/* options.h: what each command takes, a struct a command, and the parts that
+ * several share. The rows of options.c say which option goes where.         */
+#ifndef ATTNC_CLI_OPTIONS_H
+#define ATTNC_CLI_OPTIONS_H
+
+#include "cli/cli.h"
+#include "cli/lines.h"
+#include "tune/tune.h"
+
+typedef VEC(const char *) Texts;
+
+/* --------------------------------------------------------------- parts --- */
+typedef struct { /* the model, and its passes */
+    const char *spec;
+    Texts sets, skip, dump;
+    const char *weights, *after;
+    int64_t seed;
+    bool explain, require_fusion;
+} ModelOptions;
+
+typedef struct { /* what code is made for, and by what */
+    const char *march, *tile, *backend, *cc, *level, *records;
+    int64_t width;   /* 0: the target's own */
+    int64_t threads; /* -1: one a core */
+    bool no_records;
+} CodeOptions;
+
+typedef struct { /* -1, and a beam or nbest of 0: as the spec says */
+    const char *prefix;
+    Texts suppress;
+    int64_t beam, nbest, min_length, no_repeat_ngram, end_token;
+    int64_t max_input, max_output; /* 0: the model's */
+    int64_t top_k;
+    double temperature, top_p, min_p; /* -1: not given, as top_k */
+    double alpha, patience;
+    double repetition_penalty; /* 0: none */
+    bool scores;
+} SearchOptions;
+
+/* ------------------------------------------------------------ commands --- */
+typedef enum { EmitC, EmitObj, EmitSo, EmitExe, EmitKinds } EmitKind;
+
+struct CompileCommand {
+    ModelOptions model;
+    CodeOptions code;
+    const char *output;
+    int kinds; /* bits: 1 << EmitC .. */
+    bool embed, save_temps, print_commands;
+};
+
+struct RunCommand {
+    ModelOptions model;
+    CodeOptions code;
+    SearchOptions search;
+    bool ids, quiet;
+    /* --prompt */
+    const char *prompt, *save_state, *load_state;
+    Texts stop;
+    int64_t tokens; /* -1: as the search says */
+    /* --input */
+    const char *input, *output;
+    Texts taps;
+    const char *attention;
+    int64_t layer, head, query; /* -1: all */
+};
+
+struct ScoreCommand {
+    ModelOptions model;
+    CodeOptions code;
+    bool ids;
+};
+
+typedef enum { StageFinal, StageBuilt, StageAll } Stage;
+typedef enum { PrintText, PrintDot, PrintSvg } PrintFormat;
+
+struct GraphCommand {
+    ModelOptions model;
+    const char *output;
+    int stage, format; /* Stage, PrintFormat */
+    bool list_passes;
+};
+
+struct PlanCommand {
+    ModelOptions model;
+    CodeOptions code;
+    const char *output;
+    int json;
+};
+
+struct TensorsCommand {
+    ModelOptions model;
+};
+
+struct VerifyCommand {
+    ModelOptions model;
+    CodeOptions code;
+    int64_t cases, rows; /* 0: all; as many as are cheap */
+};
+
+struct BenchCommand {
+    ModelOptions model;
+    CodeOptions code;
+    BenchOptions bench;
+    bool machine;
+};
+
+struct TuneCommand {
+    ModelOptions model;
+    CodeOptions code;
+    TuneOptions tune; /* but for its budget, records and model */
+    const char *budget, *dtype;
+};
+
+typedef enum {
+    RecordsShow,
+    RecordsMerge,
+    RecordsPrune,
+    RecordsExport,
+    RecordsExplain
+} RecordsAction;
+
+struct RecordsCommand {
+    CodeOptions code;
+    int action; /* RecordsAction */
+    Texts files;
+    const char *output, *cpu, *compiler;
+    int op;     /* TaskKind; -1: of all */
+    int format; /* of show */
+    bool all, dry_run;
+};
+
+struct FieldsCommand {
+    int markdown;
+};
+
+/* --------------------------------------------------------------- rows --- */
+typedef enum {
+    PartCommand,
+    PartModel,
+    PartCode,
+    PartSearch,
+    PartBench,
+    OptionParts
+} OptionPart;
+
+typedef enum {
+    Flag,  /* bool */
+    Alone, /* the same: it asks for what needs no spec */
+    Text,  /* const char *; NULL: not given */
+    List,  /* Texts: one more each time */
+    Int,   /* int64_t */
+    Real,  /* double */
+    Word,  /* int: which of the words */
+    Words  /* int, a bit for each: "c,obj" */
+} OptionKind;
+
+typedef struct {
+    const char *name;  /* without a "-": an operand */
+    const char *takes; /* NULL for a Flag */
+    OptionKind kind;
+    int commands;
+    OptionPart part; /* of the command's struct; PartCommand: all of it */
+    size_t at;       /* offset there */
+    double min, max; /* Int, Real */
+    double usual;    /* where it is not given */
+    const char *const *words;
+    int n_words;
+    const char *help;
+} Option;
+extern const Option option_table[];
+extern const int n_options;
+
+/* Where a command keeps it; NULL: it has no such part. */
+void *option_place(void *options, const Command *c, const Option *row);
+bool option_taken(int command, const char *name); /* command_line.c */
+
+/* --------------------------------------------------- as others take them ---
+ */
+/* What the engine is asked for by a command; code NULL: it makes none. */
+EngineOptions engine_options(int command, const ModelOptions *model,
+                             const CodeOptions *code);
+EngineOptions run_engine_options(const RunCommand *o);
+/* --records; NULL: not given. Ends with ExitUsage where it is stdout. */
+const char *records_option(const CodeOptions *code);
+
+/* The spec's search, with what the options change; those in the target's tokens
+ * are ids here. ExitUsage after a message.                                  */
+typedef struct {
+    struct attn_search_options o;
+    int32_t *prefix;
+    int64_t prefix_n;
+} Search;
+int open_search(Search *to, const Engine *e, const SearchOptions *o,
+                const Tokens *target);
+/* 0: the best token is taken. */
+double drawing_temperature(const SearchOptions *o);
+
+/* run's other forms, each in the file of its name. */
+int run_input(const RunCommand *o);
+int run_attention(const RunCommand *o);
+int run_prompt(const RunCommand *o);
+
+#endif
