@@ -313,20 +313,26 @@ static void beams_by_hand(void **state)
     beam = 1;
 }
 
-/* A pooled sentence is one row, whatever its length: here of one product. */
+/* A pooled sentence is one row, whatever its length: here of one product. All
+ * of its rows are read once, for that.                                      */
 static void pooled_rows(void **state)
 {
     (void)state;
-    const EngineOptions with = { .spec = "tests/golden/classify.yaml" };
+    const char *set[] = { "head.pool=mean" };
+    const EngineOptions with = { .spec = "tests/golden/classify.yaml",
+                                 .sets = set,
+                                 .nsets = 1 };
     Engine e = { 0 };
     bool any = false;
     assert_int_equal(engine_plan(&e, &with), ExitDone);
     for (int i = 0; i < e.graph->nodes.n; i++) {
-        const Type t = e.graph->nodes.at[i].type;
+        const Node *at = &e.graph->nodes.at[i];
+        const Type t = at->type;
         if (t.rank != 2 || t.dim[0].sym != SymS)
             continue;
-        assert_true(node_flops(e.graph, i, 1, 1)
-                    == node_flops(e.graph, i, 100, 100));
+        assert_true(node_flops(e.graph, i, 100, 100)
+                    == node_flops(e.graph, i, 1, 1)
+                           + (at->pool == PoolMean ? 99 * t.dim[1].c : 0));
         any |= node_flops(e.graph, i, 1, 1) > 0;
     }
     assert_true(any);

@@ -136,6 +136,13 @@ static bool reads_cross(const Graph *g, const Node *n)
     return n->nin > 1 && n->in[1] >= 0 && g->nodes.at[n->in[1]].op == OpRecall;
 }
 
+/* Rows that a node works on: those of its result, but where it pools them. */
+static int64_t rows_of_node(const Graph *g, const Node *n, const Lengths length)
+{
+    return type_rows(n->op == OpPool ? g->nodes.at[n->in[0]].type : n->type,
+                     length);
+}
+
 /* Sequence `s` of the call. */
 static void count_sequence(const Plan *p, const EntryCall *c,
                            const Lengths length, int64_t s, Cost *cost)
@@ -147,7 +154,7 @@ static void count_sequence(const Plan *p, const EntryCall *c,
         if (n->entry != c->entry || p->region_of[i] < 0)
             continue;
         const int64_t keys = keys_of(g, n, length, &last);
-        cost[i].flops += (double)node_flops(g, i, type_rows(n->type, length),
+        cost[i].flops += (double)node_flops(g, i, rows_of_node(g, n, length),
                                             keys);
         cost[i].values += value_bytes(g, n, length, keys, false);
         if (s % c->group == 0 || !reads_cross(g, n))

@@ -53,6 +53,23 @@ static int64_t scored(const Count *c)
     return q->dim[0].c * dim_at(c, q->dim[1]) * keys(c);
 }
 
+/* Numbers that positions turn: the other columns of a head are copied. */
+static int64_t turned(const Count *c)
+{
+    return dim_at(c, c->n->type.dim[0]) * c->n->heads * c->n->dims;
+}
+
+/* A sum or a maximum of all rows; a mean divides that; one row is copied. */
+static int64_t pooled(const Count *c)
+{
+    const int64_t all = elements(c, input(c, 0)->type);
+    switch (c->n->pool) {
+    case PoolMean: return all + elements(c, c->n->type);
+    case PoolMax:  return all;
+    default:       return 0;
+    }
+}
+
 /* Of each number of a product. */
 static int64_t epilogue(const Node *n)
 {

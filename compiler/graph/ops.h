@@ -67,17 +67,17 @@ OP(Scale, "scale", 1, 1, Row, "s x",
 OP(Add, "add", 2, 2, Row, "a + b",
    pair, Elements, out, add, ROUNDED(1), ROWS("add_rows", 2))
 OP(Mul, "mul", 2, 2, Row, "a * b, element by element",
-   pair, Elements, 0, mul, ROUNDED(1), ROWS("mul_rows", 2))
+   pair, Elements, out, mul, ROUNDED(1), ROWS("mul_rows", 2))
 OP(Activate, "activate", 1, 1, Row, "act(x)",
    same, Elements, out,
    activate, BY(FUNCTION, function), ROWS_ACT("activate_rows", 1))
 OP(Norm, "norm", 2, 3, Row, "(x-mean)/sqrt(var+eps) gamma + beta; rms: no mean",
    norm, Rows, 8 * out, norm, BY(8, norm), STEP(norm))
 OP(HeadNorm, "head_norm", 2, 3, Row, "norm of each head's columns of x",
-   head_norm, Rows, 0, head_norm, BY(8, norm), STEP(head_norm))
+   head_norm, Rows, 8 * out, head_norm, BY(8, norm), STEP(head_norm))
 OP(Rotate, "rotate", 2, 2, Position,
    "pairs of each head's columns, turned by table[past+i]",
-   rotate, Rows, 0, rotate, BY(4, rotate), STEP(rotate))
+   rotate, Rows, 3 * turned(c), rotate, BY(4, rotate), STEP(rotate))
 OP(Split, "split", 1, 1, View, "[n, h d] as h heads [h, n, d]",
    split, No, 0, split, EXACT, NO_CODE)
 OP(Merge, "merge", 1, 1, View, "Concat(head_1 .. head_h)",
@@ -95,11 +95,11 @@ OP(Scores, "scores", 2, 2, Head,
    scores, No, 2 * scored(c) * columns(c, 1),
    scores, SUMMED(8, In0 | In1), STEP(scores))
 OP(Softcap, "softcap", 1, 1, Row, "cap tanh(x / cap)",
-   same, Elements, 0,
+   same, Elements, 3 * out,
    softcap, BY(FUNCTION + 2, softcap), ROWS_BY("softcap_rows", 1, cap))
 OP(ScoreBias, "score_bias", 1, 2, Head,
    "x - slope_h |i-j|, or x + table[bucket(j-i), h]",
-   score_bias, Elements, 0, score_bias, BY(1, bias), SCORE_ROW(score_bias))
+   score_bias, Elements, out, score_bias, BY(1, bias), SCORE_ROW(score_bias))
 OP(Mask, "mask", 1, 1, Head, "-inf where attention is not allowed",
    heads, Elements, out, mask, EXACT, SCORE_ROW(mask))
 OP(Softmax, "softmax", 1, 1, Head, "exp(x - max) / sum",
@@ -110,9 +110,9 @@ OP(Context, "context", 2, 2, Head, "P V",
 OP(Select, "select", 1, 1, Head, "the rows that the caller wants",
    select, No, 0, select, EXACT, STEP(select))
 OP(Pool, "pool", 1, 1, Head, "mean, first, last or max of a sequence's rows",
-   pool, No, 0, pool, SIZED(8, In0), STEP(pool))
+   pool, No, pooled(c), pool, SIZED(8, In0), STEP(pool))
 OP(L2Norm, "l2_norm", 1, 1, Row, "x / max(|x|, eps)",
-   rows, Rows, 0, l2_norm, ROUNDED(8), ROWS_BY("l2_norm_rows", 1, eps))
+   rows, Rows, 3 * out, l2_norm, ROUNDED(8), ROWS_BY("l2_norm_rows", 1, eps))
 OP(Output, "output", 1, 1, Sink, "a result of the entry",
    same, No, 0, copy, EXACT, STEP(output))
 /* made by passes */
@@ -120,7 +120,7 @@ OP(Linear, "linear", 2, 4, Row, "act(x W^T + b) + residual",
    linear, Residual, 2 * out * columns(c, 1) + epilogue(n) * out,
    linear, SUMMED_BY(8, linear), STEP(product))
 OP(Gate, "gate", 2, 2, Row, "act(a) * b",
-   pair, Elements, 0,
+   pair, Elements, 2 * out,
    gate, BY(FUNCTION + 1, gate), ROWS_ACT("gate_rows", 2))
 OP(AddNorm, "add_norm", 3, 4, Row, "norm(x + residual)",
    add_norm, Rows, 9 * out, add_norm, BY(8, norm), STEP(add_norm))
