@@ -222,8 +222,7 @@ sample: $(B)/attnc ## regenerate generated/
 lint: $(B)/attnc ## format, sizes of files, functions, lines; words, includes that may not be
 	@sh tests/lint.sh
 	@sh tests/format.sh check || [ $$? -eq 77 ]
-	@B=$(B) sh tests/rooms.sh > $(B)/rooms.log || \
-	    ! grep -vE "a circle:|^    " $(B)/rooms.log
+	@B=$(B) sh tests/rooms.sh
 format: ## write all C as .clang-format says: before each commit
 	@sh tests/install.sh format
 	@sh tests/format.sh

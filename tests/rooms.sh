@@ -49,8 +49,12 @@ readers() { # `FILE:FUNCTION WHAT ..` of each that reads text
 reasons() {
     readers | awk -v all="$1" -v allow=tests/text.allow '
         BEGIN { while ((getline line < allow) > 0)
-                    if (line !~ /^#/ && i = index(line, " "))
-                        why[substr(line, 1, i - 1)] = substr(line, i + 1) }
+                    if (line !~ /^#/ && i = index(line, " ")) {
+                        key = substr(line, 1, i - 1)
+                        if (key in why)
+                            print allow ": " key " stands there twice"
+                        why[key] = substr(line, i + 1)
+                    } }
         { file = $1; sub(/:.*/, "", file)
           key = $1 in why ? $1 : file in why ? file : ""
           used[key]

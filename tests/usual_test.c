@@ -68,7 +68,7 @@ static void test_explained(void **state)
     const Target t = target("sapphirerapids");
     const Machine m = { .cache = { 49152, 2 << 20, 32 << 20 } };
     const Record r = {
-        .host = { .isa = "x86-64-v4", .threads = 1 },
+        .host = { .isa = "x86-64-v4", .threads = 1, .compiler = "libtcc" },
         .ns = 1e6,
         .usual_ns = 1e6,
         .samples = 24,

@@ -42,6 +42,18 @@ Choices records_choices(Arena *a, const Records *r, const Host *host)
     return (Choices){ found.at, found.n, host_text(a, host) };
 }
 
+int record_sizes(const Record *r, int64_t size[MostSizes])
+{
+    int n = 0;
+    for (const char *at = r->key.shape; *at && n < MostSizes;) {
+        char *end = (char *)at + 1;
+        if (isdigit((unsigned char)*at))
+            size[n++] = strtoll(at, &end, 10);
+        at = end;
+    }
+    return n;
+}
+
 /* How far apart two shapes are, in factors of two over all their numbers;
  * INFINITY: they are not of one form.                                       */
 static double shape_distance(const char *a, const char *b)

@@ -235,12 +235,12 @@ static void why_attention(Why *w)
 static void why_rows(Why *w)
 {
     double widest = 0, weights = 0;
-    const char *at = w->record->key.shape;
-    for (long long k, n; sscanf(at, "%lldx%lld", &k, &n) == 2;) {
+    int64_t size[MostSizes];
+    const int sizes = record_sizes(w->record, size);
+    for (int i = 0; i + 1 < sizes; i += 2) {
+        const int64_t k = size[i], n = size[i + 1];
         weights += (double)k * whole16(n) * w->size;
         widest = fmax(widest, (double)(k > n ? k : n));
-        at += strcspn(at, "_");
-        at += *at == '_';
     }
     const double bytes = 4.0 * w->by.rows * widest;
     const Level in = machine_level(w->m, weights);
@@ -279,16 +279,13 @@ static void (*const why[TaskKinds])(Why *w) = {
 /* ------------------------------------------------------------ a record --- */
 /* Is the instruction set of a record known here? `name`: a target that may have
  * it.                                                                        */
-static bool find_target(Target *t, const char *isa, const char *name)
+static bool find_target(Arena *a, Target *t, const Host *h, const char *name)
 {
-    char march[64];
-    int width = 0;
+    const HostParts is = host_parts(a, h);
     Fault unused;
-    if (sscanf(isa, "%63[^/]/%d", march, &width) < 1)
-        return false;
     const bool has = name && target_find(t, name, 0, NULL, &unused)
-                  && !strcmp(t->march, march);
-    return target_find(t, has ? name : march, width, NULL, &unused);
+                  && !strcmp(t->march, is.march);
+    return target_find(t, has ? name : is.march, is.width, NULL, &unused);
 }
 
 /* The knobs of `t` that are other than those of `than`: "8x48 prefetch=2". */
@@ -332,17 +329,17 @@ char *explain_record(Arena *a, const Record *r, const Tiling *usual,
               .by = r->tiling,
               .text = "",
               .size = r->key.dtype == DtypeBf16 ? 2 : 4 };
-    long long k = 0, n = 0;
+    int64_t size[MostSizes];
     if (m->counts > 0)
         w.r = machine_rates(m, r->host.threads);
-    if (sscanf(r->key.shape, "%lldx%lld", &k, &n) == 2) {
-        w.k = k;
-        w.n = n;
+    if (record_sizes(r, size) >= 2) {
+        w.k = size[0];
+        w.n = size[1];
     }
-    if (!find_target(&w.target, r->host.isa, target))
+    if (!find_target(a, &w.target, &r->host, target))
         w.target = (Target){ .width = 1 };
-    else if (!usual && k > 0)
-        w.usual = tiling_settled(&w.target, r->key.kind, k, w.usual);
+    else if (!usual && w.k > 0)
+        w.usual = tiling_settled(&w.target, r->key.kind, w.k, w.usual);
     if (usual)
         w.usual = *usual;
     why[r->key.kind](&w);
@@ -380,8 +377,7 @@ void records_explain(const Records *r, const Host *here, const char *target,
     explain_host(a, r, here, target, m, out);
     for (int i = 0; i < r->at.n; i++) {
         const Host *h = &r->at.at[i].host;
-        const bool same = !strcmp(h->cpu, here->cpu)
-                       && !strcmp(h->caches, here->caches);
+        const bool same = host_same_machine(h, here);
         others += !same;
         if (!same || host_same(h, here) || !first_of_host(r, i))
             continue;
