@@ -51,7 +51,7 @@ OBJECTS := $(SOURCES:%.c=$(B)/%.o)
 MODEL   := $(foreach r,base machine spec graph passes plan emit,\
              $(filter compiler/$(r)/%,$(SOURCES)))
 FUZZ    := spec tensors vocab state records packed command
-TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*_test.c)) \
+TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
            $(FUZZ:%=$(B)/tests/fuzz/%_test)
 
 # Text that goes into emitted files, embedded in attnc when it is built.
@@ -123,7 +123,7 @@ $(B)/count/%.o: %.c
 	$(call say,CC $< (counted))
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -O0 -fsanitize-coverage=trace-pc -MMD -MP -c -o $@ $<
-$(B)/tests/growth_test: $(COUNTED)
+$(B)/tests/engine/growth_test: $(COUNTED)
 
 # Fuzz targets (tests/fuzz/fuzz.h): a _test takes the inputs of its corpus, the
 # program without this ending is linked with libFuzzer, which makes inputs.
@@ -175,13 +175,13 @@ planted: $(FUZZ:%=$(F)/%)
 	    LDLIBS='$(LDLIBS)' sh tests/fuzz/faults.sh $(ONLY)
 check-tsan: ## the pool's tests under ThreadSanitizer, in build/tsan
 	@$(MAKE) B=build/tsan OPT=-O1 CFLAGS='-g -fsanitize=thread' \
-	    build/tsan/tests/pool_test
-	build/tsan/tests/pool_test
+	    build/tsan/tests/runtime/pool_test
+	build/tsan/tests/runtime/pool_test
 check-gcc: ## all sources without a warning by gcc, in build/gcc
 	@$(MAKE) B=build/gcc CC=gcc all
 # N=500: so many kills; SEED=2: others
-fuzz-kill: $(B)/attnc $(B)/tests/kill_test ## kill -9, Ctrl-C: each command
-	ATTNC_KILLS=$(or $(N),500) ATTNC_SEED=$(or $(SEED),1) $(B)/tests/kill_test
+fuzz-kill: $(B)/attnc $(B)/tests/cli/kill_test ## kill -9, Ctrl-C: each command
+	ATTNC_KILLS=$(or $(N),500) ATTNC_SEED=$(or $(SEED),1) $(B)/tests/cli/kill_test
 demo: $(B)/attnc ## English words to phonemes, by C made from a YAML spec
 	@sh tests/demo.sh $(B)
 bench: $(B)/attnc ## speed, beside the machine's own limit

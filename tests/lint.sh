@@ -25,6 +25,9 @@ bad=$(git ls-files --cached --others --exclude-standard |
 # no shell, nothing that writes past its end
 bad="$bad
 $(grep -nE '\<(system|popen|alloca|sprintf|gets)\(' compiler/*.c compiler/*/*.c runtime/*.c)"
+# what is tested by no rule of the Makefile
+bad="$bad
+$(ls tests/*.[ch] 2> /dev/null | sed 's/$/: lies in no folder of tests/')"
 command -v python3 > /dev/null && bad="$bad
 $(git ls-files --cached --others --exclude-standard | grep '\.py$' |
   xargs python3 -c '

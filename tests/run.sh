@@ -1,10 +1,12 @@
 #!/bin/sh
 # run.sh: runs the tests, side by side, and says how many passed.
 #
-#   tests/run.sh [--rewrite] [NAME ...]    all, or those whose path has a NAME
+#   tests/run.sh [--rewrite] [NAME ...]    all, or those whose path has a NAME:
+#                                          spec/ search_test 'cli/run_*.cmd'
 #
-# A test is a cmocka program, $B/tests/NAME_test, or a script, tests/NAME_test,
-# that prints TAP; a skip has a reason: `ok N - NAME # SKIP WHY`, or, since
+# A test is a program, $B/tests/ROOM/NAME_test, made of the file of that name
+# with cmocka, or a script, tests/NAME_test or tests/ROOM/NAME_test. Both print
+# TAP; a skip has a reason: `ok N - NAME # SKIP WHY`, or, since
 # cmocka prints none, a line `skip: WHY` before. Or a golden file, whose suffix
 # says what it is compared with:
 #   spec/X.yaml        X.err has the messages of `attnc graph`, which ends well
@@ -140,7 +142,7 @@ export rewrite= XDG_CACHE_HOME="$PWD/$B/cache" ATTNC="$PWD/$A"
 wanted() {
     [ $# -eq 1 ] && return 0
     path=$1; shift
-    for name; do case $path in *"$name"*) return 0 ;; esac; done
+    for name; do case $path in *$name*) return 0 ;; esac; done
     return 1
 }
 
@@ -152,11 +154,20 @@ rewrites() {
     esac
 }
 
+# Whether a program's source is still there, or it is no program.
+current() {
+    c=tests/${1#"$B"/tests/}
+    case $1 in
+    "$B"/tests/fuzz/*) [ -e "${c%_test}.c" ] ;;
+    "$B"/*)            [ -e "$c.c" ] ;;
+    esac
+}
+
 # Those that have to be run, numbered in the order of their paths.
 list() {
     for p in $(find "$B"/tests tests -name '*_test' -type f -o -name '*.cmd' \
-               -o -path '*/spec/*.yaml' -o -path '*/graph/*.txt' | sort); do
-        wanted "$p" "$@" || continue
+               -o -path 'tests/spec/*.yaml' -o -path 'tests/graph/*.txt' | sort); do
+        wanted "$p" "$@" && current "$p" || continue
         [ -n "$rewrite" ] && ! rewrites "$p" || echo "$p"
     done | awk '{ print NR, $0 }'
 }

@@ -1,1 +1,1 @@
-3 tensors tests/golden/qk_norm.yaml --set d_ff=24
+3 tensors tests/torch/qk_norm.yaml --set d_ff=24

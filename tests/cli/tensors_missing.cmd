@@ -1,1 +1,1 @@
-3 tensors tests/golden/rotary.yaml --set norm.qk=true
+3 tensors tests/torch/rotary.yaml --set norm.qk=true

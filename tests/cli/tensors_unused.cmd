@@ -1,1 +1,1 @@
-0 tensors tests/golden/qk_norm.yaml --set norm.qk=false
+0 tensors tests/torch/qk_norm.yaml --set norm.qk=false

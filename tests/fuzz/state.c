@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../fake_model.h"
+#include "support/fake_model.h"
 #include "runtime/rt.h"
 #include "fuzz.h"
 

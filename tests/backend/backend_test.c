@@ -1,0 +1,317 @@
+/* backend_test: the JIT's memory and what it refuses, and a cache of compiled
+ * objects that others have touched.                                         */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "backend/backend.h"
+
+#include <cmocka.h>
+
+#include "support/fake_programs.h"
+#include "support/skip.h"
+
+/* ------------------------------------------------------------------ JIT --- */
+static const char jit_text[] =
+    "float sqrtf(float x);\n"
+    "static const int numbers[2] = { 41, 42 };\n"
+    "static float root(float x)\n{\n    return sqrtf(x);\n}\n"
+    "const void *t_model(void)\n"
+    "{\n    return root(4.0f) == 2.0f ? numbers + 1 : numbers;\n}\n";
+
+static Target here(void)
+{
+    Target t;
+    Fault why;
+    assert_true(target_find(&t, "native", 0, NULL, &why));
+    return t;
+}
+
+/* Protection of the mapping that holds `at`, as "r-xp"; and whether any page
+ * of the process is writable and executable.                                */
+static bool mapping_of(const void *at, char protection[5])
+{
+    FILE *f = fopen("/proc/self/maps", "r");
+    char line[512];
+    bool both = false;
+    protection[0] = '\0';
+    while (fgets(line, sizeof line, f)) {
+        unsigned long from, to;
+        char p[5];
+        if (sscanf(line, "%lx-%lx %4s", &from, &to, p) != 3)
+            continue;
+        both |= p[1] == 'w' && p[2] == 'x';
+        if ((unsigned long)(uintptr_t)at - from < to - from)
+            memcpy(protection, p, sizeof p);
+    }
+    fclose(f);
+    return both;
+}
+
+static void test_jit_memory(void **state)
+{
+    (void)state;
+    JitCode j;
+    const struct attn_model *m;
+    Fault why;
+    char protection[5];
+    Target t = here();
+    assert_true(jit_load(&j, &m, jit_text, "t_model", &t, &why));
+    assert_int_equal(*(const int *)(const void *)m, 42);
+    assert_false(mapping_of(m, protection));
+    assert_string_equal(protection, "r-xp");
+    void *code = j.code;
+    jit_unload(&j);
+    assert_false(mapping_of(code, protection));
+}
+
+static void test_jit_refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        { "int system(const char *);\n"
+          "const void *t_model(void) { system(\"id\"); return 0; }\n",
+          "system" },
+        { "const void *t_model(void) { return undeclared(); }\n",
+          "undeclared" },
+        { "this is not C\n", "error" },
+        { "#include <stdio.h>\nconst void *t_model(void) { return 0; }\n",
+          "stdio.h" },
+        { "int other;\n", "internal error" },
+    };
+    setenv("TMPDIR", dir, 1);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        JitCode j;
+        const struct attn_model *m;
+        Fault why;
+        Target t = here();
+        assert_false(jit_load(&j, &m, bad[i].text, "t_model", &t, &why));
+        assert_int_equal(why.code, ExitInternal);
+        assert_non_null(strstr(why.text, bad[i].says));
+        assert_non_null(strstr(why.text, dir)); /* the text is kept */
+        assert_int_equal(files(dir), (int)i + 1);
+        assert_null(j.code);
+    }
+    unsetenv("TMPDIR");
+}
+
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#endif
+
+static void test_jit_forbidden(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        JitCode j;
+        const struct attn_model *m;
+        Fault why = { .code = 0 };
+        Target t = here();
+        if (prctl(PR_SET_MDWE, 1L, 0L, 0L, 0L) != 0)
+            _exit(77);
+        bool loaded = jit_load(&j, &m, jit_text, "t_model", &t, &why);
+        _exit(!loaded && why.code == ExitBackend
+                      && strstr(why.text, "--backend=clang")
+                  ? 0
+                  : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        SKIP("this system has no PR_SET_MDWE");
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* ---------------------------------------------------------------- cache --- */
+static const char object_text[] =
+    "struct attn_model;\n"
+    "static const int numbers[2] = { 42, 0 };\n"
+    "const struct attn_model *t_model(void)\n"
+    "{\n    return (const struct attn_model *)numbers;\n}\n";
+
+/* A compiler that counts its compilations in a file. */
+static CcOptions counting_compiler(void)
+{
+    Fault why;
+    const char *cc = cc_find(a, NULL, &why);
+    return options(script(
+        "counting",
+        arena_printf(
+            a, "[ \"$1\" = --version ] || echo x >> %s/count\nexec %s \"$@\"",
+            dir, cc)));
+}
+
+static int compilations(void)
+{
+    struct stat st;
+    return stat(in_dir("count"), &st) == 0 ? (int)st.st_size / 2 : 0;
+}
+
+static void load(const CcOptions *o)
+{
+    Backend b = { 0 };
+    Fault why;
+    assert_true(objcache_load(a, &b,
+                              (CText){ object_text, strlen(object_text) },
+                              "t_model", o, &why));
+    assert_int_equal(*(const int *)(const void *)b.model, 42);
+    backend_unload(&b);
+}
+
+/* The one object in the cache. */
+static const char *cached(void)
+{
+    const char *folder = in_dir("cache/attnc"), *name = NULL;
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        if (e->d_name[0] != '.')
+            name = arena_printf(a, "%s/%s", folder, e->d_name);
+    closedir(d);
+    assert_non_null(name);
+    return name;
+}
+
+static void flip_byte(const char *path, off_t at)
+{
+    char c;
+    int fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &c, 1, at), 1);
+    c = (char)(c ^ 1);
+    assert_int_equal(pwrite(fd, &c, 1, at), 1);
+    close(fd);
+}
+
+static void test_cache(void **state)
+{
+    (void)state;
+    setenv("XDG_CACHE_HOME", in_dir("cache"), 1);
+    CcOptions o = counting_compiler();
+    struct stat st;
+    load(&o);
+    load(&o);
+    assert_int_equal(compilations(), 1);
+    assert_int_equal(stat(in_dir("cache/attnc"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    assert_int_equal(files(in_dir("cache/attnc")), 1);
+    o.level = "1"; /* another key */
+    load(&o);
+    assert_int_equal(compilations(), 2);
+    assert_int_equal(files(in_dir("cache/attnc")), 2);
+}
+
+static void test_cache_touched(void **state)
+{
+    (void)state;
+    setenv("XDG_CACHE_HOME", in_dir("cache"), 1);
+    CcOptions o = counting_compiler();
+    struct stat st;
+    load(&o);
+    assert_int_equal(stat(cached(), &st), 0);
+    off_t places[] = { 0, st.st_size / 2, st.st_size - 40, st.st_size - 1 };
+    for (int i = 0; i < 4; i++) {
+        flip_byte(cached(), places[i]);
+        load(&o);
+        assert_int_equal(compilations(), i + 2);
+    }
+    assert_int_equal(truncate(cached(), st.st_size / 2), 0);
+    load(&o);
+    assert_int_equal(truncate(cached(), 0), 0);
+    load(&o);
+    assert_int_equal(compilations(), 7);
+    assert_int_equal(chmod(cached(), 0722), 0); /* others may have written */
+    load(&o);
+    assert_int_equal(compilations(), 8);
+    load(&o);
+    assert_int_equal(compilations(), 8);
+}
+
+static void test_cache_of_others(void **state)
+{
+    (void)state;
+    setenv("XDG_CACHE_HOME", in_dir("cache"), 1);
+    CcOptions o = counting_compiler();
+    assert_int_equal(mkdir(in_dir("cache"), 0700), 0);
+    assert_int_equal(mkdir(in_dir("elsewhere"), 0700), 0);
+    assert_int_equal(symlink(in_dir("elsewhere"), in_dir("cache/attnc")), 0);
+    load(&o); /* works, keeps nothing */
+    assert_int_equal(files(in_dir("elsewhere")), 0);
+    assert_int_equal(unlink(in_dir("cache/attnc")), 0);
+    assert_int_equal(mkdir(in_dir("cache/attnc"), 0700), 0);
+    assert_int_equal(chmod(in_dir("cache/attnc"), 0777), 0);
+    load(&o);
+    assert_int_equal(files(in_dir("cache/attnc")), 0);
+    assert_int_equal(compilations(), 2);
+}
+
+/* A cache on a full disk: the file size limit stands in for it. */
+static void test_cache_full(void **state)
+{
+    (void)state;
+    setenv("XDG_CACHE_HOME", in_dir("cache"), 1);
+    setenv("TMPDIR", dir, 1);
+    Fault why;
+    CcOptions o = counting_compiler();
+    load(&o);
+    struct stat st;
+    assert_int_equal(stat(cached(), &st), 0);
+    assert_int_equal(unlink(cached()), 0);
+    /* the object fits, with its seal it does not */
+    struct rlimit old, limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    limit = old;
+    limit.rlim_cur = (rlim_t)st.st_size - 1;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    load(&o);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(compilations(), 2);
+    assert_int_equal(files(in_dir("cache/attnc")), 0);
+    assert_int_equal(files(dir), 3); /* counting, count, cache */
+
+    Backend b = { 0 }; /* what can't be loaded isn't kept */
+    o = options(script("trash",
+                       "while [ $# -gt 1 ]; do shift; "
+                       "[ $1 = -o ] && echo trash > $2; done; exit 0"));
+    assert_false(objcache_load(a, &b,
+                               (CText){ object_text, strlen(object_text) },
+                               "t_model", &o, &why));
+    assert_int_equal(why.code, ExitBackend);
+    assert_int_equal(files(in_dir("cache/attnc")), 0);
+    assert_int_equal(files(dir), 4);
+    unsetenv("TMPDIR");
+}
+
+static void test_foreign_processor(void **state)
+{
+    (void)state;
+    Fault why;
+    Target t = here();
+    assert_true(target_runs_here(&t, &why));
+    t.name = "no-such-machine";
+    assert_false(target_runs_here(&t, &why));
+    assert_int_equal(why.code, ExitBackend);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_jit_memory),    TEST(test_jit_refusals),
+        TEST(test_jit_forbidden), TEST(test_cache),
+        TEST(test_cache_touched), TEST(test_cache_of_others),
+        TEST(test_cache_full),    TEST(test_foreign_processor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

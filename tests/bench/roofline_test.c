@@ -1,0 +1,124 @@
+/* roofline_test.c: the picture that attnc bench draws is XML that shows every
+ * workload and kernel, with numbers that can be read. No test asks for a time:
+ * which kernels are too short to be drawn is left to the run.                */
+#define _GNU_SOURCE /* mkdtemp, open_memstream */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "bench/report.h"
+
+#include <cmocka.h> /* after ours: it defines fail() */
+
+#include "support/check_xml.h"
+#include "support/scratch.h"
+
+static int bench_into(const char *spec, const char *path, bool no_kernels)
+{
+    const EngineOptions with = { .spec = spec };
+    const BenchOptions bench = { .lengths = "9,4",
+                                 .steps = 2,
+                                 .beam = 1,
+                                 .repetitions = 1,
+                                 .seconds = 0.01,
+                                 .no_kernels = no_kernels,
+                                 .svg = path };
+    Engine e = { 0 };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_int_equal(engine_open(&e, &with), ExitDone);
+    const int code = bench_run(&e, &bench, out);
+    assert_true((code == ExitDone) == (fflush(out) == 0 && size > 0));
+    engine_close(&e);
+    fclose(out);
+    free(text);
+    return code;
+}
+
+/* The picture, to be freed. */
+static char *picture(const char *spec, bool no_kernels)
+{
+    char path[128];
+    File f;
+    Fault why;
+    snprintf(path, sizeof path, "%s/x.svg", scratch);
+    assert_int_equal(bench_into(spec, path, no_kernels), ExitDone);
+    assert_true(file_read(&f, path, 1 << 20, &why));
+    char *text = strdup((const char *)f.at);
+    file_close(&f);
+    assert_int_equal(scratch_empty(), 1);
+    return text;
+}
+
+static int count(const char *text, const char *word)
+{
+    int n = 0;
+    for (; (text = strstr(text, word)); text++)
+        n++;
+    return n;
+}
+
+/* A mark in the plot has a title, and another mark in the legend. */
+static void marks_and_legend(void **state)
+{
+    static const char *const specs[] = { "models/tiny.yaml",
+                                         "models/attention.yaml",
+                                         "tests/torch/real_input.yaml" };
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char *text = picture(specs[i], false);
+        const int marks = check_xml(text, "title") - 1 - Levels;
+        assert_true(marks > 3);
+        assert_int_equal(count(text, "<path transform=\"translate"), 2 * marks);
+        assert_int_equal(count(text, ", all of it: "), i ? 1 : 3);
+        assert_null(strstr(text, "nan"));
+        assert_null(strstr(text, "inf"));
+        free(text);
+    }
+    char *text = picture(specs[0], true);
+    assert_int_equal(check_xml(text, "title"), 1 + Levels + 3);
+    free(text);
+}
+
+/* Numbers in the plot: a digit is 6 wide and 8 high. */
+static void numbers_apart(void **state)
+{
+    (void)state;
+    double x[100], y[100];
+    int n = 0;
+    char *text = picture("models/tiny.yaml", false);
+    const char *at = strstr(text, "<g font-size=\"10\" text-anchor");
+    assert_non_null(at);
+    const char *end = strstr(at, "</g>");
+    while ((at = strstr(at, "<text ")) && at < end && n < 100) {
+        assert_int_equal(sscanf(at, "<text x=\"%lf\" y=\"%lf\"", &x[n], &y[n]),
+                         2);
+        for (int i = 0; i < n; i++)
+            assert_true(fabs(x[n] - x[i]) >= 8 || fabs(y[n] - y[i]) >= 8);
+        n++;
+        at++;
+    }
+    assert_true(n > 3);
+    free(text);
+}
+
+static void no_folder(void **state)
+{
+    char path[128];
+    (void)state;
+    snprintf(path, sizeof path, "%s/none/x.svg", scratch);
+    assert_int_equal(bench_into("models/tiny.yaml", path, true), ExitIO);
+    assert_int_equal(scratch_empty(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(marks_and_legend),
+        cmocka_unit_test(numbers_apart),
+        cmocka_unit_test(no_folder),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}

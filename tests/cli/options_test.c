@@ -1,0 +1,129 @@
+/* options_test.c: the table of options: each option goes to a place of its own
+ * in its command's struct, with the default of its row, and changes that alone.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <string.h>
+
+#include "cli/options.h"
+#include "support/heard.h"
+
+static size_t size_of(const Option *row)
+{
+    switch (row->kind) {
+    case Flag:
+    case Alone: return sizeof(bool);
+    case Text:  return sizeof(char *);
+    case List:  return sizeof(Texts);
+    case Int:   return sizeof(int64_t);
+    case Real:  return sizeof(double);
+    default:    return sizeof(int);
+    }
+}
+
+static bool taken(const Command *c, const Option *row)
+{
+    return row->commands & c->bit;
+}
+
+/* Rows of one command meet in a place only where one is the other's synonym. */
+static void places(void **state)
+{
+    static char base[4096];
+    (void)state;
+    for (int k = 0; k < n_commands; k++)
+        for (int i = 0; i < n_options; i++) {
+            const Option *x = &option_table[i];
+            char *at = option_place(base, &commands[k], x);
+            if (!taken(&commands[k], x))
+                continue;
+            assert_true((size_t)(at - base) + size_of(x) <= commands[k].bytes);
+            for (int j = 0; j < i; j++) {
+                const Option *y = &option_table[j];
+                char *other = option_place(base, &commands[k], y);
+                if (!taken(&commands[k], y))
+                    continue;
+                const bool apart = at + size_of(x) <= other
+                                || other + size_of(y) <= at;
+                const bool same = strncmp(x->help, "the same as ", 12) == 0
+                               && strcmp(x->help + 12, y->name) == 0;
+                if (apart == same)
+                    fail_msg("%s: %s and %s", commands[k].name, x->name,
+                             y->name);
+            }
+        }
+}
+
+/* A value that is not the default. */
+static const char *value_of(Arena *a, const Option *row)
+{
+    switch (row->kind) {
+    case Int:
+    case Real:
+        return arena_printf(a, "%g",
+                            row->max != row->usual ? row->max : row->min);
+    case Word:
+    case Words: return row->words[1];
+    default:    return "text";
+    }
+}
+
+static bool is_usual(const void *at, const Option *row)
+{
+    static const Texts none;
+    switch (row->kind) {
+    case Flag:
+    case Alone: return !*(const bool *)at;
+    case Text:  return !*(char *const *)at;
+    case List:  return memcmp(at, &none, sizeof none) == 0;
+    case Int:   return (double)*(const int64_t *)at == row->usual;
+    case Real:  return !(*(const double *)at != row->usual);
+    default:    return *(const int *)at == (int)row->usual;
+    }
+}
+
+static void try_option(Arena *a, const Command *c, const Option *row)
+{
+    const char *value = value_of(a, row);
+    const bool operand = row->name[0] != '-';
+    char *words[4];
+    int n = 0;
+    if (c->least && !operand)
+        words[n++] = arena_strdup(a, "spec");
+    if (row->kind == List && operand) /* behind another operand */
+        words[n++] = arena_strdup(a, "show");
+    if (!operand)
+        words[n++] = arena_strdup(a, row->name);
+    if (row->takes)
+        words[n++] = arena_strdup(a, value);
+    char *o = options_parse(a, c, n, words);
+    for (int i = 0; i < n_options; i++) {
+        const Option *x = &option_table[i];
+        const void *at = option_place(o, c, x);
+        const bool given = at == option_place(o, c, row)
+                        || (x->name[0] != '-' && n > 1);
+        if (taken(c, x) && !given && !is_usual(at, x))
+            fail_msg("%s %s changes %s", c->name, row->name, x->name);
+    }
+    if (is_usual(option_place(o, c, row), row))
+        fail_msg("%s %s is not kept", c->name, row->name);
+}
+
+static void values(void **state)
+{
+    Arena *a = arena_new();
+    (void)state;
+    for (int k = 0; k < n_commands; k++)
+        for (int i = 0; i < n_options; i++)
+            if (taken(&commands[k], &option_table[i]))
+                try_option(a, &commands[k], &option_table[i]);
+    arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places),
+        cmocka_unit_test(values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

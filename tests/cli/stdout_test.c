@@ -1,0 +1,152 @@
+/* stdout_test.c: "-" in place of an output file is stdout, for every option
+ * that names one, of attnc and of emitted programs: the same bytes as in a
+ * file, no file of that name, and what is printed besides on stderr.        */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "engine/engine.h"
+
+#include <cmocka.h>
+
+#include "support/aot.h"
+
+/* A line of shell in the test's folder: $A is attnc, $R the repository, $G a
+ * model of phones, $T one of tests/torch, $M the program that the first is. */
+static int sh(Spawned *s, const char *input, const char *line)
+{
+    char root[PATH_MAX], tool[PATH_MAX];
+    assert_non_null(realpath(".", root));
+    assert_non_null(realpath(attnc(), tool));
+    return RUN(
+        s, input, "/bin/sh", "-c",
+        arena_printf(a,
+                     "A=%s R=%s D=%s; G=$R/models/g2p-en/g2p-en.yaml "
+                     "T=$R/tests/torch/classify M=\"./m m.weights\" "
+                     "XDG_CACHE_HOME=$D; export XDG_CACHE_HOME; cd $D; %s",
+                     tool, root, dir, line));
+}
+
+static void assert_code(const char *input, const char *line, int code)
+{
+    Spawned s;
+    int found = sh(&s, input, line);
+    if (found != code)
+        fail_msg("%s: %d: %s", line, found, s.tail);
+}
+
+/* `command FILE` and `command -` write the same bytes. */
+static void assert_same_bytes(const char *command)
+{
+    assert_code(
+        "attention\n",
+        arena_printf(
+            a,
+            "%s there > told && %s - > here 2> besides && cmp there here && "
+            "cmp told besides && test -s here && test ! -e ./-",
+            command, command),
+        0);
+}
+
+static int with_input(void **state)
+{
+    static const int32_t ids[] = { 1, 2, 3 };
+    const TensorOut in = { "source.ids", 1, { 3 }, ids, true };
+    Fault why;
+    return set_up(state) || !safetensors_write(in_dir("in"), &in, 1, &why);
+}
+
+static void test_bytes(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {
+        "$A run $T.yaml --input in --output",
+        "$A run $G --prompt attention -n 3 --quiet --save-state",
+        "$A run $G --ids --prompt '3 4' -n 3 --quiet --save-state",
+        "$A compile $G --no-records -o",
+        "$A graph $G --stage=all -o",
+        "$A graph $G --format=dot -o",
+        "$A plan $G --no-records -o",
+        "$A plan $G --format=json -o",
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        assert_same_bytes(commands[i]);
+    assert_code("",
+                "printf x > r && $A records export --records r -o there && "
+                "$A records export --records r -o - > here && "
+                "cmp there here && test ! -e ./-",
+                0);
+}
+
+/* A picture's form is in its name: "-" is the first of them. */
+static void test_attention(void **state)
+{
+    (void)state;
+    assert_code("attention\n", "$A run $G --attention there.svg > told", 0);
+    assert_code("attention\n",
+                "$A run $G --attention - > here 2> besides && "
+                "cmp there.svg here && cmp told besides && test ! -e ./-",
+                0);
+}
+
+static void test_drawings(void **state)
+{
+    (void)state;
+    assert_code("",
+                "$A bench $T.yaml -r 1 --seconds 0.01 --no-kernels --svg - "
+                "> here 2> besides && grep -q '^<svg' here && "
+                "grep -q '</svg>' here && grep -q GFLOP besides && "
+                "test ! -e ./-",
+                0);
+    assert_code("",
+                "$A tune $T.yaml --budget 1s --backend jit --records r "
+                "--format json --svg - > here 2> besides && "
+                "grep -q '^<svg' here && grep -q '</svg>' here && "
+                "grep -q '\"tasks\"' besides && test ! -e ./-",
+                0);
+}
+
+/* Where stdout is full or closed, or can't be the file. */
+static void test_refused(void **state)
+{
+    (void)state;
+    Spawned s;
+    static const char *const full[] = { "> /dev/full", ">&-" };
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sh(&s, "",
+                            arena_printf(a,
+                                         "$A run $T.yaml --input in "
+                                         "--output - %s",
+                                         full[i])),
+                         4);
+        assert_non_null(strstr(s.tail, "error: cannot write to stdout: "));
+    }
+    assert_int_equal(sh(&s, "", "$A compile $G --emit=obj -o -"), 2);
+    assert_non_null(strstr(s.tail, "-o - is for C text alone"));
+    assert_int_equal(sh(&s, "", "$A plan $G --records -"), 2);
+    assert_non_null(strstr(s.tail, "--records -: records are read and "
+                                   "written, stdout is not: name a file"));
+    assert_code("", "test ! -e ./-", 0);
+}
+
+static void test_program(void **state)
+{
+    (void)state;
+    emit(g2p, "--march=native", "-O2");
+    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
+                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")));
+    assert_same_bytes("$M --prompt attention -n 3 --quiet --save-state");
+    assert_code("", "$M --prompt attention --save-state - > /dev/full", 4);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, with_input, \
+                                                tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_bytes),   TEST(test_attention), TEST(test_drawings),
+        TEST(test_refused), TEST(test_program),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

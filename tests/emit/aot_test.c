@@ -1,0 +1,373 @@
+/* aot_test.c: what attnc compile writes, as its user has it: alone, with every
+ * compiler, without a warning, the same bytes everywhere; the rules that its
+ * text keeps; the header in C and C++, its example, several models in one
+ * program; the committed sample.
+ *
+ *     ATTNC_FULL=1: every model of models/
+ */
+#define _GNU_SOURCE
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "backend/backend.h"
+
+#include <cmocka.h>
+
+#include "support/aot.h"
+#include "support/lint_c.h"
+
+/* Compiles m.c strictly as an object or, with "-DATTNC_MAIN", a program's. */
+static void compile_strictly(const char *cc, const char *march,
+                             const char *pedantic, const char *define)
+{
+    WORKS(cc, "-O1", "-std=c11", march, "-Wall", "-Wextra", "-Werror", "-Wvla",
+          pedantic, define, "-c", in_dir("m.c"), "-o", in_dir("m.o"));
+}
+
+static void compile_portably(const char *spec, const char *more)
+{
+    const char *compilers[] = { some_clang(), "gcc" };
+    emit(spec, "--march=generic", more);
+    for (int c = 0; c < 2; c++)
+        compile_strictly(compilers[c], "-DX", "-Wpedantic", "-DATTNC_MAIN");
+    WORKS("tcc", "-Wall", "-Werror", "-DATTNC_MAIN", "-c", in_dir("m.c"), "-o",
+          in_dir("m.o"));
+}
+
+static void compile_by_all(const char *spec)
+{
+    const char *compilers[] = { some_clang(), "gcc" };
+    double from = seconds();
+    emit(spec, "--march=x86-64-v3", "--width=8");
+    print_message("%s: emitted in %.0f ms\n", spec, 1e3 * (seconds() - from));
+    for (int c = 0; c < 2; c++)
+        compile_strictly(compilers[c], "-march=x86-64-v3", "-Wundef",
+                         "-DATTNC_MAIN");
+    compile_portably(spec, "--width=1");
+}
+
+static void test_no_warning(void **state)
+{
+    (void)state;
+    glob_t all;
+    compile_by_all("models/tiny.yaml");
+    compile_by_all("models/attention.yaml");
+    compile_portably("models/attention.yaml", "--set=projections=false");
+    compile_portably("models/tiny.yaml", "--set=kind=decoder");
+    if (!full_depth())
+        return;
+    assert_int_equal(glob("models/*.yaml", 0, NULL, &all), 0);
+    assert_int_equal(glob("models/*/*.yaml", GLOB_APPEND, NULL, &all), 0);
+    for (size_t i = 0; i < all.gl_pathc; i++)
+        compile_by_all(all.gl_pathv[i]);
+    globfree(&all);
+}
+
+/* Compiled for less than it was emitted for, it says what to do. */
+static void test_guard(void **state)
+{
+    (void)state;
+    Spawned s;
+    emit("models/tiny.yaml", "--march=x86-64-v3", "--width=8");
+    assert_int_not_equal(RUN(&s, "", some_clang(), "-std=c11", "-c",
+                             in_dir("m.c"), "-o", in_dir("m.o")),
+                         0);
+    assert_non_null(strstr(s.tail, "-march=x86-64-v3"));
+}
+
+/* ------------------------------------------------------------- its text --- */
+
+static void assert_broken(const char *text, const char *rule, int line)
+{
+    int where = 0;
+    const char *broken = lint_c(text, &where);
+    assert_non_null(broken);
+    assert_string_equal(broken, rule);
+    assert_int_equal(where, line);
+}
+
+static void test_the_lint_finds(void **state)
+{
+    (void)state;
+    int where;
+    assert_null(lint_c("\n#define A (x = 1)\nint f(int x)\n{\n /* goto */\n"
+                       "    for (int i = 0; i < 3; i++, x += 2)\n"
+                       "        x++;\n    return x == 0 && x ? 1 : 0;\n}\n",
+                       &where));
+    assert_broken("\nint f(void)\n{\n    goto x;\n}\n", "goto", 3);
+    assert_broken("\nf(a && 1);\n", "a constant operand", 1);
+    assert_broken("\nx = 0 || a;\n", "a constant operand", 1);
+    assert_broken("\nx = 1 ? a : b;\n", "a constant condition", 1);
+    assert_broken("\nif ((x = f()))\n", "an assignment inside an expression",
+                  1);
+    assert_broken("\n\na[i++] = 1;\n", "++ or -- inside an expression", 2);
+    assert_broken("\nfor (i = 0; (x = 1); i++)\n",
+                  "an assignment inside an expression", 1);
+}
+
+static void test_text_keeps_rules(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "models/tiny.yaml",
+                                         "models/attention.yaml" };
+    for (int i = 0; i < 2; i++) {
+        size_t n;
+        int line = 0;
+        emit(specs[i], "--march=generic", "--width=1");
+        const char *broken = lint_c(text_of(in_dir("m.c"), &n), &line);
+        if (broken)
+            fail_msg("%s: line %d: %s", specs[i], line, broken);
+    }
+}
+
+/* Nothing in the file can be written but what its caller gives it. */
+static void test_no_writable_globals(void **state)
+{
+    (void)state;
+    Spawned s;
+    emit("models/tiny.yaml", "--march=generic", "--width=1");
+    assert_true(WORKS(some_clang(), "-fno-pic", "-c", in_dir("m.c"), "-o",
+                      in_dir("m.o")));
+    const char *look = arena_printf(a, "nm %s | grep ' [bBdDcC] '",
+                                    in_dir("m.o"));
+    assert_int_equal(RUN(&s, "", "/bin/sh", "-c", look), 1);
+    assert_string_equal(s.out, "");
+}
+
+/* The same bytes whatever the folder, the time, the locale and the umask. */
+static void test_same_bytes(void **state)
+{
+    (void)state;
+    static const char *const around[] = { "LC_ALL=de_DE.UTF-8",
+                                          "LC_ALL=tr_TR.UTF-8", "TZ=Asia/Tokyo",
+                                          "HOME=/nowhere" };
+    char here[4096];
+    assert_non_null(getcwd(here, sizeof here));
+    const char *program = find_program(a, attnc());
+    emit(g2p, "--march=x86-64-v3", "--width=8");
+    assert_int_equal(chdir("models/g2p-en"), 0);
+    for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+        const mode_t mask = umask(i % 2 ? 0077 : 0);
+        bool ok = WORKS("env", around[i], program, "compile", "g2p-en.yaml",
+                        "--march=x86-64-v3", "--width=8", "-o", in_dir("n.c"));
+        umask(mask);
+        assert_true(ok);
+        same_file(in_dir("m.c"), in_dir("n.c"));
+        same_file(in_dir("m.h"), in_dir("n.h"));
+        same_file(in_dir("m.weights"), in_dir("n.weights"));
+    }
+    assert_int_equal(chdir(here), 0);
+}
+
+/* A file's name may hold what ends a comment. */
+static void test_comment_holds(void **state)
+{
+    (void)state;
+    const char *file = "models/g2p-en/g2p-en.safetensors";
+    assert_true(WORKS("mkdir", in_dir("a*")));
+    assert_true(WORKS("cp", file, in_dir("a*/*")));
+    emit(g2p, "--march=generic",
+         arena_printf(a, "--set=weights=%s", in_dir("a*/*")));
+    compile_strictly("gcc", "-DX", "-Wpedantic", "-DATTNC_MAIN");
+}
+
+static void test_sample(void **state)
+{
+    (void)state;
+    assert_true(WORKS(attnc(), "compile", "models/tiny.yaml", "--no-records",
+                      "--march=x86-64-v3", "-o", in_dir("tiny.c")));
+    same_file("generated/tiny.c", in_dir("tiny.c")); /* make sample */
+    same_file("generated/tiny.h", in_dir("tiny.h"));
+}
+
+/* What no target is named for is made for this machine, by all commands. */
+static void test_default_target(void **state)
+{
+    (void)state;
+    assert_true(WORKS(attnc(), "compile", "models/tiny.yaml", "--no-records",
+                      "-o", in_dir("default.c")));
+    assert_true(WORKS(attnc(), "compile", "models/tiny.yaml", "--no-records",
+                      "--march=native", "-o", in_dir("native.c")));
+    same_file(in_dir("default.c"), in_dir("native.c"));
+}
+
+/* ----------------------------------------------------------- the header --- */
+
+static void test_header(void **state)
+{
+    (void)state;
+    static const char user[] = "#include \"m.h\"\n#include \"m.h\"\n"
+                               "int main(void) { return 0; }\n";
+    const char *clang = some_clang();
+    const struct {
+        const char *cc, *std, *language;
+    } calls[] = {
+        { "gcc", "-std=c11", "c" },     { clang, "-std=c11", "c" },
+        { "g++", "-std=c++11", "c++" }, { "gcc", "-std=c99", "c" },
+        { clang, "-std=c++17", "c++" },
+    };
+    emit(g2p, "--march=x86-64-v3", "--width=8");
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        Spawned s;
+        int code = RUN(&s, user, calls[i].cc, calls[i].std, "-Wall", "-Wextra",
+                       "-Wpedantic", "-Werror", "-I", dir, "-x",
+                       calls[i].language, "-fsyntax-only", "-");
+        if (code > 0)
+            fail_msg("%s: %s", calls[i].cc, s.tail);
+    }
+}
+
+/* The program in the header's first comment. */
+static const char *example_of(const char *header)
+{
+    size_t n;
+    const char *text = text_of(header, &n), *at = strstr(text, "An example");
+    const char *code = "";
+    assert_non_null(at);
+    for (at = strstr(at, "\n *\n") + 4; strncmp(at, " */", 3);
+         at = strchr(at, '\n') + 1) {
+        const int size = (int)strcspn(at, "\n");
+        const int skipped = size < 7 ? size : 7;
+        code = arena_printf(a, "%s%.*s\n", code, size - skipped, at + skipped);
+    }
+    char *name = strstr(code, "model.h");
+    assert_non_null(name);
+    return arena_printf(a, "%.*sm.h%s", (int)(name - code), code, name + 7);
+}
+
+/* Compiles it with m.c to m. */
+static void build_example(void)
+{
+    Fault why;
+    const char *code = example_of(in_dir("m.h"));
+    assert_true(write_file(in_dir("x.c"), code, strlen(code), &why));
+    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=x86-64-v3",
+                      "-Wall", "-Wextra", "-Werror", in_dir("x.c"),
+                      in_dir("m.c"), "-lm", "-o", in_dir("m")));
+}
+
+/* Ids of "attention" and its end; phones by id, as vocabulary files say. */
+static void test_example(void **state)
+{
+    (void)state;
+    Spawned s;
+    static const char *const phones[] = {
+        "AH", "T", "EH", "N", "SH", "AH", "N"
+    };
+    const char *words[16] = { in_dir("m"), in_dir("m.weights") };
+    const char *expected = "";
+    size_t n;
+    const char *letter = text_of("models/g2p-en/letters.txt", &n);
+    const char *phone = text_of("models/g2p-en/phones.txt", &n);
+    for (int i = 0; i < 9; i++) {
+        const char line[] = { '\n', "attention"[i], '\n', '\0' };
+        const char *end = strstr(letter, line);
+        int id = 1;
+        for (const char *c = letter; c < end; c++)
+            id += *c == '\n';
+        words[2 + i] = arena_printf(a, "%d", id);
+    }
+    words[11] = "2";
+    for (int i = 0; i < 7; i++) {
+        const char *end = strstr(phone, arena_printf(a, "\n%s\n", phones[i]));
+        int id = 1;
+        for (const char *c = phone; c < end; c++)
+            id += *c == '\n';
+        expected = arena_printf(a, "%s%d\n", expected, id);
+    }
+    emit(g2p, "--march=x86-64-v3", "--width=8");
+    build_example();
+    assert_int_equal(run(&s, "", words), 0);
+    assert_string_equal(s.out, expected);
+}
+
+static void test_other_examples(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int floats;
+    } forms[] = {
+        { "masked_words", 3 * 11 },
+        { "classify", 3 },
+        { "real_input", 2 * 16 },
+    };
+    static const char *const kinds[] = { "--set=kind=encoder",
+                                         "--set=kind=decoder" };
+    emit("models/attention.yaml", "--march=x86-64-v3", "--width=8");
+    build_example();
+    for (int i = 0; i < 2; i++) {
+        emit("models/tiny.yaml", "--march=x86-64-v3", kinds[i]);
+        build_example();
+    }
+    for (int i = 0; i < 3; i++) { /* floats, a line each */
+        const char *spec = arena_printf(a, "tests/torch/%s.yaml",
+                                        forms[i].name);
+        Spawned s;
+        int lines = 0;
+        emit(spec, "--march=x86-64-v3", "--width=8");
+        build_example();
+        assert_int_equal(RUN(&s, "", in_dir("m"), in_dir("m.weights"), "3", "4",
+                             "5"),
+                         0);
+        for (const char *c = s.out; *c; c++)
+            lines += *c == '\n';
+        assert_int_equal(lines, forms[i].floats);
+    }
+}
+
+/* Headers and files of several models in one program, in any order. */
+static void test_several_models(void **state)
+{
+    (void)state;
+    Fault why;
+    static const char *const orders[] = {
+        "#include \"attention.h\"\n#include \"tiny.h\"\n",
+        "#include \"tiny.h\"\n#include \"attention.h\"\n"
+    };
+    static const char user[] =
+        "int main(void)\n"
+        "{\n"
+        "    struct attn_search_options o;\n"
+        "    tiny_options(&o);\n"
+        "    return tiny_model()->d_model - TINY_D_MODEL\n"
+        "        + attention_model()->d_model - ATTENTION_D_MODEL\n"
+        "        + (int)o.beam - 2;\n"
+        "}\n";
+    for (int i = 0; i < 2; i++) {
+        const char *spec = i ? "models/tiny.yaml" : "models/attention.yaml";
+        assert_true(WORKS(attnc(), "compile", spec, "--march=generic", "-o",
+                          in_dir(i ? "tiny.c" : "attention.c")));
+    }
+    for (int i = 0; i < 2; i++) {
+        Spawned s;
+        const char *text = arena_printf(a, "%s%s", orders[i], user);
+        assert_true(write_file(in_dir("x.c"), text, strlen(text), &why));
+        assert_true(WORKS(some_clang(), "-std=c11", "-Wall", "-Werror",
+                          in_dir("x.c"), in_dir("tiny.c"),
+                          in_dir("attention.c"), "-lm", "-o", in_dir("x")));
+        assert_int_equal(RUN(&s, "", in_dir("x")), 0);
+    }
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_no_warning),
+        TEST(test_guard),
+        TEST(test_the_lint_finds),
+        TEST(test_text_keeps_rules),
+        TEST(test_no_writable_globals),
+        TEST(test_same_bytes),
+        TEST(test_comment_holds),
+        TEST(test_sample),
+        TEST(test_default_target),
+        TEST(test_header),
+        TEST(test_example),
+        TEST(test_other_examples),
+        TEST(test_several_models),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* small_m_test.c: rows 1 to 9, alone by the loop nests for a small M and
+ * together by those for many, give the same bits: by the JIT and by a compiler
+ * at every width, for odd sizes and all that may follow a product. */
+#define _GNU_SOURCE /* mkdtemp */
+#include "oracle/trial.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "support/scratch.h"
+
+enum { Lengths = 9 };
+
+/* Panels: 3 of QKV's 42 columns, 2 of W^O, 4 and 1; bias, activation, residual
+ * and none of them.                                                         */
+static const char *const specs[] = {
+    "attnc: 1\nname: small\nkind: encoder\nd_model: 20\nh: 2\nd_k: 7\nd_ff: 50\n"
+    "N: 2\nmax_len: 12\nvocab: {size: 40}\nnorm: {type: rms, place: pre}\n"
+    "activation: gelu\nbias: false\n",
+    "attnc: 1\nname: small\nkind: decoder\nd_model: 12\nh: 3\nd_k: 4\n"
+    "d_ff: 70\ndtype: bf16\nN: 1\nmax_len: 12\nvocab: {size: 77}\n"
+    "norm: {type: layer, place: pre}\nactivation: relu\n",
+};
+
+static void check_lengths(Engine *e, const char *what)
+{
+    int64_t length[Lengths];
+    for (int i = 0; i < Lengths; i++)
+        length[i] = i + 1;
+    const Sample *all = sample_random(e->arena, e->spec, 3, Lengths, length,
+                                      length);
+    const int64_t columns = result_columns(e->spec);
+    const int64_t size = result_rows(e->spec, all) * columns;
+    float *want = arena_alloc(e->arena, (size_t)size * sizeof *want);
+    float *got = arena_alloc(e->arena, (size_t)size * sizeof *got);
+    Trial t = { 0 };
+    trial_run(&t, e, all, 0, want);
+    for (int i = 0; i < Lengths; i++) {
+        const Sample *one = sample_one(e->arena, e->spec, all, i);
+        const int64_t from = result_first(e->spec, all, i) * columns;
+        Trial alone = { 0 };
+        trial_run(&alone, e, one, 0, got);
+        if (memcmp(want + from, got,
+                   (size_t)(result_rows(e->spec, one) * columns) * sizeof *got))
+            fail_msg("%s: %d rows differ from the same among many", what,
+                     i + 1);
+        trial_free(&alone);
+    }
+    trial_free(&t);
+}
+
+static void test_small_m(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *backend;
+        int width;
+    } ways[] = {
+        { "jit", 0 },   { "clang", 16 }, { "clang", 8 },
+        { "clang", 4 }, { "clang", 1 },
+    };
+    Fault why;
+    Target native;
+    int cases = 0;
+    assert_true(target_find(&native, "native", 0, NULL, &why));
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+        for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+            Engine e;
+            EngineOptions o = {
+                .spec = scratch_file("small.yaml", specs[s], strlen(specs[s])),
+                .backend = ways[w].backend,
+                .width = ways[w].width,
+                .level = "0",
+                .small_m = true,
+            };
+            if (ways[w].width > native.width)
+                continue;
+            assert_int_equal(engine_open(&e, &o), ExitDone);
+            assert_int_equal(e.plan->small_m, e.target.width > 1);
+            check_lengths(&e, ways[w].backend);
+            engine_close(&e);
+            cases++;
+        }
+    assert_true(cases > 1);
+}
+
+/* Weights that stay in a cache need no such nests, others have them. */
+static void test_which_have_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        bool small_m;
+    } models[] = {
+        { "models/tiny.yaml", false },
+        { "models/transformer-base.yaml", true },
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        Engine e;
+        EngineOptions o = { .spec = models[i].spec, .march = "x86-64-v4" };
+        assert_int_equal(engine_plan(&e, &o), ExitDone);
+        assert_int_equal(e.plan->small_m, models[i].small_m);
+        engine_close(&e);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_small_m, scratch_make,
+                                        scratch_remove),
+        cmocka_unit_test(test_which_have_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

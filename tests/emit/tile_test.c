@@ -1,0 +1,333 @@
+/* tile_test.c: tile functions of every way of making them, against the sum as
+ * it is defined: over k in order, one rounding each.                        */
+#define _GNU_SOURCE
+#include "backend/backend.h"
+#include "emit/kernels.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "support/scratch.h"
+#include "support/kernel_lab.h"
+#include "support/skip.h"
+
+typedef void Tile(const float *a, int64_t lda, const float *b, int64_t ldb,
+                  int64_t k, float *c, int64_t ldc, const float *bias,
+                  const float *residual, int64_t ldr, int64_t act,
+                  const float *next);
+typedef void TileBf16(const float *a, int64_t lda, const uint16_t *b,
+                      int64_t ldb, int64_t k, float *c, int64_t ldc,
+                      const float *bias, const float *residual, int64_t ldr,
+                      int64_t act, const uint16_t *next);
+
+enum {
+    MostK = 70,
+    Stride = 72,
+    Wide = 64,
+    High = 16,
+    C = 80,
+    Full = EpBias | EpAct | EpResidual
+};
+
+/* Shapes and epilogues: each bit alone, all of them, the edges of mr and nr. */
+static TileKey tiles[] = {
+    { .mr = 6, .nr = 64, .epilogue = 0 },
+    { .mr = 6, .nr = 64, .epilogue = Full, .act = ActRelu },
+    { .mr = 6, .nr = 16, .epilogue = EpBias },
+    { .mr = 6, .nr = 16, .epilogue = EpAny },
+    { .mr = 1, .nr = 16, .epilogue = EpAct, .act = ActRelu },
+    { .mr = 1, .nr = 16, .epilogue = EpAccumulate },
+    { .mr = 1, .nr = 16, .epilogue = Full, .act = ActRelu },
+    { .mr = 1, .nr = 64, .epilogue = EpBias | EpAct, .act = ActRelu },
+    { .mr = 1, .nr = 64, .epilogue = EpAny },
+    { .mr = 1, .nr = 32, .epilogue = EpBias | EpAct, .act = ActGelu },
+    { .mr = 2, .nr = 32, .epilogue = Full, .act = ActSilu },
+    { .mr = 6, .nr = 64, .epilogue = EpAct, .act = ActGeluTanh },
+    { .mr = 2, .nr = 48, .epilogue = EpResidual },
+    { .mr = 3, .nr = 32, .epilogue = EpAccumulate },
+    { .mr = 12, .nr = 32, .epilogue = EpBias | EpResidual },
+    { .mr = 16, .nr = 16, .epilogue = EpAny },
+    { .mr = 6, .nr = 64, .dtype = DtypeBf16 },
+    { .mr = 1, .nr = 64, .epilogue = EpAny, .dtype = DtypeBf16 },
+    { .mr = 1, .nr = 16, .epilogue = EpBias, .dtype = DtypeBf16 },
+    { .mr = 3, .nr = 32, .epilogue = Full, .act = ActGelu, .dtype = DtypeBf16 },
+    { .mr = 8, .nr = 32, .epilogue = EpPrefetch },
+    { .mr = 5, .nr = 16, .epilogue = EpPrefetch },
+    { .mr = 6, .nr = 32, .epilogue = EpPrefetch, .dtype = DtypeBf16 },
+};
+enum { Tiles = sizeof tiles / sizeof *tiles };
+
+static const char *const kernels[] = {
+    "activate_rows_relu", "activate_rows_gelu", "activate_rows_gelu_tanh",
+    "activate_rows_silu", "embed_row_bf16",     NULL
+};
+typedef void Activate(float *, int64_t, const float *, int64_t, int64_t,
+                      int64_t);
+
+static _Alignas(64) float a[High * Stride], b[Wide * MostK];
+static _Alignas(64) uint16_t b_bf16[Wide * MostK];
+static _Alignas(64) float bias[Wide], residual[High * C];
+static _Alignas(64) float c[(High + 1) * C], want[(High + 1) * C];
+
+/* B is panels of 16 columns, k-major; element (k, j). */
+static float *b_at(int64_t depth, int64_t k, int64_t j)
+{
+    return &b[j / 16 * depth * 16 + k * 16 + j % 16];
+}
+
+static float activated(const Lab *l, Activation act, float x)
+{
+    Activate *f;
+    void *p = lab_find(l, arena_printf(lab_arena, "activate_rows_%s",
+                                       act_kernel[act]));
+    assert_non_null(p);
+    memcpy(&f, &p, sizeof f);
+    f(&x, 1, &x, 1, 1, 1);
+    return x;
+}
+
+/* One output as it is defined. Only the epilogue's own bits are applied; for
+ * EpAny `parts` says which.                                                 */
+static float expected(const Lab *l, int64_t depth, int64_t i, int64_t j,
+                      float start, int parts, Activation act)
+{
+    float x = start;
+    for (int64_t k = 0; k < depth; k++)
+        x = fmaf(a[i * Stride + k], *b_at(depth, k, j), x);
+    if (parts & EpBias)
+        x += bias[j];
+    if (parts & EpAct)
+        x = activated(l, act, x);
+    if (parts & EpResidual)
+        x += residual[i * C + j];
+    return x;
+}
+
+/* Bit for bit, with the canaries around the block; +0 and -0 are the same. */
+static void check_block(const char *who, const char *tile, int64_t depth)
+{
+    for (int64_t i = 0; i < (High + 1) * C; i++) {
+        const bool same = is_canary(want[i]) ? is_canary(c[i])
+                                             : c[i] == want[i];
+        if (!same)
+            fail_msg("%s: %s, k %d: element %d is %a, expected %a", who, tile,
+                     (int)depth, (int)i, (double)c[i], (double)want[i]);
+    }
+}
+
+/* B as numbers that are of bf16, and as these. */
+static void round_b(void)
+{
+    for (int64_t i = 0; i < Wide * MostK; i++) {
+        b_bf16[i] = bf16_of(b[i]);
+        b[i] = bf16_float(b_bf16[i]);
+    }
+}
+
+/* Parts as run-time arguments: absent ones are NULL. */
+static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
+                      int64_t depth)
+{
+    const char *name = tile_name(lab_arena, key);
+    const float *offset = parts & EpBias ? bias : NULL;
+    const float *more = parts & EpResidual ? residual : NULL;
+    const int64_t word = parts & EpAct ? act : ActNone;
+    if (key.dtype == DtypeBf16)
+        ((TileBf16 *)lab_function(l, name))(a, Stride, b_bf16, depth * 16,
+                                            depth, c, C, offset, more, C, word,
+                                            b_bf16);
+    else
+        ((Tile *)lab_function(l, name))(a, Stride, b, depth * 16, depth, c, C,
+                                        offset, more, C, word, b);
+}
+
+static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
+                     int64_t depth)
+{
+    if (key.dtype == DtypeBf16)
+        round_b();
+    const bool from_c = key.epilogue & EpAccumulate;
+    lab_guard(c, (High + 1) * C);
+    lab_guard(want, (High + 1) * C);
+    for (int64_t i = 0; i < key.mr; i++)
+        for (int64_t j = 0; j < key.nr; j++) {
+            const float start = from_c ? (float)(i - j) * 0.5f : 0.0f;
+            if (from_c)
+                c[i * C + j] = start;
+            want[i * C + j] = expected(l, depth, i, j, start, parts, act);
+        }
+    call_tile(l, key, parts, act, depth);
+    check_block(l->name, tile_name(lab_arena, key), depth);
+}
+
+/* A key with everything it may be asked: EpAny has eight forms, and each with
+ * an activation has it in turn.                                             */
+static void run_key(const Lab *l, TileKey key)
+{
+    static const int64_t depths[] = { 0, 1, 2, 7, 64, 67 };
+    static const Activation turn[] = {
+        [EpAct] = ActGelu,
+        [EpAct | EpBias] = ActRelu,
+        [EpAct | EpResidual] = ActGeluTanh,
+        [Full] = ActSilu,
+    };
+    for (size_t d = 0; d < sizeof depths / sizeof *depths; d++)
+        for (int fill = 0; fill < Fills; fill++) {
+            lab_fill(a, High * Stride, (Fill)fill);
+            lab_fill(b, Wide * MostK, (Fill)fill);
+            if (key.epilogue != EpAny)
+                run_tile(l, key, key.epilogue, key.act, depths[d]);
+            else
+                for (int parts = 0; parts <= Full; parts++)
+                    run_tile(l, key, parts, turn[parts], depths[d]);
+        }
+}
+
+static void test_emitted_tiles(void **state)
+{
+    (void)state;
+    int cases = 0;
+    for (int i = 0; i < n_labs; i++)
+        for (int t = 0; lab[i].object && t < Tiles; t++, cases++)
+            run_key(&lab[i], tiles[t]);
+    assert_true(cases > 0);
+}
+
+/* Every tile that --tile can choose is prebuilt, and right. */
+static void test_prebuilt_tiles(void **state)
+{
+    (void)state;
+    TileKey key = { .epilogue = EpAny };
+    int cases = 0;
+    for (int i = 0; i < n_labs; i++)
+        for (key.mr = 1; !lab[i].object && key.mr <= High; key.mr++)
+            for (key.nr = 16; key.nr <= Wide; key.nr += 16, cases++) {
+                key.dtype = DtypeBf16;
+                key.epilogue = EpAny;
+                run_tile(&lab[i], key, Full, ActSilu, 7);
+                key.dtype = DtypeF32;
+                run_tile(&lab[i], key, Full, ActRelu, 67);
+                run_tile(&lab[i], key, Full, ActGelu, 3);
+                key.epilogue = EpAccumulate | EpPrefetch;
+                run_tile(&lab[i], key, 0, ActNone, 5);
+            }
+    assert_true(cases > 0);
+}
+
+/* Integers below 2^24 are exact: the twin needs no FMA to be right. */
+static void test_integers(void **state)
+{
+    (void)state;
+    lab_fill(a, High * Stride, FillInteger);
+    lab_fill(b, Wide * MostK, FillInteger);
+    for (int64_t i = 0; i < 6; i++)
+        for (int64_t j = 0; j < Wide; j++) {
+            int64_t sum = 0;
+            for (int64_t k = 0; k < 67; k++)
+                sum += (int64_t)a[i * Stride + k] * (int64_t)*b_at(67, k, j);
+            const float got = expected(&lab[0], 67, i, j, 0.0f, 0, ActNone);
+            assert_true(got == (float)sum);
+        }
+    for (int i = 0; i < n_labs; i++)
+        if (lab[i].object)
+            run_tile(&lab[i], tiles[0], 0, ActNone, 67);
+}
+
+/* Without FMA each product is rounded too: a gate instead of the bits. */
+static void test_without_fma(void **state)
+{
+    (void)state;
+    Lab old = { .name = "prebuilt x86-64-v2" };
+    Fault why;
+    Tile *tile;
+    if (!lab_can_run("x86-64-v2"))
+        SKIP("not an x86-64 processor");
+    assert_true(target_find(&old.target, "x86-64-v2", 0, NULL, &why));
+    void *p = lab_find(&old, "tile_3x16_any");
+    assert_non_null(p);
+    memcpy(&tile, &p, sizeof p);
+    lab_fill(a, High * Stride, FillUniform);
+    lab_fill(b, Wide * MostK, FillUniform);
+    tile(a, Stride, b, 67 * 16, 67, c, C, NULL, NULL, 0, 0, b);
+    for (int64_t i = 0; i < 3; i++)
+        for (int64_t j = 0; j < 16; j++) {
+            double sum = 0, size = 0;
+            for (int64_t k = 0; k < 67; k++) {
+                const double t = (double)a[i * Stride + k]
+                               * (double)*b_at(67, k, j);
+                sum += t;
+                size += fabs(t);
+            }
+            const double error = fabs((double)c[i * C + j] - sum);
+            assert_true(error <= 8 * 0x1p-23 * size);
+        }
+}
+
+/* A NaN in A or B reaches its outputs and no other. */
+static void test_nan_stays_in_its_row(void **state)
+{
+    (void)state;
+    lab_fill(a, High * Stride, FillUniform);
+    lab_fill(b, Wide * MostK, FillUniform);
+    a[2 * Stride + 3] = NAN;
+    for (int i = 0; i < n_labs; i++) {
+        Tile *tile;
+        void *p = lab[i].object ? lab_find(&lab[i], "tile_6x64") : NULL;
+        if (!p)
+            continue;
+        memcpy(&tile, &p, sizeof p);
+        tile(a, Stride, b, 64 * 16, 64, c, C, NULL, NULL, 0, 0, b);
+        for (int64_t r = 0; r < 6; r++)
+            for (int64_t j = 0; j < Wide; j++)
+                assert_int_equal(isnan(c[r * C + j]) != 0, r == 2);
+    }
+}
+
+/* Tokens of a table of 64 in panels and of one in rows, with and without a
+ * position.                                                                 */
+static void test_look_up(void **state)
+{
+    typedef void LookUp(float *, const uint16_t *, int64_t, int64_t, float,
+                        const float *);
+    enum { D = 37 };
+    (void)state;
+    lab_fill(b, Wide * MostK, FillUniform);
+    round_b();
+    for (int i = 0; i < n_labs; i++)
+        for (int64_t id = 0; id < 64; id++) {
+            LookUp *look_up = (LookUp *)lab_function(&lab[i], "embed_row_bf16");
+            lab_guard(c, D + 1);
+            look_up(c, b_bf16 + id / 16 * 16 * D + id % 16, 16, D, 1.7f, bias);
+            look_up(c + C, b_bf16 + id * D, 1, D, 1.7f, NULL);
+            assert_true(is_canary(c[D]));
+            for (int64_t k = 0; k < D; k++) {
+                assert_true(c[k] == fmaf(1.7f, *b_at(D, k, id), bias[k]));
+                assert_true(c[C + k] == 1.7f * b[id * D + k]);
+            }
+        }
+}
+
+static int open_labs(void **state)
+{
+    lab_fill(bias, Wide, FillUniform);
+    lab_fill(residual, High * C, FillUniform);
+    if (scratch_make(state) != 0)
+        return -1;
+    lab_open(kernels, tiles, Tiles, "");
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_emitted_tiles),
+        cmocka_unit_test(test_prebuilt_tiles),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_without_fma),
+        cmocka_unit_test(test_nan_stays_in_its_row),
+        cmocka_unit_test(test_look_up),
+    };
+    return cmocka_run_group_tests(tests, open_labs, close_labs);
+}

@@ -1,0 +1,334 @@
+/* targets_test.c: the machines that code is made for: which of them a processor
+ * is; every compiler that is here makes code for all of them, in vectors as
+ * wide as they have; the JIT has their tiles.                                */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "backend/backend.h"
+#include "emit/emit.h"
+#include "emit/kernels.h"
+
+#include <cmocka.h>
+
+#include "support/aot.h"
+#include "support/skip.h"
+
+static const char *const compilers[] = {
+    "clang-14", "clang-19", "clang", "gcc", "gcc-12", "gcc-13",
+};
+enum { Compilers = sizeof compilers / sizeof *compilers };
+
+static Target target(const char *name)
+{
+    Target t;
+    Fault why;
+    assert_true(target_find(&t, name, 0, NULL, &why));
+    return t;
+}
+
+/* Can compilers here make code for it at all? */
+static bool of_this_family(const Target *t)
+{
+#if defined __x86_64__
+    return strncmp(t->march, "x86-64", 6) == 0;
+#else
+    Target native = target("native");
+    return strcmp(t->march, native.march) == 0;
+#endif
+}
+
+/* ----------------------------------------------------------- processors --- */
+
+enum { All = CpuV2 | CpuV3 | CpuV4 | CpuVnni | CpuBf16 };
+
+static void test_processors(void **state)
+{
+    (void)state;
+    static const struct {
+        Cpu cpu;
+        const char *name;
+    } rows[] = {
+        { { CpuAmd, 0x19, 0x11, All }, "znver4" },
+        { { CpuAmd, 0x19, 0xa0, All }, "znver4" },
+        { { CpuAmd, 0x19, 0x01, CpuV2 | CpuV3 }, "znver3" },
+        { { CpuAmd, 0x1a, 0x02, All }, "znver5" },
+        { { CpuAmd, 0x1a, 0x24, All }, "x86-64-v4" }, /* half as wide */
+        { { CpuAmd, 0x17, 0x31, CpuV2 | CpuV3 }, "znver2" },
+        { { CpuAmd, 0x17, 0x01, CpuV2 | CpuV3 }, "znver1" },
+        { { CpuIntel, 6, 0x8f, All }, "sapphirerapids" },
+        { { CpuIntel, 6, 0xcf, All }, "sapphirerapids" },
+        { { CpuIntel, 6, 0x6a, All & ~CpuBf16 }, "icelake-server" },
+        { { CpuIntel, 6, 0x8c, All & ~CpuBf16 }, "icelake-client" },
+        { { CpuIntel, 6, 0x55, CpuV2 | CpuV3 | CpuV4 }, "skylake-avx512" },
+        { { CpuIntel, 6, 0xba, CpuV2 | CpuV3 }, "alderlake" },
+        { { CpuIntel, 6, 0x9e, CpuV2 | CpuV3 }, "skylake" },
+        { { CpuIntel, 6, 0x4f, CpuV2 | CpuV3 }, "broadwell" },
+        { { CpuIntel, 6, 0x3f, CpuV2 | CpuV3 }, "haswell" },
+        /* What a virtual machine hides is not used. */
+        { { CpuIntel, 6, 0x8f, All & ~CpuBf16 }, "x86-64-v4" },
+        { { CpuIntel, 6, 0x8f, CpuV2 | CpuV3 }, "x86-64-v3" },
+        { { CpuAmd, 0x19, 0x11, CpuV2 }, "x86-64-v2" },
+        /* The same numbers by another maker, and what nobody knows yet. */
+        { { CpuOther, 0x19, 0x11, All }, "x86-64-v4" },
+        { { CpuIntel, 0x19, 0x11, All }, "x86-64-v4" },
+        { { CpuIntel, 6, 0xff, CpuV2 | CpuV3 }, "x86-64-v3" },
+        { { CpuOther, 0, 0, CpuArmv8 }, "armv8-a" },
+        { { CpuOther, 0, 0, 0 }, "generic" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_string_equal(cpu_target(&rows[i].cpu), rows[i].name);
+}
+
+/* What native resolves to runs here, and has a name of the list. */
+static void test_this_one(void **state)
+{
+    (void)state;
+    Cpu here;
+    Fault why;
+    const Target t = target("native");
+    cpu_find(&here);
+    assert_string_equal(t.name, cpu_target(&here));
+    assert_null(target_lacks(&t, &here));
+    assert_true(target_runs_here(&t, &why));
+    assert_non_null(strstr(target_list(), t.name));
+}
+
+static void test_lacks(void **state)
+{
+    (void)state;
+    const Target t = target("sapphirerapids");
+    static const struct {
+        int has;
+        const char *lacks;
+    } rows[] = {
+        { All, NULL },
+        { All & ~CpuBf16, "avx512bf16" },
+        { All & ~CpuVnni, "avx512vnni" },
+        { CpuV2 | CpuV3, "x86-64-v4" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const Cpu cpu = { CpuIntel, 6, 0x8f, rows[i].has };
+        const char *lacks = target_lacks(&t, &cpu);
+        assert_true(!lacks == !rows[i].lacks);
+        if (lacks)
+            assert_string_equal(lacks, rows[i].lacks);
+    }
+}
+
+/* ------------------------------------------------------------ compilers --- */
+
+/* The file says what it is made for, and how it is compiled. */
+static void check_text(const Target *t)
+{
+    size_t n;
+    const char *text = text_of(in_dir("m.c"), &n);
+    const char *end = strstr(text, "\n#ifdef");
+    assert_non_null(end);
+    text = arena_strndup(a, text, (size_t)(end - text));
+    assert_non_null(strstr(text, arena_printf(a,
+                                              "attnc compile attention.yaml"
+                                              " --march=%s\n",
+                                              t->name)));
+    assert_non_null(
+        strstr(text, arena_printf(a, " -std=c11 %s ", target_flags(a, t))));
+    assert_non_null(
+        strstr(text, arena_printf(a, "#error \"made for %s: ", t->name)));
+    for (int i = 0; t->features[i]; i++) {
+        char *macro = arena_printf(a, "!defined __%s__", t->features[i]);
+        for (char *c = macro + strlen("!defined "); *c; c++)
+            *c = (char)toupper((unsigned char)*c);
+        assert_non_null(strstr(text, macro));
+    }
+}
+
+static void test_compilers(void **state)
+{
+    (void)state;
+    const char *object = in_dir("m.o");
+    for (int i = 0; target_name(i); i++) {
+        const Target t = target(target_name(i));
+        if (!of_this_family(&t))
+            continue;
+        emit("models/attention.yaml", "--no-records",
+             arena_printf(a, "--march=%s", t.name));
+        check_text(&t);
+        for (int c = 0; c < Compilers; c++)
+            if (find_program(a, compilers[c]))
+                assert_true(WORKS(attnc(), "compile", "models/attention.yaml",
+                                  "--no-records", "--emit=obj", "-O1",
+                                  arena_printf(a, "--march=%s", t.name), "--cc",
+                                  compilers[c], "-o", object));
+    }
+}
+
+/* A program that came to a lesser processor says so; it does not crash. */
+static void test_program(void **state)
+{
+    (void)state;
+    Spawned s;
+    const Target t = target("native");
+    const char *program = in_dir("m");
+    if (!*target_needs(a, &t))
+        SKIP("no processor lacks what %s has", t.name);
+    assert_true(WORKS(attnc(), "compile", "models/attention.yaml",
+                      "--no-records", "-o", in_dir("m.c")));
+    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
+                      "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", program));
+    assert_int_not_equal(RUN(&s, "", program), 6);
+    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
+                      "-DATTNC_MAIN", "-Wno-builtin-macro-redefined",
+                      "-D__builtin_cpu_supports(x)=0", in_dir("m.c"), "-lm",
+                      "-o", program));
+    assert_int_equal(RUN(&s, "", program), 6);
+    const char *needs = target_needs(a, &t);
+    assert_non_null(
+        strstr(s.tail,
+               arena_printf(a, "made for %s: this processor lacks %.*s\n",
+                            t.name, (int)strcspn(needs, " "), needs)));
+}
+
+/* A file for one machine is not taken for a lesser one. */
+static void test_guard(void **state)
+{
+    (void)state;
+    Spawned s;
+    if (!of_this_family(&(Target){ .march = "x86-64-v4" }))
+        SKIP("not an x86-64 compiler");
+    emit("models/attention.yaml", "--no-records", "--march=znver4");
+    assert_int_not_equal(RUN(&s, "", some_clang(), "-std=c11", "-c",
+                             "-march=x86-64-v4", in_dir("m.c"), "-o",
+                             in_dir("m.o")),
+                         0);
+    assert_non_null(strstr(s.tail, "made for znver4"));
+}
+
+/* ---------------------------------------------------------------- tiles --- */
+
+typedef struct {
+    int mr, nr;
+} Size;
+
+/* The tiles that a row's default tilings have. */
+static int default_tiles(const Target *t, Size size[4])
+{
+    static const int64_t sums[] = { 64, 512, 2048, 8192 };
+    for (int i = 0; i < 4; i++) {
+        const Tiling by = tiling_settled(t, TaskMatmul, sums[i], (Tiling){ 0 });
+        size[i] = (Size){ by.mr, by.nr };
+    }
+    return 4;
+}
+
+static void test_prebuilt(void **state)
+{
+    (void)state;
+    static const int parts[] = { EpAny, EpAccumulate | EpPrefetch };
+    for (int i = 0; target_name(i); i++) {
+        const Target t = target(target_name(i));
+        Size size[4];
+        if (!of_this_family(&t))
+            continue;
+        for (int k = default_tiles(&t, size) - 1; k >= 0; k--)
+            for (int mr = size[k].mr; mr > 0; mr--)
+                for (int p = 0; p < 4; p++) {
+                    const TileKey key = {
+                        .mr = mr,
+                        .nr = size[k].nr,
+                        .width = t.width,
+                        .dtype = p / 2 ? DtypeBf16 : DtypeF32,
+                        .epilogue = parts[p % 2],
+                    };
+                    assert_non_null(kernel_find(&t, tile_name(a, key)));
+                }
+    }
+}
+
+/* The lines of one function of an assembler's text that multiply and add. */
+static void count_vectors(const char *text, const char *name, int *whole,
+                          int *other)
+{
+    const char *at = strstr(text, arena_printf(a, "\n%s:", name));
+    *whole = *other = 0;
+    assert_non_null(at);
+    for (at++; *at && strncmp(at, "\t.size", 6); at += strcspn(at, "\n") + 1) {
+        const char *line = arena_strndup(a, at, strcspn(at, "\n"));
+        if (!strstr(line, "vfmadd"))
+            continue;
+        *whole += strstr(line, "%zmm") != NULL;
+        *other += strstr(line, "%zmm") == NULL;
+    }
+}
+
+/* Compilers may prefer vectors of half the width for these processors: then
+ * sums do not fit the registers, and a tile runs at a quarter of its speed.  */
+static void check_vectors(const Target *t, const char *compiler)
+{
+    Kernels *k = kernels_new(a, t, false);
+    Emit *e = emit_new(a);
+    Size size[4];
+    const int sizes = default_tiles(t, size);
+    size_t n;
+    const char *tile = "";
+    for (int i = 0; i < sizes; i++) {
+        tile = use_tile(k, (TileKey){ .mr = size[i].mr,
+                                      .nr = size[i].nr,
+                                      .width = t->width });
+        use_tile(k, (TileKey){ .mr = size[i].mr,
+                               .nr = size[i].nr,
+                               .width = t->width,
+                               .dtype = DtypeBf16,
+                               .epilogue = EpBias | EpPrefetch });
+    }
+    emit_kernels(k, e);
+    put(e, "extern void (*const table[])(void);\n"
+           "void (*const table[])(void) = {\n");
+    for (int i = 0; i < kernels_count(k); i++) {
+        let(e, "tile", "%s", kernels_nth(k, i));
+        put(e, "(void (*)(void))$tile,\n");
+    }
+    put(e, "};\n");
+    const char *text = emit_text(e, &n);
+    FILE *f = fopen(in_dir("k.c"), "w");
+    assert_true(f && fwrite(text, 1, n, f) == n && fclose(f) == 0);
+    const char *features[2] = { "-DX", "-DY" };
+    for (int i = 0; t->features[i]; i++)
+        features[i] = arena_printf(a, "-m%s", t->features[i]);
+    assert_true(WORKS(compiler, "-O2", "-std=c11", "-ffp-contract=off",
+                      arena_printf(a, "-march=%s", t->march), features[0],
+                      features[1], "-S", in_dir("k.c"), "-o", in_dir("k.s")));
+    text = text_of(in_dir("k.s"), &n);
+    for (int i = 0; i < kernels_count(k); i++) {
+        int whole, other, mr, nr;
+        tile = kernels_nth(k, i);
+        count_vectors(text, tile, &whole, &other);
+        assert_int_equal(sscanf(tile, "tile_%dx%d", &mr, &nr), 2);
+        if (whole != mr * nr / 16 || other != 0)
+            fail_msg("%s by %s for %s: %d whole vectors, %d others", tile,
+                     compiler, t->name, whole, other);
+    }
+}
+
+static void test_vectors(void **state)
+{
+    (void)state;
+    for (int i = 0; target_name(i); i++) {
+        const Target t = target(target_name(i));
+        for (int c = 0; c < Compilers && of_this_family(&t) && t.width == 16;
+             c++)
+            if (find_program(a, compilers[c]))
+                check_vectors(&t, compilers[c]);
+    }
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_processors), TEST(test_this_one), TEST(test_lacks),
+        TEST(test_compilers),  TEST(test_guard),    TEST(test_program),
+        TEST(test_prebuilt),   TEST(test_vectors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

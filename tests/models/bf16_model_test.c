@@ -1,0 +1,178 @@
+/* bf16_model_test.c: models with weights in bf16: the same bits as of f32
+ * weights that were rounded before; how far from those that were not; their
+ * programs by every compiler.                                               */
+#define _GNU_SOURCE
+#include "backend/backend.h"
+#include "oracle/verify.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "support/aot.h"
+
+/* ---------------------------------------------------------- the numbers --- */
+typedef struct { /* a model that ran on a sample */
+    Engine e;
+    const Sample *x;
+    float *out;
+    int64_t size;
+} Ran;
+
+/* The factor of the scores stays where it is in both formats. */
+static void ran_open(Ran *r, const char *spec, const char *set,
+                     const char *weights)
+{
+    static const char *const skip[] = { "fold-scale" };
+    static const int64_t source[] = { 9, 70 }, target[] = { 5, 67 };
+    Trial t = { 0 };
+    EngineOptions o = { .spec = spec,
+                        .sets = &set,
+                        .nsets = 1,
+                        .seed = 5,
+                        .passes = { .skip = skip, .nskip = 1 },
+                        .weights = weights,
+                        .backend = "jit" };
+    assert_int_equal(engine_open(&r->e, &o), ExitDone);
+    r->x = sample_random(r->e.arena, r->e.spec, 1, 2, source, target);
+    r->size = result_rows(r->e.spec, r->x) * result_columns(r->e.spec);
+    r->out = arena_alloc(r->e.arena, (size_t)r->size * sizeof *r->out);
+    trial_run(&t, &r->e, r->x, 0, r->out);
+    trial_free(&t);
+}
+
+/* The weights of a model as it has them, f32 in a file. */
+static const char *write_weights(const Engine *e)
+{
+    const PackList *p = &e->plan->pack;
+    TensorOut *t = arena_alloc(a, (size_t)p->count * sizeof *t);
+    int n = 0;
+    Fault why;
+    for (int64_t i = 0; i < p->count; i++) {
+        const PackItem *it = &p->item[i];
+        if (it->table || it->alias)
+            continue;
+        float *x = arena_alloc(a, (size_t)(it->rows * it->k) * sizeof *x);
+        weights_tensor(it, NULL, e->options.seed, x);
+        t[n++] = it->layout == PackVector
+                   ? (TensorOut){ it->from.name, 1, { it->k }, x, false }
+                   : (TensorOut){
+                         it->from.name, 2, { it->rows, it->k }, x, false
+                     };
+    }
+    assert_true(safetensors_write(in_dir("rounded"), t, n, &why));
+    return in_dir("rounded");
+}
+
+static void test_rounded_before(void **state)
+{
+    static const char *const specs[] = { "models/tiny.yaml",
+                                         "models/attention.yaml",
+                                         "tests/cli/real.yaml" };
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        Ran bf16, f32;
+        ran_open(&bf16, specs[i], "dtype=bf16", NULL);
+        ran_open(&f32, specs[i], "dtype=f32", write_weights(&bf16.e));
+        assert_int_equal(bf16.size, f32.size);
+        assert_memory_equal(bf16.out, f32.out,
+                            (size_t)f32.size * sizeof *f32.out);
+        assert_true(bf16.e.plan->pack.bytes < f32.e.plan->pack.bytes);
+        assert_true(bf16.e.plan->pack.hash != f32.e.plan->pack.hash);
+        assert_true(bf16.e.spec->hash != f32.e.spec->hash);
+        engine_close(&bf16.e);
+        engine_close(&f32.e);
+    }
+}
+
+static ModelComparison
+beside(const Ran *r, void (*open)(Weights *, const Engine *, const Graph *))
+{
+    ModelResults results = { 0 };
+    Weights w;
+    open(&w, &r->e, r->e.unfused);
+    for (int64_t i = 0; i < r->x->sequences; i++)
+        verify_result(&results, &w, r->x, i, r->out);
+    const ModelComparison worst = verify_end(&results, &w);
+    weights_close(&w);
+    return worst;
+}
+
+/* Beside its own weights as near as f32, beside those in f32 not, but within
+ * the gates that bf16 has; which a wrong value does not pass.               */
+static void test_gates(void **state)
+{
+    Ran r;
+    (void)state;
+    ran_open(&r, "models/tiny.yaml", "dtype=bf16", NULL);
+    assert_true(beside(&r, weights_open).passed);
+    ModelComparison c = beside(&r, weights_open_f32);
+    assert_true(c.passed);
+    hold_to(&c, &same_weights);
+    assert_true(c.failed);
+    r.out[7] += 3.0f;
+    assert_true(beside(&r, weights_open_f32).failed);
+    r.out[7] = NAN;
+    assert_true(beside(&r, weights_open_f32).failed);
+    engine_close(&r.e);
+}
+
+/* ------------------------------------------------------------- programs --- */
+static const char words[] = "hello\nzygote\nthe\n";
+
+/* What the program of m.c says, compiled by `cc`; NULL: there is none. */
+static const char *says(const char *cc, const char *march, const char *weights)
+{
+    Spawned s;
+    if (!WORKS(cc, "-O1", "-std=c11", march, "-Wall", "-Werror", "-DATTNC_MAIN",
+               in_dir("m.c"), "-lm", "-o", in_dir("m")))
+        return NULL;
+    assert_int_equal(RUN(&s, words, in_dir("m"), weights), 0);
+    return arena_strdup(a, s.out);
+}
+
+/* The program that was compiled last, with weights in f32. */
+static void refuses_f32(void)
+{
+    Spawned s;
+    emit(g2p, "--march=generic", "--set=dtype=f32");
+    assert_int_equal(RUN(&s, words, in_dir("m"), in_dir("m.weights")), 3);
+    assert_non_null(strstr(s.tail, "its weights are f32, this program's bf16"));
+    assert_non_null(strstr(s.tail, "pack it again: attnc compile g2p-en.yaml"));
+}
+
+static void test_programs(void **state)
+{
+    Spawned s;
+    (void)state;
+    assert_int_equal(RUN(&s, words, attnc(), "run", g2p, "--set=dtype=bf16"),
+                     0);
+    const char *want = arena_strdup(a, s.out);
+    assert_non_null(strstr(want, "HH EH L OW\n"));
+    emit(g2p, "--march=native", "--set=dtype=bf16");
+    assert_string_equal(says(some_clang(), "-march=native",
+                             in_dir("m.weights")),
+                        want);
+    emit(g2p, "--march=generic", "--set=dtype=bf16");
+    const char *const others[] = { "gcc", "tcc" };
+    for (int i = 0; i < 2; i++) {
+        const char *got = says(others[i], "-DX", in_dir("m.weights"));
+        if (got)
+            assert_string_equal(got, want);
+    }
+    refuses_f32();
+    assert_true(WORKS(attnc(), "compile", g2p, "--set=dtype=bf16", "--embed",
+                      "--march=native", "-o", in_dir("m.c")));
+    assert_string_equal(says(some_clang(), "-march=native", NULL), want);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_rounded_before, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_programs, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

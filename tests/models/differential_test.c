@@ -1,0 +1,375 @@
+/* differential_test.c: random specs through the oracle, the JIT and C
+ * compilers, fused and unfused, in memory full of NaN. What must be near the
+ * oracle is held to the gates; what must be the same bits is compared as bits.
+ *
+ *     differential_test [COUNT [FIRST]]
+ *
+ * COUNT specs of the paper's form, and as many of any form. Without it
+ * ATTNC_SPECS is COUNT, and there are half as many again of any form; with
+ * ATTNC_FULL all of them, by all compilers. The processors share the specs.
+ * Built with AddressSanitizer, the emitted C is compiled so too.            */
+#define _GNU_SOURCE /* mkdtemp */
+#include "oracle/verify.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "support/backwards.h"
+#include "support/form_files.h"
+#include "support/sanitized.h"
+#include "support/scratch.h"
+
+static long count = 10, first = 1, forms;
+static bool full;
+
+typedef struct {
+    uint64_t seed;
+    bool form; /* of random_form */
+    const char *path;
+    Arena *arena;
+    const Sample *sample; /* several sequences, lengths 1 to max_len */
+    const float *result;  /* of the JIT, fused: the others' equal */
+    int64_t size;         /* floats of it */
+} Case;
+
+/* --------------------------------------------------------------- helpers */
+
+static const char *text_of(const Case *c)
+{
+    return c->form ? random_form(c->arena, c->seed).r.text
+                   : random_spec(c->arena, c->seed);
+}
+
+static void write_spec(Case *c)
+{
+    const char *text = text_of(c);
+    c->path = c->form ? write_form(c->arena, scratch, c->seed)
+                      : scratch_file("paper.yaml", text, strlen(text));
+}
+
+static void open_engine(Engine *e, const Case *c, EngineOptions o)
+{
+    o.spec = c->path;
+    o.seed = c->seed;
+    o.small_m ^= c->seed % 2;
+    assert_int_equal(engine_open(e, &o), ExitDone);
+}
+
+static float *floats(Arena *a, int64_t n)
+{
+    return arena_alloc(a, (size_t)n * sizeof(float));
+}
+
+static void assert_same_bits(const Case *c, const char *what, const float *want,
+                             const float *got, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (memcmp(want + i, got + i, sizeof *got)) {
+            print_error("seed %llu, %s: bits differ at %lld: %.9g, %.9g\n%s",
+                        (unsigned long long)c->seed, what, (long long)i,
+                        (double)want[i], (double)got[i], text_of(c));
+            fail();
+        }
+}
+
+static void make_sample(Case *c, const Engine *e)
+{
+    static const int64_t source[] = { 1, 13, 1000, 2, 65 },
+                         target[] = { 17, 1, 64, 1000, 3 };
+    c->sample = sample_random(c->arena, e->spec, c->seed, 5, source, target);
+    c->size = result_rows(e->spec, c->sample) * result_columns(e->spec);
+}
+
+/* ------------------------------------------------------------ with gates */
+
+static void assert_ops(const Case *c, const OpResults *r, const char *name)
+{
+    bool passed = true;
+    for (int op = 0; op < OpCount; op++) {
+        const OpResult *o = &r->op[op];
+        if (o->c.count == 0 || o->c.failed == 0)
+            continue;
+        print_error("seed %llu, %s: %s at %s[%lld]: oracle %.9g, compiled "
+                    "%.9g, %.3g of the gate\n",
+                    (unsigned long long)c->seed, name, op_info[op].name,
+                    o->worst, (long long)o->c.worst, o->c.want, o->c.got,
+                    o->c.ratio);
+        passed = false;
+    }
+    if (!passed) {
+        print_error("%s", text_of(c));
+        fail();
+    }
+}
+
+/* Every value of every sequence, with all of them kept. */
+static void check_ops(Case *c, const Variant *v)
+{
+    Engine e;
+    Weights w;
+    Trial t = { 0 };
+    OpResults r = { 0 };
+    EngineOptions o = variant_options(&(EngineOptions){ .keep_all = true }, v);
+    open_engine(&e, c, o);
+    weights_open(&w, &e, e.graph);
+    float *out = floats(e.arena, c->size);
+    trial_run(&t, &e, c->sample, 0, out);
+    for (int64_t i = 0; i < c->sample->sequences; i++)
+        verify_ops(&r, &w, &t, i, out);
+    assert_ops(c, &r, v->name);
+    trial_free(&t);
+    weights_close(&w);
+    engine_close(&e);
+}
+
+static void check_result(const Case *c, const Engine *e, const float *out,
+                         const char *name)
+{
+    Weights w;
+    ModelResults results = { 0 };
+    weights_open(&w, e, e->unfused);
+    for (int64_t i = 0; i < c->sample->sequences; i++)
+        verify_result(&results, &w, c->sample, i, out);
+    const ModelComparison worst = verify_end(&results, &w);
+    weights_close(&w);
+    if (worst.passed)
+        return;
+    print_error("seed %llu, %s: error %.3g deviations, NMSE %.3g, KL %.3g at "
+                "%lld: oracle %.9g, compiled %.9g\n%s",
+                (unsigned long long)c->seed, name, worst.max_error, worst.nmse,
+                worst.divergence, (long long)worst.worst, worst.want, worst.got,
+                text_of(c));
+    fail();
+}
+
+/* --------------------------------------------------------- the same bits */
+
+/* Rows fed through the cache by ones and by threes. */
+static void check_steps(const Case *c, const Engine *e)
+{
+    static const int64_t chunks[] = { 1, 3 };
+    for (int i = 0; e->backend.model->decode && i < 2; i++) {
+        Trial t = { 0 };
+        float *out = floats(c->arena, c->size);
+        trial_run(&t, e, c->sample, chunks[i], out);
+        assert_same_bits(c, "steps against one pass", c->result, out, c->size);
+        trial_free(&t);
+    }
+}
+
+/* Each sequence alone. */
+static void check_alone(const Case *c, const Engine *e)
+{
+    int64_t cols = result_columns(e->spec);
+    for (int64_t i = 0; i < c->sample->sequences; i++) {
+        Trial t = { 0 };
+        const Sample *one = sample_one(c->arena, e->spec, c->sample, i);
+        int64_t from = result_first(e->spec, c->sample, i) * cols;
+        int64_t size = result_rows(e->spec, one) * cols;
+        float *out = floats(c->arena, size);
+        trial_run(&t, e, one, 0, out);
+        assert_same_bits(c, "alone against in a batch", c->result + from, out,
+                         size);
+        trial_free(&t);
+    }
+}
+
+/* Another token at row i changes nothing before it, where no prefix is. */
+static void check_causal(const Case *c, const Engine *e)
+{
+    Sample x = *c->sample;
+    int64_t rows = x.start[1][x.sequences], cols = result_columns(e->spec);
+    if (!e->backend.model->decode || !x.ids[1]
+        || e->spec->side[SideDecoder].mask.prefix)
+        return;
+    int32_t *ids = arena_alloc(c->arena, (size_t)rows * sizeof *ids);
+    memcpy(ids, x.ids[1], (size_t)rows * sizeof *ids);
+    x.ids[1] = ids;
+    for (int64_t s = 0; s < x.sequences; s++) {
+        int32_t at = (x.start[1][s] + x.start[1][s + 1]) / 2;
+        ids[at] = (int32_t)((ids[at] + 1) % e->spec->target.size);
+    }
+    Trial t = { 0 };
+    float *out = floats(c->arena, c->size);
+    trial_run(&t, e, &x, 0, out);
+    if (e->spec->d_model > 4) /* two columns, normalised, are +-1 */
+        assert_memory_not_equal(c->result, out, (size_t)c->size * sizeof *out);
+    for (int64_t s = 0; s < x.sequences; s++) {
+        int32_t begin = x.start[1][s], at = (begin + x.start[1][s + 1]) / 2;
+        assert_same_bits(c, "rows before a changed token",
+                         c->result + begin * cols, out + begin * cols,
+                         (at - begin) * cols);
+    }
+    trial_free(&t);
+}
+
+/* Another compiler, width, tile: the same bits. */
+static void check_compiler(const Case *c, const EngineOptions *o,
+                           const char *name)
+{
+    Engine e;
+    Trial t = { 0 };
+    float *out = floats(c->arena, c->size);
+    open_engine(&e, c, *o);
+    if (o->part_work)
+        e.parallel = &backwards;
+    trial_run(&t, &e, c->sample, 0, out);
+    if (o->passes.nskip)
+        check_result(c, &e, out, name);
+    else
+        assert_same_bits(c, name, c->result, out, c->size);
+    trial_free(&t);
+    engine_close(&e);
+}
+
+static char compiler[128]; /* clang with sanitizers, as a program */
+
+static void write_compiler(void)
+{
+    Arena *a = arena_new();
+    Fault why;
+    const char *clang = cc_find(a, NULL, &why);
+    assert_non_null(clang);
+    const char *text = arena_printf(
+        a,
+        "#!/bin/sh\nexec %s -g "
+        "-fsanitize=address,undefined -fno-sanitize-recover=all \"$@\"\n",
+        clang);
+    snprintf(compiler, sizeof compiler, "%s/sanitizing-clang", scratch);
+    assert_true(write_file(compiler, text, strlen(text), &why));
+    assert_int_equal(chmod(compiler, 0700), 0);
+    arena_free(a);
+}
+
+/* Every n-th spec of the paper's form, every 2n-th of any. */
+static bool now_and_then(const Case *c, uint64_t n)
+{
+    return full || c->seed % (c->form ? 2 * n : n) == 0;
+}
+
+/* Small tiles without optimisation, every step in parts; the real ones with it,
+ * now and then. Where the JIT has loop nests for a small M, these have not, and
+ * the other way.                                                            */
+static void check_compilers(const Case *c)
+{
+    static const struct {
+        int width;
+        const char *tile;
+    } small[] = {
+        { 1, "2x16" },
+        { 4, "3x16" },
+        { 8, "2x32" },
+        { 16, "5x16" },
+    };
+    int k = (int)(c->seed % 4);
+    bool gcc = c->seed % 3 == 0 && find_program(c->arena, "gcc");
+    EngineOptions o = { .backend = gcc ? "gcc" : "clang",
+                        .level = "0",
+                        .width = small[k].width,
+                        .tile = small[k].tile,
+                        .small_m = true,
+                        .part_work = 1 };
+    check_compiler(c, &o, o.backend);
+    static const char *const all[] = { "all" };
+    EngineOptions unfused = o;
+    unfused.passes.skip = all;
+    unfused.passes.nskip = 1;
+    if (now_and_then(c, 1))
+        check_compiler(c, &unfused, "unfused");
+    EngineOptions real = { .backend = "clang", .level = "2" };
+    if (now_and_then(c, 5))
+        check_compiler(c, &real, "clang -O2");
+    EngineOptions sanitized = o;
+    sanitized.backend = compiler;
+    if (SANITIZED)
+        check_compiler(c, &sanitized, "sanitized");
+}
+
+/* ------------------------------------------------------------------ a case */
+
+static void run_case(uint64_t seed, bool form)
+{
+    static const Variant jit[] = {
+        { "jit", "jit", false },
+        { "jit, unfused", "jit", true },
+    };
+    Case c = { .seed = seed, .form = form, .arena = arena_new() };
+    Engine e;
+    Trial t = { 0 };
+    write_spec(&c);
+    open_engine(&e, &c, (EngineOptions){ .backend = "jit" });
+    make_sample(&c, &e);
+    float *out = floats(c.arena, c.size);
+    trial_run(&t, &e, c.sample, 0, out);
+    c.result = out;
+    check_ops(&c, &jit[0]);
+    check_ops(&c, &jit[1]);
+    check_result(&c, &e, out, "jit");
+    check_steps(&c, &e);
+    check_alone(&c, &e);
+    check_causal(&c, &e);
+    check_compilers(&c);
+    trial_free(&t);
+    engine_close(&e);
+    arena_free(c.arena);
+}
+
+/* Every `of`-th, from `from` on, in a folder of its own. */
+static void run_share(long from, long of)
+{
+    if (SANITIZED)
+        write_compiler();
+    for (long i = from; i < count; i += of)
+        run_case((uint64_t)(first + i), false);
+    for (long i = from; i < forms; i += of)
+        run_case((uint64_t)(first + i), true);
+}
+
+static void test_random_specs(void **state)
+{
+    enum { Most = 8 };
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN), n = cpus < Most ? cpus : Most;
+    pid_t child[Most];
+
+    (void)state;
+    assert_true(count > 0);
+    fflush(NULL);
+    for (long i = 1; i < n; i++) {
+        child[i] = fork();
+        assert_true(child[i] >= 0);
+        if (child[i] > 0)
+            continue;
+        assert_int_equal(scratch_make(NULL), 0);
+        run_share(i, n);
+        scratch_remove(NULL);
+        exit(0);
+    }
+    run_share(0, n < 1 ? 1 : n);
+    for (long i = 1; i < n; i++) {
+        int status;
+        assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+        assert_exit(status, 0);
+    }
+    print_message("%ld random specs of the paper's form, %ld of any\n", count,
+                  forms);
+}
+
+int main(int argc, char **argv)
+{
+    full = getenv("ATTNC_FULL");
+    if (full)
+        count = 200;
+    else if (getenv("ATTNC_SPECS"))
+        count = strtol(getenv("ATTNC_SPECS"), NULL, 10);
+    forms = count + count / 2;
+    if (argc > 1)
+        forms = count = strtol(argv[1], NULL, 10);
+    if (argc > 2)
+        first = strtol(argv[2], NULL, 10);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_random_specs, scratch_make,
+                                        scratch_remove),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,297 @@
+/* threads_test.c: the same bits for any number of threads, in any order of
+ * parts: random models in which every step that may be divided is, whatever it
+ * is worth, in arenas full of NaN; by JIT and a C compiler, fused and not; at
+ * once and step by step; searches, streams and scores of those that generate.
+ *
+ *     threads_test [COUNT [FIRST]]      of the paper's form, and of any    */
+#define _GNU_SOURCE /* mkdtemp */
+#include "engine/engine.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "oracle/trial.h"
+#include "support/backwards.h"
+#include "support/form_files.h"
+#include "support/random_spec.h"
+#include "support/scratch.h"
+
+static long count = 8, first = 1;
+
+enum { Pools = 2 };
+static const int64_t threads[Pools] = { 2, 5 };
+static Pool *pool[Pools];
+
+typedef struct {
+    Arena *arena;
+    uint64_t seed;
+    Engine e;
+    const Sample *sample;
+    int64_t size;        /* floats of the result */
+    const float *result; /* on one thread */
+} Case;
+
+/* Calls check once for each caller that there may be. */
+static void with_each(Case *c, void (*check)(Case *c))
+{
+    c->e.parallel = &backwards;
+    check(c);
+    for (int i = 0; i < Pools; i++) {
+        c->e.parallel = pool_parallel(pool[i]);
+        check(c);
+    }
+    c->e.parallel = NULL;
+}
+
+static void assert_same(const Case *c, const char *what, const void *want,
+                        const void *got, size_t bytes)
+{
+    const struct attn_parallel *p = c->e.parallel;
+    if (!memcmp(want, got, bytes))
+        return;
+    print_error("seed %llu, %s: other bits by %lld parts%s\n",
+                (unsigned long long)c->seed, what, (long long)attn_parts(p),
+                p == &backwards ? ", the last first" : "");
+    fail();
+}
+
+/* -------------------------------------------------------- encode, decode */
+
+static float *result_of(Case *c, int64_t chunk)
+{
+    Trial t = { 0 };
+    float *out = arena_alloc(c->arena, (size_t)(c->size + 1) * sizeof *out);
+    trial_run(&t, &c->e, c->sample, chunk, out);
+    trial_free(&t);
+    return out;
+}
+
+static void check_result(Case *c)
+{
+    const size_t bytes = (size_t)c->size * sizeof(float);
+    assert_same(c, "at once", c->result, result_of(c, 0), bytes);
+    if (c->e.backend.model->decode)
+        assert_same(c, "by threes", c->result, result_of(c, 3), bytes);
+}
+
+/* ------------------------------------------- searches, streams, scores */
+
+enum { Answers = 3, Tokens = 24, Beams = 4 };
+
+typedef struct { /* all that they say, as bytes to compare */
+    int64_t found[Answers], n[Answers][Beams];
+    float score[Answers][Beams];
+    int32_t tokens[Answers][Beams][Tokens], stream[Tokens];
+    float log_probability[Tokens];
+    int code;
+} Said;
+
+static void *nan_memory(const Case *c, int64_t bytes)
+{
+    assert_true(bytes > 0);
+    return memset(arena_alloc(c->arena, (size_t)bytes), 0xff, (size_t)bytes);
+}
+
+static struct attn_search_options options_of(const Case *c, int64_t beam)
+{
+    const Spec *s = c->e.spec;
+    return (struct attn_search_options){ .beam = beam,
+                                         .results = beam,
+                                         .max_output = 9,
+                                         .max_output_plus = -1,
+                                         .patience = 1,
+                                         .start = (int32_t)s->token_start,
+                                         .end = (int32_t)s->token_end,
+                                         .want_scores = 1,
+                                         .parallel = c->e.parallel };
+}
+
+static void say_search(const Case *c, int64_t beam, const int32_t *ids,
+                       const int32_t *start, Said *said)
+{
+    const struct attn_model *m = c->e.backend.model;
+    struct attn_search_options o = options_of(c, beam);
+    struct attn_hypothesis out[Answers * Beams];
+    const int64_t bytes = attn_search_bytes(m, &o, Answers, start[Answers],
+                                            start[Answers], 0);
+    if (bytes < 0) {
+        said->code = -2;
+        return;
+    }
+    said->code = attn_search(m, c->e.bound, &o, Answers, ids, start, NULL, 0,
+                             nan_memory(c, bytes), bytes, out, said->found);
+    for (int i = 0; said->code == 0 && i < Answers; i++)
+        for (int64_t k = 0; k < said->found[i]; k++) {
+            const struct attn_hypothesis *h = &out[i * beam + k];
+            said->n[i][k] = h->n;
+            said->score[i][k] = h->score;
+            memcpy(said->tokens[i][k], h->tokens, (size_t)h->n * 4);
+        }
+}
+
+static void say_stream(const Case *c, const int32_t *ids, int64_t n, Said *said)
+{
+    const struct attn_model *m = c->e.backend.model;
+    const struct attn_search_options o = options_of(c, 1);
+    const int64_t source = m->kind == ATTN_DECODER ? 0 : n;
+    const int64_t tokens = attn_min(Tokens, m->max_target + 1);
+    const int64_t bytes = attn_stream_bytes(m, &o, source, tokens, 1);
+    struct attn_stream s;
+    if (bytes < 0
+        || attn_stream_open(&s, m, c->e.bound, &o, ids, n, tokens, 1,
+                            nan_memory(c, bytes), bytes)
+               != 0)
+        return;
+    int64_t token, at = 0;
+    while (at < Tokens && (token = attn_stream_next(&s)) >= 0)
+        said->stream[at++] = (int32_t)token;
+}
+
+static void say_scores(const Case *c, const int32_t *ids, int64_t n, Said *said)
+{
+    const struct attn_model *m = c->e.backend.model;
+    const struct attn_parallel *p = c->e.parallel;
+    const int64_t bytes = attn_score_bytes(m, n, 2, p);
+    if (attn_score(m, c->e.bound, (int32_t)c->e.spec->token_start, ids, n,
+                   said->stream, 2, p, nan_memory(c, bytes), bytes,
+                   said->log_probability)
+        != 0)
+        said->log_probability[0] = -1;
+}
+
+static Said say_all(const Case *c, int64_t beam)
+{
+    enum { Rows = 5 };
+    const struct attn_model *m = c->e.backend.model;
+    const int64_t vocab = m->kind == ATTN_DECODER ? m->target_vocab
+                                                  : m->source_vocab;
+    const int32_t start[] = { 0, 2, 4, Rows };
+    int32_t ids[Rows];
+    Said said;
+    memset(&said, 0, sizeof said);
+    for (int i = 0; i < Rows; i++)
+        ids[i] = (int32_t)((c->seed + 3 * (uint64_t)i) % (uint64_t)vocab);
+    say_search(c, beam, ids, start, &said);
+    say_stream(c, ids, 2, &said);
+    say_scores(c, ids, 2, &said);
+    return said;
+}
+
+static void check_answers(Case *c)
+{
+    for (int64_t beam = 1; beam <= Beams; beam += Beams - 1) {
+        const struct attn_parallel *p = c->e.parallel;
+        c->e.parallel = NULL;
+        const Said alone = say_all(c, beam);
+        c->e.parallel = p;
+        const Said said = say_all(c, beam);
+        assert_same(c, "answers", &alone, &said, sizeof said);
+    }
+}
+
+static bool generates(const Case *c)
+{
+    const struct attn_model *m = c->e.backend.model;
+    return (m->kind == ATTN_DECODER || m->kind == ATTN_ENCODER_DECODER)
+        && m->input_width == 0;
+}
+
+/* ------------------------------------------------------------------ cases */
+
+static void check_model(Case *c, const char *path, EngineOptions o)
+{
+    static const int64_t source[] = { 70, 1, 13, 40 },
+                         target[] = { 17, 66, 1, 5 };
+    o.spec = path;
+    o.seed = c->seed;
+    o.part_work = 1;
+    assert_int_equal(engine_open(&c->e, &o), ExitDone);
+    c->sample = sample_random(c->arena, c->e.spec, c->seed, 4, source, target);
+    c->size = result_rows(c->e.spec, c->sample) * result_columns(c->e.spec);
+    c->result = result_of(c, 0);
+    with_each(c, check_result);
+    if (generates(c))
+        with_each(c, check_answers);
+    engine_close(&c->e);
+}
+
+static void run_case(uint64_t seed, bool form)
+{
+    static const char *const all[] = { "all" };
+    Case c = { .seed = seed, .arena = arena_new() };
+    const char *text = random_spec(c.arena, seed);
+    const char *path = form ? write_form(c.arena, scratch, seed)
+                            : scratch_file("spec.yaml", text, strlen(text));
+    check_model(&c, path, (EngineOptions){ .backend = "jit" });
+    check_model(&c, path,
+                (EngineOptions){ .backend = "jit",
+                                 .passes = { .skip = all, .nskip = 1 } });
+    if (seed % 4 == 0)
+        check_model(&c, path,
+                    (EngineOptions){
+                        .backend = "clang", .level = "0", .tile = "3x32" });
+    arena_free(c.arena);
+}
+
+static void test_random_models(void **state)
+{
+    (void)state;
+    assert_true(count > 0);
+    for (long i = 0; i < count; i++) {
+        run_case((uint64_t)(first + i), false);
+        run_case((uint64_t)(first + i), true);
+    }
+}
+
+/* With what parts are worth by default; of rows where these are many, else of
+ * columns, block by block.                                                  */
+static void test_a_model_as_it_is(void **state)
+{
+    static const int64_t rows[] = { 300, 1, 48 };
+    (void)state;
+    static const char *const sets[] = {
+        "d_model=128", "h=4", "d_k=32", "d_ff=1024", "N=2", "vocab.size=2000"
+    };
+    Case c = { .seed = 7, .arena = arena_new() };
+    EngineOptions o = { .spec = "models/transformer-base.yaml",
+                        .seed = 7,
+                        .sets = sets,
+                        .nsets = 6,
+                        .backend = "jit" };
+    assert_int_equal(engine_open(&c.e, &o), ExitDone);
+    c.sample = sample_random(c.arena, c.e.spec, 7, 3, rows, rows);
+    c.size = result_rows(c.e.spec, c.sample) * result_columns(c.e.spec);
+    c.result = result_of(&c, 0);
+    with_each(&c, check_result);
+    with_each(&c, check_answers);
+    engine_close(&c.e);
+    arena_free(c.arena);
+}
+
+static int open_pools(void **state)
+{
+    for (int i = 0; i < Pools; i++)
+        pool[i] = pool_open(threads[i]);
+    return scratch_make(state);
+}
+
+static int close_pools(void **state)
+{
+    for (int i = 0; i < Pools; i++)
+        pool_close(pool[i]);
+    return scratch_remove(state);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_models),
+        cmocka_unit_test(test_a_model_as_it_is),
+    };
+    if (argc > 1)
+        count = strtol(argv[1], NULL, 10);
+    if (argc > 2)
+        first = strtol(argv[2], NULL, 10);
+    return cmocka_run_group_tests(tests, open_pools, close_pools);
+}

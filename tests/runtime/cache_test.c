@@ -1,0 +1,205 @@
+/* cache_test.c: paged caches against a model that copies everything. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/fake_model.h"
+
+enum { Slots = 5, Length = 200, Steps = 4000 };
+
+typedef struct { /* each slot's tokens, copied in full */
+    int32_t token[Slots][Length];
+    int64_t length[Slots];
+} Naive;
+
+static struct attn_model *model(void)
+{
+    static Fake f;
+    fake_make(&f, ATTN_ENCODER_DECODER, 10, 1);
+    return &f.model;
+}
+
+static uint32_t random_below(uint32_t *state, uint32_t n)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 8) % n;
+}
+
+static struct attn_batch view(const struct attn_cache *c)
+{
+    struct attn_batch b = { .pool = { c->pool },
+                            .pages = { c->table },
+                            .table = { c->width } };
+    return b;
+}
+
+static int64_t pages(int64_t length)
+{
+    return (length + 63) / 64;
+}
+
+/* Counts, contents; a page that may be written has one reader. */
+static void check(const struct attn_cache *c, const Naive *naive)
+{
+    struct attn_batch b = view(c);
+    int32_t *readers = calloc((size_t)c->pages, sizeof *readers);
+    int64_t in_use = 0;
+
+    for (int64_t s = 0; s < c->slots; s++) {
+        assert_int_equal(c->length[s], naive->length[s]);
+        for (int64_t q = 0; q < pages(c->length[s]); q++)
+            readers[c->table[s * c->width + q]]++;
+        for (int64_t p = 0; p < naive->length[s]; p++)
+            assert_int_equal(fake_read(model(), ATTN_SELF, &b, s, p),
+                             naive->token[s][p]);
+    }
+    for (int64_t p = 0; p < c->pages; p++) {
+        assert_int_equal(readers[p], c->refs[p]);
+        in_use += readers[p] > 0;
+    }
+    assert_int_equal(c->free_count, c->pages - in_use);
+    for (int64_t i = 0; i < c->free_count; i++)
+        assert_int_equal(c->refs[c->free_list[i]], 0);
+    free(readers);
+}
+
+static void grow(struct attn_cache *c, Naive *naive, int64_t s, int64_t n,
+                 uint32_t *state)
+{
+    struct attn_batch b = view(c);
+    if (naive->length[s] + n > Length)
+        return;
+    assert_int_equal(attn_cache_grow(c, s, n), 0);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t p = naive->length[s];
+        int32_t token = (int32_t)random_below(state, 1000);
+        fake_write(model(), ATTN_SELF, &b, s, p, token);
+        naive->token[s][p] = token;
+        naive->length[s]++;
+    }
+}
+
+static void fork(struct attn_cache *c, Naive *naive, uint32_t *state)
+{
+    static int32_t scratch[Slots * 4 + Slots];
+    int32_t parent[Slots];
+    Naive *old = malloc(sizeof *old);
+    int64_t n = 1 + random_below(state, Slots);
+    *old = *naive;
+    memset(naive, 0, sizeof *naive);
+    for (int64_t i = 0; i < n; i++) {
+        parent[i] = (int32_t)random_below(state, Slots);
+        naive->length[i] = old->length[parent[i]];
+        memcpy(naive->token[i], old->token[parent[i]], sizeof naive->token[i]);
+    }
+    attn_cache_reorder(c, parent, n, scratch);
+    free(old);
+}
+
+/* Slots * width pages are enough whatever is forked, grown and released. */
+static void test_forks(void **unused)
+{
+    (void)unused;
+    uint32_t state = 7;
+    Naive *naive = calloc(1, sizeof *naive);
+    struct attn_cache c;
+    int64_t bytes = attn_cache_bytes(model(), ATTN_SELF, Slots, Length, 0);
+    char *memory = malloc((size_t)bytes + 4);
+
+    memset(memory, 0xff, (size_t)bytes + 4); /* NaN everywhere */
+    attn_cache_init(&c, model(), ATTN_SELF, Slots, Length, 0, memory + 4);
+    for (int step = 0; step < Steps; step++) {
+        int64_t s = random_below(&state, Slots);
+        uint32_t what = random_below(&state, 20);
+        if (what == 0) {
+            attn_cache_release(&c, s);
+            naive->length[s] = 0;
+        } else if (what < 6) {
+            fork(&c, naive, &state);
+        } else {
+            grow(&c, naive, s, 1 + random_below(&state, what == 6 ? 90 : 9),
+                 &state);
+        }
+        if (step % 8 == 0)
+            check(&c, naive);
+    }
+    for (int64_t s = 0; s < Slots; s++)
+        attn_cache_release(&c, s);
+    assert_int_equal(c.free_count, c.pages);
+    free(memory);
+    free(naive);
+}
+
+/* A page with one child moves; of two writers one copies, the used part. */
+static void test_copies(void **unused)
+{
+    (void)unused;
+    struct attn_cache c;
+    int32_t scratch[16];
+    int32_t one[2] = { 0, 0 };
+    int64_t bytes = attn_cache_bytes(model(), ATTN_SELF, 2, 128, 0);
+    char *memory = malloc((size_t)bytes);
+
+    attn_cache_init(&c, model(), ATTN_SELF, 2, 128, 0, memory);
+    assert_int_equal(attn_cache_grow(&c, 0, 20), 0);
+    int32_t page = c.table[0];
+    attn_cache_reorder(&c, one, 1, scratch);
+    assert_int_equal(attn_cache_grow(&c, 0, 1), 0);
+    assert_int_equal(c.table[0], page);
+
+    attn_cache_reorder(&c, one, 2, scratch);
+    assert_int_equal(c.table[c.width], page);
+    for (int64_t i = 0; i < c.page_floats; i++)
+        c.pool[page * c.page_floats + i] = 1.0f;
+    memset(c.pool + c.free_list[c.free_count - 1] * c.page_floats, 0,
+           (size_t)c.page_floats * sizeof(float));
+    assert_int_equal(attn_cache_grow(&c, 0, 1), 0);
+    assert_int_not_equal(c.table[0], page);
+    assert_int_equal(attn_cache_grow(&c, 1, 1), 0);
+    assert_int_equal(c.table[c.width], page);
+
+    /* 21 positions: 2 of 4 key panels, 21 of 64 value rows, of each block */
+    int64_t copied = 0;
+    for (int64_t i = 0; i < c.page_floats; i++)
+        copied += c.pool[c.table[0] * c.page_floats + i] == 1.0f;
+    assert_int_equal(copied, 2 * (2 * 16 * 3 + 21 * 16));
+    free(memory);
+}
+
+static void test_no_room(void **unused)
+{
+    (void)unused;
+    struct attn_cache c;
+    int64_t bytes = attn_cache_bytes(model(), ATTN_SELF, 2, 128, -2);
+    char *memory = malloc((size_t)bytes);
+    attn_cache_init(&c, model(), ATTN_SELF, 2, 128, -2, memory);
+    assert_int_equal(c.pages, 2);
+    assert_int_equal(attn_cache_grow(&c, 0, 129), -1); /* the table */
+    assert_int_equal(attn_cache_grow(&c, 0, 65), 0);
+    assert_int_equal(attn_cache_grow(&c, 1, 1), -1); /* the pages */
+    assert_int_equal(c.length[1], 0);
+    attn_cache_release(&c, 0);
+    assert_int_equal(attn_cache_grow(&c, 1, 128), 0);
+    free(memory);
+
+    assert_int_equal(attn_cache_bytes(model(), ATTN_SELF, INT64_MAX, 1, 0), -1);
+    assert_int_equal(attn_cache_bytes(model(), ATTN_SELF, 1, INT64_MAX, 0), -1);
+    assert_int_equal(attn_cache_bytes(model(), ATTN_SELF, 1 << 30, 1 << 30, 0),
+                     -1);
+    assert_int_equal(attn_cache_bytes(model(), ATTN_SELF, -1, 1, 0), -1);
+    assert_true(attn_cache_bytes(model(), ATTN_SELF, 0, 0, 0) >= 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forks),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_no_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+/* pool_test.c: the pool does each part of each run once, whatever the numbers
+ * of threads and parts, and whoever else calls it. Never a word about time.  */
+#define _GNU_SOURCE /* usleep, popen */
+#include "runtime/pool.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "support/sanitized.h"
+
+enum { MostParts = 64 };
+
+typedef struct {         /* what a run's parts leave behind */
+    int done[MostParts]; /* each part's own: no lock, no atomic */
+    int64_t parts;
+    const struct attn_parallel *inner; /* a part runs parts by it */
+} Seen;
+
+static void note_part(void *arg, int64_t part, int64_t parts)
+{
+    Seen *s = arg;
+    assert_true(part >= 0 && part < parts && parts == s->parts);
+    s->done[part]++;
+}
+
+static void run_parts(const struct attn_parallel *p, int64_t parts, int times)
+{
+    Seen s = { .parts = parts };
+    for (int i = 0; i < times; i++)
+        p->run(p->pool, parts, note_part, &s);
+    for (int64_t i = 0; i < MostParts; i++)
+        assert_int_equal(s.done[i], i < parts ? times : 0);
+}
+
+static void test_each_part_once(void **state)
+{
+    (void)state;
+    for (int64_t threads = 1; threads <= 9; threads++) {
+        Pool *pool = pool_open(threads);
+        assert_non_null(pool);
+        assert_null(pool_refused(pool));
+        const struct attn_parallel *p = pool_parallel(pool);
+        assert_int_equal(p->parts, threads);
+        for (int64_t parts = 1; parts <= MostParts; parts += 7)
+            run_parts(p, parts, 3);
+        pool_close(pool);
+    }
+    pool_close(NULL);
+}
+
+/* What one run writes the next one reads, on whatever threads: a sum that
+ * goes wrong where a part runs early, late, twice or not at all.            */
+typedef struct {
+    uint64_t value[2][MostParts];
+    int from;
+} Relay;
+
+static void relay_part(void *arg, int64_t part, int64_t parts)
+{
+    Relay *r = arg;
+    const uint64_t *from = r->value[r->from];
+    r->value[1 - r->from][part] = 3 * from[part] + from[(part + 1) % parts];
+}
+
+static void test_runs_follow_each_other(void **state)
+{
+    (void)state;
+    Relay one = { .from = 0 }, many;
+    for (int i = 0; i < MostParts; i++)
+        one.value[0][i] = (uint64_t)i;
+    many = one;
+    Pool *pool = pool_open(4);
+    const struct attn_parallel *p = pool_parallel(pool);
+    for (int run = 0; run < 5000; run++) {
+        const int64_t parts = 2 + run % 5;
+        for (int64_t i = 0; i < parts; i++)
+            relay_part(&one, i, parts);
+        p->run(p->pool, parts, relay_part, &many);
+        one.from = many.from = 1 - one.from;
+        if (run % 1000 == 999)
+            usleep(1000); /* the threads go to sleep, and wake */
+    }
+    assert_memory_equal(&one, &many, sizeof one);
+    pool_close(pool);
+}
+
+static void test_starts_and_stops(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        Pool *pool = pool_open(1 + i % 4);
+        if (i % 3)
+            run_parts(pool_parallel(pool), 4, i % 3);
+        if (i % 50 == 0)
+            usleep(200);
+        pool_close(pool);
+    }
+}
+
+static void inner_part(void *arg, int64_t part, int64_t parts)
+{
+    Seen *s = arg;
+    note_part(arg, part, parts);
+    run_parts(s->inner, 5, 2);
+}
+
+static void test_a_part_may_run_parts(void **state)
+{
+    (void)state;
+    Pool *pool = pool_open(3);
+    Seen s = { .parts = 6, .inner = pool_parallel(pool) };
+    s.inner->run(s.inner->pool, 6, inner_part, &s);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(s.done[i], 1);
+    pool_close(pool);
+}
+
+static void *call_often(void *parallel)
+{
+    run_parts(parallel, 3, 500);
+    return NULL;
+}
+
+static void test_two_callers(void **state)
+{
+    (void)state;
+    Pool *pool = pool_open(3);
+    void *p = (void *)(uintptr_t)pool_parallel(pool);
+    pthread_t other;
+    assert_int_equal(pthread_create(&other, NULL, call_often, p), 0);
+    call_often(p);
+    pthread_join(other, NULL);
+    pool_close(pool);
+}
+
+/* In a process that has room for a few stacks: those that came do the work. */
+static int few_threads(void)
+{
+    FILE *f = fopen("/proc/self/statm", "r");
+    unsigned long long pages = 0;
+    if (!f || fscanf(f, "%llu", &pages) != 1)
+        return 3;
+    fclose(f);
+    const rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (16 << 20);
+    setrlimit(RLIMIT_AS, &(struct rlimit){ most, most });
+    Pool *pool = pool_open(PoolMost);
+    if (!pool || !pool_refused(pool))
+        return 4;
+    const struct attn_parallel *p = pool_parallel(pool);
+    const int64_t parts = p->parts;
+    run_parts(p, 9, 20);
+    pool_close(pool);
+    return parts >= 1 && parts < PoolMost ? 0 : 5;
+}
+
+static void test_refused_threads(void **state)
+{
+    (void)state;
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(few_threads());
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* What attnc says of it: it goes on with those that there are. */
+static void test_warning(void **state)
+{
+    static const char line[] =
+        "ulimit -v 200000; exec ${ATTNC:-build/attnc} "
+        "verify --cases 1 --threads 256 models/tiny.yaml 2>&1 >/dev/null";
+    char said[512] = "";
+    (void)state;
+    FILE *f = popen(line, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(said, sizeof said, f));
+    pclose(f);
+    assert_non_null(strstr(said, "warning: --threads 256: the system gives "));
+}
+
+static void test_cores(void **state)
+{
+    (void)state;
+    assert_int_equal(cores_granted("max 100000\n"), 0);
+    assert_int_equal(cores_granted("200000 100000\n"), 2);
+    assert_int_equal(cores_granted("350000 100000"), 3);
+    assert_int_equal(cores_granted("50000 100000"), 1);
+    assert_int_equal(cores_granted("0 100000"), 0);
+    assert_int_equal(cores_granted("100000 0"), 0);
+    assert_int_equal(cores_granted(""), 0);
+    assert_in_range(cores_usable(), 1, PoolMost);
+    assert_true(cores_usable() <= sysconf(_SC_NPROCESSORS_CONF));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_part_once),
+        cmocka_unit_test(test_runs_follow_each_other),
+        cmocka_unit_test(test_starts_and_stops),
+        cmocka_unit_test(test_a_part_may_run_parts),
+        cmocka_unit_test(test_two_callers),
+        cmocka_unit_test(test_cores),
+    }, unsanitized[] = {
+        cmocka_unit_test(test_refused_threads),
+        cmocka_unit_test(test_warning),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return SANITIZED ? failed
+                     : failed + cmocka_run_group_tests(unsanitized, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/* weights_check_test.c: what a file of weights lacks; model.weights.         */
+#define _GNU_SOURCE
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <xxhash.h>
+
+#include "runtime/rt.h"
+#include "support/scratch.h"
+
+/* --------------------------------------------------------------- checks --- */
+static void assert_report(Report *r, const char *want)
+{
+    assert_string_equal(r->text ? r->text : "", want);
+    report_free(r);
+}
+
+static Safetensors *odd_file(void)
+{
+    static const float data[64] = { 1, NAN, -INFINITY };
+    const TensorOut t[] = {
+        { .name = "enc.0.q.weigth", .rank = 2, .dim = { 4, 2 }, .data = data },
+        { .name = "b", .rank = 1, .dim = { 3 }, .data = data },
+        { .name = "c", .rank = 2, .dim = { 1, 3 }, .data = data + 8 },
+        { .name = "ids",
+          .rank = 1,
+          .dim = { 2 },
+          .data = data,
+          .is_int = true },
+        { .name = "scalar", .rank = 0, .data = data + 8 },
+        { .name = "t", .rank = 2, .dim = { 2, 4 }, .data = data + 8 },
+    };
+    Fault why;
+    assert_true(safetensors_write("w", t, 6, &why));
+    Safetensors *s = safetensors_open("w", &why);
+    assert_non_null(s);
+    return s;
+}
+
+static void reports_what_does_not_fit(void **state)
+{
+    (void)state;
+    Safetensors *s = odd_file();
+    PackItem item[] = {
+        { .from.name = "enc.0.q.weight",
+          .layout = PackPanels,
+          .rows = 4,
+          .k = 2 },
+        { .from.name = "b", .layout = PackVector, .rows = 1, .k = 3 },
+        { .from.name = "c", .layout = PackVector, .rows = 1, .k = 3 },
+        { .from.name = "ids", .layout = PackVector, .rows = 1, .k = 2 },
+        { .from.name = "t", .layout = PackPanels, .rows = 4, .k = 2 },
+        { .from.name = "t",
+          .layout = PackRows,
+          .rows = 4,
+          .k = 2,
+          .alias = true },
+        { .layout = PackRows, .table = TableSinusoid, .rows = 9, .k = 9 },
+        { .from.name = "quite.another\n",
+          .layout = PackVector,
+          .rows = 1,
+          .k = 5 },
+    };
+    PackList list = { .item = item, .count = 8 };
+    Report r = { 0 };
+    assert_false(weights_check(&list, s, &r));
+    assert_int_equal(r.errors, 5);
+    assert_int_equal(r.warnings, 3);
+    assert_report(
+        &r, "error: w: tensor 'enc.0.q.weight' [4, 2] is missing; the nearest "
+            "name there is 'enc.0.q.weigth'\n"
+            "warning: w: tensor 'b': 2 of 3 values are NaN or infinite\n"
+            "error: w: tensor 'c': has shape [1, 3], [3] is needed\n"
+            "error: w: tensor 'ids': has dtype I32; F32, F16, BF16 or F64 is "
+            "needed\n"
+            "error: w: tensor 't': has shape [2, 4], [4, 2] is needed; "
+            "see transpose in the spec's names\n"
+            "error: w: tensor 'quite.another\\x0a' [5] is missing\n"
+            "warning: w: tensor 'enc.0.q.weigth' [4, 2] is not used\n"
+            "warning: w: tensor 'scalar' [] is not used\n");
+
+    list = (PackList){ .item = item + 1, .count = 1 };
+    assert_true(weights_check(&list, s, &r)); /* warnings alone */
+    assert_int_equal(r.errors, 0);
+    assert_int_equal(r.warnings, 6);
+    report_free(&r);
+    assert_true(weights_check(&list, NULL, &r));
+    assert_report(&r, "");
+    safetensors_close(s);
+}
+
+/* Parts of one tensor: used when all are; misfits are told once. */
+static void parts_share_a_tensor(void **state)
+{
+    (void)state;
+    Safetensors *s = odd_file();
+    PackItem item[3];
+    for (int i = 0; i < 3; i++)
+        item[i] = (PackItem){ .layout = PackVector,
+                              .rows = 1,
+                              .k = 1,
+                              .from = { .name = "b",
+                                        .by_columns = true,
+                                        .groups = 1,
+                                        .first = i,
+                                        .take = 1,
+                                        .stride = 3,
+                                        .total = 3 } };
+    PackList list = { .item = item, .count = 3 };
+    Report r = { 0 };
+    assert_true(weights_check(&list, s, &r));
+    assert_null(strstr(r.text, "'b' [3]"));
+    report_free(&r);
+    list.count = 2;
+    assert_true(weights_check(&list, s, &r));
+    assert_non_null(strstr(r.text, "warning: w: tensor 'b' [3]: only 2 of its "
+                                   "3 elements are used\n"));
+    report_free(&r);
+    for (int i = 0; i < 3; i++)
+        item[i].from.total = item[i].from.stride = 4;
+    list.count = 3;
+    assert_false(weights_check(&list, s, &r));
+    assert_int_equal(r.errors, 1);
+    assert_non_null(strstr(r.text, "'b': has shape [3], [4] is needed\n"));
+    report_free(&r);
+    for (int i = 0; i < 3; i++)
+        item[i].from.name = "none at all";
+    assert_false(weights_check(&list, s, &r));
+    assert_int_equal(r.errors, 1);
+    report_free(&r);
+    safetensors_close(s);
+}
+
+static void lists_every_missing_tensor(void **state)
+{
+    (void)state;
+    enum { Many = 500 };
+    const TensorOut x = { .name = "x", .rank = 0, .data = &(float){ 0 } };
+    Fault why;
+    assert_true(safetensors_write("w", &x, 1, &why));
+    Safetensors *s = safetensors_open("w", &why);
+    assert_non_null(s);
+    static PackItem item[Many];
+    static char name[Many][400];
+    for (int i = 0; i < Many; i++) { /* some longer than a hint may be */
+        memset(name[i], 'n', (size_t)i / 2);
+        snprintf(name[i] + i / 2, 20, "%d", i);
+        item[i] = (PackItem){
+            .from.name = name[i], .layout = PackVector, .rows = 1, .k = 1
+        };
+    }
+    PackList list = { .item = item, .count = Many };
+    Report r = { 0 };
+    assert_false(weights_check(&list, s, &r));
+    assert_int_equal(r.errors, Many);
+    int lines = 0;
+    for (const char *at = r.text; (at = strchr(at, '\n')); at++)
+        lines++;
+    assert_int_equal(lines, Many + 1); /* and x is not used */
+    report_free(&r);
+    safetensors_close(s);
+}
+
+/* -------------------------------------------------------- model.weights --- */
+static void saves_packed_weights(void **state)
+{
+    (void)state;
+    PackList list = { .name = "tiny",
+                      .bytes = 132,
+                      .hash = 0x0123456789abcdefu };
+    float packed[33];
+    Fault why;
+    for (int i = 0; i < 33; i++)
+        packed[i] = (float)i;
+    const char *path = scratch_path("model.weights");
+    assert_true(weights_save(path, &list, packed, "source vocabulary", 17,
+                             "target", 6, &why));
+    File f;
+    assert_true(file_map(&f, path, &why));
+    struct attn_packed_header h;
+    memcpy(&h, f.at, sizeof h);
+    assert_memory_equal(h.magic, "ATTNCW02", 8);
+    assert_string_equal(h.name, "tiny");
+    assert_true(h.hash == list.hash);
+    assert_true(h.page == XXH64(f.at + 16, 4096 - 16, 0));
+    assert_true(h.contents == XXH64(f.at + 4096, f.size - 4096, 0));
+    assert_int_equal(h.bytes, f.size);
+    assert_int_equal(h.bytes, 4096 + 192 + 64 + 64);
+    assert_int_equal(h.weights_at, 4096);
+    assert_int_equal(h.weights_bytes, 132);
+    assert_memory_equal(f.at + h.weights_at, packed, 132);
+    assert_int_equal(h.source_vocab_at, 4096 + 192);
+    assert_int_equal(h.source_vocab_bytes, 17);
+    assert_memory_equal(f.at + h.source_vocab_at, "source vocabulary", 17);
+    assert_int_equal(h.target_vocab_at, 4096 + 192 + 64);
+    assert_int_equal(h.target_vocab_bytes, 6);
+    assert_memory_equal(f.at + h.target_vocab_at, "target", 7);
+    static char image[8192]; /* the same, for --embed, but for a hash */
+    assert_int_equal(weights_image(NULL, &list, packed, "source vocabulary", 17,
+                                   "target", 6),
+                     f.size);
+    weights_image(image, &list, packed, "source vocabulary", 17, "target", 6);
+    assert_memory_equal(image + 4096, f.at + 4096, f.size - 4096);
+    memcpy(&h, image, sizeof h);
+    assert_true(h.contents == 0);
+    assert_true(h.page == XXH64(image + 16, 4096 - 16, 0));
+    h.page = ((const struct attn_packed_header *)f.at)->page;
+    h.contents = ((const struct attn_packed_header *)f.at)->contents;
+    assert_memory_equal(&h, f.at, sizeof h);
+    file_close(&f);
+}
+
+static void saves_without_vocabularies(void **state)
+{
+    (void)state;
+    PackList list = { .bytes = 64, .hash = 7 };
+    const float packed[16] = { 1, 2, 3 };
+    struct attn_model m = {
+        .name = "tiny", .command = "", .weights_bytes = 64, .weights_hash = 7
+    };
+    char text[ATTN_PACKED_TEXT];
+    Fault why;
+    const char *path = scratch_path("model.weights");
+    assert_true(weights_save(path, &list, packed, NULL, 0, NULL, 0, &why));
+    File f;
+    assert_true(file_map(&f, path, &why));
+    assert_int_equal(f.size, 4096 + 64);
+    assert_null(attn_packed_check(&m, f.at, (int64_t)f.size, 1, text));
+    m.weights_hash = 8;
+    assert_non_null(attn_packed_check(&m, f.at, (int64_t)f.size, 1, text));
+    file_close(&f);
+    assert_false(weights_save(scratch, &list, packed, NULL, 0, NULL, 0, &why));
+    assert_int_equal(why.code, ExitIO);
+}
+
+static int go_to_scratch(void **state)
+{
+    return scratch_make(state) || chdir(scratch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reports_what_does_not_fit),
+        cmocka_unit_test(parts_share_a_tensor),
+        cmocka_unit_test(lists_every_missing_tensor),
+        cmocka_unit_test(saves_packed_weights),
+        cmocka_unit_test(saves_without_vocabularies),
+    };
+    return cmocka_run_group_tests(tests, go_to_scratch, scratch_remove);
+}

@@ -1,0 +1,255 @@
+/* links_test.c: what a change of a spec does to fields that hang together with
+ * those that it changes; fields that --set leaves out.                      */
+#define _GNU_SOURCE
+#include <glob.h>
+
+#include "support/heard.h"
+#include "support/scratch.h"
+
+static const char base[] = "models/transformer-base.yaml";
+static Arena *a;
+static char *text; /* said of what was loaded last */
+
+static int set_up(void **state)
+{
+    (void)state;
+    a = arena_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arena_free(a);
+    return 0;
+}
+
+static Spec *load_quietly(const char *path, const char *set)
+{
+    Spec *s = load(a, path, set, &text);
+    if (!s || *text)
+        fail_msg("%s, --set %s: %s", path, set ? set : "", text);
+    return s;
+}
+
+/* A spec of that text, beside those of the other names. */
+static const char *spec_of(const char *name, const char *yaml)
+{
+    return arena_strdup(a, scratch_file(name, yaml, strlen(yaml)));
+}
+
+/* ---------------------------------------------------------- left out --- */
+static void follows_again(void **state)
+{
+    (void)state;
+    const Spec *s = load_quietly(base, "h=4,d_k=,d_v=");
+    const Spec *row = load_quietly("models/table3/a-h4.yaml", NULL);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(s->side[i].d_k, 128);
+        assert_int_equal(s->side[i].d_v, row->side[i].d_v);
+    }
+    s = load_quietly(base, "h.encoder=4,d_k.encoder=,d_v.encoder=");
+    assert_int_equal(s->side[SideEncoder].d_k, 128);
+    assert_int_equal(s->side[SideDecoder].d_k, 64);
+    assert_int_equal(load_quietly(base, "d_k=,d_k=32")->side[0].d_k, 32);
+    assert_int_equal(load_quietly(base, "d_k=32,d_k=")->side[0].d_k, 64);
+}
+
+static void maps_and_names(void **state)
+{
+    (void)state;
+    const char *path =
+        spec_of("names.yaml",
+                "attnc: 1\nname: x\n"
+                "kind: encoder\nd_model: 8\nh: 2\nd_ff: 8\nN: 2\nmax_len: 9\n"
+                "vocab: {size: 9}\npositions: {type: learned, first: 3}\n"
+                "names: {encoder: a, source: b}\n");
+    assert_int_equal(load_quietly(path, NULL)->names.n, 2);
+    assert_int_equal(load_quietly(path, "names=")->names.n, 0);
+    Spec *s = load_quietly(path, "names.encoder=");
+    assert_int_equal(s->names.n, 1);
+    assert_string_equal(s->names.at[0].ours, "source");
+    s = load_quietly(path, "positions=");
+    assert_int_equal(s->positions, PosSinusoidal);
+    assert_int_equal(s->pos_first, 0);
+    s = load_quietly(path, "positions.first=");
+    assert_int_equal(s->positions, PosLearned);
+    assert_int_equal(s->pos_first, 0);
+}
+
+static void refuses_to_leave_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set, *says;
+    } rows[] = {
+        { "d_model=", "--set:1:1: error: d_model is missing" },
+        { "h=", "--set:1:1: error: h is missing" },
+        { "N.encoder=", "--set:1:1: error: N.encoder is missing" },
+        { "vocab.size=", "--set:1:1: error: vocab.source.size is missing" },
+        { "dk=", "--set:1:1: error: unknown key 'dk'" },
+        { "d_k.x=", "--set:1:1: error: unknown key 'd_k.x'" },
+        { "extends=", "extends can only be written in a file" },
+        { "=", "expected key.path=value" },
+        { "d_k=''", "d_k must be an integer from 1 to 65536" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_null(load(a, base, rows[i].set, &text));
+        if (!strstr(text, rows[i].says))
+            fail_msg("--set %s: %s", rows[i].set, text);
+    }
+}
+
+/* ------------------------------------------------------------- stays --- */
+static void warns_of_what_stays(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set, *says;
+    } rows[] = {
+        { "h=4", "warning: --set:1:3: h changes, and what usually" },
+        { "h=4,d_k=", "d_v (models/transformer-base.yaml:11); --set d_v= " },
+        { "d_model=256", "--set:1:9: d_model changes" },
+        { "h.decoder=4", ":11: h.decoder changes" },
+        { "bias.q=false", NULL },
+        { "h=8", NULL },
+        { "d_k=32", NULL },
+        { "h=4,d_k=64,d_v=64", NULL },
+        { "h=4,d_model=256", NULL },
+        { "search.penalty=power", "search.alpha (models/" },
+        { "search.penalty=none", NULL },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_non_null(load(a, base, rows[i].set, &text));
+        if (rows[i].says ? !strstr(text, rows[i].says) : *text != '\0')
+            fail_msg("--set %s: %s", rows[i].set, text);
+    }
+}
+
+/* A file that extends another is heard alike, also through what follows. */
+static void warns_of_inherited(void **state)
+{
+    (void)state;
+    spec_of("wide.yaml",
+            "attnc: 1\nname: x\nkind: encoder\nd_model: 64\n"
+            "h: 4\nh_kv: 2\nd_ff: 8\nN: 1\nmax_len: 9\nvocab: {size: 9}\n"
+            "positions: {type: rotary, dims: 16}\n");
+    const char *path = spec_of("kid.yaml", "attnc: 1\nextends: wide.yaml\n"
+                                           "name: kid\nh: 2\n");
+    assert_non_null(load(a, path, NULL, &text));
+    assert_non_null(strstr(text, "kid.yaml:4:4: h changes"));
+    assert_non_null(strstr(text, "wide.yaml:11)"));
+    assert_non_null(strstr(text, "--set positions.dims= lets"));
+    load_quietly(path, "positions.dims=");
+    load_quietly(path, "positions=none");
+}
+
+static void models_are_quiet(void **state)
+{
+    (void)state;
+    glob_t found;
+    assert_int_equal(glob("models/*.yaml", 0, NULL, &found), 0);
+    assert_int_equal(glob("models/*/*.yaml", GLOB_APPEND, NULL, &found), 0);
+    assert_true(found.gl_pathc > 20);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        load_quietly(found.gl_pathv[i], NULL);
+    globfree(&found);
+}
+
+/* --------------------------------------------------- forms given up --- */
+static const char *value_of(const Field *f)
+{
+    switch (f->type) {
+    case FieldInt:  return "64";
+    case FieldReal: return "2.0";
+    case FieldBool: return "true";
+    default:        return f->words[1];
+    }
+}
+
+static const char *other_word(const FieldLink *link)
+{
+    const char *const *words = fields[field_row(link->of)].words;
+    while (find_word(link->when, *words) >= 0)
+        words++;
+    return *words;
+}
+
+/* key: value, as a map within a map. */
+static const char *lines(const char *of, const char *word, const char *key,
+                         const char *value)
+{
+    const int group = (int)strcspn(of, ".");
+    const char *more = !strcmp(word, "real")     ? ", width: 4"
+                     : !strcmp(word, "classify") ? ", classes: 4"
+                                                 : "";
+    const bool here = key && !strncmp(key, of, (size_t)group + 1);
+    if (here && strstr(more, key + group + 1))
+        more = "";
+    return arena_printf(a, "%.*s: {type: %s%s%s%s%s%s}\n%s%s%s", group, of,
+                        word, more, here ? ", " : "",
+                        here ? key + group + 1 : "", here ? ": " : "",
+                        here ? value : "", key && !here ? key : "",
+                        key && !here ? value : "", key && !here ? "\n" : "");
+}
+
+/* Every detail goes with its form. */
+static void details_go(void **state)
+{
+    (void)state;
+    int count = 0;
+    for (int i = 0; i < n_field_links; i++) {
+        const FieldLink *link = &field_links[i];
+        if (!link->of || !strstr(link->of, ".type"))
+            continue;
+        const Field *f = &fields[field_row(link->key)];
+        const char *key = strcmp(link->key, "embedding.types")
+                            ? link->key
+                            : "embedding: {types: ";
+        const char *value = key == link->key ? value_of(f) : "64}";
+        const char *old = spec_of(
+            "old.yaml",
+            arena_printf(
+                a,
+                "attnc: 1\n"
+                "name: x\nkind: encoder\nd_model: 128\nh: 2\nd_ff: 8\nN: 1\n"
+                "max_len: 9\nvocab: {size: 9}\n%s",
+                lines(link->of, link->when[0], key, value)));
+        const char *new = spec_of(
+            "new.yaml",
+            arena_printf(a,
+                         "attnc: 1\n"
+                         "extends: old.yaml\nname: new\n%s",
+                         lines(link->of, other_word(link), NULL, NULL)));
+        load_quietly(old, NULL);
+        load_quietly(new, NULL);
+        count++;
+    }
+    assert_true(count >= 12);
+}
+
+/* But not where it is written beside the new form, or after it. */
+static void details_stay(void **state)
+{
+    (void)state;
+    assert_null(load(a, base, "positions={type: alibi, base: 3.0}", &text));
+    assert_non_null(strstr(text, "positions.base has a meaning for sinusoidal "
+                                 "and rotary positions only"));
+    assert_null(load(a, base, "positions.type=alibi,positions.dims=4", &text));
+    assert_int_equal(load_quietly(base, "positions.type=rotary")->positions,
+                     PosRotary);
+    const Spec *s = load_quietly("models/table3/e.yaml", "positions.type=");
+    assert_int_equal(s->positions, PosSinusoidal);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(follows_again),        TEST(maps_and_names),
+        TEST(refuses_to_leave_out), TEST(warns_of_what_stays),
+        TEST(warns_of_inherited),   TEST(models_are_quiet),
+        TEST(details_go),           TEST(details_stay),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}

@@ -1,0 +1,76 @@
+/* fake_case.h: a batch of sources for the fake model, and a search of it. */
+#ifndef FAKE_CASE_H
+#define FAKE_CASE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/fake_model.h"
+
+enum { Sentences = 6 };
+
+typedef struct { /* a batch and its answers */
+    Fake f;
+    struct attn_search_options o;
+    int64_t sentences;
+    int32_t ids[2048], start[Sentences + 1];
+    int32_t prefix[8];
+    int64_t prefix_n;
+    void *memory;
+    struct attn_hypothesis out[Sentences * 64];
+    int64_t found[Sentences];
+} Case;
+
+static struct attn_search_options options(int64_t beam)
+{
+    return (struct attn_search_options){
+        .beam = beam,
+        .results = 1,
+        .max_output = 20,
+        .max_output_plus = -1,
+        .patience = 1.0f,
+        .alpha = 1.0f,
+        .start = 1,
+        .end = 2,
+        .want_scores = 1,
+    };
+}
+
+/* One source of n tokens. */
+static void case_make(Case *c, int64_t kind, int64_t vocab, uint32_t seed,
+                      int64_t beam, int64_t n)
+{
+    memset(c, 0, sizeof *c);
+    fake_make(&c->f, kind, vocab, seed);
+    c->o = options(beam);
+    c->sentences = 1;
+    for (int32_t i = 0; i < n; i++)
+        c->ids[i] = i % (int32_t)vocab;
+    c->start[1] = (int32_t)n;
+}
+
+static int64_t case_bytes(const Case *c)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < c->sentences; i++)
+        if (c->start[i + 1] - c->start[i] > longest)
+            longest = c->start[i + 1] - c->start[i];
+    return attn_search_bytes(&c->f.model, &c->o, c->sentences,
+                             c->start[c->sentences] - c->start[0], longest,
+                             c->prefix_n);
+}
+
+/* In memory of just the size that was asked for, full of NaN. */
+static int case_run(Case *c)
+{
+    int64_t bytes = case_bytes(c);
+    if (bytes < 0)
+        return (int)bytes;
+    c->memory = malloc((size_t)bytes);
+    memset(c->memory, 0xff, (size_t)bytes);
+    return attn_search(&c->f.model, &c->f, &c->o, c->sentences, c->ids,
+                       c->start, c->prefix, c->prefix_n, c->memory, bytes,
+                       c->out, c->found);
+}
+
+#endif

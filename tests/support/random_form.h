@@ -1,0 +1,413 @@
+/* random_form.h: valid specs of any form by the number: the same seed, the same
+ * text. Every field that says what a model computes or what its C has in it
+ * takes all its words: tests/passes/forms_test.c. A function for each
+ * group of fields.                                                          */
+#ifndef ATTNC_RANDOM_FORM_H
+#define ATTNC_RANDOM_FORM_H
+
+#include "support/random_spec.h"
+
+typedef struct { /* a file that the spec names */
+    const char *name, *text;
+} FormFile;
+
+typedef struct {
+    RandomSpec r;     /* text: the spec */
+    FormFile file[4]; /* to be written beside it */
+    int nfiles;
+    int64_t h[2], h_kv[2], d_k[2], d_v[2], max_len[2]; /* by Side */
+    bool real, rms, qk;
+    bool one_vocab;   /* of an encoder-decoder */
+    const char *head; /* its type; NULL: not said */
+} RandomForm;
+
+/* Text in the manner of printf, kept with the spec's. */
+#define TEXT(f, ...) arena_printf((f)->r.arena, __VA_ARGS__)
+
+static inline bool one_in(RandomForm *f, int64_t n)
+{
+    return pick(&f->r, n) == 0;
+}
+
+static inline bool both_sides(const RandomForm *f)
+{
+    return f->r.kind == KindEncoderDecoder;
+}
+
+/* The side that a model of one side has. */
+static inline Side only_side(const RandomForm *f)
+{
+    return f->r.kind == KindDecoder ? SideDecoder : SideEncoder;
+}
+
+static inline const char *add_file(RandomForm *f, const char *name,
+                                   const char *text)
+{
+    f->file[f->nfiles++] = (FormFile){ name, text };
+    return name;
+}
+
+/* One number, or one for each side. */
+static inline void say_sides(RandomForm *f, const char *key, const int64_t v[2])
+{
+    if (both_sides(f) && v[0] != v[1])
+        say(&f->r, key,
+            TEXT(f, "{encoder: %lld, decoder: %lld}", (long long)v[0],
+                 (long long)v[1]));
+    else
+        say_int(&f->r, key, v[only_side(f)]);
+}
+
+/* ------------------------------------------------------------- sizes --- */
+static inline void form_side(RandomForm *f, Side side)
+{
+    f->h_kv[side] = AMONG(&f->r, 1, 2, 3);
+    f->h[side] = f->h_kv[side] * AMONG(&f->r, 1, 2, 4);
+    f->d_k[side] = AMONG(&f->r, 1, 2, 4, 6, 8, 13, 16);
+    f->d_v[side] = AMONG(&f->r, 1, 3, 8, 16, 17);
+}
+
+/* All widths given, or those of the heads left to h, as the paper has them. */
+static inline void form_width(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    bool given = !one_in(f, 3);
+
+    /* a layer norm of 2 columns gives +-1 and no well-conditioned digit */
+    r->d_model = AMONG(r, 10, 4, 6, 8, 14, 16, 24, 34);
+    form_side(f, SideEncoder);
+    form_side(f, SideDecoder);
+    for (int i = 0; !given && i < 2; i++) {
+        f->h[i] = AMONG(r, 1, 2);
+        f->h_kv[i] = f->h[i];
+        f->d_k[i] = f->d_v[i] = r->d_model / f->h[i];
+    }
+    say_int(r, "d_model", r->d_model);
+    say_sides(f, "h", f->h);
+    if (!given)
+        return;
+    say_sides(f, "h_kv", f->h_kv);
+    say_sides(f, "d_k", f->d_k);
+    say_sides(f, "d_v", f->d_v);
+}
+
+static inline void form_depth(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    const bool attention = r->kind == KindAttention;
+
+    for (int i = 0; i < 2; i++)
+        f->max_len[i] = AMONG(r, 1, 17, 64, 65, 130);
+    if (attention || (both_sides(f) && f->max_len[0] != f->max_len[1]))
+        say(r, "max_len",
+            TEXT(f, "{%s: %lld, %s: %lld}", attention ? "query" : "source",
+                 (long long)f->max_len[0], attention ? "key" : "target",
+                 (long long)f->max_len[1]));
+    else
+        say_int(r, "max_len", f->max_len[only_side(f)]);
+    if (attention)
+        return;
+    say_sides(f, "d_ff",
+              (int64_t[]){ AMONG(r, 1, 8, 17, 32), AMONG(r, 3, 16, 17, 33) });
+    say_sides(f, "N", (int64_t[]){ AMONG(r, 1, 2), AMONG(r, 1, 2) });
+}
+
+/* ------------------------------------------------------------- masks --- */
+/* Most cells are allowed; of some rows none is. */
+static inline const char *mask_file(RandomForm *f, Side side)
+{
+    int64_t rows = f->max_len[side];
+    int64_t columns = f->r.kind == KindAttention ? f->max_len[1] : rows;
+    char *text = arena_alloc(f->r.arena, (size_t)(rows * (columns + 1) + 1));
+    char *at = text;
+
+    for (int64_t i = 0; i < rows; i++, *at++ = '\n') {
+        bool none = one_in(f, 16);
+        for (int64_t j = 0; j < columns; j++)
+            *at++ = i + j == 0 || (!none && pick(&f->r, 4) > 0) ? '1' : '0';
+    }
+    return add_file(f, side == SideEncoder ? "encoder.mask" : "decoder.mask",
+                    text);
+}
+
+static inline const char *form_mask(RandomForm *f, Side side, bool causal)
+{
+    RandomSpec *r = &f->r;
+    bool prefix = causal && one_in(f, 3);
+    const char *part = WORD(r, "", "{window: 1}", "{window: 3}", "{block: 2}",
+                            "{block: 5}", "{window: 4}, {block: 7}");
+    const char *lead = prefix ? "causal, prefix" : causal ? "causal" : "";
+
+    if (!prefix && one_in(f, 3))
+        part = TEXT(f, "%s%s{file: %s}", part, *part ? ", " : "",
+                    mask_file(f, side));
+    if (!*part)
+        return prefix ? TEXT(f, "[%s]", lead) : causal ? lead : "none";
+    return TEXT(f, "[%s%s%s]", lead, *lead ? ", " : "", part);
+}
+
+static inline void form_masking(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    const char *encoder = r->kind == KindDecoder
+                            ? NULL
+                            : form_mask(f, SideEncoder, coin(r));
+    const char *decoder = !has_target(r) ? NULL
+                                         : form_mask(f, SideDecoder, true);
+
+    if (encoder && decoder)
+        say(r, "masking",
+            TEXT(f, "{encoder: %s, decoder: %s}", encoder, decoder));
+    else if (r->kind == KindAttention)
+        say(r, "masking", encoder);
+    else
+        say(r, "masking",
+            encoder ? TEXT(f, "{encoder: %s}", encoder)
+                    : TEXT(f, "{decoder: %s}", decoder));
+}
+
+/* --------------------------------------------------------- positions --- */
+static inline const char *form_sinusoids(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    return TEXT(f,
+                "{type: sinusoidal, base: %s, first: %s, layout: %s, "
+                "exponent: %s}",
+                WORD(r, "10000", "500.5"), WORD(r, "0", "1", "9"),
+                WORD(r, "interleaved", "halves"),
+                WORD(r, "paper", "tensor2tensor"));
+}
+
+/* "": no head has two columns to turn. */
+static inline const char *form_rotary(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    int64_t a = f->d_k[SideEncoder], b = f->d_k[SideDecoder];
+    int64_t d_k = !both_sides(f) ? f->d_k[only_side(f)] : a < b ? a : b;
+    int64_t dims = d_k - d_k % 2;
+
+    if (dims < 2)
+        return "";
+    if (d_k == dims && one_in(f, 4))
+        return "rotary";
+    return TEXT(f,
+                "{type: rotary, base: %s, layout: %s, scaling: %s, "
+                "dims: %lld}",
+                WORD(r, "10000", "500.5"), WORD(r, "halves", "interleaved"),
+                WORD(r, "1", "0.25"), (long long)(coin(r) ? dims : 2));
+}
+
+static inline void form_positions(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    const char *type = WORD(r, "sinusoidal", "learned", "none", "rotary",
+                            "alibi", "relative");
+
+    if (!strcmp(type, "sinusoidal"))
+        type = one_in(f, 4) ? type : form_sinusoids(f);
+    if (!strcmp(type, "learned"))
+        type = WORD(r, "learned", "{type: learned, first: 2}");
+    if (!strcmp(type, "relative"))
+        type = WORD(r, "relative",
+                    "{type: relative, buckets: 8, max_distance: 20}");
+    if (!strcmp(type, "rotary"))
+        type = form_rotary(f);
+    say(r, "positions", *type ? type : "alibi");
+}
+
+/* ------------------------------------------------------------ layers --- */
+static inline void form_norm(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    bool pre = coin(r);
+    int64_t d_k = f->d_k[only_side(f)];
+
+    if (both_sides(f) && f->d_k[1] < d_k)
+        d_k = f->d_k[1];
+    f->rms = coin(r);
+    f->qk = d_k >= 4 && coin(r); /* as d_model: of 1 or 2 columns, +-1 */
+    say(r, "norm",
+        TEXT(f,
+             "{type: %s, place: %s, eps: %s, bias: %s, "
+             "final: %s, embedding: %s, qk: %s}",
+             f->rms ? "rms" : "layer", pre ? "pre" : "post",
+             WORD(r, "1.0e-6", "1.0e-3"), f->rms ? "false" : yes_no(r),
+             yes_no(r), yes_no(r), f->qk ? "true" : "false"));
+    if (pre && !both_sides(f))
+        say(r, "parallel", WORD(r, "false", "shared", "separate"));
+}
+
+static inline const char *form_activation(RandomForm *f)
+{
+    static const char *const words[][2] = {
+#define ACT(name, text, gated, kernel, formula) { text, gated },
+#include "spec/activations.h"
+    };
+    const char *const *row = words[pick(&f->r, sizeof words / sizeof *words)];
+    return row[1] && coin(&f->r) ? row[1] : row[0];
+}
+
+static inline void form_layer(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+
+    form_norm(f);
+    say(r, "activation", form_activation(f));
+    say(r, "bias",
+        TEXT(f,
+             "{q: %s, k: %s, v: %s, o: %s, ffn: %s, "
+             "logits: %s}",
+             yes_no(r), yes_no(r), yes_no(r), yes_no(r), yes_no(r), yes_no(r)));
+}
+
+/* Kind attention: projections that the widths can do without. */
+static inline void form_projections(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    bool fits = f->h[0] * f->d_k[0] == r->d_model
+             && f->h_kv[0] * f->d_k[0] == r->d_model
+             && f->h_kv[0] * f->d_v[0] == r->d_model;
+
+    if (fits && !one_in(f, 3)) /* biases follow the projections */
+        say(r, "projections",
+            TEXT(f, "{q: %s, k: %s, v: %s, o: %s}", yes_no(r), yes_no(r),
+                 yes_no(r), yes_no(r)));
+    else
+        say(r, "bias",
+            TEXT(f, "{q: %s, k: %s, v: %s, o: %s}", yes_no(r), yes_no(r),
+                 yes_no(r), yes_no(r)));
+}
+
+static inline void form_attention(RandomForm *f)
+{
+    say(&f->r, "attention",
+        WORD(&f->r, "1", "{softcap: 5}", "{scale: 0.3, softcap: 20}"));
+}
+
+/* ------------------------------------------------------ in and out --- */
+static inline const char *form_vocab_size(RandomForm *f, const char *file,
+                                          int64_t size)
+{
+    char *lines = arena_alloc(f->r.arena, (size_t)size * 8 + 1), *at = lines;
+
+    if (!one_in(f, 4))
+        return TEXT(f, "size: %lld", (long long)size);
+    for (int64_t i = 0; i < size; i++)
+        at += snprintf(at, 8, "t%lld\n", (long long)i);
+    return TEXT(f, "file: %s", add_file(f, file, lines));
+}
+
+static inline void form_vocab(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    const char *split = WORD(r, "characters", "spaces");
+    int64_t size = AMONG(r, 5, 16, 17, 31, 48, 67);
+    bool two = both_sides(f) && !f->real && coin(r);
+
+    f->one_vocab = both_sides(f) && !f->real && !two;
+    r->text = TEXT(f, "%svocab:\n", r->text);
+    if (f->real && both_sides(f))
+        say(r, "  target", TEXT(f, "{%s}", form_vocab_size(f, "tokens", size)));
+    else if (two)
+        say(r, "  target",
+            TEXT(f, "{%s}\n  source: {%s}\n  shared: false",
+                 form_vocab_size(f, "target.tokens", size),
+                 form_vocab_size(f, "source.tokens", AMONG(r, 6, 15, 33))));
+    else
+        r->text = TEXT(f, "%s  %s\n", r->text,
+                       form_vocab_size(f, "tokens", size));
+    if (both_sides(f) || coin(r))
+        say(r, "  tokens",
+            TEXT(f, "{%send: 2, pad: 0, unknown: 3}",
+                 has_target(r) ? "start: 1, " : ""));
+    say(r, "  split", f->real ? TEXT(f, "{target: %s}", split) : split);
+    if (f->one_vocab)
+        say(r, "  append_end", yes_no(r));
+}
+
+static inline void form_embedding(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    const char *types = f->real ? "" : WORD(r, "", "", ", types: 3");
+    const char *tie = "";
+
+    if (f->one_vocab)
+        tie = WORD(r, "", ", tie: [source, target]", ", tie: [source, logits]",
+                   ", tie: [source, target, logits]");
+    else if (has_target(r))
+        tie = WORD(r, "", ", tie: [target, logits]");
+    else if (f->head && !strcmp(f->head, "logits"))
+        tie = WORD(r, "", ", tie: [source, logits]");
+    say(r, "embedding",
+        TEXT(f, "{scale: %s%s%s}", WORD(r, "none", "sqrt_d_model", "0.5"),
+             types, tie));
+}
+
+static inline void form_head(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    const char *type = WORD(r, "rows", "logits", "pool", "classify",
+                            "token_classify", "default");
+
+    if (r->kind != KindEncoder || (f->real && !strcmp(type, "logits")))
+        type = "default";
+    f->head = type;
+    if (!strcmp(type, "pool"))
+        type = TEXT(f, "{type: pool, pool: %s, normalize: %s}",
+                    WORD(r, "mean", "class", "last", "max"), yes_no(r));
+    if (!strcmp(type, "classify")) /* of few, all may be near 0 */
+        type = TEXT(f, "{type: classify, classes: 12, pool: %s}",
+                    WORD(r, "mean", "class", "last", "max"));
+    if (!strcmp(type, "token_classify"))
+        type = "{type: token_classify, classes: 5}";
+    say(r, "head", type);
+    say(r, "logits",
+        WORD(r, "{scale: 0.5}", "{softcap: 30}", "{scale: 2, softcap: 5}"));
+}
+
+static inline void form_search(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+
+    if (has_target(r))
+        say(r, "search",
+            TEXT(f,
+                 "{rule: %s, beam: %s, penalty: %s, "
+                 "alpha: %s, max_output: %s}",
+                 WORD(r, "exact", "recorded"), WORD(r, "1", "3"),
+                 WORD(r, "none", "gnmt", "power"), WORD(r, "0.6", "1.5"),
+                 WORD(r, "1", "{plus: 7}")));
+}
+
+/* ------------------------------------------------------------------------ */
+static inline RandomForm random_form(Arena *a, uint64_t seed)
+{
+    RandomForm f = { .r = random_begin(a, seed, "form") };
+
+    form_width(&f);
+    form_depth(&f);
+    form_masking(&f);
+    form_attention(&f);
+    if (f.r.kind == KindAttention) {
+        form_projections(&f);
+        random_dtype(&f.r);
+        return f;
+    }
+    form_positions(&f);
+    form_layer(&f);
+    f.real = has_source(&f.r) && one_in(&f, 4);
+    if (has_source(&f.r))
+        say(&f.r, "input",
+            !f.real ? "tokens"
+                    : arena_printf(a, "{type: real, width: 7, class_token: %s}",
+                                   yes_no(&f.r)));
+    form_head(&f);
+    if (!f.real || both_sides(&f))
+        form_vocab(&f);
+    form_embedding(&f);
+    form_search(&f);
+    random_dtype(&f.r);
+    return f;
+}
+
+#endif

@@ -1,0 +1,182 @@
+/* tune_progress_test.c: what a tuning says on the way, to a terminal and to a
+ * file: lines of a report that is made up.                                   */
+#define _GNU_SOURCE /* posix_openpt */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "tune/report.h"
+
+#include <cmocka.h> /* after ours: it defines fail() */
+
+#include "support/fake_tune.h"
+#include "support/skip.h"
+
+static const char *line_of(const TuneReport *r, TuneTask *now, double done,
+                           double left, int columns)
+{
+    const Progress p = { .report = r, .now = now };
+    return tune_progress_line(a, &p, done, left, columns);
+}
+
+static void lines(void **state)
+{
+    (void)state;
+    TuneReport r = fake_report();
+    const double done[] = { 0, 0.37, 1, 7, -3, NAN };
+    const double left[] = { 41, 0, 1e9, -1, NAN, INFINITY };
+    for (int i = 0; i < 6; i++)
+        r.task.at[i].finished = i == 1;
+    for (int width = 0; width < 250; width++)
+        for (int i = 0; i < 6; i++) {
+            const char *line = line_of(&r, i < 5 ? &r.task.at[i] : NULL,
+                                       done[i], left[i], width);
+            assert_in_range(strlen(line), 0, width ? width - 1 : 0);
+            assert_still(line);
+        }
+    assert_string_equal(line_of(&r, &r.task.at[0], 0.37, 41, 40),
+                        "[##...] 2/6 matmul 512x2048   41 s left");
+    assert_string_equal(line_of(&r, &r.task.at[0], 0.37, 600, 80),
+                        "[####......] 2/6 matmul 512x2048 f32 bias_relu      "
+                        "1.94 ms +3.1 %  10 min left");
+}
+
+/* The best so far is the default, or faster: never what a test was against. */
+static void best(void **state)
+{
+    (void)state;
+    TuneReport r = fake_report();
+    TuneTask *t = &r.task.at[0];
+    t->finished = false;
+    t->incumbent = t->lead = 0;
+    t->gain = (Interval){ 0.95, 0.97, 0.98 };
+    assert_non_null(
+        strstr(line_of(&r, t, 0.4, 41, 90), "2.00 ms +0.0 %  41 s left"));
+    t->lead = 3;
+    t->candidate.at[3].gain = 1.02;
+    assert_non_null(strstr(line_of(&r, t, 0.4, 41, 90), " +2.0 %  41 s left"));
+    t->finished = true;
+    assert_non_null(strstr(line_of(&r, t, 0.4, 41, 90), " +2.0 %  41 s left"));
+    t->incumbent = 14;
+    t->gain = (Interval){ 1.027, 1.031, 1.036 };
+    assert_non_null(strstr(line_of(&r, t, 0.4, 41, 90), "1.94 ms +3.1 %"));
+}
+
+/* Two back ends have the same tasks: each says whose it is. */
+static void both(void **state)
+{
+    (void)state;
+    TuneReport r = fake_report(), jit = fake_report();
+    jit.host.compiler = "libtcc";
+    jit.jit = true;
+    r.other = &jit;
+    assert_non_null(
+        strstr(line_of(&r, &jit.task.at[5], 0.37, 41, 120),
+               "] 11/12 split 512x2048x12 f32 encode_decode, libtcc "));
+    assert_non_null(
+        strstr(line_of(&r, &r.task.at[0], 0.37, 41, 90), "bias_relu, clang "));
+}
+
+/* Calls as a search does; everything that it writes to `fd`. */
+static void search_onto(int fd, const char *term, TuneReport *r)
+{
+    const int saved = dup(STDERR_FILENO);
+    Progress p = { .report = r };
+    fflush(stderr);
+    setenv("TERM", term, 1);
+    assert_int_equal(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+    for (int i = 0; i < r->task.n; i++)
+        r->task.at[i].finished = r->task.at[i].said = false;
+    for (int i = 0; i < 200 * r->task.n; i++) {
+        TuneTask *now = &r->task.at[i / 200];
+        now->finished = i < 1000 && i % 200 > 150; /* but the last */
+        p.now = now;
+        tune_progress(&p, i / 1200.0, 60 - i / 20.0);
+    }
+    p.now = NULL;
+    tune_progress(&p, 1, 0);
+    tune_progress_end(&p);
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+}
+
+/* What comes from fd, in pieces, until it ends so. */
+static const char *content(int fd, const char *end)
+{
+    static char text[8192];
+    const size_t n = strlen(end);
+    size_t at = 0;
+    while (at < n || memcmp(text + at - n, end, n)) {
+        const ssize_t more = read(fd, text + at, sizeof text - 1 - at);
+        assert_true(more > 0);
+        at += (size_t)more;
+    }
+    text[at] = '\0';
+    return text;
+}
+
+static void elsewhere(void **state)
+{
+    (void)state;
+    TuneReport r = fake_report();
+    const int fd = open(scratch_path("log"), O_RDWR | O_CREAT, 0600);
+    search_onto(fd, "xterm", &r);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    const char *text = content(fd, ": as recorded, rows=56\n");
+    assert_still(text);
+    assert_int_equal(count(text, "\n"), FakeTasks - 1);
+    assert_int_equal(count(text, "attnc: tune "), FakeTasks - 1);
+    assert_non_null(strstr(text, "tune 2/6 matmul 2048x500 bf16 bias_residual: "
+                                 "the default stays, mr=6 nr=64"));
+    close(fd);
+}
+
+static int terminal(int columns, int *other)
+{
+    const struct winsize size = { .ws_row = 24,
+                                  .ws_col = (unsigned short)columns };
+    const int main_end = posix_openpt(O_RDWR | O_NOCTTY);
+    if (main_end < 0 || grantpt(main_end) || unlockpt(main_end))
+        return -1;
+    *other = open(ptsname(main_end), O_RDWR | O_NOCTTY);
+    if (*other < 0 || ioctl(*other, TIOCSWINSZ, &size))
+        return -1;
+    return main_end;
+}
+
+static void on_terminal(void **state)
+{
+    (void)state;
+    TuneReport r = fake_report();
+    int other;
+    const int fd = terminal(50, &other);
+    if (fd < 0)
+        SKIP("this system gives no terminal");
+    search_onto(other, "xterm", &r);
+    const char *text = content(fd, "\r\033[K");
+    const int lines = count(text, "\r");
+    assert_in_range(lines, 2, 60); /* of 1200 calls */
+    assert_int_equal(count(text, "\033["), lines);
+    assert_null(strchr(text, '\n'));
+    for (const char *s = text; *s; s += strcspn(s, "\r"))
+        assert_in_range(strcspn(++s, "\033"), 0, 49);
+    search_onto(other, "dumb", &r);
+    text = content(fd, ": as recorded, rows=56\r\n");
+    assert_null(strchr(text, '\033'));
+    assert_non_null(strstr(text, "attnc: tune 1/6 "));
+    close(other);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines),       cmocka_unit_test(best),
+        cmocka_unit_test(both),        cmocka_unit_test(elsewhere),
+        cmocka_unit_test(on_terminal),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,334 @@
+/* tune_turns_test.c: how a tuning divides its time, when it decides, and what
+ * it takes back: on a machine that is made up (fake_machine.h).              */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "tune/tuner.h"
+
+#include <cmocka.h>
+
+#include "support/fake_programs.h"
+#include "support/fake_machine.h"
+
+static TuneOptions options_of(double budget, const char *backend)
+{
+    return (TuneOptions){ .budget = budget,
+                          .format = TuneJson,
+                          .work = { .lengths = "16", .steps = 8, .beam = 1 },
+                          .model = { .backend = backend, .threads = 1 } };
+}
+
+static int set_up_here(void **state)
+{
+    const int rc = set_up(state);
+    setenv("TMPDIR", dir, 1);
+    fake_machine();
+    return rc;
+}
+
+static int tear_down_here(void **state)
+{
+    unsetenv("TMPDIR");
+    return tear_down(state);
+}
+
+static const json_t *other_of(const json_t *j)
+{
+    return json_array_get(json_object_get(j, "others"), 0);
+}
+
+/* Tasks that the workloads call, but one that takes threads. */
+static int count_called(const json_t *j)
+{
+    int n = 0;
+    size_t i;
+    json_t *task;
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+        n += number_in(task, "share") > 0
+          && strcmp(text_in(task, "kind"), "split") != 0;
+    return n;
+}
+
+/* A task that is faster with any other tiling. */
+static double all_faster(const TuneTask *task, const Tiling *tiling)
+{
+    (void)task;
+    (void)tiling;
+    return 0.9;
+}
+
+static const char *text_report(void)
+{
+    File f;
+    Fault why;
+    assert_true(file_read(&f, in_dir("report.txt"), 1 << 24, &why));
+    char *text = arena_strndup(a, (const char *)f.at, f.size);
+    file_close(&f);
+    return text;
+}
+
+/* ----------------------------------------------------------------- time --- */
+/* Where nothing is faster, no task is left without a decision, and no time. */
+static void test_budget(void **state)
+{
+    (void)state;
+    json_t *j = fake_tune(options_of(60, NULL), ExitDone);
+    const json_t *jit = other_of(j);
+    assert_string_equal(text_in(json_object_get(jit, "host"), "compiler"),
+                        "libtcc");
+    assert_non_null(
+        strstr(text_in(json_object_get(j, "host"), "compiler"), " -O2"));
+    assert_int_equal(count_tasks(j, "finished"), count_called(j));
+    assert_int_equal(count_tasks(jit, "finished"), count_called(jit));
+    assert_true(number_in(j, "seconds") > 54 && number_in(j, "seconds") < 66);
+    const Records all = fake_records();
+    assert_int_equal(all.at.n, count_called(j) + count_called(jit));
+    json_decref(j);
+}
+
+/* And where something is, the end has its time too. */
+static void test_budget_found(void **state)
+{
+    (void)state;
+    fake.run = all_faster;
+    json_t *j = fake_tune(options_of(60, NULL), ExitDone);
+    assert_true(json_array_size(json_object_get(j, "end_to_end")) > 0);
+    assert_true(json_array_size(json_object_get(other_of(j), "end_to_end"))
+                > 0);
+    assert_true(number_in(j, "seconds") > 54 && number_in(j, "seconds") < 66);
+    assert_true(fake.worst >= 0);
+    json_decref(j);
+}
+
+static void test_one_backend(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "jit", "clang" };
+    for (int i = 0; i < 2; i++) {
+        json_t *j = fake_tune(options_of(20, names[i]), ExitDone);
+        assert_int_equal(json_array_size(json_object_get(j, "others")), 0);
+        assert_int_equal(i == 0,
+                         !strcmp("libtcc", text_in(json_object_get(j, "host"),
+                                                   "compiler")));
+        assert_int_equal(i == 0, fake.compiled == 0);
+        json_decref(j);
+    }
+}
+
+/* Without a C compiler, what is left is tuned; but one that was named must be
+ * there.                                                                     */
+static void test_no_compiler(void **state)
+{
+    (void)state;
+    TuneOptions o = options_of(20, NULL);
+    setenv("PATH", dir, 1);
+    json_t *j = fake_tune(o, ExitDone);
+    assert_string_equal(text_in(json_object_get(j, "host"), "compiler"),
+                        "libtcc");
+    json_decref(j);
+    o.model.cc = "./none";
+    o.format = TuneLines;
+    fake_tune(o, ExitBackend);
+}
+
+/* Products of a small M are most of what a decoder's steps take. */
+static void test_small_m(void **state)
+{
+    (void)state;
+    TuneOptions o = options_of(30, "clang");
+    size_t i;
+    json_t *task;
+    int n = 0;
+    o.work.lengths = "4";
+    o.work.steps = 12;
+    json_t *j = fake_tune(o, ExitDone);
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+    {
+        if (strcmp(text_in(task, "kind"), "small_m") != 0
+            || number_in(task, "share") < 0.05)
+            continue;
+        size_t k;
+        json_t *c;
+        n++;
+        assert_true(true_in(task, "finished"));
+        json_array_foreach(json_object_get(task, "candidates"), k, c)
+            assert_true(!strcmp(text_in(c, "status"), "timed")
+                        || strstr(text_in(c, "why"), "same code"));
+    }
+    assert_true(n > 0);
+    json_decref(j);
+}
+
+/* A machine that is so busy that a compilation takes twelve seconds. */
+static void test_slow_compiler(void **state)
+{
+    (void)state;
+    fake.compile = 12;
+    json_t *j = fake_tune(options_of(120, "clang"), ExitDone);
+    assert_int_equal(count_status(j, "failed", ""), 0);
+    assert_true(count_tasks(j, "finished") > 0);
+    assert_true(number_in(j, "seconds") < 180);
+    json_decref(j);
+}
+
+/* What is begun says how long it takes. */
+static void test_bar(void **state)
+{
+    (void)state;
+    json_t *j = fake_tune(options_of(40, NULL), ExitDone);
+    assert_true(fake.first_left > 36 && fake.first_left <= 40);
+    assert_true(fabs(fake.first_done - (1 - fake.first_left / 40)) < 1e-9);
+    json_decref(j);
+}
+
+/* ------------------------------------------------------------ decisions --- */
+/* No record of less than a decision takes; a later tuning goes on. */
+static void test_too_short(void **state)
+{
+    (void)state;
+    json_t *j = fake_tune(options_of(1, "clang"), ExitDone);
+    const int finished = count_tasks(j, "finished");
+    const Records few = fake_records();
+    for (int i = 0; i < few.at.n; i++)
+        assert_true(few.at.at[i].samples
+                    >= least_pairs_of(few.at.at[i].key.kind));
+    assert_true(few.at.n <= finished && finished < count_called(j));
+    json_decref(j);
+    j = fake_tune(options_of(60, "clang"), ExitDone);
+    assert_int_equal(count_tasks(j, "reused"), few.at.n);
+    assert_int_equal(count_tasks(j, "finished"), count_called(j));
+    json_decref(j);
+}
+
+/* What an earlier version recorded of one pair is not believed. */
+static void test_old_record(void **state)
+{
+    (void)state;
+    Fault why;
+    json_decref(fake_tune(options_of(30, "jit"), ExitDone));
+    Records all = fake_records();
+    for (int i = 0; i < all.at.n; i++)
+        all.at.at[i].samples = 1;
+    assert_true(records_add(a, in_dir("tune.txt"), all.at.at, all.at.n, &why));
+    json_t *j = fake_tune(options_of(30, "jit"), ExitDone);
+    assert_int_equal(count_tasks(j, "reused"), 0);
+    all = fake_records();
+    for (int i = 0; i < all.at.n; i++)
+        assert_true(all.at.at[i].samples > 1);
+    json_decref(j);
+}
+
+/* -------------------------------------------------------------- the end --- */
+static double noisy_loss(int workload, int pair)
+{
+    static const double x[] = { 1.09, 0.97, 1.05, 1.02, 0.95, 1.06, 0.96 };
+    (void)workload;
+    return x[pair % 7];
+}
+
+/* 2 % slower in the middle, but some pairs say the opposite: no evidence. */
+static void test_no_evidence(void **state)
+{
+    (void)state;
+    fake.run = all_faster;
+    fake.end = noisy_loss;
+    json_t *j = fake_tune(options_of(30, "jit"), ExitDone);
+    const json_t *end = json_array_get(json_object_get(j, "end_to_end"), 0);
+    assert_true(number_in(json_object_get(end, "gain"), "middle") < 0.99);
+    assert_true(number_in(json_object_get(end, "gain"), "high") > 1);
+    assert_false(true_in(j, "rejected"));
+    const Records all = fake_records();
+    assert_true(all.at.n > 0 && all.at.at[0].ns < all.at.at[0].usual_ns);
+    json_decref(j);
+}
+
+static double all_slower(int workload, int pair)
+{
+    (void)workload;
+    (void)pair;
+    return 1.05;
+}
+
+/* What was found stays in the report, and why it does not stand. */
+static void test_rejected(void **state)
+{
+    (void)state;
+    TuneOptions o = options_of(30, "jit");
+    size_t i;
+    json_t *task;
+    int back = 0;
+    fake.run = all_faster;
+    fake.end = all_slower;
+    json_t *j = fake_tune(o, ExitDone);
+    assert_true(true_in(j, "rejected"));
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+    {
+        const json_t *found = json_object_get(task, "found");
+        const json_t *chosen = json_object_get(task, "chosen");
+        if (!*text_in(task, "taken_back"))
+            continue;
+        back++;
+        assert_non_null(strstr(text_in(task, "taken_back"), "is slower"));
+        assert_false(json_equal(found, chosen));
+        assert_true(json_equal(chosen, json_object_get(task, "default")));
+        assert_true(number_in(json_object_get(task, "gain"), "low") > 1.05);
+    }
+    assert_true(back > 3);
+    assert_int_equal(fake_records().at.n, 0);
+    json_decref(j);
+    fake_machine();
+    fake.run = all_faster;
+    fake.end = all_slower;
+    o.format = TuneLines;
+    fake_tune(o, ExitDone);
+    const char *text = text_report();
+    assert_non_null(strstr(text, "Rejected: "));
+    assert_null(strstr(text, "Nothing is faster"));
+    assert_non_null(strstr(text, "taken back: end to end, "));
+}
+
+static double step_slower(int workload, int pair)
+{
+    (void)pair;
+    return workload == 1 ? 1.05 : 0.95;
+}
+
+/* The tasks of the workload that is slower, alone. */
+static void test_partly(void **state)
+{
+    (void)state;
+    TuneOptions o = options_of(60, "jit");
+    fake.run = all_faster;
+    fake.end = step_slower;
+    json_t *j = fake_tune(o, ExitDone);
+    size_t i;
+    json_t *task;
+    int stand = 0, back = 0;
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+    {
+        back += strstr(text_in(task, "taken_back"), "step is slower") != NULL;
+        stand += !json_equal(json_object_get(task, "chosen"),
+                             json_object_get(task, "default"));
+    }
+    assert_false(true_in(j, "rejected"));
+    assert_true(stand > 0 && back > 0);
+    assert_false(true_in(j, "stale"));
+    json_decref(j);
+}
+
+int main(void)
+{
+#define HERE(f) cmocka_unit_test_setup_teardown(f, set_up_here, tear_down_here)
+    /* clang-format off */
+    const struct CMUnitTest tests[] = {
+        HERE(test_budget),      HERE(test_budget_found),
+        HERE(test_one_backend), HERE(test_no_compiler),
+        HERE(test_small_m),     HERE(test_slow_compiler),
+        HERE(test_bar),         HERE(test_too_short),
+        HERE(test_old_record),  HERE(test_no_evidence),
+        HERE(test_rejected),    HERE(test_partly),
+    };
+    /* clang-format on */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

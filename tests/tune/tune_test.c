@@ -1,0 +1,357 @@
+/* tune_test: the space of tilings, children that end badly, planted bad
+ * candidates, and what a second run finds.                                   */
+#define _GNU_SOURCE
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+
+#include "tune/tuner.h"
+
+#include <cmocka.h>
+
+#include "support/fake_programs.h"
+#include "support/fake_machine.h"
+
+/* ---------------------------------------------------------------- space --- */
+static void check_space(const char *spec, const char *march)
+{
+    Engine e = { 0 };
+    Machine m = { .cpu = "", .cores = 2, .cache = { 32768, 1 << 20, 1 << 25 } };
+    const Rates r = { 2, 2e11, { 4e11, 2e11, 1e11, 5e10 } };
+    const EngineOptions o = { .spec = spec, .march = march };
+    assert_int_equal(engine_plan(&e, &o), ExitDone);
+    CallSizes sizes = { 0 };
+    vec_push(e.arena, &sizes,
+             ((CallSize){ .calls = 2,
+                          .rows = 43,
+                          .count = 128,
+                          .parts = 2,
+                          .by_columns = true,
+                          .set = 1e8 }));
+    for (int i = 0; i < e.plan->task.n; i++) {
+        const Task *t = &e.plan->task.at[i];
+        const CostModel model = { .plan = e.plan,
+                                  .machine = &m,
+                                  .rates = &r,
+                                  .task = t,
+                                  .shape = task_shape(e.plan, t),
+                                  .sizes = sizes,
+                                  .threads = 2 };
+        const Tilings all = tiling_space(e.arena, &model);
+        assert_true(all.n > 0);
+        for (int k = 0; k < all.n; k++) {
+            assert_true(tiling_valid(&all.at[k], t->key.kind));
+            assert_false(tiling_same(&all.at[k], &t->usual));
+            assert_true(!(On(t->key.kind) & OnProducts)
+                        || tiling_fits(&e.target, &all.at[k]));
+            assert_true(isfinite(tiling_seconds(&model, &all.at[k])));
+        }
+        const Tilings near = tiling_neighbours(e.arena, &model, &t->usual);
+        for (int k = 0; k < near.n; k++)
+            assert_true(tiling_valid(&near.at[k], t->key.kind));
+    }
+    engine_close(&e);
+}
+
+static void test_space(void **state)
+{
+    (void)state;
+    static const char *const marches[] = { "x86-64-v4", "x86-64-v3",
+                                           "generic" };
+    for (int i = 0; i < 3; i++) {
+        check_space("models/tiny.yaml", marches[i]);
+        check_space("models/transformer-base.yaml", marches[i]);
+    }
+}
+
+/* ------------------------------------------------------------- children --- */
+enum {
+    Good,
+    CrashOpening,
+    HangChecking,
+    Wrong,
+    ExitTiming,
+    Refused,
+    Fast,
+    Kinds
+};
+
+static bool fake_begin(void *with, Fault *why)
+{
+    (void)with;
+    (void)why;
+    return true;
+}
+
+static bool fake_open(void *with, int candidate, Fault *why)
+{
+    (void)with;
+    if (candidate == CrashOpening)
+        raise(SIGSEGV);
+    return candidate != Refused || fault(why, ExitBackend, "refused");
+}
+
+/* The same value of all but one. */
+static Result fake_result(void *with, int candidate, int i)
+{
+    static float value[8];
+    (void)with;
+    (void)i;
+    while (candidate == HangChecking)
+        pause();
+    value[7] = candidate == Wrong;
+    return (Result){ .at = value, .bytes = sizeof value, .floats = true };
+}
+
+static void fake_time(void *with, int candidate, double *seconds)
+{
+    (void)with;
+    if (candidate == ExitTiming)
+        _exit(3);
+    *seconds = candidate == Fast ? 0.5 : 1;
+}
+
+static const ChildWork fake_work = { .results = 1,
+                                     .parts = 1,
+                                     .begin = fake_begin,
+                                     .open = fake_open,
+                                     .result = fake_result,
+                                     .time = fake_time };
+
+/* Each bad one is blamed, all others are timed as if it had not been there. */
+static void test_child(void **state)
+{
+    (void)state;
+    static const int who[] = { Good,       CrashOpening, HangChecking, Wrong,
+                               ExitTiming, Refused,      Fast };
+    static const struct {
+        Status status;
+        const char *why;
+    } expected[Kinds] = {
+        { StatusTimed, "" },
+        { StatusCrashed, "signal 11" },
+        { StatusHung, "no answer in 0.2 s while checking" },
+        { StatusWrong, "value 7 is 1, by default 0" },
+        { StatusCrashed, "exit code 3" },
+        { StatusFailed, "refused" },
+        { StatusTimed, "" },
+    };
+    Measurement r = { .which = who,
+                      .n = Kinds,
+                      .repetitions = 6,
+                      .hang = 0.2,
+                      .until = machine_seconds() + 60,
+                      .order = 3 };
+    child_measure(a, &fake_work, &r);
+    assert_int_equal(r.done, 6);
+    for (int i = 0; i < Kinds; i++) {
+        assert_int_equal(r.verdict[i].status, expected[i].status);
+        assert_non_null(strstr(r.verdict[i].why, expected[i].why));
+    }
+    for (int i = 0; i < 6; i++) {
+        assert_true(r.sample[i * Kinds + Good] == 1);
+        assert_true(r.sample[i * Kinds + Fast] == 0.5);
+    }
+}
+
+/* Nothing is known where the default itself fails; no second repetition begins
+ * too late. */
+static void test_child_default(void **state)
+{
+    (void)state;
+    static const int bad[] = { CrashOpening, Good }, good[] = { Good, Fast };
+    Measurement r = { .which = bad,
+                      .n = 2,
+                      .repetitions = 2,
+                      .hang = 1,
+                      .until = machine_seconds() + 60 };
+    child_measure(a, &fake_work, &r);
+    assert_int_equal(r.done, 0);
+    assert_int_equal(r.verdict[0].status, StatusCrashed);
+    r = (Measurement){
+        .which = good, .n = 2, .repetitions = 2, .hang = 1, .until = 0
+    };
+    child_measure(a, &fake_work, &r);
+    assert_int_equal(r.done, 1);
+    assert_int_equal(r.verdict[0].status, StatusTimed);
+}
+
+/* ----------------------------------------------------------- whole runs --- */
+/* Every third tiling is much faster. */
+static double some_faster(const TuneTask *task, const Tiling *tiling)
+{
+    int32_t sum = 0;
+    for (int i = 0; i < Knobs; i++)
+        sum += knob_get(tiling, i) * (i + 1);
+    return !tiling_same(tiling, &task->task->usual) && sum % 3 == 0 ? 0.8 : 1.1;
+}
+
+/* Of libtcc's code, whose candidates run here, on a clock of the test's. */
+typedef void Plant(const Task *task, int candidate, float *result);
+
+static json_t *tuned(Plant *plant, int code)
+{
+    static const char *const sets[] = { "kind=encoder" };
+    const TuneOptions o = {
+        .budget = 4,
+        .format = TuneJson,
+        .work = { .lengths = "16", .beam = 1 },
+        .model = { .sets = sets, .nsets = 1, .backend = "jit", .threads = 1 },
+    };
+    fake_machine();
+    fake.children = true;
+    fake.run = some_faster;
+    fake.plant = plant;
+    return fake_tune(o, code);
+}
+
+/* No task may have chosen what was removed. */
+static void check_choices(const json_t *j)
+{
+    size_t i, k;
+    json_t *task, *c;
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+    {
+        const json_t *chosen = json_object_get(task, "chosen");
+        json_array_foreach(json_object_get(task, "candidates"), k, c)
+        {
+            const bool same = json_equal(json_object_get(c, "tiling"), chosen);
+            assert_true(!same || !strcmp(text_in(c, "status"), "timed")
+                        || !true_in(task, "finished"));
+        }
+    }
+}
+
+static int *hung; /* shared by all children: has one hung? */
+
+static void plant_crash(const Task *task, int candidate, float *result)
+{
+    (void)result;
+    if (task && candidate % 2 == 0)
+        raise(SIGILL);
+}
+
+static void plant_hang(const Task *task, int candidate, float *result)
+{
+    (void)task;
+    (void)candidate;
+    (void)result;
+    while (!(*hung)++)
+        pause();
+}
+
+static void plant_wrong(const Task *task, int candidate, float *result)
+{
+    if (task && candidate % 2 == 0)
+        result[3] += 0.001f;
+}
+
+static void plant_nan(const Task *task, int candidate, float *result)
+{
+    if (task && candidate % 2 == 0)
+        result[5] = NAN;
+}
+
+static void test_planted(void **state)
+{
+    (void)state;
+    static const struct {
+        Plant *plant;
+        const char *status, *why;
+    } kinds[] = {
+        { plant_crash, "crashed", "signal 4" },
+        { plant_hang, "hung", "no answer" },
+        { plant_wrong, "wrong", "by default" },
+        { plant_nan, "nan", "no numbers" },
+    };
+    hung = mmap(NULL, sizeof *hung, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(hung != MAP_FAILED);
+    for (int i = 0; i < 4; i++) {
+        remove(in_dir("tune.txt"));
+        json_t *j = tuned(kinds[i].plant, ExitDone);
+        assert_true(count_status(j, kinds[i].status, kinds[i].why) > 0);
+        assert_true(count_status(j, "timed", "") > 1);
+        assert_true(count_tasks(j, "finished") > 0);
+        check_choices(j);
+        json_decref(j);
+    }
+    munmap(hung, sizeof *hung);
+}
+
+/* A second run takes what the first one found. */
+static void test_resume(void **state)
+{
+    (void)state;
+    json_t *first = tuned(NULL, ExitDone), *second = tuned(NULL, ExitDone);
+    assert_true(count_tasks(first, "finished") > 0);
+    assert_int_equal(count_tasks(first, "reused"), 0);
+    assert_int_equal(count_tasks(second, "reused"),
+                     count_tasks(first, "finished"));
+    json_decref(first);
+    json_decref(second);
+}
+
+static void plant_whole(const Task *task, int candidate, float *result)
+{
+    (void)candidate;
+    if (!task)
+        result[0] += 1;
+}
+
+static bool equal_records(const Record *x, const Record *y)
+{
+    return task_same(&x->key, &y->key) && x->samples == y->samples
+        && tiling_same(&x->tiling, &y->tiling);
+}
+
+/* What makes the whole model wrong or slow is taken back; what was there before
+ * this run stays.                                                            */
+static void test_taken_back(void **state)
+{
+    (void)state;
+    Fault why;
+    json_decref(tuned(NULL, ExitDone));
+    const Records all = fake_records();
+    assert_true(all.at.n > 0);
+    Record one = all.at.at[0];
+    one.tiling.prefetch = one.tiling.prefetch == 1 ? 2 : 1;
+    one.samples = 1; /* too few to be believed */
+    assert_int_equal(remove(in_dir("tune.txt")), 0);
+    assert_true(records_add(a, in_dir("tune.txt"), &one, 1, &why));
+    json_t *j = tuned(plant_whole, ExitDone);
+    assert_true(true_in(j, "rejected"));
+    const Records left = fake_records();
+    assert_non_null(records_find(&left, &one));
+    for (int i = 0; i < left.at.n; i++) /* else the default stays */
+        assert_true(equal_records(&left.at.at[i], &one)
+                    || left.at.at[i].ns >= left.at.at[i].usual_ns);
+    json_decref(j);
+}
+
+/* Records that cannot be written: exit code, after the report. */
+static void test_no_room(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(in_dir("tune.txt"), 0700), 0);
+    json_t *j = tuned(NULL, ExitIO);
+    assert_true(count_tasks(j, "finished") > 0);
+    json_decref(j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_space),
+        cmocka_unit_test_setup_teardown(test_child, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_child_default, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_planted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_resume, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_taken_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
