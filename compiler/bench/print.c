@@ -12,39 +12,63 @@ static int width_of(const BenchColumn *c)
     return n > 8 ? n : 8;
 }
 
-/* A head: the name's column, those of numbers, and "bound by". */
-static void put_head(const TableStyle *style, const char *name, int width,
-                     const BenchColumn *c, int n, FILE *out)
+typedef struct { /* rows of a name, numbers, and what bounds them */
+    const TableStyle *style;
+    const BenchColumn *column;
+    int n;     /* columns of numbers */
+    int width; /* of the name */
+    FILE *out;
+} Table;
+
+static Table works_table(const TableStyle *style, FILE *out)
 {
-    int columns = 1;
-    fprintf(out, "%s%-*s", style->before, style->aligned ? width : 0, name);
-    for (int i = 0; i < n; i++)
-        if (c[i].head) {
-            put_cell(style, c[i].head, width_of(&c[i]), out);
-            columns++;
-        }
-    put_cell(style, "bound by", 8, out);
-    fputs(style->after, out);
-    if (style->aligned)
-        return;
-    for (int i = 0; i <= columns; i++)
-        fprintf(out, "|%s", i == 0 ? "---" : "---:");
-    fputs("|\n", out);
+    return (Table){ style, work_columns, WorkColumns, 8, out };
 }
 
-static void put_row(const TableStyle *style, const char *name, int width,
-                    const BenchColumn *c, const double *value, int n,
-                    const char *bound, FILE *out)
+static Table kernels_table(const TableStyle *style, FILE *out)
+{
+    return (Table){ style, kernel_columns, KernelColumns, 44, out };
+}
+
+static void put_name(const Table *t, const char *name)
+{
+    fprintf(t->out, "%s%-*s", t->style->before,
+            t->style->aligned ? t->width : 0, name);
+}
+
+static void put_head(const Table *t, const char *name)
+{
+    int columns = 1;
+    put_name(t, name);
+    for (int i = 0; i < t->n; i++)
+        if (t->column[i].head) {
+            put_cell(t->style, t->column[i].head, width_of(&t->column[i]),
+                     t->out);
+            columns++;
+        }
+    put_cell(t->style, "bound by", 8, t->out);
+    fputs(t->style->after, t->out);
+    if (t->style->aligned)
+        return;
+    for (int i = 0; i <= columns; i++)
+        fprintf(t->out, "|%s", i == 0 ? "---" : "---:");
+    fputs("|\n", t->out);
+}
+
+static void put_row(const Table *t, const char *name, const double *value,
+                    const char *bound)
 {
     char text[64];
-    fprintf(out, "%s%-*s", style->before, style->aligned ? width : 0, name);
-    for (int i = 0; i < n; i++) {
-        snprintf(text, sizeof text, "%.*f", c[i].places, value[i]);
-        if (c[i].head)
-            put_cell(style, isnan(value[i]) ? "-" : text, width_of(&c[i]), out);
+    put_name(t, name);
+    for (int i = 0; i < t->n; i++) {
+        const BenchColumn *c = &t->column[i];
+        snprintf(text, sizeof text, "%.*f", c->places, value[i]);
+        if (c->head)
+            put_cell(t->style, isnan(value[i]) ? "-" : text, width_of(c),
+                     t->out);
     }
-    put_cell(style, bound, 8, out);
-    fputs(style->after, out);
+    put_cell(t->style, bound, 8, t->out);
+    fputs(t->style->after, t->out);
 }
 
 /* ----------------------------------------------------------- the model --- */
@@ -80,21 +104,20 @@ static void put_title(const BenchReport *r, FILE *out)
             1e-9 * r->rates.fma);
 }
 
-static void put_kernel(const TableStyle *style, const BenchReport *r, int work,
-                       const KernelRow *k, FILE *out)
+static void put_kernel(const Table *t, const BenchReport *r, int work,
+                       const KernelRow *k)
 {
     double value[KernelColumns];
     char name[128];
     kernel_values(r, work, k, value);
     if (k->name)
-        snprintf(name, sizeof name, "%s%s: %s", style->aligned ? "  " : "",
+        snprintf(name, sizeof name, "%s%s: %s", t->style->aligned ? "  " : "",
                  k->name, k->op);
     else if (k->op)
         snprintf(name, sizeof name, "%s: %s", k->function, k->op);
     else
         snprintf(name, sizeof name, "%s", k->function);
-    put_row(style, name, 44, kernel_columns, value, KernelColumns,
-            bound_word(kernel_limit(r, work, k).bound), out);
+    put_row(t, name, value, bound_word(kernel_limit(r, work, k).bound));
 }
 
 /* What no kernel took: the calls themselves, the search, waiting threads. */
@@ -114,6 +137,7 @@ static void put_kernels(const TableStyle *style, const BenchReport *r, int work,
     const KernelTimes *t = &r->kernels;
     const KernelList *list = &t->of[work];
     const double rest = between(r, work);
+    const Table table = kernels_table(style, out);
     double value[KernelColumns];
     fprintf(out,
             "\n%s by kernel: %.4f ms with a clock, of which %.1f %% are "
@@ -121,28 +145,27 @@ static void put_kernels(const TableStyle *style, const BenchReport *r, int work,
             r->rows.at[work].work.name, 1e3 * t->p50[work],
             100.0 * t->ticks[work] * t->clock / r->threads / t->p50[work],
             1e9 * t->clock);
-    put_head(style, "kernel", 44, kernel_columns, KernelColumns, out);
+    put_head(&table, "kernel");
     for (int i = 0; i < list->n; i++)
-        put_kernel(style, r, work, &list->at[i], out);
+        put_kernel(&table, r, work, &list->at[i]);
     for (int i = 0; i < KernelColumns; i++)
         value[i] = NAN;
     value[1] = 1e3 * rest;
     value[2] = 100.0 * rest / t->p50[work];
-    put_row(style, "between them", 44, kernel_columns, value, KernelColumns,
-            "-", out);
+    put_row(&table, "between them", value, "-");
 }
 
 static void put_report(const TableStyle *style, const BenchReport *r, FILE *out)
 {
+    const Table table = works_table(style, out);
     double value[WorkColumns];
     put_machine(style, &r->machine, out);
     put_title(r, out);
-    put_head(style, "workload", 8, work_columns, WorkColumns, out);
+    put_head(&table, "workload");
     for (int i = 0; i < r->rows.n; i++) {
         const BenchRow *row = &r->rows.at[i];
         work_values(r, row, value);
-        put_row(style, row->work.name, 8, work_columns, value, WorkColumns,
-                bound_word(row->limit.bound), out);
+        put_row(&table, row->work.name, value, bound_word(row->limit.bound));
     }
     for (int i = 0; r->kernels.of && i < r->rows.n; i++)
         put_kernels(style, r, i, out);

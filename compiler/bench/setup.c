@@ -169,9 +169,7 @@ static void settle_options(Setup *s)
 }
 
 /* -------------------------------------------------------------- caches --- */
-/* A cache with room for rows[i] positions of slots i * group and behind. */
-static void make_cache(Setup *s, int which, int64_t slots, int64_t longest,
-                       const int32_t *rows, int64_t group, int64_t more)
+static void make_cache(Setup *s, int which, int64_t slots, int64_t longest)
 {
     if (s->model->page_floats[which] == 0)
         return;
@@ -180,20 +178,28 @@ static void make_cache(Setup *s, int which, int64_t slots, int64_t longest,
                     memory_for(s, bytes));
     const int64_t floats = s->cache[which].pages * s->model->page_floats[which];
     s->cache_bytes[which] = (size_t)floats * sizeof(float);
-    for (int64_t i = 0; i < slots; i++)
-        if (attn_cache_grow(&s->cache[which], i,
-                            (rows ? rows[i / group] : 0) + more)
-            != 0)
-            die("bench: no page left");
 }
 
+/* Room for `rows` more positions of a slot. */
+static void grow_cache(Setup *s, int which, int64_t slot, int64_t rows)
+{
+    struct attn_cache *c = &s->cache[which];
+    if (c->pool && attn_cache_grow(c, slot, rows) != 0)
+        die("bench: no page left");
+}
+
+/* Of encode's keys, a slot a sentence; of the decoder's, one a hypothesis. */
 static void make_caches(Setup *s)
 {
     const BenchOptions *o = &s->options;
     const bool decoder = s->spec->kind == KindDecoder;
-    make_cache(s, ATTN_CROSS, o->batch, s->longest, s->rows, 1, 0);
-    make_cache(s, ATTN_SELF, o->batch * o->beam, target_rows(s) + 1,
-               decoder ? s->rows : NULL, o->beam, o->steps + 1);
+    make_cache(s, ATTN_CROSS, o->batch, s->longest);
+    make_cache(s, ATTN_SELF, o->batch * o->beam, target_rows(s) + 1);
+    for (int64_t i = 0; i < o->batch; i++)
+        grow_cache(s, ATTN_CROSS, i, s->rows[i]);
+    for (int64_t i = 0; i < o->batch * o->beam; i++)
+        grow_cache(s, ATTN_SELF, i,
+                   (decoder ? s->rows[i / o->beam] : 0) + o->steps + 1);
 }
 
 static void share_caches(const Setup *s, struct attn_batch *b)

@@ -67,9 +67,9 @@ typedef struct {
     const json_t *object;
     const char *bad; /* the first member that is not as it must be;
                         NULL: none */
-} Reader;
+} LineReader;
 
-static const char *text_of(Reader *m, const char *key)
+static const char *text_of(LineReader *m, const char *key)
 {
     const json_t *value = json_object_get(m->object, key);
     const size_t n = json_string_length(value);
@@ -83,7 +83,8 @@ static const char *text_of(Reader *m, const char *key)
     return "";
 }
 
-static int64_t int_of(Reader *m, const char *key, int64_t least, int64_t most)
+static int64_t int_of(LineReader *m, const char *key, int64_t least,
+                      int64_t most)
 {
     const json_t *value = json_object_get(m->object, key);
     const int64_t i = json_integer_value(value);
@@ -93,7 +94,7 @@ static int64_t int_of(Reader *m, const char *key, int64_t least, int64_t most)
     return least;
 }
 
-static double real_of(Reader *m, const char *key)
+static double real_of(LineReader *m, const char *key)
 {
     const json_t *value = json_object_get(m->object, key);
     const double x = json_number_value(value);
@@ -103,7 +104,8 @@ static double real_of(Reader *m, const char *key)
     return 1;
 }
 
-static int word_of(Reader *m, const char *key, const char *const *words, int n)
+static int word_of(LineReader *m, const char *key, const char *const *words,
+                   int n)
 {
     const char *text = text_of(m, key);
     for (int i = 0; i < n; i++)
@@ -128,7 +130,7 @@ static bool set_knob(Tiling *t, const char *name, const json_t *value)
     return false;
 }
 
-static Tiling tiling_of(Reader *m, TaskKind kind)
+static Tiling tiling_of(LineReader *m, TaskKind kind)
 {
     json_t *tile = json_object_get(m->object, "tile"), *value;
     const char *name;
@@ -140,7 +142,7 @@ static Tiling tiling_of(Reader *m, TaskKind kind)
     return t;
 }
 
-static Record members(Reader *m)
+static Record members(LineReader *m)
 {
     Record r = {
         .host = { .cpu = text_of(m, "cpu"),
@@ -175,7 +177,7 @@ static bool is_whole(const char *line, size_t n)
 
 static bool understood(Record *to, Arena *a, const json_t *o, const char **why)
 {
-    Reader m = { .arena = a, .object = o };
+    LineReader m = { .arena = a, .object = o };
     const json_t *version = json_object_get(o, "version");
     if (!json_is_integer(version) || json_integer_value(version) != Version) {
         *why = "the line is of another version of attnc";
