@@ -2459,9 +2459,10 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
                             const struct keys *m, float *y, int64_t ldy,
                             float *scratch)
 {
-    float *const s = scratch, *const o = s + 48 * 64;
-    float *const sum = o + 48 * 16;
-    float *const max = sum + 48 * 16;
+    float *const s = scratch;
+    float *const o = scratch + 48 * 64;
+    float *const sum = scratch + 48 * 80;
+    float *const max = scratch + 48 * 96;
 
     for (int64_t i = 0; i < rows; i += 48) {
         const int64_t r = least(rows - i, 48);
@@ -2640,9 +2641,10 @@ static void attention_16x16_causal_paged(const float *q, int64_t ldq,
                                          int64_t rows, const struct keys *m,
                                          float *y, int64_t ldy, float *scratch)
 {
-    float *const s = scratch, *const o = s + 48 * 64;
-    float *const sum = o + 48 * 16;
-    float *const max = sum + 48 * 16;
+    float *const s = scratch;
+    float *const o = scratch + 48 * 64;
+    float *const sum = scratch + 48 * 80;
+    float *const max = scratch + 48 * 96;
 
     for (int64_t i = 0; i < rows; i += 48) {
         const int64_t r = least(rows - i, 48);
@@ -2681,9 +2683,10 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
                                   const struct keys *m, float *y, int64_t ldy,
                                   float *scratch)
 {
-    float *const s = scratch, *const o = s + 48 * 64;
-    float *const sum = o + 48 * 16;
-    float *const max = sum + 48 * 16;
+    float *const s = scratch;
+    float *const o = scratch + 48 * 64;
+    float *const sum = scratch + 48 * 80;
+    float *const max = scratch + 48 * 96;
 
     for (int64_t i = 0; i < rows; i += 48) {
         const int64_t r = least(rows - i, 48);

@@ -70,15 +70,16 @@ void bench_json(const BenchReport *r, FILE *out)
     const Target *t = &r->engine->target;
     const Setup *s = r->setup;
     const BenchOptions *o = &s->options;
-    const char *from, *tiles = plan_tiles(r->engine->plan, &from);
+    TilingFrom from;
+    const char *tiles = plan_tiles(r->engine->plan, &from);
     fprintf(out,
             "{\"model\": \"%s\", \"backend\": \"%s\", \"march\": \"%s\", "
             "\"tile\": \"%s\", \"tile_from\": \"%s\", "
             "\"threads\": %d, \"batch\": %lld, \"beam\": %lld, "
             "\"steps\": %lld,\n",
-            r->engine->spec->name, backend_name(r), t->name, tiles, from,
-            r->threads, (long long)o->batch, (long long)o->beam,
-            (long long)o->steps);
+            r->engine->spec->name, backend_name(r), t->name, tiles,
+            from_word[from], r->threads, (long long)o->batch,
+            (long long)o->beam, (long long)o->steps);
     fputc(' ', out);
     put_json_text("cpu", r->machine.cpu, out);
     fprintf(out, ",\n \"machine\": ");

@@ -91,13 +91,14 @@ static void put_title(const BenchReport *r, FILE *out)
 {
     const Target *t = &r->engine->target;
     const Setup *s = r->setup;
-    const char *from, *tiles = plan_tiles(r->engine->plan, &from);
+    TilingFrom from;
+    const char *tiles = plan_tiles(r->engine->plan, &from);
     fprintf(out,
             "\n%s: %s, %s, tile %s (%s), %d thread%s, batch of %lld, "
             "beam %lld\n",
-            r->engine->spec->name, backend_name(r), t->name, tiles, from,
-            r->threads, r->threads == 1 ? "" : "s", (long long)s->options.batch,
-            (long long)s->options.beam);
+            r->engine->spec->name, backend_name(r), t->name, tiles,
+            from_word[from], r->threads, r->threads == 1 ? "" : "s",
+            (long long)s->options.batch, (long long)s->options.beam);
     fprintf(out, "lengths ");
     put_lengths(s, out);
     fprintf(out, "; FMA peak between the runs: %.1f GFLOP/s\n\n",

@@ -297,6 +297,14 @@ static void put_blocks(Gen *g, const Attention *a)
            "}\n");
 }
 
+void let_scratch(Emit *e, int64_t keys, int64_t d_v)
+{
+    const AttentionScratch s = attention_scratch(keys, d_v);
+    let(e, "outputs", "%lld", (long long)s.outputs);
+    let(e, "sums", "%lld", (long long)s.sums);
+    let(e, "maxima", "%lld", (long long)s.maxima);
+}
+
 /* Blocks of query rows, each with all the pages that it sees: a page comes
  * from the cache once for all rows of a block.                              */
 static void attention_function(Gen *g, const Attention *a)
@@ -306,6 +314,7 @@ static void attention_function(Gen *g, const Attention *a)
     if (a->n->mask)
         edge_function(g, a);
     let(e, "s", blocks ? "scores" : "s");
+    let_scratch(e, a->t->keys, a->v->type.dim[2].c);
     put(e, "/* y = softmax(Q K^T) V: one head, `rows` queries of $d_k, values "
            "of $d_v */\n");
     put_call(e, arena_printf(g->a, "static void %s", a->name),
@@ -313,9 +322,10 @@ static void attention_function(Gen *g, const Attention *a)
              "float *y, int64_t ldy, float *scratch",
              "");
     put(e, "{\n"
-           "    float *const $s = scratch, *const o = $s + $block * $keys;\n"
-           "    float *const sum = o + $block * $d_v16;\n"
-           "    float *const max = sum + $block * 16;\n"
+           "    float *const $s = scratch;\n"
+           "    float *const o = scratch + $block * $outputs;\n"
+           "    float *const sum = scratch + $block * $sums;\n"
+           "    float *const max = scratch + $block * $maxima;\n"
            "\n"
            "    for (int64_t i = 0; i < rows; i += $block) {\n"
            "        const int64_t r = least(rows - i, $block);\n");

@@ -21,6 +21,8 @@ void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m);
 void put_mask_values(Gen *g, Emit *e, const MaskSpec *m);
 
 /* --------------------------------------------------------- attention.c --- */
+/* Binds $outputs, $sums, $maxima: where they begin, in floats a query. */
+void let_scratch(Emit *e, int64_t keys, int64_t d_v);
 /* Makes the function if it is not there yet, and returns its name. */
 const char *need_attention(Gen *g, int node);
 

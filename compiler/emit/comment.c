@@ -80,21 +80,20 @@ static void put_task(Gen *g, Emit *e, const Task *t)
  * the same for all of them.                                                 */
 static void put_tasks(Gen *g, Emit *e)
 {
-    static const char *const from[] = { "tuned", "option", "default" };
-    for (size_t f = 0; f < sizeof from / sizeof *from; f++) {
+    for (int from = FromTuned; from >= FromDefault; from--) {
         bool any = false;
         for (int i = 0; i < g->p->task.n; i++) {
             const Task *t = &g->p->task.at[i];
-            if (strcmp(t->from, from[f]) || t->tiling.small_m == 1)
+            if ((int)t->from != from || t->tiling.small_m == 1)
                 continue; /* 1: M is never small */
-            let(e, "from", "%s", from[f]);
+            let(e, "from", "%s", from_word[from]);
             if (!any)
                 put(e, " *\n"
                        " * Tasks and their tilings ($from):\n");
             any = true;
             put_task(g, e, t);
         }
-        if (any && f == 0 && g->p->choices.host)
+        if (any && from == FromTuned && g->p->choices.host)
             put_words(g, e, "tuned on", 9, harmless(g->a, g->p->choices.host));
     }
 }

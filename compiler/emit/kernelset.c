@@ -51,8 +51,10 @@ int main(int argc, char **argv)
     Arena *a = arena_new();
     Target t;
     Fault why;
+    TargetNames names;
     if (argc != 2 || !target_find(&t, argv[1], 0, NULL, &why)) {
-        fprintf(stderr, "usage: kernelset TARGET: one of %s\n", target_list());
+        fprintf(stderr, "usage: kernelset TARGET: one of %s\n",
+                target_list(&names));
         return 2;
     }
     Kernels *k = kernels_new(a, &t, false);

@@ -77,14 +77,16 @@ void emit_context(Gen *g, Emit *e, int node)
     let(e, "d_v", "%lld", (long long)d_v);
     let(e, "d_v16", "%lld", (long long)round16(d_v));
     let(e, "panels", "%lld", (long long)(round16(d_v) / 16));
-    put(e, "float *const sum = o + $mr * $d_v16, *const max = sum + $mr * 16;\n"
-           "\n"
-           "softmax_begin(r, max, sum, o, $d_v16);\n"
-           "for (int64_t at = 0; at < keys; at += 64) {\n"
-           "    const int64_t id = $page_id;\n"
-           "    const float *$to = $pages\n"
-           "                   + id * $page_floats;\n"
-           "\n");
+    let_scratch(e, 0, d_v);
+    put(e,
+        "float *const sum = o + $mr * $sums, *const max = o + $mr * $maxima;\n"
+        "\n"
+        "softmax_begin(r, max, sum, o, $d_v16);\n"
+        "for (int64_t at = 0; at < keys; at += 64) {\n"
+        "    const int64_t id = $page_id;\n"
+        "    const float *$to = $pages\n"
+        "                   + id * $page_floats;\n"
+        "\n");
     put_call(
         e, panels_add,
         arena_printf(

@@ -7,9 +7,6 @@
 
 #include <string.h>
 
-/* Rows of a product that take as long as reading its weights does. */
-enum { MemoryRows = 8, CacheRows = 2 };
-
 /* ---- what a step costs ---- */
 
 static const Node *keys_of(const Gen *g, const Node *n)
@@ -34,13 +31,14 @@ static const char *pairs_text(Gen *g, const Node *n, const Node *k)
         let(e, "name", "%s", name);
         let(e, "start", "%s", rows);
         let(e, "count", "%s", count_text(g, k));
+        let(e, "least", "%d", LeastWorkQueries);
         put(e, "/* Queries times keys; few queries cost as much as eight. */\n"
                "static int64_t $name(const struct attn_batch *b)\n"
                "{\n"
                "    int64_t n = 0;\n"
                "\n"
                "    for (int64_t s = 0; s < b->sequences; s++)\n"
-               "        n += most(b->$start[s + 1] - b->$start[s], 8)\n"
+               "        n += most(b->$start[s + 1] - b->$start[s], $least)\n"
                "             * ($count);\n"
                "    return n;\n"
                "}\n\n");
@@ -151,7 +149,7 @@ void emit_split_rows(Gen *g, Emit *e, Entry entry)
 {
     let(e, "entry", "%s", entry_name(entry));
     let(e, "rows_part", "%s_rows_part", entry_name(entry));
-    let(e, "wait", "%d", g->p->small_m ? MemoryRows : CacheRows);
+    let(e, "least", "%lld", (long long)least_work_rows(g->p));
     rows_part(g, e, entry);
     put(e,
         "/* Steps for all rows: parts of the rows where each has enough; else\n"
@@ -168,7 +166,7 @@ void emit_split_rows(Gen *g, Emit *e, Entry entry)
         "\n"
         "    for (int64_t s = 0; s < steps->count; s++)\n"
         "        work += steps->step[s].work;\n"
-        "    const int64_t parts = parts_of(c->b, most(rows, $wait) * work);\n"
+        "    const int64_t parts = parts_of(c->b, most(rows, $least) * work);\n"
         "\n"
         "    c->steps = steps;\n"
         "    c->block = steps->block ? steps->block : most(rows, 1);\n"
@@ -181,7 +179,7 @@ void emit_split_rows(Gen *g, Emit *e, Entry entry)
         "    for (; c->row < rows; c->row += c->rows) {\n"
         "        c->rows = even(rows - c->row, c->block);\n"
         "        for (int64_t s = 0; s < steps->count; s++)\n"
-        "            run_step(c->b, most(c->rows, $wait) * steps->step[s].work,\n"
+        "            run_step(c->b, most(c->rows, $least) * steps->step[s].work,\n"
         "                     steps->step[s].run, c);\n"
         "    }\n"
         "}\n\n");

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const from_word[] = {
+    [FromDefault] = "default", [FromOption] = "option", [FromTuned] = "tuned"
+};
+
 typedef struct { /* an instruction set, as compilers name it */
     const char *march;
     int width; /* widest vector */
@@ -108,14 +112,13 @@ const char *target_name(int i)
     return i < Rows ? rows[i].name : NULL;
 }
 
-const char *target_list(void)
+const char *target_list(TargetNames *to)
 {
-    static char list[512] = "native";
-    for (int i = 0; i < Rows && !strchr(list, ','); i++)
-        for (int k = 0; k < Rows; k++)
-            snprintf(list + strlen(list), sizeof list - strlen(list), ", %s",
-                     rows[k].name);
-    return list;
+    size_t n = (size_t)snprintf(to->text, sizeof to->text, "native");
+    for (int i = 0; i < Rows && n < sizeof to->text; i++)
+        n += (size_t)snprintf(to->text + n, sizeof to->text - n, ", %s",
+                              rows[i].name);
+    return to->text;
 }
 
 /* ----------------------------------------------------------- processors --- */
@@ -218,7 +221,7 @@ static void default_tile(Target *t, const Isa *isa)
         t->mr = 6;
     if (t->width == 1)
         t->mr = 4;
-    t->tile_from = "default";
+    t->tile_from = FromDefault;
 }
 
 /* A panel that L1 does not hold comes from L2 again for each tile of rows: 4 nr
@@ -295,7 +298,7 @@ static bool read_tile(Target *t, const char *tile, Fault *why)
                      quote(tile));
     t->tall_mr = t->mr;
     t->tall_nr = t->nr;
-    t->tile_from = "option";
+    t->tile_from = FromOption;
     return true;
 }
 
@@ -303,9 +306,10 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
                  Fault *why)
 {
     const Row *r = find_row(march);
+    TargetNames names;
     if (!r)
         return fault(why, ExitUsage, "unknown target %s: expected one of %s",
-                     quote(march), target_list());
+                     quote(march), target_list(&names));
     const Isa *isa = &isas[r->isa];
     if (width == 0)
         width = isa->width;

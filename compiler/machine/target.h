@@ -4,6 +4,10 @@
 
 #include "base/base.h"
 
+/* Where a tiling is from. */
+typedef enum { FromDefault, FromOption, FromTuned } TilingFrom;
+extern const char *const from_word[]; /* "default", "option", "tuned" */
+
 typedef struct {                 /* what code is made for */
     const char *name;            /* "znver4", "x86-64-v3", ..., "generic" */
     const char *march;           /* what a compiler is given: "x86-64-v4" */
@@ -24,7 +28,7 @@ typedef struct {                 /* what code is made for */
     int small_m_mr, small_m_nr;  /* tile of products of a small M; 0: none */
     int64_t small_m_bytes;       /* weights that stay in a cache */
     int near_small_m;            /* the largest small M where they do */
-    const char *tile_from;       /* "default", "option", "tuned" */
+    TilingFrom tile_from;        /* never FromTuned */
     int64_t row_block;           /* usual rows of a row-block region */
     int64_t part_work;           /* usual FLOPs that are worth a thread */
 } Target;
@@ -37,7 +41,11 @@ enum {
  * in `why`.                                                                  */
 bool target_find(Target *t, const char *march, int width, const char *tile,
                  Fault *why);
-const char *target_list(void);  /* names, for messages and help */
+typedef struct {
+    char text[512];
+} TargetNames;
+/* Their names, for messages and help. */
+const char *target_list(TargetNames *to);
 const char *target_name(int i); /* of the table, from 0; NULL: no more */
 /* "-march=x86-64-v4 -mavx512vnni", "" of generic. */
 const char *target_flags(Arena *a, const Target *t);

@@ -68,10 +68,10 @@ bool task_same(const TaskKey *a, const TaskKey *b);
 
 typedef struct { /* a task of a plan */
     TaskKey key;
-    int node;         /* the first that needs it; -1: TaskSplit */
-    Tiling tiling;    /* every knob that it has, settled */
-    Tiling usual;     /* the same as the tool would choose */
-    const char *from; /* "default", "option", "tuned" */
+    int node;      /* the first that needs it; -1: TaskSplit */
+    Tiling tiling; /* every knob that it has, settled */
+    Tiling usual;  /* the same as the tool would choose */
+    TilingFrom from;
 } Task;
 
 /* Tilings that were found to be best; what is not among them is as the tool
@@ -236,9 +236,9 @@ int64_t bias_width(const Block *b); /* 2 * longest - 1 distances */
 /* -------------------------------------------------------------- tasks.c --- */
 /* The task that a node is a part of; any node, of TaskSplit. NULL: none. */
 const Task *plan_task(const Plan *p, TaskKind kind, int node);
-/* "6x64", or all that its products have: "6x64 12x32"; `from`: "tuned" where
- * any knob of any task is, else "option", "default".                        */
-const char *plan_tiles(const Plan *p, const char **from);
+/* "6x64", or all that its products have: "6x64 12x32"; `from`: FromTuned
+ * where any knob of any task is.                                            */
+const char *plan_tiles(const Plan *p, TilingFrom *from);
 Tiling plan_tile(const Plan *p); /* mr, nr, prefetch of products that are no
                                     task: of attention that is not fused */
 
@@ -254,6 +254,16 @@ typedef struct {     /* what a task computes; 0: not of its kind */
     int64_t scratch; /* floats, with the task's tiling */
 } TaskShape;
 TaskShape task_shape(const Plan *p, const Task *t);
+/* What a part needs to walk attention, in floats a query of its block: where
+ * each of these begins. Each is of all queries, one after the other.        */
+typedef struct {
+    int64_t outputs; /* behind the scores of a block of keys, at 0 */
+    int64_t sums;    /* of softmax, by lane */
+    int64_t maxima;
+    int64_t end;
+} AttentionScratch;
+AttentionScratch attention_scratch(int64_t keys, int64_t d_v);
+int64_t scratch_floats(int64_t queries, int64_t keys, int64_t d_v);
 /* What is 0 becomes what the tool would choose beside what is not; but
  * `small_m`, for which the size of all weights counts. k: of a product's sums.
  */
@@ -265,6 +275,10 @@ int64_t region_rows(const Plan *p, const Region *r); /* of a block of it */
 /* --------------------------------------------------------------- work.c --- */
 /* FLOPs of a row, or of what takes as long. */
 int64_t step_work(const Plan *p, int node);
+/* Where fewer rows of a product, or queries of a sequence, take no less time:
+ * until there are so many, they wait for the weights, or for the keys.       */
+int64_t least_work_rows(const Plan *p);
+enum { LeastWorkQueries = 8 };
 /* Rows that a part has at least. */
 int64_t least_part_rows(const Plan *p, const Region *r);
 

@@ -127,19 +127,20 @@ static json_t *tasks_json(const Plan *p)
             if (knob_get(&t->tiling, k))
                 json_object_set_new(tile, knobs[k].name,
                                     json_integer(knob_get(&t->tiling, k)));
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:o, s:s}",
-                                              "op", task_word[t->key.kind],
-                                              "shape", t->key.shape, "dtype",
-                                              dtype_word[t->key.dtype],
-                                              "epilogue", t->key.epilogue,
-                                              "tile", tile, "from", t->from));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:s, s:s, s:o, s:s}", "op",
+                                        task_word[t->key.kind], "shape",
+                                        t->key.shape, "dtype",
+                                        dtype_word[t->key.dtype], "epilogue",
+                                        t->key.epilogue, "tile", tile, "from",
+                                        from_word[t->from]));
     }
     return list;
 }
 
 static json_t *report(const Plan *p)
 {
-    const char *from;
+    TilingFrom from;
     json_t *entries = json_array();
     for (int e = EntryEncode; e <= EntryDecode; e++)
         if (has(p, (Entry)e))
@@ -167,22 +168,15 @@ static const char *word(const json_t *o, const char *key)
     return json_string_value(json_object_get(o, key));
 }
 
-static Entry entry_of(const json_t *e)
-{
-    return strcmp(word(e, "entry"), "encode") ? EntryDecode : EntryEncode;
-}
-
 char *plan_json(Arena *a, const Plan *p)
 {
-    json_t *r = report(p), *e;
-    size_t i;
-    json_array_foreach(json_object_get(r, "entries"), i, e)
-    {
-        const Entry entry = entry_of(e);
-        json_object_set_new(e, "ops",
-                            ops_json(p, entry, call_rows(p, entry),
-                                     report_rows(p, entry)));
-    }
+    json_t *r = report(p);
+    size_t i = 0;
+    for (Entry e = EntryEncode; e <= EntryDecode; e++)
+        if (has(p, e))
+            json_object_set_new(
+                json_array_get(json_object_get(r, "entries"), i++), "ops",
+                ops_json(p, e, call_rows(p, e), report_rows(p, e)));
     char *s = json_dumps(r, JSON_INDENT(2));
     if (!s)
         fail(ExitResource, "out of memory");
@@ -217,7 +211,7 @@ static void add_ops(Buffer *b, const Plan *p, Entry entry)
     }
 }
 
-static void add_entry(Buffer *b, const Plan *p, const json_t *e)
+static void add_entry(Buffer *b, const Plan *p, Entry entry, const json_t *e)
 {
     const json_t *arena = json_object_get(e, "arena_bytes");
     buffer_printf(
@@ -227,7 +221,7 @@ static void add_entry(Buffer *b, const Plan *p, const json_t *e)
         word(e, "entry"), whole(e, "rows"), whole(e, "rows") == 1 ? "" : "s",
         whole(e, "keys"), whole(e, "flops"), whole(arena, "fixed"),
         whole(arena, "row"), whole(arena, "sequence"), whole(arena, "part"));
-    add_ops(b, p, entry_of(e));
+    add_ops(b, p, entry);
 }
 
 char *plan_text(Arena *a, const Plan *p)
@@ -236,23 +230,27 @@ char *plan_text(Arena *a, const Plan *p)
     json_t *r = report(p);
     const json_t *page = json_object_get(r, "page_bytes");
     const json_t *state = json_object_get(r, "sentence_bytes");
-    size_t i;
-    json_t *e;
+    size_t i, reported = 0;
+    json_t *task;
     buffer_printf(
         &b,
         "%s: %lld parameters, %lld bytes of weights\n"
         "target %s, vectors of %lld, tile %s\n"
-        "caches: pages of 64 positions, %lld bytes (self), %lld (cross)\n"
+        "caches: pages of %d positions, %lld bytes (self), %lld (cross)\n"
         "a sequence of full length (beam %lld): caches %lld and %lld bytes, "
         "arena %lld\n",
         word(r, "name"), whole(r, "parameters"), whole(r, "weights_bytes"),
-        word(r, "march"), whole(r, "width"), word(r, "tile"),
+        word(r, "march"), whole(r, "width"), word(r, "tile"), ATTN_PAGE,
         whole(page, "self"), whole(page, "cross"), whole(state, "beam"),
         whole(state, "self_cache"), whole(state, "cross_cache"),
         whole(state, "arena"));
     buffer_printf(&b, "\ntasks:\n");
-    json_array_foreach(json_object_get(r, "tasks"), i, e) add_task(&b, e);
-    json_array_foreach(json_object_get(r, "entries"), i, e) add_entry(&b, p, e);
+    json_array_foreach(json_object_get(r, "tasks"), i, task) add_task(&b, task);
+    for (Entry e = EntryEncode; e <= EntryDecode; e++)
+        if (has(p, e))
+            add_entry(&b, p, e,
+                      json_array_get(json_object_get(r, "entries"),
+                                     reported++));
     json_decref(r);
     return b.at;
 }

@@ -239,13 +239,13 @@ static void choose(const Plan *p, Task *t)
 {
     const Tiling *by = chosen(p, &t->key);
     const bool option = On(t->key.kind) & OnProducts
-                     && !strcmp(p->target.tile_from, "option");
+                     && p->target.tile_from == FromOption;
     t->usual = settled(p, t, (Tiling){ 0 });
     t->tiling = by ? *by : (Tiling){ 0 };
     if (option)
         t->tiling.mr = t->tiling.nr = 0;
     t->tiling = settled(p, t, t->tiling);
-    t->from = option ? "option" : by ? "tuned" : "default";
+    t->from = option ? FromOption : by ? FromTuned : FromDefault;
 }
 
 Tiling plan_tile(const Plan *p)
@@ -329,21 +329,32 @@ const Task *plan_task(const Plan *p, TaskKind kind, int node)
     return i < 0 ? NULL : &p->task.at[i];
 }
 
-const char *plan_tiles(const Plan *p, const char **from)
+/* Has no product before a task a tile of its size? */
+static bool first_of_size(const Plan *p, int task)
+{
+    const Tiling *t = &p->task.at[task].tiling;
+    for (int i = 0; i < task; i++) {
+        const Task *other = &p->task.at[i];
+        if (On(other->key.kind) & OnProducts && other->tiling.mr == t->mr
+            && other->tiling.nr == t->nr)
+            return false;
+    }
+    return true;
+}
+
+const char *plan_tiles(const Plan *p, TilingFrom *from)
 {
     const char *sizes = "";
     *from = p->target.tile_from;
     for (int i = 0; i < p->task.n; i++) {
         const Task *t = &p->task.at[i];
-        if (!strcmp(t->from, "tuned"))
+        if (t->from == FromTuned)
             *from = t->from;
         if (!(On(t->key.kind) & OnProducts))
             continue;
-        const char *size = by(p, t->tiling.mr, t->tiling.nr);
-        if (!strstr(arena_printf(p->arena_, " %s ", sizes),
-                    arena_printf(p->arena_, " %s ", size)))
+        if (first_of_size(p, i))
             sizes = arena_printf(p->arena_, "%s%s%s", sizes, *sizes ? " " : "",
-                                 size);
+                                 by(p, t->tiling.mr, t->tiling.nr));
     }
     return *sizes ? sizes : by(p, p->target.mr, p->target.nr);
 }
@@ -356,9 +367,18 @@ int64_t region_rows(const Plan *p, const Region *r)
 
 /* ---- what a task is, in numbers ---- */
 
-static int64_t attention_scratch(const Tiling *t, int64_t d_v)
+AttentionScratch attention_scratch(int64_t keys, int64_t d_v)
 {
-    return round16(t->queries * (t->keys + round16(d_v) + 16 + 1));
+    AttentionScratch s = { .outputs = keys };
+    s.sums = s.outputs + round16(d_v);
+    s.maxima = s.sums + 16;
+    s.end = s.maxima + 1;
+    return s;
+}
+
+int64_t scratch_floats(int64_t queries, int64_t keys, int64_t d_v)
+{
+    return round16(queries * attention_scratch(keys, d_v).end);
 }
 
 TaskShape task_shape(const Plan *p, const Task *t)
@@ -380,13 +400,12 @@ TaskShape task_shape(const Plan *p, const Task *t)
     s.bias = n->bias != BiasNone;
     s.paged = b->op != OpPages;
     s.holes = n->mask && n->mask->file;
-    s.scratch = attention_scratch(&t->tiling, s.d_v);
+    s.scratch = scratch_floats(t->tiling.queries, t->tiling.keys, s.d_v);
     return s;
 }
 
-/* Floats that one part needs to walk attention: scores, outputs, running
- * maxima and lane sums of a block of queries (emit/attention.c), or of a tile
- * of rows (emit/naive_attention.c).                                         */
+/* Of the largest block of queries; where attention is not fused, of a tile of
+ * rows, whose scores lie elsewhere.                                         */
 int64_t plan_scratch(const Plan *p)
 {
     int64_t floats = 0;
@@ -396,9 +415,9 @@ int64_t plan_scratch(const Plan *p)
     }
     for (int o = 0; o < p->order.n; o++) {
         const Node *n = node_at(p, p->order.at[o]);
-        const Tiling tile = { .queries = p->target.mr };
         const int64_t need = n->op == OpContext
-                               ? attention_scratch(&tile, n->type.dim[2].c)
+                               ? scratch_floats(p->target.mr, 0,
+                                                n->type.dim[2].c)
                                : 0;
         floats = need > floats ? need : floats;
     }

@@ -6,7 +6,9 @@
 enum {
     ElementWork = 16, /* of a number that is read and written */
     GatherWork = 64,  /* of one with a cache line for itself */
-    NearRows = 8      /* products of fewer rows wait for weights */
+    MemoryRows = 8, /* of a product that take as long as its weights take to */
+    CacheRows = 2,  /* come from memory, or from a cache */
+    NearRows = 8    /* of a part whose weights are near */
 };
 
 static int64_t row_elements(Type t)
@@ -33,6 +35,11 @@ int64_t step_work(const Plan *p, int node)
     case OpEmbed:   return GatherWork * row_elements(n->type);
     default:        return ElementWork * row_elements(n->type);
     }
+}
+
+int64_t least_work_rows(const Plan *p)
+{
+    return p->small_m ? MemoryRows : CacheRows;
 }
 
 /* Where the weights of a region stay in the cache of each core that reads them,

@@ -30,8 +30,8 @@ static int64_t blocks_of(int64_t n, int64_t block)
 /* Threads that share a step of so much work. */
 static int64_t parts_of(const Plan *p, int64_t rows, int64_t work, int threads)
 {
-    const int64_t waits = p->small_m ? 8 : 2; /* for weights: emit/split.c */
-    const int64_t all = (rows > waits ? rows : waits) * work;
+    const int64_t least = least_work_rows(p);
+    const int64_t all = (rows > least ? rows : least) * work;
     return between(1, all / p->target.part_work, threads);
 }
 
@@ -90,7 +90,8 @@ static CallSize attention_size(const Plan *p, int node,
     u.past = u.count - u.rows;
     if (u.past < 0 || shared)
         u.past = 0;
-    const int64_t pairs = (u.rows > 8 ? u.rows : 8) * u.count * b->sequences;
+    const int64_t rows = u.rows > LeastWorkQueries ? u.rows : LeastWorkQueries;
+    const int64_t pairs = rows * u.count * b->sequences;
     u.parts = between(1, pairs * step_work(p, node) / p->target.part_work,
                       between(1, n->heads * b->sequences, threads));
     u.calls = (double)n->heads / (double)u.parts

@@ -56,6 +56,12 @@ static int64_t head_floats(const CostModel *m)
     return ATTN_PAGE * (m->shape.d_k + round16(m->shape.d_v));
 }
 
+static int64_t most_scratch(const CostModel *m)
+{
+    return scratch_floats(knobs[Knob_queries].most, knobs[Knob_keys].most,
+                          m->shape.d_v);
+}
+
 static int64_t most_of(const CostModel *m, bool keys)
 {
     int64_t most = 1;
@@ -172,7 +178,7 @@ static bool run_begin(void *with, Fault *why)
     for (int64_t i = 0; i < pages; i++)
         r->page[i] = (int32_t)i;
     r->call = arena_alloc(r->arena, (size_t)r->code->n * sizeof *r->call);
-    const int64_t scratch = 2 * 128 * (512 + round16(s->d_v) + 32);
+    const int64_t scratch = most_scratch(m);
     if (is_attention(m))
         r->scratch = random_floats(r->arena, scratch * m->threads, 15);
     if (m->threads > 1) {
@@ -239,7 +245,7 @@ static void call_attention(const TaskCall *c, int64_t part)
     const int64_t pages = pages_of(most_of(m, true));
     const int64_t place = turn / heads % places;
     float *k = (float *)r->weights->at + place * pages * page + head * one;
-    const int64_t scratch = 2 * 128 * (512 + round16(m->shape.d_v) + 32);
+    const int64_t scratch = most_scratch(m);
     const int64_t row = part * c->size->rows;
     float *bias = r->bias + most_of(m, true) + most_of(m, false) + ATTN_PAGE;
     void *const at[] = { r->x + row * r->ldx,

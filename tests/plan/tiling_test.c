@@ -83,7 +83,7 @@ static void check_tiled(Case *c, EngineOptions o, uint64_t seed)
     if (o.width != 1) /* which has no nests for a small M */
         assert_int_equal(e.plan->task.n, c->e.plan->task.n);
     for (int i = 0; i < e.plan->task.n; i++)
-        assert_string_equal(e.plan->task.at[i].from, "tuned");
+        assert_int_equal(e.plan->task.at[i].from, FromTuned);
     if (seed % 2 && !o.threads)
         e.parallel = &backwards;
     for (int64_t chunk = 0; chunk < (e.backend.model->decode ? 6 : 1);
@@ -208,7 +208,7 @@ static const Task *first_task(const Plan *p, TaskKind kind)
     return NULL;
 }
 
-static Tiling planned(const char *tile, Choice by, const char *from)
+static Tiling planned(const char *tile, Choice by, TilingFrom from)
 {
     Engine e;
     EngineOptions o = { .spec = "models/tiny.yaml",
@@ -217,7 +217,7 @@ static Tiling planned(const char *tile, Choice by, const char *from)
                         .choices = { .at = &by, .n = 1 } };
     assert_int_equal(engine_plan(&e, &o), ExitDone);
     const Task *t = first_task(e.plan, by.key.kind);
-    assert_string_equal(t->from, from);
+    assert_int_equal(t->from, from);
     const Tiling got = t->tiling;
     engine_close(&e);
     return got;
@@ -237,25 +237,25 @@ static void test_choices(void **state)
         const Task *t = &e.plan->task.at[i];
         assert_true(tiling_valid(&t->tiling, t->key.kind));
         assert_true(tiling_same(&t->tiling, &t->usual));
-        assert_string_equal(t->from, "default");
+        assert_int_equal(t->from, FromDefault);
         for (int k = 0; k < Knobs; k++)
             assert_int_equal(knob_get(&t->tiling, k) != 0,
                              (knobs[k].tasks & On(t->key.kind)) != 0);
     }
     Choice by = { first_task(e.plan, TaskMatmul)->key, { .nr = 48 } };
-    Tiling t = planned(NULL, by, "tuned");
+    Tiling t = planned(NULL, by, FromTuned);
     assert_string_equal(tiling_text(e.arena, &t),
                         "mr=6 nr=48 k=64 prefetch=3 panels=3");
     by.tiling = (Tiling){ .nr = 48, .prefetch = 1 };
-    t = planned("2x32", by, "option");
+    t = planned("2x32", by, FromOption);
     assert_string_equal(tiling_text(e.arena, &t),
                         "mr=2 nr=32 k=64 prefetch=1 panels=2");
     by.tiling = (Tiling){ .mr = 17 };
-    t = planned(NULL, by, "default");
+    t = planned(NULL, by, FromDefault);
     assert_int_equal(t.mr, 6);
     by.key = first_task(e.plan, TaskAttention)->key;
     by.tiling = (Tiling){ .mr = 16, .keys = 192 };
-    t = planned(NULL, by, "tuned");
+    t = planned(NULL, by, FromTuned);
     assert_string_equal(tiling_text(e.arena, &t),
                         "mr=16 nr=16 prefetch=2 queries=48 keys=192");
     engine_close(&e);

@@ -70,7 +70,7 @@ static bool used(const EngineOptions *o, const Record *r)
         if (!task_same(&t->key, &r->key))
             continue;
         tasks++;
-        as_recorded += !strcmp(t->from, "tuned") && t->tiling.mr == 2
+        as_recorded += t->from == FromTuned && t->tiling.mr == 2
                     && t->tiling.nr == 32 && t->tiling.panels == 3;
     }
     assert_int_equal(tasks, 1);
