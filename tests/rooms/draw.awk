@@ -23,7 +23,7 @@ function sentence(x, y, text,   cut) {
         at(x, y + 4, text, "")
         return
     }
-    for (cut = Columns; substr(text, cut, 1) != " "; cut--)
+    for (cut = int(length(text) / 2); substr(text, cut, 1) != " "; cut++)
         ;
     at(x, y - 3, substr(text, 1, cut - 1), "")
     at(x, y + 11, substr(text, cut + 1), "")
