@@ -278,8 +278,8 @@ struct attn_cache {
 
 enum {
     ATTN_STREAM_END = -1, /* the end token, or one that stops, came */
-    ATTN_STREAM_FULL = -2
-}; /* no room for a token, or none is allowed */
+    ATTN_STREAM_FULL = -2 /* no room for a token, or none is allowed */
+};
 
 struct attn_stream_room { /* what the streams of one beginning share */
     struct attn_cache self, cross;

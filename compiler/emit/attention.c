@@ -52,8 +52,8 @@ static const char *need_values_seen(Gen *g, const Tiling *t)
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
     need_panels(g, t, true);
-    need_least(g);
-    need_most(g);
+    need_min(g);
+    need_max(g);
     put(e,
         "/* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */\n");
     put_call(e, arena_printf(g->a, "static void %s", name),
@@ -65,13 +65,13 @@ static const char *need_values_seen(Gen *g, const Tiling *t)
            "    int64_t n;\n"
            "\n"
            "    for (int64_t i = 0; i < rows; i++) {\n"
-           "        first = most(first, from[i]);\n"
-           "        last = least(last, to[i]);\n"
+           "        first = max(first, from[i]);\n"
+           "        last = min(last, to[i]);\n"
            "    }\n"
            "    if (last < first)\n"
            "        last = first;\n"
            "    for (int64_t i = 0; i < rows; i++) {\n"
-           "        n = least(first, to[i]) - from[i];\n"
+           "        n = min(first, to[i]) - from[i];\n"
            "        if (n > 0) {\n");
     add_values(g, t,
                "1, p + i * 64 + from[i], 64, v + from[i] * 16, 1024, n, "
@@ -171,7 +171,7 @@ static void edge_function(Gen *g, const Attention *a)
            " * all see all of its n keys. */\n");
     put_call(e, arena_printf(g->a, "static void %s_edge", a->name),
              "const float *q, int64_t ldq, int64_t r, int64_t p, int64_t at, "
-             "int64_t n, const struct keys *m, float *s, float *max, "
+             "int64_t n, const struct keys *m, float *s, float *maxima, "
              "float *sum, float *o",
              "");
     put(e, "{\n"
@@ -183,8 +183,8 @@ static void edge_function(Gen *g, const Attention *a)
            "for (int64_t j = 0; j < r; j++) {\n");
     put_mask_interval(g, e, mask);
     put(e, "if (from[j] < to[j]) {\n"
-           "    first = least(first, from[j]);\n"
-           "    end = most(end, to[j]);\n"
+           "    first = min(first, from[j]);\n"
+           "    end = max(end, to[j]);\n"
            "}\n"
            "}\n"
            "if (first >= end)\n"
@@ -193,7 +193,7 @@ static void edge_function(Gen *g, const Attention *a)
     put_scores(g, a, "q", "first", "end - first", "v");
     if (mask->file)
         put_mask_holes(g, e, mask);
-    put(e, "softmax_chunk(s, r, from, to, $scale, max, sum, o, $d_v16);\n");
+    put(e, "softmax_chunk(s, r, from, to, $scale, maxima, sum, o, $d_v16);\n");
     if (mask->file) {
         let(e, "panels_add", "%s", need_panels(g, a->t, true));
         let(e, "next", "%s", next_panels(g, a->t, "v"));
@@ -210,14 +210,13 @@ static void put_edge_tiles(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
     put(e, "for (int64_t j = 0; j < r; j += $mr) {\n");
-    put_call(
-        e, arena_printf(g->a, "%s_edge", a->name),
-        arena_printf(
-            g->a,
-            "q + (i + j) * ldq, ldq, least(r - j, %d), p + j, at, n, m, s, "
-            "max + j, sum + j * 16, o + j * %lld",
-            a->t->mr, (long long)round16(a->v->type.dim[2].c)),
-        ";");
+    put_call(e, arena_printf(g->a, "%s_edge", a->name),
+             arena_printf(
+                 g->a,
+                 "q + (i + j) * ldq, ldq, min(r - j, %d), p + j, at, n, m, s, "
+                 "maxima + j, sum + j * 16, o + j * %lld",
+                 a->t->mr, (long long)round16(a->v->type.dim[2].c)),
+             ";");
     put(e, "}\n");
 }
 
@@ -237,7 +236,7 @@ static void put_edge(Gen *g, const Attention *a)
 static void put_values(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
-    put(e, "softmax_page(s, r, n, $scale, max, sum, o, $d_v16);\n");
+    put(e, "softmax_page(s, r, n, $scale, maxima, sum, o, $d_v16);\n");
     put_call(e, need_panels(g, a->t, true),
              arena_printf(g->a, "r, s, 64, v, 1024, n, %lld, o, %lld%s",
                           (long long)(round16(a->v->type.dim[2].c) / 16),
@@ -251,7 +250,7 @@ static void put_pages(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
     put(e, "for (int64_t at = $first; at < last; at += 64) {\n"
-           "    const int64_t n = least(last - at, 64);\n");
+           "    const int64_t n = min(last - at, 64);\n");
     if (a->n->mask && a->n->mask->file) { /* any row may have holes */
         put(e, "\n");
         put_edge_tiles(g, a);
@@ -271,10 +270,10 @@ static void put_blocks(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
     put(e, "for (int64_t key = $first; key < last; key += $keys) {\n"
-           "    const int64_t end = least(last, key + $keys);\n"
+           "    const int64_t end = min(last, key + $keys);\n"
            "\n"
            "    for (int64_t at = key; at < end; at += 64) {\n"
-           "        const int64_t n = least(last - at, 64);\n"
+           "        const int64_t n = min(last - at, 64);\n"
            "        float *const s = scores + (at - key) * $block;\n");
     if (a->n->mask) {
         let(e, "edge", "%s", mask_edge(g, a->n->mask));
@@ -287,7 +286,7 @@ static void put_blocks(Gen *g, const Attention *a)
     put_scores(g, a, "q + i * ldq", "", "n", "next");
     put(e, "}\n"
            "for (int64_t at = key; at < end; at += 64) {\n"
-           "    const int64_t n = least(last - at, 64);\n"
+           "    const int64_t n = min(last - at, 64);\n"
            "    float *const s = scores + (at - key) * $block;\n");
     put_edge(g, a);
     put_page(e, a, "v");
@@ -325,17 +324,17 @@ static void attention_function(Gen *g, const Attention *a)
            "    float *const $s = scratch;\n"
            "    float *const o = scratch + $block * $outputs;\n"
            "    float *const sum = scratch + $block * $sums;\n"
-           "    float *const max = scratch + $block * $maxima;\n"
+           "    float *const maxima = scratch + $block * $maxima;\n"
            "\n"
            "    for (int64_t i = 0; i < rows; i += $block) {\n"
-           "        const int64_t r = least(rows - i, $block);\n");
+           "        const int64_t r = min(rows - i, $block);\n");
     if (a->n->mask || a->n->bias)
         put(e, "const int64_t p = m->past + i;      /* position of row i */\n");
     let(e, "first", "%s", mask_first(g, a->n->mask));
     let(e, "last", "%s", mask_last(g, a->n->mask));
     put(e, "const int64_t last = $last;\n"
            "\n"
-           "softmax_begin(r, max, sum, o, $d_v16);\n");
+           "softmax_begin(r, maxima, sum, o, $d_v16);\n");
     if (blocks)
         put_blocks(g, a);
     else
@@ -349,7 +348,7 @@ static void need_pieces(Gen *g, const Attention *a)
 {
     const MaskSpec *mask = a->n->mask;
     need_struct_keys(g);
-    need_least(g);
+    need_min(g);
     need_panels(g, a->t, false);
     need_panels(g, a->t, true);
     need_mask(g, mask);

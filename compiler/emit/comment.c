@@ -16,8 +16,8 @@ static const char *harmless(Arena *a, const char *text)
 }
 
 /* Words behind a label, on lines of 80 columns. */
-static void put_words(Gen *g, Emit *e, const char *label, int width,
-                      const char *words)
+static void put_labelled(Gen *g, Emit *e, const char *label, int width,
+                         const char *words)
 {
     char *line = arena_printf(g->a, " *     %-*s", width, label);
     size_t column = strlen(line);
@@ -60,9 +60,10 @@ static void put_kernels(Gen *g, Emit *e)
                                arena_printf(g->a, "%dx%d", t->mr, t->nr));
     }
     for (int f = 0; f < sizes.n; f++)
-        put_words(g, e, arena_printf(g->a, "tile%s", families.list.at[f].name),
-                  16, sizes.at[f]);
-    put_words(g, e, "others", 16, others);
+        put_labelled(g, e,
+                     arena_printf(g->a, "tile%s", families.list.at[f].name), 16,
+                     sizes.at[f]);
+    put_labelled(g, e, "others", 16, others);
 }
 
 /* "matmul    512x2048 bias_relu    mr=12 nr=32 k=512 prefetch=3 panels=2" */
@@ -73,7 +74,7 @@ static void put_task(Gen *g, Emit *e, const Task *t)
                                      *t->key.epilogue ? " " : "",
                                      t->key.epilogue,
                                      t->key.dtype == DtypeBf16 ? " bf16" : "");
-    put_words(g, e, label, 31, tiling_text(g->a, &t->tiling));
+    put_labelled(g, e, label, 31, tiling_text(g->a, &t->tiling));
 }
 
 /* By where their tilings come from. Where they were tuned is said once: it is
@@ -94,7 +95,8 @@ static void put_tasks(Gen *g, Emit *e)
             put_task(g, e, t);
         }
         if (any && from == FromTuned && g->p->choices.host)
-            put_words(g, e, "tuned on", 9, harmless(g->a, g->p->choices.host));
+            put_labelled(g, e, "tuned on", 9,
+                         harmless(g->a, g->p->choices.host));
     }
 }
 

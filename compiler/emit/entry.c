@@ -26,16 +26,17 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
 {
     let(e, "entry", "%s", entry_name(entry));
     put(e,
-        "/* One call of $entry: its arguments; what runs; and the map of its\n"
-        " * arena, where some values use the memory of others that are dead\n"
-        " * by then. */\n"
+        "/* One call of $entry(): its arguments, what is computed now, and where in\n"
+        " * the arena each value lies. Values may lie where others were that are\n"
+        " * no longer needed. */\n"
         "struct $entry {\n"
         "    const struct weights *w;\n"
         "    const struct attn_batch *b;\n"
         "    const void *layer_weights;\n"
         "    int64_t layer;\n"
-        "    const struct steps *steps;   /* that go through rows .. */\n"
-        "    int64_t row, rows, block;    /* .. of which these are next */\n");
+        "    const struct steps *steps;   /* that are computed, of the rows .. */\n"
+        "    int64_t row, rows;           /* .. from `row` on, `rows` of them */\n"
+        "    int64_t block_rows;          /* as steps has it; never 0 */\n");
     const Value *v;
     for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
         let(e, "line", "float *%s;%*s /* %s */", v->name,
@@ -53,22 +54,28 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
 
 void emit_call_structs(Gen *g, Emit *e)
 {
-    int most = 1;
+    int steps = 1;
     for (int i = 0; i < g->p->region.n; i++)
-        if (g->p->region.at[i].count > most)
-            most = g->p->region.at[i].count;
-    let(e, "most", "%d", most);
+        if (g->p->region.at[i].count > steps)
+            steps = g->p->region.at[i].count;
+    let(e, "steps", "%d", steps);
     put(e,
-        "/* Steps that go row by row, one after the other. Each computes the rows\n"
-        " * that are next: its part of the columns of a product, or of them. */\n"
+        "/* A function that computes part `part` of `parts` of a step. */\n"
+        "typedef void step_function(void *call, int64_t part, int64_t parts);\n"
+        "\n"
+        "struct step {\n"
+        "    step_function *run;\n"
+        "    int64_t flops;           /* of a row; of attention: of a query and\n"
+        "                                a key */\n"
+        "};\n"
+        "\n"
+        "/* Steps that go row by row, one after the other. Their parts are parts of\n"
+        " * the columns of a product, else of the rows that are next. */\n"
         "struct steps {\n"
         "    int64_t count;\n"
-        "    int64_t enough;              /* rows for a part of the rows */\n"
-        "    int64_t block;               /* rows of a block; 0: all */\n"
-        "    struct {\n"
-        "        void (*run)(void *call, int64_t part, int64_t parts);\n"
-        "        int64_t work;            /* of a row, in FLOPs */\n"
-        "    } step[$most];\n"
+        "    int64_t min_part_rows;   /* with fewer, parts are not of the rows */\n"
+        "    int64_t block_rows;      /* that take all steps together; 0: all */\n"
+        "    struct step step[$steps];\n"
         "};\n\n");
     for (int k = EntryEncode; k <= EntryDecode; k++)
         if (has_entry(g->p, (Entry)k))
@@ -110,26 +117,31 @@ static void layout_values(Gen *g, Emit *e, Entry entry)
     }
 }
 
-static void layout_function(Gen *g, Emit *e, Entry entry)
+/* The functions that an entry calls beside steps: their heads, then `tail`. */
+static void layout_head(Gen *g, Emit *e, Entry entry, const char *tail)
 {
     const char *name = entry_name(entry);
-    let(e, "rows",
-        g->p->g->spec->kind == KindAttention
-            ? "b->rows > b->key_rows ? b->rows : b->key_rows"
-            : "b->rows");
     put_call(e, arena_printf(g->a, "static void %s_layout", name),
              arena_printf(g->a,
                           "struct %s *c, const void *bound, const struct "
                           "attn_batch *b, float *arena",
                           name),
-             "");
+             tail);
+}
+
+static void layout_function(Gen *g, Emit *e, Entry entry)
+{
+    let(e, "rows",
+        g->p->g->spec->kind == KindAttention ? "max(b->rows, b->key_rows)"
+                                             : "b->rows");
+    layout_head(g, e, entry, "");
     put(e, "{\n"
            "    const int64_t rows = $rows;\n"
            "    const int64_t sequences = b->sequences;\n"
            "    int64_t parts = 1;\n"
            "\n"
            "    if (b->parallel)\n"
-           "        parts = most(b->parallel->parts, 1);\n"
+           "        parts = max(b->parallel->parts, 1);\n"
            "    (void)sequences;\n"
            "    (void)parts;\n"
            "    c->w = bound;\n"
@@ -181,7 +193,8 @@ static void put_calls(Gen *g, Emit *e, int from, int to)
                      ";");
         else
             put_call(e, "run_step",
-                     arena_printf(g->a, "b, %s, %s, &c", work_text(g, r), name),
+                     arena_printf(g->a, "b, %s, &%s, &c", count_text_of(g, r),
+                                  name),
                      ";");
     }
 }
@@ -261,19 +274,55 @@ static void arena_function(Gen *g, Emit *e)
            "        $decode;\n"
            "\n"
            "    (void)sequences;\n"
-           "    if (encode_floats > decode_floats)\n"
-           "        return 4 * encode_floats + 64;\n"
-           "    return 4 * decode_floats + 64;\n"
+           "    return 4 * max(encode_floats, decode_floats) + 64;\n"
            "}\n\n");
+}
+
+void emit_layouts(Gen *g, Emit *e)
+{
+    arena_function(g, e);
+    for (int k = EntryEncode; k <= EntryDecode; k++)
+        if (has_entry(g->p, (Entry)k))
+            layout_function(g, e, (Entry)k);
+}
+
+/* The steps' functions: "static step_function encoder_norm1, .." */
+static void declare_steps(Gen *g, Emit *e)
+{
+    const char *names = "static step_function", *gap = " ";
+    for (int i = 0; i < g->functions.n; i++) {
+        const Function *f = &g->functions.at[i];
+        if (f->type)
+            continue;
+        names = arena_printf(g->a, "%s%s%s", names, gap, f->name);
+        gap = ", ";
+    }
+    put_words(e, arena_printf(g->a, "%s;", names), "    ");
+    put(e, "\n");
+}
+
+static void declare_called(Gen *g, Emit *e)
+{
+    declare_steps(g, e);
+    emit_run_step_head(e, ";");
+    for (int k = EntryEncode; k <= EntryDecode; k++)
+        if (has_entry(g->p, (Entry)k)) {
+            layout_head(g, e, (Entry)k, ";");
+            emit_rows_head(g, e, (Entry)k, ";");
+        }
+    emit_add(e, g->count_prototypes);
+    put(e, "\n");
 }
 
 void emit_entries(Gen *g, Emit *e)
 {
-    arena_function(g, e);
+    Emit *entries = emit_new(g->a);
     for (int k = EntryEncode; k <= EntryDecode; k++)
-        if (has_entry(g->p, (Entry)k)) {
-            layout_function(g, e, (Entry)k);
-            emit_split_rows(g, e, (Entry)k);
-            entry_function(g, e, (Entry)k);
-        }
+        if (has_entry(g->p, (Entry)k))
+            entry_function(g, entries, (Entry)k);
+    declare_called(g, e);
+    for (int i = 0; i < g->functions.n; i++)
+        if (g->functions.at[i].type)
+            emit_function(g, e, &g->functions.at[i]);
+    emit_add(e, entries);
 }

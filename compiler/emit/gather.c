@@ -19,13 +19,13 @@ static void need_type_of(Gen *g)
 static void begin_sequences(Emit *e)
 {
     put(e, "const struct attn_batch *b = c->b;\n"
-           "const int64_t first = cut(b->rows, 1, part, parts);\n"
-           "const int64_t last = cut(b->rows, 1, part + 1, parts);\n"
+           "const int64_t first = part_begin(b->rows, 1, part, parts);\n"
+           "const int64_t last = part_begin(b->rows, 1, part + 1, parts);\n"
            "\n"
            "for (int64_t s = 0; s < b->sequences; s++) {\n"
-           "    const int64_t end = least(b->start[s + 1], last);\n"
+           "    const int64_t end = min(b->start[s + 1], last);\n"
            "\n"
-           "    for (int64_t i = most(b->start[s], first); i < end; i++) {\n");
+           "    for (int64_t i = max(b->start[s], first); i < end; i++) {\n");
 }
 
 static const char *position_at(Gen *g, int table)

@@ -19,33 +19,33 @@ bool first_time(Gen *g, const char *name)
 
 /* ---- helpers of emitted C ---- */
 
-void need_least(Gen *g)
+void need_min(Gen *g)
 {
-    if (first_time(g, "least"))
-        put(g->shapes, "static int64_t least(int64_t a, int64_t b)\n"
-                       "{\n"
-                       "    return a < b ? a : b;\n"
-                       "}\n\n");
+    if (first_time(g, "min"))
+        put(g->helpers, "static int64_t min(int64_t a, int64_t b)\n"
+                        "{\n"
+                        "    return a < b ? a : b;\n"
+                        "}\n\n");
 }
 
-void need_most(Gen *g)
+void need_max(Gen *g)
 {
-    if (first_time(g, "most"))
-        put(g->shapes, "static int64_t most(int64_t a, int64_t b)\n"
-                       "{\n"
-                       "    return a > b ? a : b;\n"
-                       "}\n\n");
+    if (first_time(g, "max"))
+        put(g->helpers, "static int64_t max(int64_t a, int64_t b)\n"
+                        "{\n"
+                        "    return a > b ? a : b;\n"
+                        "}\n\n");
 }
 
-void need_cut(Gen *g)
+void need_part_begin(Gen *g)
 {
-    need_least(g);
-    if (first_time(g, "cut"))
-        put(g->shapes,
+    need_min(g);
+    if (first_time(g, "part_begin"))
+        put(g->helpers,
             "/* Where a part of n begins, at a multiple of `step`. */\n"
-            "static int64_t cut(int64_t n, int64_t step, int64_t part,\n"
-            "                   int64_t parts)\n"
+            "static int64_t part_begin(int64_t n, int64_t step, int64_t part,\n"
+            "                          int64_t parts)\n"
             "{\n"
-            "    return least(n, (n + step - 1) / step * part / parts * step);\n"
+            "    return min(n, (n + step - 1) / step * part / parts * step);\n"
             "}\n\n");
 }

@@ -14,11 +14,11 @@ typedef struct {
     bool layer;   /* its layer's number */
 } Uses;
 
-typedef struct {                /* one region's function, or list of steps */
-    const char *base;           /* name that the region asked for */
-    const char *name;           /* the same, or numbered */
+typedef struct {      /* a step's function; a step or a list of them */
+    const char *base; /* name that it asked for */
+    const char *name; /* the same, or numbered */
     const char *comment, *body; /* behind its first brace */
-    bool is_list;
+    const char *type; /* "struct step", "struct steps"; NULL: a function */
     Uses uses;
 } Function;
 
@@ -35,16 +35,19 @@ typedef struct {
     const Plan *p;
     const EmitOptions *o;
     Kernels *kernels;
-    Uses uses;               /* of the body that is made now */
-    Arena *scratch;          /* of the region that is printed now */
-    Emit *shapes;            /* products and attention of one shape */
+    Uses uses;      /* of the body that is made now */
+    Arena *scratch; /* of the region that is printed now */
+    Emit *helpers;  /* what all sections may call: min() .. */
+    Emit *shapes;   /* products and attention of one shape */
+    Emit *counts;   /* pairs(): queries times keys of a batch */
+    Emit *count_prototypes;
     Index shape_names;       /* made already */
     VEC(Function) functions; /* each text once .. */
     Index function_texts;    /* .. by that */
     Index function_names;    /* by base: place in `taken` */
     VEC(int) taken;          /* how many functions have that base */
-    int *function_of;        /* by region: its steps' list, or its step */
-    int *step_of;            /* by place in the plan's order: its step */
+    int *function_of;        /* by region: its step, or list of steps */
+    int *step_of;            /* by place in the plan's order: its function */
     const Task *only;        /* the one that is printed; NULL: all */
     Layers layers[Stacks];
 } Gen;
@@ -55,8 +58,8 @@ const Tiling *tiling_of(const Gen *g, TaskKind kind, int node);
 /* Is a function of a shape, or a helper, not there yet? It is from now on. */
 bool first_time(Gen *g, const char *name);
 /* Helpers of emitted C, made where they are needed first. */
-void need_least(Gen *g);
-void need_most(Gen *g);
-void need_cut(Gen *g); /* where a part begins */
+void need_min(Gen *g);
+void need_max(Gen *g);
+void need_part_begin(Gen *g); /* where a part begins */
 
 #endif

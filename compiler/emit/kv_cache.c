@@ -80,7 +80,7 @@ void let_page_id(Gen *g, Emit *e, const Node *n)
 
 void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows)
 {
-    need_least(g);
+    need_min(g);
     let(e, "heads", "%lld", (long long)heads);
     let(e, "start", "%s", starts_of(rows));
     put(e, "const struct attn_batch *b = c->b;\n"
@@ -186,7 +186,7 @@ static void ask_next_head(Gen *g, Emit *e, const Node *n)
     put_call(e, use_kernel(g->kernels, "ask_keys"),
              arena_printf(
                  g->a,
-                 "m.k + m.page[0] * m.k_page + %lld, least(m.count, 64), %lld, "
+                 "m.k + m.page[0] * m.k_page + %lld, min(m.count, 64), %lld, "
                  "%lld",
                  (long long)block_floats(g->p, k->cache),
                  (long long)k->type.dim[2].c,
@@ -273,7 +273,7 @@ void emit_pages(Gen *g, Emit *e, int first)
                "           + id * $page_floats;\n");
     }
     put(e, "\n"
-           "n = least(64 - at % 64, b->$start[s + 1] - i);\n");
+           "n = min(64 - at % 64, b->$start[s + 1] - i);\n");
     for (int k = 0; k < r->count; k++)
         pack_one(g, e, g->p->order.at[r->first + k]);
     put(e, "at += n;\n"

@@ -16,13 +16,13 @@ const char *mask_from(Gen *g, const MaskSpec *m, const char *p)
 {
     const char *s = NULL;
     if (m && m->window)
-        s = arena_printf(g->a, "most(%s - %lld, 0)", p,
+        s = arena_printf(g->a, "max(%s - %lld, 0)", p,
                          (long long)m->window - 1);
     if (m && m->block) {
         const char *block = arena_printf(g->a, "%s / %lld * %lld", p,
                                          (long long)m->block,
                                          (long long)m->block);
-        s = m->window ? two(g, "most", s, block) : block;
+        s = m->window ? two(g, "max", s, block) : block;
     }
     return s;
 }
@@ -37,13 +37,13 @@ const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
     const char *s = count;
     if (m->causal) {
         const char *own = arena_printf(g->a, "%s + 1", p);
-        s = two(g, "least", m->prefix ? two(g, "most", own, prefix) : own, s);
+        s = two(g, "min", m->prefix ? two(g, "max", own, prefix) : own, s);
     }
     if (m->window && ahead)
-        s = two(g, "least",
+        s = two(g, "min",
                 arena_printf(g->a, "%s + %lld", p, (long long)m->window), s);
     if (m->block && ahead)
-        s = two(g, "least",
+        s = two(g, "min",
                 arena_printf(g->a, "%s / %lld * %lld + %lld", p,
                              (long long)m->block, (long long)m->block,
                              (long long)m->block),
@@ -77,11 +77,11 @@ void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m)
 {
     const char *from = mask_from(g, m, "(p + j)");
     let(e, "from", "%s",
-        from ? arena_printf(g->a, "most(%s - at, 0)", from) : "0");
+        from ? arena_printf(g->a, "max(%s - at, 0)", from) : "0");
     let(e, "to", "%s",
         !m || m->file
             ? "n"
-            : arena_printf(g->a, "least(%s - at, 64)",
+            : arena_printf(g->a, "min(%s - at, 64)",
                            mask_to(g, m, "(p + j)", "m->count", "m->prefix")));
     put(e, "from[j] = $from;\n"
            "to[j] = $to;\n");
@@ -149,7 +149,7 @@ void need_mask(Gen *g, const MaskSpec *m)
 {
     if (!m)
         return;
-    need_most(g);
+    need_max(g);
     if (!m->file)
         return;
     const char *name = mask_name(g, m);

@@ -69,7 +69,7 @@ static void put_block(Gen *g, const Product *p, int nr)
              arena_printf(g->a, "%lld", step));
     put(e, "} else {\n");
     put_sums(g, p, nr, block_more(p), "x + i * ldx + at",
-             k % step ? arena_printf(g->a, "least(%lld, %lld - at)", step, k)
+             k % step ? arena_printf(g->a, "min(%lld, %lld - at)", step, k)
                       : arena_printf(g->a, "%lld", step));
     put(e, "}\n");
     if (p->ep.parts) {
@@ -125,7 +125,7 @@ static bool is_wide(const Product *p)
 static void need_columns(Gen *g, const Product *p, int nr)
 {
     if (is_blocked(p)) {
-        need_least(g);
+        need_min(g);
         need_rows(g, p->t, nr, block_first(p));
         need_rows(g, p->t, nr, block_more(p));
     } else {
@@ -184,10 +184,10 @@ static void matmul_body(Gen *g, const Product *p)
     let(e, "some", "%d", SumRows);
     let(e, "columns", "%d", SumColumns);
     put(e, "for (int64_t i = 0; i < rows; i += $some) {\n"
-           "    const int64_t some = least(rows - i, $some);\n"
+           "    const int64_t some = min(rows - i, $some);\n"
            "\n"
            "    for (int64_t first = from; first < to; first += $columns) {\n"
-           "        const int64_t last = least(first + $columns, to);\n"
+           "        const int64_t last = min(first + $columns, to);\n"
            "\n"
            "        for (int64_t at = 0; at < $k; at += $step) {\n");
     put_all_columns(g, p);

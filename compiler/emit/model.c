@@ -96,17 +96,19 @@ static void heading(Gen *g, Emit *e, const char *title)
 }
 
 /* What the rest asks for is made first: kernels, shapes and functions are
- * known when the entries are.                                               */
+ * known when the entries are. The model comes first in the file: what it is
+ * made of follows.                                                          */
 static void emit_parts(Gen *g, Emit *e)
 {
     Emit *weights = emit_new(g->a), *calls = emit_new(g->a);
     Emit *entries = emit_new(g->a), *split = emit_new(g->a);
     emit_weight_structs(g, weights);
     emit_call_structs(g, calls);
-    emit_split(g, split);
     make_functions(g);
     emit_entries(g, entries);
-    emit_bind(g, entries);
+    emit_split(g, split);
+    emit_layouts(g, split);
+    emit_bind(g, split);
     if (has_decoder(g->p))
         use_kernel(g->kernels, "log_sum_exp");
 
@@ -115,18 +117,22 @@ static void emit_parts(Gen *g, Emit *e)
     append(e, weights);
     heading(g, e, "a call, its memory");
     emit_core(g, e, CoreBatch);
-    emit_core(g, e, CoreTypes);
     append(e, calls);
+    heading(g, e, "encode, decode");
+    append(e, entries);
     heading(g, e, "kernels");
     append_kernels(g, e);
     heading(g, e, "products and attention of one shape");
+    append(e, g->helpers);
     append(e, g->shapes);
     heading(g, e, "steps of the model");
-    append(e, split);
     for (int i = 0; i < g->functions.n; i++)
-        emit_function(g, e, &g->functions.at[i]);
-    heading(g, e, "encode, decode");
-    append(e, entries);
+        if (!g->functions.at[i].type)
+            emit_function(g, e, &g->functions.at[i]);
+    heading(g, e, "parts for threads, places in memory");
+    append(e, split);
+    heading(g, e, "a compiled model");
+    emit_core(g, e, CoreTypes);
 }
 
 const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
@@ -134,7 +140,10 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
     Gen g = { .a = a,
               .p = p,
               .o = o,
+              .helpers = emit_new(a),
               .shapes = emit_new(a),
+              .counts = emit_new(a),
+              .count_prototypes = emit_new(a),
               .kernels = kernels_new(a, &p->target, o->mode == EmitJit) };
     Emit *e = emit_new(a), *parts = emit_new(a);
     emit_parts(&g, parts);

@@ -34,7 +34,7 @@ static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
              kv_head(g, n->type.dim[0].c, k));
     put(e, "\n"
            "for (int64_t i = row; i < b->$start[s + 1]; i += $mr) {\n"
-           "    const int64_t r = least(b->$start[s + 1] - i, $mr);\n"
+           "    const int64_t r = min(b->$start[s + 1] - i, $mr);\n"
            "\n");
 }
 
@@ -50,16 +50,16 @@ void emit_scores(Gen *g, Emit *e, int node)
            "    const float *$to = $pages\n"
            "                   + id * $page_floats;\n"
            "\n");
-    put_call(
-        e, panels,
-        arena_printf(
-            g->a,
-            "r, %s, %lld, k, %lld, %lld, (least(keys - at, 64) + 15) / 16, "
-            "%s + at, %lld, k",
-            head_at(g, n->in[0], "i"), (long long)g->p->value[n->in[0]].stride,
-            (long long)(16 * d), (long long)d, head_at(g, node, "i"),
-            (long long)g->p->value[node].stride),
-        ";");
+    put_call(e, panels,
+             arena_printf(
+                 g->a,
+                 "r, %s, %lld, k, %lld, %lld, (min(keys - at, 64) + 15) / 16, "
+                 "%s + at, %lld, k",
+                 head_at(g, n->in[0], "i"),
+                 (long long)g->p->value[n->in[0]].stride, (long long)(16 * d),
+                 (long long)d, head_at(g, node, "i"),
+                 (long long)g->p->value[node].stride),
+             ";");
     put(e, "}\n"
            "}\n"
            "}\n");
@@ -79,9 +79,9 @@ void emit_context(Gen *g, Emit *e, int node)
     let(e, "panels", "%lld", (long long)(round16(d_v) / 16));
     let_scratch(e, 0, d_v);
     put(e,
-        "float *const sum = o + $mr * $sums, *const max = o + $mr * $maxima;\n"
+        "float *const sum = o + $mr * $sums, *const maxima = o + $mr * $maxima;\n"
         "\n"
-        "softmax_begin(r, max, sum, o, $d_v16);\n"
+        "softmax_begin(r, maxima, sum, o, $d_v16);\n"
         "for (int64_t at = 0; at < keys; at += 64) {\n"
         "    const int64_t id = $page_id;\n"
         "    const float *$to = $pages\n"
@@ -91,7 +91,7 @@ void emit_context(Gen *g, Emit *e, int node)
         e, panels_add,
         arena_printf(
             g->a,
-            "r, %s + at, %lld, v, 1024, least(keys - at, 64), %lld, o, %lld, "
+            "r, %s + at, %lld, v, 1024, min(keys - at, 64), %lld, o, %lld, "
             "v",
             head_at(g, n->in[0], "i"), (long long)g->p->value[n->in[0]].stride,
             (long long)(round16(d_v) / 16), (long long)round16(d_v)),
@@ -124,7 +124,7 @@ void emit_mask(Gen *g, Emit *e, int node, const char *y, const char *x)
              ";");
     if (from)
         put_call(e, "mask_row",
-                 arena_printf(g->a, "%s, %s, least(%s, keys), 0", y, y, from),
+                 arena_printf(g->a, "%s, %s, min(%s, keys), 0", y, y, from),
                  ";");
     if (!m->file)
         return;

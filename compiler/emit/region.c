@@ -1,5 +1,5 @@
 /* region.c: one C function a step. A region that goes row by row is a list
- * of such steps, any other is one of them. Layers whose functions have the same
+ * of steps, any other is one. Layers whose functions have the same
  * text share them; the entries (entry.c) then loop over layers.             */
 #include "emit/names.h"
 #include "emit/sections.h"
@@ -78,11 +78,12 @@ static void emit_row_step(Gen *g, Emit *e, int node)
     if (is_product(n)) {
         let(e, "n", "%lld", (long long)round16(n->type.dim[1].c));
         let(e, "step", "%d", 16 * tiling_of(g, TaskMatmul, node)->panels);
-        put(e, "const int64_t from = cut($n, $step, part, parts);\n"
-               "const int64_t to = cut($n, $step, part + 1, parts);\n");
+        put(e, "const int64_t from = part_begin($n, $step, part, parts);\n"
+               "const int64_t to = part_begin($n, $step, part + 1, parts);\n");
     } else {
-        put(e, "const int64_t at = cut(c->rows, 1, part, parts);\n"
-               "const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;\n");
+        put(e,
+            "const int64_t at = part_begin(c->rows, 1, part, parts);\n"
+            "const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;\n");
         if (g->uses.row)
             put(e, "const int64_t i = c->row + at;\n");
     }
@@ -186,31 +187,61 @@ static int step_function(Gen *g, const Region *r, int from)
     return at;
 }
 
-/* A region that goes row by row, as a list of its steps and their work. */
+/* FLOPs of a row, or of a query and a key, in nodes of a region. */
+static long long flops_of(const Gen *g, const Region *r, int from, int count)
+{
+    int64_t flops = 0;
+    for (int k = from; k < from + count; k++)
+        flops += step_work(g->p, g->p->order.at[r->first + k]);
+    return (long long)flops;
+}
+
+/* A region that goes row by row, as a list of its steps. */
 static int step_list(Gen *g, const Region *r)
 {
     Emit *body = emit_nested(g->scratch);
     Function f = { .base = arena_printf(g->scratch, "%s_steps", r->name),
-                   .is_list = true,
+                   .type = "struct steps",
                    .comment = "" };
     let(body, "count", "%d", r->count);
-    let(body, "enough", "%lld", (long long)least_part_rows(g->p, r));
+    let(body, "min", "%lld", (long long)least_part_rows(g->p, r));
     let(body, "block", "%lld",
         (long long)(r->row_block ? region_rows(g->p, r) : 0));
-    put(body, "$count, $enough, $block, {\n");
+    put(body, ".count = $count,\n"
+              ".min_part_rows = $min,\n"
+              ".block_rows = $block,\n"
+              ".step = {\n");
     for (int k = 0; k < r->count; k++) {
         const int i = step_function(g, r, k);
         const Function *step = &g->functions.at[i];
         f.uses.weights |= step->uses.weights;
         f.uses.layer |= step->uses.layer;
         let(body, "step", "%s", step->name);
-        let(body, "work", "%lld",
-            (long long)step_work(g->p, g->p->order.at[r->first + k]));
-        put(body, "{ $step, $work },\n");
+        let(body, "flops", "%lld", flops_of(g, r, k, 1));
+        put(body, "{ $step, .flops = $flops },\n");
     }
     put(body, "}\n"
               "};\n\n");
     return function_at(g, f, body);
+}
+
+/* Any other region, as one step. */
+static int single_step(Gen *g, const Region *r)
+{
+    Emit *body = emit_nested(g->scratch);
+    const int i = step_function(g, r, 0);
+    const Function *step = &g->functions.at[i];
+    let(body, "step", "%s", step->name);
+    let(body, "flops", "%lld", flops_of(g, r, 0, r->count));
+    put(body, "$step, .flops = $flops\n"
+              "};\n\n");
+    return function_at(g,
+                       (Function){
+                           .base = arena_printf(g->scratch, "%s_step", r->name),
+                           .type = "struct step",
+                           .comment = "",
+                           .uses = step->uses },
+                       body);
 }
 
 void make_functions(Gen *g)
@@ -222,8 +253,7 @@ void make_functions(Gen *g)
     g->step_of = arena_alloc(g->a, (size_t)p->order.n * sizeof *g->step_of);
     for (int i = 0; i < p->region.n; i++) {
         const Region *r = &p->region.at[i];
-        g->function_of[i] = r->by_rows ? step_list(g, r)
-                                       : step_function(g, r, 0);
+        g->function_of[i] = r->by_rows ? step_list(g, r) : single_step(g, r);
         arena_reset(g->scratch);
     }
     arena_free(g->scratch);
@@ -235,8 +265,9 @@ void make_functions(Gen *g)
 static void put_head(Gen *g, Emit *e, const Function *f)
 {
     let(e, "name", "%s", f->name);
-    if (f->is_list) {
-        put(e, "static const struct steps $name = {\n");
+    if (f->type) {
+        let(e, "type", "%s", f->type);
+        put(e, "static const $type $name = {\n");
         return;
     }
     put_call(e, arena_printf(g->a, "static void %s", f->name),

@@ -23,13 +23,16 @@ void emit_function(Gen *g, Emit *e, const Function *f);
 
 /* ------------------------------------------------------------- split.c --- */
 void emit_split(Gen *g, Emit *e); /* runs a step's parts */
-void emit_split_rows(Gen *g, Emit *e, Entry entry);
-/* Emitted C: what a region costs that does not go row by row. */
-const char *work_text(Gen *g, const Region *r);
+/* Heads of functions that entries call, of prototypes with a tail ";". */
+void emit_run_step_head(Emit *e, const char *tail);
+void emit_rows_head(Gen *g, Emit *e, Entry entry, const char *tail);
+/* Emitted C: the rows of a region, or its pairs of a query and a key. */
+const char *count_text_of(Gen *g, const Region *r);
 
 /* ------------------------------------------------------------- entry.c --- */
 void emit_call_structs(Gen *g, Emit *e); /* struct encode, struct decode */
-void emit_entries(Gen *g, Emit *e);      /* layouts, encode(), decode() */
+void emit_entries(Gen *g, Emit *e);      /* the steps, encode(), decode() */
+void emit_layouts(Gen *g, Emit *e);      /* where values lie in the arena */
 
 /* -------------------------------------------------------------- core.c --- */
 void paste(Emit *e, const char *text, const char *end);

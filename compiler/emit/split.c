@@ -24,63 +24,78 @@ static const char *pairs_text(Gen *g, const Node *n, const Node *k)
                      : k->op == OpAppend && k->cache == CacheSelf
                          ? "pairs_cached"
                          : "pairs";
-    need_most(g);
+    need_max(g);
     if (first_time(g, name)) {
-        Emit *e = g->shapes;
+        Emit *e = g->counts;
         const int mark = emit_mark(e);
         let(e, "name", "%s", name);
         let(e, "start", "%s", rows);
         let(e, "count", "%s", count_text(g, k));
-        let(e, "least", "%d", LeastWorkQueries);
-        put(e, "/* Queries times keys; few queries cost as much as eight. */\n"
-               "static int64_t $name(const struct attn_batch *b)\n"
-               "{\n"
-               "    int64_t n = 0;\n"
-               "\n"
-               "    for (int64_t s = 0; s < b->sequences; s++)\n"
-               "        n += most(b->$start[s + 1] - b->$start[s], $least)\n"
-               "             * ($count);\n"
-               "    return n;\n"
-               "}\n\n");
+        let(g->count_prototypes, "name", "%s", name);
+        put(g->count_prototypes,
+            "static int64_t $name(const struct attn_batch *b);\n");
+        put(e,
+            "/* Queries times keys of all sequences. */\n"
+            "static int64_t $name(const struct attn_batch *b)\n"
+            "{\n"
+            "    int64_t n = 0;\n"
+            "\n"
+            "    for (int64_t s = 0; s < b->sequences; s++)\n"
+            "        n += max(b->$start[s + 1] - b->$start[s], MIN_QUERIES)\n"
+            "             * ($count);\n"
+            "    return n;\n"
+            "}\n\n");
         emit_reset(e, mark);
     }
     return arena_printf(g->a, "%s(b)", name);
 }
 
-const char *work_text(Gen *g, const Region *r)
+const char *count_text_of(Gen *g, const Region *r)
 {
-    const int node = g->p->order.at[r->first];
-    const Node *n = node_at(g->p, node), *k = keys_of(g, n);
-    int64_t work = 0;
-    for (int i = 0; i < r->count; i++)
-        work += step_work(g->p, g->p->order.at[r->first + i]);
+    const Node *n = node_at(g->p, g->p->order.at[r->first]);
+    const Node *k = keys_of(g, n);
     const Sym rows = row_sym(n->type) == SymS ? SymN : row_sym(n->type);
-    const char *times = k ? pairs_text(g, n, k) : row_count(rows);
-    return arena_printf(g->a, "%s * %lld", times, (long long)work);
+    return k ? pairs_text(g, n, k) : row_count(rows);
 }
 
 /* ---- running it ---- */
 
-void emit_split(Gen *g, Emit *e)
+void emit_run_step_head(Emit *e, const char *tail)
 {
-    need_cut(g);
-    need_most(g);
-    let(e, "work", "%d",
+    put_call(e, "static void run_step",
+             "const struct attn_batch *b, int64_t count, "
+             "const struct step *step, void *call",
+             tail);
+}
+
+static void put_limits(Gen *g, Emit *e)
+{
+    let(e, "flops", "%d",
         plan_task(g->p, TaskSplit, g->p->order.at[0])->tiling.work);
+    let(e, "rows", "%lld", (long long)least_work_rows(g->p));
+    let(e, "queries", "%d", LeastWorkQueries);
     put(e,
-        "enum { PART_WORK = $work }; /* FLOPs that are worth a thread's while */\n"
-        "\n"
-        "/* Parts that a caller can run at once, of a step of that work. */\n"
-        "static int64_t parts_of(const struct attn_batch *b, int64_t work)\n"
+        "/* FLOPs that are worth a thread. Fewer rows than MIN_ROWS cost as much as\n"
+        " * these: the time is that of reading the weights; so do fewer queries. */\n"
+        "enum { PART_FLOPS = $flops, MIN_ROWS = $rows, MIN_QUERIES = $queries };\n"
+        "\n");
+}
+
+static void run_functions(Gen *g, Emit *e)
+{
+    need_min(g);
+    need_max(g);
+    put(e,
+        "/* Parts that a caller can run at once, of work of so many FLOPs. */\n"
+        "static int64_t parts_of(const struct attn_batch *b, int64_t flops)\n"
         "{\n"
         "    if (b->parallel)\n"
-        "        return most(least(b->parallel->parts, work / PART_WORK), 1);\n"
+        "        return max(min(b->parallel->parts, flops / PART_FLOPS), 1);\n"
         "    return 1;\n"
         "}\n"
         "\n"
         "static void run_parts(const struct attn_batch *b, int64_t parts,\n"
-        "                      void (*run)(void *call, int64_t part,\n"
-        "                                  int64_t parts), void *call)\n"
+        "                      step_function *run, void *call)\n"
         "{\n"
         "    if (parts > 1)\n"
         "        b->parallel->run(b->parallel->pool, parts, run, call);\n"
@@ -88,18 +103,18 @@ void emit_split(Gen *g, Emit *e)
         "        run(call, 0, 1);\n"
         "}\n"
         "\n"
-        "static void run_step(const struct attn_batch *b, int64_t work,\n"
-        "                     void (*run)(void *call, int64_t part,\n"
-        "                                 int64_t parts), void *call)\n"
+        "/* A step for `count` rows, or pairs of a query and a key. */\n");
+    emit_run_step_head(e, "");
+    put(e,
         "{\n"
-        "    run_parts(b, parts_of(b, work), run, call);\n"
+        "    run_parts(b, parts_of(b, count * step->flops), step->run, call);\n"
         "}\n"
         "\n"
-        "/* Rows of the next of n rows' blocks, which have `block` at most and are\n"
-        " * as high as each other: each of them reads all weights. */\n"
-        "static int64_t even(int64_t n, int64_t block)\n"
+        "/* Rows of the next block of n rows, where blocks have `most` at most and\n"
+        " * are as high as each other: each of them reads all weights. */\n"
+        "static int64_t next_block(int64_t n, int64_t most)\n"
         "{\n"
-        "    const int64_t blocks = (n + block - 1) / block;\n"
+        "    const int64_t blocks = (n + most - 1) / most;\n"
         "\n"
         "    return (n + blocks - 1) / blocks;\n"
         "}\n\n");
@@ -122,6 +137,7 @@ static void own_blocks(Gen *g, Emit *e, Entry entry)
 
 static void rows_part(Gen *g, Emit *e, Entry entry)
 {
+    need_part_begin(g);
     let(e, "mr", "%d", g->p->target.mr);
     put(e, "/* A part of the rows, block by block through all steps. */\n");
     put_call(e,
@@ -131,56 +147,69 @@ static void rows_part(Gen *g, Emit *e, Entry entry)
            "    struct $entry c;\n"
            "\n"
            "    memcpy(&c, call, sizeof c);\n"
-           "    const int64_t end = cut(c.rows, $mr, part + 1, parts);\n"
+           "    const int64_t end = part_begin(c.rows, $mr, part + 1, parts);\n"
            "\n"
-           "    c.row = cut(c.rows, $mr, part, parts);\n");
+           "    c.row = part_begin(c.rows, $mr, part, parts);\n");
     own_blocks(g, e, entry);
     put(e, "for (; c.row < end; c.row += c.rows) {\n"
-           "    c.rows = even(end - c.row, c.block);\n"
+           "    c.rows = next_block(end - c.row, c.block_rows);\n"
            "    for (int64_t s = 0; s < c.steps->count; s++)\n"
            "        c.steps->step[s].run(&c, 0, 1);\n"
            "}\n"
            "}\n\n");
 }
 
-/* Steps that go row by row are divided by rows where each part gets enough of
- * them to be worth reading the weights, else each of them by columns.       */
-void emit_split_rows(Gen *g, Emit *e, Entry entry)
+void emit_rows_head(Gen *g, Emit *e, Entry entry, const char *tail)
 {
-    let(e, "entry", "%s", entry_name(entry));
-    let(e, "rows_part", "%s_rows_part", entry_name(entry));
-    let(e, "least", "%lld", (long long)least_work_rows(g->p));
-    rows_part(g, e, entry);
-    put(e,
-        "/* Steps for all rows: parts of the rows where each has enough; else\n"
-        " * parts of the columns, step by step, block by block. */\n");
     put_call(e, arena_printf(g->a, "static void %s_rows", entry_name(entry)),
              arena_printf(g->a,
                           "struct %s *c, int64_t rows, "
                           "const struct steps *steps",
                           entry_name(entry)),
-             "");
+             tail);
+}
+
+/* Steps that go row by row are divided by rows where each part gets enough of
+ * them to be worth reading the weights, else each of them by columns.       */
+static void split_rows(Gen *g, Emit *e, Entry entry)
+{
+    let(e, "entry", "%s", entry_name(entry));
+    let(e, "rows_part", "%s_rows_part", entry_name(entry));
+    rows_part(g, e, entry);
+    put(e,
+        "/* Steps for all rows: in parts of the rows where each has enough; else\n"
+        " * in parts of the columns, step by step, block by block. */\n");
+    emit_rows_head(g, e, entry, "");
     put(e,
         "{\n"
-        "    int64_t work = 0;\n"
+        "    int64_t flops = 0;\n"
         "\n"
         "    for (int64_t s = 0; s < steps->count; s++)\n"
-        "        work += steps->step[s].work;\n"
-        "    const int64_t parts = parts_of(c->b, most(rows, $least) * work);\n"
+        "        flops += steps->step[s].flops;\n"
+        "    const int64_t parts = parts_of(c->b, max(rows, MIN_ROWS) * flops);\n"
         "\n"
         "    c->steps = steps;\n"
-        "    c->block = steps->block ? steps->block : most(rows, 1);\n"
+        "    c->block_rows = steps->block_rows ? steps->block_rows : max(rows, 1);\n"
         "    c->row = 0;\n"
         "    c->rows = rows;\n"
-        "    if (parts == 1 || rows >= parts * steps->enough) {\n"
+        "    if (parts == 1 || rows >= parts * steps->min_part_rows) {\n"
         "        run_parts(c->b, parts, $rows_part, c);\n"
         "        return;\n"
         "    }\n"
         "    for (; c->row < rows; c->row += c->rows) {\n"
-        "        c->rows = even(rows - c->row, c->block);\n"
+        "        c->rows = next_block(rows - c->row, c->block_rows);\n"
         "        for (int64_t s = 0; s < steps->count; s++)\n"
-        "            run_step(c->b, most(c->rows, $least) * steps->step[s].work,\n"
-        "                     steps->step[s].run, c);\n"
+        "            run_step(c->b, max(c->rows, MIN_ROWS), &steps->step[s], c);\n"
         "    }\n"
         "}\n\n");
+}
+
+void emit_split(Gen *g, Emit *e)
+{
+    put_limits(g, e);
+    emit_add(e, g->counts);
+    run_functions(g, e);
+    for (int k = EntryEncode; k <= EntryDecode; k++)
+        if (has_entry(g->p, (Entry)k))
+            split_rows(g, e, (Entry)k);
 }

@@ -54,6 +54,7 @@ const char *emit_task(Arena *a, const Plan *p, const Task *t, EmitMode mode,
               .p = p,
               .o = &o,
               .only = t,
+              .helpers = emit_new(a),
               .shapes = emit_new(a),
               .kernels = kernels_new(a, &p->target, mode == EmitJit) };
     Emit *e = emit_new(a), *call = emit_new(a);
@@ -71,6 +72,7 @@ const char *emit_task(Arena *a, const Plan *p, const Task *t, EmitMode mode,
     put_front(&g, e);
     emit_kernels(g.kernels, e);
     put(e, "\n");
+    emit_add(e, g.helpers);
     emit_add(e, g.shapes);
     emit_add(e, call);
     return emit_text(e, n);

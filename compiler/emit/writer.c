@@ -147,25 +147,44 @@ void put(Emit *e, const char *block)
         die("emit: too many closing braces: %s", block);
 }
 
+/* Words of a text on lines of 80 columns less `end`, which stands behind the
+ * last; `lead` begins each line but the first.                              */
+static const char *wrapped(Emit *e, const char *text, const char *lead, int end)
+{
+    Buffer lines = { .arena = e->arena };
+    const int width = 80 - 4 * e->depth;
+    int column = 0;
+    buffer_printf(&lines, "%s", "");
+    for (size_t n; *text; text += n + strspn(text + n, " ")) {
+        n = strcspn(text, " ");
+        const int after = text[n] ? 0 : end;
+        const bool first = column == 0;
+        if (!first && column + 1 + (int)n + after > width) {
+            buffer_printf(&lines, "\n%s", lead);
+            column = (int)strlen(lead);
+        } else if (!first) {
+            buffer_printf(&lines, " ");
+            column++;
+        }
+        buffer_add(&lines, text, n);
+        column += (int)n;
+    }
+    return lines.at;
+}
+
+void put_words(Emit *e, const char *text, const char *lead)
+{
+    const int mark = emit_mark(e);
+    let(e, "words", "%s", wrapped(e, text, lead, 0));
+    put(e, "$words\n");
+    emit_reset(e, mark);
+}
+
 void put_comment(Emit *e, const char *text)
 {
-    Buffer line = { .arena = e->arena };
-    const char *words = arena_strdup(e->arena, fill(e, text));
     const int mark = emit_mark(e);
-    const int width = 80 - 4 * e->depth;
-    int column = 2;
-    buffer_printf(&line, "/*");
-    for (size_t n; *words; words += n + strspn(words + n, " ")) {
-        n = strcspn(words, " ");
-        const int end = words[n] ? 0 : 3; /* that of the comment */
-        if (column + 1 + (int)n + end > width) {
-            buffer_printf(&line, "\n *");
-            column = 2;
-        }
-        buffer_printf(&line, " %.*s", (int)n, words);
-        column += 1 + (int)n;
-    }
-    let(e, "comment", "%s */", line.at);
+    const char *filled = arena_printf(e->arena, "/* %s", fill(e, text));
+    let(e, "comment", "%s */", wrapped(e, filled, " * ", 3));
     put(e, "$comment\n");
     emit_reset(e, mark);
 }

@@ -21,6 +21,8 @@ void emit_reset(Emit *e, int mark);
  * attnc and die()s. Indentation: the block's own plus 4 spaces for each brace
  * left open by earlier blocks.                                              */
 void put(Emit *e, const char *block);
+/* Words, broken to 80 columns; `lead` begins each line but the first. */
+void put_words(Emit *e, const char *text, const char *lead);
 /* Text with holes as a comment, broken between words to 80 columns. */
 void put_comment(Emit *e, const char *text);
 int emit_depth(const Emit *e); /* braces open */
