@@ -28,13 +28,13 @@
  *     split     32x64x4 encode_decode work=1500000
  *
  * Kernels; tiles are rows x columns:
- *     tile_bias_ahead  6x16 5x16 4x16 3x16 2x16 1x16
- *     tile_ahead       6x16 5x16 4x16 3x16 2x16 1x16
- *     tile_accumulate_ahead 6x16 5x16 4x16 3x16 2x16 1x16
- *     tile_bias_relu_ahead 6x16 5x16 4x16 3x16 2x16 1x16
+ *     tile_bias_prefetch 6x16 5x16 4x16 3x16 2x16 1x16
+ *     tile_prefetch    6x16 5x16 4x16 3x16 2x16 1x16
+ *     tile_accumulate_prefetch 6x16 5x16 4x16 3x16 2x16 1x16
+ *     tile_bias_relu_prefetch 6x16 5x16 4x16 3x16 2x16 1x16
  *     others           embed_row pack_keys pack_values softmax_begin
  *                      softmax_page softmax_end add_norm_rows softmax_chunk
- *                      ask_keys copy_rows log_sum_exp
+ *                      prefetch_keys copy_rows log_sum_exp
  */
 #if !defined __AVX2__ || !defined __FMA__
 #error "made for x86-64-v3: compile with -march=x86-64-v3"
@@ -196,6 +196,3314 @@ struct attn_batch {
 
 #endif
 
+/* A function that computes part `part` of `parts` of a step. */
+typedef void step_function(void *call, int64_t part, int64_t parts);
+
+struct step {
+    step_function *run;
+    int64_t flops;           /* of a row; of attention: of a query and
+                                a key */
+};
+
+/* Steps that go row by row, one after the other. Their parts are parts of
+ * the columns of a product, else of the rows that are next. */
+struct steps {
+    int64_t count;
+    int64_t min_part_rows;   /* with fewer, parts are not of the rows */
+    int64_t block_rows;      /* that take all steps together; 0: all */
+    struct step step[5];
+};
+
+/* One call of encode(): its arguments, what is computed now, and where in
+ * the arena each value lies. Values may lie where others were that are
+ * no longer needed. */
+struct encode {
+    const struct weights *w;
+    const struct attn_batch *b;
+    const void *layer_weights;
+    int64_t layer;
+    const struct steps *steps;   /* that are computed, of the rows .. */
+    int64_t row, rows;           /* .. from `row` on, `rows` of them */
+    int64_t block_rows;          /* as steps has it; never 0 */
+    float *x;                        /* 32 floats a row */
+    float *self_attn_qkv;            /* 96 floats a row */
+    float *self_attn_keys;           /* 2048 floats a page */
+    float *self_attn_values;         /* 2048 floats a page */
+    float *self_attn;                /* 32 floats a row */
+    float *self_attn_o;              /* 1536 floats a part */
+    float *norm1;                    /* 1536 floats a part */
+    float *ffn_w1;                   /* 3072 floats a part */
+    float *ffn_w2;                   /* 1536 floats a part */
+    float *cross_attn_kv;            /* 64 floats a row */
+    float *scratch;                  /* 4656 floats a part */
+};
+
+/* One call of decode(): its arguments, what is computed now, and where in
+ * the arena each value lies. Values may lie where others were that are
+ * no longer needed. */
+struct decode {
+    const struct weights *w;
+    const struct attn_batch *b;
+    const void *layer_weights;
+    int64_t layer;
+    const struct steps *steps;   /* that are computed, of the rows .. */
+    int64_t row, rows;           /* .. from `row` on, `rows` of them */
+    int64_t block_rows;          /* as steps has it; never 0 */
+    float *x;                        /* 32 floats a row */
+    float *self_attn_qkv;            /* 96 floats a row */
+    float *self_attn;                /* 32 floats a row */
+    float *self_attn_o;              /* 1536 floats a part */
+    float *cross_attn_q;             /* 32 floats a row */
+    float *cross_attn;               /* 32 floats a row */
+    float *cross_attn_o;             /* 1536 floats a part */
+    float *norm3;                    /* 1536 floats a part */
+    float *ffn_w1;                   /* 3072 floats a part */
+    float *ffn_w2;                   /* 1536 floats a part */
+    float *logits_selected;          /* 32 floats a row */
+    float *logits_matmul;            /* 48 floats a row */
+    float *scratch;                  /* 4656 floats a part */
+};
+
+/* ------------------------------------------------------- encode, decode --- */
+
+static step_function encoder_source_input, encoder_self_attn_qkv,
+    encoder_self_attn_pages, encoder_self_attn, encoder_self_attn_o,
+    encoder_norm1, encoder_ffn_w1, encoder_ffn_w2, encoder_norm2, cross_attn_kv,
+    cross_attn_pages, decoder_target_input, decoder_self_attn_qkv,
+    decoder_self_attn_pages, decoder_self_attn, decoder_self_attn_o,
+    decoder_norm1, decoder_cross_attn_q, decoder_cross_attn,
+    decoder_cross_attn_o, decoder_norm3, decoder_ffn_w1, decoder_ffn_w2,
+    decoder_norm2, decoder_logits_selected, decoder_logits_matmul,
+    decoder_output;
+
+static void run_step(const struct attn_batch *b, int64_t count,
+                     const struct step *step, void *call);
+static void encode_layout(struct encode *c, const void *bound,
+                          const struct attn_batch *b, float *arena);
+static void encode_rows(struct encode *c, int64_t rows,
+                        const struct steps *steps);
+static void decode_layout(struct decode *c, const void *bound,
+                          const struct attn_batch *b, float *arena);
+static void decode_rows(struct decode *c, int64_t rows,
+                        const struct steps *steps);
+static int64_t pairs(const struct attn_batch *b);
+static int64_t pairs_cached(const struct attn_batch *b);
+static int64_t pairs_recalled(const struct attn_batch *b);
+
+static const struct step encoder_source_input_step = {
+    encoder_source_input, .flops = 2048
+};
+
+static const struct steps encoder_self_attn_qkv_steps = {
+    .count = 1,
+    .min_part_rows = 8,
+    .block_rows = 0,
+    .step = {
+        { encoder_self_attn_qkv, .flops = 6144 },
+    }
+};
+
+static const struct step encoder_self_attn_pages_step = {
+    encoder_self_attn_pages, .flops = 1024
+};
+
+static const struct step encoder_self_attn_step = {
+    encoder_self_attn, .flops = 160
+};
+
+static const struct steps encoder_o_norm1_w1_w2_norm2_steps = {
+    .count = 5,
+    .min_part_rows = 8,
+    .block_rows = 48,
+    .step = {
+        { encoder_self_attn_o, .flops = 2048 },
+        { encoder_norm1, .flops = 512 },
+        { encoder_ffn_w1, .flops = 4096 },
+        { encoder_ffn_w2, .flops = 4096 },
+        { encoder_norm2, .flops = 512 },
+    }
+};
+
+static const struct steps cross_attn_kv_steps = {
+    .count = 1,
+    .min_part_rows = 8,
+    .block_rows = 0,
+    .step = {
+        { cross_attn_kv, .flops = 4096 },
+    }
+};
+
+static const struct step cross_attn_pages_step = {
+    cross_attn_pages, .flops = 1024
+};
+
+static const struct step decoder_target_input_step = {
+    decoder_target_input, .flops = 2048
+};
+
+static const struct steps decoder_self_attn_qkv_steps = {
+    .count = 1,
+    .min_part_rows = 8,
+    .block_rows = 0,
+    .step = {
+        { decoder_self_attn_qkv, .flops = 6144 },
+    }
+};
+
+static const struct step decoder_self_attn_pages_step = {
+    decoder_self_attn_pages, .flops = 1024
+};
+
+static const struct step decoder_self_attn_step = {
+    decoder_self_attn, .flops = 160
+};
+
+static const struct steps decoder_o_norm1_q_steps = {
+    .count = 3,
+    .min_part_rows = 8,
+    .block_rows = 48,
+    .step = {
+        { decoder_self_attn_o, .flops = 2048 },
+        { decoder_norm1, .flops = 512 },
+        { decoder_cross_attn_q, .flops = 2048 },
+    }
+};
+
+static const struct step decoder_cross_attn_step = {
+    decoder_cross_attn, .flops = 160
+};
+
+static const struct steps decoder_o_norm3_w1_w2_norm2_steps = {
+    .count = 5,
+    .min_part_rows = 8,
+    .block_rows = 48,
+    .step = {
+        { decoder_cross_attn_o, .flops = 2048 },
+        { decoder_norm3, .flops = 512 },
+        { decoder_ffn_w1, .flops = 4096 },
+        { decoder_ffn_w2, .flops = 4096 },
+        { decoder_norm2, .flops = 512 },
+    }
+};
+
+static const struct step decoder_logits_selected_step = {
+    decoder_logits_selected, .flops = 512
+};
+
+static const struct steps decoder_logits_matmul_steps = {
+    .count = 1,
+    .min_part_rows = 8,
+    .block_rows = 0,
+    .step = {
+        { decoder_logits_matmul, .flops = 3072 },
+    }
+};
+
+static const struct steps decoder_output_steps = {
+    .count = 1,
+    .min_part_rows = 8,
+    .block_rows = 0,
+    .step = {
+        { decoder_output, .flops = 768 },
+    }
+};
+
+/* All rows of all sequences. */
+static void encode(const void *bound, const struct attn_batch *b, void *arena)
+{
+    struct encode c;
+
+    encode_layout(&c, bound, b, arena);
+    run_step(b, b->rows, &encoder_source_input_step, &c);
+    for (int64_t l = 0; l < ENCODER_LAYERS; l++) {
+        c.layer_weights = &c.w->encoder[l];
+        encode_rows(&c, b->rows, &encoder_self_attn_qkv_steps);
+        run_step(b, b->rows, &encoder_self_attn_pages_step, &c);
+        run_step(b, pairs(b), &encoder_self_attn_step, &c);
+        encode_rows(&c, b->rows, &encoder_o_norm1_w1_w2_norm2_steps);
+    }
+    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
+        c.layer_weights = &c.w->cross[l];
+        c.layer = l;
+        encode_rows(&c, b->rows, &cross_attn_kv_steps);
+        run_step(b, b->rows, &cross_attn_pages_step, &c);
+    }
+}
+
+/* New rows of all sequences, behind those in the cache: a prompt
+ * at once, or a step of one row. */
+static void decode(const void *bound, const struct attn_batch *b, void *arena)
+{
+    struct decode c;
+
+    decode_layout(&c, bound, b, arena);
+    run_step(b, b->rows, &decoder_target_input_step, &c);
+    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
+        c.layer_weights = &c.w->decoder[l];
+        c.layer = l;
+        decode_rows(&c, b->rows, &decoder_self_attn_qkv_steps);
+        run_step(b, b->rows, &decoder_self_attn_pages_step, &c);
+        run_step(b, pairs_cached(b), &decoder_self_attn_step, &c);
+        decode_rows(&c, b->rows, &decoder_o_norm1_q_steps);
+        run_step(b, pairs_recalled(b), &decoder_cross_attn_step, &c);
+        decode_rows(&c, b->rows, &decoder_o_norm3_w1_w2_norm2_steps);
+    }
+    run_step(b, b->selected, &decoder_logits_selected_step, &c);
+    decode_rows(&c, b->selected, &decoder_logits_matmul_steps);
+    decode_rows(&c, b->selected, &decoder_output_steps);
+}
+
+/* -------------------------------------------------------------- kernels --- */
+
+/* Products and sums are fused where it is written and nowhere else, so that
+ * all compilers give the same bits. */
+#if defined __clang__
+#pragma STDC FP_CONTRACT OFF
+#elif defined __GNUC__
+#pragma GCC optimize ("fp-contract=off")
+#endif
+
+static inline float fma1(float a, float b, float c)
+{
+    return fmaf(a, b, c);
+}
+
+enum { W = 8 };                  /* floats in a vector */
+
+typedef float v __attribute__((vector_size(4 * W)));
+typedef float v_any __attribute__((vector_size(4 * W), aligned(4)));
+typedef int32_t v_int __attribute__((vector_size(4 * W)));
+typedef uint32_t v_bits __attribute__((vector_size(4 * W)));
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE v v_load(const float *p)
+{
+    return *(const v_any *)p;
+}
+
+INLINE v v_load_aligned(const float *p)
+{
+    return *(const v *)p;
+}
+
+INLINE void v_store(float *p, v x)
+{
+    *(v_any *)p = x;
+}
+
+/* Before a loop that is not to be unrolled: its sums fill all registers. */
+#if defined __clang__
+#define ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define ROLLED
+#endif
+
+/* Prefetches the line of p, which is read soon. */
+#if defined __GNUC__
+#define v_prefetch(p) __builtin_prefetch(p, 0, 2)
+#else
+#define v_prefetch(p) ((void)(p))
+#endif
+
+INLINE v v_splat(float x)
+{
+    return (v){x, x, x, x, x, x, x, x};
+}
+
+/* a b + c, rounded once. */
+#if defined __has_builtin
+#if __has_builtin(__builtin_elementwise_fma)
+#define v_fma(a, b, c) __builtin_elementwise_fma(a, b, c)
+#endif
+#endif
+#ifndef v_fma
+INLINE v v_fma(v a, v b, v c)
+{
+    v r;
+    for (int i = 0; i < W; i++)
+        r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return r;
+}
+#endif
+
+/* a > b ? a : b in each lane; so b where a is NaN. */
+INLINE v v_max(v a, v b)
+{
+    const v_int larger = a > b;
+    return (v)(((v_int)a & larger) | ((v_int)b & ~larger));
+}
+
+/* y, but 0 in the lanes where x < least. */
+INLINE v v_zero_below(v y, v x, v least)
+{
+    const v_int below = x < least;
+    return (v)((v_int)y & ~below);
+}
+
+/* 2^n where t = n + 127 + 1.5 * 2^23, n in -126 .. 127; 0 for n = -127. */
+INLINE v v_power_of_2(v t)
+{
+    return (v)((v_bits)t << 23);
+}
+
+/* Four floats at any place. */
+typedef float quad __attribute__((vector_size(16), aligned(4)));
+
+/* Four numbers of each of four rows of x become four rows of 16. */
+INLINE void transpose_4x4(float *y, const float *x, int64_t ldx)
+{
+    const quad a = *(const quad *)x;
+    const quad b = *(const quad *)(x + ldx);
+    const quad c = *(const quad *)(x + 2 * ldx);
+    const quad d = *(const quad *)(x + 3 * ldx);
+    for (int64_t i = 0; i < 4; i++)
+        *(quad *)(y + i * 16) = (quad){a[i], b[i], c[i], d[i]};
+}
+
+/* Of 16 lanes, folded to four, then one, in vectors of four: a wider one would
+ * have to be taken apart. */
+typedef int32_t quad_int __attribute__((vector_size(16), aligned(4)));
+
+INLINE quad quad_max(quad a, quad b)
+{
+    const quad_int larger = a > b;
+    return (quad)(((quad_int)a & larger) | ((quad_int)b & ~larger));
+}
+
+INLINE float lane_max(const float *lane)
+{
+    const quad *q = (const quad *)lane;
+    const quad a = quad_max(quad_max(q[0], q[1]), quad_max(q[2], q[3]));
+    const float b = a[0] > a[1] ? a[0] : a[1];
+    const float c = a[2] > a[3] ? a[2] : a[3];
+    return b > c ? b : c;
+}
+
+/* e^x = scale (1 + rest) for x in -87 .. 88, scale a power of 2. x = n ln 2 + r
+ * with |r| <= ln 2 / 2, where ln 2 is taken in two parts [Cody and Waite 1980];
+ * rest = r + r^2 P(r), P minimax. */
+INLINE v v_exp_rest(v x, v *scale)
+{
+    const v shift = v_splat(0x1.8000fep+23f);  /* rounds to n + 127 */
+    const v t = v_fma(x, v_splat(0x1.715476p+0f), shift);
+    const v n = t - shift;
+    v r = v_fma(n, v_splat(-0x1.62e4p-1f), x);
+    r = v_fma(n, v_splat(-0x1.7f7d1cp-20f), r);
+    v p = v_splat(0x1.6a4ce4p-10f);
+    p = v_fma(p, r, v_splat(0x1.123988p-7f));
+    p = v_fma(p, r, v_splat(0x1.5558bp-5f));
+    p = v_fma(p, r, v_splat(0x1.555492p-3f));
+    p = v_fma(p, r, v_splat(0x1.fffffcp-2f));
+    *scale = v_power_of_2(t);
+    return v_fma(p, r * r, r);
+}
+
+/* e^x for x <= 88. Below the smallest normal number it is 0, so is e^-inf;
+ * e^0 is 1; NaN stays. */
+INLINE v v_exp(v x)
+{
+    v scale;
+    const v rest = v_exp_rest(x, &scale);
+    return v_zero_below(v_fma(rest, scale, scale), x,
+                        v_splat(-0x1.5d589ep+6f));
+}
+
+/* ln x within 2 ulp. x = 2^k m with m in sqrt(1/2) .. sqrt(2), f = m - 1,
+ * s = f / (2 + f): ln m = 2 s + s^3 R(s^2) = f - s (f - s^2 R), R minimax. */
+static float log1(float x)
+{
+    union { float f; int32_t bits; } u;
+    float k = 0.0f;
+    if (x == 0.0f)
+        return -INFINITY;
+    if (!(x > 0.0f))
+        return (x - x) / (x - x);
+    if (x == INFINITY)
+        return x;
+    if (x < 0x1p-126f) {         /* a subnormal number */
+        x = x * 0x1p+25f;
+        k = -25.0f;
+    }
+    u.f = x;
+    const int32_t above = u.bits - 0x3f3504f3;      /* sqrt(1/2) */
+    k += (float)(above >> 23);
+    u.bits = (above & 0x007fffff) + 0x3f3504f3;
+    const float f = u.f - 1.0f;
+    const float s = f / (2.0f + f);
+    const float z = s * s;
+    float r = fma1(z, 0x1.31dfeap-2f, 0x1.995edap-2f);
+    r = fma1(z, r, 0x1.55557ap-1f);
+    const float low = fma1(k, -0x1.7f7d1cp-20f, s * fma1(-z, r, f));
+    return fma1(k, 0x1.62e4p-1f, f - low);
+}
+
+/* Adds 16 lanes by a fixed tree: halves onto each other. */
+static float lane_sum(float *lane)
+{
+    for (int64_t n = 8; n > 0; n /= 2)
+        for (int64_t i = 0; i < n; i++)
+            lane[i] += lane[i + n];
+    return lane[0];
+}
+
+/* The next 16 of the n elements at x; where there are fewer, a copy in pad,
+ * filled up. */
+static inline const float *padded_16(float *pad, const float *x, int64_t n,
+                                   float fill)
+{
+    if (n >= 16)
+        return x;
+    for (int64_t i = 0; i < 16; i++)
+        pad[i] = fill;
+    for (int64_t i = 0; i < n; i++)
+        pad[i] = x[i];
+    return pad;
+}
+
+static float row_max(const float *x, int64_t n)
+{
+    float pad[16], lane[16];
+    for (int64_t i = 0; i < 16; i++)
+        lane[i] = -INFINITY;
+    for (int64_t j = 0; j < n; j += 16) {
+        const float *p = padded_16(pad, x + j, n - j, -INFINITY);
+        for (int64_t i = 0; i < 16; i += W)
+            v_store(lane + i, v_max(v_load(p + i), v_load(lane + i)));
+    }
+    return lane_max(lane);
+}
+
+static float row_sum(const float *x, int64_t d)
+{
+    float pad[16], lane[16];
+    v sum[16 / W];
+    for (int64_t i = 0; i < 16 / W; i++)
+        sum[i] = v_splat(0.0f);
+    for (int64_t j = 0; j < d; j += 16) {
+        const float *p = padded_16(pad, x + j, d - j, 0.0f);
+        for (int64_t i = 0; i < 16 / W; i++)
+            sum[i] += v_load(p + i * W);
+    }
+    for (int64_t i = 0; i < 16 / W; i++)
+        v_store(lane + i * W, sum[i]);
+    return lane_sum(lane);
+}
+
+/* The sum of (x - mean)^2. */
+static float row_squares(const float *x, int64_t d, float mean)
+{
+    float pad[16], lane[16];
+    v sum[16 / W];
+    for (int64_t i = 0; i < 16 / W; i++)
+        sum[i] = v_splat(0.0f);
+    for (int64_t j = 0; j < d; j += 16) {
+        const float *p = padded_16(pad, x + j, d - j, mean);
+        for (int64_t i = 0; i < 16 / W; i++) {
+            const v t = v_load(p + i * W) - v_splat(mean);
+            sum[i] = v_fma(t, t, sum[i]);
+        }
+    }
+    for (int64_t i = 0; i < 16 / W; i++)
+        v_store(lane + i * W, sum[i]);
+    return lane_sum(lane);
+}
+
+static void add_rows(float *y, int64_t ldy, const float *a, int64_t lda,
+                     const float *b, int64_t ldb, int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W)
+            v_store(y + j, v_load(a + j) + v_load(b + j));
+        for (int64_t j = whole; j < d; j++)
+            y[j] = a[j] + b[j];
+        y += ldy;
+        a += lda;
+        b += ldb;
+    }
+}
+
+static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                      int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W)
+            v_store(y + j, v_load(x + j));
+        for (int64_t j = whole; j < d; j++)
+            y[j] = x[j];
+        y += ldy;
+        x += ldx;
+    }
+}
+
+/* Layer normalisation [Ba et al. 2016, equation 4] of each row of x: mean and
+ * variance first, in two passes, which loses nothing where they are far apart.
+ * beta may be NULL. */
+static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                      const float *gamma, const float *beta, int64_t rows,
+                      int64_t d, float eps)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const float mean = row_sum(x, d) / (float)d;
+        const float variance = row_squares(x, d, mean) / (float)d;
+        const float scale = 1.0f / sqrtf(variance + eps);
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W) {
+            const v t = (v_load(x + j) - v_splat(mean)) * v_splat(scale);
+            v shift = v_splat(0.0f);
+            if (beta)
+                shift = v_load(beta + j);
+            v_store(y + j, v_fma(t, v_load(gamma + j), shift));
+        }
+        for (int64_t j = whole; j < d; j++)
+            y[j] = fma1((x[j] - mean) * scale, gamma[j], beta ? beta[j] : 0.0f);
+        x += ldx;
+        y += ldy;
+    }
+}
+
+/* LayerNorm(x + Sublayer(x)) [Vaswani et al. 2017, section 3.1]: each row is
+ * normalised while it is in the nearest cache. y may be x or the residual. */
+static void add_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                          const float *residual, int64_t ldr,
+                          const float *gamma, const float *beta, int64_t rows,
+                          int64_t d, float eps)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float *row = y + i * ldy;
+        add_rows(row, ldy, x + i * ldx, ldx, residual + i * ldr, ldr, 1, d);
+        norm_rows(row, ldy, row, ldy, gamma, beta, 1, d, eps);
+    }
+}
+
+/* The embedding of one token, times scale, plus its position where there is
+ * one [Vaswani et al. 2017, sections 3.4 and 3.5]. Element k of the token lies
+ * at table[k * step]: step 1 in rows, 16 in the panels of a product. */
+static void embed_row(float *y, const float *table, int64_t step, int64_t d,
+                      float scale, const float *position)
+{
+    if (!position)
+        for (int64_t k = 0; k < d; k++)
+            y[k] = scale * table[k * step];
+    else
+        for (int64_t k = 0; k < d; k++)
+            y[k] = fma1(scale, table[k * step], position[k]);
+}
+
+/* The sum of exp(x - base); y, where it is not NULL, gets the terms. */
+static float exp_row(float *y, const float *x, int64_t n, float base)
+{
+    float pad[16], part[16], lane[16];
+    for (int64_t i = 0; i < 16; i++)
+        lane[i] = 0.0f;
+    for (int64_t j = 0; j < n; j += 16) {
+        const float *p = padded_16(pad, x + j, n - j, -INFINITY);
+        for (int64_t i = 0; i < 16; i += W) {
+            const v e = v_exp(v_load(p + i) - v_splat(base));
+            v_store(part + i, e);
+            v_store(lane + i, v_load(lane + i) + e);
+        }
+        if (y)
+            for (int64_t i = 0; i < 16 && j + i < n; i++)
+                y[j + i] = part[i];
+    }
+    return lane_sum(lane);
+}
+
+/* ln(sum(e^x)), safe for any x. */
+static float log_sum_exp(const float *x, int64_t n)
+{
+    const float base = row_max(x, n);
+    if (base == -INFINITY)
+        return log1(exp_row(0, x, n, 0.0f));
+    return base + log1(exp_row(0, x, n, base));
+}
+
+/* Keys at positions at .. at + rows - 1 of one page of 64: panels of 16 keys,
+ * the d_k elements one below the other, so that Q K^T is a tile's product. */
+static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
+                      int64_t d_k, int64_t at)
+{
+    const int64_t fours = d_k / 4 * 4;
+    int64_t i = 0;
+    while (i < rows) {
+        const int64_t lane = (at + i) % 16;
+        float *panel = page + (at + i - lane) * d_k;
+        const float *row = x + i * ldx;
+        if (lane % 4 == 0 && i + 4 <= rows) {
+            for (int64_t k = 0; k < fours; k += 4)
+                transpose_4x4(panel + k * 16 + lane, row + k, ldx);
+            for (int64_t k = fours; k < d_k; k++)
+                for (int64_t r = 0; r < 4; r++)
+                    panel[k * 16 + lane + r] = row[r * ldx + k];
+            i += 4;
+        } else {
+            for (int64_t k = 0; k < d_k; k++)
+                panel[k * 16 + lane] = row[k];
+            i++;
+        }
+    }
+}
+
+/* Values at positions at .. of one page: panels of 16 columns, 64 rows each;
+ * columns beyond d_v are 0. */
+static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
+                        int64_t d_v, int64_t at)
+{
+    float pad[16];
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < d_v; j += 16) {
+            float *to = page + j * 64 + (at + i) * 16;
+            const float *p = padded_16(pad, x + i * ldx + j, d_v - j, 0.0f);
+            for (int64_t l = 0; l < 16; l += W)
+                v_store(to + l, v_load(p + l));
+        }
+}
+
+/* Prefetches n keys of a page, and their values behind the page's keys. */
+static void prefetch_keys(const float *k, int64_t n, int64_t d_k,
+                          int64_t panels)
+{
+    const float *values = k + 64 * d_k;
+    for (int64_t i = 0; i < (n + 15) / 16 * d_k; i++)
+        v_prefetch(k + i * 16);
+    for (int64_t i = 0; i < panels * 1024; i += 1024)
+        for (int64_t j = 0; j < n; j++)
+            v_prefetch(values + i + j * 16);
+}
+
+/* Online softmax [Milakov and Gimelshein 2018] by chunks of 64 keys, as in
+ * FlashAttention [Dao et al. 2022, algorithm 1]: for each row the maximum so
+ * far, 16 lanes of the sum, and o, the sum of p v that is not divided yet. */
+static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
+                          int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++)
+        max[i] = -INFINITY;
+    for (int64_t i = 0; i < rows * 16; i++)
+        sum[i] = 0.0f;
+    for (int64_t i = 0; i < rows * ldo; i++)
+        o[i] = 0.0f;
+}
+
+/* 2^t within an ulp, t <= 127; below -126.5 it is 0, so is 2^-inf; NaN stays.
+ * t = n + f with |f| <= 1/2; 2^f = 1 + f P(f), P minimax. */
+INLINE v v_exp2(v t)
+{
+    const v shift = v_splat(0x1.8000fep+23f);  /* rounds to n + 127 */
+    t = v_max(v_splat(-127.0f), t);
+    const v n = t + shift;
+    const v f = t - (n - shift);
+    v p = v_splat(0x1.41fbbcp-13f);
+    p = v_fma(p, f, v_splat(0x1.5f3e52p-10f));
+    p = v_fma(p, f, v_splat(0x1.3b2d4cp-7f));
+    p = v_fma(p, f, v_splat(0x1.c6aee8p-5f));
+    p = v_fma(p, f, v_splat(0x1.ebfbdcp-3f));
+    p = v_fma(p, f, v_splat(0x1.62e43p-1f));
+    p = v_fma(p, f, v_splat(1.0f));
+    return p * v_power_of_2(n);
+}
+
+/* Of the first `wide` scores, 16 to 64; -inf at the end changes nothing. */
+static inline float chunk_max(const float *s, int64_t wide)
+{
+    float lane[16];
+    for (int64_t i = 0; i < 16; i += W) {
+        v top = v_load(s + i);
+        for (int64_t j = 16; j < wide; j += 16)
+            top = v_max(v_load(s + i + j), top);
+        v_store(lane + i, top);
+    }
+    return lane_max(lane);
+}
+
+/* What was summed under the old maximum, as if under the new one. */
+static inline void raise_max(float *restrict max, float top, float scale,
+                             float *restrict sum, float *restrict o,
+                             int64_t ldo)
+{
+    const v rescale = v_exp2((v_splat(*max) - v_splat(top)) * v_splat(scale));
+    for (int64_t j = 0; j < ldo; j += W)
+        v_store(o + j, v_load(o + j) * rescale);
+    for (int64_t j = 0; j < 16; j += W)
+        v_store(sum + j, v_load(sum + j) * rescale);
+    *max = top;
+}
+
+/* The first `wide` of s become 2^(scale (s - max)); the terms are added to
+ * their lanes. */
+static inline void chunk_exp(float *restrict s, int64_t wide, float max,
+                             float scale, float *restrict sum)
+{
+    if (max == -INFINITY)        /* so are all scores: 0, not NaN */
+        max = 0.0f;
+    const v m = v_splat(max), by = v_splat(scale);
+    for (int64_t i = 0; i < 16; i += W) {
+        v p[4] = { v_exp2((v_load(s + i) - m) * by),
+                   v_splat(0.0f), v_splat(0.0f), v_splat(0.0f) };
+        v_store(s + i, p[0]);
+        for (int64_t j = 1; j < wide / 16; j++) {
+            p[j] = v_exp2((v_load(s + j * 16 + i) - m) * by);
+            v_store(s + j * 16 + i, p[j]);
+        }
+        v_store(sum + i, v_load(sum + i) + ((p[0] + p[1]) + (p[2] + p[3])));
+    }
+}
+
+/* The first `wide` of a chunk of 64 keys, -inf for those that a row does not
+ * see. s becomes 2^(scale (s - max)). First the maxima of all rows, then the
+ * powers: there is more to do side by side. Needs scale > 0. */
+static inline void softmax_scores(float *restrict s, int64_t wide,
+                                  int64_t rows, float scale,
+                                  float *restrict max, float *restrict sum,
+                                  float *restrict o, int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const float top = chunk_max(s + i * 64, wide);
+        if (top > max[i])
+            raise_max(max + i, top, scale, sum + i * 16, o + i * ldo, ldo);
+    }
+    for (int64_t i = 0; i < rows; i++)
+        chunk_exp(s + i * 64, wide, max[i], scale, sum + i * 16);
+}
+
+/* All rows see the first `keys` of a chunk: their s becomes
+ * 2^(scale (s - max)), and 0 for the others of the last 16. */
+static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
+                         float scale, float *restrict max, float *restrict sum,
+                         float *restrict o, int64_t ldo)
+{
+    const int64_t wide = (keys + 15) / 16 * 16;
+    if (keys < wide)
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = keys; j < wide; j++)
+                s[i * 64 + j] = -INFINITY;
+    if (wide == 64)
+        softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
+    else if (wide == 16)
+        softmax_scores(s, 16, rows, scale, max, sum, o, ldo);
+    else
+        softmax_scores(s, wide, rows, scale, max, sum, o, ldo);
+}
+
+/* The same where row i sees keys from[i] to to[i] - 1, 64 at most, or none. */
+static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
+                          const int64_t *to, float scale, float *restrict max,
+                          float *restrict sum, float *restrict o, int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float *row = s + i * 64;
+        int64_t j = 0;
+        for (; j < 64 && j < from[i]; j++)
+            row[j] = -INFINITY;
+        if (j < to[i])
+            j = to[i];
+        for (; j < 64; j++)
+            row[j] = -INFINITY;
+    }
+    softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
+}
+
+/* y = o / sum; 0 for a row that had no key. */
+static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
+                        const float *sum, const float *o, int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float lane[16], inverse = 0.0f;
+        for (int64_t j = 0; j < 16; j++)
+            lane[j] = sum[j];
+        const float total = lane_sum(lane);
+        if (total != 0.0f)
+            inverse = 1.0f / total;
+        const int64_t whole = d_v / W * W;
+        for (int64_t j = 0; j < whole; j += W)
+            v_store(y + j, v_load(o + j) * v_splat(inverse));
+        for (int64_t j = whole; j < d_v; j++)
+            y[j] = o[j] * inverse;
+        y += ldy;
+        sum += 16;
+        o += ldo;
+    }
+}
+
+/* Tiles: C = A B for a few rows of A and panels of B, which
+ * are ldb apart. Each output has a lane of its own that sums
+ * over k in order: its bits are the same by every tile.
+ * _accumulate: C += A B; _bias, _relu: done at the end;
+ * _prefetch: fetches the panels that follow, meanwhile. */
+static void tile_6x16_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    v acc5_0 = v_splat(0.0f);
+    v acc5_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        x = v_splat(a[i + 5 * lda]);
+        acc5_0 = v_fma(x, b0, acc5_0);
+        acc5_1 = v_fma(x, b1, acc5_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+    v_store(c + 5 * ldc, acc5_0);
+    v_store(c + 5 * ldc + 8, acc5_1);
+}
+
+static void tile_6x16_bias_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    v acc5_0 = v_splat(0.0f);
+    v acc5_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        x = v_splat(a[i + 5 * lda]);
+        acc5_0 = v_fma(x, b0, acc5_0);
+        acc5_1 = v_fma(x, b1, acc5_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    acc3_0 += bias0;
+    acc3_1 += bias1;
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    acc4_0 += bias0;
+    acc4_1 += bias1;
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+    acc5_0 += bias0;
+    acc5_1 += bias1;
+    v_store(c + 5 * ldc, acc5_0);
+    v_store(c + 5 * ldc + 8, acc5_1);
+}
+
+static void tile_6x16_bias_relu_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    v acc5_0 = v_splat(0.0f);
+    v acc5_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        x = v_splat(a[i + 5 * lda]);
+        acc5_0 = v_fma(x, b0, acc5_0);
+        acc5_1 = v_fma(x, b1, acc5_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    acc0_0 = v_max(acc0_0, v_splat(0.0f));
+    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    acc1_0 = v_max(acc1_0, v_splat(0.0f));
+    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    acc2_0 = v_max(acc2_0, v_splat(0.0f));
+    acc2_1 = v_max(acc2_1, v_splat(0.0f));
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    acc3_0 += bias0;
+    acc3_1 += bias1;
+    acc3_0 = v_max(acc3_0, v_splat(0.0f));
+    acc3_1 = v_max(acc3_1, v_splat(0.0f));
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    acc4_0 += bias0;
+    acc4_1 += bias1;
+    acc4_0 = v_max(acc4_0, v_splat(0.0f));
+    acc4_1 = v_max(acc4_1, v_splat(0.0f));
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+    acc5_0 += bias0;
+    acc5_1 += bias1;
+    acc5_0 = v_max(acc5_0, v_splat(0.0f));
+    acc5_1 = v_max(acc5_1, v_splat(0.0f));
+    v_store(c + 5 * ldc, acc5_0);
+    v_store(c + 5 * ldc + 8, acc5_1);
+}
+
+static void tile_6x16_accumulate_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
+    v acc2_0 = v_load(c + 2 * ldc);
+    v acc2_1 = v_load(c + 2 * ldc + 8);
+    v acc3_0 = v_load(c + 3 * ldc);
+    v acc3_1 = v_load(c + 3 * ldc + 8);
+    v acc4_0 = v_load(c + 4 * ldc);
+    v acc4_1 = v_load(c + 4 * ldc + 8);
+    v acc5_0 = v_load(c + 5 * ldc);
+    v acc5_1 = v_load(c + 5 * ldc + 8);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        x = v_splat(a[i + 5 * lda]);
+        acc5_0 = v_fma(x, b0, acc5_0);
+        acc5_1 = v_fma(x, b1, acc5_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+    v_store(c + 5 * ldc, acc5_0);
+    v_store(c + 5 * ldc + 8, acc5_1);
+}
+
+static void tile_5x16_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+}
+
+static void tile_5x16_bias_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    acc3_0 += bias0;
+    acc3_1 += bias1;
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    acc4_0 += bias0;
+    acc4_1 += bias1;
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+}
+
+static void tile_5x16_bias_relu_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    v acc4_0 = v_splat(0.0f);
+    v acc4_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    acc0_0 = v_max(acc0_0, v_splat(0.0f));
+    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    acc1_0 = v_max(acc1_0, v_splat(0.0f));
+    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    acc2_0 = v_max(acc2_0, v_splat(0.0f));
+    acc2_1 = v_max(acc2_1, v_splat(0.0f));
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    acc3_0 += bias0;
+    acc3_1 += bias1;
+    acc3_0 = v_max(acc3_0, v_splat(0.0f));
+    acc3_1 = v_max(acc3_1, v_splat(0.0f));
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    acc4_0 += bias0;
+    acc4_1 += bias1;
+    acc4_0 = v_max(acc4_0, v_splat(0.0f));
+    acc4_1 = v_max(acc4_1, v_splat(0.0f));
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+}
+
+static void tile_5x16_accumulate_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
+    v acc2_0 = v_load(c + 2 * ldc);
+    v acc2_1 = v_load(c + 2 * ldc + 8);
+    v acc3_0 = v_load(c + 3 * ldc);
+    v acc3_1 = v_load(c + 3 * ldc + 8);
+    v acc4_0 = v_load(c + 4 * ldc);
+    v acc4_1 = v_load(c + 4 * ldc + 8);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        x = v_splat(a[i + 4 * lda]);
+        acc4_0 = v_fma(x, b0, acc4_0);
+        acc4_1 = v_fma(x, b1, acc4_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+    v_store(c + 4 * ldc, acc4_0);
+    v_store(c + 4 * ldc + 8, acc4_1);
+}
+
+static void tile_4x16_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+}
+
+static void tile_4x16_bias_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    acc3_0 += bias0;
+    acc3_1 += bias1;
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+}
+
+static void tile_4x16_bias_relu_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    v acc3_0 = v_splat(0.0f);
+    v acc3_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    acc0_0 = v_max(acc0_0, v_splat(0.0f));
+    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    acc1_0 = v_max(acc1_0, v_splat(0.0f));
+    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    acc2_0 = v_max(acc2_0, v_splat(0.0f));
+    acc2_1 = v_max(acc2_1, v_splat(0.0f));
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    acc3_0 += bias0;
+    acc3_1 += bias1;
+    acc3_0 = v_max(acc3_0, v_splat(0.0f));
+    acc3_1 = v_max(acc3_1, v_splat(0.0f));
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+}
+
+static void tile_4x16_accumulate_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
+    v acc2_0 = v_load(c + 2 * ldc);
+    v acc2_1 = v_load(c + 2 * ldc + 8);
+    v acc3_0 = v_load(c + 3 * ldc);
+    v acc3_1 = v_load(c + 3 * ldc + 8);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        x = v_splat(a[i + 3 * lda]);
+        acc3_0 = v_fma(x, b0, acc3_0);
+        acc3_1 = v_fma(x, b1, acc3_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+    v_store(c + 3 * ldc, acc3_0);
+    v_store(c + 3 * ldc + 8, acc3_1);
+}
+
+static void tile_3x16_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+}
+
+static void tile_3x16_bias_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+}
+
+static void tile_3x16_bias_relu_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    v acc2_0 = v_splat(0.0f);
+    v acc2_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    acc0_0 = v_max(acc0_0, v_splat(0.0f));
+    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    acc1_0 = v_max(acc1_0, v_splat(0.0f));
+    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    acc2_0 += bias0;
+    acc2_1 += bias1;
+    acc2_0 = v_max(acc2_0, v_splat(0.0f));
+    acc2_1 = v_max(acc2_1, v_splat(0.0f));
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+}
+
+static void tile_3x16_accumulate_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
+    v acc2_0 = v_load(c + 2 * ldc);
+    v acc2_1 = v_load(c + 2 * ldc + 8);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        x = v_splat(a[i + 2 * lda]);
+        acc2_0 = v_fma(x, b0, acc2_0);
+        acc2_1 = v_fma(x, b1, acc2_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+    v_store(c + 2 * ldc, acc2_0);
+    v_store(c + 2 * ldc + 8, acc2_1);
+}
+
+static void tile_2x16_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+}
+
+static void tile_2x16_bias_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+}
+
+static void tile_2x16_bias_relu_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    v acc1_0 = v_splat(0.0f);
+    v acc1_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    acc0_0 = v_max(acc0_0, v_splat(0.0f));
+    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    acc1_0 += bias0;
+    acc1_1 += bias1;
+    acc1_0 = v_max(acc1_0, v_splat(0.0f));
+    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+}
+
+static void tile_2x16_accumulate_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)ldb;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    v acc1_0 = v_load(c + ldc);
+    v acc1_1 = v_load(c + ldc + 8);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        x = v_splat(a[i + lda]);
+        acc1_0 = v_fma(x, b0, acc1_0);
+        acc1_1 = v_fma(x, b1, acc1_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+    v_store(c + ldc, acc1_0);
+    v_store(c + ldc + 8, acc1_1);
+}
+
+static void tile_1x16_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)lda;
+    (void)ldb;
+    (void)ldc;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+}
+
+static void tile_1x16_bias_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)lda;
+    (void)ldb;
+    (void)ldc;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+}
+
+static void tile_1x16_bias_relu_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)lda;
+    (void)ldb;
+    (void)ldc;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_splat(0.0f);
+    v acc0_1 = v_splat(0.0f);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        b += 16;
+    }
+    const v bias0 = v_load(bias);
+    const v bias1 = v_load(bias + 8);
+    acc0_0 += bias0;
+    acc0_1 += bias1;
+    acc0_0 = v_max(acc0_0, v_splat(0.0f));
+    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+}
+
+static void tile_1x16_accumulate_prefetch(
+    const float *a, int64_t lda, const float *b, int64_t ldb,
+    int64_t k, float *c, int64_t ldc, const float *bias,
+    const float *residual, int64_t ldr, int64_t act,
+    const float *next)
+{
+    (void)lda;
+    (void)ldb;
+    (void)ldc;
+    (void)bias;
+    (void)residual;
+    (void)ldr;
+    (void)act;
+    v acc0_0 = v_load(c);
+    v acc0_1 = v_load(c + 8);
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        v_prefetch(next);
+        next += 16;
+        const v b0 = v_load_aligned(b);
+        const v b1 = v_load_aligned(b + 8);
+        v x = v_splat(a[i]);
+        acc0_0 = v_fma(x, b0, acc0_0);
+        acc0_1 = v_fma(x, b1, acc0_1);
+        b += 16;
+    }
+    v_store(c, acc0_0);
+    v_store(c + 8, acc0_1);
+}
+
+/* ---------------------------------- products and attention of one shape --- */
+
+static int64_t min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Where a part of n begins, at a multiple of `step`. */
+static int64_t part_begin(int64_t n, int64_t step, int64_t part,
+                          int64_t parts)
+{
+    return min(n, (n + step - 1) / step * part / parts * step);
+}
+
+/* All rows of a times 16 columns, in tiles whose heights differ by one
+ * at most. */
+static void rows_16_bias(int64_t rows, const float *a, int64_t lda,
+                         const float *b, int64_t ldb, int64_t k, float *c,
+                         int64_t ldc, const float *bias, const float *next)
+{
+    const int64_t tiles = (rows + 5) / 6;
+
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+
+        if (mr == 6) {
+            tile_6x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, 0, next);
+        }
+        if (mr == 5) {
+            tile_5x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, 0, next);
+        }
+        if (mr == 4) {
+            tile_4x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, 0, next);
+        }
+        if (mr == 3) {
+            tile_3x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, 0, next);
+        }
+        if (mr == 2) {
+            tile_2x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, 0, next);
+        }
+        if (mr == 1) {
+            tile_1x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, 0, next);
+        }
+        next = b;
+    }
+}
+
+/* y = x W^T + b: x [rows, 32], W [96, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_32x96(int64_t rows, int64_t from, int64_t to,
+                              const float *x, int64_t ldx, const float *w,
+                              const float *b, float *y, int64_t ldy)
+{
+    for (int64_t j = from; j < to; j += 16) {
+        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                     w + (j + 16) * 32);
+    }
+}
+
+struct keys {               /* keys and values of one head */
+    const float *k, *v;     /* in the first page */
+    int64_t k_page, v_page; /* floats from page to page */
+    const int32_t *page;    /* of a cache: its pages, in order */
+    int64_t count;          /* keys */
+    int64_t past;           /* keys before the first query's */
+    int64_t prefix;         /* keys that all queries see */
+    const float *bias;      /* of scores, by distance; at 0 */
+};
+
+/* All rows of a times 16 columns, in tiles whose heights differ by one
+ * at most. */
+static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
+                    int64_t ldb, int64_t k, float *c, int64_t ldc,
+                    const float *next)
+{
+    const int64_t tiles = (rows + 5) / 6;
+
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+
+        if (mr == 6) {
+            tile_6x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, 0, next);
+        }
+        if (mr == 5) {
+            tile_5x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, 0, next);
+        }
+        if (mr == 4) {
+            tile_4x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, 0, next);
+        }
+        if (mr == 3) {
+            tile_3x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, 0, next);
+        }
+        if (mr == 2) {
+            tile_2x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, 0, next);
+        }
+        if (mr == 1) {
+            tile_1x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, 0, next);
+        }
+        next = b;
+    }
+}
+
+/* c = a b: b is `panels` panels of 16 columns, ldb apart; those at
+ * `next` are prefetched. */
+static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
+                   int64_t ldb, int64_t k, int64_t panels, float *c,
+                   int64_t ldc, const float *next)
+{
+    int64_t j = 0;
+
+    for (; j < panels; j++) {
+        rows_16(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
+                next + j * ldb);
+    }
+}
+
+/* All rows of a times 16 columns, in tiles whose heights differ by one
+ * at most. */
+static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
+                               const float *b, int64_t ldb, int64_t k, float *c,
+                               int64_t ldc, const float *next)
+{
+    const int64_t tiles = (rows + 5) / 6;
+
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+
+        if (mr == 6) {
+            tile_6x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, 0, next);
+        }
+        if (mr == 5) {
+            tile_5x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, 0, next);
+        }
+        if (mr == 4) {
+            tile_4x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, 0, next);
+        }
+        if (mr == 3) {
+            tile_3x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, 0, next);
+        }
+        if (mr == 2) {
+            tile_2x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, 0, next);
+        }
+        if (mr == 1) {
+            tile_1x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, 0, next);
+        }
+        next = b;
+    }
+}
+
+/* c += a b: b is `panels` panels of 16 columns, ldb apart; those at
+ * `next` are prefetched. */
+static void panels_add(int64_t rows, const float *a, int64_t lda,
+                       const float *b, int64_t ldb, int64_t k, int64_t panels,
+                       float *c, int64_t ldc, const float *next)
+{
+    int64_t j = 0;
+
+    for (; j < panels; j++) {
+        rows_16_accumulate(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
+                           next + j * ldb);
+    }
+}
+
+/* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
+static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
+                            const struct keys *m, float *y, int64_t ldy,
+                            float *scratch)
+{
+    float *const s = scratch;
+    float *const o = scratch + 48 * 64;
+    float *const sum = scratch + 48 * 80;
+    float *const maxima = scratch + 48 * 96;
+
+    for (int64_t i = 0; i < rows; i += 48) {
+        const int64_t r = min(rows - i, 48);
+        const int64_t last = m->count;
+
+        softmax_begin(r, maxima, sum, o, 16);
+        for (int64_t at = 0; at < last; at += 64) {
+            const int64_t n = min(last - at, 64);
+            const float *k = m->k + (at / 64) * m->k_page;
+            const float *v = m->v + (at / 64) * m->v_page;
+            const float *next = k;
+
+            if (at + 64 < last)
+                next = m->k + (at / 64 + 1) * m->k_page;
+            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
+            softmax_page(s, r, n, (0x1.715476p+0f), maxima, sum, o, 16);
+            panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
+        }
+        softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
+    }
+}
+
+/* y = x W^T + b: x [rows, 32], W [32, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_32x32(int64_t rows, int64_t from, int64_t to,
+                              const float *x, int64_t ldx, const float *w,
+                              const float *b, float *y, int64_t ldy)
+{
+    for (int64_t j = from; j < to; j += 16) {
+        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                     w + (j + 16) * 32);
+    }
+}
+
+/* All rows of a times 16 columns, in tiles whose heights differ by one
+ * at most. */
+static void rows_16_bias_relu(int64_t rows, const float *a, int64_t lda,
+                              const float *b, int64_t ldb, int64_t k, float *c,
+                              int64_t ldc, const float *bias, const float *next)
+{
+    const int64_t tiles = (rows + 5) / 6;
+
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+
+        if (mr == 6) {
+            tile_6x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, 1, next);
+        }
+        if (mr == 5) {
+            tile_5x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, 1, next);
+        }
+        if (mr == 4) {
+            tile_4x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, 1, next);
+        }
+        if (mr == 3) {
+            tile_3x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, 1, next);
+        }
+        if (mr == 2) {
+            tile_2x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, 1, next);
+        }
+        if (mr == 1) {
+            tile_1x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, 1, next);
+        }
+        next = b;
+    }
+}
+
+/* y = relu(x W^T + b): x [rows, 32], W [64, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_relu_32x64(int64_t rows, int64_t from, int64_t to,
+                                   const float *x, int64_t ldx, const float *w,
+                                   const float *b, float *y, int64_t ldy)
+{
+    for (int64_t j = from; j < to; j += 16) {
+        rows_16_bias_relu(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                          w + (j + 16) * 32);
+    }
+}
+
+/* y = x W^T + b: x [rows, 64], W [32, 64] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_64x32(int64_t rows, int64_t from, int64_t to,
+                              const float *x, int64_t ldx, const float *w,
+                              const float *b, float *y, int64_t ldy)
+{
+    for (int64_t j = from; j < to; j += 16) {
+        rows_16_bias(rows, x, ldx, w + j * 64, 1024, 64, y + j, ldy, b + j,
+                     w + (j + 16) * 64);
+    }
+}
+
+/* y = x W^T + b: x [rows, 32], W [64, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_32x64(int64_t rows, int64_t from, int64_t to,
+                              const float *x, int64_t ldx, const float *w,
+                              const float *b, float *y, int64_t ldy)
+{
+    for (int64_t j = from; j < to; j += 16) {
+        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                     w + (j + 16) * 32);
+    }
+}
+
+/* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */
+static void values_seen(int64_t rows, const float *p, const int64_t *from,
+                        const int64_t *to, const float *v, int64_t panels,
+                        float *o)
+{
+    int64_t first = 0, last = 64;   /* what all rows see */
+    int64_t n;
+
+    for (int64_t i = 0; i < rows; i++) {
+        first = max(first, from[i]);
+        last = min(last, to[i]);
+    }
+    if (last < first)
+        last = first;
+    for (int64_t i = 0; i < rows; i++) {
+        n = min(first, to[i]) - from[i];
+        if (n > 0) {
+            panels_add(1, p + i * 64 + from[i], 64, v + from[i] * 16, 1024, n,
+                       panels, o + i * panels * 16, panels * 16, v);
+        }
+    }
+    if (last > first) {
+        panels_add(rows, p + first, 64, v + first * 16, 1024, last - first,
+                   panels, o, panels * 16, v);
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        n = to[i] - last;
+        if (n > 0) {
+            panels_add(1, p + i * 64 + last, 64, v + last * 16, 1024, n, panels,
+                       o + i * panels * 16, panels * 16, v);
+        }
+    }
+}
+
+/* The page at `at` for r queries from position p, which do not
+ * all see all of its n keys. */
+static void attention_16x16_causal_paged_edge(const float *q, int64_t ldq,
+                                              int64_t r, int64_t p, int64_t at,
+                                              int64_t n, const struct keys *m,
+                                              float *s, float *maxima,
+                                              float *sum, float *o)
+{
+    int64_t from[6], to[6];     /* keys that each row sees */
+    int64_t first = n, end = 0;     /* that any of them sees */
+    const float *k = m->k + m->page[at / 64] * m->k_page;
+    const float *v = m->v + m->page[at / 64] * m->v_page;
+
+    for (int64_t j = 0; j < r; j++) {
+        from[j] = 0;
+        to[j] = min(min((p + j) + 1, m->count) - at, 64);
+        if (from[j] < to[j]) {
+            first = min(first, from[j]);
+            end = max(end, to[j]);
+        }
+    }
+    if (first >= end)
+        return;
+    first -= first % 16;
+    panels(r, q, ldq, k + first * 16, 256, 16, (end - first + 15) / 16,
+           s + first, 64, v);
+    softmax_chunk(s, r, from, to, (0x1.715476p+0f), maxima, sum, o, 16);
+    values_seen(r, s, from, to, v, 1, o);
+}
+
+/* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
+static void attention_16x16_causal_paged(const float *q, int64_t ldq,
+                                         int64_t rows, const struct keys *m,
+                                         float *y, int64_t ldy, float *scratch)
+{
+    float *const s = scratch;
+    float *const o = scratch + 48 * 64;
+    float *const sum = scratch + 48 * 80;
+    float *const maxima = scratch + 48 * 96;
+
+    for (int64_t i = 0; i < rows; i += 48) {
+        const int64_t r = min(rows - i, 48);
+        const int64_t p = m->past + i;      /* position of row i */
+        const int64_t last = min((p + r - 1) + 1, m->count);
+
+        softmax_begin(r, maxima, sum, o, 16);
+        for (int64_t at = 0; at < last; at += 64) {
+            const int64_t n = min(last - at, 64);
+
+            if (min(p + 1, m->count) < at + n) {
+                for (int64_t j = 0; j < r; j += 6) {
+                    attention_16x16_causal_paged_edge(q + (i + j) * ldq, ldq,
+                                                      min(r - j, 6), p + j, at,
+                                                      n, m, s, maxima + j,
+                                                      sum + j * 16, o + j * 16);
+                }
+                continue;
+            }
+            const float *k = m->k + m->page[at / 64] * m->k_page;
+            const float *v = m->v + m->page[at / 64] * m->v_page;
+            const float *next = k;
+
+            if (at + 64 < last)
+                next = m->k + m->page[at / 64 + 1] * m->k_page;
+            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
+            softmax_page(s, r, n, (0x1.715476p+0f), maxima, sum, o, 16);
+            panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
+        }
+        softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
+    }
+}
+
+/* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
+static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
+                                  const struct keys *m, float *y, int64_t ldy,
+                                  float *scratch)
+{
+    float *const s = scratch;
+    float *const o = scratch + 48 * 64;
+    float *const sum = scratch + 48 * 80;
+    float *const maxima = scratch + 48 * 96;
+
+    for (int64_t i = 0; i < rows; i += 48) {
+        const int64_t r = min(rows - i, 48);
+        const int64_t last = m->count;
+
+        softmax_begin(r, maxima, sum, o, 16);
+        for (int64_t at = 0; at < last; at += 64) {
+            const int64_t n = min(last - at, 64);
+            const float *k = m->k + m->page[at / 64] * m->k_page;
+            const float *v = m->v + m->page[at / 64] * m->v_page;
+            const float *next = k;
+
+            if (at + 64 < last)
+                next = m->k + m->page[at / 64 + 1] * m->k_page;
+            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
+            softmax_page(s, r, n, (0x1.715476p+0f), maxima, sum, o, 16);
+            panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
+        }
+        softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
+    }
+}
+
+/* y = x W^T: x [rows, 32], W [48, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_32x48(int64_t rows, int64_t from, int64_t to, const float *x,
+                         int64_t ldx, const float *w, float *y, int64_t ldy)
+{
+    for (int64_t j = from; j < to; j += 16) {
+        rows_16(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy,
+                w + (j + 16) * 32);
+    }
+}
+
+/* --------------------------------------------------- steps of the model --- */
+
+/* source_input = embed: f32[n, 32] */
+static void encoder_source_input(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct attn_batch *b = c->b;
+    const int64_t first = part_begin(b->rows, 1, part, parts);
+    const int64_t last = part_begin(b->rows, 1, part + 1, parts);
+
+    for (int64_t s = 0; s < b->sequences; s++) {
+        const int64_t end = min(b->start[s + 1], last);
+
+        for (int64_t i = max(b->start[s], first); i < end; i++) {
+            const int64_t id = b->ids[i];
+            const int64_t at = i - b->start[s];
+
+            embed_row(c->x + i * 32, c->w->target + id / 16 * 512 + id % 16, 16,
+                      32, (0x1.6a09e6p+2f), c->w->source_positions + at * 32);
+        }
+    }
+}
+
+/* self_attn_qkv = linear: f32[n, 96] */
+static void encoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(96, 16, part, parts);
+    const int64_t to = part_begin(96, 16, part + 1, parts);
+
+    matmul_bias_32x96(c->rows, from, to, c->x + c->row * 32, 32,
+                      w->self_attn_qkv, w->self_attn_qkv_bias,
+                      c->self_attn_qkv + c->row * 96, 96);
+}
+
+/* self_attn_keys = pages: f32[2, n, 16]
+ * self_attn_values = pages: f32[2, n, 16] */
+static void encoder_self_attn_pages(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+
+    for (int64_t task = part; task < tasks; task += parts) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        int64_t at = 0;
+        int64_t n;
+
+        for (int64_t i = row; i < b->start[s + 1]; i += n) {
+            const int64_t id = b->start[s] / 64 + s + at / 64;
+            float *k = c->self_attn_keys + head * 1024
+                       + id * 2048;
+            float *v = c->self_attn_values + head * 1024
+                       + id * 2048;
+
+            n = min(64 - at % 64, b->start[s + 1] - i);
+            pack_keys(k, c->self_attn_qkv + i * 96 + 32 + head * 16, 96, n, 16,
+                      at % 64);
+            pack_values(v, c->self_attn_qkv + i * 96 + 64 + head * 16, 96, n,
+                        16, at % 64);
+            at += n;
+        }
+    }
+}
+
+/* self_attn = attention: f32[n, 32] */
+static void encoder_self_attn(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+    float *const scratch = c->scratch + part * 4656;
+
+    for (int64_t task = part; task < tasks; task += parts) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        const int64_t first = b->start[s] / 64 + s;
+        struct keys m;
+
+        m.k = c->self_attn_keys + head * 1024 + first * 2048;
+        m.v = c->self_attn_values + head * 1024 + first * 2048;
+        m.k_page = 2048;
+        m.v_page = 2048;
+        m.page = 0;
+        m.count = b->start[s + 1] - b->start[s];
+        m.past = 0;
+        m.prefix = 0;
+        m.bias = 0;
+        attention_16x16(c->self_attn_qkv + row * 96 + head * 16, 96,
+                        b->start[s + 1] - row, &m,
+                        c->self_attn + row * 32 + head * 16, 32, scratch);
+    }
+}
+
+/* self_attn_o = linear: f32[n, 32] */
+static void encoder_self_attn_o(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(32, 16, part, parts);
+    const int64_t to = part_begin(32, 16, part + 1, parts);
+
+    matmul_bias_32x32(c->rows, from, to, c->self_attn + c->row * 32, 32,
+                      w->self_attn_o, w->self_attn_o_bias, c->self_attn_o, 32);
+}
+
+/* norm1 = add_norm: f32[n, 32] */
+static void encoder_norm1(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t at = part_begin(c->rows, 1, part, parts);
+    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->norm1 + at * 32, 32, c->x + i * 32, 32,
+                  c->self_attn_o + at * 32, 32, w->norm1, w->norm1_bias, rows,
+                  32, (0x1.0c6f7ap-20f));
+}
+
+/* ffn_w1 = linear: f32[n, 64] */
+static void encoder_ffn_w1(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(64, 16, part, parts);
+    const int64_t to = part_begin(64, 16, part + 1, parts);
+
+    matmul_bias_relu_32x64(c->rows, from, to, c->norm1, 32, w->ffn_w1,
+                           w->ffn_w1_bias, c->ffn_w1, 64);
+}
+
+/* ffn_w2 = linear: f32[n, 32] */
+static void encoder_ffn_w2(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(32, 16, part, parts);
+    const int64_t to = part_begin(32, 16, part + 1, parts);
+
+    matmul_bias_64x32(c->rows, from, to, c->ffn_w1, 64, w->ffn_w2,
+                      w->ffn_w2_bias, c->ffn_w2, 32);
+}
+
+/* norm2 = add_norm: f32[n, 32] */
+static void encoder_norm2(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t at = part_begin(c->rows, 1, part, parts);
+    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->x + i * 32, 32, c->norm1 + at * 32, 32,
+                  c->ffn_w2 + at * 32, 32, w->norm2, w->norm2_bias, rows, 32,
+                  (0x1.0c6f7ap-20f));
+}
+
+/* cross_attn_kv = linear: f32[n, 64] */
+static void cross_attn_kv(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct cross_layer *w = c->layer_weights;
+    const int64_t from = part_begin(64, 16, part, parts);
+    const int64_t to = part_begin(64, 16, part + 1, parts);
+
+    matmul_bias_32x64(c->rows, from, to, c->x + c->row * 32, 32,
+                      w->cross_attn_kv, w->cross_attn_kv_bias,
+                      c->cross_attn_kv + c->row * 64, 64);
+}
+
+/* cross_attn_keys = append: f32[2, n, 16]
+ * cross_attn_values = append: f32[2, n, 16] */
+static void cross_attn_pages(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const int64_t layer = c->layer;
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+
+    for (int64_t task = part; task < tasks; task += parts) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        const int32_t *page = b->pages[1] + s * b->table[1];
+        int64_t at = 0;
+        int64_t n;
+
+        for (int64_t i = row; i < b->start[s + 1]; i += n) {
+            const int64_t id = page[at / 64];
+            float *k = b->pool[1] + layer * 4096 + head * 2048
+                       + id * 8192;
+            float *v = b->pool[1] + layer * 4096 + head * 2048 + 1024
+                       + id * 8192;
+
+            n = min(64 - at % 64, b->start[s + 1] - i);
+            pack_keys(k, c->cross_attn_kv + i * 64 + head * 16, 64, n, 16,
+                      at % 64);
+            pack_values(v, c->cross_attn_kv + i * 64 + 32 + head * 16, 64, n,
+                        16, at % 64);
+            at += n;
+        }
+    }
+}
+
+/* target_input = embed: f32[t, 32] */
+static void decoder_target_input(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct attn_batch *b = c->b;
+    const int64_t first = part_begin(b->rows, 1, part, parts);
+    const int64_t last = part_begin(b->rows, 1, part + 1, parts);
+
+    for (int64_t s = 0; s < b->sequences; s++) {
+        const int64_t end = min(b->start[s + 1], last);
+
+        for (int64_t i = max(b->start[s], first); i < end; i++) {
+            const int64_t id = b->ids[i];
+            const int64_t at = b->past[s] + i - b->start[s];
+
+            embed_row(c->x + i * 32, c->w->target + id / 16 * 512 + id % 16, 16,
+                      32, (0x1.6a09e6p+2f), c->w->target_positions + at * 32);
+        }
+    }
+}
+
+/* self_attn_qkv = linear: f32[t, 96] */
+static void decoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(96, 16, part, parts);
+    const int64_t to = part_begin(96, 16, part + 1, parts);
+
+    matmul_bias_32x96(c->rows, from, to, c->x + c->row * 32, 32,
+                      w->self_attn_qkv, w->self_attn_qkv_bias,
+                      c->self_attn_qkv + c->row * 96, 96);
+}
+
+/* self_attn_keys = append: f32[2, p+t, 16]
+ * self_attn_values = append: f32[2, p+t, 16] */
+static void decoder_self_attn_pages(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const int64_t layer = c->layer;
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+
+    for (int64_t task = part; task < tasks; task += parts) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        const int32_t *page = b->pages[0] + s * b->table[0];
+        int64_t at = b->past[s];
+        int64_t n;
+
+        for (int64_t i = row; i < b->start[s + 1]; i += n) {
+            const int64_t id = page[at / 64];
+            float *k = b->pool[0] + layer * 4096 + head * 2048
+                       + id * 8192;
+            float *v = b->pool[0] + layer * 4096 + head * 2048 + 1024
+                       + id * 8192;
+
+            n = min(64 - at % 64, b->start[s + 1] - i);
+            pack_keys(k, c->self_attn_qkv + i * 96 + 32 + head * 16, 96, n, 16,
+                      at % 64);
+            pack_values(v, c->self_attn_qkv + i * 96 + 64 + head * 16, 96, n,
+                        16, at % 64);
+            at += n;
+        }
+    }
+}
+
+/* self_attn = attention: f32[t, 32] */
+static void decoder_self_attn(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const int64_t layer = c->layer;
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+    float *const scratch = c->scratch + part * 4656;
+
+    for (int64_t task = part; task < tasks; task += parts) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        struct keys m;
+
+        m.k = b->pool[0] + layer * 4096 + head * 2048;
+        m.v = b->pool[0] + layer * 4096 + head * 2048 + 1024;
+        m.k_page = 8192;
+        m.v_page = 8192;
+        m.page = b->pages[0] + s * b->table[0];
+        m.count = b->past[s] + b->start[s + 1] - b->start[s];
+        m.past = b->past[s];
+        m.prefix = 0;
+        m.bias = 0;
+
+        if (head < 1 && m.count > 0) {
+            prefetch_keys(m.k + m.page[0] * m.k_page + 2048, min(m.count, 64),
+                          16, 1);
+        }
+        attention_16x16_causal_paged(c->self_attn_qkv + row * 96 + head * 16,
+                                     96, b->start[s + 1] - row, &m,
+                                     c->self_attn + row * 32 + head * 16, 32,
+                                     scratch);
+    }
+}
+
+/* self_attn_o = linear: f32[t, 32] */
+static void decoder_self_attn_o(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(32, 16, part, parts);
+    const int64_t to = part_begin(32, 16, part + 1, parts);
+
+    matmul_bias_32x32(c->rows, from, to, c->self_attn + c->row * 32, 32,
+                      w->self_attn_o, w->self_attn_o_bias, c->self_attn_o, 32);
+}
+
+/* norm1 = add_norm: f32[t, 32] */
+static void decoder_norm1(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t at = part_begin(c->rows, 1, part, parts);
+    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->x + i * 32, 32, c->x + i * 32, 32,
+                  c->self_attn_o + at * 32, 32, w->norm1, w->norm1_bias, rows,
+                  32, (0x1.0c6f7ap-20f));
+}
+
+/* cross_attn_q = linear: f32[t, 32] */
+static void decoder_cross_attn_q(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(32, 16, part, parts);
+    const int64_t to = part_begin(32, 16, part + 1, parts);
+
+    matmul_bias_32x32(c->rows, from, to, c->x + c->row * 32, 32,
+                      w->cross_attn_q, w->cross_attn_q_bias,
+                      c->cross_attn_q + c->row * 32, 32);
+}
+
+/* cross_attn = attention: f32[t, 32] */
+static void decoder_cross_attn(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const int64_t layer = c->layer;
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+    float *const scratch = c->scratch + part * 4656;
+
+    for (int64_t task = part; task < tasks; task += parts) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        int64_t end = s + 1;
+
+        if (s > 0 && b->source[s] == b->source[s - 1])
+            continue;                /* with those before it */
+        while (end < b->sequences && b->source[end] == b->source[s])
+            end += 1;
+        struct keys m;
+
+        m.k = b->pool[1] + layer * 4096 + head * 2048;
+        m.v = b->pool[1] + layer * 4096 + head * 2048 + 1024;
+        m.k_page = 8192;
+        m.v_page = 8192;
+        m.page = b->pages[1] + b->source[s] * b->table[1];
+        m.count = b->source_rows[b->source[s]];
+        m.past = 0;
+        m.prefix = 0;
+        m.bias = 0;
+
+        if (head < 1 && m.count > 0) {
+            prefetch_keys(m.k + m.page[0] * m.k_page + 2048, min(m.count, 64),
+                          16, 1);
+        }
+        attention_16x16_paged(c->cross_attn_q + row * 32 + head * 16, 32,
+                              b->start[end] - row, &m,
+                              c->cross_attn + row * 32 + head * 16, 32,
+                              scratch);
+    }
+}
+
+/* cross_attn_o = linear: f32[t, 32] */
+static void decoder_cross_attn_o(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(32, 16, part, parts);
+    const int64_t to = part_begin(32, 16, part + 1, parts);
+
+    matmul_bias_32x32(c->rows, from, to, c->cross_attn + c->row * 32, 32,
+                      w->cross_attn_o, w->cross_attn_o_bias, c->cross_attn_o,
+                      32);
+}
+
+/* norm3 = add_norm: f32[t, 32] */
+static void decoder_norm3(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t at = part_begin(c->rows, 1, part, parts);
+    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->norm3 + at * 32, 32, c->x + i * 32, 32,
+                  c->cross_attn_o + at * 32, 32, w->norm3, w->norm3_bias, rows,
+                  32, (0x1.0c6f7ap-20f));
+}
+
+/* ffn_w1 = linear: f32[t, 64] */
+static void decoder_ffn_w1(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(64, 16, part, parts);
+    const int64_t to = part_begin(64, 16, part + 1, parts);
+
+    matmul_bias_relu_32x64(c->rows, from, to, c->norm3, 32, w->ffn_w1,
+                           w->ffn_w1_bias, c->ffn_w1, 64);
+}
+
+/* ffn_w2 = linear: f32[t, 32] */
+static void decoder_ffn_w2(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(32, 16, part, parts);
+    const int64_t to = part_begin(32, 16, part + 1, parts);
+
+    matmul_bias_64x32(c->rows, from, to, c->ffn_w1, 64, w->ffn_w2,
+                      w->ffn_w2_bias, c->ffn_w2, 32);
+}
+
+/* norm2 = add_norm: f32[t, 32] */
+static void decoder_norm2(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t at = part_begin(c->rows, 1, part, parts);
+    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->x + i * 32, 32, c->norm3 + at * 32, 32,
+                  c->ffn_w2 + at * 32, 32, w->norm2, w->norm2_bias, rows, 32,
+                  (0x1.0c6f7ap-20f));
+}
+
+/* logits_selected = select: f32[r, 32] */
+static void decoder_logits_selected(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct attn_batch *b = c->b;
+
+    for (int64_t i = part; i < b->selected; i += parts) {
+        copy_rows(c->logits_selected + i * 32, 0, c->x + b->select[i] * 32, 0,
+                  1, 32);
+    }
+}
+
+/* logits_matmul = matmul: f32[r, 48] */
+static void decoder_logits_matmul(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const int64_t from = part_begin(48, 16, part, parts);
+    const int64_t to = part_begin(48, 16, part + 1, parts);
+
+    matmul_32x48(c->rows, from, to, c->logits_selected + c->row * 32, 32,
+                 c->w->target, c->logits_matmul + c->row * 48, 48);
+}
+
+/* output = output: f32[r, 48] */
+static void decoder_output(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const int64_t at = part_begin(c->rows, 1, part, parts);
+    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    copy_rows(c->b->output + i * 48, 48, c->logits_matmul + i * 48, 48, rows,
+              48);
+}
+
+/* ---------------------------------- parts for threads, places in memory --- */
+
+/* FLOPs that are worth a thread. Fewer rows than MIN_ROWS cost as much as
+ * these: the time is that of reading the weights; so do fewer queries. */
+enum { PART_FLOPS = 1500000, MIN_ROWS = 2, MIN_QUERIES = 8 };
+
+/* Queries times keys of all sequences. */
+static int64_t pairs(const struct attn_batch *b)
+{
+    int64_t n = 0;
+
+    for (int64_t s = 0; s < b->sequences; s++)
+        n += max(b->start[s + 1] - b->start[s], MIN_QUERIES)
+             * (b->start[s + 1] - b->start[s]);
+    return n;
+}
+
+/* Queries times keys of all sequences. */
+static int64_t pairs_cached(const struct attn_batch *b)
+{
+    int64_t n = 0;
+
+    for (int64_t s = 0; s < b->sequences; s++)
+        n += max(b->start[s + 1] - b->start[s], MIN_QUERIES)
+             * (b->past[s] + b->start[s + 1] - b->start[s]);
+    return n;
+}
+
+/* Queries times keys of all sequences. */
+static int64_t pairs_recalled(const struct attn_batch *b)
+{
+    int64_t n = 0;
+
+    for (int64_t s = 0; s < b->sequences; s++)
+        n += max(b->start[s + 1] - b->start[s], MIN_QUERIES)
+             * (b->source_rows[b->source[s]]);
+    return n;
+}
+
+/* Parts that a caller can run at once, of work of so many FLOPs. */
+static int64_t parts_of(const struct attn_batch *b, int64_t flops)
+{
+    if (b->parallel)
+        return max(min(b->parallel->parts, flops / PART_FLOPS), 1);
+    return 1;
+}
+
+static void run_parts(const struct attn_batch *b, int64_t parts,
+                      step_function *run, void *call)
+{
+    if (parts > 1)
+        b->parallel->run(b->parallel->pool, parts, run, call);
+    else
+        run(call, 0, 1);
+}
+
+/* A step for `count` rows, or pairs of a query and a key. */
+static void run_step(const struct attn_batch *b, int64_t count,
+                     const struct step *step, void *call)
+{
+    run_parts(b, parts_of(b, count * step->flops), step->run, call);
+}
+
+/* Rows of the next block of n rows, where blocks have `most` at most and
+ * are as high as each other: each of them reads all weights. */
+static int64_t next_block(int64_t n, int64_t most)
+{
+    const int64_t blocks = (n + most - 1) / most;
+
+    return (n + blocks - 1) / blocks;
+}
+
+/* A part of the rows, block by block through all steps. */
+static void encode_rows_part(void *call, int64_t part, int64_t parts)
+{
+    struct encode c;
+
+    memcpy(&c, call, sizeof c);
+    const int64_t end = part_begin(c.rows, 6, part + 1, parts);
+
+    c.row = part_begin(c.rows, 6, part, parts);
+    c.self_attn_o += part * 1536;
+    c.norm1 += part * 1536;
+    c.ffn_w1 += part * 3072;
+    c.ffn_w2 += part * 1536;
+    for (; c.row < end; c.row += c.rows) {
+        c.rows = next_block(end - c.row, c.block_rows);
+        for (int64_t s = 0; s < c.steps->count; s++)
+            c.steps->step[s].run(&c, 0, 1);
+    }
+}
+
+/* Steps for all rows: in parts of the rows where each has enough; else
+ * in parts of the columns, step by step, block by block. */
+static void encode_rows(struct encode *c, int64_t rows,
+                        const struct steps *steps)
+{
+    int64_t flops = 0;
+
+    for (int64_t s = 0; s < steps->count; s++)
+        flops += steps->step[s].flops;
+    const int64_t parts = parts_of(c->b, max(rows, MIN_ROWS) * flops);
+
+    c->steps = steps;
+    c->block_rows = steps->block_rows ? steps->block_rows : max(rows, 1);
+    c->row = 0;
+    c->rows = rows;
+    if (parts == 1 || rows >= parts * steps->min_part_rows) {
+        run_parts(c->b, parts, encode_rows_part, c);
+        return;
+    }
+    for (; c->row < rows; c->row += c->rows) {
+        c->rows = next_block(rows - c->row, c->block_rows);
+        for (int64_t s = 0; s < steps->count; s++)
+            run_step(c->b, max(c->rows, MIN_ROWS), &steps->step[s], c);
+    }
+}
+
+/* A part of the rows, block by block through all steps. */
+static void decode_rows_part(void *call, int64_t part, int64_t parts)
+{
+    struct decode c;
+
+    memcpy(&c, call, sizeof c);
+    const int64_t end = part_begin(c.rows, 6, part + 1, parts);
+
+    c.row = part_begin(c.rows, 6, part, parts);
+    c.self_attn_o += part * 1536;
+    c.cross_attn_o += part * 1536;
+    c.norm3 += part * 1536;
+    c.ffn_w1 += part * 3072;
+    c.ffn_w2 += part * 1536;
+    for (; c.row < end; c.row += c.rows) {
+        c.rows = next_block(end - c.row, c.block_rows);
+        for (int64_t s = 0; s < c.steps->count; s++)
+            c.steps->step[s].run(&c, 0, 1);
+    }
+}
+
+/* Steps for all rows: in parts of the rows where each has enough; else
+ * in parts of the columns, step by step, block by block. */
+static void decode_rows(struct decode *c, int64_t rows,
+                        const struct steps *steps)
+{
+    int64_t flops = 0;
+
+    for (int64_t s = 0; s < steps->count; s++)
+        flops += steps->step[s].flops;
+    const int64_t parts = parts_of(c->b, max(rows, MIN_ROWS) * flops);
+
+    c->steps = steps;
+    c->block_rows = steps->block_rows ? steps->block_rows : max(rows, 1);
+    c->row = 0;
+    c->rows = rows;
+    if (parts == 1 || rows >= parts * steps->min_part_rows) {
+        run_parts(c->b, parts, decode_rows_part, c);
+        return;
+    }
+    for (; c->row < rows; c->row += c->rows) {
+        c->rows = next_block(rows - c->row, c->block_rows);
+        for (int64_t s = 0; s < steps->count; s++)
+            run_step(c->b, max(c->rows, MIN_ROWS), &steps->step[s], c);
+    }
+}
+
+/* Bytes of the arena for a batch; 64-byte aligned. */
+static int64_t arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
+{
+    const int64_t encode_floats =
+        rows * 224 + sequences * 4096 + parts * 10800;
+    const int64_t decode_floats =
+        rows * 160 + parts * 10800;
+
+    (void)sequences;
+    return 4 * max(encode_floats, decode_floats) + 64;
+}
+
+static void encode_layout(struct encode *c, const void *bound,
+                          const struct attn_batch *b, float *arena)
+{
+    const int64_t rows = b->rows;
+    const int64_t sequences = b->sequences;
+    int64_t parts = 1;
+
+    if (b->parallel)
+        parts = max(b->parallel->parts, 1);
+    (void)sequences;
+    (void)parts;
+    c->w = bound;
+    c->b = b;
+    c->x = arena + 0;
+    c->self_attn_qkv = arena + rows * 32;
+    c->self_attn_keys = arena + rows * 128;
+    c->self_attn_values = arena + rows * 160 + sequences * 2048;
+    c->self_attn = arena + rows * 192 + sequences * 4096;
+    c->self_attn_o = arena + rows * 224 + sequences * 4096;
+    c->norm1 = arena + rows * 224 + sequences * 4096;
+    c->ffn_w1 = arena + rows * 224 + sequences * 4096 + parts * 1536;
+    c->ffn_w2 = arena + rows * 224 + sequences * 4096 + parts * 4608;
+    c->cross_attn_kv = arena + rows * 32;
+    c->scratch = arena + rows * 224 + sequences * 4096 + parts * 6144;
+}
+
+static void decode_layout(struct decode *c, const void *bound,
+                          const struct attn_batch *b, float *arena)
+{
+    const int64_t rows = b->rows;
+    const int64_t sequences = b->sequences;
+    int64_t parts = 1;
+
+    if (b->parallel)
+        parts = max(b->parallel->parts, 1);
+    (void)sequences;
+    (void)parts;
+    c->w = bound;
+    c->b = b;
+    c->x = arena + 0;
+    c->self_attn_qkv = arena + rows * 32;
+    c->self_attn = arena + rows * 128;
+    c->self_attn_o = arena + rows * 160;
+    c->cross_attn_q = arena + rows * 128;
+    c->cross_attn = arena + rows * 32;
+    c->cross_attn_o = arena + rows * 160;
+    c->norm3 = arena + rows * 160;
+    c->ffn_w1 = arena + rows * 160 + parts * 1536;
+    c->ffn_w2 = arena + rows * 160 + parts * 4608;
+    c->logits_selected = arena + rows * 128;
+    c->logits_matmul = arena + rows * 32;
+    c->scratch = arena + rows * 160 + parts * 6144;
+}
+
+static void bind_weights(void *bound, const void *packed)
+{
+    struct weights *w = bound;
+    const float *p = packed;
+
+    w->target = p + 0;
+    w->source_positions = p + 1536;
+    w->target_positions = p + 23360;
+    for (int64_t l = 0; l < ENCODER_LAYERS; l++) {
+        struct encoder_layer *x = &w->encoder[l];
+        const float *q = p + 2048 + l * 8544;
+
+        x->self_attn_qkv = q + 0;
+        x->self_attn_qkv_bias = q + 3072;
+        x->self_attn_o = q + 3168;
+        x->self_attn_o_bias = q + 4192;
+        x->norm1 = q + 4224;
+        x->norm1_bias = q + 4256;
+        x->ffn_w1 = q + 4288;
+        x->ffn_w1_bias = q + 6336;
+        x->ffn_w2 = q + 6400;
+        x->ffn_w2_bias = q + 8448;
+        x->norm2 = q + 8480;
+        x->norm2_bias = q + 8512;
+    }
+    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
+        struct cross_layer *x = &w->cross[l];
+        const float *q = p + 19136 + l * 2112;
+
+        x->cross_attn_kv = q + 0;
+        x->cross_attn_kv_bias = q + 2048;
+    }
+    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
+        struct decoder_layer *x = &w->decoder[l];
+        const float *q = p + 23872 + l * 10720;
+
+        x->self_attn_qkv = q + 0;
+        x->self_attn_qkv_bias = q + 3072;
+        x->self_attn_o = q + 3168;
+        x->self_attn_o_bias = q + 4192;
+        x->norm1 = q + 4224;
+        x->norm1_bias = q + 4256;
+        x->cross_attn_q = q + 4288;
+        x->cross_attn_q_bias = q + 5312;
+        x->cross_attn_o = q + 5344;
+        x->cross_attn_o_bias = q + 6368;
+        x->norm3 = q + 6400;
+        x->norm3_bias = q + 6432;
+        x->ffn_w1 = q + 6464;
+        x->ffn_w1_bias = q + 8512;
+        x->ffn_w2 = q + 8576;
+        x->ffn_w2_bias = q + 10624;
+        x->norm2 = q + 10656;
+        x->norm2_bias = q + 10688;
+    }
+}
+
+/* ----------------------------------------------------- a compiled model --- */
+
 /* compiled_model.h: what a compiled model is: its kind, sizes, functions; and
  * the errors of all that is around it.                                      */
 #ifndef ATTN_MODEL_1
@@ -342,8 +3650,8 @@ struct attn_cache {
 
 enum {
     ATTN_STREAM_END = -1, /* the end token, or one that stops, came */
-    ATTN_STREAM_FULL = -2
-}; /* no room for a token, or none is allowed */
+    ATTN_STREAM_FULL = -2 /* no room for a token, or none is allowed */
+};
 
 struct attn_stream_room { /* what the streams of one beginning share */
     struct attn_cache self, cross;
@@ -391,3216 +3699,6 @@ struct attn_text { /* a text that grows token by token */
 };
 
 #endif
-
-/* Steps that go row by row, one after the other. Each computes the rows
- * that are next: its part of the columns of a product, or of them. */
-struct steps {
-    int64_t count;
-    int64_t enough;              /* rows for a part of the rows */
-    int64_t block;               /* rows of a block; 0: all */
-    struct {
-        void (*run)(void *call, int64_t part, int64_t parts);
-        int64_t work;            /* of a row, in FLOPs */
-    } step[5];
-};
-
-/* One call of encode: its arguments; what runs; and the map of its
- * arena, where some values use the memory of others that are dead
- * by then. */
-struct encode {
-    const struct weights *w;
-    const struct attn_batch *b;
-    const void *layer_weights;
-    int64_t layer;
-    const struct steps *steps;   /* that go through rows .. */
-    int64_t row, rows, block;    /* .. of which these are next */
-    float *x;                        /* 32 floats a row */
-    float *self_attn_qkv;            /* 96 floats a row */
-    float *self_attn_keys;           /* 2048 floats a page */
-    float *self_attn_values;         /* 2048 floats a page */
-    float *self_attn;                /* 32 floats a row */
-    float *self_attn_o;              /* 1536 floats a part */
-    float *norm1;                    /* 1536 floats a part */
-    float *ffn_w1;                   /* 3072 floats a part */
-    float *ffn_w2;                   /* 1536 floats a part */
-    float *cross_attn_kv;            /* 64 floats a row */
-    float *scratch;                  /* 4656 floats a part */
-};
-
-/* One call of decode: its arguments; what runs; and the map of its
- * arena, where some values use the memory of others that are dead
- * by then. */
-struct decode {
-    const struct weights *w;
-    const struct attn_batch *b;
-    const void *layer_weights;
-    int64_t layer;
-    const struct steps *steps;   /* that go through rows .. */
-    int64_t row, rows, block;    /* .. of which these are next */
-    float *x;                        /* 32 floats a row */
-    float *self_attn_qkv;            /* 96 floats a row */
-    float *self_attn;                /* 32 floats a row */
-    float *self_attn_o;              /* 1536 floats a part */
-    float *cross_attn_q;             /* 32 floats a row */
-    float *cross_attn;               /* 32 floats a row */
-    float *cross_attn_o;             /* 1536 floats a part */
-    float *norm3;                    /* 1536 floats a part */
-    float *ffn_w1;                   /* 3072 floats a part */
-    float *ffn_w2;                   /* 1536 floats a part */
-    float *logits_selected;          /* 32 floats a row */
-    float *logits_matmul;            /* 48 floats a row */
-    float *scratch;                  /* 4656 floats a part */
-};
-
-/* -------------------------------------------------------------- kernels --- */
-
-/* Products and sums are fused where it is written and nowhere else, so that
- * all compilers give the same bits. */
-#if defined __clang__
-#pragma STDC FP_CONTRACT OFF
-#elif defined __GNUC__
-#pragma GCC optimize ("fp-contract=off")
-#endif
-
-static inline float fma1(float a, float b, float c)
-{
-    return fmaf(a, b, c);
-}
-
-enum { W = 8 };                  /* floats in a vector */
-
-typedef float v __attribute__((vector_size(4 * W)));
-typedef float v_any __attribute__((vector_size(4 * W), aligned(4)));
-typedef int32_t v_int __attribute__((vector_size(4 * W)));
-typedef uint32_t v_bits __attribute__((vector_size(4 * W)));
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE v v_load(const float *p)
-{
-    return *(const v_any *)p;
-}
-
-INLINE v v_load_aligned(const float *p)
-{
-    return *(const v *)p;
-}
-
-INLINE void v_store(float *p, v x)
-{
-    *(v_any *)p = x;
-}
-
-/* Before a loop that is not to be unrolled: its sums fill all registers. */
-#if defined __clang__
-#define ROLLED _Pragma("clang loop unroll(disable)")
-#else
-#define ROLLED
-#endif
-
-/* Asks for the line of p, which is read soon. */
-#if defined __GNUC__
-#define v_prefetch(p) __builtin_prefetch(p, 0, 2)
-#else
-#define v_prefetch(p) ((void)(p))
-#endif
-
-INLINE v v_splat(float x)
-{
-    return (v){x, x, x, x, x, x, x, x};
-}
-
-/* a b + c, rounded once. */
-#if defined __has_builtin
-#if __has_builtin(__builtin_elementwise_fma)
-#define v_fma(a, b, c) __builtin_elementwise_fma(a, b, c)
-#endif
-#endif
-#ifndef v_fma
-INLINE v v_fma(v a, v b, v c)
-{
-    v r;
-    for (int i = 0; i < W; i++)
-        r[i] = __builtin_fmaf(a[i], b[i], c[i]);
-    return r;
-}
-#endif
-
-/* a > b ? a : b in each lane; so b where a is NaN. */
-INLINE v v_max(v a, v b)
-{
-    const v_int larger = a > b;
-    return (v)(((v_int)a & larger) | ((v_int)b & ~larger));
-}
-
-/* y, but 0 in the lanes where x < least. */
-INLINE v v_zero_below(v y, v x, v least)
-{
-    const v_int below = x < least;
-    return (v)((v_int)y & ~below);
-}
-
-/* 2^n where t = n + 127 + 1.5 * 2^23, n in -126 .. 127; 0 for n = -127. */
-INLINE v v_power_of_2(v t)
-{
-    return (v)((v_bits)t << 23);
-}
-
-/* Four floats at any place. */
-typedef float quad __attribute__((vector_size(16), aligned(4)));
-
-/* Four numbers of each of four rows of x become four rows of 16. */
-INLINE void turn_four(float *y, const float *x, int64_t ldx)
-{
-    const quad a = *(const quad *)x;
-    const quad b = *(const quad *)(x + ldx);
-    const quad c = *(const quad *)(x + 2 * ldx);
-    const quad d = *(const quad *)(x + 3 * ldx);
-    for (int64_t i = 0; i < 4; i++)
-        *(quad *)(y + i * 16) = (quad){a[i], b[i], c[i], d[i]};
-}
-
-/* Of 16 lanes, folded to four, then one, in vectors of four: a wider one would
- * have to be taken apart. */
-typedef int32_t quad_int __attribute__((vector_size(16), aligned(4)));
-
-INLINE quad quad_max(quad a, quad b)
-{
-    const quad_int larger = a > b;
-    return (quad)(((quad_int)a & larger) | ((quad_int)b & ~larger));
-}
-
-INLINE float lane_max(const float *lane)
-{
-    const quad *q = (const quad *)lane;
-    const quad a = quad_max(quad_max(q[0], q[1]), quad_max(q[2], q[3]));
-    const float b = a[0] > a[1] ? a[0] : a[1];
-    const float c = a[2] > a[3] ? a[2] : a[3];
-    return b > c ? b : c;
-}
-
-/* e^x = scale (1 + rest) for x in -87 .. 88, scale a power of 2. x = n ln 2 + r
- * with |r| <= ln 2 / 2, where ln 2 is taken in two parts [Cody and Waite 1980];
- * rest = r + r^2 P(r), P minimax. */
-INLINE v v_exp_rest(v x, v *scale)
-{
-    const v shift = v_splat(0x1.8000fep+23f);  /* rounds to n + 127 */
-    const v t = v_fma(x, v_splat(0x1.715476p+0f), shift);
-    const v n = t - shift;
-    v r = v_fma(n, v_splat(-0x1.62e4p-1f), x);
-    r = v_fma(n, v_splat(-0x1.7f7d1cp-20f), r);
-    v p = v_splat(0x1.6a4ce4p-10f);
-    p = v_fma(p, r, v_splat(0x1.123988p-7f));
-    p = v_fma(p, r, v_splat(0x1.5558bp-5f));
-    p = v_fma(p, r, v_splat(0x1.555492p-3f));
-    p = v_fma(p, r, v_splat(0x1.fffffcp-2f));
-    *scale = v_power_of_2(t);
-    return v_fma(p, r * r, r);
-}
-
-/* e^x for x <= 88. Below the smallest normal number it is 0, so is e^-inf;
- * e^0 is 1; NaN stays. */
-INLINE v v_exp(v x)
-{
-    v scale;
-    const v rest = v_exp_rest(x, &scale);
-    return v_zero_below(v_fma(rest, scale, scale), x,
-                        v_splat(-0x1.5d589ep+6f));
-}
-
-/* ln x within 2 ulp. x = 2^k m with m in sqrt(1/2) .. sqrt(2), f = m - 1,
- * s = f / (2 + f): ln m = 2 s + s^3 R(s^2) = f - s (f - s^2 R), R minimax. */
-static float log1(float x)
-{
-    union { float f; int32_t bits; } u;
-    float k = 0.0f;
-    if (x == 0.0f)
-        return -INFINITY;
-    if (!(x > 0.0f))
-        return (x - x) / (x - x);
-    if (x == INFINITY)
-        return x;
-    if (x < 0x1p-126f) {         /* a subnormal number */
-        x = x * 0x1p+25f;
-        k = -25.0f;
-    }
-    u.f = x;
-    const int32_t above = u.bits - 0x3f3504f3;      /* sqrt(1/2) */
-    k += (float)(above >> 23);
-    u.bits = (above & 0x007fffff) + 0x3f3504f3;
-    const float f = u.f - 1.0f;
-    const float s = f / (2.0f + f);
-    const float z = s * s;
-    float r = fma1(z, 0x1.31dfeap-2f, 0x1.995edap-2f);
-    r = fma1(z, r, 0x1.55557ap-1f);
-    const float low = fma1(k, -0x1.7f7d1cp-20f, s * fma1(-z, r, f));
-    return fma1(k, 0x1.62e4p-1f, f - low);
-}
-
-/* Adds 16 lanes by a fixed tree: halves onto each other. */
-static float lane_sum(float *lane)
-{
-    for (int64_t n = 8; n > 0; n /= 2)
-        for (int64_t i = 0; i < n; i++)
-            lane[i] += lane[i + n];
-    return lane[0];
-}
-
-/* The next 16 of the n elements at x; where there are fewer, a copy in pad,
- * filled up. */
-static inline const float *sixteen(float *pad, const float *x, int64_t n,
-                                   float fill)
-{
-    if (n >= 16)
-        return x;
-    for (int64_t i = 0; i < 16; i++)
-        pad[i] = fill;
-    for (int64_t i = 0; i < n; i++)
-        pad[i] = x[i];
-    return pad;
-}
-
-static float row_max(const float *x, int64_t n)
-{
-    float pad[16], lane[16];
-    for (int64_t i = 0; i < 16; i++)
-        lane[i] = -INFINITY;
-    for (int64_t j = 0; j < n; j += 16) {
-        const float *p = sixteen(pad, x + j, n - j, -INFINITY);
-        for (int64_t i = 0; i < 16; i += W)
-            v_store(lane + i, v_max(v_load(p + i), v_load(lane + i)));
-    }
-    return lane_max(lane);
-}
-
-static float row_sum(const float *x, int64_t d)
-{
-    float pad[16], lane[16];
-    v sum[16 / W];
-    for (int64_t i = 0; i < 16 / W; i++)
-        sum[i] = v_splat(0.0f);
-    for (int64_t j = 0; j < d; j += 16) {
-        const float *p = sixteen(pad, x + j, d - j, 0.0f);
-        for (int64_t i = 0; i < 16 / W; i++)
-            sum[i] += v_load(p + i * W);
-    }
-    for (int64_t i = 0; i < 16 / W; i++)
-        v_store(lane + i * W, sum[i]);
-    return lane_sum(lane);
-}
-
-/* The sum of (x - mean)^2. */
-static float row_squares(const float *x, int64_t d, float mean)
-{
-    float pad[16], lane[16];
-    v sum[16 / W];
-    for (int64_t i = 0; i < 16 / W; i++)
-        sum[i] = v_splat(0.0f);
-    for (int64_t j = 0; j < d; j += 16) {
-        const float *p = sixteen(pad, x + j, d - j, mean);
-        for (int64_t i = 0; i < 16 / W; i++) {
-            const v t = v_load(p + i * W) - v_splat(mean);
-            sum[i] = v_fma(t, t, sum[i]);
-        }
-    }
-    for (int64_t i = 0; i < 16 / W; i++)
-        v_store(lane + i * W, sum[i]);
-    return lane_sum(lane);
-}
-
-static void add_rows(float *y, int64_t ldy, const float *a, int64_t lda,
-                     const float *b, int64_t ldb, int64_t rows, int64_t d)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W)
-            v_store(y + j, v_load(a + j) + v_load(b + j));
-        for (int64_t j = whole; j < d; j++)
-            y[j] = a[j] + b[j];
-        y += ldy;
-        a += lda;
-        b += ldb;
-    }
-}
-
-static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
-                      int64_t rows, int64_t d)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W)
-            v_store(y + j, v_load(x + j));
-        for (int64_t j = whole; j < d; j++)
-            y[j] = x[j];
-        y += ldy;
-        x += ldx;
-    }
-}
-
-/* Layer normalisation [Ba et al. 2016, equation 4] of each row of x: mean and
- * variance first, in two passes, which loses nothing where they are far apart.
- * beta may be NULL. */
-static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
-                      const float *gamma, const float *beta, int64_t rows,
-                      int64_t d, float eps)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        const float mean = row_sum(x, d) / (float)d;
-        const float variance = row_squares(x, d, mean) / (float)d;
-        const float scale = 1.0f / sqrtf(variance + eps);
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W) {
-            const v t = (v_load(x + j) - v_splat(mean)) * v_splat(scale);
-            v shift = v_splat(0.0f);
-            if (beta)
-                shift = v_load(beta + j);
-            v_store(y + j, v_fma(t, v_load(gamma + j), shift));
-        }
-        for (int64_t j = whole; j < d; j++)
-            y[j] = fma1((x[j] - mean) * scale, gamma[j], beta ? beta[j] : 0.0f);
-        x += ldx;
-        y += ldy;
-    }
-}
-
-/* LayerNorm(x + Sublayer(x)) [Vaswani et al. 2017, section 3.1]: each row is
- * normalised while it is in the nearest cache. y may be x or the residual. */
-static void add_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
-                          const float *residual, int64_t ldr,
-                          const float *gamma, const float *beta, int64_t rows,
-                          int64_t d, float eps)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        float *row = y + i * ldy;
-        add_rows(row, ldy, x + i * ldx, ldx, residual + i * ldr, ldr, 1, d);
-        norm_rows(row, ldy, row, ldy, gamma, beta, 1, d, eps);
-    }
-}
-
-/* The embedding of one token, times scale, plus its position where there is
- * one [Vaswani et al. 2017, sections 3.4 and 3.5]. Element k of the token lies
- * at table[k * step]: step 1 in rows, 16 in the panels of a product. */
-static void embed_row(float *y, const float *table, int64_t step, int64_t d,
-                      float scale, const float *position)
-{
-    if (!position)
-        for (int64_t k = 0; k < d; k++)
-            y[k] = scale * table[k * step];
-    else
-        for (int64_t k = 0; k < d; k++)
-            y[k] = fma1(scale, table[k * step], position[k]);
-}
-
-/* The sum of exp(x - base); y, where it is not NULL, gets the terms. */
-static float exp_row(float *y, const float *x, int64_t n, float base)
-{
-    float pad[16], part[16], lane[16];
-    for (int64_t i = 0; i < 16; i++)
-        lane[i] = 0.0f;
-    for (int64_t j = 0; j < n; j += 16) {
-        const float *p = sixteen(pad, x + j, n - j, -INFINITY);
-        for (int64_t i = 0; i < 16; i += W) {
-            const v e = v_exp(v_load(p + i) - v_splat(base));
-            v_store(part + i, e);
-            v_store(lane + i, v_load(lane + i) + e);
-        }
-        if (y)
-            for (int64_t i = 0; i < 16 && j + i < n; i++)
-                y[j + i] = part[i];
-    }
-    return lane_sum(lane);
-}
-
-/* ln(sum(e^x)), safe for any x. */
-static float log_sum_exp(const float *x, int64_t n)
-{
-    const float base = row_max(x, n);
-    if (base == -INFINITY)
-        return log1(exp_row(0, x, n, 0.0f));
-    return base + log1(exp_row(0, x, n, base));
-}
-
-/* Keys at positions at .. at + rows - 1 of one page of 64: panels of 16 keys,
- * the d_k elements one below the other, so that Q K^T is a tile's product. */
-static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
-                      int64_t d_k, int64_t at)
-{
-    const int64_t fours = d_k / 4 * 4;
-    int64_t i = 0;
-    while (i < rows) {
-        const int64_t lane = (at + i) % 16;
-        float *panel = page + (at + i - lane) * d_k;
-        const float *row = x + i * ldx;
-        if (lane % 4 == 0 && i + 4 <= rows) {
-            for (int64_t k = 0; k < fours; k += 4)
-                turn_four(panel + k * 16 + lane, row + k, ldx);
-            for (int64_t k = fours; k < d_k; k++)
-                for (int64_t r = 0; r < 4; r++)
-                    panel[k * 16 + lane + r] = row[r * ldx + k];
-            i += 4;
-        } else {
-            for (int64_t k = 0; k < d_k; k++)
-                panel[k * 16 + lane] = row[k];
-            i++;
-        }
-    }
-}
-
-/* Values at positions at .. of one page: panels of 16 columns, 64 rows each;
- * columns beyond d_v are 0. */
-static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
-                        int64_t d_v, int64_t at)
-{
-    float pad[16];
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < d_v; j += 16) {
-            float *to = page + j * 64 + (at + i) * 16;
-            const float *p = sixteen(pad, x + i * ldx + j, d_v - j, 0.0f);
-            for (int64_t l = 0; l < 16; l += W)
-                v_store(to + l, v_load(p + l));
-        }
-}
-
-/* Asks for n keys of a page, and for their values behind the page's keys. */
-static void ask_keys(const float *k, int64_t n, int64_t d_k, int64_t panels)
-{
-    const float *values = k + 64 * d_k;
-    for (int64_t i = 0; i < (n + 15) / 16 * d_k; i++)
-        v_prefetch(k + i * 16);
-    for (int64_t i = 0; i < panels * 1024; i += 1024)
-        for (int64_t j = 0; j < n; j++)
-            v_prefetch(values + i + j * 16);
-}
-
-/* Online softmax [Milakov and Gimelshein 2018] by chunks of 64 keys, as in
- * FlashAttention [Dao et al. 2022, algorithm 1]: for each row the maximum so
- * far, 16 lanes of the sum, and o, the sum of p v that is not divided yet. */
-static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
-                          int64_t ldo)
-{
-    for (int64_t i = 0; i < rows; i++)
-        max[i] = -INFINITY;
-    for (int64_t i = 0; i < rows * 16; i++)
-        sum[i] = 0.0f;
-    for (int64_t i = 0; i < rows * ldo; i++)
-        o[i] = 0.0f;
-}
-
-/* 2^t within an ulp, t <= 127; below -126.5 it is 0, so is 2^-inf; NaN stays.
- * t = n + f with |f| <= 1/2; 2^f = 1 + f P(f), P minimax. */
-INLINE v v_exp2(v t)
-{
-    const v shift = v_splat(0x1.8000fep+23f);  /* rounds to n + 127 */
-    t = v_max(v_splat(-127.0f), t);
-    const v n = t + shift;
-    const v f = t - (n - shift);
-    v p = v_splat(0x1.41fbbcp-13f);
-    p = v_fma(p, f, v_splat(0x1.5f3e52p-10f));
-    p = v_fma(p, f, v_splat(0x1.3b2d4cp-7f));
-    p = v_fma(p, f, v_splat(0x1.c6aee8p-5f));
-    p = v_fma(p, f, v_splat(0x1.ebfbdcp-3f));
-    p = v_fma(p, f, v_splat(0x1.62e43p-1f));
-    p = v_fma(p, f, v_splat(1.0f));
-    return p * v_power_of_2(n);
-}
-
-/* Of the first `wide` scores, 16 to 64; -inf at the end changes nothing. */
-static inline float chunk_max(const float *s, int64_t wide)
-{
-    float lane[16];
-    for (int64_t i = 0; i < 16; i += W) {
-        v top = v_load(s + i);
-        for (int64_t j = 16; j < wide; j += 16)
-            top = v_max(v_load(s + i + j), top);
-        v_store(lane + i, top);
-    }
-    return lane_max(lane);
-}
-
-/* What was summed under the old maximum, as if under the new one. */
-static inline void raise_max(float *restrict max, float top, float scale,
-                             float *restrict sum, float *restrict o,
-                             int64_t ldo)
-{
-    const v fade = v_exp2((v_splat(*max) - v_splat(top)) * v_splat(scale));
-    for (int64_t j = 0; j < ldo; j += W)
-        v_store(o + j, v_load(o + j) * fade);
-    for (int64_t j = 0; j < 16; j += W)
-        v_store(sum + j, v_load(sum + j) * fade);
-    *max = top;
-}
-
-/* The first `wide` of s become 2^(scale (s - max)); the terms are added to
- * their lanes. */
-static inline void chunk_exp(float *restrict s, int64_t wide, float max,
-                             float scale, float *restrict sum)
-{
-    if (max == -INFINITY)        /* so are all scores: 0, not NaN */
-        max = 0.0f;
-    const v m = v_splat(max), by = v_splat(scale);
-    for (int64_t i = 0; i < 16; i += W) {
-        v p[4] = { v_exp2((v_load(s + i) - m) * by),
-                   v_splat(0.0f), v_splat(0.0f), v_splat(0.0f) };
-        v_store(s + i, p[0]);
-        for (int64_t j = 1; j < wide / 16; j++) {
-            p[j] = v_exp2((v_load(s + j * 16 + i) - m) * by);
-            v_store(s + j * 16 + i, p[j]);
-        }
-        v_store(sum + i, v_load(sum + i) + ((p[0] + p[1]) + (p[2] + p[3])));
-    }
-}
-
-/* The first `wide` of a chunk of 64 keys, -inf for those that a row does not
- * see. s becomes 2^(scale (s - max)). First the maxima of all rows, then the
- * powers: there is more to do side by side. Needs scale > 0. */
-static inline void softmax_scores(float *restrict s, int64_t wide,
-                                  int64_t rows, float scale,
-                                  float *restrict max, float *restrict sum,
-                                  float *restrict o, int64_t ldo)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        const float top = chunk_max(s + i * 64, wide);
-        if (top > max[i])
-            raise_max(max + i, top, scale, sum + i * 16, o + i * ldo, ldo);
-    }
-    for (int64_t i = 0; i < rows; i++)
-        chunk_exp(s + i * 64, wide, max[i], scale, sum + i * 16);
-}
-
-/* All rows see the first `keys` of a chunk: their s becomes
- * 2^(scale (s - max)), and 0 for the others of the last 16. */
-static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
-                         float scale, float *restrict max, float *restrict sum,
-                         float *restrict o, int64_t ldo)
-{
-    const int64_t wide = (keys + 15) / 16 * 16;
-    if (keys < wide)
-        for (int64_t i = 0; i < rows; i++)
-            for (int64_t j = keys; j < wide; j++)
-                s[i * 64 + j] = -INFINITY;
-    if (wide == 64)
-        softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
-    else if (wide == 16)
-        softmax_scores(s, 16, rows, scale, max, sum, o, ldo);
-    else
-        softmax_scores(s, wide, rows, scale, max, sum, o, ldo);
-}
-
-/* The same where row i sees keys from[i] to to[i] - 1, 64 at most, or none. */
-static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
-                          const int64_t *to, float scale, float *restrict max,
-                          float *restrict sum, float *restrict o, int64_t ldo)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        float *row = s + i * 64;
-        int64_t j = 0;
-        for (; j < 64 && j < from[i]; j++)
-            row[j] = -INFINITY;
-        if (j < to[i])
-            j = to[i];
-        for (; j < 64; j++)
-            row[j] = -INFINITY;
-    }
-    softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
-}
-
-/* y = o / sum; 0 for a row that had no key. */
-static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
-                        const float *sum, const float *o, int64_t ldo)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        float lane[16], share = 0.0f;
-        for (int64_t j = 0; j < 16; j++)
-            lane[j] = sum[j];
-        const float total = lane_sum(lane);
-        if (total != 0.0f)
-            share = 1.0f / total;
-        const int64_t whole = d_v / W * W;
-        for (int64_t j = 0; j < whole; j += W)
-            v_store(y + j, v_load(o + j) * v_splat(share));
-        for (int64_t j = whole; j < d_v; j++)
-            y[j] = o[j] * share;
-        y += ldy;
-        sum += 16;
-        o += ldo;
-    }
-}
-
-/* Tiles: C = A B for a few rows of A and panels of B, which
- * are ldb apart. Each output has a lane of its own that sums
- * over k in order: its bits are the same by every tile.
- * _accumulate: C += A B; _bias, _relu: done at the end;
- * _ahead: asks for the panels that follow, meanwhile. */
-static void tile_6x16_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
-    v acc5_0 = v_splat(0.0f);
-    v acc5_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        x = v_splat(a[i + 5 * lda]);
-        acc5_0 = v_fma(x, b0, acc5_0);
-        acc5_1 = v_fma(x, b1, acc5_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-    v_store(c + 5 * ldc, acc5_0);
-    v_store(c + 5 * ldc + 8, acc5_1);
-}
-
-static void tile_6x16_bias_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
-    v acc5_0 = v_splat(0.0f);
-    v acc5_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        x = v_splat(a[i + 5 * lda]);
-        acc5_0 = v_fma(x, b0, acc5_0);
-        acc5_1 = v_fma(x, b1, acc5_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    acc3_0 += bias0;
-    acc3_1 += bias1;
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    acc4_0 += bias0;
-    acc4_1 += bias1;
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-    acc5_0 += bias0;
-    acc5_1 += bias1;
-    v_store(c + 5 * ldc, acc5_0);
-    v_store(c + 5 * ldc + 8, acc5_1);
-}
-
-static void tile_6x16_bias_relu_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
-    v acc5_0 = v_splat(0.0f);
-    v acc5_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        x = v_splat(a[i + 5 * lda]);
-        acc5_0 = v_fma(x, b0, acc5_0);
-        acc5_1 = v_fma(x, b1, acc5_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    acc0_0 = v_max(acc0_0, v_splat(0.0f));
-    acc0_1 = v_max(acc0_1, v_splat(0.0f));
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    acc1_0 = v_max(acc1_0, v_splat(0.0f));
-    acc1_1 = v_max(acc1_1, v_splat(0.0f));
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    acc2_0 = v_max(acc2_0, v_splat(0.0f));
-    acc2_1 = v_max(acc2_1, v_splat(0.0f));
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    acc3_0 += bias0;
-    acc3_1 += bias1;
-    acc3_0 = v_max(acc3_0, v_splat(0.0f));
-    acc3_1 = v_max(acc3_1, v_splat(0.0f));
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    acc4_0 += bias0;
-    acc4_1 += bias1;
-    acc4_0 = v_max(acc4_0, v_splat(0.0f));
-    acc4_1 = v_max(acc4_1, v_splat(0.0f));
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-    acc5_0 += bias0;
-    acc5_1 += bias1;
-    acc5_0 = v_max(acc5_0, v_splat(0.0f));
-    acc5_1 = v_max(acc5_1, v_splat(0.0f));
-    v_store(c + 5 * ldc, acc5_0);
-    v_store(c + 5 * ldc + 8, acc5_1);
-}
-
-static void tile_6x16_accumulate_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    v acc2_0 = v_load(c + 2 * ldc);
-    v acc2_1 = v_load(c + 2 * ldc + 8);
-    v acc3_0 = v_load(c + 3 * ldc);
-    v acc3_1 = v_load(c + 3 * ldc + 8);
-    v acc4_0 = v_load(c + 4 * ldc);
-    v acc4_1 = v_load(c + 4 * ldc + 8);
-    v acc5_0 = v_load(c + 5 * ldc);
-    v acc5_1 = v_load(c + 5 * ldc + 8);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        x = v_splat(a[i + 5 * lda]);
-        acc5_0 = v_fma(x, b0, acc5_0);
-        acc5_1 = v_fma(x, b1, acc5_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-    v_store(c + 5 * ldc, acc5_0);
-    v_store(c + 5 * ldc + 8, acc5_1);
-}
-
-static void tile_5x16_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-}
-
-static void tile_5x16_bias_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    acc3_0 += bias0;
-    acc3_1 += bias1;
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    acc4_0 += bias0;
-    acc4_1 += bias1;
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-}
-
-static void tile_5x16_bias_relu_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    acc0_0 = v_max(acc0_0, v_splat(0.0f));
-    acc0_1 = v_max(acc0_1, v_splat(0.0f));
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    acc1_0 = v_max(acc1_0, v_splat(0.0f));
-    acc1_1 = v_max(acc1_1, v_splat(0.0f));
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    acc2_0 = v_max(acc2_0, v_splat(0.0f));
-    acc2_1 = v_max(acc2_1, v_splat(0.0f));
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    acc3_0 += bias0;
-    acc3_1 += bias1;
-    acc3_0 = v_max(acc3_0, v_splat(0.0f));
-    acc3_1 = v_max(acc3_1, v_splat(0.0f));
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    acc4_0 += bias0;
-    acc4_1 += bias1;
-    acc4_0 = v_max(acc4_0, v_splat(0.0f));
-    acc4_1 = v_max(acc4_1, v_splat(0.0f));
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-}
-
-static void tile_5x16_accumulate_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    v acc2_0 = v_load(c + 2 * ldc);
-    v acc2_1 = v_load(c + 2 * ldc + 8);
-    v acc3_0 = v_load(c + 3 * ldc);
-    v acc3_1 = v_load(c + 3 * ldc + 8);
-    v acc4_0 = v_load(c + 4 * ldc);
-    v acc4_1 = v_load(c + 4 * ldc + 8);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-}
-
-static void tile_4x16_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-}
-
-static void tile_4x16_bias_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    acc3_0 += bias0;
-    acc3_1 += bias1;
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-}
-
-static void tile_4x16_bias_relu_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    acc0_0 = v_max(acc0_0, v_splat(0.0f));
-    acc0_1 = v_max(acc0_1, v_splat(0.0f));
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    acc1_0 = v_max(acc1_0, v_splat(0.0f));
-    acc1_1 = v_max(acc1_1, v_splat(0.0f));
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    acc2_0 = v_max(acc2_0, v_splat(0.0f));
-    acc2_1 = v_max(acc2_1, v_splat(0.0f));
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    acc3_0 += bias0;
-    acc3_1 += bias1;
-    acc3_0 = v_max(acc3_0, v_splat(0.0f));
-    acc3_1 = v_max(acc3_1, v_splat(0.0f));
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-}
-
-static void tile_4x16_accumulate_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    v acc2_0 = v_load(c + 2 * ldc);
-    v acc2_1 = v_load(c + 2 * ldc + 8);
-    v acc3_0 = v_load(c + 3 * ldc);
-    v acc3_1 = v_load(c + 3 * ldc + 8);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-}
-
-static void tile_3x16_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-}
-
-static void tile_3x16_bias_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-}
-
-static void tile_3x16_bias_relu_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    acc0_0 = v_max(acc0_0, v_splat(0.0f));
-    acc0_1 = v_max(acc0_1, v_splat(0.0f));
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    acc1_0 = v_max(acc1_0, v_splat(0.0f));
-    acc1_1 = v_max(acc1_1, v_splat(0.0f));
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    acc2_0 = v_max(acc2_0, v_splat(0.0f));
-    acc2_1 = v_max(acc2_1, v_splat(0.0f));
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-}
-
-static void tile_3x16_accumulate_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    v acc2_0 = v_load(c + 2 * ldc);
-    v acc2_1 = v_load(c + 2 * ldc + 8);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-}
-
-static void tile_2x16_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-}
-
-static void tile_2x16_bias_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-}
-
-static void tile_2x16_bias_relu_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    acc0_0 = v_max(acc0_0, v_splat(0.0f));
-    acc0_1 = v_max(acc0_1, v_splat(0.0f));
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    acc1_0 = v_max(acc1_0, v_splat(0.0f));
-    acc1_1 = v_max(acc1_1, v_splat(0.0f));
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-}
-
-static void tile_2x16_accumulate_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-}
-
-static void tile_1x16_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)lda;
-    (void)ldb;
-    (void)ldc;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-}
-
-static void tile_1x16_bias_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)lda;
-    (void)ldb;
-    (void)ldc;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-}
-
-static void tile_1x16_bias_relu_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)lda;
-    (void)ldb;
-    (void)ldc;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    acc0_0 = v_max(acc0_0, v_splat(0.0f));
-    acc0_1 = v_max(acc0_1, v_splat(0.0f));
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-}
-
-static void tile_1x16_accumulate_ahead(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
-{
-    (void)lda;
-    (void)ldb;
-    (void)ldc;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-}
-
-/* ---------------------------------- products and attention of one shape --- */
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Where a part of n begins, at a multiple of `step`. */
-static int64_t cut(int64_t n, int64_t step, int64_t part,
-                   int64_t parts)
-{
-    return least(n, (n + step - 1) / step * part / parts * step);
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* All rows of a times 16 columns, in tiles of like heights. */
-static void rows_16_bias(int64_t rows, const float *a, int64_t lda,
-                         const float *b, int64_t ldb, int64_t k, float *c,
-                         int64_t ldc, const float *bias, const float *next)
-{
-    const int64_t tiles = (rows + 5) / 6;
-
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t i = rows * t / tiles;
-        const int64_t mr = rows * (t + 1) / tiles - i;
-
-        if (mr == 6) {
-            tile_6x16_bias_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                 bias, 0, 0, 0, next);
-        }
-        if (mr == 5) {
-            tile_5x16_bias_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                 bias, 0, 0, 0, next);
-        }
-        if (mr == 4) {
-            tile_4x16_bias_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                 bias, 0, 0, 0, next);
-        }
-        if (mr == 3) {
-            tile_3x16_bias_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                 bias, 0, 0, 0, next);
-        }
-        if (mr == 2) {
-            tile_2x16_bias_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                 bias, 0, 0, 0, next);
-        }
-        if (mr == 1) {
-            tile_1x16_bias_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                 bias, 0, 0, 0, next);
-        }
-        next = b;
-    }
-}
-
-/* y = x W^T + b: x [rows, 32], W [96, 32] in panels of 16;
- * columns from .. to - 1 of y */
-static void matmul_bias_32x96(int64_t rows, int64_t from, int64_t to,
-                              const float *x, int64_t ldx, const float *w,
-                              const float *b, float *y, int64_t ldy)
-{
-    for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
-                     w + (j + 16) * 32);
-    }
-}
-
-struct keys {               /* keys and values of one head */
-    const float *k, *v;     /* in the first page */
-    int64_t k_page, v_page; /* floats from page to page */
-    const int32_t *page;    /* of a cache: its pages, in order */
-    int64_t count;          /* keys */
-    int64_t past;           /* keys before the first query's */
-    int64_t prefix;         /* keys that all queries see */
-    const float *bias;      /* of scores, by distance; at 0 */
-};
-
-/* All rows of a times 16 columns, in tiles of like heights. */
-static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
-                    int64_t ldb, int64_t k, float *c, int64_t ldc,
-                    const float *next)
-{
-    const int64_t tiles = (rows + 5) / 6;
-
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t i = rows * t / tiles;
-        const int64_t mr = rows * (t + 1) / tiles - i;
-
-        if (mr == 6) {
-            tile_6x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
-                            0, 0, next);
-        }
-        if (mr == 5) {
-            tile_5x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
-                            0, 0, next);
-        }
-        if (mr == 4) {
-            tile_4x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
-                            0, 0, next);
-        }
-        if (mr == 3) {
-            tile_3x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
-                            0, 0, next);
-        }
-        if (mr == 2) {
-            tile_2x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
-                            0, 0, next);
-        }
-        if (mr == 1) {
-            tile_1x16_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0,
-                            0, 0, next);
-        }
-        next = b;
-    }
-}
-
-/* c = a b: b is `panels` panels of 16 columns, ldb apart; those at
- * `next` are read soon. */
-static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
-                   int64_t ldb, int64_t k, int64_t panels, float *c,
-                   int64_t ldc, const float *next)
-{
-    int64_t j = 0;
-
-    for (; j < panels; j++) {
-        rows_16(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
-                next + j * ldb);
-    }
-}
-
-/* All rows of a times 16 columns, in tiles of like heights. */
-static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
-                               const float *b, int64_t ldb, int64_t k, float *c,
-                               int64_t ldc, const float *next)
-{
-    const int64_t tiles = (rows + 5) / 6;
-
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t i = rows * t / tiles;
-        const int64_t mr = rows * (t + 1) / tiles - i;
-
-        if (mr == 6) {
-            tile_6x16_accumulate_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                       ldc, 0, 0, 0, 0, next);
-        }
-        if (mr == 5) {
-            tile_5x16_accumulate_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                       ldc, 0, 0, 0, 0, next);
-        }
-        if (mr == 4) {
-            tile_4x16_accumulate_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                       ldc, 0, 0, 0, 0, next);
-        }
-        if (mr == 3) {
-            tile_3x16_accumulate_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                       ldc, 0, 0, 0, 0, next);
-        }
-        if (mr == 2) {
-            tile_2x16_accumulate_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                       ldc, 0, 0, 0, 0, next);
-        }
-        if (mr == 1) {
-            tile_1x16_accumulate_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                       ldc, 0, 0, 0, 0, next);
-        }
-        next = b;
-    }
-}
-
-/* c += a b: b is `panels` panels of 16 columns, ldb apart; those at
- * `next` are read soon. */
-static void panels_add(int64_t rows, const float *a, int64_t lda,
-                       const float *b, int64_t ldb, int64_t k, int64_t panels,
-                       float *c, int64_t ldc, const float *next)
-{
-    int64_t j = 0;
-
-    for (; j < panels; j++) {
-        rows_16_accumulate(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
-                           next + j * ldb);
-    }
-}
-
-/* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
-static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
-                            const struct keys *m, float *y, int64_t ldy,
-                            float *scratch)
-{
-    float *const s = scratch;
-    float *const o = scratch + 48 * 64;
-    float *const sum = scratch + 48 * 80;
-    float *const max = scratch + 48 * 96;
-
-    for (int64_t i = 0; i < rows; i += 48) {
-        const int64_t r = least(rows - i, 48);
-        const int64_t last = m->count;
-
-        softmax_begin(r, max, sum, o, 16);
-        for (int64_t at = 0; at < last; at += 64) {
-            const int64_t n = least(last - at, 64);
-            const float *k = m->k + (at / 64) * m->k_page;
-            const float *v = m->v + (at / 64) * m->v_page;
-            const float *next = k;
-
-            if (at + 64 < last)
-                next = m->k + (at / 64 + 1) * m->k_page;
-            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
-            softmax_page(s, r, n, (0x1.715476p+0f), max, sum, o, 16);
-            panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
-        }
-        softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
-    }
-}
-
-/* y = x W^T + b: x [rows, 32], W [32, 32] in panels of 16;
- * columns from .. to - 1 of y */
-static void matmul_bias_32x32(int64_t rows, int64_t from, int64_t to,
-                              const float *x, int64_t ldx, const float *w,
-                              const float *b, float *y, int64_t ldy)
-{
-    for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
-                     w + (j + 16) * 32);
-    }
-}
-
-/* All rows of a times 16 columns, in tiles of like heights. */
-static void rows_16_bias_relu(int64_t rows, const float *a, int64_t lda,
-                              const float *b, int64_t ldb, int64_t k, float *c,
-                              int64_t ldc, const float *bias, const float *next)
-{
-    const int64_t tiles = (rows + 5) / 6;
-
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t i = rows * t / tiles;
-        const int64_t mr = rows * (t + 1) / tiles - i;
-
-        if (mr == 6) {
-            tile_6x16_bias_relu_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                      ldc, bias, 0, 0, 1, next);
-        }
-        if (mr == 5) {
-            tile_5x16_bias_relu_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                      ldc, bias, 0, 0, 1, next);
-        }
-        if (mr == 4) {
-            tile_4x16_bias_relu_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                      ldc, bias, 0, 0, 1, next);
-        }
-        if (mr == 3) {
-            tile_3x16_bias_relu_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                      ldc, bias, 0, 0, 1, next);
-        }
-        if (mr == 2) {
-            tile_2x16_bias_relu_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                      ldc, bias, 0, 0, 1, next);
-        }
-        if (mr == 1) {
-            tile_1x16_bias_relu_ahead(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                      ldc, bias, 0, 0, 1, next);
-        }
-        next = b;
-    }
-}
-
-/* y = relu(x W^T + b): x [rows, 32], W [64, 32] in panels of 16;
- * columns from .. to - 1 of y */
-static void matmul_bias_relu_32x64(int64_t rows, int64_t from, int64_t to,
-                                   const float *x, int64_t ldx, const float *w,
-                                   const float *b, float *y, int64_t ldy)
-{
-    for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias_relu(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
-                          w + (j + 16) * 32);
-    }
-}
-
-/* y = x W^T + b: x [rows, 64], W [32, 64] in panels of 16;
- * columns from .. to - 1 of y */
-static void matmul_bias_64x32(int64_t rows, int64_t from, int64_t to,
-                              const float *x, int64_t ldx, const float *w,
-                              const float *b, float *y, int64_t ldy)
-{
-    for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias(rows, x, ldx, w + j * 64, 1024, 64, y + j, ldy, b + j,
-                     w + (j + 16) * 64);
-    }
-}
-
-/* y = x W^T + b: x [rows, 32], W [64, 32] in panels of 16;
- * columns from .. to - 1 of y */
-static void matmul_bias_32x64(int64_t rows, int64_t from, int64_t to,
-                              const float *x, int64_t ldx, const float *w,
-                              const float *b, float *y, int64_t ldy)
-{
-    for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
-                     w + (j + 16) * 32);
-    }
-}
-
-/* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */
-static void values_seen(int64_t rows, const float *p, const int64_t *from,
-                        const int64_t *to, const float *v, int64_t panels,
-                        float *o)
-{
-    int64_t first = 0, last = 64;   /* what all rows see */
-    int64_t n;
-
-    for (int64_t i = 0; i < rows; i++) {
-        first = most(first, from[i]);
-        last = least(last, to[i]);
-    }
-    if (last < first)
-        last = first;
-    for (int64_t i = 0; i < rows; i++) {
-        n = least(first, to[i]) - from[i];
-        if (n > 0) {
-            panels_add(1, p + i * 64 + from[i], 64, v + from[i] * 16, 1024, n,
-                       panels, o + i * panels * 16, panels * 16, v);
-        }
-    }
-    if (last > first) {
-        panels_add(rows, p + first, 64, v + first * 16, 1024, last - first,
-                   panels, o, panels * 16, v);
-    }
-    for (int64_t i = 0; i < rows; i++) {
-        n = to[i] - last;
-        if (n > 0) {
-            panels_add(1, p + i * 64 + last, 64, v + last * 16, 1024, n, panels,
-                       o + i * panels * 16, panels * 16, v);
-        }
-    }
-}
-
-/* The page at `at` for r queries from position p, which do not
- * all see all of its n keys. */
-static void attention_16x16_causal_paged_edge(const float *q, int64_t ldq,
-                                              int64_t r, int64_t p, int64_t at,
-                                              int64_t n, const struct keys *m,
-                                              float *s, float *max, float *sum,
-                                              float *o)
-{
-    int64_t from[6], to[6];     /* keys that each row sees */
-    int64_t first = n, end = 0;     /* that any of them sees */
-    const float *k = m->k + m->page[at / 64] * m->k_page;
-    const float *v = m->v + m->page[at / 64] * m->v_page;
-
-    for (int64_t j = 0; j < r; j++) {
-        from[j] = 0;
-        to[j] = least(least((p + j) + 1, m->count) - at, 64);
-        if (from[j] < to[j]) {
-            first = least(first, from[j]);
-            end = most(end, to[j]);
-        }
-    }
-    if (first >= end)
-        return;
-    first -= first % 16;
-    panels(r, q, ldq, k + first * 16, 256, 16, (end - first + 15) / 16,
-           s + first, 64, v);
-    softmax_chunk(s, r, from, to, (0x1.715476p+0f), max, sum, o, 16);
-    values_seen(r, s, from, to, v, 1, o);
-}
-
-/* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
-static void attention_16x16_causal_paged(const float *q, int64_t ldq,
-                                         int64_t rows, const struct keys *m,
-                                         float *y, int64_t ldy, float *scratch)
-{
-    float *const s = scratch;
-    float *const o = scratch + 48 * 64;
-    float *const sum = scratch + 48 * 80;
-    float *const max = scratch + 48 * 96;
-
-    for (int64_t i = 0; i < rows; i += 48) {
-        const int64_t r = least(rows - i, 48);
-        const int64_t p = m->past + i;      /* position of row i */
-        const int64_t last = least((p + r - 1) + 1, m->count);
-
-        softmax_begin(r, max, sum, o, 16);
-        for (int64_t at = 0; at < last; at += 64) {
-            const int64_t n = least(last - at, 64);
-
-            if (least(p + 1, m->count) < at + n) {
-                for (int64_t j = 0; j < r; j += 6) {
-                    attention_16x16_causal_paged_edge(q + (i + j) * ldq, ldq,
-                                                      least(r - j, 6), p + j,
-                                                      at, n, m, s, max + j,
-                                                      sum + j * 16, o + j * 16);
-                }
-                continue;
-            }
-            const float *k = m->k + m->page[at / 64] * m->k_page;
-            const float *v = m->v + m->page[at / 64] * m->v_page;
-            const float *next = k;
-
-            if (at + 64 < last)
-                next = m->k + m->page[at / 64 + 1] * m->k_page;
-            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
-            softmax_page(s, r, n, (0x1.715476p+0f), max, sum, o, 16);
-            panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
-        }
-        softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
-    }
-}
-
-/* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
-static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
-                                  const struct keys *m, float *y, int64_t ldy,
-                                  float *scratch)
-{
-    float *const s = scratch;
-    float *const o = scratch + 48 * 64;
-    float *const sum = scratch + 48 * 80;
-    float *const max = scratch + 48 * 96;
-
-    for (int64_t i = 0; i < rows; i += 48) {
-        const int64_t r = least(rows - i, 48);
-        const int64_t last = m->count;
-
-        softmax_begin(r, max, sum, o, 16);
-        for (int64_t at = 0; at < last; at += 64) {
-            const int64_t n = least(last - at, 64);
-            const float *k = m->k + m->page[at / 64] * m->k_page;
-            const float *v = m->v + m->page[at / 64] * m->v_page;
-            const float *next = k;
-
-            if (at + 64 < last)
-                next = m->k + m->page[at / 64 + 1] * m->k_page;
-            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
-            softmax_page(s, r, n, (0x1.715476p+0f), max, sum, o, 16);
-            panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
-        }
-        softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
-    }
-}
-
-/* y = x W^T: x [rows, 32], W [48, 32] in panels of 16;
- * columns from .. to - 1 of y */
-static void matmul_32x48(int64_t rows, int64_t from, int64_t to, const float *x,
-                         int64_t ldx, const float *w, float *y, int64_t ldy)
-{
-    for (int64_t j = from; j < to; j += 16) {
-        rows_16(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy,
-                w + (j + 16) * 32);
-    }
-}
-
-/* Queries times keys; few queries cost as much as eight. */
-static int64_t pairs(const struct attn_batch *b)
-{
-    int64_t n = 0;
-
-    for (int64_t s = 0; s < b->sequences; s++)
-        n += most(b->start[s + 1] - b->start[s], 8)
-             * (b->start[s + 1] - b->start[s]);
-    return n;
-}
-
-/* Queries times keys; few queries cost as much as eight. */
-static int64_t pairs_cached(const struct attn_batch *b)
-{
-    int64_t n = 0;
-
-    for (int64_t s = 0; s < b->sequences; s++)
-        n += most(b->start[s + 1] - b->start[s], 8)
-             * (b->past[s] + b->start[s + 1] - b->start[s]);
-    return n;
-}
-
-/* Queries times keys; few queries cost as much as eight. */
-static int64_t pairs_recalled(const struct attn_batch *b)
-{
-    int64_t n = 0;
-
-    for (int64_t s = 0; s < b->sequences; s++)
-        n += most(b->start[s + 1] - b->start[s], 8)
-             * (b->source_rows[b->source[s]]);
-    return n;
-}
-
-/* --------------------------------------------------- steps of the model --- */
-
-enum { PART_WORK = 1500000 }; /* FLOPs that are worth a thread's while */
-
-/* Parts that a caller can run at once, of a step of that work. */
-static int64_t parts_of(const struct attn_batch *b, int64_t work)
-{
-    if (b->parallel)
-        return most(least(b->parallel->parts, work / PART_WORK), 1);
-    return 1;
-}
-
-static void run_parts(const struct attn_batch *b, int64_t parts,
-                      void (*run)(void *call, int64_t part,
-                                  int64_t parts), void *call)
-{
-    if (parts > 1)
-        b->parallel->run(b->parallel->pool, parts, run, call);
-    else
-        run(call, 0, 1);
-}
-
-static void run_step(const struct attn_batch *b, int64_t work,
-                     void (*run)(void *call, int64_t part,
-                                 int64_t parts), void *call)
-{
-    run_parts(b, parts_of(b, work), run, call);
-}
-
-/* Rows of the next of n rows' blocks, which have `block` at most and are
- * as high as each other: each of them reads all weights. */
-static int64_t even(int64_t n, int64_t block)
-{
-    const int64_t blocks = (n + block - 1) / block;
-
-    return (n + blocks - 1) / blocks;
-}
-
-/* source_input = embed: f32[n, 32] */
-static void encoder_source_input(void *call, int64_t part, int64_t parts)
-{
-    const struct encode *c = call;
-    const struct attn_batch *b = c->b;
-    const int64_t first = cut(b->rows, 1, part, parts);
-    const int64_t last = cut(b->rows, 1, part + 1, parts);
-
-    for (int64_t s = 0; s < b->sequences; s++) {
-        const int64_t end = least(b->start[s + 1], last);
-
-        for (int64_t i = most(b->start[s], first); i < end; i++) {
-            const int64_t id = b->ids[i];
-            const int64_t at = i - b->start[s];
-
-            embed_row(c->x + i * 32, c->w->target + id / 16 * 512 + id % 16, 16,
-                      32, (0x1.6a09e6p+2f), c->w->source_positions + at * 32);
-        }
-    }
-}
-
-/* self_attn_qkv = linear: f32[n, 96] */
-static void encoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
-{
-    const struct encode *c = call;
-    const struct encoder_layer *w = c->layer_weights;
-    const int64_t from = cut(96, 16, part, parts);
-    const int64_t to = cut(96, 16, part + 1, parts);
-
-    matmul_bias_32x96(c->rows, from, to, c->x + c->row * 32, 32,
-                      w->self_attn_qkv, w->self_attn_qkv_bias,
-                      c->self_attn_qkv + c->row * 96, 96);
-}
-
-static const struct steps encoder_self_attn_qkv_steps = {
-    1, 8, 0, {
-        { encoder_self_attn_qkv, 6144 },
-    }
-};
-
-/* self_attn_keys = pages: f32[2, n, 16]
- * self_attn_values = pages: f32[2, n, 16] */
-static void encoder_self_attn_pages(void *call, int64_t part, int64_t parts)
-{
-    const struct encode *c = call;
-    const struct attn_batch *b = c->b;
-    const int64_t tasks = b->sequences * 2;
-
-    for (int64_t task = part; task < tasks; task += parts) {
-        const int64_t s = task / 2, head = task % 2;
-        const int64_t row = b->start[s];
-        int64_t at = 0;
-        int64_t n;
-
-        for (int64_t i = row; i < b->start[s + 1]; i += n) {
-            const int64_t id = b->start[s] / 64 + s + at / 64;
-            float *k = c->self_attn_keys + head * 1024
-                       + id * 2048;
-            float *v = c->self_attn_values + head * 1024
-                       + id * 2048;
-
-            n = least(64 - at % 64, b->start[s + 1] - i);
-            pack_keys(k, c->self_attn_qkv + i * 96 + 32 + head * 16, 96, n, 16,
-                      at % 64);
-            pack_values(v, c->self_attn_qkv + i * 96 + 64 + head * 16, 96, n,
-                        16, at % 64);
-            at += n;
-        }
-    }
-}
-
-/* self_attn = attention: f32[n, 32] */
-static void encoder_self_attn(void *call, int64_t part, int64_t parts)
-{
-    const struct encode *c = call;
-    const struct attn_batch *b = c->b;
-    const int64_t tasks = b->sequences * 2;
-    float *const scratch = c->scratch + part * 4656;
-
-    for (int64_t task = part; task < tasks; task += parts) {
-        const int64_t s = task / 2, head = task % 2;
-        const int64_t row = b->start[s];
-        const int64_t first = b->start[s] / 64 + s;
-        struct keys m;
-
-        m.k = c->self_attn_keys + head * 1024 + first * 2048;
-        m.v = c->self_attn_values + head * 1024 + first * 2048;
-        m.k_page = 2048;
-        m.v_page = 2048;
-        m.page = 0;
-        m.count = b->start[s + 1] - b->start[s];
-        m.past = 0;
-        m.prefix = 0;
-        m.bias = 0;
-        attention_16x16(c->self_attn_qkv + row * 96 + head * 16, 96,
-                        b->start[s + 1] - row, &m,
-                        c->self_attn + row * 32 + head * 16, 32, scratch);
-    }
-}
-
-/* self_attn_o = linear: f32[n, 32] */
-static void encoder_self_attn_o(void *call, int64_t part, int64_t parts)
-{
-    const struct encode *c = call;
-    const struct encoder_layer *w = c->layer_weights;
-    const int64_t from = cut(32, 16, part, parts);
-    const int64_t to = cut(32, 16, part + 1, parts);
-
-    matmul_bias_32x32(c->rows, from, to, c->self_attn + c->row * 32, 32,
-                      w->self_attn_o, w->self_attn_o_bias, c->self_attn_o, 32);
-}
-
-/* norm1 = add_norm: f32[n, 32] */
-static void encoder_norm1(void *call, int64_t part, int64_t parts)
-{
-    const struct encode *c = call;
-    const struct encoder_layer *w = c->layer_weights;
-    const int64_t at = cut(c->rows, 1, part, parts);
-    const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;
-    const int64_t i = c->row + at;
-
-    add_norm_rows(c->norm1 + at * 32, 32, c->x + i * 32, 32,
-                  c->self_attn_o + at * 32, 32, w->norm1, w->norm1_bias, rows,
-                  32, (0x1.0c6f7ap-20f));
-}
-
-/* ffn_w1 = linear: f32[n, 64] */
-static void encoder_ffn_w1(void *call, int64_t part, int64_t parts)
-{
-    const struct encode *c = call;
-    const struct encoder_layer *w = c->layer_weights;
-    const int64_t from = cut(64, 16, part, parts);
-    const int64_t to = cut(64, 16, part + 1, parts);
-
-    matmul_bias_relu_32x64(c->rows, from, to, c->norm1, 32, w->ffn_w1,
-                           w->ffn_w1_bias, c->ffn_w1, 64);
-}
-
-/* ffn_w2 = linear: f32[n, 32] */
-static void encoder_ffn_w2(void *call, int64_t part, int64_t parts)
-{
-    const struct encode *c = call;
-    const struct encoder_layer *w = c->layer_weights;
-    const int64_t from = cut(32, 16, part, parts);
-    const int64_t to = cut(32, 16, part + 1, parts);
-
-    matmul_bias_64x32(c->rows, from, to, c->ffn_w1, 64, w->ffn_w2,
-                      w->ffn_w2_bias, c->ffn_w2, 32);
-}
-
-/* norm2 = add_norm: f32[n, 32] */
-static void encoder_norm2(void *call, int64_t part, int64_t parts)
-{
-    const struct encode *c = call;
-    const struct encoder_layer *w = c->layer_weights;
-    const int64_t at = cut(c->rows, 1, part, parts);
-    const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;
-    const int64_t i = c->row + at;
-
-    add_norm_rows(c->x + i * 32, 32, c->norm1 + at * 32, 32,
-                  c->ffn_w2 + at * 32, 32, w->norm2, w->norm2_bias, rows, 32,
-                  (0x1.0c6f7ap-20f));
-}
-
-static const struct steps encoder_o_norm1_w1_w2_norm2_steps = {
-    5, 8, 48, {
-        { encoder_self_attn_o, 2048 },
-        { encoder_norm1, 512 },
-        { encoder_ffn_w1, 4096 },
-        { encoder_ffn_w2, 4096 },
-        { encoder_norm2, 512 },
-    }
-};
-
-/* cross_attn_kv = linear: f32[n, 64] */
-static void cross_attn_kv(void *call, int64_t part, int64_t parts)
-{
-    const struct encode *c = call;
-    const struct cross_layer *w = c->layer_weights;
-    const int64_t from = cut(64, 16, part, parts);
-    const int64_t to = cut(64, 16, part + 1, parts);
-
-    matmul_bias_32x64(c->rows, from, to, c->x + c->row * 32, 32,
-                      w->cross_attn_kv, w->cross_attn_kv_bias,
-                      c->cross_attn_kv + c->row * 64, 64);
-}
-
-static const struct steps cross_attn_kv_steps = {
-    1, 8, 0, {
-        { cross_attn_kv, 4096 },
-    }
-};
-
-/* cross_attn_keys = append: f32[2, n, 16]
- * cross_attn_values = append: f32[2, n, 16] */
-static void cross_attn_pages(void *call, int64_t part, int64_t parts)
-{
-    const struct encode *c = call;
-    const int64_t layer = c->layer;
-    const struct attn_batch *b = c->b;
-    const int64_t tasks = b->sequences * 2;
-
-    for (int64_t task = part; task < tasks; task += parts) {
-        const int64_t s = task / 2, head = task % 2;
-        const int64_t row = b->start[s];
-        const int32_t *page = b->pages[1] + s * b->table[1];
-        int64_t at = 0;
-        int64_t n;
-
-        for (int64_t i = row; i < b->start[s + 1]; i += n) {
-            const int64_t id = page[at / 64];
-            float *k = b->pool[1] + layer * 4096 + head * 2048
-                       + id * 8192;
-            float *v = b->pool[1] + layer * 4096 + head * 2048 + 1024
-                       + id * 8192;
-
-            n = least(64 - at % 64, b->start[s + 1] - i);
-            pack_keys(k, c->cross_attn_kv + i * 64 + head * 16, 64, n, 16,
-                      at % 64);
-            pack_values(v, c->cross_attn_kv + i * 64 + 32 + head * 16, 64, n,
-                        16, at % 64);
-            at += n;
-        }
-    }
-}
-
-/* target_input = embed: f32[t, 32] */
-static void decoder_target_input(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const struct attn_batch *b = c->b;
-    const int64_t first = cut(b->rows, 1, part, parts);
-    const int64_t last = cut(b->rows, 1, part + 1, parts);
-
-    for (int64_t s = 0; s < b->sequences; s++) {
-        const int64_t end = least(b->start[s + 1], last);
-
-        for (int64_t i = most(b->start[s], first); i < end; i++) {
-            const int64_t id = b->ids[i];
-            const int64_t at = b->past[s] + i - b->start[s];
-
-            embed_row(c->x + i * 32, c->w->target + id / 16 * 512 + id % 16, 16,
-                      32, (0x1.6a09e6p+2f), c->w->target_positions + at * 32);
-        }
-    }
-}
-
-/* self_attn_qkv = linear: f32[t, 96] */
-static void decoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const struct decoder_layer *w = c->layer_weights;
-    const int64_t from = cut(96, 16, part, parts);
-    const int64_t to = cut(96, 16, part + 1, parts);
-
-    matmul_bias_32x96(c->rows, from, to, c->x + c->row * 32, 32,
-                      w->self_attn_qkv, w->self_attn_qkv_bias,
-                      c->self_attn_qkv + c->row * 96, 96);
-}
-
-static const struct steps decoder_self_attn_qkv_steps = {
-    1, 8, 0, {
-        { decoder_self_attn_qkv, 6144 },
-    }
-};
-
-/* self_attn_keys = append: f32[2, p+t, 16]
- * self_attn_values = append: f32[2, p+t, 16] */
-static void decoder_self_attn_pages(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const int64_t layer = c->layer;
-    const struct attn_batch *b = c->b;
-    const int64_t tasks = b->sequences * 2;
-
-    for (int64_t task = part; task < tasks; task += parts) {
-        const int64_t s = task / 2, head = task % 2;
-        const int64_t row = b->start[s];
-        const int32_t *page = b->pages[0] + s * b->table[0];
-        int64_t at = b->past[s];
-        int64_t n;
-
-        for (int64_t i = row; i < b->start[s + 1]; i += n) {
-            const int64_t id = page[at / 64];
-            float *k = b->pool[0] + layer * 4096 + head * 2048
-                       + id * 8192;
-            float *v = b->pool[0] + layer * 4096 + head * 2048 + 1024
-                       + id * 8192;
-
-            n = least(64 - at % 64, b->start[s + 1] - i);
-            pack_keys(k, c->self_attn_qkv + i * 96 + 32 + head * 16, 96, n, 16,
-                      at % 64);
-            pack_values(v, c->self_attn_qkv + i * 96 + 64 + head * 16, 96, n,
-                        16, at % 64);
-            at += n;
-        }
-    }
-}
-
-/* self_attn = attention: f32[t, 32] */
-static void decoder_self_attn(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const int64_t layer = c->layer;
-    const struct attn_batch *b = c->b;
-    const int64_t tasks = b->sequences * 2;
-    float *const scratch = c->scratch + part * 4656;
-
-    for (int64_t task = part; task < tasks; task += parts) {
-        const int64_t s = task / 2, head = task % 2;
-        const int64_t row = b->start[s];
-        struct keys m;
-
-        m.k = b->pool[0] + layer * 4096 + head * 2048;
-        m.v = b->pool[0] + layer * 4096 + head * 2048 + 1024;
-        m.k_page = 8192;
-        m.v_page = 8192;
-        m.page = b->pages[0] + s * b->table[0];
-        m.count = b->past[s] + b->start[s + 1] - b->start[s];
-        m.past = b->past[s];
-        m.prefix = 0;
-        m.bias = 0;
-
-        if (head < 1 && m.count > 0) {
-            ask_keys(m.k + m.page[0] * m.k_page + 2048, least(m.count, 64), 16,
-                     1);
-        }
-        attention_16x16_causal_paged(c->self_attn_qkv + row * 96 + head * 16,
-                                     96, b->start[s + 1] - row, &m,
-                                     c->self_attn + row * 32 + head * 16, 32,
-                                     scratch);
-    }
-}
-
-/* self_attn_o = linear: f32[t, 32] */
-static void decoder_self_attn_o(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const struct decoder_layer *w = c->layer_weights;
-    const int64_t from = cut(32, 16, part, parts);
-    const int64_t to = cut(32, 16, part + 1, parts);
-
-    matmul_bias_32x32(c->rows, from, to, c->self_attn + c->row * 32, 32,
-                      w->self_attn_o, w->self_attn_o_bias, c->self_attn_o, 32);
-}
-
-/* norm1 = add_norm: f32[t, 32] */
-static void decoder_norm1(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const struct decoder_layer *w = c->layer_weights;
-    const int64_t at = cut(c->rows, 1, part, parts);
-    const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;
-    const int64_t i = c->row + at;
-
-    add_norm_rows(c->x + i * 32, 32, c->x + i * 32, 32,
-                  c->self_attn_o + at * 32, 32, w->norm1, w->norm1_bias, rows,
-                  32, (0x1.0c6f7ap-20f));
-}
-
-/* cross_attn_q = linear: f32[t, 32] */
-static void decoder_cross_attn_q(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const struct decoder_layer *w = c->layer_weights;
-    const int64_t from = cut(32, 16, part, parts);
-    const int64_t to = cut(32, 16, part + 1, parts);
-
-    matmul_bias_32x32(c->rows, from, to, c->x + c->row * 32, 32,
-                      w->cross_attn_q, w->cross_attn_q_bias,
-                      c->cross_attn_q + c->row * 32, 32);
-}
-
-static const struct steps decoder_o_norm1_q_steps = {
-    3, 8, 48, {
-        { decoder_self_attn_o, 2048 },
-        { decoder_norm1, 512 },
-        { decoder_cross_attn_q, 2048 },
-    }
-};
-
-/* cross_attn = attention: f32[t, 32] */
-static void decoder_cross_attn(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const int64_t layer = c->layer;
-    const struct attn_batch *b = c->b;
-    const int64_t tasks = b->sequences * 2;
-    float *const scratch = c->scratch + part * 4656;
-
-    for (int64_t task = part; task < tasks; task += parts) {
-        const int64_t s = task / 2, head = task % 2;
-        const int64_t row = b->start[s];
-        int64_t end = s + 1;
-
-        if (s > 0 && b->source[s] == b->source[s - 1])
-            continue;                /* with those before it */
-        while (end < b->sequences && b->source[end] == b->source[s])
-            end += 1;
-        struct keys m;
-
-        m.k = b->pool[1] + layer * 4096 + head * 2048;
-        m.v = b->pool[1] + layer * 4096 + head * 2048 + 1024;
-        m.k_page = 8192;
-        m.v_page = 8192;
-        m.page = b->pages[1] + b->source[s] * b->table[1];
-        m.count = b->source_rows[b->source[s]];
-        m.past = 0;
-        m.prefix = 0;
-        m.bias = 0;
-
-        if (head < 1 && m.count > 0) {
-            ask_keys(m.k + m.page[0] * m.k_page + 2048, least(m.count, 64), 16,
-                     1);
-        }
-        attention_16x16_paged(c->cross_attn_q + row * 32 + head * 16, 32,
-                              b->start[end] - row, &m,
-                              c->cross_attn + row * 32 + head * 16, 32,
-                              scratch);
-    }
-}
-
-/* cross_attn_o = linear: f32[t, 32] */
-static void decoder_cross_attn_o(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const struct decoder_layer *w = c->layer_weights;
-    const int64_t from = cut(32, 16, part, parts);
-    const int64_t to = cut(32, 16, part + 1, parts);
-
-    matmul_bias_32x32(c->rows, from, to, c->cross_attn + c->row * 32, 32,
-                      w->cross_attn_o, w->cross_attn_o_bias, c->cross_attn_o,
-                      32);
-}
-
-/* norm3 = add_norm: f32[t, 32] */
-static void decoder_norm3(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const struct decoder_layer *w = c->layer_weights;
-    const int64_t at = cut(c->rows, 1, part, parts);
-    const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;
-    const int64_t i = c->row + at;
-
-    add_norm_rows(c->norm3 + at * 32, 32, c->x + i * 32, 32,
-                  c->cross_attn_o + at * 32, 32, w->norm3, w->norm3_bias, rows,
-                  32, (0x1.0c6f7ap-20f));
-}
-
-/* ffn_w1 = linear: f32[t, 64] */
-static void decoder_ffn_w1(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const struct decoder_layer *w = c->layer_weights;
-    const int64_t from = cut(64, 16, part, parts);
-    const int64_t to = cut(64, 16, part + 1, parts);
-
-    matmul_bias_relu_32x64(c->rows, from, to, c->norm3, 32, w->ffn_w1,
-                           w->ffn_w1_bias, c->ffn_w1, 64);
-}
-
-/* ffn_w2 = linear: f32[t, 32] */
-static void decoder_ffn_w2(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const struct decoder_layer *w = c->layer_weights;
-    const int64_t from = cut(32, 16, part, parts);
-    const int64_t to = cut(32, 16, part + 1, parts);
-
-    matmul_bias_64x32(c->rows, from, to, c->ffn_w1, 64, w->ffn_w2,
-                      w->ffn_w2_bias, c->ffn_w2, 32);
-}
-
-/* norm2 = add_norm: f32[t, 32] */
-static void decoder_norm2(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const struct decoder_layer *w = c->layer_weights;
-    const int64_t at = cut(c->rows, 1, part, parts);
-    const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;
-    const int64_t i = c->row + at;
-
-    add_norm_rows(c->x + i * 32, 32, c->norm3 + at * 32, 32,
-                  c->ffn_w2 + at * 32, 32, w->norm2, w->norm2_bias, rows, 32,
-                  (0x1.0c6f7ap-20f));
-}
-
-static const struct steps decoder_o_norm3_w1_w2_norm2_steps = {
-    5, 8, 48, {
-        { decoder_cross_attn_o, 2048 },
-        { decoder_norm3, 512 },
-        { decoder_ffn_w1, 4096 },
-        { decoder_ffn_w2, 4096 },
-        { decoder_norm2, 512 },
-    }
-};
-
-/* logits_selected = select: f32[r, 32] */
-static void decoder_logits_selected(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const struct attn_batch *b = c->b;
-
-    for (int64_t i = part; i < b->selected; i += parts) {
-        copy_rows(c->logits_selected + i * 32, 0, c->x + b->select[i] * 32, 0,
-                  1, 32);
-    }
-}
-
-/* logits_matmul = matmul: f32[r, 48] */
-static void decoder_logits_matmul(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const int64_t from = cut(48, 16, part, parts);
-    const int64_t to = cut(48, 16, part + 1, parts);
-
-    matmul_32x48(c->rows, from, to, c->logits_selected + c->row * 32, 32,
-                 c->w->target, c->logits_matmul + c->row * 48, 48);
-}
-
-static const struct steps decoder_logits_matmul_steps = {
-    1, 8, 0, {
-        { decoder_logits_matmul, 3072 },
-    }
-};
-
-/* output = output: f32[r, 48] */
-static void decoder_output(void *call, int64_t part, int64_t parts)
-{
-    const struct decode *c = call;
-    const int64_t at = cut(c->rows, 1, part, parts);
-    const int64_t rows = cut(c->rows, 1, part + 1, parts) - at;
-    const int64_t i = c->row + at;
-
-    copy_rows(c->b->output + i * 48, 48, c->logits_matmul + i * 48, 48, rows,
-              48);
-}
-
-static const struct steps decoder_output_steps = {
-    1, 8, 0, {
-        { decoder_output, 768 },
-    }
-};
-
-/* ------------------------------------------------------- encode, decode --- */
-
-/* Bytes of the arena for a batch; 64-byte aligned. */
-static int64_t arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
-{
-    const int64_t encode_floats =
-        rows * 224 + sequences * 4096 + parts * 10800;
-    const int64_t decode_floats =
-        rows * 160 + parts * 10800;
-
-    (void)sequences;
-    if (encode_floats > decode_floats)
-        return 4 * encode_floats + 64;
-    return 4 * decode_floats + 64;
-}
-
-static void encode_layout(struct encode *c, const void *bound,
-                          const struct attn_batch *b, float *arena)
-{
-    const int64_t rows = b->rows;
-    const int64_t sequences = b->sequences;
-    int64_t parts = 1;
-
-    if (b->parallel)
-        parts = most(b->parallel->parts, 1);
-    (void)sequences;
-    (void)parts;
-    c->w = bound;
-    c->b = b;
-    c->x = arena + 0;
-    c->self_attn_qkv = arena + rows * 32;
-    c->self_attn_keys = arena + rows * 128;
-    c->self_attn_values = arena + rows * 160 + sequences * 2048;
-    c->self_attn = arena + rows * 192 + sequences * 4096;
-    c->self_attn_o = arena + rows * 224 + sequences * 4096;
-    c->norm1 = arena + rows * 224 + sequences * 4096;
-    c->ffn_w1 = arena + rows * 224 + sequences * 4096 + parts * 1536;
-    c->ffn_w2 = arena + rows * 224 + sequences * 4096 + parts * 4608;
-    c->cross_attn_kv = arena + rows * 32;
-    c->scratch = arena + rows * 224 + sequences * 4096 + parts * 6144;
-}
-
-/* A part of the rows, block by block through all steps. */
-static void encode_rows_part(void *call, int64_t part, int64_t parts)
-{
-    struct encode c;
-
-    memcpy(&c, call, sizeof c);
-    const int64_t end = cut(c.rows, 6, part + 1, parts);
-
-    c.row = cut(c.rows, 6, part, parts);
-    c.self_attn_o += part * 1536;
-    c.norm1 += part * 1536;
-    c.ffn_w1 += part * 3072;
-    c.ffn_w2 += part * 1536;
-    for (; c.row < end; c.row += c.rows) {
-        c.rows = even(end - c.row, c.block);
-        for (int64_t s = 0; s < c.steps->count; s++)
-            c.steps->step[s].run(&c, 0, 1);
-    }
-}
-
-/* Steps for all rows: parts of the rows where each has enough; else
- * parts of the columns, step by step, block by block. */
-static void encode_rows(struct encode *c, int64_t rows,
-                        const struct steps *steps)
-{
-    int64_t work = 0;
-
-    for (int64_t s = 0; s < steps->count; s++)
-        work += steps->step[s].work;
-    const int64_t parts = parts_of(c->b, most(rows, 2) * work);
-
-    c->steps = steps;
-    c->block = steps->block ? steps->block : most(rows, 1);
-    c->row = 0;
-    c->rows = rows;
-    if (parts == 1 || rows >= parts * steps->enough) {
-        run_parts(c->b, parts, encode_rows_part, c);
-        return;
-    }
-    for (; c->row < rows; c->row += c->rows) {
-        c->rows = even(rows - c->row, c->block);
-        for (int64_t s = 0; s < steps->count; s++)
-            run_step(c->b, most(c->rows, 2) * steps->step[s].work,
-                     steps->step[s].run, c);
-    }
-}
-
-/* All rows of all sequences. */
-static void encode(const void *bound, const struct attn_batch *b, void *arena)
-{
-    struct encode c;
-
-    encode_layout(&c, bound, b, arena);
-    run_step(b, b->rows * 2048, encoder_source_input, &c);
-    for (int64_t l = 0; l < ENCODER_LAYERS; l++) {
-        c.layer_weights = &c.w->encoder[l];
-        encode_rows(&c, b->rows, &encoder_self_attn_qkv_steps);
-        run_step(b, b->rows * 1024, encoder_self_attn_pages, &c);
-        run_step(b, pairs(b) * 160, encoder_self_attn, &c);
-        encode_rows(&c, b->rows, &encoder_o_norm1_w1_w2_norm2_steps);
-    }
-    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
-        c.layer_weights = &c.w->cross[l];
-        c.layer = l;
-        encode_rows(&c, b->rows, &cross_attn_kv_steps);
-        run_step(b, b->rows * 1024, cross_attn_pages, &c);
-    }
-}
-
-static void decode_layout(struct decode *c, const void *bound,
-                          const struct attn_batch *b, float *arena)
-{
-    const int64_t rows = b->rows;
-    const int64_t sequences = b->sequences;
-    int64_t parts = 1;
-
-    if (b->parallel)
-        parts = most(b->parallel->parts, 1);
-    (void)sequences;
-    (void)parts;
-    c->w = bound;
-    c->b = b;
-    c->x = arena + 0;
-    c->self_attn_qkv = arena + rows * 32;
-    c->self_attn = arena + rows * 128;
-    c->self_attn_o = arena + rows * 160;
-    c->cross_attn_q = arena + rows * 128;
-    c->cross_attn = arena + rows * 32;
-    c->cross_attn_o = arena + rows * 160;
-    c->norm3 = arena + rows * 160;
-    c->ffn_w1 = arena + rows * 160 + parts * 1536;
-    c->ffn_w2 = arena + rows * 160 + parts * 4608;
-    c->logits_selected = arena + rows * 128;
-    c->logits_matmul = arena + rows * 32;
-    c->scratch = arena + rows * 160 + parts * 6144;
-}
-
-/* A part of the rows, block by block through all steps. */
-static void decode_rows_part(void *call, int64_t part, int64_t parts)
-{
-    struct decode c;
-
-    memcpy(&c, call, sizeof c);
-    const int64_t end = cut(c.rows, 6, part + 1, parts);
-
-    c.row = cut(c.rows, 6, part, parts);
-    c.self_attn_o += part * 1536;
-    c.cross_attn_o += part * 1536;
-    c.norm3 += part * 1536;
-    c.ffn_w1 += part * 3072;
-    c.ffn_w2 += part * 1536;
-    for (; c.row < end; c.row += c.rows) {
-        c.rows = even(end - c.row, c.block);
-        for (int64_t s = 0; s < c.steps->count; s++)
-            c.steps->step[s].run(&c, 0, 1);
-    }
-}
-
-/* Steps for all rows: parts of the rows where each has enough; else
- * parts of the columns, step by step, block by block. */
-static void decode_rows(struct decode *c, int64_t rows,
-                        const struct steps *steps)
-{
-    int64_t work = 0;
-
-    for (int64_t s = 0; s < steps->count; s++)
-        work += steps->step[s].work;
-    const int64_t parts = parts_of(c->b, most(rows, 2) * work);
-
-    c->steps = steps;
-    c->block = steps->block ? steps->block : most(rows, 1);
-    c->row = 0;
-    c->rows = rows;
-    if (parts == 1 || rows >= parts * steps->enough) {
-        run_parts(c->b, parts, decode_rows_part, c);
-        return;
-    }
-    for (; c->row < rows; c->row += c->rows) {
-        c->rows = even(rows - c->row, c->block);
-        for (int64_t s = 0; s < steps->count; s++)
-            run_step(c->b, most(c->rows, 2) * steps->step[s].work,
-                     steps->step[s].run, c);
-    }
-}
-
-/* New rows of all sequences, behind those in the cache: a prompt
- * at once, or a step of one row. */
-static void decode(const void *bound, const struct attn_batch *b, void *arena)
-{
-    struct decode c;
-
-    decode_layout(&c, bound, b, arena);
-    run_step(b, b->rows * 2048, decoder_target_input, &c);
-    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
-        c.layer_weights = &c.w->decoder[l];
-        c.layer = l;
-        decode_rows(&c, b->rows, &decoder_self_attn_qkv_steps);
-        run_step(b, b->rows * 1024, decoder_self_attn_pages, &c);
-        run_step(b, pairs_cached(b) * 160, decoder_self_attn, &c);
-        decode_rows(&c, b->rows, &decoder_o_norm1_q_steps);
-        run_step(b, pairs_recalled(b) * 160, decoder_cross_attn, &c);
-        decode_rows(&c, b->rows, &decoder_o_norm3_w1_w2_norm2_steps);
-    }
-    run_step(b, b->selected * 512, decoder_logits_selected, &c);
-    decode_rows(&c, b->selected, &decoder_logits_matmul_steps);
-    decode_rows(&c, b->selected, &decoder_output_steps);
-}
-
-static void bind_weights(void *bound, const void *packed)
-{
-    struct weights *w = bound;
-    const float *p = packed;
-
-    w->target = p + 0;
-    w->source_positions = p + 1536;
-    w->target_positions = p + 23360;
-    for (int64_t l = 0; l < ENCODER_LAYERS; l++) {
-        struct encoder_layer *x = &w->encoder[l];
-        const float *q = p + 2048 + l * 8544;
-
-        x->self_attn_qkv = q + 0;
-        x->self_attn_qkv_bias = q + 3072;
-        x->self_attn_o = q + 3168;
-        x->self_attn_o_bias = q + 4192;
-        x->norm1 = q + 4224;
-        x->norm1_bias = q + 4256;
-        x->ffn_w1 = q + 4288;
-        x->ffn_w1_bias = q + 6336;
-        x->ffn_w2 = q + 6400;
-        x->ffn_w2_bias = q + 8448;
-        x->norm2 = q + 8480;
-        x->norm2_bias = q + 8512;
-    }
-    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
-        struct cross_layer *x = &w->cross[l];
-        const float *q = p + 19136 + l * 2112;
-
-        x->cross_attn_kv = q + 0;
-        x->cross_attn_kv_bias = q + 2048;
-    }
-    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
-        struct decoder_layer *x = &w->decoder[l];
-        const float *q = p + 23872 + l * 10720;
-
-        x->self_attn_qkv = q + 0;
-        x->self_attn_qkv_bias = q + 3072;
-        x->self_attn_o = q + 3168;
-        x->self_attn_o_bias = q + 4192;
-        x->norm1 = q + 4224;
-        x->norm1_bias = q + 4256;
-        x->cross_attn_q = q + 4288;
-        x->cross_attn_q_bias = q + 5312;
-        x->cross_attn_o = q + 5344;
-        x->cross_attn_o_bias = q + 6368;
-        x->norm3 = q + 6400;
-        x->norm3_bias = q + 6432;
-        x->ffn_w1 = q + 6464;
-        x->ffn_w1_bias = q + 8512;
-        x->ffn_w2 = q + 8576;
-        x->ffn_w2_bias = q + 10624;
-        x->norm2 = q + 10656;
-        x->norm2_bias = q + 10688;
-    }
-}
 
 /* --------------------------------------------------------- search, text --- */
 

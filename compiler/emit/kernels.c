@@ -175,7 +175,7 @@ static void emit_tiles(const Kernels *k, Emit *e)
                " * are ldb apart. Each output has a lane of its own that sums\n"
                " * over k in order: its bits are the same by every tile.\n"
                " * _accumulate: C += A B; _bias, _relu: done at the end;\n"
-               " * _ahead: asks for the panels that follow, meanwhile. */\n");
+               " * _prefetch: fetches the panels that follow, meanwhile. */\n");
     for (int i = 0; i < tiles.n; i++) {
         if (k->jit)
             declare_tile(e, *tiles.at[i]);

@@ -183,7 +183,7 @@ static void ask_next_head(Gen *g, Emit *e, const Node *n)
     let(e, "last", "%lld", (long long)k->type.dim[0].c - 1);
     put(e, "\n"
            "if ($head < $last && m.count > 0) {\n");
-    put_call(e, use_kernel(g->kernels, "ask_keys"),
+    put_call(e, use_kernel(g->kernels, "prefetch_keys"),
              arena_printf(
                  g->a,
                  "m.k + m.page[0] * m.k_page + %lld, min(m.count, 64), %lld, "

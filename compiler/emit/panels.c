@@ -34,12 +34,12 @@ static bool others(const Gen *g, int kinds, const Tiling *t, bool height)
     return other && !g->only;
 }
 
-/* "_ask3" where other than the usual number of tiles prefetch panels. */
+/* "_prefetch3" where other than the usual number of tiles prefetch panels. */
 static const char *prefetch_suffix(Gen *g, int nr, int tiles)
 {
     return tiles + 1 == usual_prefetch(nr)
              ? ""
-             : arena_printf(g->a, "_ask%d", tiles);
+             : arena_printf(g->a, "_prefetch%d", tiles);
 }
 
 const char *panels_suffix(Gen *g, const Tiling *t)
@@ -156,7 +156,8 @@ const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep)
     let(e, "less", "%d", t->mr - 1);
     let(e, "nr", "%d", nr);
     put(e,
-        "/* All rows of a times $nr columns, in tiles of like heights. */\n");
+        "/* All rows of a times $nr columns, in tiles whose heights differ by one\n"
+        " * at most. */\n");
     rows_prototype(g, name, ep);
     put(e, "{\n"
            "    const int64_t tiles = (rows + $less) / $mr;\n"
@@ -221,7 +222,7 @@ const char *need_panels(Gen *g, const Tiling *t, bool accumulate)
     put(e,
         t->prefetch > 1
             ? "/* c $op a b: b is `panels` panels of 16 columns, ldb apart; those at\n"
-              " * `next` are read soon. */\n"
+              " * `next` are prefetched. */\n"
             : "/* c $op a b: b is `panels` panels of 16 columns, ldb apart. */\n");
     put_call(
         e, arena_printf(g->a, "static void %s", name),

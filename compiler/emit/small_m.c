@@ -28,7 +28,7 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Dtype dtype)
     Emit *e = g->shapes;
     const int nr = 16 * t->streams;
     const char *name = arena_printf(
-        g->a, "few_rows%s%s",
+        g->a, "small_m_rows%s%s",
         others(g, t) ? arena_printf(g->a, "_%dx%d", t->small_m - 1, nr) : "",
         dtype == DtypeBf16 ? "_bf16" : "");
     if (!first_time(g, name))
@@ -74,7 +74,7 @@ static void put_columns(Gen *g, const Tiling *t, Epilogue ep)
 
 static const char *small_m_name(Gen *g, const char *shape)
 {
-    return arena_printf(g->a, "few%s", shape);
+    return arena_printf(g->a, "small_m%s", shape);
 }
 
 /* Columns of one panel after the other. */

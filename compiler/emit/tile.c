@@ -20,7 +20,7 @@ static const struct {
 } parts[] = {
     { EpBias, "_bias" },         { EpAct, "_" },
     { EpResidual, "_residual" }, { EpAccumulate, "_accumulate" },
-    { EpAny, "_any" },           { EpPrefetch, "_ahead" },
+    { EpAny, "_any" },           { EpPrefetch, "_prefetch" },
 };
 
 const char *number_type(Dtype d)
@@ -144,7 +144,7 @@ static void put_start(Emit *e, TileKey k)
 
 /* One line each of two panels: more would be in the way of what is computed.
  * One row has the time: it waits for its own panels anyway.                 */
-static void put_ahead(Emit *e, TileKey k)
+static void put_prefetch(Emit *e, TileKey k)
 {
     const int panels = k.nr / Panel;
     for (int p = 0; p < (k.mr > 1 && panels > 2 ? 2 : panels); p++) {
@@ -161,7 +161,7 @@ static void put_loop(Emit *e, TileKey k)
     put(e, "ROLLED\n"
            "for (int64_t i = 0; i < k; i++) {\n");
     if (tile_prefetches(k))
-        put_ahead(e, k);
+        put_prefetch(e, k);
     put_lanes(e, k, 0,
               k.dtype == DtypeBf16 ? "const v $bj = v_widen($b);\n"
                                    : "const v $bj = v_load_aligned($b);\n");

@@ -2,7 +2,7 @@
  * between the two products of attention, in the operations of vector.c or
  * scalar.c. Chunks of s, o and pages are padded; x and y are not.           */
 
-//: kernel pack_keys needs: turn_four
+//: kernel pack_keys needs: transpose_4x4
 /* Keys at positions at .. at + rows - 1 of one page of 64: panels of 16 keys,
  * the d_k elements one below the other, so that Q K^T is a tile's product. */
 static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
@@ -16,7 +16,7 @@ static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
         const float *row = x + i * ldx;
         if (lane % 4 == 0 && i + 4 <= rows) {
             for (int64_t k = 0; k < fours; k += 4)
-                turn_four(panel + k * 16 + lane, row + k, ldx);
+                transpose_4x4(panel + k * 16 + lane, row + k, ldx);
             for (int64_t k = fours; k < d_k; k++)
                 for (int64_t r = 0; r < 4; r++)
                     panel[k * 16 + lane + r] = row[r * ldx + k];
@@ -29,7 +29,7 @@ static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
     }
 }
 
-//: kernel pack_values needs: v_load v_store sixteen
+//: kernel pack_values needs: v_load v_store padded_16
 /* Values at positions at .. of one page: panels of 16 columns, 64 rows each;
  * columns beyond d_v are 0. */
 static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
@@ -39,15 +39,16 @@ static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < d_v; j += 16) {
             float *to = page + j * 64 + (at + i) * 16;
-            const float *p = sixteen(pad, x + i * ldx + j, d_v - j, 0.0f);
+            const float *p = padded_16(pad, x + i * ldx + j, d_v - j, 0.0f);
             for (int64_t l = 0; l < 16; l += W)
                 v_store(to + l, v_load(p + l));
         }
 }
 
-//: kernel ask_keys needs: v_prefetch
-/* Asks for n keys of a page, and for their values behind the page's keys. */
-static void ask_keys(const float *k, int64_t n, int64_t d_k, int64_t panels)
+//: kernel prefetch_keys needs: v_prefetch
+/* Prefetches n keys of a page, and their values behind the page's keys. */
+static void prefetch_keys(const float *k, int64_t n, int64_t d_k,
+                          int64_t panels)
 {
     const float *values = k + 64 * d_k;
     for (int64_t i = 0; i < (n + 15) / 16 * d_k; i++)
@@ -125,11 +126,11 @@ static inline void raise_max(float *restrict max, float top, float scale,
                              float *restrict sum, float *restrict o,
                              int64_t ldo)
 {
-    const v fade = v_exp2((v_splat(*max) - v_splat(top)) * v_splat(scale));
+    const v rescale = v_exp2((v_splat(*max) - v_splat(top)) * v_splat(scale));
     for (int64_t j = 0; j < ldo; j += W)
-        v_store(o + j, v_load(o + j) * fade);
+        v_store(o + j, v_load(o + j) * rescale);
     for (int64_t j = 0; j < 16; j += W)
-        v_store(sum + j, v_load(sum + j) * fade);
+        v_store(sum + j, v_load(sum + j) * rescale);
     *max = top;
 }
 
@@ -217,17 +218,17 @@ static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
                         const float *sum, const float *o, int64_t ldo)
 {
     for (int64_t i = 0; i < rows; i++) {
-        float lane[16], share = 0.0f;
+        float lane[16], inverse = 0.0f;
         for (int64_t j = 0; j < 16; j++)
             lane[j] = sum[j];
         const float total = lane_sum(lane);
         if (total != 0.0f)
-            share = 1.0f / total;
+            inverse = 1.0f / total;
         const int64_t whole = d_v / W * W;
         for (int64_t j = 0; j < whole; j += W)
-            v_store(y + j, v_load(o + j) * v_splat(share));
+            v_store(y + j, v_load(o + j) * v_splat(inverse));
         for (int64_t j = whole; j < d_v; j++)
-            y[j] = o[j] * share;
+            y[j] = o[j] * inverse;
         y += ldy;
         sum += 16;
         o += ldo;

@@ -75,10 +75,10 @@ static float lane_sum(float *lane)
     return lane[0];
 }
 
-//: sixteen
+//: padded_16
 /* The next 16 of the n elements at x; where there are fewer, a copy in pad,
  * filled up. */
-static inline const float *sixteen(float *pad, const float *x, int64_t n,
+static inline const float *padded_16(float *pad, const float *x, int64_t n,
                                    float fill)
 {
     if (n >= 16)
@@ -90,21 +90,21 @@ static inline const float *sixteen(float *pad, const float *x, int64_t n,
     return pad;
 }
 
-//: row_max needs: v_load v_store v_splat v_max lane_max sixteen
+//: row_max needs: v_load v_store v_splat v_max lane_max padded_16
 static float row_max(const float *x, int64_t n)
 {
     float pad[16], lane[16];
     for (int64_t i = 0; i < 16; i++)
         lane[i] = -INFINITY;
     for (int64_t j = 0; j < n; j += 16) {
-        const float *p = sixteen(pad, x + j, n - j, -INFINITY);
+        const float *p = padded_16(pad, x + j, n - j, -INFINITY);
         for (int64_t i = 0; i < 16; i += W)
             v_store(lane + i, v_max(v_load(p + i), v_load(lane + i)));
     }
     return lane_max(lane);
 }
 
-//: row_sum needs: v_load v_store v_splat lane_sum sixteen
+//: row_sum needs: v_load v_store v_splat lane_sum padded_16
 static float row_sum(const float *x, int64_t d)
 {
     float pad[16], lane[16];
@@ -112,7 +112,7 @@ static float row_sum(const float *x, int64_t d)
     for (int64_t i = 0; i < 16 / W; i++)
         sum[i] = v_splat(0.0f);
     for (int64_t j = 0; j < d; j += 16) {
-        const float *p = sixteen(pad, x + j, d - j, 0.0f);
+        const float *p = padded_16(pad, x + j, d - j, 0.0f);
         for (int64_t i = 0; i < 16 / W; i++)
             sum[i] += v_load(p + i * W);
     }
@@ -121,7 +121,7 @@ static float row_sum(const float *x, int64_t d)
     return lane_sum(lane);
 }
 
-//: row_squares needs: v_load v_store v_splat v_fma lane_sum sixteen
+//: row_squares needs: v_load v_store v_splat v_fma lane_sum padded_16
 /* The sum of (x - mean)^2. */
 static float row_squares(const float *x, int64_t d, float mean)
 {
@@ -130,7 +130,7 @@ static float row_squares(const float *x, int64_t d, float mean)
     for (int64_t i = 0; i < 16 / W; i++)
         sum[i] = v_splat(0.0f);
     for (int64_t j = 0; j < d; j += 16) {
-        const float *p = sixteen(pad, x + j, d - j, mean);
+        const float *p = padded_16(pad, x + j, d - j, mean);
         for (int64_t i = 0; i < 16 / W; i++) {
             const v t = v_load(p + i * W) - v_splat(mean);
             sum[i] = v_fma(t, t, sum[i]);
@@ -283,7 +283,7 @@ static void mask_row(float *y, const float *x, int64_t keys, int64_t allowed)
             y[j] = -INFINITY;
 }
 
-//: exp_row needs: v_load v_store v_splat v_exp lane_sum sixteen
+//: exp_row needs: v_load v_store v_splat v_exp lane_sum padded_16
 /* The sum of exp(x - base); y, where it is not NULL, gets the terms. */
 static float exp_row(float *y, const float *x, int64_t n, float base)
 {
@@ -291,7 +291,7 @@ static float exp_row(float *y, const float *x, int64_t n, float base)
     for (int64_t i = 0; i < 16; i++)
         lane[i] = 0.0f;
     for (int64_t j = 0; j < n; j += 16) {
-        const float *p = sixteen(pad, x + j, n - j, -INFINITY);
+        const float *p = padded_16(pad, x + j, n - j, -INFINITY);
         for (int64_t i = 0; i < 16; i += W) {
             const v e = v_exp(v_load(p + i) - v_splat(base));
             v_store(part + i, e);
@@ -308,13 +308,13 @@ static float exp_row(float *y, const float *x, int64_t n, float base)
 /* softmax(x) of n elements; all of them -inf: zeros. */
 static void softmax_row(float *y, const float *x, int64_t n)
 {
-    float base = row_max(x, n), share = 0.0f;
+    float base = row_max(x, n), inverse = 0.0f;
     if (base == -INFINITY)
         base = 0.0f;
     const float total = exp_row(y, x, n, base);
     if (total != 0.0f)
-        share = 1.0f / total;
-    scale_rows(y, n, y, n, 1, n, share);
+        inverse = 1.0f / total;
+    scale_rows(y, n, y, n, 1, n, inverse);
 }
 
 //: kernel log_sum_exp needs: row_max exp_row log1

@@ -82,9 +82,9 @@ INLINE v v_power_of_2(v t)
     return u.f;
 }
 
-//: turn_four needs: v
+//: transpose_4x4 needs: v
 /* Four numbers of each of four rows of x become four rows of 16. */
-INLINE void turn_four(float *y, const float *x, int64_t ldx)
+INLINE void transpose_4x4(float *y, const float *x, int64_t ldx)
 {
     for (int64_t i = 0; i < 4; i++)
         for (int64_t r = 0; r < 4; r++)

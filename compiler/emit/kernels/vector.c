@@ -72,7 +72,7 @@ INLINE void v_store(float *p, v x)
 #endif
 
 //: v_prefetch
-/* Asks for the line of p, which is read soon. */
+/* Prefetches the line of p, which is read soon. */
 #if defined __GNUC__
 #define v_prefetch(p) __builtin_prefetch(p, 0, 2)
 #else
@@ -148,9 +148,9 @@ INLINE v v_power_of_2(v t)
 /* Four floats at any place. */
 typedef float quad __attribute__((vector_size(16), aligned(4)));
 
-//: turn_four needs: v quad
+//: transpose_4x4 needs: v quad
 /* Four numbers of each of four rows of x become four rows of 16. */
-INLINE void turn_four(float *y, const float *x, int64_t ldx)
+INLINE void transpose_4x4(float *y, const float *x, int64_t ldx)
 {
     const quad a = *(const quad *)x;
     const quad b = *(const quad *)(x + ldx);
