@@ -122,7 +122,7 @@ typedef struct { /* one operation and the tensor it makes */
     Pos pos;           /* the YAML key this came from */
     /* attributes; the op that uses each: */
     double scale;     /* Scale, Embed, Attention */
-    double cap;       /* Softcap, Attention; 0: none */
+    double cap;       /* Softcap, Clip, Attention; 0: none */
     double eps;       /* Norm, AddNorm, HeadNorm, L2Norm */
     NormType norm;    /* Norm, AddNorm, HeadNorm */
     int64_t heads;    /* Split, Rotate, HeadNorm, Attention */

@@ -97,6 +97,8 @@ OP(Scores, "scores", 2, 2, Head,
 OP(Softcap, "softcap", 1, 1, Row, "cap tanh(x / cap)",
    same, Elements, 3 * out,
    softcap, BY(FUNCTION + 2, softcap), ROWS_BY("softcap_rows", 1, cap))
+OP(Clip, "clip", 1, 1, Row, "min(max(x, -cap), cap)",
+   rows, Elements, 2 * out, clip, ROUNDED(1), ROWS_BY("clip_rows", 1, cap))
 OP(ScoreBias, "score_bias", 1, 2, Head,
    "x - slope_h |i-j|, or x + table[bucket(j-i), h]",
    score_bias, Elements, out, score_bias, BY(1, bias), SCORE_ROW(score_bias))

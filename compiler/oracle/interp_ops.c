@@ -74,6 +74,15 @@ void eval_mul(const Interp *in, const Node *n, double *out)
         out[i] = a.at[i] * b.at[i];
 }
 
+void eval_clip(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    for (int64_t i = 0; i < size_of(x); i++)
+        out[i] = x.at[i] < -n->cap ? -n->cap
+               : x.at[i] > n->cap  ? n->cap
+                                   : x.at[i];
+}
+
 double activation(Activation act, double x)
 {
     switch (act) {

@@ -105,6 +105,12 @@ static void run_scale(void)
                float))kernel("scale_rows"))(y, Ld, source(), Ld, Rows, d, 0.3f);
 }
 
+static void run_clip(void)
+{
+    ((void (*)(float *, int64_t, const float *, int64_t, int64_t, int64_t,
+               float))kernel("clip_rows"))(y, Ld, source(), Ld, Rows, d, 0.3f);
+}
+
 static void run_add(void)
 {
     ((void (*)(float *, int64_t, const float *, int64_t, const float *, int64_t,
@@ -164,6 +170,11 @@ static float embedded_16(int64_t i, int64_t j)
 static float embedded_1(int64_t i, int64_t j)
 {
     return 22.6f * at(x, i, j);
+}
+
+static float clipped(int64_t i, int64_t j)
+{
+    return fminf(fmaxf(at(x, i, j), -0.3f), 0.3f);
 }
 
 typedef void Embed(float *, const float *, int64_t, int64_t, float,
@@ -299,6 +310,7 @@ static const struct Case {
     { "norm_rows",     run_norm,         expect_norm,        NULL,  true },
     { "add_norm_rows", run_add_norm,     expect_add_norm,    NULL,  true },
     { "scale_rows",    run_scale,        NULL, scaled,              true },
+    { "clip_rows",     run_clip,         NULL, clipped,             true },
     { "add_rows",      run_add,          NULL, added,               true },
     { "bias_rows",     run_bias,         NULL, biased,              true },
     { "activate_rows_relu", run_relu,         NULL, positive,            true },
@@ -314,13 +326,13 @@ static const struct Case {
 /* clang-format on */
 enum { Cases = sizeof cases / sizeof *cases };
 
-static const char *const kernels[] = { "norm_rows",   "add_norm_rows",
-                                       "scale_rows",  "add_rows",
-                                       "bias_rows",   "activate_rows_relu",
-                                       "copy_rows",   "embed_row",
-                                       "pack_keys",   "pack_values",
-                                       "mask_row",    "softmax_row",
-                                       "log_sum_exp", NULL };
+static const char *const kernels[] = {
+    "norm_rows",          "add_norm_rows", "scale_rows",
+    "clip_rows",          "add_rows",      "bias_rows",
+    "activate_rows_relu", "copy_rows",     "embed_row",
+    "pack_keys",          "pack_values",   "mask_row",
+    "softmax_row",        "log_sum_exp",   NULL
+};
 
 /* Within the gate where something is expected, untouched elsewhere. */
 static void check(const struct Case *c, bool whole)

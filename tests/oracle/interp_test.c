@@ -154,6 +154,15 @@ static void test_norm(void **state)
     assert_near(in.value[fused], (double[]){ -1, 2, -3, 14 }, 4, 0);
 }
 
+static void test_clip(void **state)
+{
+    (void)state;
+    static const double x[] = { 1, -2.5, 0, 7, -2, 2 };
+    int a = input(2, 3, x);
+    int clip = add((Node){ .op = OpClip, .in = { a }, .nin = 1, .cap = 2 });
+    assert_value(clip, (double[]){ 1, -2, 0, 2, -2, 2 }, 6);
+}
+
 static void test_embed(void **state)
 {
     (void)state;
@@ -394,11 +403,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BY_HAND(test_linear),        BY_HAND(test_linear_without_bias),
-        BY_HAND(test_norm),          BY_HAND(test_embed),
-        BY_HAND(test_moves),         BY_HAND(test_softmax),
-        BY_HAND(test_causal),        BY_HAND(test_masked_values),
-        BY_HAND(test_attention),     cmocka_unit_test(test_g2p),
-        cmocka_unit_test(test_aren),
+        BY_HAND(test_norm),          BY_HAND(test_clip),
+        BY_HAND(test_embed),         BY_HAND(test_moves),
+        BY_HAND(test_softmax),       BY_HAND(test_causal),
+        BY_HAND(test_masked_values), BY_HAND(test_attention),
+        cmocka_unit_test(test_g2p),  cmocka_unit_test(test_aren),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,7 @@ static void test_ops_on_elements(void **state)
     count(Out, (Node){ .op = OpScale, .in = { x }, .nin = 1, .scale = 2 });
     count(Out, (Node){ .op = OpAdd, .in = { x, x }, .nin = 2 });
     count(Out, (Node){ .op = OpMul, .in = { x, x }, .nin = 2 });
+    count(2 * Out, (Node){ .op = OpClip, .in = { x }, .nin = 1, .cap = 2 });
     count(Out, (Node){ .op = OpActivate, .in = { x }, .nin = 1 });
     /* the activation, and the product with what it lets through */
     count(2 * Out, (Node){ .op = OpGate, .in = { x, x }, .nin = 2 });

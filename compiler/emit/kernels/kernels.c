@@ -172,6 +172,23 @@ static void scale_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
+//: kernel clip_rows needs: v_load v_store v_splat v_max
+/* What is below -cap or above cap becomes that; NaN stays. */
+static void clip_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                      int64_t rows, int64_t d, float cap)
+{
+    const v least = v_splat(-cap);
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W)
+            v_store(y + j, -v_max(least, -v_max(least, v_load(x + j))));
+        for (int64_t j = whole; j < d; j++)
+            y[j] = x[j] < -cap ? -cap : x[j] > cap ? cap : x[j];
+        y += ldy;
+        x += ldx;
+    }
+}
+
 //: kernel bias_rows needs: v_load v_store
 static void bias_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       const float *b, int64_t rows, int64_t d)
