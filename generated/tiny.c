@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash f5b2a3279b565a2b by
+ * from the spec of hash d81b54f29d5f3c62 by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -7926,7 +7926,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .weight_bits = 32,
     .weights_hash = 0xdcc379f26f86679bull,
-    .spec_hash = 0xf5b2a3279b565a2bull,
+    .spec_hash = 0xd81b54f29d5f3c62ull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,

@@ -17,7 +17,8 @@ static const char *const projection[] = {
     [Wo] = "o",
 };
 
-/* An absent projection (kind attention only) is the identity. */
+/* An absent projection (kind attention only) is the identity. What those of
+ * queries, keys and values give may be clipped, as in OLMo and MPT.         */
 static int project(Build *b, int x, Projection which)
 {
     const Spec *s = b->s;
@@ -34,7 +35,12 @@ static int project(Build *b, int x, Projection which)
     b->field = "h";
     if (s->kind == KindAttention && !p[which].has)
         return x;
-    return put_linear(b, x, p[which].out, p[which].bias, projection[which]);
+    x = put_linear(b, x, p[which].out, p[which].bias, projection[which]);
+    if (which == Wo || !(s->attention_clip > 0))
+        return x;
+    b->field = "attention.clip";
+    Node n = { .op = OpClip, .in = { x }, .nin = 1, .cap = s->attention_clip };
+    return put_node(b, n, build_join(b, projection[which], ".clipped"));
 }
 
 static int64_t heads_of(const Build *b, Projection which)

@@ -88,7 +88,8 @@ static bool match_product(const Graph *g, Chain *c, int x, int root)
         && !(takes_factor(g, x, root) && pass_through(g, c, &x, root)))
         return false;
     if (at(g, x)->op != OpMatmul) {
-        pass_note(g, root, "stays: the query has no projection");
+        pass_note(g, root, "stays: the query %s",
+                  at(g, x)->op == OpClip ? "is clipped" : "has no projection");
         return false;
     }
     return takes_factor(g, x, root) && pass_through(g, c, &x, root);

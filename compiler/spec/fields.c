@@ -365,6 +365,9 @@ const Field fields[] = {
          "Scores of queries and keys are multiplied by this."),
     REAL("attention.softcap", attention_softcap, 1.0e-3, 1.0e6, AllKinds, "",
          NULL, "A score becomes cap tanh(score / cap)."),
+    REAL("attention.clip", attention_clip, 1.0e-3, 1.0e6, AllKinds, "", NULL,
+         "What the projections of queries, keys and values give is limited to "
+         "-clip and clip."),
     REAL("logits.scale", logits_scale, 1.0e-6, 1.0e6, Model, "", NULL,
          "The logits are multiplied by this."),
     REAL("logits.softcap", logits_softcap, 1.0e-3, 1.0e6, Model, "", NULL,

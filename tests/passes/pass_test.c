@@ -146,6 +146,9 @@ static void test_explains(void **state)
     expect_said(8, NULL, true,
                 "fold-scale: scaled_scores stays: the query has no "
                 "projection\n");
+    expect_said(13, NULL, true,
+                "fold-scale: decoder.0.self_attn.scaled_scores stays: the "
+                "query is clipped\n");
     expect_said(4, NULL, false,
                 "merge-qkv: encoder.0.self_attn.q.matmul.scaled stays apart: "
                 "of it and encoder.0.self_attn.k only one has a bias\n");

@@ -281,7 +281,8 @@ static inline void form_projections(RandomForm *f)
 static inline void form_attention(RandomForm *f)
 {
     say(&f->r, "attention",
-        WORD(&f->r, "1", "{softcap: 5}", "{scale: 0.3, softcap: 20}"));
+        WORD(&f->r, "1", "{softcap: 5}", "{scale: 0.3, softcap: 20}",
+             "{clip: 0.5}", "{clip: 2, softcap: 5}"));
 }
 
 /* ------------------------------------------------------ in and out --- */

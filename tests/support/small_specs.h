@@ -59,11 +59,12 @@ static inline void later_decoder(Spec *s, int i)
         s->logits_scale = 0.25;
         s->logits_softcap = 3;
         break;
-    case 13: /* alibi, one key head, a parallel layer */
+    case 13: /* alibi, one key head, a parallel layer, clipped */
         s->kind = KindDecoder;
         s->positions = PosAlibi;
         s->norm_place = PlacePre;
         s->parallel = ParallelShared;
+        s->attention_clip = 0.5;
         s->norm_bias = false;
         s->activation = ActGeluTanh;
         decoder->h = 6;
