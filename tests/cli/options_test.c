@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/options.h"
-#include "support/heard.h"
+#include "support/load_spec.h"
 
 static size_t size_of(const Option *row)
 {

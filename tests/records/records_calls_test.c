@@ -70,11 +70,11 @@ static void test_no_locks(void **state)
     (void)state;
     Arena *a = arena_new();
     const Record r = product(a, 1, 2);
-    hear();
+    capture_stderr();
     no_locks = true;
     add(a, scratch_path("tune.txt"), &r, 1);
     no_locks = false;
-    assert_string_equal(heard(a),
+    assert_string_equal(captured(a),
                         "attnc: warning: tune.txt.lock: cannot lock "
                         "(No locks available): let no other attnc write these "
                         "records meanwhile\n");

@@ -45,9 +45,9 @@ static void make_file(Arena *a, Record r[4])
     static const char newer[] = "{\"version\": 3, \"hash\": "
                                 "\"532ed611d56dddd6\"}\n";
     scratch_file("tune.txt", newer, sizeof newer - 1);
-    hear();
+    capture_stderr();
     add(a, scratch_path("tune.txt"), r, 4);
-    heard(a);
+    captured(a);
 }
 
 static void test_export(void **state)

@@ -203,7 +203,7 @@ static void test_flipped_and_cut(void **state)
     add(all, path, r, 3);
     char *text = contents(all, path);
     const int n = (int)strlen(text);
-    hear();
+    capture_stderr();
     for (int i = 0; i < n; i++) {
         Arena *a = arena_new();
         for (size_t f = 0; f < sizeof flip; f++) {
@@ -221,7 +221,7 @@ static void test_flipped_and_cut(void **state)
         assert_int_equal(survivors(a, cut, r, 3), whole);
         arena_free(a);
     }
-    heard(all);
+    captured(all);
     scratch_empty();
     arena_free(all);
 }
@@ -240,22 +240,24 @@ static void test_rewritten(void **state)
     char *bytes = arena_strdup(a, text);
     *strchr(bytes, 1) = '\0';
     const char *path = scratch_file("tune.txt", bytes, strlen(text));
-    hear();
+    capture_stderr();
     const Records r = read_records(a, path);
-    assert_string_equal(heard(a), "attnc: warning: tune.txt:1: the line was "
-                                  "cut or changed: 3 lines are passed over\n");
+    assert_string_equal(captured(a),
+                        "attnc: warning: tune.txt:1: the line was "
+                        "cut or changed: 3 lines are passed over\n");
     assert_int_equal(r.at.n, 2);
     assert_int_equal(r.foreign.n, 1);
-    hear();
+    capture_stderr();
     add(a, path, &two, 1);
-    assert_string_equal(heard(a), "attnc: warning: tune.txt: 2 lines that were "
-                                  "cut or changed are removed\n");
+    assert_string_equal(captured(a),
+                        "attnc: warning: tune.txt: 2 lines that were "
+                        "cut or changed are removed\n");
     assert_string_equal(contents(a, path),
                         arena_printf(a, "%s\n%s\n%s\n%s\n", newer, line, line,
                                      record_line(a, &two)));
-    hear();
+    capture_stderr();
     assert_int_equal(read_records(a, path).passed_over, 1);
-    assert_string_equal(heard(a),
+    assert_string_equal(captured(a),
                         "attnc: warning: tune.txt:1: the line is of "
                         "another version of attnc: it is passed over\n");
     scratch_empty();

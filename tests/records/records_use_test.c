@@ -121,10 +121,10 @@ static void test_others(void **state)
     const Host here = r.host;
     r.host.cpu = "Nonesuch";
     add(a, file, &r, 1);
-    hear();
+    capture_stderr();
     assert_false(used(&o, &r));
     assert_string_equal(
-        heard(a),
+        captured(a),
         arena_printf(
             a,
             "attnc: warning: others.txt: "
@@ -140,10 +140,10 @@ static void test_others(void **state)
         r.host = other[i];
         add(a, file, &r, 1);
     }
-    hear();
+    capture_stderr();
     assert_false(used(&o, &r));
     assert_string_equal(
-        heard(a),
+        captured(a),
         arena_printf(
             a,
             "attnc: warning: others.txt: "
@@ -154,9 +154,9 @@ static void test_others(void **state)
     assert_true(used(&two, &r));
     r.host = here;
     add(a, file, &r, 1);
-    hear();
+    capture_stderr();
     assert_true(used(&o, &r));
-    assert_string_equal(heard(a), "");
+    assert_string_equal(captured(a), "");
     arena_free(a);
 }
 
@@ -175,10 +175,10 @@ static void test_compiler(void **state)
     assert_string_equal(end, " -O2");
     add(a, file, &r, 1);
     assert_true(used(&o, &r));
-    hear();
+    capture_stderr();
     assert_false(used(&jit, &r));
     assert_false(used(&level, &r));
-    heard(a);
+    captured(a);
     arena_free(a);
 }
 
@@ -190,9 +190,9 @@ static const char *hint(Arena *a, EngineOptions o, Record r, int refused)
     o.offers = 63 & ~refused;
     unlink(records_path(a, NULL));
     add(a, records_path(a, NULL), &r, 1);
-    hear();
+    capture_stderr();
     assert_false(used(&o, &r));
-    return heard(a);
+    return captured(a);
 }
 
 /* Each member of a host that an option can choose is named, where the command
@@ -293,16 +293,16 @@ static void test_unreadable(void **state)
     const EngineOptions own = tuned(NULL);
     const EngineOptions named = tuned(scratch_path("folder"));
     mkdir(named.records, 0700);
-    hear();
+    capture_stderr();
     assert_int_equal(engine_plan(&e, &named), ExitIO);
     engine_close(&e);
-    assert_string_equal(heard(a), "attnc: error: folder: is not a regular "
-                                  "file\n");
+    assert_string_equal(captured(a), "attnc: error: folder: is not a regular "
+                                     "file\n");
     scratch_file("own", "", 0);
-    hear();
+    capture_stderr();
     assert_int_equal(engine_plan(&e, &own), ExitDone);
     engine_close(&e);
-    assert_string_equal(heard(a),
+    assert_string_equal(captured(a),
                         "attnc: warning: own/attnc/tune.txt: cannot "
                         "read: Not a directory: the default tiles are used\n");
     arena_free(a);

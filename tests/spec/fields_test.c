@@ -1,7 +1,7 @@
 /* fields_test.c: the table of fields: defaults, options, every limit of every
  * number, and docs/spec.md, which is printed from it.                       */
 #define _POSIX_C_SOURCE 200809L
-#include "support/heard.h"
+#include "support/load_spec.h"
 
 /* ------------------------------------------------------------- values --- */
 static void defaults(void **state)

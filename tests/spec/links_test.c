@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include <glob.h>
 
-#include "support/heard.h"
+#include "support/load_spec.h"
 #include "support/scratch.h"
 
 static const char base[] = "models/transformer-base.yaml";
@@ -245,11 +245,13 @@ static void details_stay(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    /* clang-format off */
     const struct CMUnitTest tests[] = {
         TEST(follows_again),        TEST(maps_and_names),
         TEST(refuses_to_leave_out), TEST(warns_of_what_stays),
         TEST(warns_of_inherited),   TEST(models_are_quiet),
         TEST(details_go),           TEST(details_stay),
     };
+    /* clang-format on */
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <sys/wait.h>
 
-#include "support/heard.h"
+#include "support/load_spec.h"
 
 /* ------------------------------------------------------------ extends --- */
 static void extends_key_by_key(void **state)

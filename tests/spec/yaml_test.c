@@ -1,6 +1,6 @@
 /* yaml_test.c: YAML that was made to do harm, or broken on its way. */
 #define _POSIX_C_SOURCE 200809L
-#include "support/heard.h"
+#include "support/load_spec.h"
 
 /* ------------------------------------------------------- hostile text --- */
 static char *repeat(Arena *a, const char *part, size_t bytes)
@@ -20,9 +20,9 @@ static void refuse_text(const char *part, size_t bytes, const char *why)
     Source src = { "hostile", repeat(a, part, bytes), bytes, 0 };
 
     error_reset();
-    listen();
+    capture_stderr();
     Yaml *tree = yaml_parse(a, &src, 0);
-    char *text = heard(a);
+    char *text = captured_stderr(a);
     if (!strstr(text, why))
         print_error("%s", text);
     assert_non_null(strstr(text, why));
@@ -62,9 +62,10 @@ static void many_keys(void **state)
             vec_push(a, &text, *s);
     Source src = { "keys", text.at, (size_t)text.n, 0 };
     error_reset();
-    listen();
+    capture_stderr();
     assert_null(yaml_parse(a, &src, 0));
-    assert_non_null(strstr(heard(a), "keys:1001:1: error: a map has more"));
+    assert_non_null(
+        strstr(captured_stderr(a), "keys:1001:1: error: a map has more"));
     arena_free(a);
 }
 
@@ -79,13 +80,13 @@ static void many_errors(void **state)
 
     (void)state;
     error_reset();
-    listen();
+    capture_stderr();
     errors_hold();
     yaml_parse(a, &src, 0);
     assert_int_equal(error_count(), lines - 1);
     errors_release();
     assert_int_equal(error_count(), lines - 1);
-    assert_non_null(strstr(heard(a), "note: more errors follow"));
+    assert_non_null(strstr(captured_stderr(a), "note: more errors follow"));
     error_reset();
     arena_free(a);
 }
@@ -98,7 +99,7 @@ static void broken_specs(void **state)
     size_t n = strlen(text);
 
     (void)state;
-    listen();
+    capture_stderr();
     for (size_t i = 0; i < n; i++) {
         Arena *one = arena_new();
         Source cut = { "cut", text, i, 0 };
@@ -109,7 +110,7 @@ static void broken_specs(void **state)
         yaml_parse(one, &src, 0);
         arena_free(one);
     }
-    heard(a);
+    captured_stderr(a);
     error_reset();
     arena_free(a);
 }

@@ -3,6 +3,8 @@
 #ifndef ATTNC_RECORDS_CASE_H
 #define ATTNC_RECORDS_CASE_H
 
+#include "stderr_capture.h"
+
 static const Host host = {
     .cpu = "AMD EPYC",
     .caches = "32K 1M 32M",
@@ -72,26 +74,11 @@ static inline int temps(void)
     return n;
 }
 
-/* Between the two, stderr goes to the file "stderr" of the scratch folder. */
-static int usual_stderr = -1;
-
-static inline void hear(void)
+/* What was written to stderr since capture_stderr(), its scratch folders left
+ * out.                                                                       */
+static inline const char *captured(Arena *a)
 {
-    fflush(stderr);
-    usual_stderr = dup(STDERR_FILENO);
-    int fd = open(scratch_path("stderr"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    assert_true(usual_stderr >= 0 && fd >= 0);
-    dup2(fd, STDERR_FILENO);
-    close(fd);
-}
-
-/* What came there, its scratch folders left out. */
-static inline const char *heard(Arena *a)
-{
-    fflush(stderr);
-    dup2(usual_stderr, STDERR_FILENO);
-    close(usual_stderr);
-    char *text = contents(a, scratch_path("stderr"));
+    char *text = captured_stderr(a);
     const size_t n = strlen(scratch) + 1;
     for (char *at; (at = strstr(text, scratch));)
         memmove(at, at + n, strlen(at + n) + 1);

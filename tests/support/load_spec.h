@@ -1,44 +1,19 @@
-/* heard.h: loads specs and hears what is said on stderr meanwhile. Include it
+/* load_spec.h: loads specs, and says what came to stderr meanwhile. Include it
  * after _POSIX_C_SOURCE 200809L has been defined.                           */
-#ifndef ATTNC_HEARD_H
-#define ATTNC_HEARD_H
+#ifndef ATTNC_LOAD_SPEC_H
+#define ATTNC_LOAD_SPEC_H
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "graph/graph.h"
 #include "spec/fields.h"
 
 #include <cmocka.h>
 
-static FILE *said; /* stands in for stderr */
-static int real_stderr;
-
-static inline void listen(void)
-{
-    said = tmpfile();
-    assert_non_null(said);
-    fflush(stderr);
-    real_stderr = dup(STDERR_FILENO);
-    dup2(fileno(said), STDERR_FILENO);
-}
-
-static inline char *heard(Arena *a)
-{
-    fflush(stderr);
-    dup2(real_stderr, STDERR_FILENO);
-    close(real_stderr);
-    fseek(said, 0, SEEK_END);
-    long n = ftell(said);
-    rewind(said);
-    char *text = arena_alloc(a, (size_t)n + 1);
-    assert_int_equal(fread(text, 1, (size_t)n, said), n);
-    fclose(said);
-    return text;
-}
+#include "stderr_capture.h"
 
 static inline char *read_text(Arena *a, const char *path)
 {
@@ -56,11 +31,11 @@ static inline Spec *load(Arena *a, const char *path, const char *set,
                          char **text)
 {
     error_reset();
-    listen();
+    capture_stderr();
     Spec *s = spec_load(a, path, &set, set != NULL);
     if (s && !names_fit(build_graph(a, s)))
         s = NULL;
-    *text = heard(a);
+    *text = captured_stderr(a);
     return s;
 }
 
