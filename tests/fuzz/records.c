@@ -53,7 +53,7 @@ typedef struct {
     Arena *a;
     char path[64];
     bool again;
-} Desk;
+} FuzzCase;
 
 static void nothing(Records *r, Arena *a, void *with)
 {
@@ -62,7 +62,7 @@ static void nothing(Records *r, Arena *a, void *with)
 }
 
 /* Written again, each line is read again as what it was. */
-static void write_again(const Desk *w, const Records *r)
+static void write_again(const FuzzCase *w, const Records *r)
 {
     Fault why;
     Records again;
@@ -102,7 +102,7 @@ static void choose(Arena *a, const Records *r)
 
 static int run(void *with)
 {
-    const Desk *w = with;
+    const FuzzCase *w = with;
     Records r;
     Fault why;
     if (!records_read(&r, w->a, "r", &why))
@@ -127,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static bool swept;
     size_t n;
-    Desk w = { .a = arena_new(), .again = size % 16 == 0 };
+    FuzzCase w = { .a = arena_new(), .again = size % 16 == 0 };
     if (!swept)
         atexit(sweep);
     swept = true;

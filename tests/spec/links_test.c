@@ -126,7 +126,7 @@ static void warns_of_what_stays(void **state)
     }
 }
 
-/* A file that extends another is heard alike, also through what follows. */
+/* A file that extends another says the same, also through what follows. */
 static void warns_of_inherited(void **state)
 {
     (void)state;
