@@ -183,11 +183,10 @@ void emit_embedded(Gen *g, Emit *e)
  * function of its own, which no compiler may move into this one.             */
 static void put_processor(Gen *g, Emit *e)
 {
-    const char *names = target_needs(g->a, &g->p->target);
+    const Features names = target_needs(g->a, &g->p->target);
     let(e, "target", "%s", g->p->target.name);
-    for (size_t n; *names; names += n + strspn(names + n, " ")) {
-        n = strcspn(names, " ");
-        let(e, "feature", "%.*s", (int)n, names);
+    for (int i = 0; i < names.n; i++) {
+        let(e, "feature", "%s", names.at[i]);
         put(e, "if (!lacks && !__builtin_cpu_supports(\"$feature\"))\n"
                "    lacks = \"$feature\";\n");
     }
@@ -201,7 +200,7 @@ static void put_processor(Gen *g, Emit *e)
 
 static void put_main(Gen *g, Emit *e)
 {
-    const bool asks = *target_needs(g->a, &g->p->target);
+    const bool asks = target_needs(g->a, &g->p->target).n > 0;
     put(e, "int main(int argc, char **argv)\n"
            "{\n");
     if (asks) {
@@ -226,7 +225,7 @@ void emit_main(Gen *g, Emit *e)
     if (has_decoder(g->p))
         put(e, "#define options_of_spec $options\n");
     put(e, "\n");
-    if (*target_needs(g->a, &g->p->target))
+    if (target_needs(g->a, &g->p->target).n > 0)
         put(e, "static __attribute__((noinline)) int program_main(int argc,\n"
                "                                                  char **argv);"
                "\n\n");

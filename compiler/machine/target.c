@@ -14,24 +14,27 @@ typedef struct { /* an instruction set, as compilers name it */
     const char *march;
     int width; /* widest vector */
     bool fma;
-    int registers;        /* of that width */
-    const char *guard;    /* true where the compiler makes less */
-    int has;              /* what a processor needs for it */
-    const char *features; /* the same, by the names of compilers */
+    int registers;               /* of that width */
+    const char *guard;           /* true where the compiler makes less */
+    int has;                     /* what a processor needs for it */
+    const char *const *features; /* the same, by the names of compilers */
 } Isa;
+
+#define NAMES(...) (const char *const[]){ __VA_ARGS__ }
 
 enum { V4, V3, V2, Armv8, Generic };
 static const Isa isas[] = {
     [V4] = { "x86-64-v4", 16, true, 32, "!defined __AVX512F__",
              CpuV2 | CpuV3 | CpuV4,
-             "avx2 fma bmi2 avx512f avx512bw avx512cd "
-             "avx512dq avx512vl" },
+             NAMES("avx2", "fma", "bmi2", "avx512f", "avx512bw", "avx512cd",
+                   "avx512dq", "avx512vl", NULL) },
     [V3] = { "x86-64-v3", 8, true, 16, "!defined __AVX2__ || !defined __FMA__",
-             CpuV2 | CpuV3, "avx2 fma bmi bmi2" },
+             CpuV2 | CpuV3, NAMES("avx2", "fma", "bmi", "bmi2", NULL) },
     [V2] = { "x86-64-v2", 4, false, 16, "!defined __SSE4_2__", CpuV2,
-             "sse4.2 popcnt" },
-    [Armv8] = { "armv8-a", 4, true, 32, "!defined __ARM_NEON", CpuArmv8, "" },
-    [Generic] = { "generic", 1, true, 16, NULL, 0, "" },
+             NAMES("sse4.2", "popcnt", NULL) },
+    [Armv8] = { "armv8-a", 4, true, 32, "!defined __ARM_NEON", CpuArmv8,
+                NAMES(NULL) },
+    [Generic] = { "generic", 1, true, 16, NULL, 0, NAMES(NULL) },
 };
 
 enum { MostFeatures = 2 };
@@ -201,12 +204,14 @@ const char *target_guard(Arena *a, const Target *t)
     return guard;
 }
 
-const char *target_needs(Arena *a, const Target *t)
+Features target_needs(Arena *a, const Target *t)
 {
-    const char *names = t->needs;
+    Features all = { 0 };
+    for (int i = 0; t->needs[i]; i++)
+        vec_push(a, &all, t->needs[i]);
     for (int i = 0; t->features[i]; i++)
-        names = arena_printf(a, "%s %s", names, t->features[i]);
-    return names;
+        vec_push(a, &all, t->features[i]);
+    return all;
 }
 
 /* ---------------------------------------------------------------- tiles --- */

@@ -16,7 +16,7 @@ typedef struct {                 /* what code is made for */
     int registers;               /* vectors that it holds */
     bool fma;                    /* the machine multiplies and adds at once */
     const char *guard;           /* preprocessor condition; NULL: none */
-    const char *needs;           /* of the instruction set: "avx2 fma" */
+    const char *const *needs;    /* of the instruction set: "avx2", "fma" */
     int fmas;                    /* of the widest vectors, in a cycle */
     int64_t cache[3];            /* bytes of L1, L2, L3 */
     const char *met;             /* where its figures come from; NULL: no such
@@ -57,8 +57,10 @@ int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k);
 /* True, by the preprocessor, where a compiler makes less; NULL: never. */
 const char *target_guard(Arena *a, const Target *t);
 
-/* What a processor needs, as compilers ask it: "avx2 fma"; "": they can't. */
-const char *target_needs(Arena *a, const Target *t);
+/* What a processor needs, as compilers ask it: "avx2", "fma"; none: they
+ * can't.                                                                    */
+typedef VEC(const char *) Features;
+Features target_needs(Arena *a, const Target *t);
 
 /* -------------------------------------------------------------- cpu.c --- */
 /* what a processor has */
