@@ -3754,14 +3754,24 @@ ATTN_API int attn_check_parallel(const struct attn_parallel *p);
 #define ATTN_SEARCH_2
 
 /* ------------------------------------------------------------ cache.c --- */
-/* Bytes for `slots` sequences of up to `length` positions, `spare` pages more
- * (negative: fewer) than slots * ceil(length / 64), which is always enough.
- * -1: too large for int64. The memory may have any alignment.               */
-ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
-                                  int64_t slots, int64_t length, int64_t spare);
+/* How large a cache is. `spare` pages more (negative: fewer) than
+ * slots * ceil(length / 64), which is always enough.                        */
+struct attn_cache_size {
+    int64_t which; /* ATTN_SELF, ATTN_CROSS */
+    int64_t slots;
+    int64_t length; /* of each: positions, at most */
+    int64_t spare;
+};
+/* Bytes of such a cache; -1: too large for int64. */
+ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
+                                  const struct attn_cache_size *size);
+/* An empty one in memory of that many bytes, of any alignment. */
 ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
-                              int which, int64_t slots, int64_t length,
-                              int64_t spare, void *memory);
+                              const struct attn_cache_size *size, void *memory);
+/* The same in memory that it takes for itself. */
+ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
+                              const struct attn_cache_size *size,
+                              struct attn_memory *at);
 /* The batch's sequence i reads and writes slot i of this cache. */
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
                               struct attn_batch *b);
@@ -3896,25 +3906,24 @@ ATTN_API int64_t attn_search_limit(const struct attn_model *m,
 ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at);
 
-/* Memory for attn_search of up to `sentences` sources with `source_rows` rows
+/* Memory for a search of up to `sentences` sources with `source_rows` rows
  * in sum and `longest` in one, and `prefix_n` forced tokens; or an error.   */
 ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t sentences, int64_t source_rows,
                                    int64_t longest, int64_t prefix_n);
-/* Encodes all sources, searches all of them at once (finished ones leave the
- * batch), writes the best o->results of sentence s to out[s * o->results ..],
- * count to found[s], or ATTN_ERROR_FINITE. prefix: forced first tokens, the
- * same for all sentences or NULL. For kind decoder `ids` are the prompts: it
- * reads start (where that is not -1), prompt, prefix; answers begin after the
- * prompt. A source that asks nothing has no answers. Returns 0, or an error: a
- * prefix longer than the limit is one. The answers' tokens lie in `memory`.  */
-ATTN_API int attn_search(const struct attn_model *m, const void *bound,
-                         const struct attn_search_options *o, int64_t sentences,
-                         const int32_t *ids, const int32_t *start,
-                         const int32_t *prefix, int64_t prefix_n, void *memory,
-                         int64_t bytes, struct attn_hypothesis *out,
-                         int64_t *found);
+struct attn_search_request { /* what a search is asked for: attn_generate() */
+    const struct attn_model *model;
+    const void *bound;
+    const struct attn_search_options *o;
+    int64_t sentences;
+    const int32_t *ids;    /* their tokens, one sentence after the other */
+    const int32_t *start;  /* [sentences + 1] where each begins there */
+    const int32_t *prefix; /* [prefix_n] forced first tokens, the same for */
+    int64_t prefix_n;      /* all sentences, not more than the limit */
+    void *memory;
+    int64_t bytes; /* attn_search_bytes(), or more */
+};
 
 #endif
 
@@ -3925,18 +3934,39 @@ ATTN_API int attn_search(const struct attn_model *m, const void *bound,
 /* ------------------------------------------------------------ stream.c --- */
 /* Is it one that was opened, and are its options right? 0, or an error. */
 ATTN_API int attn_stream_check(const struct attn_stream *s);
-/* A stream without tokens, in slot 0 of a new room. 0, or an error. */
+struct attn_stream_request { /* what a stream begins with */
+    const struct attn_model *model;
+    const void *bound;
+    const struct attn_search_options *o;
+    const int32_t *ids; /* [n] the source; of a decoder the prompt */
+    int64_t n;
+    int64_t tokens, streams; /* as attn_stream_bytes() takes them */
+    void *memory;
+    int64_t bytes; /* attn_stream_bytes(), or more */
+};
+/* A stream without tokens, in slot 0 of a new room: ids are not read. 0, or an
+ * error.                                                                    */
 ATTN_API int attn_stream_empty(struct attn_stream *s,
-                               const struct attn_model *m, const void *bound,
-                               const struct attn_search_options *o,
-                               int64_t source_rows, int64_t tokens,
-                               int64_t streams, void *memory, int64_t bytes);
+                               const struct attn_stream_request *r,
+                               int64_t source_rows);
 
 /* ------------------------------------------------------------- state.c --- */
 /* The hash of the weights' values that these take: it keeps a state from other
  * weights. packed: where they lie.                                          */
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
                                     const void *packed);
+
+struct attn_restore_request { /* what a stream goes on from */
+    const struct attn_model *model;
+    const void *bound;
+    const struct attn_search_options *o;
+    uint64_t weights; /* their hash */
+    const void *state;
+    int64_t bytes;           /* of the state */
+    int64_t tokens, streams; /* as attn_stream_bytes() takes them */
+    void *memory;
+    int64_t memory_bytes;
+};
 
 #endif
 
@@ -4081,10 +4111,7 @@ ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
  * on, their number to found[s], or ATTN_ERROR_FINITE; their tokens lie in
  * `memory`. A sentence of no tokens has no answer, but by a decoder with a
  * start token, which goes on from that. 0, or an error. */
-ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
-                           const struct attn_search_options *o,
-                           int64_t sentences, const int32_t *ids,
-                           const int32_t *start, void *memory, int64_t bytes,
+ATTN_API int attn_generate(const struct attn_search_request *r,
                            struct attn_hypothesis *out, int64_t *found);
 
 /* Bytes of memory that a call on this batch needs, by its sizes and threads; or
@@ -4152,11 +4179,8 @@ ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
 
 /* Begins a stream, with the start token where there is one; `ids` are the
  * source, which is encoded, or for kind decoder the prompt. 0, or an error. */
-ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
-                              const void *bound,
-                              const struct attn_search_options *o,
-                              const int32_t *ids, int64_t n, int64_t tokens,
-                              int64_t streams, void *memory, int64_t bytes);
+ATTN_API int attn_stream_open(struct attn_stream *s,
+                              const struct attn_stream_request *r);
 
 /* Tokens that are given instead of chosen: kind decoder, more of the prompt;
  * else of the answer. 0, or an error, and nothing has changed. */
@@ -4196,11 +4220,7 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
  * header's source_rows and `tokens`, not fewer than the header's. 0, or an
  * error. */
 ATTN_API int attn_state_restore(struct attn_stream *s,
-                                const struct attn_model *m, const void *bound,
-                                const struct attn_search_options *o,
-                                uint64_t weights, const void *state,
-                                int64_t bytes, int64_t tokens, int64_t streams,
-                                void *memory, int64_t memory_bytes);
+                                const struct attn_restore_request *r);
 
 /* memory.c: arrays in the caller's memory, one after the other. */
 
@@ -4824,52 +4844,62 @@ static int64_t cache_pages_of(int64_t length)
 }
 
 static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
-                          int which, int64_t slots, int64_t length,
-                          int64_t spare, struct attn_memory *memory)
+                          const struct attn_cache_size *size,
+                          struct attn_memory *memory)
 {
-    c->slots = slots;
-    c->width = cache_pages_of(length);
-    c->table = attn_take(memory, slots * c->width, sizeof(int32_t));
-    c->pages = slots * c->width + spare;
-    c->page_floats = m->page_floats[which];
-    c->blocks = m->blocks[which];
-    c->d_k = m->d_k[which];
-    c->v_panels = m->v_panels[which];
-    c->length = attn_take(memory, slots, sizeof(int32_t));
+    c->slots = size->slots;
+    c->width = cache_pages_of(size->length);
+    c->table = attn_take(memory, c->slots * c->width, sizeof(int32_t));
+    c->pages = c->slots * c->width + size->spare;
+    c->page_floats = m->page_floats[size->which];
+    c->blocks = m->blocks[size->which];
+    c->d_k = m->d_k[size->which];
+    c->v_panels = m->v_panels[size->which];
+    c->length = attn_take(memory, c->slots, sizeof(int32_t));
     c->refs = attn_take(memory, c->pages, sizeof(int32_t));
     c->free_list = attn_take(memory, c->pages, sizeof(int32_t));
     c->pool = attn_take(memory, c->pages,
                         c->page_floats * (int64_t)sizeof(float));
 }
 
-ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
-                                  int64_t slots, int64_t length, int64_t spare)
+ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
+                                  const struct attn_cache_size *size)
 {
     struct attn_memory memory;
     struct attn_cache c;
-    if (slots < 0 || length < 0 || slots > INT32_MAX || length > INT32_MAX
-        || spare > INT32_MAX || spare < -INT32_MAX)
+    if (size->slots < 0 || size->length < 0 || size->slots > INT32_MAX
+        || size->length > INT32_MAX || size->spare > INT32_MAX
+        || size->spare < -INT32_MAX)
         return -1;
-    if (slots * cache_pages_of(length) + spare > INT32_MAX)
+    if (size->slots * cache_pages_of(size->length) + size->spare > INT32_MAX)
         return -1; /* a table names 2^31 - 1 */
     attn_memory_open(&memory, NULL);
-    cache_lay_out(&c, m, which, slots, length, spare, &memory);
+    cache_lay_out(&c, m, size, &memory);
     return attn_memory_bytes(&memory);
 }
 
 ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
-                              int which, int64_t slots, int64_t length,
-                              int64_t spare, void *at)
+                              const struct attn_cache_size *size, void *at)
 {
     struct attn_memory memory;
     attn_memory_open(&memory, at);
-    cache_lay_out(c, m, which, slots, length, spare, &memory);
-    memset(c->table, 0, (size_t)(slots * c->width) * sizeof(int32_t));
-    memset(c->length, 0, (size_t)slots * sizeof(int32_t));
+    cache_lay_out(c, m, size, &memory);
+    memset(c->table, 0, (size_t)(c->slots * c->width) * sizeof(int32_t));
+    memset(c->length, 0, (size_t)c->slots * sizeof(int32_t));
     memset(c->refs, 0, (size_t)c->pages * sizeof(int32_t));
     for (int64_t i = 0; i < c->pages; i++) /* page 0 is taken first */
         c->free_list[i] = (int32_t)(c->pages - 1 - i);
     c->free_count = c->pages;
+}
+
+ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
+                              const struct attn_cache_size *size,
+                              struct attn_memory *at)
+{
+    int64_t bytes = attn_cache_bytes(m, size);
+    void *memory = attn_take(at, bytes, 1);
+    if (memory)
+        attn_cache_init(c, m, size, memory);
 }
 
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
@@ -5744,17 +5774,6 @@ static int search_sizes(const struct attn_search_state *s)
     return attn_check_count(s->prefix_n, 0, ATTN_MOST);
 }
 
-static void search_lay_out_cache(const struct attn_search_state *s,
-                                 struct attn_cache *cache, int which,
-                                 int64_t slots, int64_t length, int64_t spare,
-                                 struct attn_memory *at)
-{
-    int64_t bytes = attn_cache_bytes(s->model, which, slots, length, spare);
-    void *memory = attn_take(at, bytes, 1);
-    if (memory)
-        attn_cache_init(cache, s->model, which, slots, length, spare, memory);
-}
-
 static void search_lay_out_caches(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
@@ -5762,12 +5781,17 @@ static void search_lay_out_caches(struct attn_search_state *s,
     /* Of the pages of a source only the last is not full. */
     int64_t pages = n * ((s->longest + ATTN_PAGE - 1) / ATTN_PAGE);
     int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
+    struct attn_cache_size self = { ATTN_SELF, 0, 0, 0 };
+    struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0 };
 
-    search_lay_out_cache(s, &s->self, ATTN_SELF, n * s->o->beam, s->positions,
-                         0, at);
+    self.slots = n * s->o->beam;
+    self.length = s->positions;
+    attn_cache_take(&s->self, s->model, &self, at);
+    cross.slots = n;
+    cross.length = s->longest;
+    cross.spare = spare;
     if (s->model->kind == ATTN_ENCODER_DECODER)
-        search_lay_out_cache(s, &s->cross, ATTN_CROSS, n, s->longest, spare,
-                             at);
+        attn_cache_take(&s->cross, s->model, &cross, at);
 }
 
 static void search_lay_out_beams(struct attn_search_state *s,
@@ -6089,60 +6113,67 @@ static int64_t search_longest(const int32_t *start, int64_t sentences)
 }
 
 /* All sources encoded, a hypothesis open for each. */
-static int search_prepare(struct attn_search_state *s, const int32_t *ids,
-                          const int32_t *start, const int32_t *prefix,
+static int search_prepare(struct attn_search_state *s,
+                          const struct attn_search_request *r,
                           struct attn_hypothesis *out)
 {
-    int wrong = search_sources(s, ids, start);
+    int wrong = search_sources(s, r->ids, r->start);
     for (int64_t i = 0; i < s->sentences && wrong == 0; i++)
-        wrong = search_begin(s, i, prefix, out + i * s->o->results);
+        wrong = search_begin(s, i, r->prefix, out + i * s->o->results);
     if (wrong == 0 && s->model->kind == ATTN_ENCODER_DECODER)
         wrong = search_read(s);
     return wrong;
 }
 
-ATTN_API int attn_search(const struct attn_model *m, const void *bound,
-                         const struct attn_search_options *o, int64_t sentences,
-                         const int32_t *ids, const int32_t *start,
-                         const int32_t *prefix, int64_t prefix_n, void *memory,
-                         int64_t bytes, struct attn_hypothesis *out,
-                         int64_t *found)
+/* Is all there, and do the sources lie as they should? 0, or an error. */
+static int search_check(const struct attn_search_request *r)
+{
+    int wrong = attn_check_ids(r->prefix, r->prefix_n, r->model->target_vocab);
+    if (!r->bound || !r->o || !r->start || !r->memory)
+        return ATTN_ERROR_NULL;
+    if (wrong == 0)
+        wrong = attn_check_count(r->sentences, 0, ATTN_MOST);
+    if (wrong == 0)
+        wrong = attn_check_starts(r->start, r->sentences,
+                                  r->start[r->sentences], ATTN_MOST);
+    if (wrong)
+        return wrong;
+    if (r->start[r->sentences] > 0 && !r->ids)
+        return ATTN_ERROR_NULL;
+    return 0;
+}
+
+ATTN_API int attn_generate(const struct attn_search_request *r,
+                           struct attn_hypothesis *out, int64_t *found)
 {
     struct attn_memory at;
     struct attn_search_state s = { 0 };
-    int wrong = attn_check_ids(prefix, prefix_n, m->target_vocab);
-    if (!bound || !o || !start || !memory || !out || !found)
+    if (!out || !found)
         return ATTN_ERROR_NULL;
-    if (wrong == 0)
-        wrong = attn_check_count(sentences, 0, ATTN_MOST);
-    if (wrong == 0)
-        wrong = attn_check_starts(start, sentences, start[sentences],
-                                  ATTN_MOST);
+    int wrong = search_check(r);
     if (wrong)
         return wrong;
-    if (start[sentences] > 0 && !ids)
-        return ATTN_ERROR_NULL;
-    s.model = m;
-    s.bound = bound;
-    s.o = o;
-    s.sentences = sentences;
-    s.source_rows = start[sentences];
-    s.longest = search_longest(start, sentences);
-    s.prefix_n = prefix_n;
-    s.batch.parallel = o->parallel;
+    s.model = r->model;
+    s.bound = r->bound;
+    s.o = r->o;
+    s.sentences = r->sentences;
+    s.source_rows = r->start[r->sentences];
+    s.longest = search_longest(r->start, r->sentences);
+    s.prefix_n = r->prefix_n;
+    s.batch.parallel = r->o->parallel;
 
-    int64_t need = attn_search_bytes(m, o, sentences, s.source_rows, s.longest,
-                                     prefix_n);
+    int64_t need = attn_search_bytes(s.model, s.o, s.sentences, s.source_rows,
+                                     s.longest, s.prefix_n);
     if (need < 0)
         return (int)need;
-    if (need > bytes)
+    if (need > r->bytes)
         return ATTN_ERROR_ROOM;
-    attn_memory_open(&at, memory);
+    attn_memory_open(&at, r->memory);
     attn_search_lay_out(&s, &at);
-    wrong = search_prepare(&s, ids, start, prefix, out);
+    wrong = search_prepare(&s, r, out);
     if (wrong == 0)
         wrong = search_run(&s);
-    for (int64_t i = 0; i < sentences && wrong == 0; i++)
+    for (int64_t i = 0; i < s.sentences && wrong == 0; i++)
         found[i] = s.beam[i].found;
     return wrong;
 }
@@ -6153,16 +6184,6 @@ ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
                                      int64_t longest)
 {
     return attn_search_bytes(m, o, sentences, source_rows, longest, 0);
-}
-
-ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
-                           const struct attn_search_options *o,
-                           int64_t sentences, const int32_t *ids,
-                           const int32_t *start, void *memory, int64_t bytes,
-                           struct attn_hypothesis *out, int64_t *found)
-{
-    return attn_search(m, bound, o, sentences, ids, start, NULL, 0, memory,
-                       bytes, out, found);
 }
 
 /* stream.c: one answer, token by token; and many answers that go on from one
@@ -6194,42 +6215,32 @@ static int stream_sizes(const struct attn_model *m,
     return attn_check_count(streams, 1, INT16_MAX);
 }
 
-static void stream_lay_out_cache(struct attn_cache *c,
-                                 const struct attn_model *m, int which,
-                                 int64_t slots, int64_t length,
-                                 struct attn_memory *at)
+static void stream_lay_out(struct attn_stream_room *room,
+                           const struct attn_stream_request *r,
+                           int64_t source_rows, struct attn_memory *at)
 {
-    int64_t bytes = attn_cache_bytes(m, which, slots, length, 0);
-    void *memory = attn_take(at, bytes, 1);
-    if (memory)
-        attn_cache_init(c, m, which, slots, length, 0, memory);
-}
-
-static void stream_lay_out(struct attn_stream_room *r,
-                           const struct attn_model *m,
-                           const struct attn_search_options *o,
-                           int64_t source_rows, int64_t tokens, int64_t streams,
-                           struct attn_memory *at)
-{
-    int64_t rows = attn_min(tokens, STREAM_ROWS);
-    int64_t parts = attn_parts(o->parallel);
-    memset(r, 0, sizeof *r);
-    r->width = tokens;
-    r->streams = streams;
-    r->source_rows = (int32_t)source_rows;
-    stream_lay_out_cache(&r->self, m, ATTN_SELF, streams,
-                         attn_min(tokens, m->max_target), at);
+    const struct attn_model *m = r->model;
+    int64_t rows = attn_min(r->tokens, STREAM_ROWS);
+    int64_t positions = attn_min(r->tokens, m->max_target);
+    int64_t parts = attn_parts(r->o->parallel);
+    const struct attn_cache_size self = { ATTN_SELF, r->streams, positions, 0 };
+    const struct attn_cache_size cross = { ATTN_CROSS, 1, source_rows, 0 };
+    memset(room, 0, sizeof *room);
+    room->width = r->tokens;
+    room->streams = r->streams;
+    room->source_rows = (int32_t)source_rows;
+    attn_cache_take(&room->self, m, &self, at);
     if (m->kind == ATTN_ENCODER_DECODER)
-        stream_lay_out_cache(&r->cross, m, ATTN_CROSS, 1, source_rows, at);
-    r->tokens = attn_take(at, streams * tokens, sizeof(int32_t));
-    r->order = attn_take(at, m->target_vocab, sizeof(int32_t));
-    r->logits = attn_take(at, m->target_vocab, sizeof(float));
+        attn_cache_take(&room->cross, m, &cross, at);
+    room->tokens = attn_take(at, r->streams * r->tokens, sizeof(int32_t));
+    room->order = attn_take(at, m->target_vocab, sizeof(int32_t));
+    room->logits = attn_take(at, m->target_vocab, sizeof(float));
     if (at->used < 0)
         return;
     int64_t arena = m->arena_bytes(rows, 1, parts);
     if (m->kind == ATTN_ENCODER_DECODER)
         arena = attn_max(arena, m->arena_bytes(source_rows, 1, parts));
-    r->arena = attn_take(at, arena, 1);
+    room->arena = attn_take(at, arena, 1);
 }
 
 ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
@@ -6238,39 +6249,43 @@ ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
                                    int64_t streams)
 {
     struct attn_memory at;
-    struct attn_stream_room r;
+    struct attn_stream_room room;
+    struct attn_stream_request r = { 0 };
     int wrong = stream_sizes(m, o, source_rows, tokens, streams);
     if (wrong)
         return wrong;
+    r.model = m;
+    r.o = o;
+    r.tokens = tokens;
+    r.streams = streams;
     attn_memory_open(&at, NULL);
-    attn_take(&at, 1, sizeof r);
-    stream_lay_out(&r, m, o, source_rows, tokens, streams, &at);
+    attn_take(&at, 1, sizeof room);
+    stream_lay_out(&room, &r, source_rows, &at);
     if (at.used < 0)
         return ATTN_ERROR_COUNT;
     return attn_memory_bytes(&at);
 }
 
 ATTN_API int attn_stream_empty(struct attn_stream *s,
-                               const struct attn_model *m, const void *bound,
-                               const struct attn_search_options *o,
-                               int64_t source_rows, int64_t tokens,
-                               int64_t streams, void *memory, int64_t bytes)
+                               const struct attn_stream_request *r,
+                               int64_t source_rows)
 {
     struct attn_memory at;
-    int64_t need = attn_stream_bytes(m, o, source_rows, tokens, streams);
+    int64_t need = attn_stream_bytes(r->model, r->o, source_rows, r->tokens,
+                                     r->streams);
     if (need < 0)
         return (int)need;
-    if (!s || !bound || !memory)
+    if (!s || !r->bound || !r->memory)
         return ATTN_ERROR_NULL;
-    if (need > bytes)
+    if (need > r->bytes)
         return ATTN_ERROR_ROOM;
     memset(s, 0, sizeof *s);
-    attn_memory_open(&at, memory);
+    attn_memory_open(&at, r->memory);
     s->room = attn_take(&at, 1, sizeof *s->room);
-    stream_lay_out(s->room, m, o, source_rows, tokens, streams, &at);
-    s->model = m;
-    s->bound = bound;
-    s->o = *o;
+    stream_lay_out(s->room, r, source_rows, &at);
+    s->model = r->model;
+    s->bound = r->bound;
+    s->o = *r->o;
     s->tokens = s->room->tokens;
     return 0;
 }
@@ -6333,32 +6348,29 @@ ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
     return 0;
 }
 
-ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
-                              const void *bound,
-                              const struct attn_search_options *o,
-                              const int32_t *ids, int64_t n, int64_t tokens,
-                              int64_t streams, void *memory, int64_t bytes)
+ATTN_API int attn_stream_open(struct attn_stream *s,
+                              const struct attn_stream_request *r)
 {
+    const struct attn_model *m = r->model;
     int64_t source_rows = 0, vocab = m->target_vocab;
     if (m->kind == ATTN_ENCODER_DECODER) {
-        source_rows = n;
+        source_rows = r->n;
         vocab = m->source_vocab;
     }
-    int wrong = attn_check_ids(ids, n, vocab);
+    int wrong = attn_check_ids(r->ids, r->n, vocab);
     if (wrong == 0)
-        wrong = attn_stream_empty(s, m, bound, o, source_rows, tokens, streams,
-                                  memory, bytes);
+        wrong = attn_stream_empty(s, r, source_rows);
     if (wrong)
         return wrong;
-    if (o->start >= 0) {
-        s->tokens[0] = o->start;
+    if (r->o->start >= 0) {
+        s->tokens[0] = r->o->start;
         s->n = 1;
         s->lead = 1;
     }
     if (m->kind == ATTN_ENCODER_DECODER)
-        wrong = stream_source(s, ids, n);
+        wrong = stream_source(s, r->ids, r->n);
     else
-        wrong = attn_stream_feed(s, ids, n);
+        wrong = attn_stream_feed(s, r->ids, r->n);
     if (wrong)
         s->room = NULL; /* it is not open */
     return wrong;
@@ -6737,22 +6749,25 @@ static int state_read(struct attn_stream *s, const void *state)
 }
 
 ATTN_API int attn_state_restore(struct attn_stream *s,
-                                const struct attn_model *m, const void *bound,
-                                const struct attn_search_options *o,
-                                uint64_t weights, const void *state,
-                                int64_t bytes, int64_t tokens, int64_t streams,
-                                void *memory, int64_t memory_bytes)
+                                const struct attn_restore_request *r)
 {
-    const struct attn_state_header *h = state;
-    if (attn_state_check(m, weights, state, bytes))
+    const struct attn_state_header *h = r->state;
+    struct attn_stream_request empty = { 0 };
+    if (attn_state_check(r->model, r->weights, r->state, r->bytes))
         return ATTN_ERROR_STATE;
-    if (tokens < h->tokens)
+    if (r->tokens < h->tokens)
         return ATTN_ERROR_LENGTH;
-    int wrong = attn_stream_empty(s, m, bound, o, h->source_rows, tokens,
-                                  streams, memory, memory_bytes);
+    empty.model = r->model;
+    empty.bound = r->bound;
+    empty.o = r->o;
+    empty.tokens = r->tokens;
+    empty.streams = r->streams;
+    empty.memory = r->memory;
+    empty.bytes = r->memory_bytes;
+    int wrong = attn_stream_empty(s, &empty, h->source_rows);
     if (wrong)
         return wrong;
-    wrong = state_read(s, state);
+    wrong = state_read(s, r->state);
     if (wrong)
         s->room = NULL; /* it is not open */
     return wrong;
@@ -7995,8 +8010,17 @@ int tiny_generate(const void *bound, const struct attn_search_options *o,
                   void *memory, int64_t bytes, struct attn_hypothesis *out,
                   int64_t *found)
 {
-    return attn_generate(&model, bound, o, sentences, ids, start, memory, bytes,
-                         out, found);
+    const struct attn_search_request r = {
+        .model = &model,
+        .bound = bound,
+        .o = o,
+        .sentences = sentences,
+        .ids = ids,
+        .start = start,
+        .memory = memory,
+        .bytes = bytes,
+    };
+    return attn_generate(&r, out, found);
 }
 
 int64_t tiny_batch_bytes(const struct attn_batch *b)
@@ -8066,8 +8090,18 @@ int tiny_stream_open(struct attn_stream *s, const void *bound,
                      int64_t n, int64_t tokens, int64_t streams, void *memory,
                      int64_t bytes)
 {
-    return attn_stream_open(s, &model, bound, o, ids, n, tokens, streams,
-                            memory, bytes);
+    const struct attn_stream_request r = {
+        .model = &model,
+        .bound = bound,
+        .o = o,
+        .ids = ids,
+        .n = n,
+        .tokens = tokens,
+        .streams = streams,
+        .memory = memory,
+        .bytes = bytes,
+    };
+    return attn_stream_open(s, &r);
 }
 
 int tiny_stream_feed(struct attn_stream *s, const int32_t *ids, int64_t n)
@@ -8112,8 +8146,19 @@ int tiny_state_restore(struct attn_stream *s, const void *bound,
                        const void *state, int64_t bytes, int64_t tokens,
                        int64_t streams, void *memory, int64_t memory_bytes)
 {
-    return attn_state_restore(s, &model, bound, o, weights, state, bytes,
-                              tokens, streams, memory, memory_bytes);
+    const struct attn_restore_request r = {
+        .model = &model,
+        .bound = bound,
+        .o = o,
+        .weights = weights,
+        .state = state,
+        .bytes = bytes,
+        .tokens = tokens,
+        .streams = streams,
+        .memory = memory,
+        .memory_bytes = memory_bytes,
+    };
+    return attn_state_restore(s, &r);
 }
 
 /* The model.weights file inside this file; NULL: it is outside. */
@@ -8664,9 +8709,17 @@ static int program_search(struct program *p, int *asks,
     }
     if (!program_grow(p, &p->work, bytes))
         return 0;
-    if (attn_search(p->m, p->bound.at, &o, n, p->items.at, start, NULL, 0,
-                    p->work.at, bytes, best, found)
-        == 0)
+    const struct attn_search_request request = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .o = &o,
+        .sentences = n,
+        .ids = p->items.at,
+        .start = start,
+        .memory = p->work.at,
+        .bytes = bytes,
+    };
+    if (attn_generate(&request, best, found) == 0)
         return 1;
     program_fail(p, 70, p->m->name, "internal error: the search failed");
     return 0;
@@ -8929,6 +8982,49 @@ static void stream_prompt(struct program *p, struct program_stream *r)
         program_fail(p, 2, "--stop", "the model has no vocabulary");
 }
 
+/* Room for `tokens` behind a source of `rows`; from the state, or anew. */
+static void stream_make(struct program *p, struct program_stream *r,
+                        int64_t rows, int64_t tokens)
+{
+    const int64_t bytes = attn_stream_bytes(p->m, &r->o, rows, tokens, 1);
+    void *work = program_grow(p, &p->work, bytes);
+    int wrong = -1;
+    if (!work)
+        return;
+    if (r->state) {
+        const struct attn_restore_request request = {
+            .model = p->m,
+            .bound = p->bound.at,
+            .o = &r->o,
+            .weights = r->weights,
+            .state = r->state,
+            .bytes = r->state_bytes,
+            .tokens = tokens,
+            .streams = 1,
+            .memory = work,
+            .memory_bytes = bytes,
+        };
+        wrong = attn_state_restore(&r->s, &request);
+        if (wrong == 0)
+            wrong = attn_stream_feed(&r->s, p->items.at, r->n);
+    } else {
+        const struct attn_stream_request request = {
+            .model = p->m,
+            .bound = p->bound.at,
+            .o = &r->o,
+            .ids = p->items.at,
+            .n = r->n,
+            .tokens = tokens,
+            .streams = 1,
+            .memory = work,
+            .bytes = bytes,
+        };
+        wrong = attn_stream_open(&r->s, &request);
+    }
+    if (wrong)
+        program_fail(p, 70, p->m->name, "internal error: the stream failed");
+}
+
 /* Lays the stream out for a prompt behind `before` tokens; opens it. */
 static void stream_begin(struct program *p, struct program_stream *r)
 {
@@ -8960,23 +9056,7 @@ static void stream_begin(struct program *p, struct program_stream *r)
     room = attn_max(attn_min(lead + room, p->m->max_target + 1), 1);
     if (decoder)
         rows = 0;
-    const int64_t bytes = attn_stream_bytes(p->m, &r->o, rows, room, 1);
-    void *work = program_grow(p, &p->work, bytes);
-    int wrong = -1;
-    if (!work)
-        return;
-    if (r->state) {
-        wrong = attn_state_restore(&r->s, p->m, p->bound.at, &r->o, r->weights,
-                                   r->state, r->state_bytes, room, 1, work,
-                                   bytes);
-        if (wrong == 0)
-            wrong = attn_stream_feed(&r->s, p->items.at, r->n);
-    } else {
-        wrong = attn_stream_open(&r->s, p->m, p->bound.at, &r->o, p->items.at,
-                                 r->n, room, 1, work, bytes);
-    }
-    if (wrong)
-        program_fail(p, 70, p->m->name, "internal error: the stream failed");
+    stream_make(p, r, rows, room);
 }
 
 /* -------------------------------------------------------------- answer --- */

@@ -15,52 +15,62 @@ static int64_t cache_pages_of(int64_t length)
 }
 
 static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
-                          int which, int64_t slots, int64_t length,
-                          int64_t spare, struct attn_memory *memory)
+                          const struct attn_cache_size *size,
+                          struct attn_memory *memory)
 {
-    c->slots = slots;
-    c->width = cache_pages_of(length);
-    c->table = attn_take(memory, slots * c->width, sizeof(int32_t));
-    c->pages = slots * c->width + spare;
-    c->page_floats = m->page_floats[which];
-    c->blocks = m->blocks[which];
-    c->d_k = m->d_k[which];
-    c->v_panels = m->v_panels[which];
-    c->length = attn_take(memory, slots, sizeof(int32_t));
+    c->slots = size->slots;
+    c->width = cache_pages_of(size->length);
+    c->table = attn_take(memory, c->slots * c->width, sizeof(int32_t));
+    c->pages = c->slots * c->width + size->spare;
+    c->page_floats = m->page_floats[size->which];
+    c->blocks = m->blocks[size->which];
+    c->d_k = m->d_k[size->which];
+    c->v_panels = m->v_panels[size->which];
+    c->length = attn_take(memory, c->slots, sizeof(int32_t));
     c->refs = attn_take(memory, c->pages, sizeof(int32_t));
     c->free_list = attn_take(memory, c->pages, sizeof(int32_t));
     c->pool = attn_take(memory, c->pages,
                         c->page_floats * (int64_t)sizeof(float));
 }
 
-ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
-                                  int64_t slots, int64_t length, int64_t spare)
+ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
+                                  const struct attn_cache_size *size)
 {
     struct attn_memory memory;
     struct attn_cache c;
-    if (slots < 0 || length < 0 || slots > INT32_MAX || length > INT32_MAX
-        || spare > INT32_MAX || spare < -INT32_MAX)
+    if (size->slots < 0 || size->length < 0 || size->slots > INT32_MAX
+        || size->length > INT32_MAX || size->spare > INT32_MAX
+        || size->spare < -INT32_MAX)
         return -1;
-    if (slots * cache_pages_of(length) + spare > INT32_MAX)
+    if (size->slots * cache_pages_of(size->length) + size->spare > INT32_MAX)
         return -1; /* a table names 2^31 - 1 */
     attn_memory_open(&memory, NULL);
-    cache_lay_out(&c, m, which, slots, length, spare, &memory);
+    cache_lay_out(&c, m, size, &memory);
     return attn_memory_bytes(&memory);
 }
 
 ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
-                              int which, int64_t slots, int64_t length,
-                              int64_t spare, void *at)
+                              const struct attn_cache_size *size, void *at)
 {
     struct attn_memory memory;
     attn_memory_open(&memory, at);
-    cache_lay_out(c, m, which, slots, length, spare, &memory);
-    memset(c->table, 0, (size_t)(slots * c->width) * sizeof(int32_t));
-    memset(c->length, 0, (size_t)slots * sizeof(int32_t));
+    cache_lay_out(c, m, size, &memory);
+    memset(c->table, 0, (size_t)(c->slots * c->width) * sizeof(int32_t));
+    memset(c->length, 0, (size_t)c->slots * sizeof(int32_t));
     memset(c->refs, 0, (size_t)c->pages * sizeof(int32_t));
     for (int64_t i = 0; i < c->pages; i++) /* page 0 is taken first */
         c->free_list[i] = (int32_t)(c->pages - 1 - i);
     c->free_count = c->pages;
+}
+
+ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
+                              const struct attn_cache_size *size,
+                              struct attn_memory *at)
+{
+    int64_t bytes = attn_cache_bytes(m, size);
+    void *memory = attn_take(at, bytes, 1);
+    if (memory)
+        attn_cache_init(c, m, size, memory);
 }
 
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,

@@ -24,6 +24,7 @@
 /* What emitted files export, without the model: the rows say what each does. */
 #define MODEL const struct attn_model *m
 #define P(type, name) type name
+#define REQUEST(type, ...) const struct type *r
 #define EXPORT(when, result, name, parameters, comment)                        \
     ATTN_API result attn_##name parameters;
 #include "exports.h"

@@ -4,12 +4,14 @@
  *
  *  when        which files have it: Always; those that encode, Encodes; that
  *              generate, Decodes; whose input or output is text, Texts
- *  result, name, parameters    of the function: MODEL or P(type, name)
+ *  result, name, parameters    of the function: MODEL or P(type, name), or
+ *              REQUEST(struct, ..) of them: attn_x takes a pointer to such a
+ *              struct, whose members are the model and those of these names
  *  comment     what the header says of it; $x is the name that x has there
  *
  * core.h makes prototypes of the rows, compiler/emit/exports.c the header and
- * the functions of an emitted file. Included where EXPORT, MODEL and P are
- * defined, which they are no more behind it. */
+ * the functions of an emitted file. Included where EXPORT, MODEL, P and
+ * REQUEST are defined, which they are no more behind it. */
 #ifndef EXPORT
 #define EXPORT(...)
 #endif
@@ -37,9 +39,10 @@ EXPORT(Decodes, int64_t, generate_bytes,
     "`source_rows` tokens in all, `longest` in one; or an error.")
 
 EXPORT(Decodes, int, generate,
-    (MODEL, P(const void *, bound), P(const struct attn_search_options *, o),
-     P(int64_t, sentences), P(const int32_t *, ids),
-     P(const int32_t *, start), P(void *, memory), P(int64_t, bytes),
+    (REQUEST(attn_search_request, MODEL, P(const void *, bound),
+             P(const struct attn_search_options *, o), P(int64_t, sentences),
+             P(const int32_t *, ids), P(const int32_t *, start),
+             P(void *, memory), P(int64_t, bytes)),
      P(struct attn_hypothesis *, out), P(int64_t *, found)),
     "Answers all sentences: s has the tokens from ids[start[s]] to before "
     "ids[start[s + 1]]; its o->results best answers go to "
@@ -120,10 +123,11 @@ EXPORT(Decodes, int64_t, stream_bytes,
     "rows (kind decoder: 0); or an error.")
 
 EXPORT(Decodes, int, stream_open,
-    (P(struct attn_stream *, s), MODEL, P(const void *, bound),
-     P(const struct attn_search_options *, o), P(const int32_t *, ids),
-     P(int64_t, n), P(int64_t, tokens), P(int64_t, streams),
-     P(void *, memory), P(int64_t, bytes)),
+    (P(struct attn_stream *, s),
+     REQUEST(attn_stream_request, MODEL, P(const void *, bound),
+             P(const struct attn_search_options *, o), P(const int32_t *, ids),
+             P(int64_t, n), P(int64_t, tokens), P(int64_t, streams),
+             P(void *, memory), P(int64_t, bytes))),
     "Begins a stream, with the start token where there is one; `ids` are the "
     "source, which is encoded, or for kind decoder the prompt. 0, or an "
     "error.")
@@ -166,10 +170,12 @@ EXPORT(Decodes, const char *, state_check,
     "multiple of 8.")
 
 EXPORT(Decodes, int, state_restore,
-    (P(struct attn_stream *, s), MODEL, P(const void *, bound),
-     P(const struct attn_search_options *, o), P(uint64_t, weights),
-     P(const void *, state), P(int64_t, bytes), P(int64_t, tokens),
-     P(int64_t, streams), P(void *, memory), P(int64_t, memory_bytes)),
+    (P(struct attn_stream *, s),
+     REQUEST(attn_restore_request, MODEL, P(const void *, bound),
+             P(const struct attn_search_options *, o), P(uint64_t, weights),
+             P(const void *, state), P(int64_t, bytes), P(int64_t, tokens),
+             P(int64_t, streams), P(void *, memory),
+             P(int64_t, memory_bytes))),
     "Opens a stream as it was saved, in memory of $stream_bytes() for the "
     "header's source_rows and `tokens`, not fewer than the header's. 0, or an "
     "error.")
@@ -178,3 +184,4 @@ EXPORT(Decodes, int, state_restore,
 #undef EXPORT
 #undef MODEL
 #undef P
+#undef REQUEST

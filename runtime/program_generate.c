@@ -63,9 +63,17 @@ static int program_search(struct program *p, int *asks,
     }
     if (!program_grow(p, &p->work, bytes))
         return 0;
-    if (attn_search(p->m, p->bound.at, &o, n, p->items.at, start, NULL, 0,
-                    p->work.at, bytes, best, found)
-        == 0)
+    const struct attn_search_request request = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .o = &o,
+        .sentences = n,
+        .ids = p->items.at,
+        .start = start,
+        .memory = p->work.at,
+        .bytes = bytes,
+    };
+    if (attn_generate(&request, best, found) == 0)
         return 1;
     program_fail(p, 70, p->m->name, "internal error: the search failed");
     return 0;

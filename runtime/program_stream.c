@@ -78,6 +78,49 @@ static void stream_prompt(struct program *p, struct program_stream *r)
         program_fail(p, 2, "--stop", "the model has no vocabulary");
 }
 
+/* Room for `tokens` behind a source of `rows`; from the state, or anew. */
+static void stream_make(struct program *p, struct program_stream *r,
+                        int64_t rows, int64_t tokens)
+{
+    const int64_t bytes = attn_stream_bytes(p->m, &r->o, rows, tokens, 1);
+    void *work = program_grow(p, &p->work, bytes);
+    int wrong = -1;
+    if (!work)
+        return;
+    if (r->state) {
+        const struct attn_restore_request request = {
+            .model = p->m,
+            .bound = p->bound.at,
+            .o = &r->o,
+            .weights = r->weights,
+            .state = r->state,
+            .bytes = r->state_bytes,
+            .tokens = tokens,
+            .streams = 1,
+            .memory = work,
+            .memory_bytes = bytes,
+        };
+        wrong = attn_state_restore(&r->s, &request);
+        if (wrong == 0)
+            wrong = attn_stream_feed(&r->s, p->items.at, r->n);
+    } else {
+        const struct attn_stream_request request = {
+            .model = p->m,
+            .bound = p->bound.at,
+            .o = &r->o,
+            .ids = p->items.at,
+            .n = r->n,
+            .tokens = tokens,
+            .streams = 1,
+            .memory = work,
+            .bytes = bytes,
+        };
+        wrong = attn_stream_open(&r->s, &request);
+    }
+    if (wrong)
+        program_fail(p, 70, p->m->name, "internal error: the stream failed");
+}
+
 /* Lays the stream out for a prompt behind `before` tokens; opens it. */
 static void stream_begin(struct program *p, struct program_stream *r)
 {
@@ -109,23 +152,7 @@ static void stream_begin(struct program *p, struct program_stream *r)
     room = attn_max(attn_min(lead + room, p->m->max_target + 1), 1);
     if (decoder)
         rows = 0;
-    const int64_t bytes = attn_stream_bytes(p->m, &r->o, rows, room, 1);
-    void *work = program_grow(p, &p->work, bytes);
-    int wrong = -1;
-    if (!work)
-        return;
-    if (r->state) {
-        wrong = attn_state_restore(&r->s, p->m, p->bound.at, &r->o, r->weights,
-                                   r->state, r->state_bytes, room, 1, work,
-                                   bytes);
-        if (wrong == 0)
-            wrong = attn_stream_feed(&r->s, p->items.at, r->n);
-    } else {
-        wrong = attn_stream_open(&r->s, p->m, p->bound.at, &r->o, p->items.at,
-                                 r->n, room, 1, work, bytes);
-    }
-    if (wrong)
-        program_fail(p, 70, p->m->name, "internal error: the stream failed");
+    stream_make(p, r, rows, room);
 }
 
 /* -------------------------------------------------------------- answer --- */

@@ -1,18 +1,26 @@
 /* score.h: the probability of a given target. */
-#ifndef ATTN_SCORE_1
-#define ATTN_SCORE_1
+#ifndef ATTN_SCORE_2
+#define ATTN_SCORE_2
 
 #include "memory.h"
 
-/* Log-probability of each given target token (the end token included by the
- * caller) of one sentence pair: one pass over the whole target. 0, or an
- * error.                                                                    */
-ATTN_API int attn_score(const struct attn_model *m, const void *bound,
-                        int32_t start_token, const int32_t *source, int64_t n,
-                        const int32_t *target, int64_t target_n,
-                        const struct attn_parallel *parallel, void *memory,
-                        int64_t bytes, float *log_probability);
-ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t n,
+struct attn_score_request { /* a sentence pair, and memory for it */
+    const struct attn_model *model;
+    const void *bound;
+    int32_t start;                        /* token; -1: none */
+    const int32_t *source;                /* [source_n], of a decoder the */
+    int64_t source_n;                     /* prompt */
+    const int32_t *target;                /* [target_n], the end token */
+    int64_t target_n;                     /* included */
+    const struct attn_parallel *parallel; /* NULL: one thread */
+    void *memory;
+    int64_t bytes; /* attn_score_bytes(), or more */
+};
+/* Log-probability of each given target token: one pass over the whole target.
+ * 0, or an error.                                                           */
+ATTN_API int attn_score(const struct attn_score_request *r,
+                        float *log_probability);
+ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
 

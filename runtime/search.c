@@ -221,60 +221,67 @@ static int64_t search_longest(const int32_t *start, int64_t sentences)
 }
 
 /* All sources encoded, a hypothesis open for each. */
-static int search_prepare(struct attn_search_state *s, const int32_t *ids,
-                          const int32_t *start, const int32_t *prefix,
+static int search_prepare(struct attn_search_state *s,
+                          const struct attn_search_request *r,
                           struct attn_hypothesis *out)
 {
-    int wrong = search_sources(s, ids, start);
+    int wrong = search_sources(s, r->ids, r->start);
     for (int64_t i = 0; i < s->sentences && wrong == 0; i++)
-        wrong = search_begin(s, i, prefix, out + i * s->o->results);
+        wrong = search_begin(s, i, r->prefix, out + i * s->o->results);
     if (wrong == 0 && s->model->kind == ATTN_ENCODER_DECODER)
         wrong = search_read(s);
     return wrong;
 }
 
-ATTN_API int attn_search(const struct attn_model *m, const void *bound,
-                         const struct attn_search_options *o, int64_t sentences,
-                         const int32_t *ids, const int32_t *start,
-                         const int32_t *prefix, int64_t prefix_n, void *memory,
-                         int64_t bytes, struct attn_hypothesis *out,
-                         int64_t *found)
+/* Is all there, and do the sources lie as they should? 0, or an error. */
+static int search_check(const struct attn_search_request *r)
+{
+    int wrong = attn_check_ids(r->prefix, r->prefix_n, r->model->target_vocab);
+    if (!r->bound || !r->o || !r->start || !r->memory)
+        return ATTN_ERROR_NULL;
+    if (wrong == 0)
+        wrong = attn_check_count(r->sentences, 0, ATTN_MOST);
+    if (wrong == 0)
+        wrong = attn_check_starts(r->start, r->sentences,
+                                  r->start[r->sentences], ATTN_MOST);
+    if (wrong)
+        return wrong;
+    if (r->start[r->sentences] > 0 && !r->ids)
+        return ATTN_ERROR_NULL;
+    return 0;
+}
+
+ATTN_API int attn_generate(const struct attn_search_request *r,
+                           struct attn_hypothesis *out, int64_t *found)
 {
     struct attn_memory at;
     struct attn_search_state s = { 0 };
-    int wrong = attn_check_ids(prefix, prefix_n, m->target_vocab);
-    if (!bound || !o || !start || !memory || !out || !found)
+    if (!out || !found)
         return ATTN_ERROR_NULL;
-    if (wrong == 0)
-        wrong = attn_check_count(sentences, 0, ATTN_MOST);
-    if (wrong == 0)
-        wrong = attn_check_starts(start, sentences, start[sentences],
-                                  ATTN_MOST);
+    int wrong = search_check(r);
     if (wrong)
         return wrong;
-    if (start[sentences] > 0 && !ids)
-        return ATTN_ERROR_NULL;
-    s.model = m;
-    s.bound = bound;
-    s.o = o;
-    s.sentences = sentences;
-    s.source_rows = start[sentences];
-    s.longest = search_longest(start, sentences);
-    s.prefix_n = prefix_n;
-    s.batch.parallel = o->parallel;
+    s.model = r->model;
+    s.bound = r->bound;
+    s.o = r->o;
+    s.sentences = r->sentences;
+    s.source_rows = r->start[r->sentences];
+    s.longest = search_longest(r->start, r->sentences);
+    s.prefix_n = r->prefix_n;
+    s.batch.parallel = r->o->parallel;
 
-    int64_t need = attn_search_bytes(m, o, sentences, s.source_rows, s.longest,
-                                     prefix_n);
+    int64_t need = attn_search_bytes(s.model, s.o, s.sentences, s.source_rows,
+                                     s.longest, s.prefix_n);
     if (need < 0)
         return (int)need;
-    if (need > bytes)
+    if (need > r->bytes)
         return ATTN_ERROR_ROOM;
-    attn_memory_open(&at, memory);
+    attn_memory_open(&at, r->memory);
     attn_search_lay_out(&s, &at);
-    wrong = search_prepare(&s, ids, start, prefix, out);
+    wrong = search_prepare(&s, r, out);
     if (wrong == 0)
         wrong = search_run(&s);
-    for (int64_t i = 0; i < sentences && wrong == 0; i++)
+    for (int64_t i = 0; i < s.sentences && wrong == 0; i++)
         found[i] = s.beam[i].found;
     return wrong;
 }
@@ -285,14 +292,4 @@ ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
                                      int64_t longest)
 {
     return attn_search_bytes(m, o, sentences, source_rows, longest, 0);
-}
-
-ATTN_API int attn_generate(const struct attn_model *m, const void *bound,
-                           const struct attn_search_options *o,
-                           int64_t sentences, const int32_t *ids,
-                           const int32_t *start, void *memory, int64_t bytes,
-                           struct attn_hypothesis *out, int64_t *found)
-{
-    return attn_search(m, bound, o, sentences, ids, start, NULL, 0, memory,
-                       bytes, out, found);
 }

@@ -7,14 +7,24 @@
 #include "memory.h"
 
 /* ------------------------------------------------------------ cache.c --- */
-/* Bytes for `slots` sequences of up to `length` positions, `spare` pages more
- * (negative: fewer) than slots * ceil(length / 64), which is always enough.
- * -1: too large for int64. The memory may have any alignment.               */
-ATTN_API int64_t attn_cache_bytes(const struct attn_model *m, int which,
-                                  int64_t slots, int64_t length, int64_t spare);
+/* How large a cache is. `spare` pages more (negative: fewer) than
+ * slots * ceil(length / 64), which is always enough.                        */
+struct attn_cache_size {
+    int64_t which; /* ATTN_SELF, ATTN_CROSS */
+    int64_t slots;
+    int64_t length; /* of each: positions, at most */
+    int64_t spare;
+};
+/* Bytes of such a cache; -1: too large for int64. */
+ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
+                                  const struct attn_cache_size *size);
+/* An empty one in memory of that many bytes, of any alignment. */
 ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
-                              int which, int64_t slots, int64_t length,
-                              int64_t spare, void *memory);
+                              const struct attn_cache_size *size, void *memory);
+/* The same in memory that it takes for itself. */
+ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
+                              const struct attn_cache_size *size,
+                              struct attn_memory *at);
 /* The batch's sequence i reads and writes slot i of this cache. */
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
                               struct attn_batch *b);
@@ -149,24 +159,23 @@ ATTN_API int64_t attn_search_limit(const struct attn_model *m,
 ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at);
 
-/* Memory for attn_search of up to `sentences` sources with `source_rows` rows
+/* Memory for a search of up to `sentences` sources with `source_rows` rows
  * in sum and `longest` in one, and `prefix_n` forced tokens; or an error.   */
 ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t sentences, int64_t source_rows,
                                    int64_t longest, int64_t prefix_n);
-/* Encodes all sources, searches all of them at once (finished ones leave the
- * batch), writes the best o->results of sentence s to out[s * o->results ..],
- * count to found[s], or ATTN_ERROR_FINITE. prefix: forced first tokens, the
- * same for all sentences or NULL. For kind decoder `ids` are the prompts: it
- * reads start (where that is not -1), prompt, prefix; answers begin after the
- * prompt. A source that asks nothing has no answers. Returns 0, or an error: a
- * prefix longer than the limit is one. The answers' tokens lie in `memory`.  */
-ATTN_API int attn_search(const struct attn_model *m, const void *bound,
-                         const struct attn_search_options *o, int64_t sentences,
-                         const int32_t *ids, const int32_t *start,
-                         const int32_t *prefix, int64_t prefix_n, void *memory,
-                         int64_t bytes, struct attn_hypothesis *out,
-                         int64_t *found);
+struct attn_search_request { /* what a search is asked for: attn_generate() */
+    const struct attn_model *model;
+    const void *bound;
+    const struct attn_search_options *o;
+    int64_t sentences;
+    const int32_t *ids;    /* their tokens, one sentence after the other */
+    const int32_t *start;  /* [sentences + 1] where each begins there */
+    const int32_t *prefix; /* [prefix_n] forced first tokens, the same for */
+    int64_t prefix_n;      /* all sentences, not more than the limit */
+    void *memory;
+    int64_t bytes; /* attn_search_bytes(), or more */
+};
 
 #endif

@@ -92,17 +92,6 @@ static int search_sizes(const struct attn_search_state *s)
     return attn_check_count(s->prefix_n, 0, ATTN_MOST);
 }
 
-static void search_lay_out_cache(const struct attn_search_state *s,
-                                 struct attn_cache *cache, int which,
-                                 int64_t slots, int64_t length, int64_t spare,
-                                 struct attn_memory *at)
-{
-    int64_t bytes = attn_cache_bytes(s->model, which, slots, length, spare);
-    void *memory = attn_take(at, bytes, 1);
-    if (memory)
-        attn_cache_init(cache, s->model, which, slots, length, spare, memory);
-}
-
 static void search_lay_out_caches(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
@@ -110,12 +99,17 @@ static void search_lay_out_caches(struct attn_search_state *s,
     /* Of the pages of a source only the last is not full. */
     int64_t pages = n * ((s->longest + ATTN_PAGE - 1) / ATTN_PAGE);
     int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
+    struct attn_cache_size self = { ATTN_SELF, 0, 0, 0 };
+    struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0 };
 
-    search_lay_out_cache(s, &s->self, ATTN_SELF, n * s->o->beam, s->positions,
-                         0, at);
+    self.slots = n * s->o->beam;
+    self.length = s->positions;
+    attn_cache_take(&s->self, s->model, &self, at);
+    cross.slots = n;
+    cross.length = s->longest;
+    cross.spare = spare;
     if (s->model->kind == ATTN_ENCODER_DECODER)
-        search_lay_out_cache(s, &s->cross, ATTN_CROSS, n, s->longest, spare,
-                             at);
+        attn_cache_take(&s->cross, s->model, &cross, at);
 }
 
 static void search_lay_out_beams(struct attn_search_state *s,

@@ -270,22 +270,25 @@ static int state_read(struct attn_stream *s, const void *state)
 }
 
 ATTN_API int attn_state_restore(struct attn_stream *s,
-                                const struct attn_model *m, const void *bound,
-                                const struct attn_search_options *o,
-                                uint64_t weights, const void *state,
-                                int64_t bytes, int64_t tokens, int64_t streams,
-                                void *memory, int64_t memory_bytes)
+                                const struct attn_restore_request *r)
 {
-    const struct attn_state_header *h = state;
-    if (attn_state_check(m, weights, state, bytes))
+    const struct attn_state_header *h = r->state;
+    struct attn_stream_request empty = { 0 };
+    if (attn_state_check(r->model, r->weights, r->state, r->bytes))
         return ATTN_ERROR_STATE;
-    if (tokens < h->tokens)
+    if (r->tokens < h->tokens)
         return ATTN_ERROR_LENGTH;
-    int wrong = attn_stream_empty(s, m, bound, o, h->source_rows, tokens,
-                                  streams, memory, memory_bytes);
+    empty.model = r->model;
+    empty.bound = r->bound;
+    empty.o = r->o;
+    empty.tokens = r->tokens;
+    empty.streams = r->streams;
+    empty.memory = r->memory;
+    empty.bytes = r->memory_bytes;
+    int wrong = attn_stream_empty(s, &empty, h->source_rows);
     if (wrong)
         return wrong;
-    wrong = state_read(s, state);
+    wrong = state_read(s, r->state);
     if (wrong)
         s->room = NULL; /* it is not open */
     return wrong;

@@ -30,42 +30,32 @@ static int stream_sizes(const struct attn_model *m,
     return attn_check_count(streams, 1, INT16_MAX);
 }
 
-static void stream_lay_out_cache(struct attn_cache *c,
-                                 const struct attn_model *m, int which,
-                                 int64_t slots, int64_t length,
-                                 struct attn_memory *at)
+static void stream_lay_out(struct attn_stream_room *room,
+                           const struct attn_stream_request *r,
+                           int64_t source_rows, struct attn_memory *at)
 {
-    int64_t bytes = attn_cache_bytes(m, which, slots, length, 0);
-    void *memory = attn_take(at, bytes, 1);
-    if (memory)
-        attn_cache_init(c, m, which, slots, length, 0, memory);
-}
-
-static void stream_lay_out(struct attn_stream_room *r,
-                           const struct attn_model *m,
-                           const struct attn_search_options *o,
-                           int64_t source_rows, int64_t tokens, int64_t streams,
-                           struct attn_memory *at)
-{
-    int64_t rows = attn_min(tokens, STREAM_ROWS);
-    int64_t parts = attn_parts(o->parallel);
-    memset(r, 0, sizeof *r);
-    r->width = tokens;
-    r->streams = streams;
-    r->source_rows = (int32_t)source_rows;
-    stream_lay_out_cache(&r->self, m, ATTN_SELF, streams,
-                         attn_min(tokens, m->max_target), at);
+    const struct attn_model *m = r->model;
+    int64_t rows = attn_min(r->tokens, STREAM_ROWS);
+    int64_t positions = attn_min(r->tokens, m->max_target);
+    int64_t parts = attn_parts(r->o->parallel);
+    const struct attn_cache_size self = { ATTN_SELF, r->streams, positions, 0 };
+    const struct attn_cache_size cross = { ATTN_CROSS, 1, source_rows, 0 };
+    memset(room, 0, sizeof *room);
+    room->width = r->tokens;
+    room->streams = r->streams;
+    room->source_rows = (int32_t)source_rows;
+    attn_cache_take(&room->self, m, &self, at);
     if (m->kind == ATTN_ENCODER_DECODER)
-        stream_lay_out_cache(&r->cross, m, ATTN_CROSS, 1, source_rows, at);
-    r->tokens = attn_take(at, streams * tokens, sizeof(int32_t));
-    r->order = attn_take(at, m->target_vocab, sizeof(int32_t));
-    r->logits = attn_take(at, m->target_vocab, sizeof(float));
+        attn_cache_take(&room->cross, m, &cross, at);
+    room->tokens = attn_take(at, r->streams * r->tokens, sizeof(int32_t));
+    room->order = attn_take(at, m->target_vocab, sizeof(int32_t));
+    room->logits = attn_take(at, m->target_vocab, sizeof(float));
     if (at->used < 0)
         return;
     int64_t arena = m->arena_bytes(rows, 1, parts);
     if (m->kind == ATTN_ENCODER_DECODER)
         arena = attn_max(arena, m->arena_bytes(source_rows, 1, parts));
-    r->arena = attn_take(at, arena, 1);
+    room->arena = attn_take(at, arena, 1);
 }
 
 ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
@@ -74,39 +64,43 @@ ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
                                    int64_t streams)
 {
     struct attn_memory at;
-    struct attn_stream_room r;
+    struct attn_stream_room room;
+    struct attn_stream_request r = { 0 };
     int wrong = stream_sizes(m, o, source_rows, tokens, streams);
     if (wrong)
         return wrong;
+    r.model = m;
+    r.o = o;
+    r.tokens = tokens;
+    r.streams = streams;
     attn_memory_open(&at, NULL);
-    attn_take(&at, 1, sizeof r);
-    stream_lay_out(&r, m, o, source_rows, tokens, streams, &at);
+    attn_take(&at, 1, sizeof room);
+    stream_lay_out(&room, &r, source_rows, &at);
     if (at.used < 0)
         return ATTN_ERROR_COUNT;
     return attn_memory_bytes(&at);
 }
 
 ATTN_API int attn_stream_empty(struct attn_stream *s,
-                               const struct attn_model *m, const void *bound,
-                               const struct attn_search_options *o,
-                               int64_t source_rows, int64_t tokens,
-                               int64_t streams, void *memory, int64_t bytes)
+                               const struct attn_stream_request *r,
+                               int64_t source_rows)
 {
     struct attn_memory at;
-    int64_t need = attn_stream_bytes(m, o, source_rows, tokens, streams);
+    int64_t need = attn_stream_bytes(r->model, r->o, source_rows, r->tokens,
+                                     r->streams);
     if (need < 0)
         return (int)need;
-    if (!s || !bound || !memory)
+    if (!s || !r->bound || !r->memory)
         return ATTN_ERROR_NULL;
-    if (need > bytes)
+    if (need > r->bytes)
         return ATTN_ERROR_ROOM;
     memset(s, 0, sizeof *s);
-    attn_memory_open(&at, memory);
+    attn_memory_open(&at, r->memory);
     s->room = attn_take(&at, 1, sizeof *s->room);
-    stream_lay_out(s->room, m, o, source_rows, tokens, streams, &at);
-    s->model = m;
-    s->bound = bound;
-    s->o = *o;
+    stream_lay_out(s->room, r, source_rows, &at);
+    s->model = r->model;
+    s->bound = r->bound;
+    s->o = *r->o;
     s->tokens = s->room->tokens;
     return 0;
 }
@@ -169,32 +163,29 @@ ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
     return 0;
 }
 
-ATTN_API int attn_stream_open(struct attn_stream *s, const struct attn_model *m,
-                              const void *bound,
-                              const struct attn_search_options *o,
-                              const int32_t *ids, int64_t n, int64_t tokens,
-                              int64_t streams, void *memory, int64_t bytes)
+ATTN_API int attn_stream_open(struct attn_stream *s,
+                              const struct attn_stream_request *r)
 {
+    const struct attn_model *m = r->model;
     int64_t source_rows = 0, vocab = m->target_vocab;
     if (m->kind == ATTN_ENCODER_DECODER) {
-        source_rows = n;
+        source_rows = r->n;
         vocab = m->source_vocab;
     }
-    int wrong = attn_check_ids(ids, n, vocab);
+    int wrong = attn_check_ids(r->ids, r->n, vocab);
     if (wrong == 0)
-        wrong = attn_stream_empty(s, m, bound, o, source_rows, tokens, streams,
-                                  memory, bytes);
+        wrong = attn_stream_empty(s, r, source_rows);
     if (wrong)
         return wrong;
-    if (o->start >= 0) {
-        s->tokens[0] = o->start;
+    if (r->o->start >= 0) {
+        s->tokens[0] = r->o->start;
         s->n = 1;
         s->lead = 1;
     }
     if (m->kind == ATTN_ENCODER_DECODER)
-        wrong = stream_source(s, ids, n);
+        wrong = stream_source(s, r->ids, r->n);
     else
-        wrong = attn_stream_feed(s, ids, n);
+        wrong = attn_stream_feed(s, r->ids, r->n);
     if (wrong)
         s->room = NULL; /* it is not open */
     return wrong;

@@ -173,9 +173,9 @@ static void make_cache(Setup *s, int which, int64_t slots, int64_t longest)
 {
     if (s->model->page_floats[which] == 0)
         return;
-    const int64_t bytes = attn_cache_bytes(s->model, which, slots, longest, 0);
-    attn_cache_init(&s->cache[which], s->model, which, slots, longest, 0,
-                    memory_for(s, bytes));
+    const struct attn_cache_size size = { which, slots, longest, 0 };
+    const int64_t bytes = attn_cache_bytes(s->model, &size);
+    attn_cache_init(&s->cache[which], s->model, &size, memory_for(s, bytes));
     const int64_t floats = s->cache[which].pages * s->model->page_floats[which];
     s->cache_bytes[which] = (size_t)floats * sizeof(float);
 }

@@ -25,9 +25,18 @@ static void run_step(Setup *s)
 static void run_search(Setup *s)
 {
     const BenchOptions *o = &s->options;
-    if (attn_search(s->model, s->engine->bound, &s->search, o->batch, s->ids,
-                    s->start, NULL, 0, s->search_memory, s->search_bytes,
-                    s->found, s->found_count)
+    if (attn_generate(
+            &(struct attn_search_request){
+                .model = s->model,
+                .bound = s->engine->bound,
+                .o = &s->search,
+                .sentences = o->batch,
+                .ids = s->ids,
+                .start = s->start,
+                .memory = s->search_memory,
+                .bytes = s->search_bytes,
+            },
+            s->found, s->found_count)
         != 0)
         die("bench: the search's memory is too small");
     for (int64_t i = 0; i < o->batch; i++) {

@@ -158,10 +158,19 @@ static void search_batch(Run *r)
         r->bytes = bytes + bytes / 2;
         r->memory = aligned_memory(r->e.arena, r->bytes);
     }
-    if (attn_search(m, r->e.bound, &r->search.o, r->questions, r->ids.at,
-                    r->start, r->search.prefix, r->search.prefix_n, r->memory,
-                    r->bytes, r->out, r->found)
-        != 0)
+    const struct attn_search_request request = {
+        .model = m,
+        .bound = r->e.bound,
+        .o = &r->search.o,
+        .sentences = r->questions,
+        .ids = r->ids.at,
+        .start = r->start,
+        .prefix = r->search.prefix,
+        .prefix_n = r->search.prefix_n,
+        .memory = r->memory,
+        .bytes = r->bytes,
+    };
+    if (attn_generate(&request, r->out, r->found) != 0)
         die("the search refused a batch that fits the model");
 }
 

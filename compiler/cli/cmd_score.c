@@ -52,11 +52,19 @@ static bool score_ids(Score *s, int64_t n, int64_t target_n, Fault *why)
         s->bytes = bytes + bytes / 2;
         s->memory = aligned_memory(s->e.arena, s->bytes);
     }
-    int said = target_n < 1 || bytes < 0
-                 ? -1
-                 : attn_score(m, s->e.bound, (int32_t)s->e.spec->token_start,
-                              s->source_ids, n, s->target_ids, target_n,
-                              s->e.parallel, s->memory, s->bytes, s->scores);
+    const struct attn_score_request request = {
+        .model = m,
+        .bound = s->e.bound,
+        .start = (int32_t)s->e.spec->token_start,
+        .source = s->source_ids,
+        .source_n = n,
+        .target = s->target_ids,
+        .target_n = target_n,
+        .parallel = s->e.parallel,
+        .memory = s->memory,
+        .bytes = s->bytes,
+    };
+    int said = target_n < 1 || bytes < 0 ? -1 : attn_score(&request, s->scores);
     if (said == ATTN_ERROR_FINITE)
         return fault(why, ExitInput, "%s", attn_error_text(said));
     if (said != 0)

@@ -177,10 +177,19 @@ static int64_t add_answer(Attention *r, int from, int32_t *ids, int64_t n)
     if (!memory)
         fail(ExitResource, "a search with beam %lld is too large",
              (long long)s->o.beam);
-    if (attn_search(m, r->e.bound, &s->o, 1, r->in.sample.ids[from],
-                    r->in.start[from], s->prefix, s->prefix_n, memory, bytes,
-                    best, &found)
-        != 0)
+    const struct attn_search_request request = {
+        .model = m,
+        .bound = r->e.bound,
+        .o = &s->o,
+        .sentences = 1,
+        .ids = r->in.sample.ids[from],
+        .start = r->in.start[from],
+        .prefix = s->prefix,
+        .prefix_n = s->prefix_n,
+        .memory = memory,
+        .bytes = bytes,
+    };
+    if (attn_generate(&request, best, &found) != 0)
         die("the search refused a line that fits the model");
     if (found == ATTN_ERROR_FINITE)
         return found;

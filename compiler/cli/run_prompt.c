@@ -134,9 +134,18 @@ static int open_new(Stream *r)
     if (tokens == 0)
         return ExitInput;
     void *memory = stream_memory(r, rows, tokens, &bytes);
-    if (attn_stream_open(&r->s, m, r->e.bound, &r->search.o, r->ids, r->n,
-                         tokens, 1, memory, bytes)
-        != 0)
+    const struct attn_stream_request request = {
+        .model = m,
+        .bound = r->e.bound,
+        .o = &r->search.o,
+        .ids = r->ids,
+        .n = r->n,
+        .tokens = tokens,
+        .streams = 1,
+        .memory = memory,
+        .bytes = bytes,
+    };
+    if (attn_stream_open(&r->s, &request) != 0)
         die("the stream refused a prompt that fits the model");
     return ExitDone;
 }
@@ -182,8 +191,19 @@ static int open_saved(Stream *r)
     if (tokens == 0)
         return ExitInput;
     void *memory = stream_memory(r, h->source_rows, tokens, &bytes);
-    if (attn_state_restore(&r->s, m, r->e.bound, &r->search.o, r->weights, h,
-                           (int64_t)r->state.size, tokens, 1, memory, bytes)
+    const struct attn_restore_request request = {
+        .model = m,
+        .bound = r->e.bound,
+        .o = &r->search.o,
+        .weights = r->weights,
+        .state = h,
+        .bytes = (int64_t)r->state.size,
+        .tokens = tokens,
+        .streams = 1,
+        .memory = memory,
+        .memory_bytes = bytes,
+    };
+    if (attn_state_restore(&r->s, &request)
         || attn_stream_feed(&r->s, r->ids, r->n)) {
         error_at((Pos){ 0 }, "%s: damaged", path);
         return ExitInput;

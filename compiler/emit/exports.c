@@ -11,9 +11,12 @@ typedef enum { Always, Encodes, Decodes, Texts } When;
 typedef struct {
     const char *type; /* NULL: the model, which is not exported */
     const char *name;
+    const char *request; /* the struct that begins here, as the core has it, */
+    bool end;            /* and ends here: the exported function has what is
+                            between, in its place */
 } Parameter;
 
-enum { MaxParameters = 12 };
+enum { MaxParameters = 14 };
 
 typedef struct {
     When when;
@@ -23,8 +26,10 @@ typedef struct {
 } Export;
 
 #define LIST(...) __VA_ARGS__
-#define MODEL { NULL, "m" }
-#define P(type, name) { #type, #name }
+#define MODEL { .name = "m" }
+#define P(type, name) { #type, #name, NULL, false }
+#define REQUEST(type, ...) \
+    { .name = "r", .request = #type }, __VA_ARGS__, { .name = "r", .end = true }
 #define EXPORT(when, result, name, parameters, comment)                        \
     { when, #result, #name, { LIST parameters }, comment },
 static const Export exports[] = {
@@ -70,28 +75,73 @@ static const char *head_of(Gen *g, const Export *x, const char *prefix)
                     arena_printf(g->a, "%s_%s", prefix, x->name));
 }
 
-/* "void *bound, const void *file"; model: and the model. */
-static const char *parameters_of(Gen *g, const Export *x, bool model)
+/* ", " between what is in a list. */
+static const char *listed(Arena *a, const char *list, const char *next)
+{
+    return arena_printf(a, "%s%s%s", list, *list ? ", " : "", next);
+}
+
+/* "void *bound, const void *file"; as users of the model see it. */
+static const char *parameters_of(Gen *g, const Export *x)
 {
     const char *s = "";
     for (const Parameter *p = x->parameter; p->name; p++)
-        if (p->type || model)
-            s = arena_printf(g->a, "%s%s%s", s, *s ? ", " : "",
-                             declared(g->a,
-                                      p->type ? p->type
-                                              : "const struct attn_model *",
-                                      p->name));
+        if (p->type)
+            s = listed(g->a, s, declared(g->a, p->type, p->name));
     return s;
 }
 
-/* "&model, bound, file". */
+/* As the core has it: with the model, or a request in place of all in it. */
+static const char *core_parameters_of(Gen *g, const Export *x)
+{
+    const char *s = "";
+    bool inside = false;
+    for (const Parameter *p = x->parameter; p->name; p++) {
+        const char *type = p->type    ? p->type
+                         : p->request ? arena_printf(g->a, "const struct %s *",
+                                                     p->request)
+                                      : "const struct attn_model *";
+        if (!inside && !p->end)
+            s = listed(g->a, s, declared(g->a, type, p->name));
+        inside = (inside || p->request) && !p->end;
+    }
+    return s;
+}
+
+/* "&model, bound, file", or "&r, out". */
 static const char *arguments_of(Gen *g, const Export *x)
 {
     const char *s = "";
-    for (const Parameter *p = x->parameter; p->name; p++)
-        s = arena_printf(g->a, "%s%s%s", s, *s ? ", " : "",
-                         p->type ? p->name : "&model");
+    bool inside = false;
+    for (const Parameter *p = x->parameter; p->name; p++) {
+        if (!inside && !p->end)
+            s = listed(g->a, s,
+                       p->type      ? p->name
+                       : p->request ? "&r"
+                                    : "&model");
+        inside = (inside || p->request) && !p->end;
+    }
     return s;
+}
+
+/* The request of the function, where it takes one. */
+static void put_request(Emit *e, const Export *x)
+{
+    const Parameter *p = x->parameter;
+    while (p->name && !p->request)
+        p++;
+    if (!p->name)
+        return;
+    const int mark = emit_mark(e);
+    let(e, "request", "%s", p->request);
+    put(e, "const struct $request r = {\n");
+    for (p++; !p->end; p++) {
+        let(e, "member", "%s", p->type ? p->name : "model");
+        let(e, "value", "%s", p->type ? p->name : "&model");
+        put(e, ".$member = $value,\n");
+    }
+    put(e, "};\n");
+    emit_reset(e, mark);
 }
 
 /* Binds each name to prefix_name, for the comments. */
@@ -114,7 +164,9 @@ static void put_prototypes(Gen *g, Emit *e, const char *prefix, bool model)
         put_comment(e, row->comment);
         if (model)
             head = arena_printf(g->a, "ATTN_API %s", head);
-        put_call(e, head, parameters_of(g, row, model), ";");
+        put_call(e, head,
+                 model ? core_parameters_of(g, row) : parameters_of(g, row),
+                 ";");
         put(e, "\n");
     }
     emit_reset(e, mark);
@@ -136,9 +188,9 @@ void emit_exports(Gen *g, Emit *e)
         const Export *row = &exports[x];
         if (!has_export(g->p, row))
             continue;
-        put_call(e, head_of(g, row, g->p->prefix), parameters_of(g, row, false),
-                 "");
+        put_call(e, head_of(g, row, g->p->prefix), parameters_of(g, row), "");
         put(e, "{\n");
+        put_request(e, row);
         put_call(e, arena_printf(g->a, "return attn_%s", row->name),
                  arguments_of(g, row), ";");
         put(e, "}\n\n");

@@ -42,10 +42,9 @@ static void open_cache(Trial *t, int which, int64_t length)
     int64_t slots = t->sample->sequences;
     if (m->page_floats[which] == 0)
         return;
-    int64_t bytes = attn_cache_bytes(m, which, slots, length, 0);
-    t->cache_memory[which] = nan_memory(bytes);
-    attn_cache_init(&t->cache[which], m, which, slots, length, 0,
-                    t->cache_memory[which]);
+    const struct attn_cache_size size = { which, slots, length, 0 };
+    t->cache_memory[which] = nan_memory(attn_cache_bytes(m, &size));
+    attn_cache_init(&t->cache[which], m, &size, t->cache_memory[which]);
 }
 
 static void grow(struct attn_cache *c, int64_t slot, int64_t rows)

@@ -96,7 +96,8 @@ static int64_t cache_bytes(const Plan *p, int c, int64_t slots, int64_t length)
         .d_k = { p->d_k[0], p->d_k[1] },
         .v_panels = { p->v_panels[0], p->v_panels[1] },
     };
-    return p->page_floats[c] ? attn_cache_bytes(&m, c, slots, length, 0) : 0;
+    const struct attn_cache_size size = { c, slots, length, 0 };
+    return p->page_floats[c] ? attn_cache_bytes(&m, &size) : 0;
 }
 
 /* What one sentence of full length needs, with the beam of the spec. */

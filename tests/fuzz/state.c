@@ -52,7 +52,17 @@ static void *make_state(const Fake *f, int64_t n, int64_t *bytes)
     void *memory = calloc(1, (size_t)room);
     for (int32_t i = 0; i < n; i++)
         ids[i] = i * 7 % Vocab;
-    if (attn_stream_open(&s, &f->model, f, &o, ids, n, Most, 1, memory, room))
+    if (attn_stream_open(&s, &(struct attn_stream_request){
+                                 .model = &f->model,
+                                 .bound = f,
+                                 .o = &o,
+                                 .ids = ids,
+                                 .n = n,
+                                 .tokens = Most,
+                                 .streams = 1,
+                                 .memory = memory,
+                                 .bytes = room,
+                             }))
         fuzz_wrong("no stream");
     attn_stream_next(&s);
     *bytes = attn_state_bytes(&s);
@@ -109,8 +119,19 @@ static void *restore(struct attn_stream *s, const Input *in, const void *state,
     void *memory = room < 0 ? NULL : malloc((size_t)room);
     if (!memory)
         return NULL;
-    if (attn_state_restore(s, &in->f.model, &in->f, &o, Weights, state,
-                           in->bytes, attn_max(tokens, 1), 2, memory, room)
+    if (attn_state_restore(s,
+                           &(struct attn_restore_request){
+                               .model = &in->f.model,
+                               .bound = &in->f,
+                               .o = &o,
+                               .weights = Weights,
+                               .state = state,
+                               .bytes = in->bytes,
+                               .tokens = attn_max(tokens, 1),
+                               .streams = 2,
+                               .memory = memory,
+                               .memory_bytes = room,
+                           })
         == 0)
         return memory;
     free(memory);

@@ -189,9 +189,19 @@ static void check_score(const Engine *e, const json_t *c)
     int64_t n = json_ids(json_object_get(c, "source_ids"), source, MostIds);
     int64_t t = json_ids(json_object_get(want, "ids"), target, MostIds);
     int64_t bytes = attn_score_bytes(e->backend.model, n, t, NULL);
-    assert_int_equal(attn_score(e->backend.model, e->bound, 1, source, n,
-                                target, t, NULL, nan_block(a, bytes), bytes,
-                                got),
+    assert_int_equal(attn_score(
+                         &(struct attn_score_request){
+                             .model = e->backend.model,
+                             .bound = e->bound,
+                             .start = 1,
+                             .source = source,
+                             .source_n = n,
+                             .target = target,
+                             .target_n = t,
+                             .memory = nan_block(a, bytes),
+                             .bytes = bytes,
+                         },
+                         got),
                      0);
     assert_int_equal(json_array_size(each), t);
     for (int64_t i = 0; i < t; i++) {

@@ -134,8 +134,18 @@ static void check_scores(Model *m)
         assert_int_equal(json_numbers(json_object_get(c, "token_log_probs"),
                                       want, MostIds),
                          n);
-        assert_int_equal(attn_score(model, m->e.bound, ids[0], ids, 0, ids + 1,
-                                    n, NULL, memory, bytes, got),
+        assert_int_equal(attn_score(
+                             &(struct attn_score_request){
+                                 .model = model,
+                                 .bound = m->e.bound,
+                                 .start = ids[0],
+                                 .source = ids,
+                                 .target = ids + 1,
+                                 .target_n = n,
+                                 .memory = memory,
+                                 .bytes = bytes,
+                             },
+                             got),
                          0);
         for (int64_t j = 0; j < n; j++) {
             assert_true(fabs((double)got[j] - want[j]) <= 1e-4);

@@ -157,8 +157,17 @@ static void open_empty(const Talk *t, struct attn_stream *s)
 {
     const struct attn_model *m = t->e->backend.model;
     int64_t bytes = attn_stream_bytes(m, &t->o, 0, room(t), 1);
-    assert_int_equal(attn_stream_empty(s, m, t->e->bound, &t->o, 0, room(t), 1,
-                                       nan_block(t->a, bytes), bytes),
+    assert_int_equal(attn_stream_empty(s,
+                                       &(struct attn_stream_request){
+                                           .model = m,
+                                           .bound = t->e->bound,
+                                           .o = &t->o,
+                                           .tokens = room(t),
+                                           .streams = 1,
+                                           .memory = nan_block(t->a, bytes),
+                                           .bytes = bytes,
+                                       },
+                                       0),
                      0);
 }
 
@@ -212,10 +221,20 @@ static void check_state(const Talk *t, const struct attn_stream *whole,
     assert_int_equal(attn_stream_feed(&s, t->ids, t->n), 0);
     go_on(&s, cut);
     const char *state = state_of(t, &s, &bytes);
-    assert_int_equal(attn_state_restore(&again, m, t->e->bound, &t->o, 5, state,
-                                        bytes, room(t), 1,
-                                        nan_block(t->a, room_bytes),
-                                        room_bytes),
+    assert_int_equal(attn_state_restore(&again,
+                                        &(struct attn_restore_request){
+                                            .model = m,
+                                            .bound = t->e->bound,
+                                            .o = &t->o,
+                                            .weights = 5,
+                                            .state = state,
+                                            .bytes = bytes,
+                                            .tokens = room(t),
+                                            .streams = 1,
+                                            .memory = nan_block(t->a,
+                                                                room_bytes),
+                                            .memory_bytes = room_bytes,
+                                        }),
                      0);
     go_on(&again, Answer - cut);
     assert_same(t, whole, &again);

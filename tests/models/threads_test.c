@@ -119,8 +119,18 @@ static void say_search(const Case *c, int64_t beam, const int32_t *ids,
         said->code = -2;
         return;
     }
-    said->code = attn_search(m, c->e.bound, &o, Answers, ids, start, NULL, 0,
-                             nan_memory(c, bytes), bytes, out, said->found);
+    said->code = attn_generate(
+        &(struct attn_search_request){
+            .model = m,
+            .bound = c->e.bound,
+            .o = &o,
+            .sentences = Answers,
+            .ids = ids,
+            .start = start,
+            .memory = nan_memory(c, bytes),
+            .bytes = bytes,
+        },
+        out, said->found);
     for (int i = 0; said->code == 0 && i < Answers; i++)
         for (int64_t k = 0; k < said->found[i]; k++) {
             const struct attn_hypothesis *h = &out[i * beam + k];
@@ -139,8 +149,18 @@ static void say_stream(const Case *c, const int32_t *ids, int64_t n, Said *said)
     const int64_t bytes = attn_stream_bytes(m, &o, source, tokens, 1);
     struct attn_stream s;
     if (bytes < 0
-        || attn_stream_open(&s, m, c->e.bound, &o, ids, n, tokens, 1,
-                            nan_memory(c, bytes), bytes)
+        || attn_stream_open(&s,
+                            &(struct attn_stream_request){
+                                .model = m,
+                                .bound = c->e.bound,
+                                .o = &o,
+                                .ids = ids,
+                                .n = n,
+                                .tokens = tokens,
+                                .streams = 1,
+                                .memory = nan_memory(c, bytes),
+                                .bytes = bytes,
+                            })
                != 0)
         return;
     int64_t token, at = 0;
@@ -153,9 +173,20 @@ static void say_scores(const Case *c, const int32_t *ids, int64_t n, Said *said)
     const struct attn_model *m = c->e.backend.model;
     const struct attn_parallel *p = c->e.parallel;
     const int64_t bytes = attn_score_bytes(m, n, 2, p);
-    if (attn_score(m, c->e.bound, (int32_t)c->e.spec->token_start, ids, n,
-                   said->stream, 2, p, nan_memory(c, bytes), bytes,
-                   said->log_probability)
+    if (attn_score(
+            &(struct attn_score_request){
+                .model = m,
+                .bound = c->e.bound,
+                .start = (int32_t)c->e.spec->token_start,
+                .source = ids,
+                .source_n = n,
+                .target = said->stream,
+                .target_n = 2,
+                .parallel = p,
+                .memory = nan_memory(c, bytes),
+                .bytes = bytes,
+            },
+            said->log_probability)
         != 0)
         said->log_probability[0] = -1;
 }

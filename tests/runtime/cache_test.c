@@ -107,11 +107,15 @@ static void test_forks(void **unused)
     uint32_t state = 7;
     Naive *naive = calloc(1, sizeof *naive);
     struct attn_cache c;
-    int64_t bytes = attn_cache_bytes(model(), ATTN_SELF, Slots, Length, 0);
+    int64_t bytes = attn_cache_bytes(model(),
+                                     &(struct attn_cache_size){
+                                         ATTN_SELF, Slots, Length, 0 });
     char *memory = malloc((size_t)bytes + 4);
 
     memset(memory, 0xff, (size_t)bytes + 4); /* NaN everywhere */
-    attn_cache_init(&c, model(), ATTN_SELF, Slots, Length, 0, memory + 4);
+    attn_cache_init(&c, model(),
+                    &(struct attn_cache_size){ ATTN_SELF, Slots, Length, 0 },
+                    memory + 4);
     for (int step = 0; step < Steps; step++) {
         int64_t s = random_below(&state, Slots);
         uint32_t what = random_below(&state, 20);
@@ -141,10 +145,12 @@ static void test_copies(void **unused)
     struct attn_cache c;
     int32_t scratch[16];
     int32_t one[2] = { 0, 0 };
-    int64_t bytes = attn_cache_bytes(model(), ATTN_SELF, 2, 128, 0);
+    int64_t bytes = attn_cache_bytes(model(), &(struct attn_cache_size){
+                                                  ATTN_SELF, 2, 128, 0 });
     char *memory = malloc((size_t)bytes);
 
-    attn_cache_init(&c, model(), ATTN_SELF, 2, 128, 0, memory);
+    attn_cache_init(&c, model(),
+                    &(struct attn_cache_size){ ATTN_SELF, 2, 128, 0 }, memory);
     assert_int_equal(attn_cache_grow(&c, 0, 20), 0);
     int32_t page = c.table[0];
     attn_cache_reorder(&c, one, 1, scratch);
@@ -174,9 +180,11 @@ static void test_no_room(void **unused)
 {
     (void)unused;
     struct attn_cache c;
-    int64_t bytes = attn_cache_bytes(model(), ATTN_SELF, 2, 128, -2);
+    int64_t bytes = attn_cache_bytes(model(), &(struct attn_cache_size){
+                                                  ATTN_SELF, 2, 128, -2 });
     char *memory = malloc((size_t)bytes);
-    attn_cache_init(&c, model(), ATTN_SELF, 2, 128, -2, memory);
+    attn_cache_init(&c, model(),
+                    &(struct attn_cache_size){ ATTN_SELF, 2, 128, -2 }, memory);
     assert_int_equal(c.pages, 2);
     assert_int_equal(attn_cache_grow(&c, 0, 129), -1); /* the table */
     assert_int_equal(attn_cache_grow(&c, 0, 65), 0);
@@ -186,12 +194,25 @@ static void test_no_room(void **unused)
     assert_int_equal(attn_cache_grow(&c, 1, 128), 0);
     free(memory);
 
-    assert_int_equal(attn_cache_bytes(model(), ATTN_SELF, INT64_MAX, 1, 0), -1);
-    assert_int_equal(attn_cache_bytes(model(), ATTN_SELF, 1, INT64_MAX, 0), -1);
-    assert_int_equal(attn_cache_bytes(model(), ATTN_SELF, 1 << 30, 1 << 30, 0),
+    assert_int_equal(attn_cache_bytes(model(),
+                                      &(struct attn_cache_size){
+                                          ATTN_SELF, INT64_MAX, 1, 0 }),
                      -1);
-    assert_int_equal(attn_cache_bytes(model(), ATTN_SELF, -1, 1, 0), -1);
-    assert_true(attn_cache_bytes(model(), ATTN_SELF, 0, 0, 0) >= 0);
+    assert_int_equal(attn_cache_bytes(model(),
+                                      &(struct attn_cache_size){
+                                          ATTN_SELF, 1, INT64_MAX, 0 }),
+                     -1);
+    assert_int_equal(attn_cache_bytes(model(),
+                                      &(struct attn_cache_size){
+                                          ATTN_SELF, 1 << 30, 1 << 30, 0 }),
+                     -1);
+    assert_int_equal(attn_cache_bytes(model(),
+                                      &(struct attn_cache_size){ ATTN_SELF, -1,
+                                                                 1, 0 }),
+                     -1);
+    assert_true(attn_cache_bytes(model(), &(struct attn_cache_size){ ATTN_SELF,
+                                                                     0, 0, 0 })
+                >= 0);
 }
 
 int main(void)

@@ -90,9 +90,17 @@ static void test_refused(void **unused)
     case_make(c, ATTN_ENCODER_DECODER, 9, 1, 2, 4);
     int64_t bytes = case_bytes(c);
     char *memory = malloc((size_t)bytes);
-    assert_int_equal(attn_search(&c->f.model, &c->f, &c->o, 1, c->ids, c->start,
-                                 NULL, 0, memory, bytes - 1, c->out, c->found),
-                     ATTN_ERROR_ROOM);
+    const struct attn_search_request small = {
+        .model = &c->f.model,
+        .bound = &c->f,
+        .o = &c->o,
+        .sentences = 1,
+        .ids = c->ids,
+        .start = c->start,
+        .memory = memory,
+        .bytes = bytes - 1,
+    };
+    assert_int_equal(attn_generate(&small, c->out, c->found), ATTN_ERROR_ROOM);
     free(memory);
     c->ids[2] = 50; /* no such id */
     assert_int_equal(case_run(c), ATTN_ERROR_ID);
@@ -107,7 +115,14 @@ static void test_refused(void **unused)
     assert_int_equal(case_run(c), ATTN_ERROR_ID);
     free(c->memory);
     c->prefix_n = 0;
+    free(c);
+}
 
+static void test_sizes_refused(void **unused)
+{
+    (void)unused;
+    Case *c = malloc(sizeof *c);
+    case_make(c, ATTN_ENCODER_DECODER, 9, 1, 2, 4);
     assert_true(case_bytes(c) > 0);
     c->o.beam = 0;
     assert_int_equal(case_bytes(c), ATTN_ERROR_OPTION);
@@ -148,6 +163,24 @@ static void test_nan(void **unused)
     free(c);
 }
 
+/* attn_score of the case's first `rows` ids behind start token 1. */
+static int score_of(Case *c, int64_t rows, const int32_t *target, int64_t n,
+                    void *memory, int64_t bytes, float *log_probability)
+{
+    const struct attn_score_request request = {
+        .model = &c->f.model,
+        .bound = &c->f,
+        .start = 1,
+        .source = c->ids,
+        .source_n = rows,
+        .target = target,
+        .target_n = n,
+        .memory = memory,
+        .bytes = bytes,
+    };
+    return attn_score(&request, log_probability);
+}
+
 /* ---------------------------------------------------------------- score --- */
 
 static void test_score_of_nan(void **unused)
@@ -160,8 +193,7 @@ static void test_score_of_nan(void **unused)
     c->f.nan_every = 1;
     int64_t bytes = attn_score_bytes(&c->f.model, 4, 2, NULL);
     char *memory = malloc((size_t)bytes);
-    assert_int_equal(attn_score(&c->f.model, &c->f, 1, c->ids, 4, target, 2,
-                                NULL, memory, bytes, log_probability),
+    assert_int_equal(score_of(c, 4, target, 2, memory, bytes, log_probability),
                      ATTN_ERROR_FINITE);
     free(memory);
     free(c);
@@ -187,20 +219,19 @@ static void test_score(void **unused)
         int64_t bytes = attn_score_bytes(&c->f.model, 66, n, NULL);
         char *memory = malloc((size_t)bytes);
         memset(memory, 0xff, (size_t)bytes);
-        assert_int_equal(attn_score(&c->f.model, &c->f, 1, c->ids, 66, target,
-                                    n, NULL, memory, bytes, log_probability),
+        assert_int_equal(score_of(c, 66, target, n, memory, bytes,
+                                  log_probability),
                          0);
         for (int64_t i = 0; i < n; i++)
             sum += log_probability[i];
         assert_memory_equal(&sum, &c->out[0].log_probability, sizeof sum);
 
-        assert_int_equal(attn_score(&c->f.model, &c->f, 1, c->ids, 66, target,
-                                    n, NULL, memory, bytes - 1,
-                                    log_probability),
+        assert_int_equal(score_of(c, 66, target, n, memory, bytes - 1,
+                                  log_probability),
                          ATTN_ERROR_ROOM);
         target[0] = 9;
-        assert_int_equal(attn_score(&c->f.model, &c->f, 1, c->ids, 66, target,
-                                    n, NULL, memory, bytes, log_probability),
+        assert_int_equal(score_of(c, 66, target, n, memory, bytes,
+                                  log_probability),
                          ATTN_ERROR_ID);
         free(memory);
         free(c->memory);
@@ -211,9 +242,13 @@ static void test_score(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_limits),  cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_nan),
-        cmocka_unit_test(test_score),   cmocka_unit_test(test_score_of_nan),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_sizes_refused),
+        cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_score),
+        cmocka_unit_test(test_score_of_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

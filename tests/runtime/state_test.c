@@ -170,11 +170,21 @@ static void test_bytes(void **unused)
                 const int64_t n = attn_stream_bytes(m, &o, head()->source_rows,
                                                     head()->tokens + 2, 1);
                 void *memory = malloc((size_t)n);
-                assert_int_equal(attn_state_restore(&s, m, e.bound, &o, weights,
-                                                    state, bytes,
-                                                    head()->tokens + 2, 1,
-                                                    memory, n),
-                                 0);
+                assert_int_equal(
+                    attn_state_restore(&s,
+                                       &(struct attn_restore_request){
+                                           .model = m,
+                                           .bound = e.bound,
+                                           .o = &o,
+                                           .weights = weights,
+                                           .state = state,
+                                           .bytes = bytes,
+                                           .tokens = head()->tokens + 2,
+                                           .streams = 1,
+                                           .memory = memory,
+                                           .memory_bytes = n,
+                                       }),
+                    0);
                 assert_true(attn_stream_next(&s) >= ATTN_STREAM_FULL);
                 free(memory);
                 passed++;

@@ -45,8 +45,18 @@ static void lab_open(Lab *l, int64_t n, int64_t streams)
     l->bytes = attn_stream_bytes(&l->f.model, &l->o, rows, Most, streams);
     assert_true(l->bytes > 0);
     l->memory = nan_memory(l->bytes);
-    assert_int_equal(attn_stream_open(&l->s, &l->f.model, &l->f, &l->o, l->ids,
-                                      n, Most, streams, l->memory, l->bytes),
+    assert_int_equal(attn_stream_open(&l->s,
+                                      &(struct attn_stream_request){
+                                          .model = &l->f.model,
+                                          .bound = &l->f,
+                                          .o = &l->o,
+                                          .ids = l->ids,
+                                          .n = n,
+                                          .tokens = Most,
+                                          .streams = streams,
+                                          .memory = l->memory,
+                                          .bytes = l->bytes,
+                                      }),
                      0);
 }
 
@@ -228,8 +238,18 @@ static int restore(Lab *l, struct attn_stream *s, const char *state,
     int64_t need = attn_stream_bytes(&l->f.model, &l->o, h->source_rows, Most,
                                      1);
     *memory = nan_memory(need);
-    return attn_state_restore(s, &l->f.model, &l->f, &l->o, 5, state, bytes,
-                              Most, 1, *memory, need);
+    return attn_state_restore(s, &(struct attn_restore_request){
+                                     .model = &l->f.model,
+                                     .bound = &l->f,
+                                     .o = &l->o,
+                                     .weights = 5,
+                                     .state = state,
+                                     .bytes = bytes,
+                                     .tokens = Most,
+                                     .streams = 1,
+                                     .memory = *memory,
+                                     .memory_bytes = need,
+                                 });
 }
 
 /* Saved after any number of tokens, a stream goes on as the other does. */

@@ -59,8 +59,20 @@ answers(Arena *a, const Engine *e, const struct attn_search_options *o,
             longest = start[i + 1] - start[i];
     int64_t bytes = attn_search_bytes(m, o, n, start[n], longest, prefix_n);
     void *memory = nan_block(a, bytes);
-    assert_int_equal(attn_search(m, e->bound, o, n, ids, start, prefix,
-                                 prefix_n, memory, bytes, out, found),
+    assert_int_equal(attn_generate(
+                         &(struct attn_search_request){
+                             .model = m,
+                             .bound = e->bound,
+                             .o = o,
+                             .sentences = n,
+                             .ids = ids,
+                             .start = start,
+                             .prefix = prefix,
+                             .prefix_n = prefix_n,
+                             .memory = memory,
+                             .bytes = bytes,
+                         },
+                         out, found),
                      0);
     return out;
 }

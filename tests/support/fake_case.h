@@ -68,9 +68,20 @@ static int case_run(Case *c)
         return (int)bytes;
     c->memory = malloc((size_t)bytes);
     memset(c->memory, 0xff, (size_t)bytes);
-    return attn_search(&c->f.model, &c->f, &c->o, c->sentences, c->ids,
-                       c->start, c->prefix, c->prefix_n, c->memory, bytes,
-                       c->out, c->found);
+    return attn_generate(
+        &(struct attn_search_request){
+            .model = &c->f.model,
+            .bound = &c->f,
+            .o = &c->o,
+            .sentences = c->sentences,
+            .ids = c->ids,
+            .start = c->start,
+            .prefix = c->prefix,
+            .prefix_n = c->prefix_n,
+            .memory = c->memory,
+            .bytes = bytes,
+        },
+        c->out, c->found);
 }
 
 #endif
