@@ -12,6 +12,8 @@
 #   spec/X.yaml        X.err has the messages of `attnc graph`, which ends well
 #                      where there are none
 #   graph/X.PASS.txt   the graph of X.yaml after PASS (built: before all)
+#   emit/fragments/    X.txt has functions, structs and tables of an emitted
+#                      file: /* attnc compile ARGUMENTS: NAME .. */ says which
 #   cli/X.cmd          a call a line, its exit code before its arguments; stdin
 #                      is X.in. Output: X.out, X.err (absent: nothing), X.ls:
 #                      the files left in TMP
@@ -78,6 +80,44 @@ run_graph() { # GOLDEN ARGUMENT ...
     same "$expected" "$R/out"; count $?
 }
 
+# The parts of C text on stdin that define these names, with their comments: what
+# stands between empty lines, but that those within braces end nothing.
+fragments() { # NAME ...
+    awk -v names="$*" '
+        function take() {
+            if (part ~ /(^|\n)[^ \/#][^\n]*[ *]?[{=(]/ && part ~ /\n}/)
+                for (i = 1; i <= n; i++)
+                    if (part ~ "(^|\n)[^ /#\n][^\n]*[ *]" name[i] "( =| \\{|\\()")
+                        found[i] = part
+            part = ""
+        }
+        BEGIN { n = split(names, name, " ") }
+        /^$/ && !inside { take(); next }
+        { part = part $0 "\n" }
+        /^}/ { inside = 0 }
+        /^[^ \/#}].*{$/ || /^{/ { inside = 1 }
+        END {
+            take()
+            for (i = 1; i <= n; i++) {
+                printf "\n%s", found[i] ? found[i] : name[i] ": not there\n"
+                missing += !found[i]
+            }
+            exit missing
+        }'
+}
+
+run_fragments() {
+    read -r words < "$path"
+    words=${words#/\* attnc } && words=${words% \*/}
+    head -n 1 "$path" > "$R/fragments"
+    limited "$A" ${words%%: *} -o - > "$R/c" 2> "$R/err" || cat "$R/err"
+    fragments ${words##*: } < "$R/c" >> "$R/fragments"
+    bad=$?
+    same "$path" "$R/fragments" || bad=1
+    [ $bad -eq 0 ] || echo "${path}: attnc $words"
+    count $bad
+}
+
 run_spec() {
     limited "$A" graph "$path" > /dev/null 2> "$R/err"
     rc=$? bad=0
@@ -124,6 +164,7 @@ run_one() { # NUMBER PATH: what it says, and its counts, are in $R/NUMBER
     */readme_test) run_program "$2" $rewrite ;;
     *_test)        run_program "$2" ;;
     *.cmd)         run_cli ;;
+    */fragments/*) run_fragments ;;
     *.yaml)        run_spec ;;
     *.build.txt)   run_graph "$2" "$y" --stage=built ;;
     *.txt)         run_graph "$2" "$y" --after="$pass" ;;
@@ -166,7 +207,8 @@ current() {
 # Those that have to be run, numbered in the order of their paths.
 list() {
     for p in $(find "$B"/tests tests -name '*_test' -type f -o -name '*.cmd' \
-               -o -path 'tests/spec/*.yaml' -o -path 'tests/graph/*.txt' | sort); do
+               -o -path 'tests/spec/*.yaml' -o -path 'tests/graph/*.txt' \
+               -o -path 'tests/emit/fragments/*.txt' | sort); do
         wanted "$p" "$@" && current "$p" || continue
         [ -n "$rewrite" ] && ! rewrites "$p" || echo "$p"
     done | awk '{ print NR, $0 }'

@@ -123,9 +123,9 @@ void emit_small_m(Gen *g, const Tiling *t, const char *shape, int64_t k,
     let(e, "floats", "%d", (t->small_m - 1) * 16 * t->streams);
     put(e,
         t->streams == 2
-            ? "/* The product below, of few rows: in two panels at a time, half of\n"
-              " * the columns apart, W comes from memory faster than in one. */\n"
-            : "/* The product below, of few rows. */\n");
+            ? "/* The product below for few rows. W is read in two panels at a time, half\n"
+              " * of the columns apart: memory gives two streams faster than one. */\n"
+            : "/* The product below for few rows. */\n");
     matmul_prototype(g, small_m_name(g, shape), ep);
     if (t->streams == 2)
         small_m_body_halves(g, t, ep);
