@@ -2762,8 +2762,8 @@ static void encoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
                       c->self_attn_qkv + c->row * 96, 96);
 }
 
-/* self_attn_keys = pages: f32[2, n, 16]
- * self_attn_values = pages: f32[2, n, 16] */
+/* self_attn_keys = pack_kv: f32[2, n, 16]
+ * self_attn_values = pack_kv: f32[2, n, 16] */
 static void encoder_self_attn_pages(void *call, int64_t part, int64_t parts)
 {
     const struct encode *c = call;

@@ -371,7 +371,7 @@ const char *need_attention(Gen *g, int node)
         .k = node_at(g->p, n->in[1]),
         .v = node_at(g->p, n->in[2]),
         .t = tiling_of(g, TaskAttention, node),
-        .paged = node_at(g->p, n->in[1])->op != OpPages,
+        .paged = node_at(g->p, n->in[1])->op != OpPackKv,
         .name = arena_printf(g->a, "attention_%s%s%s", key->shape,
                              *key->epilogue ? "_" : "", key->epilogue),
     };

@@ -29,7 +29,7 @@ static const char *pages_at(Gen *g, int node, const char *head)
     const Node *n = node_at(g->p, node);
     const Plan *p = g->p;
     const int64_t d = n->type.dim[2].c;
-    if (n->op == OpPages)
+    if (n->op == OpPackKv)
         return arena_printf(
             g->a, "c->%s + %s * %lld", p->value[node].name, head,
             (long long)(64 * (n->part == PartKey ? d : round16(d))));
@@ -53,14 +53,14 @@ static int64_t page_stride(Gen *g, int node)
 {
     const Node *n = node_at(g->p, node);
     const int64_t d = n->type.dim[2].c;
-    if (n->op != OpPages)
+    if (n->op != OpPackKv)
         return g->p->page_floats[n->cache];
     return n->type.dim[0].c * 64 * (n->part == PartKey ? d : round16(d));
 }
 
 const char *page_table(Gen *g, const Node *n)
 {
-    if (n->op == OpPages)
+    if (n->op == OpPackKv)
         return NULL;
     return arena_printf(g->a, "b->pages[%d] + %s * b->table[%d]", n->cache,
                         n->op == OpRecall ? "b->source[s]" : "s", n->cache);
@@ -69,7 +69,7 @@ const char *page_table(Gen *g, const Node *n)
 /* The page of key number `at`: `id`, counted from the pool's first. */
 void let_page_id(Gen *g, Emit *e, const Node *n)
 {
-    if (n->op == OpPages)
+    if (n->op == OpPackKv)
         let(e, "page_id", "%s + at / 64", first_page(g, n));
     else
         let(e, "page_id", "page[at / 64]");
@@ -177,7 +177,7 @@ static void share_source(Emit *e)
 static void ask_next_head(Gen *g, Emit *e, const Node *n)
 {
     const Node *k = node_at(g->p, n->in[1]), *v = node_at(g->p, n->in[2]);
-    if (k->op == OpPages || k->type.dim[0].c == 1)
+    if (k->op == OpPackKv || k->type.dim[0].c == 1)
         return;
     let(e, "head", "%s", kv_head(g, n->heads, k));
     let(e, "last", "%lld", (long long)k->type.dim[0].c - 1);
@@ -245,7 +245,7 @@ static void pack_one(Gen *g, Emit *e, int node)
 
 /* The keys, values or both of the new rows, as the region has them, go to their
  * pages. */
-void emit_pages(Gen *g, Emit *e, int first)
+void emit_pack_kv(Gen *g, Emit *e, int first)
 {
     const Region *r = &g->p->region.at[g->p->region_of[first]];
     const Node *n = node_at(g->p, first);

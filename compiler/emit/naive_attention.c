@@ -175,7 +175,7 @@ void emit_score_rows(Gen *g, Emit *e, int node, const OpCode *code)
     Node k = *n;
     k.op = keys == SymPT           ? OpAppend
          : n->entry == EntryDecode ? OpRecall
-                                   : OpPages;
+                                   : OpPackKv;
     k.cache = CacheSelf;
     k.type.dim[1] = n->type.dim[2];
     let(e, "count", "%s",

@@ -30,7 +30,7 @@ EmitStep emit_embed, emit_position, emit_rotate, emit_first_row, emit_pool,
     emit_select;
 
 /* ---------------------------------------------------------- kv_cache.c --- */
-EmitStep emit_attention, emit_pages;
+EmitStep emit_attention, emit_pack_kv;
 
 /* --------------------------------------------------- naive_attention.c --- */
 EmitStep emit_scores, emit_context;

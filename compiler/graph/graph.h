@@ -140,7 +140,7 @@ typedef struct { /* one operation and the tensor it makes */
     bool has_bias, has_residual;   /* Linear: in[2] / in[3] is there */
     BatchMember member;            /* Input */
     int cache;                     /* Append, Recall: CacheSelf.. */
-    int part; /* Append, Recall, Pages, Rotate: PartKey.. */
+    int part; /* Append, Recall, PackKv, Rotate: PartKey.. */
 } Node;
 
 typedef struct { /* the nodes that read one */

@@ -85,11 +85,11 @@ OP(Merge, "merge", 1, 1, View, "Concat(head_1 .. head_h)",
 OP(Slice, "slice", 1, 1, View, "columns first .. first+d of x",
    slice, No, 0, slice, EXACT, NO_CODE)
 OP(Append, "append", 1, 1, State, "the rows so far, then these",
-   append, No, 0, copy, EXACT, STEP(pages))
+   append, No, 0, copy, EXACT, STEP(pack_kv))
 OP(Recall, "recall", 1, 1, State, "what encode appended",
    heads, No, 0, copy, EXACT, NO_CODE)
-OP(Pages, "pages", 1, 1, Head, "x, laid out in pages of 64 keys",
-   heads, No, 0, copy, EXACT, STEP(pages))
+OP(PackKv, "pack_kv", 1, 1, Head, "x, laid out in pages of 64 keys",
+   heads, No, 0, copy, EXACT, STEP(pack_kv))
 OP(Scores, "scores", 2, 2, Head,
    "Q K^T; neighbouring heads of Q may share one of K",
    scores, No, 2 * scored(c) * columns(c, 1),

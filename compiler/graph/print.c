@@ -135,7 +135,7 @@ static void add_attributes(Buffer *b, const Node *n)
         add_word(b, pool_word[n->pool]);
     if (n->op == OpAppend || n->op == OpRecall)
         add_word(b, n->cache == CacheSelf ? "self" : "cross");
-    if (n->op == OpAppend || n->op == OpRecall || n->op == OpPages)
+    if (n->op == OpAppend || n->op == OpRecall || n->op == OpPackKv)
         add_word(b, n->part == PartKey ? "keys" : "values");
 }
 

@@ -280,7 +280,7 @@ bool trial_value(const Trial *t, int node, int64_t sequence, float *out)
     int owner = owner_of(p, node);
     const Value *v = &p->value[node];
     if (p->value[owner].place != PlaceArena
-        || p->g->nodes.at[owner].op == OpPages)
+        || p->g->nodes.at[owner].op == OpPackKv)
         return false;
     const Sample *x = t->sample;
     int side = n->entry == EntryDecode;

@@ -23,8 +23,7 @@ const Pass passes[] = {
     { "last-rows", last_rows, "the last product for the selected rows only",
       false },
     { "dead-code", dead_code, "what no result needs is removed", false },
-    { "lower-pages", lower_pages, "keys and values of attention come in pages",
-      true },
+    { "pack-kv", pack_kv, "keys and values of attention come in pages", true },
 };
 const int n_passes = sizeof passes / sizeof *passes;
 

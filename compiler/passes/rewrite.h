@@ -13,7 +13,7 @@ int fuse_epilogue(Graph *g);
 int fuse_embed(Graph *g);
 int last_rows(Graph *g);
 int dead_code(Graph *g);
-int lower_pages(Graph *g);
+int pack_kv(Graph *g);
 
 /* What passes have to say, at the node that a message shows. */
 typedef struct {

@@ -52,7 +52,7 @@ static int64_t pages_unit(const Node *n)
 static SlotKind slot_kind(const Plan *p, int node, int until)
 {
     const Region *r = &p->region.at[p->region_of[node]];
-    if (node_at(p, node)->op == OpPages)
+    if (node_at(p, node)->op == OpPackKv)
         return SlotPages;
     if (row_sym(node_at(p, node)->type) == SymS)
         return SlotSequences;

@@ -35,7 +35,7 @@ static const char *label_of(const Plan *p, int node)
         return n->layer < 0
                  ? local_name(a, n)
                  : p->block.at[plan_block(p, n->in[1], PackPanels)].field;
-    case OpPages:
+    case OpPackKv:
     case OpAppend:
         return joined(a, sublayer, n->part == PartKey ? "keys" : "values");
     case OpAttention:
@@ -103,7 +103,7 @@ const char *region_name(const Plan *p, const Region *r)
     const char *label = value_label(p, node);
     if (r->row_block)
         return block_name(p, r);
-    if (first->op == OpPages || first->op == OpAppend)
+    if (first->op == OpPackKv || first->op == OpAppend)
         label = joined(p->arena_, sublayer_name[first->sublayer],
                        r->count == 2 ? "pages" : last_word(label));
     return function_name(p, first, label);

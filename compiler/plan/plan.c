@@ -13,7 +13,7 @@ static bool goes_by_rows(const Plan *p, int node)
 /* Keys and values of one attention go to their pages in one function. */
 static bool pages_pair(const Node *a, const Node *b)
 {
-    return a->op == b->op && (a->op == OpAppend || a->op == OpPages)
+    return a->op == b->op && (a->op == OpAppend || a->op == OpPackKv)
         && same_layer(a, b) && a->part == PartKey && b->part == PartValue;
 }
 

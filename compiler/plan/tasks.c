@@ -56,7 +56,7 @@ static const char *attention_epilogue(const Plan *p, const Node *n)
     const bool scaled = n->scale < 1 || n->scale > 1;
     const char *s = arena_printf(
         p->arena_, "%s%s%s%s%s", mask_epilogue(p, n->mask),
-        node_at(p, n->in[1])->op != OpPages ? "_paged" : "",
+        node_at(p, n->in[1])->op != OpPackKv ? "_paged" : "",
         n->bias ? "_biased" : "",
         n->cap > 0
             ? arena_printf(p->arena_, "_cap%lld", (long long)(n->cap * 1000))
@@ -398,7 +398,7 @@ TaskShape task_shape(const Plan *p, const Task *t)
     s.d_k = b->type.dim[2].c;
     s.d_v = node_at(p, n->in[2])->type.dim[2].c;
     s.bias = n->bias != BiasNone;
-    s.paged = b->op != OpPages;
+    s.paged = b->op != OpPackKv;
     s.holes = n->mask && n->mask->file;
     s.scratch = scratch_floats(t->tiling.queries, t->tiling.keys, s.d_v);
     return s;

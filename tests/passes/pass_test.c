@@ -201,7 +201,7 @@ static void test_base_is_fused(void **state)
         { OpMerge, 0 },
         { OpPosition, 0 },
         { OpScale, 18 * 2 },
-        { OpPages, 12 },
+        { OpPackKv, 12 },
     };
     int count[OpCount] = { 0 };
     Arena *a = arena_new();

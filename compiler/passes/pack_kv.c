@@ -1,9 +1,9 @@
-/* lower-pages: attention's kernels read keys and values in pages of the cache.
+/* pack-kv: attention's kernels read keys and values in pages of the cache.
  * Rows that were never appended to a cache are laid out so before they are
  * read.
  *
- *     %5 = attention %2, %3, %4 ->    %5 = pages %3, keys
- *                                     %6 = pages %4, values
+ *     %5 = attention %2, %3, %4 ->    %5 = pack_kv %3, keys
+ *                                     %6 = pack_kv %4, values
  *                                     %7 = attention %2, %5, %6
  *
  * needs: nothing.  keeps: values, names.  breaks: nothing.                  */
@@ -19,17 +19,17 @@ static int paged_input(Op op, int part)
 
 static bool in_pages(Op op)
 {
-    return op == OpAppend || op == OpRecall || op == OpPages;
+    return op == OpAppend || op == OpRecall || op == OpPackKv;
 }
 
-static int lower_part(Graph *g, int node, int part)
+static int pack_part(Graph *g, int node, int part)
 {
     const Node *n = &g->nodes.at[node];
     int k = paged_input(n->op, part);
     if (k < 0 || in_pages(g->nodes.at[n->in[k]].op))
         return 0;
     Node pages = {
-        .op = OpPages,
+        .op = OpPackKv,
         .entry = n->entry,
         .in = { n->in[k] },
         .nin = 1,
@@ -48,10 +48,10 @@ static int lower_part(Graph *g, int node, int part)
 
 static int lower(Graph *g, int node)
 {
-    return lower_part(g, node, PartKey) + lower_part(g, node, PartValue);
+    return pack_part(g, node, PartKey) + pack_part(g, node, PartValue);
 }
 
-int lower_pages(Graph *g)
+int pack_kv(Graph *g)
 {
     return pass_each(g, lower);
 }
