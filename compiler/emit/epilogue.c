@@ -1,27 +1,5 @@
-/* epilogue.c: what follows a product: act(sums + bias) + residual. */
+/* epilogue.c: what follows a product, in comments, prototypes and kernels. */
 #include "emit/products.h"
-
-Epilogue epilogue_of(const Gen *g, int node)
-{
-    const Node *n = node_at(g->p, node);
-    Epilogue ep = { .dtype = dtype_of(node_at(g->p, n->in[1])->type) };
-    if (n->op == OpLinear) {
-        ep.act = n->act;
-        ep.parts |= n->has_bias ? EpBias : 0;
-        ep.parts |= n->has_residual ? EpResidual : 0;
-        ep.parts |= n->act != ActNone ? EpAct : 0;
-    }
-    return ep;
-}
-
-const char *epilogue_suffix(Arena *a, Epilogue ep)
-{
-    return arena_printf(a, "%s%s%s%s%s%s", ep.dtype == DtypeBf16 ? "_bf16" : "",
-                        ep.parts & EpBias ? "_bias" : "", ep.act ? "_" : "",
-                        ep.act ? act_kernel[ep.act] : "",
-                        ep.parts & EpResidual ? "_residual" : "",
-                        ep.parts & EpAccumulate ? "_accumulate" : "");
-}
 
 const char *epilogue_formula(Arena *a, Epilogue ep)
 {

@@ -5,24 +5,15 @@
 
 #include "emit/writer.h"
 #include "machine/target.h"
-#include "spec/spec.h"
+#include "plan/epilogue.h"
 
 /* -------------------------------------------------------------- tile.c --- */
 /* A tile function computes an mr x nr block of C = A B + .. in named vector
  * accumulators. It is known by this descriptor, and by nothing else.        */
-enum {
-    EpBias = 1,
-    EpAct = 2,
-    EpResidual = 4,   /* act(acc + bias) + residual */
-    EpAccumulate = 8, /* acc starts from C */
-    EpAny = 16,       /* all of bias, residual, act decided at run time: the
-                         prebuilt kernels of the JIT; NULL pointers: absent */
-    EpPrefetch = 32   /* prefetches the panels at `next` */
-};
 typedef struct {
     int mr, nr;
     Dtype dtype;
-    int epilogue;
+    int epilogue;   /* EpBias .. */
     Activation act; /* EpAct: which one */
     int width;
 } TileKey;
@@ -42,11 +33,10 @@ typedef struct {
  * T is number_type(dtype): bf16 is widened as it is read.
  * The sum runs over k in order, one FMA each, for every output on its own lane:
  * the same bits for every mr, nr, width and compiler.                       */
-extern const char *const act_kernel[ActCount]; /* words of kernels */
-const char *tile_name(Arena *a, TileKey k);    /* tile_6x64_bias_relu */
-const char *tile_suffix(Arena *a, TileKey k);  /* _bias_relu */
-const char *number_type(Dtype d);              /* "float", "uint16_t" */
-bool tile_prefetches(TileKey k);               /* uses `next` */
+const char *tile_name(Arena *a, TileKey k);   /* tile_6x64_bias_relu */
+const char *tile_suffix(Arena *a, TileKey k); /* _bias_relu */
+const char *number_type(Dtype d);             /* "float", "uint16_t" */
+bool tile_prefetches(TileKey k);              /* uses `next` */
 void emit_tile(Emit *e, TileKey k, bool is_static);
 void declare_tile(Emit *e, TileKey k); /* prototype only: the JIT */
 

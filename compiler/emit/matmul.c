@@ -202,7 +202,7 @@ const char *need_matmul(Gen *g, int node)
     const Product p = { .t = tiling_of(g, TaskMatmul, node),
                         .k = w->type.dim[1].c,
                         .n = w->type.dim[0].c,
-                        .ep = epilogue_of(g, node) };
+                        .ep = epilogue_of(g->p, node) };
     const bool alone = g->only && g->only->key.kind == TaskMatmul;
     const Tiling *small = alone ? NULL : tiling_of(g, TaskSmallM, node);
     const char *shape = arena_printf(g->a, "%s_%lldx%lld",

@@ -7,13 +7,6 @@
 #include "emit/gen.h"
 
 /* ---------------------------------------------------------- epilogue.c --- */
-typedef struct { /* what follows a product: EpBias .. */
-    int parts;
-    Activation act; /* ActNone: none */
-    Dtype dtype;    /* of the product's weights */
-} Epilogue;
-Epilogue epilogue_of(const Gen *g, int node);
-const char *epilogue_suffix(Arena *a, Epilogue ep);  /* "_bias_relu" */
 const char *epilogue_formula(Arena *a, Epilogue ep); /* "relu(x W^T + b)" */
 void matmul_prototype(Gen *g, const char *name, Epilogue ep);
 /* y = act(sums + bias) + residual in kernels, where no tile does it. */

@@ -8,7 +8,7 @@
 void emit_product(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
-    const Epilogue ep = epilogue_of(g, node);
+    const Epilogue ep = epilogue_of(g->p, node);
     const char *args = arena_printf(g->a, "c->rows, from, to, %s, %lld, %s",
                                     block_at(g, n->in[0]),
                                     stride_of(g, n->in[0]),

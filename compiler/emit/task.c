@@ -20,7 +20,7 @@ static void put_front(Gen *g, Emit *e)
 
 static void product_call(Gen *g, Emit *e, const Task *t)
 {
-    const Epilogue ep = epilogue_of(g, t->node);
+    const Epilogue ep = epilogue_of(g->p, t->node);
     put_call(e, need_matmul(g, t->node),
              arena_printf(
                  g->a, "n[0], n[1], n[2], at[0], n[3], at[1]%s, at[3], n[4]%s",

@@ -3,25 +3,7 @@
  * element of A is spread, a row of a panel is read in vectors.              */
 #include "emit/kernels.h"
 
-#include <string.h>
-
 enum { Panel = 16 };
-
-const char *const act_kernel[ActCount] = {
-#define ACT(name, text, gated, kernel, ...) [Act##name] = kernel,
-#include "spec/activations.h"
-};
-
-/* The suffixes, in order of the bits of `epilogue`, which for EpAct
- * goes on with the activation's word. */
-static const struct {
-    int bit;
-    const char *suffix;
-} parts[] = {
-    { EpBias, "_bias" },         { EpAct, "_" },
-    { EpResidual, "_residual" }, { EpAccumulate, "_accumulate" },
-    { EpAny, "_any" },           { EpPrefetch, "_prefetch" },
-};
 
 const char *number_type(Dtype d)
 {
@@ -30,13 +12,7 @@ const char *number_type(Dtype d)
 
 const char *tile_suffix(Arena *a, TileKey k)
 {
-    Buffer s = { .arena = a };
-    buffer_printf(&s, "%s", k.dtype == DtypeBf16 ? "_bf16" : "");
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (k.epilogue & parts[i].bit)
-            buffer_printf(&s, "%s%s", parts[i].suffix,
-                          parts[i].bit == EpAct ? act_kernel[k.act] : "");
-    return s.at;
+    return epilogue_suffix(a, (Epilogue){ k.epilogue, k.act, k.dtype });
 }
 
 const char *tile_name(Arena *a, TileKey k)

@@ -1,15 +1,16 @@
 /* parts.h: what the files of the plan share. Each of them calls those above it
  * here, and plan.c drives them:
  *
- *   tiling.c  the table of knobs, and tilings as text
- *   values.c  where a node's value lives; caches
- *   names.c   what values, steps and regions are called
- *   pack.c    blocks of packed weights
- *   tasks.c   what is tuned: tasks and their tilings
- *   work.c    what a step is worth, for threads
- *   arena.c   slots of the arena and their offsets
- *   report.c  what `attnc plan` prints
- *   plan.c    order and regions                                             */
+ *   epilogue.c  what an epilogue is called
+ *   tiling.c    the table of knobs, and tilings as text
+ *   values.c    where a node's value lives; caches
+ *   names.c     what values, steps and regions are called
+ *   pack.c      blocks of packed weights
+ *   tasks.c     what is tuned: tasks and their tilings
+ *   work.c      what a step is worth, for threads
+ *   arena.c     slots of the arena and their offsets
+ *   report.c    what `attnc plan` prints
+ *   plan.c      order and regions */
 #ifndef ATTNC_PLAN_PARTS_H
 #define ATTNC_PLAN_PARTS_H
 

@@ -6,12 +6,13 @@
  *      better than the tool's own (Choices).
  * Out: a Plan; what it costs, as text and JSON.
  *
- * Public beside it: plan/knobs.h, the table of what a tiling consists of.   */
+ * Public beside it: epilogue.h. A tiling consists of the rows of knobs.h.    */
 #ifndef ATTNC_PLAN_H
 #define ATTNC_PLAN_H
 
 #include "graph/graph.h"
 #include "machine/target.h"
+#include "plan/epilogue.h"
 
 /* ------------------------------------------------------------- tiling.c --- */
 /* Tasks are what is tuned: distinct by kind, shape, dtype and epilogue. */
@@ -206,6 +207,7 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
 /* ------------------------------------------------------------- values.c --- */
 const Node *node_at(const Plan *p, int i);
 bool is_product(const Node *n); /* of rows and a weight */
+Epilogue epilogue_of(const Plan *p, int product);
 int64_t round16(int64_t n);
 int64_t row_stride(int64_t columns); /* floats from row to row */
 Dtype dtype_of(Type t);              /* of weights */

@@ -13,16 +13,11 @@ static int64_t whole(int64_t n, int64_t step)
 /* ---- what tells tasks apart ---- */
 
 /* "bias_relu_residual" */
-static const char *product_epilogue(const Plan *p, const Node *n)
+static const char *product_epilogue(const Plan *p, int node)
 {
-    if (n->op != OpLinear)
-        return "";
-    const char *s = arena_printf(p->arena_, "%s%s%s%s",
-                                 n->has_bias ? "_bias" : "",
-                                 n->act != ActNone ? "_" : "",
-                                 n->act != ActNone ? activation_word[n->act]
-                                                   : "",
-                                 n->has_residual ? "_residual" : "");
+    Epilogue ep = epilogue_of(p, node);
+    ep.dtype = DtypeF32; /* the key has it beside */
+    const char *s = epilogue_suffix(p->arena_, ep);
     return *s ? s + 1 : s;
 }
 
@@ -78,7 +73,7 @@ static TaskKey product_key(const Plan *p, TaskKind kind, int node)
     return (TaskKey){ .kind = kind,
                       .dtype = dtype_of(w->type),
                       .shape = by(p, w->type.dim[1].c, w->type.dim[0].c),
-                      .epilogue = product_epilogue(p, n) };
+                      .epilogue = product_epilogue(p, node) };
 }
 
 static TaskKey attention_key(const Plan *p, int node)

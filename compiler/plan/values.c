@@ -14,6 +14,18 @@ bool is_product(const Node *n)
     return n->op == OpMatmul || n->op == OpLinear;
 }
 
+Epilogue epilogue_of(const Plan *p, int product)
+{
+    const Node *n = node_at(p, product);
+    Epilogue ep = { .dtype = dtype_of(node_at(p, n->in[1])->type) };
+    if (n->op != OpLinear)
+        return ep;
+    ep.act = n->act;
+    ep.parts = (n->has_bias ? EpBias : 0) | (n->act != ActNone ? EpAct : 0)
+             | (n->has_residual ? EpResidual : 0);
+    return ep;
+}
+
 int64_t round16(int64_t n)
 {
     return (n + 15) / 16 * 16;

@@ -144,6 +144,26 @@ static void test_lines_are_the_list(void **state)
     assert_true(index_find(&all.names, "gate_rows_ACT") < 0);
 }
 
+/* One function names epilogues, whoever asks for the name. */
+static void test_epilogues_have_one_name(void **state)
+{
+    (void)state;
+    const Epilogue all = { EpBias | EpAct | EpResidual, ActGeluTanh,
+                           DtypeBf16 };
+    assert_string_equal(epilogue_suffix(arena, all),
+                        "_bf16_bias_gelu_tanh_residual");
+    assert_string_equal(epilogue_suffix(arena, (Epilogue){ 0 }), "");
+    assert_string_equal(epilogue_suffix(arena,
+                                        (Epilogue){ .parts = EpAccumulate }),
+                        "_accumulate");
+    assert_string_equal(tile_name(arena, (TileKey){ .mr = 2,
+                                                    .nr = 32,
+                                                    .dtype = all.dtype,
+                                                    .epilogue = all.parts,
+                                                    .act = all.act }),
+                        "tile_2x32_bf16_bias_gelu_tanh_residual");
+}
+
 static void test_jit_gets_prototypes(void **state)
 {
     (void)state;
@@ -241,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_literals),
         cmocka_unit_test(test_kernels_are_a_set),
         cmocka_unit_test(test_lines_are_the_list),
+        cmocka_unit_test(test_epilogues_have_one_name),
         cmocka_unit_test(test_jit_gets_prototypes),
         cmocka_unit_test(test_targets),
         cmocka_unit_test(test_bad_targets),

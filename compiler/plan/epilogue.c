@@ -1,0 +1,28 @@
+/* epilogue.c: what an epilogue is called. */
+#include "plan/epilogue.h"
+
+const char *const act_kernel[ActCount] = {
+#define ACT(name, text, gated, kernel, ...) [Act##name] = kernel,
+#include "spec/activations.h"
+};
+
+/* In the order of the bits; EpAct goes on with the activation's word. */
+static const struct {
+    int part;
+    const char *suffix;
+} suffixes[] = {
+    { EpBias, "_bias" },         { EpAct, "_" },
+    { EpResidual, "_residual" }, { EpAccumulate, "_accumulate" },
+    { EpAny, "_any" },           { EpPrefetch, "_prefetch" },
+};
+
+const char *epilogue_suffix(Arena *a, Epilogue ep)
+{
+    Buffer s = { .arena = a };
+    buffer_printf(&s, "%s", ep.dtype == DtypeBf16 ? "_bf16" : "");
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (ep.parts & suffixes[i].part)
+            buffer_printf(&s, "%s%s", suffixes[i].suffix,
+                          suffixes[i].part == EpAct ? act_kernel[ep.act] : "");
+    return s.at;
+}
