@@ -6,9 +6,9 @@
 typedef struct {
     const Graph *g;
     const char *after;
-} Check;
+} Verifier;
 
-static void expect(const Check *c, bool holds, int node, const char *what)
+static void expect(const Verifier *c, bool holds, int node, const char *what)
 {
     if (!holds)
         die("graph after %s: %s: %s", c->after, what,
@@ -22,7 +22,7 @@ static bool is_constant(const Node *n)
         || (n->op == OpScale && n->entry == EntryNone);
 }
 
-static void check_inputs(const Check *c, int i)
+static void check_inputs(const Verifier *c, int i)
 {
     const Node *n = &c->g->nodes.at[i];
     const OpInfo *op = &op_info[n->op];
@@ -45,7 +45,7 @@ static bool may_read(const Node *n, const Node *from)
         && from->layer == n->layer;
 }
 
-static void check_entry(const Check *c, int i)
+static void check_entry(const Verifier *c, int i)
 {
     const Node *n = &c->g->nodes.at[i];
     expect(c, is_constant(n) == (n->entry == EntryNone), i,
@@ -59,7 +59,7 @@ static void check_entry(const Check *c, int i)
     }
 }
 
-static void check_type(const Check *c, int i)
+static void check_type(const Verifier *c, int i)
 {
     Node n = c->g->nodes.at[i];
     expect(c, infer_shape(c->g, &n), i, "the inputs do not fit");
@@ -69,7 +69,7 @@ static void check_type(const Check *c, int i)
 
 /* An entry ends in its only output; decode's rows are those that the caller
  * selects, or that a pool makes of all.                                     */
-static void check_ends(const Check *c, Entry entry)
+static void check_ends(const Verifier *c, Entry entry)
 {
     int outputs = 0, selects = 0, final = -1;
     for (int i = 0; i < c->g->nodes.n; i++) {
@@ -90,7 +90,7 @@ static void check_ends(const Check *c, Entry entry)
            "rows are selected once, in decode only");
 }
 
-static void check_names(const Check *c)
+static void check_names(const Verifier *c)
 {
     for (int i = 0; i < c->g->nodes.n; i++)
         expect(c, c->g->nodes.at[i].name && c->g->nodes.at[i].name[0], i,
@@ -109,7 +109,7 @@ static void check_names(const Check *c)
 
 /* What the graph counted of edges is what there is: sums that differ for nearly
  * all other counts, so that no memory is needed.                            */
-static void check_readers(const Check *c)
+static void check_readers(const Verifier *c)
 {
     const Graph *g = c->g;
     uint64_t counted = 0, found = 0;
@@ -130,7 +130,7 @@ static void check_readers(const Check *c)
 
 void check_graph(const Graph *g, const char *after)
 {
-    Check c = { g, after };
+    Verifier c = { g, after };
     for (int i = 0; i < g->nodes.n; i++) {
         if (g->nodes.at[i].op < 0 || g->nodes.at[i].op >= OpCount)
             die("graph after %s: node %d has no op", after, i);

@@ -115,25 +115,33 @@ static Interp absolute(const Interp *in, const Node *n, unsigned set, Arena *a)
     return out;
 }
 
+typedef struct { /* what is normalised together */
+    const Node *n;
+    const double *x, *more;     /* d columns; a residual, or NULL */
+    const double *gamma, *beta; /* beta NULL: none */
+    int64_t d;
+} NormRow;
+
 /* A normalised value may be near zero while what was subtracted is not: the
  * roundings are those of |x|, of the mean, and of beta. The columns of one head
  * (HeadNorm), or of the row, are normalised together.                       */
-static void norm_size(const Node *n, const double *x, const double *more,
-                      int64_t d, const double *gamma, const double *beta,
-                      double *out)
+static void norm_size(const NormRow *row, double *out)
 {
+    const double *x = row->x, *more = row->more;
+    const int64_t d = row->d;
     double mean = 0, size = 0, variance = 0;
     for (int64_t c = 0; c < d; c++) {
         mean += (x[c] + (more ? more[c] : 0)) / (double)d;
         size += (fabs(x[c]) + (more ? fabs(more[c]) : 0)) / (double)d;
     }
-    mean = n->norm == NormRms ? 0 : mean;
+    mean = row->n->norm == NormRms ? 0 : mean;
     for (int64_t c = 0; c < d; c++)
         variance += pow(x[c] + (more ? more[c] : 0) - mean, 2) / (double)d;
     for (int64_t c = 0; c < d; c++) {
         double here = fabs(x[c]) + (more ? fabs(more[c]) : 0);
-        out[c] = fabs(gamma[c]) * (here + size) / sqrt(variance + n->eps)
-               + (beta ? fabs(beta[c]) : 0);
+        out[c] = fabs(row->gamma[c]) * (here + size)
+                   / sqrt(variance + row->n->eps)
+               + (row->beta ? fabs(row->beta[c]) : 0);
     }
 }
 
@@ -147,7 +155,9 @@ static void gate_norm(const Interp *in, const Node *n, double *out)
     const double *beta = n->nin > g + 1 ? interp_in(in, n, g + 1).at : NULL;
     const int64_t d = n->op == OpHeadNorm ? x.cols / n->heads : x.cols;
     for (int64_t i = 0; i < x.rows * x.cols; i += d)
-        norm_size(n, x.at + i, rest ? rest + i : NULL, d, gamma, beta, out + i);
+        norm_size(&(NormRow){ n, x.at + i, rest ? rest + i : NULL, gamma, beta,
+                              d },
+                  out + i);
 }
 
 /* ---- functions of one number ---- */

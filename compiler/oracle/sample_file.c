@@ -8,16 +8,16 @@ typedef struct {
     int used;               /* tensors of `in` that the model takes */
     const char *counted[2]; /* the input that gave a side its rows */
     SampleFile *to;
-} Reader;
+} SampleReader;
 
-static const Tensor *find(Reader *r, const char *name)
+static const Tensor *find(SampleReader *r, const char *name)
 {
     const Tensor *from = safetensors_find(r->in, name);
     r->used += from != NULL;
     return from;
 }
 
-static bool wrong(const Reader *r, const char *name, const char *what,
+static bool wrong(const SampleReader *r, const char *name, const char *what,
                   Fault *why)
 {
     return fault(why, ExitInput, "%s: tensor '%s': %s", safetensors_path(r->in),
@@ -30,8 +30,8 @@ static bool is_whole(const Tensor *from)
 }
 
 /* Ids below `size`; NULL after a fault. */
-static const int32_t *read_ids(Reader *r, const Tensor *from, int64_t size,
-                               Fault *why)
+static const int32_t *read_ids(SampleReader *r, const Tensor *from,
+                               int64_t size, Fault *why)
 {
     size_t count = (size_t)from->elements;
     float *x = arena_alloc(r->e->arena, (count + 1) * sizeof *x);
@@ -57,13 +57,13 @@ static const int32_t *read_ids(Reader *r, const Tensor *from, int64_t size,
 }
 
 /* Rows of numbers stand behind the row of a class token. */
-static int64_t rows_before(const Reader *r, const Node *n)
+static int64_t rows_before(const SampleReader *r, const Node *n)
 {
     return n->type.elem == ElemF32 && r->e->spec->input_class_token;
 }
 
-static const float *read_rows(Reader *r, const Tensor *from, const Node *n,
-                              Fault *why)
+static const float *read_rows(SampleReader *r, const Tensor *from,
+                              const Node *n, Fault *why)
 {
     int64_t width = n->type.dim[1].c;
     if (from->rank != 2 || from->dim[1] != width) {
@@ -80,7 +80,7 @@ static const float *read_rows(Reader *r, const Tensor *from, const Node *n,
 }
 
 /* All inputs of a side have as many rows. */
-static bool count_rows(Reader *r, const Node *n, int side, int64_t rows,
+static bool count_rows(SampleReader *r, const Node *n, int side, int64_t rows,
                        Fault *why)
 {
     int64_t before = rows_before(r, n), most = n->type.dim[0].c - before;
@@ -108,7 +108,7 @@ static bool count_rows(Reader *r, const Node *n, int side, int64_t rows,
 
 /* The first ids of an entry are tokens, the second their types; rows are those
  * of kind attention in their order, else all that the model reads.          */
-static bool read_input(Reader *r, const Node *n, const Tensor *from,
+static bool read_input(SampleReader *r, const Node *n, const Tensor *from,
                        int ordinal, Fault *why)
 {
     const Spec *s = r->e->spec;
@@ -128,7 +128,7 @@ static bool read_input(Reader *r, const Node *n, const Tensor *from,
 }
 
 /* Rows that all see, where a mask says so: a number under that name. */
-static bool read_prefix(Reader *r, Fault *why)
+static bool read_prefix(SampleReader *r, Fault *why)
 {
     const SpecSide *side = r->e->spec->side;
     if (!side[SideEncoder].mask.prefix && !side[SideDecoder].mask.prefix)
@@ -144,7 +144,7 @@ static bool read_prefix(Reader *r, Fault *why)
 }
 
 /* Says so where the file has more than the model takes. */
-static void warn_of_others(const Reader *r)
+static void warn_of_others(const SampleReader *r)
 {
     int others = safetensors_count(r->in) - r->used;
     if (others > 0)
@@ -153,7 +153,7 @@ static void warn_of_others(const Reader *r)
                    others == 1 ? " is" : "s are");
 }
 
-static bool read_inputs(Reader *r, Fault *why)
+static bool read_inputs(SampleReader *r, Fault *why)
 {
     const Graph *g = r->e->unfused;
     int inputs[3][2] = { { 0 } }; /* of an entry, by elements */
@@ -182,7 +182,7 @@ static bool read_inputs(Reader *r, Fault *why)
 bool sample_file_read(SampleFile *to, const Engine *e, const char *path,
                       Fault *why)
 {
-    Reader r = { .e = e, .in = safetensors_open(path, why), .to = to };
+    SampleReader r = { .e = e, .in = safetensors_open(path, why), .to = to };
     *to = (SampleFile){ .start = { { 0 } } };
     if (!r.in)
         return false;

@@ -1,4 +1,6 @@
-/* verify.h: the parts of `attnc verify`, for it and for the tests. */
+/* verify.h: the parts of `attnc verify`, for it and for the tests: a model is
+ * compiled in each way there is, and what it computes held to the oracle's
+ * gates, op by op and end to end.                                           */
 #ifndef ATTNC_VERIFY_H
 #define ATTNC_VERIFY_H
 

@@ -13,7 +13,7 @@ typedef struct {
     const Spec *spec;
     const WeightName *weight; /* of the model */
     int n;
-} Weights;
+} WeightNames;
 
 /* --------------------------------------------------------------- rows --- */
 static void mark_rows(const Spec *s, const char *weight, bool *says)
@@ -53,7 +53,7 @@ static const char *beginning(Arena *a, const char *row, const char *weight)
 }
 
 /* Of the first layers: the others have the same names. */
-static const char *nearest_weight(const Weights *m, const char *row)
+static const char *nearest_weight(const WeightNames *m, const char *row)
 {
     VEC(const char *) names = { 0 };
 
@@ -67,7 +67,7 @@ static const char *nearest_weight(const Weights *m, const char *row)
     return nearest(row, names.at, names.n);
 }
 
-static bool begins_weight(const Weights *m, const char *row)
+static bool begins_weight(const WeightNames *m, const char *row)
 {
     NameMatch match;
 
@@ -96,7 +96,7 @@ static bool tied(const Spec *s, const char *row)
     return false;
 }
 
-static void idle_row(const Weights *m, const SpecName *n)
+static void idle_row(const WeightNames *m, const SpecName *n)
 {
     if (begins_weight(m, n->ours)) {
         error_at(n->key,
@@ -130,7 +130,7 @@ static bool overridden(const Spec *s, const SpecName *n)
 }
 
 /* Rows that came by `extends` may say nothing: another model has them. */
-static void check_idle(const Weights *m, const bool *says)
+static void check_idle(const WeightNames *m, const bool *says)
 {
     const Spec *s = m->spec;
     const SpecName *first = NULL;
@@ -152,7 +152,7 @@ static void check_idle(const Weights *m, const bool *says)
                    idle);
 }
 
-static void check_rows(const Weights *m)
+static void check_rows(const WeightNames *m)
 {
     const Spec *s = m->spec;
     bool *says = arena_alloc(m->arena, (size_t)s->names.n);
@@ -204,7 +204,7 @@ static void same_elements(const Origin *x, const Origin *y)
             "that are one are said by embedding.tie");
 }
 
-static void check_origins(const Weights *m, const Origin *at, int n)
+static void check_origins(const WeightNames *m, const Origin *at, int n)
 {
     const SpecName *rows = m->spec->names.at;
     bool *told = arena_alloc(m->arena, (size_t)m->spec->names.n);
@@ -220,7 +220,7 @@ static void check_origins(const Weights *m, const Origin *at, int n)
     }
 }
 
-static void check_elements(const Weights *m)
+static void check_elements(const WeightNames *m)
 {
     const Spec *s = m->spec;
     VEC(Origin) all = { 0 };
@@ -239,7 +239,7 @@ static void check_elements(const Weights *m)
 bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n)
 {
     int errors = error_count();
-    const Weights m = { a, s, weights, n };
+    const WeightNames m = { a, s, weights, n };
 
     if (!s->names.n)
         return true; /* canonical names are all different */
