@@ -106,23 +106,34 @@ static bool count_rows(SampleReader *r, const Node *n, int side, int64_t rows,
     return true;
 }
 
-/* The first ids of an entry are tokens, the second their types; rows are those
- * of kind attention in their order, else all that the model reads.          */
 static bool read_input(SampleReader *r, const Node *n, const Tensor *from,
-                       int ordinal, Fault *why)
+                       Fault *why)
 {
     const Spec *s = r->e->spec;
     Sample *x = &r->to->sample;
     int side = n->entry == EntryDecode;
-    bool read;
-    if (n->type.elem == ElemF32) {
-        side = s->kind == KindAttention ? ordinal > 0 : side;
-        read = (x->rows[ordinal] = read_rows(r, from, n, why)) != NULL;
-    } else if (ordinal > 0) {
-        read = (x->types = read_ids(r, from, s->embed_types, why)) != NULL;
-    } else {
-        int64_t size = side ? s->target.size : s->source.size;
-        read = (x->ids[side] = read_ids(r, from, size, why)) != NULL;
+    const float **rows = x->rows;
+    bool read = false;
+    switch (n->member) {
+    case BatchIds:
+        x->ids[side] = read_ids(r, from, side ? s->target.size : s->source.size,
+                                why);
+        read = x->ids[side] != NULL;
+        break;
+    case BatchTypes:
+        x->types = read_ids(r, from, s->embed_types, why);
+        read = x->types != NULL;
+        break;
+    case BatchKey:
+    case BatchValue:
+        side = 1;
+        rows += n->member - BatchQuery;
+        /* fall through */
+    case BatchInput:
+    case BatchQuery:
+        *rows = read_rows(r, from, n, why);
+        read = *rows != NULL;
+        break;
     }
     return read && count_rows(r, n, side, from->dim[0], why);
 }
@@ -156,21 +167,18 @@ static void warn_of_others(const SampleReader *r)
 static bool read_inputs(SampleReader *r, Fault *why)
 {
     const Graph *g = r->e->unfused;
-    int inputs[3][2] = { { 0 } }; /* of an entry, by elements */
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
         if (n->op != OpInput)
             continue;
-        int ordinal = inputs[n->entry][n->type.elem]++;
-        bool types = n->type.elem == ElemI32 && ordinal > 0;
         const Tensor *from = find(r, n->name);
-        if (!from && !types) /* types are all 0 without it */
+        if (!from && n->member != BatchTypes) /* which are all 0 without it */
             return fault(why, ExitInput,
                          "%s: tensor '%s' is missing, the "
                          "graph's input: %s",
                          safetensors_path(r->in), n->name,
                          print_type(r->e->arena, n->type));
-        if (from && !read_input(r, n, from, ordinal, why))
+        if (from && !read_input(r, n, from, why))
             return false;
     }
     r->to->sample.sequences = 1;
