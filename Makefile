@@ -2,10 +2,15 @@
 # The rooms below stand in the order of the pipeline.
 
 # make demo and make test install what is missing, before all else.
-ifneq (,$(filter demo test test-full,$(MAKECMDGOALS)))
+ifneq (,$(filter demo test test-fast test-full,$(MAKECMDGOALS)))
 ifneq (ok,$(lastword $(shell sh tests/install.sh && echo ok)))
 $(error install the packages named above, then run make again)
 endif
+endif
+
+# One goal takes all cores, where no -j says how many.
+ifeq ($(filter -j% --job%,$(MAKEFLAGS)) $(words $(MAKECMDGOALS)), 1)
+MAKEFLAGS += -j$(shell nproc)
 endif
 
 CLANGS := clang-19 clang clang-18 clang-17 clang-16 clang-15 clang-14
@@ -148,6 +153,11 @@ $(F)/main.o: compiler/main.c
 
 test: $(B)/attnc $(TESTS) ## all tests; installs what is missing (Debian, Ubuntu)
 	@B=$(B) sh tests/run.sh
+# What a spec means, what attnc says of it, each op and each field by numbers;
+# not what C compilers, threads, tunings and whole models make of it.
+FAST := spec graph passes plan oracle records runtime worked torch
+test-fast: $(B)/attnc $(foreach f,$(FAST),$(filter $(B)/tests/$(f)/%,$(TESTS))) ## those to run after each change
+	@B=$(B) sh tests/run.sh $(FAST:%=tests/%/) 'cli/*.cmd' lint_test
 test-full: $(B)/attnc $(TESTS) ## all tests, all of their cases: takes hours
 	@B=$(B) ATTNC_FULL=1 LIMIT=20000 sh tests/run.sh
 SANITIZED := B=build/asan OPT=-O1 CFLAGS='-g -fno-sanitize-recover=all \
@@ -236,7 +246,7 @@ help: ## this list
 # A header that is gone: what included it is made again.
 %.h: ;
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
-.PHONY: all test test-full check-asan check-tsan check-gcc demo bench \
+.PHONY: all test test-fast test-full check-asan check-tsan check-gcc demo bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
         g2p-error golden sample lint rooms format clean help
 .DELETE_ON_ERROR:

@@ -301,7 +301,7 @@ static void test_answer(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_sharing, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_weights), TEST(test_grouped), TEST(test_choice),
         TEST(test_block),   TEST(test_answer),

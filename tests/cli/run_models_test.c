@@ -180,7 +180,7 @@ static void test_sentences(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_sharing, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_golden),
         TEST(test_sentences),

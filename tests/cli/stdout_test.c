@@ -134,7 +134,7 @@ static void test_program(void **state)
 {
     (void)state;
     emit(g2p, "--march=native", "-O2");
-    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
+    assert_true(WORKS(some_clang(), "-std=c11", "-O0", "-march=native",
                       "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")));
     assert_same_bytes("$M --prompt attention -n 3 --quiet --save-state");
     assert_code("", "$M --prompt attention --save-state - > /dev/full", 4);

@@ -158,8 +158,9 @@ static void test_scores(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_unwritten, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_scores, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unwritten, set_up_sharing,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_scores, set_up_sharing, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,7 @@ static void check(int kind, int text, const char *spec, const char *const *sets)
     assert_true(works(words));
     const bool sanitized = has_sanitizers();
     assert_true(WORKS(
-        some_clang(), "-std=c11", "-O1", "-march=x86-64-v3", "-Wall", "-Wextra",
+        some_clang(), "-std=c11", "-O0", "-march=x86-64-v3", "-Wall", "-Wextra",
         "-Werror", "-I", dir, "-I", "tests", arena_printf(a, "-DKIND=%d", kind),
         arena_printf(a, "-DTEXT=%d", text), sanitized ? sanitizers[0] : "-DX",
         sanitized ? sanitizers[1] : "-DX", "tests/support/hostile_calls.c",

@@ -19,12 +19,12 @@ static const char *model; /* words: the spec, and where its files are */
 static int use_phones(void **state)
 {
     model = g2p;
-    return set_up(state);
+    return set_up_sharing(state);
 }
 
 static int use_stories(void **state)
 {
-    int failed = set_up(state);
+    int failed = set_up_sharing(state);
     const char *folder = arena_printf(a, "%s/stories260K", data_folder());
     model = NULL;
     if (!failed && !access(folder, R_OK))
@@ -63,7 +63,7 @@ static void build_program(void)
     Spawned s;
     need_model();
     assert_works(&s, "$A compile $S --march=native -o $D/m.c");
-    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
+    assert_true(WORKS(some_clang(), "-std=c11", "-O0", "-march=native",
                       "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")));
 }
 
@@ -263,7 +263,7 @@ static const char *example(const char *page, const char *prefix)
 static void run_example(const char *cc, const char *std, const char *language)
 {
     Spawned s;
-    if (!WORKS(cc, std, "-O1", "-march=native", "-Wall", "-Wextra", "-Werror",
+    if (!WORKS(cc, std, "-O0", "-march=native", "-Wall", "-Wextra", "-Werror",
                "-x", language, in_dir("x.c"), "-x", "none", in_dir("model.o"),
                "-lm", "-o", in_dir("x")))
         return;
@@ -286,7 +286,7 @@ static void test_example(void **state)
                                model == g2p ? "g2p_en" : "stories260k");
     assert_true(write_file(in_dir("x.c"), code, strlen(code), &why));
     assert_works(&s, "$A compile $S --march=native --embed -o $D/model.c");
-    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native", "-c",
+    assert_true(WORKS(some_clang(), "-std=c11", "-O0", "-march=native", "-c",
                       in_dir("model.c"), "-o", in_dir("model.o")));
     run_example(some_clang(), "-std=c11", "c");
     run_example("gcc", "-std=c99", "c");
@@ -306,7 +306,7 @@ static void test_threads(void **state)
     const char *code = example("docs/threads.md", "g2p_en");
     assert_true(write_file(in_dir("x.c"), code, strlen(code), &why));
     assert_works(&s, "$A compile $S --march=native --embed -o $D/model.c");
-    assert_true(WORKS("gcc", "-std=c11", "-O1", "-march=native", "-Wall",
+    assert_true(WORKS("gcc", "-std=c11", "-O0", "-march=native", "-Wall",
                       "-Wextra", "-fopenmp", in_dir("x.c"), in_dir("model.c"),
                       "-lm", "-o", in_dir("x")));
     assert_works(&s, arena_printf(a, "OMP_NUM_THREADS=3 $D/x %s", ids));

@@ -129,7 +129,7 @@ static void test_program(void **state)
     open_stories(&t);
     assert_true(WORKS(attnc(), "compile", spec, t.weights, t.vocabulary,
                       "--march=native", "-o", in_dir("m.c")));
-    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
+    assert_true(WORKS(some_clang(), "-std=c11", "-O0", "-march=native",
                       "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")));
     json_array_foreach(json_object_get(t.root, "greedy"), i, c)
     {
@@ -184,7 +184,7 @@ static void test_scores(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_sharing, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_prompts),
         TEST(test_saved),

@@ -151,7 +151,7 @@ static void test_one_by_one(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_sharing, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_all_at_once),
         TEST(test_one_by_one),

@@ -246,7 +246,7 @@ static void build_program(const char *name, const char *spec, const char *more)
     const char *c = arena_printf(a, "%s.c", in_dir(name));
     assert_true(
         WORKS(attnc(), "compile", spec, "--march=native", more, "-o", c));
-    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
+    assert_true(WORKS(some_clang(), "-std=c11", "-O0", "-march=native",
                       "-DATTNC_MAIN", c, "-lm", "-o", in_dir(name)));
     assert_true(write_file(in_dir("cut.c"), cutter, strlen(cutter), &why));
     assert_true(WORKS(some_clang(), "-shared", "-fPIC", in_dir("cut.c"), "-o",

@@ -51,7 +51,7 @@ static int open_state(void **unused)
     if (set_up(unused) || engine_open(&e, &o) != ExitDone)
         return -1;
     emit(g2p, "--march=native", "-O2");
-    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=native",
+    assert_true(WORKS(some_clang(), "-std=c11", "-O0", "-march=native",
                       "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")));
     assert_int_equal(sh(&s, "$M --prompt attention -n 5 --quiet "
                             "--save-state $D/s"),

@@ -50,6 +50,20 @@ static inline const char *attnc(void)
     return getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
 }
 
+/* As set_up, but what other tests had compiled is there: for those that ask
+ * what code does, not how it is made.                                       */
+static inline int set_up_sharing(void **state)
+{
+    const int failed = set_up(state);
+    char *folder = realpath(attnc(), NULL);
+    if (failed || !folder)
+        return -1;
+    *strrchr(folder, '/') = '\0';
+    setenv("XDG_CACHE_HOME", arena_printf(a, "%s/cache", folder), 1);
+    free(folder);
+    return 0;
+}
+
 static inline bool full_depth(void)
 {
     return getenv("ATTNC_FULL") != NULL;
