@@ -55,6 +55,9 @@ static bool cannot(Fault *why, const char *path, const char *what)
 
 /* -------------------------------------------------- pages that vanished --- */
 enum { MaxMapped = 64 };
+
+/* The files that are mapped, of all threads; NULL: a free place. Static, since
+ * the handler of SIGBUS, which names the one that was cut, gets no argument. */
 static _Atomic(const File *) mapped_files[MaxMapped];
 
 static bool watch(const File *f)

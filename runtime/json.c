@@ -4,7 +4,9 @@
 
 #include "json.h"
 
-static _Thread_local bool ran_out; /* since json_read() began */
+/* Since json_read() began. Static, since jansson hands its allocator nothing;
+ * each thread has its own.                                                  */
+static _Thread_local bool ran_out;
 
 static void *watched_malloc(size_t n)
 {
@@ -13,15 +15,16 @@ static void *watched_malloc(size_t n)
     return at;
 }
 
-bool json_read(json_t **to, const char *path, const char *text, size_t n,
-               size_t flags, json_error_t *e, Fault *why)
+bool json_read(json_t **to, const JsonText *from, json_error_t *e, Fault *why)
 {
+    const size_t more = from->followed ? JSON_DISABLE_EOF_CHECK : 0;
     json_set_alloc_funcs(watched_malloc, free);
     ran_out = false;
-    *to = json_loadb(text, n, flags, e);
+    *to = json_loadb(from->text, from->n, JSON_REJECT_DUPLICATES | more, e);
     if (!ran_out)
         return true;
     json_decref(*to);
     *to = NULL;
-    return fault(why, ExitResource, "%s: out of memory for its JSON", path);
+    return fault(why, ExitResource, "%s: out of memory for its JSON",
+                 from->path);
 }

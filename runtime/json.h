@@ -6,10 +6,15 @@
 
 #include "rt.h"
 
-/* False: memory ran out, *why says so of `path`. Else *to is the value, to be
- * given to json_decref(), or NULL where the text is refused: *e says why and
- * where. `flags` are those of json_loadb().                                 */
-bool json_read(json_t **to, const char *path, const char *text, size_t n,
-               size_t flags, json_error_t *e, Fault *why);
+typedef struct {
+    const char *path; /* or what it is, for messages */
+    const char *text; /* of n bytes */
+    size_t n;
+    bool followed; /* what is behind the value is somebody else's */
+} JsonText;
+/* False: memory ran out, *why says so of the path. Else *to is the value, to be
+ * given to json_decref(), or NULL where the text is refused, as with a member
+ * that is there twice: *e says why and where.                               */
+bool json_read(json_t **to, const JsonText *from, json_error_t *e, Fault *why);
 
 #endif

@@ -22,13 +22,23 @@
 
 /* --------------------------------------------- temporary files, signals --- */
 enum { MaxTemps = 16 };
-static _Atomic(const char *) temps[MaxTemps];
+
+/* The files that this process has not finished, of all its threads. Static,
+ * since a handler of signals and of exits, which removes them, gets no
+ * argument; and a file that is held may be written by any room. */
+static struct {
+    _Atomic(const char *) temp[MaxTemps]; /* NULL: a free place */
+    pid_t writer;          /* a child that was forked leaves them alone */
+    bool holding;          /* outputs_hold(): committed files wait here */
+    Output held[MaxTemps]; /* as many as are remembered */
+    int n_held;
+} unfinished;
 
 static bool remember(const char *temp)
 {
     for (int i = 0; i < MaxTemps; i++) {
         const char *none = NULL;
-        if (atomic_compare_exchange_strong(&temps[i], &none, temp))
+        if (atomic_compare_exchange_strong(&unfinished.temp[i], &none, temp))
             return true;
     }
     return false;
@@ -38,8 +48,8 @@ static bool remember(const char *temp)
 static void replace(const char *temp, const char *by)
 {
     for (int i = 0; i < MaxTemps; i++)
-        if (atomic_load(&temps[i]) == temp)
-            atomic_store(&temps[i], by);
+        if (atomic_load(&unfinished.temp[i]) == temp)
+            atomic_store(&unfinished.temp[i], by);
 }
 
 static void forget(const char *temp)
@@ -51,7 +61,7 @@ static void forget(const char *temp)
 static void remove_temps(void)
 {
     for (int i = 0; i < MaxTemps; i++) {
-        const char *temp = atomic_load(&temps[i]);
+        const char *temp = atomic_load(&unfinished.temp[i]);
         if (temp)
             unlink(temp);
     }
@@ -65,12 +75,10 @@ static void on_signal(int sig)
     raise(sig);
 }
 
-/* Where memory ran out, say. A child that was forked leaves them alone. */
-static pid_t writer;
-
+/* Where memory ran out, say. */
 static void on_exit_early(void)
 {
-    if (getpid() == writer)
+    if (getpid() == unfinished.writer)
         remove_temps();
 }
 
@@ -80,7 +88,7 @@ void files_on_signal(void)
     struct sigaction act = { .sa_handler = on_signal,
                              .sa_flags = (int)SA_RESETHAND };
     sigemptyset(&act.sa_mask);
-    writer = getpid();
+    unfinished.writer = getpid();
     atexit(on_exit_early);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         struct sigaction old;
@@ -221,10 +229,6 @@ static bool put_in_place(Output *o, Fault *why)
     return true;
 }
 
-static bool holding;
-static Output held[MaxTemps]; /* as many as are remembered */
-static int n_held;
-
 bool output_commit(Output *o, Fault *why)
 {
     const bool file = !is_stdout(o->path);
@@ -236,9 +240,9 @@ bool output_commit(Output *o, Fault *why)
         return cannot_write(o, why);
     if (!file)
         return true;
-    if (!holding)
+    if (!unfinished.holding)
         return put_in_place(o, why);
-    Output *h = &held[n_held++];
+    Output *h = &unfinished.held[unfinished.n_held++];
     *h = *o;
     replace(o->temp, h->temp);
     return true;
@@ -282,18 +286,18 @@ void outputs_sweep(const char *path)
 
 void outputs_hold(void)
 {
-    holding = true;
+    unfinished.holding = true;
 }
 
 bool outputs_release(bool keep, Fault *why)
 {
-    for (int i = 0; i < n_held; i++)
+    for (int i = 0; i < unfinished.n_held; i++)
         if (keep)
-            keep = put_in_place(&held[i], why);
+            keep = put_in_place(&unfinished.held[i], why);
         else
-            output_cancel(&held[i]);
-    holding = false;
-    n_held = 0;
+            output_cancel(&unfinished.held[i]);
+    unfinished.holding = false;
+    unfinished.n_held = 0;
     return keep;
 }
 

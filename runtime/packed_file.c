@@ -67,14 +67,12 @@ static bool hash_sections(const Section *s, uint64_t *hash)
     return true;
 }
 
-bool weights_save(const char *path, const PackList *p, const void *packed,
-                  const void *source_vocab, int64_t source_bytes,
-                  const void *target_vocab, int64_t target_bytes, Fault *why)
+bool weights_save(const char *path, const PackedModel *m, Fault *why)
 {
-    const Section s[Sections] = { { packed, p->bytes },
-                                  { source_vocab, source_bytes },
-                                  { target_vocab, target_bytes } };
-    struct attn_packed_header head = head_of(p, s);
+    const Section s[Sections] = { { m->packed, m->list->bytes },
+                                  { m->source_vocab, m->source_bytes },
+                                  { m->target_vocab, m->target_bytes } };
+    struct attn_packed_header head = head_of(m->list, s);
     char page[ATTN_PACKED_PAGE];
     Output o;
     if (!hash_sections(s, &head.contents))
@@ -90,14 +88,12 @@ bool weights_save(const char *path, const PackList *p, const void *packed,
     return ok && output_commit(&o, why);
 }
 
-int64_t weights_image(void *to, const PackList *p, const void *packed,
-                      const void *source_vocab, int64_t source_bytes,
-                      const void *target_vocab, int64_t target_bytes)
+int64_t weights_image(void *to, const PackedModel *m)
 {
-    const Section s[Sections] = { { packed, p->bytes },
-                                  { source_vocab, source_bytes },
-                                  { target_vocab, target_bytes } };
-    const struct attn_packed_header head = head_of(p, s);
+    const Section s[Sections] = { { m->packed, m->list->bytes },
+                                  { m->source_vocab, m->source_bytes },
+                                  { m->target_vocab, m->target_bytes } };
+    const struct attn_packed_header head = head_of(m->list, s);
     char *at = to;
     if (!to)
         return head.bytes;

@@ -219,16 +219,20 @@ void report_free(Report *r);
 bool weights_check(const PackList *p, const Safetensors *file, Report *r);
 
 /* ------------------------------------------------------ packed_file.c --- */
+typedef struct { /* what model.weights has in it */
+    const PackList *list;
+    const void *packed;       /* the weights, list->bytes */
+    const void *source_vocab; /* blocks; 0 bytes: none */
+    int64_t source_bytes;
+    const void *target_vocab;
+    int64_t target_bytes;
+} PackedModel;
 /* Writes model.weights: header page, weights, vocabularies. */
-bool weights_save(const char *path, const PackList *p, const void *packed,
-                  const void *source_vocab, int64_t source_bytes,
-                  const void *target_vocab, int64_t target_bytes, Fault *why);
+bool weights_save(const char *path, const PackedModel *m, Fault *why);
 
 /* The same in memory, for a program: without the hash of its contents. Their
  * number; `to` NULL: only that.                                             */
-int64_t weights_image(void *to, const PackList *p, const void *packed,
-                      const void *source_vocab, int64_t source_bytes,
-                      const void *target_vocab, int64_t target_bytes);
+int64_t weights_image(void *to, const PackedModel *m);
 
 /* ------------------------------------------------------- vocab_file.c --- */
 /* A vocabulary file as the block of core.h: UTF-8, one token a line, line

@@ -219,8 +219,8 @@ static bool read_header(Safetensors *s, Fault *why)
     const char *text = (const char *)f->at + LengthBytes;
     const size_t n = (size_t)length;
     json_error_t e;
-    if (!json_read(&s->header, f->path, text, n,
-                   JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &e, why))
+    const JsonText json = { f->path, text, n, .followed = true };
+    if (!json_read(&s->header, &json, &e, why))
         return false;
     if (!s->header)
         return json_fault(s, &e, why);

@@ -124,8 +124,8 @@ static bool read_index(Safetensors *s, Fault *why)
     json_error_t e;
     if (!file_read(&f, index, IndexLimit, why))
         return false;
-    const bool read = json_read(&s->header, index, (const char *)f.at, f.size,
-                                JSON_REJECT_DUPLICATES, &e, why);
+    const JsonText json = { index, (const char *)f.at, f.size, false };
+    const bool read = json_read(&s->header, &json, &e, why);
     file_close(&f);
     if (read && !s->header)
         return fault(why, ExitInput, "%s:%d: %s", index, e.line, e.text);

@@ -142,8 +142,9 @@ bool vocab_read_json(TokenList *l, void **root, Fault *why)
 {
     json_error_t wrong;
     json_t *read;
-    if (!json_read(&read, l->file->path, (const char *)l->file->at,
-                   l->file->size, JSON_REJECT_DUPLICATES, &wrong, why))
+    const JsonText json = { l->file->path, (const char *)l->file->at,
+                            l->file->size, false };
+    if (!json_read(&read, &json, &wrong, why))
         return false;
     *root = read;
     if (!*root)

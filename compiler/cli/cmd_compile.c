@@ -100,17 +100,26 @@ static bool has_weights(const Compile *c)
     return c->o->model.weights || c->e.spec->weights;
 }
 
+static PackedModel packed_model(const Engine *e)
+{
+    return (PackedModel){
+        .list = &e->plan->pack,
+        .packed = e->packed,
+        .source_vocab = e->source.block,
+        .source_bytes = e->source.bytes,
+        .target_vocab = e->target_vocab.block,
+        .target_bytes = e->target_vocab.bytes,
+    };
+}
+
 /* --embed: the bytes that model.weights would have. */
 static void embed_weights(Compile *c, EmitOptions *emit)
 {
     Engine *e = &c->e;
-    int64_t n = weights_image(NULL, &e->plan->pack, e->packed, e->source.block,
-                              e->source.bytes, e->target_vocab.block,
-                              e->target_vocab.bytes);
+    const PackedModel packed = packed_model(e);
+    int64_t n = weights_image(NULL, &packed);
     unsigned char *image = aligned_memory(e->arena, n);
-    weights_image(image, &e->plan->pack, e->packed, e->source.block,
-                  e->source.bytes, e->target_vocab.block,
-                  e->target_vocab.bytes);
+    weights_image(image, &packed);
     emit->embed = image;
     emit->embed_bytes = (size_t)n;
 }
@@ -150,10 +159,9 @@ static bool write_weights(Compile *c, Fault *why)
     Engine *e = &c->e;
     if (!has_weights(c) || c->o->embed)
         return true;
-    return weights_save(arena_printf(e->arena, "%s.weights", c->stem),
-                        &e->plan->pack, e->packed, e->source.block,
-                        e->source.bytes, e->target_vocab.block,
-                        e->target_vocab.bytes, why);
+    const PackedModel packed = packed_model(e);
+    return weights_save(arena_printf(e->arena, "%s.weights", c->stem), &packed,
+                        why);
 }
 
 static bool write_header(Compile *c, Fault *why)

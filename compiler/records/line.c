@@ -199,8 +199,8 @@ LineKind record_parse(Record *to, Arena *a, const char *line, size_t n,
         return LineBroken;
     json_t *o;
     Fault memory;
-    if (!json_read(&o, "a record", line, n, JSON_REJECT_DUPLICATES, &error,
-                   &memory))
+    const JsonText json = { "a record", line, n, false };
+    if (!json_read(&o, &json, &error, &memory))
         fail(memory.code, "%s", memory.text);
     *why = "the line is not JSON";
     const LineKind kind = o && understood(to, a, o, why) ? LineRecord

@@ -58,8 +58,10 @@ static void build_program(void)
     Engine e = { 0 };
     EngineOptions o = { .spec = in_dir("m.yaml"), .seed = 1 };
     assert_int_equal(engine_open(&e, &o), ExitDone);
-    assert_true(weights_save(in_dir("m.weights"), &e.plan->pack, e.packed, NULL,
-                             0, NULL, 0, &why));
+    assert_true(weights_save(in_dir("m.weights"),
+                             &(PackedModel){ .list = &e.plan->pack,
+                                             .packed = e.packed },
+                             &why));
     engine_close(&e);
     emit(in_dir("m.yaml"), "--march=native", "-O2");
     assert_true(WORKS(some_clang(), "-std=c11", "-O0", "-march=native",

@@ -164,8 +164,10 @@ static void open_seeded(Engine *e, const char *spec, const char *kind)
     const char *sets[] = { kind };
     EngineOptions o = { .spec = spec, .sets = sets, .nsets = 1, .seed = 1 };
     assert_int_equal(engine_open(e, &o), ExitDone);
-    assert_true(weights_save(in_dir("m.weights"), &e->plan->pack, e->packed,
-                             NULL, 0, NULL, 0, &why));
+    assert_true(weights_save(in_dir("m.weights"),
+                             &(PackedModel){ .list = &e->plan->pack,
+                                             .packed = e->packed },
+                             &why));
 }
 
 /* Rows of an encoder's result, as the program prints them. */

@@ -216,7 +216,8 @@ static void another_format_is_refused(void **state)
     static _Alignas(64) char image[sizeof page];
     char text[ATTN_PACKED_TEXT];
     (void)state;
-    assert_int_equal(weights_image(image, &list, page, NULL, 0, NULL, 0),
+    assert_int_equal(weights_image(image, &(PackedModel){ .list = &list,
+                                                          .packed = page }),
                      sizeof image);
     assert_null(attn_packed_check(&m, image, sizeof image, 1, text));
     m.weight_bits = 32;

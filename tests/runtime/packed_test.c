@@ -25,9 +25,12 @@ static struct attn_packed_header *head(void)
 static void save(const char *path)
 {
     Fault why;
-    assert_true(weights_save(path, &e.plan->pack, e.packed, e.source.block,
-                             e.source.bytes, e.target_vocab.block,
-                             e.target_vocab.bytes, &why));
+    assert_true(
+        weights_save(path,
+                     &(PackedModel){ &e.plan->pack, e.packed, e.source.block,
+                                     e.source.bytes, e.target_vocab.block,
+                                     e.target_vocab.bytes },
+                     &why));
 }
 
 static int open_g2p(void **state)

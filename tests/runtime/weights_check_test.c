@@ -177,8 +177,10 @@ static void saves_packed_weights(void **state)
     for (int i = 0; i < 33; i++)
         packed[i] = (float)i;
     const char *path = scratch_path("model.weights");
-    assert_true(weights_save(path, &list, packed, "source vocabulary", 17,
-                             "target", 6, &why));
+    assert_true(weights_save(path,
+                             &(PackedModel){ &list, packed, "source vocabulary",
+                                             17, "target", 6 },
+                             &why));
     File f;
     assert_true(file_map(&f, path, &why));
     struct attn_packed_header h;
@@ -200,10 +202,12 @@ static void saves_packed_weights(void **state)
     assert_int_equal(h.target_vocab_bytes, 6);
     assert_memory_equal(f.at + h.target_vocab_at, "target", 7);
     static char image[8192]; /* the same, for --embed, but for a hash */
-    assert_int_equal(weights_image(NULL, &list, packed, "source vocabulary", 17,
-                                   "target", 6),
+    assert_int_equal(weights_image(NULL, &(PackedModel){ &list, packed,
+                                                         "source vocabulary",
+                                                         17, "target", 6 }),
                      f.size);
-    weights_image(image, &list, packed, "source vocabulary", 17, "target", 6);
+    weights_image(image, &(PackedModel){ &list, packed, "source vocabulary", 17,
+                                         "target", 6 });
     assert_memory_equal(image + 4096, f.at + 4096, f.size - 4096);
     memcpy(&h, image, sizeof h);
     assert_true(h.contents == 0);
@@ -225,7 +229,9 @@ static void saves_without_vocabularies(void **state)
     char text[ATTN_PACKED_TEXT];
     Fault why;
     const char *path = scratch_path("model.weights");
-    assert_true(weights_save(path, &list, packed, NULL, 0, NULL, 0, &why));
+    assert_true(weights_save(path,
+                             &(PackedModel){ .list = &list, .packed = packed },
+                             &why));
     File f;
     assert_true(file_map(&f, path, &why));
     assert_int_equal(f.size, 4096 + 64);
@@ -233,7 +239,9 @@ static void saves_without_vocabularies(void **state)
     m.weights_hash = 8;
     assert_non_null(attn_packed_check(&m, f.at, (int64_t)f.size, 1, text));
     file_close(&f);
-    assert_false(weights_save(scratch, &list, packed, NULL, 0, NULL, 0, &why));
+    assert_false(weights_save(scratch,
+                              &(PackedModel){ .list = &list, .packed = packed },
+                              &why));
     assert_int_equal(why.code, ExitIO);
 }
 

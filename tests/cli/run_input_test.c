@@ -1,4 +1,4 @@
-/* run_tensors_test.c: attnc run --input --output: numbers by graph name, and
+/* run_input_test.c: attnc run --input --output: numbers by graph name, and
  * what is said about those that do not fit.                                 */
 #define _GNU_SOURCE
 #include <math.h>
