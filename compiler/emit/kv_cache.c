@@ -32,7 +32,7 @@ static const char *pages_at(Gen *g, int node, const char *head)
     if (n->op == OpPackKv)
         return arena_printf(
             g->a, "c->%s + %s * %lld", p->value[node].name, head,
-            (long long)(64 * (n->part == PartKey ? d : round16(d))));
+            (long long)(ATTN_PAGE * (n->part == PartKey ? d : round16(d))));
     Node first = *n;
     first.layer = 0;
     const int64_t block = block_floats(p, n->cache);
@@ -55,7 +55,7 @@ static int64_t page_stride(Gen *g, int node)
     const int64_t d = n->type.dim[2].c;
     if (n->op != OpPackKv)
         return g->p->page_floats[n->cache];
-    return n->type.dim[0].c * 64 * (n->part == PartKey ? d : round16(d));
+    return n->type.dim[0].c * ATTN_PAGE * (n->part == PartKey ? d : round16(d));
 }
 
 const char *page_table(Gen *g, const Node *n)
@@ -190,7 +190,7 @@ static void ask_next_head(Gen *g, Emit *e, const Node *n)
                  "%lld",
                  (long long)block_floats(g->p, k->cache),
                  (long long)k->type.dim[2].c,
-                 (long long)(round16(v->type.dim[2].c) / 16)),
+                 (long long)(round16(v->type.dim[2].c) / PackPanel)),
              ";");
     put(e, "}\n");
 }

@@ -126,7 +126,7 @@ static void put_next(Emit *e, int nr, int tiles)
         let(e, "which", "t == 0");
     else
         let(e, "which", "t < %d", tiles - 1);
-    let(e, "step", nr > 16 ? "2 * ldb" : "ldb");
+    let(e, "step", nr > PackPanel ? "2 * ldb" : "ldb");
     put(e, tiles > 1 ? "next = $which ? next + $step : b;\n" : "next = b;\n");
     emit_reset(e, mark);
 }
@@ -180,7 +180,7 @@ int tile_steps(const Tiling *t, int step[4])
 {
     int n = 0;
     step[n++] = t->nr;
-    for (int nr = 32; nr >= 16; nr -= 16)
+    for (int nr = 2 * PackPanel; nr > 0; nr -= PackPanel)
         if (nr < step[n - 1])
             step[n++] = nr;
     return n;
@@ -191,8 +191,8 @@ int tile_steps(const Tiling *t, int step[4])
 static void panels_step(Gen *g, const Tiling *t, int nr, Epilogue ep)
 {
     Emit *e = g->shapes;
-    let(e, "p", "%d", nr / 16);
-    if (nr == 16)
+    let(e, "p", "%d", nr / PackPanel);
+    if (nr == PackPanel)
         put(e, "for (; j < panels; j++) {\n");
     else
         put(e, "for (; j + $p <= panels; j += $p) {\n");

@@ -77,7 +77,8 @@ static void emit_row_step(Gen *g, Emit *e, int node)
         emit_rows(g, call, node, code);
     if (is_product(n)) {
         let(e, "n", "%lld", (long long)round16(n->type.dim[1].c));
-        let(e, "step", "%d", 16 * tiling_of(g, TaskMatmul, node)->panels);
+        let(e, "step", "%d",
+            PackPanel * tiling_of(g, TaskMatmul, node)->panels);
         put(e, "const int64_t from = part_begin($n, $step, part, parts);\n"
                "const int64_t to = part_begin($n, $step, part + 1, parts);\n");
     } else {

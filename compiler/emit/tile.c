@@ -3,8 +3,6 @@
  * element of A is spread, a row of a panel is read in vectors.              */
 #include "emit/kernels.h"
 
-enum { Panel = 16 };
-
 const char *number_type(Dtype d)
 {
     return d == DtypeBf16 ? "uint16_t" : "float";
@@ -62,7 +60,7 @@ static void put_ignored(Emit *e, TileKey k)
     const bool any = k.epilogue & EpAny;
     const bool row = k.mr == 1 && k.width > 1;
     put_unused(e, row, "lda");
-    put_unused(e, k.nr == Panel && k.width > 1, "ldb");
+    put_unused(e, k.nr == PackPanel && k.width > 1, "ldb");
     put_unused(e, row && !any, "ldc");
     put_unused(e, !any && !(k.epilogue & EpBias), "bias");
     put_unused(e, !any && !(k.epilogue & EpResidual), "residual");
@@ -91,7 +89,7 @@ static void let_lane(Emit *e, TileKey k, int i, int j)
     const int column = j * k.width;
     let(e, "acc", "acc%d_%d", i, j);
     let(e, "bj", "b%d", j);
-    let_at(e, "b", "b", column / Panel, "ldb", column % Panel);
+    let_at(e, "b", "b", column / PackPanel, "ldb", column % PackPanel);
     let_at(e, "c", "c", i, "ldc", column);
     let(e, "offset", "bias%d", j);
     let_at(e, "bias", "bias", 0, "", column);
@@ -122,7 +120,7 @@ static void put_start(Emit *e, TileKey k)
  * One row has the time: it waits for its own panels anyway.                 */
 static void put_prefetch(Emit *e, TileKey k)
 {
-    const int panels = k.nr / Panel;
+    const int panels = k.nr / PackPanel;
     for (int p = 0; p < (k.mr > 1 && panels > 2 ? 2 : panels); p++) {
         const int mark = emit_mark(e);
         let_at(e, "line", "next", p, "ldb", 0);
