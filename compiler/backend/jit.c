@@ -24,6 +24,8 @@
 
 #include "backend/backend.h"
 
+enum { BeforeCode = 64 }; /* bytes; a multiple of any alignment of code */
+
 typedef struct {
     char text[1024];
 } Said;
@@ -134,19 +136,22 @@ static void add_symbols(TCCState *s, const Target *target)
         tcc_add_symbol(s, name, kernel_find(target, name));
 }
 
-/* Places the code; its pages are writable and executable only in here. */
+/* Places the code; its pages are writable and executable only in here. Some
+ * bytes stand before it: who checks a function's type when it is called, as
+ * UBSan does, reads there, and the first function has no other page.        */
 static bool relocate(TCCState *s, JitCode *j)
 {
-    int bytes = tcc_relocate(s, NULL);
-    if (bytes <= 0)
+    const int need = tcc_relocate(s, NULL);
+    if (need <= 0)
         return false;
-    void *at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+    const size_t bytes = (size_t)need + BeforeCode;
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
         return false;
-    *j = (JitCode){ at, (size_t)bytes };
-    if (tcc_relocate(s, at) == 0
-        && mprotect(at, (size_t)bytes, PROT_READ | PROT_EXEC) == 0)
+    *j = (JitCode){ at, bytes };
+    if (tcc_relocate(s, (char *)at + BeforeCode) == 0
+        && mprotect(at, bytes, PROT_READ | PROT_EXEC) == 0)
         return true;
     jit_unload(j);
     return false;
