@@ -1032,17 +1032,10 @@ static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
  * over k in order: its bits are the same by every tile.
  * _accumulate: C += A B; _bias, _relu: done at the end;
  * _prefetch: fetches the panels that follow, meanwhile. */
-static void tile_6x16_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_6x16_prefetch(const float *a, int64_t lda, const float *b,
+                               int64_t k, float *c, int64_t ldc,
+                               const float *next)
 {
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -1095,16 +1088,10 @@ static void tile_6x16_prefetch(
     v_store(c + 5 * ldc + 8, acc5_1);
 }
 
-static void tile_6x16_bias_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_6x16_bias_prefetch(const float *a, int64_t lda, const float *b,
+                                    int64_t k, float *c, int64_t ldc,
+                                    const float *bias, const float *next)
 {
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -1171,16 +1158,11 @@ static void tile_6x16_bias_prefetch(
     v_store(c + 5 * ldc + 8, acc5_1);
 }
 
-static void tile_6x16_bias_relu_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_6x16_bias_relu_prefetch(const float *a, int64_t lda,
+                                         const float *b, int64_t k, float *c,
+                                         int64_t ldc, const float *bias,
+                                         const float *next)
 {
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -1259,17 +1241,10 @@ static void tile_6x16_bias_relu_prefetch(
     v_store(c + 5 * ldc + 8, acc5_1);
 }
 
-static void tile_6x16_accumulate_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_6x16_accumulate_prefetch(const float *a, int64_t lda,
+                                          const float *b, int64_t k, float *c,
+                                          int64_t ldc, const float *next)
 {
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
     v acc1_0 = v_load(c + ldc);
@@ -1322,17 +1297,10 @@ static void tile_6x16_accumulate_prefetch(
     v_store(c + 5 * ldc + 8, acc5_1);
 }
 
-static void tile_5x16_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_5x16_prefetch(const float *a, int64_t lda, const float *b,
+                               int64_t k, float *c, int64_t ldc,
+                               const float *next)
 {
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -1378,16 +1346,10 @@ static void tile_5x16_prefetch(
     v_store(c + 4 * ldc + 8, acc4_1);
 }
 
-static void tile_5x16_bias_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_5x16_bias_prefetch(const float *a, int64_t lda, const float *b,
+                                    int64_t k, float *c, int64_t ldc,
+                                    const float *bias, const float *next)
 {
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -1445,16 +1407,11 @@ static void tile_5x16_bias_prefetch(
     v_store(c + 4 * ldc + 8, acc4_1);
 }
 
-static void tile_5x16_bias_relu_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_5x16_bias_relu_prefetch(const float *a, int64_t lda,
+                                         const float *b, int64_t k, float *c,
+                                         int64_t ldc, const float *bias,
+                                         const float *next)
 {
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -1522,17 +1479,10 @@ static void tile_5x16_bias_relu_prefetch(
     v_store(c + 4 * ldc + 8, acc4_1);
 }
 
-static void tile_5x16_accumulate_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_5x16_accumulate_prefetch(const float *a, int64_t lda,
+                                          const float *b, int64_t k, float *c,
+                                          int64_t ldc, const float *next)
 {
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
     v acc1_0 = v_load(c + ldc);
@@ -1578,17 +1528,10 @@ static void tile_5x16_accumulate_prefetch(
     v_store(c + 4 * ldc + 8, acc4_1);
 }
 
-static void tile_4x16_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_4x16_prefetch(const float *a, int64_t lda, const float *b,
+                               int64_t k, float *c, int64_t ldc,
+                               const float *next)
 {
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -1627,16 +1570,10 @@ static void tile_4x16_prefetch(
     v_store(c + 3 * ldc + 8, acc3_1);
 }
 
-static void tile_4x16_bias_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_4x16_bias_prefetch(const float *a, int64_t lda, const float *b,
+                                    int64_t k, float *c, int64_t ldc,
+                                    const float *bias, const float *next)
 {
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -1685,16 +1622,11 @@ static void tile_4x16_bias_prefetch(
     v_store(c + 3 * ldc + 8, acc3_1);
 }
 
-static void tile_4x16_bias_relu_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_4x16_bias_relu_prefetch(const float *a, int64_t lda,
+                                         const float *b, int64_t k, float *c,
+                                         int64_t ldc, const float *bias,
+                                         const float *next)
 {
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -1751,17 +1683,10 @@ static void tile_4x16_bias_relu_prefetch(
     v_store(c + 3 * ldc + 8, acc3_1);
 }
 
-static void tile_4x16_accumulate_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_4x16_accumulate_prefetch(const float *a, int64_t lda,
+                                          const float *b, int64_t k, float *c,
+                                          int64_t ldc, const float *next)
 {
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
     v acc1_0 = v_load(c + ldc);
@@ -1800,17 +1725,10 @@ static void tile_4x16_accumulate_prefetch(
     v_store(c + 3 * ldc + 8, acc3_1);
 }
 
-static void tile_3x16_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_3x16_prefetch(const float *a, int64_t lda, const float *b,
+                               int64_t k, float *c, int64_t ldc,
+                               const float *next)
 {
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -1842,16 +1760,10 @@ static void tile_3x16_prefetch(
     v_store(c + 2 * ldc + 8, acc2_1);
 }
 
-static void tile_3x16_bias_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_3x16_bias_prefetch(const float *a, int64_t lda, const float *b,
+                                    int64_t k, float *c, int64_t ldc,
+                                    const float *bias, const float *next)
 {
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -1891,16 +1803,11 @@ static void tile_3x16_bias_prefetch(
     v_store(c + 2 * ldc + 8, acc2_1);
 }
 
-static void tile_3x16_bias_relu_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_3x16_bias_relu_prefetch(const float *a, int64_t lda,
+                                         const float *b, int64_t k, float *c,
+                                         int64_t ldc, const float *bias,
+                                         const float *next)
 {
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -1946,17 +1853,10 @@ static void tile_3x16_bias_relu_prefetch(
     v_store(c + 2 * ldc + 8, acc2_1);
 }
 
-static void tile_3x16_accumulate_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_3x16_accumulate_prefetch(const float *a, int64_t lda,
+                                          const float *b, int64_t k, float *c,
+                                          int64_t ldc, const float *next)
 {
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
     v acc1_0 = v_load(c + ldc);
@@ -1988,17 +1888,10 @@ static void tile_3x16_accumulate_prefetch(
     v_store(c + 2 * ldc + 8, acc2_1);
 }
 
-static void tile_2x16_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_2x16_prefetch(const float *a, int64_t lda, const float *b,
+                               int64_t k, float *c, int64_t ldc,
+                               const float *next)
 {
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -2023,16 +1916,10 @@ static void tile_2x16_prefetch(
     v_store(c + ldc + 8, acc1_1);
 }
 
-static void tile_2x16_bias_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_2x16_bias_prefetch(const float *a, int64_t lda, const float *b,
+                                    int64_t k, float *c, int64_t ldc,
+                                    const float *bias, const float *next)
 {
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -2063,16 +1950,11 @@ static void tile_2x16_bias_prefetch(
     v_store(c + ldc + 8, acc1_1);
 }
 
-static void tile_2x16_bias_relu_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_2x16_bias_relu_prefetch(const float *a, int64_t lda,
+                                         const float *b, int64_t k, float *c,
+                                         int64_t ldc, const float *bias,
+                                         const float *next)
 {
-    (void)ldb;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     v acc1_0 = v_splat(0.0f);
@@ -2107,17 +1989,10 @@ static void tile_2x16_bias_relu_prefetch(
     v_store(c + ldc + 8, acc1_1);
 }
 
-static void tile_2x16_accumulate_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_2x16_accumulate_prefetch(const float *a, int64_t lda,
+                                          const float *b, int64_t k, float *c,
+                                          int64_t ldc, const float *next)
 {
-    (void)ldb;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
     v acc1_0 = v_load(c + ldc);
@@ -2142,19 +2017,9 @@ static void tile_2x16_accumulate_prefetch(
     v_store(c + ldc + 8, acc1_1);
 }
 
-static void tile_1x16_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_1x16_prefetch(const float *a, const float *b, int64_t k,
+                               float *c, const float *next)
 {
-    (void)lda;
-    (void)ldb;
-    (void)ldc;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     ROLLED
@@ -2172,18 +2037,10 @@ static void tile_1x16_prefetch(
     v_store(c + 8, acc0_1);
 }
 
-static void tile_1x16_bias_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_1x16_bias_prefetch(const float *a, const float *b, int64_t k,
+                                    float *c, const float *bias,
+                                    const float *next)
 {
-    (void)lda;
-    (void)ldb;
-    (void)ldc;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     ROLLED
@@ -2205,18 +2062,10 @@ static void tile_1x16_bias_prefetch(
     v_store(c + 8, acc0_1);
 }
 
-static void tile_1x16_bias_relu_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_1x16_bias_relu_prefetch(const float *a, const float *b,
+                                         int64_t k, float *c, const float *bias,
+                                         const float *next)
 {
-    (void)lda;
-    (void)ldb;
-    (void)ldc;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     ROLLED
@@ -2240,19 +2089,10 @@ static void tile_1x16_bias_relu_prefetch(
     v_store(c + 8, acc0_1);
 }
 
-static void tile_1x16_accumulate_prefetch(
-    const float *a, int64_t lda, const float *b, int64_t ldb,
-    int64_t k, float *c, int64_t ldc, const float *bias,
-    const float *residual, int64_t ldr, int64_t act,
-    const float *next)
+static void tile_1x16_accumulate_prefetch(const float *a, const float *b,
+                                          int64_t k, float *c,
+                                          const float *next)
 {
-    (void)lda;
-    (void)ldb;
-    (void)ldc;
-    (void)bias;
-    (void)residual;
-    (void)ldr;
-    (void)act;
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
     ROLLED
@@ -2295,35 +2135,35 @@ static void rows_16_bias(int64_t rows, const float *a, int64_t lda,
                          const float *b, int64_t ldb, int64_t k, float *c,
                          int64_t ldc, const float *bias, const float *next)
 {
-    const int64_t tiles = (rows + 5) / 6;
+    (void)ldb;
+        const int64_t tiles = (rows + 5) / 6;
 
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t i = rows * t / tiles;
-        const int64_t mr = rows * (t + 1) / tiles - i;
+        for (int64_t t = 0; t < tiles; t++) {
+            const int64_t i = rows * t / tiles;
+            const int64_t mr = rows * (t + 1) / tiles - i;
 
         if (mr == 6) {
-            tile_6x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                    ldc, bias, 0, 0, 0, next);
+            tile_6x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
+                                    bias, next);
         }
         if (mr == 5) {
-            tile_5x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                    ldc, bias, 0, 0, 0, next);
+            tile_5x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
+                                    bias, next);
         }
         if (mr == 4) {
-            tile_4x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                    ldc, bias, 0, 0, 0, next);
+            tile_4x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
+                                    bias, next);
         }
         if (mr == 3) {
-            tile_3x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                    ldc, bias, 0, 0, 0, next);
+            tile_3x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
+                                    bias, next);
         }
         if (mr == 2) {
-            tile_2x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                    ldc, bias, 0, 0, 0, next);
+            tile_2x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
+                                    bias, next);
         }
         if (mr == 1) {
-            tile_1x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                    ldc, bias, 0, 0, 0, next);
+            tile_1x16_bias_prefetch(a + i * lda, b, k, c + i * ldc, bias, next);
         }
         next = b;
     }
@@ -2357,35 +2197,30 @@ static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
                     int64_t ldb, int64_t k, float *c, int64_t ldc,
                     const float *next)
 {
-    const int64_t tiles = (rows + 5) / 6;
+    (void)ldb;
+        const int64_t tiles = (rows + 5) / 6;
 
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t i = rows * t / tiles;
-        const int64_t mr = rows * (t + 1) / tiles - i;
+        for (int64_t t = 0; t < tiles; t++) {
+            const int64_t i = rows * t / tiles;
+            const int64_t mr = rows * (t + 1) / tiles - i;
 
         if (mr == 6) {
-            tile_6x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
-                               0, 0, 0, next);
+            tile_6x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, next);
         }
         if (mr == 5) {
-            tile_5x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
-                               0, 0, 0, next);
+            tile_5x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, next);
         }
         if (mr == 4) {
-            tile_4x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
-                               0, 0, 0, next);
+            tile_4x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, next);
         }
         if (mr == 3) {
-            tile_3x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
-                               0, 0, 0, next);
+            tile_3x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, next);
         }
         if (mr == 2) {
-            tile_2x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
-                               0, 0, 0, next);
+            tile_2x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, next);
         }
         if (mr == 1) {
-            tile_1x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
-                               0, 0, 0, next);
+            tile_1x16_prefetch(a + i * lda, b, k, c + i * ldc, next);
         }
         next = b;
     }
@@ -2411,35 +2246,35 @@ static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
                                const float *b, int64_t ldb, int64_t k, float *c,
                                int64_t ldc, const float *next)
 {
-    const int64_t tiles = (rows + 5) / 6;
+    (void)ldb;
+        const int64_t tiles = (rows + 5) / 6;
 
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t i = rows * t / tiles;
-        const int64_t mr = rows * (t + 1) / tiles - i;
+        for (int64_t t = 0; t < tiles; t++) {
+            const int64_t i = rows * t / tiles;
+            const int64_t mr = rows * (t + 1) / tiles - i;
 
         if (mr == 6) {
-            tile_6x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
-                                          c + i * ldc, ldc, 0, 0, 0, 0, next);
+            tile_6x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
+                                          ldc, next);
         }
         if (mr == 5) {
-            tile_5x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
-                                          c + i * ldc, ldc, 0, 0, 0, 0, next);
+            tile_5x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
+                                          ldc, next);
         }
         if (mr == 4) {
-            tile_4x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
-                                          c + i * ldc, ldc, 0, 0, 0, 0, next);
+            tile_4x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
+                                          ldc, next);
         }
         if (mr == 3) {
-            tile_3x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
-                                          c + i * ldc, ldc, 0, 0, 0, 0, next);
+            tile_3x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
+                                          ldc, next);
         }
         if (mr == 2) {
-            tile_2x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
-                                          c + i * ldc, ldc, 0, 0, 0, 0, next);
+            tile_2x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
+                                          ldc, next);
         }
         if (mr == 1) {
-            tile_1x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
-                                          c + i * ldc, ldc, 0, 0, 0, 0, next);
+            tile_1x16_accumulate_prefetch(a + i * lda, b, k, c + i * ldc, next);
         }
         next = b;
     }
@@ -2508,35 +2343,36 @@ static void rows_16_bias_relu(int64_t rows, const float *a, int64_t lda,
                               const float *b, int64_t ldb, int64_t k, float *c,
                               int64_t ldc, const float *bias, const float *next)
 {
-    const int64_t tiles = (rows + 5) / 6;
+    (void)ldb;
+        const int64_t tiles = (rows + 5) / 6;
 
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t i = rows * t / tiles;
-        const int64_t mr = rows * (t + 1) / tiles - i;
+        for (int64_t t = 0; t < tiles; t++) {
+            const int64_t i = rows * t / tiles;
+            const int64_t mr = rows * (t + 1) / tiles - i;
 
         if (mr == 6) {
-            tile_6x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
-                                         c + i * ldc, ldc, bias, 0, 0, 1, next);
+            tile_6x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
+                                         ldc, bias, next);
         }
         if (mr == 5) {
-            tile_5x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
-                                         c + i * ldc, ldc, bias, 0, 0, 1, next);
+            tile_5x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
+                                         ldc, bias, next);
         }
         if (mr == 4) {
-            tile_4x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
-                                         c + i * ldc, ldc, bias, 0, 0, 1, next);
+            tile_4x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
+                                         ldc, bias, next);
         }
         if (mr == 3) {
-            tile_3x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
-                                         c + i * ldc, ldc, bias, 0, 0, 1, next);
+            tile_3x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
+                                         ldc, bias, next);
         }
         if (mr == 2) {
-            tile_2x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
-                                         c + i * ldc, ldc, bias, 0, 0, 1, next);
+            tile_2x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
+                                         ldc, bias, next);
         }
         if (mr == 1) {
-            tile_1x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
-                                         c + i * ldc, ldc, bias, 0, 0, 1, next);
+            tile_1x16_bias_relu_prefetch(a + i * lda, b, k, c + i * ldc, bias,
+                                         next);
         }
         next = b;
     }

@@ -25,14 +25,34 @@ typedef struct {
  *            float *c, int64_t ldc,            mr x nr
  *            const float *bias,                [nr]
  *            const float *residual, int64_t ldr,
- *            int64_t act,                      Activation; only EpAny reads it
+ *            int64_t act,                      Activation: EpAny
  *            const T *next);                   EpPrefetch, EpAny: a panel
  *                                              that is read soon, and, where
  *                                              nr > 16, the one at + ldb;
  *                                              else any
- * T is number_type(dtype): bf16 is widened as it is read.
+ * without what it does not use: tile_has(). T is number_type(dtype): bf16 is
+ * widened as it is read.
  * The sum runs over k in order, one FMA each, for every output on its own lane:
  * the same bits for every mr, nr, width and compiler.                       */
+typedef enum {
+    TileA,
+    TileLda,
+    TileB,
+    TileLdb,
+    TileK,
+    TileC,
+    TileLdc,
+    TileBias,
+    TileResidual,
+    TileLdr,
+    TileAct,
+    TileNext,
+    TileParameters
+} TileParameter;
+bool tile_has(TileKey k, TileParameter p);
+/* Those texts that are of its parameters, ", " between. */
+const char *tile_arguments(Arena *a, TileKey k,
+                           const char *const text[TileParameters]);
 const char *tile_name(Arena *a, TileKey k);   /* tile_6x64_bias_relu */
 const char *tile_suffix(Arena *a, TileKey k); /* _bias_relu */
 const char *number_type(Dtype d);             /* "float", "uint16_t" */

@@ -75,10 +75,22 @@ static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
                       .width = g->p->target.width };
 }
 
-void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args)
+void put_unused(Gen *g, bool used, const char *name)
 {
-    const char *name = use_tile(g->kernels, tile_key(g, mr, nr, ep));
-    put_call(g->shapes, name, args, ";");
+    const int mark = emit_mark(g->shapes);
+    if (used)
+        return;
+    let(g->shapes, "unused", "%s", name);
+    put(g->shapes, "(void)$unused;\n");
+    emit_reset(g->shapes, mark);
+}
+
+void put_tile(Gen *g, int mr, int nr, Epilogue ep,
+              const char *const text[TileParameters])
+{
+    const TileKey key = tile_key(g, mr, nr, ep);
+    put_call(g->shapes, use_tile(g->kernels, key),
+             tile_arguments(g->a, key, text), ";");
 }
 
 /* The call of the tile for `mr` rows from row i. */
@@ -86,16 +98,24 @@ static void put_row_tile(Gen *g, int mr, int nr, Epilogue ep)
 {
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
+    const bool residual = ep.parts & EpResidual;
+    const char *const text[TileParameters] = {
+        "a + i * lda",
+        "lda",
+        "b",
+        "ldb",
+        "k",
+        "c + i * ldc",
+        "ldc",
+        ep.parts & EpBias ? "bias" : "0",
+        residual ? "r + i * ldr" : "0",
+        residual ? "ldr" : "0",
+        arena_printf(g->a, "%d", ep.act),
+        ep.parts & EpPrefetch ? "next" : "b",
+    };
     let(e, "mr", "%d", mr);
     put(e, "if (mr == $mr) {\n");
-    put_tile(
-        g, mr, nr, ep,
-        arena_printf(
-            g->a,
-            "a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, %s, %s, %d, %s",
-            ep.parts & EpBias ? "bias" : "0",
-            ep.parts & EpResidual ? "r + i * ldr, ldr" : "0, 0", ep.act,
-            ep.parts & EpPrefetch ? "next" : "b"));
+    put_tile(g, mr, nr, ep, text);
     put(e, "}\n");
     emit_reset(e, mark);
 }
@@ -159,8 +179,12 @@ const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep)
         "/* All rows of a times $nr columns, in tiles whose heights differ by one\n"
         " * at most. */\n");
     rows_prototype(g, name, ep);
-    put(e, "{\n"
-           "    const int64_t tiles = (rows + $less) / $mr;\n"
+    put(e, "{\n");
+    const TileKey highest = tile_key(g, t->mr, nr, ep);
+    const bool next = prefetch && tile_has(highest, TileNext);
+    put_unused(g, tile_has(highest, TileLdb) || (next && prefetch > 1), "ldb");
+    put_unused(g, next || !prefetch, "next");
+    put(e, "    const int64_t tiles = (rows + $less) / $mr;\n"
            "\n"
            "    for (int64_t t = 0; t < tiles; t++) {\n"
            "        const int64_t i = rows * t / tiles;\n"
@@ -168,7 +192,7 @@ const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep)
            "\n");
     for (int rows = t->mr; rows > 0; rows--)
         put_row_tile(g, rows, nr, ep);
-    if (prefetch)
+    if (next)
         put_next(e, nr, prefetch);
     put(e, "}\n"
            "}\n\n");

@@ -31,7 +31,10 @@ int tile_steps(const Tiling *t, int step[4]); /* nr, then 32, 16 */
 const char *panels_suffix(Gen *g, const Tiling *t);
 /* ", v" as the last argument, where panels are prefetched; else "". */
 const char *next_panels(Gen *g, const Tiling *t, const char *next);
-void put_tile(Gen *g, int mr, int nr, Epilogue ep, const char *args);
+/* A parameter of a function that calls tiles, where none of them has it. */
+void put_unused(Gen *g, bool used, const char *name);
+void put_tile(Gen *g, int mr, int nr, Epilogue ep,
+              const char *const text[TileParameters]);
 
 /* ----------------------------------------------------------- small_m.c --- */
 /* The product of a small M, for `shape` "_bias_relu_512x2048"; its call, where

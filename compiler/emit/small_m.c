@@ -44,15 +44,30 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Dtype dtype)
                           number_type(dtype)),
              "");
     put(e, "{\n");
+    const bool scalar = g->p->target.width == 1;
+    put_unused(g, t->small_m > 2 || scalar, "lda");
+    put_unused(g, nr > 16 || scalar, "ldb");
     for (int mr = 1; mr < t->small_m; mr++) {
         const bool prefetch = prefetches(mr, dtype);
         const Epilogue ep = { .parts = prefetch ? EpPrefetch : 0,
                               .dtype = dtype };
+        const char *const text[TileParameters] = {
+            "a",
+            "lda",
+            "b",
+            "ldb",
+            "k",
+            "c",
+            arena_printf(g->a, "%d", nr),
+            "0",
+            "0",
+            "0",
+            "0",
+            prefetch ? "b + 16 * k" : "b",
+        };
         let(e, "mr", "%d", mr);
         put(e, "if (rows == $mr) {\n");
-        put_tile(g, mr, nr, ep,
-                 arena_printf(g->a, "a, lda, b, ldb, k, c, %d, 0, 0, 0, 0, b%s",
-                              nr, prefetch ? " + 16 * k" : ""));
+        put_tile(g, mr, nr, ep, text);
         put(e, "}\n");
     }
     put(e, "}\n\n");

@@ -18,55 +18,64 @@ const char *tile_name(Arena *a, TileKey k)
     return arena_printf(a, "tile_%dx%d%s", k.mr, k.nr, tile_suffix(a, k));
 }
 
-static void put_signature(Emit *e, TileKey k, const char *head,
-                          const char *tail)
-{
-    let(e, "name", "%s", tile_name(emit_arena(e), k));
-    let(e, "head", "%s", head);
-    let(e, "tail", "%s", tail);
-    let(e, "number", "%s", number_type(k.dtype));
-    put(e, "$head $name(\n"
-           "    const float *a, int64_t lda, const $number *b, int64_t ldb,\n"
-           "    int64_t k, float *c, int64_t ldc, const float *bias,\n"
-           "    const float *residual, int64_t ldr, int64_t act,\n"
-           "    const $number *next)$tail\n");
-}
-
-void declare_tile(Emit *e, TileKey k)
-{
-    const int mark = emit_mark(e);
-    put_signature(e, k, "void", ";");
-    emit_reset(e, mark);
-}
-
-static void put_unused(Emit *e, bool unused, const char *name)
-{
-    if (!unused)
-        return;
-    const int mark = emit_mark(e);
-    let(e, "unused", "%s", name);
-    put(e, "(void)$unused;\n");
-    emit_reset(e, mark);
-}
-
 bool tile_prefetches(TileKey k)
 {
     return k.width > 1 && k.epilogue & (EpPrefetch | EpAny);
 }
 
-/* All tiles have the same parameters: says which ones this tile ignores. */
-static void put_ignored(Emit *e, TileKey k)
+bool tile_has(TileKey k, TileParameter p)
 {
     const bool any = k.epilogue & EpAny;
     const bool row = k.mr == 1 && k.width > 1;
-    put_unused(e, row, "lda");
-    put_unused(e, k.nr == PackPanel && k.width > 1, "ldb");
-    put_unused(e, row && !any, "ldc");
-    put_unused(e, !any && !(k.epilogue & EpBias), "bias");
-    put_unused(e, !any && !(k.epilogue & EpResidual), "residual");
-    put_unused(e, !any && (row || !(k.epilogue & EpResidual)), "ldr");
-    put_unused(e, !any, "act");
-    put_unused(e, !tile_prefetches(k), "next");
+    switch (p) {
+    case TileLda:      return !row;
+    case TileLdb:      return k.nr > PackPanel || k.width == 1;
+    case TileLdc:      return !row || any;
+    case TileBias:     return any || k.epilogue & EpBias;
+    case TileResidual: return any || k.epilogue & EpResidual;
+    case TileLdr:      return any || (!row && k.epilogue & EpResidual);
+    case TileAct:      return any;
+    case TileNext:     return tile_prefetches(k);
+    default:           return true;
+    }
+}
+
+const char *tile_arguments(Arena *a, TileKey k,
+                           const char *const text[TileParameters])
+{
+    const char *s = "";
+    for (int p = 0; p < TileParameters; p++)
+        if (tile_has(k, (TileParameter)p))
+            s = arena_printf(a, "%s%s%s", s, *s ? ", " : "", text[p]);
+    return s;
+}
+
+static void put_signature(Emit *e, TileKey k, const char *head,
+                          const char *tail)
+{
+    Arena *a = emit_arena(e);
+    const char *number = number_type(k.dtype);
+    const char *const declared[TileParameters] = {
+        "const float *a",
+        "int64_t lda",
+        arena_printf(a, "const %s *b", number),
+        "int64_t ldb",
+        "int64_t k",
+        "float *c",
+        "int64_t ldc",
+        "const float *bias",
+        "const float *residual",
+        "int64_t ldr",
+        "int64_t act",
+        arena_printf(a, "const %s *next", number),
+    };
+    put_call(e, arena_printf(a, "%s %s", head, tile_name(a, k)),
+             tile_arguments(a, k, declared), tail);
+}
+
+void declare_tile(Emit *e, TileKey k)
+{
+    put_signature(e, k, "void", ";");
 }
 
 /* Binds `hole` to the text of base + times * step + plus. */
@@ -217,7 +226,6 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
     let(e, "nr", "%d", k.nr);
     put_signature(e, k, is_static ? "static void" : "void", "");
     put(e, "{\n");
-    put_ignored(e, k);
     if (k.epilogue & EpAny) /* the residual may be what C holds */
         put(e, "float tile[$mr * $nr];\n"
                "float *const y = c;\n"

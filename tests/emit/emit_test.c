@@ -174,11 +174,12 @@ static void test_jit_gets_prototypes(void **state)
     assert_string_equal(
         text_of(k),
         "float log_sum_exp(const float *x, int64_t n);\n"
-        "void tile_1x16_any(\n"
-        "    const float *a, int64_t lda, const float *b, int64_t ldb,\n"
-        "    int64_t k, float *c, int64_t ldc, const float *bias,\n"
-        "    const float *residual, int64_t ldr, int64_t act,\n"
-        "    const float *next);\n");
+        "void tile_1x16_any(const float *a, int64_t lda, const float *b, "
+        "int64_t ldb,\n"
+        "                   int64_t k, float *c, int64_t ldc, "
+        "const float *bias,\n"
+        "                   const float *residual, int64_t ldr, "
+        "int64_t act);\n");
 }
 
 static void test_targets(void **state)
