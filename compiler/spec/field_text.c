@@ -70,9 +70,9 @@ const ActText act_text[ActCount] = {
 };
 
 /* All their words, those without a gate first. */
-static const char *const *act_words(void)
+static const char *const *act_words(Arena *a)
 {
-    static const char *words[2 * ActCount + 1];
+    const char **words = arena_alloc(a, (2 * ActCount + 1) * sizeof *words);
     int n = 0;
 
     for (int i = 0; i < ActCount; i++)
@@ -115,7 +115,7 @@ char *field_wants(Arena *a, const Field *f)
         return arena_printf(a, "one of %s, or a number from %.10g to %.10g",
                             join_words(a, f->words), f->least, f->most);
     case FieldActivation:
-        return arena_printf(a, "one of %s", join_words(a, act_words()));
+        return arena_printf(a, "one of %s", join_words(a, act_words(a)));
     case FieldMask:
         return arena_printf(a,
                             "one of %s, {window: n}, {block: n}, {file: "
@@ -175,7 +175,7 @@ int find_word(const char *const *words, const char *word)
 
 bool refuse_word(Arena *a, const Field *f, const Yaml *v)
 {
-    const char *const *words = f->type == FieldActivation ? act_words()
+    const char *const *words = f->type == FieldActivation ? act_words(a)
                                                           : f->words;
     int n = 0;
 
