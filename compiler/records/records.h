@@ -65,7 +65,7 @@ Choices records_choices(Arena *a, const Records *r, const Host *host);
 enum { MostSizes = 64 }; /* of a shape */
 /* The numbers of its shape in their order: k and n of "512x2048". How many. */
 int record_sizes(const Record *r, int64_t size[MostSizes]);
-/* Of the same host, kind, dtype and ending, the nearest shape that is not the
+/* Of the same host, kind, dtype and epilogue, the nearest shape that is not the
  * same: where a search may start. NULL: none.                                */
 const Record *records_nearest(const Records *r, const Host *host,
                               const TaskKey *key);
