@@ -141,9 +141,10 @@ struct weights {
 #define ATTN_BATCH_1
 
 enum {
-    ATTN_PAGE = 64, /* positions of one page of a cache */
-    ATTN_SELF = 0,  /* the caches: of the decoder's own keys .. */
-    ATTN_CROSS = 1  /* .. and of the encoder's output */
+    ATTN_PAGE = 64,  /* positions of one page of a cache */
+    ATTN_PANEL = 16, /* columns of a panel; of keys, positions */
+    ATTN_SELF = 0,   /* the caches: of the decoder's own keys .. */
+    ATTN_CROSS = 1   /* .. and of the encoder's output */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
@@ -4767,19 +4768,19 @@ static void cache_drop_page(struct attn_cache *c, int32_t page)
 static void cache_copy_page(const struct attn_cache *c, int32_t to,
                             int32_t from, int64_t used)
 {
-    int64_t panel = c->d_k * 16;
-    int64_t keys = (used + 15) / 16 * panel;
+    int64_t panel = c->d_k * ATTN_PANEL;
+    int64_t keys = (used + ATTN_PANEL - 1) / ATTN_PANEL * panel;
     float *out = c->pool + to * c->page_floats;
     const float *in = c->pool + from * c->page_floats;
 
     for (int64_t b = 0; b < c->blocks; b++) {
         memcpy(out, in, (size_t)keys * sizeof(float));
-        out += ATTN_PAGE / 16 * panel;
-        in += ATTN_PAGE / 16 * panel;
+        out += ATTN_PAGE / ATTN_PANEL * panel;
+        in += ATTN_PAGE / ATTN_PANEL * panel;
         for (int64_t v = 0; v < c->v_panels; v++) {
-            memcpy(out, in, (size_t)used * 16 * sizeof(float));
-            out += ATTN_PAGE * 16;
-            in += ATTN_PAGE * 16;
+            memcpy(out, in, (size_t)used * ATTN_PANEL * sizeof(float));
+            out += ATTN_PAGE * ATTN_PANEL;
+            in += ATTN_PAGE * ATTN_PANEL;
         }
     }
 }
@@ -6351,15 +6352,16 @@ static void state_align(struct state_walk *w)
 static void state_keys(struct state_walk *w, float *keys, int64_t d_k,
                        int64_t used)
 {
-    for (int64_t first = 0; first < used; first += 16) {
+    for (int64_t first = 0; first < used; first += ATTN_PANEL) {
         float *panel = keys + first * d_k;
-        int64_t lanes = attn_min(used - first, 16);
+        int64_t lanes = attn_min(used - first, ATTN_PANEL);
         for (int64_t d = 0; d < d_k; d++) {
             char *at = w->to ? w->to + w->n : NULL;
-            state_move(w, panel + d * 16, 16 * (int64_t)sizeof(float));
+            state_move(w, panel + d * ATTN_PANEL,
+                       ATTN_PANEL * (int64_t)sizeof(float));
             if (at)
                 memset(at + lanes * (int64_t)sizeof(float), 0,
-                       (size_t)(16 - lanes) * sizeof(float));
+                       (size_t)(ATTN_PANEL - lanes) * sizeof(float));
         }
     }
 }
@@ -6371,8 +6373,8 @@ static void state_page(struct state_walk *w, const struct attn_cache *c,
         state_keys(w, page, c->d_k, used);
         page += ATTN_PAGE * c->d_k;
         for (int64_t v = 0; v < c->v_panels; v++) {
-            state_move(w, page, used * 16 * (int64_t)sizeof(float));
-            page += ATTN_PAGE * 16;
+            state_move(w, page, used * ATTN_PANEL * (int64_t)sizeof(float));
+            page += ATTN_PAGE * ATTN_PANEL;
         }
     }
 }
@@ -6404,8 +6406,9 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
 static int64_t state_rows_size(const struct attn_model *m, int which,
                                int64_t rows)
 {
-    const int64_t keys = (rows + 15) / 16 * 16 * m->d_k[which];
-    const int64_t values = rows * 16 * m->v_panels[which];
+    const int64_t keys = (rows + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL
+                       * m->d_k[which];
+    const int64_t values = rows * ATTN_PANEL * m->v_panels[which];
     return m->blocks[which] * (keys + values) * (int64_t)sizeof(float);
 }
 

@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 enum {
-    ATTN_PAGE = 64, /* positions of one page of a cache */
-    ATTN_SELF = 0,  /* the caches: of the decoder's own keys .. */
-    ATTN_CROSS = 1  /* .. and of the encoder's output */
+    ATTN_PAGE = 64,  /* positions of one page of a cache */
+    ATTN_PANEL = 16, /* columns of a panel; of keys, positions */
+    ATTN_SELF = 0,   /* the caches: of the decoder's own keys .. */
+    ATTN_CROSS = 1   /* .. and of the encoder's output */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to

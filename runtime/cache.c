@@ -102,19 +102,19 @@ static void cache_drop_page(struct attn_cache *c, int32_t page)
 static void cache_copy_page(const struct attn_cache *c, int32_t to,
                             int32_t from, int64_t used)
 {
-    int64_t panel = c->d_k * 16;
-    int64_t keys = (used + 15) / 16 * panel;
+    int64_t panel = c->d_k * ATTN_PANEL;
+    int64_t keys = (used + ATTN_PANEL - 1) / ATTN_PANEL * panel;
     float *out = c->pool + to * c->page_floats;
     const float *in = c->pool + from * c->page_floats;
 
     for (int64_t b = 0; b < c->blocks; b++) {
         memcpy(out, in, (size_t)keys * sizeof(float));
-        out += ATTN_PAGE / 16 * panel;
-        in += ATTN_PAGE / 16 * panel;
+        out += ATTN_PAGE / ATTN_PANEL * panel;
+        in += ATTN_PAGE / ATTN_PANEL * panel;
         for (int64_t v = 0; v < c->v_panels; v++) {
-            memcpy(out, in, (size_t)used * 16 * sizeof(float));
-            out += ATTN_PAGE * 16;
-            in += ATTN_PAGE * 16;
+            memcpy(out, in, (size_t)used * ATTN_PANEL * sizeof(float));
+            out += ATTN_PAGE * ATTN_PANEL;
+            in += ATTN_PAGE * ATTN_PANEL;
         }
     }
 }

@@ -124,14 +124,13 @@ bool safetensors_write(const char *path, const TensorOut *t, int n, Fault *why);
 /* ---------------------------------------------------------- weights.c --- */
 /* How packed weights are made: the plan's list, evaluated here. */
 typedef enum {
-    PackPanels,  /* [out, k] as panels of PackPanel columns, k-major */
+    PackPanels,  /* [out, k] as panels of ATTN_PANEL columns, k-major */
     PackRows,    /* [rows, k] row-major (a look-up table) */
     PackVector,  /* [k] */
     PackDistance /* [buckets, heads] as a row a head: its bias
                     by distance key - query, from
                     -(length - 1) to length - 1 */
 } PackLayout;
-enum { PackPanel = 16 };
 
 /* tables.c: what is computed, not read */
 typedef enum { TableNone, TableSinusoid, TableRotary, TableAlibi } TableKind;

@@ -36,15 +36,16 @@ static void state_align(struct state_walk *w)
 static void state_keys(struct state_walk *w, float *keys, int64_t d_k,
                        int64_t used)
 {
-    for (int64_t first = 0; first < used; first += 16) {
+    for (int64_t first = 0; first < used; first += ATTN_PANEL) {
         float *panel = keys + first * d_k;
-        int64_t lanes = attn_min(used - first, 16);
+        int64_t lanes = attn_min(used - first, ATTN_PANEL);
         for (int64_t d = 0; d < d_k; d++) {
             char *at = w->to ? w->to + w->n : NULL;
-            state_move(w, panel + d * 16, 16 * (int64_t)sizeof(float));
+            state_move(w, panel + d * ATTN_PANEL,
+                       ATTN_PANEL * (int64_t)sizeof(float));
             if (at)
                 memset(at + lanes * (int64_t)sizeof(float), 0,
-                       (size_t)(16 - lanes) * sizeof(float));
+                       (size_t)(ATTN_PANEL - lanes) * sizeof(float));
         }
     }
 }
@@ -56,8 +57,8 @@ static void state_page(struct state_walk *w, const struct attn_cache *c,
         state_keys(w, page, c->d_k, used);
         page += ATTN_PAGE * c->d_k;
         for (int64_t v = 0; v < c->v_panels; v++) {
-            state_move(w, page, used * 16 * (int64_t)sizeof(float));
-            page += ATTN_PAGE * 16;
+            state_move(w, page, used * ATTN_PANEL * (int64_t)sizeof(float));
+            page += ATTN_PAGE * ATTN_PANEL;
         }
     }
 }
@@ -89,8 +90,9 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
 static int64_t state_rows_size(const struct attn_model *m, int which,
                                int64_t rows)
 {
-    const int64_t keys = (rows + 15) / 16 * 16 * m->d_k[which];
-    const int64_t values = rows * 16 * m->v_panels[which];
+    const int64_t keys = (rows + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL
+                       * m->d_k[which];
+    const int64_t values = rows * ATTN_PANEL * m->v_panels[which];
     return m->blocks[which] * (keys + values) * (int64_t)sizeof(float);
 }
 

@@ -11,7 +11,7 @@ enum { Chunk = 512 };
 
 static int64_t round_up(int64_t n)
 {
-    return (n + PackPanel - 1) / PackPanel * PackPanel;
+    return (n + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
 /* Index in the file's shared axis of ours. */
@@ -72,7 +72,7 @@ static int64_t row_start(const PackItem *item, int64_t row)
     int64_t at = item->first + row;
     switch (item->layout) {
     case PackPanels:
-        return at / PackPanel * PackPanel * item->k + at % PackPanel;
+        return at / ATTN_PANEL * ATTN_PANEL * item->k + at % ATTN_PANEL;
     case PackVector: return at;
     default:         return at * round_up(item->k);
     }
@@ -95,7 +95,7 @@ static void pack_item(const PackItem *item, const Safetensors *file,
                       uint64_t seed, void *packed)
 {
     char *block = (char *)packed + item->at;
-    int64_t step = item->layout == PackPanels ? PackPanel : 1;
+    int64_t step = item->layout == PackPanels ? ATTN_PANEL : 1;
     const Tensor *t = tensor_of(item, file);
     float chunk[Chunk];
     for (int64_t row = 0; row < item->rows; row++) {

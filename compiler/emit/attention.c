@@ -113,7 +113,7 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
              arena_printf(
                  g->a, "r, %s, ldq, k%s, %lld, %lld, (%s + 15) / 16, %s, 64%s",
                  q, *first ? arena_printf(g->a, "%s * %lld", plus, d_k) : "",
-                 PackPanel * d_k, d_k, keys, s, next_panels(g, a->t, next)),
+                 ATTN_PANEL * d_k, d_k, keys, s, next_panels(g, a->t, next)),
              ";");
     if (n->cap > 0 || n->bias) {
         if (scale < 1 || scale > 1)
@@ -239,7 +239,8 @@ static void put_values(Gen *g, const Attention *a)
     put(e, "softmax_page(s, r, n, $scale, maxima, sum, o, $d_v16);\n");
     put_call(e, need_panels(g, a->t, true),
              arena_printf(g->a, "r, s, 64, v, 1024, n, %lld, o, %lld%s",
-                          (long long)(round16(a->v->type.dim[2].c) / PackPanel),
+                          (long long)(round16(a->v->type.dim[2].c)
+                                      / ATTN_PANEL),
                           (long long)round16(a->v->type.dim[2].c),
                           next_panels(g, a->t, "next")),
              ";");
@@ -386,7 +387,7 @@ const char *need_attention(Gen *g, int node)
     let(g->shapes, "d_k", "%lld", (long long)a.k->type.dim[2].c);
     let(g->shapes, "d_v", "%lld", (long long)d_v);
     let(g->shapes, "d_v16", "%lld", (long long)round16(d_v));
-    let(g->shapes, "panels", "%lld", (long long)(round16(d_v) / PackPanel));
+    let(g->shapes, "panels", "%lld", (long long)(round16(d_v) / ATTN_PANEL));
     attention_function(g, &a);
     emit_reset(g->shapes, mark);
     return a.name;

@@ -112,7 +112,7 @@ void emit_embed(Gen *g, Emit *e, int node)
                           ? arena_printf(g->a,
                                          "%s + id / 16 * %lld + id %% 16, 16",
                                          weight_of(g, n->in[0], PackPanels),
-                                         (long long)(PackPanel * d))
+                                         (long long)(ATTN_PANEL * d))
                           : arena_printf(g->a, "%s + id * %lld, 1",
                                          weight_of(g, n->in[0], PackRows),
                                          (long long)round16(d));

@@ -190,7 +190,7 @@ static void ask_next_head(Gen *g, Emit *e, const Node *n)
                  "%lld",
                  (long long)block_floats(g->p, k->cache),
                  (long long)k->type.dim[2].c,
-                 (long long)(round16(v->type.dim[2].c) / PackPanel)),
+                 (long long)(round16(v->type.dim[2].c) / ATTN_PANEL)),
              ";");
     put(e, "}\n");
 }

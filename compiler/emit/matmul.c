@@ -21,14 +21,14 @@ static void put_whole(Gen *g, const Product *p, int nr)
 {
     const long long k = p->k;
     const char *next = arena_printf(g->a, "w + (j + %d) * %lld", nr, k);
-    put_call(
-        g->shapes, need_rows(g, p->t, nr, p->ep),
-        arena_printf(g->a,
-                     "rows, x, ldx, w + j * %lld, %lld, %lld, y + j, ldy%s%s%s",
-                     k, PackPanel * k, k, p->ep.parts & EpBias ? ", b + j" : "",
-                     p->ep.parts & EpResidual ? ", r + j, ldr" : "",
-                     next_panels(g, p->t, next)),
-        ";");
+    put_call(g->shapes, need_rows(g, p->t, nr, p->ep),
+             arena_printf(
+                 g->a,
+                 "rows, x, ldx, w + j * %lld, %lld, %lld, y + j, ldy%s%s%s", k,
+                 ATTN_PANEL * k, k, p->ep.parts & EpBias ? ", b + j" : "",
+                 p->ep.parts & EpResidual ? ", r + j, ldr" : "",
+                 next_panels(g, p->t, next)),
+             ";");
 }
 
 /* Sums of a block of k are added to those before it, in y. */
@@ -48,7 +48,7 @@ static void put_sums(Gen *g, const Product *p, int nr, Epilogue ep,
     put_call(g->shapes, need_rows(g, p->t, nr, ep),
              arena_printf(g->a,
                           "some, %s, ldx, p, %lld, %s, y + i * ldy + j, ldy%s",
-                          x, PackPanel * (long long)p->k, n,
+                          x, ATTN_PANEL * (long long)p->k, n,
                           next_panels(g, p->t,
                                       arena_printf(g->a, "p + %lld",
                                                    nr * (long long)p->k))),
@@ -106,7 +106,7 @@ static int narrow_tiles(const Product *p, int narrow[4])
 {
     int step[4], n = 0;
     const int steps = tile_steps(p->t, step);
-    const bool exact = PackPanel * p->t->panels % step[0] == 0;
+    const bool exact = ATTN_PANEL * p->t->panels % step[0] == 0;
     int64_t left = exact ? round16(p->n) % step[0] : step[0] - 16;
     for (int s = 1; s < steps; s++)
         if (left >= step[s]) {

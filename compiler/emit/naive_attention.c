@@ -57,7 +57,7 @@ void emit_scores(Gen *g, Emit *e, int node)
                  "%s + at, %lld, k",
                  head_at(g, n->in[0], "i"),
                  (long long)g->p->value[n->in[0]].stride,
-                 (long long)(PackPanel * d), (long long)d,
+                 (long long)(ATTN_PANEL * d), (long long)d,
                  head_at(g, node, "i"), (long long)g->p->value[node].stride),
              ";");
     put(e, "}\n"
@@ -76,7 +76,7 @@ void emit_context(Gen *g, Emit *e, int node)
     begin_pages_loop(g, e, n->in[1], n);
     let(e, "d_v", "%lld", (long long)d_v);
     let(e, "d_v16", "%lld", (long long)round16(d_v));
-    let(e, "panels", "%lld", (long long)(round16(d_v) / PackPanel));
+    let(e, "panels", "%lld", (long long)(round16(d_v) / ATTN_PANEL));
     let_scratch(e, 0, d_v);
     put(e,
         "float *const sum = o + $mr * $sums, *const maxima = o + $mr * $maxima;\n"
@@ -94,7 +94,7 @@ void emit_context(Gen *g, Emit *e, int node)
             "r, %s + at, %lld, v, 1024, min(keys - at, 64), %lld, o, %lld, "
             "v",
             head_at(g, n->in[0], "i"), (long long)g->p->value[n->in[0]].stride,
-            (long long)(round16(d_v) / PackPanel), (long long)round16(d_v)),
+            (long long)(round16(d_v) / ATTN_PANEL), (long long)round16(d_v)),
         ";");
     put(e, "}\n");
     put_call(e, "copy_rows",

@@ -146,7 +146,7 @@ static void put_next(Emit *e, int nr, int tiles)
         let(e, "which", "t == 0");
     else
         let(e, "which", "t < %d", tiles - 1);
-    let(e, "step", nr > PackPanel ? "2 * ldb" : "ldb");
+    let(e, "step", nr > ATTN_PANEL ? "2 * ldb" : "ldb");
     put(e, tiles > 1 ? "next = $which ? next + $step : b;\n" : "next = b;\n");
     emit_reset(e, mark);
 }
@@ -204,7 +204,7 @@ int tile_steps(const Tiling *t, int step[4])
 {
     int n = 0;
     step[n++] = t->nr;
-    for (int nr = 2 * PackPanel; nr > 0; nr -= PackPanel)
+    for (int nr = 2 * ATTN_PANEL; nr > 0; nr -= ATTN_PANEL)
         if (nr < step[n - 1])
             step[n++] = nr;
     return n;
@@ -215,8 +215,8 @@ int tile_steps(const Tiling *t, int step[4])
 static void panels_step(Gen *g, const Tiling *t, int nr, Epilogue ep)
 {
     Emit *e = g->shapes;
-    let(e, "p", "%d", nr / PackPanel);
-    if (nr == PackPanel)
+    let(e, "p", "%d", nr / ATTN_PANEL);
+    if (nr == ATTN_PANEL)
         put(e, "for (; j < panels; j++) {\n");
     else
         put(e, "for (; j + $p <= panels; j += $p) {\n");

@@ -78,7 +78,7 @@ static void emit_row_step(Gen *g, Emit *e, int node)
     if (is_product(n)) {
         let(e, "n", "%lld", (long long)round16(n->type.dim[1].c));
         let(e, "step", "%d",
-            PackPanel * tiling_of(g, TaskMatmul, node)->panels);
+            ATTN_PANEL * tiling_of(g, TaskMatmul, node)->panels);
         put(e, "const int64_t from = part_begin($n, $step, part, parts);\n"
                "const int64_t to = part_begin($n, $step, part + 1, parts);\n");
     } else {

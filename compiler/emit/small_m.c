@@ -26,7 +26,7 @@ static bool others(const Gen *g, const Tiling *t)
 static const char *need_small_m_rows(Gen *g, const Tiling *t, Dtype dtype)
 {
     Emit *e = g->shapes;
-    const int nr = PackPanel * t->streams;
+    const int nr = ATTN_PANEL * t->streams;
     const char *name = arena_printf(
         g->a, "small_m_rows%s%s",
         others(g, t) ? arena_printf(g->a, "_%dx%d", t->small_m - 1, nr) : "",
@@ -80,7 +80,7 @@ static void put_columns(Gen *g, const Tiling *t, Epilogue ep)
 {
     put_epilogue(g, ep,
                  (EpilogueArgs){ .sums = arena_printf(g->a, "c, %d",
-                                                      PackPanel * t->streams),
+                                                      ATTN_PANEL * t->streams),
                                  .bias = "b + n",
                                  .y = "y + n, ldy",
                                  .residual = "r + n, ldr",
@@ -135,7 +135,7 @@ void emit_small_m(Gen *g, const Tiling *t, const char *shape, int64_t k,
     const int mark = emit_mark(e);
     let(e, "small_m", "%s", need_small_m_rows(g, t, ep.dtype));
     let(e, "k", "%lld", (long long)k);
-    let(e, "floats", "%d", (t->small_m - 1) * PackPanel * t->streams);
+    let(e, "floats", "%d", (t->small_m - 1) * ATTN_PANEL * t->streams);
     put(e,
         t->streams == 2
             ? "/* The product below for few rows. W is read in two panels at a time, half\n"

@@ -29,7 +29,7 @@ bool tile_has(TileKey k, TileParameter p)
     const bool row = k.mr == 1 && k.width > 1;
     switch (p) {
     case TileLda:      return !row;
-    case TileLdb:      return k.nr > PackPanel || k.width == 1;
+    case TileLdb:      return k.nr > ATTN_PANEL || k.width == 1;
     case TileLdc:      return !row || any;
     case TileBias:     return any || k.epilogue & EpBias;
     case TileResidual: return any || k.epilogue & EpResidual;
@@ -98,7 +98,7 @@ static void let_lane(Emit *e, TileKey k, int i, int j)
     const int column = j * k.width;
     let(e, "acc", "acc%d_%d", i, j);
     let(e, "bj", "b%d", j);
-    let_at(e, "b", "b", column / PackPanel, "ldb", column % PackPanel);
+    let_at(e, "b", "b", column / ATTN_PANEL, "ldb", column % ATTN_PANEL);
     let_at(e, "c", "c", i, "ldc", column);
     let(e, "offset", "bias%d", j);
     let_at(e, "bias", "bias", 0, "", column);
@@ -129,7 +129,7 @@ static void put_start(Emit *e, TileKey k)
  * One row has the time: it waits for its own panels anyway.                 */
 static void put_prefetch(Emit *e, TileKey k)
 {
-    const int panels = k.nr / PackPanel;
+    const int panels = k.nr / ATTN_PANEL;
     for (int p = 0; p < (k.mr > 1 && panels > 2 ? 2 : panels); p++) {
         const int mark = emit_mark(e);
         let_at(e, "line", "next", p, "ldb", 0);

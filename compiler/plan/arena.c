@@ -242,8 +242,9 @@ static void name_values(Plan *p)
     }
 }
 
-/* Pages of sequence s begin at start[s]/64 + s: rows/64 + sequences cover
- * every batch, since ceil(len/64) <= floor sums + 1.                        */
+/* Pages of sequence s begin at start[s] / ATTN_PAGE + s: the sum of rows /
+ * ATTN_PAGE and of sequences covers every batch, since ceil(len / ATTN_PAGE) <=
+ * floor sums + 1.                        */
 static void place_slots(Plan *p)
 {
     for (int e = EntryEncode; e <= EntryDecode; e++) {

@@ -6,7 +6,8 @@
  * tasks: the kinds of work that have it; a value is 0, or least .. most by
  * steps. A new knob is a row here, and what the emitter makes of it.         */
 KNOB(mr, OnProducts, 1, 16, 1, "rows of a register tile, at most")
-KNOB(nr, OnProducts, 16, 64, 16, "columns of a register tile")
+KNOB(nr, OnProducts, ATTN_PANEL, 4 * ATTN_PANEL, ATTN_PANEL,
+     "columns of a register tile")
 KNOB(k, On(TaskMatmul), 64, 65536, 64,
      "elements of a sum that many columns work through before the next")
 KNOB(prefetch, OnProducts, 1, 5, 1,
@@ -15,7 +16,7 @@ KNOB(panels, On(TaskMatmul), 1, 64, 1,
      "panels of 16 columns that a thread takes, or multiples of them")
 KNOB(queries, On(TaskAttention), 1, 128, 1,
      "queries that go through the keys together")
-KNOB(keys, On(TaskAttention), 64, 512, 64,
+KNOB(keys, On(TaskAttention), ATTN_PAGE, 8 * ATTN_PAGE, ATTN_PAGE,
      "keys whose scores are made before their softmax")
 KNOB(small_m, On(TaskSmallM), 1, 9, 1,
      "1, and rows up to which a product reads its weights once")

@@ -208,7 +208,7 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
 const Node *node_at(const Plan *p, int i);
 bool is_product(const Node *n); /* of rows and a weight */
 Epilogue epilogue_of(const Plan *p, int product);
-int64_t round16(int64_t n);
+int64_t round16(int64_t n);          /* the columns of panels that hold n */
 int64_t row_stride(int64_t columns); /* floats from row to row */
 Dtype dtype_of(Type t);              /* of weights */
 Sym row_sym(Type t);                 /* which rows a value has */

@@ -133,7 +133,7 @@ static TaskKey split_key(const Plan *p)
 
 int32_t usual_prefetch(int nr)
 {
-    return nr > 32 ? 3 : 2;
+    return nr > 2 * ATTN_PANEL ? 3 : 2;
 }
 
 static void settle(int32_t *knob, int64_t usual)
@@ -171,7 +171,7 @@ Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by)
         settle(&by.nr, tall ? m->tall_nr : m->nr);
         settle(&by.prefetch, usual_prefetch(by.nr));
         break;
-    case TaskSmallM: settle(&by.streams, m->small_m_nr / 16); break;
+    case TaskSmallM: settle(&by.streams, m->small_m_nr / ATTN_PANEL); break;
     case TaskRows:   settle(&by.rows, m->row_block); break;
     case TaskSplit:  settle(&by.work, m->part_work); break;
     case TaskKinds:  break;
@@ -181,7 +181,7 @@ Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by)
         settle(&by.k, target_sum_block(m, by.mr, by.nr, k));
         if (by.k == 0 || by.k > all || by.k == k)
             by.k = (int32_t)(all < most ? all : most);
-        settle(&by.panels, by.nr / 16);
+        settle(&by.panels, by.nr / ATTN_PANEL);
     }
     if (kind == TaskAttention) {
         settle(&by.queries, usual_queries(by.mr));
@@ -366,7 +366,7 @@ AttentionScratch attention_scratch(int64_t keys, int64_t d_v)
 {
     AttentionScratch s = { .outputs = keys };
     s.sums = s.outputs + round16(d_v);
-    s.maxima = s.sums + 16;
+    s.maxima = s.sums + ATTN_PANEL;
     s.end = s.maxima + 1;
     return s;
 }

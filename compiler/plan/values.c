@@ -28,7 +28,7 @@ Epilogue epilogue_of(const Plan *p, int product)
 
 int64_t round16(int64_t n)
 {
-    return (n + 15) / 16 * 16;
+    return (n + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
 /* Rows that lie a multiple of 4 KiB apart would share the same few places of an
@@ -36,7 +36,7 @@ int64_t round16(int64_t n)
 int64_t row_stride(int64_t columns)
 {
     const int64_t n = round16(columns);
-    return n % 1024 == 0 ? n + 16 : n;
+    return n % 1024 == 0 ? n + ATTN_PANEL : n;
 }
 
 Dtype dtype_of(Type t)
@@ -152,7 +152,7 @@ void plan_values(Plan *p)
 /* Floats of one (layer, head) of a page: its keys, then its values. */
 int64_t block_floats(const Plan *p, int cache)
 {
-    return ATTN_PAGE * (p->d_k[cache] + 16 * p->v_panels[cache]);
+    return ATTN_PAGE * (p->d_k[cache] + ATTN_PANEL * p->v_panels[cache]);
 }
 
 /* Offset of a cached operand in a page: its layer's first head. */
@@ -173,7 +173,7 @@ void plan_caches(Plan *p)
             p->d_k[n->cache] = d;
             p->blocks[n->cache] += n->type.dim[0].c;
         } else {
-            p->v_panels[n->cache] = round16(d) / 16;
+            p->v_panels[n->cache] = round16(d) / ATTN_PANEL;
         }
     }
     for (int c = 0; c < 2; c++)

@@ -51,7 +51,7 @@ static double rate(const Why *w, Level from)
 
 static double whole16(int64_t n)
 {
-    return (double)((n + 15) / 16 * 16);
+    return (double)round16(n);
 }
 
 static int32_t or_else(int32_t knob, int64_t otherwise)
@@ -137,7 +137,8 @@ static const char *steps_text(const Why *w, int nr)
 {
     int64_t left = (int64_t)whole16(w->n);
     const char *text = "";
-    for (int step = nr; step > 0 && left > 0; step = step > 32 ? 32 : 16) {
+    for (int step = nr; step > 0 && left > 0;
+         step = step > 2 * ATTN_PANEL ? 2 * ATTN_PANEL : ATTN_PANEL) {
         const int64_t times = left / step;
         left -= times * step;
         if (times)
@@ -199,8 +200,8 @@ static void why_small_m(Why *w)
         say(w,
             "up to %d row%s read the weights once, with sums in %d of %d "
             "registers",
-            most, most == 1 ? "" : "s", most * 16 * streams / w->target.width,
-            w->target.registers);
+            most, most == 1 ? "" : "s",
+            most * ATTN_PANEL * streams / w->target.width, w->target.registers);
     else if (w->by.small_m == 1)
         say(w, "any number of rows is fastest as tiles");
     if (isfinite(rate(w, in)) && w->r->fma > 0)
@@ -217,7 +218,7 @@ static void why_small_m(Why *w)
 
 static void why_attention(Why *w)
 {
-    const int32_t keys = or_else(w->by.keys, 64);
+    const int32_t keys = or_else(w->by.keys, ATTN_PAGE);
     const double pair = (double)w->k + whole16(w->n);
     const double kept = 4.0 * w->by.queries * (keys + whole16(w->n));
     say_registers(w);

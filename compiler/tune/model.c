@@ -93,7 +93,8 @@ static Values knob_values(const CostModel *m, int knob, const Tiling *t)
                 add_value(&v, i);
         break;
     case Knob_nr:
-        for (int i = 16; i <= knobs[knob].most && i <= columns(m); i += 16)
+        for (int i = ATTN_PANEL; i <= knobs[knob].most && i <= columns(m);
+             i += ATTN_PANEL)
             add_value(&v, i);
         break;
     case Knob_k: add_doubles(&v, 256, (m->shape.k + 63) / 64 * 64); break;
@@ -178,7 +179,7 @@ static void fill(Arena *a, const CostModel *m, Tilings *to, Tiling t, int knob)
     Values v = knob_values(m, knob, &t);
     add_value(&v, knob_get(&m->task->usual, knob));
     if (knob == Knob_panels && !any_columns(m))
-        v = (Values){ { t.nr / 16 }, 1 }; /* as by default */
+        v = (Values){ { t.nr / ATTN_PANEL }, 1 }; /* as by default */
     for (int i = 0; i < v.n; i++) {
         knob_set(&t, knob, v.at[i]);
         fill(a, m, to, t, knob + 1);

@@ -215,9 +215,8 @@ static void call_product(const TaskCall *c, int64_t part)
     TaskRun *r = c->r;
     const TaskShape *s = &r->m->shape;
     const Tiling *t = &r->task->candidate.at[c->candidate].tiling;
-    const int64_t n = round16(s->n),
-                  step = 16
-                       * (t->panels ? t->panels : r->m->plan->target.nr / 16);
+    const int64_t n = round16(s->n), step = t->panels ? t->panels * ATTN_PANEL
+                                                      : r->m->plan->target.nr;
     const int64_t steps = (n + step - 1) / step, parts = c->size->parts;
     const bool columns = c->size->by_columns;
     int64_t from = columns ? steps * part / parts * step : 0;
