@@ -289,15 +289,18 @@ void emit_layouts(Gen *g, Emit *e)
 /* The steps' functions: "static step_function encoder_norm1, .." */
 static void declare_steps(Gen *g, Emit *e)
 {
-    const char *names = "static step_function", *gap = " ";
+    Buffer names = { .arena = g->a };
+    const char *gap = " ";
+    buffer_printf(&names, "static step_function");
     for (int i = 0; i < g->functions.n; i++) {
         const Function *f = &g->functions.at[i];
         if (f->type)
             continue;
-        names = arena_printf(g->a, "%s%s%s", names, gap, f->name);
+        buffer_printf(&names, "%s%s", gap, f->name);
         gap = ", ";
     }
-    put_words(e, arena_printf(g->a, "%s;", names), "    ");
+    buffer_printf(&names, ";");
+    put_words(e, names.at, "    ");
     put(e, "\n");
 }
 
