@@ -86,3 +86,9 @@ char *seconds_text(Arena *a, double seconds)
     const int places = x < 9.995 ? 2 : x < 99.95 ? 1 : 0;
     return arena_printf(a, "%.*f %s", places, x, units[unit]);
 }
+
+bool ends_in(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}

@@ -16,5 +16,7 @@ int svg_text(FILE *out, const char *s, int most);
 /* UTF-8 without control characters, spaces as they are. */
 void svg_plain(FILE *out, const char *s);
 char *seconds_text(Arena *a, double seconds); /* "1.93 ms"; "-": none */
+/* Does `text` end in `end`, which is not all of it? */
+bool ends_in(const char *text, const char *end);
 
 #endif

@@ -2,6 +2,7 @@
  * what a C compiler makes of them.                                          */
 #include <string.h>
 
+#include "base/text.h"
 #include "emit/emit.h"
 #include "cli/options.h"
 
@@ -24,12 +25,6 @@ static bool is_wanted(const Compile *c, int kind)
 static bool is_only(const Compile *c, int kind)
 {
     return c->o->kinds == 1 << kind;
-}
-
-static bool ends_in(const char *s, const char *suffix)
-{
-    size_t n = strlen(s), m = strlen(suffix);
-    return n > m && strcmp(s + n - m, suffix) == 0;
 }
 
 /* -o without the suffix of a kind that is wanted; else the spec's own name,

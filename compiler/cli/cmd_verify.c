@@ -113,9 +113,10 @@ typedef enum {
     CheckResult,
     CheckRounding, /* the result, beside that of f32 weights */
     CheckOps       /* every value, where all are kept */
-} Check;
+} Compared;
 
-static Verdict check(const Engine *e, const VerifyCommand *options, Check what)
+static Verdict check(const Engine *e, const VerifyCommand *options,
+                     Compared what)
 {
     Weights w;
     Trial t = { 0 };

@@ -25,15 +25,9 @@ typedef struct {
     VEC(AttentionMap) maps;
     VEC(int) softmax; /* of each of them: in the unfused graph */
     Index kept;       /* values that can be read back, by name */
-} Attention;
+} AttentionRun;
 
 /* ------------------------------------------------------------- options --- */
-static bool ends_in(const char *path, const char *end)
-{
-    size_t n = strlen(path), k = strlen(end);
-    return n > k && strcmp(path + n - k, end) == 0;
-}
-
 /* What asks for something else than one answer and its weights. */
 static int check_options(const RunCommand *o)
 {
@@ -105,7 +99,7 @@ static int layer_of(const Node *n)
     return n->layer < 0 ? 0 : n->layer;
 }
 
-static int check_choice(const Attention *r)
+static int check_choice(const AttentionRun *r)
 {
     const Graph *g = r->e.unfused;
     int64_t layers = 0, heads = 0;
@@ -123,7 +117,7 @@ static int check_choice(const Attention *r)
 
 /* --------------------------------------------------------------- tokens --- */
 /* The line's ids, into side 0; of a decoder, side 1. */
-static int read_line(Attention *r, int side)
+static int read_line(AttentionRun *r, int side)
 {
     Arena *a = r->e.arena;
     Lines in;
@@ -164,7 +158,7 @@ static int read_line(Attention *r, int side)
 
 /* The best answer, behind the rows that came before it; their new number, or
  * ATTN_ERROR_FINITE.                                                        */
-static int64_t add_answer(Attention *r, int from, int32_t *ids, int64_t n)
+static int64_t add_answer(AttentionRun *r, int from, int32_t *ids, int64_t n)
 {
     const struct attn_model *m = r->e.backend.model;
     const Search *s = &r->search;
@@ -204,7 +198,7 @@ static int64_t add_answer(Attention *r, int from, int32_t *ids, int64_t n)
 }
 
 /* The rows that the decoder read or would read next: start, prompt, answer. */
-static int answer(Attention *r, int from)
+static int answer(AttentionRun *r, int from)
 {
     const struct attn_model *m = r->e.backend.model;
     struct attn_search_options *o = &r->search.o;
@@ -240,7 +234,7 @@ static int answer(Attention *r, int from)
     return ExitDone;
 }
 
-static int read_text(Attention *r)
+static int read_text(AttentionRun *r)
 {
     const Spec *s = r->e.spec;
     int side = s->kind == KindDecoder;
@@ -256,7 +250,7 @@ static int read_text(Attention *r)
 }
 
 /* Tokens, ids where there is no vocabulary, numbers of rows without ids. */
-static void make_labels(Attention *r, int side)
+static void make_labels(AttentionRun *r, int side)
 {
     const Tokens *t = &r->tokens[side];
     int64_t rows = r->in.start[side][1], n;
@@ -275,7 +269,8 @@ static void make_labels(Attention *r, int side)
 }
 
 /* ----------------------------------------------------------------- maps --- */
-static float *value_of(Attention *r, const Trial *t, int node, int64_t elements)
+static float *value_of(AttentionRun *r, const Trial *t, int node,
+                       int64_t elements)
 {
     const char *name = r->e.unfused->nodes.at[node].name;
     int kept = index_find(&r->kept, name);
@@ -287,7 +282,7 @@ static float *value_of(Attention *r, const Trial *t, int node, int64_t elements)
 
 /* The weights, once all is computed. Keys that a mask forbids have the score
  * -inf.                                                                     */
-static void fill_map(Attention *r, const Trial *t, AttentionMap *m, int node)
+static void fill_map(AttentionRun *r, const Trial *t, AttentionMap *m, int node)
 {
     int64_t elements = (int64_t)m->heads * r->in.start[m->side[0]][1]
                      * r->in.start[m->side[1]][1];
@@ -306,7 +301,7 @@ static void fill_map(Attention *r, const Trial *t, AttentionMap *m, int node)
 }
 
 /* Those of the layer and the head that are asked for, without weights yet. */
-static int choose_maps(Attention *r)
+static int choose_maps(AttentionRun *r)
 {
     const Graph *g = r->e.unfused;
     const RunCommand *o = r->o;
@@ -340,7 +335,7 @@ static int choose_maps(Attention *r)
     return check_range("--query", o->query, most);
 }
 
-static int write_maps(Attention *r)
+static int write_maps(AttentionRun *r)
 {
     bool block = r->e.spec->kind == KindAttention;
     AttentionPicture p = {
@@ -361,7 +356,7 @@ static int write_maps(Attention *r)
     return ok ? ExitDone : report_fault(&why);
 }
 
-static int show(Attention *r)
+static int show(AttentionRun *r)
 {
     Trial t = { .engine = NULL };
     int64_t rows = attn_max(r->in.start[0][1], r->in.start[1][1]);
@@ -378,7 +373,7 @@ static int show(Attention *r)
     return write_maps(r);
 }
 
-static int open_attention(Attention *r)
+static int open_attention(AttentionRun *r)
 {
     static const char *const all[] = { "all" };
     EngineOptions options = run_engine_options(r->o);
@@ -393,7 +388,7 @@ static int open_attention(Attention *r)
 
 int run_attention(const RunCommand *o)
 {
-    Attention r = { .o = o, .json = ends_in(o->attention, ".json") };
+    AttentionRun r = { .o = o, .json = ends_in(o->attention, ".json") };
     Fault why;
     int code = check_options(o);
     if (code)
