@@ -16,6 +16,8 @@ typedef struct {
     int epilogue;   /* EpBias .. */
     Activation act; /* EpAct: which one */
     int width;
+    bool prebuilt; /* one of the JIT's, which code for any machine may call: of
+                      whatever width, it has all parameters */
 } TileKey;
 
 /*  void NAME(const float *a, int64_t lda,      mr rows of A, k long
@@ -30,10 +32,10 @@ typedef struct {
  *                                              that is read soon, and, where
  *                                              nr > 16, the one at + ldb;
  *                                              else any
- * without what it does not use: tile_has(). T is number_type(dtype): bf16 is
- * widened as it is read.
- * The sum runs over k in order, one FMA each, for every output on its own lane:
- * the same bits for every mr, nr, width and compiler.                       */
+ * without what it does not use (tile_has()), but if it is prebuilt. T is
+ * number_type(dtype): bf16 is widened as it is read. The sum runs over k in
+ * order, one FMA each, for every output on its own lane: the same bits for
+ * every mr, nr, width and compiler.                       */
 typedef enum {
     TileA,
     TileLda,

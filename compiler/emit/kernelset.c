@@ -6,7 +6,7 @@
 /* Every tile that a tiling can have, and so every remainder of one. */
 static void use_all(Kernels *k, const Target *t)
 {
-    TileKey key = { .dtype = DtypeF32, .width = t->width };
+    TileKey key = { .dtype = DtypeF32, .width = t->width, .prebuilt = true };
     use_all_kernels(k);
     for (key.mr = 1; key.mr <= 16; key.mr++)
         for (key.nr = 16; key.nr <= 64; key.nr += 16)

@@ -72,7 +72,8 @@ static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
                       .dtype = ep.dtype,
                       .epilogue = any ? EpAny : ep.parts,
                       .act = any ? ActNone : ep.act,
-                      .width = g->p->target.width };
+                      .width = g->p->target.width,
+                      .prebuilt = jit };
 }
 
 void put_unused(Gen *g, bool used, const char *name)

@@ -27,6 +27,8 @@ bool tile_has(TileKey k, TileParameter p)
 {
     const bool any = k.epilogue & EpAny;
     const bool row = k.mr == 1 && k.width > 1;
+    if (k.prebuilt)
+        return true;
     switch (p) {
     case TileLda:      return !row;
     case TileLdb:      return k.nr > ATTN_PANEL || k.width == 1;

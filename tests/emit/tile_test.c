@@ -142,6 +142,7 @@ static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
 {
     const void *panels = key.dtype == DtypeBf16 ? (void *)b_bf16 : (void *)b;
     key.width = l->target.width;
+    key.prebuilt = !l->object;
     call_with(l, key,
               (int64_t[]){ (int64_t)a, Stride, (int64_t)panels, depth * 16,
                            depth, (int64_t)c, C,
