@@ -19,8 +19,8 @@
 #                      the files left in TMP
 # Lines of stderr that tell a speed are left out.
 # --rewrite writes the golden files: read the difference before a commit.
-# JOBS=2: so many at once (else as many as there are cores); LIMIT=900: seconds
-# for a program or a call.
+# JOBS=2: so many at once (else one more than there are cores, since some wait
+# at times); LIMIT=900: seconds for a program or a call.
 set -f
 here=$(cd "$(dirname "$0")" && pwd)
 export B="${B:-build}" CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C
@@ -248,4 +248,4 @@ trap 'rm -rf "$R"' EXIT
 trap 'exit 130' INT TERM HUP
 list "$@" > "$R/list"
 total=$(wc -l < "$R/list")
-xargs -P "${JOBS:-$(nproc)}" -n 2 sh "$here/run.sh" --one < "$R/list" | report
+xargs -P "${JOBS:-$(($(nproc) + 1))}" -n 2 sh "$here/run.sh" --one < "$R/list" | report

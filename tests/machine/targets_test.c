@@ -174,7 +174,7 @@ static void test_compilers(void **state)
         for (int c = 0; c < Compilers; c++)
             if (is_here(c))
                 assert_true(WORKS(attnc(), "compile", "models/attention.yaml",
-                                  "--no-records", "--emit=obj", "-O1",
+                                  "--no-records", "--emit=obj", "-O0",
                                   arena_printf(a, "--march=%s", t.name), "--cc",
                                   compilers[c], "-o", object));
     }
