@@ -5,7 +5,7 @@ const char *epilogue_formula(Arena *a, Epilogue ep)
 {
     const char *s = ep.parts & EpBias ? "x W^T + b" : "x W^T";
     if (ep.act)
-        s = arena_printf(a, "%s(%s)", act_kernel[ep.act], s);
+        s = arena_printf(a, "%s(%s)", act_text[ep.act].plain, s);
     return ep.parts & EpResidual ? arena_printf(a, "%s + r", s) : s;
 }
 
@@ -31,7 +31,7 @@ void put_epilogue(Gen *g, Epilogue ep, EpilogueArgs args)
     if (ep.parts & EpAct)
         put_call(g->shapes,
                  use_kernel(g->kernels, arena_printf(g->a, "activate_rows_%s",
-                                                     act_kernel[ep.act])),
+                                                     act_text[ep.act].plain)),
                  arena_printf(g->a, "%s, %s, %s", args.sums, args.sums,
                               args.size),
                  ";");

@@ -97,7 +97,7 @@ static void need_of_tile(Kernels *k, TileKey key)
     if (key.epilogue & EpAct) /* relu is written out */
         need(k, key.act == ActRelu
                     ? "v_max"
-                    : arena_printf(k->arena, "v_%s", act_kernel[key.act]));
+                    : arena_printf(k->arena, "v_%s", act_text[key.act].plain));
     if (key.epilogue & EpAny)
         need(k, "finish_rows");
     if (tile_prefetches(key))

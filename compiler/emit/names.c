@@ -113,14 +113,6 @@ const char *entry_name(Entry e)
     return e == EntryEncode ? "encode" : "decode";
 }
 
-bool has_entry(const Plan *p, Entry entry)
-{
-    for (int i = 0; i < p->region.n; i++)
-        if (p->region.at[i].entry == entry)
-            return true;
-    return false;
-}
-
 bool has_decoder(const Plan *p)
 {
     return has_entry(p, EntryDecode);

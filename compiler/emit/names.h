@@ -27,7 +27,6 @@ const char *weight_of(Gen *g, int root, PackLayout layout);
 /* ---- entries ---- */
 
 const char *entry_name(Entry e); /* "encode", "decode" */
-bool has_entry(const Plan *p, Entry entry);
 bool has_decoder(const Plan *p); /* it generates, so it has the core */
 
 /* ---- sizes ---- */

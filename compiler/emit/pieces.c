@@ -35,7 +35,7 @@ static const char *for_act(Arena *a, const char *text, Activation act)
     if (!at)
         return text;
     size_t head = (size_t)(at - text);
-    const char *word = arena_printf(a, "_%s", act_kernel[act]);
+    const char *word = arena_printf(a, "_%s", act_text[act].plain);
     if (head >= n && memcmp(at - n, number, n) == 0) {
         head -= n;
         word = arena_printf(a, "%d", (int)act);
@@ -58,7 +58,7 @@ static const char *lines_for_acts(Arena *a, const char *text)
         const char *line = arena_strndup(a, text, n + (text[n] == '\n'));
         const bool each = is_for_acts(line);
         for (int act = 0; act < (each ? (int)ActCount : 1); act++)
-            if (!each || act_kernel[act])
+            if (!each || act != ActNone)
                 buffer_printf(&all, "%s", for_act(a, line, (Activation)act));
         text += strlen(line);
     }
@@ -95,7 +95,7 @@ static Piece piece_for_all(Arena *a, const Piece *p)
     for (int i = 0; i < p->needs.n; i++) {
         const bool each = is_for_acts(p->needs.at[i]);
         for (int act = 0; act < (each ? (int)ActCount : 1); act++)
-            if (!each || act_kernel[act])
+            if (!each || act != ActNone)
                 vec_push(a, &one.needs,
                          for_act(a, p->needs.at[i], (Activation)act));
     }
@@ -142,7 +142,7 @@ static void read_pieces(Arena *a, Pieces *all, const Target *t,
         if (!is_for_acts(p.name))
             add_piece(a, all, piece_for_all(a, &p));
         for (int act = 0; act < ActCount && is_for_acts(p.name); act++)
-            if (act_kernel[act])
+            if (act != ActNone)
                 add_piece(a, all, piece_for(a, &p, (Activation)act));
     }
 }

@@ -44,7 +44,7 @@ const char *last_number(Gen *g, const Node *n, const OpCode *code)
 static const char *rows_kernel(Gen *g, const Node *n, const OpCode *code)
 {
     return code->by_activation
-             ? arena_printf(g->a, "%s_%s", code->rows, act_kernel[n->act])
+             ? arena_printf(g->a, "%s_%s", code->rows, act_text[n->act].plain)
              : code->rows;
 }
 

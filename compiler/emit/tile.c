@@ -167,7 +167,7 @@ static void let_act(Emit *e, TileKey k)
 {
     const bool relu = k.act == ActRelu;
     const char *zero = k.width == 1 ? ", 0.0f" : ", v_splat(0.0f)";
-    let(e, "act", "v_%s", relu ? "max" : act_kernel[k.act]);
+    let(e, "act", "v_%s", relu ? "max" : act_text[k.act].plain);
     let(e, "more", "%s", relu ? zero : "");
 }
 

@@ -179,7 +179,7 @@ static int feed_forward(Build *b, int x)
                              .in = { y },
                              .nin = 1,
                              .act = s->activation },
-                     activation_word[s->activation]);
+                     act_text[s->activation].plain);
     if (s->gated) {
         int z = put_linear(b, x, b->side->d_ff, s->bias_ffn, "w3");
         y = put_binary(b, OpMul, y, z, "gated");

@@ -203,7 +203,6 @@ typedef enum { GraphText, GraphDot } GraphFormat;
 char *print_graph(Arena *a, const Graph *g, GraphFormat format);
 char *print_node(Arena *a, const Graph *g, int node);
 char *print_type(Arena *a, Type t); /* "f32[8, n, 64]" */
-extern const char *const activation_word[ActCount];
 
 /* -------------------------------------------------------------- build.c --- */
 Graph *build_graph(Arena *a, const Spec *s);

@@ -84,10 +84,6 @@ static void add_bias(Buffer *b, const Node *n)
     add_count(b, "to", n->max_distance);
 }
 
-const char *const activation_word[ActCount] = {
-#define ACT(name, text, ...) [Act##name] = text,
-#include "spec/activations.h"
-};
 static const char *const pool_word[] = {
     [PoolMean] = "mean",
     [PoolClass] = "class",
@@ -130,7 +126,7 @@ static void add_attributes(Buffer *b, const Node *n)
     if (n->mask)
         add_mask(b, n->mask);
     if (n->act != ActNone)
-        add_word(b, activation_word[n->act]);
+        add_word(b, act_text[n->act].plain);
     if (n->op == OpPool)
         add_word(b, pool_word[n->pool]);
     if (n->op == OpAppend || n->op == OpRecall)

@@ -86,7 +86,7 @@ void eval_clip(const Interp *in, const Node *n, double *out)
 double activation(Activation act, double x)
 {
     switch (act) {
-#define ACT(name, text, gated, kernel, formula) \
+#define ACT(name, text, gated, formula) \
     case Act##name: return formula;
 #include "spec/activations.h"
     case ActCount: break;

@@ -1,11 +1,6 @@
 /* epilogue.c: what an epilogue is called. */
 #include "plan/epilogue.h"
 
-const char *const act_kernel[ActCount] = {
-#define ACT(name, text, gated, kernel, ...) [Act##name] = kernel,
-#include "spec/activations.h"
-};
-
 /* In the order of the bits; EpAct goes on with the activation's word. */
 static const struct {
     int part;
@@ -23,6 +18,7 @@ const char *epilogue_suffix(Arena *a, Epilogue ep)
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
         if (ep.parts & suffixes[i].part)
             buffer_printf(&s, "%s%s", suffixes[i].suffix,
-                          suffixes[i].part == EpAct ? act_kernel[ep.act] : "");
+                          suffixes[i].part == EpAct ? act_text[ep.act].plain
+                                                    : "");
     return s.at;
 }

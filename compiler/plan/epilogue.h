@@ -21,7 +21,6 @@ typedef struct {
     Activation act; /* EpAct: which one */
     Dtype dtype;    /* of the product's weights */
 } Epilogue;
-extern const char *const act_kernel[ActCount]; /* words of kernels; NULL */
 /* "_bf16_bias_relu_residual"; "" of nothing. */
 const char *epilogue_suffix(Arena *a, Epilogue ep);
 

@@ -284,6 +284,8 @@ enum { LeastWorkQueries = 8 };
 /* Rows that a part has at least. */
 int64_t least_part_rows(const Plan *p, const Region *r);
 
+bool has_entry(const Plan *p, Entry entry); /* some region is of it */
+
 /* ------------------------------------------------------------- report.c --- */
 char *plan_text(Arena *a, const Plan *p); /* attnc plan */
 char *plan_json(Arena *a, const Plan *p);

@@ -34,17 +34,9 @@ static int64_t entry_flops(const Plan *p, Entry entry, int64_t rows,
     return sum;
 }
 
-static bool has(const Plan *p, Entry entry)
-{
-    for (int i = 0; i < p->region.n; i++)
-        if (p->region.at[i].entry == entry)
-            return true;
-    return false;
-}
-
 int64_t plan_token_flops(const Plan *p)
 {
-    const Entry e = has(p, EntryDecode) ? EntryDecode : EntryEncode;
+    const Entry e = has_entry(p, EntryDecode) ? EntryDecode : EntryEncode;
     return entry_flops(p, e, 1, report_rows(p, e));
 }
 
@@ -106,7 +98,7 @@ static json_t *sentence_json(const Plan *p)
     const Spec *s = p->g->spec;
     const SpecSide *source = &s->side[SideEncoder];
     const SpecSide *target = &s->side[SideDecoder];
-    const int64_t beam = has(p, EntryDecode) ? s->search_beam : 1;
+    const int64_t beam = has_entry(p, EntryDecode) ? s->search_beam : 1;
     const AffineSize enc = p->arena[EntryEncode], dec = p->arena[EntryDecode];
     const int64_t encode = 4 * affine_at(enc, source->max_len, 1, 1);
     const int64_t decode = 4 * affine_at(dec, beam, beam, 1);
@@ -144,7 +136,7 @@ static json_t *report(const Plan *p)
     TilingFrom from;
     json_t *entries = json_array();
     for (int e = EntryEncode; e <= EntryDecode; e++)
-        if (has(p, (Entry)e))
+        if (has_entry(p, (Entry)e))
             json_array_append_new(entries, entry_json(p, (Entry)e));
     return json_pack("{s:s, s:I, s:I, s:{s:I, s:I}, s:o, s:s, s:i, s:s,"
                      " s:o, s:o}",
@@ -174,7 +166,7 @@ char *plan_json(Arena *a, const Plan *p)
     json_t *r = report(p);
     size_t i = 0;
     for (Entry e = EntryEncode; e <= EntryDecode; e++)
-        if (has(p, e))
+        if (has_entry(p, e))
             json_object_set_new(
                 json_array_get(json_object_get(r, "entries"), i++), "ops",
                 ops_json(p, e, call_rows(p, e), report_rows(p, e)));
@@ -248,7 +240,7 @@ char *plan_text(Arena *a, const Plan *p)
     buffer_printf(&b, "\ntasks:\n");
     json_array_foreach(json_object_get(r, "tasks"), i, task) add_task(&b, task);
     for (Entry e = EntryEncode; e <= EntryDecode; e++)
-        if (has(p, e))
+        if (has_entry(p, e))
             add_entry(&b, p, e,
                       json_array_get(json_object_get(r, "entries"),
                                      reported++));

@@ -179,3 +179,11 @@ void plan_caches(Plan *p)
     for (int c = 0; c < 2; c++)
         p->page_floats[c] = p->blocks[c] * block_floats(p, c);
 }
+
+bool has_entry(const Plan *p, Entry entry)
+{
+    for (int i = 0; i < p->region.n; i++)
+        if (p->region.at[i].entry == entry)
+            return true;
+    return false;
+}

@@ -64,11 +64,6 @@ bool parse_real(const char *s, double *value)
 }
 
 /* -------------------------------------------------------- activations --- */
-const ActText act_text[ActCount] = {
-#define ACT(name, text, gated, ...) { text, gated },
-#include "spec/activations.h"
-};
-
 /* All their words, those without a gate first. */
 static const char *const *act_words(Arena *a)
 {

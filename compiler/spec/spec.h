@@ -34,6 +34,11 @@ typedef enum {
 #include "spec/activations.h"
     ActCount
 } Activation;
+typedef struct { /* a spec's words; plain: in dumps and names of kernels too */
+    const char *plain;
+    const char *gated; /* NULL: there is no such form */
+} ActText;
+extern const ActText act_text[ActCount];
 typedef enum { PoolNone, PoolMean, PoolClass, PoolLast, PoolMax } PoolType;
 typedef enum { EmbedScaleNone, EmbedScaleSqrt, EmbedScaleNumber } EmbedScale;
 typedef enum { ParallelNone, ParallelShared, ParallelSeparate } Parallel;

@@ -47,7 +47,7 @@ typedef void All(float *, const float *, int64_t);
 static Activation act_of(const char *name) /* "gate_rows_silu" */
 {
     for (int act = 0; act < ActCount; act++) {
-        const char *word = act_kernel[act], *at = strstr(name, "_rows_");
+        const char *word = act_text[act].plain, *at = strstr(name, "_rows_");
         if (word && at && !strcmp(at + strlen("_rows_"), word))
             return (Activation)act;
     }
@@ -58,7 +58,7 @@ static Activation act_of(const char *name) /* "gate_rows_silu" */
 static double formula(Activation act, double x)
 {
     switch (act) {
-#define ACT(name, text, gated, kernel, ...) case Act##name: return __VA_ARGS__;
+#define ACT(name, text, gated, ...) case Act##name: return __VA_ARGS__;
 #include "spec/activations.h"
     default: return 0;
     }
@@ -181,7 +181,7 @@ static float x[Size], b[Size], y[Size], first[Size];
 static float one(const Lab *l, const char *kernel, float value)
 {
     const char *name = arena_printf(lab_arena, "activate_rows_%s",
-                                    act_kernel[act_of(kernel)]);
+                                    act_text[act_of(kernel)].plain);
     ((Map *)lab_function(l, name))(&value, 1, &value, 1, 1, 1);
     return value;
 }

@@ -72,7 +72,7 @@ static float activated(const Lab *l, Activation act, float x)
 {
     Activate *f;
     void *p = lab_find(l, arena_printf(lab_arena, "activate_rows_%s",
-                                       act_kernel[act]));
+                                       act_text[act].plain));
     assert_non_null(p);
     memcpy(&f, &p, sizeof f);
     f(&x, 1, &x, 1, 1, 1);

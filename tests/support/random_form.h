@@ -240,7 +240,7 @@ static inline void form_norm(RandomForm *f)
 static inline const char *form_activation(RandomForm *f)
 {
     static const char *const words[][2] = {
-#define ACT(name, text, gated, kernel, formula) { text, gated },
+#define ACT(name, text, gated, formula) { text, gated },
 #include "spec/activations.h"
     };
     const char *const *row = words[pick(&f->r, sizeof words / sizeof *words)];
