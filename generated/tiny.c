@@ -3381,7 +3381,7 @@ enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 /* A compiled model: constants and inner entries. Everything is a pure function
  * of its arguments; nothing is global, so threads may share one model. The
  * inner entries check nothing: an id or a length that is out of range is a
- * fault in memory. The functions around them, NAME_encode() .., check.      */
+ * fault in memory. The functions around them, NAME_encode_batch() .., check. */
 struct attn_model {
     const char *name;
     int64_t kind; /* ATTN_ENCODER_DECODER .. */
@@ -3398,7 +3398,7 @@ struct attn_model {
     uint64_t spec_hash;     /* of all that decides what is computed */
     const char *command;    /* that packs its weights */
     int64_t bound_bytes;    /* of the struct that bind() fills, and room
-                               for what open() says */
+                               for what bind() says */
     /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
      * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
     int64_t page_floats[2]; /* 0: the model has no such cache */
@@ -3745,11 +3745,12 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
 
 /* Memory for a search of up to `sentences` sources with `source_rows` rows
  * in sum and `longest` in one, and `prefix_n` forced tokens; or an error.   */
-ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
-                                   const struct attn_search_options *o,
-                                   int64_t sentences, int64_t source_rows,
-                                   int64_t longest, int64_t prefix_n);
-struct attn_search_request { /* what a search is asked for: attn_generate() */
+ATTN_API int64_t attn_prefixed_search_bytes(const struct attn_model *m,
+                                            const struct attn_search_options *o,
+                                            int64_t sentences,
+                                            int64_t source_rows,
+                                            int64_t longest, int64_t prefix_n);
+struct attn_search_request { /* what a search is asked for: attn_search() */
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
@@ -3759,7 +3760,7 @@ struct attn_search_request { /* what a search is asked for: attn_generate() */
     const int32_t *prefix; /* [prefix_n] forced first tokens, the same for */
     int64_t prefix_n;      /* all sentences, not more than the limit */
     void *memory;
-    int64_t bytes; /* attn_search_bytes(), or more */
+    int64_t bytes; /* attn_prefixed_search_bytes(), or more */
 };
 
 #endif
@@ -3916,7 +3917,7 @@ ATTN_API uint64_t attn_packed_page(const void *file); /* as in its header */
 ATTN_API const char *attn_packed_check(const struct attn_model *m,
                                        const void *file, int64_t bytes,
                                        int64_t hashed, char *why);
-/* Where the weights lie in a file that was opened; NULL: it is none. */
+/* Where the weights lie in a file that was bound; NULL: it is none. */
 ATTN_API const void *attn_packed_weights(const void *file);
 
 #endif
@@ -3928,28 +3929,28 @@ ATTN_API const char *attn_error_text(int64_t error);
  * fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or what is
  * wrong with it, a text in `bound`. Its contents are held to their hash, for
  * which all of it is read; inside a C file they have none. */
-ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
+ATTN_API const char *attn_bind(const struct attn_model *m, void *bound,
                                const void *file, int64_t bytes);
 
-/* As attn_open(), without that hash: weights that are mapped come from the disk
+/* As attn_bind(), without that hash: weights that are mapped come from the disk
  * as they are used, and what was damaged there is not seen. */
-ATTN_API const char *attn_open_lazily(const struct attn_model *m, void *bound,
+ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
                                       const void *file, int64_t bytes);
 
-/* Bytes of memory that attn_generate() needs for `sentences` sources,
+/* Bytes of memory that attn_search() needs for `sentences` sources,
  * `source_rows` tokens in all, `longest` in one; or an error. */
-ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
-                                     const struct attn_search_options *o,
-                                     int64_t sentences, int64_t source_rows,
-                                     int64_t longest);
+ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t sentences, int64_t source_rows,
+                                   int64_t longest);
 
 /* Answers all sentences: s has the tokens from ids[start[s]] to before
  * ids[start[s + 1]]; its o->results best answers go to out[s * o->results] and
  * on, their number to found[s], or ATTN_ERROR_FINITE; their tokens lie in
  * `memory`. A sentence of no tokens has no answer, but by a decoder with a
  * start token, which goes on from that. 0, or an error. */
-ATTN_API int attn_generate(const struct attn_search_request *r,
-                           struct attn_hypothesis *out, int64_t *found);
+ATTN_API int attn_search(const struct attn_search_request *r,
+                         struct attn_hypothesis *out, int64_t *found);
 
 /* Bytes of memory that a call on this batch needs, by its sizes and threads; or
  * an error. */
@@ -3959,19 +3960,19 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
 /* Encodes all rows of a batch in memory of attn_batch_bytes(), after a look at
  * all of its ids, lengths and tables. 0; or an error, before anything is
  * computed. */
-ATTN_API int attn_encode(const struct attn_model *m, const void *bound,
-                         const struct attn_batch *b, void *memory,
-                         int64_t bytes);
+ATTN_API int attn_encode_batch(const struct attn_model *m, const void *bound,
+                               const struct attn_batch *b, void *memory,
+                               int64_t bytes);
 
 /* Decodes the new rows of a batch in memory of attn_batch_bytes(), after a look
  * at all of its ids, lengths and tables; not at whether two sequences write one
  * page. 0; or an error, before anything is computed. */
-ATTN_API int attn_decode(const struct attn_model *m, const void *bound,
-                         const struct attn_batch *b, void *memory,
-                         int64_t bytes);
+ATTN_API int attn_decode_batch(const struct attn_model *m, const void *bound,
+                               const struct attn_batch *b, void *memory,
+                               int64_t bytes);
 
 /* The vocabulary of the source, or of the target (target: 1), in a file that
- * was opened; NULL: there is none. It is the `block` of the functions below. */
+ * was bound; NULL: there is none. It is the `block` of the functions below. */
 ATTN_API const void *attn_vocab(const struct attn_model *m, const void *file,
                                 int64_t target);
 
@@ -4025,7 +4026,7 @@ ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
                               int64_t n);
 
 /* The next token of the answer; ATTN_STREAM_END, ATTN_STREAM_FULL; or another
- * number below 0, an error. Chooses what attn_generate() with beam 1 would. */
+ * number below 0, an error. Chooses what attn_search() with beam 1 would. */
 ATTN_API int64_t attn_stream_next(struct attn_stream *s);
 
 /* `to` goes on where `from` is, in a slot of the same room; what is in that
@@ -4034,7 +4035,7 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s);
 ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
                               int64_t slot);
 
-/* The hash of the weights in a file that was opened, for states; 0: it is no
+/* The hash of the weights in a file that was bound, for states; 0: it is no
  * such file. */
 ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
                                      const void *file);
@@ -4557,9 +4558,9 @@ static int batch_run(const struct batch_call *c, const void *bound,
     return 0;
 }
 
-ATTN_API int attn_encode(const struct attn_model *m, const void *bound,
-                         const struct attn_batch *b, void *memory,
-                         int64_t bytes)
+ATTN_API int attn_encode_batch(const struct attn_model *m, const void *bound,
+                               const struct attn_batch *b, void *memory,
+                               int64_t bytes)
 {
     struct batch_call c;
     c.m = m;
@@ -4569,9 +4570,9 @@ ATTN_API int attn_encode(const struct attn_model *m, const void *bound,
     return batch_run(&c, bound, memory, bytes);
 }
 
-ATTN_API int attn_decode(const struct attn_model *m, const void *bound,
-                         const struct attn_batch *b, void *memory,
-                         int64_t bytes)
+ATTN_API int attn_decode_batch(const struct attn_model *m, const void *bound,
+                               const struct attn_batch *b, void *memory,
+                               int64_t bytes)
 {
     struct batch_call c;
     c.m = m;
@@ -5701,10 +5702,11 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->arena = attn_take(at, arena, 1);
 }
 
-ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
-                                   const struct attn_search_options *o,
-                                   int64_t sentences, int64_t source_rows,
-                                   int64_t longest, int64_t prefix_n)
+ATTN_API int64_t attn_prefixed_search_bytes(const struct attn_model *m,
+                                            const struct attn_search_options *o,
+                                            int64_t sentences,
+                                            int64_t source_rows,
+                                            int64_t longest, int64_t prefix_n)
 {
     struct attn_memory at;
     struct attn_search_state s = { 0 };
@@ -5980,8 +5982,8 @@ static int search_check(const struct attn_search_request *r)
     return 0;
 }
 
-ATTN_API int attn_generate(const struct attn_search_request *r,
-                           struct attn_hypothesis *out, int64_t *found)
+ATTN_API int attn_search(const struct attn_search_request *r,
+                         struct attn_hypothesis *out, int64_t *found)
 {
     struct attn_memory at;
     struct attn_search_state s = { 0 };
@@ -5999,8 +6001,9 @@ ATTN_API int attn_generate(const struct attn_search_request *r,
     s.prefix_n = r->prefix_n;
     s.batch.parallel = r->o->parallel;
 
-    int64_t need = attn_search_bytes(s.model, s.o, s.sentences, s.source_rows,
-                                     s.longest, s.prefix_n);
+    int64_t need = attn_prefixed_search_bytes(s.model, s.o, s.sentences,
+                                              s.source_rows, s.longest,
+                                              s.prefix_n);
     if (need < 0)
         return (int)need;
     if (need > r->bytes)
@@ -6015,12 +6018,12 @@ ATTN_API int attn_generate(const struct attn_search_request *r,
     return wrong;
 }
 
-ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
-                                     const struct attn_search_options *o,
-                                     int64_t sentences, int64_t source_rows,
-                                     int64_t longest)
+ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t sentences, int64_t source_rows,
+                                   int64_t longest)
 {
-    return attn_search_bytes(m, o, sentences, source_rows, longest, 0);
+    return attn_prefixed_search_bytes(m, o, sentences, source_rows, longest, 0);
 }
 
 /* stream.c: one answer, token by token; and many answers that go on from one
@@ -7462,7 +7465,7 @@ ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
  * file that passes is safe to read wherever its header points. What is wrong is
  * said with what was found, what is expected and what makes it right.       */
 
-struct packed { /* a file that is opened */
+struct packed { /* a file that is bound */
     const struct attn_model *m;
     const char *file;
     int64_t bytes;
@@ -7710,19 +7713,19 @@ static const char *packed_bind(const struct attn_model *m, void *bound,
     return NULL;
 }
 
-ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
+ATTN_API const char *attn_bind(const struct attn_model *m, void *bound,
                                const void *file, int64_t bytes)
 {
     return packed_bind(m, bound, file, bytes, 1);
 }
 
-ATTN_API const char *attn_open_lazily(const struct attn_model *m, void *bound,
+ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
                                       const void *file, int64_t bytes)
 {
     return packed_bind(m, bound, file, bytes, 0);
 }
 
-/* A part of a file that was opened; NULL: it has none, or is no such file. */
+/* A part of a file that was bound; NULL: it has none, or is no such file. */
 static const void *packed_part(const void *file, int64_t at, int64_t bytes)
 {
     const struct attn_packed_header *h = file;
@@ -7827,27 +7830,27 @@ const char *tiny_error_text(int64_t error)
     return attn_error_text(error);
 }
 
-const char *tiny_open(void *bound, const void *file, int64_t bytes)
+const char *tiny_bind(void *bound, const void *file, int64_t bytes)
 {
-    return attn_open(&model, bound, file, bytes);
+    return attn_bind(&model, bound, file, bytes);
 }
 
-const char *tiny_open_lazily(void *bound, const void *file, int64_t bytes)
+const char *tiny_bind_lazily(void *bound, const void *file, int64_t bytes)
 {
-    return attn_open_lazily(&model, bound, file, bytes);
+    return attn_bind_lazily(&model, bound, file, bytes);
 }
 
-int64_t tiny_generate_bytes(const struct attn_search_options *o,
-                            int64_t sentences, int64_t source_rows,
-                            int64_t longest)
+int64_t tiny_search_bytes(const struct attn_search_options *o,
+                          int64_t sentences, int64_t source_rows,
+                          int64_t longest)
 {
-    return attn_generate_bytes(&model, o, sentences, source_rows, longest);
+    return attn_search_bytes(&model, o, sentences, source_rows, longest);
 }
 
-int tiny_generate(const void *bound, const struct attn_search_options *o,
-                  int64_t sentences, const int32_t *ids, const int32_t *start,
-                  void *memory, int64_t bytes, struct attn_hypothesis *out,
-                  int64_t *found)
+int tiny_search(const void *bound, const struct attn_search_options *o,
+                int64_t sentences, const int32_t *ids, const int32_t *start,
+                void *memory, int64_t bytes, struct attn_hypothesis *out,
+                int64_t *found)
 {
     const struct attn_search_request r = {
         .model = &model,
@@ -7859,7 +7862,7 @@ int tiny_generate(const void *bound, const struct attn_search_options *o,
         .memory = memory,
         .bytes = bytes,
     };
-    return attn_generate(&r, out, found);
+    return attn_search(&r, out, found);
 }
 
 int64_t tiny_batch_bytes(const struct attn_batch *b)
@@ -7867,16 +7870,16 @@ int64_t tiny_batch_bytes(const struct attn_batch *b)
     return attn_batch_bytes(&model, b);
 }
 
-int tiny_encode(const void *bound, const struct attn_batch *b, void *memory,
-                int64_t bytes)
+int tiny_encode_batch(const void *bound, const struct attn_batch *b,
+                      void *memory, int64_t bytes)
 {
-    return attn_encode(&model, bound, b, memory, bytes);
+    return attn_encode_batch(&model, bound, b, memory, bytes);
 }
 
-int tiny_decode(const void *bound, const struct attn_batch *b, void *memory,
-                int64_t bytes)
+int tiny_decode_batch(const void *bound, const struct attn_batch *b,
+                      void *memory, int64_t bytes)
 {
-    return attn_decode(&model, bound, b, memory, bytes);
+    return attn_decode_batch(&model, bound, b, memory, bytes);
 }
 
 const void *tiny_vocab(const void *file, int64_t target)
@@ -8010,8 +8013,8 @@ const void *tiny_embedded(int64_t *bytes)
 
 #ifdef ATTNC_MAIN
 #define embedded_weights tiny_embedded
-#define open_file tiny_open
-#define open_file_lazily tiny_open_lazily
+#define bind_file tiny_bind
+#define bind_file_lazily tiny_bind_lazily
 #define options_of_spec tiny_options
 
 static __attribute__((noinline)) int program_main(int argc,
@@ -8466,9 +8469,9 @@ static void program_bind(struct program *p, const char *path)
     if (!program_grow(p, &p->bound, p->m->bound_bytes))
         return;
     if (p->unchecked)
-        wrong = open_file_lazily(p->bound.at, p->file, p->bytes);
+        wrong = bind_file_lazily(p->bound.at, p->file, p->bytes);
     else
-        wrong = open_file(p->bound.at, p->file, p->bytes);
+        wrong = bind_file(p->bound.at, p->file, p->bytes);
     if (wrong) {
         program_fail(p, 3, path, wrong);
         return;
@@ -8539,7 +8542,8 @@ static int program_search(struct program *p, int *asks,
     }
     if (n == 0)
         return 1;
-    const int64_t bytes = attn_search_bytes(p->m, &o, n, start[n], longest, 0);
+    const int64_t bytes = attn_prefixed_search_bytes(p->m, &o, n, start[n],
+                                                     longest, 0);
     if (bytes == ATTN_ERROR_KIND) {
         program_fail(p, 3, p->m->name,
                      "no answer is searched for behind rows "
@@ -8558,7 +8562,7 @@ static int program_search(struct program *p, int *asks,
         .memory = p->work.at,
         .bytes = bytes,
     };
-    if (attn_generate(&request, best, found) == 0)
+    if (attn_search(&request, best, found) == 0)
         return 1;
     program_fail(p, 70, p->m->name, "internal error: the search failed");
     return 0;

@@ -37,7 +37,7 @@
  *         const void *file = argc > 1 ? file_at(argv[1], &bytes)
  *                                     : NULL;
  *         void *bound = malloc(m->bound_bytes);
- *         const char *wrong = tiny_open(bound, file, bytes);
+ *         const char *wrong = tiny_bind(bound, file, bytes);
  *
  *         if (wrong) {
  *             fprintf(stderr, "%s\n", wrong);
@@ -52,9 +52,9 @@
  *         int64_t found;
  *
  *         tiny_options(&o);
- *         bytes = tiny_generate_bytes(&o, 1, start[1], start[1]);
+ *         bytes = tiny_search_bytes(&o, 1, start[1], start[1]);
  *         void *memory = malloc(bytes > 0 ? bytes : 1);
- *         int error = tiny_generate(bound, &o, 1, ids, start, memory,
+ *         int error = tiny_search(bound, &o, 1, ids, start, memory,
  *             bytes, &best, &found);
  *
  *         if (error) {
@@ -173,7 +173,7 @@ enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 /* A compiled model: constants and inner entries. Everything is a pure function
  * of its arguments; nothing is global, so threads may share one model. The
  * inner entries check nothing: an id or a length that is out of range is a
- * fault in memory. The functions around them, NAME_encode() .., check.      */
+ * fault in memory. The functions around them, NAME_encode_batch() .., check. */
 struct attn_model {
     const char *name;
     int64_t kind; /* ATTN_ENCODER_DECODER .. */
@@ -190,7 +190,7 @@ struct attn_model {
     uint64_t spec_hash;     /* of all that decides what is computed */
     const char *command;    /* that packs its weights */
     int64_t bound_bytes;    /* of the struct that bind() fills, and room
-                               for what open() says */
+                               for what bind() says */
     /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
      * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
     int64_t page_floats[2]; /* 0: the model has no such cache */
@@ -364,27 +364,27 @@ const char *tiny_error_text(int64_t error);
  * fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or what is
  * wrong with it, a text in `bound`. Its contents are held to their hash, for
  * which all of it is read; inside a C file they have none. */
-const char *tiny_open(void *bound, const void *file, int64_t bytes);
+const char *tiny_bind(void *bound, const void *file, int64_t bytes);
 
-/* As tiny_open(), without that hash: weights that are mapped come from the disk
+/* As tiny_bind(), without that hash: weights that are mapped come from the disk
  * as they are used, and what was damaged there is not seen. */
-const char *tiny_open_lazily(void *bound, const void *file, int64_t bytes);
+const char *tiny_bind_lazily(void *bound, const void *file, int64_t bytes);
 
-/* Bytes of memory that tiny_generate() needs for `sentences` sources,
+/* Bytes of memory that tiny_search() needs for `sentences` sources,
  * `source_rows` tokens in all, `longest` in one; or an error. */
-int64_t tiny_generate_bytes(const struct attn_search_options *o,
-                            int64_t sentences, int64_t source_rows,
-                            int64_t longest);
+int64_t tiny_search_bytes(const struct attn_search_options *o,
+                          int64_t sentences, int64_t source_rows,
+                          int64_t longest);
 
 /* Answers all sentences: s has the tokens from ids[start[s]] to before
  * ids[start[s + 1]]; its o->results best answers go to out[s * o->results] and
  * on, their number to found[s], or ATTN_ERROR_FINITE; their tokens lie in
  * `memory`. A sentence of no tokens has no answer, but by a decoder with a
  * start token, which goes on from that. 0, or an error. */
-int tiny_generate(const void *bound, const struct attn_search_options *o,
-                  int64_t sentences, const int32_t *ids, const int32_t *start,
-                  void *memory, int64_t bytes, struct attn_hypothesis *out,
-                  int64_t *found);
+int tiny_search(const void *bound, const struct attn_search_options *o,
+                int64_t sentences, const int32_t *ids, const int32_t *start,
+                void *memory, int64_t bytes, struct attn_hypothesis *out,
+                int64_t *found);
 
 /* Bytes of memory that a call on this batch needs, by its sizes and threads; or
  * an error. */
@@ -393,17 +393,17 @@ int64_t tiny_batch_bytes(const struct attn_batch *b);
 /* Encodes all rows of a batch in memory of tiny_batch_bytes(), after a look at
  * all of its ids, lengths and tables. 0; or an error, before anything is
  * computed. */
-int tiny_encode(const void *bound, const struct attn_batch *b, void *memory,
-                int64_t bytes);
+int tiny_encode_batch(const void *bound, const struct attn_batch *b,
+                      void *memory, int64_t bytes);
 
 /* Decodes the new rows of a batch in memory of tiny_batch_bytes(), after a look
  * at all of its ids, lengths and tables; not at whether two sequences write one
  * page. 0; or an error, before anything is computed. */
-int tiny_decode(const void *bound, const struct attn_batch *b, void *memory,
-                int64_t bytes);
+int tiny_decode_batch(const void *bound, const struct attn_batch *b,
+                      void *memory, int64_t bytes);
 
 /* The vocabulary of the source, or of the target (target: 1), in a file that
- * was opened; NULL: there is none. It is the `block` of the functions below. */
+ * was bound; NULL: there is none. It is the `block` of the functions below. */
 const void *tiny_vocab(const void *file, int64_t target);
 
 /* Bytes of memory that tiny_vocab_encode() needs for a text of `bytes` bytes,
@@ -453,7 +453,7 @@ int tiny_stream_open(struct attn_stream *s, const void *bound,
 int tiny_stream_feed(struct attn_stream *s, const int32_t *ids, int64_t n);
 
 /* The next token of the answer; ATTN_STREAM_END, ATTN_STREAM_FULL; or another
- * number below 0, an error. Chooses what tiny_generate() with beam 1 would. */
+ * number below 0, an error. Chooses what tiny_search() with beam 1 would. */
 int64_t tiny_stream_next(struct attn_stream *s);
 
 /* `to` goes on where `from` is, in a slot of the same room; what is in that
@@ -462,7 +462,7 @@ int64_t tiny_stream_next(struct attn_stream *s);
 int tiny_stream_fork(struct attn_stream *to, struct attn_stream *from,
                      int64_t slot);
 
-/* The hash of the weights in a file that was opened, for states; 0: it is no
+/* The hash of the weights in a file that was bound, for states; 0: it is no
  * such file. */
 uint64_t tiny_state_weights(const void *file);
 

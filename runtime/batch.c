@@ -278,9 +278,9 @@ static int batch_run(const struct batch_call *c, const void *bound,
     return 0;
 }
 
-ATTN_API int attn_encode(const struct attn_model *m, const void *bound,
-                         const struct attn_batch *b, void *memory,
-                         int64_t bytes)
+ATTN_API int attn_encode_batch(const struct attn_model *m, const void *bound,
+                               const struct attn_batch *b, void *memory,
+                               int64_t bytes)
 {
     struct batch_call c;
     c.m = m;
@@ -290,9 +290,9 @@ ATTN_API int attn_encode(const struct attn_model *m, const void *bound,
     return batch_run(&c, bound, memory, bytes);
 }
 
-ATTN_API int attn_decode(const struct attn_model *m, const void *bound,
-                         const struct attn_batch *b, void *memory,
-                         int64_t bytes)
+ATTN_API int attn_decode_batch(const struct attn_model *m, const void *bound,
+                               const struct attn_batch *b, void *memory,
+                               int64_t bytes)
 {
     struct batch_call c;
     c.m = m;

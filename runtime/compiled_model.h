@@ -40,7 +40,7 @@ enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 /* A compiled model: constants and inner entries. Everything is a pure function
  * of its arguments; nothing is global, so threads may share one model. The
  * inner entries check nothing: an id or a length that is out of range is a
- * fault in memory. The functions around them, NAME_encode() .., check.      */
+ * fault in memory. The functions around them, NAME_encode_batch() .., check. */
 struct attn_model {
     const char *name;
     int64_t kind; /* ATTN_ENCODER_DECODER .. */
@@ -57,7 +57,7 @@ struct attn_model {
     uint64_t spec_hash;     /* of all that decides what is computed */
     const char *command;    /* that packs its weights */
     int64_t bound_bytes;    /* of the struct that bind() fills, and room
-                               for what open() says */
+                               for what bind() says */
     /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
      * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
     int64_t page_floats[2]; /* 0: the model has no such cache */

@@ -20,25 +20,25 @@
 EXPORT(Always, const char *, error_text, (P(int64_t, error)),
     "An error in words.")
 
-EXPORT(Always, const char *, open,
+EXPORT(Always, const char *, bind,
     (MODEL, P(void *, bound), P(const void *, file), P(int64_t, bytes)),
     "Checks model.weights, which lies at `file`, at a multiple of 64 bytes, "
     "and fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or "
     "what is wrong with it, a text in `bound`. Its contents are held to their "
     "hash, for which all of it is read; inside a C file they have none.")
 
-EXPORT(Always, const char *, open_lazily,
+EXPORT(Always, const char *, bind_lazily,
     (MODEL, P(void *, bound), P(const void *, file), P(int64_t, bytes)),
-    "As $open(), without that hash: weights that are mapped come from the "
+    "As $bind(), without that hash: weights that are mapped come from the "
     "disk as they are used, and what was damaged there is not seen.")
 
-EXPORT(Decodes, int64_t, generate_bytes,
+EXPORT(Decodes, int64_t, search_bytes,
     (MODEL, P(const struct attn_search_options *, o), P(int64_t, sentences),
      P(int64_t, source_rows), P(int64_t, longest)),
-    "Bytes of memory that $generate() needs for `sentences` sources, "
+    "Bytes of memory that $search() needs for `sentences` sources, "
     "`source_rows` tokens in all, `longest` in one; or an error.")
 
-EXPORT(Decodes, int, generate,
+EXPORT(Decodes, int, search,
     (REQUEST(attn_search_request, MODEL, P(const void *, bound),
              P(const struct attn_search_options *, o), P(int64_t, sentences),
              P(const int32_t *, ids), P(const int32_t *, start),
@@ -56,14 +56,14 @@ EXPORT(Always, int64_t, batch_bytes,
     "Bytes of memory that a call on this batch needs, by its sizes and "
     "threads; or an error.")
 
-EXPORT(Encodes, int, encode,
+EXPORT(Encodes, int, encode_batch,
     (MODEL, P(const void *, bound), P(const struct attn_batch *, b),
      P(void *, memory), P(int64_t, bytes)),
     "Encodes all rows of a batch in memory of $batch_bytes(), after a look at "
     "all of its ids, lengths and tables. 0; or an error, before anything is "
     "computed.")
 
-EXPORT(Decodes, int, decode,
+EXPORT(Decodes, int, decode_batch,
     (MODEL, P(const void *, bound), P(const struct attn_batch *, b),
      P(void *, memory), P(int64_t, bytes)),
     "Decodes the new rows of a batch in memory of $batch_bytes(), after a look "
@@ -73,7 +73,7 @@ EXPORT(Decodes, int, decode,
 EXPORT(Texts, const void *, vocab,
     (MODEL, P(const void *, file), P(int64_t, target)),
     "The vocabulary of the source, or of the target (target: 1), in a file "
-    "that was opened; NULL: there is none. It is the `block` of the functions "
+    "that was bound; NULL: there is none. It is the `block` of the functions "
     "below.")
 
 EXPORT(Texts, int64_t, vocab_encode_bytes,
@@ -139,7 +139,7 @@ EXPORT(Decodes, int, stream_feed,
 
 EXPORT(Decodes, int64_t, stream_next, (P(struct attn_stream *, s)),
     "The next token of the answer; ATTN_STREAM_END, ATTN_STREAM_FULL; or "
-    "another number below 0, an error. Chooses what $generate() with beam 1 "
+    "another number below 0, an error. Chooses what $search() with beam 1 "
     "would.")
 
 EXPORT(Decodes, int, stream_fork,
@@ -150,7 +150,7 @@ EXPORT(Decodes, int, stream_fork,
     "or an error.")
 
 EXPORT(Decodes, uint64_t, state_weights, (MODEL, P(const void *, file)),
-    "The hash of the weights in a file that was opened, for states; 0: it is "
+    "The hash of the weights in a file that was bound, for states; 0: it is "
     "no such file.")
 
 EXPORT(Decodes, int64_t, state_bytes, (P(const struct attn_stream *, s)),

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-struct packed { /* a file that is opened */
+struct packed { /* a file that is bound */
     const struct attn_model *m;
     const char *file;
     int64_t bytes;
@@ -253,19 +253,19 @@ static const char *packed_bind(const struct attn_model *m, void *bound,
     return NULL;
 }
 
-ATTN_API const char *attn_open(const struct attn_model *m, void *bound,
+ATTN_API const char *attn_bind(const struct attn_model *m, void *bound,
                                const void *file, int64_t bytes)
 {
     return packed_bind(m, bound, file, bytes, 1);
 }
 
-ATTN_API const char *attn_open_lazily(const struct attn_model *m, void *bound,
+ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
                                       const void *file, int64_t bytes)
 {
     return packed_bind(m, bound, file, bytes, 0);
 }
 
-/* A part of a file that was opened; NULL: it has none, or is no such file. */
+/* A part of a file that was bound; NULL: it has none, or is no such file. */
 static const void *packed_part(const void *file, int64_t at, int64_t bytes)
 {
     const struct attn_packed_header *h = file;

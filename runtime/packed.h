@@ -30,7 +30,7 @@ ATTN_API uint64_t attn_packed_page(const void *file); /* as in its header */
 ATTN_API const char *attn_packed_check(const struct attn_model *m,
                                        const void *file, int64_t bytes,
                                        int64_t hashed, char *why);
-/* Where the weights lie in a file that was opened; NULL: it is none. */
+/* Where the weights lie in a file that was bound; NULL: it is none. */
 ATTN_API const void *attn_packed_weights(const void *file);
 
 #endif

@@ -100,9 +100,9 @@ static void program_bind(struct program *p, const char *path)
     if (!program_grow(p, &p->bound, p->m->bound_bytes))
         return;
     if (p->unchecked)
-        wrong = open_file_lazily(p->bound.at, p->file, p->bytes);
+        wrong = bind_file_lazily(p->bound.at, p->file, p->bytes);
     else
-        wrong = open_file(p->bound.at, p->file, p->bytes);
+        wrong = bind_file(p->bound.at, p->file, p->bytes);
     if (wrong) {
         program_fail(p, 3, path, wrong);
         return;

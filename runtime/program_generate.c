@@ -54,7 +54,8 @@ static int program_search(struct program *p, int *asks,
     }
     if (n == 0)
         return 1;
-    const int64_t bytes = attn_search_bytes(p->m, &o, n, start[n], longest, 0);
+    const int64_t bytes = attn_prefixed_search_bytes(p->m, &o, n, start[n],
+                                                     longest, 0);
     if (bytes == ATTN_ERROR_KIND) {
         program_fail(p, 3, p->m->name,
                      "no answer is searched for behind rows "
@@ -73,7 +74,7 @@ static int program_search(struct program *p, int *asks,
         .memory = p->work.at,
         .bytes = bytes,
     };
-    if (attn_generate(&request, best, found) == 0)
+    if (attn_search(&request, best, found) == 0)
         return 1;
     program_fail(p, 70, p->m->name, "internal error: the search failed");
     return 0;

@@ -54,7 +54,7 @@ static void program_rows(struct program *p, struct attn_batch *b)
     attn_memory_open(&at, p->work.at);
     b->output = attn_take(&at, floats, 4);
     work = attn_take(&at, bytes, 1);
-    const int error = attn_encode(p->m, p->bound.at, b, work, bytes);
+    const int error = attn_encode_batch(p->m, p->bound.at, b, work, bytes);
     if (error)
         program_fail(p, 3, "stdin", attn_error_text(error));
 }

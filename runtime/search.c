@@ -251,8 +251,8 @@ static int search_check(const struct attn_search_request *r)
     return 0;
 }
 
-ATTN_API int attn_generate(const struct attn_search_request *r,
-                           struct attn_hypothesis *out, int64_t *found)
+ATTN_API int attn_search(const struct attn_search_request *r,
+                         struct attn_hypothesis *out, int64_t *found)
 {
     struct attn_memory at;
     struct attn_search_state s = { 0 };
@@ -270,8 +270,9 @@ ATTN_API int attn_generate(const struct attn_search_request *r,
     s.prefix_n = r->prefix_n;
     s.batch.parallel = r->o->parallel;
 
-    int64_t need = attn_search_bytes(s.model, s.o, s.sentences, s.source_rows,
-                                     s.longest, s.prefix_n);
+    int64_t need = attn_prefixed_search_bytes(s.model, s.o, s.sentences,
+                                              s.source_rows, s.longest,
+                                              s.prefix_n);
     if (need < 0)
         return (int)need;
     if (need > r->bytes)
@@ -286,10 +287,10 @@ ATTN_API int attn_generate(const struct attn_search_request *r,
     return wrong;
 }
 
-ATTN_API int64_t attn_generate_bytes(const struct attn_model *m,
-                                     const struct attn_search_options *o,
-                                     int64_t sentences, int64_t source_rows,
-                                     int64_t longest)
+ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t sentences, int64_t source_rows,
+                                   int64_t longest)
 {
-    return attn_search_bytes(m, o, sentences, source_rows, longest, 0);
+    return attn_prefixed_search_bytes(m, o, sentences, source_rows, longest, 0);
 }

@@ -161,11 +161,12 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
 
 /* Memory for a search of up to `sentences` sources with `source_rows` rows
  * in sum and `longest` in one, and `prefix_n` forced tokens; or an error.   */
-ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
-                                   const struct attn_search_options *o,
-                                   int64_t sentences, int64_t source_rows,
-                                   int64_t longest, int64_t prefix_n);
-struct attn_search_request { /* what a search is asked for: attn_generate() */
+ATTN_API int64_t attn_prefixed_search_bytes(const struct attn_model *m,
+                                            const struct attn_search_options *o,
+                                            int64_t sentences,
+                                            int64_t source_rows,
+                                            int64_t longest, int64_t prefix_n);
+struct attn_search_request { /* what a search is asked for: attn_search() */
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
@@ -175,7 +176,7 @@ struct attn_search_request { /* what a search is asked for: attn_generate() */
     const int32_t *prefix; /* [prefix_n] forced first tokens, the same for */
     int64_t prefix_n;      /* all sentences, not more than the limit */
     void *memory;
-    int64_t bytes; /* attn_search_bytes(), or more */
+    int64_t bytes; /* attn_prefixed_search_bytes(), or more */
 };
 
 #endif

@@ -182,10 +182,11 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->arena = attn_take(at, arena, 1);
 }
 
-ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
-                                   const struct attn_search_options *o,
-                                   int64_t sentences, int64_t source_rows,
-                                   int64_t longest, int64_t prefix_n)
+ATTN_API int64_t attn_prefixed_search_bytes(const struct attn_model *m,
+                                            const struct attn_search_options *o,
+                                            int64_t sentences,
+                                            int64_t source_rows,
+                                            int64_t longest, int64_t prefix_n)
 {
     struct attn_memory at;
     struct attn_search_state s = { 0 };

@@ -25,7 +25,7 @@ static void run_step(Setup *s)
 static void run_search(Setup *s)
 {
     const BenchOptions *o = &s->options;
-    if (attn_generate(
+    if (attn_search(
             &(struct attn_search_request){
                 .model = s->model,
                 .bound = s->engine->bound,

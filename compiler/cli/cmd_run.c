@@ -146,8 +146,9 @@ static void search_batch(Run *r)
     int64_t longest = 0;
     for (int64_t i = 0; i < r->questions; i++)
         longest = attn_max(longest, r->start[i + 1] - r->start[i]);
-    int64_t bytes = attn_search_bytes(m, &r->search.o, r->questions, r->ids.n,
-                                      longest, r->search.prefix_n);
+    int64_t bytes = attn_prefixed_search_bytes(m, &r->search.o, r->questions,
+                                               r->ids.n, longest,
+                                               r->search.prefix_n);
     if (bytes < 0)
         fail(ExitResource,
              "a search of %lld lines of up to %lld tokens with "
@@ -170,7 +171,7 @@ static void search_batch(Run *r)
         .memory = r->memory,
         .bytes = r->bytes,
     };
-    if (attn_generate(&request, r->out, r->found) != 0)
+    if (attn_search(&request, r->out, r->found) != 0)
         die("the search refused a batch that fits the model");
 }
 

@@ -166,7 +166,8 @@ static int64_t add_answer(AttentionRun *r, int from, int32_t *ids, int64_t n)
     int64_t rows = r->in.start[from][1], found = 0;
     struct attn_hypothesis *best = arena_alloc(a, (size_t)s->o.results
                                                       * sizeof *best);
-    int64_t bytes = attn_search_bytes(m, &s->o, 1, rows, rows, s->prefix_n);
+    int64_t bytes = attn_prefixed_search_bytes(m, &s->o, 1, rows, rows,
+                                               s->prefix_n);
     void *memory = bytes < 0 ? NULL : aligned_memory(a, bytes);
     if (!memory)
         fail(ExitResource, "a search with beam %lld is too large",
@@ -183,7 +184,7 @@ static int64_t add_answer(AttentionRun *r, int from, int32_t *ids, int64_t n)
         .memory = memory,
         .bytes = bytes,
     };
-    if (attn_generate(&request, best, &found) != 0)
+    if (attn_search(&request, best, &found) != 0)
         die("the search refused a line that fits the model");
     if (found == ATTN_ERROR_FINITE)
         return found;

@@ -47,7 +47,7 @@ static void example_open(Emit *e)
            "    const void *file = argc > 1 ? file_at(argv[1], &bytes)\n"
            "                                : NULL;\n"
            "    void *bound = malloc(m->bound_bytes);\n"
-           "    const char *wrong = $open(bound, file, bytes);\n"
+           "    const char *wrong = $bind(bound, file, bytes);\n"
            "\n"
            "    if (wrong) {\n"
            "        fprintf(stderr, \"%s\\n\", wrong);\n"
@@ -77,9 +77,9 @@ static void example_generate(Emit *e)
            "int64_t found;\n"
            "\n"
            "$options(&o);\n"
-           "bytes = $generate_bytes(&o, 1, start[1], start[1]);\n"
+           "bytes = $search_bytes(&o, 1, start[1], start[1]);\n"
            "void *memory = malloc(bytes > 0 ? bytes : 1);\n"
-           "int error = $generate(bound, &o, 1, ids, start, memory,\n"
+           "int error = $search(bound, &o, 1, ids, start, memory,\n"
            "    bytes, &best, &found);\n"
            "\n"
            "if (error) {\n"
@@ -119,7 +119,7 @@ static void example_encode(Gen *g, Emit *e)
            "b.output = malloc(size * sizeof *b.output);\n"
            "bytes = $batch_bytes(&b);\n"
            "void *memory = malloc(bytes > 0 ? bytes : 1);\n"
-           "int error = $encode(bound, &b, memory, bytes);\n"
+           "int error = $encode_batch(bound, &b, memory, bytes);\n"
            "\n"
            "if (error) {\n"
            "    fprintf(stderr, \"%s\\n\", $error_text(error));\n"
@@ -137,12 +137,12 @@ static void put_example(Gen *g, Emit *e)
     const Spec *s = g->p->g->spec;
     const int side = s->kind == KindDecoder;
     let(x, "model", "%s_model", p);
-    let(x, "open", "%s_open", p);
+    let(x, "bind", "%s_bind", p);
     let(x, "options", "%s_options", p);
-    let(x, "generate", "%s_generate", p);
-    let(x, "generate_bytes", "%s_generate_bytes", p);
+    let(x, "search", "%s_search", p);
+    let(x, "search_bytes", "%s_search_bytes", p);
     let(x, "batch_bytes", "%s_batch_bytes", p);
-    let(x, "encode", "%s_encode", p);
+    let(x, "encode_batch", "%s_encode_batch", p);
     let(x, "error_text", "%s_error_text", p);
     if (s->input == InputReal)
         let(x, "width", "%lld", (long long)s->input_width);

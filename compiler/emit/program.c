@@ -216,12 +216,12 @@ void emit_main(Gen *g, Emit *e)
 {
     let(e, "options", "%s_options", g->p->prefix);
     let(e, "weights", "%s_embedded", g->p->prefix);
-    let(e, "open", "%s_open", g->p->prefix);
-    let(e, "open_lazily", "%s_open_lazily", g->p->prefix);
+    let(e, "bind", "%s_bind", g->p->prefix);
+    let(e, "bind_lazily", "%s_bind_lazily", g->p->prefix);
     put(e, "#ifdef ATTNC_MAIN\n"
            "#define embedded_weights $weights\n"
-           "#define open_file $open\n"
-           "#define open_file_lazily $open_lazily\n");
+           "#define bind_file $bind\n"
+           "#define bind_file_lazily $bind_lazily\n");
     if (has_decoder(g->p))
         put(e, "#define options_of_spec $options\n");
     put(e, "\n");

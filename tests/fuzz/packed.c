@@ -77,7 +77,7 @@ static int run(void *with)
 {
     const Input *in = with;
     uint64_t sum = 0, word, bound[ATTN_PACKED_TEXT / 8];
-    const char *wrong = (in->lazy ? attn_open_lazily : attn_open)(&model, bound,
+    const char *wrong = (in->lazy ? attn_bind_lazily : attn_bind)(&model, bound,
                                                                   in->file,
                                                                   in->bytes);
     if (wrong && strlen(wrong) >= sizeof bound)

@@ -1,5 +1,5 @@
 /* nbest_test.c: more answers than the beam is wide, of a real model: by the
- * command line, which keeps the beam, and by generate() of the emitted file.
+ * command line, which keeps the beam, and by search() of the emitted file.
  * Skipped where the model is not there (ATTNC_DATA names its folder).       */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static const char driver[] =
     "    int64_t bytes, found, n = 0;\n"
     "    const void *file = aren_transliteration_embedded(&bytes);\n"
     "    if (aren_transliteration_model()->bound_bytes > 1 << 16 ||\n"
-    "        aren_transliteration_open(bound, file, bytes))\n"
+    "        aren_transliteration_bind(bound, file, bytes))\n"
     "        return 3;\n"
     "    aren_transliteration_options(&o);\n"
     "    o.beam = 4;\n"
@@ -40,7 +40,7 @@ static const char driver[] =
     "        for (char *id = strtok(line, \" \\n\"); id;\n"
     "             id = strtok(NULL, \" \\n\"))\n"
     "            ids[start[1]++] = atoi(id);\n"
-    "        if (aren_transliteration_generate(bound, &o, 1, ids, start,\n"
+    "        if (aren_transliteration_search(bound, &o, 1, ids, start,\n"
     "                                          work, sizeof work, h, &found))\n"
     "            return 70;\n"
     "        n++;\n"

@@ -100,7 +100,7 @@ static void test_refused(void **unused)
         .memory = memory,
         .bytes = bytes - 1,
     };
-    assert_int_equal(attn_generate(&small, c->out, c->found), ATTN_ERROR_ROOM);
+    assert_int_equal(attn_search(&small, c->out, c->found), ATTN_ERROR_ROOM);
     free(memory);
     c->ids[2] = 50; /* no such id */
     assert_int_equal(case_run(c), ATTN_ERROR_ID);
@@ -136,7 +136,8 @@ static void test_sizes_refused(void **unused)
     c->f.model.input_width = 3; /* its source is no tokens */
     assert_int_equal(case_bytes(c), ATTN_ERROR_KIND);
     c->f.model.input_width = 0;
-    assert_int_equal(attn_search_bytes(&c->f.model, &c->o, INT64_MAX, 1, 1, 0),
+    assert_int_equal(attn_prefixed_search_bytes(&c->f.model, &c->o, INT64_MAX,
+                                                1, 1, 0),
                      ATTN_ERROR_COUNT);
     c->f.model.target_vocab = INT64_MAX / 8;
     assert_int_equal(case_bytes(c), ATTN_ERROR_COUNT);

@@ -55,9 +55,9 @@ static int64_t case_bytes(const Case *c)
     for (int64_t i = 0; i < c->sentences; i++)
         if (c->start[i + 1] - c->start[i] > longest)
             longest = c->start[i + 1] - c->start[i];
-    return attn_search_bytes(&c->f.model, &c->o, c->sentences,
-                             c->start[c->sentences] - c->start[0], longest,
-                             c->prefix_n);
+    return attn_prefixed_search_bytes(&c->f.model, &c->o, c->sentences,
+                                      c->start[c->sentences] - c->start[0],
+                                      longest, c->prefix_n);
 }
 
 /* In memory of just the size that was asked for, full of NaN. */
@@ -68,7 +68,7 @@ static int case_run(Case *c)
         return (int)bytes;
     c->memory = malloc((size_t)bytes);
     memset(c->memory, 0xff, (size_t)bytes);
-    return attn_generate(
+    return attn_search(
         &(struct attn_search_request){
             .model = &c->f.model,
             .bound = &c->f,

@@ -94,8 +94,8 @@ static void open_model(void)
         TELL(f, bound, file, bytes - 1);                                      \
         TAKE(f, bound, file, bytes);                                          \
     }
-    OPENS(open_lazily);
-    OPENS(open);
+    OPENS(bind_lazily);
+    OPENS(bind);
     if (file)
         return;
     float *packed = array(model->weights_bytes + 64);
@@ -216,35 +216,36 @@ static void check_batch_bytes(void)
 static void check_encode(void)
 {
     good.source_rows = NULL;
-    BATCH(0, encode, (void)0);
-    BATCH(0, encode, b.parallel = NULL);
-    BATCH(0, encode, b.prefix = NULL);
-    BATCH(0, encode,
+    BATCH(0, encode_batch, (void)0);
+    BATCH(0, encode_batch, b.parallel = NULL);
+    BATCH(0, encode_batch, b.prefix = NULL);
+    BATCH(0, encode_batch,
           (b.rows = b.sequences = 0, b.key_rows = 0,
            b.key_start = b.start = numbers(1, 0)));
-    ROWS(encode);
+    ROWS(encode_batch);
     if (model->kind == ATTN_ATTENTION) {
-        BATCH(ATTN_ERROR_NULL, encode, b.query = NULL);
-        BATCH(ATTN_ERROR_NULL, encode, b.key = NULL);
-        BATCH(ATTN_ERROR_NULL, encode, b.value = NULL);
-        BATCH(ATTN_ERROR_NULL, encode, b.key_start = NULL);
-        BATCH(ATTN_ERROR_TABLE, encode, b.key_start = numbers(3, 0, 9, 5));
-        BATCH(ATTN_ERROR_LENGTH, encode,
+        BATCH(ATTN_ERROR_NULL, encode_batch, b.query = NULL);
+        BATCH(ATTN_ERROR_NULL, encode_batch, b.key = NULL);
+        BATCH(ATTN_ERROR_NULL, encode_batch, b.value = NULL);
+        BATCH(ATTN_ERROR_NULL, encode_batch, b.key_start = NULL);
+        BATCH(ATTN_ERROR_TABLE, encode_batch,
+              b.key_start = numbers(3, 0, 9, 5));
+        BATCH(ATTN_ERROR_LENGTH, encode_batch,
               b.key_start = numbers(3, 0, 1 << 28, 5));
-        BATCH(ATTN_ERROR_TABLE, encode, b.key_rows = 4);
-        BATCH(ATTN_ERROR_COUNT, encode, b.key_rows = -1);
-        BATCH(ATTN_ERROR_COUNT, encode, b.key_rows = INT64_MAX);
+        BATCH(ATTN_ERROR_TABLE, encode_batch, b.key_rows = 4);
+        BATCH(ATTN_ERROR_COUNT, encode_batch, b.key_rows = -1);
+        BATCH(ATTN_ERROR_COUNT, encode_batch, b.key_rows = INT64_MAX);
     } else if (model->input_width > 0) {
-        BATCH(ATTN_ERROR_NULL, encode, b.input = NULL);
+        BATCH(ATTN_ERROR_NULL, encode_batch, b.input = NULL);
     } else {
-        IDS(encode, model->source_vocab);
+        IDS(encode_batch, model->source_vocab);
     }
-    TYPES(encode);
+    TYPES(encode_batch);
     if (model->kind == ATTN_ENCODER_DECODER) {
-        PAGES(encode, ATTN_CROSS);
-        BATCH(0, encode, b.output = NULL);
+        PAGES(encode_batch, ATTN_CROSS);
+        BATCH(0, encode_batch, b.output = NULL);
     } else {
-        BATCH(ATTN_ERROR_NULL, encode, b.output = NULL);
+        BATCH(ATTN_ERROR_NULL, encode_batch, b.output = NULL);
     }
 }
 #endif

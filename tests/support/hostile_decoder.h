@@ -14,38 +14,38 @@ static void check_decode(void)
     good.source = numbers(2, 1, 0);
     good.source_rows = numbers(2, 2, 3);
     good.sources = 2;
-    BATCH(0, decode, (void)0);
-    BATCH(0, decode, (b.selected = 0, b.select = NULL, b.output = NULL));
-    BATCH(0, decode,
+    BATCH(0, decode_batch, (void)0);
+    BATCH(0, decode_batch, (b.selected = 0, b.select = NULL, b.output = NULL));
+    BATCH(0, decode_batch,
           (b.rows = b.sequences = 0, b.start = numbers(1, 0), b.selected = 0));
-    ROWS(decode);
-    IDS(decode, model->target_vocab);
-    TYPES(decode);
-    PAGES(decode, ATTN_SELF);
-    BATCH(ATTN_ERROR_NULL, decode, b.past = NULL);
-    BATCH(ATTN_ERROR_LENGTH, decode, b.past = numbers(2, 0, -1));
-    BATCH(ATTN_ERROR_LENGTH, decode, b.past = numbers(2, most - 1, 0));
-    BATCH(ATTN_ERROR_LENGTH, decode, b.past = numbers(2, 0, INT32_MAX));
-    BATCH(ATTN_ERROR_NULL, decode, b.select = NULL);
-    BATCH(ATTN_ERROR_TABLE, decode, b.select = numbers(2, 5, 0));
-    BATCH(ATTN_ERROR_TABLE, decode, b.select = numbers(2, 0, -1));
-    BATCH(ATTN_ERROR_COUNT, decode, b.selected = 6);
-    BATCH(ATTN_ERROR_COUNT, decode, b.selected = -1);
-    BATCH(ATTN_ERROR_NULL, decode, b.output = NULL);
+    ROWS(decode_batch);
+    IDS(decode_batch, model->target_vocab);
+    TYPES(decode_batch);
+    PAGES(decode_batch, ATTN_SELF);
+    BATCH(ATTN_ERROR_NULL, decode_batch, b.past = NULL);
+    BATCH(ATTN_ERROR_LENGTH, decode_batch, b.past = numbers(2, 0, -1));
+    BATCH(ATTN_ERROR_LENGTH, decode_batch, b.past = numbers(2, most - 1, 0));
+    BATCH(ATTN_ERROR_LENGTH, decode_batch, b.past = numbers(2, 0, INT32_MAX));
+    BATCH(ATTN_ERROR_NULL, decode_batch, b.select = NULL);
+    BATCH(ATTN_ERROR_TABLE, decode_batch, b.select = numbers(2, 5, 0));
+    BATCH(ATTN_ERROR_TABLE, decode_batch, b.select = numbers(2, 0, -1));
+    BATCH(ATTN_ERROR_COUNT, decode_batch, b.selected = 6);
+    BATCH(ATTN_ERROR_COUNT, decode_batch, b.selected = -1);
+    BATCH(ATTN_ERROR_NULL, decode_batch, b.output = NULL);
     if (model->kind == ATTN_DECODER)
         return;
-    PAGES(decode, ATTN_CROSS);
-    BATCH(ATTN_ERROR_NULL, decode, b.source = NULL);
-    BATCH(ATTN_ERROR_TABLE, decode, b.source = numbers(2, 2, 0));
-    BATCH(ATTN_ERROR_TABLE, decode, b.source = numbers(2, 0, -1));
-    BATCH(ATTN_ERROR_TABLE, decode, b.sources = 1);
-    BATCH(ATTN_ERROR_NULL, decode, b.source_rows = NULL);
-    BATCH(ATTN_ERROR_LENGTH, decode, b.source_rows = numbers(2, 1, -1));
-    BATCH(ATTN_ERROR_LENGTH, decode,
+    PAGES(decode_batch, ATTN_CROSS);
+    BATCH(ATTN_ERROR_NULL, decode_batch, b.source = NULL);
+    BATCH(ATTN_ERROR_TABLE, decode_batch, b.source = numbers(2, 2, 0));
+    BATCH(ATTN_ERROR_TABLE, decode_batch, b.source = numbers(2, 0, -1));
+    BATCH(ATTN_ERROR_TABLE, decode_batch, b.sources = 1);
+    BATCH(ATTN_ERROR_NULL, decode_batch, b.source_rows = NULL);
+    BATCH(ATTN_ERROR_LENGTH, decode_batch, b.source_rows = numbers(2, 1, -1));
+    BATCH(ATTN_ERROR_LENGTH, decode_batch,
           b.source_rows = numbers(2, (int)model->max_source + 1, 1));
 }
 
-/* ------------------------------------------------------------- generate --- */
+/* --------------------------------------------------------------- search --- */
 
 static struct attn_search_options plain, o;
 static const int32_t ids[] = { 3, 4, 5, 3, 4 }, start[] = { 0, 2, 5 };
@@ -89,15 +89,15 @@ static const int32_t ids[] = { 3, 4, 5, 3, 4 }, start[] = { 0, 2, 5 };
 #define SUPPRESS(n, ...)                                                      \
     (o.process.suppress = numbers(n, __VA_ARGS__), o.process.suppress_size = n)
 #define SEARCH(wanted, change)                                                \
-    OPTION(wanted, generate_bytes, change, &o, 2, 5, 3)
+    OPTION(wanted, search_bytes, change, &o, 2, 5, 3)
 
 static void check_generate_bytes(void)
 {
     m_options(NULL);
     m_options(&plain);
     count("options", 0);
-    bytes = m_generate_bytes(&plain, 2, 5, 3);
-    CHOICE(generate_bytes, &o, 2, 5, 3);
+    bytes = m_search_bytes(&plain, 2, 5, 3);
+    CHOICE(search_bytes, &o, 2, 5, 3);
     SEARCH(ATTN_ERROR_OPTION, o.beam = 0);
     SEARCH(ATTN_ERROR_OPTION, o.beam = 1000000000);
     SEARCH(ATTN_ERROR_OPTION, o.results = 0);
@@ -113,19 +113,19 @@ static void check_generate_bytes(void)
     SEARCH(ATTN_ERROR_OPTION, (o.beam = 2, o.sampling.temperature = 1));
     o = plain; /* as many as there can be */
     o.max_output = 0;
-    const int64_t most = m_generate_bytes(&o, 2, 5, 3);
+    const int64_t most = m_search_bytes(&o, 2, 5, 3);
     SEARCH(most, o.max_output = INT64_MAX);
-    CALL(ATTN_ERROR_NULL, generate_bytes, NULL, 2, 5, 3);
-    CALL(ATTN_ERROR_COUNT, generate_bytes, &plain, -1, 5, 3);
-    CALL(ATTN_ERROR_COUNT, generate_bytes, &plain, INT64_MAX, 5, 3);
-    CALL(ATTN_ERROR_COUNT, generate_bytes, &plain, 2, -1, 3);
-    CALL(ATTN_ERROR_COUNT, generate_bytes, &plain, 2, INT64_MAX, 3);
-    CALL(ATTN_ERROR_COUNT, generate_bytes, &plain, 2, 5, -1);
-    CALL(ATTN_ERROR_COUNT, generate_bytes, &plain, 2, 5, INT64_MAX);
+    CALL(ATTN_ERROR_NULL, search_bytes, NULL, 2, 5, 3);
+    CALL(ATTN_ERROR_COUNT, search_bytes, &plain, -1, 5, 3);
+    CALL(ATTN_ERROR_COUNT, search_bytes, &plain, INT64_MAX, 5, 3);
+    CALL(ATTN_ERROR_COUNT, search_bytes, &plain, 2, -1, 3);
+    CALL(ATTN_ERROR_COUNT, search_bytes, &plain, 2, INT64_MAX, 3);
+    CALL(ATTN_ERROR_COUNT, search_bytes, &plain, 2, 5, -1);
+    CALL(ATTN_ERROR_COUNT, search_bytes, &plain, 2, 5, INT64_MAX);
 }
 
 #define GENERATE(wanted, bound, o, n, ids, start, memory, bytes, out, found)  \
-    CALL(wanted, generate, bound, o, n, ids, start, memory, bytes, out, found)
+    CALL(wanted, search, bound, o, n, ids, start, memory, bytes, out, found)
 
 static void check_generate(void)
 {
@@ -134,7 +134,7 @@ static void check_generate(void)
     check_generate_bytes();
     memory = malloc((size_t)bytes);
     GENERATE(0, bound, &plain, 2, ids, start, memory, bytes, out, n);
-    CHOICE(generate, bound, &o, 2, ids, start, memory, bytes, out, n);
+    CHOICE(search, bound, &o, 2, ids, start, memory, bytes, out, n);
     GENERATE(ATTN_ERROR_NULL, NULL, &plain, 2, ids, start, memory, bytes, out,
              n);
     GENERATE(ATTN_ERROR_NULL, bound, NULL, 2, ids, start, memory, bytes, out,
@@ -169,7 +169,7 @@ static void check_generate(void)
     GENERATE(0, bound, &plain, 2, ids, start, memory, bytes, again, n);
     failed |= again[0].n != answer
            || memcmp(first, again[0].tokens, (size_t)answer * 4) != 0;
-    int64_t size = m_generate_bytes(&plain, 1, most, most);
+    int64_t size = m_search_bytes(&plain, 1, most, most);
     int32_t *long_ids = array(most * 4);
     if (size > 0)
         GENERATE(ATTN_ERROR_LENGTH, bound, &plain, 1, long_ids,
