@@ -1,5 +1,5 @@
 /* command_line.c: a command line as its command's struct, read by the rows of
- * options.c, and help by the same rows.                                      */
+ * options.c.                                                                 */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -229,36 +229,4 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv)
         fail(ExitUsage, "attnc %s takes a spec: attnc %s model.yaml", c->name,
              c->name);
     return r.options;
-}
-
-/* ---------------------------------------------------------------- help --- */
-static void print_option(FILE *out, const Option *row)
-{
-    bool is_long = row->name[1] == '-';
-    char left[64];
-    const char *between = is_long ? "=" : row->name[1] == 'O' ? "" : " ";
-    snprintf(left, sizeof left, "%s%s%s", row->name, row->takes ? between : "",
-             row->takes ? row->takes : "");
-    fprintf(out, "  %-27s %s\n", left, row->help);
-}
-
-void print_help(FILE *out, const Command *c)
-{
-    if (c) {
-        fprintf(out, "usage: attnc %s [options]%s%s\n%s\n\n", c->name,
-                *c->takes ? " " : "", c->takes, c->summary);
-        for (int i = 0; i < n_options; i++)
-            if ((option_table[i].commands & c->bit)
-                && !is_operand(&option_table[i]))
-                print_option(out, &option_table[i]);
-        return;
-    }
-    fputs("usage: attnc COMMAND [options] SPEC\n"
-          "A Transformer's spec (YAML) in, C out.\n\n",
-          out);
-    for (int i = 0; i < n_commands; i++)
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fputs("\nattnc help COMMAND lists its options; attnc --version says "
-          "which attnc this is.\n",
-          out);
 }

@@ -1,5 +1,5 @@
 /* options.c: the tables of commands and of options. A command line is read by
- * them in command_line.c, which says what is in them, too.                  */
+ * them in command_line.c; help.c says what is in them.                      */
 #include <stddef.h>
 
 #include "cli/options.h"
@@ -74,30 +74,38 @@ static const char *const records_actions[] = { "show", "merge", "prune",
 #define OWN(command, to) \
     Cmd##command, PartCommand, offsetof(command##Command, to)
 
-#define FLAG(name, place, text) { name, NULL, Flag, place, .help = text }
-#define ALONE(name, place, text) { name, NULL, Alone, place, .help = text }
+#define FLAG(name, place, text) \
+    { name, NULL, Flag, place, .help = text, .group = GROUP }
+#define ALONE(name, place, text) \
+    { name, NULL, Alone, place, .help = text, .group = GROUP }
 #define TEXT(name, takes, place, text) \
-    { name, takes, Text, place, .help = text }
+    { name, takes, Text, place, .help = text, .group = GROUP }
 #define LIST(name, takes, place, text) \
-    { name, takes, List, place, .help = text }
+    { name, takes, List, place, .help = text, .group = GROUP }
 #define INT(name, takes, place, low, high, usual, text) \
-    { name, takes, Int, place, low, high, usual, .help = text }
+    { name, takes, Int, place, low, high, usual, .help = text, \
+      .group = GROUP }
 #define REAL(name, takes, place, low, high, usual, text) \
-    { name, takes, Real, place, low, high, usual, .help = text }
+    { name, takes, Real, place, low, high, usual, .help = text, \
+      .group = GROUP }
 #define WORD(name, takes, place, list, usual, text) \
     { name, takes, Word, place, 0, 0, usual, \
-      list, sizeof list / sizeof *list, text }
+      list, sizeof list / sizeof *list, text, GROUP }
 #define WORDS(name, takes, place, list, usual, text) \
     { name, takes, Words, place, 0, 0, usual, \
-      list, sizeof list / sizeof *list, text }
+      list, sizeof list / sizeof *list, text, GROUP }
 #define MOST_INT 2147483647.0
 
+/* GROUP is the head of `attnc help COMMAND` that the rows below it go under. */
 const Option option_table[] = {
+#define GROUP GroupOperands
     /* operands: a word alone, in this order; a list takes all that follow */
     TEXT("SPEC", "", MODEL(CmdSpec | CmdTensors | CmdTune, spec), ""),
     WORD("attnc records", "", OWN(Records, action), records_actions, 0, ""),
     LIST("FILE", "", OWN(Records, files), ""),
 
+#undef GROUP
+#define GROUP GroupModel
     LIST("--set", "KEY=VALUE", MODEL(CmdSpec | CmdTensors | CmdTune, sets),
          "override a field of the spec; KEY= leaves it out"),
     TEXT("--weights", "FILE",
@@ -105,10 +113,32 @@ const Option option_table[] = {
          "weights (.safetensors) instead of the spec's"),
     INT("--seed", "N", MODEL(CmdLoads | CmdTune, seed), 0, MOST_INT, 1,
          "of sampling, and of weights that no file gives"),
+    TEXT("--dtype", "NAME", OWN(Tune, dtype),
+         "the same as --set dtype=NAME"),
+
+#undef GROUP
+#define GROUP GroupPasses
+    TEXT("--after", "PASS", MODEL(CmdGraph | CmdPlan, after),
+         "stop after this pass"),
+    WORD("--stage", "WHICH", OWN(Graph, stage), stages, 0,
+         "built, all, or final (default)"),
+    ALONE("--list-passes", OWN(Graph, list_passes),
+         "the passes in running order"),
+    LIST("--skip", "PASS", MODEL(CmdSpec, skip),
+         "leave a pass out; all: every pass that may be"),
+    LIST("--dump", "PASS", MODEL(CmdSpec, dump),
+         "print the graph after this pass"),
+    FLAG("--explain", MODEL(CmdSpec, explain),
+         "say what each pass did and what it could not do"),
+    FLAG("--require-fusion", MODEL(CmdSpec, require_fusion),
+         "a fusion that failed is an error"),
+
+#undef GROUP
+#define GROUP GroupCode
     INT("--threads", "N", CODE(CmdLoads | CmdTune, threads), 1, PoolMost, -1,
          "run on this many; default: one a physical core"),
     TEXT("--march", "TARGET", CODE(CmdPlans | CmdTune, march),
-         "native (this machine, default), x86-64-v3, generic .."),
+         "native (default), x86-64-v3, generic .."),
     INT("--width", "N", CODE(CmdPlans | CmdTune, width), 1, 16, 0,
          "floats in a vector: 16, 8, 4 or 1"),
     TEXT("--tile", "MxN", CODE(CmdPlans, tile),
@@ -120,7 +150,6 @@ const Option option_table[] = {
          "C compiler instead of clang"),
     TEXT("-O", "LEVEL", CODE(CmdLoads | CmdCompile | CmdTune, level),
          "optimisation level of the C compiler, as -O2"),
-
     INT("--threads", "N", CODE(CmdRecords, threads), 1, PoolMost, -1,
          "explain: those for so many; default: one a core"),
     INT("--threads", "N", CODE(CmdCompile, threads), 1, PoolMost, -1,
@@ -130,55 +159,38 @@ const Option option_table[] = {
     FLAG("--no-records", CODE(CmdPlans, no_records),
          "the default tiles, whatever attnc tune found"),
 
-    TEXT("-o", "FILE", OWN(Compile, output),
-         "output file; - is stdout"),
-    TEXT("-o", "FILE", OWN(Graph, output),
-         "output file; - is stdout"),
-    TEXT("-o", "FILE", OWN(Plan, output),
-         "output file; - is stdout"),
-    TEXT("-o", "FILE", OWN(Records, output),
-         "output file; - is stdout"),
-    WORDS("--emit", "KINDS", OWN(Compile, kinds), output_kinds, 1 << EmitC,
-         "any of c,obj,so,exe (default c)"),
-    FLAG("--embed", OWN(Compile, embed),
-         "weights and vocabulary inside the C file"),
-    FLAG("--save-temps", OWN(Compile, save_temps),
-         "keep the C file when only others were asked for"),
-    FLAG("-###", OWN(Compile, print_commands),
-         "print the compiler's command lines, run nothing"),
-
+#undef GROUP
+#define GROUP GroupLines
     FLAG("--ids", OWN(Run, ids),
          "read and write token ids instead of text"),
     FLAG("--ids", OWN(Score, ids),
          "read and write token ids instead of text"),
+    TEXT("--prefix", "TEXT", SEARCH(CmdRun, prefix),
+         "first tokens of every answer"),
+    INT("--max-input", "N", SEARCH(CmdRun, max_input), 1, MOST_INT, 0,
+         "cut longer inputs to this many tokens"),
+
+#undef GROUP
+#define GROUP GroupPrompt
     TEXT("--prompt", "TEXT", OWN(Run, prompt),
          "answer this, and print the answer as it comes"),
     INT("-n", "N", OWN(Run, tokens), 0, MOST_INT, -1,
          "tokens of that answer, at most"),
-    REAL("--temperature", "X", SEARCH(CmdRun, temperature), 0, 1e6, -1,
-         "draw tokens at random; 0: take the best"),
-    INT("--top-k", "N", SEARCH(CmdRun, top_k), 0, MOST_INT, -1,
-         "of the N best alone"),
-    REAL("--top-p", "X", SEARCH(CmdRun, top_p), 0, 1, -1,
-         "of the best that have this probability"),
-    REAL("--min-p", "X", SEARCH(CmdRun, min_p), 0, 1, -1,
-         "of those at least so probable, beside the best"),
     LIST("--stop", "TEXT", OWN(Run, stop),
          "end before this text (--ids: these tokens)"),
     TEXT("--save-state", "FILE", OWN(Run, save_state),
-         "keep the decoding state after --prompt; - is stdout"),
+         "keep the state behind --prompt; - is stdout"),
     TEXT("--load-state", "FILE", OWN(Run, load_state),
          "go on from there, behind --prompt if it is given"),
     FLAG("--quiet", OWN(Run, quiet),
          "do not say how fast that answer came"),
-    TEXT("--prefix", "TEXT", SEARCH(CmdRun, prefix),
-         "first tokens of every answer"),
+
+#undef GROUP
+#define GROUP GroupSearch
     INT("--beam", "N", SEARCH(CmdRun, beam), 1, 1024, 0,
          "hypotheses that are followed; 1 is greedy"),
-    INT("--beam", "N", BENCH(CmdBench | CmdTune, beam), 1, 1024, 1,
-         "hypotheses that are followed; 1 is greedy"),
     INT("--nbest", "N", SEARCH(CmdRun, nbest), 1, 1024, 0,
-         "answers to a line; each begins with the line's number"),
+         "answers to a line, behind the line's number"),
     FLAG("--scores", SEARCH(CmdRun, scores),
          "each answer begins with its score"),
     REAL("--alpha", "X", SEARCH(CmdRun, alpha), 0, 100, -1,
@@ -191,8 +203,6 @@ const Option option_table[] = {
          "no end before this many tokens"),
     INT("--max-output", "N", SEARCH(CmdRun, max_output), 1, MOST_INT, 0,
          "at most this many tokens in an answer"),
-    INT("--max-input", "N", SEARCH(CmdRun, max_input), 1, MOST_INT, 0,
-         "cut longer inputs to this many tokens"),
     REAL("--repetition-penalty", "X",
      SEARCH(CmdRun, repetition_penalty), 0.001, 1000, 0,
          "divides the logits of tokens that came already"),
@@ -202,14 +212,31 @@ const Option option_table[] = {
          "a token, or a sequence of them, that must not come"),
     INT("--end-token", "ID", SEARCH(CmdRun, end_token), 0, MOST_INT, -1,
          "this token ends an answer"),
+
+#undef GROUP
+#define GROUP GroupSampling
+    REAL("--temperature", "X", SEARCH(CmdRun, temperature), 0, 1e6, -1,
+         "draw tokens at random; 0: take the best"),
+    INT("--top-k", "N", SEARCH(CmdRun, top_k), 0, MOST_INT, -1,
+         "of the N best alone"),
+    REAL("--top-p", "X", SEARCH(CmdRun, top_p), 0, 1, -1,
+         "of the best that have this probability"),
+    REAL("--min-p", "X", SEARCH(CmdRun, min_p), 0, 1, -1,
+         "of those at least so probable, beside the best"),
+
+#undef GROUP
+#define GROUP GroupTensors
     TEXT("--input", "FILE", OWN(Run, input),
-         "tensors by graph name (.safetensors) instead of text"),
+         "tensors by name (.safetensors) instead of text"),
     TEXT("--output", "FILE", OWN(Run, output),
          "results of --input (.safetensors); - is stdout"),
     LIST("--tap", "NAME", OWN(Run, taps),
          "write this tensor of the graph too; not fused away"),
+
+#undef GROUP
+#define GROUP GroupAttention
     TEXT("--attention", "FILE", OWN(Run, attention),
-         "answer a line; its attention as .svg or .json, - as svg"),
+         "draw a line's attention: .svg, .json; - is stdout"),
     INT("--layer", "N", OWN(Run, layer), 0, MOST_INT, -1,
          "of these weights this layer alone, from 0 on"),
     INT("--head", "N", OWN(Run, head), 0, MOST_INT, -1,
@@ -217,31 +244,10 @@ const Option option_table[] = {
     INT("--query", "N", OWN(Run, query), 0, MOST_INT, -1,
          "this token alone as the query, a row a head"),
 
-    TEXT("--after", "PASS", MODEL(CmdGraph | CmdPlan, after),
-         "stop after this pass"),
-    WORD("--stage", "WHICH", OWN(Graph, stage), stages, 0,
-         "built, all, or final (default)"),
-    WORD("--format", "NAME", OWN(Graph, format), graph_formats, 0,
-         "text (default), dot, svg"),
-    WORD("--format", "NAME", OWN(Plan, json), plan_formats, 0,
-         "text (default), json"),
-    WORD("--format", "NAME", OWN(Fields, markdown), field_formats, 0,
-         "text (default), markdown"),
-    WORD("--format", "NAME", OWN(Records, format), records_formats, 0,
-         "of show: table (default), json, csv"),
-    WORD("--format", "NAME", OWN(Bench, bench.format), bench_formats, 0,
-         "table (default), json, csv, md"),
-    ALONE("--list-passes", OWN(Graph, list_passes),
-         "the passes in running order"),
-    LIST("--skip", "PASS", MODEL(CmdSpec, skip),
-         "leave a pass out; all: every pass that may be"),
-    LIST("--dump", "PASS", MODEL(CmdSpec, dump),
-         "print the graph after this pass"),
-    FLAG("--explain", MODEL(CmdSpec, explain),
-         "say what each pass did and what it could not do"),
-    FLAG("--require-fusion", MODEL(CmdSpec, require_fusion),
-         "a fusion that failed is an error"),
-
+#undef GROUP
+#define GROUP GroupWork
+    INT("--beam", "N", BENCH(CmdBench | CmdTune, beam), 1, 1024, 1,
+         "hypotheses that are followed; 1 is greedy"),
     INT("--cases", "N", OWN(Verify, cases), 1, 100000, 0,
          "how many inputs to compare on; default: all"),
     INT("--rows", "N", OWN(Verify, rows), 1, MOST_INT, 0,
@@ -262,32 +268,66 @@ const Option option_table[] = {
          "runs of each workload, instead of --seconds"),
     REAL("--seconds", "X", BENCH(CmdBench, seconds), 0.001, 3600, 1,
          "time for each workload, where 1 % needs so much"),
-    TEXT("--svg", "FILE", OWN(Bench, bench.svg),
-         "draw the roofline; - is stdout"),
+    FLAG("--no-kernels", BENCH(CmdBench, no_kernels),
+         "do not time the steps of the model"),
+
+#undef GROUP
+#define GROUP GroupTuning
     TEXT("--budget", "TIME", OWN(Tune, budget),
          "that the tuning takes: 60s (default), 2m, 90"),
-    TEXT("--dtype", "NAME", OWN(Tune, dtype),
-         "the same as --set dtype=NAME"),
     FLAG("--again", OWN(Tune, tune.again),
          "also what is recorded for this machine already"),
     FLAG("--exhaustive", OWN(Tune, tune.exhaustive),
          "time every candidate, however long it takes"),
-    TEXT("--svg", "FILE", OWN(Tune, tune.svg),
-         "draw the search of each task; - is stdout"),
-    WORD("--format", "NAME", OWN(Tune, tune.format), tune_formats, 0,
-         "table (default), json"),
-    FLAG("--no-kernels", BENCH(CmdBench, no_kernels),
-         "do not time the steps of the model"),
+
+#undef GROUP
+#define GROUP GroupRecords
     TEXT("--cpu", "TEXT", OWN(Records, cpu),
          "records of processors whose name has this"),
     TEXT("--compiler", "TEXT", OWN(Records, compiler),
          "of compilers whose name and version have this"),
     WORD("--op", "NAME", OWN(Records, op), task_word, -1,
-         "of this kind: matmul, small_m, attention, rows, split"),
+         "matmul, small_m, attention, rows or split"),
     FLAG("--all", OWN(Records, all),
          "export: those of other machines too"),
     FLAG("--dry-run", OWN(Records, dry_run),
          "prune: only say how many"),
+
+#undef GROUP
+#define GROUP GroupOutput
+    TEXT("-o", "FILE", OWN(Compile, output),
+         "output file; - is stdout"),
+    TEXT("-o", "FILE", OWN(Graph, output),
+         "output file; - is stdout"),
+    TEXT("-o", "FILE", OWN(Plan, output),
+         "output file; - is stdout"),
+    TEXT("-o", "FILE", OWN(Records, output),
+         "output file; - is stdout"),
+    WORDS("--emit", "KINDS", OWN(Compile, kinds), output_kinds, 1 << EmitC,
+         "any of c,obj,so,exe (default c)"),
+    FLAG("--embed", OWN(Compile, embed),
+         "weights and vocabulary inside the C file"),
+    FLAG("--save-temps", OWN(Compile, save_temps),
+         "keep the C file when only others were asked for"),
+    FLAG("-###", OWN(Compile, print_commands),
+         "print the compiler's command lines, run nothing"),
+    WORD("--format", "NAME", OWN(Graph, format), graph_formats, 0,
+         "text (default), dot, svg"),
+    WORD("--format", "NAME", OWN(Plan, json), plan_formats, 0,
+         "text (default), json"),
+    WORD("--format", "NAME", OWN(Fields, markdown), field_formats, 0,
+         "text (default), markdown"),
+    WORD("--format", "NAME", OWN(Records, format), records_formats, 0,
+         "of show: table (default), json, csv"),
+    WORD("--format", "NAME", OWN(Bench, bench.format), bench_formats, 0,
+         "table (default), json, csv, md"),
+    TEXT("--svg", "FILE", OWN(Bench, bench.svg),
+         "draw the roofline; - is stdout"),
+    TEXT("--svg", "FILE", OWN(Tune, tune.svg),
+         "draw the search of each task; - is stdout"),
+    WORD("--format", "NAME", OWN(Tune, tune.format), tune_formats, 0,
+         "table (default), json"),
 };
+#undef GROUP
 /* clang-format on */
 const int n_options = sizeof option_table / sizeof *option_table;

@@ -143,6 +143,24 @@ typedef enum {
     OptionParts
 } OptionPart;
 
+typedef enum { /* under which head of `attnc help COMMAND`, in this order */
+               GroupOperands,
+               GroupModel,
+               GroupLines,
+               GroupPrompt,
+               GroupSearch,
+               GroupSampling,
+               GroupTensors,
+               GroupAttention,
+               GroupWork,
+               GroupTuning,
+               GroupRecords,
+               GroupOutput,
+               GroupCode,
+               GroupPasses,
+               OptionGroups
+} OptionGroup;
+
 typedef enum {
     Flag,  /* bool */
     Alone, /* the same: it asks for what needs no spec */
@@ -166,6 +184,7 @@ typedef struct {
     const char *const *words;
     int n_words;
     const char *help;
+    OptionGroup group;
 } Option;
 extern const Option option_table[];
 extern const int n_options;

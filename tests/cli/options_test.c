@@ -2,6 +2,7 @@
  * in its command's struct, with the default of its row, and changes that alone.
  */
 #define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/options.h"
@@ -119,11 +120,37 @@ static void values(void **state)
     arena_free(a);
 }
 
+/* Help has all options of a command, each under a head, in lines of 80. */
+static void help(void **state)
+{
+    (void)state;
+    for (int k = 0; k < n_commands; k++) {
+        char *text;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+        print_help(out, &commands[k]);
+        fclose(out);
+        for (int i = 0; i < n_options; i++) {
+            char row[80];
+            snprintf(row, sizeof row, "\n  %s", option_table[i].name);
+            if (taken(&commands[k], &option_table[i])
+                && option_table[i].name[0] == '-' && !strstr(text, row))
+                fail_msg("help %s has no%s", commands[k].name, row + 2);
+        }
+        for (const char *at = text; *at; at += strcspn(at, "\n") + 1)
+            if (strcspn(at, "\n") > 80)
+                fail_msg("help %s: %.*s", commands[k].name,
+                         (int)strcspn(at, "\n"), at);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places),
         cmocka_unit_test(values),
+        cmocka_unit_test(help),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,19 +101,17 @@ static void add_word(const char *text, size_t n)
         word[words++] = strndup(text, n);
 }
 
-/* Each option of a command, from its own help. */
+/* Each option of a command; one that takes a value ends in "=". */
 static void add_options(const Command *c)
 {
-    char *help;
-    size_t n;
-    FILE *out = open_memstream(&help, &n);
-    print_help(out, c);
-    fclose(out);
-    for (const char *at = strstr(help, "\n  "); at; at = strstr(at, "\n  ")) {
-        at += 3;
-        add_word(at, strcspn(at, " =\n") + (at[strcspn(at, " =\n")] == '='));
+    for (int i = 0; i < n_options; i++) {
+        const Option *row = &option_table[i];
+        char text[64];
+        const int n = snprintf(text, sizeof text, "%s%s", row->name,
+                               row->takes && row->name[1] == '-' ? "=" : "");
+        if ((row->commands & c->bit) && row->name[0] == '-')
+            add_word(text, (size_t)n);
     }
-    free(help);
 }
 
 static void make_dictionary(void)
