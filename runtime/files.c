@@ -214,3 +214,8 @@ void file_close(File *f)
     }
     *f = (File){ 0 };
 }
+
+size_t file_mark(const File *f)
+{
+    return f->size >= 3 && !memcmp(f->at, "\xef\xbb\xbf", 3) ? 3 : 0;
+}

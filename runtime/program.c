@@ -270,12 +270,19 @@ static void program_line(struct program *p, const char *line, int64_t bytes)
         program_end_part(p);
 }
 
+/* Bytes of the byte order mark that some editors put before a text. */
+static int64_t program_mark(const char *text, int64_t n)
+{
+    return n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 /* Reads lines until there are `parts` of them; 0 at the end of the input. */
 static int program_read(struct program *p, int64_t parts)
 {
     char *text = p->text.at;
     size_t room = (size_t)p->text.bytes;
     ssize_t n = 0;
+    int64_t mark;
 
     p->n = 0;
     p->parts = 0;
@@ -289,7 +296,8 @@ static int program_read(struct program *p, int64_t parts)
             n--;
             text[n] = '\0';
         }
-        program_line(p, text, (int64_t)n);
+        mark = p->line == 1 ? program_mark(text, (int64_t)n) : 0;
+        program_line(p, text + mark, (int64_t)n - mark);
     }
     if (n < 0 && !feof(stdin))
         program_fail(p, errno == ENOMEM ? 5 : 4, "stdin", strerror(errno));

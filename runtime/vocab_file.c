@@ -39,9 +39,18 @@ static bool check_token(const File *f, const Token *t, Fault *why)
     return true;
 }
 
+/* Where the first line begins: behind a byte order mark, unless that is the
+ * token of this line.                                                       */
+static const char *first_line(const File *f)
+{
+    size_t mark = file_mark(f);
+    bool token = mark == f->size || (mark && f->at[mark] == '\n');
+    return (const char *)f->at + (token ? 0 : mark);
+}
+
 static bool split_lines(const File *f, Token *token, int64_t n, Fault *why)
 {
-    const char *at = (const char *)f->at, *end = at + f->size;
+    const char *at = first_line(f), *end = (const char *)f->at + f->size;
     for (int64_t i = 0; i < n; i++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;

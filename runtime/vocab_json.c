@@ -142,8 +142,9 @@ bool vocab_read_json(TokenList *l, void **root, Fault *why)
 {
     json_error_t wrong;
     json_t *read;
-    const JsonText json = { l->file->path, (const char *)l->file->at,
-                            l->file->size, false };
+    const size_t mark = file_mark(l->file);
+    const JsonText json = { l->file->path, (const char *)l->file->at + mark,
+                            l->file->size - mark, false };
     if (!json_read(&read, &json, &wrong, why))
         return false;
     *root = read;

@@ -45,9 +45,18 @@ static size_t skip_line(Lines *l)
     }
 }
 
+/* Passes over the byte order mark that some editors put before a text. */
+static void skip_mark(Lines *l)
+{
+    if (l->number == 0 && l->end - l->begin >= 3
+        && !memcmp(l->buffer + l->begin, "\xef\xbb\xbf", 3))
+        l->begin += 3;
+}
+
 LineState lines_next(Lines *l, bool wait, const char **text, size_t *n)
 {
     for (;;) {
+        skip_mark(l);
         char *at = l->buffer + l->begin;
         size_t have = l->end - l->begin;
         char *eol = memchr(at, '\n', have);

@@ -14,13 +14,18 @@ static const char *mask_key(Side side)
 
 static void check_causal(Spec *s, const FieldState *state)
 {
-    if (is(state, "masking.decoder", StateOff)
-        || s->side[SideDecoder].mask.causal)
+    const MaskSpec *m = &s->side[SideDecoder].mask;
+
+    if (is(state, "masking.decoder", StateOff) || m->causal)
         return;
     error_at(spec_pos(s, "masking.decoder"),
              "a decoder's masking must be "
              "causal: it cannot see what it has not written yet");
-    note_at(nowhere, "kind: encoder has rows that see each other");
+    if (m->window)
+        note_at(nowhere, "write [causal, {window: %lld}]",
+                (long long)m->window);
+    else
+        note_at(nowhere, "kind: encoder has rows that see each other");
 }
 
 static void check_prefix(Spec *s, const FieldState *state)

@@ -26,8 +26,9 @@ static Source *open_mask(Arena *a, const Yaml *path)
         error_fault(path->pos, &why);
         return NULL;
     }
-    *src = (Source){ name, arena_strndup(a, (const char *)file.at, file.size),
-                     file.size, path->pos.src ? path->pos.src->rank : 0 };
+    const size_t mark = file_mark(&file), size = file.size - mark;
+    *src = (Source){ name, arena_strndup(a, (const char *)file.at + mark, size),
+                     size, path->pos.src ? path->pos.src->rank : 0 };
     file_close(&file);
     return src;
 }
@@ -137,6 +138,26 @@ static bool read_path(Arena *a, const Field *f, MaskSpec *mask, const Yaml *v)
     return !twice(f, v, mask->file, "file") && read_file(a, mask, v);
 }
 
+static const char *const part_keys[] = { "window", "block", "file", NULL };
+
+bool is_mask(const Yaml *v)
+{
+    for (int i = 0; v->kind == YamlMap && i < v->keys.n; i++)
+        if (find_word(part_keys, v->keys.at[i]->text) >= 0)
+            return true;
+    return v->kind != YamlMap;
+}
+
+/* {causal: true, window: 8} */
+static bool refuse_part(Arena *a, const Field *f, const Yaml *key)
+{
+    refuse_value(a, f, key);
+    if (find_word(f->words, key->text) >= 0)
+        note_at((Pos){ 0 }, "words stand in a list: [%s, {window: n}]",
+                key->text);
+    return false;
+}
+
 /* {window: 128}: each key is a part. */
 static bool read_parts(Arena *a, const Field *f, MaskSpec *mask, const Yaml *v)
 {
@@ -144,14 +165,12 @@ static bool read_parts(Arena *a, const Field *f, MaskSpec *mask, const Yaml *v)
         const char *key = v->keys.at[i]->text;
         const Yaml *value = v->items.at[i];
         bool good;
-        if (!strcmp(key, "window"))
-            good = read_length(a, f, key, &mask->window, value);
-        else if (!strcmp(key, "block"))
-            good = read_length(a, f, key, &mask->block, value);
-        else if (!strcmp(key, "file"))
-            good = read_path(a, f, mask, value);
-        else
-            good = refuse_value(a, f, v->keys.at[i]);
+        switch (find_word(part_keys, key)) {
+        case 0:  good = read_length(a, f, key, &mask->window, value); break;
+        case 1:  good = read_length(a, f, key, &mask->block, value); break;
+        case 2:  good = read_path(a, f, mask, value); break;
+        default: good = refuse_part(a, f, v->keys.at[i]);
+        }
         if (!good)
             return false;
     }

@@ -1,8 +1,11 @@
 /* field_text.c: words and numbers as values have them, and what is said of
- * values that are none. One strict grammar of numbers: no sign but -, no
- * leading zero, no hexadecimal, no 1e3, nothing like `yes`.                 */
+ * values that are none. One strict grammar of numbers, that of YAML 1.2
+ * without what other readers take for something else: no sign but -, no
+ * leading zero, no hexadecimal, no 1_000, nothing like `yes`.               */
+#define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "spec/fields.h"
 
@@ -39,24 +42,26 @@ bool parse_int(const char *s, int64_t *value)
     return true;
 }
 
-/* An integer, or digits.digits with an exponent or without. */
+/* End of [eE][-+]?[0-9]+, or s where there is none; NULL: it has no digits. */
+static const char *exponent(const char *s)
+{
+    if (*s != 'e' && *s != 'E')
+        return s;
+    s += 1 + (s[1] == '-' || s[1] == '+');
+    const char *end = digits(s);
+    return end == s ? NULL : end;
+}
+
+/* 512, 0.5, .5, 5., each with an exponent or without. */
 bool parse_real(const char *s, double *value)
 {
-    const char *end = whole_part(s);
+    const char *point = s + (*s == '-'), *end = whole_part(s);
 
-    if (end && *end == '.') {
-        const char *fraction = end + 1;
-        end = digits(fraction);
-        if (end == fraction)
-            return false;
-        if (*end == 'e') {
-            const char *exponent = end + 1;
-            exponent += *exponent == '-' || *exponent == '+';
-            end = digits(exponent);
-            if (end == exponent)
-                return false;
-        }
-    }
+    if (!end && *point == '.' && digits(point + 1) > point + 1)
+        end = point;
+    if (end && *end == '.')
+        end = digits(end + 1);
+    end = end ? exponent(end) : NULL;
     if (!end || *end)
         return false;
     *value = strtod(s, NULL);
@@ -148,15 +153,65 @@ bool refuse_value(Arena *a, const Field *f, const Yaml *v)
     return false;
 }
 
+/* 512 of 0512, +512, 512., 512.0, 5.12e2, 1_000 and 1,000; NULL: it is none
+ * of these.                                                                 */
+static const char *plain_number(Arena *a, const Field *f, const char *text)
+{
+    char plain[32];
+    size_t n = 0;
+    double value;
+    int64_t whole;
+
+    text += *text == '+';
+    while (*text == '0' && text[1] >= '0' && text[1] <= '9')
+        text++;
+    for (; *text && n + 1 < sizeof plain; text++)
+        if ((*text != '_' && *text != ',') || n == 0)
+            plain[n++] = *text;
+    plain[n] = '\0';
+    if (*text || !parse_real(plain, &value))
+        return NULL;
+    if (f->type != FieldInt || parse_int(plain, &whole))
+        return arena_strdup(a, plain);
+    if (!(value >= f->least && value <= f->most)
+        || value != (double)(int64_t)value)
+        return NULL;
+    return arena_printf(a, "%lld", (long long)value);
+}
+
 bool refuse_number(Arena *a, const Field *f, const Yaml *v)
 {
+    const bool text = v->kind == YamlScalar && *v->text;
+    const char *plain = text ? plain_number(a, f, v->text) : NULL;
+
     refuse_value(a, f, v);
-    if (v->kind == YamlScalar && !v->quoted && *v->text)
+    if (plain)
+        note_at((Pos){ 0 }, "did you mean %s%s?", plain,
+                v->quoted ? ", without quotes" : "");
+    else if (text)
         note_at(
             (Pos){ 0 },
             f->type == FieldInt
                 ? "integers are written as 512: digits only, no leading zero"
-                : "numbers are written as 512, 0.5 or 1.0e-6");
+                : "numbers are written as 512, 0.5 or 1e-6");
+    return false;
+}
+
+bool refuse_bool(Arena *a, const Field *f, const Yaml *v)
+{
+    static const struct {
+        const char *word, *means;
+    } words[] = {
+        { "true", "true" }, { "yes", "true" },    { "on", "true" },
+        { "1", "true" },    { "false", "false" }, { "no", "false" },
+        { "off", "false" }, { "0", "false" },
+    };
+
+    refuse_value(a, f, v);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (v->kind == YamlScalar && !strcasecmp(v->text, words[i].word))
+            note_at((Pos){ 0 }, "did you mean %s%s?", words[i].means,
+                    v->quoted ? ", without quotes" : "");
     return false;
 }
 

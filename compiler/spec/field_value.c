@@ -39,7 +39,7 @@ static bool read_bool(Arena *a, const Field *f, void *at, const Yaml *v)
     bool value = scalar(v) && !strcmp(v->text, "true");
 
     if (!value && !(scalar(v) && !strcmp(v->text, "false")))
-        return refuse_value(a, f, v);
+        return refuse_bool(a, f, v);
     memcpy(at, &value, sizeof value);
     return true;
 }

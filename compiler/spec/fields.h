@@ -100,6 +100,7 @@ char *field_wants(Arena *a, const Field *f);
 /* Each reports what is wrong with a value, and is false. */
 bool refuse_value(Arena *a, const Field *f, const Yaml *value);
 bool refuse_number(Arena *a, const Field *f, const Yaml *value);
+bool refuse_bool(Arena *a, const Field *f, const Yaml *value);
 bool refuse_word(Arena *a, const Field *f, const Yaml *value);
 
 /* field_value.c. Stores a value of the file; false after an error has been
@@ -109,7 +110,8 @@ void field_absent(const Field *f, Spec *s); /* the value of no value */
 void field_default(Arena *a, const Field *f, Spec *s);
 char *field_text(Arena *a, const Field *f, const Spec *s); /* its value */
 
-/* field_mask.c */
+/* field_mask.c. Is it a mask, or a map of the masks of both sides? */
+bool is_mask(const Yaml *value);
 bool read_mask(Arena *a, const Field *f, MaskSpec *mask, const Yaml *value);
 char *mask_text(Arena *a, const MaskSpec *mask);
 

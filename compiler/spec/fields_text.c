@@ -7,7 +7,7 @@
 static const char about[] =
     "A spec is one YAML map: keys and values in UTF-8, at most 1 MiB, nested at\n"
     "most 32 deep, one document, without anchors, aliases, tags, merge keys and\n"
-    "directives. Integers are written as 512, other numbers as 0.5 or 1.0e-6,\n"
+    "directives. Integers are written as 512, other numbers as 0.5 or 1e-6,\n"
     "truth as true or false. A key that is not listed here is an error, as is a\n"
     "value out of its range or one that has no meaning for the kind of model.\n"
     "Keys are shown as paths: norm.place is the key `place` in the map `norm`.\n";

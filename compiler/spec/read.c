@@ -31,8 +31,10 @@ static Source *open_source(Reader *r, const char *path, Pos from)
     }
     Source *src = arena_alloc(r->arena, sizeof *src);
     src->name = arena_strdup(r->arena, path);
-    src->text = arena_strndup(r->arena, (const char *)file.at, file.size);
-    src->size = file.size;
+    size_t mark = file_mark(&file);
+    src->size = file.size - mark;
+    src->text = arena_strndup(r->arena, (const char *)file.at + mark,
+                              src->size);
     src->rank = -r->files.n;
     file_close(&file);
     return src;
@@ -132,6 +134,13 @@ static void assign_names(Reader *r, const Yaml *map)
                         map->items.at[i]);
 }
 
+/* {window: 8} below masking is the mask of both sides. */
+static bool is_spread_mask(int row, const Yaml *value)
+{
+    return fields[field_row(fields[row].words[0])].type == FieldMask
+        && value->keys.n > 0 && is_mask(value);
+}
+
 static void assign(Reader *r, const char *path, const Yaml *key,
                    const Yaml *value)
 {
@@ -144,7 +153,7 @@ static void assign(Reader *r, const char *path, const Yaml *key,
         assign_names(r, value);
     else if (row >= 0
              && (type != FieldSpread || value->kind != YamlMap
-                 || !field_group(path))) {
+                 || is_spread_mask(row, value) || !field_group(path))) {
         if (type == FieldSpread)
             assign_spread(r, row, value);
         assign_row(r, row, value, false);
@@ -178,6 +187,9 @@ static bool load_file(Reader *r, const char *path, Pos from)
     if (!root)
         return false;
     if (root->kind != YamlMap) {
+        if (root->kind == YamlScalar && !root->quoted
+            && yaml_no_colon(src, root->pos.line))
+            return false;
         error_at(root->pos, "a spec is a map of keys, such as d_model: 512");
         return false;
     }

@@ -148,14 +148,13 @@ static Pos place(Parser *p, yaml_mark_t mark)
 static void syntax_error(Parser *p)
 {
     const yaml_parser_t *y = &p->yaml;
-    Pos pos = place(p, y->problem_mark);
+    const char *context = y->context ? y->context : "";
 
     if (y->error == YAML_MEMORY_ERROR)
         fail(ExitResource, "out of memory while reading %s", p->src->name);
-    error_at(pos, "%s%s%s%s", y->problem, y->context ? " (" : "",
-             y->context ? y->context : "", y->context ? ")" : "");
-    if (p->last.at < p->src->size && p->src->text[p->last.at] == '\t')
-        note_at((Pos){ 0 }, "YAML is indented by spaces, not by tabs");
+    const Pos at = place(p, y->problem_mark);
+    yaml_syntax_error(p->src, y->problem, context, at,
+                      *context ? place(p, y->context_mark) : at);
 }
 
 static bool next(Parser *p, yaml_event_t *e)

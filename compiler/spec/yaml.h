@@ -24,4 +24,13 @@ struct Yaml {
 Yaml *yaml_parse(Arena *a, const Source *src, size_t start);
 Yaml *yaml_get(const Yaml *map, const char *key); /* NULL: absent */
 
+/* ---------------------------------------------------------- yaml_error.c ---
+ */
+/* Reports libyaml's problem at a place, and what it was about (or ""), which
+ * began at another.                                                         */
+void yaml_syntax_error(const Source *src, const char *problem,
+                       const char *context, Pos at, Pos from);
+/* Has the line a key, but no colon behind it? An error then. */
+bool yaml_no_colon(const Source *src, int line);
+
 #endif

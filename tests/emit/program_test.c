@@ -51,6 +51,8 @@ static void test_answers(void **state)
     assert_string_equal(s.out, "");
     assert_int_equal(sh(&s, "\nhello", "$M $W"), 0); /* no newline */
     assert_string_equal(s.out, "\nHH EH L OW\n");
+    assert_int_equal(sh(&s, "\xef\xbb\xbfhello\n", "$M $W"), 0);
+    assert_string_equal(s.out, "HH EH L OW\n"); /* a byte order mark */
     assert_int_equal(sh(&s, "", "yes hello | head -n 100 | $M $W | sort -u"),
                      0);
     assert_string_equal(s.out, "HH EH L OW\n");

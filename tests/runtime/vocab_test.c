@@ -93,6 +93,25 @@ static void sorts_bytewise(void **state)
     free(block);
 }
 
+/* A byte order mark before the first token is not part of it; alone in its line
+ * it is a token.                                                            */
+static void skips_the_mark(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "\xef\xbb\xbf"
+                                         "a\nb\n",
+                                         "\xef\xbb\xbf\nb\n" };
+    for (int i = 0; i < 2; i++) {
+        int64_t bytes;
+        Fault why;
+        void *block = load(texts[i], strlen(texts[i]), 2, &none, &bytes, &why);
+        assert_non_null(block);
+        assert_token(block, 0, i ? "\xef\xbb\xbf" : "a");
+        assert_token(block, 1, "b");
+        free(block);
+    }
+}
+
 static const struct {
     const char *text;
     int64_t expected;
@@ -226,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(makes_blocks),
         cmocka_unit_test(sorts_bytewise),
+        cmocka_unit_test(skips_the_mark),
         cmocka_unit_test(refuses_bad_files),
         cmocka_unit_test(refuses_special_tokens_that_are_not_there),
         cmocka_unit_test(loads_large_files),
