@@ -19,21 +19,6 @@ static int (*const run[])(const void *options) = {
 #include "cli/commands.h"
 };
 
-static const Command *find_command(const char *name)
-{
-    const char *names[sizeof run / sizeof *run];
-    for (int i = 0; i < n_commands; i++) {
-        names[i] = commands[i].name;
-        if (strcmp(name, names[i]) == 0)
-            return &commands[i];
-    }
-    const char *near = nearest(name, names, n_commands);
-    if (near)
-        fail(ExitUsage, "unknown command '%s': did you mean %s?", quote(name),
-             near);
-    fail(ExitUsage, "unknown command '%s'; attnc help lists them", quote(name));
-}
-
 static bool is_any(const char *word, const char *a, const char *b)
 {
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
@@ -49,17 +34,14 @@ static int run_command(Arena *a, int argc, char **argv)
         puts("attnc " ATTNC_VERSION);
         return ExitDone;
     }
-    if (is_any(argv[1], "--help", "-h") || strcmp(argv[1], "help") == 0) {
-        bool command = argc > 2 && !is_any(argv[2], "help", "version");
-        print_help(stdout, command ? find_command(argv[2]) : NULL);
+    const bool help = is_any(argv[1], "--help", "-h");
+    const Command *c = help ? &commands[NthHelp] : command_find(argv[1]);
+    const CommonOptions common = options_common(c, argc - 2, argv + 2);
+    color_choose((ColorWhen)common.color);
+    if (common.help) {
+        print_help(stdout, c);
         return ExitDone;
     }
-    const Command *c = find_command(argv[1]);
-    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (is_any(argv[i], "--help", "-h")) {
-            print_help(stdout, c);
-            return ExitDone;
-        }
     return run[c - commands](options_parse(a, c, argc - 2, argv + 2));
 }
 

@@ -3,7 +3,7 @@
  *
  * In:  sizes, text, places in a text.
  * Out: memory in an arena, which is freed whole; messages on stderr in clang's
- *      form.
+ *      form and colours.
  * Public beside it: user_dir.h, text.h.                                     */
 #ifndef ATTNC_BASE_H
 #define ATTNC_BASE_H
@@ -67,6 +67,23 @@ int index_find(const Index *x, const char *name); /* -1: absent */
  * must outlive the index.                                                   */
 int index_add(Arena *a, Index *x, const char *name, int number);
 void index_reserve(Arena *a, Index *x, int n); /* of a new one: for n names */
+
+/* -------------------------------------------------------------- color.c --- */
+typedef enum { ColorAuto, ColorAlways, ColorNever } ColorWhen;
+void color_choose(ColorWhen when); /* auto: on a terminal, without NO_COLOR */
+
+typedef enum {
+    PaintEnd, /* back to plain text */
+    PaintText,
+    PaintError,
+    PaintWarning,
+    PaintNote,
+    PaintCaret,
+    PaintHead, /* of a table, of help */
+    PaintName  /* of a command, of an option */
+} Paint;
+/* The escape to print there, "" where `out` has no colours. */
+const char *paint(FILE *out, Paint role);
 
 /* --------------------------------------------------------------- diag.c --- */
 typedef struct {      /* one text that can be pointed into */

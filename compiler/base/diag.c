@@ -64,6 +64,11 @@ static void add_format(Text *t, const char *fmt, va_list ap)
         t->n += (size_t)n < room ? (size_t)n : room - 1;
 }
 
+static void add_paint(Text *t, Paint role)
+{
+    add(t, paint(stderr, role));
+}
+
 static void add_int(Text *t, int i)
 {
     char digits[16];
@@ -116,11 +121,25 @@ static void add_source_line(Text *t, Pos pos)
     add(t, "\n    ");
     for (size_t i = from; i < caret; i++)
         add(t, " ");
-    add(t, "^\n");
+    add_paint(t, PaintCaret);
+    add(t, "^");
+    add_paint(t, PaintEnd);
+    add(t, "\n");
 }
 
-static void add_heading(Text *t, Pos pos, const char *level)
+typedef struct {
+    const char *word;
+    Paint role;
+    bool bold; /* its text */
+} Level;
+static const Level error = { "error", PaintError, true };
+static const Level internal = { "internal error", PaintError, true };
+static const Level warning = { "warning", PaintWarning, true };
+static const Level note = { "note", PaintNote, false };
+
+static void add_heading(Text *t, Pos pos, const Level *level)
 {
+    add_paint(t, PaintText);
     if (pos.src) {
         add_safe(t, pos.src->name, strlen(pos.src->name));
         add(t, ":");
@@ -131,11 +150,15 @@ static void add_heading(Text *t, Pos pos, const char *level)
         add(t, "attnc");
     }
     add(t, ": ");
-    add(t, level);
+    add_paint(t, level->role);
+    add(t, level->word);
     add(t, ": ");
+    add_paint(t, PaintEnd);
+    if (level->bold)
+        add_paint(t, PaintText);
 }
 
-static void compose(Text *t, Pos pos, const char *level, const char *fmt,
+static void compose(Text *t, Pos pos, const Level *level, const char *fmt,
                     va_list ap)
 {
     t->n = 0;
@@ -143,6 +166,7 @@ static void compose(Text *t, Pos pos, const char *level, const char *fmt,
     add_format(t, fmt, ap);
     if (t->n > sizeof t->at - 512) /* leave room for line and caret */
         t->n = sizeof t->at - 512;
+    add_paint(t, PaintEnd);
     add(t, "\n");
     if (pos.src)
         add_source_line(t, pos);
@@ -155,7 +179,8 @@ static void show_error(const char *text)
     if (said.shown)
         fputs(text, stderr);
     else if (said.errors == ShownErrors + 1)
-        fputs("attnc: note: more errors follow, not shown\n", stderr);
+        fprintf(stderr, "attnc: %snote:%s more errors follow, not shown\n",
+                paint(stderr, PaintNote), paint(stderr, PaintEnd));
 }
 
 static bool before(Pos a, Pos b)
@@ -230,7 +255,7 @@ static void report(Pos pos, const char *fmt, va_list ap)
         said.newest = -1;
         return;
     }
-    compose(&t, pos, "error", fmt, ap);
+    compose(&t, pos, &error, fmt, ap);
     if (said.holds)
         keep(pos, t.at);
     else
@@ -258,12 +283,12 @@ void warning_at(Pos pos, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    compose(&t, pos, "warning", fmt, ap);
+    compose(&t, pos, &warning, fmt, ap);
     va_end(ap);
     fputs(t.at, stderr);
 }
 
-static void say_once(const char *level, const char *fmt, va_list ap)
+static void say_once(const Level *level, const char *fmt, va_list ap)
 {
     Text t;
 
@@ -279,7 +304,7 @@ void warning_once(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    say_once("warning", fmt, ap);
+    say_once(&warning, fmt, ap);
     va_end(ap);
 }
 
@@ -287,7 +312,7 @@ void note_once(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    say_once("note", fmt, ap);
+    say_once(&note, fmt, ap);
     va_end(ap);
 }
 
@@ -299,7 +324,7 @@ void note_at(Pos pos, const char *fmt, ...)
     if (said.holds ? said.newest < 0 : !said.shown)
         return;
     va_start(ap, fmt);
-    compose(&t, pos, "note", fmt, ap);
+    compose(&t, pos, &note, fmt, ap);
     va_end(ap);
     if (said.holds)
         said.held[said.newest].text = joined(said.held[said.newest].text, t.at);
@@ -325,7 +350,7 @@ void fail(int code, const char *fmt, ...)
 
     errors_release();
     va_start(ap, fmt);
-    compose(&t, (Pos){ 0 }, "error", fmt, ap);
+    compose(&t, (Pos){ 0 }, &error, fmt, ap);
     va_end(ap);
     fputs(t.at, stderr);
     exit(code);
@@ -337,12 +362,13 @@ void die_at(const char *file, int line, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    compose(&t, (Pos){ 0 }, "internal error", fmt, ap);
+    compose(&t, (Pos){ 0 }, &internal, fmt, ap);
     va_end(ap);
     fprintf(stderr,
-            "%sattnc: note: broken at %s:%d in version %s; "
+            "%sattnc: %snote:%s broken at %s:%d in version %s; "
             "please report this with the spec\n",
-            t.at, file, line, ATTNC_VERSION);
+            t.at, paint(stderr, PaintNote), paint(stderr, PaintEnd), file, line,
+            ATTNC_VERSION);
     exit(ExitInternal);
 }
 

@@ -14,6 +14,7 @@
 enum {
 #define COMMAND(word, id, ...) Nth##id,
 #include "cli/commands.h"
+    Commands
 };
 /* which commands take an option */
 enum {
@@ -21,7 +22,8 @@ enum {
 #include "cli/commands.h"
     CmdLoads = CmdRun | CmdScore | CmdVerify | CmdBench,
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
-    CmdSpec = CmdPlans | CmdGraph
+    CmdSpec = CmdPlans | CmdGraph,
+    CmdAll = (1 << Commands) - 1
 };
 
 typedef struct {
@@ -35,9 +37,20 @@ typedef struct {
 extern const Command commands[]; /* options.c */
 extern const int n_commands;
 
+/* Ends with ExitUsage where there is none. */
+const Command *command_find(const char *name);
+
 /* Reads the words after the command's name into its struct, of c->bytes. Ends
  * with ExitUsage after a message when they are not right.                   */
 void *options_parse(Arena *a, const Command *c, int argc, char **argv);
+
+typedef struct { /* what all commands take */
+    int color;   /* ColorWhen */
+    bool help;
+} CommonOptions;
+/* What of these stands among the words, whatever else is wrong with them. */
+CommonOptions options_common(const Command *c, int argc, char **argv);
+
 void print_help(FILE *out, const Command *c); /* NULL: of all commands */
 
 /* cmd_WORD.c: does it, by its options (options.h); an exit code. */

@@ -12,6 +12,22 @@ static bool is_operand(const Option *row)
     return row->name[0] != '-';
 }
 
+/* ------------------------------------------------------------- command --- */
+const Command *command_find(const char *name)
+{
+    const char *names[Commands];
+    for (int i = 0; i < n_commands; i++) {
+        names[i] = commands[i].name;
+        if (strcmp(name, names[i]) == 0)
+            return &commands[i];
+    }
+    const char *near = nearest(name, names, n_commands);
+    if (near)
+        fail(ExitUsage, "unknown command '%s': did you mean %s?", quote(name),
+             near);
+    fail(ExitUsage, "unknown command '%s'; attnc help lists them", quote(name));
+}
+
 /* --------------------------------------------------------------- hints --- */
 static const char *nearest_option(const char *word, int command)
 {
@@ -77,17 +93,24 @@ static double number(const Option *row, const char *text)
     return x;
 }
 
-/* Which of the row's words has these n characters. */
+/* Which of the row's words has these n characters; -1: none. */
+static int find_word(const Option *row, const char *text, size_t n)
+{
+    for (int i = 0; i < row->n_words; i++)
+        if (strlen(row->words[i]) == n && !strncmp(row->words[i], text, n))
+            return i;
+    return -1;
+}
+
 static int word_of(const Option *row, const char *text, size_t n)
 {
     char all[256] = "";
-    for (int i = 0; i < row->n_words; i++) {
-        const char *word = row->words[i];
-        if (strlen(word) == n && strncmp(word, text, n) == 0)
-            return i;
+    const int found = find_word(row, text, n);
+    if (found >= 0)
+        return found;
+    for (int i = 0; i < row->n_words; i++)
         snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
-                 i ? ", " : "", word);
-    }
+                 i ? ", " : "", row->words[i]);
     fail(ExitUsage, "%s '%s': one of %s", row->name, quote_n(text, n), all);
 }
 
@@ -168,22 +191,30 @@ static const Option *operand(const Command *c, int n)
 typedef struct {
     Arena *arena;
     const Command *command;
-    void *options;       /* its struct */
+    void *options; /* its struct */
+    CommonOptions common;
     int operands;        /* so far */
     const char *operand; /* the last of them */
     bool alone;          /* what was asked for needs no spec */
 } Reading;
 
+static void *place(Reading *r, const Option *row)
+{
+    return row->part == PartCommon ? (char *)&r->common + row->at
+                                   : option_place(r->options, r->command, row);
+}
+
 static void take_operand(Reading *r, const char *word)
 {
     const Option *row = operand(r->command, r->operands);
     if (!row && r->operands > 0)
-        fail(ExitUsage, "one spec at a time: '%s' and '%s'", quote(r->operand),
+        fail(ExitUsage, "one %s at a time: '%s' and '%s'",
+             r->command->bit == CmdHelp ? "command" : "spec", quote(r->operand),
              quote(word));
     if (!row)
         fail(ExitUsage, "attnc %s takes no file: '%s'", r->command->name,
              quote(word));
-    store(r->arena, option_place(r->options, r->command, row), row, word);
+    store(r->arena, place(r, row), row, word);
     r->operand = word;
     r->operands++;
 }
@@ -200,10 +231,29 @@ static bool take_option(Reading *r, const char *word, const char *next)
     if (apart && !next)
         fail(ExitUsage, "%s takes a value: %s %s", row->name, row->name,
              row->takes);
-    store(r->arena, option_place(r->options, r->command, row), row,
-          apart ? next : value);
+    store(r->arena, place(r, row), row, apart ? next : value);
     r->alone = r->alone || row->kind == Alone;
     return apart;
+}
+
+CommonOptions options_common(const Command *c, int argc, char **argv)
+{
+    CommonOptions found = { 0 };
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *value;
+        const Option *row = find(argv[i], c->bit, &value);
+        if (!row || is_operand(row))
+            continue;
+        if (row->takes && !value && i + 1 < argc)
+            value = argv[++i];
+        char *at = (char *)&found + row->at;
+        if (row->part == PartCommon && row->kind == Alone)
+            *(bool *)at = true;
+        const int word = value ? find_word(row, value, strlen(value)) : -1;
+        if (row->part == PartCommon && word >= 0)
+            *(int *)at = word;
+    }
+    return found;
 }
 
 void *options_parse(Arena *a, const Command *c, int argc, char **argv)

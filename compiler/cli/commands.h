@@ -24,6 +24,7 @@ COMMAND(tune, Tune, "SPEC", 1,
 COMMAND(records, Records, "[ACTION [FILE ..]]", 0,
         "show, merge, prune, export, explain what tune found")
 COMMAND(fields, Fields, "", 0, "the reference of the spec's fields")
+COMMAND(help, Help, "[COMMAND]", 0, "the commands, or what one of them takes")
 /* clang-format on */
 
 #undef COMMAND

@@ -8,7 +8,7 @@ static const char *const group_title[OptionGroups] = {
     [GroupAttention] = "Attention", [GroupWork] = "Workload",
     [GroupTuning] = "Tuning",       [GroupRecords] = "Records",
     [GroupOutput] = "Output",       [GroupCode] = "Code",
-    [GroupPasses] = "Passes",
+    [GroupPasses] = "Passes",       [GroupGeneral] = "General",
 };
 
 static void print_option(FILE *out, const Option *row)
@@ -18,7 +18,14 @@ static void print_option(FILE *out, const Option *row)
     const char *between = is_long ? "=" : row->name[1] == 'O' ? "" : " ";
     snprintf(left, sizeof left, "%s%s%s", row->name, row->takes ? between : "",
              row->takes ? row->takes : "");
-    fprintf(out, "  %-27s %s\n", left, row->help);
+    fprintf(out, "  %s%-27s%s %s\n", paint(out, PaintName), left,
+            paint(out, PaintEnd), row->help);
+}
+
+static void print_head(FILE *out, const char *title)
+{
+    fprintf(out, "\n%s%s:%s\n", paint(out, PaintHead), title,
+            paint(out, PaintEnd));
 }
 
 static void print_group(FILE *out, const Command *c, OptionGroup group)
@@ -29,19 +36,25 @@ static void print_group(FILE *out, const Command *c, OptionGroup group)
         if (row->group != group || !(row->commands & c->bit))
             continue;
         if (!any)
-            fprintf(out, "\n%s:\n", group_title[group]);
+            print_head(out, group_title[group]);
         print_option(out, row);
         any = true;
     }
 }
 
+static void print_usage(FILE *out, const char *rest)
+{
+    fprintf(out, "%susage:%s attnc %s", paint(out, PaintHead),
+            paint(out, PaintEnd), rest);
+}
+
 static void print_commands(FILE *out)
 {
-    fputs("usage: attnc COMMAND [options] SPEC\n"
-          "A Transformer's spec (YAML) in, C out.\n\n",
-          out);
+    print_usage(out, "COMMAND [options] SPEC\n"
+                     "A Transformer's spec (YAML) in, C out.\n\n");
     for (int i = 0; i < n_commands; i++)
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        fprintf(out, "  %s%-10s%s %s\n", paint(out, PaintName),
+                commands[i].name, paint(out, PaintEnd), commands[i].summary);
     fputs("\nattnc help COMMAND lists its options; attnc --version says "
           "which attnc this is.\n",
           out);
@@ -53,8 +66,9 @@ void print_help(FILE *out, const Command *c)
         print_commands(out);
         return;
     }
-    fprintf(out, "usage: attnc %s [options]%s%s\n%s\n", c->name,
-            *c->takes ? " " : "", c->takes, c->summary);
-    for (int group = GroupModel; group < OptionGroups; group++)
+    print_usage(out, c->name);
+    fprintf(out, " [options]%s%s\n%s\n", *c->takes ? " " : "", c->takes,
+            c->summary);
+    for (int group = GroupOperands + 1; group < OptionGroups; group++)
         print_group(out, c, (OptionGroup)group);
 }

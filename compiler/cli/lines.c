@@ -87,7 +87,10 @@ void line_error(int64_t line, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "<stdin>:%lld: error: %s\n", (long long)line, text);
+    fprintf(stderr, "%s<stdin>:%lld: %serror:%s %s%s%s\n",
+            paint(stderr, PaintText), (long long)line,
+            paint(stderr, PaintError), paint(stderr, PaintEnd),
+            paint(stderr, PaintText), text, paint(stderr, PaintEnd));
 }
 
 /* -------------------------------------------------------------- tokens --- */

@@ -36,6 +36,7 @@ static const size_t part_at[][OptionParts] = {
                   [PartBench] = HAS(Tune, tune.work) },
     [NthRecords] = { [PartCode] = HAS(Records, code) },
     [NthFields] = { 0 },
+    [NthHelp] = { 0 },
 };
 
 void *option_place(void *options, const Command *c, const Option *row)
@@ -65,12 +66,19 @@ static const char *const records_formats[] = { "table", "json", "csv" };
 static const char *const records_actions[] = { "show", "merge", "prune",
                                                "export", "explain" };
 
+static const char *const color_words[] = {
+    [ColorAuto] = "auto",
+    [ColorAlways] = "always",
+    [ColorNever] = "never",
+};
+
 /* clang-format off */
 /* where an option goes: which commands take it, in which struct, where there */
 #define MODEL(commands, to) commands, PartModel, offsetof(ModelOptions, to)
 #define CODE(commands, to) commands, PartCode, offsetof(CodeOptions, to)
 #define SEARCH(commands, to) commands, PartSearch, offsetof(SearchOptions, to)
 #define BENCH(commands, to) commands, PartBench, offsetof(BenchOptions, to)
+#define COMMON(to) CmdAll, PartCommon, offsetof(CommonOptions, to)
 #define OWN(command, to) \
     Cmd##command, PartCommand, offsetof(command##Command, to)
 
@@ -103,6 +111,7 @@ const Option option_table[] = {
     TEXT("SPEC", "", MODEL(CmdSpec | CmdTensors | CmdTune, spec), ""),
     WORD("attnc records", "", OWN(Records, action), records_actions, 0, ""),
     LIST("FILE", "", OWN(Records, files), ""),
+    TEXT("COMMAND", "", OWN(Help, command), ""),
 
 #undef GROUP
 #define GROUP GroupModel
@@ -327,6 +336,13 @@ const Option option_table[] = {
          "draw the search of each task; - is stdout"),
     WORD("--format", "NAME", OWN(Tune, tune.format), tune_formats, 0,
          "table (default), json"),
+
+#undef GROUP
+#define GROUP GroupGeneral
+    WORD("--color", "WHEN", COMMON(color), color_words, ColorAuto,
+         "auto (on a terminal, default), always, never"),
+    ALONE("--help", COMMON(help), "this text"),
+    ALONE("-h", COMMON(help), "the same as --help"),
 };
 #undef GROUP
 /* clang-format on */

@@ -133,6 +133,10 @@ struct FieldsCommand {
     int markdown;
 };
 
+struct HelpCommand {
+    const char *command; /* NULL: all */
+};
+
 /* --------------------------------------------------------------- rows --- */
 typedef enum {
     PartCommand,
@@ -140,25 +144,28 @@ typedef enum {
     PartCode,
     PartSearch,
     PartBench,
+    PartCommon, /* no part of it: CommonOptions */
     OptionParts
 } OptionPart;
 
-typedef enum { /* under which head of `attnc help COMMAND`, in this order */
-               GroupOperands,
-               GroupModel,
-               GroupLines,
-               GroupPrompt,
-               GroupSearch,
-               GroupSampling,
-               GroupTensors,
-               GroupAttention,
-               GroupWork,
-               GroupTuning,
-               GroupRecords,
-               GroupOutput,
-               GroupCode,
-               GroupPasses,
-               OptionGroups
+/* The heads of `attnc help COMMAND`, in their order. */
+typedef enum {
+    GroupOperands,
+    GroupModel,
+    GroupLines,
+    GroupPrompt,
+    GroupSearch,
+    GroupSampling,
+    GroupTensors,
+    GroupAttention,
+    GroupWork,
+    GroupTuning,
+    GroupRecords,
+    GroupOutput,
+    GroupCode,
+    GroupPasses,
+    GroupGeneral,
+    OptionGroups
 } OptionGroup;
 
 typedef enum {

@@ -21,9 +21,10 @@ static size_t size_of(const Option *row)
     }
 }
 
+/* into the command's own struct */
 static bool taken(const Command *c, const Option *row)
 {
-    return row->commands & c->bit;
+    return (row->commands & c->bit) && row->part != PartCommon;
 }
 
 /* Rows of one command meet in a place only where one is the other's synonym. */
@@ -120,6 +121,43 @@ static void values(void **state)
     arena_free(a);
 }
 
+static CommonOptions common_of(const char *command, const char *line)
+{
+    char text[200], *words[20];
+    int n = 0;
+    snprintf(text, sizeof text, "%s", line);
+    for (char *w = strtok(text, " "); w; w = strtok(NULL, " "))
+        words[n++] = w;
+    return options_common(command_find(command), n, words);
+}
+
+/* What all commands take is found wherever it stands, but not in a value nor
+ * behind "--", and even where another word is wrong.                        */
+static void common(void **state)
+{
+    (void)state;
+    for (int k = 0; k < n_commands; k++) {
+        const char *name = commands[k].name;
+        assert_int_equal(common_of(name, "").color, ColorAuto);
+        assert_false(common_of(name, "").help);
+        assert_int_equal(common_of(name, "--color=never").color, ColorNever);
+        assert_int_equal(common_of(name, "--color auto").color, ColorAuto);
+        assert_int_equal(common_of(name, "x --no-such --color always").color,
+                         ColorAlways);
+        assert_int_equal(common_of(name, "--color=always --color=green").color,
+                         ColorAlways);
+        assert_int_equal(common_of(name, "-- --color=always").color, ColorAuto);
+        assert_true(common_of(name, "--no-such x --help").help);
+        assert_true(common_of(name, "-h").help);
+        assert_false(common_of(name, "-- --help").help);
+    }
+    assert_int_equal(common_of("run", "--prompt --color=never").color,
+                     ColorAuto);
+    assert_false(common_of("run", "--prompt --help").help);
+    assert_true(common_of("run", "--prompt= --help").help);
+    assert_true(common_of("run", "--color --help -h").help);
+}
+
 /* Help has all options of a command, each under a head, in lines of 80. */
 static void help(void **state)
 {
@@ -133,7 +171,7 @@ static void help(void **state)
         for (int i = 0; i < n_options; i++) {
             char row[80];
             snprintf(row, sizeof row, "\n  %s", option_table[i].name);
-            if (taken(&commands[k], &option_table[i])
+            if ((option_table[i].commands & commands[k].bit)
                 && option_table[i].name[0] == '-' && !strstr(text, row))
                 fail_msg("help %s has no%s", commands[k].name, row + 2);
         }
@@ -150,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places),
         cmocka_unit_test(values),
+        cmocka_unit_test(common),
         cmocka_unit_test(help),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,42 @@
+/* color.c: colours of a terminal, as escapes to print before a text and behind
+ * it. They are "" where nobody sees them: in a file, in a pipe.              */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+static ColorWhen chosen; /* of a process, as its terminal is */
+
+void color_choose(ColorWhen when)
+{
+    chosen = when;
+}
+
+static bool is_set(const char *name)
+{
+    const char *text = getenv(name);
+    return text && *text;
+}
+
+/* NO_COLOR (no-color.org) counts where it is set to anything. */
+static bool is_colored(FILE *out)
+{
+    const char *term = getenv("TERM");
+    if (chosen != ColorAuto)
+        return chosen == ColorAlways;
+    return !is_set("NO_COLOR") && term && *term && strcmp(term, "dumb")
+        && isatty(fileno(out));
+}
+
+const char *paint(FILE *out, Paint role)
+{
+    static const char *const escape[] = {
+        [PaintEnd] = "\033[0m",      [PaintText] = "\033[1m",
+        [PaintError] = "\033[1;31m", [PaintWarning] = "\033[1;35m",
+        [PaintNote] = "\033[1;36m",  [PaintCaret] = "\033[1;32m",
+        [PaintHead] = "\033[1m",     [PaintName] = "\033[36m",
+    };
+    return is_colored(out) ? escape[role] : "";
+}

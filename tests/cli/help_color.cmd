@@ -1,0 +1,1 @@
+0 help fields --color=always
