@@ -59,10 +59,12 @@ FUZZ    := spec tensors vocab state records packed command
 TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
            $(FUZZ:%=$(B)/tests/fuzz/%_test)
 
-# Text that goes into emitted files, embedded in attnc when it is built.
+# Text that goes into emitted files, and specs of `attnc new`, embedded in
+# attnc when it is built.
 HEADERS  := batch compiled_model generate memory check search stream text packed
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
-            $(CORE:%=runtime/%.c) $(wildcard runtime/program*.c)
+            $(CORE:%=runtime/%.c) $(wildcard runtime/program*.c) \
+            $(sort $(wildcard models/new/*.yaml))
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.
 MACHINES_x86_64  := x86-64-v4 x86-64-v3 x86-64-v2
@@ -134,7 +136,7 @@ $(B)/tests/engine/growth_test: $(COUNTED)
 # program without this ending is linked with libFuzzer, which makes inputs.
 WRAPS := exit malloc calloc realloc free mmap munmap open_memstream fclose \
          posix_spawn fork fsync access file_read file_map file_close user_dir_read \
-         spec_load pool_open pool_close cmd_verify cmd_bench cmd_tune \
+         spec_read pool_open pool_close cmd_verify cmd_bench cmd_tune \
          machine_measure
 LINK_FUZZ = $(LINK) $(WRAPS:%=-Wl,--wrap=%)
 F := $(B)/tests/fuzz

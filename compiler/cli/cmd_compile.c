@@ -27,14 +27,18 @@ static bool is_only(const Compile *c, int kind)
     return c->o->kinds == 1 << kind;
 }
 
-/* -o without the suffix of a kind that is wanted; else the spec's own name,
- * in the working folder.                                                    */
+/* -o without the suffix of a kind that is wanted; else the spec's own name, or
+ * the model's where stdin has the spec, in the working folder.              */
 static void find_stem(Compile *c)
 {
     const char *slash = strrchr(c->o->model.spec, '/');
     const char *path = c->o->output ? c->o->output
                      : slash        ? slash + 1
                                     : c->o->model.spec;
+    if (path == c->o->model.spec && c->o->model.text.text) {
+        c->stem = c->e.spec->name;
+        return;
+    }
     size_t n = strlen(path);
     for (int k = 0; k < EmitExe; k++)
         if (is_wanted(c, k) && c->o->output && ends_in(path, suffixes[k]))

@@ -252,6 +252,7 @@ int cmd_run(const RunCommand *o)
     if (o->prompt || o->load_state)
         return run_prompt(o);
     check_lines(o);
+    need_lines(&o->model);
     Run r = { .o = o };
     int code = open_run(&r);
     while (!code && read_batch(&r)) {

@@ -105,6 +105,7 @@ int cmd_score(const ScoreCommand *o)
     size_t n = 0;
     LineState state;
     Fault why;
+    need_lines(&o->model);
     int code = open_score(&s, o), bad = ExitDone;
     while (!code && (state = lines_next(&s.in, true, &text, &n)) != LineEnd) {
         if (state == LineTooLong)

@@ -209,8 +209,10 @@ static void take_operand(Reading *r, const char *word)
     const Option *row = operand(r->command, r->operands);
     if (!row && r->operands > 0)
         fail(ExitUsage, "one %s at a time: '%s' and '%s'",
-             r->command->bit == CmdHelp ? "command" : "spec", quote(r->operand),
-             quote(word));
+             r->command->bit == CmdHelp  ? "command"
+             : r->command->bit == CmdNew ? "model"
+                                         : "spec",
+             quote(r->operand), quote(word));
     if (!row)
         fail(ExitUsage, "attnc %s takes no file: '%s'", r->command->name,
              quote(word));
@@ -278,5 +280,8 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv)
     if (r.operands < c->least && !r.alone)
         fail(ExitUsage, "attnc %s takes a spec: attnc %s model.yaml", c->name,
              c->name);
+    ModelOptions *model = options_model(r.options, c);
+    if (model && is_stdout(model->spec))
+        model->text = stdin_document(a);
     return r.options;
 }

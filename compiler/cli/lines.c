@@ -93,6 +93,41 @@ void line_error(int64_t line, const char *fmt, ...)
             paint(stderr, PaintText), text, paint(stderr, PaintEnd));
 }
 
+/* ------------------------------------------------------------ document --- */
+enum { LongestDocument = 1 << 20 }; /* one more byte: YAML refuses it */
+
+static bool read_byte(char *to)
+{
+    ssize_t n;
+    do
+        n = read(STDIN_FILENO, to, 1);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        fail(ExitIO, "cannot read stdin: %s", strerror(errno));
+    return n > 0;
+}
+
+/* Byte by byte, so that what is behind it is there for who reads next. */
+Document stdin_document(Arena *a)
+{
+    Buffer b = { .arena = a };
+    Source *src = arena_alloc(a, sizeof *src);
+    Document d = { .text = src };
+    int line = 0; /* where the last one begins */
+    for (char c; b.n <= LongestDocument && !d.ended && read_byte(&c);) {
+        buffer_add(&b, &c, 1);
+        if (c != '\n')
+            continue;
+        d.ended = strcmp(b.at + line, "...\n") == 0
+               || strcmp(b.at + line, "...\r\n") == 0;
+        line = d.ended ? line : b.n;
+    }
+    const int n = d.ended ? line : b.n;
+    *src = (Source){ "stdin", n ? arena_strndup(a, b.at, (size_t)n) : "",
+                     (size_t)n, 0 };
+    return d;
+}
+
 /* -------------------------------------------------------------- tokens --- */
 Tokens tokens_with(const void *block, int64_t size, bool ids)
 {

@@ -25,6 +25,13 @@ LineState lines_next(Lines *l, bool wait, const char **text, size_t *n);
 void line_error(int64_t line, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+typedef struct {
+    const Source *text; /* NULL: none was read */
+    bool ended;         /* by a line `...`, behind which stdin goes on */
+} Document;
+/* A YAML document of stdin: to a line `...`, else all that there is. */
+Document stdin_document(Arena *a);
+
 /* How text and ids turn into each other. */
 typedef struct {
     const void *block; /* vocabulary; NULL: none */

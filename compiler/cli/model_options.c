@@ -31,11 +31,20 @@ const char *records_option(const CodeOptions *code)
     return code->records;
 }
 
+void need_lines(const ModelOptions *model)
+{
+    if (model->text.text && !model->text.ended)
+        fail(ExitUsage, "stdin has the spec alone, and no lines: they follow "
+                        "it behind a line of three dots, or give the spec as "
+                        "a file");
+}
+
 EngineOptions engine_options(int command, const ModelOptions *model,
                              const CodeOptions *code)
 {
     EngineOptions o = {
         .spec = model->spec,
+        .text = model->text.text,
         .sets = model->sets.at,
         .nsets = model->sets.n,
         .passes = { .skip = model->skip.at,

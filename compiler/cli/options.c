@@ -15,6 +15,7 @@ const int n_commands = sizeof commands / sizeof *commands;
 /* Where a command's struct has the parts that it shares: 1 + the offset. */
 #define HAS(command, part) 1 + offsetof(command##Command, part)
 static const size_t part_at[][OptionParts] = {
+    [NthNew] = { 0 },
     [NthCompile] = { [PartModel] = HAS(Compile, model),
                      [PartCode] = HAS(Compile, code) },
     [NthRun] = { [PartModel] = HAS(Run, model),
@@ -45,6 +46,12 @@ void *option_place(void *options, const Command *c, const Option *row)
                         ? (row->commands & c->bit) != 0
                         : part_at[c - commands][row->part];
     return at ? (char *)options + at - 1 + row->at : NULL;
+}
+
+ModelOptions *options_model(void *options, const Command *c)
+{
+    const size_t at = part_at[c - commands][PartModel];
+    return at ? (void *)((char *)options + at - 1) : NULL;
 }
 
 /* ------------------------------------------------------------- options --- */
@@ -112,6 +119,7 @@ const Option option_table[] = {
     WORD("attnc records", "", OWN(Records, action), records_actions, 0, ""),
     LIST("FILE", "", OWN(Records, files), ""),
     TEXT("COMMAND", "", OWN(Help, command), ""),
+    TEXT("MODEL", "", OWN(New, model), ""),
 
 #undef GROUP
 #define GROUP GroupModel
@@ -304,6 +312,10 @@ const Option option_table[] = {
 
 #undef GROUP
 #define GROUP GroupOutput
+    TEXT("-o", "FILE", OWN(New, output),
+         "output file; - is stdout"),
+    ALONE("--list", OWN(New, list),
+         "say which models there are"),
     TEXT("-o", "FILE", OWN(Compile, output),
          "output file; - is stdout"),
     TEXT("-o", "FILE", OWN(Graph, output),

@@ -12,6 +12,7 @@ typedef VEC(const char *) Texts;
 /* --------------------------------------------------------------- parts --- */
 typedef struct { /* the model, and its passes */
     const char *spec;
+    Document text; /* where it is "-" */
     Texts sets, skip, dump;
     const char *weights, *after;
     int64_t seed;
@@ -39,6 +40,11 @@ typedef struct { /* -1, and a beam or nbest of 0: as the spec says */
 
 /* ------------------------------------------------------------ commands --- */
 typedef enum { EmitC, EmitObj, EmitSo, EmitExe, EmitKinds } EmitKind;
+
+struct NewCommand {
+    const char *model, *output;
+    bool list;
+};
 
 struct CompileCommand {
     ModelOptions model;
@@ -198,10 +204,13 @@ extern const int n_options;
 
 /* Where a command keeps it; NULL: it has no such part. */
 void *option_place(void *options, const Command *c, const Option *row);
+ModelOptions *options_model(void *options, const Command *c); /* or NULL */
 bool option_taken(int command, const char *name); /* command_line.c */
 
 /* --------------------------------------------------- as others take them ---
  */
+/* Ends with ExitUsage where stdin has the spec and no lines behind it. */
+void need_lines(const ModelOptions *model);
 /* What the engine is asked for by a command; code NULL: it makes none. */
 EngineOptions engine_options(int command, const ModelOptions *model,
                              const CodeOptions *code);

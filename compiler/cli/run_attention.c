@@ -394,6 +394,8 @@ int run_attention(const RunCommand *o)
     int code = check_options(o);
     if (code)
         return code;
+    if (!o->input)
+        need_lines(&o->model);
     if (!(code = open_attention(&r))) {
         const Spec *s = r.e.spec;
         r.tokens[0] = tokens_with(r.e.source.block, s->source.size, o->ids);

@@ -2,7 +2,8 @@
  * The plan has decided everything; what stands in a text hangs on nothing else.
  *
  * In:  a Plan, and how its text is used.
- * Out: C text in the arena, to be compiled (backend) or written to a file. */
+ * Out: C text in the arena, to be compiled (backend) or written to a file.
+ * Public beside it: embedded.h.                                             */
 #ifndef ATTNC_EMIT_H
 #define ATTNC_EMIT_H
 

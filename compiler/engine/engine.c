@@ -80,7 +80,7 @@ int engine_graph(Engine *e, const EngineOptions *o, FILE *log)
     int code = check_passes(&o->passes);
     if (code)
         return code;
-    e->spec = spec_load(e->arena, o->spec, o->sets, o->nsets);
+    e->spec = spec_read(e->arena, o->spec, o->text, o->sets, o->nsets);
     if (!e->spec)
         return ExitInput;
     e->unfused = build_graph(e->arena, e->spec);

@@ -23,6 +23,7 @@ typedef enum {
 
 typedef struct {
     const char *spec;
+    const Source *text; /* of the spec, where it is in no file; or NULL */
     const char *const *sets;
     int nsets;
     PassOptions passes;

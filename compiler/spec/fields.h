@@ -85,8 +85,8 @@ typedef struct {
     VEC(NamePair) names;
     Pos top;
 } Written;
-Written *spec_read(Arena *a, const char *path, const char *const *sets,
-                   int nsets);
+Written *read_written(Arena *a, const char *path, const Source *text,
+                      const char *const *sets, int nsets);
 
 /* path.c */
 char *folder_of(Arena *a, const char *path); /* with its slash, or "" */

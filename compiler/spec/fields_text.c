@@ -10,7 +10,9 @@ static const char about[] =
     "directives. Integers are written as 512, other numbers as 0.5 or 1e-6,\n"
     "truth as true or false. A key that is not listed here is an error, as is a\n"
     "value out of its range or one that has no meaning for the kind of model.\n"
-    "Keys are shown as paths: norm.place is the key `place` in the map `norm`.\n";
+    "Keys are shown as paths: norm.place is the key `place` in the map `norm`.\n"
+    "`attnc new gpt` prints a spec to start from, with comments; `attnc new\n"
+    "--list` says which there are.\n";
 
 static const char layers[] =
     "A key that sets others takes one value for all of them, or a map that names\n"

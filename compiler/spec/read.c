@@ -176,13 +176,10 @@ static bool load_base(Reader *r, const Yaml *base)
         && load_file(r, spec_path(r->arena, base->pos, base->text), base->pos);
 }
 
-static bool load_file(Reader *r, const char *path, Pos from)
+static bool take_source(Reader *r, const Source *src)
 {
-    if (seen_before(r, path, from))
-        return false;
-    Source *src = open_source(r, path, from);
     Yaml *root = src ? yaml_parse(r->arena, src, 0) : NULL;
-    if (!from.src)
+    if (!r->w.top.src)
         r->w.top = (Pos){ src, 1, 1 };
     if (!root)
         return false;
@@ -198,6 +195,12 @@ static bool load_file(Reader *r, const char *path, Pos from)
         return false;
     assign_map(r, "", root);
     return true;
+}
+
+static bool load_file(Reader *r, const char *path, Pos from)
+{
+    return !seen_before(r, path, from)
+        && take_source(r, open_source(r, path, from));
 }
 
 /* key= alone: the field, or all of a map, is as if it had not been written. */
@@ -282,8 +285,8 @@ static void apply_sets(Reader *r, const char *const *sets, int nsets)
         }
 }
 
-Written *spec_read(Arena *a, const char *path, const char *const *sets,
-                   int nsets)
+Written *read_written(Arena *a, const char *path, const Source *text,
+                      const char *const *sets, int nsets)
 {
     Reader *r = arena_alloc(a, sizeof *r);
     size_t n = (size_t)n_fields;
@@ -293,7 +296,7 @@ Written *spec_read(Arena *a, const char *path, const char *const *sets,
     r->w.spread = arena_alloc(a, n * sizeof *r->w.spread);
     r->w.under = arena_alloc(a, n * sizeof *r->w.under);
     r->w.unset = arena_alloc(a, n * sizeof *r->w.unset);
-    if (!load_file(r, path, (Pos){ 0 }))
+    if (text ? !take_source(r, text) : !load_file(r, path, (Pos){ 0 }))
         return NULL;
     apply_sets(r, sets, nsets);
     return &r->w;

@@ -277,12 +277,13 @@ static void resolve(Load *l)
         warn_of_what_stays(l->arena, l->w, l->state, l->spec);
 }
 
-Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets)
+Spec *spec_read(Arena *a, const char *path, const Source *text,
+                const char *const *sets, int nsets)
 {
     int errors = error_count();
 
     errors_hold();
-    Written *w = spec_read(a, path, sets, nsets);
+    Written *w = read_written(a, path, text, sets, nsets);
     Load l = { a, NULL, w, arena_alloc(a, (size_t)n_fields * sizeof *l.state),
                errors };
     if (w) {

@@ -181,8 +181,15 @@ struct Spec {
 };
 
 /* Reads, extends, overrides (`sets`: "key.path=value" each), checks. NULL
- * after all errors of the file have been reported.                          */
-Spec *spec_load(Arena *a, const char *path, const char *const *sets, int nsets);
+ * after all errors of the file have been reported. `text` is what the spec has
+ * in it, where it is in no file: NULL, the file is read.                    */
+Spec *spec_read(Arena *a, const char *path, const Source *text,
+                const char *const *sets, int nsets);
+static inline Spec *spec_load(Arena *a, const char *path,
+                              const char *const *sets, int nsets)
+{
+    return spec_read(a, path, NULL, sets, nsets);
+}
 Pos spec_pos(const Spec *s, const char *field);
 /* The field was written: in the file, in one that it extends, by --set. */
 bool spec_says(const Spec *s, const char *field);

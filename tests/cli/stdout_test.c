@@ -64,6 +64,7 @@ static void test_bytes(void **state)
         "$A run $T.yaml --input in --output",
         "$A run $G --prompt attention -n 3 --quiet --save-state",
         "$A run $G --ids --prompt '3 4' -n 3 --quiet --save-state",
+        "$A new gpt -o",
         "$A compile $G --no-records -o",
         "$A graph $G --stage=all -o",
         "$A graph $G --format=dot -o",

@@ -27,8 +27,8 @@ WRAP(bool, file_map, File *f, const char *path, Fault *why);
 WRAP(void, file_close, File *f);
 WRAP(bool, user_dir_read, Arena *a, const char *path, size_t limit,
      const char **at, size_t *n, Fault *why);
-WRAP(Spec *, spec_load, Arena *a, const char *path, const char *const *sets,
-     int nsets);
+WRAP(Spec *, spec_read, Arena *a, const char *path, const Source *text,
+     const char *const *sets, int nsets);
 
 /* No other program is started from here. */
 int __wrap_posix_spawn(void)
@@ -152,10 +152,10 @@ int __wrap_access(const char *path, int mode)
 }
 
 /* Time is linear in layers and rows, and nothing is learned from more. */
-Spec *__wrap_spec_load(Arena *a, const char *path, const char *const *sets,
-                       int nsets)
+Spec *__wrap_spec_read(Arena *a, const char *path, const Source *text,
+                       const char *const *sets, int nsets)
 {
-    Spec *s = __real_spec_load(a, path, sets, nsets);
+    Spec *s = __real_spec_read(a, path, text, sets, nsets);
     const struct FuzzLimits *most = &fuzz_limits;
     for (int i = 0; s && i < 2; i++)
         if ((most->layers && s->side[i].N > most->layers)

@@ -1,0 +1,1 @@
+3 score - --ids --march=generic
