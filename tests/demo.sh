@@ -9,7 +9,7 @@ for c in cc gcc clang-19 clang; do
     command -v $c > /dev/null && CC=$c && break
 done
 run() { echo "\$ $*"; "$@"; }
-run "$B/attnc" compile models/g2p-en/g2p-en.yaml -o "$D/g2p.c"
+run "$B/attnc" compile models/g2p-en/g2p-en.yaml --quiet -o "$D/g2p.c"
 run "$CC" -O2 -std=c11 -march=native -DATTNC_MAIN "$D/g2p.c" -lm -o "$D/g2p"
 echo "\$ $D/g2p $D/g2p.weights"
 for word in attention transformer encoder phoneme compiler; do

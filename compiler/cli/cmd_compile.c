@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "emit/emit.h"
-#include "cli/options.h"
+#include "cli/compile.h"
 
 static const char *const suffixes[] = { ".c", ".o", ".so", "" };
 
@@ -215,6 +215,33 @@ static bool write_all(Compile *c, Fault *why)
     return outputs_release(ok, why);
 }
 
+/* What the C file may be compiled to: never the file itself. */
+static const char *program_of(const Compile *c)
+{
+    const char *text = path_of(c, EmitC);
+    return strcmp(text, c->stem) ? c->stem
+                                 : arena_printf(c->e.arena, "%s.out", c->stem);
+}
+
+static void report(const Compile *c)
+{
+    Arena *a = c->e.arena;
+    Written w = { .o = c->o,
+                  .e = &c->e,
+                  .program = program_of(c),
+                  .inside = c->o->embed || c->e.plan->pack.bytes == 0 };
+    for (int k = 0; k < EmitKinds; k++)
+        if (is_wanted(c, k))
+            w.path[k] = path_of(c, k);
+    if (c->o->save_temps)
+        w.path[EmitC] = path_of(c, EmitC);
+    if (!is_only(c, EmitExe))
+        w.header = arena_printf(a, "%s.h", c->stem);
+    if (has_weights(c) && !c->o->embed)
+        w.weights = arena_printf(a, "%s.weights", c->stem);
+    report_written(&w);
+}
+
 int cmd_compile(const CompileCommand *o)
 {
     Compile c = { .o = o };
@@ -227,6 +254,8 @@ int cmd_compile(const CompileCommand *o)
         find_stem(&c);
     if (!code && !(to_stdout ? write_c(&c, &why) : write_all(&c, &why)))
         code = report_fault(&why);
+    if (!code && !to_stdout && !o->print_commands)
+        report(&c);
     engine_close(&c.e);
     return code;
 }

@@ -332,6 +332,8 @@ const Option option_table[] = {
          "keep the C file when only others were asked for"),
     FLAG("-###", OWN(Compile, print_commands),
          "print the compiler's command lines, run nothing"),
+    FLAG("--quiet", OWN(Compile, quiet),
+         "do not say what was written, how it is run"),
     WORD("--format", "NAME", OWN(Graph, format), graph_formats, 0,
          "text (default), dot, svg"),
     WORD("--format", "NAME", OWN(Plan, json), plan_formats, 0,

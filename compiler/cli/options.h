@@ -51,7 +51,7 @@ struct CompileCommand {
     CodeOptions code;
     const char *output;
     int kinds; /* bits: 1 << EmitC .. */
-    bool embed, save_temps, print_commands;
+    bool embed, save_temps, print_commands, quiet;
 };
 
 struct RunCommand {

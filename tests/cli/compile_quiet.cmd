@@ -1,0 +1,1 @@
+0 compile tests/cli/small.yaml --quiet -o TMP/small.c

@@ -1,0 +1,2 @@
+small.c
+small.h

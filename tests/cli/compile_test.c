@@ -1,0 +1,146 @@
+/* compile_test.c: what attnc compile says is so: the files are there, of these
+ * sizes, and its commands work as they are printed.                         */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "backend/backend.h"
+
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "support/aot.h"
+
+/* What it said on stderr, called in the test's folder by a shell. */
+static const char *said_by(const char *arguments)
+{
+    Spawned s;
+    char *exe = realpath(attnc(), NULL);
+    assert_non_null(exe);
+    const char *command = arena_printf(a, "cd '%s' && '%s' compile %s", dir,
+                                       exe, arguments);
+    free(exe);
+    if (RUN(&s, "", "/bin/sh", "-c", command) != 0)
+        fail_msg("%s: %s", command, s.tail);
+    assert_string_equal(s.out, "");
+    return arena_strdup(a, s.tail);
+}
+
+/* The rest of the line that begins so; NULL: there is none. */
+static const char *line_of(const char *said, const char *begin)
+{
+    for (const char *at = said; *at; at += strcspn(at, "\n") + 1) {
+        if (strncmp(at, begin, strlen(begin)) == 0)
+            return arena_strndup(a, at + strlen(begin),
+                                 strcspn(at, "\n") - strlen(begin));
+        if (!strchr(at, '\n'))
+            break;
+    }
+    return NULL;
+}
+
+/* Runs a line that was printed, there; what it printed. */
+static const char *pasted(const char *said, const char *begin)
+{
+    Spawned s;
+    const char *line = line_of(said, begin);
+    if (!line)
+        fail_msg("no line '%s': %s", begin, said);
+    if (RUN(&s, "", "/bin/sh", "-c",
+            arena_printf(a, "cd '%s' && %s", dir, line))
+        != 0)
+        fail_msg("%s: %s", line, s.tail);
+    return arena_strdup(a, s.out);
+}
+
+static const char *root(const char *spec)
+{
+    char *path = realpath(spec, NULL);
+    assert_non_null(path);
+    const char *copy = arena_strdup(a, path);
+    free(path);
+    return copy;
+}
+
+static void test_commands_work(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *more;
+        bool answers;
+    } tries[] = {
+        { "models/g2p-en/g2p-en.yaml", "--embed -O0 -o m", true },
+        { "models/g2p-en/g2p-en.yaml", "-O0 -o \"it's \\$me.c\"", true },
+        { "models/g2p-en/g2p-en.yaml", "--emit=exe -O0 -o m", true },
+        { "tests/torch/rotary.yaml", "-o ./-m.c", true },
+        { "tests/torch/rotary.yaml", "--march=generic -O1 -o m.c", true },
+        { "tests/torch/rotary.yaml", "--emit=c,exe --embed -o m", true },
+        { "tests/torch/real_input.yaml", "-O0 -o m.c", true },
+        { "tests/torch/block.yaml", "-O0 -o m.c", true },
+        { "tests/torch/alibi.yaml", "-O0 --cc=clang-19 -o m.c", true },
+        { "models/tiny.yaml", "-O0 -o m.c", false },
+        { "models/attention.yaml", "-O0 -o m.c", false },
+    };
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        const char *said = said_by(
+            arena_printf(a, "%s %s", root(tries[i].spec), tries[i].more));
+        if (!strstr(tries[i].more, "exe"))
+            pasted(said, "build: ");
+        assert_int_equal(line_of(said, "run:   ") != NULL, tries[i].answers);
+        if (tries[i].answers)
+            assert_string_not_equal(pasted(said, "run:   "), "");
+    }
+}
+
+/* "wrote m.c   1.5 kB": half a unit of its last digit is lost at most. */
+static void look_at_size(const char *line)
+{
+    struct stat s;
+    char name[64], unit[8];
+    double size;
+    assert_int_equal(sscanf(line, "%63s %lf %7s", name, &size, unit), 3);
+    assert_int_equal(stat(in_dir(name), &s), 0);
+    const double by = !strcmp(unit, "kB") ? 1e3 : !strcmp(unit, "MB") ? 1e6 : 1;
+    const double half = strchr(line, '.') > strstr(line, "  ") ? 0.05 : 0.5;
+    const double found = (double)s.st_size;
+    assert_true(found >= (size - half) * by - 1
+                && found <= (size + half) * by + 1);
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    const char *said = said_by(arena_printf(a, "%s --emit=c,obj,so -o model",
+                                            root("tests/torch/rotary.yaml")));
+    int files = 0;
+    for (const char *at = said; *at; at += strcspn(at, "\n") + 1)
+        if (!strncmp(at, "wrote ", 6) || !strncmp(at, "      ", 6)) {
+            look_at_size(arena_strndup(a, at + 6, strcspn(at, "\n") - 6));
+            files++;
+        }
+    assert_int_equal(files, 5);
+}
+
+static void test_for_other_programs(void **state)
+{
+    (void)state;
+    const char *spec = root("tests/torch/rotary.yaml");
+    const char *said = said_by(arena_printf(a, "%s --emit=so -o m.so", spec));
+    assert_string_equal(line_of(said, "use:   "), "m.h, and link m.so -lm");
+    assert_null(line_of(said, "build: "));
+    assert_string_equal(said_by(arena_printf(a, "%s --quiet -o m.c", spec)),
+                        "");
+    said = said_by(arena_printf(a, "%s -o - > m.c", spec));
+    assert_string_equal(said, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_commands_work, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_for_other_programs, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
