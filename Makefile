@@ -73,8 +73,8 @@ MACHINES := $(or $(MACHINES_$(shell uname -m)),generic)
 KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,emit/kernelset emit/writer emit/tile \
               emit/kernels emit/pieces emit/embedded machine/cpu machine/target \
-              plan/epilogue spec/activations base/arena base/buffer base/color base/diag base/index) \
-            $(B)/runtime/files.o $(B)/embedded.o
+              plan/epilogue spec/activations base/arena base/buffer base/color base/diag \
+              base/index base/terminal) $(B)/runtime/files.o $(B)/embedded.o
 
 all: $(B)/attnc ## the compiler, build/attnc (this is the default)
 

@@ -32,6 +32,7 @@ static struct {
     bool holding;          /* outputs_hold(): committed files wait here */
     Output held[MaxTemps]; /* as many as are remembered */
     int n_held;
+    void (*_Atomic on_signal)(void); /* call_on_signal(); NULL: nothing */
 } unfinished;
 
 static bool remember(const char *temp)
@@ -71,6 +72,9 @@ static void remove_temps(void)
  * as this returns.                                                          */
 static void on_signal(int sig)
 {
+    void (*const also)(void) = atomic_load(&unfinished.on_signal);
+    if (also)
+        also();
     remove_temps();
     raise(sig);
 }
@@ -80,6 +84,11 @@ static void on_exit_early(void)
 {
     if (getpid() == unfinished.writer)
         remove_temps();
+}
+
+void call_on_signal(void (*f)(void))
+{
+    atomic_store(&unfinished.on_signal, f);
 }
 
 void files_on_signal(void)

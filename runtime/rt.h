@@ -82,6 +82,9 @@ bool write_file(const char *path, const void *data, size_t n, Fault *why);
 void files_on_signal(void); /* SIGINT, SIGTERM, SIGHUP: remove temps,
                                re-raise; at exit too; SIGXFSZ becomes an
                                error */
+/* `f` is called before they are removed: it does what a handler of signals may
+ * do, no more.                                                               */
+void call_on_signal(void (*f)(void));
 
 /* ------------------------------------------------------- safetensors.c --- */
 typedef enum { StF32, StF16, StBF16, StI32, StI64, StF64, StOther } StType;

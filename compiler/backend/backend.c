@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "base/progress.h"
 #include "emit/emit.h"
 
 /* ----------------------------------------------------------- processor --- */
@@ -28,8 +29,8 @@ BackendKind backend_kind(const char *name, BackendOptions *o)
     return BackendCc;
 }
 
-bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
-                  const BackendOptions *o, Fault *why)
+static bool load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
+                 const BackendOptions *o, Fault *why)
 {
     *b = (Backend){ 0 };
     if (!target_runs_here(&p->target, why))
@@ -47,6 +48,15 @@ bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
     cc.compiler = cc_find(a, o->cc, why);
     return cc.compiler
         && objcache_load(a, b, (CText){ text, n }, symbol, &cc, why);
+}
+
+bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
+                  const BackendOptions *o, Fault *why)
+{
+    progress_begin(kind == BackendJit ? "libtcc" : "");
+    const bool ok = load(b, a, p, kind, o, why);
+    progress_end();
+    return ok;
 }
 
 void backend_unload(Backend *b)

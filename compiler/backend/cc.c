@@ -1,12 +1,14 @@
 /* cc.c: compiles emitted C by the C compiler of the machine.              */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "base/progress.h"
 
 enum { MaxArgs = 24, TailLines = 20, DefaultSeconds = 600 };
 
@@ -139,7 +141,11 @@ static bool run_compiler(Arena *a, const CcOptions *o, const char **argv,
 {
     Spawned s;
     int seconds = o->seconds ? o->seconds : DefaultSeconds;
-    if (spawn(&s, argv, text.at, text.n, seconds, why))
+    progress_begin("compiling");
+    progress_step(strrchr(o->compiler, '/') + 1, NAN, NAN);
+    const bool ok = spawn(&s, argv, text.at, text.n, seconds, why);
+    progress_end();
+    if (ok)
         return true;
     Fault first = *why;
     show_tail(s.tail);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "base/progress.h"
 
 /* ---------------------------------------------------------- environment --- */
 /* "NAME=value" of ours, or NULL. */
@@ -317,6 +318,7 @@ void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l)
             jobs[next].ok = fault(&jobs[next].why, ExitBackend,
                                   "%s was stopped", jobs[next].argv[0]);
         listen(running, now, any_open(running, now) ? 20 : 2);
+        progress_tick();
         for (int i = 0; i < now; i++)
             if (has_ended(&running[i], l->seconds))
                 running[i--] = running[--now];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/terminal.h"
 
 enum {
     ShownErrors = 20,
@@ -173,14 +174,22 @@ static void compose(Text *t, Pos pos, const Level *level, const char *fmt,
 }
 
 /* ---------------------------------------------------------- messages --- */
+static void put(const char *text)
+{
+    terminal_clear();
+    fputs(text, stderr);
+}
+
 static void show_error(const char *text)
 {
     said.shown = said.errors++ < ShownErrors;
     if (said.shown)
-        fputs(text, stderr);
-    else if (said.errors == ShownErrors + 1)
+        put(text);
+    else if (said.errors == ShownErrors + 1) {
+        terminal_clear();
         fprintf(stderr, "attnc: %snote:%s more errors follow, not shown\n",
                 paint(stderr, PaintNote), paint(stderr, PaintEnd));
+    }
 }
 
 static bool before(Pos a, Pos b)
@@ -285,7 +294,7 @@ void warning_at(Pos pos, const char *fmt, ...)
     va_start(ap, fmt);
     compose(&t, pos, &warning, fmt, ap);
     va_end(ap);
-    fputs(t.at, stderr);
+    put(t.at);
 }
 
 static void say_once(const Level *level, const char *fmt, va_list ap)
@@ -297,7 +306,7 @@ static void say_once(const Level *level, const char *fmt, va_list ap)
         if (strcmp(said.once[i], t.at) == 0)
             return;
     strcpy(said.once[said.n_once++ % 8], t.at);
-    fputs(t.at, stderr);
+    put(t.at);
 }
 
 void warning_once(const char *fmt, ...)
@@ -329,7 +338,7 @@ void note_at(Pos pos, const char *fmt, ...)
     if (said.holds)
         said.held[said.newest].text = joined(said.held[said.newest].text, t.at);
     else
-        fputs(t.at, stderr);
+        put(t.at);
 }
 
 int error_count(void)
@@ -352,7 +361,7 @@ void fail(int code, const char *fmt, ...)
     va_start(ap, fmt);
     compose(&t, (Pos){ 0 }, &error, fmt, ap);
     va_end(ap);
-    fputs(t.at, stderr);
+    put(t.at);
     exit(code);
 }
 
@@ -364,6 +373,7 @@ void die_at(const char *file, int line, const char *fmt, ...)
     va_start(ap, fmt);
     compose(&t, (Pos){ 0 }, &internal, fmt, ap);
     va_end(ap);
+    terminal_clear();
     fprintf(stderr,
             "%sattnc: %snote:%s broken at %s:%d in version %s; "
             "please report this with the spec\n",

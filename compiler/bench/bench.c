@@ -2,6 +2,7 @@
  *
  * All workloads and a slice of the machine's own limit run in turn, so that
  * what disturbs one disturbs all. Medians are compared with medians.         */
+#include "base/progress.h"
 #include "bench/report.h"
 
 #include <math.h>
@@ -55,10 +56,12 @@ static void run_all(Setup *s, const Works *works, Times *times)
     const BenchOptions *o = &s->options;
     const double begin = machine_seconds();
     const double most = o->seconds * works->n;
+    const double turns = (double)o->repetitions;
     int64_t look = least_runs;
     for (int64_t n = 1;; n++) {
         run_turn(s, works, times);
         const double passed = machine_seconds() - begin;
+        progress_at(turns > 0 ? (double)n / turns : fmin(1, passed / most));
         if (o->repetitions > 0 && n < o->repetitions)
             continue;
         if (n == o->repetitions || (n >= least_runs && passed >= most)
@@ -94,6 +97,22 @@ static double most_seconds(double seconds)
     return fmin(1.0, seconds); /* for the machine as a whole */
 }
 
+/* What the parts of a bench take, at most. */
+static void show_part(const BenchOptions *o, int works, int part)
+{
+    static const char *const names[] = { "the machine", "workloads",
+                                         "kernels" };
+    const double runs = o->seconds * works;
+    const double seconds[] = { most_seconds(o->seconds), runs,
+                               o->no_kernels ? 0 : runs / 2 };
+    double before = 0, all = 0;
+    for (int i = 0; i < 3; i++) {
+        before += i < part ? seconds[i] : 0;
+        all += seconds[i];
+    }
+    progress_step(names[part], before / all, (before + seconds[part]) / all);
+}
+
 static void measure(BenchReport *r, Setup *s)
 {
     const Engine *e = r->engine;
@@ -105,13 +124,18 @@ static void measure(BenchReport *r, Setup *s)
     Summary *summary = arena_alloc(e->arena, n * sizeof *summary);
     r->setup = s;
     r->threads = s->threads;
+    show_part(o, works.n, 0);
     machine_measure(&r->machine, s->threads, most_seconds(o->seconds));
     r->rates = *machine_rates(&r->machine, s->threads);
+    show_part(o, works.n, 1);
+    progress_begin("");
     first_runs(&works, s);
     run_all(s, &works, times);
+    progress_end();
     for (size_t i = 0; i < n; i++)
         summary[i] = times_summary(&times[i]);
     r->rates.fma = summary[works.n].p50;
+    show_part(o, works.n, 2);
     if (!o->no_kernels)
         bench_kernels(&r->kernels, s, &works, summary);
     make_rows(r, &works, summary);
@@ -125,7 +149,9 @@ int bench_run(const Engine *e, const BenchOptions *o, FILE *out)
     Output *file = arena_alloc(e->arena, sizeof *file);
     if (o->svg && !output_open(file, o->svg, &why))
         return report_fault(&why);
+    progress_begin("bench");
     measure(&r, s);
+    progress_end();
     bench_print(&r, out);
     return o->svg ? write_svg(&r, file) : ExitDone;
 }

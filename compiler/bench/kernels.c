@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "bench/report.h"
 #include "emit/emit.h"
 #include "plan/plan.h"
@@ -190,6 +191,7 @@ static void time_work(KernelTimes *k, int i, Setup *s, const Work *w,
         const double begin = machine_seconds();
         w->run(s);
         times[run] = machine_seconds() - begin;
+        progress_at((double)run / (double)runs);
         read_clocks(slots, t->slots, run);
     }
     k->p50[i] = median(times, runs);
@@ -219,12 +221,18 @@ void bench_kernels(KernelTimes *k, Setup *s, const Works *works,
     clocks.round++;
     k->clock = clock_cost();
     s->model = timed.model;
+    progress_begin("");
     for (int i = 0; i < works->n; i++) {
+        progress_step(works->at[i].name, (double)i / works->n,
+                      (i + 1.0) / works->n);
+        progress_begin("");
         time_work(k, i, s, &works->at[i], &t,
                   runs_of(&s->options, &summary[i]));
         if (work_checksum(&works->at[i]) != works->at[i].checksum)
             die("bench: %s: another result with a clock", works->at[i].name);
+        progress_end();
     }
+    progress_end();
     s->model = e->backend.model;
     clocks.first = NULL;
     arena_free(clocks.arena);

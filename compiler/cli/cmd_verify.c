@@ -1,6 +1,7 @@
 /* cmd_verify.c: `attnc verify`. Runs the model as each backend compiles it,
  * fused and unfused, on inputs of many lengths; prints the worst of each op
  * and of the result; ExitNegative when a gate was not held.                 */
+#include "base/progress.h"
 #include "cli/options.h"
 #include "oracle/verify.h"
 
@@ -53,6 +54,16 @@ static const Sample *make_sample(Arena *a, const Engine *e, int k,
         target[n] = bounded(lengths[k].target[n], limit);
     }
     return sample_random(a, e->spec, (uint64_t)k + 1, n, source, target);
+}
+
+/* Of both sides of an input: what the oracle takes grows with them. */
+static double case_rows(int k, int64_t limit)
+{
+    double sum = 0;
+    for (int i = 0; i < MostSequences && lengths[k].source[i]; i++)
+        sum += (double)(bounded(lengths[k].source[i], limit)
+                        + bounded(lengths[k].target[i], limit));
+    return sum;
 }
 
 /* --------------------------------------------------------------- printing */
@@ -125,6 +136,10 @@ static Verdict check(const Engine *e, const VerifyCommand *options,
     const int cases = options->cases > 0 && options->cases < Lengths
                         ? (int)options->cases
                         : Lengths;
+    double rows = 0, done = 0;
+    for (int k = 0; k < cases; k++)
+        rows += case_rows(k, row_limit(e, options->rows));
+    progress_begin("");
     if (what == CheckRounding)
         weights_open_f32(&w, e, e->unfused);
     else
@@ -135,16 +150,21 @@ static Verdict check(const Engine *e, const VerifyCommand *options,
         const int64_t size = result_rows(e->spec, x) * result_columns(e->spec);
         float *out = arena_alloc(e->arena, (size_t)size * sizeof *out);
         trial_run(&t, e, x, 0, out);
-        for (int64_t i = 0; i < x->sequences; i++) {
+        const double part = case_rows(k, row_limit(e, options->rows))
+                          / (double)x->sequences;
+        for (int64_t i = 0; i < x->sequences; i++, done += part) {
+            progress_at(done / rows);
             if (what == CheckOps)
                 verify_ops(&ops, &w, &t, i, out);
             else
                 verify_result(&results, &w, x, i, out);
         }
     }
+    progress_end();
     const ModelComparison worst = verify_end(&results, &w);
     trial_free(&t);
     weights_close(&w);
+    terminal_clear();
     return what == CheckOps ? print_ops(&ops)
                             : print_result(&worst, what == CheckRounding);
 }
@@ -166,8 +186,9 @@ static int run_variant(const EngineOptions *o, const VerifyCommand *options,
     return code;
 }
 
+/* `turn` of so many: each back end runs the model in four ways. */
 static int run_backend(const VerifyCommand *options, const char *backend,
-                       Verdict *worst)
+                       int turn, int turns, Verdict *worst)
 {
     EngineOptions base = engine_options(CmdVerify, &options->model,
                                         &options->code);
@@ -176,10 +197,17 @@ static int run_backend(const VerifyCommand *options, const char *backend,
     for (int unfused = 0; unfused < 2; unfused++) {
         const Variant v = { backend, backend, unfused };
         EngineOptions o = variant_options(&base, &v);
+        char name[64];
+        snprintf(name, sizeof name, "%.40s%s", backend,
+                 unfused ? ", unfused" : "");
+        terminal_clear();
         printf("%s%s\n", backend, unfused ? ", unfused" : "");
         for (int keep = 0; keep < 2; keep++) {
+            const double ways = 4.0 * turns;
+            const int way = 4 * turn + 2 * unfused + keep;
+            progress_step(name, way / ways, (way + 1) / ways);
             o.keep_all = keep;
-            int code = run_variant(&o, options, worst);
+            const int code = run_variant(&o, options, worst);
             if (code)
                 return code;
         }
@@ -196,14 +224,16 @@ int cmd_verify(const VerifyCommand *options)
     };
     const int n = options->code.backend ? 1 : Backends;
     Verdict worst = Held;
-    for (int i = 0; i < n; i++) {
-        int code = run_backend(options,
-                               options->code.backend ? options->code.backend
-                                                     : backends[i],
-                               &worst);
-        if (code)
-            return code;
-    }
+    int code = ExitDone;
+    progress_begin("verify");
+    for (int i = 0; i < n && !code; i++)
+        code = run_backend(options,
+                           options->code.backend ? options->code.backend
+                                                 : backends[i],
+                           i, n, &worst);
+    progress_end();
+    if (code)
+        return code;
     printf("%s\n", ends[worst]);
     return worst == Held ? ExitDone : ExitNegative;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/progress.h"
 #include "engine/engine.h"
 
 enum { HugePage = 2 << 20 };
@@ -378,6 +379,7 @@ void print_report(Report *r)
 {
     for (const char *line = r->text; line && *line;) {
         int n = (int)strcspn(line, "\n");
+        terminal_clear();
         fprintf(stderr, "attnc: %.*s\n", n, line);
         line += n + (line[n] == '\n');
     }
@@ -395,11 +397,33 @@ int engine_file(Engine *e, Report *report)
     e->file = safetensors_open(path, &why);
     if (!e->file)
         return report_fault(&why);
-    if (weights_check(&e->plan->pack, e->file, report))
+    progress_begin("checking the weights");
+    const bool good = weights_check(&e->plan->pack, e->file, report);
+    progress_end();
+    if (good)
         return ExitDone;
     if (report->cut)
         fail(ExitResource, "%s: out of memory while it is checked", path);
     return ExitInput;
+}
+
+/* One of them after the other. */
+static void pack_weights(Engine *e)
+{
+    const PackList *all = &e->plan->pack;
+    int64_t done = 0, sum = 0;
+    for (int64_t i = 0; i < all->count; i++)
+        sum += all->item[i].rows * all->item[i].k;
+    progress_begin(e->file ? "packing the weights" : "making weights");
+    for (int64_t i = 0; i < all->count; i++) {
+        PackList one = *all;
+        one.item += i;
+        one.count = 1;
+        weights_pack(&one, e->file, e->options.seed, e->packed);
+        done += one.item->rows * one.item->k;
+        progress_at((double)done / (double)sum);
+    }
+    progress_end();
 }
 
 int engine_weights(Engine *e)
@@ -410,7 +434,7 @@ int engine_weights(Engine *e)
     if (code)
         return code;
     e->packed = aligned_memory(e->arena, e->plan->pack.bytes);
-    weights_pack(&e->plan->pack, e->file, e->options.seed, e->packed);
+    pack_weights(e);
     return ExitDone;
 }
 
@@ -463,7 +487,7 @@ static void open_pool(Engine *e, int64_t threads)
                    pool_refused(e->pool));
 }
 
-int engine_open(Engine *e, const EngineOptions *o)
+static int open_model(Engine *e, const EngineOptions *o)
 {
     Fault why;
     int code = engine_plan(e, o);
@@ -485,6 +509,14 @@ int engine_open(Engine *e, const EngineOptions *o)
     m->bind(e->bound, e->packed);
     open_pool(e, o->threads);
     return ExitDone;
+}
+
+int engine_open(Engine *e, const EngineOptions *o)
+{
+    progress_begin("opening the model");
+    const int code = open_model(e, o);
+    progress_end();
+    return code;
 }
 
 void engine_close(Engine *e)

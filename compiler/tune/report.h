@@ -120,15 +120,12 @@ typedef struct {              /* how far a tuning is, and what was said */
     const TuneReport *report; /* of all back ends */
     TuneTask *now;            /* NULL: the whole model, end to end */
     double begin, until;      /* of the whole tuning */
-    double shown;             /* machine_seconds() of the last line */
-    bool open;                /* a line is there that is written again */
 } Progress;
 /* `done`, 0 .. 1, of the whole tuning; `left`: seconds, not finite: unknown.
- * Where stderr is a terminal: one line that is written again, at most ten times
- * a second: a bar, the task, its best so far and gain, time left. Else, or
- * where TERM is dumb, a line at the first call with a task that is finished. */
+ * On a terminal the line of base/progress.h: a bar, the task, its best so far
+ * and gain, time left. Elsewhere, or where TERM is dumb, a line at the first
+ * call with a task that is finished. Within progress_begin(NULL).            */
 void tune_progress(Progress *p, double done, double left);
-void tune_progress_end(Progress *p); /* clears the line */
 /* The line for a terminal of so many columns. */
 char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
                          int columns);

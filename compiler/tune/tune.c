@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "tune/tuner.h"
 
 /* Of the time: for libtcc's code, whose candidates compile in milliseconds.
@@ -233,15 +234,17 @@ int tune_on(const Environment *env, const TuneOptions *o, FILE *out)
     if (o->svg && !output_open(&svg, o->svg, &why))
         return report_fault(&why);
     interrupt_watch();
+    progress_begin(NULL); /* tune_progress() writes the line */
     const int n = begin_all(t, &like, &code);
     if (n > 0) {
         tune_all(t, n, &unkept);
-        tune_progress_end(&progress);
+        terminal_clear();
         code = report(&t[0].report, out, &svg, &unkept);
     } else if (o->svg) {
         output_cancel(&svg);
     }
     end_all(t, n);
+    progress_end();
     interrupt_end();
     return code;
 }

@@ -1,0 +1,216 @@
+/* progress.c: one line on the terminal that says how far a long work is. */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include "base/progress.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const double patience = 2.0, often = 0.1; /* seconds */
+enum { Deepest = 6, MostBar = 24 };
+
+typedef struct {
+    const char *what;
+    char step[64];         /* "": none was named */
+    double from, to, done; /* parts of it: the step's; all that is done */
+    double begin;          /* seconds */
+} WorkShown;
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Of the process, as its terminal is. */
+static struct {
+    WorkShown work[Deepest];
+    int depth;           /* works that are open; those too deep are counted */
+    int fd;              /* the terminal; -1: none */
+    bool off, other;     /* progress_off(); progress_use() */
+    bool own;            /* the outermost has a line of its own */
+    double begin, shown; /* of the outermost; of the last line */
+    double (*now)(void);
+} line = { .fd = -1, .now = seconds_now };
+
+void progress_off(void)
+{
+    terminal_clear();
+    line.off = true;
+}
+
+void progress_use(int fd, double (*now)(void))
+{
+    terminal_clear();
+    line.fd = fd;
+    line.now = now;
+    line.other = true;
+    line.off = false;
+    line.depth = 0;
+}
+
+/* --------------------------------------------------------------- parts --- */
+char *progress_bar(Arena *a, double done, int columns)
+{
+    char text[MostBar + 1] = "";
+    const double part = done > 0 ? fmin(done, 1) : 0; /* and of NAN 0 */
+    const int size = columns < 8 * MostBar ? columns / 8 : MostBar;
+    for (int i = 0; i < size; i++)
+        text[i] = i < lround(part * (double)size) ? '#' : '.';
+    return arena_printf(a, "[%s] ", text);
+}
+
+const char *progress_left(Arena *a, double seconds)
+{
+    if (!isfinite(seconds) || seconds < 0)
+        return "";
+    if (seconds < 99.5)
+        return arena_printf(a, "  %.0f s left", seconds);
+    return arena_printf(a, "  %.0f min left", seconds / 60);
+}
+
+/* The last column stays free: a terminal may go to the next line there. */
+char *progress_line(Arena *a, const char *begin, const char *text,
+                    const char *end, int columns)
+{
+    const int room = columns - 1 - (int)strlen(begin) - (int)strlen(end);
+    const int n = room > 0 ? room : 0;
+    char *all = arena_printf(a, "%s%-*.*s%s", begin, n, n, text, end);
+    if ((int)strlen(all) >= columns)
+        all[columns > 0 ? columns - 1 : 0] = '\0';
+    return all;
+}
+
+/* ---------------------------------------------------------------- line --- */
+bool progress_terminal(void)
+{
+    return line.fd >= 0 && !line.off && line.depth > 0;
+}
+
+int progress_due(void)
+{
+    if (!progress_terminal())
+        return 0;
+    const double now = line.now();
+    if (now - line.begin < patience
+        || (terminal_has_line() && now - line.shown < often)
+        || !terminal_is_ours(line.fd))
+        return 0;
+    return terminal_columns(line.fd);
+}
+
+void progress_show(const char *text)
+{
+    line.shown = line.now();
+    call_on_signal(terminal_clear);
+    terminal_line(line.fd, text);
+}
+
+static int innermost(void)
+{
+    return (line.depth < Deepest ? line.depth : Deepest) - 1;
+}
+
+/* How much is done of the outermost work of which that is known: of its step
+ * the part that the works within have done. NAN: it is known of none.        */
+static double known_done(double *begin)
+{
+    double known = NAN, inner = NAN;
+    for (int i = innermost(); i >= 0; i--) {
+        const WorkShown *w = &line.work[i];
+        const bool step = i < innermost() && !isnan(inner);
+        inner = step ? w->from + (w->to - w->from) * inner : w->done;
+        if (isnan(inner))
+            continue;
+        known = inner;
+        *begin = w->begin;
+    }
+    return known;
+}
+
+/* "verify, clang, unfused" */
+static const char *works_text(Arena *a)
+{
+    const char *text = "";
+    for (int i = 0; i <= innermost(); i++) {
+        const WorkShown *w = &line.work[i];
+        for (int k = 0; k < 2; k++) {
+            const char *word = k ? w->step : w->what;
+            text = arena_printf(a, "%s%s%s", text, *text && *word ? ", " : "",
+                                word);
+        }
+    }
+    return text;
+}
+
+/* How long it has taken says how long it will take, once some of it is done. */
+static void show_works(int columns)
+{
+    Arena *a = arena_new();
+    double since = line.begin;
+    const double done = known_done(&since), now = line.now();
+    const char *begin = "",
+               *end = arena_printf(a, "  %.0f s", now - line.begin);
+    if (done > 0) {
+        const double left = (now - since) * (1 - fmin(done, 1)) / done;
+        begin = arena_printf(a, "%s%3.0f %%  ",
+                             columns < 60 ? "" : progress_bar(a, done, columns),
+                             floor(100 * fmin(done, 1) + 1e-6));
+        end = progress_left(a, left);
+    }
+    progress_show(progress_line(a, begin, works_text(a), end, columns));
+    arena_free(a);
+}
+
+void progress_tick(void)
+{
+    const int columns = line.own ? 0 : progress_due();
+    if (columns > 0)
+        show_works(columns);
+}
+
+/* --------------------------------------------------------------- works --- */
+void progress_begin(const char *what)
+{
+    if (line.depth++ == 0) {
+        if (!line.other)
+            line.fd = terminal_rewrites(STDERR_FILENO) ? STDERR_FILENO : -1;
+        line.begin = line.now();
+        line.own = !what;
+    }
+    if (line.depth <= Deepest)
+        line.work[line.depth - 1] = (WorkShown){ .what = what ? what : "",
+                                                 .from = NAN,
+                                                 .to = NAN,
+                                                 .done = NAN,
+                                                 .begin = line.now() };
+    progress_tick();
+}
+
+void progress_end(void)
+{
+    if (line.depth == 0 || --line.depth > 0)
+        return;
+    terminal_clear();
+}
+
+void progress_step(const char *text, double from, double to)
+{
+    if (line.depth == 0 || line.depth > Deepest)
+        return;
+    WorkShown *w = &line.work[line.depth - 1];
+    snprintf(w->step, sizeof w->step, "%s", text ? text : "");
+    w->from = w->done = from;
+    w->to = to;
+    progress_tick();
+}
+
+void progress_at(double done)
+{
+    if (line.depth == 0 || line.depth > Deepest)
+        return;
+    line.work[line.depth - 1].done = done;
+    progress_tick();
+}

@@ -1,0 +1,73 @@
+/* terminal.c: the width of a terminal, and a line on it that is written over.
+ */
+#define _POSIX_C_SOURCE 200809L /* isatty, tcgetpgrp */
+#define _DEFAULT_SOURCE /* TIOCGWINSZ */
+#include "base/terminal.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { UsualColumns = 80 };
+static const char clear_line[] = "\r\033[K";
+
+/* Of the process: who takes the line away, a message or the handler of a
+ * signal, gets no argument.                                                  */
+static volatile sig_atomic_t open_on = -1; /* the terminal that has a line */
+
+int terminal_columns(int fd)
+{
+    struct winsize size;
+    if (!isatty(fd))
+        return 0;
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    const char *columns = getenv("COLUMNS");
+    const long n = columns ? strtol(columns, NULL, 10) : 0;
+    return n > 0 && n < 10000 ? (int)n : UsualColumns;
+}
+
+bool terminal_rewrites(int fd)
+{
+    const char *term = getenv("TERM");
+    return isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+/* tcgetpgrp fails where it is another's terminal than this session's. */
+bool terminal_is_ours(int fd)
+{
+    const pid_t group = tcgetpgrp(fd);
+    return group < 0 || group == getpgrp();
+}
+
+static void put(int fd, const char *text, size_t n)
+{
+    for (ssize_t done; n > 0; text += done, n -= (size_t)done)
+        if ((done = write(fd, text, n)) <= 0)
+            return;
+}
+
+/* Only what a handler of signals may do. */
+void terminal_clear(void)
+{
+    const int fd = open_on;
+    open_on = -1;
+    if (fd >= 0)
+        put(fd, clear_line, sizeof clear_line - 1);
+}
+
+bool terminal_has_line(void)
+{
+    return open_on >= 0;
+}
+
+void terminal_line(int fd, const char *text)
+{
+    fflush(stdout); /* what was printed before stays above */
+    open_on = fd;
+    put(fd, clear_line, sizeof clear_line - 1);
+    put(fd, text, strlen(text));
+}
