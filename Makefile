@@ -61,10 +61,11 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
 
 # Text that goes into emitted files, and specs of `attnc new`, embedded in
 # attnc when it is built.
-HEADERS  := batch compiled_model generate memory check search stream text packed
+HEADERS  := batch compiled_model generate memory check search stream text packed pool \
+            system
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
-            $(CORE:%=runtime/%.c) $(wildcard runtime/program*.c) \
-            $(sort $(wildcard models/new/*.yaml))
+            $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c \
+            $(wildcard runtime/program*.c) $(sort $(wildcard models/new/*.yaml))
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.
 MACHINES_x86_64  := x86-64-v4 x86-64-v3 x86-64-v2
@@ -136,7 +137,7 @@ $(B)/tests/engine/growth_test: $(COUNTED)
 # program without this ending is linked with libFuzzer, which makes inputs.
 WRAPS := exit malloc calloc realloc free mmap munmap open_memstream fclose \
          posix_spawn fork fsync access file_read file_map file_close user_dir_read \
-         spec_read pool_open pool_close cmd_verify cmd_bench cmd_tune \
+         spec_read attn_pool_open attn_pool_close cmd_verify cmd_bench cmd_tune \
          machine_measure
 LINK_FUZZ = $(LINK) $(WRAPS:%=-Wl,--wrap=%)
 F := $(B)/tests/fuzz

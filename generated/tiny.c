@@ -4,7 +4,7 @@
  *
  * To compile this file (model.c, say), or to make it a program:
  *     cc -O2 -std=c11 -march=x86-64-v3 -c model.c
- *     cc -O2 -std=c11 -march=x86-64-v3 -DATTNC_MAIN model.c -lm -o model
+ *     cc -O2 -std=c11 -march=x86-64-v3 -DATTNC_MAIN model.c -lm -pthread -o model
  *     ./model model.weights < lines
  * model.h declares what others call, with an example.
  *
@@ -40,18 +40,38 @@
 #error "made for x86-64-v3: compile with -march=x86-64-v3"
 #endif
 
-#ifdef ATTNC_MAIN
-#define _POSIX_C_SOURCE 200809L
+#if defined ATTNC_MAIN || defined ATTNC_THREADS
+/* system.h: what threads and the program take from the system. The emitted file
+ * has this at its top, since _GNU_SOURCE stands before all headers.         */
+#ifndef ATTN_SYSTEM_1
+#define ATTN_SYSTEM_1
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* syscall, sched_getaffinity, getline */
+#endif
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#endif
+#if !defined __STDC_NO_ATOMICS__ && !defined __TINYC__
+#define ATTN_ATOMICS /* else there is one thread */
+#include <stdatomic.h>
+#endif
+
+#endif
 #endif
 #include <math.h>
 #include <stddef.h>
@@ -7695,7 +7715,7 @@ ATTN_API const char *attn_packed_check(const struct attn_model *m,
 
 /* ---------------------------------------------------------------- open --- */
 
-static const char *packed_bind(const struct attn_model *m, void *bound,
+static const char *packed_fill(const struct attn_model *m, void *bound,
                                const void *file, int64_t bytes, int64_t hashed)
 {
     const void *packed = NULL;
@@ -7716,13 +7736,13 @@ static const char *packed_bind(const struct attn_model *m, void *bound,
 ATTN_API const char *attn_bind(const struct attn_model *m, void *bound,
                                const void *file, int64_t bytes)
 {
-    return packed_bind(m, bound, file, bytes, 1);
+    return packed_fill(m, bound, file, bytes, 1);
 }
 
 ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
                                       const void *file, int64_t bytes)
 {
-    return packed_bind(m, bound, file, bytes, 0);
+    return packed_fill(m, bound, file, bytes, 0);
 }
 
 /* A part of a file that was bound; NULL: it has none, or is no such file. */
@@ -7764,6 +7784,437 @@ ATTN_API const void *attn_vocab(const struct attn_model *m, const void *file,
         return NULL;
     return block;
 }
+
+/* -------------------------------------------------------------- threads --- */
+
+#if defined ATTNC_MAIN || defined ATTNC_THREADS
+
+/* pool.h: threads that run the parts of a model's calls; how many are worth
+ * having. attnc has them, and the emitted file under ATTNC_MAIN or
+ * ATTNC_THREADS.                                                            */
+#ifndef ATTN_POOL_1
+#define ATTN_POOL_1
+
+enum { ATTN_POOL_MOST = 256 }; /* threads of one pool */
+
+struct attn_pool;
+
+/* The thread that calls and `threads` - 1 others, 1 to ATTN_POOL_MOST in all.
+ * Fewer where the system refuses one: attn_pool_refused says so. NULL: no
+ * memory.                                                                   */
+ATTN_API struct attn_pool *attn_pool_open(int64_t threads);
+ATTN_API void attn_pool_close(struct attn_pool *p); /* NULL: nothing to do */
+/* What a batch or a search takes; its parts are the pool's threads. A part that
+ * runs parts itself, or a second thread that does so at the same time, runs
+ * them alone, one after the other.                                          */
+ATTN_API const struct attn_parallel *
+attn_pool_parallel(const struct attn_pool *p);
+/* Why there are fewer threads than were asked for; NULL: there are not. */
+ATTN_API const char *attn_pool_refused(const struct attn_pool *p);
+
+/* ----------------------------------------------------------- cores.c --- */
+/* Physical cores that this process may use: by its affinity, and not more than
+ * its control group's share of the processors. 1 to ATTN_POOL_MOST.         */
+ATTN_API int64_t attn_cores(void);
+/* Processors that the text of a cpu.max file grants; 0: any number. */
+ATTN_API int64_t attn_cores_granted(const char *cpu_max);
+
+#endif
+
+/* cores.c: how many threads are worth having: two threads of one core share
+ * its arithmetic, and a control group may grant less than the machine has.  */
+
+static int cores_line(const char *path, char *line, int size)
+{
+    FILE *f = fopen(path, "re");
+    int read = 0;
+    if (!f)
+        return 0;
+    read = fgets(line, size, f) != NULL;
+    fclose(f);
+    return read;
+}
+
+/* "200000 100000" is the time granted in each period; "max 100000" all. */
+ATTN_API int64_t attn_cores_granted(const char *cpu_max)
+{
+    long long time, period;
+    if (sscanf(cpu_max, "%lld %lld", &time, &period) != 2 || time < 1
+        || period < 1)
+        return 0;
+    return time < period ? 1 : time / period;
+}
+
+#ifdef __linux__
+/* The least that the process's group and those above it grant. */
+static int64_t cores_of_group(void)
+{
+    enum { BYTES = 4096 };
+    char line[BYTES], path[BYTES + 64];
+    int64_t least = 0;
+    if (!cores_line("/proc/self/cgroup", line, sizeof line)
+        || strncmp(line, "0::/", 4) != 0)
+        return 0;
+    char *group = line + 3;
+    group[strcspn(group, "\n")] = '\0';
+    for (char *end = group + strlen(group); end; end = strrchr(group, '/')) {
+        char grant[64];
+        *end = '\0';
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
+        if (!cores_line(path, grant, sizeof grant))
+            continue;
+        const int64_t n = attn_cores_granted(grant);
+        if (n > 0 && (n < least || least == 0))
+            least = n;
+    }
+    return least;
+}
+
+/* The first processor of the core that `cpu` belongs to. */
+static int cores_first(int cpu)
+{
+    char path[128], line[256];
+    int first = -1;
+    snprintf(path, sizeof path,
+             "/sys/devices/system/cpu/cpu%d/topology/"
+             "thread_siblings_list",
+             cpu);
+    if (cores_line(path, line, sizeof line))
+        if (sscanf(line, "%d", &first) == 1 && first >= 0
+            && first < CPU_SETSIZE)
+            return first;
+    return cpu;
+}
+
+static int64_t cores_allowed(void)
+{
+    cpu_set_t allowed, first;
+    CPU_ZERO(&first);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return sysconf(_SC_NPROCESSORS_ONLN);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed))
+            CPU_SET(cores_first(cpu), &first);
+    return CPU_COUNT(&first);
+}
+#else
+static int64_t cores_of_group(void)
+{
+    return 0;
+}
+
+static int64_t cores_allowed(void)
+{
+    return sysconf(_SC_NPROCESSORS_ONLN);
+}
+#endif
+
+ATTN_API int64_t attn_cores(void)
+{
+    const int64_t granted = cores_of_group();
+    int64_t n = cores_allowed();
+    if (granted > 0)
+        n = attn_min(n, granted);
+    return attn_min(attn_max(n, 1), ATTN_POOL_MOST);
+}
+
+/* pool.c: threads that run the parts of a call. Parts are taken in turn by
+ * whoever is free, the caller too, so that a thread which the system holds up
+ * delays none but the part that it has.
+ *
+ * A thread without work looks for some for 50 us, then sleeps on a futex (where
+ * there is none, on a condition variable): between the steps of a model it is
+ * awake, while the model waits for its next line it costs nothing.          */
+
+#ifdef ATTN_ATOMICS
+enum { POOL_SPIN = 50, POOL_STACK = 1 << 20, POOL_LINE = 64 }; /* us, bytes */
+
+/* The turn: the number of the call, its parts, and the next one to be taken, of
+ * POOL_BITS bits each but for the first. A part is taken by exchanging the
+ * whole: never one of another call. While a part that was taken is not done,
+ * its call's function stays.                                                */
+enum { POOL_BITS = 16 };
+
+struct attn_pool {
+    struct attn_parallel parallel;
+    const char *refused;
+    pthread_t thread[ATTN_POOL_MOST];
+    int64_t started;
+    void (*part)(void *arg, int64_t part, int64_t parts);
+    void *arg;
+    _Alignas(POOL_LINE) _Atomic uint64_t turn;
+    _Alignas(POOL_LINE) atomic_uint call; /* grows with each; sleepers' word */
+    atomic_uint sleepers;
+    _Alignas(POOL_LINE) atomic_uint left; /* parts that are not done */
+    atomic_uint waiting; /* the caller sleeps until there are none */
+    _Alignas(POOL_LINE) atomic_int busy;
+    atomic_int closing;
+#ifndef __linux__
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+#endif
+};
+
+/* ------------------------------------------------------------- waiting --- */
+
+#ifdef __linux__
+static void pool_sleep(struct attn_pool *p, atomic_uint *word, unsigned seen)
+{
+    (void)p;
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static void pool_wake(struct attn_pool *p, atomic_uint *word)
+{
+    (void)p;
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, ATTN_POOL_MOST, NULL, NULL, 0);
+}
+#else
+static void pool_sleep(struct attn_pool *p, atomic_uint *word, unsigned seen)
+{
+    pthread_mutex_lock(&p->mutex);
+    while (atomic_load(word) == seen)
+        pthread_cond_wait(&p->changed, &p->mutex);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+static void pool_wake(struct attn_pool *p, atomic_uint *word)
+{
+    (void)word;
+    pthread_mutex_lock(&p->mutex);
+    pthread_cond_broadcast(&p->changed);
+    pthread_mutex_unlock(&p->mutex);
+}
+#endif
+
+static void pool_pause(void)
+{
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
+#endif
+}
+
+static int64_t pool_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Until the word is no longer `seen`: 1; 0 when that took too long. */
+static int pool_spin(atomic_uint *word, unsigned seen)
+{
+    const int64_t until = pool_time() + POOL_SPIN;
+    do {
+        for (int i = 0; i < 64; i++) {
+            if (atomic_load_explicit(word, memory_order_acquire) != seen)
+                return 1;
+            pool_pause();
+        }
+    } while (pool_time() < until);
+    return 0;
+}
+
+/* --------------------------------------------------------------- parts --- */
+
+/* Takes the next part of the call `call` and does it; 0: none is left. */
+static int pool_part(struct attn_pool *p, unsigned call)
+{
+    uint64_t turn = atomic_load_explicit(&p->turn, memory_order_acquire);
+    for (;;) {
+        const int64_t next = turn & 0xffff;
+        const int64_t parts = turn >> POOL_BITS & 0xffff;
+        if ((unsigned)(turn >> 2 * POOL_BITS) != call || next == parts)
+            return 0;
+        if (!atomic_compare_exchange_weak_explicit(&p->turn, &turn, turn + 1,
+                                                   memory_order_acquire,
+                                                   memory_order_acquire))
+            continue;
+        p->part(p->arg, next, parts);
+        if (atomic_fetch_sub(&p->left, 1) == 1 && atomic_load(&p->waiting))
+            pool_wake(p, &p->left);
+        return 1;
+    }
+}
+
+static void pool_wait(struct attn_pool *p)
+{
+    unsigned left = atomic_load(&p->left);
+    while (left > 0) {
+        if (!pool_spin(&p->left, left)) {
+            atomic_store(&p->waiting, 1);
+            left = atomic_load(&p->left);
+            if (left > 0)
+                pool_sleep(p, &p->left, left);
+            atomic_store(&p->waiting, 0);
+        }
+        left = atomic_load(&p->left);
+    }
+}
+
+static void pool_alone(int64_t parts,
+                       void (*part)(void *arg, int64_t part, int64_t parts),
+                       void *arg)
+{
+    for (int64_t i = 0; i < parts; i++)
+        part(arg, i, parts);
+}
+
+static void pool_announce(struct attn_pool *p)
+{
+    atomic_fetch_add(&p->call, 1);
+    if (atomic_load(&p->sleepers) > 0)
+        pool_wake(p, &p->call);
+}
+
+static void pool_run(void *pool, int64_t parts,
+                     void (*part)(void *arg, int64_t part, int64_t parts),
+                     void *arg)
+{
+    struct attn_pool *p = pool;
+    if (parts < 2 || parts >= 1 << POOL_BITS || p->started == 0
+        || atomic_exchange(&p->busy, 1)) {
+        pool_alone(parts, part, arg);
+        return;
+    }
+    const unsigned call = atomic_load(&p->call) + 1;
+    p->part = part;
+    p->arg = arg;
+    atomic_store(&p->left, (unsigned)parts);
+    atomic_store_explicit(&p->turn,
+                          (uint64_t)call << 2 * POOL_BITS
+                              | (uint64_t)parts << POOL_BITS,
+                          memory_order_release);
+    pool_announce(p);
+    while (pool_part(p, call))
+        ;
+    pool_wait(p);
+    atomic_store(&p->busy, 0);
+}
+
+/* ------------------------------------------------------------- threads --- */
+
+static void *pool_work(void *pool)
+{
+    struct attn_pool *p = pool;
+    unsigned seen = 0;
+    while (!atomic_load(&p->closing)) {
+        if (!pool_spin(&p->call, seen)) {
+            atomic_fetch_add(&p->sleepers, 1);
+            if (!atomic_load(&p->closing))
+                pool_sleep(p, &p->call, seen);
+            atomic_fetch_sub(&p->sleepers, 1);
+        }
+        seen = atomic_load(&p->call);
+        while (pool_part(p, seen))
+            ;
+    }
+    return NULL;
+}
+
+/* Signals go to the thread that calls, but for a fault of the thread's own. */
+static int pool_start(struct attn_pool *p, pthread_t *thread,
+                      pthread_attr_t *attributes)
+{
+    static const int own[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT };
+    sigset_t others, before;
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&others, own[i]);
+    pthread_sigmask(SIG_SETMASK, &others, &before);
+    const int error = pthread_create(thread, attributes, pool_work, p);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+ATTN_API struct attn_pool *attn_pool_open(int64_t threads)
+{
+    pthread_attr_t attributes;
+    struct attn_pool *p = aligned_alloc(POOL_LINE, sizeof *p);
+    if (!p)
+        return NULL;
+    memset(p, 0, sizeof *p);
+#ifndef __linux__
+    pthread_mutex_init(&p->mutex, NULL);
+    pthread_cond_init(&p->changed, NULL);
+#endif
+    int error = pthread_attr_init(&attributes);
+    if (!error)
+        error = pthread_attr_setstacksize(&attributes, POOL_STACK);
+    while (!error && p->started < threads - 1) {
+        error = pool_start(p, &p->thread[p->started], &attributes);
+        p->started += !error;
+    }
+    pthread_attr_destroy(&attributes);
+    if (error)
+        p->refused = strerror(error);
+    p->parallel = (struct attn_parallel){ p->started + 1, p, pool_run };
+    return p;
+}
+
+ATTN_API void attn_pool_close(struct attn_pool *p)
+{
+    if (!p)
+        return;
+    atomic_store(&p->closing, 1);
+    pool_announce(p);
+    for (int64_t i = 0; i < p->started; i++)
+        pthread_join(p->thread[i], NULL);
+#ifndef __linux__
+    pthread_cond_destroy(&p->changed);
+    pthread_mutex_destroy(&p->mutex);
+#endif
+    free(p);
+}
+
+#else
+/* Without atomics the caller is the only thread. */
+struct attn_pool {
+    struct attn_parallel parallel;
+    const char *refused;
+};
+
+static void pool_run(void *pool, int64_t parts,
+                     void (*part)(void *arg, int64_t part, int64_t parts),
+                     void *arg)
+{
+    (void)pool;
+    for (int64_t i = 0; i < parts; i++)
+        part(arg, i, parts);
+}
+
+ATTN_API struct attn_pool *attn_pool_open(int64_t threads)
+{
+    struct attn_pool *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->parallel.parts = 1;
+    p->parallel.run = pool_run;
+    if (threads > 1)
+        p->refused = "the C compiler knows no atomics";
+    return p;
+}
+
+ATTN_API void attn_pool_close(struct attn_pool *p)
+{
+    free(p);
+}
+#endif
+
+ATTN_API const struct attn_parallel *
+attn_pool_parallel(const struct attn_pool *p)
+{
+    return &p->parallel;
+}
+
+ATTN_API const char *attn_pool_refused(const struct attn_pool *p)
+{
+    return p->refused;
+}
+
+#endif
 
 /* ------------------------------------------------------------- exported --- */
 
@@ -8032,7 +8483,6 @@ static __attribute__((noinline)) int program_main(int argc,
  *
  * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
  * 4 I/O, 5 memory.                                                          */
-
 enum {
     PROGRAM_PARTS = 32, /* lines that are answered together */
     PROGRAM_STOPS = 16, /* strings that may end an answer */
@@ -8048,6 +8498,7 @@ enum {
     WORD_MIN_P,
     WORD_SEED,
     WORD_REPETITION,
+    WORD_THREADS,
     WORD_NUMBERS
 };
 enum { WORD_PROMPT, WORD_STOP, WORD_LOAD, WORD_SAVE, WORD_TEXTS };
@@ -8083,13 +8534,15 @@ struct program {
     int quiet;
     int unchecked; /* weights are not held to their hash */
     struct room bound, items, work, text;
+    struct attn_pool *pool;
+    const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
 /* The file, whole; where there is none, p->status says so. */
 static const char *program_map(struct program *p, const char *path,
                                int64_t *bytes);
 /* Checks the weights and vocabularies; binds the weights. */
-static void program_bind(struct program *p, const char *path);
+static void program_weights(struct program *p, const char *path);
 /* Takes a word that is about the weights' file; 0: it is another. */
 static int program_file_word(struct program *p, const char *word);
 /* The most rows that part i of a batch may have. */
@@ -8343,6 +8796,26 @@ static void program_run(struct program *p)
     }
 }
 
+/* Opens a pool of so many threads; below 0: of one a physical core. */
+static void program_threads(struct program *p, int64_t threads)
+{
+    if (threads < 0)
+        threads = attn_cores();
+    if (threads < 2)
+        return;
+    p->pool = attn_pool_open(threads);
+    if (!p->pool) {
+        program_fail(p, 5, "--threads", "out of memory");
+        return;
+    }
+    p->parallel = attn_pool_parallel(p->pool);
+    if (attn_pool_refused(p->pool))
+        fprintf(stderr,
+                "%s: warning: --threads %lld: the system gives %lld (%s)\n",
+                p->name, (long long)threads, (long long)p->parallel->parts,
+                attn_pool_refused(p->pool));
+}
+
 static int program_main(int argc, char **argv)
 {
     struct program p;
@@ -8365,9 +8838,12 @@ static int program_main(int argc, char **argv)
         p.file = program_map(&p, path, &p.bytes);
     }
     if (p.status == 0 && p.file)
-        program_bind(&p, path);
+        program_weights(&p, path);
+    if (p.status == 0)
+        program_threads(&p, (int64_t)p.number[WORD_THREADS]);
     if (p.status == 0 && !program_stream(&p))
         program_run(&p);
+    attn_pool_close(p.pool);
     free(p.bound.at);
     free(p.items.at);
     free(p.work.at);
@@ -8469,7 +8945,7 @@ static int program_file_word(struct program *p, const char *word)
     return 1;
 }
 
-static void program_bind(struct program *p, const char *path)
+static void program_weights(struct program *p, const char *path)
 {
     struct attn_packed_header h;
     const char *wrong;
@@ -8497,12 +8973,19 @@ static void program_bind(struct program *p, const char *path)
 /* program_generate.c: answers lines by the search that the spec asks for, all
  * lines of a batch at once.                                                 */
 
+static void program_settings(const struct program *p,
+                             struct attn_search_options *o)
+{
+    options_of_spec(o);
+    o->parallel = p->parallel;
+}
+
 static int64_t program_most(const struct program *p, int64_t part)
 {
     struct attn_search_options o;
 
     (void)part;
-    options_of_spec(&o);
+    program_settings(p, &o);
     if (p->m->kind == ATTN_DECODER)
         return p->m->max_target - attn_search_lead(p->m, &o, 0);
     return p->m->max_source;
@@ -8528,14 +9011,14 @@ static void print_ids(const struct attn_hypothesis *h)
 
 /* Searches the parts that are questions, one after the other in best[] and
  * found[]; asks[i]: part i is one. 0: p->status says why there is no answer. */
-static int program_search(struct program *p, int *asks,
-                          struct attn_hypothesis *best, int64_t *found)
+static int program_find(struct program *p, int *asks,
+                        struct attn_hypothesis *best, int64_t *found)
 {
     struct attn_search_options o;
     int64_t longest = 0, n = 0;
     int32_t start[PROGRAM_PARTS + 1];
 
-    options_of_spec(&o);
+    program_settings(p, &o);
     start[0] = 0;
     for (int64_t i = 0; i < p->parts; i++) {
         const int64_t rows = p->start[i + 1] - p->start[i];
@@ -8597,7 +9080,7 @@ static void program_answer(struct program *p)
     int64_t found[PROGRAM_PARTS], k = 0;
     int asks[PROGRAM_PARTS];
 
-    if (!program_search(p, asks, best, found))
+    if (!program_find(p, asks, best, found))
         return;
     for (int64_t i = 0; i < p->parts; i++) {
         if (asks[i]) {
@@ -8623,6 +9106,7 @@ static const struct { /* by WORD_TOKENS .. */
     { "--min-p", 0, 0.0, 1.0, 0.0 },
     { "--seed", 1, 0.0, 2147483647.0, 1.0 },
     { "--repetition-penalty", 0, 0.001, 1000.0, 0.0 },
+    { "--threads", 1, 1.0, ATTN_POOL_MOST, -1.0 },
 };
 
 static const char *const word_texts[WORD_TEXTS] = { /* by WORD_PROMPT .. */
@@ -8647,6 +9131,7 @@ static const char *program_help(void)
            "- is stdout\n"
            "         --load-state FILE    go on from there\n"
            "         --quiet              do not say how fast it was\n"
+           "         --threads N          default: one a physical core\n"
            "         --no-check           do not hold the weights to their "
            "hash\n";
 }
@@ -8744,7 +9229,7 @@ static int program_words(struct program *p, int n, char **word)
         const int used = words_option(p, word + at, n - at);
         if (used == 0)
             return 0;
-        if (!of_prompt)
+        if (!of_prompt && strncmp(word[at], "--threads", 9) != 0)
             of_prompt = word[at];
         at += used;
     }
@@ -8788,7 +9273,7 @@ static void stream_settings(struct program *p, struct program_stream *r)
     const double *x = p->number;
     struct attn_sampling *o = &r->o.sampling;
 
-    options_of_spec(&r->o);
+    program_settings(p, &r->o);
     r->o.beam = 1;
     r->o.process.repetition_penalty = (float)x[WORD_REPETITION];
     o->top_k = (int64_t)x[WORD_TOP_K];

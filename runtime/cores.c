@@ -1,30 +1,22 @@
 /* cores.c: how many threads are worth having: two threads of one core share
  * its arithmetic, and a control group may grant less than the machine has.  */
-#define _GNU_SOURCE /* sched_getaffinity */
+#include "system.h"
+
 #include "pool.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#ifdef __linux__
-#include <sched.h>
-#endif
-
-enum { PathBytes = 4096 };
-
-static bool first_line(const char *path, char *line, int size)
+static int cores_line(const char *path, char *line, int size)
 {
     FILE *f = fopen(path, "re");
-    const bool read = f && fgets(line, size, f);
-    if (f)
-        fclose(f);
+    int read = 0;
+    if (!f)
+        return 0;
+    read = fgets(line, size, f) != NULL;
+    fclose(f);
     return read;
 }
 
 /* "200000 100000" is the time granted in each period; "max 100000" all. */
-int64_t cores_granted(const char *cpu_max)
+ATTN_API int64_t attn_cores_granted(const char *cpu_max)
 {
     long long time, period;
     if (sscanf(cpu_max, "%lld %lld", &time, &period) != 2 || time < 1
@@ -35,11 +27,12 @@ int64_t cores_granted(const char *cpu_max)
 
 #ifdef __linux__
 /* The least that the process's group and those above it grant. */
-static int64_t group_grants(void)
+static int64_t cores_of_group(void)
 {
-    char line[PathBytes], path[PathBytes + 64];
+    enum { BYTES = 4096 };
+    char line[BYTES], path[BYTES + 64];
     int64_t least = 0;
-    if (!first_line("/proc/self/cgroup", line, sizeof line)
+    if (!cores_line("/proc/self/cgroup", line, sizeof line)
         || strncmp(line, "0::/", 4) != 0)
         return 0;
     char *group = line + 3;
@@ -48,43 +41,44 @@ static int64_t group_grants(void)
         char grant[64];
         *end = '\0';
         snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
-        const int64_t n = first_line(path, grant, sizeof grant)
-                            ? cores_granted(grant)
-                            : 0;
-        least = n && (n < least || !least) ? n : least;
+        if (!cores_line(path, grant, sizeof grant))
+            continue;
+        const int64_t n = attn_cores_granted(grant);
+        if (n > 0 && (n < least || least == 0))
+            least = n;
     }
     return least;
 }
 
 /* The first processor of the core that `cpu` belongs to. */
-static int first_of_core(int cpu)
+static int cores_first(int cpu)
 {
     char path[128], line[256];
-    int first;
+    int first = -1;
     snprintf(path, sizeof path,
              "/sys/devices/system/cpu/cpu%d/topology/"
              "thread_siblings_list",
              cpu);
-    return first_line(path, line, sizeof line)
-                && sscanf(line, "%d", &first) == 1 && first >= 0
-                && first < CPU_SETSIZE
-             ? first
-             : cpu;
+    if (cores_line(path, line, sizeof line))
+        if (sscanf(line, "%d", &first) == 1 && first >= 0
+            && first < CPU_SETSIZE)
+            return first;
+    return cpu;
 }
 
 static int64_t cores_allowed(void)
 {
-    cpu_set_t allowed, cores;
-    CPU_ZERO(&cores);
+    cpu_set_t allowed, first;
+    CPU_ZERO(&first);
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         return sysconf(_SC_NPROCESSORS_ONLN);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, &allowed))
-            CPU_SET(first_of_core(cpu), &cores);
-    return CPU_COUNT(&cores);
+            CPU_SET(cores_first(cpu), &first);
+    return CPU_COUNT(&first);
 }
 #else
-static int64_t group_grants(void)
+static int64_t cores_of_group(void)
 {
     return 0;
 }
@@ -95,11 +89,11 @@ static int64_t cores_allowed(void)
 }
 #endif
 
-int64_t cores_usable(void)
+ATTN_API int64_t attn_cores(void)
 {
-    const int64_t grants = group_grants();
+    const int64_t granted = cores_of_group();
     int64_t n = cores_allowed();
-    if (grants && grants < n)
-        n = grants;
-    return n < 1 ? 1 : n > PoolMost ? PoolMost : n;
+    if (granted > 0)
+        n = attn_min(n, granted);
+    return attn_min(attn_max(n, 1), ATTN_POOL_MOST);
 }

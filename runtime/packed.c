@@ -235,7 +235,7 @@ ATTN_API const char *attn_packed_check(const struct attn_model *m,
 
 /* ---------------------------------------------------------------- open --- */
 
-static const char *packed_bind(const struct attn_model *m, void *bound,
+static const char *packed_fill(const struct attn_model *m, void *bound,
                                const void *file, int64_t bytes, int64_t hashed)
 {
     const void *packed = NULL;
@@ -256,13 +256,13 @@ static const char *packed_bind(const struct attn_model *m, void *bound,
 ATTN_API const char *attn_bind(const struct attn_model *m, void *bound,
                                const void *file, int64_t bytes)
 {
-    return packed_bind(m, bound, file, bytes, 1);
+    return packed_fill(m, bound, file, bytes, 1);
 }
 
 ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
                                       const void *file, int64_t bytes)
 {
-    return packed_bind(m, bound, file, bytes, 0);
+    return packed_fill(m, bound, file, bytes, 0);
 }
 
 /* A part of a file that was bound; NULL: it has none, or is no such file. */

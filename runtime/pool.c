@@ -5,44 +5,33 @@
  * A thread without work looks for some for 50 us, then sleeps on a futex (where
  * there is none, on a condition variable): between the steps of a model it is
  * awake, while the model waits for its next line it costs nothing.          */
-#define _GNU_SOURCE /* syscall */
+#include "system.h"
+
 #include "pool.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#ifdef ATTN_ATOMICS
+enum { POOL_SPIN = 50, POOL_STACK = 1 << 20, POOL_LINE = 64 }; /* us, bytes */
 
-#ifdef __linux__
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
+/* The turn: the number of the call, its parts, and the next one to be taken, of
+ * POOL_BITS bits each but for the first. A part is taken by exchanging the
+ * whole: never one of another call. While a part that was taken is not done,
+ * its call's function stays.                                                */
+enum { POOL_BITS = 16 };
 
-enum { SpinMicroseconds = 50, StackBytes = 1 << 20, Line = 64 };
-
-/* The turn: the number of the call, its parts, and the next one to be taken. A
- * part is taken by exchanging the whole: never one of another call. While a
- * part that was taken is not done, its call's function stays.              */
-typedef uint64_t Turn;
-enum { PartBits = 16 };
-
-struct Pool {
+struct attn_pool {
     struct attn_parallel parallel;
     const char *refused;
-    pthread_t thread[PoolMost];
+    pthread_t thread[ATTN_POOL_MOST];
     int64_t started;
     void (*part)(void *arg, int64_t part, int64_t parts);
     void *arg;
-    _Alignas(Line) _Atomic Turn turn;
-    _Alignas(Line) atomic_uint call; /* grows with each; sleepers' word */
+    _Alignas(POOL_LINE) _Atomic uint64_t turn;
+    _Alignas(POOL_LINE) atomic_uint call; /* grows with each; sleepers' word */
     atomic_uint sleepers;
-    _Alignas(Line) atomic_uint left; /* parts that are not done */
+    _Alignas(POOL_LINE) atomic_uint left; /* parts that are not done */
     atomic_uint waiting; /* the caller sleeps until there are none */
-    _Alignas(Line) atomic_bool busy;
-    atomic_bool closing;
+    _Alignas(POOL_LINE) atomic_int busy;
+    atomic_int closing;
 #ifndef __linux__
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -52,19 +41,19 @@ struct Pool {
 /* ------------------------------------------------------------- waiting --- */
 
 #ifdef __linux__
-static void word_sleep(Pool *p, atomic_uint *word, unsigned seen)
+static void pool_sleep(struct attn_pool *p, atomic_uint *word, unsigned seen)
 {
     (void)p;
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 }
 
-static void word_wake(Pool *p, atomic_uint *word)
+static void pool_wake(struct attn_pool *p, atomic_uint *word)
 {
     (void)p;
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, PoolMost, NULL, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, ATTN_POOL_MOST, NULL, NULL, 0);
 }
 #else
-static void word_sleep(Pool *p, atomic_uint *word, unsigned seen)
+static void pool_sleep(struct attn_pool *p, atomic_uint *word, unsigned seen)
 {
     pthread_mutex_lock(&p->mutex);
     while (atomic_load(word) == seen)
@@ -72,7 +61,7 @@ static void word_sleep(Pool *p, atomic_uint *word, unsigned seen)
     pthread_mutex_unlock(&p->mutex);
 }
 
-static void word_wake(Pool *p, atomic_uint *word)
+static void pool_wake(struct attn_pool *p, atomic_uint *word)
 {
     (void)word;
     pthread_mutex_lock(&p->mutex);
@@ -81,7 +70,7 @@ static void word_wake(Pool *p, atomic_uint *word)
 }
 #endif
 
-static void pause_briefly(void)
+static void pool_pause(void)
 {
 #if defined __x86_64__
     __builtin_ia32_pause();
@@ -90,86 +79,87 @@ static void pause_briefly(void)
 #endif
 }
 
-static int64_t microseconds(void)
+static int64_t pool_time(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Until the word is no longer `seen`: true; false when that took too long. */
-static bool spin(atomic_uint *word, unsigned seen)
+/* Until the word is no longer `seen`: 1; 0 when that took too long. */
+static int pool_spin(atomic_uint *word, unsigned seen)
 {
-    const int64_t until = microseconds() + SpinMicroseconds;
+    const int64_t until = pool_time() + POOL_SPIN;
     do {
         for (int i = 0; i < 64; i++) {
             if (atomic_load_explicit(word, memory_order_acquire) != seen)
-                return true;
-            pause_briefly();
+                return 1;
+            pool_pause();
         }
-    } while (microseconds() < until);
-    return false;
+    } while (pool_time() < until);
+    return 0;
 }
 
 /* --------------------------------------------------------------- parts --- */
 
-/* Takes the next part of the call `call` and does it; false: none is left. */
-static bool do_part(Pool *p, unsigned call)
+/* Takes the next part of the call `call` and does it; 0: none is left. */
+static int pool_part(struct attn_pool *p, unsigned call)
 {
-    Turn turn = atomic_load_explicit(&p->turn, memory_order_acquire);
+    uint64_t turn = atomic_load_explicit(&p->turn, memory_order_acquire);
     for (;;) {
         const int64_t next = turn & 0xffff;
-        const int64_t parts = turn >> PartBits & 0xffff;
-        if ((unsigned)(turn >> 2 * PartBits) != call || next == parts)
-            return false;
+        const int64_t parts = turn >> POOL_BITS & 0xffff;
+        if ((unsigned)(turn >> 2 * POOL_BITS) != call || next == parts)
+            return 0;
         if (!atomic_compare_exchange_weak_explicit(&p->turn, &turn, turn + 1,
                                                    memory_order_acquire,
                                                    memory_order_acquire))
             continue;
         p->part(p->arg, next, parts);
         if (atomic_fetch_sub(&p->left, 1) == 1 && atomic_load(&p->waiting))
-            word_wake(p, &p->left);
-        return true;
+            pool_wake(p, &p->left);
+        return 1;
     }
 }
 
-static void wait_for_all(Pool *p)
+static void pool_wait(struct attn_pool *p)
 {
     unsigned left = atomic_load(&p->left);
     while (left > 0) {
-        if (!spin(&p->left, left)) {
+        if (!pool_spin(&p->left, left)) {
             atomic_store(&p->waiting, 1);
             left = atomic_load(&p->left);
             if (left > 0)
-                word_sleep(p, &p->left, left);
+                pool_sleep(p, &p->left, left);
             atomic_store(&p->waiting, 0);
         }
         left = atomic_load(&p->left);
     }
 }
 
-static void run_alone(int64_t parts,
-                      void (*part)(void *arg, int64_t part, int64_t parts),
-                      void *arg)
+static void pool_alone(int64_t parts,
+                       void (*part)(void *arg, int64_t part, int64_t parts),
+                       void *arg)
 {
     for (int64_t i = 0; i < parts; i++)
         part(arg, i, parts);
 }
 
-static void announce(Pool *p)
+static void pool_announce(struct attn_pool *p)
 {
     atomic_fetch_add(&p->call, 1);
     if (atomic_load(&p->sleepers) > 0)
-        word_wake(p, &p->call);
+        pool_wake(p, &p->call);
 }
 
-static void run(void *pool, int64_t parts,
-                void (*part)(void *arg, int64_t part, int64_t parts), void *arg)
+static void pool_run(void *pool, int64_t parts,
+                     void (*part)(void *arg, int64_t part, int64_t parts),
+                     void *arg)
 {
-    Pool *p = pool;
-    if (parts < 2 || parts >= 1 << PartBits || p->started == 0
-        || atomic_exchange(&p->busy, true)) {
-        run_alone(parts, part, arg);
+    struct attn_pool *p = pool;
+    if (parts < 2 || parts >= 1 << POOL_BITS || p->started == 0
+        || atomic_exchange(&p->busy, 1)) {
+        pool_alone(parts, part, arg);
         return;
     }
     const unsigned call = atomic_load(&p->call) + 1;
@@ -177,37 +167,39 @@ static void run(void *pool, int64_t parts,
     p->arg = arg;
     atomic_store(&p->left, (unsigned)parts);
     atomic_store_explicit(&p->turn,
-                          (Turn)call << 2 * PartBits | (Turn)parts << PartBits,
+                          (uint64_t)call << 2 * POOL_BITS
+                              | (uint64_t)parts << POOL_BITS,
                           memory_order_release);
-    announce(p);
-    while (do_part(p, call))
+    pool_announce(p);
+    while (pool_part(p, call))
         ;
-    wait_for_all(p);
-    atomic_store(&p->busy, false);
+    pool_wait(p);
+    atomic_store(&p->busy, 0);
 }
 
 /* ------------------------------------------------------------- threads --- */
 
-static void *work(void *pool)
+static void *pool_work(void *pool)
 {
-    Pool *p = pool;
+    struct attn_pool *p = pool;
     unsigned seen = 0;
     while (!atomic_load(&p->closing)) {
-        if (!spin(&p->call, seen)) {
+        if (!pool_spin(&p->call, seen)) {
             atomic_fetch_add(&p->sleepers, 1);
             if (!atomic_load(&p->closing))
-                word_sleep(p, &p->call, seen);
+                pool_sleep(p, &p->call, seen);
             atomic_fetch_sub(&p->sleepers, 1);
         }
         seen = atomic_load(&p->call);
-        while (do_part(p, seen))
+        while (pool_part(p, seen))
             ;
     }
     return NULL;
 }
 
 /* Signals go to the thread that calls, but for a fault of the thread's own. */
-static int start_thread(Pool *p, pthread_t *thread, pthread_attr_t *attributes)
+static int pool_start(struct attn_pool *p, pthread_t *thread,
+                      pthread_attr_t *attributes)
 {
     static const int own[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT };
     sigset_t others, before;
@@ -215,15 +207,15 @@ static int start_thread(Pool *p, pthread_t *thread, pthread_attr_t *attributes)
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         sigdelset(&others, own[i]);
     pthread_sigmask(SIG_SETMASK, &others, &before);
-    const int error = pthread_create(thread, attributes, work, p);
+    const int error = pthread_create(thread, attributes, pool_work, p);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
 
-Pool *pool_open(int64_t threads)
+ATTN_API struct attn_pool *attn_pool_open(int64_t threads)
 {
     pthread_attr_t attributes;
-    Pool *p = aligned_alloc(Line, sizeof *p);
+    struct attn_pool *p = aligned_alloc(POOL_LINE, sizeof *p);
     if (!p)
         return NULL;
     memset(p, 0, sizeof *p);
@@ -233,23 +225,24 @@ Pool *pool_open(int64_t threads)
 #endif
     int error = pthread_attr_init(&attributes);
     if (!error)
-        error = pthread_attr_setstacksize(&attributes, StackBytes);
+        error = pthread_attr_setstacksize(&attributes, POOL_STACK);
     while (!error && p->started < threads - 1) {
-        error = start_thread(p, &p->thread[p->started], &attributes);
+        error = pool_start(p, &p->thread[p->started], &attributes);
         p->started += !error;
     }
     pthread_attr_destroy(&attributes);
-    p->refused = error ? strerror(error) : NULL;
-    p->parallel = (struct attn_parallel){ p->started + 1, p, run };
+    if (error)
+        p->refused = strerror(error);
+    p->parallel = (struct attn_parallel){ p->started + 1, p, pool_run };
     return p;
 }
 
-void pool_close(Pool *p)
+ATTN_API void attn_pool_close(struct attn_pool *p)
 {
     if (!p)
         return;
-    atomic_store(&p->closing, true);
-    announce(p);
+    atomic_store(&p->closing, 1);
+    pool_announce(p);
     for (int64_t i = 0; i < p->started; i++)
         pthread_join(p->thread[i], NULL);
 #ifndef __linux__
@@ -259,12 +252,47 @@ void pool_close(Pool *p)
     free(p);
 }
 
-const struct attn_parallel *pool_parallel(const Pool *p)
+#else
+/* Without atomics the caller is the only thread. */
+struct attn_pool {
+    struct attn_parallel parallel;
+    const char *refused;
+};
+
+static void pool_run(void *pool, int64_t parts,
+                     void (*part)(void *arg, int64_t part, int64_t parts),
+                     void *arg)
+{
+    (void)pool;
+    for (int64_t i = 0; i < parts; i++)
+        part(arg, i, parts);
+}
+
+ATTN_API struct attn_pool *attn_pool_open(int64_t threads)
+{
+    struct attn_pool *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->parallel.parts = 1;
+    p->parallel.run = pool_run;
+    if (threads > 1)
+        p->refused = "the C compiler knows no atomics";
+    return p;
+}
+
+ATTN_API void attn_pool_close(struct attn_pool *p)
+{
+    free(p);
+}
+#endif
+
+ATTN_API const struct attn_parallel *
+attn_pool_parallel(const struct attn_pool *p)
 {
     return &p->parallel;
 }
 
-const char *pool_refused(const Pool *p)
+ATTN_API const char *attn_pool_refused(const struct attn_pool *p)
 {
     return p->refused;
 }

@@ -10,18 +10,6 @@
  *
  * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
  * 4 I/O, 5 memory.                                                          */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
 enum {
     PROGRAM_PARTS = 32, /* lines that are answered together */
     PROGRAM_STOPS = 16, /* strings that may end an answer */
@@ -37,6 +25,7 @@ enum {
     WORD_MIN_P,
     WORD_SEED,
     WORD_REPETITION,
+    WORD_THREADS,
     WORD_NUMBERS
 };
 enum { WORD_PROMPT, WORD_STOP, WORD_LOAD, WORD_SAVE, WORD_TEXTS };
@@ -72,13 +61,15 @@ struct program {
     int quiet;
     int unchecked; /* weights are not held to their hash */
     struct room bound, items, work, text;
+    struct attn_pool *pool;
+    const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
 /* The file, whole; where there is none, p->status says so. */
 static const char *program_map(struct program *p, const char *path,
                                int64_t *bytes);
 /* Checks the weights and vocabularies; binds the weights. */
-static void program_bind(struct program *p, const char *path);
+static void program_weights(struct program *p, const char *path);
 /* Takes a word that is about the weights' file; 0: it is another. */
 static int program_file_word(struct program *p, const char *word);
 /* The most rows that part i of a batch may have. */
@@ -332,6 +323,26 @@ static void program_run(struct program *p)
     }
 }
 
+/* Opens a pool of so many threads; below 0: of one a physical core. */
+static void program_threads(struct program *p, int64_t threads)
+{
+    if (threads < 0)
+        threads = attn_cores();
+    if (threads < 2)
+        return;
+    p->pool = attn_pool_open(threads);
+    if (!p->pool) {
+        program_fail(p, 5, "--threads", "out of memory");
+        return;
+    }
+    p->parallel = attn_pool_parallel(p->pool);
+    if (attn_pool_refused(p->pool))
+        fprintf(stderr,
+                "%s: warning: --threads %lld: the system gives %lld (%s)\n",
+                p->name, (long long)threads, (long long)p->parallel->parts,
+                attn_pool_refused(p->pool));
+}
+
 static int program_main(int argc, char **argv)
 {
     struct program p;
@@ -354,9 +365,12 @@ static int program_main(int argc, char **argv)
         p.file = program_map(&p, path, &p.bytes);
     }
     if (p.status == 0 && p.file)
-        program_bind(&p, path);
+        program_weights(&p, path);
+    if (p.status == 0)
+        program_threads(&p, (int64_t)p.number[WORD_THREADS]);
     if (p.status == 0 && !program_stream(&p))
         program_run(&p);
+    attn_pool_close(p.pool);
     free(p.bound.at);
     free(p.items.at);
     free(p.work.at);

@@ -92,7 +92,7 @@ static int program_file_word(struct program *p, const char *word)
     return 1;
 }
 
-static void program_bind(struct program *p, const char *path)
+static void program_weights(struct program *p, const char *path)
 {
     struct attn_packed_header h;
     const char *wrong;

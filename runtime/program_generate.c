@@ -1,12 +1,19 @@
 /* program_generate.c: answers lines by the search that the spec asks for, all
  * lines of a batch at once.                                                 */
 
+static void program_settings(const struct program *p,
+                             struct attn_search_options *o)
+{
+    options_of_spec(o);
+    o->parallel = p->parallel;
+}
+
 static int64_t program_most(const struct program *p, int64_t part)
 {
     struct attn_search_options o;
 
     (void)part;
-    options_of_spec(&o);
+    program_settings(p, &o);
     if (p->m->kind == ATTN_DECODER)
         return p->m->max_target - attn_search_lead(p->m, &o, 0);
     return p->m->max_source;
@@ -32,14 +39,14 @@ static void print_ids(const struct attn_hypothesis *h)
 
 /* Searches the parts that are questions, one after the other in best[] and
  * found[]; asks[i]: part i is one. 0: p->status says why there is no answer. */
-static int program_search(struct program *p, int *asks,
-                          struct attn_hypothesis *best, int64_t *found)
+static int program_find(struct program *p, int *asks,
+                        struct attn_hypothesis *best, int64_t *found)
 {
     struct attn_search_options o;
     int64_t longest = 0, n = 0;
     int32_t start[PROGRAM_PARTS + 1];
 
-    options_of_spec(&o);
+    program_settings(p, &o);
     start[0] = 0;
     for (int64_t i = 0; i < p->parts; i++) {
         const int64_t rows = p->start[i + 1] - p->start[i];
@@ -101,7 +108,7 @@ static void program_answer(struct program *p)
     int64_t found[PROGRAM_PARTS], k = 0;
     int asks[PROGRAM_PARTS];
 
-    if (!program_search(p, asks, best, found))
+    if (!program_find(p, asks, best, found))
         return;
     for (int64_t i = 0; i < p->parts; i++) {
         if (asks[i]) {

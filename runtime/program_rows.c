@@ -94,6 +94,7 @@ static void program_answer(struct program *p)
     memset(&b, 0, sizeof b);
     b.sequences = p->parts;
     b.start = p->start;
+    b.parallel = p->parallel;
     if (p->m->input_width > 0)
         b.input = x;
     else
@@ -130,6 +131,7 @@ static const char *program_help(void)
 
 static int program_words(struct program *p, int n, char **word)
 {
+    p->number[WORD_THREADS] = -1.0;
     for (int i = 0; i < n; i++)
         if (!program_file_word(p, word[i]))
             return 0;

@@ -33,7 +33,7 @@ static void stream_settings(struct program *p, struct program_stream *r)
     const double *x = p->number;
     struct attn_sampling *o = &r->o.sampling;
 
-    options_of_spec(&r->o);
+    program_settings(p, &r->o);
     r->o.beam = 1;
     r->o.process.repetition_penalty = (float)x[WORD_REPETITION];
     o->top_k = (int64_t)x[WORD_TOP_K];

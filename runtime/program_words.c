@@ -13,6 +13,7 @@ static const struct { /* by WORD_TOKENS .. */
     { "--min-p", 0, 0.0, 1.0, 0.0 },
     { "--seed", 1, 0.0, 2147483647.0, 1.0 },
     { "--repetition-penalty", 0, 0.001, 1000.0, 0.0 },
+    { "--threads", 1, 1.0, ATTN_POOL_MOST, -1.0 },
 };
 
 static const char *const word_texts[WORD_TEXTS] = { /* by WORD_PROMPT .. */
@@ -37,6 +38,7 @@ static const char *program_help(void)
            "- is stdout\n"
            "         --load-state FILE    go on from there\n"
            "         --quiet              do not say how fast it was\n"
+           "         --threads N          default: one a physical core\n"
            "         --no-check           do not hold the weights to their "
            "hash\n";
 }
@@ -134,7 +136,7 @@ static int program_words(struct program *p, int n, char **word)
         const int used = words_option(p, word + at, n - at);
         if (used == 0)
             return 0;
-        if (!of_prompt)
+        if (!of_prompt && strncmp(word[at], "--threads", 9) != 0)
             of_prompt = word[at];
         at += used;
     }

@@ -10,7 +10,7 @@
 #include "backend/backend.h"
 #include "base/progress.h"
 
-enum { MaxArgs = 24, TailLines = 20, DefaultSeconds = 600 };
+enum { MaxArgs = 32, TailLines = 20, DefaultSeconds = 600 };
 
 const char *cc_find(Arena *a, const char *name, Fault *why)
 {
@@ -105,7 +105,10 @@ static void whole_args(Arena *a, const CcOptions *o, CcKind kind,
     argv[n++] = "-";
     argv[n++] = "-o";
     argv[n++] = safe_path(a, output);
-    argv[n++] = kind == CcObject ? NULL : "-lm";
+    if (kind != CcObject)
+        argv[n++] = "-lm";
+    if (kind == CcProgram)
+        argv[n++] = "-pthread";
     argv[n] = NULL;
 }
 

@@ -152,7 +152,8 @@ const Option option_table[] = {
 
 #undef GROUP
 #define GROUP GroupCode
-    INT("--threads", "N", CODE(CmdLoads | CmdTune, threads), 1, PoolMost, -1,
+    INT("--threads", "N", CODE(CmdLoads | CmdTune, threads),
+     1, ATTN_POOL_MOST, -1,
          "run on this many; default: one a physical core"),
     TEXT("--march", "TARGET", CODE(CmdPlans | CmdTune, march),
          "native (default), x86-64-v3, generic .."),
@@ -167,9 +168,9 @@ const Option option_table[] = {
          "C compiler instead of clang"),
     TEXT("-O", "LEVEL", CODE(CmdLoads | CmdCompile | CmdTune, level),
          "optimisation level of the C compiler, as -O2"),
-    INT("--threads", "N", CODE(CmdRecords, threads), 1, PoolMost, -1,
+    INT("--threads", "N", CODE(CmdRecords, threads), 1, ATTN_POOL_MOST, -1,
          "explain: those for so many; default: one a core"),
-    INT("--threads", "N", CODE(CmdCompile, threads), 1, PoolMost, -1,
+    INT("--threads", "N", CODE(CmdCompile, threads), 1, ATTN_POOL_MOST, -1,
          "take tiles tuned for so many; default: one a core"),
     TEXT("--records", "FILE", CODE(CmdPlans | CmdTune | CmdRecords, records),
          "what attnc tune found, here instead of your own"),
@@ -279,7 +280,7 @@ const Option option_table[] = {
          "tokens of each answer; 0: no decoding"),
     INT("-b", "N", BENCH(CmdBench | CmdTune, batch), 1, 1000000, 0,
          "sentences at once"),
-    INT("-t", "N", CODE(CmdBench | CmdTune, threads), 1, PoolMost, -1,
+    INT("-t", "N", CODE(CmdBench | CmdTune, threads), 1, ATTN_POOL_MOST, -1,
          "the same as --threads"),
     INT("-r", "N", BENCH(CmdBench, repetitions), 1, 20000, 0,
          "runs of each workload, instead of --seconds"),

@@ -146,7 +146,7 @@ void emit_comment(Gen *g, Emit *e)
         " *\n"
         " * To compile this file (model.c, say), or to make it a program:\n"
         " *     cc -O2 -std=c11$flags$break -c model.c\n"
-        " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN model.c -lm -o model\n"
+        " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN model.c -lm -pthread -o model\n"
         " *     ./model$weights < lines\n"
         " * model.h declares what others call, with an example.\n");
     put_costs(g, e);

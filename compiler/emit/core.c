@@ -40,6 +40,9 @@ static const struct {
     { CoreSources, true, "tokens.c" },
     { CoreSources, false, "text.c" },
     { CoreSources, true, "packed.c" },
+    { CoreThreads, true, "pool.h" },
+    { CoreThreads, true, "cores.c" },
+    { CoreThreads, true, "pool.c" },
 };
 
 /* Text without its #include lines, which are at the top of the file already,

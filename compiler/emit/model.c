@@ -1,5 +1,6 @@
 /* model.c: the emitted file, section by section. Reads top to bottom as
  * the file does; comment.c makes its first comment.                         */
+#include "emit/embedded.h"
 #include "emit/names.h"
 #include "emit/sections.h"
 
@@ -26,19 +27,11 @@ static void put_guard(Gen *g, Emit *e)
 static void aot_front(Gen *g, Emit *e)
 {
     put_guard(g, e);
-    put(e, "#ifdef ATTNC_MAIN\n"
-           "#define _POSIX_C_SOURCE 200809L\n"
-           "#include <errno.h>\n"
-           "#include <fcntl.h>\n"
-           "#include <signal.h>\n"
-           "#include <stdarg.h>\n"
-           "#include <stdio.h>\n"
-           "#include <stdlib.h>\n"
-           "#include <sys/mman.h>\n"
-           "#include <sys/stat.h>\n"
-           "#include <time.h>\n"
-           "#include <unistd.h>\n"
-           "#endif\n"
+    size_t n;
+    const char *system = embedded_text("system.h", &n);
+    put(e, IF_THREADS);
+    emit_raw(e, system, n);
+    put(e, "#endif\n"
            "#include <math.h>\n"
            "#include <stddef.h>\n"
            "#include <stdint.h>\n"
@@ -159,6 +152,10 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
         emit_core(&g, e, CoreHeaders);
         emit_core_prototypes(&g, e);
         emit_core(&g, e, CoreSources);
+        heading(&g, e, "threads");
+        put(e, IF_THREADS "\n");
+        emit_core(&g, e, CoreThreads);
+        put(e, "#endif\n\n");
         heading(&g, e, "exported");
     }
     emit_api(&g, e);

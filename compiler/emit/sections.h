@@ -5,6 +5,9 @@
 
 #include "emit/gen.h"
 
+/* The part of the file that has threads of its own. */
+#define IF_THREADS "#if defined ATTNC_MAIN || defined ATTNC_THREADS\n"
+
 /* ----------------------------------------------------------- comment.c --- */
 void emit_comment(Gen *g, Emit *e); /* the first of the file */
 
@@ -38,8 +41,14 @@ void emit_layouts(Gen *g, Emit *e);      /* where values lie in the arena */
 void paste(Emit *e, const char *text, const char *end);
 void paste_file(Emit *e, const char *name); /* one that attnc carries */
 /* The files of runtime/ that are pasted: types of a batch, of a model, which
- * users see; what else the sources declare; the sources.                    */
-typedef enum { CoreBatch, CoreTypes, CoreHeaders, CoreSources } CorePart;
+ * users see; what else the sources declare; the sources; the pool.          */
+typedef enum {
+    CoreBatch,
+    CoreTypes,
+    CoreHeaders,
+    CoreSources,
+    CoreThreads
+} CorePart;
 void emit_core(Gen *g, Emit *e, CorePart part);
 
 /* ----------------------------------------------------------- exports.c --- */

@@ -111,7 +111,7 @@ static const char *compiler_name(Arena *a, const EngineOptions *o, Fault *why)
 
 static int threads_of(const EngineOptions *o)
 {
-    const int64_t n = o->threads < 0 ? cores_usable() : o->threads;
+    const int64_t n = o->threads < 0 ? attn_cores() : o->threads;
     return n < 1 ? 1 : (int)n;
 }
 
@@ -473,18 +473,18 @@ int engine_vocab(Engine *e)
 static void open_pool(Engine *e, int64_t threads)
 {
     if (threads < 0)
-        threads = cores_usable();
+        threads = attn_cores();
     if (threads < 2)
         return;
-    e->pool = pool_open(threads);
+    e->pool = attn_pool_open(threads);
     if (!e->pool)
         fail(ExitResource, "out of memory for %lld threads",
              (long long)threads);
-    e->parallel = pool_parallel(e->pool);
-    if (pool_refused(e->pool))
+    e->parallel = attn_pool_parallel(e->pool);
+    if (attn_pool_refused(e->pool))
         warning_at((Pos){ 0 }, "--threads %lld: the system gives %lld (%s)",
                    (long long)threads, (long long)e->parallel->parts,
-                   pool_refused(e->pool));
+                   attn_pool_refused(e->pool));
 }
 
 static int open_model(Engine *e, const EngineOptions *o)
@@ -521,7 +521,7 @@ int engine_open(Engine *e, const EngineOptions *o)
 
 void engine_close(Engine *e)
 {
-    pool_close(e->pool);
+    attn_pool_close(e->pool);
     backend_unload(&e->backend);
     if (e->file)
         safetensors_close(e->file);

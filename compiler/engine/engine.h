@@ -68,7 +68,7 @@ typedef struct {
     VocabBlock source, target_vocab;
     Backend backend;
     void *bound;                          /* as model->bind() filled it */
-    Pool *pool;                           /* NULL: one thread */
+    struct attn_pool *pool;               /* NULL: one thread */
     const struct attn_parallel *parallel; /* of the pool, or a test's own */
 } Engine;
 

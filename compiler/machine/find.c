@@ -52,7 +52,7 @@ void machine_find(Machine *m)
 {
     memset(m, 0, sizeof *m);
     find_cpu(m->cpu, sizeof m->cpu);
-    m->cores = (int)cores_usable();
+    m->cores = (int)attn_cores();
     m->cache[LevelL1] = cache_bytes(0, (size_t)32 << 10);
     m->cache[LevelL2] = cache_bytes(2, (size_t)1 << 20);
     m->cache[LevelL3] = cache_bytes(3, (size_t)32 << 20);

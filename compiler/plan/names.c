@@ -113,10 +113,10 @@ const char *region_name(const Plan *p, const Region *r)
  * C library's? All else in an emitted file is never called so.              */
 static bool taken(const char *name)
 {
-    static const char *const libraries[] = { "dbm",       "fts", "fts64",
-                                             "iconv",     "mq",  "pidfd",
-                                             "re_syntax", "sem", "shm",
-                                             "svcerr",    NULL };
+    static const char *const libraries[] = {
+        "dbm",       "fts", "fts64", "iconv", "mq",     "pidfd", "re",
+        "re_syntax", "res", "sem",   "shm",   "svcerr", NULL
+    };
     for (int i = 0; libraries[i]; i++)
         if (!strcmp(name, libraries[i]))
             return true;

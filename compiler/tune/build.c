@@ -17,7 +17,7 @@ bool builder_open(Builder *b, Fault *why)
 {
     b->each[0] = b->jit ? 0.005 : 0.4;
     b->each[1] = b->jit ? 0.05 : 1.5;
-    b->at_once = (int)cores_usable();
+    b->at_once = (int)attn_cores();
     if (b->jit || temp_open(&b->temp, NULL))
         return true;
     return fault(why, ExitIO,

@@ -25,7 +25,7 @@ struct ModelRun {
     const Codes *code; /* by candidate */
     /* in the child: */
     LoadedModel *at; /* by candidate */
-    Pool *pool;
+    struct attn_pool *pool;
     void *expected[MostWorks];
     int64_t repeats[MostWorks]; /* 0: unknown */
 };
@@ -63,7 +63,7 @@ static bool model_begin(void *with, Fault *why)
     w->at = arena_alloc(w->r->arena, (size_t)w->code->n * sizeof *w->at);
     if (w->r->host.threads < 2)
         return true;
-    w->pool = pool_open(w->r->host.threads);
+    w->pool = attn_pool_open(w->r->host.threads);
     return w->pool || fault(why, ExitResource, "no threads");
 }
 
@@ -98,7 +98,7 @@ static bool model_open(void *with, int candidate, Fault *why)
     e->backend = v->backend;
     e->bound = aligned_memory(e->arena, m->bound_bytes);
     m->bind(e->bound, e->packed);
-    e->parallel = w->pool ? pool_parallel(w->pool) : NULL;
+    e->parallel = w->pool ? attn_pool_parallel(w->pool) : NULL;
     v->setup = setup_new(e, &w->options);
     setup_works(v->setup, &v->works);
     return true;

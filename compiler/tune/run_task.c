@@ -22,7 +22,7 @@ struct TaskRun {
     const Codes *code; /* by candidate */
     /* in the child: */
     TaskFunction **call; /* by candidate */
-    Pool *pool;
+    struct attn_pool *pool;
     const struct attn_parallel *parallel;
     float *x, *y, *bias, *residual, *scratch;
     int32_t *page;
@@ -182,10 +182,10 @@ static bool run_begin(void *with, Fault *why)
     if (is_attention(m))
         r->scratch = random_floats(r->arena, scratch * m->threads, 15);
     if (m->threads > 1) {
-        r->pool = pool_open(m->threads);
+        r->pool = attn_pool_open(m->threads);
         if (!r->pool)
             return fault(why, ExitResource, "no threads");
-        r->parallel = pool_parallel(r->pool);
+        r->parallel = attn_pool_parallel(r->pool);
     }
     return true;
 }

@@ -87,7 +87,7 @@ static int begin(Tuner *t, const char *backend, const Tuner *first, Fault *why)
     o.choices = (Choices){ 0 };
     o.backend = backend;
     if (o.threads < 0)
-        o.threads = cores_usable();
+        o.threads = attn_cores();
     int code = engine_plan(&t->engine, &o);
     t->arena = r->arena = t->engine.arena;
     if (code)

@@ -29,8 +29,10 @@ static void compile_portably(const char *spec, const char *more)
 {
     const char *compilers[] = { some_clang(), "gcc" };
     emit(spec, "--march=generic", more);
-    for (int c = 0; c < 2; c++)
+    for (int c = 0; c < 2; c++) {
         compile_strictly(compilers[c], "-DX", "-Wpedantic", "-DATTNC_MAIN");
+        compile_strictly(compilers[c], "-DX", "-Wpedantic", "-DATTNC_THREADS");
+    }
     WORKS("tcc", "-Wall", "-Werror", "-DATTNC_MAIN", "-c", in_dir("m.c"), "-o",
           in_dir("m.o"));
 }
@@ -121,7 +123,8 @@ static void test_text_keeps_rules(void **state)
     }
 }
 
-/* Nothing in the file can be written but what its caller gives it. */
+/* Nothing in the file can be written but what its caller gives it, and it asks
+ * the system for nothing.                                                   */
 static void test_no_writable_globals(void **state)
 {
     (void)state;
@@ -132,6 +135,12 @@ static void test_no_writable_globals(void **state)
     const char *look = arena_printf(a, "nm %s | grep ' [bBdDcC] '",
                                     in_dir("m.o"));
     assert_int_equal(RUN(&s, "", "/bin/sh", "-c", look), 1);
+    assert_string_equal(s.out, "");
+    const char *asks = arena_printf(a,
+                                    "nm -u %s | grep -E 'alloc|thread|open|"
+                                    "write|print|sys'",
+                                    in_dir("m.o"));
+    assert_int_equal(RUN(&s, "", "/bin/sh", "-c", asks), 1);
     assert_string_equal(s.out, "");
 }
 

@@ -189,6 +189,39 @@ static const char *encoded(const Engine *e, const int32_t *ids, int64_t n)
     return text;
 }
 
+/* As many threads as are asked for, and the same bits from each number. */
+static void test_threads(void **state)
+{
+    (void)state;
+    static const char spec[] =
+        "attnc: 1\nname: wide\nkind: decoder\nd_model: 256\nh: 8\n"
+        "d_ff: 1024\nN: 2\nmax_len: 64\nvocab: {size: 50}\n";
+    static const char keeps[] = "$M $W --prompt \"$(cat)\" -n 3 "
+                                "--save-state - --threads";
+    static const char waits[] =
+        "mkfifo $M.in; $M $W --threads=5 < $M.in > $M.out & p=$!; "
+        "exec 3> $M.in; until [ $(ls /proc/$p/task | wc -l) -eq 5 ]; do :; "
+        "done; echo 7 >&3; exec 3>&-; wait $p && cat $M.out";
+    Spawned s;
+    Engine e = { 0 };
+    Fault why;
+    const char *line = "1";
+    for (int i = 2; i <= 48; i++)
+        line = arena_printf(a, "%s %d", line, i);
+    assert_true(write_file(in_dir("w.yaml"), spec, strlen(spec), &why));
+    build(in_dir("w.yaml"), "-O2");
+    open_seeded(&e, in_dir("w.yaml"), "kind=decoder");
+    engine_close(&e);
+    assert_int_equal(sh(&s, line, arena_printf(a, "%s 1 > $M.1", keeps)), 0);
+    assert_int_equal(sh(&s, line, arena_printf(a, "%s=2 | cmp - $M.1", keeps)),
+                     0);
+    assert_int_equal(sh(&s, line, arena_printf(a, "%s=5 | cmp - $M.1", keeps)),
+                     0);
+    assert_int_equal(sh(&s, "", waits), 0);
+    assert_int_equal(sh(&s, "", "$M $W --threads=0"), 2);
+    assert_int_equal(sh(&s, "", "$M $W --threads=257"), 2);
+}
+
 /* No vocabulary: ids in, rows of numbers out, the same as by the JIT. */
 static void test_encoder(void **state)
 {
@@ -333,6 +366,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_g2p, build_g2p, tear_down),
         TEST(test_attention),
         TEST(test_encoder),
+        TEST(test_threads),
         TEST(test_rows_in),
         TEST(test_golden),
         TEST(test_decoder),

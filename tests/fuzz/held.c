@@ -33,8 +33,8 @@ WRAP(void *, mmap, void *at, size_t n, int prot, int flags, int fd, off_t from);
 WRAP(int, munmap, void *at, size_t n);
 WRAP(FILE *, open_memstream, char **text, size_t *n);
 WRAP(int, fclose, FILE *f);
-WRAP(Pool *, pool_open, int64_t parts);
-WRAP(void, pool_close, Pool *p);
+WRAP(struct attn_pool *, attn_pool_open, int64_t parts);
+WRAP(void, attn_pool_close, struct attn_pool *p);
 void __real_file_close(File *f);
 
 static Held *place_of(const void *at)
@@ -93,7 +93,7 @@ static bool too_much(size_t n)
 static void give_back(const Held *h)
 {
     switch (h->kind) {
-    case HeldPool:  __real_pool_close(h->at); break;
+    case HeldPool:  __real_attn_pool_close(h->at); break;
     case HeldFile:  __real_file_close(h->at); break;
     case HeldMap:   __real_munmap(h->at, h->size); break;
     case HeldBlock: __real_free(h->at); break;
@@ -195,16 +195,16 @@ int __wrap_munmap(void *at, size_t n)
     return __real_munmap(at, n);
 }
 
-Pool *__wrap_pool_open(int64_t parts)
+struct attn_pool *__wrap_attn_pool_open(int64_t parts)
 {
-    Pool *p = __real_pool_open(parts < 4 ? parts : 4);
-    let_go(p); /* no longer a block: pool_close frees it */
+    struct attn_pool *p = __real_attn_pool_open(parts < 4 ? parts : 4);
+    let_go(p); /* no longer a block: attn_pool_close frees it */
     hold(HeldPool, p, 0);
     return p;
 }
 
-void __wrap_pool_close(Pool *p)
+void __wrap_attn_pool_close(struct attn_pool *p)
 {
     let_go(p);
-    __real_pool_close(p);
+    __real_attn_pool_close(p);
 }

@@ -21,7 +21,7 @@ static long count = 8, first = 1;
 
 enum { Pools = 2 };
 static const int64_t threads[Pools] = { 2, 5 };
-static Pool *pool[Pools];
+static struct attn_pool *pool[Pools];
 
 typedef struct {
     Arena *arena;
@@ -38,7 +38,7 @@ static void with_each(Case *c, void (*check)(Case *c))
     c->e.parallel = &backwards;
     check(c);
     for (int i = 0; i < Pools; i++) {
-        c->e.parallel = pool_parallel(pool[i]);
+        c->e.parallel = attn_pool_parallel(pool[i]);
         check(c);
     }
     c->e.parallel = NULL;
@@ -304,14 +304,14 @@ static void test_a_model_as_it_is(void **state)
 static int open_pools(void **state)
 {
     for (int i = 0; i < Pools; i++)
-        pool[i] = pool_open(threads[i]);
+        pool[i] = attn_pool_open(threads[i]);
     return scratch_make(state);
 }
 
 static int close_pools(void **state)
 {
     for (int i = 0; i < Pools; i++)
-        pool_close(pool[i]);
+        attn_pool_close(pool[i]);
     return scratch_remove(state);
 }
 

@@ -44,16 +44,16 @@ static void test_each_part_once(void **state)
 {
     (void)state;
     for (int64_t threads = 1; threads <= 9; threads++) {
-        Pool *pool = pool_open(threads);
+        struct attn_pool *pool = attn_pool_open(threads);
         assert_non_null(pool);
-        assert_null(pool_refused(pool));
-        const struct attn_parallel *p = pool_parallel(pool);
+        assert_null(attn_pool_refused(pool));
+        const struct attn_parallel *p = attn_pool_parallel(pool);
         assert_int_equal(p->parts, threads);
         for (int64_t parts = 1; parts <= MostParts; parts += 7)
             run_parts(p, parts, 3);
-        pool_close(pool);
+        attn_pool_close(pool);
     }
-    pool_close(NULL);
+    attn_pool_close(NULL);
 }
 
 /* What one run writes the next one reads, on whatever threads: a sum that
@@ -77,8 +77,8 @@ static void test_runs_follow_each_other(void **state)
     for (int i = 0; i < MostParts; i++)
         one.value[0][i] = (uint64_t)i;
     many = one;
-    Pool *pool = pool_open(4);
-    const struct attn_parallel *p = pool_parallel(pool);
+    struct attn_pool *pool = attn_pool_open(4);
+    const struct attn_parallel *p = attn_pool_parallel(pool);
     for (int run = 0; run < 5000; run++) {
         const int64_t parts = 2 + run % 5;
         for (int64_t i = 0; i < parts; i++)
@@ -89,19 +89,19 @@ static void test_runs_follow_each_other(void **state)
             usleep(1000); /* the threads go to sleep, and wake */
     }
     assert_memory_equal(&one, &many, sizeof one);
-    pool_close(pool);
+    attn_pool_close(pool);
 }
 
 static void test_starts_and_stops(void **state)
 {
     (void)state;
     for (int i = 0; i < 200; i++) {
-        Pool *pool = pool_open(1 + i % 4);
+        struct attn_pool *pool = attn_pool_open(1 + i % 4);
         if (i % 3)
-            run_parts(pool_parallel(pool), 4, i % 3);
+            run_parts(attn_pool_parallel(pool), 4, i % 3);
         if (i % 50 == 0)
             usleep(200);
-        pool_close(pool);
+        attn_pool_close(pool);
     }
 }
 
@@ -115,12 +115,12 @@ static void inner_part(void *arg, int64_t part, int64_t parts)
 static void test_a_part_may_run_parts(void **state)
 {
     (void)state;
-    Pool *pool = pool_open(3);
-    Seen s = { .parts = 6, .inner = pool_parallel(pool) };
+    struct attn_pool *pool = attn_pool_open(3);
+    Seen s = { .parts = 6, .inner = attn_pool_parallel(pool) };
     s.inner->run(s.inner->pool, 6, inner_part, &s);
     for (int i = 0; i < 6; i++)
         assert_int_equal(s.done[i], 1);
-    pool_close(pool);
+    attn_pool_close(pool);
 }
 
 static void *call_often(void *parallel)
@@ -132,13 +132,13 @@ static void *call_often(void *parallel)
 static void test_two_callers(void **state)
 {
     (void)state;
-    Pool *pool = pool_open(3);
-    void *p = (void *)(uintptr_t)pool_parallel(pool);
+    struct attn_pool *pool = attn_pool_open(3);
+    void *p = (void *)(uintptr_t)attn_pool_parallel(pool);
     pthread_t other;
     assert_int_equal(pthread_create(&other, NULL, call_often, p), 0);
     call_often(p);
     pthread_join(other, NULL);
-    pool_close(pool);
+    attn_pool_close(pool);
 }
 
 /* In a process that has room for a few stacks: those that came do the work. */
@@ -151,14 +151,14 @@ static int few_threads(void)
     fclose(f);
     const rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (16 << 20);
     setrlimit(RLIMIT_AS, &(struct rlimit){ most, most });
-    Pool *pool = pool_open(PoolMost);
-    if (!pool || !pool_refused(pool))
+    struct attn_pool *pool = attn_pool_open(ATTN_POOL_MOST);
+    if (!pool || !attn_pool_refused(pool))
         return 4;
-    const struct attn_parallel *p = pool_parallel(pool);
+    const struct attn_parallel *p = attn_pool_parallel(pool);
     const int64_t parts = p->parts;
     run_parts(p, 9, 20);
-    pool_close(pool);
-    return parts >= 1 && parts < PoolMost ? 0 : 5;
+    attn_pool_close(pool);
+    return parts >= 1 && parts < ATTN_POOL_MOST ? 0 : 5;
 }
 
 static void test_refused_threads(void **state)
@@ -191,15 +191,15 @@ static void test_warning(void **state)
 static void test_cores(void **state)
 {
     (void)state;
-    assert_int_equal(cores_granted("max 100000\n"), 0);
-    assert_int_equal(cores_granted("200000 100000\n"), 2);
-    assert_int_equal(cores_granted("350000 100000"), 3);
-    assert_int_equal(cores_granted("50000 100000"), 1);
-    assert_int_equal(cores_granted("0 100000"), 0);
-    assert_int_equal(cores_granted("100000 0"), 0);
-    assert_int_equal(cores_granted(""), 0);
-    assert_in_range(cores_usable(), 1, PoolMost);
-    assert_true(cores_usable() <= sysconf(_SC_NPROCESSORS_CONF));
+    assert_int_equal(attn_cores_granted("max 100000\n"), 0);
+    assert_int_equal(attn_cores_granted("200000 100000\n"), 2);
+    assert_int_equal(attn_cores_granted("350000 100000"), 3);
+    assert_int_equal(attn_cores_granted("50000 100000"), 1);
+    assert_int_equal(attn_cores_granted("0 100000"), 0);
+    assert_int_equal(attn_cores_granted("100000 0"), 0);
+    assert_int_equal(attn_cores_granted(""), 0);
+    assert_in_range(attn_cores(), 1, ATTN_POOL_MOST);
+    assert_true(attn_cores() <= sysconf(_SC_NPROCESSORS_CONF));
 }
 
 int main(void)

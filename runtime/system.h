@@ -1,0 +1,31 @@
+/* system.h: what threads and the program take from the system. The emitted file
+ * has this at its top, since _GNU_SOURCE stands before all headers.         */
+#ifndef ATTN_SYSTEM_1
+#define ATTN_SYSTEM_1
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* syscall, sched_getaffinity, getline */
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#endif
+#if !defined __STDC_NO_ATOMICS__ && !defined __TINYC__
+#define ATTN_ATOMICS /* else there is one thread */
+#include <stdatomic.h>
+#endif
+
+#endif
