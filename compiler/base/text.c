@@ -92,3 +92,20 @@ bool ends_in(const char *text, const char *end)
     const size_t n = strlen(text), m = strlen(end);
     return n > m && strcmp(text + n - m, end) == 0;
 }
+
+void put_wrapped(FILE *out, int column, int indent, const char *words)
+{
+    bool first = true;
+    for (size_t n; *words; words += n + strspn(words + n, " ")) {
+        n = strcspn(words, " ");
+        if (!first && column + 1 + (int)n > 80) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+            first = true;
+        }
+        fprintf(out, "%s%.*s", first ? "" : " ", (int)n, words);
+        column += (int)n + !first;
+        first = false;
+    }
+    fputc('\n', out);
+}

@@ -16,6 +16,9 @@ int svg_text(FILE *out, const char *s, int most);
 /* UTF-8 without control characters, spaces as they are. */
 void svg_plain(FILE *out, const char *s);
 char *seconds_text(Arena *a, double seconds); /* "1.93 ms"; "-": none */
+/* Words on lines of 80 columns; the first line goes on where `column` is, the
+ * others begin at `indent`. Ends the line.                                   */
+void put_wrapped(FILE *out, int column, int indent, const char *words);
 /* Does `text` end in `end`, which is not all of it? */
 bool ends_in(const char *text, const char *end);
 

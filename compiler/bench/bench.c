@@ -80,7 +80,6 @@ static void make_rows(BenchReport *r, const Works *works,
 {
     for (int i = 0; i < works->n; i++) {
         BenchRow row = { .work = works->at[i], .time = summary[i] };
-        row.limit = work_limit(&r->machine, &r->rates, &row.work);
         vec_push(r->engine->arena, &r->rows, row);
     }
 }
@@ -134,11 +133,14 @@ static void measure(BenchReport *r, Setup *s)
     progress_end();
     for (size_t i = 0; i < n; i++)
         summary[i] = times_summary(&times[i]);
-    r->rates.fma = summary[works.n].p50;
+    r->between = summary[works.n].p50;
+    for (int i = 0; i < times[works.n].n; i++)
+        r->rates.fma = fmax(r->rates.fma, times[works.n].at[i]);
     show_part(o, works.n, 2);
     if (!o->no_kernels)
         bench_kernels(&r->kernels, s, &works, summary);
     make_rows(r, &works, summary);
+    bench_limits(r, most_seconds(o->seconds));
 }
 
 int bench_run(const Engine *e, const BenchOptions *o, FILE *out)

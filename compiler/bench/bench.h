@@ -46,6 +46,7 @@ typedef struct {
     double weights; /* bytes of weights: once for each call */
     double cached;  /* bytes of keys and values in a cache */
     double values;  /* bytes of what goes in and comes out */
+    double written; /* of these: what comes out */
 } Cost;
 
 typedef struct { /* one call of an entry */
@@ -63,6 +64,9 @@ void count_call(const Plan *p, const EntryCall *c, Cost *cost);
 Cost *new_costs(const Plan *p);
 Cost cost_sum(Cost a, Cost b);
 double cost_bytes(Cost c); /* of all kinds */
+/* Those that take time one after the other: what is written goes beside what is
+ * read, so of values the more.                                               */
+double cost_traffic(const Cost *c);
 
 typedef struct { /* memory and batches of one model */
     Arena *arena;
@@ -134,13 +138,29 @@ typedef struct {    /* where a workload or a kernel stands */
 } Limit;
 enum { BoundFma = Levels };
 const char *bound_word(int bound); /* "FMA", "L2", "memory" */
-/* Weights and cache are read from where `set` bytes fit, values from where
- * those of one of the `calls` do, all while the arithmetic goes on: the longer
- * decides.                                                                   */
-Limit limit_of(const Machine *m, const Rates *r, Cost c, double set,
-               double calls);
-/* Of its calls, one after the other; bound by what takes most of that time. */
-Limit work_limit(const Machine *m, const Rates *r, const Work *w);
+
+typedef struct { /* what is done, and what it must read */
+    Cost cost;
+    double set;   /* bytes of weights and cache that are read before the
+                     same come again */
+    double calls; /* that share the values */
+} Demand;
+/* Weights and cache, and the values of a call, are read from where they fit,
+ * what is too much for the nearer caches alone, all while the arithmetic goes
+ * on: the longest decides. What took only `seconds` shows where they were: if
+ * that is less than a level takes, they came from a nearer one. INFINITY: not
+ * known.                                                                     */
+Limit limit_of(const Machine *m, const Rates *r, const Demand *d,
+               double seconds);
+/* The same, where nothing is read from beyond a level. */
+Limit limit_within(const Machine *m, const Rates *r, const Demand *d,
+                   Level farthest);
+/* Of its calls, one after the other; bound by what takes most of that time.
+ * Their values may stay in registers.                                        */
+Limit work_limit(const Machine *m, const Rates *r, const Work *w,
+                 double seconds);
+/* What was done so fast the machine can do: no rate is less. */
+void rates_reach(Rates *r, const Cost *c, double seconds);
 
 /* ------------------------------------------------------------- times.c --- */
 typedef VEC(double) Times; /* seconds */

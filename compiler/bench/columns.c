@@ -72,10 +72,15 @@ void work_values(const BenchReport *r, const BenchRow *row,
     memcpy(value, values, sizeof values);
 }
 
+Demand kernel_demand(const BenchReport *r, int work, const KernelRow *k)
+{
+    return (Demand){ k->cost, r->rows.at[work].work.set, k->calls };
+}
+
 Limit kernel_limit(const BenchReport *r, int work, const KernelRow *k)
 {
-    return limit_of(&r->machine, &r->rates, k->cost, r->rows.at[work].work.set,
-                    k->calls);
+    const Demand d = kernel_demand(r, work, k);
+    return limit_of(&r->machine, &r->rates, &d, k->seconds);
 }
 
 void kernel_values(const BenchReport *r, int work, const KernelRow *k,

@@ -1,6 +1,8 @@
 /* cost.c: what one call costs, node by node, from the graph and the
  * lengths of its sentences: useful operations, bytes of weights, and bytes of
  * the values that go from node to node.                                      */
+#include <math.h>
+
 #include "bench/bench.h"
 #include "plan/plan.h"
 
@@ -130,6 +132,14 @@ static double value_bytes(const Graph *g, const Node *n, const Lengths length,
     return bytes;
 }
 
+/* Of these what it writes: its result, and of what is appended a half. */
+static double written_bytes(const Graph *g, const Node *n, const Lengths length,
+                            int64_t seen)
+{
+    return n->op == OpAppend ? value_bytes(g, n, length, seen, false) / 2
+                             : 4.0 * elements(n->type, length);
+}
+
 /* Keys of a source are read once for all sequences that share it. */
 static bool reads_cross(const Graph *g, const Node *n)
 {
@@ -157,6 +167,7 @@ static void count_sequence(const Plan *p, const EntryCall *c,
         cost[i].flops += (double)node_flops(g, i, rows_of_node(g, n, length),
                                             keys);
         cost[i].values += value_bytes(g, n, length, keys, false);
+        cost[i].written += written_bytes(g, n, length, keys);
         if (s % c->group == 0 || !reads_cross(g, n))
             cost[i].cached += value_bytes(g, n, length, keys, true);
         if (s == 0 || looks_up(n))
@@ -188,7 +199,13 @@ Cost *new_costs(const Plan *p)
 Cost cost_sum(Cost a, Cost b)
 {
     return (Cost){ a.flops + b.flops, a.weights + b.weights,
-                   a.cached + b.cached, a.values + b.values };
+                   a.cached + b.cached, a.values + b.values,
+                   a.written + b.written };
+}
+
+double cost_traffic(const Cost *c)
+{
+    return c->weights + c->cached + fmax(c->values - c->written, c->written);
 }
 
 double cost_bytes(Cost c)

@@ -84,8 +84,10 @@ void bench_json(const BenchReport *r, FILE *out)
     put_json_text("cpu", r->machine.cpu, out);
     fprintf(out, ",\n \"machine\": ");
     machine_json(&r->machine, out);
-    fprintf(out, ",\n \"fma_gflop_per_s\": %.1f,\n \"rows\": [\n",
-            1e-9 * r->rates.fma);
+    fprintf(out,
+            ",\n \"fma_gflop_per_s\": %.1f, "
+            "\"fma_between_gflop_per_s\": %.1f,\n \"rows\": [\n",
+            1e-9 * r->rates.fma, 1e-9 * r->between);
     for (int i = 0; i < r->rows.n; i++) {
         put_work(r, &r->rows.at[i], out);
         fprintf(out, "%s", i + 1 < r->rows.n ? ",\n" : "]");

@@ -1,33 +1,69 @@
-/* limits.c: what the machine needs at least for what a call costs. */
+/* limits.c: what the machine needs at least for what a call costs.
+ *
+ * A limit is a bound: nothing may take less time. So a level of memory counts
+ * for no more bytes than must come from it, where all nearer ones are full of
+ * what is read; levels work at the same time, and so do reads, writes and
+ * sums.                                                                      */
 #include "bench/bench.h"
+
+#include <math.h>
 
 const char *bound_word(int bound)
 {
     return bound == BoundFma ? "FMA" : level_name[bound];
 }
 
-Limit limit_of(const Machine *m, const Rates *r, Cost c, double set,
-               double calls)
+/* How much of `set` bytes, of which each is read as often, is not in `room`
+ * bytes.                                                                     */
+static double part_beyond(double set, double room)
 {
-    const Level from = machine_level(m, set);
-    const Level near = machine_level(m, calls > 0 ? c.values / calls : 0);
-    const double far = c.weights + c.cached;
-    const double weights = r->read[from] > 0 ? far / r->read[from] : 0;
-    const double values = r->read[near] > 0 ? c.values / r->read[near] : 0;
-    const double sums = c.flops / r->fma;
-    if (sums >= weights + values)
-        return (Limit){ sums, BoundFma };
-    return (Limit){ weights + values, weights >= values ? from : near };
+    return set > room ? 1 - room / set : 0;
 }
 
-Limit work_limit(const Machine *m, const Rates *r, const Work *w)
+/* L1 and L2 are each thread's own; a cache may hold what nearer ones do not. */
+Limit limit_within(const Machine *m, const Rates *r, const Demand *d,
+                   Level farthest)
+{
+    const Cost *c = &d->cost;
+    const double far = c->weights + c->cached;
+    const double near = cost_traffic(c) - far;
+    const double calls = d->calls > 0 ? d->calls : 1;
+    Limit limit = { c->flops / r->fma, BoundFma };
+    double room = 0;
+    for (int i = LevelL1; i <= (int)farthest; i++) {
+        const double bytes = i == LevelL1
+                               ? far + near
+                               : far * part_beyond(d->set, room)
+                                     + near * part_beyond(near / calls, room);
+        if (r->read[i] > 0 && bytes / r->read[i] > limit.seconds)
+            limit = (Limit){ bytes / r->read[i], i };
+        if (i < LevelMemory)
+            room += (double)m->cache[i] * (i < LevelL3 ? r->threads : 1);
+    }
+    return limit;
+}
+
+Limit limit_of(const Machine *m, const Rates *r, const Demand *d,
+               double seconds)
+{
+    int farthest = LevelMemory;
+    Limit limit = limit_within(m, r, d, LevelMemory);
+    while (limit.seconds > seconds && farthest > LevelL1)
+        limit = limit_within(m, r, d, (Level)--farthest);
+    return limit;
+}
+
+/* Of calls one after the other; bound by what takes most of that time. */
+static Limit calls_limit(const Machine *m, const Rates *r, const Work *w,
+                         Level farthest)
 {
     Limit all = { 0, BoundFma };
     double most = 0.0, by[Levels + 1] = { 0 };
     for (int i = 0; i < w->calls.n; i++) {
-        Cost c = w->calls.at[i];
-        c.values = 0; /* they need not leave the nearest cache */
-        const Limit limit = limit_of(m, r, c, c.weights + c.cached, 1);
+        Demand d = { .cost = w->calls.at[i], .calls = 1 };
+        d.set = d.cost.weights + d.cost.cached;
+        d.cost.values = d.cost.written = 0; /* they may stay in registers */
+        const Limit limit = limit_within(m, r, &d, farthest);
         double *own = &by[limit.bound];
         *own += limit.seconds;
         all.seconds += limit.seconds;
@@ -36,4 +72,22 @@ Limit work_limit(const Machine *m, const Rates *r, const Work *w)
         most = *own > most ? *own : most;
     }
     return all;
+}
+
+Limit work_limit(const Machine *m, const Rates *r, const Work *w,
+                 double seconds)
+{
+    int farthest = LevelMemory;
+    Limit limit = calls_limit(m, r, w, LevelMemory);
+    while (limit.seconds > seconds && farthest > LevelL1)
+        limit = calls_limit(m, r, w, (Level)--farthest);
+    return limit;
+}
+
+void rates_reach(Rates *r, const Cost *c, double seconds)
+{
+    if (seconds <= 0)
+        return;
+    r->fma = fmax(r->fma, c->flops / seconds);
+    r->read[LevelL1] = fmax(r->read[LevelL1], cost_traffic(c) / seconds);
 }

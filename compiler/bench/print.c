@@ -1,5 +1,6 @@
 /* print.c: a bench report as a table or markdown. csv and json show the
  * same numbers, and some more.                                               */
+#include "base/text.h"
 #include "bench/report.h"
 
 #include <math.h>
@@ -101,8 +102,8 @@ static void put_title(const BenchReport *r, FILE *out)
             (long long)s->options.batch, (long long)s->options.beam);
     fprintf(out, "lengths ");
     put_lengths(s, out);
-    fprintf(out, "; FMA peak between the runs: %.1f GFLOP/s\n\n",
-            1e-9 * r->rates.fma);
+    fprintf(out, "; FMA peak %.1f GFLOP/s, between the runs %.1f\n\n",
+            1e-9 * r->rates.fma, 1e-9 * r->between);
 }
 
 static void put_kernel(const Table *t, const BenchReport *r, int work,
@@ -170,6 +171,11 @@ static void put_report(const TableStyle *style, const BenchReport *r, FILE *out)
     }
     for (int i = 0; r->kernels.of && i < r->rows.n; i++)
         put_kernels(style, r, i, out);
+    const char *busy = bench_busy(r->engine->arena, r);
+    if (busy) {
+        fputc('\n', out);
+        put_wrapped(out, 0, 0, busy);
+    }
 }
 
 /* ----------------------------------------------------------- the whole --- */

@@ -36,8 +36,11 @@ typedef struct {
 typedef struct {
     const Engine *engine;
     Machine machine;
-    Rates rates; /* of the threads in use; fma: median of
-                    slices between the runs */
+    Rates rates;    /* of the threads in use: the best that was seen, of
+                       kernels too */
+    double between; /* FMA rate between the runs: median of slices */
+    int again;      /* times that the rates were measured again, since
+                       something was faster */
     int threads;
     const Setup *setup;
     VEC(BenchRow) rows;
@@ -58,6 +61,7 @@ void work_values(const BenchReport *r, const BenchRow *row,
                  double value[WorkColumns]);
 void kernel_values(const BenchReport *r, int work, const KernelRow *k,
                    double value[KernelColumns]);
+Demand kernel_demand(const BenchReport *r, int work, const KernelRow *k);
 Limit kernel_limit(const BenchReport *r, int work, const KernelRow *k);
 const char *backend_name(const BenchReport *r);
 /* `"key": "text"`, without what JSON would escape. */
@@ -79,6 +83,14 @@ void bench_csv(const BenchReport *r, FILE *out);
 void bench_json(const BenchReport *r, FILE *out);
 /* SVG, allocated; its length in *size. */
 char *draw_roofline(const BenchReport *r, size_t *size);
+
+/* ----------------------------------------------------------- rates.c --- */
+/* Holds what ran against the limits: where anything was faster, a rate of the
+ * machine was measured in a bad moment, and all are measured again, within
+ * `seconds`. What is faster still raises them. Then each row has its limit.  */
+void bench_limits(BenchReport *r, double seconds);
+/* What says that other programs ran on this machine; NULL: nothing. */
+const char *bench_busy(Arena *a, const BenchReport *r);
 
 /* ------------------------------------------------------------ print.c --- */
 void bench_print(const BenchReport *r, FILE *out);

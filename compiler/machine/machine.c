@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* MADV_HUGEPAGE, pthread barriers */
 #include "machine/machine.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -364,6 +365,21 @@ void machine_measure(Machine *m, int threads, double seconds)
         measure_rates(m, &m->rates[i], &b, slice);
     if (b.at)
         read_block_free(&b);
+}
+
+void rates_keep_better(Rates *r, const Rates *again)
+{
+    r->fma = fmax(r->fma, again->fma);
+    for (int i = 0; i < Levels; i++)
+        r->read[i] = fmax(r->read[i], again->read[i]);
+}
+
+void machine_keep_better(Machine *m, const Machine *again)
+{
+    m->clock = fmax(m->clock, again->clock);
+    for (int i = 0; i < m->counts && i < again->counts; i++)
+        if (m->rates[i].threads == again->rates[i].threads)
+            rates_keep_better(&m->rates[i], &again->rates[i]);
 }
 
 const Rates *machine_rates(const Machine *m, int threads)

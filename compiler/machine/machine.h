@@ -68,6 +68,10 @@ double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
 /* Measures rates of 1, 2, 4 .. cores threads, and of `threads`, within about
  * `seconds`.                                                                 */
 void machine_measure(Machine *m, int threads, double seconds);
+/* The better of two measurements of one machine: one of them may have been
+ * taken while other programs ran. */
+void rates_keep_better(Rates *r, const Rates *again);
+void machine_keep_better(Machine *m, const Machine *again);
 /* Those of `threads`, or of the most threads below it. */
 const Rates *machine_rates(const Machine *m, int threads);
 /* The nearest level that holds so many bytes. */

@@ -186,10 +186,11 @@ typedef struct {
     double seconds, calls, by[Levels + 1];
 } Spent;
 
-static void add_spent(Spent *to, const TuneReport *r, const Work *w, int node)
+static void add_spent(Spent *to, const TuneReport *r, const Work *w, int node,
+                      Level farthest)
 {
-    const Limit l = limit_of(&r->machine, &r->rates, w->cost[node], w->set,
-                             (double)w->calls.n);
+    const Demand d = { w->cost[node], w->set, (double)w->calls.n };
+    const Limit l = limit_within(&r->machine, &r->rates, &d, farthest);
     to->seconds += w->per_answer * l.seconds;
     to->by[l.bound] += w->per_answer * l.seconds;
 }
@@ -203,8 +204,9 @@ static int bound_of(const Spent *s)
     return most;
 }
 
-/* By the task; NULL: by all. */
-static Spent spent_by(TuneReport *r, const Task *t, const Works *works)
+/* By the task; NULL: by all. Nothing is read from beyond `farthest`. */
+static Spent spent_by(TuneReport *r, const Task *t, const Works *works,
+                      Level farthest)
 {
     const Plan *p = r->engine->plan;
     Spent sum = { 0 };
@@ -220,29 +222,71 @@ static Spent spent_by(TuneReport *r, const Task *t, const Works *works)
             };
             const bool any = !t || add_node(&s, node, w);
             if (any && p->g->nodes.at[node].entry == w->entry)
-                add_spent(&sum, r, w, node);
+                add_spent(&sum, r, w, node, farthest);
             for (int k = 0; k < s.all.n; k++)
                 sum.calls += s.all.at[k].calls;
         }
     return sum;
 }
 
+/* A task alone: a run is a call; else one of all workloads. */
+static void set_limit(TuneReport *r, TuneTask *t, const Works *works,
+                      Level farthest)
+{
+    const bool alone = t->task->key.kind <= TaskAttention;
+    const Spent run = spent_by(r, alone ? t->task : NULL, works, farthest);
+    t->limit = alone && run.calls > 0 ? run.seconds / run.calls : run.seconds;
+    t->bound = bound_word(bound_of(&run));
+}
+
 void tune_shares(TuneReport *r, const Works *works)
 {
     const Plan *p = r->engine->plan;
-    const Spent all = spent_by(r, NULL, works);
+    const Spent all = spent_by(r, NULL, works, LevelMemory);
     for (int i = 0; i < p->task.n; i++) {
         const Task *t = &p->task.at[i];
-        const Spent own = spent_by(r, t, works);
-        const bool alone = t->key.kind <= TaskAttention;
-        const Spent *run = alone ? &own : &all;
-        TuneTask one = { .task = t,
-                         .bound = bound_word(bound_of(run)),
-                         .p_value = NAN,
-                         .gain = { NAN, NAN, NAN } };
+        const Spent own = spent_by(r, t, works, LevelMemory);
+        TuneTask one = { .task = t, .p_value = NAN, .gain = { NAN, NAN, NAN } };
         one.share = all.seconds > 0 ? own.seconds / all.seconds : 0;
-        one.limit = alone && own.calls > 0 ? run->seconds / own.calls
-                                           : run->seconds;
+        set_limit(r, &one, works, LevelMemory);
         vec_push(r->arena, &r->task, one);
+    }
+}
+
+/* Seconds of the fastest run of a task; INFINITY: none was timed. */
+static double fastest(const TuneTask *t)
+{
+    double best = INFINITY;
+    for (int i = 0; i < t->candidate.n; i++)
+        if (was_timed(&t->candidate.at[i]))
+            best = fmin(best, t->candidate.at[i].seconds);
+    return best;
+}
+
+bool tune_beats_limits(const TuneReport *r)
+{
+    bool beaten = false;
+    for (int i = 0; i < r->task.n; i++)
+        beaten |= r->task.at[i].limit > 1.02 * fastest(&r->task.at[i]);
+    return beaten;
+}
+
+/* What a task read so fast came from a nearer level. What is faster than even
+ * that shows what the machine can do.                                        */
+void tune_limits(TuneReport *r, const Works *works)
+{
+    for (int i = 0; i < r->task.n; i++) {
+        TuneTask *t = &r->task.at[i];
+        const double best = fastest(t);
+        int farthest = LevelMemory;
+        set_limit(r, t, works, LevelMemory);
+        while (t->limit > best && farthest > LevelL1)
+            set_limit(r, t, works, (Level)--farthest);
+        if (t->limit <= best)
+            continue;
+        const double more = (1 + 1e-9) * t->limit / best;
+        r->rates.fma *= more;
+        r->rates.read[LevelL1] *= more;
+        i = -1; /* the rates hold for all */
     }
 }

@@ -94,9 +94,6 @@ struct TuneReport {          /* of the code of one back end */
 const char *backend_word(const TuneReport *r);     /* "libtcc", "clang" */
 const char *task_text(Arena *a, const TaskKey *k); /* "matmul 9x9 f32 bias" */
 char *gain_text(Arena *a, double ratio);           /* 1.031: "+3.1 %" */
-/* Words on lines of 80 columns; the first line goes on where `column` is, the
- * others begin at `indent`. Ends the line.                                   */
-void put_wrapped(FILE *out, int column, int indent, const char *words);
 /* The default, what was found, and what stands; NULL: the task has none. */
 const Candidate *task_usual(const TuneTask *t);
 const Candidate *task_best(const TuneTask *t);

@@ -168,7 +168,7 @@ static double run_time(const Tuner *t, bool all)
         if (all || !t->works.at[i].of_others)
             run += 2
                  * work_limit(&t->report.machine, &t->report.rates,
-                              &t->works.at[i])
+                              &t->works.at[i], INFINITY)
                        .seconds;
     return run;
 }

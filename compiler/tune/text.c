@@ -36,23 +36,6 @@ char *gain_text(Arena *a, double ratio)
     return arena_printf(a, "%+.1f %%", 100 * (ratio - 1));
 }
 
-void put_wrapped(FILE *out, int column, int indent, const char *words)
-{
-    bool first = true;
-    for (size_t n; *words; words += n + strspn(words + n, " ")) {
-        n = strcspn(words, " ");
-        if (!first && column + 1 + (int)n > 80) {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-            first = true;
-        }
-        fprintf(out, "%s%.*s", first ? "" : " ", (int)n, words);
-        column += (int)n + !first;
-        first = false;
-    }
-    fputc('\n', out);
-}
-
 const Candidate *task_usual(const TuneTask *t)
 {
     return t->candidate.n > 0 ? &t->candidate.at[0] : NULL;

@@ -78,6 +78,11 @@ typedef VEC(CallSize) CallSizes;
 
 /* The tasks' shares and limits. */
 void tune_shares(TuneReport *r, const Works *works);
+/* Was anything faster than its limit? Then a rate of the machine was measured
+ * in a bad moment, or the limit is none. */
+bool tune_beats_limits(const TuneReport *r);
+/* The limits again, which nothing that was timed beats. */
+void tune_limits(TuneReport *r, const Works *works);
 CallSizes task_call_sizes(Arena *a, const Plan *p, const Task *t,
                           const Works *works, int threads);
 

@@ -1,0 +1,188 @@
+/* limits_test.c: limits are bounds: of made-up costs on a made-up machine, and
+ * of a report whose rates were taken in a bad moment.                        */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "bench/report.h"
+
+#include <cmocka.h>
+
+/* 1 KB of L1, 10 of L2, 100 of L3; 1000 FLOP/s; a byte of memory costs a second
+ * at 1, 10, 100, 1000 to L1.                                                 */
+static const Machine small = { .cache = { 1000, 10000, 100000 } };
+static const Rates one = { 1, 1e3, { 1e3, 1e2, 1e1, 1 } };
+
+static Limit limit(Cost c, double set, double calls)
+{
+    const Demand d = { c, set, calls };
+    return limit_of(&small, &one, &d, INFINITY);
+}
+
+static void assert_limit(Limit got, double seconds, int bound)
+{
+    assert_true(fabs(got.seconds - seconds) <= 1e-9 * seconds);
+    assert_int_equal(got.bound, bound);
+}
+
+/* What does not fit the caches comes from farther away, and no more. */
+static void levels(void **state)
+{
+    (void)state;
+    assert_limit(limit((Cost){ .weights = 1000 }, 1000, 1), 1, LevelL1);
+    assert_limit(limit((Cost){ .weights = 2000 }, 2000, 1), 10, LevelL2);
+    /* 11 KB fit L1 and L2 together */
+    assert_limit(limit((Cost){ .weights = 11000 }, 11000, 1), 100, LevelL2);
+    assert_limit(limit((Cost){ .weights = 22000 }, 22000, 1), 1100, LevelL3);
+    assert_limit(limit((Cost){ .weights = 222000 }, 222000, 1), 111000,
+                 LevelMemory);
+    /* a part of a larger set */
+    assert_limit(limit((Cost){ .weights = 1000 }, 222000, 1), 500, LevelMemory);
+    assert_limit(limit((Cost){ .flops = 3e6, .weights = 2000 }, 2000, 1), 3000,
+                 BoundFma);
+}
+
+/* Twice the threads have twice the near caches. */
+static void threads(void **state)
+{
+    (void)state;
+    const Rates two = { 2, 2e3, { 2e3, 2e2, 1e1, 1 } };
+    const Demand d = { { .weights = 22000 }, 22000, 1 };
+    assert_limit(limit_of(&small, &two, &d, INFINITY), 100, LevelL2);
+}
+
+/* Writing goes beside reading, and values of many calls are near. */
+static void values(void **state)
+{
+    (void)state;
+    const Cost copy = { .values = 2000, .written = 1000 };
+    assert_limit(limit(copy, 0, 1), 1, LevelL1);
+    const Cost large = { .values = 44000, .written = 22000 };
+    assert_limit(limit(large, 0, 1), 1100, LevelL3);
+    assert_limit(limit(large, 0, 22), 22, LevelL1);
+}
+
+/* What took less than a level needs was read from a nearer one. */
+static void nearer(void **state)
+{
+    (void)state;
+    const Demand d = { { .flops = 1e3, .weights = 222000 }, 222000, 1 };
+    assert_limit(limit_of(&small, &one, &d, 2e5), 111000, LevelMemory);
+    assert_limit(limit_of(&small, &one, &d, 1e5), 222000 * 211 / 222e1,
+                 LevelL3);
+    assert_limit(limit_of(&small, &one, &d, 500), 222, LevelL1);
+}
+
+static void assert_bounds(const BenchReport *r)
+{
+    for (int i = 0; i < r->rows.n; i++) {
+        assert_true(r->rows.at[i].limit.seconds <= r->rows.at[i].time.p50);
+        for (int k = 0; r->kernels.of && k < r->kernels.of[i].n; k++) {
+            const KernelRow *row = &r->kernels.of[i].at[k];
+            assert_true(kernel_limit(r, i, row).seconds
+                        <= (1 + 1e-9) * row->seconds);
+        }
+    }
+}
+
+/* Rates of a moment in which the machine did next to nothing. */
+static BenchReport spoilt(Arena *a, const Cost *sum, const Cost *kernel)
+{
+    BenchReport r = { .threads = 1, .between = 1 };
+    machine_measure(&r.machine, 1, 0.02);
+    for (int i = 0; i < r.machine.counts; i++) {
+        const int n = r.machine.rates[i].threads;
+        r.machine.rates[i] = (Rates){ n, 1, { 1, 1, 1, 1 } };
+    }
+    r.rates = *machine_rates(&r.machine, 1);
+    BenchRow row = { .work = { .name = "encode", .sum = *sum },
+                     .time = { 9, 0.9, 1, 1.1, 0.9, 1.1 } };
+    row.work.set = sum->weights;
+    vec_push(a, &row.work.calls, *sum);
+    vec_push(a, &r.rows, row);
+    r.kernels.of = arena_alloc(a, sizeof *r.kernels.of);
+    const KernelRow k = {
+        .function = "step", .calls = 1, .seconds = 0.5, .cost = *kernel
+    };
+    vec_push(a, r.kernels.of, k);
+    return r;
+}
+
+/* It is measured again, and then nothing is faster than it. */
+static void bad_moment(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    const Cost some = { .flops = 1e6, .weights = 1e6 };
+    BenchReport r = spoilt(a, &some, &some);
+    bench_limits(&r, 0.02);
+    assert_in_range(r.again, 1, 3);
+    assert_true(r.rates.fma > 1e7);
+    assert_true(r.rates.read[LevelMemory] > 1e6);
+    assert_true(r.rows.at[0].limit.seconds > 0);
+    assert_bounds(&r);
+    const int again = r.again;
+    bench_limits(&r, 0.02);
+    assert_int_equal(r.again, 0);
+    assert_true(again > 0);
+    arena_free(a);
+}
+
+/* What no measurement reaches was reached all the same. */
+static void faster_than_any(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    const Cost some = { .flops = 1e3 };
+    const Cost much = {
+        .flops = 1e20, .weights = 1e19, .values = 3, .written = 1
+    };
+    BenchReport r = spoilt(a, &some, &much);
+    bench_limits(&r, 0.02);
+    assert_true(r.rates.fma >= 2e20);
+    assert_bounds(&r);
+    assert_true(fabs(r.rates.fma * 0.5 / 1e20 - 1) < 1e-9);
+    arena_free(a);
+}
+
+/* One sentence, where it can't be told well. */
+static void busy(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    BenchReport r = { .rates = { .fma = 1e11 }, .between = 0.99e11 };
+    BenchRow row = { .time = { 100, 0.9, 1, 1.2, 0.98, 1.02 } };
+    vec_push(a, &r.rows, row);
+    assert_null(bench_busy(a, &r));
+    r.rows.at[0].time.high = 1.22;
+    assert_string_equal(bench_busy(a, &r),
+                        "This machine is busy: medians are known to +-12 % "
+                        "only. End what else runs on it, or give --seconds "
+                        "more.");
+    r.between = 0.5e11;
+    assert_string_equal(bench_busy(a, &r),
+                        "This machine is busy: medians are known to +-12 % "
+                        "only, and between the runs it did 50 % of its FMA "
+                        "peak. End what else runs on it, or give --seconds "
+                        "more.");
+    r.rows.at[0].time.high = 1.02;
+    assert_string_equal(bench_busy(a, &r),
+                        "This machine is busy: between the runs it did 50 % of "
+                        "its FMA peak. End what else runs on it, or give "
+                        "--seconds more.");
+    arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(levels),     cmocka_unit_test(threads),
+        cmocka_unit_test(values),     cmocka_unit_test(nearer),
+        cmocka_unit_test(bad_moment), cmocka_unit_test(faster_than_any),
+        cmocka_unit_test(busy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
