@@ -1,31 +1,18 @@
-/* help.c: attnc help, by the rows of commands.h and of options.c. */
-#include "cli/options.h"
-
-static const char *const group_title[OptionGroups] = {
-    [GroupModel] = "Model",         [GroupLines] = "Lines",
-    [GroupPrompt] = "Prompt",       [GroupSearch] = "Search",
-    [GroupSampling] = "Sampling",   [GroupTensors] = "Tensors",
-    [GroupAttention] = "Attention", [GroupWork] = "Workload",
-    [GroupTuning] = "Tuning",       [GroupRecords] = "Records",
-    [GroupOutput] = "Output",       [GroupCode] = "Code",
-    [GroupPasses] = "Passes",       [GroupGeneral] = "General",
-};
-
-static void print_option(FILE *out, const Option *row)
-{
-    bool is_long = row->name[1] == '-';
-    char left[64];
-    const char *between = is_long ? "=" : row->name[1] == 'O' ? "" : " ";
-    snprintf(left, sizeof left, "%s%s%s", row->name, row->takes ? between : "",
-             row->takes ? row->takes : "");
-    fprintf(out, "  %s%-27s%s %s\n", paint(out, PaintName), left,
-            paint(out, PaintEnd), row->help);
-}
+/* help.c: attnc help, by the rows of commands.h, options.c and pages.c. */
+#include "cli/pages.h"
 
 static void print_head(FILE *out, const char *title)
 {
     fprintf(out, "\n%s%s:%s\n", paint(out, PaintHead), title,
             paint(out, PaintEnd));
+}
+
+/* "  name    what it is", the name in so many columns. */
+static void print_row(FILE *out, int columns, const char *name,
+                      const char *what)
+{
+    fprintf(out, "  %s%-*s%s %s\n", paint(out, PaintName), columns, name,
+            paint(out, PaintEnd), what);
 }
 
 static void print_group(FILE *out, const Command *c, OptionGroup group)
@@ -35,10 +22,34 @@ static void print_group(FILE *out, const Command *c, OptionGroup group)
         const Option *row = &option_table[i];
         if (row->group != group || !(row->commands & c->bit))
             continue;
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s", row->name, option_joint(row),
+                 row->takes ? row->takes : "");
         if (!any)
             print_head(out, group_title[group]);
-        print_option(out, row);
+        print_row(out, 27, left, row->help);
         any = true;
+    }
+}
+
+static void print_examples(FILE *out, const Command *c)
+{
+    const Page *page = &pages[c - commands];
+    print_head(out, "Examples");
+    for (int i = 0; i < PageExamples; i++)
+        fprintf(out, "  %s%s%s\n      %s\n", paint(out, PaintName),
+                page->example[i].line, paint(out, PaintEnd),
+                page->example[i].what);
+}
+
+static void print_exits(FILE *out, const Command *c)
+{
+    print_head(out, "Exit codes");
+    for (int i = 0; i < n_exits; i++) {
+        char code[8];
+        snprintf(code, sizeof code, "%d", exit_table[i].code);
+        if (exit_table[i].commands & c->bit)
+            print_row(out, 3, code, exit_table[i].meaning);
     }
 }
 
@@ -53,8 +64,7 @@ static void print_commands(FILE *out)
     print_usage(out, "COMMAND [options] SPEC\n"
                      "A Transformer's spec (YAML) in, C out.\n\n");
     for (int i = 0; i < n_commands; i++)
-        fprintf(out, "  %s%-10s%s %s\n", paint(out, PaintName),
-                commands[i].name, paint(out, PaintEnd), commands[i].summary);
+        print_row(out, 10, commands[i].name, commands[i].summary);
     fputs("\nattnc help COMMAND lists its options; attnc --version says "
           "which attnc this is.\n",
           out);
@@ -71,4 +81,6 @@ void print_help(FILE *out, const Command *c)
             c->summary);
     for (int group = GroupOperands + 1; group < OptionGroups; group++)
         print_group(out, c, (OptionGroup)group);
+    print_examples(out, c);
+    print_exits(out, c);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/pages.h"
 #include "support/load_spec.h"
 
 static size_t size_of(const Option *row)
@@ -183,13 +183,28 @@ static void help(void **state)
     }
 }
 
+/* Each command has a row of page_rows.h, and ends well at least. */
+static void pages_there(void **state)
+{
+    (void)state;
+    for (int k = 0; k < n_commands; k++) {
+        if (!pages[k].about)
+            fail_msg("page_rows.h has no %s", commands[k].name);
+        for (int i = 0; i < PageExamples; i++)
+            assert_true(*pages[k].example[i].what);
+    }
+    for (int i = 0; i < n_exits; i++)
+        assert_true(exit_table[i].commands);
+    assert_int_equal(exit_table[0].code, ExitDone);
+    assert_int_equal(exit_table[0].commands, CmdAll);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places),
-        cmocka_unit_test(values),
-        cmocka_unit_test(common),
-        cmocka_unit_test(help),
+        cmocka_unit_test(places),      cmocka_unit_test(values),
+        cmocka_unit_test(common),      cmocka_unit_test(help),
+        cmocka_unit_test(pages_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,116 @@
+/* page_rows.h: what help and the manual say of a command besides its row in
+ * commands.h and its options: a paragraph, and three examples, each a line of
+ * shell and what it is for. They run in a folder that has models/. Included
+ * where PAGE is defined, which it is no more behind it.                     */
+#ifndef PAGE
+#define PAGE(...)
+#endif
+
+/* clang-format off */
+PAGE(New,
+     "Writes the spec of a known form to stdout or a file: all fields that one "
+     "may want to change, each with a comment. Sizes are those of a published "
+     "model.",
+     "attnc new gpt > gpt.yaml", "a decoder, with GPT-2's sizes",
+     "attnc new bert -o bert.yaml", "an encoder, into a file",
+     "attnc new --list", "what there is")
+PAGE(Compile,
+     "Writes the model as C11 that needs no library but libm: NAME.c, NAME.h "
+     "and, where there are weights, NAME.weights. With -DATTNC_MAIN the C file "
+     "is a program. --emit also compiles it. The text depends on the spec, the "
+     "options, the records of attnc tune and attnc's version alone.",
+     "attnc compile models/tiny.yaml -o tiny.c", "tiny.c and tiny.h",
+     "attnc compile models/g2p-en/g2p-en.yaml --emit=exe -o g2p",
+     "a program, and its weights beside it",
+     "attnc compile models/g2p-en/g2p-en.yaml --march=x86-64-v3 -o - > g2p.c",
+     "the C alone, for a machine with AVX2")
+PAGE(Run,
+     "Compiles the model in memory and answers each line of stdin by a line. "
+     "--prompt answers one text, as it comes. --input and --output compute "
+     "tensors, --attention draws which token looks at which.",
+     "echo attention | attnc run models/g2p-en/g2p-en.yaml",
+     "the phonemes of a word",
+     "echo read | attnc run models/g2p-en/g2p-en.yaml --nbest=3 --scores",
+     "its three best answers, with their scores",
+     "attnc run models/gpt-nano-sort.yaml --ids --prompt '2 0 1' -n 3",
+     "go on with a text, here of ids, by random weights")
+PAGE(Score,
+     "Reads lines of an input, a tab and an output. Each is answered by the "
+     "logarithm of the output's probability, a tab, and those of its tokens, "
+     "the end among them.",
+     "printf 'read\\tR EH D\\n' | attnc score models/g2p-en/g2p-en.yaml",
+     "how probable an answer is",
+     "printf 'read\\tR IY D\\n' | attnc score models/g2p-en/g2p-en.yaml",
+     "and another one",
+     "printf '5 6\\t7 8\\n' | attnc score models/tiny.yaml --ids",
+     "the same with token ids")
+PAGE(Graph,
+     "Prints the operations of the model, one a line: as built, or as the "
+     "passes left them, which fold scales, merge projections and fuse "
+     "attention, norms and epilogues.",
+     "attnc graph models/tiny.yaml", "after all passes",
+     "attnc graph models/tiny.yaml --explain --skip=fuse-attention",
+     "what each pass did, and what happens without one of them",
+     "attnc graph models/transformer-base.yaml --format=dot -o base.dot",
+     "for Graphviz")
+PAGE(Plan,
+     "Prints what the compiled model costs, without compiling it: parameters, "
+     "bytes of weights and of the arena, FLOPs, the tiling of each product.",
+     "attnc plan models/transformer-base.yaml", "the paper's base model",
+     "attnc plan models/transformer-base.yaml --set N=12 --set dtype=bf16",
+     "what a variant costs",
+     "attnc plan models/tiny.yaml --format=json -o plan.json",
+     "for a program")
+PAGE(Tensors,
+     "Lists the weights that the model needs, and where in the spec's files "
+     "each of them is: missing and misshapen ones are errors, idle ones are "
+     "named.",
+     "attnc tensors models/g2p-en/g2p-en.yaml",
+     "the tensors, their shapes and their places",
+     "attnc tensors models/tiny.yaml", "those that files would have to have",
+     "attnc tensors models/tiny.yaml --set d_model=64", "and of a variant")
+PAGE(Verify,
+     "Runs the model, compiled by libtcc and by a C compiler, fused and not "
+     "fused, on hard inputs, and compares every operation with the same in "
+     "double precision. Exit code 1 says that one is outside of its gate.",
+     "attnc verify models/tiny.yaml", "all cases",
+     "attnc verify models/tiny.yaml --cases=1 --backend=jit",
+     "one case, by libtcc alone",
+     "attnc verify models/tiny.yaml --backend=jit --set dtype=bf16",
+     "a variant")
+PAGE(Bench,
+     "Measures tokens per second, and each step of the model, beside what the "
+     "machine can do at most: the roofline. Let nothing else run meanwhile.",
+     "attnc bench models/tiny.yaml -t 1", "on one core",
+     "attnc bench models/tiny.yaml -p 8 -n 8 --format=json",
+     "with sources and answers of these lengths, for a program",
+     "attnc bench models/tiny.yaml -t 1 --svg roofline.svg", "as a picture")
+PAGE(Tune,
+     "Times the tilings of each task that promise most, and records those that "
+     "are faster than the default beyond chance. compile, run and bench take "
+     "them from there. Tunings change no bit of a result.",
+     "attnc tune models/tiny.yaml --budget=5s -t 1", "for one core",
+     "attnc tune models/tiny.yaml --budget=2s --backend=jit",
+     "for attnc run alone",
+     "attnc tune models/tiny.yaml --budget=2s --records=tiny.records",
+     "into a file of its own")
+PAGE(Records,
+     "The records are a file of text in the user's cache, a line each. "
+     "Actions: show (default), merge FILE .., prune, export, explain.",
+     "attnc records", "what was found on this machine",
+     "attnc records export -o mine.records", "for others of the same kind",
+     "attnc records merge mine.records", "take what another one exported")
+PAGE(Fields,
+     "Prints each field of a spec: its values, its default, what it means, and "
+     "which kinds of model have it.",
+     "attnc fields", "all of them",
+     "attnc fields | grep -A 3 positions", "one of them",
+     "attnc fields --format=markdown > spec.md", "as a page")
+PAGE(Help,
+     "Prints what a command takes, with examples and its exit codes.",
+     "attnc help", "the commands",
+     "attnc help run", "one of them, the same as attnc run --help",
+     "attnc help help", "what help takes")
+/* clang-format on */
+
+#undef PAGE
