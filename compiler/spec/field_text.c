@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "spec/fields.h"
+#include "spec/hints.h"
 
 /* ------------------------------------------------------------ numbers --- */
 static const char *digits(const char *s)
@@ -141,6 +141,23 @@ static const char *found(const Field *f, const Yaml *v)
     return v->quoted && unquoted ? "text in quotes" : NULL;
 }
 
+/* What to do with a list that is none, and with what should be one. */
+static void note_list(const Field *f, const Yaml *v)
+{
+    const bool list = v->kind == YamlList, wanted = f->type == FieldFlags;
+
+    if (list && v->items.n > 0 && v->items.at[0]->kind == YamlMap)
+        note_at((Pos){ 0 }, "leave out the dashes: keys of a map have none");
+    else if (list && v->items.n == 1 && !wanted && f->type != FieldMask
+             && v->items.at[0]->kind == YamlScalar)
+        note_at((Pos){ 0 }, "did you mean %s, without brackets?",
+                quote(v->items.at[0]->text));
+    else if (wanted && v->kind == YamlScalar
+             && find_word(f->words, v->text) < 0)
+        note_at((Pos){ 0 }, "a list is written as [%s, %s]", f->words[1],
+                f->words[2]);
+}
+
 bool refuse_value(Arena *a, const Field *f, const Yaml *v)
 {
     const char *what = found(f, v), *wants = field_wants(a, f);
@@ -150,6 +167,7 @@ bool refuse_value(Arena *a, const Field *f, const Yaml *v)
     else
         error_at(v->pos, "%s must be %s, found '%s'", f->key, wants,
                  quote(v->text));
+    note_list(f, v);
     return false;
 }
 
@@ -231,8 +249,10 @@ bool refuse_word(Arena *a, const Field *f, const Yaml *v)
 
     while (words[n])
         n++;
-    const char *near = v->kind == YamlScalar ? nearest(v->text, words, n)
+    const char *near = v->kind == YamlScalar ? hint_word(f->key, v->text)
                                              : NULL;
+    if (!near && v->kind == YamlScalar)
+        near = nearest(v->text, words, n);
     refuse_value(a, f, v);
     if (near)
         note_at((Pos){ 0 }, "did you mean '%s'?", near);

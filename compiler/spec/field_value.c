@@ -109,15 +109,20 @@ static bool read_flags(Arena *a, const Field *f, void *at, const Yaml *v)
     return true;
 }
 
-static bool read_text(Arena *a, const Field *f, void *at, const Yaml *v)
+bool is_name(const char *text)
 {
     static const char name_bytes[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
-    bool name = f->type == FieldName;
+    size_t n = strlen(text);
+
+    return n > 0 && n <= 128 && strspn(text, name_bytes) == n;
+}
+
+static bool read_text(Arena *a, const Field *f, void *at, const Yaml *v)
+{
     size_t n = v->kind == YamlScalar ? strlen(v->text) : 0;
 
-    if (n == 0 || n > (name ? 128 : 1024)
-        || (name && strspn(v->text, name_bytes) != n))
+    if (n == 0 || n > 1024 || (f->type == FieldName && !is_name(v->text)))
         return refuse_value(a, f, v);
     if (f->type != FieldExtends)
         memcpy(at, &v->text, sizeof v->text);

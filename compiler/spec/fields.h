@@ -105,6 +105,7 @@ bool refuse_word(Arena *a, const Field *f, const Yaml *value);
 
 /* field_value.c. Stores a value of the file; false after an error has been
  * reported.                                                                 */
+bool is_name(const char *text); /* a word of FieldName */
 bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *value);
 void field_absent(const Field *f, Spec *s); /* the value of no value */
 void field_default(Arena *a, const Field *f, Spec *s);

@@ -10,7 +10,9 @@ static const char about[] =
     "directives. Integers are written as 512, other numbers as 0.5 or 1e-6,\n"
     "truth as true or false. A key that is not listed here is an error, as is a\n"
     "value out of its range or one that has no meaning for the kind of model.\n"
-    "Keys are shown as paths: norm.place is the key `place` in the map `norm`.\n"
+    "Keys are shown as paths: norm.place is the key `place` in the map `norm`; a\n"
+    "path may be written as one key too, norm.place: pre. A key or a value that\n"
+    "other tools use is an error, whose note has ours: hidden_size is d_model.\n"
     "`attnc new gpt` prints a spec to start from, with comments; `attnc new\n"
     "--list` says which there are.\n";
 

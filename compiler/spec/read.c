@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec/fields.h"
+#include "spec/hints.h"
 
 enum { MostBytes = 1 << 20, MostExtends = 16, EnoughErrors = 100 };
 
@@ -14,6 +14,7 @@ typedef struct {
     Arena *arena;
     Written w;
     VEC(const char *) files; /* that extend one another, real paths */
+    Unknown unknown;         /* keys of what is read now */
 } Reader;
 
 /* ------------------------------------------------------------- files --- */
@@ -59,19 +60,10 @@ static bool seen_before(Reader *r, const char *path, Pos from)
 }
 
 /* -------------------------------------------------------------- keys --- */
-static void unknown_key(const char *path, const Yaml *key)
+static void unknown_key(Reader *r, const char *path, const Yaml *key,
+                        const Yaml *value)
 {
-    const char *all[128];
-    int n = 0;
-
-    for (int i = 0; i < n_fields && n < 128; i++)
-        all[n++] = fields[i].key;
-    const char *near = nearest(path, all, n);
-    error_at(key->pos, "unknown key '%s'", quote(path));
-    if (near)
-        note_at((Pos){ 0 }, "did you mean '%s'?", near);
-    else
-        note_at((Pos){ 0 }, "`attnc fields` lists the keys");
+    vec_push(r->arena, &r->unknown.unknown, ((KeyValue){ path, key, value }));
 }
 
 static void assign(Reader *r, const char *path, const Yaml *key,
@@ -90,6 +82,14 @@ static void assign_map(Reader *r, const char *path, const Yaml *map)
     }
 }
 
+/* Said by its own key, here: what is said of more than it changes nothing. */
+static bool is_own(const Reader *r, int row, const Yaml *value)
+{
+    const Yaml *old = r->w.value[row];
+
+    return old && value && old->pos.src == value->pos.src && !r->w.spread[row];
+}
+
 /* NULL: it is not written any more. */
 static void assign_row(Reader *r, int row, const Yaml *value, bool spread)
 {
@@ -101,15 +101,16 @@ static void assign_row(Reader *r, int row, const Yaml *value, bool spread)
     r->w.spread[row] = spread;
 }
 
-/* A scalar in place of a map replaces the whole map. */
+/* A scalar in place of a map replaces the whole map of another file. */
 static void assign_spread(Reader *r, int row, const Yaml *value)
 {
     const char *const *words = fields[row].words;
 
     for (int i = 0; words[i]; i++)
-        assign_row(r, field_row(words[i]), value, true);
+        if (!is_own(r, field_row(words[i]), value))
+            assign_row(r, field_row(words[i]), value, true);
     for (int i = 0; i < n_fields; i++)
-        if (i != row && r->w.value[i] != value
+        if (i != row && r->w.value[i] != value && !is_own(r, i, value)
             && field_below(fields[i].key, fields[row].key))
             assign_row(r, i, NULL, false);
 }
@@ -154,15 +155,34 @@ static void assign(Reader *r, const char *path, const Yaml *key,
     else if (row >= 0
              && (type != FieldSpread || value->kind != YamlMap
                  || is_spread_mask(row, value) || !field_group(path))) {
+        if (is_own(r, row, value)) {
+            error_at(key->pos, "%s is said twice", path);
+            note_at(r->w.value[row]->pos, "it is first said here");
+            return;
+        }
         if (type == FieldSpread)
             assign_spread(r, row, value);
         assign_row(r, row, value, false);
     } else if (!field_group(path))
-        unknown_key(path, key);
+        unknown_key(r, path, key, value);
     else if (value->kind != YamlMap)
         error_at(value->pos, "%s must be a map of keys", path);
     else
         assign_map(r, path, value);
+}
+
+/* Keys that no field has are reported; what they mean is taken as written. */
+static void explain(Reader *r)
+{
+    Unknown *u = &r->unknown;
+
+    u->arena = r->arena;
+    u->w = &r->w;
+    explain_unknown(u);
+    for (int i = 0; i < u->meant.n; i++)
+        assign(r, u->meant.at[i].path, u->meant.at[i].key,
+               u->meant.at[i].value);
+    u->unknown.n = u->meant.n = 0;
 }
 
 static bool load_file(Reader *r, const char *path, Pos from);
@@ -194,6 +214,7 @@ static bool take_source(Reader *r, const Source *src)
     if (base && !load_base(r, base))
         return false;
     assign_map(r, "", root);
+    explain(r);
     return true;
 }
 
@@ -211,7 +232,7 @@ static void unset(Reader *r, const Yaml *key)
     int kept = 0;
 
     if (row < 0 && !field_group(key->text) && !field_below(key->text, "names"))
-        unknown_key(key->text, key);
+        unknown_key(r, key->text, key, key);
     for (int i = 0; i < n_fields; i++) {
         const bool given = sets && r->w.value[row]
                         && r->w.value[i] == r->w.value[row];
@@ -251,11 +272,13 @@ static void apply_set(Reader *r, const char *option, int rank)
     }
     if (!equals[1]) {
         unset(r, &key);
+        explain(r);
         return;
     }
     Yaml *value = yaml_parse(r->arena, src, (size_t)(equals - option) + 1);
     if (value)
         assign(r, key.text, &key, value);
+    explain(r);
 }
 
 /* The comma after which another key= follows, else the end: h=16,d_k=32 has

@@ -38,7 +38,7 @@ static void set_off(Load *l, int row)
         return;
     error_at(l->w->value[row]->pos, "%s has no meaning for this kind of model",
              fields[row].key);
-    note_at(spec_pos(l->spec, "kind"), "kind is here");
+    note_at(spec_pos(l->spec, "kind"), "leave it out; kind is here");
 }
 
 static bool is_part(const Field *spread, const char *key)
@@ -72,6 +72,24 @@ static Pos missing_pos(const Load *l, int row, const char *key)
     return unset.src ? unset : spec_pos(l->spec, key);
 }
 
+/* A line that would do: what has one value, a name like the file's. */
+static const char *usual_line(Load *l, const Field *f)
+{
+    const char *slash = strrchr(l->spec->path, '/');
+    const char *file = slash ? slash + 1 : l->spec->path;
+    const char *name = arena_strndup(l->arena, file, strcspn(file, "."));
+
+    if (f->type == FieldInt && f->least == f->most)
+        return arena_printf(l->arena, "write `%s: %.10g`; ", f->key, f->least);
+    if (f->type == FieldName && is_name(name))
+        return arena_printf(l->arena, "write `%s: %s`, or another name; ",
+                            f->key, name);
+    if (field_below(f->key, "d_ff") && l->spec->d_model > 0)
+        return arena_printf(l->arena, "write `%s: %lld`, as is usual; ", f->key,
+                            4 * (long long)l->spec->d_model);
+    return "";
+}
+
 static void missing(Load *l, int row)
 {
     const Field *f = &fields[row], *of = &fields[missing_row(l, row)];
@@ -81,7 +99,8 @@ static void missing(Load *l, int row)
         return; /* said of a fellow */
     l->state[of - fields] = StateBad;
     error_at(missing_pos(l, row, of->key), "%s is missing", of->key);
-    note_at((Pos){ 0 }, "it must be %s. %s", field_wants(l->arena, f), of->doc);
+    note_at((Pos){ 0 }, "%sit must be %s. %s", usual_line(l, of),
+            field_wants(l->arena, f), of->doc);
 }
 
 /* A value that was spread is read as often as there are sides, under the name

@@ -149,7 +149,8 @@ static void wrong_options(void **state)
     wrong_option(
         "norm={place: before}",
         "--set:1:14: error: norm.place must be one of post, pre, found "
-        "'before'\n    norm={place: before}\n                 ^\n");
+        "'before'\n    norm={place: before}\n                 ^\n"
+        "attnc: note: did you mean 'pre'?\n");
 }
 
 /* -------------------------------------------------------------- limits --- */
