@@ -47,6 +47,7 @@ struct program {
     int64_t width; /* items of a row: 1 token, so many numbers */
     int64_t n;     /* items of this batch so far */
     int64_t parts; /* lines, or blocks, that ended */
+    int64_t ended; /* of them, in all batches */
     int32_t start[PROGRAM_PARTS + 1]; /* first row of each */
     int bad[PROGRAM_PARTS];           /* it was refused: it has no answer */
     int64_t last[PROGRAM_PARTS];      /* number of its last line */
@@ -241,15 +242,17 @@ static void program_end_part(struct program *p)
         p->refused = 0;
     p->n = (first + rows) * p->width;
     p->parts++;
+    p->ended++;
     p->start[p->parts] = (int32_t)(first + rows);
 }
 
 static void program_line(struct program *p, const char *line, int64_t bytes)
 {
     const int blocks = p->m->input_width > 0;
+    const int64_t before = p->m->kind == ATTN_ATTENTION ? p->parts : p->ended;
     int64_t n = 0;
 
-    if (blocks && bytes == 0 && p->parts == 0 && p->n == 0 && !p->refused)
+    if (blocks && bytes == 0 && before == 0 && p->n == 0 && !p->refused)
         return; /* empty lines before the first block */
     if (bytes > 0)
         n = p->read(p, line, bytes);

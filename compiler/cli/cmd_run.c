@@ -1,7 +1,8 @@
-/* cmd_run.c: attnc run. Lines of stdin are answered in batches: as many as
- * are there without waiting, so that a program that asks line by line gets
- * its answers, and a file goes through fast. A bad line is reported, answered
- * by an empty line, and the others are answered still.                      */
+/* cmd_run.c: attnc run; of models that generate, here. Lines of stdin are
+ * answered in batches: as many as are there without waiting, so that a program
+ * that asks line by line gets its answers, and a file goes through fast. A bad
+ * line is reported, answered by an empty line, and the others are answered
+ * still.                      */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +34,9 @@ typedef struct {
     int code;                /* ExitInput once a line was bad */
 } Run;
 
-static int check_kind(const Spec *s)
+static bool generates(const Spec *s)
 {
-    if (s->kind == KindEncoderDecoder || s->kind == KindDecoder)
-        return ExitDone;
-    error_at(spec_pos(s, "kind"), "this kind of model answers no text: give "
-                                  "tensors with --input FILE --output FILE");
-    return ExitInput;
+    return s->kind == KindEncoderDecoder || s->kind == KindDecoder;
 }
 
 static int open_run(Run *r)
@@ -47,9 +44,7 @@ static int open_run(Run *r)
     const RunCommand *o = r->o;
     EngineOptions options = run_engine_options(o);
     int code = engine_open(&r->e, &options);
-    if (!code)
-        code = check_kind(r->e.spec);
-    if (code)
+    if (code || !generates(r->e.spec))
         return code;
     const Spec *s = r->e.spec;
     bool decoder = s->kind == KindDecoder, ids = o->ids;
@@ -255,7 +250,9 @@ int cmd_run(const RunCommand *o)
     need_lines(&o->model);
     Run r = { .o = o };
     int code = open_run(&r);
-    while (!code && read_batch(&r)) {
+    if (!code && !generates(r.e.spec))
+        code = run_rows(o, &r.e);
+    while (!code && generates(r.e.spec) && read_batch(&r)) {
         if (r.questions)
             search_batch(&r);
         print_batch(&r);

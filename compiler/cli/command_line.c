@@ -152,6 +152,23 @@ static void store_usual(void *at, const Option *row)
         *(int *)at = (int)row->usual;
 }
 
+bool option_usual(const void *at, const Option *row)
+{
+    switch (row->kind) {
+    case Flag:
+    case Alone: return !*(const bool *)at;
+    case Text:  return !*(const char *const *)at;
+    case List:  return ((const Texts *)at)->n == 0;
+    case Int:   return *(const int64_t *)at == (int64_t)row->usual;
+    case Real:
+        return !(*(const double *)at < row->usual)
+            && !(*(const double *)at > row->usual);
+    case Word:
+    case Words: return *(const int *)at == (int)row->usual;
+    }
+    return true;
+}
+
 /* ------------------------------------------------------------- reading --- */
 /* The row of a word, and its value when it is in the same word: "--beam=4",
  * "-O2", "-omodel.c". NULL: none is called so.                              */

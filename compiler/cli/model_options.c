@@ -139,6 +139,18 @@ static struct attn_search_options search_options(const Engine *e,
     };
 }
 
+const char *generation_option(const RunCommand *o)
+{
+    for (int i = 0; i < n_options; i++) {
+        const Option *row = &option_table[i];
+        const void *at = (const char *)&o->search + row->at;
+        if ((row->commands & CmdRun) && row->part == PartSearch
+            && at != &o->search.max_input && !option_usual(at, row))
+            return row->name;
+    }
+    return NULL;
+}
+
 static int option_tokens(Arena *a, const Tokens *target, const char *option,
                          const char *text, int32_t **ids, int64_t *n)
 {

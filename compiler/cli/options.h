@@ -205,7 +205,9 @@ extern const int n_options;
 /* Where a command keeps it; NULL: it has no such part. */
 void *option_place(void *options, const Command *c, const Option *row);
 ModelOptions *options_model(void *options, const Command *c); /* or NULL */
-bool option_taken(int command, const char *name); /* command_line.c */
+/* command_line.c */
+bool option_taken(int command, const char *name);
+bool option_usual(const void *at, const Option *row); /* as if not given? */
 
 /* --------------------------------------------------- as others take them ---
  */
@@ -227,6 +229,8 @@ typedef struct {
 } Search;
 int open_search(Search *to, const Engine *e, const SearchOptions *o,
                 const Tokens *target);
+/* An option that was given and is about answers that are generated; NULL. */
+const char *generation_option(const RunCommand *o);
 /* 0: the best token is taken. */
 double drawing_temperature(const SearchOptions *o);
 
@@ -234,5 +238,6 @@ double drawing_temperature(const SearchOptions *o);
 int run_input(const RunCommand *o);
 int run_attention(const RunCommand *o);
 int run_prompt(const RunCommand *o);
+int run_rows(const RunCommand *o, const Engine *e); /* which is open */
 
 #endif

@@ -1,0 +1,304 @@
+/* run_rows.c: attnc run of a model that answers by rows of numbers: an encoder
+ * reads a line of text or of ids, or a block of rows of numbers behind which an
+ * empty line is; kind attention three blocks: queries, keys, values. The answer
+ * is a line a row and an empty line, as the emitted program prints it
+ * (runtime/program_rows.c).                                                 */
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/options.h"
+
+enum { BatchParts = 32, BatchRows = 8192, Blocks = 3 };
+
+/* A part is a line of tokens, or a block of rows. */
+typedef struct {
+    const RunCommand *o;
+    Engine e;
+    const struct attn_model *m;
+    Tokens source;
+    Lines in;
+    int64_t width;     /* numbers of a row; 0: tokens are read */
+    bool blocks;       /* kind attention: three parts are a question */
+    int32_t *line_ids; /* of the line at hand */
+    char *line;        /* the same, where it is numbers */
+    VEC(int32_t) ids;
+    VEC(float) numbers;
+    int64_t parts, begun; /* ended in this batch; blocks, in all */
+    int32_t start[BatchParts + 1];
+    int64_t last[BatchParts]; /* a part's last line */
+    bool refused;             /* something of the open part is bad */
+    float *output;
+    void *work;
+    int64_t output_bytes, work_bytes;
+    int code; /* ExitInput once a line was bad */
+} Rows;
+
+static int64_t rows_read(const Rows *r)
+{
+    return r->width ? r->numbers.n / r->width : r->ids.n;
+}
+
+static void refuse(Rows *r)
+{
+    r->refused = true;
+    r->code = ExitInput;
+}
+
+/* --------------------------------------------------------------- parts --- */
+/* The most rows of the part that is open. */
+static int64_t most_rows(const Rows *r)
+{
+    if (r->blocks && r->parts > 0)
+        return r->m->max_target;
+    return r->m->max_source - r->m->class_token;
+}
+
+static void end_part(Rows *r)
+{
+    const int64_t first = r->start[r->parts], most = most_rows(r);
+    const int64_t cut = r->o->search.max_input;
+    int64_t rows = rows_read(r) - first;
+    if (cut > 0 && !r->blocks)
+        rows = attn_min(rows, cut);
+    if (rows > most) {
+        line_error(r->in.number,
+                   "the %s has %lld %s, the model takes %lld (max_len%s)%s",
+                   r->width ? "block" : "line", (long long)rows,
+                   r->width ? "rows" : "tokens", (long long)most,
+                   r->m->class_token ? ", which counts the class token" : "",
+                   r->blocks ? "" : "; --max-input=N cuts it");
+        refuse(r);
+    }
+    if (r->refused)
+        rows = 0;
+    if (!r->blocks)
+        r->refused = false;
+    if (r->width)
+        r->numbers.n = (int)((first + rows) * r->width);
+    else
+        r->ids.n = (int)(first + rows);
+    r->last[r->parts++] = r->in.number;
+    r->start[r->parts] = (int32_t)(first + rows);
+    r->begun++;
+}
+
+/* --------------------------------------------------------------- lines --- */
+static bool take_tokens(Rows *r, const char *text, size_t n, Fault *why)
+{
+    int64_t tokens = question_of(&r->source, text, n, r->line_ids, why);
+    for (int64_t i = 0; i < tokens; i++)
+        vec_push(r->e.arena, &r->ids, r->line_ids[i]);
+    return tokens >= 0;
+}
+
+/* Is this the end of a number: a space, or the end of the line? */
+static bool ends_number(const char *at, const char *end)
+{
+    return at == end || (*at && strchr(" \t\r", *at));
+}
+
+static bool take_numbers(Rows *r, const char *text, size_t n, Fault *why)
+{
+    const char *at = r->line, *const end = at + n;
+    int64_t count = 0;
+    memcpy(r->line, text, n);
+    r->line[n] = '\0';
+    at += strspn(at, " \t\r");
+    for (char *next; at < end; count++) {
+        const float x = strtof(at, &next);
+        if (next == at || !ends_number(next, end))
+            return fault(why, ExitInput, "byte %lld: a number is expected",
+                         (long long)(at - r->line) + 1);
+        vec_push(r->e.arena, &r->numbers, x);
+        at = next + strspn(next, " \t\r");
+    }
+    return count == r->width
+        || fault(why, ExitInput, "a row has %lld numbers, this line has %lld",
+                 (long long)r->width, (long long)count);
+}
+
+static void take_line(Rows *r, LineState state, const char *text, size_t n)
+{
+    Fault why;
+    bool ok = true;
+    const int64_t rows = rows_read(r);
+    const bool waits = r->blocks ? r->parts == 0 : r->begun == 0;
+    if (r->width && n == 0 && waits && rows == 0 && !r->refused)
+        return; /* empty lines before the first block */
+    if (state == LineTooLong)
+        ok = fault(&why, ExitInput,
+                   "the line has %zu bytes, at most %d are read", n,
+                   LongestLine);
+    else if (r->width && n > 0)
+        ok = take_numbers(r, text, n, &why);
+    else if (!r->width)
+        ok = take_tokens(r, text, n, &why);
+    if (!ok) {
+        line_error(r->in.number, "%s", why.text);
+        r->numbers.n = (int)(rows * r->width);
+        refuse(r);
+    }
+    if (!r->width || n == 0)
+        end_part(r);
+}
+
+/* Collects parts; false at the end of the input. */
+static bool read_batch(Rows *r)
+{
+    const char *text;
+    size_t n;
+    LineState state = LineText;
+    const int64_t most = r->blocks ? Blocks : BatchParts;
+    r->parts = r->ids.n = r->numbers.n = 0;
+    r->start[0] = 0;
+    r->refused = false;
+    while (r->parts < most && (r->blocks || rows_read(r) < BatchRows)) {
+        const bool open = r->refused || rows_read(r) > r->start[r->parts];
+        const bool wait = r->parts == 0 || r->blocks || open;
+        state = lines_next(&r->in, wait, &text, &n);
+        if (state == LineEnd || state == LineWait)
+            break;
+        take_line(r, state, text, n);
+    }
+    if (state == LineEnd && (r->refused || rows_read(r) > r->start[r->parts]))
+        end_part(r);
+    return r->parts > 0;
+}
+
+/* ------------------------------------------------------------- answers --- */
+/* Are these blocks queries, and as many keys as values? */
+static bool are_question(Rows *r)
+{
+    const int32_t *s = r->start;
+    if (r->refused)
+        return false;
+    if (r->parts == Blocks && s[2] - s[1] == s[3] - s[2])
+        return true;
+    if (r->parts < Blocks)
+        line_error(r->in.number, "the input ends here: queries, an empty "
+                                 "line, keys, an empty line and values are "
+                                 "expected");
+    else
+        line_error(r->in.number,
+                   "as many values as keys are expected: %d keys, %d values",
+                   s[2] - s[1], s[3] - s[2]);
+    refuse(r);
+    return false;
+}
+
+static void *grow(const Rows *r, void *at, int64_t *have, int64_t bytes)
+{
+    if (bytes < 0)
+        fail(ExitResource, "%lld rows at once are too many",
+             (long long)rows_read(r));
+    if (bytes <= *have)
+        return at;
+    *have = bytes + bytes / 2;
+    return aligned_memory(r->e.arena, *have);
+}
+
+static void encode(Rows *r, struct attn_batch *b)
+{
+    const int64_t rows = b->rows + b->sequences;
+    r->output = grow(r, r->output, &r->output_bytes,
+                     rows * r->m->output_columns * 4);
+    b->output = r->output;
+    const int64_t bytes = attn_batch_bytes(r->m, b);
+    r->work = grow(r, r->work, &r->work_bytes, bytes);
+    const int error = attn_encode_batch(r->m, r->e.bound, b, r->work, bytes);
+    if (error)
+        die("the model refused a batch that fits it: %s",
+            attn_error_text(error));
+}
+
+static void print_rows(const Rows *r, int64_t part, const float *x,
+                       int64_t rows)
+{
+    const int64_t columns = r->m->output_columns;
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < rows * columns; i++) {
+        const char *before = i % columns ? " " : "";
+        printf("%s%.9g%s", before, (double)x[i], (i + 1) % columns ? "" : "\n");
+        wrong += !isfinite(x[i]);
+    }
+    putchar('\n');
+    if (wrong)
+        warning_at((Pos){ 0 },
+                   "<stdin>:%lld: %lld of %lld numbers are not finite",
+                   (long long)r->last[part], (long long)wrong,
+                   (long long)(rows * columns));
+}
+
+/* Rows of the result, for so many of a part. */
+static int64_t result_of(const Rows *r, int64_t rows)
+{
+    if (rows == 0 || r->m->output_pooled)
+        return rows > 0;
+    return rows + r->m->class_token;
+}
+
+static void answer(Rows *r)
+{
+    const int32_t *s = r->start;
+    const float *x = r->numbers.at;
+    const int32_t key_start[2] = { 0, s[2] - s[1] };
+    struct attn_batch b = { .sequences = r->parts,
+                            .start = s,
+                            .parallel = r->e.parallel };
+    if (r->blocks) {
+        b.sequences = 1;
+        b.query = x;
+        b.key = x + s[1] * r->width;
+        b.value = x + s[2] * r->width;
+        b.key_start = key_start;
+        b.key_rows = key_start[1];
+    } else if (r->width) {
+        b.input = x;
+    } else {
+        b.ids = r->ids.at;
+    }
+    b.rows = s[b.sequences];
+    encode(r, &b);
+    const float *y = b.output;
+    for (int64_t i = 0; i < b.sequences; i++) {
+        const int64_t rows = result_of(r, s[i + 1] - s[i]);
+        print_rows(r, r->blocks ? Blocks - 1 : i, y, rows);
+        y += (r->m->output_pooled ? 1 : rows) * r->m->output_columns;
+    }
+}
+
+static int open_rows(Rows *r)
+{
+    const Spec *s = r->e.spec;
+    r->m = r->e.backend.model;
+    r->width = r->m->input_width;
+    r->blocks = s->kind == KindAttention;
+    r->source = tokens_with(r->e.source.block, s->source.size, r->o->ids);
+    const char *wrong = generation_option(r->o);
+    if (wrong)
+        fail(ExitUsage, "%s is about an answer: this model gives none", wrong);
+    lines_open(&r->in, r->e.arena, STDIN_FILENO);
+    if (r->width) {
+        r->line = arena_alloc(r->e.arena, LongestLine + 1);
+        return ExitDone;
+    }
+    r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);
+    return need_vocabulary(&r->source, "source");
+}
+
+int run_rows(const RunCommand *o, const Engine *e)
+{
+    Rows r = { .o = o, .e = *e };
+    int code = open_rows(&r);
+    while (!code && read_batch(&r)) {
+        if (!r.blocks || are_question(&r))
+            answer(&r);
+        else
+            putchar('\n');
+        flush_answers(stdout);
+    }
+    return code ? code : r.code;
+}
