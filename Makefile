@@ -197,6 +197,13 @@ fuzz-kill: $(B)/attnc $(B)/tests/cli/kill_test ## kill -9, Ctrl-C: each command
 	ATTNC_KILLS=$(or $(N),500) ATTNC_SEED=$(or $(SEED),1) $(B)/tests/cli/kill_test
 demo: $(B)/attnc ## English words to phonemes, by C made from a YAML spec
 	@sh tests/demo.sh $(B)
+MAN := $(B)/man
+man: $(B)/attnc ## pages of the manual, build/man/*.1
+	@mkdir -p $(MAN)
+	@for c in '' $(COMMANDS); do \
+	    $(B)/attnc help --format=man $$c > $(MAN)/attnc$${c:+-$$c}.1 || exit 1; \
+	done
+COMMANDS = $$($(B)/attnc help | sed -n 's/^  \([a-z]*\) .*/\1/p')
 bench: $(B)/attnc ## speed, beside the machine's own limit
 	$(B)/attnc bench models/transformer-base.yaml --set kind=encoder -p 128 -t 1
 	$(B)/attnc bench models/transformer-base.yaml -p 128 -t 1
@@ -249,7 +256,7 @@ help: ## this list
 # A header that is gone: what included it is made again.
 %.h: ;
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
-.PHONY: all test test-fast test-full check-asan check-tsan check-gcc demo bench \
+.PHONY: all man test test-fast test-full check-asan check-tsan check-gcc demo bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
         g2p-error golden sample lint rooms format clean help
 .DELETE_ON_ERROR:

@@ -16,6 +16,7 @@
 #include "runtime/rt.h" /* exit codes, Fault, PackList */
 
 #define ATTNC_VERSION "0.1.0"
+#define ATTNC_DATE "2026-11-22" /* of this version */
 
 /* -------------------------------------------------------------- arena.c --- */
 typedef struct Arena Arena; /* one per compilation; freed whole */

@@ -51,7 +51,8 @@ typedef struct { /* what all commands take */
 /* What of these stands among the words, whatever else is wrong with them. */
 CommonOptions options_common(const Command *c, int argc, char **argv);
 
-void print_help(FILE *out, const Command *c); /* NULL: of all commands */
+void print_help(FILE *out, const Command *c);   /* NULL: of all commands */
+void print_manual(FILE *out, const Command *c); /* as a page, for man(1) */
 
 /* cmd_WORD.c: does it, by its options (options.h); an exit code. */
 #define COMMAND(word, id, ...)            \

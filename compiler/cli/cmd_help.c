@@ -1,4 +1,5 @@
-/* cmd_help.c: attnc help: the commands, or what one of them takes. */
+/* cmd_help.c: attnc help: the commands, or what one of them takes, as a text
+ * or as a page of the manual.                                               */
 #include <string.h>
 
 #include "cli/options.h"
@@ -6,6 +7,7 @@
 int cmd_help(const HelpCommand *o)
 {
     const bool all = !o->command || strcmp(o->command, "version") == 0;
-    print_help(stdout, all ? NULL : command_find(o->command));
+    const Command *c = all ? NULL : command_find(o->command);
+    (o->man ? print_manual : print_help)(stdout, c);
     return ExitDone;
 }

@@ -65,10 +65,13 @@ static void unknown_option(Arena *a, const Command *c, const char *name)
 
 static void unknown_option(Arena *a, const Command *c, const char *name)
 {
+    int bits = 0; /* of the commands that take it */
     for (int i = 0; i < n_options; i++)
         if (strcmp(option_table[i].name, name) == 0)
-            fail(ExitUsage, "attnc %s takes no %s: it belongs to %s", c->name,
-                 name, takers(a, option_table[i].commands));
+            bits |= option_table[i].commands;
+    if (bits)
+        fail(ExitUsage, "attnc %s takes no %s: it belongs to %s", c->name, name,
+             takers(a, bits));
     const char *near = nearest_option(name, c->bit);
     if (near)
         fail(ExitUsage, "unknown option '%s': did you mean %s?", quote(name),

@@ -60,6 +60,7 @@ static const char *const stages[] = { "final", "built", "all" };
 static const char *const graph_formats[] = { "text", "dot", "svg" };
 static const char *const plan_formats[] = { "text", "json" };
 static const char *const field_formats[] = { "text", "markdown" };
+static const char *const help_formats[] = { "text", "man" };
 static const char *const bench_formats[] = {
     [BenchTable] = "table",
     [BenchJson] = "json",
@@ -339,6 +340,8 @@ const Option option_table[] = {
          "text (default), dot, svg"),
     WORD("--format", "NAME", OWN(Plan, json), plan_formats, 0,
          "text (default), json"),
+    WORD("--format", "NAME", OWN(Help, man), help_formats, 0,
+         "text (default), man: a page of the manual"),
     WORD("--format", "NAME", OWN(Fields, markdown), field_formats, 0,
          "text (default), markdown"),
     WORD("--format", "NAME", OWN(Records, format), records_formats, 0,

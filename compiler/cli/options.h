@@ -141,6 +141,7 @@ struct FieldsCommand {
 
 struct HelpCommand {
     const char *command; /* NULL: all */
+    int man;
 };
 
 /* --------------------------------------------------------------- rows --- */

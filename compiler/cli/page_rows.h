@@ -110,7 +110,7 @@ PAGE(Help,
      "Prints what a command takes, with examples and its exit codes.",
      "attnc help", "the commands",
      "attnc help run", "one of them, the same as attnc run --help",
-     "attnc help help", "what help takes")
+     "attnc help --format=man run > attnc-run.1", "its page of the manual")
 /* clang-format on */
 
 #undef PAGE
