@@ -5,10 +5,11 @@
 #include "passes/passes.h"
 #include "plan/plan.h"
 
-typedef struct {      /* one softmax of the unfused graph */
-    const char *name; /* decoder.0.cross_attn.weights */
-    int layer;        /* in its stack */
-    int side[2];      /* of its queries, of its keys: 0 or 1 */
+typedef struct {       /* one softmax of the unfused graph */
+    const char *name;  /* decoder.0.cross_attn.weights */
+    const char *title; /* "decoder layer 0, cross-attention" */
+    int layer;         /* in its stack */
+    int side[2];       /* of its queries, of its keys: 0 or 1 */
     int heads;
     const float *weight; /* [heads][queries][keys]; -1: masked, that is
                             0, and the softmax never saw the key */

@@ -1,7 +1,10 @@
 /* draw_attention.c: attention weights as SVG: heat maps with the tokens on both
- * axes, dark on light, of one scale from 0 to 1. What a softmax never saw is
- * hatched. Tokens are written once, and used by every matrix.               */
+ * axes, dark on light, of one scale from 0 to 1: the square root of the weight,
+ * so that weak ones are seen. What a softmax never saw is hatched. Tokens are
+ * written once, and used by every matrix. The ground and the text follow the
+ * reader's light or dark; matrices are on white.                             */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,16 +14,25 @@
 /* pixels */
 enum {
     Edge = 16,
-    Gap = 20,
+    Gap = 24,
     Line = 18,
-    Header = 84,
+    Header = 96,
+    Apart = 22, /* blocks */
     Widest = 1600,
-    Bar = 200,
+    Bar = 260,
     /* others */
     Levels = 64,
     LongestLabel = 16,
     MostTips = 1 << 13
 };
+
+static const char style[] =
+    "<style>\n"
+    ".ground,.paper{fill:#fff}text{fill:#222}.soft{fill:#666}\n"
+    ".title{font-weight:bold}.in text{fill:#222}.in .on{fill:#fff}\n"
+    "@media(prefers-color-scheme:dark){\n"
+    ".ground{fill:#16181c}text{fill:#e6e6e6}.soft{fill:#a0a0a0}}\n"
+    "</style>\n";
 
 typedef struct {
     FILE *out;
@@ -111,7 +123,7 @@ static int map_height(const Drawing *d, const AttentionMap *m)
 {
     Panel x = panel_of(d->p, m, 0);
     int in_line = panels_in_line(d, m);
-    return Line
+    return Line + Apart
          + (panels_of(d->p, m) + in_line - 1) / in_line * panel_height(d, &x);
 }
 
@@ -164,10 +176,10 @@ static void put_axes(const Drawing *d, const Panel *x)
 }
 
 /* -------------------------------------------------------------- matrix --- */
-/* -1: masked; 0: not drawn. */
+/* Of its square root. -1: masked; 0: not drawn. */
 static int level_of(float w)
 {
-    return w < 0 ? -1 : w > 0 ? (int)(w * (float)Levels + 0.5f) : 0;
+    return w < 0 ? -1 : w > 0 ? (int)(sqrtf(w) * (float)Levels + 0.5f) : 0;
 }
 
 /* Of white to dark blue, the gradient of the legend; below 0: masked. */
@@ -235,16 +247,16 @@ static void put_cells(const Drawing *d, const Panel *x)
 
 static void put_numbers(const Drawing *d, const Panel *x)
 {
-    fputs("<g font-size=\"9\" text-anchor=\"middle\" pointer-events=\"none\">"
-          "\n",
+    fputs("<g class=\"in\" font-size=\"9\" text-anchor=\"middle\" "
+          "pointer-events=\"none\">\n",
           d->out);
     for (int i = 0; i < x->rows; i++)
         for (int j = 0; j < x->columns; j++) {
             float w = x->w[(size_t)i * x->stride + (size_t)j];
-            if (level_of(w) > 0)
+            if (w >= 0.005f)
                 fprintf(d->out, "<text x=\"%g\" y=\"%g\"%s>%.2f</text>\n",
                         (j + 0.5) * d->cell, (i + 0.5) * d->cell + 3,
-                        w > 0.5f ? " fill=\"#fff\"" : "", (double)w);
+                        w > 0.3f ? " class=\"on\"" : "", (double)w);
         }
     fputs("</g>\n", d->out);
 }
@@ -255,13 +267,14 @@ static void put_panel(const Drawing *d, const Panel *x, int left, int top)
     fprintf(d->out, "<g transform=\"translate(%d %d)\">\n",
             left + left_of(d, x->m), top + top_of(d, x->m));
     if (!d->rows_margin)
-        fprintf(d->out, "<text y=\"%d\">head %d</text>\n",
+        fprintf(d->out, "<text y=\"%d\" class=\"title\">head %d</text>\n",
                 -4 - d->margin[x->m->side[1]], x->head);
     put_axes(d, x);
     fprintf(d->out,
+            "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n"
             "<g transform=\"translate(0 %g)\" stroke-width=\"%d\" "
             "shape-rendering=\"crispEdges\">\n",
-            0.5 * c, c);
+            x->columns * c, x->rows * c, 0.5 * c, c);
     put_cells(d, x);
     fputs("</g>\n", d->out);
     if (c >= 24)
@@ -278,14 +291,15 @@ static void put_map(const Drawing *d, const AttentionMap *m, int top)
     const AttentionPicture *p = d->p;
     int in_line = panels_in_line(d, m);
     fprintf(d->out,
-            "<text x=\"%d\" y=\"%d\"><tspan font-weight=\"bold\">%s"
-            "</tspan>: ",
-            Edge, top + 12, m->name);
+            "<text x=\"%d\" y=\"%d\"><tspan font-size=\"14\" "
+            "font-weight=\"bold\">%s</tspan><tspan class=\"soft\" "
+            "dx=\"14\">",
+            Edge, top + 12, m->title);
     if (p->query < 0)
         fprintf(d->out, "rows: %s", p->side[m->side[0]]);
     else
         svg_text(d->out, p->label[m->side[0]][p->query], LongestLabel);
-    fprintf(d->out, "%s, columns: %s</text>\n",
+    fprintf(d->out, "%s, columns: %s</tspan></text>\n",
             p->query < 0 ? "" : " as the query", p->side[m->side[1]]);
     for (int i = 0; i < panels_of(d->p, m); i++) {
         Panel x = panel_of(d->p, m, i);
@@ -294,8 +308,10 @@ static void put_map(const Drawing *d, const AttentionMap *m, int top)
     }
 }
 
+/* The gradient is even in the square root: its marks are not in the weight. */
 static void put_legend(const Drawing *d)
 {
+    static const double marks[] = { 0, 0.01, 0.1, 0.25, 0.5, 0.75, 1 };
     fprintf(d->out,
             "<defs><linearGradient id=\"weight\"><stop offset=\"0\" "
             "stop-color=\"#fff\"/><stop offset=\"1\" stop-color=\"#08306b\"/>"
@@ -305,34 +321,37 @@ static void put_legend(const Drawing *d)
             "<rect x=\"%d\" y=\"48\" width=\"%d\" height=\"12\" "
             "fill=\"url(#weight)\" stroke=\"#888\"/>\n",
             Edge, Bar);
-    for (int i = 0; i <= 4; i++)
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         fprintf(d->out,
-                "<text x=\"%d\" y=\"72\" font-size=\"10\" "
+                "<text x=\"%.1f\" y=\"73\" font-size=\"10\" "
                 "text-anchor=\"middle\">%g</text>\n",
-                Edge + i * Bar / 4, i / 4.0);
+                (double)Edge + (double)Bar * sqrt(marks[i]), marks[i]);
+    fprintf(d->out,
+            "<text x=\"%d\" y=\"58\">shade: square root of the weight"
+            "</text>\n",
+            Edge + Bar + 16);
     if (d->masked)
         fprintf(d->out,
-                "<rect x=\"%d\" y=\"48\" width=\"24\" height=\"12\" "
-                "fill=\"url(#masked)\" stroke=\"#888\"/><text x=\"%d\" "
-                "y=\"58\">masked</text>\n",
-                Edge + Bar + 24, Edge + Bar + 54);
+                "<rect class=\"paper\" x=\"%d\" y=\"66\" width=\"24\" "
+                "height=\"12\"/><path stroke=\"url(#masked)\" "
+                "stroke-width=\"12\" d=\"M%d 72h24\"/><text x=\"%d\" "
+                "y=\"76\">masked</text>\n",
+                Edge + Bar + 16, Edge + Bar + 16, Edge + Bar + 46);
 }
 
 static void put_header(const Drawing *d)
 {
     const AttentionPicture *p = d->p;
     fprintf(d->out,
-            "<text x=\"%d\" y=\"20\" font-size=\"14\" "
+            "<text x=\"%d\" y=\"20\" font-size=\"15\" "
             "font-weight=\"bold\">%s: attention weights",
             Edge, p->model);
     if (p->query >= 0)
         fprintf(d->out, " of query %d", p->query);
     fprintf(d->out,
             "</text>\n<text x=\"%d\" y=\"38\">a row for each %s, a "
-            "column for each key; a row sums to 1%s</text>\n",
-            Edge, p->query >= 0 ? "head" : "query",
-            d->tips ? "; point at a cell"
-                    : "; numbers by --layer, --head, --query");
+            "column for each key; a row sums to 1</text>\n",
+            Edge, p->query >= 0 ? "head" : "query");
     put_legend(d);
 }
 
@@ -362,7 +381,7 @@ static void measure_cells(Drawing *d)
             most = x.rows > most ? x.rows : most;
             drawn += drawn_cells(d, &x);
         }
-    int room = one ? 1120 : 320, largest = one ? 28 : 14;
+    int room = one ? 1120 : 320, largest = one ? 28 : 20;
     d->cell = room / most < largest ? room / most : largest;
     d->cell = d->cell > 1 ? d->cell : 1;
     d->tips = drawn <= MostTips;
@@ -391,7 +410,7 @@ static void measure(Drawing *d)
     const AttentionPicture *p = d->p;
     measure_cells(d);
     measure_labels(d);
-    d->width = d->tips ? 600 : 760; /* of the header */
+    d->width = 600; /* of the header */
     d->height = Header;
     for (int i = 0; i < p->maps; i++) {
         Panel x = panel_of(p, &p->map[i], 0);
@@ -412,9 +431,9 @@ char *draw_attention(const AttentionPicture *p, size_t *size)
             "<svg xmlns=\"http://www.w3.org/2000/svg\" "
             "xmlns:xlink=\"http://www.w3.org/1999/xlink\" width=\"%d\" "
             "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"monospace\" "
-            "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" "
-            "fill=\"#fff\"/>\n",
-            d.width, d.height, d.width, d.height);
+            "font-size=\"12\" role=\"img\">\n%s<rect class=\"ground\" "
+            "width=\"100%%\" height=\"100%%\"/>\n",
+            d.width, d.height, d.width, d.height, style);
     put_header(&d);
     fputs("<defs>\n", d.out);
     for (int side = 0; side < 2; side++)

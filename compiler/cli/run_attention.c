@@ -301,6 +301,16 @@ static void fill_map(AttentionRun *r, const Trial *t, AttentionMap *m, int node)
     m->weight = w;
 }
 
+/* "decoder layer 0, cross-attention" */
+static const char *title_of(Arena *a, const Node *n, const AttentionMap *m)
+{
+    const char *word = m->side[0] == m->side[1] ? "self" : "cross";
+    const char *stack = n->entry == EntryDecode ? "decoder" : "encoder";
+    if (n->layer < 0)
+        return "attention";
+    return arena_printf(a, "%s layer %d, %s-attention", stack, m->layer, word);
+}
+
 /* Those of the layer and the head that are asked for, without weights yet. */
 static int choose_maps(AttentionRun *r)
 {
@@ -317,6 +327,7 @@ static int choose_maps(AttentionRun *r)
         if (n->op != OpSoftmax || o->head >= m.heads
             || (o->layer >= 0 && o->layer != m.layer))
             continue;
+        m.title = title_of(r->e.arena, n, &m);
         int64_t rows = r->in.start[m.side[0]][1];
         most = attn_max(most, rows);
         if (o->query >= rows)

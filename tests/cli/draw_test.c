@@ -66,9 +66,11 @@ static const float weights[2 * 2 * 3] = { 1,     0,    -1, .25f,
 static AttentionPicture picture(AttentionMap *m, const char *const *query,
                                 const char *const *key)
 {
-    *m = (AttentionMap){
-        .name = "w", .side = { 0, 1 }, .heads = 2, .weight = weights
-    };
+    *m = (AttentionMap){ .name = "w",
+                         .title = "layer 0",
+                         .side = { 0, 1 },
+                         .heads = 2,
+                         .weight = weights };
     return (AttentionPicture){ .model = "m",
                                .side = { "source", "target" },
                                .label = { query, key },
@@ -89,7 +91,7 @@ static void test_picture(void **state)
     AttentionPicture p = picture(&m, query, key);
     char *text = draw_attention(&p, &size);
     assert_int_equal(strlen(text), size);
-    assert_int_equal(check_xml(text, "title"), 6); /* .001 is white */
+    assert_int_equal(check_xml(text, "title"), 7);
     assert_non_null(strstr(text, "<title>0 &#60;&#38;&#62;&#34;' \xe2\x86\x92 "
                                  "0 \\x0A: 1</title>"));
     assert_non_null(strstr(text, "1 \xe2\x90\xa3"
@@ -98,20 +100,24 @@ static void test_picture(void **state)
     assert_non_null(strstr(text, ">Donaudampfschiff\xe2\x80\xa6</text>"));
     assert_non_null(strstr(text, ">masked</text>"));
     assert_non_null(strstr(text, ">head 1</text>"));
+    assert_non_null(strstr(text, ">layer 0</tspan>"));
+    assert_non_null(strstr(text, "square root of the weight"));
+    assert_null(strstr(text, "point at")); /* paper has no pointer */
     assert_null(strstr(text, "nan"));
     free(text);
 
     p.head = 1;
     text = draw_attention(&p, &size);
-    assert_int_equal(check_xml(text, "title"), 3);
+    assert_int_equal(check_xml(text, "title"), 4);
     assert_non_null(strstr(text, ">0.50</text>"));
+    assert_null(strstr(text, ">0.00</text>"));
     assert_null(strstr(text, ">head 0</text>"));
     free(text);
 
     p.head = -1;
     p.query = 1; /* a row for each head */
     text = draw_attention(&p, &size);
-    assert_int_equal(check_xml(text, "title"), 3);
+    assert_int_equal(check_xml(text, "title"), 4);
     assert_non_null(strstr(text, "<title>head 0: 1 \xe2\x90\xa3"
                                  "a"));
     free(text);
