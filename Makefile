@@ -47,7 +47,7 @@ CORE   := memory hash math check batch cache process sampling beam search_memory
           stream state vocab merges tokens text packed
 FILES  := score files output convert json safetensors safetensors_write shards seed \
           tables weights weights_check packed_file vocab_file vocab_json vocab_block \
-          cores pool
+          cores pool settings
 
 SOURCES := $(filter-out $(STAGE0),$(foreach r,$(ROOMS),$(sort $(wildcard compiler/$(r)/*.c)))) \
            $(CORE:%=runtime/%.c) $(FILES:%=runtime/%.c)

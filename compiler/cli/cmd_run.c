@@ -47,7 +47,7 @@ static int open_run(Run *r)
     if (code || !generates(r->e.spec))
         return code;
     const Spec *s = r->e.spec;
-    bool decoder = s->kind == KindDecoder, ids = o->ids;
+    bool decoder = s->kind == KindDecoder, ids = o->lines.ids;
     r->target = tokens_with(r->e.target_vocab.block, s->target.size, ids);
     r->source = tokens_with(r->e.source.block, s->source.size, ids);
     if (decoder)
@@ -172,9 +172,9 @@ static void search_batch(Run *r)
 
 static void print_answer(Run *r, int64_t line, const struct attn_hypothesis *h)
 {
-    if (r->o->search.nbest > 0)
+    if (r->o->search.set.nbest > 0)
         printf("%lld\t", (long long)r->number[line]);
-    if (r->o->search.scores)
+    if (r->o->search.set.scores)
         printf("%.7g\t", (double)h->score);
     print_tokens(stdout, r->e.arena, &r->target, h->tokens, h->n);
     putchar('\n');
@@ -192,7 +192,7 @@ static void print_batch(Run *r)
         }
         for (int64_t j = 0; j < n; j++)
             print_answer(r, i, &h[j]);
-        if (n <= 0 && r->o->search.nbest <= 0)
+        if (n <= 0 && r->o->search.set.nbest <= 0)
             putchar('\n');
         h += r->asks[i] ? r->search.o.results : 0;
         r->fewer += r->asks[i] && n >= 0 && n < r->search.o.results;
@@ -215,22 +215,13 @@ static void print_end(const Run *r)
                    (long long)r->answered, (long long)r->search.o.beam);
 }
 
-/* Options that mean something for --prompt alone: refused, not passed over. */
-static void check_lines(const RunCommand *o)
+/* Refuses what means nothing here, and what cannot be done together. */
+static void check_use(const RunCommand *o, int use)
 {
-    const char *wrong = o->tokens >= 0 ? "-n"
-                      : o->stop.n      ? "--stop"
-                      : o->save_state  ? "--save-state"
-                      : o->quiet       ? "--quiet"
-                                       : NULL;
+    const char *wrong = attn_settings_wrong(&o->search.set, use);
+    options_for(o, &commands[NthRun], use);
     if (wrong)
-        fail(ExitUsage, "%s is for --prompt, not for lines of stdin", wrong);
-    if (drawing_temperature(&o->search) > 0
-        && (o->search.beam > 1 || o->search.nbest > 1))
-        fail(ExitUsage,
-             "tokens that are drawn make one answer: leave out "
-             "--beam and --nbest, or --temperature and --top-k, --top-p, "
-             "--min-p");
+        fail(ExitUsage, "%s", wrong);
 }
 
 int cmd_run(const RunCommand *o)
@@ -244,9 +235,10 @@ int cmd_run(const RunCommand *o)
                             : "--query");
     if (o->input || o->output || o->taps.n)
         return run_input(o);
-    if (o->prompt || o->load_state)
+    const bool prompt = o->prompt || o->load_state;
+    check_use(o, prompt ? ATTN_FOR_PROMPT : ATTN_FOR_LINES);
+    if (prompt)
         return run_prompt(o);
-    check_lines(o);
     need_lines(&o->model);
     Run r = { .o = o };
     int code = open_run(&r);

@@ -29,10 +29,12 @@ static int open_score(Score *s, const ScoreCommand *o)
                                          "probabilities");
         return ExitInput;
     }
-    s->target = tokens_with(s->e.target_vocab.block, spec->target.size, o->ids);
+    s->target = tokens_with(s->e.target_vocab.block, spec->target.size,
+                            o->lines.ids);
     s->source = spec->kind == KindDecoder
                   ? s->target
-                  : tokens_with(s->e.source.block, spec->source.size, o->ids);
+                  : tokens_with(s->e.source.block, spec->source.size,
+                                o->lines.ids);
     size_t bytes = (MostTokens + 1) * sizeof *s->source_ids;
     s->source_ids = arena_alloc(s->e.arena, bytes);
     s->target_ids = arena_alloc(s->e.arena, bytes);

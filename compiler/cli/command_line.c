@@ -172,6 +172,18 @@ bool option_usual(const void *at, const Option *row)
     return true;
 }
 
+void options_for(const void *options, const Command *c, int use)
+{
+    for (int i = 0; i < n_options; i++) {
+        const Option *row = &option_table[i];
+        const void *at = option_place((void *)(uintptr_t)options, c, row);
+        if ((row->commands & c->bit) && row->use && !(row->use & use)
+            && !option_usual(at, row))
+            fail(ExitUsage, "%s is for %s, not for %s", row->name,
+                 attn_use_text(row->use), attn_use_text(use));
+    }
+}
+
 /* ------------------------------------------------------------- reading --- */
 /* The row of a word, and its value when it is in the same word: "--beam=4",
  * "-O2", "-omodel.c". NULL: none is called so.                              */

@@ -83,60 +83,28 @@ EngineOptions run_engine_options(const RunCommand *o)
 }
 
 /* -------------------------------------------------------------- search --- */
-/* Where one of the others is given, tokens are drawn: as the model says, 1. */
-double drawing_temperature(const SearchOptions *o)
-{
-    bool draws = o->top_k > 0 || o->top_p > 0 || o->min_p > 0;
-    return o->temperature >= 0 ? o->temperature : draws ? 1 : 0;
-}
-
-/* The answers that are wanted widen the default alone: a beam that --beam or
- * the spec states decides what is found, and is kept.                       */
-static int64_t beam_of(const Spec *s, const SearchOptions *o)
-{
-    if (o->beam > 0)
-        return o->beam;
-    if (drawing_temperature(o) > 0)
-        return 1;
-    return spec_says(s, "search.beam") ? s->search_beam
-                                       : attn_max(s->search_beam, o->nbest);
-}
-
+/* The spec's search, and what the options change of it. */
 static struct attn_search_options search_options(const Engine *e,
                                                  const SearchOptions *o)
 {
     const Spec *s = e->spec;
-    return (struct attn_search_options){
-        .beam = beam_of(s, o),
-        .results = attn_max(o->nbest, 1),
+    struct attn_search_options search = {
+        .beam = s->search_beam,
         .rule = s->search_rule == SearchRecorded ? ATTN_RULE_RECORDED
                                                  : ATTN_RULE_EXACT,
-        .penalty = s->search_penalty == PenaltyGnmt ? ATTN_PENALTY_GNMT
-                   : s->search_penalty == PenaltyPower ? ATTN_PENALTY_POWER
-                   : ATTN_PENALTY_NONE,
-        .alpha = (float)(o->alpha >= 0 ? o->alpha : s->search_alpha),
-        .max_output = o->max_output > 0 ? o->max_output
-                      : s->max_output > 0 ? s->max_output : 0,
-        .max_output_plus = o->max_output > 0 ? -1 : s->max_output_plus,
-        .max_input = o->max_input,
-        .patience = (float)o->patience,
+        .penalty = s->search_penalty == PenaltyGnmt  ? ATTN_PENALTY_GNMT
+                 : s->search_penalty == PenaltyPower ? ATTN_PENALTY_POWER
+                                                     : ATTN_PENALTY_NONE,
+        .alpha = (float)s->search_alpha,
+        .max_output = s->max_output > 0 ? s->max_output : 0,
+        .max_output_plus = s->max_output_plus,
         .start = (int32_t)s->token_start,
-        .end = (int32_t)(o->end_token >= 0 ? o->end_token : s->token_end),
-        .want_scores = o->scores,
-        .process = {
-            .min_length = o->min_length,
-            .repetition_penalty = (float)o->repetition_penalty,
-            .no_repeat_ngram = o->no_repeat_ngram,
-        },
-        .sampling = {
-            .temperature = (float)drawing_temperature(o),
-            .top_p = (float)(o->top_p > 0 ? o->top_p : 0),
-            .min_p = (float)(o->min_p > 0 ? o->min_p : 0),
-            .top_k = o->top_k > 0 ? o->top_k : 0,
-            .seed = (int64_t)e->options.seed,
-        },
+        .end = (int32_t)s->token_end,
         .parallel = e->parallel,
     };
+    attn_settings_apply(&o->set, spec_says(s, "search.beam"),
+                        (int64_t)e->options.seed, &search);
+    return search;
 }
 
 const char *generation_option(const RunCommand *o)
@@ -145,7 +113,7 @@ const char *generation_option(const RunCommand *o)
         const Option *row = &option_table[i];
         const void *at = (const char *)&o->search + row->at;
         if ((row->commands & CmdRun) && row->part == PartSearch
-            && at != &o->search.max_input && !option_usual(at, row))
+            && at != &o->search.set.max_input && !option_usual(at, row))
             return row->name;
     }
     return NULL;
@@ -187,8 +155,8 @@ int open_search(Search *to, const Engine *e, const SearchOptions *o,
     }
     to->o.process.suppress = suppress.at;
     to->o.process.suppress_size = suppress.n;
-    if (!code && o->prefix)
-        code = option_tokens(a, target, "--prefix", o->prefix, &to->prefix,
+    if (!code && o->set.prefix)
+        code = option_tokens(a, target, "--prefix", o->set.prefix, &to->prefix,
                              &to->prefix_n);
     if (to->o.end >= s->target.size) {
         error_at((Pos){ 0 }, "--end-token %d: the target has %lld tokens",

@@ -20,9 +20,11 @@ static const size_t part_at[][OptionParts] = {
                      [PartCode] = HAS(Compile, code) },
     [NthRun] = { [PartModel] = HAS(Run, model),
                  [PartCode] = HAS(Run, code),
+                 [PartLines] = HAS(Run, lines),
                  [PartSearch] = HAS(Run, search) },
     [NthScore] = { [PartModel] = HAS(Score, model),
-                   [PartCode] = HAS(Score, code) },
+                   [PartCode] = HAS(Score, code),
+                   [PartLines] = HAS(Score, lines) },
     [NthGraph] = { [PartModel] = HAS(Graph, model) },
     [NthPlan] = { [PartModel] = HAS(Plan, model),
                   [PartCode] = HAS(Plan, code) },
@@ -90,6 +92,14 @@ static const char *const color_words[] = {
 #define OWN(command, to) \
     Cmd##command, PartCommand, offsetof(command##Command, to)
 
+/* and the options of runtime/options.h, by their column `place` */
+#define PLACE_Lines(to) CmdRun | CmdScore, PartLines, offsetof(LineOptions, to)
+#define PLACE_Settings(to) SEARCH(CmdRun, set.to)
+#define PLACE_Suppress(to) SEARCH(CmdRun, to)
+#define PLACE_Prompt(to) OWN(Run, to)
+#define PLACE_Seed(to) MODEL(CmdLoads | CmdTune, to)
+#define PLACE_Threads(to) CODE(CmdLoads | CmdTune, to)
+
 #define FLAG(name, place, text) \
     { name, NULL, Flag, place, .help = text, .group = GROUP }
 #define ALONE(name, place, text) \
@@ -106,10 +116,10 @@ static const char *const color_words[] = {
       .group = GROUP }
 #define WORD(name, takes, place, list, usual, text) \
     { name, takes, Word, place, 0, 0, usual, \
-      list, sizeof list / sizeof *list, text, GROUP }
+      list, sizeof list / sizeof *list, text, GROUP, 0 }
 #define WORDS(name, takes, place, list, usual, text) \
     { name, takes, Words, place, 0, 0, usual, \
-      list, sizeof list / sizeof *list, text, GROUP }
+      list, sizeof list / sizeof *list, text, GROUP, 0 }
 #define MOST_INT 2147483647.0
 
 /* GROUP is the head of `attnc help COMMAND` that the rows below it go under. */
@@ -122,6 +132,13 @@ const Option option_table[] = {
     TEXT("COMMAND", "", OWN(Help, command), ""),
     TEXT("MODEL", "", OWN(New, model), ""),
 
+    /* those that the program of an emitted file has too */
+#define OPTION(uses, of, kind, name, takes, place, member, low, high, usual, \
+               text) \
+    { name, takes, kind, PLACE_##place(member), low, high, usual, \
+      .help = text, .group = Group##of, .use = (uses) },
+#include "runtime/options.h"
+
 #undef GROUP
 #define GROUP GroupModel
     LIST("--set", "KEY=VALUE", MODEL(CmdSpec | CmdTensors | CmdTune, sets),
@@ -129,8 +146,6 @@ const Option option_table[] = {
     TEXT("--weights", "FILE",
      MODEL(CmdLoads | CmdCompile | CmdTensors | CmdTune, weights),
          "weights (.safetensors) instead of the spec's"),
-    INT("--seed", "N", MODEL(CmdLoads | CmdTune, seed), 0, MOST_INT, 1,
-         "of sampling, and of weights that no file gives"),
     TEXT("--dtype", "NAME", OWN(Tune, dtype),
          "the same as --set dtype=NAME"),
 
@@ -153,9 +168,6 @@ const Option option_table[] = {
 
 #undef GROUP
 #define GROUP GroupCode
-    INT("--threads", "N", CODE(CmdLoads | CmdTune, threads),
-     1, ATTN_POOL_MOST, -1,
-         "run on this many; default: one a physical core"),
     TEXT("--march", "TARGET", CODE(CmdPlans | CmdTune, march),
          "native (default), x86-64-v3, generic .."),
     INT("--width", "N", CODE(CmdPlans | CmdTune, width), 1, 16, 0,
@@ -177,71 +189,6 @@ const Option option_table[] = {
          "what attnc tune found, here instead of your own"),
     FLAG("--no-records", CODE(CmdPlans, no_records),
          "the default tiles, whatever attnc tune found"),
-
-#undef GROUP
-#define GROUP GroupLines
-    FLAG("--ids", OWN(Run, ids),
-         "read and write token ids instead of text"),
-    FLAG("--ids", OWN(Score, ids),
-         "read and write token ids instead of text"),
-    TEXT("--prefix", "TEXT", SEARCH(CmdRun, prefix),
-         "first tokens of every answer"),
-    INT("--max-input", "N", SEARCH(CmdRun, max_input), 1, MOST_INT, 0,
-         "cut longer inputs to this many tokens"),
-
-#undef GROUP
-#define GROUP GroupPrompt
-    TEXT("--prompt", "TEXT", OWN(Run, prompt),
-         "answer this, and print the answer as it comes"),
-    INT("-n", "N", OWN(Run, tokens), 0, MOST_INT, -1,
-         "tokens of that answer, at most"),
-    LIST("--stop", "TEXT", OWN(Run, stop),
-         "end before this text (--ids: these tokens)"),
-    TEXT("--save-state", "FILE", OWN(Run, save_state),
-         "keep the state behind --prompt; - is stdout"),
-    TEXT("--load-state", "FILE", OWN(Run, load_state),
-         "go on from there, behind --prompt if it is given"),
-    FLAG("--quiet", OWN(Run, quiet),
-         "do not say how fast that answer came"),
-
-#undef GROUP
-#define GROUP GroupSearch
-    INT("--beam", "N", SEARCH(CmdRun, beam), 1, 1024, 0,
-         "hypotheses that are followed; 1 is greedy"),
-    INT("--nbest", "N", SEARCH(CmdRun, nbest), 1, 1024, 0,
-         "answers to a line, behind the line's number"),
-    FLAG("--scores", SEARCH(CmdRun, scores),
-         "each answer begins with its score"),
-    REAL("--alpha", "X", SEARCH(CmdRun, alpha), 0, 100, -1,
-         "strength of the length penalty"),
-    REAL("--length-penalty", "X", SEARCH(CmdRun, alpha), 0, 100, -1,
-         "the same as --alpha"),
-    REAL("--patience", "X", SEARCH(CmdRun, patience), 0, 100, 1,
-         "rule recorded: stop at --beam times this many"),
-    INT("--min-length", "N", SEARCH(CmdRun, min_length), 0, MOST_INT, 0,
-         "no end before this many tokens"),
-    INT("--max-output", "N", SEARCH(CmdRun, max_output), 1, MOST_INT, 0,
-         "at most this many tokens in an answer"),
-    REAL("--repetition-penalty", "X",
-     SEARCH(CmdRun, repetition_penalty), 0.001, 1000, 0,
-         "divides the logits of tokens that came already"),
-    INT("--no-repeat-ngram", "N", SEARCH(CmdRun, no_repeat_ngram), 0, 1000, 0,
-         "no n-gram of this length twice"),
-    LIST("--suppress", "TOKENS", SEARCH(CmdRun, suppress),
-         "a token, or a sequence of them, that must not come"),
-    INT("--end-token", "ID", SEARCH(CmdRun, end_token), 0, MOST_INT, -1,
-         "this token ends an answer"),
-
-#undef GROUP
-#define GROUP GroupSampling
-    REAL("--temperature", "X", SEARCH(CmdRun, temperature), 0, 1e6, -1,
-         "draw tokens at random; 0: take the best"),
-    INT("--top-k", "N", SEARCH(CmdRun, top_k), 0, MOST_INT, -1,
-         "of the N best alone"),
-    REAL("--top-p", "X", SEARCH(CmdRun, top_p), 0, 1, -1,
-         "of the best that have this probability"),
-    REAL("--min-p", "X", SEARCH(CmdRun, min_p), 0, 1, -1,
-         "of those at least so probable, beside the best"),
 
 #undef GROUP
 #define GROUP GroupTensors

@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/lines.h"
+#include "runtime/settings.h"
 #include "tune/tune.h"
 
 typedef VEC(const char *) Texts;
@@ -26,16 +27,13 @@ typedef struct { /* what code is made for, and by what */
     bool no_records;
 } CodeOptions;
 
-typedef struct { /* -1, and a beam or nbest of 0: as the spec says */
-    const char *prefix;
+typedef struct { /* lines, and their answers */
+    bool ids;
+} LineOptions;
+
+typedef struct {
+    struct attn_settings set;
     Texts suppress;
-    int64_t beam, nbest, min_length, no_repeat_ngram, end_token;
-    int64_t max_input, max_output; /* 0: the model's */
-    int64_t top_k;
-    double temperature, top_p, min_p; /* -1: not given, as top_k */
-    double alpha, patience;
-    double repetition_penalty; /* 0: none */
-    bool scores;
 } SearchOptions;
 
 /* ------------------------------------------------------------ commands --- */
@@ -58,7 +56,8 @@ struct RunCommand {
     ModelOptions model;
     CodeOptions code;
     SearchOptions search;
-    bool ids, quiet;
+    LineOptions lines;
+    bool quiet;
     /* --prompt */
     const char *prompt, *save_state, *load_state;
     Texts stop;
@@ -73,7 +72,7 @@ struct RunCommand {
 struct ScoreCommand {
     ModelOptions model;
     CodeOptions code;
-    bool ids;
+    LineOptions lines;
 };
 
 typedef enum { StageFinal, StageBuilt, StageAll } Stage;
@@ -150,6 +149,7 @@ typedef enum {
     PartModel,
     PartCode,
     PartSearch,
+    PartLines,
     PartBench,
     PartCommon, /* no part of it: CommonOptions */
     OptionParts
@@ -199,6 +199,7 @@ typedef struct {
     int n_words;
     const char *help;
     OptionGroup group;
+    int use; /* of run: what it is for, ATTN_FOR_LINES ..; 0: all */
 } Option;
 extern const Option option_table[];
 extern const int n_options;
@@ -209,6 +210,8 @@ ModelOptions *options_model(void *options, const Command *c); /* or NULL */
 /* command_line.c */
 bool option_taken(int command, const char *name);
 bool option_usual(const void *at, const Option *row); /* as if not given? */
+/* Refuses what is given and is not for this use, ATTN_FOR_LINES .. */
+void options_for(const void *options, const Command *c, int use);
 
 /* --------------------------------------------------- as others take them ---
  */
@@ -232,8 +235,6 @@ int open_search(Search *to, const Engine *e, const SearchOptions *o,
                 const Tokens *target);
 /* An option that was given and is about answers that are generated; NULL. */
 const char *generation_option(const RunCommand *o);
-/* 0: the best token is taken. */
-double drawing_temperature(const SearchOptions *o);
 
 /* run's other forms, each in the file of its name. */
 int run_input(const RunCommand *o);

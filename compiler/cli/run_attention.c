@@ -31,15 +31,15 @@ typedef struct {
 /* What asks for something else than one answer and its weights. */
 static int check_options(const RunCommand *o)
 {
-    const char *wrong = o->output           ? "--output"
-                      : o->taps.n           ? "--tap"
-                      : o->load_state       ? "--load-state"
-                      : o->save_state       ? "--save-state"
-                      : o->stop.n           ? "--stop"
-                      : o->search.nbest > 0 ? "--nbest"
-                      : o->search.scores    ? "--scores"
-                      : o->quiet            ? "--quiet"
-                                            : NULL;
+    const char *wrong = o->output               ? "--output"
+                      : o->taps.n               ? "--tap"
+                      : o->load_state           ? "--load-state"
+                      : o->save_state           ? "--save-state"
+                      : o->stop.n               ? "--stop"
+                      : o->search.set.nbest > 0 ? "--nbest"
+                      : o->search.set.scores    ? "--scores"
+                      : o->quiet                ? "--quiet"
+                                                : NULL;
     if (wrong)
         error_at((Pos){ 0 }, "%s does not go with --attention", wrong);
     else if (!is_stdout(o->attention) && !ends_in(o->attention, ".svg")
@@ -48,7 +48,8 @@ static int check_options(const RunCommand *o)
                  "--attention '%s': the name of a picture ends in "
                  ".svg, of numbers in .json",
                  quote(o->attention));
-    else if (drawing_temperature(&o->search) > 0 && o->search.beam > 1)
+    else if (attn_settings_temperature(&o->search.set) > 0
+             && o->search.set.beam > 1)
         error_at((Pos){ 0 },
                  "tokens that are drawn make one answer: leave "
                  "out --beam, or --temperature and --top-k, --top-p, --min-p");
@@ -61,17 +62,17 @@ static int check_options(const RunCommand *o)
 static int check_kind(const Spec *s, const RunCommand *o)
 {
     const SearchOptions *search = &o->search;
-    const char *wrong = search->prefix           ? "--prefix"
-                      : search->suppress.n       ? "--suppress"
-                      : o->tokens >= 0           ? "-n"
-                      : search->max_output > 0   ? "--max-output"
-                      : search->beam > 0         ? "--beam"
-                      : search->temperature >= 0 ? "--temperature"
-                      : search->top_k >= 0       ? "--top-k"
-                      : search->top_p >= 0       ? "--top-p"
-                      : search->min_p >= 0       ? "--min-p"
-                      : o->input && o->prompt    ? "--prompt"
-                                                 : NULL;
+    const char *wrong = search->set.prefix           ? "--prefix"
+                      : search->suppress.n           ? "--suppress"
+                      : o->tokens >= 0               ? "-n"
+                      : search->set.max_output > 0   ? "--max-output"
+                      : search->set.beam > 0         ? "--beam"
+                      : search->set.temperature >= 0 ? "--temperature"
+                      : search->set.top_k >= 0       ? "--top-k"
+                      : search->set.top_p >= 0       ? "--top-p"
+                      : search->set.min_p >= 0       ? "--min-p"
+                      : o->input && o->prompt        ? "--prompt"
+                                                     : NULL;
     if (!o->input && (s->kind == KindAttention || s->input != InputTokens)) {
         error_at(spec_pos(s, "kind"), "this model reads no text: --attention "
                                       "FILE needs --input FILE");
@@ -142,8 +143,8 @@ static int read_line(AttentionRun *r, int side)
         error_at((Pos){ 0 }, "--attention: %s", why.text);
         return why.code;
     }
-    if (r->o->search.max_input > 0)
-        count = attn_min(count, r->o->search.max_input);
+    if (r->o->search.set.max_input > 0)
+        count = attn_min(count, r->o->search.set.max_input);
     if (count < least || count > most) {
         error_at((Pos){ 0 },
                  "--attention: the line has %lld tokens, %lld to "
@@ -409,9 +410,10 @@ int run_attention(const RunCommand *o)
         need_lines(&o->model);
     if (!(code = open_attention(&r))) {
         const Spec *s = r.e.spec;
-        r.tokens[0] = tokens_with(r.e.source.block, s->source.size, o->ids);
+        r.tokens[0] = tokens_with(r.e.source.block, s->source.size,
+                                  o->lines.ids);
         r.tokens[1] = tokens_with(r.e.target_vocab.block, s->target.size,
-                                  o->ids);
+                                  o->lines.ids);
         if (!o->input)
             code = read_text(&r);
         else if (!sample_file_read(&r.in, &r.e, o->input, &why))

@@ -48,10 +48,12 @@ static int open_model(Stream *r)
         error_at(spec_pos(s, "kind"), "this kind of model continues no text");
         return ExitInput;
     }
-    r->target = tokens_with(r->e.target_vocab.block, s->target.size, r->o->ids);
+    r->target = tokens_with(r->e.target_vocab.block, s->target.size,
+                            r->o->lines.ids);
     r->source = s->kind == KindDecoder
                   ? r->target
-                  : tokens_with(r->e.source.block, s->source.size, r->o->ids);
+                  : tokens_with(r->e.source.block, s->source.size,
+                                r->o->lines.ids);
     if (r->o->save_state || r->o->load_state)
         r->weights = attn_weights_hash(r->e.backend.model, r->e.packed);
     if ((code = need_vocabulary(&r->source, "source"))
@@ -224,7 +226,7 @@ static void feed_prefix(Stream *r)
 static void print_token(Stream *r, int32_t id)
 {
     int64_t n;
-    if (r->o->ids) {
+    if (r->o->lines.ids) {
         fprintf(r->to, "%s%d", r->printed++ ? " " : "", id);
         return;
     }
@@ -239,7 +241,7 @@ static int stop_options(Stream *r)
     Fault why;
     const Texts *stop = &r->o->stop;
     VEC(int32_t) ids = { 0 };
-    for (int i = 0; r->o->ids && i < stop->n; i++) {
+    for (int i = 0; r->o->lines.ids && i < stop->n; i++) {
         size_t n = strlen(stop->at[i]);
         int32_t *at = arena_alloc(r->e.arena, (n + 2) * sizeof *at);
         int64_t count = tokens_of(&r->target, stop->at[i], n, at, &why);
@@ -254,7 +256,7 @@ static int stop_options(Stream *r)
     }
     r->s.stop = ids.at;
     r->s.stops = ids.n;
-    if (r->o->ids)
+    if (r->o->lines.ids)
         return ExitDone;
     if (attn_text_open(&r->text, r->target.block, stop->at, stop->n, r->begun)
         == 0)
@@ -270,7 +272,7 @@ static void print_prompt(Stream *r)
     int64_t stops = r->text.stops;
     bool decoder = r->e.spec->kind == KindDecoder;
     r->text.stops = 0;
-    for (int64_t i = 0; decoder && !r->o->ids && i < r->n; i++)
+    for (int64_t i = 0; decoder && !r->o->lines.ids && i < r->n; i++)
         print_token(r, r->ids[i]);
     for (int64_t i = 0; i < r->search.prefix_n; i++)
         print_token(r, r->search.prefix[i]);
@@ -289,7 +291,7 @@ static int print_answer(Stream *r)
         print_token(r, (int32_t)token);
         flush_answers(r->to);
     }
-    if (!r->o->ids) {
+    if (!r->o->lines.ids) {
         int64_t n = attn_text_end(&r->text, r->out, r->cap);
         fwrite(r->out, 1, (size_t)n, r->to);
     }
@@ -324,25 +326,10 @@ static int save_state(Stream *r)
 }
 
 /* ----------------------------------------------------------------- run --- */
-static int check_options(const RunCommand *o)
-{
-    const char *wrong = o->search.beam > 1  ? "--beam"
-                      : o->search.nbest > 0 ? "--nbest"
-                      : o->search.scores    ? "--scores"
-                                            : NULL;
-    if (!wrong)
-        return ExitDone;
-    error_at((Pos){ 0 }, "%s is for lines of stdin, not for --prompt", wrong);
-    return ExitUsage;
-}
-
 int run_prompt(const RunCommand *o)
 {
     Stream r = { .o = o, .to = beside(o->save_state) };
-    int code = check_options(o);
-    if (code)
-        return code;
-    code = open_model(&r);
+    int code = open_model(&r);
     if (!code && o->load_state)
         code = read_state(&r);
     if (!code)

@@ -59,7 +59,7 @@ static int64_t most_rows(const Rows *r)
 static void end_part(Rows *r)
 {
     const int64_t first = r->start[r->parts], most = most_rows(r);
-    const int64_t cut = r->o->search.max_input;
+    const int64_t cut = r->o->search.set.max_input;
     int64_t rows = rows_read(r) - first;
     if (cut > 0 && !r->blocks)
         rows = attn_min(rows, cut);
@@ -276,7 +276,7 @@ static int open_rows(Rows *r)
     r->m = r->e.backend.model;
     r->width = r->m->input_width;
     r->blocks = s->kind == KindAttention;
-    r->source = tokens_with(r->e.source.block, s->source.size, r->o->ids);
+    r->source = tokens_with(r->e.source.block, s->source.size, r->o->lines.ids);
     const char *wrong = generation_option(r->o);
     if (wrong)
         fail(ExitUsage, "%s is about an answer: this model gives none", wrong);
