@@ -217,12 +217,13 @@ typedef struct {
     int errors, warnings;
     bool cut; /* memory ran out: not all was found */
 } Report;
-void report_add(Report *r, bool error, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 void report_free(Report *r);
-/* Errors: every tensor that is missing (with the nearest name that nothing
- * uses), mis-shaped or not of numbers. Warnings: values that are not finite,
- * tensors that nothing uses whole. True when there is no error.             */
+/* One line for what is the same of many layers, 20 of errors and of warnings at
+ * most. Errors: every tensor that is missing (with the nearest name that
+ * nothing uses), mis-shaped or not of numbers; 1s before a shape are nothing.
+ * Warnings: values that are not finite, tensors that nothing uses whole. Notes:
+ * tables of tokens and positions that have more rows than the model; the first
+ * are taken. r->errors counts tensors. True when there is no error.         */
 bool weights_check(const PackList *p, const Safetensors *file, Report *r);
 
 /* ------------------------------------------------------ packed_file.c --- */

@@ -1,6 +1,6 @@
 /* weights_check.c: does a file of weights fit the model? Every tensor that is
  * missing, mis-shaped or of a wrong type is listed, and every one that nothing
- * reads.                                                                    */
+ * reads; what is the same of many layers is one line.                       */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,30 +26,181 @@ static void append(Report *r, const char *text)
     r->n += n;
 }
 
-void report_add(Report *r, bool error, const char *fmt, ...)
-{
-    char text[sizeof((Fault *)0)->text];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    Fault line; /* makes it safe to print */
-    fault(&line, 0, "%s", text);
-    *(error ? &r->errors : &r->warnings) += 1;
-    append(r, error ? "error: " : "warning: ");
-    append(r, line.text);
-    append(r, "\n");
-}
-
 void report_free(Report *r)
 {
     free(r->text);
     *r = (Report){ 0 };
 }
 
-/* -------------------------------------------------------- nearest names --- */
-enum { LongName = 200, Hints = 20 };
+static void report_line(Report *r, const char *level, const char *text)
+{
+    append(r, level);
+    append(r, text);
+    append(r, "\n");
+}
 
+/* ------------------------------------------------------------- findings --- */
+enum { LongName = 200, Hints = 20, ShownLines = 20, LookBack = 256 };
+
+typedef enum { FoundError, FoundWarning, FoundNote, FoundLevels } Level;
+
+typedef struct { /* one of a tensor, or the same of the tensors of layers */
+    Level level;
+    char name[LongName], rest[LongName], hint[LongName]; /* with {i} */
+    long first, last, layers; /* of layers; 0: it has none */
+} Finding;
+
+typedef struct {
+    Finding *at;
+    size_t n, cap;
+    bool cut;
+} Findings;
+
+/* Where the first segment of a name that is a number begins, its digits in *n;
+ * -1: none is.                                                              */
+static int layer_at(const char *name, int *n)
+{
+    for (int i = 0; name[i]; i += name[i] == '.') {
+        const int segment = (int)strcspn(name + i, ".");
+        const int digits = (int)strspn(name + i, "0123456789");
+        if (segment > 0 && segment == digits && digits < 9) {
+            *n = digits;
+            return i;
+        }
+        i += segment;
+    }
+    return -1;
+}
+
+/* The name with {i} in the place of that layer; false: it has another. */
+static bool without_layer(char out[LongName], const char *name, long layer)
+{
+    int n = 0, at = layer_at(name, &n);
+    const bool has = at >= 0 && strtol(name + at, NULL, 10) == layer;
+
+    if (has)
+        snprintf(out, LongName, "%.*s{i}%s", at, name, name + at + n);
+    else
+        snprintf(out, LongName, "%s", name);
+    return has;
+}
+
+static Finding *same_finding(const Findings *f, const Finding *x)
+{
+    const size_t stop = f->n > LookBack ? f->n - LookBack : 0;
+
+    for (size_t i = f->n; x->layers && i > stop; i--) {
+        Finding *y = &f->at[i - 1];
+        if (y->level == x->level && y->layers && !strcmp(y->name, x->name)
+            && !strcmp(y->rest, x->rest) && !strcmp(y->hint, x->hint))
+            return y;
+    }
+    return NULL;
+}
+
+static void add_finding(Findings *f, const Finding *x)
+{
+    Finding *same = same_finding(f, x);
+
+    if (same) {
+        same->last = x->last;
+        same->layers++;
+        return;
+    }
+    if (f->n == f->cap) {
+        const size_t cap = 2 * f->cap + 16;
+        Finding *more = realloc(f->at, cap * sizeof *more);
+        if (!more) {
+            f->cut = true;
+            return;
+        }
+        f->at = more;
+        f->cap = cap;
+    }
+    f->at[f->n++] = *x;
+}
+
+/* Of the tensor `name`; `hint`, another tensor's name that the text ends in, or
+ * NULL. The text comes behind the name.                                     */
+static void found(Findings *f, Level level, const char *name, const char *hint,
+                  const char *fmt, ...)
+{
+    Finding x = { .level = level };
+    int digits = 0;
+    const int at = layer_at(name, &digits);
+    const long layer = at < 0 ? -1 : strtol(name + at, NULL, 10);
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(x.rest, sizeof x.rest, fmt, ap);
+    va_end(ap);
+    x.layers = without_layer(x.name, name, layer);
+    x.first = x.last = layer;
+    if (hint)
+        without_layer(x.hint, hint, layer);
+    add_finding(f, &x);
+}
+
+/* A name as it is, where only one layer is meant. */
+static void name_of(const Finding *x, const char *with_i, char out[LongName])
+{
+    const char *hole = strstr(with_i, "{i}");
+
+    if (x->layers == 1 && hole)
+        snprintf(out, LongName, "%.*s%ld%s", (int)(hole - with_i), with_i,
+                 x->first, hole + 3);
+    else
+        snprintf(out, LongName, "%s", with_i);
+}
+
+static void say_finding(Report *r, const char *path, const Finding *x)
+{
+    static const char *const levels[] = { "error: ", "warning: ", "note: " };
+    char name[LongName], hint[LongName], layers[80] = "", text[512];
+    Fault safe;
+
+    name_of(x, x->name, name);
+    name_of(x, x->hint, hint);
+    if (x->layers > 1)
+        snprintf(layers, sizeof layers,
+                 x->last - x->first + 1 == x->layers
+                     ? " (i: %ld to %ld)"
+                     : " (i: %ld to %ld, %ld of them)",
+                 x->first, x->last, x->layers);
+    snprintf(text, sizeof text, "%.120s: tensor '%.80s'%s%.150s", path, name,
+             layers, x->rest);
+    if (*hint)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "; the nearest name there is '%.80s'", hint);
+    fault(&safe, 0, "%s", text);
+    report_line(r, levels[x->level], safe.text);
+}
+
+/* Of each level the first lines; how many more there are. */
+static void say_findings(Report *r, const char *path, const Findings *f)
+{
+    static const char *const words[] = { "errors", "warnings", "notes" };
+    int said[FoundLevels] = { 0 };
+    long more[FoundLevels] = { 0 }; /* tensors */
+
+    for (size_t i = 0; i < f->n; i++) {
+        const Finding *x = &f->at[i];
+        if (said[x->level]++ < ShownLines)
+            say_finding(r, path, x);
+        else
+            more[x->level] += x->layers ? x->layers : 1;
+    }
+    for (int level = 0; level < FoundLevels; level++) {
+        char text[80];
+        if (more[level] == 0)
+            continue;
+        snprintf(text, sizeof text, "and %ld more %s of this file", more[level],
+                 words[level]);
+        report_line(r, "note: ", text);
+    }
+}
+
+/* -------------------------------------------------------- nearest names --- */
 static int least(int a, int b, int c)
 {
     int m = a < b ? a : b;
@@ -78,8 +229,8 @@ static int distance(const char *a, const char *b)
 
 /* What the model does with a tensor of the file. */
 typedef struct {
-    int64_t elements;     /* that it takes */
-    bool checked, misfit; /* reported once, for all that share it */
+    int64_t elements;             /* that it takes */
+    bool checked, misfit, longer; /* reported once, for all that share it */
 } Use;
 
 /* The unused tensor whose name is nearest, NULL when none is near. */
@@ -131,61 +282,97 @@ static int file_shape(const PackItem *item, int64_t dim[2])
     return 1;
 }
 
-static void check_shape(const char *path, const PackItem *item, const Tensor *t,
-                        Use *use, Report *r)
+/* Tables whose first rows are taken where the file has more. */
+static bool may_be_longer(const PackItem *item)
+{
+    static const char *const names[] = {
+        "source.weight",           "target.weight", "source_positions.weight",
+        "target_positions.weight", "logits.weight", "logits.bias",
+    };
+    const bool whole = !item->from.groups && !item->from.transposed;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (whole && item->name && !strcmp(item->name, names[i]))
+            return true;
+    return false;
+}
+
+/* Without the 1s that some tools put before a shape. */
+static int plain_shape(const Tensor *t, int rank, const int64_t **dim)
+{
+    int extra = 0;
+
+    while (t->rank - extra > rank && t->dim[extra] == 1)
+        extra++;
+    *dim = t->dim + extra;
+    return t->rank - extra;
+}
+
+typedef struct {
+    const PackList *list;
+    const Safetensors *file;
+    Use *use; /* by tensor of the file */
+    Findings found;
+    int errors;
+} Check;
+
+static void check_shape(Check *c, const PackItem *item, const Tensor *t,
+                        Use *use)
 {
     char want[64], have[256];
     int64_t dim[2];
+    const int64_t *has;
     int rank = file_shape(item, dim);
-    bool fits = t->rank == rank
-             && !memcmp(t->dim, dim, (size_t)rank * sizeof *dim);
+    const bool ranks = plain_shape(t, rank, &has) == rank;
+    bool rows = ranks && (rank == 1 || has[1] == dim[1]);
     bool turned = t->rank == 2 && rank == 2 && t->dim[0] == dim[1]
                && t->dim[1] == dim[0];
-    if (fits || use->misfit)
+    if (use->misfit || use->longer || (rows && has[0] == dim[0]))
         return;
+    if (rows && has[0] > dim[0] && may_be_longer(item)) {
+        use->longer = true;
+        found(&c->found, FoundNote, t->name, NULL,
+              ": has %lld rows, the first %lld are taken", (long long)has[0],
+              (long long)dim[0]);
+        return;
+    }
     use->misfit = true;
-    report_add(r, true, "%s: tensor '%.80s': has shape %s, %s is needed%s",
-               path, t->name, shape_text(have, sizeof have, t->rank, t->dim),
-               shape_text(want, sizeof want, rank, dim),
-               turned ? "; see transpose in the spec's names" : "");
+    c->errors++;
+    found(&c->found, FoundError, t->name, NULL,
+          ": has shape %s, %s is needed%s",
+          shape_text(have, sizeof have, t->rank, t->dim),
+          shape_text(want, sizeof want, rank, dim),
+          turned ? "; see transpose in the spec's names" : "");
 }
 
-static void check_values(const char *path, const Tensor *t, Use *use, Report *r)
+static void check_values(Check *c, const Tensor *t, Use *use)
 {
     if (use->checked)
         return;
     use->checked = true;
-    if (t->type == StI32 || t->type == StI64 || t->type == StOther)
-        report_add(r, true,
-                   "%s: tensor '%.80s': has dtype %s; F32, F16, BF16 "
-                   "or F64 is needed",
-                   path, t->name, t->type_name);
+    if (t->type == StI32 || t->type == StI64 || t->type == StOther) {
+        c->errors++;
+        found(&c->found, FoundError, t->name, NULL,
+              ": has dtype %s; F32, F16, BF16 or F64 is needed", t->type_name);
+    }
     long long n = tensor_not_finite(t);
     if (n)
-        report_add(r, false,
-                   "%s: tensor '%.80s': %lld of %lld values are NaN "
-                   "or infinite",
-                   path, t->name, n, (long long)t->elements);
+        found(&c->found, FoundWarning, t->name, NULL,
+              ": %lld of %lld values are NaN or infinite", n,
+              (long long)t->elements);
 }
 
-static void report_missing(const PackItem *item, const Safetensors *file,
-                           const Use *use, Report *r)
+static void report_missing(Check *c, const PackItem *item)
 {
-    const char *path = safetensors_path(file), *name = item->from.name;
+    const char *name = item->from.name;
     char want[64];
     int64_t dim[2];
     int rank = file_shape(item, dim);
     shape_text(want, sizeof want, rank, dim);
-    const char *hint = r->errors < Hints ? nearest_unused(file, use, name)
-                                         : NULL;
-    if (hint)
-        report_add(r, true,
-                   "%s: tensor '%.80s' %s is missing; the nearest "
-                   "name there is '%.80s'",
-                   path, name, want, hint);
-    else
-        report_add(r, true, "%s: tensor '%.80s' %s is missing", path, name,
-                   want);
+    const char *hint = c->errors++ < Hints
+                         ? nearest_unused(c->file, c->use, name)
+                         : NULL;
+    found(&c->found, FoundError, name, hint, " %s is missing", want);
 }
 
 static bool from_file(const PackItem *item)
@@ -224,40 +411,50 @@ static bool *find_told(const PackList *p)
     return told;
 }
 
-static void check_items(const PackList *p, const Safetensors *file, Use *use,
-                        const bool *told, Report *r)
+static void check_items(Check *c, const bool *told)
 {
-    const char *path = safetensors_path(file);
-    for (int64_t i = 0; i < p->count; i++) {
-        const PackItem *item = &p->item[i];
+    for (int64_t i = 0; i < c->list->count; i++) {
+        const PackItem *item = &c->list->item[i];
         if (!from_file(item))
             continue;
-        const Tensor *t = safetensors_find(file, item->from.name);
+        const Tensor *t = safetensors_find(c->file, item->from.name);
         if (t) {
-            Use *u = &use[t - safetensors_at(file, 0)];
-            check_shape(path, item, t, u, r);
-            check_values(path, t, u, r);
+            Use *u = &c->use[t - safetensors_at(c->file, 0)];
+            check_shape(c, item, t, u);
+            check_values(c, t, u);
         } else if (!told[i]) {
-            report_missing(item, file, use, r);
+            report_missing(c, item);
         }
     }
 }
 
-static void check_unused(const Safetensors *file, const Use *use, Report *r)
+static void check_unused(Check *c)
 {
     char have[256];
-    for (int i = 0; i < safetensors_count(file); i++) {
-        const Tensor *t = safetensors_at(file, i);
+    for (int i = 0; i < safetensors_count(c->file); i++) {
+        const Tensor *t = safetensors_at(c->file, i);
+        const Use *use = &c->use[i];
         shape_text(have, sizeof have, t->rank, t->dim);
-        if (!use[i].elements)
-            report_add(r, false, "%s: tensor '%.80s' %s is not used",
-                       safetensors_path(file), t->name, have);
-        else if (use[i].elements < t->elements && !use[i].misfit)
-            report_add(r, false,
-                       "%s: tensor '%.80s' %s: only %lld of its "
-                       "%lld elements are used",
-                       safetensors_path(file), t->name, have,
-                       (long long)use[i].elements, (long long)t->elements);
+        if (!use->elements)
+            found(&c->found, FoundWarning, t->name, NULL, " %s is not used",
+                  have);
+        else if (use->elements < t->elements && !use->misfit && !use->longer)
+            found(&c->found, FoundWarning, t->name, NULL,
+                  " %s: only %lld of its %lld elements are used", have,
+                  (long long)use->elements, (long long)t->elements);
+    }
+}
+
+static void count_uses(Check *c)
+{
+    for (int64_t i = 0; i < c->list->count; i++) {
+        const PackItem *item = &c->list->item[i];
+        const Tensor *t = from_file(item)
+                            ? safetensors_find(c->file, item->from.name)
+                            : NULL;
+        if (t)
+            c->use[t - safetensors_at(c->file, 0)].elements += item->rows
+                                                             * item->k;
     }
 }
 
@@ -265,26 +462,22 @@ bool weights_check(const PackList *p, const Safetensors *file, Report *r)
 {
     if (!file)
         return true; /* seeded weights fit by construction */
-    int errors = r->errors;
-    Use *use = calloc((size_t)safetensors_count(file) + 1, sizeof *use);
+    Check c = { .list = p, .file = file };
+    c.use = calloc((size_t)safetensors_count(file) + 1, sizeof *c.use);
     bool *told = find_told(p);
-    if (!use || !told) {
-        free(use);
-        free(told);
-        r->cut = true;
-        return false;
+    if (c.use && told) {
+        count_uses(&c);
+        check_items(&c, told);
+        check_unused(&c);
+        say_findings(r, safetensors_path(file), &c.found);
     }
-    for (int64_t i = 0; i < p->count; i++) {
-        const PackItem *item = &p->item[i];
-        const Tensor *t = from_file(item)
-                            ? safetensors_find(file, item->from.name)
-                            : NULL;
-        if (t)
-            use[t - safetensors_at(file, 0)].elements += item->rows * item->k;
-    }
-    check_items(p, file, use, told, r);
-    check_unused(file, use, r);
-    free(use);
+    for (size_t i = 0; i < c.found.n; i++)
+        if (c.found.at[i].level == FoundWarning)
+            r->warnings += c.found.at[i].layers ? (int)c.found.at[i].layers : 1;
+    r->errors += c.errors;
+    r->cut = r->cut || !c.use || !told || c.found.cut;
+    free(c.use);
     free(told);
-    return r->errors == errors && !r->cut;
+    free(c.found.at);
+    return c.errors == 0 && !r->cut;
 }
