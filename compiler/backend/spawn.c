@@ -1,4 +1,4 @@
-/* spawn.c: runs another program, C compilers and Graphviz's dot.
+/* spawn.c: runs another program: C compilers.
  *
  * No shell: argv as it is. The environment is built, since CPATH,
  * CCC_OVERRIDE_OPTIONS and the like change what a compiler makes. Input is an

@@ -1,9 +1,9 @@
-/* cmd_graph.c: attnc graph: the operations as text, or drawn by Graphviz. */
+/* cmd_graph.c: attnc graph: the operations as text, as dot or drawn. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cli/graph_picture.h"
 #include "cli/options.h"
 
 static int list_passes(void)
@@ -12,38 +12,6 @@ static int list_passes(void)
         printf("%-16s %s%s\n", passes[i].name, passes[i].summary,
                passes[i].required ? " (always runs)" : "");
     return ExitDone;
-}
-
-/* Draws with `dot`, which writes to `fd` itself. */
-static bool draw(Arena *a, const char *text, int fd, Fault *why)
-{
-    const char *dot = find_program(a, "dot");
-    if (!dot)
-        return fault(why, ExitBackend,
-                     "--format=svg needs Graphviz's dot: "
-                     "install graphviz, or use --format=dot");
-    const char *argv[] = { dot, "-Tsvg", NULL };
-    SpawnJob job = { .argv = argv, .input = text, .input_bytes = strlen(text) };
-    spawn_all(&job, 1,
-              &(SpawnLimits){ .at_once = 1, .seconds = 120, .out_fd = fd });
-    if (job.ok)
-        return true;
-    fputs(job.said.tail, stderr);
-    *why = job.why;
-    return false;
-}
-
-static int draw_graph(Arena *a, const char *text, const char *path)
-{
-    Fault why;
-    Output *file = arena_alloc(a, sizeof *file);
-    if (!output_open(file, path, &why))
-        return report_fault(&why);
-    if (!draw(a, text, file->fd, &why)) {
-        output_cancel(file);
-        return report_fault(&why);
-    }
-    return output_commit(file, &why) ? ExitDone : report_fault(&why);
 }
 
 static int print_to(const char *text, const char *path)
@@ -86,6 +54,24 @@ static int print_stages(Engine *e, EngineOptions options, const char *path)
     return code;
 }
 
+/* "after the pass fuse-norm" */
+static const char *stage_text(Arena *a, const GraphCommand *o)
+{
+    if (o->stage == StageBuilt)
+        return "as built, before all passes";
+    return o->model.after ? arena_printf(a, "after the pass %s", o->model.after)
+                          : "as it runs, after all passes";
+}
+
+static const char *graph_text(const Engine *e, const GraphCommand *o)
+{
+    const Graph *g = o->stage == StageBuilt ? e->unfused : e->graph;
+    if (o->format == PrintSvg)
+        return draw_graph(e->arena, g, stage_text(e->arena, o));
+    return print_graph(e->arena, g,
+                       o->format == PrintText ? GraphText : GraphDot);
+}
+
 int cmd_graph(const GraphCommand *o)
 {
     const char *path = o->output ? o->output : "-";
@@ -99,13 +85,8 @@ int cmd_graph(const GraphCommand *o)
     Engine e = { .arena = NULL };
     int code = all ? print_stages(&e, options, path)
                    : engine_graph(&e, &options, stdout);
-    if (!code && !all) {
-        const char *text =
-            print_graph(e.arena, o->stage == StageBuilt ? e.unfused : e.graph,
-                        o->format == PrintText ? GraphText : GraphDot);
-        code = o->format == PrintSvg ? draw_graph(e.arena, text, path)
-                                     : print_to(text, path);
-    }
+    if (!code && !all)
+        code = print_to(graph_text(&e, o), path);
     engine_close(&e);
     return code;
 }

@@ -87,8 +87,10 @@ typedef enum {
     SymPT,   /* "p+t" cached and new target rows */
     SymR,    /* "r"   selected rows */
     SymM,    /* "m"   key rows of kind attention */
-    SymS     /* "s"   sequences */
+    SymS,    /* "s"   sequences */
+    Syms
 } Sym;
+extern const char *const sym_name[Syms]; /* print.c */
 typedef struct {
     int64_t c;
     Sym sym;
@@ -199,6 +201,7 @@ int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
 void check_graph(const Graph *g, const char *after); /* die()s when broken */
 
 /* -------------------------------------------------------------- print.c --- */
+extern const char *const pool_word[]; /* by PoolType: "mean" .. */
 typedef enum { GraphText, GraphDot } GraphFormat;
 char *print_graph(Arena *a, const Graph *g, GraphFormat format);
 char *print_node(Arena *a, const Graph *g, int node);

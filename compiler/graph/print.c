@@ -6,7 +6,7 @@
 
 #include "graph/graph.h"
 
-static const char *const sym_name[] = {
+const char *const sym_name[Syms] = {
     [SymNone] = "", [SymN] = "n", [SymT] = "t", [SymPT] = "p+t",
     [SymR] = "r",   [SymM] = "m", [SymS] = "s",
 };
@@ -84,7 +84,7 @@ static void add_bias(Buffer *b, const Node *n)
     add_count(b, "to", n->max_distance);
 }
 
-static const char *const pool_word[] = {
+const char *const pool_word[] = {
     [PoolMean] = "mean",
     [PoolClass] = "class",
     [PoolLast] = "last",

@@ -1,4 +1,4 @@
-/* spawn_test: C compilers and Graphviz that fail in every way, the environment
+/* spawn_test: C compilers that fail in every way, the environment
  * they get, odd names, Ctrl-C; and attnc when nobody can read its output.   */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -272,25 +272,6 @@ static int attnc(Spawned *s, int out, const char *const *words)
     return atoi(code + strlen("exit code "));
 }
 
-static void test_svg_without_graphviz(void **state)
-{
-    (void)state;
-    Spawned s;
-    const char *words[] = { "graph", "tests/cli/block.yaml", "--format=svg",
-                            "-o",    in_dir("g.svg"),        NULL };
-    setenv("PATH", dir, 1);
-    assert_int_equal(attnc(&s, -1, words), ExitBackend);
-    assert_non_null(strstr(s.tail, "install graphviz"));
-    assert_int_equal(files(dir), 0);
-    script("dot", "while read line; do echo \"$1 $line\"; done");
-    assert_int_equal(attnc(&s, -1, words), 0);
-    assert_int_equal(files(dir), 2);
-    script("dot", "echo half; exit 1");
-    assert_int_equal(unlink(in_dir("g.svg")), 0);
-    assert_int_equal(attnc(&s, -1, words), ExitBackend);
-    assert_int_equal(files(dir), 1);
-}
-
 static void test_print_commands(void **state)
 {
     (void)state;
@@ -346,7 +327,6 @@ int main(void)
         TEST(test_interrupt),
         TEST(test_killed),
         TEST(test_file_limit),
-        TEST(test_svg_without_graphviz),
         TEST(test_print_commands),
         TEST(test_full_stdout),
     };

@@ -1,0 +1,432 @@
+/* draw_graph.c: the picture of a graph as SVG: a page, its head, the columns,
+ * and what the colours and letters say.                                     */
+#include <math.h>
+#include <string.h>
+
+#include "base/svg.h"
+#include "cli/graph_picture.h"
+
+/* pixels */
+static const double edge = 18, head = 52, legend_line = 16, swatch = 12,
+                    narrowest = 400, corner_radius = 5, mark = 6,
+                    title_text = 16;
+
+typedef struct {
+    Buffer *out;
+    const Picture *p;
+    double width, height, left; /* of the page; of the columns on it */
+    double at, line;            /* where the legend is */
+} Page;
+
+/* Of a class of ops: its rule, its colours, and what it says. */
+static const struct {
+    const char *name, *meaning;
+    const char *light, *dark; /* fill and stroke */
+} look[] = {
+    [ClassSource] = { "source", "enters", "fill:#eceef1;stroke:#8b929e",
+                      "fill:#2b2f36;stroke:#7d8590" },
+    [ClassRow] = { "row", "row by row", "fill:#dcebfa;stroke:#5b93c9",
+                   "fill:#1b3650;stroke:#5b93c9" },
+    [ClassPosition] = { "position", "knows its position",
+                        "fill:#dbf1e0;stroke:#57a773",
+                        "fill:#1d3d2a;stroke:#57a773" },
+    [ClassHead] = { "head", "mixes rows", "fill:#fde6cd;stroke:#d98a35",
+                    "fill:#4d3317;stroke:#d98a35" },
+    [ClassState] = { "state", "writes the cache", "fill:#eadff7;stroke:#9069c2",
+                     "fill:#36264d;stroke:#9a78c8" },
+    [ClassSink] = { "sink", "result", "fill:#eceef1;stroke:#8b929e",
+                    "fill:#2b2f36;stroke:#7d8590" },
+};
+enum { Looks = sizeof look / sizeof *look };
+
+static const struct {
+    Sym sym;
+    const char *text;
+} letters[] = {
+    { SymN, "n: rows of the source" },     { SymM, "m: rows of keys" },
+    { SymT, "t: new rows of the target" }, { SymPT, "p: rows in the cache" },
+    { SymR, "r: rows asked for" },         { SymS, "s: sequences" },
+};
+
+/* ------------------------------------------------------------- rules --- */
+static void put_looks(Page *d, bool dark)
+{
+    for (int i = 0; i < Looks; i++)
+        if (look[i].name)
+            buffer_printf(d->out, ".%s{%s}\n", look[i].name,
+                          dark ? look[i].dark : look[i].light);
+}
+
+static void put_style(Page *d)
+{
+    buffer_printf(d->out,
+                  "<style>\n%s"
+                  ".b{font-weight:600}.box{stroke-width:1}\n"
+                  ".frame{fill:#f4f5f7;stroke:#c3c8d0}\n"
+                  ".band{fill:#fff;stroke:#d9dde3}\n"
+                  ".way{fill:none;stroke:#4a505b;stroke-width:1.2}\n"
+                  ".tip{fill:#4a505b}.cached{stroke:#9069c2;"
+                  "stroke-dasharray:4 3}\n"
+                  ".weight{fill:#b8860b}\n",
+                  svg_light);
+    put_looks(d, false);
+    buffer_printf(d->out,
+                  "@media(prefers-color-scheme:dark){\n%s"
+                  ".frame{fill:#1f2228;stroke:#3d424b}\n"
+                  ".band{fill:#16181c;stroke:#343941}\n"
+                  ".way{stroke:#b4bac4}.tip{fill:#b4bac4}"
+                  ".cached{stroke:#b596dd}\n"
+                  ".weight{fill:#e0b040}\n",
+                  svg_dark);
+    put_looks(d, true);
+    buffer_printf(d->out, "}\n</style>\n");
+}
+
+/* -------------------------------------------------------------- text --- */
+/* kind: "b", "soft" */
+static void put_text(Page *d, double x, double y, const char *kind, double size,
+                     const char *text)
+{
+    buffer_printf(d->out,
+                  "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" "
+                  "font-size=\"%g\">",
+                  kind, x, y, size);
+    svg_add(d->out, text);
+    buffer_printf(d->out, "</text>\n");
+}
+
+static void put_label(Page *d, const Area *a, const char *text)
+{
+    if (*text)
+        put_text(d, a->x, a->y + a->h - 1, "soft", soft_text, text);
+}
+
+static void put_line(Page *d, double middle, double y, const BoxLine *l)
+{
+    buffer_printf(d->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
+                  middle, y);
+    if (*l->bold) {
+        buffer_printf(d->out, "<tspan class=\"b\">");
+        svg_add(d->out, l->bold);
+        buffer_printf(d->out, "</tspan>");
+    }
+    if (*l->soft) {
+        buffer_printf(d->out, "<tspan class=\"soft\" font-size=\"%g\"%s>",
+                      soft_text, *l->bold ? " dx=\"5\"" : "");
+        svg_add(d->out, l->soft);
+        buffer_printf(d->out, "</tspan>");
+    }
+    buffer_printf(d->out, "</text>\n");
+}
+
+/* ------------------------------------------------------------- boxes --- */
+static const Node *node_of(const Page *d, const Box *b)
+{
+    return &d->p->g->nodes.at[b->node];
+}
+
+static void put_marks(Page *d, const Box *b)
+{
+    const Node *n = node_of(d, b);
+    double x = b->area.x + b->area.w - 4;
+    for (int k = n->nin - 1; k >= 0; k--) {
+        if (n->in[k] < 0 || !is_constant(d->p->g, n->in[k]))
+            continue;
+        x -= mark;
+        buffer_printf(d->out,
+                      "<rect class=\"weight\" x=\"%.1f\" y=\"%.1f\" "
+                      "width=\"%g\" height=\"%g\"><title>",
+                      x, b->area.y + 7, mark, mark);
+        svg_add(d->out, constant_text(d->p, n->in[k]));
+        buffer_printf(d->out, " : %s</title></rect>\n",
+                      print_type(d->p->arena,
+                                 d->p->g->nodes.at[n->in[k]].type));
+        x -= 3;
+    }
+}
+
+static void put_box(Page *d, const Box *b)
+{
+    static const double baseline = 14, line_step = 13, mark_room = 9;
+    const OpInfo *op = &op_info[node_of(d, b)->op];
+    const bool end = op->op_class == ClassSource || op->op_class == ClassSink;
+    const double middle = b->area.x + (b->area.w - b->weights * mark_room) / 2;
+    buffer_printf(d->out, "<g><title>%s: ", op->name);
+    svg_add(d->out, op->formula);
+    buffer_printf(d->out, " \xe2\x80\x94 ");
+    svg_add(d->out, print_node(d->p->arena, d->p->g, b->node));
+    buffer_printf(d->out,
+                  "</title>\n<rect class=\"box %s\" x=\"%.1f\" y=\"%.1f\" "
+                  "width=\"%.1f\" height=\"%.1f\" rx=\"%d\"/>\n",
+                  look[op->op_class].name, b->area.x, b->area.y, b->area.w,
+                  b->area.h, end ? 10 : 3);
+    for (int i = 0; i < b->lines; i++)
+        put_line(d, middle, b->area.y + baseline + i * line_step, &b->line[i]);
+    put_marks(d, b);
+    buffer_printf(d->out, "</g>\n");
+}
+
+/* ------------------------------------------------------------- lines --- */
+static Point towards(Point from, Point to, double by)
+{
+    const double length = fabs(to.x - from.x) + fabs(to.y - from.y);
+    const double part = length > 0 ? by / length : 0;
+    return (Point){ from.x + (to.x - from.x) * part,
+                    from.y + (to.y - from.y) * part };
+}
+
+static double length_of(Point a, Point b)
+{
+    return fabs(a.x - b.x) + fabs(a.y - b.y);
+}
+
+/* Rounded where it turns, with a head where it ends. */
+static void put_way(Page *d, const Net *n, const Sink *s)
+{
+    const Point *at = s->point, end = at[s->points - 1];
+    buffer_printf(d->out, "<path class=\"way%s\" d=\"M%.1f %.1f",
+                  n->cached ? " cached" : "", at[0].x, at[0].y);
+    for (int i = 1; i + 1 < s->points; i++) {
+        const double by = fmin(corner_radius, fmin(length_of(at[i - 1], at[i]),
+                                                   length_of(at[i], at[i + 1]))
+                                                  / 2);
+        const Point a = towards(at[i], at[i - 1], by);
+        const Point b = towards(at[i], at[i + 1], by);
+        buffer_printf(d->out, "L%.1f %.1fQ%.1f %.1f %.1f %.1f", a.x, a.y,
+                      at[i].x, at[i].y, b.x, b.y);
+    }
+    buffer_printf(d->out,
+                  "L%.1f %.1f\"/>\n"
+                  "<path class=\"tip\" d=\"M%.1f %.1fl-3 6h6z\"/>\n",
+                  end.x, end.y + 4, end.x, end.y + 0.5);
+}
+
+static void put_net(Page *d, const Net *n)
+{
+    for (int k = 0; k < n->sink.n; k++)
+        put_way(d, n, &n->sink.at[k]);
+    for (int k = 0; k < n->sink.n; k++)
+        put_label(d, &n->sink.at[k].label, n->sink.at[k].port);
+    put_label(d, &n->label, n->shape);
+}
+
+/* ---------------------------------------------------- bands, frames --- */
+static void put_area(Page *d, const char *kind, const Area *a, int round)
+{
+    buffer_printf(d->out,
+                  "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+                  "height=\"%.1f\" rx=\"%d\"/>\n",
+                  kind, a->x, a->y, a->w, a->h, round);
+}
+
+static void put_frames(Page *d)
+{
+    const Picture *p = d->p;
+    for (int i = 0; i < p->run.n; i++)
+        put_area(d, "frame", &p->run.at[i].area, 8);
+    for (int i = 0; i < p->segment.n; i++)
+        if (p->segment.at[i].banded)
+            put_area(d, "band", &p->segment.at[i].area, 5);
+}
+
+static void put_names(Page *d)
+{
+    const Picture *p = d->p;
+    for (int i = 0; i < p->segment.n; i++)
+        if (p->segment.at[i].banded)
+            put_label(d, &p->segment.at[i].label,
+                      segment_name(&p->segment.at[i]));
+    for (int i = 0; i < p->run.n; i++) {
+        const Run *r = &p->run.at[i];
+        buffer_printf(d->out,
+                      "<text x=\"%.1f\" y=\"%.1f\"><tspan class=\"b\" "
+                      "font-size=\"%g\">%s</tspan><tspan class=\"soft\" "
+                      "font-size=\"%g\" dx=\"6\">%s</tspan></text>\n",
+                      r->label.x, r->label.y + r->label.h - 2, box_text + 2,
+                      r->times, soft_text, r->name);
+    }
+}
+
+/* ------------------------------------------------------------ legend --- */
+/* Room for so much; NULL out: only counts the lines. */
+static double next_place(Page *d, double room)
+{
+    if (d->at > edge && d->at + room > d->width - edge) {
+        d->at = edge;
+        d->line += legend_line;
+    }
+    const double x = d->at;
+    d->at += 0.86 * room + 18; /* most fonts are narrower */
+    return x;
+}
+
+typedef enum { SignBox, SignWeight, SignCache, SignNone } Sign;
+
+static void put_sign(Page *d, Sign sign, const char *kind, const char *text)
+{
+    const double sign_room = sign == SignNone ? 0 : swatch + 5;
+    const double x = next_place(d,
+                                sign_room + svg_width(text, soft_text, false));
+    const double y = d->line;
+    if (sign == SignBox)
+        buffer_printf(d->out,
+                      "<rect class=\"box %s\" x=\"%.1f\" y=\"%.1f\" "
+                      "width=\"%g\" height=\"10\" rx=\"2\"/>\n",
+                      kind, x, y - 9, swatch);
+    if (sign == SignWeight)
+        buffer_printf(d->out,
+                      "<rect class=\"weight\" x=\"%.1f\" y=\"%.1f\" "
+                      "width=\"%g\" height=\"%g\"/>\n",
+                      x + 3, y - 7, mark, mark);
+    if (sign == SignCache)
+        buffer_printf(d->out,
+                      "<path class=\"way cached\" d=\"M%.1f %.1fh%g\"/>\n", x,
+                      y - 4, swatch);
+    put_text(d, x + sign_room, y, "soft", soft_text, text);
+}
+
+static bool has_class(const Picture *p, OpClass class)
+{
+    for (int i = 0; i < p->box.n; i++)
+        if (op_info[p->g->nodes.at[p->box.at[i].node].op].op_class == class)
+            return true;
+    return false;
+}
+
+static bool has_letter(const Picture *p, Sym sym)
+{
+    for (int i = 0; i < p->net.n; i++) {
+        const Type *t = &p->g->nodes.at[p->net.at[i].value].type;
+        for (int k = 0; k < t->rank; k++)
+            if (t->dim[k].sym == sym)
+                return true;
+    }
+    return false;
+}
+
+static bool any_cached(const Picture *p)
+{
+    for (int i = 0; i < p->net.n; i++)
+        if (p->net.at[i].cached)
+            return true;
+    return false;
+}
+
+static bool any_weight(const Picture *p)
+{
+    for (int i = 0; i < p->box.n; i++)
+        if (p->box.at[i].weights)
+            return true;
+    return false;
+}
+
+static void put_legend(Page *d, double from)
+{
+    d->at = edge;
+    d->line = from;
+    for (int i = 0; i < Looks; i++)
+        if (look[i].name && i != ClassSink && has_class(d->p, (OpClass)i))
+            put_sign(d, SignBox, look[i].name,
+                     i == ClassSource ? "in and out" : look[i].meaning);
+    if (any_weight(d->p))
+        put_sign(d, SignWeight, "", "a weight or table");
+    if (any_cached(d->p))
+        put_sign(d, SignCache, "", "through the cache");
+    d->at = d->width; /* the letters stand in lines of their own */
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (has_letter(d->p, letters[i].sym))
+            put_sign(d, SignNone, "",
+                     letters[i].sym == SymN
+                             && d->p->g->spec->kind == KindAttention
+                         ? "n: rows of queries"
+                         : letters[i].text);
+}
+
+/* -------------------------------------------------------------- page --- */
+/* "encoder-decoder, d_model 512, 8 heads" */
+static const char *model_text(const Picture *p)
+{
+    static const char *const kind[] = {
+        [KindEncoderDecoder] = "encoder-decoder",
+        [KindEncoder] = "encoder",
+        [KindDecoder] = "decoder",
+        [KindAttention] = "attention",
+    };
+    const Spec *s = p->g->spec;
+    const SpecSide *side =
+        &s->side[s->kind == KindDecoder ? SideDecoder : SideEncoder];
+    const char *text = arena_printf(p->arena, "%s, d_model %lld, %lld head%s",
+                                    kind[s->kind], (long long)s->d_model,
+                                    (long long)side->h,
+                                    side->h == 1 ? "" : "s");
+    return s->kind == KindAttention ? text
+                                    : arena_printf(p->arena, "%s, d_ff %lld",
+                                                   text, (long long)side->d_ff);
+}
+
+static void put_head(Page *d, const char *stage)
+{
+    const char *name = d->p->g->spec->name;
+    buffer_printf(d->out,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
+                  "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+                  "font-family=\"system-ui,-apple-system,'Segoe UI',Roboto,"
+                  "'Helvetica Neue',Arial,sans-serif\" font-size=\"%g\" "
+                  "role=\"img\">\n<title>",
+                  d->width, d->height, d->width, d->height, box_text);
+    svg_add(d->out, name);
+    buffer_printf(d->out, ": the graph, %s</title>\n", stage);
+    put_style(d);
+    buffer_printf(d->out, "<rect class=\"ground\" width=\"100%%\" "
+                          "height=\"100%%\"/>\n");
+    put_text(d, edge, edge + 10, "b", title_text, name);
+    put_text(d, edge, edge + 26, "soft", box_text,
+             arena_printf(d->p->arena, "%s: %s", model_text(d->p), stage));
+}
+
+static void measure(Page *d, const char *stage)
+{
+    const Picture *p = d->p;
+    Buffer nothing = { .arena = p->arena };
+    const char *text = arena_printf(p->arena, "%s: %s", model_text(p), stage);
+    d->width = fmax(narrowest, p->width + 2 * edge);
+    d->width = fmax(d->width, svg_width(text, box_text, false) + 2 * edge);
+    d->width = ceil(fmax(d->width, svg_width(p->g->spec->name, title_text, true)
+                                       + 2 * edge));
+    d->left = (d->width - p->width) / 2;
+    Page trial = *d;
+    trial.out = &nothing;
+    put_legend(&trial, 0);
+    d->height = ceil(head + p->height + 28 + trial.line + edge / 2.0);
+}
+
+Picture *picture_of(Arena *a, const Graph *g)
+{
+    Picture *p = arena_alloc(a, sizeof *p);
+    *p = (Picture){ .arena = a, .g = g };
+    picture_boxes(p);
+    picture_places(p);
+    picture_tracks(p);
+    picture_lines(p);
+    return p;
+}
+
+char *draw_graph(Arena *a, const Graph *g, const char *stage)
+{
+    const Picture *p = picture_of(a, g);
+    Buffer out = { .arena = a };
+    Page d = { .out = &out, .p = p };
+    measure(&d, stage);
+    put_head(&d, stage);
+    buffer_printf(&out, "<g transform=\"translate(%.1f %g)\">\n", d.left, head);
+    put_frames(&d);
+    for (int i = 0; i < p->net.n; i++)
+        put_net(&d, &p->net.at[i]);
+    for (int i = 0; i < p->box.n; i++)
+        put_box(&d, &p->box.at[i]);
+    put_names(&d);
+    buffer_printf(&out, "</g>\n");
+    put_legend(&d, head + p->height + 28);
+    buffer_printf(&out, "</svg>\n");
+    return out.at;
+}

@@ -1,0 +1,1 @@
+0 graph tests/cli/block.yaml --format=svg
