@@ -71,6 +71,35 @@ const char *plain_text(Arena *a, const char *text)
     return attention_label(a, text, (int64_t)strlen(text));
 }
 
+void json_quote(Buffer *b, const char *s, int64_t n)
+{
+    if (n < 0)
+        n = (int64_t)strlen(s);
+    buffer_add(b, "\"", 1);
+    for (int64_t i = 0, k; i < n; i += k) {
+        k = attn_character(s + i, n - i);
+        if (k < 1) {
+            k = 1;
+            buffer_add(b, "\xef\xbf\xbd", 3);
+        } else if (*(s + i) == '"' || *(s + i) == '\\') {
+            buffer_printf(b, "\\%c", s[i]);
+        } else if (is_control(s + i, k) && k == 1) {
+            buffer_printf(b, "\\u%04x", (unsigned)s[i]);
+        } else {
+            buffer_add(b, s + i, (size_t)k);
+        }
+    }
+    buffer_add(b, "\"", 1);
+}
+
+void json_number(Buffer *b, double x, int digits)
+{
+    if (isfinite(x))
+        buffer_printf(b, "%.*g", digits, x);
+    else
+        buffer_add(b, "null", 4);
+}
+
 /* Three digits, in the unit that needs no exponent. */
 char *seconds_text(Arena *a, double seconds)
 {

@@ -15,6 +15,11 @@ const char *plain_text(Arena *a, const char *text);
 int svg_text(FILE *out, const char *s, int most);
 /* UTF-8 without control characters, spaces as they are. */
 void svg_plain(FILE *out, const char *s);
+/* Text as a JSON string, in quotes: bytes that are not UTF-8 are U+FFFD. n -1:
+ * up to its end.                                                            */
+void json_quote(Buffer *b, const char *s, int64_t n);
+/* The shortest of up to so many digits; null where it is not finite. */
+void json_number(Buffer *b, double x, int digits);
 char *seconds_text(Arena *a, double seconds); /* "1.93 ms"; "-": none */
 /* Words on lines of 80 columns; the first line goes on where `column` is, the
  * others begin at `indent`. Ends the line.                                   */

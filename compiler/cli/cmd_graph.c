@@ -69,7 +69,9 @@ static const char *graph_text(const Engine *e, const GraphCommand *o)
     if (o->format == PrintSvg)
         return draw_graph(e->arena, g, stage_text(e->arena, o));
     return print_graph(e->arena, g,
-                       o->format == PrintText ? GraphText : GraphDot);
+                       o->format == PrintText   ? GraphText
+                       : o->format == PrintJson ? GraphJson
+                                                : GraphDot);
 }
 
 int cmd_graph(const GraphCommand *o)
@@ -83,8 +85,9 @@ int cmd_graph(const GraphCommand *o)
         fail(ExitUsage, "--stage=all is text: draw one with --stage or "
                         "--after");
     Engine e = { .arena = NULL };
+    FILE *log = o->format == PrintText ? stdout : stderr;
     int code = all ? print_stages(&e, options, path)
-                   : engine_graph(&e, &options, stdout);
+                   : engine_graph(&e, &options, log);
     if (!code && !all)
         code = print_to(graph_text(&e, o), path);
     engine_close(&e);

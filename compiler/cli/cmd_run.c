@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/options.h"
 
 enum { BatchLines = 32, BatchRows = 8192 };
@@ -23,6 +24,7 @@ typedef struct {
     int32_t *line_ids; /* of the line at hand */
     int64_t lines, number[BatchLines];
     bool asks[BatchLines]; /* is there something to answer? */
+    Fault why[BatchLines]; /* not: its text; empty, nothing was asked */
     int64_t questions;     /* of the batch; below, one after the other */
     Ids ids;
     int32_t start[BatchLines + 1];
@@ -32,6 +34,7 @@ typedef struct {
     int64_t bytes;
     int64_t answered, fewer; /* lines; those with fewer than --nbest */
     int code;                /* ExitInput once a line was bad */
+    Buffer text;             /* of a JSON object */
 } Run;
 
 static bool generates(const Spec *s)
@@ -58,6 +61,8 @@ static int open_run(Run *r)
     r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);
     lines_open(&r->in, r->e.arena, STDIN_FILENO);
     code = open_search(&r->search, &r->e, &r->o->search, &r->target);
+    r->search.o.want_scores |= o->json;
+    r->text = (Buffer){ .arena = r->e.arena };
     r->out = arena_alloc(r->e.arena, (size_t)(BatchLines * r->search.o.results)
                                          * sizeof *r->out);
     return code;
@@ -65,7 +70,7 @@ static int open_run(Run *r)
 
 /* --------------------------------------------------------------- lines --- */
 /* Is there room in the model for n tokens and an answer? */
-static bool check_length(Run *r, int64_t n)
+static bool check_length(Run *r, int64_t n, Fault *why)
 {
     const struct attn_model *m = r->e.backend.model;
     const struct attn_search_options *o = &r->search.o;
@@ -75,40 +80,36 @@ static bool check_length(Run *r, int64_t n)
     int64_t lead = attn_search_lead(m, o, cut);
     int64_t answer = attn_max(r->search.prefix_n, 1);
     if (cut > most || lead > m->max_target)
-        line_error(r->in.number,
-                   "the line has %lld tokens, the model takes "
-                   "%lld (max_len); --max-input=N cuts it",
-                   (long long)n, (long long)most);
-    else if (attn_search_limit(m, o, cut, lead) < answer)
-        line_error(r->in.number,
-                   "no room is left for an answer of %lld tokens "
-                   "to a line of %lld",
-                   (long long)answer, (long long)n);
-    else
-        return true;
-    return false;
+        return fault(why, ExitInput,
+                     "the line has %lld tokens, the model takes "
+                     "%lld (max_len); --max-input=N cuts it",
+                     (long long)n, (long long)most);
+    return attn_search_limit(m, o, cut, lead) >= answer
+        || fault(why, ExitInput,
+                 "no room is left for an answer of %lld tokens "
+                 "to a line of %lld",
+                 (long long)answer, (long long)n);
 }
 
 /* Tokens of a line; -1 for one that asks nothing, and for a bad one. */
 static int64_t take_line(Run *r, LineState state, const char *text, size_t n)
 {
-    Fault why;
-    if (state == LineTooLong) {
-        line_error(r->in.number, "the line has %zu bytes, at most %d are read",
-                   n, LongestLine);
-        r->code = ExitInput;
+    Fault *why = &r->why[r->lines];
+    int64_t tokens = -1;
+    *why = (Fault){ 0 };
+    if (state == LineTooLong)
+        fault(why, ExitInput, "the line has %zu bytes, at most %d are read", n,
+              LongestLine);
+    else
+        tokens = question_of(&r->source, text, n, r->line_ids, why);
+    if (tokens >= 0
+        && !attn_search_asks(r->e.backend.model, &r->search.o, tokens))
         return -1;
-    }
-    int64_t tokens = question_of(&r->source, text, n, r->line_ids, &why);
-    if (tokens < 0)
-        line_error(r->in.number, "%s", why.text);
-    else if (!attn_search_asks(r->e.backend.model, &r->search.o, tokens))
-        return -1;
-    if (tokens < 0 || !check_length(r, tokens)) {
-        r->code = ExitInput;
-        return -1;
-    }
-    return tokens;
+    if (tokens >= 0 && check_length(r, tokens, why))
+        return tokens;
+    line_error(r->in.number, "%s", why->text);
+    r->code = ExitInput;
+    return -1;
 }
 
 /* Collects lines; false at the end of the input. */
@@ -180,6 +181,40 @@ static void print_answer(Run *r, int64_t line, const struct attn_hypothesis *h)
     putchar('\n');
 }
 
+/* {"line": 1, "answers": [{"tokens": [3, 2], "text": "AH", "score": -0.5}]},
+ * with "error" before the answers where there is one.                       */
+static void print_json(Run *r, int64_t line, const struct attn_hypothesis *h,
+                       int64_t n)
+{
+    Buffer *b = &r->text;
+    b->n = 0;
+    buffer_printf(b, "{\"line\": %lld", (long long)r->number[line]);
+    if (*r->why[line].text) {
+        buffer_printf(b, ", \"error\": ");
+        json_quote(b, r->why[line].text, -1);
+    }
+    buffer_printf(b, ", \"answers\": [");
+    for (int64_t i = 0; i < n; i++) {
+        buffer_printf(b, i ? ", {" : "{");
+        json_tokens(b, &r->target, h[i].tokens, h[i].n);
+        buffer_printf(b, ", \"score\": ");
+        json_number(b, (double)h[i].score, 7);
+        buffer_printf(b, "}");
+    }
+    printf("%s]}\n", b->at);
+}
+
+static void print_answers(Run *r, int64_t line, const struct attn_hypothesis *h,
+                          int64_t n)
+{
+    if (r->o->json)
+        print_json(r, line, h, n);
+    for (int64_t j = 0; j < n && !r->o->json; j++)
+        print_answer(r, line, &h[j]);
+    if (n <= 0 && r->o->search.set.nbest <= 0 && !r->o->json)
+        putchar('\n');
+}
+
 static void print_batch(Run *r)
 {
     const struct attn_hypothesis *h = r->out;
@@ -187,13 +222,11 @@ static void print_batch(Run *r)
     for (int64_t i = 0; i < r->lines; i++) {
         int64_t n = r->asks[i] ? *found++ : 0;
         if (n == ATTN_ERROR_FINITE) {
-            line_error(r->number[i], "%s", attn_error_text(n));
+            fault(&r->why[i], ExitInput, "%s", attn_error_text(n));
+            line_error(r->number[i], "%s", r->why[i].text);
             r->code = ExitInput;
         }
-        for (int64_t j = 0; j < n; j++)
-            print_answer(r, i, &h[j]);
-        if (n <= 0 && r->o->search.set.nbest <= 0)
-            putchar('\n');
+        print_answers(r, i, h, n);
         h += r->asks[i] ? r->search.o.results : 0;
         r->fewer += r->asks[i] && n >= 0 && n < r->search.o.results;
     }
@@ -226,6 +259,10 @@ static void check_use(const RunCommand *o, int use)
 
 int cmd_run(const RunCommand *o)
 {
+    if (o->json && (o->attention || o->input || o->output || o->taps.n))
+        fail(ExitUsage, "--format=json is for lines and for --prompt: "
+                        "--attention FILE.json has weights, --output FILE "
+                        "tensors");
     if (o->attention)
         return run_attention(o);
     if (o->layer >= 0 || o->head >= 0 || o->query >= 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/options.h"
 
 typedef struct {
@@ -15,6 +16,8 @@ typedef struct {
     float *scores;
     void *memory;
     int64_t bytes;
+    bool json;
+    Buffer text; /* of a JSON object */
 } Score;
 
 static int open_score(Score *s, const ScoreCommand *o)
@@ -39,9 +42,43 @@ static int open_score(Score *s, const ScoreCommand *o)
     s->source_ids = arena_alloc(s->e.arena, bytes);
     s->target_ids = arena_alloc(s->e.arena, bytes);
     s->scores = arena_alloc(s->e.arena, bytes);
+    s->text = (Buffer){ .arena = s->e.arena };
     lines_open(&s->in, s->e.arena, STDIN_FILENO);
     code = need_vocabulary(&s->source, "source");
     return code ? code : need_vocabulary(&s->target, "target");
+}
+
+/* {"line": 1, "log_probability": -1.5, "tokens": [3, 2],
+ * "log_probabilities": [-0.5, -1]}; "error" in place of them.               */
+static void print_json(Score *s, double sum, int64_t n, const char *error)
+{
+    Buffer *b = &s->text;
+    b->n = 0;
+    buffer_printf(b, "{\"line\": %lld", (long long)s->in.number);
+    if (error) {
+        buffer_printf(b, ", \"error\": ");
+        json_quote(b, error, -1);
+    } else {
+        buffer_printf(b, ", \"log_probability\": ");
+        json_number(b, sum, 7);
+        buffer_printf(b, ", ");
+        json_ids(b, "tokens", s->target_ids, n);
+        buffer_printf(b, ", \"log_probabilities\": [");
+        for (int64_t i = 0; i < n; i++) {
+            buffer_printf(b, i ? ", " : "");
+            json_number(b, (double)s->scores[i], 7);
+        }
+        buffer_printf(b, "]");
+    }
+    printf("%s}\n", b->at);
+}
+
+static void print_text(const Score *s, double sum, int64_t n)
+{
+    printf("%.7g\t", sum);
+    for (int64_t i = 0; i < n; i++)
+        printf("%s%.7g", i ? " " : "", (double)s->scores[i]);
+    putchar('\n');
 }
 
 static bool score_ids(Score *s, int64_t n, int64_t target_n, Fault *why)
@@ -78,10 +115,10 @@ static bool score_ids(Score *s, int64_t n, int64_t target_n, Fault *why)
     double sum = 0;
     for (int64_t i = 0; i < target_n; i++)
         sum += (double)s->scores[i];
-    printf("%.7g\t", sum);
-    for (int64_t i = 0; i < target_n; i++)
-        printf("%s%.7g", i ? " " : "", (double)s->scores[i]);
-    putchar('\n');
+    if (s->json)
+        print_json(s, sum, target_n, NULL);
+    else
+        print_text(s, sum, target_n);
     return true;
 }
 
@@ -102,7 +139,7 @@ static bool score_line(Score *s, const char *text, size_t n, Fault *why)
 
 int cmd_score(const ScoreCommand *o)
 {
-    Score s = { .bytes = 0 };
+    Score s = { .json = o->json };
     const char *text = "";
     size_t n = 0;
     LineState state;
@@ -118,7 +155,10 @@ int cmd_score(const ScoreCommand *o)
         if (state == LineTooLong || !score_line(&s, text, n, &why)) {
             line_error(s.in.number, "%s", why.text);
             bad = why.code;
-            putchar('\n');
+            if (s.json)
+                print_json(&s, 0, 0, why.text);
+            else
+                putchar('\n');
         }
         flush_answers(stdout);
     }

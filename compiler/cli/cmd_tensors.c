@@ -2,6 +2,7 @@
  * each of them is; what the file has beside them.                           */
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/options.h"
 
 typedef struct {
@@ -9,6 +10,7 @@ typedef struct {
     int width;  /* of the longest name */
     bool *used; /* by tensor of the file */
     int weights, unused;
+    Buffer json; /* at NULL: text is printed as it comes */
 } Listing;
 
 static int longest_name(const Graph *g)
@@ -45,6 +47,44 @@ static const char *part_of(Arena *a, const FileTensor *f)
     return arena_printf(a, "%s%s", text, turned);
 }
 
+static void json_shape(Buffer *b, const int64_t *dim, int rank)
+{
+    buffer_printf(b, ", \"shape\": [");
+    for (int i = 0; i < rank; i++)
+        buffer_printf(b, "%s%lld", i ? ", " : "", (long long)dim[i]);
+    buffer_printf(b, "]");
+}
+
+/* An object a weight; `part` is what it has of a tensor that holds several. */
+static void json_weight(Listing *l, const Node *n, const FileTensor *f)
+{
+    Buffer *b = &l->json;
+    int64_t dim[3];
+    for (int i = 0; i < n->type.rank; i++)
+        dim[i] = n->type.dim[i].c;
+    buffer_printf(b, "%s  {\"name\": ", l->weights ? ",\n" : "");
+    json_quote(b, n->name, -1);
+    json_shape(b, dim, n->type.rank);
+    if (!f->name) {
+        buffer_printf(b, ", \"fill\": ");
+        json_number(b, f->fill, 17);
+    } else {
+        buffer_printf(b, ", \"tensor\": ");
+        json_quote(b, f->name, -1);
+        if (f->groups)
+            buffer_printf(b,
+                          ", \"part\": {\"of\": \"%s\", \"first\": %lld, "
+                          "\"take\": %lld, \"stride\": %lld, "
+                          "\"groups\": %lld}",
+                          f->by_columns ? "columns" : "rows",
+                          (long long)f->first, (long long)f->take,
+                          (long long)f->stride, (long long)f->groups);
+        buffer_printf(b, ", \"transposed\": %s",
+                      f->transposed ? "true" : "false");
+    }
+    buffer_printf(b, "}");
+}
+
 static void list_weight(Listing *l, const Node *n)
 {
     Arena *a = l->e.arena;
@@ -57,7 +97,10 @@ static void list_weight(Listing *l, const Node *n)
                           ? arena_printf(a, "%s%s", quote(from.name),
                                          part_of(a, &from))
                           : arena_printf(a, "filled with %g", from.fill);
-    print_row(l, n->name, strchr(print_type(a, n->type), '['), where);
+    if (l->json.at)
+        json_weight(l, n, &from);
+    else
+        print_row(l, n->name, strchr(print_type(a, n->type), '['), where);
     l->weights++;
     if (l->e.file && from.name)
         l->used[safetensors_find(l->e.file, from.name)
@@ -68,6 +111,14 @@ static void list_unused(Listing *l, int tensor)
 {
     const Tensor *t = safetensors_at(l->e.file, tensor);
     Arena *a = l->e.arena;
+    if (l->json.at) {
+        buffer_printf(&l->json, "%s  {\"tensor\": ", l->unused ? ",\n" : "");
+        json_quote(&l->json, t->name, -1);
+        json_shape(&l->json, t->dim, t->rank);
+        buffer_printf(&l->json, "}");
+        l->unused++;
+        return;
+    }
     char *shape = arena_strdup(a, "");
     for (int i = 0; i < t->rank; i++)
         shape = arena_printf(a, "%s%s%lld", shape, i ? ", " : "",
@@ -85,9 +136,15 @@ static void list(Listing *l)
     for (int i = 0; i < g->nodes.n; i++)
         if (g->nodes.at[i].op == OpWeight)
             list_weight(l, &g->nodes.at[i]);
+    if (l->json.at)
+        buffer_printf(&l->json, "\n ],\n \"unused\": [\n");
     for (int i = 0; i < tensors; i++)
         if (!l->used[i])
             list_unused(l, i);
+}
+
+static void print_end(const Listing *l, int tensors)
+{
     printf("%d weights", l->weights);
     if (l->e.file)
         printf(" in %d tensors of %s", tensors - l->unused,
@@ -95,6 +152,31 @@ static void list(Listing *l)
     if (l->unused)
         printf("; %d more, not used", l->unused);
     puts("");
+}
+
+static void begin_json(Listing *l)
+{
+    Buffer *b = &l->json;
+    b->arena = l->e.arena;
+    buffer_printf(b, "{\"model\": ");
+    json_quote(b, l->e.spec->name, -1);
+    buffer_printf(b, ",\n \"file\": ");
+    if (l->e.file)
+        json_quote(b, safetensors_path(l->e.file), -1);
+    else
+        buffer_printf(b, "null");
+    buffer_printf(b, ",\n \"weights\": [\n");
+}
+
+static void print_list(Listing *l, bool json)
+{
+    if (json)
+        begin_json(l);
+    list(l);
+    if (json)
+        printf("%s%s]}\n", l->json.at, l->unused ? "\n " : " ");
+    else
+        print_end(l, l->e.file ? safetensors_count(l->e.file) : 0);
 }
 
 int cmd_tensors(const TensorsCommand *o)
@@ -108,7 +190,7 @@ int cmd_tensors(const TensorsCommand *o)
     if (code)
         print_report(&report);
     else
-        list(&l);
+        print_list(&l, o->json);
     report_free(&report);
     engine_close(&l.e);
     return code;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/lines.h"
 
 void lines_open(Lines *l, Arena *a, int fd)
@@ -208,6 +209,22 @@ int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
     return n ? tokens_of(t, text, n, ids, why) : 0;
 }
 
+enum { ShortText = 4096 }; /* bytes; a longer text is in the arena */
+
+/* The text of ids, and its size. */
+static const char *text_of(Arena *a, const Tokens *t, const int32_t *ids,
+                           int64_t n, char room[ShortText], int64_t *size)
+{
+    char *text = room;
+    int64_t cap = ShortText;
+    while ((*size = attn_vocab_decode(t->block, ids, n, text, cap))
+           == ATTN_ERROR_ROOM) {
+        cap *= 2;
+        text = arena_alloc(a, (size_t)cap);
+    }
+    return text;
+}
+
 void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
                   int64_t n)
 {
@@ -216,14 +233,30 @@ void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
             fprintf(out, "%s%d", i ? " " : "", ids[i]);
         return;
     }
-    char small[4096], *text = small;
-    int64_t cap = sizeof small, size;
-    while ((size = attn_vocab_decode(t->block, ids, n, text, cap))
-           == ATTN_ERROR_ROOM) {
-        cap *= 2;
-        text = arena_alloc(a, (size_t)cap);
-    }
+    char room[ShortText];
+    int64_t size;
+    const char *text = text_of(a, t, ids, n, room, &size);
     fwrite(text, 1, (size_t)size, out);
+}
+
+void json_ids(Buffer *b, const char *key, const int32_t *ids, int64_t n)
+{
+    buffer_printf(b, "\"%s\": [", key);
+    for (int64_t i = 0; i < n; i++)
+        buffer_printf(b, "%s%d", i ? ", " : "", ids[i]);
+    buffer_add(b, "]", 1);
+}
+
+void json_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n)
+{
+    char room[ShortText];
+    int64_t size;
+    json_ids(b, "tokens", ids, n);
+    if (t->ids)
+        return;
+    const char *text = text_of(b->arena, t, ids, n, room, &size);
+    buffer_printf(b, ", \"text\": ");
+    json_quote(b, text, size);
 }
 
 int need_vocabulary(const Tokens *t, const char *side)

@@ -50,6 +50,9 @@ int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                     Fault *why);
 void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
                   int64_t n);
+/* `"tokens": [3, 2]`, and behind it `, "text": "AH"` where text is no ids. */
+void json_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n);
+void json_ids(Buffer *b, const char *key, const int32_t *ids, int64_t n);
 /* Text needs a vocabulary: ExitInput and a message when there is none, or
  * where no tokens are read.                                                 */
 int need_vocabulary(const Tokens *t, const char *side);

@@ -59,8 +59,8 @@ ModelOptions *options_model(void *options, const Command *c)
 /* ------------------------------------------------------------- options --- */
 static const char *const output_kinds[] = { "c", "obj", "so", "exe" };
 static const char *const stages[] = { "final", "built", "all" };
-static const char *const graph_formats[] = { "text", "dot", "svg" };
-static const char *const plan_formats[] = { "text", "json" };
+static const char *const graph_formats[] = { "text", "dot", "svg", "json" };
+static const char *const json_formats[] = { "text", "json" };
 static const char *const field_formats[] = { "text", "markdown" };
 static const char *const help_formats[] = { "text", "man" };
 static const char *const bench_formats[] = {
@@ -284,8 +284,14 @@ const Option option_table[] = {
     FLAG("--quiet", OWN(Compile, quiet),
          "do not say what was written, how it is run"),
     WORD("--format", "NAME", OWN(Graph, format), graph_formats, 0,
-         "text (default), dot, svg"),
-    WORD("--format", "NAME", OWN(Plan, json), plan_formats, 0,
+         "text (default), dot, svg, json"),
+    WORD("--format", "NAME", OWN(Plan, json), json_formats, 0,
+         "text (default), json"),
+    WORD("--format", "NAME", OWN(Run, json), json_formats, 0,
+         "text (default), json: an object a line"),
+    WORD("--format", "NAME", OWN(Score, json), json_formats, 0,
+         "text (default), json: an object a line"),
+    WORD("--format", "NAME", OWN(Tensors, json), json_formats, 0,
          "text (default), json"),
     WORD("--format", "NAME", OWN(Help, man), help_formats, 0,
          "text (default), man: a page of the manual"),

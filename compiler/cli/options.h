@@ -65,6 +65,7 @@ struct RunCommand {
     /* --input */
     const char *input, *output;
     Texts taps;
+    int json;
     const char *attention;
     int64_t layer, head, query; /* -1: all */
 };
@@ -73,10 +74,11 @@ struct ScoreCommand {
     ModelOptions model;
     CodeOptions code;
     LineOptions lines;
+    int json;
 };
 
 typedef enum { StageFinal, StageBuilt, StageAll } Stage;
-typedef enum { PrintText, PrintDot, PrintSvg } PrintFormat;
+typedef enum { PrintText, PrintDot, PrintSvg, PrintJson } PrintFormat;
 
 struct GraphCommand {
     ModelOptions model;
@@ -94,6 +96,7 @@ struct PlanCommand {
 
 struct TensorsCommand {
     ModelOptions model;
+    int json;
 };
 
 struct VerifyCommand {

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/options.h"
 
 typedef struct {
@@ -21,7 +22,11 @@ typedef struct {
     bool begun; /* it has tokens: the text goes on */
     struct attn_stream s;
     struct attn_text text;
-    FILE *to; /* the answer */
+    FILE *to; /* the answer; json: its text, kept until its end */
+    char *kept;
+    size_t kept_n, from; /* where the answer begins, behind the prompt */
+    VEC(int32_t) answer; /* json */
+    const char *ended;   /* by what; json */
     char *out;
     int64_t cap;        /* what a token lets out */
     int64_t printed;    /* tokens, with --ids */
@@ -226,6 +231,10 @@ static void feed_prefix(Stream *r)
 static void print_token(Stream *r, int32_t id)
 {
     int64_t n;
+    if (r->o->json)
+        vec_push(r->e.arena, &r->answer, id);
+    if (r->o->lines.ids && r->o->json)
+        return;
     if (r->o->lines.ids) {
         fprintf(r->to, "%s%d", r->printed++ ? " " : "", id);
         return;
@@ -274,6 +283,9 @@ static void print_prompt(Stream *r)
     r->text.stops = 0;
     for (int64_t i = 0; decoder && !r->o->lines.ids && i < r->n; i++)
         print_token(r, r->ids[i]);
+    flush_answers(r->to);
+    r->from = r->kept_n;
+    r->answer.n = 0;
     for (int64_t i = 0; i < r->search.prefix_n; i++)
         print_token(r, r->search.prefix[i]);
     r->text.stops = stops;
@@ -295,12 +307,42 @@ static int print_answer(Stream *r)
         int64_t n = attn_text_end(&r->text, r->out, r->cap);
         fwrite(r->out, 1, (size_t)n, r->to);
     }
-    fputc('\n', r->to);
+    if (!r->o->json)
+        fputc('\n', r->to);
     flush_answers(r->to);
+    r->ended = r->text.stopped            ? "stop"
+             : token == ATTN_STREAM_END   ? "end"
+             : token == ATTN_ERROR_FINITE ? "error"
+                                          : "length";
     if (token != ATTN_ERROR_FINITE)
         return ExitDone;
     error_at((Pos){ 0 }, "--prompt: %s", attn_error_text(token));
     return ExitInput;
+}
+
+/* {"prompt": [3], "tokens": [7, 2], "text": " a", "ended": "end"} */
+static void print_json(Stream *r)
+{
+    Buffer b = { .arena = r->e.arena };
+    buffer_add(&b, "{", 1);
+    json_ids(&b, "prompt", r->ids, r->n);
+    buffer_add(&b, ", ", 2);
+    json_ids(&b, "tokens", r->answer.at, r->answer.n);
+    if (!r->o->lines.ids) {
+        buffer_printf(&b, ", \"text\": ");
+        json_quote(&b, r->kept + r->from, (int64_t)(r->kept_n - r->from));
+    }
+    FILE *to = beside(r->o->save_state);
+    fprintf(to, "%s, \"ended\": \"%s\"}\n", b.at, r->ended);
+    flush_answers(to);
+}
+
+/* Memory in place of a file. */
+static void keep_text(Stream *r)
+{
+    r->to = open_memstream(&r->kept, &r->kept_n);
+    if (!r->to)
+        fail(ExitResource, "out of memory");
 }
 
 static void print_speed(const Stream *r, double from)
@@ -329,6 +371,8 @@ static int save_state(Stream *r)
 int run_prompt(const RunCommand *o)
 {
     Stream r = { .o = o, .to = beside(o->save_state) };
+    if (o->json)
+        keep_text(&r);
     int code = open_model(&r);
     if (!code && o->load_state)
         code = read_state(&r);
@@ -345,12 +389,17 @@ int run_prompt(const RunCommand *o)
         r.out = arena_alloc(r.e.arena, (size_t)r.cap + 1);
         print_prompt(&r);
         code = print_answer(&r);
+        if (o->json)
+            print_json(&r);
         print_speed(&r, from);
     }
     if (!code && o->save_state)
         code = save_state(&r);
     if (r.state.at)
         file_close(&r.state);
+    if (o->json)
+        fclose(r.to);
+    free(r.kept);
     engine_close(&r.e);
     return code;
 }

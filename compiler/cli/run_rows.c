@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/options.h"
 
 enum { BatchParts = 32, BatchRows = 8192, Blocks = 3 };
@@ -30,6 +31,8 @@ typedef struct {
     int32_t start[BatchParts + 1];
     int64_t last[BatchParts]; /* a part's last line */
     bool refused;             /* something of the open part is bad */
+    Fault why[BatchParts];    /* of those that are: what */
+    Buffer text;              /* of a JSON object */
     float *output;
     void *work;
     int64_t output_bytes, work_bytes;
@@ -41,8 +44,13 @@ static int64_t rows_read(const Rows *r)
     return r->width ? r->numbers.n / r->width : r->ids.n;
 }
 
-static void refuse(Rows *r)
+/* The fault of a part is the first that it has. */
+static void refuse(Rows *r, const Fault *why)
 {
+    Fault *first = &r->why[attn_min(r->parts, BatchParts - 1)];
+    line_error(r->in.number, "%s", why->text);
+    if (!*first->text)
+        *first = *why;
     r->refused = true;
     r->code = ExitInput;
 }
@@ -64,13 +72,14 @@ static void end_part(Rows *r)
     if (cut > 0 && !r->blocks)
         rows = attn_min(rows, cut);
     if (rows > most) {
-        line_error(r->in.number,
-                   "the %s has %lld %s, the model takes %lld (max_len%s)%s",
-                   r->width ? "block" : "line", (long long)rows,
-                   r->width ? "rows" : "tokens", (long long)most,
-                   r->m->class_token ? ", which counts the class token" : "",
-                   r->blocks ? "" : "; --max-input=N cuts it");
-        refuse(r);
+        Fault why;
+        fault(&why, ExitInput,
+              "the %s has %lld %s, the model takes %lld (max_len%s)%s",
+              r->width ? "block" : "line", (long long)rows,
+              r->width ? "rows" : "tokens", (long long)most,
+              r->m->class_token ? ", which counts the class token" : "",
+              r->blocks ? "" : "; --max-input=N cuts it");
+        refuse(r, &why);
     }
     if (r->refused)
         rows = 0;
@@ -137,9 +146,8 @@ static void take_line(Rows *r, LineState state, const char *text, size_t n)
     else if (!r->width)
         ok = take_tokens(r, text, n, &why);
     if (!ok) {
-        line_error(r->in.number, "%s", why.text);
         r->numbers.n = (int)(rows * r->width);
-        refuse(r);
+        refuse(r, &why);
     }
     if (!r->width || n == 0)
         end_part(r);
@@ -155,6 +163,7 @@ static bool read_batch(Rows *r)
     r->parts = r->ids.n = r->numbers.n = 0;
     r->start[0] = 0;
     r->refused = false;
+    memset(r->why, 0, sizeof r->why);
     while (r->parts < most && (r->blocks || rows_read(r) < BatchRows)) {
         const bool open = r->refused || rows_read(r) > r->start[r->parts];
         const bool wait = r->parts == 0 || r->blocks || open;
@@ -177,15 +186,16 @@ static bool are_question(Rows *r)
         return false;
     if (r->parts == Blocks && s[2] - s[1] == s[3] - s[2])
         return true;
+    Fault why;
     if (r->parts < Blocks)
-        line_error(r->in.number, "the input ends here: queries, an empty "
-                                 "line, keys, an empty line and values are "
-                                 "expected");
+        fault(&why, ExitInput,
+              "the input ends here: queries, an empty line, keys, an empty "
+              "line and values are expected");
     else
-        line_error(r->in.number,
-                   "as many values as keys are expected: %d keys, %d values",
-                   s[2] - s[1], s[3] - s[2]);
-    refuse(r);
+        fault(&why, ExitInput,
+              "as many values as keys are expected: %d keys, %d values",
+              s[2] - s[1], s[3] - s[2]);
+    refuse(r, &why);
     return false;
 }
 
@@ -214,22 +224,56 @@ static void encode(Rows *r, struct attn_batch *b)
             attn_error_text(error));
 }
 
-static void print_rows(const Rows *r, int64_t part, const float *x,
-                       int64_t rows)
+/* {"line": 1, "rows": [[0.5, -1], [2, 0.25]]}, "error" before them where there
+ * is one; a number that is not finite is null.                              */
+static void print_json(Rows *r, int64_t part, const float *x, int64_t rows)
 {
     const int64_t columns = r->m->output_columns;
-    int64_t wrong = 0;
-    for (int64_t i = 0; i < rows * columns; i++) {
-        const char *before = i % columns ? " " : "";
-        printf("%s%.9g%s", before, (double)x[i], (i + 1) % columns ? "" : "\n");
-        wrong += !isfinite(x[i]);
+    Buffer *b = &r->text;
+    const Fault *why = &r->why[part];
+    for (int i = 0; r->blocks && i < Blocks && !*why->text; i++)
+        why = *r->why[i].text ? &r->why[i] : why;
+    b->n = 0;
+    buffer_printf(b, "{\"line\": %lld", (long long)r->last[part]);
+    if (*why->text) {
+        buffer_printf(b, ", \"error\": ");
+        json_quote(b, why->text, -1);
     }
+    buffer_printf(b, ", \"rows\": [");
+    for (int64_t i = 0; i < rows; i++) {
+        buffer_printf(b, i ? ", [" : "[");
+        for (int64_t j = 0; j < columns; j++) {
+            buffer_add(b, ", ", j ? 2 : 0);
+            json_number(b, (double)x[i * columns + j], 9);
+        }
+        buffer_add(b, "]", 1);
+    }
+    printf("%s]}\n", b->at);
+}
+
+static void print_text(const Rows *r, const float *x, int64_t rows)
+{
+    const int64_t columns = r->m->output_columns;
+    for (int64_t i = 0; i < rows * columns; i++)
+        printf("%s%.9g%s", i % columns ? " " : "", (double)x[i],
+               (i + 1) % columns ? "" : "\n");
     putchar('\n');
+}
+
+static void print_rows(Rows *r, int64_t part, const float *x, int64_t rows)
+{
+    const int64_t n = rows * r->m->output_columns;
+    int64_t wrong = 0;
+    if (r->o->json)
+        print_json(r, part, x, rows);
+    else
+        print_text(r, x, rows);
+    for (int64_t i = 0; i < n; i++)
+        wrong += !isfinite(x[i]);
     if (wrong)
         warning_at((Pos){ 0 },
                    "<stdin>:%lld: %lld of %lld numbers are not finite",
-                   (long long)r->last[part], (long long)wrong,
-                   (long long)(rows * columns));
+                   (long long)r->last[part], (long long)wrong, (long long)n);
 }
 
 /* Rows of the result, for so many of a part. */
@@ -274,6 +318,7 @@ static int open_rows(Rows *r)
 {
     const Spec *s = r->e.spec;
     r->m = r->e.backend.model;
+    r->text = (Buffer){ .arena = r->e.arena };
     r->width = r->m->input_width;
     r->blocks = s->kind == KindAttention;
     r->source = tokens_with(r->e.source.block, s->source.size, r->o->lines.ids);
@@ -297,7 +342,7 @@ int run_rows(const RunCommand *o, const Engine *e)
         if (!r.blocks || are_question(&r))
             answer(&r);
         else
-            putchar('\n');
+            print_rows(&r, r.parts - 1, NULL, 0);
         flush_answers(stdout);
     }
     return code ? code : r.code;

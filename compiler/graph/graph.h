@@ -202,7 +202,7 @@ void check_graph(const Graph *g, const char *after); /* die()s when broken */
 
 /* -------------------------------------------------------------- print.c --- */
 extern const char *const pool_word[]; /* by PoolType: "mean" .. */
-typedef enum { GraphText, GraphDot } GraphFormat;
+typedef enum { GraphText, GraphDot, GraphJson } GraphFormat;
 char *print_graph(Arena *a, const Graph *g, GraphFormat format);
 char *print_node(Arena *a, const Graph *g, int node);
 char *print_type(Arena *a, Type t); /* "f32[8, n, 64]" */

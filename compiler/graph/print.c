@@ -44,39 +44,51 @@ char *print_type(Arena *a, Type t)
 /* ----------------------------------------------------------- attributes */
 
 /* Attributes of one node, each with a comma before it. */
-static void add_word(Buffer *b, const char *word)
+typedef struct {
+    Buffer *b;
+    bool json; /* members of an object */
+} Attributes;
+
+/* Text has the word alone; json, key NULL: that it is true. */
+static void add_word(Attributes *to, const char *key, const char *word)
 {
-    buffer_printf(b, ", %s", word);
+    if (!to->json)
+        buffer_printf(to->b, ", %s", word);
+    else if (key)
+        buffer_printf(to->b, ", \"%s\": \"%s\"", key, word);
+    else
+        buffer_printf(to->b, ", \"%s\": true", word);
 }
 
-static void add_count(Buffer *b, const char *name, int64_t n)
+static void add_count(Attributes *to, const char *name, int64_t n)
 {
-    buffer_printf(b, ", %s %lld", name, (long long)n);
+    buffer_printf(to->b, to->json ? ", \"%s\": %lld" : ", %s %lld", name,
+                  (long long)n);
 }
 
-static void add_real(Buffer *b, const char *name, double x)
+static void add_real(Attributes *to, const char *name, double x)
 {
-    buffer_printf(b, ", %s %.9g", name, x);
+    buffer_printf(to->b, to->json ? ", \"%s\": %.9g" : ", %s %.9g", name, x);
 }
 
-static void add_mask(Buffer *b, const MaskSpec *m)
+static void add_mask(Attributes *b, const MaskSpec *m)
 {
     if (m->causal)
-        add_word(b, "causal");
+        add_word(b, NULL, "causal");
     if (m->prefix)
-        add_word(b, "prefix");
+        add_word(b, NULL, "prefix");
     if (m->window)
         add_count(b, "window", m->window);
     if (m->block)
         add_count(b, "block", m->block);
     if (m->file)
-        add_word(b, "file");
+        add_word(b, NULL, "file");
 }
 
-static void add_bias(Buffer *b, const Node *n)
+static void add_bias(Attributes *b, const Node *n)
 {
     if (n->bias == BiasAlibi)
-        add_word(b, "alibi");
+        add_word(b, NULL, "alibi");
     if (n->bias != BiasRelative)
         return;
     add_count(b, n->bidirectional ? "relative both ways" : "relative",
@@ -92,7 +104,7 @@ const char *const pool_word[] = {
 };
 
 /* What an op computes with: heads, factors, its kind of norm. */
-static void add_numbers(Buffer *b, const Node *n)
+static void add_numbers(Attributes *b, const Node *n)
 {
     bool headed = n->op == OpSplit || n->op == OpAttention || n->op == OpRotate
                || n->op == OpHeadNorm;
@@ -107,32 +119,33 @@ static void add_numbers(Buffer *b, const Node *n)
     if (n->cap > 0)
         add_real(b, "cap", n->cap);
     if (norms && n->norm == NormRms)
-        add_word(b, "rms");
+        add_word(b, "norm", "rms");
     if (norms || n->op == OpL2Norm)
         add_real(b, "eps", n->eps);
 }
 
 /* The attributes that matter. */
-static void add_attributes(Buffer *b, const Node *n)
+static void add_attributes(Attributes *b, const Node *n)
 {
     add_numbers(b, n);
     if (n->op == OpSlice || n->first > 0)
         add_count(b, "first", n->first);
     if (n->op == OpRotate) {
         add_count(b, "dims", n->dims);
-        add_word(b, n->layout == LayoutHalves ? "halves" : "interleaved");
+        add_word(b, "layout",
+                 n->layout == LayoutHalves ? "halves" : "interleaved");
     }
     add_bias(b, n);
     if (n->mask)
         add_mask(b, n->mask);
     if (n->act != ActNone)
-        add_word(b, act_text[n->act].plain);
+        add_word(b, "activation", act_text[n->act].plain);
     if (n->op == OpPool)
-        add_word(b, pool_word[n->pool]);
+        add_word(b, "pool", pool_word[n->pool]);
     if (n->op == OpAppend || n->op == OpRecall)
-        add_word(b, n->cache == CacheSelf ? "self" : "cross");
+        add_word(b, "cache", n->cache == CacheSelf ? "self" : "cross");
     if (n->op == OpAppend || n->op == OpRecall || n->op == OpPackKv)
-        add_word(b, n->part == PartKey ? "keys" : "values");
+        add_word(b, "part", n->part == PartKey ? "keys" : "values");
 }
 
 /* Blanks up to a column, counted from `from` on. */
@@ -155,7 +168,7 @@ static void add_node(Buffer *b, const Graph *g, int node)
         else
             buffer_printf(b, "%s %%%d", k > 0 ? "," : "", n->in[k]);
     int attributes = b->n;
-    add_attributes(b, n);
+    add_attributes(&(Attributes){ .b = b }, n);
     if (n->nin == 0 && b->n > attributes) { /* no comma behind the op */
         memmove(b->at + attributes, b->at + attributes + 1,
                 (size_t)(b->n - attributes));
@@ -209,7 +222,7 @@ static void add_dot_node(Buffer *b, const Graph *g, int i)
     const char *shape = n->entry == EntryNone ? "plaintext" : "box";
     buffer_printf(b, "    n%d [shape=%s, label=\"%s", i, shape,
                   op_info[n->op].name);
-    add_attributes(b, n);
+    add_attributes(&(Attributes){ .b = b }, n);
     buffer_printf(b, "\\n%s\"];\n", n->name);
 }
 
@@ -250,7 +263,55 @@ static char *print_dot(Arena *a, const Graph *g)
     return b.at;
 }
 
+/* ----------------------------------------------------------------- json */
+
+static void add_json_type(Buffer *b, Type t)
+{
+    buffer_printf(b, "\"type\": \"%s\", \"shape\": [", elem_name[t.elem]);
+    for (int i = 0; i < t.rank; i++) {
+        const char *comma = i > 0 ? ", " : "";
+        if (t.dim[i].sym == SymNone)
+            buffer_printf(b, "%s%lld", comma, (long long)t.dim[i].c);
+        else
+            buffer_printf(b, "%s\"%s\"", comma, sym_name[t.dim[i].sym]);
+    }
+    buffer_add(b, "]", 1);
+}
+
+static void add_json_node(Buffer *b, const Graph *g, int node)
+{
+    const Node *n = &g->nodes.at[node];
+    buffer_printf(b, "  {\"id\": %d, \"entry\": \"%s\", \"op\": \"%s\", ", node,
+                  entry_name[stands_in(g, node)], op_info[n->op].name);
+    buffer_printf(b, "\"name\": \"%s\", ", n->name);
+    add_json_type(b, n->type);
+    buffer_printf(b, ", \"inputs\": [");
+    for (int k = 0; k < n->nin; k++)
+        if (n->in[k] < 0)
+            buffer_printf(b, "%snull", k > 0 ? ", " : "");
+        else
+            buffer_printf(b, "%s%d", k > 0 ? ", " : "", n->in[k]);
+    Buffer with = { .arena = b->arena };
+    add_attributes(&(Attributes){ &with, true }, n);
+    buffer_printf(b, "], \"attributes\": {%s}}", with.n ? with.at + 2 : "");
+}
+
+/* Names of models and of nodes have no character that JSON would escape. */
+static char *print_json(Arena *a, const Graph *g)
+{
+    Buffer b = { .arena = a };
+    buffer_printf(&b, "{\"model\": \"%s\", \"nodes\": [\n", g->spec->name);
+    for (int i = 0; i < g->nodes.n; i++) {
+        add_json_node(&b, g, i);
+        buffer_printf(&b, i < g->nodes.n - 1 ? ",\n" : "\n");
+    }
+    buffer_printf(&b, "]}\n");
+    return b.at;
+}
+
 char *print_graph(Arena *a, const Graph *g, GraphFormat format)
 {
-    return format == GraphDot ? print_dot(a, g) : print_text(a, g);
+    return format == GraphDot  ? print_dot(a, g)
+         : format == GraphJson ? print_json(a, g)
+                               : print_text(a, g);
 }

@@ -1,0 +1,1 @@
+3 score models/tiny.yaml --ids --march=generic --format=json
