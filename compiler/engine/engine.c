@@ -404,6 +404,8 @@ int engine_file(Engine *e, Report *report)
         return ExitDone;
     if (report->cut)
         fail(ExitResource, "%s: out of memory while it is checked", path);
+    print_report(report);
+    spec_propose_names(e->arena, &e->plan->pack, e->file);
     return ExitInput;
 }
 

@@ -58,7 +58,8 @@ static const char names_about[] =
     "or of the source where the target is not among them. No other weights may\n"
     "be the same elements of the file. A row that says nothing of any weight of\n"
     "the model is an error, unless it came by `extends`; where --set made it so,\n"
-    "a warning. `attnc tensors` lists the weights of a model.\n";
+    "a warning. `attnc tensors` lists the weights of a model;\n"
+    "where the file has other names, it proposes rows.\n";
 
 static const char masks_about[] =
     "A mask is `none` or parts that all must allow a key: `causal` (none after\n"

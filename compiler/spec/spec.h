@@ -213,6 +213,10 @@ typedef struct {
     int layer;        /* in its stack; -1: outside the layers */
 } WeightName;
 bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n);
+/* names_propose.c: rows of names on stderr, for a file whose names are not as
+ * the model's list says; nothing where no tensor looks like one of ours.    */
+void spec_propose_names(Arena *a, const PackList *list,
+                        const Safetensors *file);
 void spec_print_fields(FILE *out, bool markdown); /* attnc fields */
 
 #endif
