@@ -29,6 +29,16 @@ static int find_specs(Arena *a, NewSpec to[MostSpecs])
     return n;
 }
 
+Texts new_words(Arena *a)
+{
+    NewSpec specs[MostSpecs];
+    Texts words = { 0 };
+    const int n = find_specs(a, specs);
+    for (int i = 0; i < n; i++)
+        vec_push(a, &words, specs[i].word);
+    return words;
+}
+
 static void print_list(const NewSpec *specs, int n)
 {
     for (int i = 0; i < n; i++) {

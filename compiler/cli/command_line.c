@@ -105,16 +105,28 @@ static int find_word(const Option *row, const char *text, size_t n)
     return -1;
 }
 
+typedef struct {
+    char text[256];
+} WordList;
+
+static WordList list_words(const Option *row)
+{
+    WordList all = { "" };
+    for (int i = 0; i < row->n_words; i++) {
+        const size_t n = strlen(all.text);
+        snprintf(all.text + n, sizeof all.text - n, "%s%s", i ? ", " : "",
+                 row->words[i]);
+    }
+    return all;
+}
+
 static int word_of(const Option *row, const char *text, size_t n)
 {
-    char all[256] = "";
     const int found = find_word(row, text, n);
-    if (found >= 0)
-        return found;
-    for (int i = 0; i < row->n_words; i++)
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
-                 i ? ", " : "", row->words[i]);
-    fail(ExitUsage, "%s '%s': one of %s", row->name, quote_n(text, n), all);
+    if (found < 0)
+        fail(ExitUsage, "%s '%s': one of %s", row->name, quote_n(text, n),
+             list_words(row).text);
+    return found;
 }
 
 /* "c,obj": a bit for each. */
@@ -309,6 +321,9 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv)
         else
             i += take_option(&r, word, i + 1 < argc ? argv[i + 1] : NULL);
     }
+    if (r.operands < c->least && !r.alone && operand(c, 0)->kind == Word)
+        fail(ExitUsage, "attnc %s takes one of %s", c->name,
+             list_words(operand(c, 0)).text);
     if (r.operands < c->least && !r.alone)
         fail(ExitUsage, "attnc %s takes a spec: attnc %s model.yaml", c->name,
              c->name);

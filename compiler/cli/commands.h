@@ -26,6 +26,8 @@ COMMAND(records, Records, "[ACTION [FILE ..]]", 0,
         "show, merge, prune, export, explain what tune found")
 COMMAND(fields, Fields, "", 0, "the reference of the spec's fields")
 COMMAND(help, Help, "[COMMAND]", 0, "the commands, or what one of them takes")
+COMMAND(completion, Completion, "SHELL", 1,
+        "what completes words in bash, zsh or fish")
 /* clang-format on */
 
 #undef COMMAND

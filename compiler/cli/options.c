@@ -40,6 +40,7 @@ static const size_t part_at[][OptionParts] = {
     [NthRecords] = { [PartCode] = HAS(Records, code) },
     [NthFields] = { 0 },
     [NthHelp] = { 0 },
+    [NthCompletion] = { 0 },
 };
 
 void *option_place(void *options, const Command *c, const Option *row)
@@ -62,6 +63,12 @@ static const char *const stages[] = { "final", "built", "all" };
 static const char *const graph_formats[] = { "text", "dot", "svg", "json" };
 static const char *const json_formats[] = { "text", "json" };
 static const char *const field_formats[] = { "text", "markdown" };
+/* What is proposed where other texts are taken, too. */
+static const char *const backends[] = { "jit", "clang", "gcc" };
+static const char *const compilers[] = { "clang", "gcc", "tcc" };
+static const char *const levels[] = { "0", "1", "2", "3" };
+static const char *const dtypes[] = { "f32", "bf16" };
+static const char *const shells[] = { "bash", "zsh", "fish" };
 static const char *const help_formats[] = { "text", "man" };
 static const char *const bench_formats[] = {
     [BenchTable] = "table",
@@ -120,6 +127,9 @@ static const char *const color_words[] = {
 #define WORDS(name, takes, place, list, usual, text) \
     { name, takes, Words, place, 0, 0, usual, \
       list, sizeof list / sizeof *list, text, GROUP, 0 }
+#define SOME(name, takes, place, list, text) \
+    { name, takes, Text, place, 0, 0, 0, \
+      list, sizeof list / sizeof *list, text, GROUP, 0 }
 #define MOST_INT 2147483647.0
 
 /* GROUP is the head of `attnc help COMMAND` that the rows below it go under. */
@@ -130,6 +140,7 @@ const Option option_table[] = {
     WORD("attnc records", "", OWN(Records, action), records_actions, 0, ""),
     LIST("FILE", "", OWN(Records, files), ""),
     TEXT("COMMAND", "", OWN(Help, command), ""),
+    WORD("attnc completion", "", OWN(Completion, shell), shells, 0, ""),
     TEXT("MODEL", "", OWN(New, model), ""),
 
     /* those that the program of an emitted file has too */
@@ -146,7 +157,7 @@ const Option option_table[] = {
     TEXT("--weights", "FILE",
      MODEL(CmdLoads | CmdCompile | CmdTensors | CmdTune, weights),
          "weights (.safetensors) instead of the spec's"),
-    TEXT("--dtype", "NAME", OWN(Tune, dtype),
+    SOME("--dtype", "NAME", OWN(Tune, dtype), dtypes,
          "the same as --set dtype=NAME"),
 
 #undef GROUP
@@ -174,12 +185,12 @@ const Option option_table[] = {
          "floats in a vector: 16, 8, 4 or 1"),
     TEXT("--tile", "MxN", CODE(CmdPlans, tile),
          "register tile of matrix products, as 6x64"),
-    TEXT("--backend", "NAME", CODE(CmdLoads | CmdTune, backend),
+    SOME("--backend", "NAME", CODE(CmdLoads | CmdTune, backend), backends,
          "jit (libtcc), clang, or a C compiler's name"),
-    TEXT("--cc", "PROGRAM",
-     CODE(CmdLoads | CmdCompile | CmdRecords | CmdTune, cc),
+    SOME("--cc", "PROGRAM",
+     CODE(CmdLoads | CmdCompile | CmdRecords | CmdTune, cc), compilers,
          "C compiler instead of clang"),
-    TEXT("-O", "LEVEL", CODE(CmdLoads | CmdCompile | CmdTune, level),
+    SOME("-O", "LEVEL", CODE(CmdLoads | CmdCompile | CmdTune, level), levels,
          "optimisation level of the C compiler, as -O2"),
     INT("--threads", "N", CODE(CmdRecords, threads), 1, ATTN_POOL_MOST, -1,
          "explain: those for so many; default: one a core"),

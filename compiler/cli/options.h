@@ -141,6 +141,10 @@ struct FieldsCommand {
     int markdown;
 };
 
+struct CompletionCommand {
+    int shell;
+};
+
 struct HelpCommand {
     const char *command; /* NULL: all */
     int man;
@@ -210,6 +214,7 @@ extern const int n_options;
 /* Where a command keeps it; NULL: it has no such part. */
 void *option_place(void *options, const Command *c, const Option *row);
 ModelOptions *options_model(void *options, const Command *c); /* or NULL */
+Texts new_words(Arena *a); /* cmd_new.c: what attnc new takes */
 /* command_line.c */
 bool option_taken(int command, const char *name);
 bool option_usual(const void *at, const Option *row); /* as if not given? */

@@ -111,6 +111,13 @@ PAGE(Help,
      "attnc help", "the commands",
      "attnc help run", "one of them, the same as attnc run --help",
      "attnc help --format=man run > attnc-run.1", "its page of the manual")
+PAGE(Completion,
+     "Prints a script that completes commands, options and their values, in a "
+     "shell: bash, zsh or fish. make install puts it where they look for it; "
+     "without that it goes into a file that the shell reads when it starts.",
+     "attnc completion bash > attnc.bash", "then: . attnc.bash, in ~/.bashrc",
+     "attnc completion zsh > _attnc", "into a folder of $fpath",
+     "attnc completion fish > attnc.fish", "into ~/.config/fish/completions")
 /* clang-format on */
 
 #undef PAGE

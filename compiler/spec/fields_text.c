@@ -125,6 +125,11 @@ static void print_table(Arena *a, FILE *out)
     }
 }
 
+const char *spec_field_key(int i)
+{
+    return i < n_fields ? fields[i].key : NULL;
+}
+
 void spec_print_fields(FILE *out, bool markdown)
 {
     Arena *a = arena_new();

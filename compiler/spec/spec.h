@@ -218,5 +218,6 @@ bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n);
 void spec_propose_names(Arena *a, const PackList *list,
                         const Safetensors *file);
 void spec_print_fields(FILE *out, bool markdown); /* attnc fields */
+const char *spec_field_key(int i); /* from 0: "d_model"; NULL: no more */
 
 #endif

@@ -1,0 +1,2 @@
+2 completion
+2 completion ksh
