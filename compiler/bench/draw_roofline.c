@@ -24,6 +24,8 @@ enum {
     Small = 4
 };
 
+static const double digit = 12; /* a number's height, and some room */
+
 typedef struct { /* a mark in the plot */
     const char *name, *op;
     int work, number;        /* number 0: the workload itself */
@@ -48,14 +50,27 @@ typedef struct {
 
 /* Colours that the colour-blind tell apart too [Okabe and Ito 2008]; shapes
  * say the same.                                                              */
-static const struct {
-    const char *colour, *shape;
-} marks[] = {
-    { "#0072b2", "M-1 -1h2v2h-2z" },
-    { "#d55e00", "M0 -1.3L1.3 0L0 1.3L-1.3 0z" },
-    { "#007a5a", "M0 -1.2L1.2 1h-2.4z" },
+static const char *const shapes[] = {
+    "M-1 -1h2v2h-2z",
+    "M0 -1.3L1.3 0L0 1.3L-1.3 0z",
+    "M0 -1.2L1.2 1h-2.4z",
 };
-enum { Marks = sizeof marks / sizeof marks[0] };
+enum { Marks = sizeof shapes / sizeof shapes[0] };
+static const char style[] =
+    "<style>\n"
+    ".ground{fill:#fff}text{fill:#222}.grid{stroke:#ddd;fill:none}\n"
+    ".work0{fill:#0072b2}.work1{fill:#c04f00}.work2{fill:#007a5a}\n"
+    ".roof{stroke:#555;stroke-width:1.5;fill:none}\n"
+    ".peak{stroke:#000;stroke-width:2;fill:none}\n"
+    ".large{stroke:#000;stroke-width:.2}.small{fill-opacity:.75}\n"
+    ".lead{stroke:#999;stroke-width:.6;fill:none}\n"
+    ".halo{stroke:#fff;stroke-width:2;paint-order:stroke}\n"
+    "@media(prefers-color-scheme:dark){\n"
+    ".ground{fill:#16181c}text{fill:#e6e6e6}.grid{stroke:#33363c}\n"
+    ".work0{fill:#56b4e9}.work1{fill:#f0a030}.work2{fill:#35c49a}\n"
+    ".roof{stroke:#a0a0a0}.peak,.large{stroke:#e6e6e6}\n"
+    ".lead{stroke:#777}.halo{stroke:#16181c}}\n"
+    "</style>\n";
 static const char *const dashes[Levels] = { "none", "9 4", "5 3 1 3", "2 3" };
 
 /* -------------------------------------------------------------- points --- */
@@ -97,7 +112,7 @@ static void add_kernels(Roofline *d, int work, int *number)
                               .op = k->op,
                               .work = work,
                               .number = ++*number,
-                              .intensity = c.flops / cost_bytes(c),
+                              .intensity = c.flops / cost_traffic(&c),
                               .rate = c.flops / k->seconds,
                               .seconds = k->seconds,
                               .bound = bound_word(limit.bound),
@@ -152,7 +167,7 @@ static double down(const Roofline *d, double rate)
 static void put_grid(const Roofline *d)
 {
     fprintf(d->out,
-            "<g stroke=\"#ddd\" fill=\"none\"><rect x=\"%d\" y=\"%d\" "
+            "<g class=\"grid\"><rect x=\"%d\" y=\"%d\" "
             "width=\"%d\" height=\"%d\"/>\n",
             Left, Top, PlotWidth, PlotHeight);
     for (int k = (int)ceil(d->x[0]); k <= d->x[1]; k++)
@@ -185,7 +200,7 @@ static void put_roofs(const Roofline *d)
 {
     const Rates *r = &d->r->rates;
     const double least = pow(10, d->x[0]), floor = pow(10, d->y[0]);
-    fputs("<g fill=\"none\" stroke=\"#555\" stroke-width=\"1.5\">\n", d->out);
+    fputs("<g class=\"roof\">\n", d->out);
     for (int i = 0; i < Levels; i++) {
         if (r->read[i] <= 0)
             continue;
@@ -200,9 +215,8 @@ static void put_roofs(const Roofline *d)
                 1e-9 * r->read[i]);
     }
     fprintf(d->out,
-            "<path stroke=\"#000\" stroke-width=\"2\" "
-            "d=\"M%.1f %.1fH%d\"><title>FMA: %.1f GFLOP/s</title></path>\n"
-            "</g>\n",
+            "<path class=\"peak\" d=\"M%.1f %.1fH%d\"><title>FMA: %.1f "
+            "GFLOP/s</title></path>\n</g>\n",
             across(d, r->fma / r->read[LevelL1]), down(d, r->fma),
             Left + PlotWidth, 1e-9 * r->fma);
 }
@@ -214,12 +228,9 @@ static void put_mark(const Roofline *d, const Point *p, double x, double y,
     const int mark = p->work % Marks;
     fprintf(d->out,
             "<path transform=\"translate(%.1f %.1f) scale(%d)\" "
-            "d=\"%s\" fill=\"%s\"%s>",
-            x, y, p->number ? Small : Large, marks[mark].shape,
-            marks[mark].colour,
-            p->number ? " fill-opacity=\"0.75\""
-                      : " stroke=\"#000\" "
-                        "stroke-width=\"0.2\"");
+            "d=\"%s\" class=\"work%d %s\">",
+            x, y, p->number ? Small : Large, shapes[mark], mark,
+            p->number ? "small" : "large");
     if (tip)
         fprintf(d->out,
                 "<title>%s, %s%s%s: %.4g ms, %.4g GFLOP/s, %.3g "
@@ -249,24 +260,33 @@ static int meets(const Roofline *d, const Box *b)
     return n;
 }
 
-/* The free place nearest to the mark, on rings around it. */
+/* The best of the places that are tried: the first that is free, or which meets
+ * least.                                                                     */
+typedef struct {
+    Box box;
+    int met;
+} Spot;
+
+static void try_place(const Roofline *d, Spot *best, Box b)
+{
+    const int met = best->met > 0 ? meets(d, &b) : INT32_MAX;
+    if (met < best->met)
+        *best = (Spot){ b, met };
+}
+
+/* On rings around the mark. */
 static Box place_number(const Roofline *d, double x, double y, double width)
 {
     const double pi = 3.14159265358979;
-    Box best = { 0 };
-    int least = 1 << 30;
-    for (int ring = 0; ring < 14 && least > 0; ring++)
-        for (int k = 0; k < 16 && least > 0; k++) {
+    Spot best = { .met = INT32_MAX };
+    for (int ring = 0; ring < 14; ring++)
+        for (int k = 0; k < 16; k++) {
             const double away = 12 + 7 * ring, turn = 2 * pi * k / 16;
             const Box b = { x + away * cos(turn) - width / 2,
-                            y - away * sin(turn) - 5, width, 11 };
-            const int met = meets(d, &b);
-            if (met < least) {
-                least = met;
-                best = b;
-            }
+                            y - away * sin(turn) - digit / 2.0, width, digit };
+            try_place(d, &best, b);
         }
-    return best;
+    return best.box;
 }
 
 static void take(Roofline *d, double x, double y, double radius)
@@ -275,27 +295,119 @@ static void take(Roofline *d, double x, double y, double radius)
     vec_push(d->arena, &d->taken, b);
 }
 
+/* A number, and a line to its mark where that is not beside it. */
+static void put_number(const Roofline *d, const Point *p, Box b)
+{
+    const double x = across(d, p->intensity), y = down(d, p->rate);
+    const double middle = b.x + b.width / 2, to_y = b.y + digit / 2.0;
+    const double to_x = fabs(middle - x) < b.width ? middle
+                      : middle > x                 ? b.x + 1
+                                                   : b.x + b.width - 1;
+    if (hypot(middle - x, to_y - y) > 18)
+        fprintf(d->out, "<path class=\"lead\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n",
+                x, y, to_x, to_y);
+    fprintf(d->out,
+            "<text x=\"%.1f\" y=\"%.1f\" class=\"halo work%d\">%d</text>\n",
+            middle, b.y + 9, p->work % Marks, p->number);
+}
+
+static double number_width(const Point *p)
+{
+    return p->number > 99 ? 24 : p->number > 9 ? 18 : 12;
+}
+
+/* ------------------------------------------------------------- clusters --- */
+enum { FewestStacked = 3 };
+static const double near_by = 26; /* pixels */
+
+/* The numbered marks that are near to mark i, or to one that is, are moved to
+ * its cluster: their indices to `to`. Returns how many.                      */
+static int find_cluster(const Roofline *d, int i, bool *found, int *to)
+{
+    int n = 0;
+    to[n++] = i;
+    found[i] = true;
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < d->points.n; j++) {
+            const Point *p = &d->points.at[to[k]], *q = &d->points.at[j];
+            if (found[j] || !q->number
+                || hypot(across(d, p->intensity) - across(d, q->intensity),
+                         down(d, p->rate) - down(d, q->rate))
+                       > near_by)
+                continue;
+            found[j] = true;
+            to[n++] = j;
+        }
+    return n;
+}
+
+/* From above, so that their lines do not cross. */
+static void sort_cluster(const Roofline *d, int *at, int n)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0; k--) {
+            const Point *p = &d->points.at[at[k - 1]];
+            const Point *q = &d->points.at[at[k]];
+            if (p->rate > q->rate
+                || (p->rate >= q->rate && p->number < q->number))
+                break;
+            const int swap = at[k];
+            at[k] = at[k - 1];
+            at[k - 1] = swap;
+        }
+}
+
+/* A column beside the cluster. */
+static Box place_column(const Roofline *d, const int *at, int n, double width)
+{
+    double low = INFINITY, high = -INFINITY, middle = 0;
+    Spot best = { .met = INT32_MAX };
+    const double height = (double)n * digit;
+    for (int i = 0; i < n; i++) {
+        const double x = across(d, d->points.at[at[i]].intensity);
+        low = fmin(low, x);
+        high = fmax(high, x);
+        middle += down(d, d->points.at[at[i]].rate) / n;
+    }
+    for (int away = 20; away < 150; away += 10)
+        for (int up = 0; up < 14; up++) {
+            const double off = (up % 2 ? 12.0 : -12.0) * ((up + 1) / 2);
+            const double y = middle - height / 2 + off;
+            try_place(d, &best, (Box){ high + away, y, width, height });
+            try_place(d, &best, (Box){ low - away - width, y, width, height });
+        }
+    return best.box;
+}
+
+static void put_cluster(Roofline *d, int *at, int n)
+{
+    double width = 0;
+    for (int i = 0; i < n; i++)
+        width = fmax(width, number_width(&d->points.at[at[i]]));
+    sort_cluster(d, at, n);
+    const Box column = place_column(d, at, n, width);
+    for (int i = 0; i < n; i++) {
+        const Point *p = &d->points.at[at[i]];
+        Box b = column;
+        b.y += (double)i * digit;
+        b.height = digit;
+        if (n < FewestStacked)
+            b = place_number(d, across(d, p->intensity), down(d, p->rate),
+                             number_width(p));
+        vec_push(d->arena, &d->taken, b);
+        put_number(d, p, b);
+    }
+}
+
 static void put_numbers(Roofline *d)
 {
+    const size_t n = (size_t)d->points.n + 1;
+    bool *found = arena_alloc(d->arena, n * sizeof *found);
+    int *at = arena_alloc(d->arena, n * sizeof *at);
     fputs("<g font-size=\"10\" text-anchor=\"middle\">\n", d->out);
-    for (int i = 0; i < d->points.n; i++) {
-        const Point *p = &d->points.at[i];
-        const double x = across(d, p->intensity), y = down(d, p->rate);
-        const Box b = place_number(d, x, y, p->number > 9 ? 15 : 9);
-        const double to_x = b.x + b.width / 2, to_y = b.y + 5.5;
-        if (!p->number)
-            continue;
-        vec_push(d->arena, &d->taken, b);
-        if (hypot(to_x - x, to_y - y) > 15)
-            fprintf(d->out,
-                    "<path stroke=\"#999\" stroke-width=\"0.6\" "
-                    "d=\"M%.1f %.1fL%.1f %.1f\"/>\n",
-                    x, y, to_x, to_y);
-        fprintf(d->out,
-                "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\" stroke=\"#fff"
-                "\" stroke-width=\"2\" paint-order=\"stroke\">%d</text>\n",
-                to_x, b.y + 9, marks[p->work % Marks].colour, p->number);
-    }
+    for (int i = 0; i < d->points.n; i++)
+        if (d->points.at[i].number && !found[i])
+            put_cluster(d, at, find_cluster(d, i, found, at));
     fputs("</g>\n", d->out);
 }
 
@@ -322,16 +434,16 @@ static void put_legend(const Roofline *d)
     const int x = Left + PlotWidth + Apart, text = x + 34;
     int y = Top + 6;
     fprintf(d->out,
-            "<path stroke=\"#000\" stroke-width=\"2\" d=\"M%d %dh26\"/>"
+            "<path class=\"peak\" d=\"M%d %dh26\"/>"
             "<text x=\"%d\" y=\"%d\">FMA %.1f GFLOP/s</text>\n",
             x, y, text, y + 4, 1e-9 * r->fma);
     for (int i = 0; i < Levels; i++) {
         y += Line;
-        fprintf(d->out,
-                "<path stroke=\"#555\" stroke-width=\"1.5\" "
-                "stroke-dasharray=\"%s\" d=\"M%d %dh26\"/><text x=\"%d\" "
-                "y=\"%d\">%s %.1f GB/s</text>\n",
-                dashes[i], x, y, text, y + 4, level_name[i], 1e-9 * r->read[i]);
+        fprintf(
+            d->out,
+            "<path class=\"roof\" stroke-dasharray=\"%s\" "
+            "d=\"M%d %dh26\"/><text x=\"%d\" y=\"%d\">%s %.1f GB/s</text>\n",
+            dashes[i], x, y, text, y + 4, level_name[i], 1e-9 * r->read[i]);
     }
     y += 2 * Line;
     fprintf(d->out,
@@ -363,10 +475,12 @@ static void put_head(const Roofline *d)
     fprintf(d->out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
             "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"monospace\" "
-            "font-size=\"11\">\n<rect width=\"100%%\" height=\"100%%\" "
-            "fill=\"#fff\"/>\n<text x=\"16\" y=\"24\" font-size=\"15\" "
+            "font-size=\"11\" role=\"img\">\n%s<rect class=\"ground\" "
+            "width=\"100%%\" height=\"100%%\"/>\n<text x=\"16\" "
+            "y=\"24\" font-size=\"15\" "
             "font-weight=\"bold\">%s</text>\n<text x=\"16\" y=\"44\">",
-            d->width, d->height, d->width, d->height, r->engine->spec->name);
+            d->width, d->height, d->width, d->height, style,
+            r->engine->spec->name);
     svg_plain(d->out, r->machine.cpu);
     fprintf(d->out, ": %s, %s, %d thread%s, batch of %lld, beam %lld</text>\n",
             backend_name(r), r->engine->target.name, r->threads,

@@ -82,26 +82,70 @@ static void marks_and_legend(void **state)
     free(text);
 }
 
-/* Numbers in the plot: a digit is 6 wide and 8 high. */
-static void numbers_apart(void **state)
+/* Numbers in the plot: a digit is 6 wide, and 8 high. Returns how many. */
+static int assert_apart(const char *text)
 {
-    (void)state;
-    double x[100], y[100];
-    int n = 0;
-    char *text = picture("models/tiny.yaml", false);
+    double x[100], y[100], width[100];
+    int n = 0, number;
     const char *at = strstr(text, "<g font-size=\"10\" text-anchor");
     assert_non_null(at);
     const char *end = strstr(at, "</g>");
     while ((at = strstr(at, "<text ")) && at < end && n < 100) {
         assert_int_equal(sscanf(at, "<text x=\"%lf\" y=\"%lf\"", &x[n], &y[n]),
                          2);
+        assert_int_equal(sscanf(strchr(at, '>'), ">%d<", &number), 1);
+        width[n] = number > 9 ? 12 : 6;
         for (int i = 0; i < n; i++)
-            assert_true(fabs(x[n] - x[i]) >= 8 || fabs(y[n] - y[i]) >= 8);
+            assert_true(fabs(x[n] - x[i]) >= (width[n] + width[i]) / 2
+                        || fabs(y[n] - y[i]) >= 8);
         n++;
         at++;
     }
-    assert_true(n > 3);
+    return n;
+}
+
+static void numbers_apart(void **state)
+{
+    (void)state;
+    char *text = picture("models/tiny.yaml", false);
+    assert_true(assert_apart(text) > 3);
     free(text);
+}
+
+/* Kernels that all lie at one place, and some beside it. */
+static void clusters_apart(void **state)
+{
+    (void)state;
+    enum { Kernels = 24 };
+    const EngineOptions with = { .spec = "models/tiny.yaml" };
+    Engine e = { 0 };
+    assert_int_equal(engine_open(&e, &with), ExitDone);
+    const Setup setup = { .options = { .batch = 1, .beam = 1 } };
+    BenchReport r = { .engine = &e,
+                      .setup = &setup,
+                      .threads = 1,
+                      .rates = { 1, 1e11, { 4e11, 2e11, 1e11, 3e10 } } };
+    KernelList kernels = { 0 };
+    double p50 = 1;
+    const Cost cost = { .flops = 4e10, .weights = 4e9 };
+    vec_push(e.arena, &r.rows,
+             ((BenchRow){ .work = { .name = "encode", .sum = cost },
+                          .time = { .p50 = 1 },
+                          .limit = { 0.5, BoundFma } }));
+    for (int i = 0; i < Kernels; i++)
+        vec_push(e.arena, &kernels,
+                 ((KernelRow){ .function = "f",
+                               .op = "linear",
+                               .calls = 1,
+                               .seconds = i % 3 ? 0.9 : 1 + 0.02 * i,
+                               .cost = cost }));
+    r.kernels = (KernelTimes){ .of = &kernels, .p50 = &p50 };
+    size_t size;
+    char *text = draw_roofline(&r, &size);
+    assert_int_equal(assert_apart(text), Kernels);
+    assert_true(check_xml(text, "title") > 0);
+    free(text);
+    engine_close(&e);
 }
 
 static void no_folder(void **state)
@@ -118,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marks_and_legend),
         cmocka_unit_test(numbers_apart),
+        cmocka_unit_test(clusters_apart),
         cmocka_unit_test(no_folder),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
