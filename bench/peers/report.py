@@ -1,10 +1,12 @@
-"""docs/performance.md's tables of the peers, between its markers, and the
-charts docs/peers-*.svg, all from results.json, which compare.py writes.
+"""The tables of the peers in docs/performance.md and README.md, between their
+markers, and the charts docs/peers-*.svg, all from results.json, which
+compare.py writes.
 
 usage: build/peers/bin/python bench/peers/report.py [results.json]"""
 import json
 import os
 import sys
+import textwrap
 
 import matplotlib
 
@@ -33,6 +35,14 @@ CHARTS = [
     ("attention", "Attention alone", ["attention"]),
     ("decoding", "Decoding", ["translation", "llama", "story"]),
 ]
+SUMMARY = {                      # README's rows: workload, its name there
+    "encoder-128": "encoder of transformer-base, 128 tokens",
+    "base-b1-greedy": "transformer-base, source 32, 32 greedy steps",
+    "llama-prefill-t1": "Llama's shape, 110M: a prompt of 512",
+    "llama-step-t1": "the same: one step after it",
+    "g2p-b1-greedy": "g2p-en, source 32, 32 greedy steps",
+}
+BESIDE = 3                       # of the other programs: the fastest
 LONGEST = 4.0                    # a bar's; what is longer is cut
 
 
@@ -91,18 +101,45 @@ def versions(report):
 
 def text(report):
     machine = report["machine"]
-    lines = [f"{machine['cpu']}, {machine['cores']} cores, "
+    about = (f"{machine['cpu']}, {machine['cores']} cores, "
              f"{machine['fma_gflop_per_s']} GFLOP/s of multiply-adds in f32 "
-             f"by one core; {machine['compiler']}. {versions(report)}.",
+             f"by one core; {machine['compiler']}. {versions(report)}. "
              "Medians of runs in turn, in ms, and how many times attnc's that "
-             "is; one thread where nothing else is said.",
-             ""]
+             "is; one thread where nothing else is said.")
+    lines = [*textwrap.wrap(about, 80), ""]
     for name, title, kinds in CHARTS:
         works = [w for w in report["workloads"] if w["kind"] in kinds]
         if works:
             lines += [f"### {title}", "", f"![{title}](peers-{name}.svg)", "",
                       *table(works), ""]
     return "\n".join(lines)
+
+
+def summary_row(report, work, title):
+    rows = measured(work)
+    own = f"{number(rows[0]['p50_ms'])} ms"
+    if "flops" in work:
+        peak = report["machine"]["fma_gflop_per_s"]
+        own += f", {100 * rate(work) / peak:.0f} % of the core's FMA peak"
+    others = sorted(rows[1:], key=lambda row: row["p50_ms"])[:BESIDE]
+    beside = "; ".join(f"{PEERS[row['peer']][0]}: {number(row['p50_ms'])} ms"
+                       for row in others)
+    return f"| {title} | {own} | {beside} |"
+
+
+def summary(report):
+    works = {work["name"]: work for work in report["workloads"]}
+    lines = ["| work | attnc | the fastest others |", "|---|---|---|"]
+    lines += [summary_row(report, works[name], title)
+              for name, title in SUMMARY.items()]
+    return "\n".join(lines) + "\n"
+
+
+def write_between(path, text):
+    with open(path, encoding="utf-8") as file:
+        before, rest = file.read().split(BEGIN)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(before + BEGIN + text + END + rest.split(END)[1])
 
 
 def bars(axes, works):
@@ -164,11 +201,8 @@ def main():
                  if w["kind"] in kinds and measured(w)]
         if works:
             draw(report, name, title, works)
-    page = os.path.join(DOCS, "performance.md")
-    with open(page, encoding="utf-8") as file:
-        before, rest = file.read().split(BEGIN)
-    with open(page, "w", encoding="utf-8") as file:
-        file.write(before + BEGIN + text(report) + END + rest.split(END)[1])
+    write_between(os.path.join(DOCS, "performance.md"), text(report))
+    write_between(os.path.join(DOCS, "../README.md"), summary(report))
 
 
 if __name__ == "__main__":
