@@ -197,6 +197,12 @@ fuzz-kill: $(B)/attnc $(B)/tests/cli/kill_test ## kill -9, Ctrl-C: each command
 	ATTNC_KILLS=$(or $(N),500) ATTNC_SEED=$(or $(SEED),1) $(B)/tests/cli/kill_test
 demo: $(B)/attnc ## English words to phonemes, by C made from a YAML spec
 	@sh tests/demo.sh $(B)
+# PREFIX=/usr DESTDIR=/tmp/package: there; CFLAGS= for one without debug data
+PREFIX ?= /usr/local
+install: $(B)/attnc ## attnc, its manual and completions, into PREFIX=/usr/local
+	@B='$(B)' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' sh install.sh
+uninstall: ## what make install put there
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' sh install.sh remove
 MAN := $(B)/man
 man: $(B)/attnc ## pages of the manual, build/man/*.1
 	@mkdir -p $(MAN)
@@ -256,7 +262,7 @@ help: ## this list
 # A header that is gone: what included it is made again.
 %.h: ;
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
-.PHONY: all man test test-fast test-full check-asan check-tsan check-gcc demo bench \
+.PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc demo bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
         g2p-error golden sample lint rooms format clean help
 .DELETE_ON_ERROR:
