@@ -44,8 +44,8 @@ ROOMS  := base machine spec graph passes plan emit backend records engine oracle
           bench tune cli
 STAGE0 := compiler/base/embed.c compiler/emit/kernelset.c# programs of the build
 CORE   := memory hash math check batch cache process sampling beam search_memory search \
-          stream state vocab merges tokens text packed
-FILES  := score files output convert json safetensors safetensors_write shards seed \
+          stream state score vocab merges tokens text packed
+FILES  := files output convert json safetensors safetensors_write shards seed \
           tables weights weights_check packed_file vocab_file vocab_json vocab_block \
           cores pool settings
 
@@ -61,8 +61,8 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
 
 # Text that goes into emitted files, and specs of `attnc new`, embedded in
 # attnc when it is built.
-HEADERS  := batch compiled_model generate memory check search stream text packed pool \
-            system
+HEADERS  := batch compiled_model generate memory check search stream score text packed \
+            pool system
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
             $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c \
             $(wildcard runtime/program*.c) $(sort $(wildcard models/new/*.yaml))

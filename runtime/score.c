@@ -1,17 +1,22 @@
-/* score.c: log-probabilities of a given output, by one pass over all of it. */
+/* score.c: log-probabilities of a given output: the decoder reads all of it, so
+ * many rows at a time that their logits need little room.                   */
 #include "core.h"
 
 #include <string.h>
 
+enum { SCORE_ROWS = 64 };
+
 struct score {
     struct attn_cache self, cross;
     int32_t *ids, *select, *start, *source_start;
-    float *logits; /* [target_n][target_vocab] */
+    float *logits; /* [SCORE_ROWS][target_vocab] */
     void *arena;
-    int64_t rows; /* that the decoder reads */
+    int64_t rows;  /* that the decoder reads; */
+    int64_t first; /* that which the first token follows */
 };
 
-/* Room for a start token, the source (a decoder's prompt) and the target. */
+/* Room for a start token, the source (a decoder's prompt) and the target, as
+ * far as the model has positions.                                           */
 static void score_lay_out(struct score *s, const struct attn_score_request *r,
                           struct attn_memory *at)
 {
@@ -21,22 +26,24 @@ static void score_lay_out(struct score *s, const struct attn_score_request *r,
     int64_t rows = 1 + r->target_n;
     if (m->kind == ATTN_DECODER)
         rows += r->source_n;
+    rows = attn_min(rows, m->max_target);
+    int64_t part = attn_min(rows, SCORE_ROWS);
     const struct attn_cache_size self = { ATTN_SELF, 1, rows, 0 };
     const struct attn_cache_size cross = { ATTN_CROSS, 1, r->source_n, 0 };
     attn_cache_take(&s->self, m, &self, at);
     if (m->kind == ATTN_ENCODER_DECODER)
         attn_cache_take(&s->cross, m, &cross, at);
     s->ids = attn_take(at, rows, word);
-    s->select = attn_take(at, r->target_n, word);
+    s->select = attn_take(at, part, word);
     s->start = attn_take(at, 2, word);
     s->source_start = attn_take(at, 2, word);
-    s->logits = attn_take(at, r->target_n,
-                          m->target_vocab * (int64_t)sizeof(float));
+    s->logits = attn_take(at, part, m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
         return;
-    int64_t arena = attn_max(m->arena_bytes(rows, 1, parts),
-                             m->arena_bytes(attn_max(r->source_n, 1), 1,
-                                            parts));
+    int64_t arena = m->arena_bytes(part, 1, parts);
+    if (m->kind == ATTN_ENCODER_DECODER)
+        arena = attn_max(arena,
+                         m->arena_bytes(attn_max(r->source_n, 1), 1, parts));
     s->arena = attn_take(at, arena, 1);
 }
 
@@ -91,57 +98,80 @@ static int score_source(struct score *s, const struct attn_score_request *r,
     return 0;
 }
 
-/* Every token but the last is read; the rows from the first token's
- * predecessor on want logits.                                               */
+/* Every token but the last is read. */
 static int score_fill(struct score *s, const struct attn_score_request *r)
 {
     const struct attn_model *m = r->model;
-    int64_t rows = 0, last = r->target_n - 1;
+    int64_t lead = r->start >= 0, last = r->target_n - 1;
     int wrong = attn_check_ids(r->target, r->target_n, m->target_vocab);
     if (wrong)
         return wrong;
     if (r->start >= m->target_vocab)
         return ATTN_ERROR_ID;
-    if (r->start >= 0) {
-        s->ids[0] = r->start;
-        rows = 1;
-    }
     if (m->kind == ATTN_DECODER) {
         wrong = attn_check_ids(r->source, r->source_n, m->target_vocab);
         if (wrong)
             return wrong;
-        for (int64_t i = 0; i < r->source_n; i++)
-            s->ids[rows + i] = r->source[i];
-        rows += r->source_n;
+        lead += r->source_n;
     }
-    if (rows == 0 || rows + last > m->max_target)
+    if (lead == 0 || lead + last > m->max_target)
         return ATTN_ERROR_LENGTH;
-    for (int64_t i = 0; i <= last; i++)
-        s->select[i] = (int32_t)(rows - 1 + i);
-    memcpy(s->ids + rows, r->target, (size_t)last * sizeof *r->target);
-    s->rows = rows + last;
+    if (r->start >= 0)
+        s->ids[0] = r->start;
+    for (int64_t i = r->start >= 0; i < lead; i++)
+        s->ids[i] = r->source[i - (r->start >= 0)];
+    memcpy(s->ids + lead, r->target, (size_t)last * sizeof *r->target);
+    s->first = lead - 1;
+    s->rows = lead + last;
     return attn_cache_grow(&s->self, 0, s->rows);
 }
 
-static void score_target(struct score *s, const struct attn_score_request *r,
-                         struct attn_batch *b)
+/* Reads n rows, from row `at` on; the logits of those from the first on that a
+ * token follows. Their number.                                              */
+static int64_t score_rows(struct score *s, const struct attn_score_request *r,
+                          struct attn_batch *b, int64_t at, int64_t n)
 {
-    const int32_t none = 0;
+    const int32_t source = 0, past = (int32_t)at;
     const int32_t source_rows = (int32_t)r->source_n;
+    int64_t skipped = attn_min(attn_max(s->first - at, 0), n);
+    for (int64_t i = skipped; i < n; i++)
+        s->select[i - skipped] = (int32_t)i;
     s->start[0] = 0;
-    s->start[1] = (int32_t)s->rows;
+    s->start[1] = (int32_t)n;
     b->sequences = 1;
-    b->rows = s->rows;
+    b->rows = n;
     b->start = s->start;
-    b->ids = s->ids;
-    b->past = &none;
+    b->ids = s->ids + at;
+    b->past = &past;
     b->select = s->select;
-    b->selected = r->target_n;
+    b->selected = n - skipped;
     attn_cache_bind(&s->self, ATTN_SELF, b);
-    b->source = &none;
+    b->source = &source;
     b->source_rows = &source_rows;
     b->output = s->logits;
     r->model->decode(r->bound, b, s->arena);
+    return n - skipped;
+}
+
+/* The log-probabilities of all tokens of the target, one behind the other. */
+static int score_target(struct score *s, const struct attn_score_request *r,
+                        struct attn_batch *b, float *log_probability)
+{
+    const struct attn_model *m = r->model;
+    int64_t done = 0, rows;
+    for (int64_t at = 0; at < s->rows; at += SCORE_ROWS) {
+        rows = score_rows(s, r, b, at, attn_min(s->rows - at, SCORE_ROWS));
+        for (int64_t i = 0; i < rows; i++) {
+            const float *logits = s->logits + i * m->target_vocab;
+            if (!attn_logits_finite(logits, m->target_vocab))
+                return ATTN_ERROR_FINITE;
+            float sum = m->log_sum_exp(logits, m->target_vocab);
+            log_probability[done + i] =
+                attn_log_probability(logits[r->target[done + i]], sum);
+        }
+        done += rows;
+    }
+    return 0;
 }
 
 ATTN_API int attn_score(const struct attn_score_request *r,
@@ -170,13 +200,5 @@ ATTN_API int attn_score(const struct attn_score_request *r,
         wrong = score_fill(&s, r);
     if (wrong)
         return wrong;
-    score_target(&s, r, &batch);
-    for (int64_t i = 0; i < r->target_n; i++) {
-        const float *logits = s.logits + i * m->target_vocab;
-        if (!attn_logits_finite(logits, m->target_vocab))
-            return ATTN_ERROR_FINITE;
-        float sum = m->log_sum_exp(logits, m->target_vocab);
-        log_probability[i] = attn_log_probability(logits[r->target[i]], sum);
-    }
-    return 0;
+    return score_target(&s, r, &batch, log_probability);
 }

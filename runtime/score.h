@@ -16,8 +16,7 @@ struct attn_score_request { /* a sentence pair, and memory for it */
     void *memory;
     int64_t bytes; /* attn_score_bytes(), or more */
 };
-/* Log-probability of each given target token: one pass over the whole target.
- * 0, or an error.                                                           */
+/* Log-probability of each given target token. 0, or an error. */
 ATTN_API int attn_score(const struct attn_score_request *r,
                         float *log_probability);
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
