@@ -61,11 +61,12 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
 
 # Text that goes into emitted files, and specs of `attnc new`, embedded in
 # attnc when it is built.
-HEADERS  := batch compiled_model generate memory check search stream score text packed \
-            pool system
+HEADERS  := batch compiled_model generate handle handle_system memory check search \
+            stream score text packed pool system
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
             $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c \
-            $(wildcard runtime/program*.c) $(sort $(wildcard models/new/*.yaml))
+            $(wildcard runtime/program*.c runtime/handle*.c) \
+            $(sort $(wildcard models/new/*.yaml))
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.
 MACHINES_x86_64  := x86-64-v4 x86-64-v3 x86-64-v2

@@ -73,6 +73,28 @@
 
 #endif
 #endif
+/* handle_system.h: what a model that is open takes from the system. It stands
+ * at the top of an emitted file, since what is defined here does so before all
+ * headers.                                                                  */
+#ifndef ATTN_HANDLE_SYSTEM_1
+#define ATTN_HANDLE_SYSTEM_1
+
+#if defined __unix__ || defined __APPLE__
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L /* mmap */
+#endif
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#endif
+
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -3557,6 +3579,32 @@ struct attn_text { /* a text that grows token by token */
 
 #endif
 
+/* handle.h: a model that is open: weights, memory and threads behind one
+ * pointer, for one call at a time.                                          */
+#ifndef ATTN_HANDLE_1
+#define ATTN_HANDLE_1
+
+struct attn_handle; /* of one thread at a time; open another for another */
+
+struct attn_open_options { /* all 0: as the model and its spec say */
+    int64_t threads;       /* 0: 1. More are there where the C file was
+                              compiled with -DATTNC_THREADS -pthread */
+    const struct attn_parallel *parallel; /* your own, in place of those */
+    int64_t max_input;  /* tokens or rows of an input; 0: the model's most */
+    int64_t max_output; /* tokens of an answer; 0: the model's most */
+    int64_t max_text;   /* bytes of a text; 0: 16 for each such token */
+    int64_t beam;       /* of the widest search; 0: the spec's */
+    int64_t unchecked;  /* 1: weights are not held to their hash, so that
+                           they come from the disk as they are used */
+};
+
+/* What an answer is given to as it grows; not 0: it ends there. The text is not
+ * NUL-terminated, and is there during the call alone.                       */
+typedef int attn_take_text(void *user, const char *text, int64_t bytes);
+typedef int attn_take_id(void *user, int32_t id);
+
+#endif
+
 /* --------------------------------------------------------- search, text --- */
 
 /* memory.h: the caller's memory, cut into arrays; and hashes of it. */
@@ -3845,8 +3893,8 @@ struct attn_score_request { /* a sentence pair, and memory for it */
     int64_t bytes; /* attn_score_bytes(), or more */
 };
 /* Log-probability of each given target token. 0, or an error. */
-ATTN_API int attn_score(const struct attn_score_request *r,
-                        float *log_probability);
+ATTN_API int attn_score_pair(const struct attn_score_request *r,
+                             float *log_probability);
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
@@ -6833,8 +6881,8 @@ static int score_target(struct score *s, const struct attn_score_request *r,
     return 0;
 }
 
-ATTN_API int attn_score(const struct attn_score_request *r,
-                        float *log_probability)
+ATTN_API int attn_score_pair(const struct attn_score_request *r,
+                             float *log_probability)
 {
     const struct attn_model *m = r->model;
     struct attn_memory at;
@@ -7387,7 +7435,7 @@ ATTN_API int64_t attn_merges(struct attn_encoding *e)
 /* tokens.c: text in, ids out. One table of tokenizers: characters and words at
  * spaces, each of which is a token, here; merges of pieces in merges.c.     */
 
-static int64_t tokens_no_memory(int64_t bytes)
+static int64_t tokens_no_room(int64_t bytes)
 {
     (void)bytes;
     return 0;
@@ -7445,8 +7493,8 @@ static const struct {
     int64_t (*encode)(struct attn_encoding *e);
     int64_t (*memory)(int64_t bytes);
 } tokens_kinds[ATTN_TOKENIZERS] = {
-    { tokens_characters, tokens_no_memory },
-    { tokens_spaces, tokens_no_memory },
+    { tokens_characters, tokens_no_room },
+    { tokens_spaces, tokens_no_room },
     { attn_merges, attn_merges_bytes },
 };
 
@@ -8689,11 +8737,971 @@ const void *tiny_embedded(int64_t *bytes)
     return NULL;
 }
 
-#ifdef ATTNC_MAIN
+/* ------------------------------------------------- a model that is open --- */
+
 #define embedded_weights tiny_embedded
+#define options_of_spec tiny_options
+
+/* Opens the model. path: its weights file; NULL: they are inside of the C file,
+ * or there are none. o NULL: all 0. The only function that allocates: one block
+ * of attn_memory() bytes; and, where they are asked for, threads. What goes
+ * wrong attn_error() tells, of this and of each call; NULL: there is no
+ * memory. */
+ATTN_API struct attn_handle *attn_open(const struct attn_model *m,
+                                       const char *path,
+                                       const struct attn_open_options *o);
+
+/* Bytes that attn_open() with these options allocates; or an error. */
+ATTN_API int64_t attn_memory(const struct attn_model *m,
+                             const struct attn_open_options *o);
+
+/* What is wrong, in words; "": nothing. Of attn_open(), and then all calls are
+ * refused; else of the last call. h NULL: there is no memory. */
+ATTN_API const char *attn_error(const struct attn_handle *h);
+
+/* Gives all back. NULL: nothing to do. */
+ATTN_API void attn_close(struct attn_handle *h);
+
+/* The best answer to n tokens, as far as it fits into out[cap]. The tokens of
+ * the whole answer, or an error. */
+ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
+                                    struct attn_handle *h, const int32_t *ids,
+                                    int64_t n,
+                                    const struct attn_search_options *o,
+                                    int32_t *out, int64_t cap);
+
+/* The same for tokens: take(user, id). */
+ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
+                                   struct attn_handle *h, const int32_t *ids,
+                                   int64_t n,
+                                   const struct attn_search_options *o,
+                                   attn_take_id *take, void *user);
+
+/* The same for tokens, the end token not among them. */
+ATTN_API int attn_score_ids(const struct attn_model *m, struct attn_handle *h,
+                            const int32_t *source, int64_t n,
+                            const int32_t *target, int64_t target_n,
+                            double *log_probability);
+
+/* handle_file.c: the weights of a model that is opened: those inside of the C
+ * file, or a file that is mapped. Where files can't be mapped it is read.   */
+
+struct handle_file {
+    const void *at; /* NULL: there are none */
+    int64_t bytes;
+    void *block; /* that unmap gives back; NULL: they are inside */
+};
+
+#if defined __unix__ || defined __APPLE__
+/* NULL, or what is wrong. */
+static const char *handle_map_path(struct handle_file *f, const char *path)
+{
+    const char *wrong = NULL;
+    struct stat st;
+    void *at = NULL;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return strerror(errno);
+    if (fstat(fd, &st) != 0)
+        wrong = strerror(errno);
+    else if (!S_ISREG(st.st_mode))
+        wrong = "not a regular file";
+    else if (st.st_size < 1)
+        wrong = "the file is empty";
+    if (!wrong)
+        at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at == MAP_FAILED)
+        wrong = strerror(errno);
+    close(fd);
+    if (wrong)
+        return wrong;
+    f->block = at;
+    f->at = at;
+    f->bytes = (int64_t)st.st_size;
+    return NULL;
+}
+
+static void handle_unmap(struct handle_file *f)
+{
+    if (f->block)
+        munmap(f->block, (size_t)f->bytes);
+}
+#else
+static const char *handle_read(struct handle_file *f, FILE *from, long bytes)
+{
+    struct attn_memory at;
+    void *to;
+
+    f->block = malloc((size_t)bytes + ATTN_ALIGN);
+    if (!f->block)
+        return "out of memory";
+    attn_memory_open(&at, f->block);
+    to = attn_take(&at, bytes, 1);
+    f->at = to;
+    f->bytes = bytes;
+    if (fread(to, 1, (size_t)bytes, from) < (size_t)bytes)
+        return "it could not be read";
+    return NULL;
+}
+
+static const char *handle_map_path(struct handle_file *f, const char *path)
+{
+    FILE *from = fopen(path, "rb");
+    const char *wrong = "it could not be read";
+    long bytes = -1;
+
+    if (!from)
+        return strerror(errno);
+    if (fseek(from, 0, SEEK_END) == 0)
+        bytes = ftell(from);
+    if (bytes == 0)
+        wrong = "the file is empty";
+    if (bytes > 0 && fseek(from, 0, SEEK_SET) == 0)
+        wrong = handle_read(f, from, bytes);
+    fclose(from);
+    return wrong;
+}
+
+static void handle_unmap(struct handle_file *f)
+{
+    free(f->block);
+}
+#endif
+
+/* path NULL: the weights inside of the C file. NULL, or what is wrong. */
+static const char *handle_map(struct handle_file *f, const char *path)
+{
+    if (path)
+        return handle_map_path(f, path);
+    f->at = embedded_weights(&f->bytes);
+    return NULL;
+}
+
+/* handle.c: a model that is open: its weights are mapped, all of its memory is
+ * one block. Calls are checked here, errors kept in words.
+ *
+ * Pasted into emitted files, as are handle_file.c in front of it, and behind it
+ * handle_generate.c, or handle_rows.c where the model generates nothing.    */
+
+enum {
+    HANDLE_PIECE = 4096, /* bytes of a token's text, and those held back */
+    HANDLE_TOKEN = 16,   /* of a text, for each token of the longest */
+    HANDLE_THREADS = 256
+};
+
+struct attn_handle {
+    const struct attn_model *model;
+    void *memory;               /* the block that it lies in */
+    int failed;                 /* it could not be opened: `why` stays */
+    char why[ATTN_PACKED_TEXT]; /* what the last call did wrong, or "" */
+    struct handle_file file;
+    void *bound;
+    const void *source, *target;          /* vocabularies, or NULL */
+    const struct attn_parallel *parallel; /* NULL: one thread */
+    struct attn_parallel threads;         /* as many as are asked for */
+    void *pool;                           /* of them, or NULL */
+    int64_t input, output;                /* the longest: tokens or rows */
+    int64_t beam, text; /* the widest search; bytes of the longest text */
+    int32_t *ids, *target_ids;
+    float *scores; /* of a target's tokens */
+    char *piece;   /* [HANDLE_PIECE] a token's text */
+    void *words;   /* memory of the tokenizer */
+    void *work;    /* memory of a call */
+    int64_t work_bytes;
+};
+
+/* Memory of the longest call of each kind, by the handle's sizes. */
+static int64_t handle_work(const struct attn_handle *h);
+/* The sizes that the options leave out. 0, or an error. */
+static int handle_sizes(struct attn_handle *h,
+                        const struct attn_open_options *o);
+
+/* --------------------------------------------------------------- errors --- */
+
+/* Keeps the words; returns the error. */
+static int handle_fail(struct attn_handle *h, int64_t error, const char *fmt,
+                       ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(h->why, sizeof h->why, fmt, ap);
+    va_end(ap);
+    return (int)error;
+}
+
+/* The same for an error that a function of the core returned. */
+static int handle_refuse(struct attn_handle *h, int64_t error)
+{
+    return handle_fail(h, error, "%s", attn_error_text(error));
+}
+
+/* What each call begins with: 0, or an error. */
+static int handle_begin(const struct attn_model *m, struct attn_handle *h)
+{
+    if (!h)
+        return ATTN_ERROR_NULL;
+    if (h->failed)
+        return ATTN_ERROR_OPEN;
+    h->why[0] = '\0';
+    if (h->model == m)
+        return 0;
+    return handle_fail(h, ATTN_ERROR_OPEN,
+                       "this is a function of %s, %s is open", m->name,
+                       h->model->name);
+}
+
+static int handle_longer(struct attn_handle *h, const char *what, int64_t n,
+                         int64_t most)
+{
+    return handle_fail(h, ATTN_ERROR_LENGTH,
+                       "%s: %lld, at most %lld are taken: the model's max_len, "
+                       "or max_input, max_output of the options at open",
+                       what, (long long)n, (long long)most);
+}
+
+ATTN_API const char *attn_error(const struct attn_handle *h)
+{
+    return h ? h->why : "out of memory";
+}
+
+/* --------------------------------------------------------------- memory --- */
+
+static int64_t handle_text(const struct attn_handle *h)
+{
+    return HANDLE_TOKEN * attn_max(h->input, h->output) + HANDLE_TOKEN;
+}
+
+/* All parts on the thread that calls. */
+static void handle_run(void *pool, int64_t parts,
+                       void (*part)(void *arg, int64_t part, int64_t parts),
+                       void *arg)
+{
+    (void)pool;
+    for (int64_t i = 0; i < parts; i++)
+        part(arg, i, parts);
+}
+
+/* 0, or an error: an option that is out of its range. */
+static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
+                             const struct attn_open_options *o)
+{
+    static const struct attn_open_options none = { 0 };
+    const struct attn_open_options *to = o ? o : &none;
+
+    h->model = m;
+    h->why[0] = '\0';
+    h->parallel = to->parallel;
+    if (to->threads < 0 || to->threads > HANDLE_THREADS)
+        return handle_fail(h, ATTN_ERROR_OPTION, "threads: 0 to %d are taken",
+                           HANDLE_THREADS);
+    if (!h->parallel && to->threads > 1) { /* memory is for so many parts */
+        h->threads.parts = to->threads;
+        h->threads.run = handle_run;
+        h->parallel = &h->threads;
+    }
+    if (attn_check_parallel(to->parallel) != 0)
+        return handle_fail(h, ATTN_ERROR_OPTION,
+                           "parallel: parts below 0, or no function");
+    const int wrong = handle_sizes(h, to);
+    if (wrong)
+        return wrong;
+    h->text = to->max_text > 0 ? to->max_text : handle_text(h);
+    if (to->max_text < 0 || h->text > ATTN_MOST)
+        return handle_fail(h, ATTN_ERROR_OPTION, "max_text: 0 to %d are taken",
+                           ATTN_MOST);
+    return 0;
+}
+
+/* A size that the options give, or, where they give 0, `other`. */
+static int handle_size(struct attn_handle *h, const char *name, int64_t given,
+                       int64_t most, int64_t *size)
+{
+    *size = given > 0 ? given : most;
+    if (given >= 0 && given <= most)
+        return 0;
+    return handle_fail(h, ATTN_ERROR_OPTION, "%s: 0 to %lld are taken", name,
+                       (long long)most);
+}
+
+static void handle_lay_out(struct attn_handle *h, struct attn_memory *at)
+{
+    h->bound = attn_take(at, h->model->bound_bytes, 1);
+    if (h->model->kind != ATTN_ATTENTION) {
+        h->ids = attn_take(at, h->text + 2, sizeof *h->ids);
+        h->target_ids = attn_take(at, h->text + 3, sizeof *h->target_ids);
+        h->scores = attn_take(at, h->text + 3, sizeof *h->scores);
+        h->words = attn_take(at, attn_merges_bytes(h->text), 1);
+        h->piece = attn_take(at, HANDLE_PIECE, 1);
+    }
+    h->work_bytes = handle_work(h);
+    h->work = attn_take(at, h->work_bytes, 1);
+}
+
+ATTN_API int64_t attn_memory(const struct attn_model *m,
+                             const struct attn_open_options *o)
+{
+    struct attn_memory at = { NULL, 0 };
+    struct attn_handle h;
+    int wrong;
+
+    memset(&h, 0, sizeof h);
+    wrong = handle_take_sizes(&h, m, o);
+    if (wrong)
+        return wrong;
+    attn_take(&at, 1, sizeof h);
+    handle_lay_out(&h, &at);
+    return at.used < 0 ? ATTN_ERROR_COUNT : attn_memory_bytes(&at);
+}
+
+/* ----------------------------------------------------------------- open --- */
+
+/* Weights and vocabularies: 0, or an error. */
+static int handle_weights(struct attn_handle *h, const char *path,
+                          int64_t unchecked)
+{
+    const struct attn_model *m = h->model;
+    const char *wrong = handle_map(&h->file, path);
+    const char *name = path ? path : m->name;
+
+    if (!wrong && !h->file.at && m->weights_bytes > 0)
+        wrong = "no weights are inside of this file: open() takes the path of "
+                "a weights file";
+    if (!wrong && unchecked)
+        wrong = attn_bind_lazily(m, h->bound, h->file.at, h->file.bytes);
+    else if (!wrong)
+        wrong = attn_bind(m, h->bound, h->file.at, h->file.bytes);
+    if (wrong)
+        return handle_fail(h, ATTN_ERROR_OPEN, "%s: %s", name, wrong);
+    h->source = attn_vocab(m, h->file.at, 0);
+    h->target = attn_vocab(m, h->file.at, 1);
+    return 0;
+}
+
+static int handle_threads(struct attn_handle *h, int64_t threads)
+{
+    if (h->parallel != &h->threads)
+        return 0;
+#if defined ATTNC_MAIN || defined ATTNC_THREADS
+    h->pool = attn_pool_open(threads);
+    if (!h->pool)
+        return handle_fail(h, ATTN_ERROR_OPEN, "out of memory for %lld threads",
+                           (long long)threads);
+    h->parallel = attn_pool_parallel(h->pool);
+    return 0;
+#else
+    return handle_fail(
+        h, ATTN_ERROR_OPEN,
+        "%lld threads: compile the C file of %s with -DATTNC_THREADS "
+        "-pthread",
+        (long long)threads, h->model->name);
+#endif
+}
+
+ATTN_API struct attn_handle *attn_open(const struct attn_model *m,
+                                       const char *path,
+                                       const struct attn_open_options *o)
+{
+    const int64_t bytes = attn_memory(m, o);
+    const size_t least = sizeof(struct attn_handle) + ATTN_ALIGN;
+    void *memory = malloc(bytes > 0 ? (size_t)bytes : least);
+    struct attn_memory at;
+    struct attn_handle *h;
+
+    if (!memory)
+        return NULL;
+    attn_memory_open(&at, memory);
+    h = attn_take(&at, 1, sizeof *h);
+    memset(h, 0, sizeof *h);
+    h->memory = memory;
+    h->failed = handle_take_sizes(h, m, o);
+    if (!h->failed && bytes < 0)
+        h->failed = handle_refuse(h, bytes);
+    if (h->failed)
+        return h;
+    handle_lay_out(h, &at);
+    h->failed = handle_weights(h, path, o ? o->unchecked : 0);
+    if (!h->failed)
+        h->failed = handle_threads(h, o ? o->threads : 0);
+    return h;
+}
+
+ATTN_API void attn_close(struct attn_handle *h)
+{
+    if (!h)
+        return;
+#if defined ATTNC_MAIN || defined ATTNC_THREADS
+    attn_pool_close(h->pool);
+#endif
+    handle_unmap(&h->file);
+    free(h->memory);
+}
+
+/* ----------------------------------------------------------------- text --- */
+
+/* Ids of a text: their number, or an error. bytes -1: up to its NUL. */
+static int64_t handle_tokens(struct attn_handle *h, const void *vocab,
+                             const char *text, int64_t bytes, int32_t *ids)
+{
+    int64_t bad = 0, n;
+
+    if (!vocab)
+        return handle_fail(h, ATTN_ERROR_OPEN,
+                           "the weights have no vocabulary: give token ids");
+    if (!text)
+        return handle_fail(h, ATTN_ERROR_NULL, "the text is NULL");
+    if (bytes == -1)
+        bytes = (int64_t)strlen(text);
+    if (bytes < 0)
+        return handle_refuse(h, ATTN_ERROR_COUNT);
+    if (bytes > h->text)
+        return handle_fail(h, ATTN_ERROR_LENGTH,
+                           "the text has %lld bytes, at most %lld are taken: "
+                           "max_text of the options at open",
+                           (long long)bytes, (long long)h->text);
+    n = attn_vocab_encode(vocab, text, bytes, 0, ids, h->text + 2, h->words,
+                          &bad);
+    if (n < 0)
+        return handle_fail(h, n, "byte %lld: %s", (long long)bad + 1,
+                           attn_error_text(n));
+    return n;
+}
+
+/* Those of a text to be answered: none where it is empty. */
+static int64_t handle_question(struct attn_handle *h, const char *text,
+                               int64_t bytes)
+{
+    if (text && (bytes == 0 || (bytes == -1 && text[0] == '\0')))
+        return 0;
+    return handle_tokens(h, h->source, text, bytes, h->ids);
+}
+
+/* handle_generate.c: a model that generates: the calls of its handle. */
+
+static int handle_sizes(struct attn_handle *h,
+                        const struct attn_open_options *o)
+{
+    const struct attn_model *m = h->model;
+    struct attn_search_options spec;
+    int64_t most = m->max_source;
+    int wrong;
+
+    if (m->kind == ATTN_DECODER)
+        most = m->max_target;
+    wrong = handle_size(h, "max_input", o->max_input, most, &h->input);
+    if (wrong == 0)
+        wrong = handle_size(h, "max_output", o->max_output, m->max_target,
+                            &h->output);
+    if (wrong == 0)
+        wrong = handle_size(h, "beam", o->beam, INT16_MAX, &h->beam);
+    options_of_spec(&spec);
+    if (o->beam == 0)
+        h->beam = spec.beam;
+    return wrong;
+}
+
+/* The search that is asked for, NULL: the spec's, as far as the handle goes. */
+static struct attn_search_options
+handle_choice(const struct attn_handle *h,
+              const struct attn_search_options *asked)
+{
+    struct attn_search_options o;
+
+    options_of_spec(&o);
+    if (asked)
+        o = *asked;
+    o.results = 1;
+    if (o.max_output == 0 || o.max_output > h->output)
+        o.max_output = h->output;
+    if (!o.parallel)
+        o.parallel = h->parallel;
+    return o;
+}
+
+/* Tokens of a stream behind a source, or a decoder's prompt, of n tokens. */
+static int64_t handle_stream_tokens(const struct attn_handle *h,
+                                    const struct attn_search_options *o,
+                                    int64_t n)
+{
+    const int64_t lead = attn_search_lead(h->model, o, n);
+    const int64_t room = lead + attn_search_limit(h->model, o, n, lead);
+
+    return attn_max(attn_min(room, h->model->max_target + 1), 1);
+}
+
+/* That of a stream, for the source is no part of a decoder's. */
+static int64_t handle_stream_size(const struct attn_handle *h,
+                                  const struct attn_search_options *o,
+                                  int64_t n)
+{
+    const int64_t tokens = handle_stream_tokens(h, o, n);
+
+    if (h->model->kind == ATTN_DECODER)
+        n = 0;
+    return attn_stream_bytes(h->model, o, n, tokens, 1);
+}
+
+static int64_t handle_work(const struct attn_handle *h)
+{
+    const struct attn_model *m = h->model;
+    struct attn_search_options o = handle_choice(h, NULL);
+    int64_t bytes = 0;
+
+    if (m->input_width > 0) /* no call of these reads rows of numbers */
+        return 0;
+    o.max_output = h->output;
+    o.max_output_plus = -1;
+    o.beam = h->beam;
+    bytes = attn_search_bytes(m, &o, 1, h->input, h->input);
+    o.beam = 1;
+    o.sampling.temperature = 1.0f;
+    bytes = attn_max(bytes, attn_search_bytes(m, &o, 1, h->input, h->input));
+    bytes = attn_max(bytes, handle_stream_size(h, &o, h->input));
+    return attn_max(bytes,
+                    attn_score_bytes(m, h->input,
+                                     attn_min(h->output + 1, m->max_target),
+                                     h->parallel));
+}
+
+/* --------------------------------------------------------------- search --- */
+
+/* Is an answer to n tokens in the reach of handle and model? 1; 0: there is
+ * nothing to answer; or an error. *n is cut as the options say.             */
+static int handle_asks(struct attn_handle *h,
+                       const struct attn_search_options *o, int64_t *n)
+{
+    const struct attn_model *m = h->model;
+    int64_t lead;
+
+    if (*n < 0)
+        return handle_refuse(h, ATTN_ERROR_COUNT);
+    if (o->max_input > 0)
+        *n = attn_min(*n, o->max_input);
+    if (*n > h->input)
+        return handle_longer(h, "tokens of the input", *n, h->input);
+    lead = attn_search_lead(m, o, *n);
+    if (lead > m->max_target)
+        return handle_longer(h, "tokens of the input", *n,
+                             m->max_target - (lead - *n));
+    if (!attn_search_asks(m, o, *n))
+        return 0;
+    if (attn_search_limit(m, o, *n, lead) < 1)
+        return handle_fail(h, ATTN_ERROR_LENGTH,
+                           "no room is left for an answer to %lld tokens",
+                           (long long)*n);
+    return 1;
+}
+
+/* Is there memory for a call? 0, or an error. */
+static int handle_room(struct attn_handle *h, int64_t need)
+{
+    if (need < 0)
+        return handle_refuse(h, need);
+    if (need <= h->work_bytes)
+        return 0;
+    return handle_fail(h, ATTN_ERROR_ROOM,
+                       "this search is larger than the handle was opened for: "
+                       "beam, max_input, max_output or threads of its options");
+}
+
+/* The best answer: 1; 0: there is none; or an error. */
+static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
+                       const struct attn_search_options *asked,
+                       struct attn_hypothesis *best)
+{
+    const struct attn_search_options o = handle_choice(h, asked);
+    struct attn_search_request r;
+    const int asks = handle_asks(h, &o, &n);
+    int64_t found = 0;
+    int32_t start[2];
+    int wrong;
+
+    if (asks < 1)
+        return asks;
+    wrong = handle_room(h, attn_search_bytes(h->model, &o, 1, n, n));
+    if (wrong)
+        return wrong;
+    start[0] = 0;
+    start[1] = (int32_t)n;
+    memset(&r, 0, sizeof r);
+    r.model = h->model;
+    r.bound = h->bound;
+    r.o = &o;
+    r.sentences = 1;
+    r.ids = ids;
+    r.start = start;
+    r.memory = h->work;
+    r.bytes = h->work_bytes;
+    wrong = attn_search(&r, best, &found);
+    if (wrong == 0 && found < 0)
+        wrong = (int)found;
+    if (wrong)
+        return handle_refuse(h, wrong);
+    return found > 0;
+}
+
+/* ------------------------------------------------------------ translate --- */
+
+/* The text of ids in out, as far as there is room: its length, or an error. */
+static int64_t handle_spell(struct attn_handle *h, const int32_t *ids,
+                            int64_t n, char *out, int64_t cap)
+{
+    struct attn_text t;
+    int64_t size = 0, more = 0;
+    int wrong = attn_text_open(&t, h->target, NULL, 0, 0);
+
+    if (wrong)
+        return handle_refuse(h, wrong);
+    for (int64_t i = 0; i <= n && more >= 0; i++) {
+        if (i < n)
+            more = attn_text_add(&t, ids[i], h->piece, HANDLE_PIECE);
+        else
+            more = attn_text_end(&t, h->piece, HANDLE_PIECE);
+        if (more > 0 && size < cap)
+            memcpy(out + size, h->piece, (size_t)attn_min(more, cap - size));
+        size += more;
+    }
+    if (more < 0)
+        return handle_refuse(h, more);
+    if (cap > 0)
+        out[attn_min(size, cap - 1)] = '\0';
+    return size;
+}
+
+ATTN_API int64_t attn_translate(const struct attn_model *m,
+                                struct attn_handle *h, const char *text,
+                                int64_t bytes,
+                                const struct attn_search_options *o, char *out,
+                                int64_t cap)
+{
+    struct attn_hypothesis best;
+    const int wrong = handle_begin(m, h);
+    int64_t n;
+
+    if (wrong)
+        return wrong;
+    if (cap < 0 || (cap > 0 && !out))
+        return handle_refuse(h, cap < 0 ? ATTN_ERROR_COUNT : ATTN_ERROR_NULL);
+    if (cap > 0)
+        out[0] = '\0';
+    n = handle_question(h, text, bytes);
+    if (n > 0)
+        n = handle_best(h, h->ids, n, o, &best);
+    if (n < 1)
+        return n;
+    return handle_spell(h, best.tokens, best.n, out, cap);
+}
+
+ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
+                                    struct attn_handle *h, const int32_t *ids,
+                                    int64_t n,
+                                    const struct attn_search_options *o,
+                                    int32_t *out, int64_t cap)
+{
+    struct attn_hypothesis best;
+    int found = handle_begin(m, h);
+
+    if (found)
+        return found;
+    if (cap < 0 || (cap > 0 && !out))
+        return handle_refuse(h, cap < 0 ? ATTN_ERROR_COUNT : ATTN_ERROR_NULL);
+    found = handle_best(h, ids, n, o, &best);
+    if (found < 1)
+        return found;
+    if (cap > 0)
+        memcpy(out, best.tokens, (size_t)attn_min(best.n, cap) * sizeof *out);
+    return best.n;
+}
+
+/* ------------------------------------------------------------- generate --- */
+
+struct handle_answer { /* that grows; to one of the two */
+    attn_take_text *take_text;
+    attn_take_id *take_id;
+    void *user;
+    struct attn_text text;
+    int64_t n;   /* its tokens */
+    int stopped; /* what it was given to wants no more */
+};
+
+/* Gives out what a token adds; 0, or an error. */
+static int handle_give(struct attn_handle *h, struct handle_answer *a,
+                       int32_t id)
+{
+    int64_t bytes;
+
+    a->n++;
+    if (a->take_id) {
+        a->stopped = a->take_id(a->user, id) != 0;
+        return 0;
+    }
+    bytes = attn_text_add(&a->text, id, h->piece, HANDLE_PIECE);
+    if (bytes < 0)
+        return handle_refuse(h, bytes);
+    if (bytes > 0)
+        a->stopped = a->take_text(a->user, h->piece, bytes) != 0;
+    return 0;
+}
+
+/* Tokens as they are chosen. 0, or an error. */
+static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
+                         const struct attn_search_options *o,
+                         struct handle_answer *a)
+{
+    struct attn_stream_request r;
+    struct attn_stream s;
+    int64_t token = 0;
+    int wrong = handle_room(h, handle_stream_size(h, o, n));
+
+    if (wrong)
+        return wrong;
+    memset(&r, 0, sizeof r);
+    r.model = h->model;
+    r.bound = h->bound;
+    r.o = o;
+    r.ids = ids;
+    r.n = n;
+    r.tokens = handle_stream_tokens(h, o, n);
+    r.streams = 1;
+    r.memory = h->work;
+    r.bytes = h->work_bytes;
+    wrong = attn_stream_open(&s, &r);
+    if (wrong)
+        return handle_refuse(h, wrong);
+    while (wrong == 0 && !a->stopped) {
+        token = attn_stream_next(&s);
+        if (token < 0)
+            break;
+        wrong = handle_give(h, a, (int32_t)token);
+    }
+    if (wrong == 0 && token < ATTN_STREAM_FULL)
+        wrong = handle_refuse(h, token);
+    return wrong;
+}
+
+/* A search of several hypotheses knows its answer when it has ended. */
+static int handle_answers(struct attn_handle *h, const int32_t *ids, int64_t n,
+                          const struct attn_search_options *asked,
+                          struct handle_answer *a)
+{
+    const struct attn_search_options o = handle_choice(h, asked);
+    struct attn_hypothesis best;
+    int wrong = 0, asks;
+
+    if (o.beam != 1) {
+        asks = handle_best(h, ids, n, asked, &best);
+        for (int64_t i = 0; asks > 0 && i < best.n; i++) {
+            wrong = handle_give(h, a, best.tokens[i]);
+            if (wrong || a->stopped)
+                break;
+        }
+        return asks < 0 ? asks : wrong;
+    }
+    asks = handle_asks(h, &o, &n);
+    if (asks < 1)
+        return asks;
+    return handle_stream(h, ids, n, &o, a);
+}
+
+/* The prompt of a decoder is where the text begins. 0, or an error. */
+static int handle_begin_text(struct attn_handle *h, struct handle_answer *a,
+                             int64_t n)
+{
+    int64_t wrong = attn_text_open(&a->text, h->target, NULL, 0, 0);
+
+    if (h->model->kind != ATTN_DECODER)
+        n = 0;
+    for (int64_t i = 0; i < n && wrong >= 0; i++)
+        wrong = attn_text_add(&a->text, h->ids[i], h->piece, HANDLE_PIECE);
+    return wrong < 0 ? handle_refuse(h, wrong) : 0;
+}
+
+ATTN_API int64_t attn_generate(const struct attn_model *m,
+                               struct attn_handle *h, const char *prompt,
+                               const struct attn_search_options *o,
+                               attn_take_text *take, void *user)
+{
+    struct handle_answer a;
+    int wrong = handle_begin(m, h);
+    int64_t n;
+
+    if (wrong)
+        return wrong;
+    if (!take)
+        return handle_fail(h, ATTN_ERROR_NULL,
+                           "there is no function to take "
+                           "the text");
+    n = handle_question(h, prompt, -1);
+    if (n < 0)
+        return n;
+    memset(&a, 0, sizeof a);
+    a.take_text = take;
+    a.user = user;
+    wrong = handle_begin_text(h, &a, n);
+    if (wrong == 0)
+        wrong = handle_answers(h, h->ids, n, o, &a);
+    if (wrong)
+        return wrong;
+    n = attn_text_end(&a.text, h->piece, HANDLE_PIECE);
+    if (n > 0 && !a.stopped)
+        take(user, h->piece, n);
+    return a.n;
+}
+
+ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
+                                   struct attn_handle *h, const int32_t *ids,
+                                   int64_t n,
+                                   const struct attn_search_options *o,
+                                   attn_take_id *take, void *user)
+{
+    struct handle_answer a;
+    int wrong = handle_begin(m, h);
+
+    if (wrong)
+        return wrong;
+    if (!take)
+        return handle_fail(h, ATTN_ERROR_NULL,
+                           "there is no function to take "
+                           "the ids");
+    memset(&a, 0, sizeof a);
+    a.take_id = take;
+    a.user = user;
+    wrong = handle_answers(h, ids, n, o, &a);
+    return wrong ? wrong : a.n;
+}
+
+/* ---------------------------------------------------------------- score --- */
+
+/* The sum, and each token's: `target` has room for the end token. */
+static int handle_probability(struct attn_handle *h, const int32_t *source,
+                              int64_t n, int32_t *target, int64_t target_n,
+                              double *log_probability)
+{
+    const struct attn_model *m = h->model;
+    struct attn_search_options o;
+    struct attn_score_request r;
+    int64_t most = attn_min(h->output + 1, m->max_target);
+    int wrong;
+
+    options_of_spec(&o);
+    if (o.end >= 0) {
+        target[target_n] = o.end;
+        target_n++;
+    }
+    if (n > h->input)
+        return handle_longer(h, "tokens of the source", n, h->input);
+    if (target_n < 1 || target_n > most)
+        return handle_longer(h, "tokens of the target, the end counted",
+                             target_n, most);
+    memset(&r, 0, sizeof r);
+    r.model = m;
+    r.bound = h->bound;
+    r.start = o.start;
+    r.source = source;
+    r.source_n = n;
+    r.target = target;
+    r.target_n = target_n;
+    r.parallel = h->parallel;
+    r.memory = h->work;
+    r.bytes = h->work_bytes;
+    wrong = attn_score_pair(&r, h->scores);
+    if (wrong)
+        return handle_refuse(h, wrong);
+    *log_probability = 0.0;
+    for (int64_t i = 0; i < target_n; i++)
+        *log_probability += (double)h->scores[i];
+    return 0;
+}
+
+ATTN_API int attn_score(const struct attn_model *m, struct attn_handle *h,
+                        const char *source, int64_t source_bytes,
+                        const char *target, int64_t target_bytes,
+                        double *log_probability)
+{
+    const int wrong = handle_begin(m, h);
+    int64_t n, target_n;
+
+    if (wrong)
+        return wrong;
+    if (!log_probability)
+        return handle_refuse(h, ATTN_ERROR_NULL);
+    n = handle_tokens(h, h->source, source, source_bytes, h->ids);
+    if (n < 0)
+        return (int)n;
+    target_n = handle_tokens(h, h->target, target, target_bytes, h->target_ids);
+    if (target_n < 0)
+        return (int)target_n;
+    return handle_probability(h, h->ids, n, h->target_ids, target_n,
+                              log_probability);
+}
+
+ATTN_API int attn_score_ids(const struct attn_model *m, struct attn_handle *h,
+                            const int32_t *source, int64_t n,
+                            const int32_t *target, int64_t target_n,
+                            double *log_probability)
+{
+    const int wrong = handle_begin(m, h);
+
+    if (wrong)
+        return wrong;
+    if (!log_probability || (target_n > 0 && !target))
+        return handle_refuse(h, ATTN_ERROR_NULL);
+    if (n < 0 || target_n < 0)
+        return handle_refuse(h, ATTN_ERROR_COUNT);
+    if (target_n > h->output)
+        return handle_longer(h, "tokens of the target", target_n, h->output);
+    memcpy(h->target_ids, target, (size_t)target_n * sizeof *target);
+    return handle_probability(h, source, n, h->target_ids, target_n,
+                              log_probability);
+}
+
+struct attn_handle *tiny_open(const char *path,
+                              const struct attn_open_options *o)
+{
+    return attn_open(&model, path, o);
+}
+
+int64_t tiny_memory(const struct attn_open_options *o)
+{
+    return attn_memory(&model, o);
+}
+
+const char *tiny_error(const struct attn_handle *h)
+{
+    return attn_error(h);
+}
+
+void tiny_close(struct attn_handle *h)
+{
+    attn_close(h);
+}
+
+int64_t tiny_translate_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
+                           const struct attn_search_options *o, int32_t *out,
+                           int64_t cap)
+{
+    return attn_translate_ids(&model, h, ids, n, o, out, cap);
+}
+
+int64_t tiny_generate_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
+                          const struct attn_search_options *o,
+                          attn_take_id *take, void *user)
+{
+    return attn_generate_ids(&model, h, ids, n, o, take, user);
+}
+
+int tiny_score_ids(struct attn_handle *h, const int32_t *source, int64_t n,
+                   const int32_t *target, int64_t target_n,
+                   double *log_probability)
+{
+    return attn_score_ids(&model, h, source, n, target, target_n,
+                          log_probability);
+}
+
+#ifdef ATTNC_MAIN
 #define bind_file tiny_bind
 #define bind_file_lazily tiny_bind_lazily
-#define options_of_spec tiny_options
 
 static __attribute__((noinline)) int program_main(int argc,
                                                   char **argv);

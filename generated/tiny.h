@@ -1,70 +1,58 @@
-/* tiny: sizes and functions of the C file beside this one.
+/* tiny, a Transformer in C. Programs that use it:
  *
- * Weights are read where they lie: in a mapped file, or memory
- * at a multiple of 64 bytes; for all else that of malloc() will
- * do. Nothing is global: any number of threads may share the
- * weights, each with memory of its own.
+ *     // the tokens of an answer as they come
+ *     #include <stdio.h>
+ *     #include "tiny.h"
+ *
+ *     static const int32_t ids[] = { 3, 4, 5 };
+ *
+ *     static int print(void *file, int32_t id)
+ *     {
+ *         return fprintf((FILE *)file, "%d ", (int)id) < 0;
+ *     }
+ *
+ *     int main(void)
+ *     {
+ *         struct attn_handle *h = tiny_open("tiny.weights", NULL);
+ *         if (tiny_generate_ids(h, ids, 3, NULL, print, stdout) < 0)
+ *             puts(tiny_error(h));
+ *         tiny_close(h);
+ *         return 0;
+ *     }
+ *
+ *     // how probable the answer of the one token 3 is
+ *     #include <stdio.h>
+ *     #include "tiny.h"
+ *
+ *     static const int32_t ids[] = { 3, 4, 5 };
+ *     static double log_probability;
+ *
+ *     int main(void)
+ *     {
+ *         struct attn_handle *h = tiny_open("tiny.weights", NULL);
+ *         tiny_score_ids(h, ids, 3, ids, 1, &log_probability);
+ *         printf("%.7g %s\n", log_probability, tiny_error(h));
+ *         tiny_close(h);
+ *         return 0;
+ *     }
+ *
+ * Compiled as C or C++, beside tiny.c, which is C:
+ *
+ *     cc -O2 -march=x86-64-v3 -c tiny.c
+ *     cc example.c tiny.o -lm -o example
  *
  * Every function checks what it is given, and returns an error,
  * ATTN_ERROR_.., or says in words what is wrong. It can't know
  * how long a caller's arrays are, nor memory whose bytes it is
- * not told.
+ * not told. A model is open for one thread at a time: others
+ * open it once more, which shares the weights' file.
  *
- * An example, called as: example model.weights ID ..
- *
- *     #include <fcntl.h>
- *     #include <stdio.h>
- *     #include <stdlib.h>
- *     #include <sys/mman.h>
- *     #include <sys/stat.h>
- *     #include "model.h"
- *
- *     static const void *file_at(const char *path, int64_t *bytes)
- *     {
- *         struct stat st;
- *         const int fd = open(path, O_RDONLY);
- *
- *         if (fd < 0 || fstat(fd, &st) != 0)
- *             return NULL;
- *         *bytes = st.st_size;
- *         return mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
- *     }
- *
- *     int main(int argc, char **argv)
- *     {
- *         const struct attn_model *m = tiny_model();
- *         int64_t bytes = 0;
- *         const void *file = argc > 1 ? file_at(argv[1], &bytes)
- *                                     : NULL;
- *         void *bound = malloc(m->bound_bytes);
- *         const char *wrong = tiny_bind(bound, file, bytes);
- *
- *         if (wrong) {
- *             fprintf(stderr, "%s\n", wrong);
- *             return 3;
- *         }
- *         int32_t ids[TINY_MAX_SOURCE], start[2] = { 0, argc - 2 };
- *
- *         for (int i = 0; i < argc - 2; i++)
- *             ids[i] = atoi(argv[2 + i]);
- *         struct attn_search_options o;
- *         struct attn_hypothesis best;
- *         int64_t found;
- *
- *         tiny_options(&o);
- *         bytes = tiny_search_bytes(&o, 1, start[1], start[1]);
- *         void *memory = malloc(bytes > 0 ? bytes : 1);
- *         int error = tiny_search(bound, &o, 1, ids, start, memory,
- *             bytes, &best, &found);
- *
- *         if (error) {
- *             fprintf(stderr, "%s\n", tiny_error_text(error));
- *             return 3;
- *         }
- *         for (int64_t i = 0; found > 0 && i < best.n; i++)
- *             printf("%d\n", (int)best.tokens[i]);
- *         return 0;
- *     }
+ * Behind these functions is the lower level: calls for batches,
+ * caches and streams, in the caller's memory. Weights are read
+ * where they lie: in a mapped file, or memory at a multiple of
+ * 64 bytes; for all else that of malloc() will do. Nothing is
+ * global: any number of threads may share the weights, each
+ * with memory of its own.
  */
 #ifndef TINY_H
 #define TINY_H
@@ -329,6 +317,32 @@ struct attn_text { /* a text that grows token by token */
 
 #endif
 
+/* handle.h: a model that is open: weights, memory and threads behind one
+ * pointer, for one call at a time.                                          */
+#ifndef ATTN_HANDLE_1
+#define ATTN_HANDLE_1
+
+struct attn_handle; /* of one thread at a time; open another for another */
+
+struct attn_open_options { /* all 0: as the model and its spec say */
+    int64_t threads;       /* 0: 1. More are there where the C file was
+                              compiled with -DATTNC_THREADS -pthread */
+    const struct attn_parallel *parallel; /* your own, in place of those */
+    int64_t max_input;  /* tokens or rows of an input; 0: the model's most */
+    int64_t max_output; /* tokens of an answer; 0: the model's most */
+    int64_t max_text;   /* bytes of a text; 0: 16 for each such token */
+    int64_t beam;       /* of the widest search; 0: the spec's */
+    int64_t unchecked;  /* 1: weights are not held to their hash, so that
+                           they come from the disk as they are used */
+};
+
+/* What an answer is given to as it grows; not 0: it ends there. The text is not
+ * NUL-terminated, and is there during the call alone.                       */
+typedef int attn_take_text(void *user, const char *text, int64_t bytes);
+typedef int attn_take_id(void *user, int32_t id);
+
+#endif
+
 enum {
     TINY_D_MODEL = 32,
     TINY_HEADS = 2,
@@ -347,15 +361,51 @@ enum {
 extern "C" {
 #endif
 
+/* The search that the spec asks for. */
+void tiny_options(struct attn_search_options *o);
+
+/* Opens the model. path: its weights file; NULL: they are inside of the C file,
+ * or there are none. o NULL: all 0. The only function that allocates: one block
+ * of tiny_memory() bytes; and, where they are asked for, threads. What goes
+ * wrong tiny_error() tells, of this and of each call; NULL: there is no
+ * memory. */
+struct attn_handle *tiny_open(const char *path,
+                              const struct attn_open_options *o);
+
+/* Bytes that tiny_open() with these options allocates; or an error. */
+int64_t tiny_memory(const struct attn_open_options *o);
+
+/* What is wrong, in words; "": nothing. Of tiny_open(), and then all calls are
+ * refused; else of the last call. h NULL: there is no memory. */
+const char *tiny_error(const struct attn_handle *h);
+
+/* Gives all back. NULL: nothing to do. */
+void tiny_close(struct attn_handle *h);
+
+/* The best answer to n tokens, as far as it fits into out[cap]. The tokens of
+ * the whole answer, or an error. */
+int64_t tiny_translate_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
+                           const struct attn_search_options *o, int32_t *out,
+                           int64_t cap);
+
+/* The same for tokens: take(user, id). */
+int64_t tiny_generate_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
+                          const struct attn_search_options *o,
+                          attn_take_id *take, void *user);
+
+/* The same for tokens, the end token not among them. */
+int tiny_score_ids(struct attn_handle *h, const int32_t *source, int64_t n,
+                   const int32_t *target, int64_t target_n,
+                   double *log_probability);
+
+/* The lower level.                                                          */
+
 /* The compiled model: its sizes, and inner entries that check
  * nothing. */
 const struct attn_model *tiny_model(void);
 
 /* model.weights where it is inside the C file, else NULL. */
 const void *tiny_embedded(int64_t *bytes);
-
-/* The search that the spec asks for. */
-void tiny_options(struct attn_search_options *o);
 
 /* An error in words. */
 const char *tiny_error_text(int64_t error);

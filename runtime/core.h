@@ -12,6 +12,7 @@
 #include "batch.h"
 #include "compiled_model.h"
 #include "generate.h"
+#include "handle.h"
 
 #include "check.h"
 #include "memory.h"

@@ -2,8 +2,16 @@
  * them check what they are given. In attnc and inside of the file x is attn_x,
  * to users of a model called tiny it is tiny_x, which has no MODEL.
  *
+ *  OPENED      one about a model that is open: a handle (handle.h), whose
+ *              functions emitted files alone have; EXPORT: one of the lower
+ *              level, the core's
  *  when        which files have it: Always; those that encode, Encodes; that
- *              generate, Decodes; whose input or output is text, Texts
+ *              generate, Decodes; whose input or output is text, Texts. An
+ *              encoder of ids, EncodesIds; with a vocabulary, EncodesText; of
+ *              rows of numbers, EncodesRows; one block of attention, Attends.
+ *              What generates from ids, Answers; with vocabularies,
+ *              AnswersText; those that have an encoder, TranslatesIds,
+ *              TranslatesText
  *  result, name, parameters    of the function: MODEL or P(type, name), or
  *              REQUEST(struct, ..) of them: attn_x takes a pointer to such a
  *              struct, whose members are the model and those of these names
@@ -15,8 +23,99 @@
 #ifndef EXPORT
 #define EXPORT(...)
 #endif
+#ifndef OPENED
+#define OPENED(...)
+#endif
 
 /* clang-format off */
+OPENED(Always, struct attn_handle *, open,
+    (MODEL, P(const char *, path), P(const struct attn_open_options *, o)),
+    "Opens the model. path: its weights file; NULL: they are inside of the C "
+    "file, or there are none. o NULL: all 0. The only function that allocates: "
+    "one block of $memory() bytes; and, where they are asked for, threads. "
+    "What goes wrong $error() tells, of this and of each call; NULL: there is "
+    "no memory.")
+
+OPENED(Always, int64_t, memory,
+    (MODEL, P(const struct attn_open_options *, o)),
+    "Bytes that $open() with these options allocates; or an error.")
+
+OPENED(Always, const char *, error,
+    (P(const struct attn_handle *, h)),
+    "What is wrong, in words; \"\": nothing. Of $open(), and then all calls "
+    "are refused; else of the last call. h NULL: there is no memory.")
+
+OPENED(Always, void, close, (P(struct attn_handle *, h)),
+    "Gives all back. NULL: nothing to do.")
+
+OPENED(EncodesIds, int64_t, encode,
+    (MODEL, P(struct attn_handle *, h), P(const int32_t *, ids),
+     P(int64_t, n), P(float *, out)),
+    "Encodes n tokens. $rows to `out`: $columns numbers each. The number of "
+    "rows, or an error.")
+
+OPENED(EncodesText, int64_t, embed,
+    (MODEL, P(struct attn_handle *, h), P(const char *, text),
+     P(int64_t, bytes), P(float *, out)),
+    "As $encode(), of the tokens of a text. bytes -1: up to its NUL.")
+
+OPENED(EncodesRows, int64_t, encode_rows,
+    (MODEL, P(struct attn_handle *, h), P(const float *, rows),
+     P(int64_t, n), P(float *, out)),
+    "Encodes n rows of numbers. $rows to `out`: $columns numbers each. The "
+    "number of rows, or an error.")
+
+OPENED(Attends, int64_t, attend,
+    (MODEL, P(struct attn_handle *, h), P(const float *, query),
+     P(int64_t, queries), P(const float *, key), P(const float *, value),
+     P(int64_t, keys), P(float *, out)),
+    "The attention of `queries` rows to `keys` rows of keys and values. A row "
+    "for each query goes to `out`: $columns numbers each. The number of rows, "
+    "or an error.")
+
+OPENED(TranslatesText, int64_t, translate,
+    (MODEL, P(struct attn_handle *, h), P(const char *, text),
+     P(int64_t, bytes), P(const struct attn_search_options *, o),
+     P(char *, out), P(int64_t, cap)),
+    "The best answer to a text, as far as it fits into out[cap], where a NUL "
+    "ends it; out may be NULL with cap 0. bytes -1: up to its NUL. o NULL: "
+    "$options(). The bytes of the whole answer without NUL, or an error.")
+
+OPENED(TranslatesIds, int64_t, translate_ids,
+    (MODEL, P(struct attn_handle *, h), P(const int32_t *, ids),
+     P(int64_t, n), P(const struct attn_search_options *, o),
+     P(int32_t *, out), P(int64_t, cap)),
+    "The best answer to n tokens, as far as it fits into out[cap]. The tokens "
+    "of the whole answer, or an error.")
+
+OPENED(AnswersText, int64_t, generate,
+    (MODEL, P(struct attn_handle *, h), P(const char *, prompt),
+     P(const struct attn_search_options *, o), P(attn_take_text *, take),
+     P(void *, user)),
+    "Gives the answer to take(user, text, bytes) as it grows, in whole "
+    "characters; with a beam above 1, when the search has ended. A decoder's "
+    "goes on with the prompt, which is not given out. The number of its "
+    "tokens, or an error.")
+
+OPENED(Answers, int64_t, generate_ids,
+    (MODEL, P(struct attn_handle *, h), P(const int32_t *, ids),
+     P(int64_t, n), P(const struct attn_search_options *, o),
+     P(attn_take_id *, take), P(void *, user)),
+    "The same for tokens: take(user, id).")
+
+OPENED(AnswersText, int, score,
+    (MODEL, P(struct attn_handle *, h), P(const char *, source),
+     P(int64_t, source_bytes), P(const char *, target),
+     P(int64_t, target_bytes), P(double *, log_probability)),
+    "The natural logarithm of the probability that the answer to `source` is "
+    "`target` and then ends. 0, or an error.")
+
+OPENED(Answers, int, score_ids,
+    (MODEL, P(struct attn_handle *, h), P(const int32_t *, source),
+     P(int64_t, n), P(const int32_t *, target), P(int64_t, target_n),
+     P(double *, log_probability)),
+    "The same for tokens, the end token not among them.")
+
 EXPORT(Always, const char *, error_text, (P(int64_t, error)),
     "An error in words.")
 
@@ -182,6 +281,7 @@ EXPORT(Decodes, int, state_restore,
 /* clang-format on */
 
 #undef EXPORT
+#undef OPENED
 #undef MODEL
 #undef P
 #undef REQUEST

@@ -174,8 +174,8 @@ static int score_target(struct score *s, const struct attn_score_request *r,
     return 0;
 }
 
-ATTN_API int attn_score(const struct attn_score_request *r,
-                        float *log_probability)
+ATTN_API int attn_score_pair(const struct attn_score_request *r,
+                             float *log_probability)
 {
     const struct attn_model *m = r->model;
     struct attn_memory at;

@@ -17,8 +17,8 @@ struct attn_score_request { /* a sentence pair, and memory for it */
     int64_t bytes; /* attn_score_bytes(), or more */
 };
 /* Log-probability of each given target token. 0, or an error. */
-ATTN_API int attn_score(const struct attn_score_request *r,
-                        float *log_probability);
+ATTN_API int attn_score_pair(const struct attn_score_request *r,
+                             float *log_probability);
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);

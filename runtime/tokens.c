@@ -2,7 +2,7 @@
  * spaces, each of which is a token, here; merges of pieces in merges.c.     */
 #include "core.h"
 
-static int64_t tokens_no_memory(int64_t bytes)
+static int64_t tokens_no_room(int64_t bytes)
 {
     (void)bytes;
     return 0;
@@ -60,8 +60,8 @@ static const struct {
     int64_t (*encode)(struct attn_encoding *e);
     int64_t (*memory)(int64_t bytes);
 } tokens_kinds[ATTN_TOKENIZERS] = {
-    { tokens_characters, tokens_no_memory },
-    { tokens_spaces, tokens_no_memory },
+    { tokens_characters, tokens_no_room },
+    { tokens_spaces, tokens_no_room },
     { attn_merges, attn_merges_bytes },
 };
 

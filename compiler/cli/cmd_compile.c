@@ -14,6 +14,7 @@ typedef struct {
     const char *stem; /* of all files: "out/model" */
     const char *text;
     size_t n; /* the C file */
+    EmitOptions emit;
 } Compile;
 
 /* --------------------------------------------------------------- names --- */
@@ -136,10 +137,12 @@ static int make_text(Compile *c)
         code = engine_vocab(e);
     if (code)
         return code;
-    EmitOptions emit = {
+    find_stem(c);
+    c->emit = (EmitOptions){
         .mode = EmitAot,
         .main = true,
         .command = canonical_command(e->arena, c->o, &e->target),
+        .file = base_name(c->stem),
     };
     if (c->o->embed && !has_weights(c)) {
         error_at(e->spec->top, "--embed: the spec names no weights; give "
@@ -147,8 +150,8 @@ static int make_text(Compile *c)
         return ExitUsage;
     }
     if (c->o->embed)
-        embed_weights(c, &emit);
-    c->text = emit_model(e->arena, e->plan, &emit, &c->n);
+        embed_weights(c, &c->emit);
+    c->text = emit_model(e->arena, e->plan, &c->emit, &c->n);
     return ExitDone;
 }
 
@@ -166,7 +169,7 @@ static bool write_weights(Compile *c, Fault *why)
 static bool write_header(Compile *c, Fault *why)
 {
     size_t n;
-    const char *text = emit_header(c->e.arena, c->e.plan, &n);
+    const char *text = emit_header(c->e.arena, c->e.plan, &c->emit, &n);
     return write_file(arena_printf(c->e.arena, "%s.h", c->stem), text, n, why);
 }
 
@@ -250,8 +253,6 @@ int cmd_compile(const CompileCommand *o)
     if (to_stdout && !is_only(&c, EmitC))
         fail(ExitUsage, "-o - is for C text alone");
     int code = make_text(&c);
-    if (!code)
-        find_stem(&c);
     if (!code && !(to_stdout ? write_c(&c, &why) : write_all(&c, &why)))
         code = report_fault(&why);
     if (!code && !to_stdout && !o->print_commands)

@@ -103,7 +103,8 @@ static bool score_ids(Score *s, int64_t n, int64_t target_n, Fault *why)
         .memory = s->memory,
         .bytes = s->bytes,
     };
-    int said = target_n < 1 || bytes < 0 ? -1 : attn_score(&request, s->scores);
+    int said = target_n < 1 || bytes < 0 ? -1
+                                         : attn_score_pair(&request, s->scores);
     if (said == ATTN_ERROR_FINITE)
         return fault(why, ExitInput, "%s", attn_error_text(said));
     if (said != 0)

@@ -25,13 +25,15 @@ typedef struct {
     Timers *timers;      /* NULL: none */
     bool main;           /* with the program under ATTNC_MAIN */
     const char *command; /* canonical command line for the header */
+    const char *file;    /* "model": what model.c and others are called */
     const unsigned char *embed;
     size_t embed_bytes; /* --embed: the whole
       model.weights file; NULL: outside */
 } EmitOptions;
 const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
-                       size_t *n);                           /* model.c */
-const char *emit_header(Arena *a, const Plan *p, size_t *n); /* model.h */
+                       size_t *n); /* model.c */
+const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,
+                        size_t *n); /* model.h */
 /* The functions that it has, one after the other; NULL behind the last. */
 const char *emit_exported(Arena *a, const Plan *p, int i);
 

@@ -6,7 +6,20 @@
 
 #include <string.h>
 
-typedef enum { Always, Encodes, Decodes, Texts } When;
+typedef enum {
+    Always,
+    Encodes,
+    Decodes,
+    Texts,
+    EncodesIds,
+    EncodesText,
+    EncodesRows,
+    Attends,
+    Answers,
+    AnswersText,
+    TranslatesIds,
+    TranslatesText
+} When;
 
 typedef struct {
     const char *type; /* NULL: the model, which is not exported */
@@ -19,6 +32,7 @@ typedef struct {
 enum { MaxParameters = 14 };
 
 typedef struct {
+    bool opened; /* about a model that is open */
     When when;
     const char *result, *name;
     Parameter parameter[MaxParameters]; /* up to one without a name */
@@ -30,20 +44,41 @@ typedef struct {
 #define P(type, name) { #type, #name, NULL, false }
 #define REQUEST(type, ...) \
     { .name = "r", .request = #type }, __VA_ARGS__, { .name = "r", .end = true }
+#define OPENED(when, result, name, parameters, comment)                        \
+    { true, when, #result, #name, { LIST parameters }, comment },
 #define EXPORT(when, result, name, parameters, comment)                        \
-    { when, #result, #name, { LIST parameters }, comment },
+    { false, when, #result, #name, { LIST parameters }, comment },
 static const Export exports[] = {
 #include "runtime/exports.h"
 };
 enum { Exports = sizeof exports / sizeof *exports };
 
+bool has_text(const Plan *p)
+{
+    const Spec *s = p->g->spec;
+    const bool reads = s->kind == KindDecoder || s->source.file;
+    return reads && (s->target.file || s->kind == KindEncoder);
+}
+
 static bool has_export(const Plan *p, const Export *x)
 {
+    const Spec *s = p->g->spec;
+    const bool ids = s->input == InputTokens && s->kind != KindAttention;
+    const bool answers = ids && has_decoder(p);
+    const bool translates = answers && s->kind == KindEncoderDecoder;
     switch (x->when) {
-    case Always:  break;
-    case Encodes: return has_entry(p, EntryEncode);
-    case Decodes: return has_decoder(p);
-    case Texts:   return p->g->spec->kind != KindAttention;
+    case Always:         break;
+    case Encodes:        return has_entry(p, EntryEncode);
+    case Decodes:        return has_decoder(p);
+    case Texts:          return s->kind != KindAttention;
+    case EncodesIds:     return ids && !has_decoder(p);
+    case EncodesText:    return ids && !has_decoder(p) && has_text(p);
+    case EncodesRows:    return s->kind == KindEncoder && !ids;
+    case Attends:        return s->kind == KindAttention;
+    case Answers:        return answers;
+    case AnswersText:    return answers && has_text(p);
+    case TranslatesIds:  return translates;
+    case TranslatesText: return translates && has_text(p);
     }
     return true;
 }
@@ -151,15 +186,28 @@ static void let_names(Emit *e, const char *prefix)
         let(e, exports[x].name, "%s_%s", prefix, exports[x].name);
 }
 
+/* What comments say of results. */
+static void let_results(Gen *g, Emit *e, const char *prefix)
+{
+    const char *each = g->p->g->spec->input_class_token
+                         ? "A row for each, behind one for the class token,"
+                         : "A row for each";
+    let(e, "rows", "%s goes",
+        is_pooled(g->p) ? "One row for all of them" : each);
+    let(e, "columns", "%s_OUTPUT", upper_name(g->a, prefix));
+}
+
 /* The rows' prototypes under their comments. */
-static void put_prototypes(Gen *g, Emit *e, const char *prefix, bool model)
+static void put_prototypes(Gen *g, Emit *e, const char *prefix, bool model,
+                           bool opened)
 {
     const int mark = emit_mark(e);
     let_names(e, prefix);
+    let_results(g, e, prefix);
     for (int x = 0; x < Exports; x++) {
         const Export *row = &exports[x];
         const char *head = head_of(g, row, prefix);
-        if (!has_export(g->p, row))
+        if (!has_export(g->p, row) || row->opened != opened)
             continue;
         put_comment(e, row->comment);
         if (model)
@@ -172,26 +220,27 @@ static void put_prototypes(Gen *g, Emit *e, const char *prefix, bool model)
     emit_reset(e, mark);
 }
 
-void emit_export_prototypes(Gen *g, Emit *e)
+void emit_export_prototypes(Gen *g, Emit *e, bool opened)
 {
-    put_prototypes(g, e, g->p->prefix, false);
+    put_prototypes(g, e, g->p->prefix, false, opened);
 }
 
-void emit_core_prototypes(Gen *g, Emit *e)
+void emit_core_prototypes(Gen *g, Emit *e, bool opened)
 {
-    put_prototypes(g, e, "attn", true);
+    put_prototypes(g, e, "attn", true, opened);
 }
 
-void emit_exports(Gen *g, Emit *e)
+void emit_exports(Gen *g, Emit *e, bool opened)
 {
     for (int x = 0; x < Exports; x++) {
         const Export *row = &exports[x];
-        if (!has_export(g->p, row))
+        if (!has_export(g->p, row) || row->opened != opened)
             continue;
+        const char *call = strcmp(row->result, "void") ? "return " : "";
         put_call(e, head_of(g, row, g->p->prefix), parameters_of(g, row), "");
         put(e, "{\n");
         put_request(e, row);
-        put_call(e, arena_printf(g->a, "return attn_%s", row->name),
+        put_call(e, arena_printf(g->a, "%sattn_%s", call, row->name),
                  arguments_of(g, row), ";");
         put(e, "}\n\n");
     }

@@ -31,8 +31,9 @@ static void aot_front(Gen *g, Emit *e)
     const char *system = embedded_text("system.h", &n);
     put(e, IF_THREADS);
     emit_raw(e, system, n);
-    put(e, "#endif\n"
-           "#include <math.h>\n"
+    put(e, "#endif\n");
+    emit_handle_system(g, e);
+    put(e, "#include <math.h>\n"
            "#include <stddef.h>\n"
            "#include <stdint.h>\n"
            "#include <string.h>\n"
@@ -150,7 +151,7 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
     if (o->mode == EmitAot) {
         heading(&g, e, has_decoder(p) ? "search, text" : "weights files");
         emit_core(&g, e, CoreHeaders);
-        emit_core_prototypes(&g, e);
+        emit_core_prototypes(&g, e, false);
         emit_core(&g, e, CoreSources);
         heading(&g, e, "threads");
         put(e, IF_THREADS "\n");
@@ -161,6 +162,8 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
     emit_api(&g, e);
     if (o->mode == EmitAot) {
         emit_embedded(&g, e);
+        heading(&g, e, "a model that is open");
+        emit_handle(&g, e);
         emit_main(&g, e);
     }
     return emit_text(e, n);

@@ -1,6 +1,8 @@
 /* names.c: what emitted C calls the plan's values, weights, rows and sizes. */
 #include "emit/names.h"
 
+#include <ctype.h>
+
 /* ---- values ---- */
 
 const char *row_count(Sym s)
@@ -118,6 +120,24 @@ bool has_decoder(const Plan *p)
     return has_entry(p, EntryDecode);
 }
 
+char *upper_name(Arena *a, const char *s)
+{
+    char *u = arena_strdup(a, s);
+    for (char *c = u; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return u;
+}
+
+int output_columns(const Plan *p)
+{
+    return (int)p->g->nodes.at[graph_result(p->g)].type.dim[1].c;
+}
+
+bool is_pooled(const Plan *p)
+{
+    return p->g->nodes.at[graph_result(p->g)].type.dim[0].sym == SymS;
+}
+
 /* ---- sizes ---- */
 
 static void dimension(Emit *e, const char *name, int64_t value)
@@ -134,6 +154,7 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
     const Spec *s = g->p->g->spec;
     const SpecSide *enc = &s->side[SideEncoder], *dec = &s->side[SideDecoder];
     const SpecSide *side = s->kind == KindDecoder ? dec : enc;
+    const int columns = has_decoder(g->p) ? 0 : output_columns(g->p);
     const struct {
         const char *name;
         int64_t value;
@@ -149,6 +170,7 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
         { "TARGET_VOCAB", s->target.size },
         { "MAX_SOURCE", enc->max_len },
         { "MAX_TARGET", dec->max_len },
+        { "OUTPUT", columns }, /* numbers in a row of the result */
     };
     put(e, "enum {\n");
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)

@@ -26,11 +26,14 @@ const char *weight_of(Gen *g, int root, PackLayout layout);
 
 /* ---- entries ---- */
 
-const char *entry_name(Entry e); /* "encode", "decode" */
-bool has_decoder(const Plan *p); /* it generates, so it has the core */
+const char *entry_name(Entry e);   /* "encode", "decode" */
+bool has_decoder(const Plan *p);   /* it generates, so it has the core */
+int output_columns(const Plan *p); /* numbers in a row of the result */
+bool is_pooled(const Plan *p);     /* a row of it is of a whole sequence */
 
 /* ---- sizes ---- */
 
+char *upper_name(Arena *a, const char *s); /* "TINY" */
 void emit_dimensions(Gen *g, Emit *e, const char *prefix);
 const char *layers_text(Gen *g, Stack stack, int n); /* ENCODER_LAYERS */
 

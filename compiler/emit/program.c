@@ -134,7 +134,7 @@ void emit_api(Gen *g, Emit *e)
         return;
     if (has_decoder(g->p))
         emit_defaults(g, e);
-    emit_exports(g, e);
+    emit_exports(g, e, false);
 }
 
 /* ---- embedded weights, program ---- */
@@ -214,17 +214,12 @@ static void put_main(Gen *g, Emit *e)
 
 void emit_main(Gen *g, Emit *e)
 {
-    let(e, "options", "%s_options", g->p->prefix);
-    let(e, "weights", "%s_embedded", g->p->prefix);
     let(e, "bind", "%s_bind", g->p->prefix);
     let(e, "bind_lazily", "%s_bind_lazily", g->p->prefix);
     put(e, "#ifdef ATTNC_MAIN\n"
-           "#define embedded_weights $weights\n"
            "#define bind_file $bind\n"
-           "#define bind_file_lazily $bind_lazily\n");
-    if (has_decoder(g->p))
-        put(e, "#define options_of_spec $options\n");
-    put(e, "\n");
+           "#define bind_file_lazily $bind_lazily\n"
+           "\n");
     if (target_needs(g->a, &g->p->target).n > 0)
         put(e, "static __attribute__((noinline)) int program_main(int argc,\n"
                "                                                  char **argv);"

@@ -52,10 +52,21 @@ typedef enum {
 void emit_core(Gen *g, Emit *e, CorePart part);
 
 /* ----------------------------------------------------------- exports.c --- */
-/* The rows of runtime/exports.h, for header, core and file. */
-void emit_export_prototypes(Gen *g, Emit *e);
-void emit_core_prototypes(Gen *g, Emit *e);
-void emit_exports(Gen *g, Emit *e);
+/* The rows of runtime/exports.h, for header, core and file: those about a model
+ * that is open, or the lower level.                                         */
+void emit_export_prototypes(Gen *g, Emit *e, bool opened);
+void emit_core_prototypes(Gen *g, Emit *e, bool opened);
+void emit_exports(Gen *g, Emit *e, bool opened);
+bool has_text(const Plan *p); /* vocabularies for all that it reads, writes */
+
+/* ------------------------------------------------------------ handle.c --- */
+bool has_handle(const Gen *g);                  /* the next two have text: */
+void emit_handle_system(const Gen *g, Emit *e); /* what it includes */
+void emit_handle(Gen *g, Emit *e);              /* a model that is open */
+
+/* ----------------------------------------------------------- example.c --- */
+/* Programs that use the model, each in the lines of a comment. */
+void emit_examples(Gen *g, Emit *e);
 
 /* ----------------------------------------------------------- program.c --- */
 void emit_api(Gen *g, Emit *e); /* the model and exported functions */

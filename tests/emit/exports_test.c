@@ -64,7 +64,7 @@ static void check(const char *spec)
     size_t n;
     int count = 0;
     assert_int_equal(engine_plan(&e, &o), ExitDone);
-    const char *header = emit_header(e.arena, e.plan, &n);
+    const char *header = emit_header(e.arena, e.plan, &options, &n);
     const char *file = emit_model(e.arena, e.plan, &options, &n), *name;
     const char *functions = strstr(header, "extern \"C\"");
     assert_non_null(functions);

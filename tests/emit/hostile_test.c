@@ -102,9 +102,11 @@ static void check(int kind, int text, const char *spec, const char *const *sets)
     assert_true(WORKS(
         some_clang(), "-std=c11", "-O0", "-march=x86-64-v3", "-Wall", "-Wextra",
         "-Werror", "-I", dir, "-I", "tests", arena_printf(a, "-DKIND=%d", kind),
-        arena_printf(a, "-DTEXT=%d", text), sanitized ? sanitizers[0] : "-DX",
-        sanitized ? sanitizers[1] : "-DX", "tests/support/hostile_calls.c",
-        in_dir("m.c"), "-lm", "-o", in_dir("m")));
+        arena_printf(a, "-DTEXT=%d", text),
+        arena_printf(a, "-DNUMBERS=%d", strstr(spec, "class_token") != NULL),
+        sanitized ? sanitizers[0] : "-DX", sanitized ? sanitizers[1] : "-DX",
+        "tests/support/hostile_calls.c", in_dir("m.c"), "-lm", "-o",
+        in_dir("m")));
     if (RUN(&s, "", "env", "ASAN_OPTIONS=detect_leaks=0", in_dir("m")) != 0)
         fail_msg("%s: %s", spec, s.tail);
     assert_all_called(spec, names, nsets + 1, s.out);
@@ -123,6 +125,7 @@ static void test_decoder(void **state)
     (void)state;
     CHECK(ATTN_DECODER, 0, "models/tiny.yaml", "--set=kind=decoder",
           "--set=masking=[causal, prefix]", "--set=embedding.types=3");
+    CHECK(ATTN_DECODER, 0, "tests/torch/softcap.yaml", "--embed");
 }
 
 static void test_encoder(void **state)
@@ -131,6 +134,8 @@ static void test_encoder(void **state)
     CHECK(ATTN_ENCODER, 0, "models/tiny.yaml", "--set=kind=encoder",
           "--set=embedding.types=3");
     CHECK(ATTN_ENCODER, 0, "tests/torch/class_token.yaml", "--embed");
+    CHECK(ATTN_ENCODER, 0, "tests/torch/pool_mean.yaml", "--embed");
+    CHECK(ATTN_ENCODER, 1, g2p, "--set=kind=encoder", "--embed");
 }
 
 static void test_attention(void **state)

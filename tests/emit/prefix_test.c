@@ -102,11 +102,12 @@ static const char *file_of(const Engine *e)
 static void put_header(FILE *f, const Engine *e, const char *prefix)
 {
     size_t n;
+    const EmitOptions o = { .mode = EmitAot };
     Arena *own_arena = arena_new();
     const char *sizes = arena_printf(own_arena, "\nenum {\n    %s_D_MODEL",
                                      upper(prefix));
     e->plan->prefix = prefix;
-    const char *text = emit_header(own_arena, e->plan, &n);
+    const char *text = emit_header(own_arena, e->plan, &o, &n);
     text = arena_strndup(own_arena, text, n);
     const char *at = strstr(text, sizes), *end = strrchr(text, '#');
     assert_non_null(at);

@@ -23,7 +23,7 @@ static void emit_all(Engine *e, size_t way)
     EmitOptions o = { .mode = way == 1 ? EmitJit : EmitAot,
                       .main = way != 1,
                       .command = "attnc compile" };
-    emit_header(e->arena, e->plan, &n);
+    emit_header(e->arena, e->plan, &o, &n);
     emit_model(e->arena, e->plan, &o, &n);
     for (int i = 0; i < e->plan->task.n && i < 8; i++)
         emit_task(e->arena, e->plan, &e->plan->task.at[i], o.mode, &n);

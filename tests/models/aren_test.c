@@ -189,7 +189,7 @@ static void check_score(const Engine *e, const json_t *c)
     int64_t n = json_ids(json_object_get(c, "source_ids"), source, MostIds);
     int64_t t = json_ids(json_object_get(want, "ids"), target, MostIds);
     int64_t bytes = attn_score_bytes(e->backend.model, n, t, NULL);
-    assert_int_equal(attn_score(
+    assert_int_equal(attn_score_pair(
                          &(struct attn_score_request){
                              .model = e->backend.model,
                              .bound = e->bound,

@@ -134,7 +134,7 @@ static void check_scores(Model *m)
         assert_int_equal(json_numbers(json_object_get(c, "token_log_probs"),
                                       want, MostIds),
                          n);
-        assert_int_equal(attn_score(
+        assert_int_equal(attn_score_pair(
                              &(struct attn_score_request){
                                  .model = model,
                                  .bound = m->e.bound,

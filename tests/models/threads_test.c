@@ -174,7 +174,7 @@ static void say_scores(const Case *c, const int32_t *ids, int64_t n, Said *said)
     const struct attn_model *m = c->e.backend.model;
     const struct attn_parallel *p = c->e.parallel;
     const int64_t bytes = attn_score_bytes(m, n, 2, p);
-    if (attn_score(
+    if (attn_score_pair(
             &(struct attn_score_request){
                 .model = m,
                 .bound = c->e.bound,

@@ -164,7 +164,7 @@ static void test_nan(void **unused)
     free(c);
 }
 
-/* attn_score of the case's first `rows` ids behind start token 1. */
+/* attn_score_pair of the case's first `rows` ids behind start token 1. */
 static int score_of(Case *c, int64_t rows, const int32_t *target, int64_t n,
                     void *memory, int64_t bytes, float *log_probability)
 {
@@ -179,7 +179,7 @@ static int score_of(Case *c, int64_t rows, const int32_t *target, int64_t n,
         .memory = memory,
         .bytes = bytes,
     };
-    return attn_score(&request, log_probability);
+    return attn_score_pair(&request, log_probability);
 }
 
 /* ---------------------------------------------------------------- score --- */

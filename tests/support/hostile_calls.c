@@ -1,7 +1,8 @@
 /* hostile_calls.c: calls every function that m.h has, of a model named m, with
  * what is right and then with each argument wrong in turn, and says which error
  * did not come. tests/emit/hostile_test.c compiles it with m.c, under
- * sanitizers; KIND is the model's, TEXT 1 where it has vocabularies. It prints
+ * sanitizers; KIND is the model's, TEXT 1 where it has vocabularies, NUMBERS
+ * 1 where it reads rows of them. It prints
  *     NAME calls-with-an-error
  * for each function.                                                        */
 #include <math.h>
@@ -256,6 +257,7 @@ static void check_encode(void)
 #if KIND != 3
 #include "hostile_text.h"
 #endif
+#include "hostile_handle.h"
 
 int main(void)
 {
@@ -275,6 +277,7 @@ int main(void)
 #if KIND != 3
     check_text();
 #endif
+    check_handle();
     for (int i = 0; said[i].name; i++)
         printf("%s %d\n", said[i].name, said[i].errors);
     return failed;

@@ -1,0 +1,246 @@
+/* example.c: programs that use a model, as its header's first comment has them:
+ * each a whole file with the names of this model, at most six lines between the
+ * beginning of main() and its return.                                       */
+#include "emit/names.h"
+#include "emit/sections.h"
+
+#include <string.h>
+
+static void put_begin(Emit *e, const char *what)
+{
+    let(e, "what", "%s", what);
+    put(e, "\n"
+           "// $what\n"
+           "#include <stdio.h>\n"
+           "#include \"$file.h\"\n"
+           "\n");
+}
+
+static void put_end(Emit *e)
+{
+    put(e, "$close(h);\n"
+           "return 0;\n"
+           "}\n");
+}
+
+/* ---- rows of numbers ---- */
+
+/* "out[0], out[1]", as many as there are up to three. */
+static void put_numbers(Gen *g, Emit *e)
+{
+    static const char *const format[] = { "%.9g", "%.9g %.9g",
+                                          "%.9g %.9g %.9g" };
+    static const char *const numbers[] = { "out[0]", "out[0], out[1]",
+                                           "out[0], out[1], out[2]" };
+    const int n = output_columns(g->p) < 3 ? output_columns(g->p) : 3;
+    let(e, "format", "%s", format[n - 1]);
+    let(e, "numbers", "%s", numbers[n - 1]);
+    put(e, "    puts($error(h));\n"
+           "printf(\"$format\\n\", $numbers);\n");
+}
+
+static void put_out(Gen *g, Emit *e)
+{
+    put(e, is_pooled(g->p) ? "static float out[$OUTPUT];\n"
+                           : "static float out[$MAX_SOURCE * $OUTPUT];\n");
+}
+
+static void put_ids(Gen *g, Emit *e)
+{
+    const Spec *s = g->p->g->spec;
+    const int64_t vocab = s->kind == KindDecoder ? s->target.size
+                                                 : s->source.size;
+    put(e, vocab > 5 ? "static const int32_t ids[] = { 3, 4, 5 };\n"
+                     : "static const int32_t ids[] = { 0, 0, 0 };\n");
+}
+
+static void put_encode(Gen *g, Emit *e)
+{
+    put_begin(e, "the output for three tokens");
+    put_ids(g, e);
+    put_out(g, e);
+    put(e, "\n"
+           "int main(void)\n"
+           "{\n"
+           "    struct attn_handle *h = $open($weights, NULL);\n"
+           "    if ($encode(h, ids, 3, out) < 0)\n");
+    put_numbers(g, e);
+    put_end(e);
+}
+
+static void put_embed(Gen *g, Emit *e)
+{
+    put_begin(e, "a text as numbers: ./example TEXT");
+    put_out(g, e);
+    put(e, "\n"
+           "int main(int argc, char **argv)\n"
+           "{\n"
+           "    struct attn_handle *h = $open($weights, NULL);\n"
+           "    if ($embed(h, argv[argc - 1], -1, out) < 0)\n");
+    put_numbers(g, e);
+    put_end(e);
+}
+
+static void put_encode_rows(Gen *g, Emit *e)
+{
+    let(e, "width", "%lld", (long long)g->p->g->spec->input_width);
+    put_begin(e, "the output for two rows of $width numbers");
+    put(e, "static const float rows[2 * $width] = { 1.0f };\n");
+    put_out(g, e);
+    put(e, "\n"
+           "int main(void)\n"
+           "{\n"
+           "    struct attn_handle *h = $open($weights, NULL);\n"
+           "    if ($encode_rows(h, rows, 2, out) < 0)\n");
+    put_numbers(g, e);
+    put_end(e);
+}
+
+static void put_attend(Gen *g, Emit *e)
+{
+    put_begin(e, "one query's attention to two keys");
+    put(e, "static const float query[$D_MODEL] = { 1.0f };\n"
+           "static const float key[2 * $D_MODEL] = { 1.0f, 2.0f };\n"
+           "static const float value[2 * $D_MODEL] = { 3.0f, 4.0f };\n"
+           "static float out[$OUTPUT];\n"
+           "\n"
+           "int main(void)\n"
+           "{\n"
+           "    struct attn_handle *h = $open($weights, NULL);\n"
+           "    if ($attend(h, query, 1, key, value, 2, out) < 0)\n");
+    put_numbers(g, e);
+    put_end(e);
+}
+
+/* ---- answers ---- */
+
+static void put_translate(Emit *e)
+{
+    put_begin(e, "the best answer to a text: ./example TEXT");
+    put(e, "static char out[1000];\n"
+           "\n"
+           "int main(int argc, char **argv)\n"
+           "{\n"
+           "    struct attn_handle *h = $open($weights, NULL);\n"
+           "    if ($translate(h, argv[argc - 1], -1, NULL, out, 1000) < 0)\n"
+           "        puts($error(h));\n"
+           "    puts(out);\n");
+    put_end(e);
+}
+
+static void put_generate(Emit *e)
+{
+    put_begin(e, "an answer as it grows: ./example TEXT");
+    put(e, "static int print(void *file, const char *text, int64_t bytes)\n"
+           "{\n"
+           "    return fwrite(text, 1, (size_t)bytes, (FILE *)file) == 0;\n"
+           "}\n"
+           "\n"
+           "int main(int argc, char **argv)\n"
+           "{\n"
+           "    struct attn_handle *h = $open($weights, NULL);\n"
+           "    if ($generate(h, argv[argc - 1], NULL, print, stdout) < 0)\n"
+           "        puts($error(h));\n");
+    put_end(e);
+}
+
+static void put_generate_ids(Gen *g, Emit *e)
+{
+    put_begin(e, "the tokens of an answer as they come");
+    put_ids(g, e);
+    put(e, "\n"
+           "static int print(void *file, int32_t id)\n"
+           "{\n"
+           "    return fprintf((FILE *)file, \"%d \", (int)id) < 0;\n"
+           "}\n"
+           "\n"
+           "int main(void)\n"
+           "{\n"
+           "    struct attn_handle *h = $open($weights, NULL);\n"
+           "    if ($generate_ids(h, ids, 3, NULL, print, stdout) < 0)\n"
+           "        puts($error(h));\n");
+    put_end(e);
+}
+
+static void put_score(Gen *g, Emit *e)
+{
+    const bool text = has_text(g->p);
+    put_begin(e, text ? "how probable an answer is: ./example TEXT ANSWER"
+                      : "how probable the answer of the one token 3 is");
+    if (!text)
+        put_ids(g, e);
+    put(e, "static double log_probability;\n"
+           "\n");
+    put(e, text ? "int main(int argc, char **argv)\n" : "int main(void)\n");
+    put(e, "{\n"
+           "    struct attn_handle *h = $open($weights, NULL);\n");
+    if (text)
+        put(e, "if (argc > 2)\n"
+               "    $score(h, argv[1], -1, argv[2], -1, &log_probability);\n");
+    else
+        put(e, "$score_ids(h, ids, 3, ids, 1, &log_probability);\n");
+    put(e, "printf(\"%.7g %s\\n\", log_probability, $error(h));\n");
+    put_end(e);
+}
+
+/* ---- all of them ---- */
+
+static void put_programs(Gen *g, Emit *e)
+{
+    const Spec *s = g->p->g->spec;
+    const bool text = has_text(g->p);
+    if (s->kind == KindAttention) {
+        put_attend(g, e);
+    } else if (has_decoder(g->p)) {
+        if (s->kind == KindEncoderDecoder && text)
+            put_translate(e);
+        if (text)
+            put_generate(e);
+        else
+            put_generate_ids(g, e);
+        put_score(g, e);
+    } else if (s->input == InputReal) {
+        put_encode_rows(g, e);
+    } else {
+        if (text)
+            put_embed(g, e);
+        put_encode(g, e);
+    }
+}
+
+static void let_all(Gen *g, Emit *e)
+{
+    static const char *const calls[] = {
+        "open",      "error",        "close",     "encode",
+        "embed",     "attend",       "translate", "generate",
+        "score_ids", "generate_ids", "score",     "encode_rows"
+    };
+    static const char *const sizes[] = { "OUTPUT", "MAX_SOURCE", "D_MODEL" };
+    const char *prefix = g->p->prefix, *file = g->o->file;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        let(e, calls[i], "%s_%s", prefix, calls[i]);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        let(e, sizes[i], "%s_%s", upper_name(g->a, prefix), sizes[i]);
+    let(e, "file", "%s", file ? file : "model");
+    if (g->o->embed || g->p->pack.bytes == 0)
+        let(e, "weights", "NULL");
+    else
+        let(e, "weights", "\"%s.weights\"", file ? file : "model");
+}
+
+void emit_examples(Gen *g, Emit *e)
+{
+    Emit *x = emit_new(g->a);
+    let_all(g, x);
+    put_programs(g, x);
+
+    size_t size;
+    const char *text = emit_text(x, &size), *end = text + size;
+    while (text < end) {
+        const size_t n = strcspn(text, "\n") + 1;
+        const char *lead = *text == '\n' ? " *" : " *     ";
+        emit_raw(e, lead, strlen(lead));
+        emit_raw(e, text, n);
+        text += n;
+    }
+}

@@ -1,0 +1,478 @@
+/* handle_generate.c: a model that generates: the calls of its handle. */
+
+static int handle_sizes(struct attn_handle *h,
+                        const struct attn_open_options *o)
+{
+    const struct attn_model *m = h->model;
+    struct attn_search_options spec;
+    int64_t most = m->max_source;
+    int wrong;
+
+    if (m->kind == ATTN_DECODER)
+        most = m->max_target;
+    wrong = handle_size(h, "max_input", o->max_input, most, &h->input);
+    if (wrong == 0)
+        wrong = handle_size(h, "max_output", o->max_output, m->max_target,
+                            &h->output);
+    if (wrong == 0)
+        wrong = handle_size(h, "beam", o->beam, INT16_MAX, &h->beam);
+    options_of_spec(&spec);
+    if (o->beam == 0)
+        h->beam = spec.beam;
+    return wrong;
+}
+
+/* The search that is asked for, NULL: the spec's, as far as the handle goes. */
+static struct attn_search_options
+handle_choice(const struct attn_handle *h,
+              const struct attn_search_options *asked)
+{
+    struct attn_search_options o;
+
+    options_of_spec(&o);
+    if (asked)
+        o = *asked;
+    o.results = 1;
+    if (o.max_output == 0 || o.max_output > h->output)
+        o.max_output = h->output;
+    if (!o.parallel)
+        o.parallel = h->parallel;
+    return o;
+}
+
+/* Tokens of a stream behind a source, or a decoder's prompt, of n tokens. */
+static int64_t handle_stream_tokens(const struct attn_handle *h,
+                                    const struct attn_search_options *o,
+                                    int64_t n)
+{
+    const int64_t lead = attn_search_lead(h->model, o, n);
+    const int64_t room = lead + attn_search_limit(h->model, o, n, lead);
+
+    return attn_max(attn_min(room, h->model->max_target + 1), 1);
+}
+
+/* That of a stream, for the source is no part of a decoder's. */
+static int64_t handle_stream_size(const struct attn_handle *h,
+                                  const struct attn_search_options *o,
+                                  int64_t n)
+{
+    const int64_t tokens = handle_stream_tokens(h, o, n);
+
+    if (h->model->kind == ATTN_DECODER)
+        n = 0;
+    return attn_stream_bytes(h->model, o, n, tokens, 1);
+}
+
+static int64_t handle_work(const struct attn_handle *h)
+{
+    const struct attn_model *m = h->model;
+    struct attn_search_options o = handle_choice(h, NULL);
+    int64_t bytes = 0;
+
+    if (m->input_width > 0) /* no call of these reads rows of numbers */
+        return 0;
+    o.max_output = h->output;
+    o.max_output_plus = -1;
+    o.beam = h->beam;
+    bytes = attn_search_bytes(m, &o, 1, h->input, h->input);
+    o.beam = 1;
+    o.sampling.temperature = 1.0f;
+    bytes = attn_max(bytes, attn_search_bytes(m, &o, 1, h->input, h->input));
+    bytes = attn_max(bytes, handle_stream_size(h, &o, h->input));
+    return attn_max(bytes,
+                    attn_score_bytes(m, h->input,
+                                     attn_min(h->output + 1, m->max_target),
+                                     h->parallel));
+}
+
+/* --------------------------------------------------------------- search --- */
+
+/* Is an answer to n tokens in the reach of handle and model? 1; 0: there is
+ * nothing to answer; or an error. *n is cut as the options say.             */
+static int handle_asks(struct attn_handle *h,
+                       const struct attn_search_options *o, int64_t *n)
+{
+    const struct attn_model *m = h->model;
+    int64_t lead;
+
+    if (*n < 0)
+        return handle_refuse(h, ATTN_ERROR_COUNT);
+    if (o->max_input > 0)
+        *n = attn_min(*n, o->max_input);
+    if (*n > h->input)
+        return handle_longer(h, "tokens of the input", *n, h->input);
+    lead = attn_search_lead(m, o, *n);
+    if (lead > m->max_target)
+        return handle_longer(h, "tokens of the input", *n,
+                             m->max_target - (lead - *n));
+    if (!attn_search_asks(m, o, *n))
+        return 0;
+    if (attn_search_limit(m, o, *n, lead) < 1)
+        return handle_fail(h, ATTN_ERROR_LENGTH,
+                           "no room is left for an answer to %lld tokens",
+                           (long long)*n);
+    return 1;
+}
+
+/* Is there memory for a call? 0, or an error. */
+static int handle_room(struct attn_handle *h, int64_t need)
+{
+    if (need < 0)
+        return handle_refuse(h, need);
+    if (need <= h->work_bytes)
+        return 0;
+    return handle_fail(h, ATTN_ERROR_ROOM,
+                       "this search is larger than the handle was opened for: "
+                       "beam, max_input, max_output or threads of its options");
+}
+
+/* The best answer: 1; 0: there is none; or an error. */
+static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
+                       const struct attn_search_options *asked,
+                       struct attn_hypothesis *best)
+{
+    const struct attn_search_options o = handle_choice(h, asked);
+    struct attn_search_request r;
+    const int asks = handle_asks(h, &o, &n);
+    int64_t found = 0;
+    int32_t start[2];
+    int wrong;
+
+    if (asks < 1)
+        return asks;
+    wrong = handle_room(h, attn_search_bytes(h->model, &o, 1, n, n));
+    if (wrong)
+        return wrong;
+    start[0] = 0;
+    start[1] = (int32_t)n;
+    memset(&r, 0, sizeof r);
+    r.model = h->model;
+    r.bound = h->bound;
+    r.o = &o;
+    r.sentences = 1;
+    r.ids = ids;
+    r.start = start;
+    r.memory = h->work;
+    r.bytes = h->work_bytes;
+    wrong = attn_search(&r, best, &found);
+    if (wrong == 0 && found < 0)
+        wrong = (int)found;
+    if (wrong)
+        return handle_refuse(h, wrong);
+    return found > 0;
+}
+
+/* ------------------------------------------------------------ translate --- */
+
+/* The text of ids in out, as far as there is room: its length, or an error. */
+static int64_t handle_spell(struct attn_handle *h, const int32_t *ids,
+                            int64_t n, char *out, int64_t cap)
+{
+    struct attn_text t;
+    int64_t size = 0, more = 0;
+    int wrong = attn_text_open(&t, h->target, NULL, 0, 0);
+
+    if (wrong)
+        return handle_refuse(h, wrong);
+    for (int64_t i = 0; i <= n && more >= 0; i++) {
+        if (i < n)
+            more = attn_text_add(&t, ids[i], h->piece, HANDLE_PIECE);
+        else
+            more = attn_text_end(&t, h->piece, HANDLE_PIECE);
+        if (more > 0 && size < cap)
+            memcpy(out + size, h->piece, (size_t)attn_min(more, cap - size));
+        size += more;
+    }
+    if (more < 0)
+        return handle_refuse(h, more);
+    if (cap > 0)
+        out[attn_min(size, cap - 1)] = '\0';
+    return size;
+}
+
+ATTN_API int64_t attn_translate(const struct attn_model *m,
+                                struct attn_handle *h, const char *text,
+                                int64_t bytes,
+                                const struct attn_search_options *o, char *out,
+                                int64_t cap)
+{
+    struct attn_hypothesis best;
+    const int wrong = handle_begin(m, h);
+    int64_t n;
+
+    if (wrong)
+        return wrong;
+    if (cap < 0 || (cap > 0 && !out))
+        return handle_refuse(h, cap < 0 ? ATTN_ERROR_COUNT : ATTN_ERROR_NULL);
+    if (cap > 0)
+        out[0] = '\0';
+    n = handle_question(h, text, bytes);
+    if (n > 0)
+        n = handle_best(h, h->ids, n, o, &best);
+    if (n < 1)
+        return n;
+    return handle_spell(h, best.tokens, best.n, out, cap);
+}
+
+ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
+                                    struct attn_handle *h, const int32_t *ids,
+                                    int64_t n,
+                                    const struct attn_search_options *o,
+                                    int32_t *out, int64_t cap)
+{
+    struct attn_hypothesis best;
+    int found = handle_begin(m, h);
+
+    if (found)
+        return found;
+    if (cap < 0 || (cap > 0 && !out))
+        return handle_refuse(h, cap < 0 ? ATTN_ERROR_COUNT : ATTN_ERROR_NULL);
+    found = handle_best(h, ids, n, o, &best);
+    if (found < 1)
+        return found;
+    if (cap > 0)
+        memcpy(out, best.tokens, (size_t)attn_min(best.n, cap) * sizeof *out);
+    return best.n;
+}
+
+/* ------------------------------------------------------------- generate --- */
+
+struct handle_answer { /* that grows; to one of the two */
+    attn_take_text *take_text;
+    attn_take_id *take_id;
+    void *user;
+    struct attn_text text;
+    int64_t n;   /* its tokens */
+    int stopped; /* what it was given to wants no more */
+};
+
+/* Gives out what a token adds; 0, or an error. */
+static int handle_give(struct attn_handle *h, struct handle_answer *a,
+                       int32_t id)
+{
+    int64_t bytes;
+
+    a->n++;
+    if (a->take_id) {
+        a->stopped = a->take_id(a->user, id) != 0;
+        return 0;
+    }
+    bytes = attn_text_add(&a->text, id, h->piece, HANDLE_PIECE);
+    if (bytes < 0)
+        return handle_refuse(h, bytes);
+    if (bytes > 0)
+        a->stopped = a->take_text(a->user, h->piece, bytes) != 0;
+    return 0;
+}
+
+/* Tokens as they are chosen. 0, or an error. */
+static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
+                         const struct attn_search_options *o,
+                         struct handle_answer *a)
+{
+    struct attn_stream_request r;
+    struct attn_stream s;
+    int64_t token = 0;
+    int wrong = handle_room(h, handle_stream_size(h, o, n));
+
+    if (wrong)
+        return wrong;
+    memset(&r, 0, sizeof r);
+    r.model = h->model;
+    r.bound = h->bound;
+    r.o = o;
+    r.ids = ids;
+    r.n = n;
+    r.tokens = handle_stream_tokens(h, o, n);
+    r.streams = 1;
+    r.memory = h->work;
+    r.bytes = h->work_bytes;
+    wrong = attn_stream_open(&s, &r);
+    if (wrong)
+        return handle_refuse(h, wrong);
+    while (wrong == 0 && !a->stopped) {
+        token = attn_stream_next(&s);
+        if (token < 0)
+            break;
+        wrong = handle_give(h, a, (int32_t)token);
+    }
+    if (wrong == 0 && token < ATTN_STREAM_FULL)
+        wrong = handle_refuse(h, token);
+    return wrong;
+}
+
+/* A search of several hypotheses knows its answer when it has ended. */
+static int handle_answers(struct attn_handle *h, const int32_t *ids, int64_t n,
+                          const struct attn_search_options *asked,
+                          struct handle_answer *a)
+{
+    const struct attn_search_options o = handle_choice(h, asked);
+    struct attn_hypothesis best;
+    int wrong = 0, asks;
+
+    if (o.beam != 1) {
+        asks = handle_best(h, ids, n, asked, &best);
+        for (int64_t i = 0; asks > 0 && i < best.n; i++) {
+            wrong = handle_give(h, a, best.tokens[i]);
+            if (wrong || a->stopped)
+                break;
+        }
+        return asks < 0 ? asks : wrong;
+    }
+    asks = handle_asks(h, &o, &n);
+    if (asks < 1)
+        return asks;
+    return handle_stream(h, ids, n, &o, a);
+}
+
+/* The prompt of a decoder is where the text begins. 0, or an error. */
+static int handle_begin_text(struct attn_handle *h, struct handle_answer *a,
+                             int64_t n)
+{
+    int64_t wrong = attn_text_open(&a->text, h->target, NULL, 0, 0);
+
+    if (h->model->kind != ATTN_DECODER)
+        n = 0;
+    for (int64_t i = 0; i < n && wrong >= 0; i++)
+        wrong = attn_text_add(&a->text, h->ids[i], h->piece, HANDLE_PIECE);
+    return wrong < 0 ? handle_refuse(h, wrong) : 0;
+}
+
+ATTN_API int64_t attn_generate(const struct attn_model *m,
+                               struct attn_handle *h, const char *prompt,
+                               const struct attn_search_options *o,
+                               attn_take_text *take, void *user)
+{
+    struct handle_answer a;
+    int wrong = handle_begin(m, h);
+    int64_t n;
+
+    if (wrong)
+        return wrong;
+    if (!take)
+        return handle_fail(h, ATTN_ERROR_NULL,
+                           "there is no function to take "
+                           "the text");
+    n = handle_question(h, prompt, -1);
+    if (n < 0)
+        return n;
+    memset(&a, 0, sizeof a);
+    a.take_text = take;
+    a.user = user;
+    wrong = handle_begin_text(h, &a, n);
+    if (wrong == 0)
+        wrong = handle_answers(h, h->ids, n, o, &a);
+    if (wrong)
+        return wrong;
+    n = attn_text_end(&a.text, h->piece, HANDLE_PIECE);
+    if (n > 0 && !a.stopped)
+        take(user, h->piece, n);
+    return a.n;
+}
+
+ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
+                                   struct attn_handle *h, const int32_t *ids,
+                                   int64_t n,
+                                   const struct attn_search_options *o,
+                                   attn_take_id *take, void *user)
+{
+    struct handle_answer a;
+    int wrong = handle_begin(m, h);
+
+    if (wrong)
+        return wrong;
+    if (!take)
+        return handle_fail(h, ATTN_ERROR_NULL,
+                           "there is no function to take "
+                           "the ids");
+    memset(&a, 0, sizeof a);
+    a.take_id = take;
+    a.user = user;
+    wrong = handle_answers(h, ids, n, o, &a);
+    return wrong ? wrong : a.n;
+}
+
+/* ---------------------------------------------------------------- score --- */
+
+/* The sum, and each token's: `target` has room for the end token. */
+static int handle_probability(struct attn_handle *h, const int32_t *source,
+                              int64_t n, int32_t *target, int64_t target_n,
+                              double *log_probability)
+{
+    const struct attn_model *m = h->model;
+    struct attn_search_options o;
+    struct attn_score_request r;
+    int64_t most = attn_min(h->output + 1, m->max_target);
+    int wrong;
+
+    options_of_spec(&o);
+    if (o.end >= 0) {
+        target[target_n] = o.end;
+        target_n++;
+    }
+    if (n > h->input)
+        return handle_longer(h, "tokens of the source", n, h->input);
+    if (target_n < 1 || target_n > most)
+        return handle_longer(h, "tokens of the target, the end counted",
+                             target_n, most);
+    memset(&r, 0, sizeof r);
+    r.model = m;
+    r.bound = h->bound;
+    r.start = o.start;
+    r.source = source;
+    r.source_n = n;
+    r.target = target;
+    r.target_n = target_n;
+    r.parallel = h->parallel;
+    r.memory = h->work;
+    r.bytes = h->work_bytes;
+    wrong = attn_score_pair(&r, h->scores);
+    if (wrong)
+        return handle_refuse(h, wrong);
+    *log_probability = 0.0;
+    for (int64_t i = 0; i < target_n; i++)
+        *log_probability += (double)h->scores[i];
+    return 0;
+}
+
+ATTN_API int attn_score(const struct attn_model *m, struct attn_handle *h,
+                        const char *source, int64_t source_bytes,
+                        const char *target, int64_t target_bytes,
+                        double *log_probability)
+{
+    const int wrong = handle_begin(m, h);
+    int64_t n, target_n;
+
+    if (wrong)
+        return wrong;
+    if (!log_probability)
+        return handle_refuse(h, ATTN_ERROR_NULL);
+    n = handle_tokens(h, h->source, source, source_bytes, h->ids);
+    if (n < 0)
+        return (int)n;
+    target_n = handle_tokens(h, h->target, target, target_bytes, h->target_ids);
+    if (target_n < 0)
+        return (int)target_n;
+    return handle_probability(h, h->ids, n, h->target_ids, target_n,
+                              log_probability);
+}
+
+ATTN_API int attn_score_ids(const struct attn_model *m, struct attn_handle *h,
+                            const int32_t *source, int64_t n,
+                            const int32_t *target, int64_t target_n,
+                            double *log_probability)
+{
+    const int wrong = handle_begin(m, h);
+
+    if (wrong)
+        return wrong;
+    if (!log_probability || (target_n > 0 && !target))
+        return handle_refuse(h, ATTN_ERROR_NULL);
+    if (n < 0 || target_n < 0)
+        return handle_refuse(h, ATTN_ERROR_COUNT);
+    if (target_n > h->output)
+        return handle_longer(h, "tokens of the target", target_n, h->output);
+    memcpy(h->target_ids, target, (size_t)target_n * sizeof *target);
+    return handle_probability(h, source, n, h->target_ids, target_n,
+                              log_probability);
+}

@@ -1,0 +1,121 @@
+/* handle_rows.c: a model that answers by rows of numbers: the calls of its
+ * handle.                                                                   */
+
+static int handle_sizes(struct attn_handle *h,
+                        const struct attn_open_options *o)
+{
+    const struct attn_model *m = h->model;
+    const int64_t most = m->max_source - m->class_token;
+
+    if (o->max_output != 0 || o->beam != 0)
+        return handle_fail(h, ATTN_ERROR_OPTION,
+                           "max_output, beam: %s generates nothing", m->name);
+    if (m->kind == ATTN_ATTENTION) /* rows of queries, and of keys */
+        return handle_size(h, "max_input", o->max_input,
+                           attn_max(m->max_source, m->max_target), &h->input);
+    return handle_size(h, "max_input", o->max_input, most, &h->input);
+}
+
+static int64_t handle_work(const struct attn_handle *h)
+{
+    struct attn_batch b;
+
+    memset(&b, 0, sizeof b);
+    b.sequences = 1;
+    b.rows = h->input;
+    b.key_rows = h->input;
+    b.parallel = h->parallel;
+    return attn_batch_bytes(h->model, &b);
+}
+
+/* One sequence of n rows. Rows of the result, or an error. */
+static int64_t handle_rows(struct attn_handle *h, struct attn_batch *b,
+                           int64_t n, float *out)
+{
+    const struct attn_model *m = h->model;
+    int32_t start[2];
+    int wrong;
+
+    if (n < 1)
+        return handle_fail(h, ATTN_ERROR_LENGTH, "the input is empty");
+    if (n > h->input)
+        return handle_longer(h, "tokens or rows of the input", n, h->input);
+    start[0] = 0;
+    start[1] = (int32_t)n;
+    b->sequences = 1;
+    b->rows = n;
+    b->start = start;
+    b->output = out;
+    b->parallel = h->parallel;
+    wrong = attn_encode_batch(m, h->bound, b, h->work, h->work_bytes);
+    if (wrong)
+        return handle_refuse(h, wrong);
+    return m->output_pooled ? 1 : n + m->class_token;
+}
+
+ATTN_API int64_t attn_encode(const struct attn_model *m, struct attn_handle *h,
+                             const int32_t *ids, int64_t n, float *out)
+{
+    struct attn_batch b;
+    const int wrong = handle_begin(m, h);
+
+    if (wrong)
+        return wrong;
+    memset(&b, 0, sizeof b);
+    b.ids = ids;
+    return handle_rows(h, &b, n, out);
+}
+
+ATTN_API int64_t attn_encode_rows(const struct attn_model *m,
+                                  struct attn_handle *h, const float *rows,
+                                  int64_t n, float *out)
+{
+    struct attn_batch b;
+    const int wrong = handle_begin(m, h);
+
+    if (wrong)
+        return wrong;
+    memset(&b, 0, sizeof b);
+    b.input = rows;
+    return handle_rows(h, &b, n, out);
+}
+
+ATTN_API int64_t attn_embed(const struct attn_model *m, struct attn_handle *h,
+                            const char *text, int64_t bytes, float *out)
+{
+    const int wrong = handle_begin(m, h);
+    int64_t n;
+
+    if (wrong)
+        return wrong;
+    n = handle_question(h, text, bytes);
+    if (n < 0)
+        return n;
+    return attn_encode(m, h, h->ids, n, out);
+}
+
+ATTN_API int64_t attn_attend(const struct attn_model *m, struct attn_handle *h,
+                             const float *query, int64_t queries,
+                             const float *key, const float *value, int64_t keys,
+                             float *out)
+{
+    struct attn_batch b;
+    int32_t key_start[2];
+    const int wrong = handle_begin(m, h);
+
+    if (wrong)
+        return wrong;
+    if (keys < 1)
+        return handle_fail(h, ATTN_ERROR_LENGTH, "there are no keys");
+    if (keys > h->input)
+        return handle_longer(h, "keys", keys, h->input);
+    memset(&b, 0, sizeof b);
+    key_start[0] = 0;
+    key_start[1] = (int32_t)keys;
+    b.query = query;
+    b.key = key;
+    b.value = value;
+    b.key_rows = keys;
+    b.key_start = key_start;
+    return handle_rows(h, &b, queries, out);
+}

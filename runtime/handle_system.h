@@ -1,0 +1,21 @@
+/* handle_system.h: what a model that is open takes from the system. It stands
+ * at the top of an emitted file, since what is defined here does so before all
+ * headers.                                                                  */
+#ifndef ATTN_HANDLE_SYSTEM_1
+#define ATTN_HANDLE_SYSTEM_1
+
+#if defined __unix__ || defined __APPLE__
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L /* mmap */
+#endif
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#endif

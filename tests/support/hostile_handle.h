@@ -1,0 +1,269 @@
+/* hostile_handle.h: the part of hostile_calls.c about a model that is open.
+ * Where no weights are inside of the C file it can't be opened: all calls are
+ * refused then.                                                             */
+
+static struct attn_handle *handle;
+static int sound; /* it is open */
+
+/* m_f(...) must return `wanted`, of a model that is open. */
+#define SAYS(wanted, f, ...)                                                  \
+    do {                                                                      \
+        CALL(sound ? (wanted) : ATTN_ERROR_OPEN, f, handle, __VA_ARGS__);     \
+        if ((wanted) < 0 && strlen(m_error(handle)) < 5)                      \
+            complain(#f, #__VA_ARGS__, "no words");                           \
+    } while (0)
+
+static void complain(const char *f, const char *with, const char *what)
+{
+    failed = 1;
+    fprintf(stderr, "m_%s(%s): %s\n", f, with, what);
+}
+
+/* open() must fail, with words that have `why` in them. */
+static void refuses(const char *path, const struct attn_open_options *o,
+                    const char *why)
+{
+    struct attn_handle *h = m_open(path, o);
+    count("open", 1);
+    if (!strstr(m_error(h), why))
+        complain("open", why, m_error(h));
+    m_close(h);
+}
+
+/* As it does with this change of the options, whose memory has no size. */
+#define REFUSES(change, why)                                                  \
+    do {                                                                      \
+        struct attn_open_options o = { 0 };                                   \
+        change;                                                               \
+        CALL(ATTN_ERROR_OPTION, memory, &o);                                  \
+        refuses(NULL, &o, why);                                               \
+    } while (0)
+
+static void check_options(void)
+{
+    REFUSES(o.threads = -1, "threads");
+    REFUSES(o.threads = 1000, "threads");
+    REFUSES(o.max_input = -1, "max_input");
+    REFUSES(o.max_input = (int64_t)1 << 40, "max_input");
+    REFUSES(o.max_output = -1, "max_output");
+    REFUSES(o.max_output = (int64_t)1 << 40, "max_output");
+    REFUSES(o.beam = -1, "beam");
+    REFUSES(o.beam = 1 << 20, "beam");
+    REFUSES(o.max_text = -1, "max_text");
+    REFUSES(o.max_text = INT64_MAX, "max_text");
+    REFUSES(o.parallel = &no_run, "parallel");
+    REFUSES(o.parallel = &minus, "parallel");
+    REFUSES(o.parallel = &many, "parallel");
+    const struct attn_open_options two = { .threads = 2 };
+    if (m_memory(&two) < m_memory(NULL))
+        complain("memory", "two threads", "less than for one");
+    refuses(NULL, &two,
+            m_embedded(NULL) || model->weights_bytes == 0
+                ? "-DATTNC_THREADS -pthread"
+                : "no weights are inside");
+}
+
+static void check_open(void)
+{
+    refuses("/nowhere/at/all", NULL, "No such file");
+    refuses("/", NULL, "not a regular file");
+    refuses("LICENSE", NULL, "LICENSE: ");
+    check_options();
+    handle = m_open(NULL, NULL);
+    sound = m_error(handle)[0] == '\0';
+    if (sound != (m_embedded(NULL) != NULL || model->weights_bytes == 0))
+        complain("open", "NULL, NULL", m_error(handle));
+    if (!sound && !strstr(m_error(handle), "no weights are inside"))
+        complain("open", "NULL, NULL", m_error(handle));
+    if (strcmp(m_error(NULL), "out of memory"))
+        complain("error", "NULL", m_error(NULL));
+    count("error", 1);
+    m_close(NULL);
+    count("close", 1);
+}
+
+#if KIND == 1 && NUMBERS
+static void check_calls(void)
+{
+    const int64_t most = model->max_source - model->class_token;
+    const float *x = array((most + 1) * model->input_width * 4);
+    float *out = array((most + 1) * model->output_columns * 4);
+    CALL(ATTN_ERROR_NULL, encode_rows, NULL, x, 2, out);
+    SAYS(ATTN_ERROR_NULL, encode_rows, NULL, 2, out);
+    SAYS(ATTN_ERROR_NULL, encode_rows, x, 2, NULL);
+    SAYS(ATTN_ERROR_LENGTH, encode_rows, x, 0, out);
+    SAYS(ATTN_ERROR_LENGTH, encode_rows, x, -1, out);
+    SAYS(ATTN_ERROR_LENGTH, encode_rows, x, most + 1, out);
+    SAYS(model->output_pooled ? 1 : most + model->class_token, encode_rows, x,
+         most, out);
+}
+#elif KIND == 1
+static void check_calls(void)
+{
+    const int64_t most = model->max_source;
+    int32_t *ids = array((most + 1) * 4);
+    float *out = array(most * model->output_columns * 4);
+    CALL(ATTN_ERROR_NULL, encode, NULL, ids, 2, out);
+    SAYS(ATTN_ERROR_NULL, encode, NULL, 2, out);
+    SAYS(ATTN_ERROR_NULL, encode, ids, 2, NULL);
+    SAYS(ATTN_ERROR_LENGTH, encode, ids, 0, out);
+    SAYS(ATTN_ERROR_LENGTH, encode, ids, INT64_MIN, out);
+    SAYS(ATTN_ERROR_LENGTH, encode, ids, most + 1, out);
+    SAYS(model->output_pooled ? 1 : most, encode, ids, most, out);
+    ids[1] = (int32_t)model->source_vocab;
+    SAYS(ATTN_ERROR_ID, encode, ids, 2, out);
+#if TEXT
+    char *text = array(1 << 20);
+    CALL(ATTN_ERROR_NULL, embed, NULL, "a", -1, out);
+    SAYS(ATTN_ERROR_NULL, embed, NULL, -1, out);
+    SAYS(ATTN_ERROR_NULL, embed, "a", -1, NULL);
+    SAYS(ATTN_ERROR_COUNT, embed, "a", -2, out);
+    SAYS(ATTN_ERROR_LENGTH, embed, "", -1, out);
+    SAYS(ATTN_ERROR_LENGTH, embed, "a", 0, out);
+    SAYS(ATTN_ERROR_UTF8, embed, "a\xff", 2, out);
+    SAYS(ATTN_ERROR_UNKNOWN, embed, "a%", -1, out);
+    SAYS(ATTN_ERROR_LENGTH, embed, memset(text, 'a', 1 << 20), 1 << 20, out);
+    SAYS(ATTN_ERROR_LENGTH, embed, text, most, out); /* and the end token */
+    SAYS(model->output_pooled ? 1 : most, embed, text, most - 1, out);
+#endif
+}
+#elif KIND == 3
+static void check_calls(void)
+{
+    const int64_t most = model->max_source, keys = model->max_target;
+    const float *x = array((most + keys) * model->d_model * 4);
+    float *out = array(most * model->output_columns * 4);
+    CALL(ATTN_ERROR_NULL, attend, NULL, x, 1, x, x, 2, out);
+    SAYS(ATTN_ERROR_NULL, attend, NULL, 1, x, x, 2, out);
+    SAYS(ATTN_ERROR_NULL, attend, x, 1, NULL, x, 2, out);
+    SAYS(ATTN_ERROR_NULL, attend, x, 1, x, NULL, 2, out);
+    SAYS(ATTN_ERROR_NULL, attend, x, 1, x, x, 2, NULL);
+    SAYS(ATTN_ERROR_LENGTH, attend, x, 0, x, x, 2, out);
+    SAYS(ATTN_ERROR_LENGTH, attend, x, most + 1, x, x, 2, out);
+    SAYS(ATTN_ERROR_LENGTH, attend, x, 1, x, x, 0, out);
+    SAYS(ATTN_ERROR_LENGTH, attend, x, 1, x, x, INT64_MAX, out);
+    SAYS(ATTN_ERROR_LENGTH, attend, x, 1, x, x, keys + 1, out);
+    SAYS(most, attend, x, most, x, x, keys, out);
+}
+#else
+static int64_t taken;
+
+static int take_id(void *user, int32_t id)
+{
+    (void)id;
+    taken++;
+    return user != NULL;
+}
+
+/* Options of a search that are wrong. */
+#define SEARCHES(f, ...)                                                      \
+    do {                                                                      \
+        struct attn_search_options o;                                         \
+        m_options(&o);                                                        \
+        o.beam = 0;                                                           \
+        SAYS(ATTN_ERROR_OPTION, f, __VA_ARGS__);                              \
+        m_options(&o);                                                        \
+        o.beam = 1 << 10;                                                     \
+        SAYS(ATTN_ERROR_ROOM, f, __VA_ARGS__);                                \
+        m_options(&o);                                                        \
+        o.end = (int32_t)model->target_vocab;                                 \
+        SAYS(ATTN_ERROR_ID, f, __VA_ARGS__);                                  \
+        m_options(&o);                                                        \
+        o.parallel = &no_run;                                                 \
+        SAYS(ATTN_ERROR_NULL, f, __VA_ARGS__);                                \
+    } while (0)
+
+static void check_ids(int32_t *ids, int64_t most)
+{
+    double x;
+    CALL(ATTN_ERROR_NULL, generate_ids, NULL, ids, 2, NULL, take_id, NULL);
+    SAYS(ATTN_ERROR_NULL, generate_ids, NULL, 2, NULL, take_id, NULL);
+    SAYS(ATTN_ERROR_NULL, generate_ids, ids, 2, NULL, NULL, NULL);
+    SAYS(ATTN_ERROR_COUNT, generate_ids, ids, -1, NULL, take_id, NULL);
+    SAYS(ATTN_ERROR_LENGTH, generate_ids, ids, most + 1, NULL, take_id, NULL);
+    SEARCHES(generate_ids, ids, 2, &o, take_id, NULL);
+    CALL(ATTN_ERROR_NULL, score_ids, NULL, ids, 2, ids, 2, &x);
+    SAYS(ATTN_ERROR_NULL, score_ids, NULL, 2, ids, 2, &x);
+    SAYS(ATTN_ERROR_NULL, score_ids, ids, 2, NULL, 2, &x);
+    SAYS(ATTN_ERROR_NULL, score_ids, ids, 2, ids, 2, NULL);
+    SAYS(ATTN_ERROR_COUNT, score_ids, ids, -1, ids, 2, &x);
+    SAYS(ATTN_ERROR_COUNT, score_ids, ids, 2, ids, -1, &x);
+    SAYS(ATTN_ERROR_LENGTH, score_ids, ids, most + 1, ids, 2, &x);
+    SAYS(ATTN_ERROR_LENGTH, score_ids, ids, 2, ids, model->max_target + 1, &x);
+    SAYS(0, score_ids, ids, 2, ids, 2, &x);
+    ids[1] = 1 << 20;
+    SAYS(ATTN_ERROR_ID, generate_ids, ids, 2, NULL, take_id, NULL);
+    SAYS(ATTN_ERROR_ID, score_ids, ids, 2, ids, 1, &x);
+    SAYS(ATTN_ERROR_ID, score_ids, ids, 1, ids, 2, &x);
+#if KIND == 0
+    int32_t out[4];
+    CALL(ATTN_ERROR_NULL, translate_ids, NULL, ids, 1, NULL, out, 4);
+    SAYS(ATTN_ERROR_NULL, translate_ids, NULL, 1, NULL, out, 4);
+    SAYS(ATTN_ERROR_NULL, translate_ids, ids, 1, NULL, NULL, 4);
+    SAYS(ATTN_ERROR_COUNT, translate_ids, ids, -1, NULL, out, 4);
+    SAYS(ATTN_ERROR_COUNT, translate_ids, ids, 1, NULL, out, -4);
+    SAYS(ATTN_ERROR_LENGTH, translate_ids, ids, most + 1, NULL, out, 4);
+    SAYS(ATTN_ERROR_ID, translate_ids, ids, 2, NULL, out, 4);
+    SAYS(0, translate_ids, ids, 0, NULL, out, 4);
+    SEARCHES(translate_ids, ids, 1, &o, out, 4);
+#endif
+    ids[1] = 0;
+}
+
+#if TEXT
+static int take_text(void *user, const char *text, int64_t n)
+{
+    (void)text;
+    taken += n;
+    return user != NULL;
+}
+
+static void check_text_calls(void)
+{
+    char out[4], *text = array(1 << 20);
+    double x;
+    CALL(ATTN_ERROR_NULL, translate, NULL, "ab", -1, NULL, out, 4);
+    SAYS(ATTN_ERROR_NULL, translate, NULL, -1, NULL, out, 4);
+    SAYS(ATTN_ERROR_COUNT, translate, "ab", -2, NULL, out, 4);
+    SAYS(ATTN_ERROR_NULL, translate, "ab", -1, NULL, NULL, 4);
+    SAYS(ATTN_ERROR_COUNT, translate, "ab", -1, NULL, out, -1);
+    SAYS(ATTN_ERROR_UTF8, translate, "a\xff", -1, NULL, out, 4);
+    SAYS(ATTN_ERROR_UNKNOWN, translate, "a%", -1, NULL, out, 4);
+    SAYS(ATTN_ERROR_LENGTH, translate, memset(text, 'a', 1 << 20), 1 << 20,
+         NULL, out, 4);
+    SAYS(ATTN_ERROR_LENGTH, translate, text, model->max_source, NULL, out, 4);
+    SAYS(0, translate, "", -1, NULL, out, 4);
+    SAYS(0, translate, "ab", 0, NULL, NULL, 0);
+    SEARCHES(translate, "ab", 2, &o, out, 4);
+    CALL(ATTN_ERROR_NULL, generate, NULL, "ab", NULL, take_text, NULL);
+    SAYS(ATTN_ERROR_NULL, generate, NULL, NULL, take_text, NULL);
+    SAYS(ATTN_ERROR_NULL, generate, "ab", NULL, NULL, NULL);
+    SAYS(ATTN_ERROR_UNKNOWN, generate, "a%", NULL, take_text, NULL);
+    SEARCHES(generate, "ab", &o, take_text, NULL);
+    CALL(ATTN_ERROR_NULL, score, NULL, "ab", -1, "AH", -1, &x);
+    SAYS(ATTN_ERROR_NULL, score, NULL, -1, "AH", -1, &x);
+    SAYS(ATTN_ERROR_NULL, score, "ab", -1, NULL, -1, &x);
+    SAYS(ATTN_ERROR_NULL, score, "ab", -1, "AH", -1, NULL);
+    SAYS(ATTN_ERROR_COUNT, score, "ab", -2, "AH", -1, &x);
+    SAYS(ATTN_ERROR_COUNT, score, "ab", -1, "AH", -2, &x);
+    SAYS(ATTN_ERROR_UNKNOWN, score, "ab", -1, "AHA", -1, &x);
+    SAYS(0, score, "ab", -1, "AH", -1, &x);
+}
+#endif
+
+static void check_calls(void)
+{
+    const int64_t most = KIND == 2 ? model->max_target : model->max_source;
+    check_ids(array((most + model->max_target + 2) * 4), most);
+#if TEXT
+    check_text_calls();
+#endif
+}
+#endif
+
+static void check_handle(void)
+{
+    check_open();
+    check_calls();
+    m_close(handle);
+}
