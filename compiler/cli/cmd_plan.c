@@ -1,7 +1,18 @@
-/* cmd_plan.c: attnc plan: what a model costs, as text or JSON. */
+/* cmd_plan.c: attnc plan: what a model costs, as text or JSON, and
+ * its arena drawn.                                                          */
 #include <string.h>
 
+#include "cli/arena_picture.h"
 #include "cli/options.h"
+
+static const char *plan_as(Arena *a, const Plan *p, int format)
+{
+    switch (format) {
+    case PlanJson: return plan_json(a, p);
+    case PlanSvg:  return draw_arena(a, p);
+    default:       return plan_text(a, p);
+    }
+}
 
 int cmd_plan(const PlanCommand *o)
 {
@@ -10,8 +21,7 @@ int cmd_plan(const PlanCommand *o)
     Fault why;
     int code = engine_plan(&e, &options);
     if (!code) {
-        const char *text = o->json ? plan_json(e.arena, e.plan)
-                                   : plan_text(e.arena, e.plan);
+        const char *text = plan_as(e.arena, e.plan, o->format);
         if (!write_file(o->output ? o->output : "-", text, strlen(text), &why))
             code = report_fault(&why);
     }

@@ -3,41 +3,18 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/svg.h"
 #include "cli/graph_picture.h"
 
 /* pixels */
-static const double edge = 18, head = 52, legend_line = 16, swatch = 12,
-                    narrowest = 400, corner_radius = 5, mark = 6,
-                    title_text = 16;
+static const double head = 52, narrowest = 400, corner_radius = 5, mark = 6,
+                    above_legend = 28;
 
 typedef struct {
     Buffer *out;
     const Picture *p;
-    double width, height, left; /* of the page; of the columns on it */
-    double at, line;            /* where the legend is */
+    PageHead head;
+    double left; /* of the columns on the page */
 } Page;
-
-/* Of a class of ops: its rule, its colours, and what it says. */
-static const struct {
-    const char *name, *meaning;
-    const char *light, *dark; /* fill and stroke */
-} look[] = {
-    [ClassSource] = { "source", "enters", "fill:#eceef1;stroke:#8b929e",
-                      "fill:#2b2f36;stroke:#7d8590" },
-    [ClassRow] = { "row", "row by row", "fill:#dcebfa;stroke:#5b93c9",
-                   "fill:#1b3650;stroke:#5b93c9" },
-    [ClassPosition] = { "position", "knows its position",
-                        "fill:#dbf1e0;stroke:#57a773",
-                        "fill:#1d3d2a;stroke:#57a773" },
-    [ClassHead] = { "head", "mixes rows", "fill:#fde6cd;stroke:#d98a35",
-                    "fill:#4d3317;stroke:#d98a35" },
-    [ClassState] = { "state", "writes the cache", "fill:#eadff7;stroke:#9069c2",
-                     "fill:#36264d;stroke:#9a78c8" },
-    [ClassSink] = { "sink", "result", "fill:#eceef1;stroke:#8b929e",
-                    "fill:#2b2f36;stroke:#7d8590" },
-};
-enum { Looks = sizeof look / sizeof *look };
 
 static const struct {
     Sym sym;
@@ -47,58 +24,23 @@ static const struct {
     { SymT, "t: new rows of the target" }, { SymPT, "p: rows in the cache" },
     { SymR, "r: rows asked for" },         { SymS, "s: sequences" },
 };
+enum { Letters = sizeof letters / sizeof *letters };
 
-/* ------------------------------------------------------------- rules --- */
-static void put_looks(Page *d, bool dark)
-{
-    for (int i = 0; i < Looks; i++)
-        if (look[i].name)
-            buffer_printf(d->out, ".%s{%s}\n", look[i].name,
-                          dark ? look[i].dark : look[i].light);
-}
-
-static void put_style(Page *d)
-{
-    buffer_printf(d->out,
-                  "<style>\n%s"
-                  ".b{font-weight:600}.box{stroke-width:1}\n"
-                  ".frame{fill:#f4f5f7;stroke:#c3c8d0}\n"
-                  ".band{fill:#fff;stroke:#d9dde3}\n"
-                  ".way{fill:none;stroke:#4a505b;stroke-width:1.2}\n"
-                  ".tip{fill:#4a505b}.cached{stroke:#9069c2;"
-                  "stroke-dasharray:4 3}\n"
-                  ".weight{fill:#b8860b}\n",
-                  svg_light);
-    put_looks(d, false);
-    buffer_printf(d->out,
-                  "@media(prefers-color-scheme:dark){\n%s"
-                  ".frame{fill:#1f2228;stroke:#3d424b}\n"
-                  ".band{fill:#16181c;stroke:#343941}\n"
-                  ".way{stroke:#b4bac4}.tip{fill:#b4bac4}"
-                  ".cached{stroke:#b596dd}\n"
-                  ".weight{fill:#e0b040}\n",
-                  svg_dark);
-    put_looks(d, true);
-    buffer_printf(d->out, "}\n</style>\n");
-}
+static const char light[] =
+    ".band{fill:#fff;stroke:#d9dde3}\n"
+    ".way{fill:none;stroke:#4a505b;stroke-width:1.2}\n"
+    ".tip{fill:#4a505b}.cached{stroke:#9069c2;stroke-dasharray:4 3}\n"
+    ".weight{fill:#b8860b}\n";
+static const char dark[] =
+    ".band{fill:#16181c;stroke:#343941}\n"
+    ".way{stroke:#b4bac4}.tip{fill:#b4bac4}.cached{stroke:#b596dd}\n"
+    ".weight{fill:#e0b040}\n";
 
 /* -------------------------------------------------------------- text --- */
-/* kind: "b", "soft" */
-static void put_text(Page *d, double x, double y, const char *kind, double size,
-                     const char *text)
-{
-    buffer_printf(d->out,
-                  "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" "
-                  "font-size=\"%g\">",
-                  kind, x, y, size);
-    svg_add(d->out, text);
-    buffer_printf(d->out, "</text>\n");
-}
-
 static void put_label(Page *d, const Area *a, const char *text)
 {
     if (*text)
-        put_text(d, a->x, a->y + a->h - 1, "soft", soft_text, text);
+        page_text(d->out, a->x, a->y + a->h - 1, "soft", soft_text, text);
 }
 
 static void put_line(Page *d, double middle, double y, const BoxLine *l)
@@ -158,7 +100,7 @@ static void put_box(Page *d, const Box *b)
     buffer_printf(d->out,
                   "</title>\n<rect class=\"box %s\" x=\"%.1f\" y=\"%.1f\" "
                   "width=\"%.1f\" height=\"%.1f\" rx=\"%d\"/>\n",
-                  look[op->op_class].name, b->area.x, b->area.y, b->area.w,
+                  class_rule(op->op_class), b->area.x, b->area.y, b->area.w,
                   b->area.h, end ? 10 : 3);
     for (int i = 0; i < b->lines; i++)
         put_line(d, middle, b->area.y + baseline + i * line_step, &b->line[i]);
@@ -248,43 +190,6 @@ static void put_names(Page *d)
 }
 
 /* ------------------------------------------------------------ legend --- */
-/* Room for so much; NULL out: only counts the lines. */
-static double next_place(Page *d, double room)
-{
-    if (d->at > edge && d->at + room > d->width - edge) {
-        d->at = edge;
-        d->line += legend_line;
-    }
-    const double x = d->at;
-    d->at += 0.86 * room + 18; /* most fonts are narrower */
-    return x;
-}
-
-typedef enum { SignBox, SignWeight, SignCache, SignNone } Sign;
-
-static void put_sign(Page *d, Sign sign, const char *kind, const char *text)
-{
-    const double sign_room = sign == SignNone ? 0 : swatch + 5;
-    const double x = next_place(d,
-                                sign_room + svg_width(text, soft_text, false));
-    const double y = d->line;
-    if (sign == SignBox)
-        buffer_printf(d->out,
-                      "<rect class=\"box %s\" x=\"%.1f\" y=\"%.1f\" "
-                      "width=\"%g\" height=\"10\" rx=\"2\"/>\n",
-                      kind, x, y - 9, swatch);
-    if (sign == SignWeight)
-        buffer_printf(d->out,
-                      "<rect class=\"weight\" x=\"%.1f\" y=\"%.1f\" "
-                      "width=\"%g\" height=\"%g\"/>\n",
-                      x + 3, y - 7, mark, mark);
-    if (sign == SignCache)
-        buffer_printf(d->out,
-                      "<path class=\"way cached\" d=\"M%.1f %.1fh%g\"/>\n", x,
-                      y - 4, swatch);
-    put_text(d, x + sign_room, y, "soft", soft_text, text);
-}
-
 static bool has_class(const Picture *p, OpClass class)
 {
     for (int i = 0; i < p->box.n; i++)
@@ -320,26 +225,33 @@ static bool any_weight(const Picture *p)
     return false;
 }
 
-static void put_legend(Page *d, double from)
+static const char *letter_text(const Picture *p, int i)
 {
-    d->at = edge;
-    d->line = from;
-    for (int i = 0; i < Looks; i++)
-        if (look[i].name && i != ClassSink && has_class(d->p, (OpClass)i))
-            put_sign(d, SignBox, look[i].name,
-                     i == ClassSource ? "in and out" : look[i].meaning);
+    const bool rows = letters[i].sym == SymN
+                   && p->g->spec->kind == KindAttention;
+    return rows ? "n: rows of queries" : letters[i].text;
+}
+
+/* Returns y of its end. */
+static double put_legend(const Page *d, Buffer *out, double y)
+{
+    Legend l = { out, page_edge, d->head.width - page_edge, page_edge, y };
+    for (OpClass i = ClassSource; i < ClassSink; i++)
+        if (has_class(d->p, i))
+            legend_class(&l, i);
     if (any_weight(d->p))
-        put_sign(d, SignWeight, "", "a weight or table");
+        legend_add(&l,
+                   "<rect class=\"weight\" x=\"3\" y=\"-7\" width=\"6\" "
+                   "height=\"6\"/>",
+                   "a weight or table");
     if (any_cached(d->p))
-        put_sign(d, SignCache, "", "through the cache");
-    d->at = d->width; /* the letters stand in lines of their own */
-    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        legend_add(&l, "<path class=\"way cached\" d=\"M0 -4h12\"/>",
+                   "through the cache");
+    legend_line(&l);
+    for (int i = 0; i < Letters; i++)
         if (has_letter(d->p, letters[i].sym))
-            put_sign(d, SignNone, "",
-                     letters[i].sym == SymN
-                             && d->p->g->spec->kind == KindAttention
-                         ? "n: rows of queries"
-                         : letters[i].text);
+            legend_add(&l, "", letter_text(d->p, i));
+    return l.y;
 }
 
 /* -------------------------------------------------------------- page --- */
@@ -364,40 +276,23 @@ static const char *model_text(const Picture *p)
                                                    text, (long long)side->d_ff);
 }
 
-static void put_head(Page *d, const char *stage)
-{
-    const char *name = d->p->g->spec->name;
-    buffer_printf(d->out,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
-                  "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-                  "font-family=\"system-ui,-apple-system,'Segoe UI',Roboto,"
-                  "'Helvetica Neue',Arial,sans-serif\" font-size=\"%g\" "
-                  "role=\"img\">\n<title>",
-                  d->width, d->height, d->width, d->height, box_text);
-    svg_add(d->out, name);
-    buffer_printf(d->out, ": the graph, %s</title>\n", stage);
-    put_style(d);
-    buffer_printf(d->out, "<rect class=\"ground\" width=\"100%%\" "
-                          "height=\"100%%\"/>\n");
-    put_text(d, edge, edge + 10, "b", title_text, name);
-    put_text(d, edge, edge + 26, "soft", box_text,
-             arena_printf(d->p->arena, "%s: %s", model_text(d->p), stage));
-}
-
 static void measure(Page *d, const char *stage)
 {
     const Picture *p = d->p;
-    Buffer nothing = { .arena = p->arena };
-    const char *text = arena_printf(p->arena, "%s: %s", model_text(p), stage);
-    d->width = fmax(narrowest, p->width + 2 * edge);
-    d->width = fmax(d->width, svg_width(text, box_text, false) + 2 * edge);
-    d->width = ceil(fmax(d->width, svg_width(p->g->spec->name, title_text, true)
-                                       + 2 * edge));
-    d->left = (d->width - p->width) / 2;
-    Page trial = *d;
-    trial.out = &nothing;
-    put_legend(&trial, 0);
-    d->height = ceil(head + p->height + 28 + trial.line + edge / 2.0);
+    Arena *a = p->arena;
+    Buffer nothing = { .arena = a };
+    d->head = (PageHead){
+        .name = p->g->spec->name,
+        .what = arena_printf(a, "the graph, %s", stage),
+        .text = arena_printf(a, "%s: %s", model_text(p), stage),
+        .light = light,
+        .dark = dark,
+    };
+    d->head.width = fmax(narrowest, page_width(&d->head));
+    d->head.width = ceil(fmax(d->head.width, p->width + 2 * page_edge));
+    d->left = (d->head.width - p->width) / 2;
+    d->head.height = ceil(head + p->height + above_legend
+                          + put_legend(d, &nothing, 0) + page_edge / 2);
 }
 
 Picture *picture_of(Arena *a, const Graph *g)
@@ -417,7 +312,7 @@ char *draw_graph(Arena *a, const Graph *g, const char *stage)
     Buffer out = { .arena = a };
     Page d = { .out = &out, .p = p };
     measure(&d, stage);
-    put_head(&d, stage);
+    page_begin(&out, &d.head);
     buffer_printf(&out, "<g transform=\"translate(%.1f %g)\">\n", d.left, head);
     put_frames(&d);
     for (int i = 0; i < p->net.n; i++)
@@ -426,7 +321,7 @@ char *draw_graph(Arena *a, const Graph *g, const char *stage)
         put_box(&d, &p->box.at[i]);
     put_names(&d);
     buffer_printf(&out, "</g>\n");
-    put_legend(&d, head + p->height + 28);
+    put_legend(&d, &out, head + p->height + above_legend);
     buffer_printf(&out, "</svg>\n");
     return out.at;
 }

@@ -2,7 +2,6 @@
  * areas of boxes, bands, frames and texts, points of lines.                 */
 #include <math.h>
 
-#include "base/svg.h"
 #include "cli/graph_picture.h"
 
 /* pixels */

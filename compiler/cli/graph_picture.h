@@ -14,10 +14,9 @@
 #ifndef ATTNC_GRAPH_PICTURE_H
 #define ATTNC_GRAPH_PICTURE_H
 
-#include "graph/graph.h"
+#include "cli/svg_page.h"
 
 enum { MostLines = 4, MostColumns = 2 };
-static const double box_text = 11, soft_text = 9; /* sizes of letters */
 
 typedef struct {
     double x, y, w, h;
@@ -137,7 +136,7 @@ int picture_track(const Picture *p, int column, int rank, int net);
 void picture_lines(Picture *p);
 
 /* draw_graph.c */
-/* Boxes and lines with their places; `top` pixels are left free above. */
+/* Boxes and lines with their places. */
 Picture *picture_of(Arena *a, const Graph *g);
 /* `stage`: "as built". */
 char *draw_graph(Arena *a, const Graph *g, const char *stage);

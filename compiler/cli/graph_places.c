@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/svg.h"
 #include "cli/graph_picture.h"
 
 /* pixels */
@@ -328,28 +327,21 @@ static bool stays_in_segment(const Picture *p, const Net *n)
     return true;
 }
 
-static bool adds(const Node *n)
-{
-    return n->op == OpAdd || n->op == OpAddNorm
-        || (n->op == OpLinear && n->has_residual);
-}
-
-/* -1: to the left. Residuals go around on the side of the page's edge; else
- * towards what is read first, or where the box stands.                      */
+/* -1: to the left. What comes from another sublayer, a residual, goes around on
+ * the side of the page's edge; else towards what is read first, or where the
+ * box stands. */
 static int side_of(const Picture *p, const Net *n)
 {
     const Box *from = &p->box.at[n->source];
+    if (!stays_in_segment(p, n))
+        return from->column == 0 ? -1 : 1;
+    if (from->x < -1 || from->x > 1)
+        return from->x < 0 ? -1 : 1;
     for (int k = 0; k < n->sink.n; k++) {
         const Box *to = &p->box.at[n->sink.at[k].box];
-        if (to->rank <= from->rank + 1 || !in_column(p, n, &n->sink.at[k]))
-            continue;
-        const Node *reader = at(p, to->node);
-        if (adds(reader) && !stays_in_segment(p, n))
-            return from->column == 0 ? -1 : 1;
-        if (from->x < -1 || from->x > 1)
-            return from->x < 0 ? -1 : 1;
-        const int first = reader->in[0] < 0 ? -1 : p->like[reader->in[0]];
-        return first == n->value ? -1 : 1;
+        const int first = at(p, to->node)->in[0];
+        if (to->rank > from->rank + 1)
+            return first >= 0 && p->like[first] == n->value ? -1 : 1;
     }
     return 1;
 }

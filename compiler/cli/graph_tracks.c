@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/svg.h"
 #include "cli/graph_picture.h"
 
 /* pixels */
@@ -62,7 +61,7 @@ static void settle(Picture *p, const Box *b, Port *port, int n)
 /* Where a line may come into a box, with room for others at its edges. */
 static double within(const Box *b, double x)
 {
-    const double room = fmin(26, b->w / 4);
+    const double room = fmin(34, b->w / 4);
     return fmin(fmax(x, b->x - b->w / 2 + room), b->x + b->w / 2 - room);
 }
 

@@ -1,6 +1,5 @@
 /* graph_words.c: what a box of the picture says: the op in bold, of a fused one
  * all that went into it, and what its result is called in its place.        */
-#include "base/svg.h"
 #include "cli/graph_picture.h"
 
 typedef struct { /* as the words of a box come together */

@@ -62,6 +62,7 @@ static const char *const output_kinds[] = { "c", "obj", "so", "exe" };
 static const char *const stages[] = { "final", "built", "all" };
 static const char *const graph_formats[] = { "text", "dot", "svg", "json" };
 static const char *const json_formats[] = { "text", "json" };
+static const char *const plan_formats[] = { "text", "json", "svg" };
 static const char *const field_formats[] = { "text", "markdown" };
 /* What is proposed where other texts are taken, too. */
 static const char *const backends[] = { "jit", "clang", "gcc" };
@@ -296,8 +297,8 @@ const Option option_table[] = {
          "do not say what was written, how it is run"),
     WORD("--format", "NAME", OWN(Graph, format), graph_formats, 0,
          "text (default), dot, svg, json"),
-    WORD("--format", "NAME", OWN(Plan, json), json_formats, 0,
-         "text (default), json"),
+    WORD("--format", "NAME", OWN(Plan, format), plan_formats, 0,
+         "text (default), json, svg: the arena drawn"),
     WORD("--format", "NAME", OWN(Run, json), json_formats, 0,
          "text (default), json: an object a line"),
     WORD("--format", "NAME", OWN(Score, json), json_formats, 0,

@@ -87,11 +87,13 @@ struct GraphCommand {
     bool list_passes;
 };
 
+typedef enum { PlanText, PlanJson, PlanSvg } PlanFormat;
+
 struct PlanCommand {
     ModelOptions model;
     CodeOptions code;
     const char *output;
-    int json;
+    int format; /* PlanFormat */
 };
 
 struct TensorsCommand {

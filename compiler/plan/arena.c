@@ -136,6 +136,17 @@ static int best_free(const Plan *p, Entry entry, SlotKind kind, int64_t unit,
     return best;
 }
 
+/* Floats of what a slot of that kind is measured in. */
+static int64_t value_unit(const Plan *p, int node, SlotKind kind)
+{
+    if (kind == SlotPages)
+        return pages_unit(node_at(p, node));
+    const int64_t stride = p->value[node].stride;
+    return kind == SlotParts
+             ? stride * region_rows(p, &p->region.at[p->region_of[node]])
+             : stride;
+}
+
 static void assign(Plan *p, int place)
 {
     const int node = p->order.at[place];
@@ -146,11 +157,7 @@ static void assign(Plan *p, int place)
     if (until < place)
         until = place; /* nobody reads it */
     const SlotKind kind = slot_kind(p, node, until);
-    int64_t unit = p->value[node].stride;
-    if (kind == SlotPages)
-        unit = pages_unit(n);
-    if (kind == SlotParts)
-        unit *= region_rows(p, &p->region.at[p->region_of[node]]);
+    const int64_t unit = value_unit(p, node, kind);
     const bool keep = until == p->order.n;
     int s = p->value[node].slot; /* a kept value has its own */
     if (!keep)
@@ -244,7 +251,26 @@ static void name_values(Plan *p)
 
 /* Pages of sequence s begin at start[s] / ATTN_PAGE + s: the sum of rows /
  * ATTN_PAGE and of sequences covers every batch, since ceil(len / ATTN_PAGE) <=
- * floor sums + 1.                        */
+ * floor sums + 1.                                                           */
+static AffineSize unit_floats(SlotKind kind, int64_t unit)
+{
+    switch (kind) {
+    case SlotRows: return (AffineSize){ .rows = unit };
+    case SlotPages:
+        return (AffineSize){ .rows = round16(unit / ATTN_PAGE),
+                             .sequences = unit };
+    case SlotSequences: return (AffineSize){ .sequences = unit };
+    case SlotParts:     return (AffineSize){ .parts = unit };
+    }
+    return (AffineSize){ 0 };
+}
+
+AffineSize value_floats(const Plan *p, int node)
+{
+    const SlotKind kind = p->slot.at[p->value[node].slot].kind;
+    return unit_floats(kind, value_unit(p, node, kind));
+}
+
 static void place_slots(Plan *p)
 {
     for (int e = EntryEncode; e <= EntryDecode; e++) {
@@ -254,16 +280,10 @@ static void place_slots(Plan *p)
             if (s->entry != (Entry)e)
                 continue;
             s->at = at;
-            if (s->kind == SlotRows) {
-                at.rows += s->unit;
-            } else if (s->kind == SlotPages) {
-                at.rows += round16(s->unit / ATTN_PAGE);
-                at.sequences += s->unit;
-            } else if (s->kind == SlotSequences) {
-                at.sequences += s->unit;
-            } else {
-                at.parts += s->unit;
-            }
+            const AffineSize size = unit_floats(s->kind, s->unit);
+            at.rows += size.rows;
+            at.sequences += size.sequences;
+            at.parts += size.parts;
         }
         at.parts += p->scratch;
         p->arena[e] = at;

@@ -286,7 +286,13 @@ int64_t least_part_rows(const Plan *p, const Region *r);
 
 bool has_entry(const Plan *p, Entry entry); /* some region is of it */
 
+/* -------------------------------------------------------------- arena.c --- */
+/* Of a value that is in the arena: what it needs of its slot. */
+AffineSize value_floats(const Plan *p, int node);
+
 /* ------------------------------------------------------------- report.c --- */
+/* The rows that costs of an entry are told for: 128, or the longest. */
+int64_t report_rows(const Plan *p, Entry entry);
 char *plan_text(Arena *a, const Plan *p); /* attnc plan */
 char *plan_json(Arena *a, const Plan *p);
 int64_t plan_token_flops(const Plan *p); /* of one row, 128 keys */

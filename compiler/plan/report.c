@@ -9,8 +9,7 @@
 
 enum { ReportRows = 128 }; /* length that the report is made for */
 
-/* ReportRows, or the longest that the model takes. */
-static int64_t report_rows(const Plan *p, Entry entry)
+int64_t report_rows(const Plan *p, Entry entry)
 {
     const Spec *s = p->g->spec;
     const int64_t most =
