@@ -48,6 +48,31 @@ static const char *first_line(const File *f)
     return (const char *)f->at + (token ? 0 : mark);
 }
 
+/* A file of another tool, by how it begins. */
+static bool check_form(const File *f, Fault *why)
+{
+    static const struct {
+        const char *begins, *what;
+    } forms[] = {
+        { "#version:", "a list of merges" },
+        { "{\"", "JSON, whose name must end in .json" },
+        { "{\n  \"", "JSON, whose name must end in .json" },
+        { "\n\x0e\n\x05<unk>", "a model of SentencePiece" },
+        { "\n\x0c\n\x05<pad>", "a model of SentencePiece" },
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const size_t n = strlen(forms[i].begins);
+        if (f->size > n && !memcmp(f->at, forms[i].begins, n)
+            && f->at[n] != '\n')
+            return fault(why, ExitInput,
+                         "%s: this is %s; needed is a list of tokens, one a "
+                         "line in the order of their ids, or pieces with "
+                         "scores (docs/generate.md, Tokenizers)",
+                         f->path, forms[i].what);
+    }
+    return true;
+}
+
 static bool split_lines(const File *f, Token *token, int64_t n, Fault *why)
 {
     const char *at = first_line(f), *end = (const char *)f->at + f->size;
@@ -66,6 +91,8 @@ static bool split_lines(const File *f, Token *token, int64_t n, Fault *why)
 
 static bool read_lines(TokenList *l, Fault *why)
 {
+    if (!check_form(l->file, why))
+        return false;
     l->kind = l->special.split ? ATTN_SPACES : ATTN_CHARACTERS;
     l->n = count_lines(l->file);
     l->at = malloc(((size_t)l->n + 1) * sizeof *l->at);
@@ -100,7 +127,7 @@ int64_t vocab_count(const char *path, Fault *why)
     TokenList l = { .file = &f, .n = -1 };
     void *json = NULL;
     if (!vocab_is_json(path))
-        l.n = count_lines(&f);
+        l.n = check_form(&f, why) ? count_lines(&f) : -1;
     else if (!vocab_read_json(&l, &json, why))
         l.n = -1;
     free(l.at);

@@ -113,10 +113,37 @@ static void take_special(TokenList *l)
     }
 }
 
+/* A file of another tool, by the keys that it has; NULL: of none known. */
+static const char *other_form(const json_t *root)
+{
+    const json_t *model = json_object_get(root, "model"), *id;
+    const char *key;
+
+    if (json_is_object(model) && json_object_get(model, "vocab"))
+        return "a tokenizer.json of Hugging Face";
+    if (json_object_get(root, "tokenizer_class"))
+        return "a tokenizer_config.json, which has no tokens";
+    if (json_object_get(root, "model_type")
+        || json_object_get(root, "architectures"))
+        return "a config.json, which has no tokens";
+    json_object_foreach((json_t *)root, key,
+                        id) if (!json_is_integer(id)) return NULL;
+    return json_object_size(root) ? "a map of tokens to ids (vocab.json)"
+                                  : NULL;
+}
+
 static bool read_pieces(TokenList *l, const json_t *root, Fault *why)
 {
     const json_t *pieces = json_object_get(root, "pieces");
     const char *type = json_string_value(json_object_get(root, "type"));
+    const char *other = type ? NULL : other_form(root);
+    if (other)
+        return fault(
+            why, ExitInput,
+            "%s: this is %s; needed is a list of tokens, one a line in "
+            "the order of their ids, or pieces with scores "
+            "(docs/generate.md, Tokenizers)",
+            l->file->path, other);
     if (!type || strcmp(type, "bpe-by-score") != 0)
         return fault(why, ExitInput,
                      "%s: \"type\" is bpe-by-score, the only "

@@ -55,8 +55,7 @@ static int open_run(Run *r)
     r->source = tokens_with(r->e.source.block, s->source.size, ids);
     if (decoder)
         r->source = r->target;
-    if ((code = need_vocabulary(&r->source, "source"))
-        || (code = need_vocabulary(&r->target, "target")))
+    if ((code = need_vocabularies(s, &r->source, &r->target)))
         return code;
     r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);
     lines_open(&r->in, r->e.arena, STDIN_FILENO);

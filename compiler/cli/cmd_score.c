@@ -44,8 +44,7 @@ static int open_score(Score *s, const ScoreCommand *o)
     s->scores = arena_alloc(s->e.arena, bytes);
     s->text = (Buffer){ .arena = s->e.arena };
     lines_open(&s->in, s->e.arena, STDIN_FILENO);
-    code = need_vocabulary(&s->source, "source");
-    return code ? code : need_vocabulary(&s->target, "target");
+    return need_vocabularies(spec, &s->source, &s->target);
 }
 
 /* {"line": 1, "log_probability": -1.5, "tokens": [3, 2],
@@ -81,6 +80,39 @@ static void print_text(const Score *s, double sum, int64_t n)
     putchar('\n');
 }
 
+/* What the model does not take of n tokens and target_n, the end counted. */
+static bool refuse_length(const Score *s, int64_t n, int64_t target_n,
+                          Fault *why)
+{
+    const struct attn_model *m = s->e.backend.model;
+    const bool decoder = s->e.spec->kind == KindDecoder;
+    const int64_t start = s->e.spec->token_start >= 0;
+    const int64_t most = m->max_target + 1 - start; /* the last is not read */
+
+    if (target_n < 1)
+        return fault(why, ExitInput, "the output has no tokens");
+    if (decoder && n + start < 1)
+        return fault(why, ExitInput,
+                     "the input has no tokens, and the spec "
+                     "no vocab.tokens.start");
+    if (decoder)
+        return fault(why, ExitInput,
+                     "the input has %lld tokens, the output %lld, the end "
+                     "counted: the model takes %lld in all (max_len)",
+                     (long long)n, (long long)target_n, (long long)most);
+    if (n < 1)
+        return fault(why, ExitInput, "the input has no tokens");
+    if (n > m->max_source)
+        return fault(why, ExitInput,
+                     "the input has %lld tokens, the model takes %lld "
+                     "(max_len.source)",
+                     (long long)n, (long long)m->max_source);
+    return fault(why, ExitInput,
+                 "the output has %lld tokens, the end counted: the model takes "
+                 "%lld (max_len.target)",
+                 (long long)target_n, (long long)most);
+}
+
 static bool score_ids(Score *s, int64_t n, int64_t target_n, Fault *why)
 {
     const struct attn_model *m = s->e.backend.model;
@@ -108,11 +140,7 @@ static bool score_ids(Score *s, int64_t n, int64_t target_n, Fault *why)
     if (said == ATTN_ERROR_FINITE)
         return fault(why, ExitInput, "%s", attn_error_text(said));
     if (said != 0)
-        return fault(why, ExitInput,
-                     "%lld and %lld tokens, the end counted: "
-                     "the model takes 1 to %lld and 1 to %lld",
-                     (long long)n, (long long)target_n,
-                     (long long)m->max_source, (long long)m->max_target);
+        return refuse_length(s, n, target_n, why);
     double sum = 0;
     for (int64_t i = 0; i < target_n; i++)
         sum += (double)s->scores[i];

@@ -259,7 +259,7 @@ void json_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n)
     json_quote(b, text, size);
 }
 
-int need_vocabulary(const Tokens *t, const char *side)
+static int need_vocabulary(const Tokens *t, const char *side, const char *key)
 {
     if (t->size == 0) {
         error_at((Pos){ 0 },
@@ -271,10 +271,24 @@ int need_vocabulary(const Tokens *t, const char *side)
     if (t->ids || t->block)
         return ExitDone;
     error_at((Pos){ 0 },
-             "the spec names no vocabulary file for the %s: "
-             "give token ids with --ids",
-             side);
+             "the spec names no vocabulary file (%s): give token ids with "
+             "--ids",
+             key);
     return ExitInput;
+}
+
+int need_vocabularies(const Spec *s, const Tokens *source, const Tokens *target)
+{
+    const bool both = s->kind == KindEncoderDecoder;
+    int code = ExitDone;
+
+    if (s->kind != KindDecoder)
+        code = need_vocabulary(source, "source",
+                               both ? "vocab.source.file" : "vocab.file");
+    if (!code && (both || s->kind == KindDecoder))
+        code = need_vocabulary(target, "target",
+                               both ? "vocab.target.file" : "vocab.file");
+    return code;
 }
 
 FILE *beside(const char *file)

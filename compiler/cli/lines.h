@@ -53,9 +53,10 @@ void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
 /* `"tokens": [3, 2]`, and behind it `, "text": "AH"` where text is no ids. */
 void json_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n);
 void json_ids(Buffer *b, const char *key, const int32_t *ids, int64_t n);
-/* Text needs a vocabulary: ExitInput and a message when there is none, or
- * where no tokens are read.                                                 */
-int need_vocabulary(const Tokens *t, const char *side);
+/* Text needs a vocabulary on each side that the model has: ExitInput and a
+ * message where there is none, or where no tokens are read.                 */
+int need_vocabularies(const Spec *s, const Tokens *source,
+                      const Tokens *target);
 /* Where text goes beside an output file: to stdout, or where the file is that
  * ("-"), to stderr. file NULL: there is none.                               */
 FILE *beside(const char *file);

@@ -61,8 +61,7 @@ static int open_model(Stream *r)
                                 r->o->lines.ids);
     if (r->o->save_state || r->o->load_state)
         r->weights = attn_weights_hash(r->e.backend.model, r->e.packed);
-    if ((code = need_vocabulary(&r->source, "source"))
-        || (code = need_vocabulary(&r->target, "target")))
+    if ((code = need_vocabularies(s, &r->source, &r->target)))
         return code;
     code = open_search(&r->search, &r->e, &r->o->search, &r->target);
     r->search.o.beam = 1;

@@ -331,7 +331,7 @@ static int open_rows(Rows *r)
         return ExitDone;
     }
     r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);
-    return need_vocabulary(&r->source, "source");
+    return need_vocabularies(s, &r->source, &r->source);
 }
 
 int run_rows(const RunCommand *o, const Engine *e)

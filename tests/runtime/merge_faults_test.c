@@ -15,6 +15,9 @@
     ", \"text\": \"" text "\"}"
 #define FILE_(more, list) "{\"type\": \"bpe-by-score\", " more \
                           "\"pieces\": [" list "]}"
+#define NEEDED \
+    "; needed is a list of tokens, one a line in the order of their ids, or " \
+    "pieces with scores (docs/generate.md, Tokenizers)"
 #define LIST "\"text\" is a string that is not empty"
 
 static const struct {
@@ -25,6 +28,16 @@ static const struct {
     { "{\"type\": \"other\"}", "t.json: \"type\" is bpe-by-score, the only one "
                                "that is known" },
     { "{\"type\": \"bpe-by-score\"}", "t.json: \"pieces\" is a list" },
+    { "{\"version\": \"1.0\", \"model\": {\"type\": \"BPE\", \"vocab\": {}}}",
+      "t.json: this is a tokenizer.json of Hugging Face" NEEDED },
+    { "{\"a\": 0, \"b\": 1}",
+      "t.json: this is a map of tokens to ids (vocab.json)" NEEDED },
+    { "{\"tokenizer_class\": \"BertTokenizer\"}",
+      "t.json: this is a tokenizer_config.json, which has no tokens" NEEDED },
+    { "{\"model_type\": \"bert\"}",
+      "t.json: this is a config.json, which has no tokens" NEEDED },
+    { "{\"a\": \"b\"}", "t.json: \"type\" is bpe-by-score, the only one that "
+                        "is known" },
     { FILE_("", ""), "t.json: has no tokens" },
     { FILE_("", "1"), "t.json: pieces[0]: an object is expected" },
     { FILE_("", PIECE("1", "normal", "0", "a")),

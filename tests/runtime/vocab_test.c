@@ -112,6 +112,9 @@ static void skips_the_mark(void **state)
     }
 }
 
+#define NEEDED \
+    "; needed is a list of tokens, one a line in the order of their ids, or " \
+    "pieces with scores (docs/generate.md, Tokenizers)"
 static const struct {
     const char *text;
     int64_t expected;
@@ -119,6 +122,13 @@ static const struct {
 } bad_files[] = {
     { "", -1, "v: has no tokens" },
     { "\n", -1, "v:1:1: an empty line is no token" },
+    { "#version: 0.2\nh e\nhe l\n", -1, "v: this is a list of merges" NEEDED },
+    { "{\"a\": 0, \"b\": 1}\n", -1,
+      "v: this is JSON, whose name must end in .json" NEEDED },
+    { "{\n  \"a\": 0,\n  \"b\": 1\n}\n", -1,
+      "v: this is JSON, whose name must end in .json" NEEDED },
+    { "\n\x0e\n\x05<unk>\x15....\x18\x02\n\n0123456789012345678901234567890",
+      -1, "v: this is a model of SentencePiece" NEEDED },
     { "a\n\nb\n", -1, "v:2:1: an empty line is no token" },
     { "a\nb\n\n", -1, "v:3:1: an empty line is no token" },
     { "a\r\nb\r\n", -1,
