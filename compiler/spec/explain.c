@@ -285,6 +285,13 @@ static void explain_true(Explain *e, const KeyValue *k, const Hint *h)
     }
     put_line(e, k, no ? h->more : h->ours);
     finish(e, k, h->ours);
+    for (int i = 0; k->value->kind == YamlMap && i < k->value->keys.n; i++) {
+        const Yaml *key = k->value->keys.at[i]; /* rope: {theta: 10000} */
+        vec_push(e->arena, &e->u->unknown,
+                 ((KeyValue){
+                     arena_printf(e->arena, "%s.%s", k->path, key->text), key,
+                     k->value->items.at[i] }));
+    }
 }
 
 static void explain_tie(Explain *e, const KeyValue *k)
@@ -472,18 +479,10 @@ static bool is_number(const char *text)
     return parse_real(text, &x);
 }
 
-static const char *near_field(const char *path)
+static void say_unknown(Arena *a, const KeyValue *k, const char *near)
 {
-    const char *all[256];
-    int n = 0;
+    const char *keys = hint_group(a, k->path);
 
-    for (int i = 0; i < n_fields && n < 256; i++)
-        all[n++] = fields[i].key;
-    return nearest(path, all, n);
-}
-
-static void say_unknown(const KeyValue *k, const char *near)
-{
     error_at(k->key->pos, "unknown key '%s'", quote(k->path));
     if (near)
         note_at(nowhere, "did you mean '%s'?", near);
@@ -491,7 +490,7 @@ static void say_unknown(const KeyValue *k, const char *near)
         note_at(nowhere, "in braces a comma ends a value: write 50257, not "
                          "50,257");
     else
-        note_at(nowhere, "`attnc fields` lists the keys");
+        note_at(nowhere, "%s", keys ? keys : "`attnc fields` lists the keys");
 }
 
 static void explain_by(Explain *e, const KeyValue *k, const Hint *h)
@@ -515,7 +514,7 @@ static void explain_key(Explain *e, const KeyValue *k)
 {
     const Hint *h = hint_find(last_part(k->path));
     const char *only = h ? NULL : only_field(k->path);
-    const char *near = h || only ? NULL : near_field(k->path);
+    const char *near = h || only ? NULL : hint_field(e->arena, k->path);
 
     if (!h && !only && !near && strlen(k->path) > 5 && !strchr(k->path, '.'))
         h = hint_near(e->arena, last_part(k->path));
@@ -528,7 +527,7 @@ static void explain_key(Explain *e, const KeyValue *k)
         put(e, k, only, translated(e, only, k->value));
         finish(e, k, only);
     } else if (!explain_map(e, k)) {
-        say_unknown(k, near);
+        say_unknown(e->arena, k, near);
     }
 }
 

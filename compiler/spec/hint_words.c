@@ -111,3 +111,29 @@ const Hint *hint_near(Arena *a, const char *name)
     const char *near = nearest(name, words.at, words.n);
     return near ? hint_find(near) : NULL;
 }
+
+const char *hint_field(Arena *a, const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    const char *group = dot ? arena_strndup(a, path, (size_t)(dot - path)) : "";
+    VEC(const char *) all = { 0 };
+
+    for (int i = 0; i < n_fields; i++)
+        if (!field_group(group) || field_below(fields[i].key, group))
+            vec_push(a, &all, fields[i].key);
+    return nearest(path, all.at, all.n);
+}
+
+const char *hint_group(Arena *a, const char *path)
+{
+    const char *dot = strrchr(path, '.'), *text = NULL;
+    const char *group = dot ? arena_strndup(a, path, (size_t)(dot - path)) : "";
+
+    for (int i = 0; *group && i < n_fields; i++) {
+        const char *rest = fields[i].key + strlen(group) + 1;
+        if (field_below(fields[i].key, group) && strcmp(fields[i].key, group)
+            && !strchr(rest, '.'))
+            text = text ? arena_printf(a, "%s, %s", text, rest) : rest;
+    }
+    return text ? arena_printf(a, "keys of %s are %s", group, text) : NULL;
+}

@@ -49,6 +49,11 @@ bool hint_matches(const char *theirs, const char *name);
 const Hint *hint_find(const char *name); /* of a key; NULL: none */
 /* Of the key that is nearest to a misspelled one; NULL: none is near. */
 const Hint *hint_near(Arena *a, const char *name);
+/* The field that is nearest to an unknown path, of those beside it where it
+ * stands in a group of them; NULL: none is near.                            */
+const char *hint_field(Arena *a, const char *path);
+/* What the keys of the group are that the path is in; NULL: it is in none. */
+const char *hint_group(Arena *a, const char *path);
 /* Our word for a value of that field, NULL: none is known. */
 const char *hint_word(const char *field, const char *value);
 

@@ -106,8 +106,8 @@ const Hint hints[] = {
     { "mask attention_mask attn_mask", "masking", HintValue, NULL },
     { "sliding_window window window_size", "masking: [causal, {window: %}]",
       HintFormat, NULL },
-    { "tie_weights tie_word_embeddings tie_embeddings weight_tying "
-      "share_embeddings", "embedding.tie", HintTie, NULL },
+    { "tie tied tie_weights tie_word_embeddings tie_embeddings weight_tying "
+      "share_embeddings tied_embeddings", "embedding.tie", HintTie, NULL },
     { "type_vocab_size token_types n_types", "embedding.types", HintValue,
       NULL },
     { "scale_embedding scale_embeddings", "embedding.scale: sqrt_d_model",

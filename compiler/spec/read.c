@@ -142,6 +142,20 @@ static bool is_spread_mask(int row, const Yaml *value)
         && value->keys.n > 0 && is_mask(value);
 }
 
+/* A value where a map is needed; a vocabulary's is its size or its file. */
+static void refuse_scalar(Reader *r, const char *path, const Yaml *key,
+                          const Yaml *value)
+{
+    int64_t n;
+
+    error_at(value->pos, "%s must be a map of keys", path);
+    if (strcmp(path, "vocab") || value->kind != YamlScalar || !*value->text)
+        return;
+    const char *part = parse_int(value->text, &n) ? "size" : "file";
+    note_at((Pos){ 0 }, "did you mean {%s: %s}?", part, quote(value->text));
+    assign(r, arena_printf(r->arena, "vocab.%s", part), key, value);
+}
+
 static void assign(Reader *r, const char *path, const Yaml *key,
                    const Yaml *value)
 {
@@ -166,7 +180,7 @@ static void assign(Reader *r, const char *path, const Yaml *key,
     } else if (!field_group(path))
         unknown_key(r, path, key, value);
     else if (value->kind != YamlMap)
-        error_at(value->pos, "%s must be a map of keys", path);
+        refuse_scalar(r, path, key, value);
     else
         assign_map(r, path, value);
 }

@@ -179,9 +179,11 @@ static void find_size(Load *l, SpecVocab *v, const char *size_key,
     if (v->file) {
         v->size = count_tokens(l, v);
     } else {
-        error_at(missing_pos(l, size, size_key), "%s is missing", size_key);
+        const bool both = l->spec->kind == KindEncoderDecoder;
+        error_at(missing_pos(l, size, size_key), "%s is missing",
+                 both ? size_key : "vocab.size");
         note_at((Pos){ 0 }, "give the size, or the file of the tokens as %s",
-                file_key);
+                both ? file_key : "vocab.file");
     }
     if (v->size <= 0)
         l->state[size] = StateBad;

@@ -164,11 +164,13 @@ void yaml_syntax_error(const Source *src, const char *problem,
                      && second_colon(src, at);
     const bool column = strstr(problem, "expected key")
                      && other_column(src, at, from);
+    const bool end = strstr(problem, "<document start>")
+                  && yaml_no_colon(src, at.line);
     const bool open = (strstr(problem, "expected ','")
                        || strstr(problem, "end of stream"))
                    && not_closed(src, at, from);
 
-    if (colon || second || column || open)
+    if (colon || second || column || end || open)
         return;
     error_at(at, "%s%s%s%s", problem, *context ? " (" : "", context,
              *context ? ")" : "");

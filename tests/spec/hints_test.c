@@ -2,6 +2,7 @@
  * arrives at one that runs by doing what the messages say, and nothing else:
  * here that is done line by line, and the result is a model of models/.     */
 #define _GNU_SOURCE
+#include "spec/hints.h"
 #include "support/load_spec.h"
 #include "support/scratch.h"
 
@@ -196,6 +197,81 @@ static void hints_lead_to_a_spec(void **state)
     }
 }
 
+/* What people write who know other tools. */
+static const char *const known_keys[] = {
+    "heads",
+    "n_heads",
+    "num_heads",
+    "nhead",
+    "layers",
+    "n_layers",
+    "num_layers",
+    "depth",
+    "hidden",
+    "hidden_size",
+    "dim",
+    "width",
+    "n_embd",
+    "ffn",
+    "mlp",
+    "dim_feedforward",
+    "intermediate_size",
+    "mlp_ratio",
+    "seq_len",
+    "context",
+    "n_ctx",
+    "max_position_embeddings",
+    "block_size",
+    "rope",
+    "rmsnorm",
+    "vocab_size",
+    "n_vocab",
+    "kv_heads",
+    "n_kv_head",
+    "causal",
+    "dropout",
+    "attention_dropout",
+    "initializer_range",
+    "pre_norm",
+    "norm_first",
+    "tie_weights",
+    "architecture",
+    "model_type",
+};
+static const char *const known_values[][3] = {
+    { "activation", "GELU", "gelu" },    { "activation", "ReLU", "relu" },
+    { "activation", "SiLU", "silu" },    { "activation", "swish", "silu" },
+    { "positions", "rope", "rotary" },   { "norm", "rmsnorm", "rms" },
+    { "kind", "gpt", "decoder" },        { "kind", "bert", "encoder" },
+    { "kind", "t5", "encoder-decoder" },
+};
+
+static void words_are_known(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof known_keys / sizeof *known_keys; i++)
+        if (!hint_find(known_keys[i]))
+            fail_msg("%s has no hint", known_keys[i]);
+    for (size_t i = 0; i < sizeof known_values / sizeof *known_values; i++)
+        assert_string_equal(hint_word(known_values[i][0], known_values[i][1]),
+                            known_values[i][2]);
+}
+
+/* Every key of ours in the tables is one, and so is every value. */
+static void tables_name_fields(void **state)
+{
+    (void)state;
+    for (int i = 0; i < n_hints; i++)
+        for (const char *at = hints[i].ours ? hints[i].ours : ""; *at;) {
+            const size_t n = strcspn(at, " :");
+            assert_true(field_find(arena_strndup(a, at, n)) >= 0);
+            at += at[n] == ':' ? strlen(at) : n;
+            at += strspn(at, " ");
+        }
+    for (int i = 0; i < n_word_hints; i++)
+        assert_true(field_find(word_hints[i].field) >= 0);
+}
+
 /* A key for both sides leaves alone what the key of one says beside it. */
 static void longer_paths_win(void **state)
 {
@@ -222,6 +298,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hints_lead_to_a_spec),
+        cmocka_unit_test(words_are_known),
+        cmocka_unit_test(tables_name_fields),
         cmocka_unit_test(longer_paths_win),
         cmocka_unit_test(options_have_hints),
     };
