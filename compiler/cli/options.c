@@ -63,7 +63,8 @@ static const char *const stages[] = { "final", "built", "all" };
 static const char *const graph_formats[] = { "text", "dot", "svg", "json" };
 static const char *const json_formats[] = { "text", "json" };
 static const char *const plan_formats[] = { "text", "json", "svg" };
-static const char *const field_formats[] = { "text", "markdown" };
+static const char *const field_formats[] = { "text", "markdown", "json",
+                                             "schema" };
 /* What is proposed where other texts are taken, too. */
 static const char *const backends[] = { "jit", "clang", "gcc" };
 static const char *const compilers[] = { "clang", "gcc", "tcc" };
@@ -307,8 +308,8 @@ const Option option_table[] = {
          "text (default), json"),
     WORD("--format", "NAME", OWN(Help, man), help_formats, 0,
          "text (default), man: a page of the manual"),
-    WORD("--format", "NAME", OWN(Fields, markdown), field_formats, 0,
-         "text (default), markdown"),
+    WORD("--format", "NAME", OWN(Fields, format), field_formats, 0,
+         "text (default), markdown, json, schema"),
     WORD("--format", "NAME", OWN(Records, format), records_formats, 0,
          "of show: table (default), json, csv"),
     WORD("--format", "NAME", OWN(Bench, bench.format), bench_formats, 0,

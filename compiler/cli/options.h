@@ -139,8 +139,15 @@ struct RecordsCommand {
     bool all, dry_run;
 };
 
+typedef enum {
+    FieldsText,
+    FieldsMarkdown,
+    FieldsJson,
+    FieldsSchema
+} FieldsFormat;
+
 struct FieldsCommand {
-    int markdown;
+    int format; /* FieldsFormat */
 };
 
 struct CompletionCommand {

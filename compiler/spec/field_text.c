@@ -69,8 +69,7 @@ bool parse_real(const char *s, double *value)
 }
 
 /* -------------------------------------------------------- activations --- */
-/* All their words, those without a gate first. */
-static const char *const *act_words(Arena *a)
+const char *const *act_words(Arena *a)
 {
     const char **words = arena_alloc(a, (2 * ActCount + 1) * sizeof *words);
     int n = 0;

@@ -95,6 +95,8 @@ char *folder_of(Arena *a, const char *path); /* with its slash, or "" */
 bool parse_int(const char *text, int64_t *value);
 bool parse_real(const char *text, double *value);
 int find_word(const char *const *words, const char *word); /* -1: none */
+/* Words of activations, those without a gate first; NULL last. */
+const char *const *act_words(Arena *a);
 /* "an integer from 1 to 8", "one of a, b": what a value must be. */
 char *field_wants(Arena *a, const Field *f);
 /* Each reports what is wrong with a value, and is false. */

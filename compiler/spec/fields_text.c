@@ -2,6 +2,7 @@
  * `attnc fields`, Markdown for docs/spec.md.                                */
 #include <string.h>
 
+#include "base/text.h"
 #include "spec/fields.h"
 
 static const char about[] =
@@ -14,7 +15,10 @@ static const char about[] =
     "path may be written as one key too, norm.place: pre. A key or a value that\n"
     "other tools use is an error, whose note has ours: hidden_size is d_model.\n"
     "`attnc new gpt` prints a spec to start from, with comments; `attnc new\n"
-    "--list` says which there are.\n";
+    "--list` says which there are. `attnc fields --format=schema` prints a JSON\n"
+    "Schema; an editor with yaml-language-server completes and checks a spec\n"
+    "whose first line is `# yaml-language-server: $schema=spec.schema.json`,\n"
+    "where that file is beside it.\n";
 
 static const char layers[] =
     "A key that sets others takes one value for all of them, or a map that names\n"
@@ -88,10 +92,11 @@ static const char *value_of(Arena *a, const Field *f)
     return text;
 }
 
+static const char *const kinds[] = { "encoder-decoder", "encoder", "decoder",
+                                     "attention" };
+
 static const char *kinds_of(Arena *a, const Field *f)
 {
-    static const char *const kinds[] = { "encoder-decoder", "encoder",
-                                         "decoder", "attention" };
     char *text = arena_strdup(a, "");
 
     if (f->kinds == AllKinds)
@@ -128,6 +133,70 @@ static void print_table(Arena *a, FILE *out)
 const char *spec_field_key(int i)
 {
     return i < n_fields ? fields[i].key : NULL;
+}
+
+/* ---------------------------------------------------------------- json --- */
+static void json_words(Buffer *b, const char *key, const char *const *words)
+{
+    buffer_printf(b, ", \"%s\": [", key);
+    for (int i = 0; words[i]; i++)
+        buffer_printf(b, "%s\"%s\"", i ? ", " : "", words[i]);
+    buffer_add(b, "]", 1);
+}
+
+static void json_kinds(Buffer *b, const Field *f)
+{
+    const char *words[5] = { NULL };
+    for (int i = 0, n = 0; i < 4; i++)
+        if (f->kinds & 1u << i)
+            words[n++] = kinds[i];
+    json_words(b, "kinds", words);
+}
+
+static void json_field(Buffer *b, const Field *f)
+{
+    static const char *const types[] = {
+        [FieldInt] = "integer",     [FieldReal] = "number",
+        [FieldBool] = "boolean",    [FieldEnum] = "word",
+        [FieldFlags] = "words",     [FieldScale] = "word or number",
+        [FieldActivation] = "word", [FieldMask] = "mask",
+        [FieldName] = "name",       [FieldPath] = "path",
+        [FieldExtends] = "path",    [FieldNames] = "map",
+        [FieldSpread] = "sets",
+    };
+    const bool number = f->type == FieldInt || f->type == FieldReal
+                     || f->type == FieldScale;
+    buffer_printf(b, "  {\"key\": \"%s\", \"type\": \"%s\"", f->key,
+                  types[f->type]);
+    if (f->type == FieldActivation)
+        json_words(b, "words", act_words(b->arena));
+    else if (f->words)
+        json_words(b, f->type == FieldSpread ? "sets" : "words", f->words);
+    if (number)
+        buffer_printf(b, ", \"least\": %.10g, \"most\": %.10g", f->least,
+                      f->most);
+    buffer_printf(b, ", \"required\": %s",
+                  f->preset || f->type == FieldSpread ? "false" : "true");
+    if (f->preset && *f->preset) {
+        buffer_printf(b, ", \"default\": ");
+        json_quote(b, f->preset, -1);
+    }
+    json_kinds(b, f);
+    buffer_printf(b, ", \"meaning\": ");
+    json_quote(b, f->doc, -1);
+    buffer_add(b, "}", 1);
+}
+
+char *spec_fields_json(Arena *a)
+{
+    Buffer b = { .arena = a };
+    buffer_printf(&b, "[\n");
+    for (int i = 0; i < n_fields; i++) {
+        json_field(&b, &fields[i]);
+        buffer_printf(&b, i < n_fields - 1 ? ",\n" : "\n");
+    }
+    buffer_printf(&b, "]\n");
+    return b.at;
 }
 
 void spec_print_fields(FILE *out, bool markdown)

@@ -219,5 +219,7 @@ void spec_propose_names(Arena *a, const PackList *list,
                         const Safetensors *file);
 void spec_print_fields(FILE *out, bool markdown); /* attnc fields */
 const char *spec_field_key(int i); /* from 0: "d_model"; NULL: no more */
+char *spec_schema(Arena *a);       /* of a spec, a JSON Schema */
+char *spec_fields_json(Arena *a);
 
 #endif
