@@ -57,6 +57,7 @@
 #ifndef TINY_H
 #define TINY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* batch.h: what a model is called with: sequences of rows, where their keys and

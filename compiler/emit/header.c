@@ -73,6 +73,7 @@ const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,
     put(e, "#ifndef $guard\n"
            "#define $guard\n"
            "\n"
+           "#include <stddef.h>\n"
            "#include <stdint.h>\n"
            "\n");
     emit_core(&g, e, CoreBatch);

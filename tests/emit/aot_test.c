@@ -244,6 +244,14 @@ static void test_several_models(void **state)
         "int main(void)\n"
         "{\n"
         "    struct attn_search_options o;\n"
+        "    struct attn_handle *h = attention_open(NULL, NULL);\n"
+        "    const int32_t id = 3;\n"
+        "    if (*attention_error(h))\n"
+        "        return 1;\n"
+        "    if (tiny_translate_ids(h, &id, 1, NULL, NULL, 0)\n"
+        "        != ATTN_ERROR_OPEN || !*tiny_error(h))\n"
+        "        return 2;\n"
+        "    attention_close(h);\n"
         "    tiny_options(&o);\n"
         "    return tiny_model()->d_model - TINY_D_MODEL\n"
         "        + attention_model()->d_model - ATTENTION_D_MODEL\n"
@@ -251,8 +259,9 @@ static void test_several_models(void **state)
         "}\n";
     for (int i = 0; i < 2; i++) {
         const char *spec = i ? "models/tiny.yaml" : "models/attention.yaml";
-        assert_true(WORKS(attnc(), "compile", spec, "--march=generic", "-o",
-                          in_dir(i ? "tiny.c" : "attention.c")));
+        assert_true(WORKS(attnc(), "compile", spec, "--march=generic",
+                          i ? "--set=name=tiny" : "--set=projections=false",
+                          "-o", in_dir(i ? "tiny.c" : "attention.c")));
     }
     for (int i = 0; i < 2; i++) {
         Spawned s;

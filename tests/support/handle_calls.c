@@ -1,0 +1,193 @@
+/* handle_calls.c: what a model that is open promises, of an m.h that is made of
+ * models/g2p-en: linked with its malloc() and free() wrapped, so that they are
+ * counted; THREADS: those that the C file has; BLOCKS: 2 where a file is read.
+ * argv[1] is its weights file. Prints what does not hold. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "m.h"
+
+static int allocated, freed, failed, none; /* none: there is no memory */
+static size_t size;                        /* of the first block */
+
+void *__real_malloc(size_t n);
+void __real_free(void *at);
+void *__wrap_malloc(size_t n);
+void __wrap_free(void *at);
+
+void *__wrap_malloc(size_t n)
+{
+    if (none)
+        return NULL;
+    if (allocated++ == 0)
+        size = n;
+    return __real_malloc(n);
+}
+
+void __wrap_free(void *at)
+{
+    freed += at != NULL;
+    __real_free(at);
+}
+
+#define HOLDS(x)                                                              \
+    do {                                                                      \
+        if (!(x)) {                                                           \
+            printf("line %d: %s\n", __LINE__, #x);                            \
+            failed = 1;                                                       \
+        }                                                                     \
+    } while (0)
+
+static const char word[] = "attention", answer[] = "AH T EH N SH AH N";
+
+struct taken {
+    char text[256];
+    int64_t n, calls, most; /* calls after which it says enough */
+};
+
+static int take(void *user, const char *text, int64_t n)
+{
+    struct taken *t = user;
+    memcpy(t->text + t->n, text, (size_t)n);
+    t->n += n;
+    t->calls++;
+    return t->calls == t->most;
+}
+
+/* One block, as large as it is told; nothing more in any call. */
+static void check_memory(const char *path)
+{
+    char out[100];
+    double x;
+    struct attn_handle *h = m_open(path, NULL);
+    struct taken t = { .most = -1 };
+    HOLDS(!*m_error(h));
+    HOLDS(allocated == BLOCKS);
+    HOLDS((int64_t)size == m_memory(NULL));
+    HOLDS(m_translate(h, word, -1, NULL, out, sizeof out) > 0);
+    HOLDS(m_score(h, word, -1, answer, -1, &x) == 0);
+    HOLDS(m_generate(h, word, NULL, take, &t) == 7);
+    HOLDS(t.n == (int64_t)strlen(answer) && !memcmp(t.text, answer, 17));
+    HOLDS(allocated == BLOCKS && freed == 0);
+    m_close(h);
+    HOLDS(freed == BLOCKS);
+    h = m_open("LICENSE", NULL);
+    HOLDS(*m_error(h));
+    m_close(h);
+    HOLDS(allocated == 2 * BLOCKS && freed == allocated);
+}
+
+static void check_no_memory(const char *path)
+{
+    none = 1;
+    struct attn_handle *h = m_open(path, NULL);
+    none = 0;
+    HOLDS(!h);
+    HOLDS(!strcmp(m_error(h), "out of memory"));
+    HOLDS(m_translate(h, word, -1, NULL, NULL, 0) == ATTN_ERROR_NULL);
+    m_close(h);
+}
+
+/* As snprintf(): all bytes are counted, those that fit are there. */
+static void check_room(const char *path)
+{
+    struct attn_handle *h = m_open(path, NULL);
+    const int64_t whole = (int64_t)strlen(answer);
+    char out[32];
+    int32_t ids[10], first[10] = { 0 };
+    HOLDS(m_translate(h, word, -1, NULL, NULL, 0) == whole);
+    for (int64_t cap = 1; cap < 20; cap++) {
+        memset(out, '#', sizeof out);
+        HOLDS(m_translate(h, word, 9, NULL, out, cap) == whole);
+        HOLDS(!strncmp(out, answer, (size_t)cap - 1));
+        HOLDS((int64_t)strlen(out) == (cap > whole ? whole : cap - 1));
+        HOLDS(out[cap] == '#');
+    }
+    for (int i = 0; i < 10; i++)
+        ids[i] = 4 + i;
+    const int64_t n = m_translate_ids(h, ids, 5, NULL, first, 10);
+    int32_t some[10] = { -1, -1 };
+    HOLDS(n > 1 && n <= 10);
+    HOLDS(m_translate_ids(h, ids, 5, NULL, some, 1) == n);
+    HOLDS(some[0] == first[0] && some[1] == -1);
+    m_close(h);
+}
+
+/* Greedy: the text comes token by token, and ends where it is told to. */
+static void check_stop(const char *path)
+{
+    struct attn_handle *h = m_open(path, NULL);
+    struct attn_search_options o;
+    m_options(&o);
+    o.beam = 1;
+    for (int most = 1; most < 9; most++) {
+        struct taken t = { .most = most };
+        const int64_t n = m_generate(h, word, &o, take, &t);
+        HOLDS(n == (most < 7 ? most : 7));
+        HOLDS(t.calls == n);
+        HOLDS(!strncmp(t.text, answer, (size_t)t.n));
+    }
+    m_close(h);
+}
+
+/* What the options at open forbid is refused; words say by what. */
+static void check_sizes(const char *path)
+{
+    struct attn_open_options o = { .max_input = 6, .max_output = 4 };
+    struct attn_search_options wide;
+    struct attn_handle *h = m_open(path, &o);
+    char out[64];
+    HOLDS(m_memory(&o) < m_memory(NULL));
+    HOLDS(m_translate(h, "atten", -1, NULL, out, 64) > 0);
+    HOLDS(strlen(out) < 12); /* four phones */
+    HOLDS(m_translate(h, word, -1, NULL, out, 64) == ATTN_ERROR_LENGTH);
+    HOLDS(strstr(m_error(h), "max_input"));
+    HOLDS(m_translate(h, "atten", -1, NULL, out, 64) > 0);
+    HOLDS(!*m_error(h));
+    m_options(&wide);
+    wide.beam = 16;
+    HOLDS(m_translate(h, "atten", -1, &wide, out, 64) == ATTN_ERROR_ROOM);
+    HOLDS(strstr(m_error(h), "beam"));
+    m_close(h);
+    o.beam = 16;
+    h = m_open(path, &o);
+    HOLDS(m_translate(h, "atten", -1, &wide, out, 64) > 0);
+    m_close(h);
+    o.max_text = 3;
+    h = m_open(path, &o);
+    HOLDS(m_translate(h, "atten", -1, NULL, out, 64) == ATTN_ERROR_LENGTH);
+    HOLDS(strstr(m_error(h), "max_text"));
+    HOLDS(m_translate(h, "ten", -1, NULL, out, 64) > 0);
+    m_close(h);
+}
+
+/* The same bits on threads; without the hash too. */
+static void check_threads(const char *path)
+{
+    struct attn_open_options o = { .threads = THREADS, .unchecked = 1 };
+    struct attn_handle *one = m_open(path, NULL), *many = m_open(path, &o);
+    double x = 0.0, y = 1.0;
+    char out[64];
+    HOLDS(!*m_error(many));
+    HOLDS(m_score(one, word, -1, answer, -1, &x) == 0);
+    HOLDS(m_score(many, word, -1, answer, -1, &y) == 0);
+    HOLDS(x == y);
+    HOLDS(m_translate(many, word, -1, NULL, out, 64) == 17);
+    HOLDS(!strcmp(out, answer));
+    m_close(many);
+    m_close(one);
+}
+
+int main(int argc, char **argv)
+{
+    const char *path = argc > 1 ? argv[1] : NULL;
+    check_memory(path);
+    check_no_memory(path);
+    check_room(path);
+    check_stop(path);
+    check_sizes(path);
+    check_threads(path);
+    HOLDS(freed == allocated + (THREADS > 1)); /* the pool, by another */
+    return failed;
+}
