@@ -255,6 +255,11 @@ format: ## write all C as .clang-format says: before each commit
 	@sh tests/format.sh
 rooms: ## draw docs/rooms.svg
 	sh tests/rooms.sh --svg > docs/rooms.svg
+pictures: $(B)/attnc ## draw docs/transformer-base.svg and docs/arena.svg
+	$(B)/attnc graph models/transformer-base.yaml --format=svg \
+	    -o docs/transformer-base.svg
+	$(B)/attnc plan models/transformer-base.yaml --march=x86-64-v3 --no-records \
+	    --format=svg -o docs/arena.svg
 clean: ## remove build/
 	rm -rf build
 help: ## this list
@@ -265,6 +270,7 @@ help: ## this list
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
 .PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc demo bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
-        g2p-error golden sample lint rooms format clean help
+        g2p-error golden sample lint rooms pictures format clean \
+        help
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -223,9 +223,8 @@ static double wanted(const Picture *p, int box)
     return n ? sum / n : p->box.at[box].x;
 }
 
-/* The mean place of what it reads in the rows below; what reads nothing there
- * stands at the left if it comes first in the graph, else at the right.     */
-static double reads_from(const Picture *p, int box, int first)
+/* The mean place of what it reads in its column. False: nothing. */
+static bool reads_from(const Picture *p, int box, double *x)
 {
     double sum = 0;
     int n = 0;
@@ -238,19 +237,27 @@ static double reads_from(const Picture *p, int box, int first)
             sum += p->box.at[net->source].x;
             n++;
         }
-    return n ? sum / n : box == first ? -1e6 : 1e6;
+    *x = n ? sum / n : 0;
+    return n > 0;
 }
 
-/* As what they read stands; else in the graph's order. */
+/* As what they read stands, else in the graph's order. What reads nothing is at
+ * the left if something that reads comes after it, else at the right.      */
 static void order_row(const Picture *p, int *list, int n)
 {
-    const int first = list[0];
+    double *key = arena_alloc(p->arena, (size_t)n * sizeof *key);
+    double side = 1e6;
+    for (int i = n - 1; i >= 0; i--)
+        if (reads_from(p, list[i], &key[i]))
+            side = -1e6;
+        else
+            key[i] = side;
     for (int i = 1; i < n; i++)
-        for (int k = i; k > 0; k--) {
+        for (int k = i; k > 0 && key[k] < key[k - 1] - 0.5; k--) {
+            const double x = key[k];
             const int box = list[k];
-            if (reads_from(p, box, first)
-                > reads_from(p, list[k - 1], first) - 0.5)
-                break;
+            key[k] = key[k - 1];
+            key[k - 1] = x;
             list[k] = list[k - 1];
             list[k - 1] = box;
         }
