@@ -16,6 +16,7 @@
 #include "runtime/rt.h" /* exit codes, Fault, PackList */
 
 #define ATTNC_VERSION "0.1.0"
+#define ATTNC_VERSION_NUMBER 100 /* major * 10000 + minor * 100 + patch */
 #define ATTNC_DATE "2026-11-22" /* of this version */
 
 /* -------------------------------------------------------------- arena.c --- */

@@ -149,6 +149,20 @@ static void dimension(Emit *e, const char *name, int64_t value)
     put(e, "$dim = $value,\n");
 }
 
+/* For the preprocessor, and to be shown. */
+static void version(Emit *e, const char *prefix)
+{
+    let(e, "macro", "%sATTNC_VERSION", prefix);
+    let(e, "version", "%s", ATTNC_VERSION);
+    let(e, "number", "%sATTNC_VERSION_NUMBER %d", prefix, ATTNC_VERSION_NUMBER);
+    put(e, "/* The attnc that wrote this: major * 10000 + minor * 100 + "
+           "patch. */\n"
+           "#define $macro \"$version\"\n"
+           "#define $number\n"
+           "\n");
+}
+
+/* With a prefix they are a header's. */
 void emit_dimensions(Gen *g, Emit *e, const char *prefix)
 {
     const Spec *s = g->p->g->spec;
@@ -172,6 +186,8 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
         { "MAX_TARGET", dec->max_len },
         { "OUTPUT", columns }, /* numbers in a row of the result */
     };
+    if (*prefix)
+        version(e, prefix);
     put(e, "enum {\n");
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
         dimension(e, arena_printf(g->a, "%s%s", prefix, dims[i].name),
