@@ -39,7 +39,9 @@ static void put_name(const Table *t, const char *name)
 
 static void put_head(const Table *t, const char *name)
 {
+    const bool seen = t->style->aligned;
     int columns = 1;
+    fputs(seen ? paint(t->out, PaintHead) : "", t->out);
     put_name(t, name);
     for (int i = 0; i < t->n; i++)
         if (t->column[i].head) {
@@ -49,7 +51,8 @@ static void put_head(const Table *t, const char *name)
         }
     put_cell(t->style, "bound by", 8, t->out);
     fputs(t->style->after, t->out);
-    if (t->style->aligned)
+    fputs(seen ? paint(t->out, PaintEnd) : "", t->out);
+    if (seen)
         return;
     for (int i = 0; i <= columns; i++)
         fprintf(t->out, "|%s", i == 0 ? "---" : "---:");

@@ -113,8 +113,9 @@ static void print_plain(Arena *a, FILE *out)
         const Field *f = &fields[i];
         const char *preset = preset_of(f);
         const char *lead = !*preset ? "" : f->preset ? "; default: " : "; ";
-        fprintf(out, "\n%s\n    %s\n    %s%s%s\n    kinds: %s\n", f->key,
-                f->doc, value_of(a, f), lead, preset, kinds_of(a, f));
+        fprintf(out, "\n%s%s%s\n    %s\n    %s%s%s\n    kinds: %s\n",
+                paint(out, PaintHead), f->key, paint(out, PaintEnd), f->doc,
+                value_of(a, f), lead, preset, kinds_of(a, f));
     }
 }
 

@@ -38,9 +38,9 @@ static void put_head(FILE *out)
     };
     fputc('\n', out);
     for (int i = 0; i < 2; i++)
-        fprintf(out, "%-*s %4s %7s %5s %-6s %s\n", NameWidth, heads[i][0],
-                heads[i][1], heads[i][2], heads[i][3], heads[i][4],
-                heads[i][5]);
+        fprintf(out, "%s%-*s %4s %7s %5s %-6s %s%s\n", paint(out, PaintHead),
+                NameWidth, heads[i][0], heads[i][1], heads[i][2], heads[i][3],
+                heads[i][4], heads[i][5], paint(out, PaintEnd));
 }
 
 /* The knobs of `to` that differ from those of `from`. */

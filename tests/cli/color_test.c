@@ -161,6 +161,17 @@ static void parts(void **state)
     assert_non_null(strstr(error, "did you mean 'd_model'?\033[0m"));
     const char *help = written(&xterm, ToTerminal, 1, "help run");
     assert_non_null(strstr(help, "\033[1mModel:\033[0m\n"));
+    const char *fields = written(&xterm, ToTerminal, 1, "fields");
+    assert_non_null(strstr(fields, "\n\033[1md_model\033[0m\n"));
+    const char *bench = written(&xterm, ToTerminal, 1,
+                                "bench models/tiny.yaml -p 8 -n 0 -t 1 "
+                                "--seconds=0.01 --no-kernels");
+    assert_non_null(strstr(bench, "\033[1mworkload "));
+    const char *csv = written(&xterm, ToTerminal, 1,
+                              "bench models/tiny.yaml -p 8 -n 0 -t 1 "
+                              "--seconds=0.01 --no-kernels --format=csv "
+                              "--color=always");
+    assert_false(colored(csv));
 }
 
 /* Colours are all that differs. */
