@@ -344,6 +344,10 @@ typedef int attn_take_id(void *user, int32_t id);
 
 #endif
 
+/* The attnc that wrote this: major * 10000 + minor * 100 + patch. */
+#define TINY_ATTNC_VERSION "0.1.0"
+#define TINY_ATTNC_VERSION_NUMBER 100
+
 enum {
     TINY_D_MODEL = 32,
     TINY_HEADS = 2,
