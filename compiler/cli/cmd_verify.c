@@ -2,6 +2,7 @@
  * fused and unfused, on inputs of many lengths; prints the worst of each op
  * and of the result; ExitNegative when a gate was not held.                 */
 #include "base/progress.h"
+#include "base/text.h"
 #include "cli/options.h"
 #include "oracle/verify.h"
 
@@ -80,6 +81,69 @@ static Verdict worse_of(Verdict a, Verdict b)
 static Verdict verdict_of(bool passed, bool failed)
 {
     return passed ? Held : failed ? NotHeld : OnlyZeros;
+}
+
+static const char *const verdict_word[] = { "held", "only zeros", "failed" };
+
+/* {"backend": "jit", "fused": true, "check": "op", .., "verdict": "held"}: a
+ * line for each op, and for each result.                                    */
+static void json_begin(Buffer *b, const Engine *e, bool fused,
+                       const char *check)
+{
+    buffer_printf(b, "{\"backend\": ");
+    json_quote(b, e->options.backend, -1);
+    buffer_printf(b, ", \"fused\": %s, \"check\": \"%s\"",
+                  fused ? "true" : "false", check);
+}
+
+static void json_end(Buffer *b, double want, double got, Verdict v)
+{
+    buffer_printf(b, ", \"oracle\": ");
+    json_number(b, want, 9);
+    buffer_printf(b, ", \"compiled\": ");
+    json_number(b, got, 9);
+    printf("%s}, \"verdict\": \"%s\"}\n", b->at, verdict_word[v]);
+}
+
+static Verdict json_op(const Engine *e, bool fused, const OpResult *r, Op op)
+{
+    const Verdict v = verdict_of(compare_passed(&r->c), r->c.failed > 0);
+    Buffer b = { .arena = e->arena };
+    json_begin(&b, e, fused, "op");
+    buffer_printf(&b, ", \"op\": \"%s\", \"values\": %lld, \"error\": ",
+                  op_info[op].name, (long long)r->c.count);
+    json_number(&b, r->c.ratio, 9);
+    buffer_printf(&b, ", \"worst\": {\"tensor\": ");
+    json_quote(&b, r->worst ? r->worst : "", -1);
+    buffer_printf(&b, ", \"index\": %lld", (long long)r->c.worst);
+    json_end(&b, r->c.want, r->c.got, v);
+    return v;
+}
+
+static Verdict json_ops(const Engine *e, bool fused, const OpResults *r)
+{
+    Verdict v = Held;
+    for (int op = 0; op < OpCount; op++)
+        if (r->op[op].c.count > 0)
+            v = worse_of(v, json_op(e, fused, &r->op[op], (Op)op));
+    return v;
+}
+
+static Verdict json_result(const Engine *e, bool fused,
+                           const ModelComparison *c, bool rounded)
+{
+    const Verdict v = verdict_of(c->passed, c->failed);
+    Buffer b = { .arena = e->arena };
+    json_begin(&b, e, fused, rounded ? "beside f32 weights" : "end to end");
+    buffer_printf(&b, ", \"max_error\": ");
+    json_number(&b, c->max_error, 9);
+    buffer_printf(&b, ", \"nmse\": ");
+    json_number(&b, c->nmse, 9);
+    buffer_printf(&b, ", \"kl\": ");
+    json_number(&b, c->divergence, 9);
+    buffer_printf(&b, ", \"worst\": {\"index\": %lld", (long long)c->worst);
+    json_end(&b, c->want, c->got, v);
+    return v;
 }
 
 static Verdict print_op(const OpResults *all, Op op)
@@ -165,6 +229,11 @@ static Verdict check(const Engine *e, const VerifyCommand *options,
     trial_free(&t);
     weights_close(&w);
     terminal_clear();
+    const bool fused = e->options.passes.skip == options->model.skip.at;
+    if (options->json)
+        return what == CheckOps
+                 ? json_ops(e, fused, &ops)
+                 : json_result(e, fused, &worst, what == CheckRounding);
     return what == CheckOps ? print_ops(&ops)
                             : print_result(&worst, what == CheckRounding);
 }
@@ -201,7 +270,8 @@ static int run_backend(const VerifyCommand *options, const char *backend,
         snprintf(name, sizeof name, "%.40s%s", backend,
                  unfused ? ", unfused" : "");
         terminal_clear();
-        printf("%s%s\n", backend, unfused ? ", unfused" : "");
+        if (!options->json)
+            printf("%s%s\n", backend, unfused ? ", unfused" : "");
         for (int keep = 0; keep < 2; keep++) {
             const double ways = 4.0 * turns;
             const int way = 4 * turn + 2 * unfused + keep;
@@ -234,6 +304,9 @@ int cmd_verify(const VerifyCommand *options)
     progress_end();
     if (code)
         return code;
-    printf("%s\n", ends[worst]);
+    if (options->json)
+        printf("{\"verdict\": \"%s\"}\n", verdict_word[worst]);
+    else
+        printf("%s\n", ends[worst]);
     return worst == Held ? ExitDone : ExitNegative;
 }

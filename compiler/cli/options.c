@@ -304,6 +304,8 @@ const Option option_table[] = {
          "text (default), json: an object a line"),
     WORD("--format", "NAME", OWN(Score, json), json_formats, 0,
          "text (default), json: an object a line"),
+    WORD("--format", "NAME", OWN(Verify, json), json_formats, 0,
+         "text (default), json: an object a line"),
     WORD("--format", "NAME", OWN(Tensors, json), json_formats, 0,
          "text (default), json"),
     WORD("--format", "NAME", OWN(Help, man), help_formats, 0,

@@ -105,6 +105,7 @@ struct VerifyCommand {
     ModelOptions model;
     CodeOptions code;
     int64_t cases, rows; /* 0: all; as many as are cheap */
+    int json;
 };
 
 struct BenchCommand {
