@@ -3997,7 +3997,8 @@ struct attn_packed_header {
     int64_t weight_bits;                         /* as the model's */
     int64_t source_vocab_at, source_vocab_bytes; /* 0: none */
     int64_t target_vocab_at, target_vocab_bytes;
-    char name[136]; /* of the model */
+    char name[136];  /* of the model */
+    uint64_t random; /* 1 + the seed of random weights; 0: a file's */
 };
 enum {
     ATTN_PACKED_PAGE = 4096,
@@ -10206,6 +10207,9 @@ static void program_weights(struct program *p, const char *path)
     if (p->m->kind == ATTN_DECODER)
         p->source = p->target; /* it goes on with what it reads */
     p->packed = p->file + h.weights_at;
+    if (h.random > 0)
+        fprintf(stderr, "%s: weights are random (seed %llu)\n", p->name,
+                (unsigned long long)(h.random - 1));
 }
 
 /* program_generate.c: answers lines by the search that the spec asks for, all

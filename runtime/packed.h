@@ -17,7 +17,8 @@ struct attn_packed_header {
     int64_t weight_bits;                         /* as the model's */
     int64_t source_vocab_at, source_vocab_bytes; /* 0: none */
     int64_t target_vocab_at, target_vocab_bytes;
-    char name[136]; /* of the model */
+    char name[136];  /* of the model */
+    uint64_t random; /* 1 + the seed of random weights; 0: a file's */
 };
 enum {
     ATTN_PACKED_PAGE = 4096,

@@ -21,8 +21,9 @@ static int64_t aligned(int64_t n)
 }
 
 /* Places and lengths; without hashes. */
-static struct attn_packed_header head_of(const PackList *p, const Section *s)
+static struct attn_packed_header head_of(const PackedModel *m, const Section *s)
 {
+    const PackList *p = m->list;
     struct attn_packed_header head = {
         .magic = { 'A', 'T', 'T', 'N', 'C', 'W', '0', '2' },
         .hash = p->hash,
@@ -31,6 +32,7 @@ static struct attn_packed_header head_of(const PackList *p, const Section *s)
         .weights_bytes = p->bytes,
         .source_vocab_bytes = s[1].bytes,
         .target_vocab_bytes = s[2].bytes,
+        .random = m->random,
     };
     int64_t end = ATTN_PACKED_PAGE + aligned(p->bytes);
     head.source_vocab_at = s[1].bytes ? end : 0;
@@ -72,7 +74,7 @@ bool weights_save(const char *path, const PackedModel *m, Fault *why)
     const Section s[Sections] = { { m->packed, m->list->bytes },
                                   { m->source_vocab, m->source_bytes },
                                   { m->target_vocab, m->target_bytes } };
-    struct attn_packed_header head = head_of(m->list, s);
+    struct attn_packed_header head = head_of(m, s);
     char page[ATTN_PACKED_PAGE];
     Output o;
     if (!hash_sections(s, &head.contents))
@@ -93,7 +95,7 @@ int64_t weights_image(void *to, const PackedModel *m)
     const Section s[Sections] = { { m->packed, m->list->bytes },
                                   { m->source_vocab, m->source_bytes },
                                   { m->target_vocab, m->target_bytes } };
-    const struct attn_packed_header head = head_of(m->list, s);
+    const struct attn_packed_header head = head_of(m, s);
     char *at = to;
     if (!to)
         return head.bytes;

@@ -234,6 +234,7 @@ typedef struct { /* what model.weights has in it */
     int64_t source_bytes;
     const void *target_vocab;
     int64_t target_bytes;
+    uint64_t random; /* 1 + the seed of random weights; 0: of a file */
 } PackedModel;
 /* Writes model.weights: header page, weights, vocabularies. */
 bool weights_save(const char *path, const PackedModel *m, Fault *why);

@@ -72,10 +72,17 @@ static const char *setting_name(Arena *a, const char *set)
                  : set;
 }
 
-/* The options that decide what is emitted, as a canonical command line. */
-static const char *canonical_command(Arena *a, const CompileCommand *o,
-                                     const Target *t)
+static bool names_weights(const Compile *c)
 {
+    return c->o->model.weights || c->e.spec->weights;
+}
+
+/* The options that decide what is emitted, as a canonical command line. */
+static const char *canonical_command(const Compile *c)
+{
+    Arena *a = c->e.arena;
+    const CompileCommand *o = c->o;
+    const Target *t = &c->e.target;
     const char *line = arena_printf(a, "attnc compile %s --march=%s",
                                     base_name(o->model.spec), t->name);
     if (o->code.width)
@@ -91,13 +98,17 @@ static const char *canonical_command(Arena *a, const CompileCommand *o,
     if (o->code.threads > 0)
         line = arena_printf(a, "%s --threads=%lld", line,
                             (long long)o->code.threads);
+    if (o->model.seed >= 0 && !names_weights(c))
+        line = arena_printf(a, "%s --seed=%lld", line,
+                            (long long)o->model.seed);
     return o->embed ? arena_printf(a, "%s --embed", line) : line;
 }
 
 /* ------------------------------------------------------------- contents --- */
+/* Of a file, or random ones. */
 static bool has_weights(const Compile *c)
 {
-    return c->o->model.weights || c->e.spec->weights;
+    return names_weights(c) || c->o->model.seed >= 0;
 }
 
 static PackedModel packed_model(const Engine *e)
@@ -109,6 +120,7 @@ static PackedModel packed_model(const Engine *e)
         .source_bytes = e->source.bytes,
         .target_vocab = e->target_vocab.block,
         .target_bytes = e->target_vocab.bytes,
+        .random = e->file ? 0 : e->options.seed + 1,
     };
 }
 
@@ -133,6 +145,10 @@ static int make_text(Compile *c)
     int code = engine_plan(e, &options);
     if (!code && has_weights(c))
         code = engine_weights(e);
+    if (!code && has_weights(c) && !e->file)
+        note_once("weights are random (seed %lld): %s names no file; give one "
+                  "by --weights",
+                  (long long)c->o->model.seed, quote(e->spec->top.src->name));
     if (!code)
         code = engine_vocab(e);
     if (code)
@@ -141,14 +157,17 @@ static int make_text(Compile *c)
     c->emit = (EmitOptions){
         .mode = EmitAot,
         .main = true,
-        .command = canonical_command(e->arena, c->o, &e->target),
+        .command = canonical_command(c),
         .file = base_name(c->stem),
     };
     if (c->o->embed && !has_weights(c)) {
-        error_at(e->spec->top, "--embed: the spec names no weights; give "
-                               "them with --weights");
+        error_at(e->spec->top, "--embed: the spec names no weights; give a "
+                               "file by --weights, or random ones by --seed=1");
         return ExitUsage;
     }
+    if (c->o->model.seed >= 0 && names_weights(c))
+        warning_once("--seed=%lld is not used: the weights are those of a file",
+                     (long long)c->o->model.seed);
     if (c->o->embed)
         embed_weights(c, &c->emit);
     c->text = emit_model(e->arena, e->plan, &c->emit, &c->n);

@@ -307,10 +307,12 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv)
     Reading r = { .arena = a, .command = c };
     bool options = true;
     r.options = arena_alloc(a, c->bytes);
-    for (int i = 0; i < n_options; i++) {
-        void *at = option_place(r.options, c, &option_table[i]);
-        if (at)
-            store_usual(at, &option_table[i]);
+    /* of all parts; then of the rows for this command, where others differ */
+    for (int i = 0; i < 2 * n_options; i++) {
+        const Option *row = &option_table[i % n_options];
+        void *at = option_place(r.options, c, row);
+        if (at && (i < n_options || (row->commands & c->bit)))
+            store_usual(at, row);
     }
     for (int i = 0; i < argc; i++) {
         const char *word = argv[i];

@@ -191,4 +191,8 @@ void report_written(const Written *w)
                 plain_text(w->e->arena, w->header),
                 plain_text(w->e->arena, w->path[EmitObj] ? w->path[EmitObj]
                                                          : w->path[EmitSo]));
+    if (!w->weights && !w->inside)
+        note_once("no weights were written: %s names no file; give one by "
+                  "--weights, or random ones by --seed=1",
+                  quote(w->e->spec->top.src->name));
 }

@@ -159,6 +159,8 @@ const Option option_table[] = {
     TEXT("--weights", "FILE",
      MODEL(CmdLoads | CmdCompile | CmdTensors | CmdTune, weights),
          "weights (.safetensors) instead of the spec's"),
+    INT("--seed", "N", MODEL(CmdCompile, seed), 0, MOST_INT, -1,
+         "make random weights where no file gives any"),
     SOME("--dtype", "NAME", OWN(Tune, dtype), dtypes,
          "the same as --set dtype=NAME"),
 

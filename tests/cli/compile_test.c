@@ -78,8 +78,9 @@ static void test_commands_work(void **state)
         { "tests/torch/real_input.yaml", "-O0 -o m.c", true },
         { "tests/torch/block.yaml", "-O0 -o m.c", true },
         { "tests/torch/alibi.yaml", "-O0 --cc=clang-19 -o m.c", true },
+        { "models/tiny.yaml", "-O0 --seed=3 --embed -o m.c", true },
+        { "models/attention.yaml", "-O0 --seed=3 -o m.c", true },
         { "models/tiny.yaml", "-O0 -o m.c", false },
-        { "models/attention.yaml", "-O0 -o m.c", false },
     };
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         const char *said = said_by(
@@ -134,10 +135,30 @@ static void test_for_other_programs(void **state)
     assert_string_equal(said, "");
 }
 
+/* Random weights are those of attnc run, and the program says what they are. */
+static void test_random_weights(void **state)
+{
+    (void)state;
+    Spawned s, t;
+    const char *spec = root("models/tiny.yaml");
+    said_by(arena_printf(a, "%s --seed=3 --emit=exe -O0 -o m", spec));
+    assert_int_equal(RUN(&s, "24 23\n", in_dir("m"), in_dir("m.weights")), 0);
+    assert_int_equal(RUN(&t, "24 23\n", attnc(), "run", spec, "--seed=3",
+                         "--ids"),
+                     0);
+    assert_string_equal(s.out, t.out);
+    assert_non_null(strstr(s.tail, "m: weights are random (seed 3)\n"));
+    said_by(arena_printf(a, "%s --emit=exe -O0 -o m",
+                         root("models/g2p-en/g2p-en.yaml")));
+    assert_int_equal(RUN(&s, "hello\n", in_dir("m"), in_dir("m.weights")), 0);
+    assert_string_equal(s.tail, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_commands_work, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_random_weights, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_for_other_programs, set_up,
                                         tear_down),

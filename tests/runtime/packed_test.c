@@ -29,7 +29,7 @@ static void save(const char *path)
         weights_save(path,
                      &(PackedModel){ &e.plan->pack, e.packed, e.source.block,
                                      e.source.bytes, e.target_vocab.block,
-                                     e.target_vocab.bytes },
+                                     e.target_vocab.bytes, 0 },
                      &why));
 }
 

@@ -264,10 +264,9 @@ static void saves_packed_weights(void **state)
     for (int i = 0; i < 33; i++)
         packed[i] = (float)i;
     const char *path = scratch_path("model.weights");
-    assert_true(weights_save(path,
-                             &(PackedModel){ &list, packed, "source vocabulary",
-                                             17, "target", 6 },
-                             &why));
+    const PackedModel m = { &list, packed, "source vocabulary", 17, "target",
+                            6,     4 };
+    assert_true(weights_save(path, &m, &why));
     File f;
     assert_true(file_map(&f, path, &why));
     struct attn_packed_header h;
@@ -288,13 +287,10 @@ static void saves_packed_weights(void **state)
     assert_int_equal(h.target_vocab_at, 4096 + 192 + 64);
     assert_int_equal(h.target_vocab_bytes, 6);
     assert_memory_equal(f.at + h.target_vocab_at, "target", 7);
+    assert_int_equal(h.random, 4);
     static char image[8192]; /* the same, for --embed, but for a hash */
-    assert_int_equal(weights_image(NULL, &(PackedModel){ &list, packed,
-                                                         "source vocabulary",
-                                                         17, "target", 6 }),
-                     f.size);
-    weights_image(image, &(PackedModel){ &list, packed, "source vocabulary", 17,
-                                         "target", 6 });
+    assert_int_equal(weights_image(NULL, &m), f.size);
+    weights_image(image, &m);
     assert_memory_equal(image + 4096, f.at + 4096, f.size - 4096);
     memcpy(&h, image, sizeof h);
     assert_true(h.contents == 0);
