@@ -47,10 +47,10 @@ install_all() {
     put_text share/zsh/site-functions/_attnc "$A" completion zsh
     put_text share/fish/vendor_completions.d/attnc.fish "$A" completion fish
     for file in LICENSE README.md docs/*; do
-        put 644 "$file" "share/doc/attnc/$file"
+        [ ! -f "$file" ] || put 644 "$file" "share/doc/attnc/$file"
     done
     for file in models/*.yaml models/*/*.yaml models/g2p-en/*; do
-        put 644 "$file" "share/attnc/$file"
+        [ ! -f "$file" ] || put 644 "$file" "share/attnc/$file"
     done
     folder share/attnc
     # what an older attnc put there is still attnc's

@@ -51,8 +51,8 @@ PAGE(Graph,
      "attnc graph models/tiny.yaml", "after all passes",
      "attnc graph models/tiny.yaml --explain --skip=fuse-attention",
      "what each pass did, and what happens without one of them",
-     "attnc graph models/transformer-base.yaml --format=dot -o base.dot",
-     "for Graphviz")
+     "attnc graph models/transformer-base.yaml --format=svg -o base.svg",
+     "as a picture")
 PAGE(Plan,
      "Prints what the compiled model costs, without compiling it: parameters, "
      "bytes of weights and of the arena, FLOPs, the tiling of each product.",

@@ -9,7 +9,7 @@ const Page pages[Commands] = {
 
 enum {
     ReadsSpec = CmdSpec | CmdTensors | CmdTune,
-    HasBackend = CmdLoads | CmdCompile | CmdGraph | CmdTune | CmdRecords
+    HasBackend = CmdLoads | CmdCompile | CmdTune | CmdRecords
 };
 
 const ExitRow exit_table[] = {
