@@ -250,14 +250,29 @@ static void test_attention(void **state)
                false);
 }
 
+/* The first program of docs/generate.md is that of the header. */
+static void test_page(void **state)
+{
+    (void)state;
+    size_t n;
+    assert_true(WORKS(attnc(), "compile", g2p, march, "--embed", "-o",
+                      in_dir("model.c")));
+    const char *page = text_of("docs/generate.md", &n), *expected = "";
+    const char *at = examples_of(in_dir("model.h")).code[0];
+    for (; *at && strncmp(at, "}", 1); at = strchr(at, '\n') + 1)
+        expected = arena_printf(a, "%s%s%.*s", expected,
+                                *at == '\n' ? "" : "    ",
+                                (int)strcspn(at, "\n") + 1, at);
+    if (!strstr(page, expected))
+        fail_msg("docs/generate.md does not have:\n%s", expected);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_encoder_decoder),
-        TEST(test_decoder),
-        TEST(test_encoder),
-        TEST(test_attention),
+        TEST(test_encoder_decoder), TEST(test_decoder), TEST(test_encoder),
+        TEST(test_attention),       TEST(test_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
