@@ -7,36 +7,36 @@
 
 /* clang-format off */
 const BenchColumn work_columns[WorkColumns] = {
-    { "rows",         "rows",             0 },
-    { "p50 ms",       "p50_ms",           4 },
-    { NULL,           "low_ms",           4 },
-    { NULL,           "high_ms",          4 },
-    { "+- %",         "interval_percent", 2 },
-    { "p95 ms",       "p95_ms",           4 },
-    { "best ms",      "best_ms",          4 },
-    { "tokens/s",     "tokens_per_s",     0 },
-    { "MFLOP",        "mflop",            2 },
-    { NULL,           "weights_mb",       3 },
-    { NULL,           "cache_mb",         3 },
-    { "GFLOP/s",      "gflop_per_s",      1 },
-    { "% of peak",    "percent_peak",     1 },
-    { "weights GB/s", "weights_gb_s",     1 },
-    { "% of limit",   "percent_limit",    1 },
-    { "runs",         "runs",             0 },
+    { "rows",         "rows",             0, 1 },
+    { "p50 ms",       "p50_ms",           4, 0 },
+    { NULL,           "low_ms",           4, 0 },
+    { NULL,           "high_ms",          4, 0 },
+    { "+- %",         "interval_percent", 2, 4 },
+    { "p95 ms",       "p95_ms",           4, 7 },
+    { "best ms",      "best_ms",          4, 6 },
+    { "tokens/s",     "tokens_per_s",     0, 2 },
+    { "MFLOP",        "mflop",            2, 9 },
+    { NULL,           "weights_mb",       3, 0 },
+    { NULL,           "cache_mb",         3, 0 },
+    { "GFLOP/s",      "gflop_per_s",      1, 5 },
+    { "% of peak",    "percent_peak",     1, 8 },
+    { "weights GB/s", "weights_gb_s",     1, 10 },
+    { "% of limit",   "percent_limit",    1, 0 },
+    { "runs",         "runs",             0, 11 },
 };
 /* clang-format on */
 
 /* clang-format off */
 const BenchColumn kernel_columns[KernelColumns] = {
-    { "calls",        "calls",            0 },
-    { "ms",           "ms",               4 },
-    { "% of time",    "percent_time",     1 },
-    { "MFLOP",        "mflop",            2 },
-    { "MB",           "mb",               2 },
-    { "FLOP/byte",    "flop_per_byte",    2 },
-    { "GFLOP/s",      "gflop_per_s",      1 },
-    { "GB/s",         "gb_per_s",         1 },
-    { "% of limit",   "percent_limit",    1 },
+    { "calls",        "calls",            0, 5 },
+    { "ms",           "ms",               4, 0 },
+    { "% of time",    "percent_time",     1, 0 },
+    { "MFLOP",        "mflop",            2, 7 },
+    { "MB",           "mb",               2, 8 },
+    { "FLOP/byte",    "flop_per_byte",    2, 9 },
+    { "GFLOP/s",      "gflop_per_s",      1, 4 },
+    { "GB/s",         "gb_per_s",         1, 6 },
+    { "% of limit",   "percent_limit",    1, 0 },
 };
 /* clang-format on */
 

@@ -25,11 +25,11 @@ const char *size_text(char text[32], size_t bytes)
 /* --------------------------------------------------------------- rates --- */
 /* clang-format off */
 static const BenchColumn rate_columns[1 + Levels] = {
-    { "FMA f32 GFLOP/s", "fma_gflop_per_s",   1 },
-    { "L1 GB/s",         "read_l1_gb_s",      1 },
-    { "L2 GB/s",         "read_l2_gb_s",      1 },
-    { "L3 GB/s",         "read_l3_gb_s",      1 },
-    { "memory GB/s",     "read_memory_gb_s",  1 },
+    { "FMA f32 GFLOP/s", "fma_gflop_per_s",   1, 0 },
+    { "L1 GB/s",         "read_l1_gb_s",      1, 0 },
+    { "L2 GB/s",         "read_l2_gb_s",      1, 0 },
+    { "L3 GB/s",         "read_l3_gb_s",      1, 0 },
+    { "memory GB/s",     "read_memory_gb_s",  1, 0 },
 };
 /* clang-format on */
 
@@ -51,7 +51,7 @@ void put_machine(const TableStyle *style, const Machine *m, FILE *out)
             size_text(size[2], m->cache[LevelL3]));
     fprintf(out, "%s%-8s", style->before, "threads");
     for (int i = 0; i <= Levels; i++)
-        put_cell(style, rate_columns[i].head, 12, out);
+        put_cell(style, rate_columns[i].head, 11, out);
     fputs(style->after, out);
     if (!style->aligned)
         fputs("|---|---:|---:|---:|---:|---:|\n", out);
@@ -62,7 +62,7 @@ void put_machine(const TableStyle *style, const Machine *m, FILE *out)
         for (int k = 0; k <= Levels; k++) {
             char text[32];
             snprintf(text, sizeof text, "%.1f", value[k]);
-            put_cell(style, text, k == 0 ? 15 : 12, out);
+            put_cell(style, text, k == 0 ? 15 : 11, out);
         }
         fputs(style->after, out);
     }

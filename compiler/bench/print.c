@@ -1,5 +1,6 @@
 /* print.c: a bench report as a table or markdown. csv and json show the
  * same numbers, and some more.                                               */
+#include "base/table.h"
 #include "base/text.h"
 #include "bench/report.h"
 
@@ -19,22 +20,49 @@ typedef struct { /* rows of a name, numbers, and what bounds them */
     int n;     /* columns of numbers */
     int width; /* of the name */
     FILE *out;
+    Arena *arena;
+    bool cuts;                     /* a name that is longer is cut */
+    TableFit fit[WorkColumns + 1]; /* the last is what bounds them */
 } Table;
 
-static Table works_table(const TableStyle *style, FILE *out)
+/* On a terminal columns are left out, then names are cut; to `least`. */
+static Table new_table(Arena *a, const TableStyle *style, FILE *out,
+                       const BenchColumn *c, int n, int width, int least)
 {
-    return (Table){ style, work_columns, WorkColumns, 8, out };
+    Table t = { .style = style,
+                .column = c,
+                .n = n,
+                .width = width,
+                .out = out,
+                .arena = a };
+    const int room = style->aligned ? table_room(out) : 0;
+    const int gap = (int)strlen(style->between);
+    for (int i = 0; i < n; i++)
+        t.fit[i] = (TableFit){ c[i].head ? width_of(&c[i]) + gap : 0, c[i].rank,
+                               true };
+    t.fit[n] = (TableFit){ 8 + gap, 3, true };
+    const int left = table_fit(t.fit, n + 1, room > 0 ? room - least : 0);
+    t.cuts = room > 0;
+    if (room > 0 && least + left < width)
+        t.width = least + (left > 0 ? left : 0);
+    return t;
 }
 
-static Table kernels_table(const TableStyle *style, FILE *out)
+static Table works_table(Arena *a, const TableStyle *style, FILE *out)
 {
-    return (Table){ style, kernel_columns, KernelColumns, 44, out };
+    return new_table(a, style, out, work_columns, WorkColumns, 8, 8);
+}
+
+static Table kernels_table(Arena *a, const TableStyle *style, FILE *out)
+{
+    return new_table(a, style, out, kernel_columns, KernelColumns, 44, 30);
 }
 
 static void put_name(const Table *t, const char *name)
 {
     fprintf(t->out, "%s%-*s", t->style->before,
-            t->style->aligned ? t->width : 0, name);
+            t->style->aligned ? t->width : 0,
+            t->cuts ? cut_middle(t->arena, name, t->width) : name);
 }
 
 static void put_head(const Table *t, const char *name)
@@ -44,12 +72,13 @@ static void put_head(const Table *t, const char *name)
     fputs(seen ? paint(t->out, PaintHead) : "", t->out);
     put_name(t, name);
     for (int i = 0; i < t->n; i++)
-        if (t->column[i].head) {
+        if (t->column[i].head && t->fit[i].shown) {
             put_cell(t->style, t->column[i].head, width_of(&t->column[i]),
                      t->out);
             columns++;
         }
-    put_cell(t->style, "bound by", 8, t->out);
+    if (t->fit[t->n].shown)
+        put_cell(t->style, "bound by", 8, t->out);
     fputs(t->style->after, t->out);
     fputs(seen ? paint(t->out, PaintEnd) : "", t->out);
     if (seen)
@@ -67,11 +96,12 @@ static void put_row(const Table *t, const char *name, const double *value,
     for (int i = 0; i < t->n; i++) {
         const BenchColumn *c = &t->column[i];
         snprintf(text, sizeof text, "%.*f", c->places, value[i]);
-        if (c->head)
+        if (c->head && t->fit[i].shown)
             put_cell(t->style, isnan(value[i]) ? "-" : text, width_of(c),
                      t->out);
     }
-    put_cell(t->style, bound, 8, t->out);
+    if (t->fit[t->n].shown)
+        put_cell(t->style, bound, 8, t->out);
     fputs(t->style->after, t->out);
 }
 
@@ -142,11 +172,11 @@ static void put_kernels(const TableStyle *style, const BenchReport *r, int work,
     const KernelTimes *t = &r->kernels;
     const KernelList *list = &t->of[work];
     const double rest = between(r, work);
-    const Table table = kernels_table(style, out);
+    const Table table = kernels_table(r->engine->arena, style, out);
     double value[KernelColumns];
     fprintf(out,
-            "\n%s by kernel: %.4f ms with a clock, of which %.1f %% are "
-            "the clock's (%.0f ns a call)\n\n",
+            "\n%s by kernel: %.4f ms with a clock that takes %.1f %% of it "
+            "(%.0f ns a call)\n\n",
             r->rows.at[work].work.name, 1e3 * t->p50[work],
             100.0 * t->ticks[work] * t->clock / r->threads / t->p50[work],
             1e9 * t->clock);
@@ -162,7 +192,7 @@ static void put_kernels(const TableStyle *style, const BenchReport *r, int work,
 
 static void put_report(const TableStyle *style, const BenchReport *r, FILE *out)
 {
-    const Table table = works_table(style, out);
+    const Table table = works_table(r->engine->arena, style, out);
     double value[WorkColumns];
     put_machine(style, &r->machine, out);
     put_title(r, out);

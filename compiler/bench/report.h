@@ -52,6 +52,8 @@ typedef struct {      /* a column of all formats */
     const char *head; /* for people; NULL: not shown to them */
     const char *json; /* for programs */
     int places;       /* after the point */
+    int rank;         /* the highest is left out first, where a terminal is
+                         too narrow; 0: never */
 } BenchColumn;
 enum { WorkColumns = 16, KernelColumns = 9 };
 extern const BenchColumn work_columns[WorkColumns];

@@ -2,6 +2,7 @@
  * each of them is; what the file has beside them.                           */
 #include <string.h>
 
+#include "base/table.h"
 #include "base/text.h"
 #include "cli/options.h"
 
@@ -27,7 +28,17 @@ static int longest_name(const Graph *g)
 static void print_row(const Listing *l, const char *weight, const char *shape,
                       const char *where)
 {
-    printf("%-*s  %-16s  %s\n", l->width, weight, shape, where);
+    enum { Shape = 16, Gaps = 4, Least = 16 };
+    const int room = table_room(stdout);
+    Arena *a = l->e.arena;
+    int width = l->width;
+    if (room > 0) { /* half of a terminal for each name */
+        const int half = (room - Shape - Gaps) / 2;
+        width = half < width ? (half < Least ? Least : half) : width;
+        weight = cut_middle(a, weight, width);
+        where = cut_middle(a, where, room - width - Shape - Gaps);
+    }
+    printf("%-*s  %-16s  %s\n", width, weight, shape, where);
 }
 
 /* "rows 16..31 of 48, transposed" */

@@ -2,6 +2,7 @@
  * comma-separated values.                                                    */
 #include <string.h>
 
+#include "base/table.h"
 #include "base/text.h"
 #include "records/records.h"
 
@@ -30,12 +31,31 @@ static void cells(Arena *a, const Record *r, const char *cell[Columns])
     cell[8] = arena_printf(a, "%.1f %%", 100 * r->spread);
 }
 
-static void put_row(const char *const cell[Columns], const int *width,
-                    FILE *out)
+static void put_row(Arena *a, const char *const cell[Columns],
+                    const TableFit *fit, FILE *out)
 {
     for (int c = 0; c < Columns; c++)
-        fprintf(out, c < TextColumns ? "  %-*s" : "  %*s", width[c], cell[c]);
+        if (fit[c].shown)
+            fprintf(out, c < TextColumns ? "  %-*s" : "  %*s", fit[c].width - 2,
+                    cut_middle(a, cell[c], fit[c].width - 2));
     fputc('\n', out);
+}
+
+/* A terminal has those that it has room for; tiles are cut before. */
+static void fit_columns(const int width[Columns], FILE *out, TableFit *fit)
+{
+    static const int rank[Columns] = { 0, 0, 4, 3, 1, 2, 0, 6, 5 };
+    enum { Tile = 4, LeastTile = 16 };
+    for (int c = 0; c < Columns; c++)
+        fit[c] = (TableFit){ width[c] + 2, rank[c], true };
+    const int whole = fit[Tile].width, room = table_room(out);
+    if (room > 0 && whole > LeastTile + 2)
+        fit[Tile].width = LeastTile + 2;
+    const int left = table_fit(fit, Columns, room);
+    if (left > 0)
+        fit[Tile].width += left < whole - fit[Tile].width
+                             ? left
+                             : whole - fit[Tile].width;
 }
 
 /* All records of the host of the one at `first`. */
@@ -44,11 +64,14 @@ static void put_group(const Records *r, Arena *a, int first, FILE *out)
     const Host *host = &r->at.at[first].host;
     const char *cell[Columns];
     int width[Columns];
+    TableFit fit[Columns];
     for (int c = 0; c < Columns; c++)
         width[c] = (int)strlen(heads[c]);
     for (int pass = 0; pass < 2; pass++) {
-        if (pass == 1)
-            put_row(heads, width, out);
+        if (pass == 1) {
+            fit_columns(width, out, fit);
+            put_row(a, heads, fit, out);
+        }
         for (int i = first; i < r->at.n; i++) {
             if (!host_same(host, &r->at.at[i].host))
                 continue;
@@ -57,7 +80,7 @@ static void put_group(const Records *r, Arena *a, int first, FILE *out)
                 if (width[c] < (int)strlen(cell[c]))
                     width[c] = (int)strlen(cell[c]);
             if (pass == 1)
-                put_row(cell, width, out);
+                put_row(a, cell, fit, out);
         }
     }
 }

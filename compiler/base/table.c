@@ -1,0 +1,45 @@
+/* table.c: what of a table fits a terminal. */
+#define _POSIX_C_SOURCE 200809L /* fileno */
+#include "base/table.h"
+
+#include <string.h>
+
+#include "base/terminal.h"
+
+int table_room(FILE *out)
+{
+    return terminal_columns(fileno(out));
+}
+
+int table_fit(TableFit *column, int n, int room)
+{
+    int left = room;
+    for (int i = 0; i < n; i++) {
+        column[i].shown = true;
+        left -= column[i].width;
+    }
+    while (room > 0 && left < 0) {
+        TableFit *least = NULL;
+        for (int i = 0; i < n; i++)
+            if (column[i].shown && column[i].rank > (least ? least->rank : 0))
+                least = &column[i];
+        if (!least)
+            return left;
+        least->shown = false;
+        left += least->width;
+    }
+    return room > 0 ? left : 0;
+}
+
+/* The end says more than the beginning: of "encoder.3.ffn.w1" it is w1. */
+const char *cut_middle(Arena *a, const char *text, int width)
+{
+    const int n = (int)strlen(text), dots = width < 5 ? 0 : 3;
+    const int begin = (width - dots) / 2;
+    if (width < 1 || n <= width)
+        return text;
+    if (!dots)
+        return arena_strndup(a, text, (size_t)width);
+    return arena_printf(a, "%.*s...%s", begin, text,
+                        text + n - (width - dots - begin));
+}
