@@ -18,7 +18,7 @@ enum {
     PlotHeight = 150,
     Left = 40,
     Head = 40,
-    Below = 44,
+    Below = 58,
     Apart = 28,
     Rail = 12,
     Letter = 7,
@@ -241,6 +241,32 @@ static void put_chosen(const Picture *d, const Plot *p)
             put_ring(d, across(p, i), down(p, best->seconds / p->usual));
 }
 
+/* Fastest of those that were timed; it need not be what was chosen. */
+static const Candidate *fastest(const Plot *p)
+{
+    const Candidate *best = p->shown.at[0];
+    for (int i = 1; i < p->shown.n; i++)
+        if (was_timed(p->shown.at[i])
+            && p->shown.at[i]->seconds < best->seconds)
+            best = p->shown.at[i];
+    return best;
+}
+
+/* Under a plot where another candidate is below the chosen one. */
+static void put_reason(const Picture *d, const Plot *p)
+{
+    const Candidate *stands = task_stands(p->t), *best = fastest(p);
+    if (!stands || !was_timed(stands) || best == stands
+        || best->seconds >= stands->seconds)
+        return;
+    const char *why = p->t->taken_back ? "taken back: slower end to end"
+                    : !p->t->finished
+                        ? "no time for pairs: the default stays"
+                        : "others look faster; fresh pairs decide";
+    fprintf(d->out, "<text class=\"soft\" x=\"%d\" y=\"%d\">%s</text>\n", -Left,
+            PlotHeight + 28, why);
+}
+
 static void put_plot(Picture *d, const TuneReport *r, const TuneTask *t, int i)
 {
     const int x = Edge + i % d->across * (Left + PlotWidth + Apart) + Left;
@@ -266,6 +292,7 @@ static void put_plot(Picture *d, const TuneReport *r, const TuneTask *t, int i)
     put_lines(d, &p);
     put_marks(d, &p);
     put_chosen(d, &p);
+    put_reason(d, &p);
     fputs("</g>\n", d->out);
 }
 
@@ -286,6 +313,11 @@ static void put_legend(const Picture *d)
     fprintf(d->out, "</path><text x=\"%d\" y=\"%d\">removed</text>\n", x + 10,
             y + 4);
     x += 74;
+    fprintf(d->out,
+            "<path class=\"dot\" d=\"M%d %dl4 7h-8z\"/><text x=\"%d\" "
+            "y=\"%d\">over %g x default</text>\n",
+            x, y - 4, x + 10, y + 4, highest);
+    x += 136;
     fprintf(d->out,
             "<path class=\"best\" d=\"M%d %dh20\"/><text x=\"%d\" "
             "y=\"%d\">best so far</text>\n",

@@ -179,12 +179,30 @@ static void picture(void **state)
     for (int i = 0; i < r.task.n; i++)
         if (!r.task.at[i].reused)
             dots += task_count(&r.task.at[i], was_timed);
-    assert_int_equal(count(text, "class=\"dot\""), dots + 1);
+    assert_int_equal(count(text, "class=\"dot\""), dots + 2); /* legend */
+    assert_int_equal(count(text, ">over 2 x default<"), 1);
     assert_int_equal(count(text, "class=\"removed\""), FakeRemoved + 1);
     assert_int_equal(count(text, "class=\"usual\""), FakeTasks - 1 + 1);
     assert_int_equal(count(text, "class=\"limit\""), FakeTasks - 1 + 1);
     assert_int_equal(check_xml(text, "title"),
                      1 + dots + FakeRemoved + FakeTasks - 1);
+    const int faster = count(text, "fresh pairs decide");
+    free(text);
+    /* what looks faster than the default, where that stands */
+    TuneTask *t = &r.task.at[1];
+    assert_int_equal(t->incumbent, 0);
+    for (int i = 1; i < t->candidate.n; i++)
+        t->candidate.at[i].seconds = 1.5 * t->candidate.at[0].seconds;
+    text = drawn(&r);
+    assert_int_equal(count(text, "fresh pairs decide"), faster - 1);
+    free(text);
+    t->candidate.at[1].seconds = 0.9 * t->candidate.at[0].seconds;
+    text = drawn(&r);
+    assert_int_equal(count(text, "fresh pairs decide"), faster);
+    t->taken_back = "slower";
+    char *back = drawn(&r);
+    assert_int_equal(count(back, "taken back: slower end to end"), 1);
+    free(back);
     free(text);
 }
 
