@@ -145,10 +145,6 @@ static int make_text(Compile *c)
     int code = engine_plan(e, &options);
     if (!code && has_weights(c))
         code = engine_weights(e);
-    if (!code && has_weights(c) && !e->file)
-        note_once("weights are random (seed %lld): %s names no file; give one "
-                  "by --weights",
-                  (long long)c->o->model.seed, quote(e->spec->top.src->name));
     if (!code)
         code = engine_vocab(e);
     if (code)

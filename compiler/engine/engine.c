@@ -428,6 +428,16 @@ static void pack_weights(Engine *e)
     progress_end();
 }
 
+/* Nobody takes answers of random weights for a model's. */
+static void say_random(const Engine *e)
+{
+    if (!e->file && e->plan->pack.bytes > 0)
+        note_once("weights are random (seed %llu): %s names no file; give one "
+                  "by --weights",
+                  (unsigned long long)e->options.seed,
+                  quote(e->spec->top.src->name));
+}
+
 int engine_weights(Engine *e)
 {
     Report report = { 0 };
@@ -435,6 +445,7 @@ int engine_weights(Engine *e)
     print_report(&report);
     if (code)
         return code;
+    say_random(e);
     e->packed = aligned_memory(e->arena, e->plan->pack.bytes);
     pack_weights(e);
     return ExitDone;
