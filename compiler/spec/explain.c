@@ -43,27 +43,36 @@ static void move_to(Yaml *v, Pos pos)
         move_to(v->items.at[i], pos);
 }
 
-/* A value as it would be read, at a place where it does not stand. */
-static const Yaml *value_of(Arena *a, const char *text, Pos pos)
+static const Yaml *scalar_of(Arena *a, const char *text, Pos pos)
 {
     Yaml *v = arena_alloc(a, sizeof *v);
+
+    *v = (Yaml){ .kind = YamlScalar, .text = text };
+    v->pos = pos;
+    return v;
+}
+
+/* A value of the tables as it would be read, at a place where it does not
+ * stand.                                                                    */
+static const Yaml *value_of(Arena *a, const char *text, Pos pos)
+{
     Source *src = arena_alloc(a, sizeof *src);
 
-    if (*text == '[' || *text == '{') {
-        *src = (Source){ "hint", text, strlen(text), 0 };
-        v = yaml_parse(a, src, 0);
-        move_to(v, pos);
-    } else {
-        *v = (Yaml){ .kind = YamlScalar, .text = text };
-        v->pos = pos;
-    }
+    if (*text != '[' && *text != '{')
+        return scalar_of(a, text, pos);
+    *src = (Source){ "hint", text, strlen(text), 0 };
+    Yaml *v = yaml_parse(a, src, 0);
+    if (!v)
+        die("a hint's value is no YAML: %s", text);
+    move_to(v, pos);
     return v;
 }
 
 /* Is `key` what a value at `path` sets, and all that it sets? */
 static bool sets_only(const char *path, const char *key)
 {
-    const Field *f = &fields[field_row(path)];
+    const int row = field_find(path); /* -1: a group of fields */
+    const Field *f = &fields[row < 0 ? 0 : row];
 
     return f->type == FieldSpread && !f->words[1] && !strcmp(f->words[0], key);
 }
@@ -244,7 +253,7 @@ static const Yaml *translated(const Explain *e, const char *key, const Yaml *v)
     if (!strcmp(key, "max_len") && e->family && parse_int(text, &n))
         text = arena_printf(e->arena, "%lld",
                             (long long)(n - e->family->first));
-    return value_of(e->arena, text, v->pos);
+    return scalar_of(e->arena, text, v->pos);
 }
 
 /* encoder.layers is N.encoder. */
@@ -331,12 +340,15 @@ static void explain_factor(Explain *e, const KeyValue *k, const Hint *h)
 static void explain_format(Explain *e, const KeyValue *k, const Hint *h)
 {
     const char *hole = strchr(h->ours, '%');
-    const char *text = k->value->kind == YamlScalar ? k->value->text : "n";
+    int64_t n;
+    const bool whole = k->value->kind == YamlScalar
+                    && parse_int(k->value->text, &n);
+    const char *text = whole ? k->value->text : "n";
 
     const char *line = arena_printf(e->arena, "%.*s%s%s", (int)(hole - h->ours),
                                     h->ours, text, hole + 1);
 
-    if (put_line(e, k, line)) {
+    if (whole && put_line(e, k, line)) {
         say_lines(e, k);
         return;
     }
@@ -473,12 +485,6 @@ static bool explain_map(Explain *e, const KeyValue *k)
     return true;
 }
 
-static bool is_number(const char *text)
-{
-    double x;
-    return parse_real(text, &x);
-}
-
 static void say_unknown(Arena *a, const KeyValue *k, const char *near)
 {
     const char *keys = hint_group(a, k->path);
@@ -486,7 +492,7 @@ static void say_unknown(Arena *a, const KeyValue *k, const char *near)
     error_at(k->key->pos, "unknown key '%s'", quote(k->path));
     if (near)
         note_at(nowhere, "did you mean '%s'?", near);
-    else if (is_number(k->key->text))
+    else if (parse_real(k->key->text, &(double){ 0 }))
         note_at(nowhere, "in braces a comma ends a value: write 50257, not "
                          "50,257");
     else
