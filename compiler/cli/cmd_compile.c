@@ -2,6 +2,7 @@
  * what a C compiler makes of them.                                          */
 #include <string.h>
 
+#include "base/progress.h"
 #include "base/text.h"
 #include "emit/emit.h"
 #include "cli/compile.h"
@@ -262,6 +263,8 @@ static void report(const Compile *c)
 
 int cmd_compile(const CompileCommand *o)
 {
+    if (o->quiet)
+        progress_off();
     Compile c = { .o = o };
     Fault why;
     bool to_stdout = is_stdout(o->output);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/progress.h"
 #include "base/text.h"
 #include "cli/options.h"
 
@@ -258,6 +259,8 @@ static void check_use(const RunCommand *o, int use)
 
 int cmd_run(const RunCommand *o)
 {
+    if (o->quiet)
+        progress_off();
     if (o->json && (o->attention || o->input || o->output || o->taps.n))
         fail(ExitUsage, "--format=json is for lines and for --prompt: "
                         "--attention FILE.json has weights, --output FILE "
