@@ -47,7 +47,7 @@ CORE   := memory hash math check batch cache process sampling beam search_memory
           stream state score vocab merges tokens text packed
 FILES  := files output convert json safetensors safetensors_write shards seed \
           tables weights weights_check packed_file vocab_file vocab_json vocab_block \
-          cores pool settings
+          cores pool search_settings words
 
 SOURCES := $(filter-out $(STAGE0),$(foreach r,$(ROOMS),$(sort $(wildcard compiler/$(r)/*.c)))) \
            $(CORE:%=runtime/%.c) $(FILES:%=runtime/%.c)
@@ -62,10 +62,10 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
 # Text that goes into emitted files, and specs of `attnc new`, embedded in
 # attnc when it is built.
 HEADERS  := batch compiled_model generate handle handle_system memory check search \
-            stream score text packed pool system
+            stream score text packed pool settings search_settings system
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
-            $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c \
-            $(wildcard runtime/program*.c runtime/handle*.c) \
+            $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c runtime/search_settings.c \
+            runtime/words.c $(wildcard runtime/program*.c runtime/handle*.c) \
             $(sort $(wildcard models/new/*.yaml))
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.
@@ -76,7 +76,7 @@ KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,emit/kernelset emit/writer emit/tile \
               emit/kernels emit/pieces emit/embedded machine/cpu machine/target \
               plan/epilogue spec/activations base/arena base/buffer base/color base/diag \
-              base/index base/terminal) $(B)/runtime/files.o $(B)/embedded.o
+              base/index base/terminal) $(B)/runtime/files.o $(B)/runtime/words.o $(B)/embedded.o
 
 all: $(B)/attnc ## the compiler, build/attnc (this is the default)
 

@@ -54,6 +54,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9703,9 +9704,192 @@ int tiny_score_ids(struct attn_handle *h, const int32_t *source, int64_t n,
 #ifdef ATTNC_MAIN
 #define bind_file tiny_bind
 #define bind_file_lazily tiny_bind_lazily
+#define spec_states_beam 1
 
 static __attribute__((noinline)) int program_main(int argc,
                                                   char **argv);
+
+/* settings.h: how a search is set by words: by the options of attnc and of the
+ * program, whose rows (options.h) are of these members. */
+#ifndef ATTN_SETTINGS_1
+#define ATTN_SETTINGS_1
+
+enum { /* what is done: an option is for some of these */
+       ATTN_FOR_LINES = 1,
+       ATTN_FOR_PROMPT = 2,
+       ATTN_FOR_SCORE = 4,
+       ATTN_FOR_ENCODE = 8,  /* tokens of lines, by rows of numbers */
+       ATTN_FOR_NUMBERS = 16 /* rows of numbers, by others */
+};
+
+struct attn_settings { /* -1, and a beam or nbest of 0: as the spec says */
+    const char *prefix;
+    int64_t beam, nbest, min_length, no_repeat_ngram, end_token;
+    int64_t max_input, max_output; /* 0: the model's */
+    int64_t top_k;
+    double temperature, top_p, min_p; /* -1: not given, as top_k */
+    double alpha, patience;
+    double repetition_penalty; /* 0: none */
+    bool scores;
+};
+
+/* ------------------------------------------------------------ words.c --- */
+/* What a use is called in messages. */
+ATTN_API const char *attn_use_text(int use);
+/* The first n bytes of a text as a message shows them: those that are no
+ * printable ASCII as \xHH, 80 at most.                                      */
+enum { ATTN_QUOTED = 4 * 80 + 8 };
+ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
+/* The one of n names that is most like the word; NULL: none is like it. */
+ATTN_API const char *attn_nearest(const char *word, const char *const *names,
+                                  int n);
+
+#endif
+
+/* words.c: words of messages. */
+
+ATTN_API const char *attn_use_text(int use)
+{
+    if (use & ATTN_FOR_LINES && use & ATTN_FOR_PROMPT)
+        return "answers";
+    if (use & ATTN_FOR_PROMPT)
+        return "--prompt";
+    if (use & ATTN_FOR_LINES)
+        return "lines of stdin";
+    return "--score";
+}
+
+ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED])
+{
+    const int64_t most = ATTN_QUOTED / 4 - 2;
+    char *at = out, *const end = out + ATTN_QUOTED;
+
+    for (int64_t i = 0; i < n && i < most; i++) {
+        const char *form = text[i] >= ' ' && text[i] <= '~' ? "%c" : "\\x%02x";
+        at += snprintf(at, (size_t)(end - at), form, (unsigned char)text[i]);
+    }
+    snprintf(at, (size_t)(end - at), "%s", n > most ? "..." : "");
+}
+
+/* Levenshtein's distance, one row of its table at a time. */
+static int words_distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    int row[64];
+
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = (int)j;
+    for (size_t i = 1; i <= na; i++) {
+        int corner = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= nb; j++) {
+            const int above = row[j];
+            int least = corner + (a[i - 1] != b[j - 1]);
+            if (above + 1 < least)
+                least = above + 1;
+            if (row[j - 1] + 1 < least)
+                least = row[j - 1] + 1;
+            row[j] = least;
+            corner = above;
+        }
+    }
+    return row[nb];
+}
+
+ATTN_API const char *attn_nearest(const char *word, const char *const *names,
+                                  int n)
+{
+    const char *best = NULL;
+    const size_t length = strlen(word);
+    int limit = length < 3 ? 1 : (int)(length + 2) / 3;
+
+    for (int i = 0; i < n; i++) {
+        const size_t other = strlen(names[i]);
+        if (length > 63 || other > 63)
+            continue;
+        const int d = words_distance(word, length, names[i], other);
+        if (d <= limit && d < (int)other) {
+            best = names[i];
+            limit = d - 1;
+        }
+    }
+    return best;
+}
+
+/* search_settings.h: the search as options set it. */
+#ifndef ATTN_SEARCH_SETTINGS_1
+#define ATTN_SEARCH_SETTINGS_1
+
+/* 0: the best token is taken. */
+ATTN_API double attn_settings_temperature(const struct attn_settings *s);
+/* Changes the search that the spec asks for, and `o` is. stated: the spec says
+ * how wide its beam is.                                                     */
+ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
+                                  int64_t seed, struct attn_search_options *o);
+/* What cannot be done together with the others; NULL: all can. use:
+ * ATTN_FOR_LINES, ATTN_FOR_PROMPT.                                          */
+ATTN_API const char *attn_settings_wrong(const struct attn_settings *s,
+                                         int use);
+
+#endif
+
+/* search_settings.c: the search as options change it. */
+
+/* Where one of the others is given, tokens are drawn: as the model says, 1. */
+ATTN_API double attn_settings_temperature(const struct attn_settings *s)
+{
+    if (s->temperature >= 0.0)
+        return s->temperature;
+    return s->top_k > 0 || s->top_p > 0.0 || s->min_p > 0.0;
+}
+
+/* The answers that are wanted widen the default alone: a beam that --beam or
+ * the spec states decides what is found, and is kept.                       */
+static int64_t settings_beam(const struct attn_settings *s, int stated,
+                             int64_t beam)
+{
+    if (s->beam > 0)
+        return s->beam;
+    if (attn_settings_temperature(s) > 0.0)
+        return 1;
+    return stated ? beam : attn_max(beam, s->nbest);
+}
+
+ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
+                                  int64_t seed, struct attn_search_options *o)
+{
+    o->beam = settings_beam(s, stated, o->beam);
+    o->results = attn_max(s->nbest, 1);
+    if (s->alpha >= 0.0)
+        o->alpha = (float)s->alpha;
+    if (s->max_output > 0) {
+        o->max_output = s->max_output;
+        o->max_output_plus = -1;
+    }
+    if (s->end_token >= 0)
+        o->end = (int32_t)s->end_token;
+    o->max_input = s->max_input;
+    o->patience = (float)s->patience;
+    o->want_scores = s->scores;
+    o->process.min_length = s->min_length;
+    o->process.repetition_penalty = (float)s->repetition_penalty;
+    o->process.no_repeat_ngram = s->no_repeat_ngram;
+    o->sampling.temperature = (float)attn_settings_temperature(s);
+    o->sampling.top_k = attn_max(s->top_k, 0);
+    o->sampling.top_p = s->top_p > 0.0 ? (float)s->top_p : 0.0f;
+    o->sampling.min_p = s->min_p > 0.0 ? (float)s->min_p : 0.0f;
+    o->sampling.seed = seed;
+}
+
+ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
+{
+    if (use == ATTN_FOR_PROMPT && s->beam > 1)
+        return "--beam is for lines of stdin, not for --prompt";
+    if (use == ATTN_FOR_LINES && attn_settings_temperature(s) > 0.0
+        && (s->beam > 1 || s->nbest > 1))
+        return "tokens that are drawn make one answer: leave out --beam and "
+               "--nbest, or --temperature and --top-k, --top-p, --min-p";
+    return NULL;
+}
 
 /* program.c: the program that an emitted file is under ATTNC_MAIN: lines in on
  * stdin, answers out on stdout. The model says what a line is:
@@ -9713,127 +9897,138 @@ static __attribute__((noinline)) int program_main(int argc,
  *   a row of numbers, where it reads these; an empty line ends a block of
  *   them. Kind attention: three blocks (queries, keys, values) are one
  *   question.
- * Pasted behind this are program_file.c and what answers: program_generate.c,
- * program_words.c and program_stream.c, or program_rows.c where the model
- * generates nothing.
+ * Its options are rows of runtime/options.h, a table behind this; they, its
+ * messages and exit codes are those of attnc run and attnc score. Pasted behind
+ * the table are program_words.c, which reads the options, program_file.c,
+ * program_lines.c and what answers: program_generate.c, program_score.c and
+ * program_stream.c, or program_rows.c where the model generates nothing.
  *
  * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
- * 4 I/O, 5 memory.                                                          */
+ * 4 I/O, 5 memory, 6 another processor, 70 a bug.                           */
+
 enum {
-    PROGRAM_PARTS = 32, /* lines that are answered together */
-    PROGRAM_STOPS = 16, /* strings that may end an answer */
-    PROGRAM_FILES = 2   /* that are mapped: weights, a state */
+    PROGRAM_PARTS = 32,     /* lines that are answered together, */
+    PROGRAM_ROWS = 8192,    /* or not many more rows than these */
+    PROGRAM_LINE = 1 << 20, /* bytes of a line, at most */
+    PROGRAM_WHY = 512,      /* of a message */
+    PROGRAM_FILES = 2       /* that are mapped: weights, a state */
 };
-/* The numbers that words give, and the texts: program_words knows their names
- * and what they are without one.                                            */
-enum {
-    WORD_TOKENS,
-    WORD_TEMPERATURE,
-    WORD_TOP_K,
-    WORD_TOP_P,
-    WORD_MIN_P,
-    WORD_SEED,
-    WORD_REPETITION,
-    WORD_THREADS,
-    WORD_NUMBERS
-};
-enum { WORD_PROMPT, WORD_STOP, WORD_LOAD, WORD_SAVE, WORD_TEXTS };
 
 struct room { /* memory that only grows */
     void *at;
     int64_t bytes;
 };
 
+struct program_list {
+    const char **at;
+    int64_t n;
+};
+
+struct program_side {  /* of tokens */
+    const void *block; /* vocabulary; NULL: ids */
+    int64_t size;      /* ids are below this */
+};
+
 struct program {
     const char *name; /* argv[0] */
     const struct attn_model *m;
-    const char *file; /* packed weights, whole */
+    const char *path; /* of the packed weights */
+    const char *file; /* they, whole */
     int64_t bytes;
-    const void *packed;          /* the weights in it */
-    const void *source, *target; /* vocabularies; NULL: token ids */
-    /* reads a line's items; how many, or -1: refused */
-    int64_t (*read)(struct program *p, const char *line, int64_t bytes);
+    const void *packed; /* the weights in it */
+    struct program_side source, target;
+    int status;            /* exit code; above 3 it ends the program */
+    char why[PROGRAM_WHY]; /* what is wrong with a line, or with an option */
+    /* options */
+    int use;        /* one of ATTN_FOR_LINES .. */
+    uint64_t given; /* bits: rows of program_option */
+    struct attn_settings set;
+    struct program_list stop, suppress;
+    const char *prompt, *save_state, *load_state;
+    int64_t tokens, seed, threads;
+    bool ids, quiet, score, unchecked, help, version;
+    /* lines */
+    char *buffer; /* [PROGRAM_LINE + 1] */
+    int64_t begin, end;
+    int over;     /* nothing comes behind the buffer */
+    int64_t line; /* number of the last line read */
+    /* parts: lines, or blocks of lines; those of a batch */
     int64_t width; /* items of a row: 1 token, so many numbers */
     int64_t n;     /* items of this batch so far */
-    int64_t parts; /* lines, or blocks, that ended */
-    int64_t ended; /* of them, in all batches */
+    int64_t parts; /* that ended */
+    int64_t ended; /* parts of all batches */
     int32_t start[PROGRAM_PARTS + 1]; /* first row of each */
     int bad[PROGRAM_PARTS];           /* it was refused: it has no answer */
     int64_t last[PROGRAM_PARTS];      /* number of its last line */
-    int begun;                        /* text goes on where another ended */
     int refused;                      /* the part that is open has a bad line */
-    int64_t line;                     /* number of the last line read */
-    int status; /* exit code; above 3 it ends the program */
-    double number[WORD_NUMBERS];
-    const char *word[WORD_TEXTS]; /* NULL: not given */
-    const char *stop[PROGRAM_STOPS];
-    int64_t stops;
-    int quiet;
-    int unchecked; /* weights are not held to their hash */
-    struct room bound, items, work, text;
+    /* memory, threads */
+    struct room bound, items, work, text, found, prefix, suppressed;
     struct attn_pool *pool;
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
-/* The file, whole; where there is none, p->status says so. */
-static const char *program_map(struct program *p, const char *path,
-                               int64_t *bytes);
-/* Checks the weights and vocabularies; binds the weights. */
-static void program_weights(struct program *p, const char *path);
-/* Takes a word that is about the weights' file; 0: it is another. */
-static int program_file_word(struct program *p, const char *word);
-/* The most rows that part i of a batch may have. */
-static int64_t program_most(const struct program *p, int64_t part);
-/* Prints the answers to a batch, a line or a block of them for each part. */
-static void program_answer(struct program *p);
-/* What the words are, as lines for the usage. */
-static const char *program_help(void);
-/* Takes the words behind the weights; 0: they are not understood. */
-static int program_words(struct program *p, int n, char **word);
-/* Answers one text as it comes, instead of stdin's lines; 0: none is asked. */
-static int program_stream(struct program *p);
+enum { OPTION_FLAG, OPTION_WHOLE, OPTION_REAL, OPTION_TEXT, OPTION_LIST };
 
-static void program_fail(struct program *p, int code, const char *what,
-                         const char *why)
-{
-    fprintf(stderr, "%s: error: %s: %s\n", p->name, what, why);
-    p->status = code;
-}
+struct program_option {
+    const char *group, *name;
+    const char *takes; /* NULL: nothing */
+    int kind, use;     /* bits of ATTN_FOR_LINES .. */
+    size_t at;         /* its value, in struct program */
+    double least, most, usual;
+    const char *help;
+};
 
-/* A line, or the prompt, that is not answered, and why; at: the byte in it. */
-static int64_t program_refuse(struct program *p, int64_t at, const char *fmt,
-                              ...)
+/* ---------------------------------------------------------------- says --- */
+
+/* "NAME: error: ..", once the program cannot go on. */
+static void program_fail(struct program *p, int code, const char *fmt, ...)
 {
     va_list ap;
 
-    if (p->line > 0)
-        fprintf(stderr, "stdin:%lld:%lld: error: ", (long long)p->line,
-                (long long)at + 1);
-    else
-        fprintf(stderr, "%s: error: --prompt: byte %lld: ", p->name,
-                (long long)at + 1);
+    fprintf(stderr, "%s: error: ", p->name);
     va_start(ap, fmt);
     vfprintf(stderr, fmt, ap);
     va_end(ap);
     fputc('\n', stderr);
-    p->status = 3;
+    p->status = code;
+}
+
+/* Keeps what is wrong with a text; -1. */
+static int64_t program_wrong(struct program *p, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(p->why, sizeof p->why, fmt, ap);
+    va_end(ap);
     return -1;
+}
+
+/* Says it of a line, which has no answer. */
+static void program_refuse(struct program *p, int64_t line)
+{
+    fprintf(stderr, "<stdin>:%lld: error: %s\n", (long long)line, p->why);
+    p->status = 3;
+}
+
+static void program_flush(struct program *p, FILE *to)
+{
+    if (fflush(to) != 0 || ferror(to))
+        program_fail(p, 4, "cannot write to stdout: %s", strerror(errno));
 }
 
 /* The room's memory, at least that large; NULL: out of memory. */
 static void *program_grow(struct program *p, struct room *r, int64_t bytes)
 {
-    const int64_t more = bytes + bytes / 4;
+    const int64_t more = bytes + bytes / 4 + 1;
     void *at = NULL;
 
-    if (bytes >= 0 && bytes <= r->bytes)
+    if (r->at && bytes >= 0 && bytes <= r->bytes)
         return r->at;
     if (bytes >= 0)
         at = realloc(r->at, (size_t)more);
     if (!at) {
-        program_fail(p, 5, p->m->name,
-                     "out of memory: give fewer or shorter "
-                     "lines at once");
+        program_fail(p, 5, "out of memory: give fewer or shorter lines");
         return NULL;
     }
     r->at = at;
@@ -9841,253 +10036,383 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
     return at;
 }
 
-/* ------------------------------------------------------------- lines --- */
+/* The file, whole; where there is none, p->status says so. */
+static const char *program_map(struct program *p, const char *path,
+                               int64_t *bytes);
+/* Checks the weights and vocabularies; binds the weights. */
+static void program_weights(struct program *p);
+/* What the options ask for: one of ATTN_FOR_LINES ..; p->status says why not.
+ */
+static int program_use(struct program *p);
+/* Before the first line is read, and behind the last. */
+static void program_prepare(struct program *p);
+static void program_finish(struct program *p);
+/* How many rows of a part are kept; -1: p->why says why it is refused. */
+static int64_t program_part(struct program *p, int64_t rows);
+/* Prints the answers to a batch, a line or a block of them for each part. */
+static void program_answer(struct program *p);
+/* All that is asked for. */
+static void program_answers(struct program *p);
 
-/* Memory for `more` items behind those of the batch. */
-static void *program_items(struct program *p, int64_t more)
+#define PROGRAM_ATTNC "0.1.0"
+
+static const struct program_option program_option[] = {
+        { "Lines", "--ids", NULL, OPTION_FLAG, 7,
+          offsetof(struct program, ids), 0, 0, 0,
+          "read and write token ids instead of text" },
+        { "Lines", "--prefix", "TEXT", OPTION_TEXT, 3,
+          offsetof(struct program, set.prefix), 0, 0, 0,
+          "first tokens of every answer" },
+        { "Lines", "--max-input", "N", OPTION_WHOLE, 3,
+          offsetof(struct program, set.max_input), 1, 2147483647, 0,
+          "cut longer inputs to this many tokens" },
+        { "Lines", "--score", NULL, OPTION_FLAG, 4,
+          offsetof(struct program, score), 0, 0, 0,
+          "lines are INPUT tab OUTPUT: how probable is it?" },
+        { "Prompt", "--prompt", "TEXT", OPTION_TEXT, 2,
+          offsetof(struct program, prompt), 0, 0, 0,
+          "answer this, and print the answer as it comes" },
+        { "Prompt", "-n", "N", OPTION_WHOLE, 2,
+          offsetof(struct program, tokens), 0, 2147483647, -1,
+          "tokens of that answer, at most" },
+        { "Prompt", "--stop", "TEXT", OPTION_LIST, 2,
+          offsetof(struct program, stop), 0, 0, 0,
+          "end before this text (--ids: these tokens)" },
+        { "Prompt", "--save-state", "FILE", OPTION_TEXT, 2,
+          offsetof(struct program, save_state), 0, 0, 0,
+          "keep the state behind --prompt; - is stdout" },
+        { "Prompt", "--load-state", "FILE", OPTION_TEXT, 2,
+          offsetof(struct program, load_state), 0, 0, 0,
+          "go on from there, behind --prompt if it is given" },
+        { "Prompt", "--quiet", NULL, OPTION_FLAG, 2,
+          offsetof(struct program, quiet), 0, 0, 0,
+          "do not say how fast that answer came" },
+        { "Search", "--beam", "N", OPTION_WHOLE, 3,
+          offsetof(struct program, set.beam), 1, 1024, 0,
+          "hypotheses that are followed; 1 is greedy" },
+        { "Search", "--nbest", "N", OPTION_WHOLE, 1,
+          offsetof(struct program, set.nbest), 1, 1024, 0,
+          "answers to a line, behind the line's number" },
+        { "Search", "--scores", NULL, OPTION_FLAG, 1,
+          offsetof(struct program, set.scores), 0, 0, 0,
+          "each answer begins with its score" },
+        { "Search", "--alpha", "X", OPTION_REAL, 3,
+          offsetof(struct program, set.alpha), 0, 100, -1,
+          "strength of the length penalty" },
+        { "Search", "--length-penalty", "X", OPTION_REAL, 3,
+          offsetof(struct program, set.alpha), 0, 100, -1,
+          "the same as --alpha" },
+        { "Search", "--patience", "X", OPTION_REAL, 3,
+          offsetof(struct program, set.patience), 0, 100, 1,
+          "rule recorded: stop at --beam times this many" },
+        { "Search", "--min-length", "N", OPTION_WHOLE, 3,
+          offsetof(struct program, set.min_length), 0, 2147483647, 0,
+          "no end before this many tokens" },
+        { "Search", "--max-output", "N", OPTION_WHOLE, 3,
+          offsetof(struct program, set.max_output), 1, 2147483647, 0,
+          "at most this many tokens in an answer" },
+        { "Search", "--repetition-penalty", "X", OPTION_REAL, 3,
+          offsetof(struct program, set.repetition_penalty), 0.001, 1000, 0,
+          "divides the logits of tokens that came already" },
+        { "Search", "--no-repeat-ngram", "N", OPTION_WHOLE, 3,
+          offsetof(struct program, set.no_repeat_ngram), 0, 1000, 0,
+          "no n-gram of this length twice" },
+        { "Search", "--suppress", "TOKENS", OPTION_LIST, 3,
+          offsetof(struct program, suppress), 0, 0, 0,
+          "a token, or a sequence of them, that must not come" },
+        { "Search", "--end-token", "ID", OPTION_WHOLE, 3,
+          offsetof(struct program, set.end_token), 0, 2147483647, -1,
+          "this token ends an answer" },
+        { "Sampling", "--temperature", "X", OPTION_REAL, 3,
+          offsetof(struct program, set.temperature), 0, 1000000, -1,
+          "draw tokens at random; 0: take the best" },
+        { "Sampling", "--top-k", "N", OPTION_WHOLE, 3,
+          offsetof(struct program, set.top_k), 0, 2147483647, -1,
+          "of the N best alone" },
+        { "Sampling", "--top-p", "X", OPTION_REAL, 3,
+          offsetof(struct program, set.top_p), 0, 1, -1,
+          "of the best that have this probability" },
+        { "Sampling", "--min-p", "X", OPTION_REAL, 3,
+          offsetof(struct program, set.min_p), 0, 1, -1,
+          "of those at least so probable, beside the best" },
+        { "General", "--seed", "N", OPTION_WHOLE, 3,
+          offsetof(struct program, seed), 0, 2147483647, 1,
+          "of all that is random" },
+        { "General", "--threads", "N", OPTION_WHOLE, 7,
+          offsetof(struct program, threads), 1, 256, -1,
+          "run on this many; default: one a physical core" },
+        { "General", "--no-check", NULL, OPTION_FLAG, 7,
+          offsetof(struct program, unchecked), 0, 0, 0,
+          "do not hold the weights to their hash" },
+        { "General", "--help", NULL, OPTION_FLAG, 7,
+          offsetof(struct program, help), 0, 0, 0,
+          "this text" },
+        { "General", "--version", NULL, OPTION_FLAG, 7,
+          offsetof(struct program, version), 0, 0, 0,
+          "which model this is, and by which attnc" },
+};
+enum {
+    PROGRAM_OPTIONS = sizeof program_option / sizeof *program_option
+};
+
+/* program_words.c: the words of the command line, by the rows of
+ * program_option: "--seed 7", "--seed=7", "-n9"; and --help, --version.      */
+
+static void *option_at(struct program *p, const struct program_option *o)
 {
-    char *at = program_grow(p, &p->items, (p->n + more) * 4);
-    return at ? at + p->n * 4 : NULL;
+    return (char *)p + o->at;
 }
 
-static int64_t read_text(struct program *p, const char *line, int64_t bytes)
+/* The row of a word, and its value where it is in the word itself, else NULL;
+ * NULL: there is no such option.                                            */
+static const struct program_option *option_of(const char *word,
+                                              const char **value)
 {
-    const int64_t need = attn_vocab_encode_bytes(p->source, bytes);
-    void *memory = program_grow(p, &p->work, attn_max(need, 1));
-    int64_t bad = 0, n = -1;
-    int32_t *ids = program_items(p, bytes + 2);
+    const int is_long = strncmp(word, "--", 2) == 0;
 
-    if (need < 0)
-        return program_refuse(p, 0, "%lld bytes in a line: shorten it",
-                              (long long)bytes);
-    if (ids && memory)
-        n = attn_vocab_encode(p->source, line, bytes, p->begun, ids, bytes + 2,
-                              memory, &bad);
-    if (n == ATTN_ERROR_UNKNOWN)
-        program_refuse(p, bad,
-                       "a character or word that the vocabulary does "
-                       "not have: leave it out");
-    if (n == ATTN_ERROR_UTF8)
-        program_refuse(p, bad, "not UTF-8: convert the text");
-    return n;
-}
-
-/* Is this the end of a number: a space, or the end of the line? */
-static int ends_number(const char *from, const char *end)
-{
-    if (end == from)
-        return 0;
-    return strchr(" \t\r", *end) != NULL;
-}
-
-static int64_t read_ids(struct program *p, const char *line, int64_t bytes)
-{
-    const char *at = line + strspn(line, " \t\r");
-    int32_t *ids = program_items(p, bytes);
-    int64_t n = 0, vocab = p->m->source_vocab;
-
-    if (p->m->kind == ATTN_DECODER)
-        vocab = p->m->target_vocab;
-    while (ids && at < line + bytes) {
-        char *end;
-        const long long id = strtoll(at, &end, 10);
-        if (!ends_number(at, end) || id < 0 || id >= vocab)
-            return program_refuse(p, at - line,
-                                  "a token id from 0 to %lld is "
-                                  "expected",
-                                  (long long)vocab - 1);
-        ids[n] = (int32_t)id;
-        n++;
-        at = end + strspn(end, " \t\r");
+    *value = NULL;
+    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
+        const struct program_option *o = &program_option[i];
+        const size_t n = strlen(o->name);
+        if (strncmp(word, o->name, n) != 0)
+            continue;
+        if (word[n] == '\0')
+            return o;
+        if (!o->takes || (is_long && word[n] != '=') || (!is_long && n > 2))
+            continue;
+        *value = word + n + is_long;
+        return o;
     }
-    return ids ? n : -1;
+    return NULL;
 }
 
-static int64_t read_numbers(struct program *p, const char *line, int64_t bytes)
+static void option_unknown(struct program *p, const char *word)
 {
-    const char *at = line + strspn(line, " \t\r");
-    float *x = program_items(p, bytes);
-    int64_t n = 0;
+    const char *names[PROGRAM_OPTIONS], *near;
+    char name[64], quoted[ATTN_QUOTED];
 
-    while (x && at < line + bytes) {
-        char *end;
-        x[n] = strtof(at, &end);
-        if (!ends_number(at, end))
-            return program_refuse(p, at - line, "a number is expected");
-        n++;
-        at = end + strspn(end, " \t\r");
-    }
-    if (x && n != p->width)
-        return program_refuse(p, 0,
-                              "a row has %lld numbers, this line has "
-                              "%lld",
-                              (long long)p->width, (long long)n);
-    return x ? n : -1;
-}
-
-static void program_end_part(struct program *p)
-{
-    const int64_t first = p->start[p->parts];
-    const int64_t most = program_most(p, p->parts);
-    int64_t rows = p->n / p->width - first;
-
-    if (rows > most) {
-        program_refuse(p, 0,
-                       "%lld %s; the model takes %lld at most (max_len%s)"
-                       ": shorten it",
-                       (long long)rows,
-                       p->m->input_width > 0 ? "rows in a block"
-                                             : "tokens in a line",
-                       (long long)most,
-                       p->m->class_token ? ", which counts the class token"
-                                         : "");
-        p->refused = 1;
-    }
-    p->bad[p->parts] = p->refused;
-    p->last[p->parts] = p->line;
-    if (p->refused)
-        rows = 0;
-    if (p->m->kind != ATTN_ATTENTION)
-        p->refused = 0;
-    p->n = (first + rows) * p->width;
-    p->parts++;
-    p->ended++;
-    p->start[p->parts] = (int32_t)(first + rows);
-}
-
-static void program_line(struct program *p, const char *line, int64_t bytes)
-{
-    const int blocks = p->m->input_width > 0;
-    const int64_t before = p->m->kind == ATTN_ATTENTION ? p->parts : p->ended;
-    int64_t n = 0;
-
-    if (blocks && bytes == 0 && before == 0 && p->n == 0 && !p->refused)
-        return; /* empty lines before the first block */
-    if (bytes > 0)
-        n = p->read(p, line, bytes);
-    if (n < 0)
-        p->refused = 1;
+    for (int i = 0; i < PROGRAM_OPTIONS; i++)
+        names[i] = program_option[i].name;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    near = attn_nearest(name, names, PROGRAM_OPTIONS);
+    attn_quote(word, (int64_t)strcspn(word, "="), quoted);
+    if (near)
+        program_fail(p, 2, "unknown option '%s': did you mean %s?", quoted,
+                     near);
     else
-        p->n += n;
-    if (!blocks || bytes == 0)
-        program_end_part(p);
+        program_fail(p, 2, "unknown option '%s'; --help lists them", quoted);
 }
 
-/* Bytes of the byte order mark that some editors put before a text. */
-static int64_t program_mark(const char *text, int64_t n)
+/* ------------------------------------------------------------- values --- */
+
+static double option_number(struct program *p, const struct program_option *o,
+                            const char *text)
 {
-    return n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    const int whole = o->kind == OPTION_WHOLE;
+    char *end, quoted[ATTN_QUOTED];
+    double x;
+
+    errno = 0;
+    x = strtod(text, &end);
+    attn_quote(text, (int64_t)strlen(text), quoted);
+    if (end == text || *end != '\0' || errno != 0 || !(x - x >= 0.0)
+        || (whole && x != floor(x)))
+        program_fail(p, 2, "%s takes a%s number, not '%s'", o->name,
+                     whole ? " whole" : "", quoted);
+    else if (x < o->least || x > o->most)
+        program_fail(p, 2, "%s %s is out of range: %.12g to %.12g", o->name,
+                     quoted, o->least, o->most);
+    return x;
 }
 
-/* Reads lines until there are `parts` of them; 0 at the end of the input. */
-static int program_read(struct program *p, int64_t parts)
+static void option_add(struct program *p, struct program_list *l,
+                       const char *text)
 {
-    char *text = p->text.at;
-    size_t room = (size_t)p->text.bytes;
-    ssize_t n = 0;
-    int64_t mark;
+    const size_t bytes = (size_t)(l->n + 1) * sizeof *l->at;
+    const char **at = realloc(l->at, bytes);
 
-    p->n = 0;
-    p->parts = 0;
-    p->refused = 0;
-    while (p->parts < parts && p->status <= 3) {
-        n = getline(&text, &room, stdin);
-        if (n < 0)
-            break;
-        p->line++;
-        if (n > 0 && text[n - 1] == '\n') {
-            n--;
-            text[n] = '\0';
-        }
-        mark = p->line == 1 ? program_mark(text, (int64_t)n) : 0;
-        program_line(p, text + mark, (int64_t)n - mark);
-    }
-    if (n < 0 && !feof(stdin))
-        program_fail(p, errno == ENOMEM ? 5 : 4, "stdin", strerror(errno));
-    if (n < 0 && (p->refused || p->n > p->start[p->parts] * p->width))
-        program_end_part(p);
-    p->text.at = text;
-    p->text.bytes = (int64_t)room;
-    return n >= 0;
-}
-
-static void program_run(struct program *p)
-{
-    int64_t parts = PROGRAM_PARTS;
-    int more = 1;
-
-    p->read = p->source ? read_text : read_ids;
-    p->width = 1;
-    if (isatty(0))
-        parts = 1;
-    if (p->m->input_width > 0) {
-        p->read = read_numbers;
-        p->width = p->m->input_width;
-    }
-    if (p->m->kind == ATTN_ATTENTION)
-        parts = 3;
-    while (more && p->status <= 3) {
-        more = program_read(p, parts);
-        if (p->parts > 0 && p->status <= 3)
-            program_answer(p);
-        if (fflush(stdout) != 0 || ferror(stdout))
-            program_fail(p, 4, "stdout", strerror(errno));
-    }
-}
-
-/* Opens a pool of so many threads; below 0: of one a physical core. */
-static void program_threads(struct program *p, int64_t threads)
-{
-    if (threads < 0)
-        threads = attn_cores();
-    if (threads < 2)
-        return;
-    p->pool = attn_pool_open(threads);
-    if (!p->pool) {
-        program_fail(p, 5, "--threads", "out of memory");
+    if (!at) {
+        program_fail(p, 5, "out of memory");
         return;
     }
-    p->parallel = attn_pool_parallel(p->pool);
-    if (attn_pool_refused(p->pool))
-        fprintf(stderr,
-                "%s: warning: --threads %lld: the system gives %lld (%s)\n",
-                p->name, (long long)threads, (long long)p->parallel->parts,
-                attn_pool_refused(p->pool));
+    l->at = at;
+    l->at[l->n] = text;
+    l->n++;
 }
 
-static int program_main(int argc, char **argv)
+static void option_take(struct program *p, const struct program_option *o,
+                        const char *text)
 {
-    struct program p;
-    const char *path = model.name;
+    void *at = option_at(p, o);
+    double x = 0.0;
 
-    memset(&p, 0, sizeof p);
-    p.name = argc > 0 ? argv[0] : model.name;
-    p.m = &model;
-    p.file = embedded_weights(&p.bytes);
-    const int alone = p.file || p.m->weights_bytes == 0;
-    const int words = alone ? 1 : 2;
-    if (argc < words || (!alone && argv[1][0] == '-')
-        || !program_words(&p, argc - words, argv + words)) {
-        fprintf(stderr, "usage: %s%s < lines\n%s", p.name,
-                alone ? "" : " model.weights", program_help());
-        return 2;
+    if (o->kind == OPTION_WHOLE || o->kind == OPTION_REAL)
+        x = option_number(p, o, text);
+    if (p->status != 0)
+        return;
+    if (o->kind == OPTION_FLAG)
+        *(bool *)at = true;
+    else if (o->kind == OPTION_WHOLE)
+        *(int64_t *)at = (int64_t)x;
+    else if (o->kind == OPTION_REAL)
+        *(double *)at = x;
+    else if (o->kind == OPTION_TEXT)
+        *(const char **)at = text;
+    else
+        option_add(p, at, text);
+    p->given |= (uint64_t)1 << (o - program_option);
+}
+
+static void option_defaults(struct program *p)
+{
+    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
+        const struct program_option *o = &program_option[i];
+        if (o->kind == OPTION_WHOLE)
+            *(int64_t *)option_at(p, o) = (int64_t)o->usual;
+        if (o->kind == OPTION_REAL)
+            *(double *)option_at(p, o) = o->usual;
     }
-    if (!alone) {
-        path = argv[1];
-        p.file = program_map(&p, path, &p.bytes);
+}
+
+/* --------------------------------------------------------------- help --- */
+
+static int program_alone(const struct program *p)
+{
+    return p->file || p->m->weights_bytes == 0;
+}
+
+static void program_usage(const struct program *p, FILE *to)
+{
+    fprintf(to, "usage: %s [options]%s < lines\n", p->name,
+            program_alone(p) ? "" : " model.weights");
+}
+
+static void program_help(struct program *p)
+{
+    const char *group = "";
+
+    program_usage(p, stdout);
+    printf("%s answers each line of stdin.\n", p->m->name);
+    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
+        const struct program_option *o = &program_option[i];
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s", o->name,
+                 !o->takes           ? ""
+                 : o->name[1] == '-' ? "="
+                                     : " ",
+                 o->takes ? o->takes : "");
+        if (strcmp(group, o->group) != 0)
+            printf("\n%s:\n", o->group);
+        group = o->group;
+        printf("  %-27s %s\n", left, o->help);
     }
-    if (p.status == 0 && p.file)
-        program_weights(&p, path);
-    if (p.status == 0)
-        program_threads(&p, (int64_t)p.number[WORD_THREADS]);
-    if (p.status == 0 && !program_stream(&p))
-        program_run(&p);
-    attn_pool_close(p.pool);
-    free(p.bound.at);
-    free(p.items.at);
-    free(p.work.at);
-    free(p.text.at);
-    return p.status;
+    printf("\nExit codes: 0 done, 2 usage, 3 bad input, 4 input or output, "
+           "5 memory,\n6 a processor that it is not made for.\n");
+    program_flush(p, stdout);
+}
+
+static void program_version(struct program *p)
+{
+    printf("%s, made by attnc %s: spec %016llx, weights %016llx\n", p->m->name,
+           PROGRAM_ATTNC, (unsigned long long)p->m->spec_hash,
+           (unsigned long long)p->m->weights_hash);
+    program_flush(p, stdout);
+}
+
+/* ------------------------------------------------------------- reading --- */
+
+/* Is help wanted? It is given wherever the word stands, but as a value. */
+static int words_help(int n, char **word)
+{
+    const char *value;
+
+    for (int i = 0; i < n && strcmp(word[i], "--") != 0; i++) {
+        const struct program_option *o = option_of(word[i], &value);
+        if (strcmp(word[i], "-h") == 0 || strcmp(word[i], "--help") == 0)
+            return 1;
+        if (o && o->takes && !value)
+            i++;
+    }
+    return 0;
+}
+
+/* An option that has a value perhaps, in `next`; how many words they are. */
+static int words_option(struct program *p, const char *word, const char *next)
+{
+    const char *value;
+    const struct program_option *o = option_of(word, &value);
+
+    if (!o)
+        option_unknown(p, word);
+    else if (o->takes && !value && !next)
+        program_fail(p, 2, "%s takes a value: %s %s", o->name, o->name,
+                     o->takes);
+    else {
+        const int apart = o->takes && !value;
+        option_take(p, o, apart ? next : value);
+        return apart ? 2 : 1;
+    }
+    return 1;
+}
+
+static void words_operand(struct program *p, const char *word)
+{
+    char quoted[ATTN_QUOTED], other[ATTN_QUOTED];
+
+    attn_quote(word, (int64_t)strlen(word), quoted);
+    if (program_alone(p)) {
+        program_fail(p, 2, "no file is taken: '%s'", quoted);
+    } else if (p->path) {
+        attn_quote(p->path, (int64_t)strlen(p->path), other);
+        program_fail(p, 2, "one file at a time: '%s' and '%s'", other, quoted);
+    } else
+        p->path = word;
+}
+
+/* Refuses what is not for this use. */
+static void words_check(struct program *p)
+{
+    p->use = program_use(p);
+    for (int i = 0; i < PROGRAM_OPTIONS && p->status == 0; i++) {
+        const struct program_option *o = &program_option[i];
+        if ((p->given >> i & 1) != 0 && (o->use & p->use) == 0)
+            program_fail(p, 2, "%s is for %s, not for %s", o->name,
+                         attn_use_text(o->use), attn_use_text(p->use));
+    }
+}
+
+/* 0: nothing is left to do, or p->status says why not. */
+static int program_words(struct program *p, int n, char **word)
+{
+    int options = 1, i = 0;
+
+    option_defaults(p);
+    if (words_help(n, word)) {
+        program_help(p);
+        return 0;
+    }
+    while (i < n && p->status == 0 && !p->version) {
+        if (!options || word[i][0] != '-' || word[i][1] == '\0') {
+            words_operand(p, word[i]);
+            i++;
+        } else if (strcmp(word[i], "--") == 0) {
+            options = 0;
+            i++;
+        } else
+            i += words_option(p, word[i], i + 1 < n ? word[i + 1] : NULL);
+    }
+    if (p->status == 0 && p->version) {
+        program_version(p);
+        return 0;
+    }
+    if (p->status == 0)
+        words_check(p);
+    if (p->status == 0 && !p->path && !program_alone(p)) {
+        program_usage(p, stderr);
+        fprintf(stderr, "%s --help lists the options\n", p->name);
+        p->status = 2;
+    }
+    return p->status == 0;
 }
 
 /* program_file.c: the files that the program reads where they are mapped: the
@@ -10156,16 +10481,19 @@ static const char *program_map(struct program *p, const char *path,
 
     *bytes = 0;
     if (fd < 0 || fstat(fd, &st) != 0) {
-        program_fail(p, 4, path, strerror(errno));
+        program_fail(p, 4, "%s: cannot open: %s", path, strerror(errno));
         return file;
     }
     if (!S_ISREG(st.st_mode))
-        program_fail(p, 4, path, "not a regular file");
+        program_fail(p, 4,
+                     S_ISDIR(st.st_mode) ? "%s: is a folder, not a file"
+                                         : "%s: is not a regular file",
+                     path);
     else if (st.st_size > 0) {
         void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd,
                         0);
         if (at == MAP_FAILED)
-            program_fail(p, 5, path, strerror(errno));
+            program_fail(p, 5, "%s: %s", path, strerror(errno));
         else {
             file = at;
             *bytes = (int64_t)st.st_size;
@@ -10176,15 +10504,7 @@ static const char *program_map(struct program *p, const char *path,
     return file;
 }
 
-static int program_file_word(struct program *p, const char *word)
-{
-    if (strcmp(word, "--no-check") != 0)
-        return 0;
-    p->unchecked = 1;
-    return 1;
-}
-
-static void program_weights(struct program *p, const char *path)
+static void program_weights(struct program *p)
 {
     struct attn_packed_header h;
     const char *wrong;
@@ -10196,14 +10516,16 @@ static void program_weights(struct program *p, const char *path)
     else
         wrong = bind_file(p->bound.at, p->file, p->bytes);
     if (wrong) {
-        program_fail(p, 3, path, wrong);
+        program_fail(p, 3, "%s: %s", p->path ? p->path : p->m->name, wrong);
         return;
     }
     memcpy(&h, p->file, sizeof h);
     if (h.source_vocab_bytes > 0)
-        p->source = p->file + h.source_vocab_at;
+        p->source.block = p->file + h.source_vocab_at;
     if (h.target_vocab_bytes > 0)
-        p->target = p->file + h.target_vocab_at;
+        p->target.block = p->file + h.target_vocab_at;
+    p->source.size = p->m->source_vocab;
+    p->target.size = p->m->target_vocab;
     if (p->m->kind == ATTN_DECODER)
         p->source = p->target; /* it goes on with what it reads */
     p->packed = p->file + h.weights_at;
@@ -10212,61 +10534,438 @@ static void program_weights(struct program *p, const char *path)
                 (unsigned long long)(h.random - 1));
 }
 
-/* program_generate.c: answers lines by the search that the spec asks for, all
- * lines of a batch at once.                                                 */
+/* program_lines.c: lines of stdin, the tokens or numbers in them, and the parts
+ * that these are.                                                           */
 
-static void program_settings(const struct program *p,
-                             struct attn_search_options *o)
+/* -------------------------------------------------------------- tokens --- */
+
+/* Is this the end of a number: a space, or the end of the line? */
+static int ends_number(const char *at, const char *end)
 {
-    options_of_spec(o);
-    o->parallel = p->parallel;
+    return at == end || *at == ' ' || *at == '\t' || *at == '\r';
 }
 
-static int64_t program_most(const struct program *p, int64_t part)
+/* Ids in decimal; their number, or -1. */
+static int64_t read_ids(struct program *p, const struct program_side *s,
+                        const char *text, int64_t bytes, int32_t *ids)
 {
+    const char *at = text, *const end = text + bytes;
+    int64_t n = 0;
+
+    while (at < end) {
+        const char *from = at;
+        int64_t id = 0;
+        while (at < end && *at >= '0' && *at <= '9') {
+            id = attn_min(id * 10 + (*at - '0'), INT32_MAX);
+            at++;
+        }
+        if (at == from && ends_number(at, end)) {
+            at++;
+            continue;
+        }
+        if (!ends_number(at, end) || id >= s->size)
+            return program_wrong(p,
+                                 "byte %lld: a token id from 0 to %lld is "
+                                 "expected",
+                                 (long long)(from - text) + 1,
+                                 (long long)s->size - 1);
+        ids[n] = (int32_t)id;
+        n++;
+    }
+    return n;
+}
+
+/* The character, or with spaces between tokens the word, at the front. */
+static int64_t token_bytes(const struct attn_vocab_header *h, const char *at,
+                           int64_t n)
+{
+    int64_t i = n > 0;
+
+    while (i < n
+           && (h->kind == ATTN_SPACES ? at[i] != ' ' : (at[i] & 0xc0) == 0x80))
+        i++;
+    return i;
+}
+
+/* Tokens of a text into ids[bytes + 2]; their number, or -1. begun: it goes on
+ * where another ended.                                                      */
+static int64_t program_tokens(struct program *p, const struct program_side *s,
+                              int begun, const char *text, int64_t bytes,
+                              int32_t *ids)
+{
+    char quoted[ATTN_QUOTED];
+    int64_t bad = 0;
+
+    if (p->ids || !s->block)
+        return read_ids(p, s, text, bytes, ids);
+    const int64_t need = attn_vocab_encode_bytes(s->block, bytes);
+    void *memory = program_grow(p, &p->work, attn_max(need, 1));
+    if (!memory)
+        return -1;
+    const int64_t n = attn_vocab_encode(s->block, text, bytes, begun, ids,
+                                        bytes + 2, memory, &bad);
+    if (n == ATTN_ERROR_UTF8)
+        return program_wrong(p, "byte %lld: this is not UTF-8",
+                             (long long)bad + 1);
+    if (n == ATTN_ERROR_UNKNOWN) {
+        attn_quote(text + bad, token_bytes(s->block, text + bad, bytes - bad),
+                   quoted);
+        return program_wrong(p,
+                             "byte %lld: the vocabulary has no '%s' and names "
+                             "no unknown token",
+                             (long long)bad + 1, quoted);
+    }
+    return n < 0 ? program_wrong(p, "the line has too many tokens") : n;
+}
+
+/* --------------------------------------------------------------- lines --- */
+
+enum { LINE_READ, LINE_LONG, LINE_WAIT, LINE_END };
+
+/* Reads once, behind what is in the buffer. */
+static void line_fill(struct program *p)
+{
+    ssize_t n = -1;
+
+    memmove(p->buffer, p->buffer + p->begin, (size_t)(p->end - p->begin));
+    p->end -= p->begin;
+    p->begin = 0;
+    do
+        n = read(STDIN_FILENO, p->buffer + p->end,
+                 (size_t)(PROGRAM_LINE + 1 - p->end));
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        program_fail(p, 4, "cannot read stdin: %s", strerror(errno));
+    if (n > 0)
+        p->end += (int64_t)n;
+    p->over = n <= 0;
+}
+
+/* Drops the rest of a line that is too long; its length. */
+static int64_t line_drop(struct program *p)
+{
+    int64_t dropped = 0;
+
+    while (1) {
+        const char *at = p->buffer + p->begin;
+        const char *eol = memchr(at, '\n', (size_t)(p->end - p->begin));
+        const int64_t n = eol ? eol - at : p->end - p->begin;
+        dropped += n;
+        p->begin += n + (eol != NULL);
+        if (eol || p->over)
+            return dropped;
+        line_fill(p);
+    }
+}
+
+/* The next line; wait: else one alone that is there without waiting. A byte
+ * order mark before the first is passed over.                               */
+static int program_line(struct program *p, int wait, const char **text,
+                        int64_t *n)
+{
+    while (1) {
+        if (p->line == 0 && p->end - p->begin >= 3
+            && memcmp(p->buffer + p->begin, "\xef\xbb\xbf", 3) == 0)
+            p->begin += 3;
+        const int64_t have = p->end - p->begin;
+        *text = p->buffer + p->begin;
+        const char *eol = memchr(*text, '\n', (size_t)have);
+        if (eol || (p->over && have > 0)) {
+            *n = eol ? eol - *text : have;
+            p->begin += *n + (eol != NULL);
+            p->line++;
+            return LINE_READ;
+        }
+        if (p->over)
+            return LINE_END;
+        if (have > PROGRAM_LINE) {
+            *n = line_drop(p);
+            p->line++;
+            return LINE_LONG;
+        }
+        if (!wait)
+            return LINE_WAIT;
+        line_fill(p);
+    }
+}
+
+static void line_too_long(struct program *p, int64_t bytes)
+{
+    program_wrong(p, "the line has %lld bytes, at most %d are read",
+                  (long long)bytes, PROGRAM_LINE);
+}
+
+/* --------------------------------------------------------------- parts --- */
+
+static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
+                            float *x)
+{
+    char text[512], *next; /* a number, and what ends it */
+    int64_t n = 0, at = 0;
+
+    while (at < bytes) {
+        const int64_t size = attn_min(bytes - at, (int64_t)sizeof text - 1);
+        memcpy(text, line + at, (size_t)size);
+        text[size] = '\0';
+        const char *from = text + strspn(text, " \t\r");
+        if (*from == '\0') {
+            at += attn_max(from - text, 1);
+            continue;
+        }
+        x[n] = strtof(from, &next);
+        if (next == from || !ends_number(next, text + size))
+            return program_wrong(p, "byte %lld: a number is expected",
+                                 (long long)(at + (from - text)) + 1);
+        n++;
+        at += next - text;
+    }
+    if (n == p->width)
+        return n;
+    return program_wrong(p, "a row has %lld numbers, this line has %lld",
+                         (long long)p->width, (long long)n);
+}
+
+static void program_end_part(struct program *p)
+{
+    const int64_t first = p->start[p->parts];
+    int64_t rows = program_part(p, p->n / p->width - first);
+
+    if (rows < 0 && !p->refused) {
+        program_refuse(p, p->line);
+        p->refused = 1;
+    }
+    if (p->refused)
+        rows = 0;
+    p->bad[p->parts] = p->refused;
+    p->last[p->parts] = p->line;
+    if (p->m->kind != ATTN_ATTENTION)
+        p->refused = 0;
+    p->n = (first + rows) * p->width;
+    p->parts++;
+    p->ended++;
+    p->start[p->parts] = (int32_t)(first + rows);
+}
+
+static void program_take(struct program *p, const char *line, int64_t bytes,
+                         int is_long)
+{
+    const int blocks = p->m->input_width > 0;
+    const int64_t before = p->m->kind == ATTN_ATTENTION ? p->parts : p->ended;
+    int64_t n = 0;
+
+    if (blocks && bytes == 0 && before == 0 && p->n == 0 && !p->refused)
+        return; /* empty lines before the first block */
+    char *items = program_grow(p, &p->items,
+                               (p->n + attn_min(bytes, PROGRAM_LINE) + 2) * 4);
+    if (!items)
+        return;
+    void *at = items + p->n * 4;
+    if (is_long) {
+        line_too_long(p, bytes);
+        n = -1;
+    } else if (blocks && bytes > 0)
+        n = read_numbers(p, line, bytes, at);
+    else if (bytes > 0)
+        n = program_tokens(p, &p->source, 0, line, bytes, at);
+    if (n < 0 && p->status <= 3)
+        program_refuse(p, p->line);
+    if (n < 0)
+        p->refused = 1;
+    else
+        p->n += n;
+    if (!blocks || bytes == 0)
+        program_end_part(p);
+}
+
+/* Collects parts, up to `most` of them; 0 at the end of the input. */
+static int program_read(struct program *p, int64_t most)
+{
+    const char *text = NULL;
+    int64_t n = 0;
+    int state = LINE_READ;
+
+    p->n = 0;
+    p->parts = 0;
+    p->refused = 0;
+    p->start[0] = 0;
+    while (p->parts < most && p->status <= 3
+           && (most == 3 || p->n < PROGRAM_ROWS * p->width)) {
+        const int open = p->refused || p->n > p->start[p->parts] * p->width;
+        state = program_line(p, p->parts == 0 || open || most == 3, &text, &n);
+        if (state == LINE_WAIT || state == LINE_END)
+            break;
+        program_take(p, text, n, state == LINE_LONG);
+    }
+    if (state == LINE_END
+        && (p->refused || p->n > p->start[p->parts] * p->width))
+        program_end_part(p);
+    return p->parts > 0 && p->status <= 3;
+}
+
+static void program_open_lines(struct program *p)
+{
+    p->buffer = malloc(PROGRAM_LINE + 1);
+    if (!p->buffer)
+        program_fail(p, 5, "out of memory");
+}
+
+static void program_run(struct program *p)
+{
+    const int64_t most = p->m->kind == ATTN_ATTENTION ? 3 : PROGRAM_PARTS;
+
+    p->width = p->m->input_width > 0 ? p->m->input_width : 1;
+    program_open_lines(p);
+    if (p->status == 0)
+        program_prepare(p);
+    if (p->status != 0)
+        return;
+    while (p->status == 0 || p->status == 3) {
+        if (!program_read(p, most))
+            break;
+        program_answer(p);
+        if (p->status <= 3)
+            program_flush(p, stdout);
+    }
+    program_finish(p);
+}
+
+/* program_generate.c: answers lines by the search that the spec and the options
+ * ask for, all lines of a batch at once.                                     */
+
+static struct { /* of the program; static, since few parts have it */
     struct attn_search_options o;
+    const int32_t *prefix;
+    int64_t prefix_n;
+    int64_t answered, fewer; /* lines; those with fewer than --nbest */
+} search;
 
-    (void)part;
-    program_settings(p, &o);
-    if (p->m->kind == ATTN_DECODER)
-        return p->m->max_target - attn_search_lead(p->m, &o, 0);
-    return p->m->max_source;
+static int program_use(struct program *p)
+{
+    const int prompt = p->prompt || p->load_state;
+    const int use = prompt ? ATTN_FOR_PROMPT : ATTN_FOR_LINES;
+    const char *wrong = attn_settings_wrong(&p->set, use);
+
+    if (wrong)
+        program_fail(p, 2, "%s", wrong);
+    return p->score ? ATTN_FOR_SCORE : use;
 }
 
-static void print_text(struct program *p, const struct attn_hypothesis *h)
-{
-    int64_t n = ATTN_ERROR_ROOM, cap = attn_max(p->text.bytes, 256);
+/* -------------------------------------------------------------- options --- */
 
-    while (n == ATTN_ERROR_ROOM && program_grow(p, &p->text, cap)) {
-        n = attn_vocab_decode(p->target, h->tokens, h->n, p->text.at, cap);
+/* Tokens of an option's text behind the first `n` of the room; their number. */
+static int64_t option_tokens(struct program *p, const char *option,
+                             const char *text, struct room *r, int64_t n)
+{
+    const int64_t bytes = (int64_t)strlen(text);
+    char quoted[ATTN_QUOTED];
+    int32_t *ids = program_grow(p, r, (n + bytes + 2) * 4);
+
+    if (!ids)
+        return 0;
+    const int64_t found = program_tokens(p, &p->target, 0, text, bytes,
+                                         ids + n);
+    if (found >= 0 || p->status != 0)
+        return attn_max(found, 0);
+    attn_quote(text, bytes, quoted);
+    program_fail(p, 2, "%s '%s': %s", option, quoted, p->why);
+    return 0;
+}
+
+/* Each sequence behind its length. */
+static void program_suppress(struct program *p)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < p->suppress.n && p->status == 0; i++) {
+        const int64_t found = option_tokens(p, "--suppress", p->suppress.at[i],
+                                            &p->suppressed, n + 1);
+        int32_t *ids = p->suppressed.at;
+        if (found == 0)
+            continue;
+        ids[n] = (int32_t)found;
+        n += found + 1;
+    }
+    search.o.process.suppress = p->suppressed.at;
+    search.o.process.suppress_size = n;
+}
+
+static void program_prepare(struct program *p)
+{
+    options_of_spec(&search.o);
+    attn_settings_apply(&p->set, spec_states_beam, p->seed, &search.o);
+    search.o.parallel = p->parallel;
+    program_suppress(p);
+    if (p->set.prefix && p->status == 0)
+        search.prefix_n = option_tokens(p, "--prefix", p->set.prefix,
+                                        &p->prefix, 0);
+    search.prefix = p->prefix.at;
+    if (p->status == 0 && search.o.end >= p->m->target_vocab)
+        program_fail(p, 2, "--end-token %d: the target has %lld tokens",
+                     (int)search.o.end, (long long)p->m->target_vocab);
+    if (p->status == 0 && p->m->input_width > 0)
+        program_fail(p, 3,
+                     "the source is rows of numbers: attnc run --input "
+                     "FILE --output FILE takes them");
+}
+
+/* ---------------------------------------------------------------- lines --- */
+
+/* Is there room in the model for so many tokens and an answer? */
+static int64_t program_part(struct program *p, int64_t rows)
+{
+    const struct attn_search_options *o = &search.o;
+    const int decoder = p->m->kind == ATTN_DECODER;
+    const int64_t cut = o->max_input > 0 ? attn_min(rows, o->max_input) : rows;
+    const int64_t most = decoder ? p->m->max_target : p->m->max_source;
+    const int64_t lead = attn_search_lead(p->m, o, cut);
+    const int64_t answer = attn_max(search.prefix_n, 1);
+
+    if (!attn_search_asks(p->m, o, rows))
+        return rows;
+    if (cut > most || lead > p->m->max_target)
+        return program_wrong(p,
+                             "the line has %lld tokens, the model takes %lld "
+                             "(max_len); --max-input=N cuts it",
+                             (long long)rows, (long long)most);
+    if (attn_search_limit(p->m, o, cut, lead) < answer)
+        return program_wrong(p,
+                             "no room is left for an answer of %lld tokens to "
+                             "a line of %lld",
+                             (long long)answer, (long long)rows);
+    return rows;
+}
+
+static void print_tokens(struct program *p, const int32_t *ids, int64_t n)
+{
+    int64_t bytes = ATTN_ERROR_ROOM, cap = attn_max(p->text.bytes, 256);
+
+    if (p->ids || !p->target.block) {
+        for (int64_t i = 0; i < n; i++)
+            printf(i > 0 ? " %d" : "%d", (int)ids[i]);
+        return;
+    }
+    while (bytes == ATTN_ERROR_ROOM && program_grow(p, &p->text, cap)) {
+        bytes = attn_vocab_decode(p->target.block, ids, n, p->text.at, cap);
         cap = cap * 2;
     }
-    if (n > 0)
-        fwrite(p->text.at, 1, (size_t)n, stdout);
+    if (bytes > 0)
+        fwrite(p->text.at, 1, (size_t)bytes, stdout);
 }
 
-static void print_ids(const struct attn_hypothesis *h)
-{
-    for (int64_t i = 0; i < h->n; i++)
-        printf(i > 0 ? " %d" : "%d", (int)h->tokens[i]);
-}
-
-/* Searches the parts that are questions, one after the other in best[] and
+/* Searches the parts that are questions, one after the other in out[] and
  * found[]; asks[i]: part i is one. 0: p->status says why there is no answer. */
-static int program_find(struct program *p, int *asks,
-                        struct attn_hypothesis *best, int64_t *found)
+static int program_find(struct program *p, int *asks, int64_t *found,
+                        struct attn_hypothesis *out)
 {
-    struct attn_search_options o;
     int64_t longest = 0, n = 0;
     int32_t start[PROGRAM_PARTS + 1];
 
-    program_settings(p, &o);
     start[0] = 0;
     for (int64_t i = 0; i < p->parts; i++) {
         const int64_t rows = p->start[i + 1] - p->start[i];
         asks[i] = !p->bad[i];
         if (asks[i])
-            asks[i] = attn_search_asks(p->m, &o, rows);
+            asks[i] = attn_search_asks(p->m, &search.o, rows);
         if (asks[i]) {
             n++;
             start[n] = p->start[i + 1];
@@ -10275,209 +10974,172 @@ static int program_find(struct program *p, int *asks,
     }
     if (n == 0)
         return 1;
-    const int64_t bytes = attn_prefixed_search_bytes(p->m, &o, n, start[n],
-                                                     longest, 0);
-    if (bytes == ATTN_ERROR_KIND) {
-        program_fail(p, 3, p->m->name,
-                     "no answer is searched for behind rows "
-                     "of numbers: attnc run --input takes them");
-        return 0;
-    }
+    const int64_t bytes = attn_prefixed_search_bytes(p->m, &search.o, n,
+                                                     start[n], longest,
+                                                     search.prefix_n);
     if (!program_grow(p, &p->work, bytes))
         return 0;
     const struct attn_search_request request = {
         .model = p->m,
         .bound = p->bound.at,
-        .o = &o,
+        .o = &search.o,
         .sentences = n,
         .ids = p->items.at,
         .start = start,
+        .prefix = search.prefix,
+        .prefix_n = search.prefix_n,
         .memory = p->work.at,
         .bytes = bytes,
     };
-    if (attn_search(&request, best, found) == 0)
+    if (attn_search(&request, out, found) == 0)
         return 1;
-    program_fail(p, 70, p->m->name, "internal error: the search failed");
+    program_fail(p, 70, "internal error: the search failed");
     return 0;
 }
 
-/* The answer to part i, if there are `found` of them. */
-static void print_answer(struct program *p, int64_t i,
-                         const struct attn_hypothesis *best, int64_t found)
+/* The answers to part i, `found` of them. */
+static void print_answers(struct program *p, int64_t i,
+                          const struct attn_hypothesis *h, int64_t found)
 {
-    if (found > 0 && p->target)
-        print_text(p, best);
-    else if (found > 0)
-        print_ids(best);
-    if (found != ATTN_ERROR_FINITE)
-        return;
-    fprintf(stderr, "stdin:%lld: error: %s\n", (long long)p->last[i],
-            attn_error_text(found));
-    p->status = 3;
+    if (found == ATTN_ERROR_FINITE) {
+        program_wrong(p, "%s", attn_error_text(found));
+        program_refuse(p, p->last[i]);
+    }
+    for (int64_t k = 0; k < found; k++) {
+        if (p->set.nbest > 0)
+            printf("%lld\t", (long long)p->last[i]);
+        if (p->set.scores)
+            printf("%.7g\t", (double)h[k].score);
+        print_tokens(p, h[k].tokens, h[k].n);
+        putchar('\n');
+    }
+    if (found <= 0 && p->set.nbest <= 0)
+        putchar('\n');
 }
 
 static void program_answer(struct program *p)
 {
-    struct attn_hypothesis best[PROGRAM_PARTS];
+    const int64_t results = search.o.results;
     int64_t found[PROGRAM_PARTS], k = 0;
     int asks[PROGRAM_PARTS];
+    struct attn_hypothesis *out = program_grow(p, &p->found,
+                                               PROGRAM_PARTS * results
+                                                   * (int64_t)sizeof *out);
 
-    if (!program_find(p, asks, best, found))
+    if (!out || !program_find(p, asks, found, out))
         return;
+    struct attn_hypothesis *h = out;
     for (int64_t i = 0; i < p->parts; i++) {
-        if (asks[i]) {
-            print_answer(p, i, &best[k], found[k]);
-            k++;
-        }
-        putchar('\n');
-    }
-}
-
-/* program_words.c: the words behind the weights: options that mean what those
- * of the same name of attnc run mean: "--seed 7", or "--seed=7".             */
-
-static const struct { /* by WORD_TOKENS .. */
-    const char *name;
-    int whole;                 /* no fractions */
-    double least, most, other; /* other: where it is not given */
-} word_numbers[WORD_NUMBERS] = {
-    { "-n", 1, 0.0, 2147483647.0, -1.0 },
-    { "--temperature", 0, 0.0, 1e6, -1.0 },
-    { "--top-k", 1, 0.0, 2147483647.0, 0.0 },
-    { "--top-p", 0, 0.0, 1.0, 0.0 },
-    { "--min-p", 0, 0.0, 1.0, 0.0 },
-    { "--seed", 1, 0.0, 2147483647.0, 1.0 },
-    { "--repetition-penalty", 0, 0.001, 1000.0, 0.0 },
-    { "--threads", 1, 1.0, ATTN_POOL_MOST, -1.0 },
-};
-
-static const char *const word_texts[WORD_TEXTS] = { /* by WORD_PROMPT .. */
-                                                    "--prompt", "--stop",
-                                                    "--load-state",
-                                                    "--save-state"
-};
-
-static const char *program_help(void)
-{
-    return "options: --prompt TEXT        answer this, as the answer comes\n"
-           "         -n N                 tokens of that answer, at most\n"
-           "         --temperature X      draw tokens; 0: take the best\n"
-           "         --top-k N            of the N best alone\n"
-           "         --top-p X            of the best of this probability\n"
-           "         --min-p X            at least so probable, beside the "
-           "best\n"
-           "         --seed N             of the draws\n"
-           "         --repetition-penalty X\n"
-           "         --stop TEXT          end before this text\n"
-           "         --save-state FILE    keep the state behind the answer; "
-           "- is stdout\n"
-           "         --load-state FILE    go on from there\n"
-           "         --quiet              do not say how fast it was\n"
-           "         --threads N          default: one a physical core\n"
-           "         --no-check           do not hold the weights to their "
-           "hash\n";
-}
-
-static int words_wrong(const struct program *p, const char *name,
-                       const char *why)
-{
-    fprintf(stderr, "%s: error: %s: %s\n", p->name, name, why);
-    return 0;
-}
-
-static int words_number(struct program *p, int i, const char *text)
-{
-    char *end, why[80];
-    const double least = word_numbers[i].least, most = word_numbers[i].most;
-    const double x = strtod(text, &end);
-    int right = end != text && *end == '\0' && x >= least && x <= most;
-
-    if (right && word_numbers[i].whole)
-        right = x == (double)(int64_t)x;
-    if (!right) {
-        snprintf(why, sizeof why, "a%s number from %.12g to %.12g is expected",
-                 word_numbers[i].whole ? " whole" : "", least, most);
-        return words_wrong(p, word_numbers[i].name, why);
-    }
-    p->number[i] = x;
-    return 1;
-}
-
-static int words_text(struct program *p, int i, const char *text)
-{
-    p->word[i] = text;
-    if (i != WORD_STOP)
-        return 1;
-    if (p->stops == PROGRAM_STOPS)
-        return words_wrong(p, word_texts[i], "too many of them");
-    p->stop[p->stops] = text;
-    p->stops++;
-    return 1;
-}
-
-/* The value of an option: in the word itself, as in "--seed=7" and "-n9", or
- * the word after it. NULL: the word is not that option.                     */
-static const char *words_value(const char *name, char **word, int n, int *used)
-{
-    const size_t size = strlen(name);
-
-    if (strncmp(word[0], name, size) != 0)
-        return NULL;
-    *used = 1;
-    if (word[0][size] == '=')
-        return word[0] + size + 1;
-    if (word[0][size] != '\0' && size == 2)
-        return word[0] + size;
-    if (word[0][size] != '\0' || n < 2)
-        return NULL;
-    *used = 2;
-    return word[1];
-}
-
-/* Takes one option; how many words it has, 0: it is wrong. */
-static int words_option(struct program *p, char **word, int n)
-{
-    int used = 1;
-
-    if (strcmp(word[0], "--quiet") == 0) {
-        p->quiet = 1;
-        return used;
-    }
-    for (int i = 0; i < WORD_NUMBERS; i++) {
-        const char *value = words_value(word_numbers[i].name, word, n, &used);
-        if (value)
-            return words_number(p, i, value) ? used : 0;
-    }
-    for (int i = 0; i < WORD_TEXTS; i++) {
-        const char *value = words_value(word_texts[i], word, n, &used);
-        if (value)
-            return words_text(p, i, value) ? used : 0;
-    }
-    return words_wrong(p, word[0], "no such option, or its value is missing");
-}
-
-static int program_words(struct program *p, int n, char **word)
-{
-    const char *of_prompt = NULL; /* a word that is for it alone */
-    int at = 0;
-
-    for (int i = 0; i < WORD_NUMBERS; i++)
-        p->number[i] = word_numbers[i].other;
-    while (at < n) {
-        if (program_file_word(p, word[at])) {
-            at++;
+        print_answers(p, i, h, asks[i] ? found[k] : 0);
+        if (!asks[i])
             continue;
-        }
-        const int used = words_option(p, word + at, n - at);
-        if (used == 0)
-            return 0;
-        if (!of_prompt && strncmp(word[at], "--threads", 9) != 0)
-            of_prompt = word[at];
-        at += used;
+        search.fewer += found[k] >= 0 && found[k] < results;
+        h += results;
+        k++;
     }
-    if (of_prompt && !p->word[WORD_PROMPT] && !p->word[WORD_LOAD])
-        return words_wrong(p, of_prompt, "this is for --prompt, not for lines");
+    search.answered += p->parts;
+}
+
+static void program_finish(struct program *p)
+{
+    if (search.fewer > 0 && p->status <= 3)
+        fprintf(stderr,
+                "%s: warning: --nbest %lld: fewer answers to %lld of %lld "
+                "lines: a beam of %lld found no more, a wider --beam may\n",
+                p->name, (long long)search.o.results, (long long)search.fewer,
+                (long long)search.answered, (long long)search.o.beam);
+}
+
+/* program_score.c: --score. A line is an input, a tab, an output; its answer is
+ * the output's log-probability, a tab, and that of each of its tokens, the end
+ * token among them.                                                         */
+
+/* The answer to n tokens at ids and target_n behind them; 0: p->why. */
+static int score_ids(struct program *p, int32_t *ids, int64_t n,
+                     int64_t target_n)
+{
+    int32_t *target = ids + n;
+    int said = -1;
+    double sum = 0.0;
+
+    options_of_spec(&search.o);
+    if (search.o.end >= 0) {
+        target[target_n] = search.o.end;
+        target_n++;
+    }
+    const int64_t bytes = attn_score_bytes(p->m, n, target_n, p->parallel);
+    float *scores = program_grow(p, &p->text, (target_n + 1) * 4);
+    if (bytes > 0 && (!scores || !program_grow(p, &p->work, bytes)))
+        return 1;
+    const struct attn_score_request request = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .start = search.o.start,
+        .source = ids,
+        .source_n = n,
+        .target = target,
+        .target_n = target_n,
+        .parallel = p->parallel,
+        .memory = p->work.at,
+        .bytes = bytes,
+    };
+    if (target_n > 0 && bytes > 0)
+        said = attn_score_pair(&request, scores);
+    if (said == ATTN_ERROR_FINITE)
+        program_wrong(p, "%s", attn_error_text(said));
+    else if (said != 0)
+        program_wrong(p,
+                      "%lld and %lld tokens, the end counted: the model takes "
+                      "1 to %lld and 1 to %lld",
+                      (long long)n, (long long)target_n,
+                      (long long)p->m->max_source, (long long)p->m->max_target);
+    if (said != 0)
+        return 0;
+    for (int64_t i = 0; i < target_n; i++)
+        sum += (double)scores[i];
+    printf("%.7g\t", sum);
+    for (int64_t i = 0; i < target_n; i++)
+        printf(i > 0 ? " %.7g" : "%.7g", (double)scores[i]);
     return 1;
+}
+
+static int score_line(struct program *p, const char *text, int64_t bytes)
+{
+    const char *tab = memchr(text, '\t', (size_t)bytes);
+    const int64_t left = tab ? tab - text : 0;
+    int32_t *ids = program_grow(p, &p->items, (bytes + 8) * 4);
+
+    if (!ids)
+        return 1;
+    if (!tab) {
+        program_wrong(p, "an input, a tab and an output are expected");
+        return 0;
+    }
+    const int64_t n = program_tokens(p, &p->source, 0, text, left, ids);
+    if (n < 0)
+        return 0;
+    const int64_t target_n = program_tokens(p, &p->target, 0, tab + 1,
+                                            bytes - left - 1, ids + n);
+    return target_n >= 0 && score_ids(p, ids, n, target_n);
+}
+
+static void program_scores(struct program *p)
+{
+    const char *text = NULL;
+    int64_t n = 0;
+
+    program_open_lines(p);
+    while (p->status == 0 || p->status == 3) {
+        const int state = program_line(p, 1, &text, &n);
+        if (state == LINE_END)
+            break;
+        if (state == LINE_LONG)
+            line_too_long(p, n);
+        if (state == LINE_LONG || !score_line(p, text, n))
+            program_refuse(p, p->line);
+        putchar('\n');
+        program_flush(p, stdout);
+    }
 }
 
 /* program_stream.c: answers a text given by --prompt, token by token as it
@@ -10485,15 +11147,16 @@ static int program_words(struct program *p, int n, char **word)
  * be kept, and taken up again by this program or by attnc run.              */
 
 struct program_stream {
-    struct attn_search_options o;
     struct attn_stream s;
     struct attn_text text;
     const struct attn_state_header *state; /* to go on from, or NULL */
     int64_t state_bytes;
     uint64_t weights;         /* hash, for states */
+    int begun;                /* the text goes on */
     FILE *to;                 /* the answer; stderr: stdout has the state */
     int64_t n;                /* tokens of the prompt */
-    int64_t count;            /* of the answer */
+    int64_t printed;          /* ids */
+    int64_t count;            /* of the answer, without prefix */
     double from, first, last; /* when it began, when these came: seconds */
 };
 
@@ -10510,131 +11173,174 @@ static double stream_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void stream_settings(struct program *p, struct program_stream *r)
-{
-    const double *x = p->number;
-    struct attn_sampling *o = &r->o.sampling;
-
-    program_settings(p, &r->o);
-    r->o.beam = 1;
-    r->o.process.repetition_penalty = (float)x[WORD_REPETITION];
-    o->top_k = (int64_t)x[WORD_TOP_K];
-    o->top_p = (float)x[WORD_TOP_P];
-    o->min_p = (float)x[WORD_MIN_P];
-    o->seed = (int64_t)x[WORD_SEED];
-    if (x[WORD_TEMPERATURE] >= 0.0)
-        o->temperature = (float)x[WORD_TEMPERATURE];
-    else if (o->top_k > 0 || o->top_p > 0.0f || o->min_p > 0.0f)
-        o->temperature = 1.0f;
-}
-
 /* ---------------------------------------------------------------- open --- */
 
 static void stream_load(struct program *p, struct program_stream *r)
 {
-    const char *path = p->word[WORD_LOAD], *wrong = NULL;
+    const char *path = p->load_state, *wrong = NULL;
     const char *file = program_map(p, path, &r->state_bytes);
 
     if (p->status == 0)
         wrong = attn_state_check(p->m, r->weights, file, r->state_bytes);
     if (wrong)
-        program_fail(p, 3, path, wrong);
+        program_fail(p, 3, "%s: %s", path, wrong);
     if (p->status != 0)
         return;
     r->state = (const void *)file;
-    p->begun = r->state->tokens > (r->o.start >= 0);
-    if (p->m->kind != ATTN_DECODER && p->word[WORD_PROMPT])
-        program_fail(p, 2, "--prompt",
-                     "the source was read before the state "
+    r->begun = r->state->tokens > (search.o.start >= 0);
+    if (p->m->kind != ATTN_DECODER && p->prompt)
+        program_fail(p, 2,
+                     "--prompt: the source was read before the state "
                      "was saved");
 }
 
 static void stream_prompt(struct program *p, struct program_stream *r)
 {
-    const char *text = p->word[WORD_PROMPT];
+    const char *text = p->prompt ? p->prompt : "";
+    const int64_t bytes = (int64_t)strlen(text);
+    int32_t *ids = program_grow(p, &p->items, (bytes + 2) * 4);
 
-    p->read = p->source ? read_text : read_ids;
-    if (text && *text)
-        r->n = p->read(p, text, (int64_t)strlen(text));
-    if (p->stops > 0 && !p->target)
-        program_fail(p, 2, "--stop", "the model has no vocabulary");
+    if (!ids || bytes == 0)
+        return;
+    r->n = program_tokens(p, &p->source, r->begun, text, bytes, ids);
+    if (r->n < 0)
+        program_fail(p, 3, "--prompt: %s", p->why);
+    if (search.o.max_input > 0)
+        r->n = attn_min(r->n, search.o.max_input);
 }
 
-/* Room for `tokens` behind a source of `rows`; from the state, or anew. */
+/* Tokens that the stream may have, `lead` of them before the answer. */
+static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
+{
+    const int64_t most = p->m->max_target;
+    int64_t answer = attn_search_limit(p->m, &search.o, rows, lead);
+
+    if (p->tokens >= 0)
+        answer = attn_min(search.prefix_n + p->tokens, most);
+    const int64_t room = attn_max(attn_min(lead + answer, most + 1), 1);
+    if (lead + search.prefix_n > room)
+        program_fail(p, 3, "no room is left for the %lld tokens of --prefix",
+                     (long long)search.prefix_n);
+    return room;
+}
+
+/* From the state, behind which the prompt is fed. */
+static int stream_restore(struct program *p, struct program_stream *r,
+                          int64_t tokens, int64_t bytes)
+{
+    const struct attn_restore_request request = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .o = &search.o,
+        .weights = r->weights,
+        .state = r->state,
+        .bytes = r->state_bytes,
+        .tokens = tokens,
+        .streams = 1,
+        .memory = p->work.at,
+        .memory_bytes = bytes,
+    };
+    const int wrong = attn_state_restore(&r->s, &request);
+
+    return wrong ? wrong : attn_stream_feed(&r->s, p->items.at, r->n);
+}
+
+static int stream_anew(struct program *p, struct program_stream *r,
+                       int64_t tokens, int64_t bytes)
+{
+    const struct attn_stream_request request = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .o = &search.o,
+        .ids = p->items.at,
+        .n = r->n,
+        .tokens = tokens,
+        .streams = 1,
+        .memory = p->work.at,
+        .bytes = bytes,
+    };
+
+    return attn_stream_open(&r->s, &request);
+}
+
+/* The stream behind a source of `rows`, with room for `tokens`. The prefix is
+ * of the answer, for a decoder too.                                         */
 static void stream_make(struct program *p, struct program_stream *r,
                         int64_t rows, int64_t tokens)
 {
-    const int64_t bytes = attn_stream_bytes(p->m, &r->o, rows, tokens, 1);
-    void *work = program_grow(p, &p->work, bytes);
-    int wrong = -1;
-    if (!work)
+    const int64_t bytes = attn_stream_bytes(p->m, &search.o, rows, tokens, 1);
+    int wrong;
+
+    if (!program_grow(p, &p->work, bytes))
         return;
-    if (r->state) {
-        const struct attn_restore_request request = {
-            .model = p->m,
-            .bound = p->bound.at,
-            .o = &r->o,
-            .weights = r->weights,
-            .state = r->state,
-            .bytes = r->state_bytes,
-            .tokens = tokens,
-            .streams = 1,
-            .memory = work,
-            .memory_bytes = bytes,
-        };
-        wrong = attn_state_restore(&r->s, &request);
-        if (wrong == 0)
-            wrong = attn_stream_feed(&r->s, p->items.at, r->n);
-    } else {
-        const struct attn_stream_request request = {
-            .model = p->m,
-            .bound = p->bound.at,
-            .o = &r->o,
-            .ids = p->items.at,
-            .n = r->n,
-            .tokens = tokens,
-            .streams = 1,
-            .memory = work,
-            .bytes = bytes,
-        };
-        wrong = attn_stream_open(&r->s, &request);
-    }
+    wrong = r->state ? stream_restore(p, r, tokens, bytes)
+                     : stream_anew(p, r, tokens, bytes);
+    const int64_t lead = r->s.lead;
+    if (!wrong)
+        wrong = attn_stream_feed(&r->s, search.prefix, search.prefix_n);
+    r->s.lead = lead;
     if (wrong)
-        program_fail(p, 70, p->m->name, "internal error: the stream failed");
+        program_fail(p, 70, "internal error: the stream failed");
 }
 
-/* Lays the stream out for a prompt behind `before` tokens; opens it. */
+/* Is there room for a prompt behind `before` tokens? Opens it. */
 static void stream_begin(struct program *p, struct program_stream *r)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
-    int64_t before = attn_search_lead(p->m, &r->o, 0), rows = r->n;
-    char why[128];
-
-    if (r->state) {
-        before = r->state->tokens;
-        rows = r->state->source_rows;
-    }
-    const int64_t lead = before + (decoder ? r->n : 0);
     const int64_t most = decoder ? p->m->max_target : p->m->max_source;
-    if (lead > p->m->max_target + (r->state ? 1 : 0) || r->n > most) {
-        snprintf(why, sizeof why,
-                 "it has %lld tokens, the model takes %lld in "
-                 "all (max_len): shorten it",
-                 (long long)r->n, (long long)most);
-        program_fail(p, 3, "--prompt", why);
+    int64_t rows = r->n, lead;
+
+    search.o.beam = 1;
+    lead = attn_search_lead(p->m, &search.o, r->n);
+    if (r->state) {
+        lead = r->state->tokens + r->n;
+        rows = r->state->source_rows;
+        if (lead > p->m->max_target + 1)
+            program_fail(p, 3,
+                         "the prompt has %lld tokens after %lld of %s, the "
+                         "model takes %lld (max_len)",
+                         (long long)r->n, (long long)r->state->tokens,
+                         p->load_state, (long long)p->m->max_target);
+    } else if (r->n > most || lead > p->m->max_target)
+        program_fail(p, 3,
+                     "the prompt has %lld tokens, the model takes %lld "
+                     "(max_len): shorten it",
+                     (long long)r->n, (long long)most);
+    else if (lead == 0 || (!decoder && rows == 0))
+        program_fail(p, 3, "the prompt is empty");
+    if (p->status != 0)
+        return;
+    const int64_t room = stream_room(p, rows, lead);
+    if (p->status == 0)
+        stream_make(p, r, decoder && !r->state ? 0 : rows, room);
+}
+
+/* What ends the answer: strings, or where no text is printed ids. */
+static void stream_ends(struct program *p, struct program_stream *r)
+{
+    int64_t n = 0;
+
+    if (p->target.block && !p->ids) {
+        if (attn_text_open(&r->text, p->target.block, p->stop.at, p->stop.n,
+                           r->begun)
+            != 0)
+            program_fail(p, 2, "--stop takes 1 to %d bytes", ATTN_STOP_BYTES);
         return;
     }
-    if (lead == 0 || (!decoder && rows == 0)) {
-        program_fail(p, 3, "--prompt", "it is empty");
-        return;
+    for (int64_t i = 0; i < p->stop.n && p->status == 0; i++) {
+        const char *text = p->stop.at[i];
+        const int64_t bytes = (int64_t)strlen(text);
+        int32_t *ids = program_grow(p, &p->found, (n + bytes + 2) * 4);
+        if (!ids)
+            return;
+        const int64_t found = read_ids(p, &p->target, text, bytes, ids + n);
+        if (found <= 0)
+            program_fail(p, 2, "--stop: %s",
+                         found < 0 ? p->why : "no token ids are in it");
+        n += found;
     }
-    int64_t room = attn_search_limit(p->m, &r->o, rows, lead);
-    if (p->number[WORD_TOKENS] >= 0.0)
-        room = attn_min((int64_t)p->number[WORD_TOKENS], p->m->max_target);
-    room = attn_max(attn_min(lead + room, p->m->max_target + 1), 1);
-    if (decoder)
-        rows = 0;
-    stream_make(p, r, rows, room);
+    r->s.stop = p->found.at;
+    r->s.stops = n;
 }
 
 /* -------------------------------------------------------------- answer --- */
@@ -10643,10 +11349,11 @@ static void stream_begin(struct program *p, struct program_stream *r)
 static void stream_print(struct program *p, struct program_stream *r,
                          int32_t id)
 {
-    const struct attn_vocab_header *h = p->target;
+    const struct attn_vocab_header *h = p->target.block;
 
-    if (!h) {
-        fprintf(r->to, r->count > 1 ? " %d" : "%d", (int)id);
+    if (p->ids || !h) {
+        fprintf(r->to, r->printed > 0 ? " %d" : "%d", (int)id);
+        r->printed++;
     } else if (program_grow(p, &p->text, h->bytes + 512)) {
         const int64_t n = attn_text_add(&r->text, id, p->text.at,
                                         p->text.bytes);
@@ -10655,38 +11362,31 @@ static void stream_print(struct program *p, struct program_stream *r,
     }
 }
 
-/* A decoder's prompt is the beginning of its text; no stop string is in it. */
+/* A decoder's prompt is the beginning of its text; no stop string is in it, nor
+ * in the prefix of the answer.                                              */
 static void stream_print_prompt(struct program *p, struct program_stream *r)
 {
     const int32_t *prompt = p->items.at;
+    const int64_t stops = r->text.stops;
 
-    if (p->m->kind != ATTN_DECODER || !p->target)
-        return;
     r->text.stops = 0;
-    for (int64_t i = 0; i < r->n; i++)
-        stream_print(p, r, prompt[i]);
-    r->text.stops = p->stops;
-}
-
-static void stream_flush(struct program *p, FILE *to)
-{
-    if (fflush(to) != 0 || ferror(to))
-        program_fail(p, 4, "stdout", strerror(errno));
+    if (p->m->kind == ATTN_DECODER && p->target.block && !p->ids)
+        for (int64_t i = 0; i < r->n; i++)
+            stream_print(p, r, prompt[i]);
+    for (int64_t i = 0; i < search.prefix_n; i++)
+        stream_print(p, r, search.prefix[i]);
+    r->text.stops = stops;
 }
 
 static void stream_answer(struct program *p, struct program_stream *r)
 {
-    const double most = p->number[WORD_TOKENS];
     int64_t token = 0;
-    int finite = 1;
 
     stream_print_prompt(p, r);
-    stream_flush(p, r->to);
-    while (p->status == 0 && !r->text.stopped) {
-        if (most >= 0.0 && (double)r->count >= most)
-            break;
+    program_flush(p, r->to);
+    while (p->status == 0 && !r->text.stopped
+           && (p->tokens < 0 || r->count < p->tokens)) {
         token = attn_stream_next(&r->s);
-        finite = token != ATTN_ERROR_FINITE;
         if (token < 0)
             break;
         r->last = stream_now();
@@ -10694,17 +11394,20 @@ static void stream_answer(struct program *p, struct program_stream *r)
             r->first = r->last;
         r->count++;
         stream_print(p, r, (int32_t)token);
-        stream_flush(p, r->to);
+        program_flush(p, r->to);
     }
-    if (p->target) {
-        token = attn_text_end(&r->text, p->text.at, p->text.bytes);
-        if (token > 0)
-            fwrite(p->text.at, 1, (size_t)token, r->to);
+    if (p->status != 0)
+        return;
+    if (p->target.block && !p->ids
+        && program_grow(p, &p->text, ATTN_STOP_BYTES + 16)) {
+        const int64_t n = attn_text_end(&r->text, p->text.at, p->text.bytes);
+        if (n > 0)
+            fwrite(p->text.at, 1, (size_t)n, r->to);
     }
     fputc('\n', r->to);
-    stream_flush(p, r->to);
-    if (!finite)
-        program_fail(p, 3, "--prompt", attn_error_text(ATTN_ERROR_FINITE));
+    program_flush(p, r->to);
+    if (token == ATTN_ERROR_FINITE)
+        program_fail(p, 3, "--prompt: %s", attn_error_text(token));
 }
 
 static void stream_speed(const struct program *p,
@@ -10722,7 +11425,7 @@ static void stream_speed(const struct program *p,
 /* Written beside its place, then renamed: a state is there whole, or not. */
 static void stream_save(struct program *p, const struct program_stream *r)
 {
-    const char *path = p->word[WORD_SAVE];
+    const char *path = p->save_state;
     const int64_t bytes = attn_state_bytes(&r->s);
     const size_t size = strlen(path) + 8;
     char *state = program_grow(p, &p->items, bytes);
@@ -10733,7 +11436,7 @@ static void stream_save(struct program *p, const struct program_stream *r)
     attn_state_save(&r->s, r->weights, state, bytes);
     if (is_stdout(path)) {
         fwrite(state, 1, (size_t)bytes, stdout);
-        stream_flush(p, stdout);
+        program_flush(p, stdout);
         return;
     }
     snprintf(beside, size, "%s.new", path);
@@ -10743,40 +11446,100 @@ static void stream_save(struct program *p, const struct program_stream *r)
         well = 0;
     if (well && rename(beside, path) == 0)
         return;
-    program_fail(p, 4, path, strerror(errno));
+    program_fail(p, 4, "%s: cannot write: %s", path, strerror(errno));
     if (f)
         remove(beside);
 }
 
-static int program_stream(struct program *p)
+static void program_stream(struct program *p)
 {
     struct program_stream r;
-    const int states = p->word[WORD_LOAD] || p->word[WORD_SAVE];
 
-    if (!p->word[WORD_PROMPT] && !p->word[WORD_LOAD])
-        return 0;
     memset(&r, 0, sizeof r);
-    r.to = is_stdout(p->word[WORD_SAVE]) ? stderr : stdout;
-    stream_settings(p, &r);
-    if (states)
+    r.to = is_stdout(p->save_state) ? stderr : stdout;
+    program_prepare(p);
+    if (p->load_state || p->save_state)
         r.weights = attn_weights_hash(p->m, p->packed);
-    if (p->word[WORD_LOAD])
+    if (p->load_state && p->status == 0)
         stream_load(p, &r);
     if (p->status == 0)
         stream_prompt(p, &r);
     r.from = stream_now();
     if (p->status == 0)
         stream_begin(p, &r);
-    if (p->status == 0 && p->target
-        && attn_text_open(&r.text, p->target, p->stop, p->stops, p->begun) != 0)
-        program_fail(p, 2, "--stop", "1 to 240 bytes are expected");
+    if (p->status == 0)
+        stream_ends(p, &r);
     if (p->status == 0)
         stream_answer(p, &r);
     if (p->status == 0)
         stream_speed(p, &r);
-    if (p->status == 0 && p->word[WORD_SAVE])
+    if (p->status == 0 && p->save_state)
         stream_save(p, &r);
-    return 1;
+}
+
+static void program_answers(struct program *p)
+{
+    if (p->use == ATTN_FOR_PROMPT)
+        program_stream(p);
+    else if (p->use == ATTN_FOR_SCORE)
+        program_scores(p);
+    else
+        program_run(p);
+}
+
+/* program_main.c: what the program does, one after the other. */
+
+/* Opens a pool of so many threads; below 0: of one a physical core. */
+static void program_threads(struct program *p)
+{
+    const int64_t threads = p->threads < 0 ? attn_cores() : p->threads;
+
+    if (threads < 2)
+        return;
+    p->pool = attn_pool_open(threads);
+    if (!p->pool) {
+        program_fail(p, 5, "out of memory for %lld threads",
+                     (long long)threads);
+        return;
+    }
+    p->parallel = attn_pool_parallel(p->pool);
+    if (attn_pool_refused(p->pool) && p->threads > 0)
+        fprintf(stderr,
+                "%s: warning: --threads %lld: the system gives %lld (%s)\n",
+                p->name, (long long)threads, (long long)p->parallel->parts,
+                attn_pool_refused(p->pool));
+}
+
+static int program_main(int argc, char **argv)
+{
+    struct program p;
+
+    memset(&p, 0, sizeof p);
+    p.name = argc > 0 ? argv[0] : model.name;
+    p.m = &model;
+    p.file = embedded_weights(&p.bytes);
+    if (program_words(&p, argc - 1, argv + 1) && p.status == 0) {
+        if (p.path)
+            p.file = program_map(&p, p.path, &p.bytes);
+        if (p.status == 0 && p.file)
+            program_weights(&p);
+        if (p.status == 0)
+            program_threads(&p);
+        if (p.status == 0)
+            program_answers(&p);
+    }
+    attn_pool_close(p.pool);
+    free(p.bound.at);
+    free(p.items.at);
+    free(p.work.at);
+    free(p.text.at);
+    free(p.found.at);
+    free(p.prefix.at);
+    free(p.suppressed.at);
+    free(p.stop.at);
+    free(p.suppress.at);
+    free(p.buffer);
+    return p.status;
 }
 
 int main(int argc, char **argv)

@@ -64,16 +64,19 @@ static const char *program_map(struct program *p, const char *path,
 
     *bytes = 0;
     if (fd < 0 || fstat(fd, &st) != 0) {
-        program_fail(p, 4, path, strerror(errno));
+        program_fail(p, 4, "%s: cannot open: %s", path, strerror(errno));
         return file;
     }
     if (!S_ISREG(st.st_mode))
-        program_fail(p, 4, path, "not a regular file");
+        program_fail(p, 4,
+                     S_ISDIR(st.st_mode) ? "%s: is a folder, not a file"
+                                         : "%s: is not a regular file",
+                     path);
     else if (st.st_size > 0) {
         void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd,
                         0);
         if (at == MAP_FAILED)
-            program_fail(p, 5, path, strerror(errno));
+            program_fail(p, 5, "%s: %s", path, strerror(errno));
         else {
             file = at;
             *bytes = (int64_t)st.st_size;
@@ -84,15 +87,7 @@ static const char *program_map(struct program *p, const char *path,
     return file;
 }
 
-static int program_file_word(struct program *p, const char *word)
-{
-    if (strcmp(word, "--no-check") != 0)
-        return 0;
-    p->unchecked = 1;
-    return 1;
-}
-
-static void program_weights(struct program *p, const char *path)
+static void program_weights(struct program *p)
 {
     struct attn_packed_header h;
     const char *wrong;
@@ -104,14 +99,16 @@ static void program_weights(struct program *p, const char *path)
     else
         wrong = bind_file(p->bound.at, p->file, p->bytes);
     if (wrong) {
-        program_fail(p, 3, path, wrong);
+        program_fail(p, 3, "%s: %s", p->path ? p->path : p->m->name, wrong);
         return;
     }
     memcpy(&h, p->file, sizeof h);
     if (h.source_vocab_bytes > 0)
-        p->source = p->file + h.source_vocab_at;
+        p->source.block = p->file + h.source_vocab_at;
     if (h.target_vocab_bytes > 0)
-        p->target = p->file + h.target_vocab_at;
+        p->target.block = p->file + h.target_vocab_at;
+    p->source.size = p->m->source_vocab;
+    p->target.size = p->m->target_vocab;
     if (p->m->kind == ATTN_DECODER)
         p->source = p->target; /* it goes on with what it reads */
     p->packed = p->file + h.weights_at;

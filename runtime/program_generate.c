@@ -1,58 +1,140 @@
-/* program_generate.c: answers lines by the search that the spec asks for, all
- * lines of a batch at once.                                                 */
+/* program_generate.c: answers lines by the search that the spec and the options
+ * ask for, all lines of a batch at once.                                     */
 
-static void program_settings(const struct program *p,
-                             struct attn_search_options *o)
-{
-    options_of_spec(o);
-    o->parallel = p->parallel;
-}
-
-static int64_t program_most(const struct program *p, int64_t part)
-{
+static struct { /* of the program; static, since few parts have it */
     struct attn_search_options o;
+    const int32_t *prefix;
+    int64_t prefix_n;
+    int64_t answered, fewer; /* lines; those with fewer than --nbest */
+} search;
 
-    (void)part;
-    program_settings(p, &o);
-    if (p->m->kind == ATTN_DECODER)
-        return p->m->max_target - attn_search_lead(p->m, &o, 0);
-    return p->m->max_source;
+static int program_use(struct program *p)
+{
+    const int prompt = p->prompt || p->load_state;
+    const int use = prompt ? ATTN_FOR_PROMPT : ATTN_FOR_LINES;
+    const char *wrong = attn_settings_wrong(&p->set, use);
+
+    if (wrong)
+        program_fail(p, 2, "%s", wrong);
+    return p->score ? ATTN_FOR_SCORE : use;
 }
 
-static void print_text(struct program *p, const struct attn_hypothesis *h)
-{
-    int64_t n = ATTN_ERROR_ROOM, cap = attn_max(p->text.bytes, 256);
+/* -------------------------------------------------------------- options --- */
 
-    while (n == ATTN_ERROR_ROOM && program_grow(p, &p->text, cap)) {
-        n = attn_vocab_decode(p->target, h->tokens, h->n, p->text.at, cap);
+/* Tokens of an option's text behind the first `n` of the room; their number. */
+static int64_t option_tokens(struct program *p, const char *option,
+                             const char *text, struct room *r, int64_t n)
+{
+    const int64_t bytes = (int64_t)strlen(text);
+    char quoted[ATTN_QUOTED];
+    int32_t *ids = program_grow(p, r, (n + bytes + 2) * 4);
+
+    if (!ids)
+        return 0;
+    const int64_t found = program_tokens(p, &p->target, 0, text, bytes,
+                                         ids + n);
+    if (found >= 0 || p->status != 0)
+        return attn_max(found, 0);
+    attn_quote(text, bytes, quoted);
+    program_fail(p, 2, "%s '%s': %s", option, quoted, p->why);
+    return 0;
+}
+
+/* Each sequence behind its length. */
+static void program_suppress(struct program *p)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < p->suppress.n && p->status == 0; i++) {
+        const int64_t found = option_tokens(p, "--suppress", p->suppress.at[i],
+                                            &p->suppressed, n + 1);
+        int32_t *ids = p->suppressed.at;
+        if (found == 0)
+            continue;
+        ids[n] = (int32_t)found;
+        n += found + 1;
+    }
+    search.o.process.suppress = p->suppressed.at;
+    search.o.process.suppress_size = n;
+}
+
+static void program_prepare(struct program *p)
+{
+    options_of_spec(&search.o);
+    attn_settings_apply(&p->set, spec_states_beam, p->seed, &search.o);
+    search.o.parallel = p->parallel;
+    program_suppress(p);
+    if (p->set.prefix && p->status == 0)
+        search.prefix_n = option_tokens(p, "--prefix", p->set.prefix,
+                                        &p->prefix, 0);
+    search.prefix = p->prefix.at;
+    if (p->status == 0 && search.o.end >= p->m->target_vocab)
+        program_fail(p, 2, "--end-token %d: the target has %lld tokens",
+                     (int)search.o.end, (long long)p->m->target_vocab);
+    if (p->status == 0 && p->m->input_width > 0)
+        program_fail(p, 3,
+                     "the source is rows of numbers: attnc run --input "
+                     "FILE --output FILE takes them");
+}
+
+/* ---------------------------------------------------------------- lines --- */
+
+/* Is there room in the model for so many tokens and an answer? */
+static int64_t program_part(struct program *p, int64_t rows)
+{
+    const struct attn_search_options *o = &search.o;
+    const int decoder = p->m->kind == ATTN_DECODER;
+    const int64_t cut = o->max_input > 0 ? attn_min(rows, o->max_input) : rows;
+    const int64_t most = decoder ? p->m->max_target : p->m->max_source;
+    const int64_t lead = attn_search_lead(p->m, o, cut);
+    const int64_t answer = attn_max(search.prefix_n, 1);
+
+    if (!attn_search_asks(p->m, o, rows))
+        return rows;
+    if (cut > most || lead > p->m->max_target)
+        return program_wrong(p,
+                             "the line has %lld tokens, the model takes %lld "
+                             "(max_len); --max-input=N cuts it",
+                             (long long)rows, (long long)most);
+    if (attn_search_limit(p->m, o, cut, lead) < answer)
+        return program_wrong(p,
+                             "no room is left for an answer of %lld tokens to "
+                             "a line of %lld",
+                             (long long)answer, (long long)rows);
+    return rows;
+}
+
+static void print_tokens(struct program *p, const int32_t *ids, int64_t n)
+{
+    int64_t bytes = ATTN_ERROR_ROOM, cap = attn_max(p->text.bytes, 256);
+
+    if (p->ids || !p->target.block) {
+        for (int64_t i = 0; i < n; i++)
+            printf(i > 0 ? " %d" : "%d", (int)ids[i]);
+        return;
+    }
+    while (bytes == ATTN_ERROR_ROOM && program_grow(p, &p->text, cap)) {
+        bytes = attn_vocab_decode(p->target.block, ids, n, p->text.at, cap);
         cap = cap * 2;
     }
-    if (n > 0)
-        fwrite(p->text.at, 1, (size_t)n, stdout);
+    if (bytes > 0)
+        fwrite(p->text.at, 1, (size_t)bytes, stdout);
 }
 
-static void print_ids(const struct attn_hypothesis *h)
-{
-    for (int64_t i = 0; i < h->n; i++)
-        printf(i > 0 ? " %d" : "%d", (int)h->tokens[i]);
-}
-
-/* Searches the parts that are questions, one after the other in best[] and
+/* Searches the parts that are questions, one after the other in out[] and
  * found[]; asks[i]: part i is one. 0: p->status says why there is no answer. */
-static int program_find(struct program *p, int *asks,
-                        struct attn_hypothesis *best, int64_t *found)
+static int program_find(struct program *p, int *asks, int64_t *found,
+                        struct attn_hypothesis *out)
 {
-    struct attn_search_options o;
     int64_t longest = 0, n = 0;
     int32_t start[PROGRAM_PARTS + 1];
 
-    program_settings(p, &o);
     start[0] = 0;
     for (int64_t i = 0; i < p->parts; i++) {
         const int64_t rows = p->start[i + 1] - p->start[i];
         asks[i] = !p->bad[i];
         if (asks[i])
-            asks[i] = attn_search_asks(p->m, &o, rows);
+            asks[i] = attn_search_asks(p->m, &search.o, rows);
         if (asks[i]) {
             n++;
             start[n] = p->start[i + 1];
@@ -61,60 +143,78 @@ static int program_find(struct program *p, int *asks,
     }
     if (n == 0)
         return 1;
-    const int64_t bytes = attn_prefixed_search_bytes(p->m, &o, n, start[n],
-                                                     longest, 0);
-    if (bytes == ATTN_ERROR_KIND) {
-        program_fail(p, 3, p->m->name,
-                     "no answer is searched for behind rows "
-                     "of numbers: attnc run --input takes them");
-        return 0;
-    }
+    const int64_t bytes = attn_prefixed_search_bytes(p->m, &search.o, n,
+                                                     start[n], longest,
+                                                     search.prefix_n);
     if (!program_grow(p, &p->work, bytes))
         return 0;
     const struct attn_search_request request = {
         .model = p->m,
         .bound = p->bound.at,
-        .o = &o,
+        .o = &search.o,
         .sentences = n,
         .ids = p->items.at,
         .start = start,
+        .prefix = search.prefix,
+        .prefix_n = search.prefix_n,
         .memory = p->work.at,
         .bytes = bytes,
     };
-    if (attn_search(&request, best, found) == 0)
+    if (attn_search(&request, out, found) == 0)
         return 1;
-    program_fail(p, 70, p->m->name, "internal error: the search failed");
+    program_fail(p, 70, "internal error: the search failed");
     return 0;
 }
 
-/* The answer to part i, if there are `found` of them. */
-static void print_answer(struct program *p, int64_t i,
-                         const struct attn_hypothesis *best, int64_t found)
+/* The answers to part i, `found` of them. */
+static void print_answers(struct program *p, int64_t i,
+                          const struct attn_hypothesis *h, int64_t found)
 {
-    if (found > 0 && p->target)
-        print_text(p, best);
-    else if (found > 0)
-        print_ids(best);
-    if (found != ATTN_ERROR_FINITE)
-        return;
-    fprintf(stderr, "stdin:%lld: error: %s\n", (long long)p->last[i],
-            attn_error_text(found));
-    p->status = 3;
+    if (found == ATTN_ERROR_FINITE) {
+        program_wrong(p, "%s", attn_error_text(found));
+        program_refuse(p, p->last[i]);
+    }
+    for (int64_t k = 0; k < found; k++) {
+        if (p->set.nbest > 0)
+            printf("%lld\t", (long long)p->last[i]);
+        if (p->set.scores)
+            printf("%.7g\t", (double)h[k].score);
+        print_tokens(p, h[k].tokens, h[k].n);
+        putchar('\n');
+    }
+    if (found <= 0 && p->set.nbest <= 0)
+        putchar('\n');
 }
 
 static void program_answer(struct program *p)
 {
-    struct attn_hypothesis best[PROGRAM_PARTS];
+    const int64_t results = search.o.results;
     int64_t found[PROGRAM_PARTS], k = 0;
     int asks[PROGRAM_PARTS];
+    struct attn_hypothesis *out = program_grow(p, &p->found,
+                                               PROGRAM_PARTS * results
+                                                   * (int64_t)sizeof *out);
 
-    if (!program_find(p, asks, best, found))
+    if (!out || !program_find(p, asks, found, out))
         return;
+    struct attn_hypothesis *h = out;
     for (int64_t i = 0; i < p->parts; i++) {
-        if (asks[i]) {
-            print_answer(p, i, &best[k], found[k]);
-            k++;
-        }
-        putchar('\n');
+        print_answers(p, i, h, asks[i] ? found[k] : 0);
+        if (!asks[i])
+            continue;
+        search.fewer += found[k] >= 0 && found[k] < results;
+        h += results;
+        k++;
     }
+    search.answered += p->parts;
+}
+
+static void program_finish(struct program *p)
+{
+    if (search.fewer > 0 && p->status <= 3)
+        fprintf(stderr,
+                "%s: warning: --nbest %lld: fewer answers to %lld of %lld "
+                "lines: a beam of %lld found no more, a wider --beam may\n",
+                p->name, (long long)search.o.results, (long long)search.fewer,
+                (long long)search.answered, (long long)search.o.beam);
 }

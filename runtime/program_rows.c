@@ -2,11 +2,43 @@
  * a line, or one for all where it pools them, attention one for each query; an
  * empty line behind them.                                                   */
 
-static int64_t program_most(const struct program *p, int64_t part)
+static int program_use(struct program *p)
 {
-    if (p->m->kind == ATTN_ATTENTION && part > 0)
-        return p->m->max_target;
-    return p->m->max_source - p->m->class_token;
+    return p->m->input_width > 0 ? ATTN_FOR_NUMBERS : ATTN_FOR_ENCODE;
+}
+
+static void program_prepare(struct program *p)
+{
+    (void)p; /* nothing is missing */
+}
+
+static void program_finish(struct program *p)
+{
+    (void)p;
+}
+
+static int64_t program_part(struct program *p, int64_t rows)
+{
+    const int blocks = p->m->kind == ATTN_ATTENTION;
+    const int64_t cut = p->set.max_input;
+    int64_t most = p->m->max_source - p->m->class_token;
+
+    if (blocks && p->parts > 0)
+        most = p->m->max_target;
+    if (cut > 0 && !blocks)
+        rows = attn_min(rows, cut);
+    if (rows <= most)
+        return rows;
+    return program_wrong(p,
+                         "the %s has %lld %s, the model takes %lld "
+                         "(max_len%s)%s",
+                         p->m->input_width > 0 ? "block" : "line",
+                         (long long)rows,
+                         p->m->input_width > 0 ? "rows" : "tokens",
+                         (long long)most,
+                         p->m->class_token ? ", which counts the class token"
+                                           : "",
+                         blocks ? "" : "; --max-input=N cuts it");
 }
 
 /* Are these three blocks a question: queries, as many keys as values? */
@@ -17,16 +49,16 @@ static int program_blocks(struct program *p)
     if (p->refused)
         return 0;
     if (p->parts < 3)
-        program_refuse(p, 0,
-                       "the input ends here: queries, an empty line, "
-                       "keys, an empty line and values are expected");
+        program_wrong(p, "the input ends here: queries, an empty line, keys, "
+                         "an empty line and values are expected");
     else if (s[2] - s[1] != s[3] - s[2])
-        program_refuse(p, 0,
-                       "as many values as keys are expected: %d keys, "
-                       "%d values",
-                       (int)(s[2] - s[1]), (int)(s[3] - s[2]));
+        program_wrong(p,
+                      "as many values as keys are expected: %d keys, %d "
+                      "values",
+                      (int)(s[2] - s[1]), (int)(s[3] - s[2]));
     else
         return 1;
+    program_refuse(p, p->line);
     return 0;
 }
 
@@ -56,7 +88,7 @@ static void program_rows(struct program *p, struct attn_batch *b)
     work = attn_take(&at, bytes, 1);
     const int error = attn_encode_batch(p->m, p->bound.at, b, work, bytes);
     if (error)
-        program_fail(p, 3, "stdin", attn_error_text(error));
+        program_fail(p, 70, "internal error: %s", attn_error_text(error));
 }
 
 /* The answer to part `part`. Numbers are printed as they are, and it is said
@@ -78,9 +110,9 @@ static void print_rows(const struct program *p, int64_t part, const float *x,
     putchar('\n');
     if (wrong > 0)
         fprintf(stderr,
-                "stdin:%lld: warning: %lld of %lld numbers are not "
+                "%s: warning: <stdin>:%lld: %lld of %lld numbers are not "
                 "finite\n",
-                (long long)p->last[part], (long long)wrong,
+                p->name, (long long)p->last[part], (long long)wrong,
                 (long long)(rows * columns));
 }
 
@@ -123,23 +155,7 @@ static void program_answer(struct program *p)
     }
 }
 
-static const char *program_help(void)
+static void program_answers(struct program *p)
 {
-    return "options: --no-check           do not hold the weights to their "
-           "hash\n";
-}
-
-static int program_words(struct program *p, int n, char **word)
-{
-    p->number[WORD_THREADS] = -1.0;
-    for (int i = 0; i < n; i++)
-        if (!program_file_word(p, word[i]))
-            return 0;
-    return 1;
-}
-
-static int program_stream(struct program *p)
-{
-    (void)p; /* no word asks for it */
-    return 0;
+    program_run(p);
 }

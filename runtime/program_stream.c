@@ -3,15 +3,16 @@
  * be kept, and taken up again by this program or by attnc run.              */
 
 struct program_stream {
-    struct attn_search_options o;
     struct attn_stream s;
     struct attn_text text;
     const struct attn_state_header *state; /* to go on from, or NULL */
     int64_t state_bytes;
     uint64_t weights;         /* hash, for states */
+    int begun;                /* the text goes on */
     FILE *to;                 /* the answer; stderr: stdout has the state */
     int64_t n;                /* tokens of the prompt */
-    int64_t count;            /* of the answer */
+    int64_t printed;          /* ids */
+    int64_t count;            /* of the answer, without prefix */
     double from, first, last; /* when it began, when these came: seconds */
 };
 
@@ -28,131 +29,174 @@ static double stream_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void stream_settings(struct program *p, struct program_stream *r)
-{
-    const double *x = p->number;
-    struct attn_sampling *o = &r->o.sampling;
-
-    program_settings(p, &r->o);
-    r->o.beam = 1;
-    r->o.process.repetition_penalty = (float)x[WORD_REPETITION];
-    o->top_k = (int64_t)x[WORD_TOP_K];
-    o->top_p = (float)x[WORD_TOP_P];
-    o->min_p = (float)x[WORD_MIN_P];
-    o->seed = (int64_t)x[WORD_SEED];
-    if (x[WORD_TEMPERATURE] >= 0.0)
-        o->temperature = (float)x[WORD_TEMPERATURE];
-    else if (o->top_k > 0 || o->top_p > 0.0f || o->min_p > 0.0f)
-        o->temperature = 1.0f;
-}
-
 /* ---------------------------------------------------------------- open --- */
 
 static void stream_load(struct program *p, struct program_stream *r)
 {
-    const char *path = p->word[WORD_LOAD], *wrong = NULL;
+    const char *path = p->load_state, *wrong = NULL;
     const char *file = program_map(p, path, &r->state_bytes);
 
     if (p->status == 0)
         wrong = attn_state_check(p->m, r->weights, file, r->state_bytes);
     if (wrong)
-        program_fail(p, 3, path, wrong);
+        program_fail(p, 3, "%s: %s", path, wrong);
     if (p->status != 0)
         return;
     r->state = (const void *)file;
-    p->begun = r->state->tokens > (r->o.start >= 0);
-    if (p->m->kind != ATTN_DECODER && p->word[WORD_PROMPT])
-        program_fail(p, 2, "--prompt",
-                     "the source was read before the state "
+    r->begun = r->state->tokens > (search.o.start >= 0);
+    if (p->m->kind != ATTN_DECODER && p->prompt)
+        program_fail(p, 2,
+                     "--prompt: the source was read before the state "
                      "was saved");
 }
 
 static void stream_prompt(struct program *p, struct program_stream *r)
 {
-    const char *text = p->word[WORD_PROMPT];
+    const char *text = p->prompt ? p->prompt : "";
+    const int64_t bytes = (int64_t)strlen(text);
+    int32_t *ids = program_grow(p, &p->items, (bytes + 2) * 4);
 
-    p->read = p->source ? read_text : read_ids;
-    if (text && *text)
-        r->n = p->read(p, text, (int64_t)strlen(text));
-    if (p->stops > 0 && !p->target)
-        program_fail(p, 2, "--stop", "the model has no vocabulary");
+    if (!ids || bytes == 0)
+        return;
+    r->n = program_tokens(p, &p->source, r->begun, text, bytes, ids);
+    if (r->n < 0)
+        program_fail(p, 3, "--prompt: %s", p->why);
+    if (search.o.max_input > 0)
+        r->n = attn_min(r->n, search.o.max_input);
 }
 
-/* Room for `tokens` behind a source of `rows`; from the state, or anew. */
+/* Tokens that the stream may have, `lead` of them before the answer. */
+static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
+{
+    const int64_t most = p->m->max_target;
+    int64_t answer = attn_search_limit(p->m, &search.o, rows, lead);
+
+    if (p->tokens >= 0)
+        answer = attn_min(search.prefix_n + p->tokens, most);
+    const int64_t room = attn_max(attn_min(lead + answer, most + 1), 1);
+    if (lead + search.prefix_n > room)
+        program_fail(p, 3, "no room is left for the %lld tokens of --prefix",
+                     (long long)search.prefix_n);
+    return room;
+}
+
+/* From the state, behind which the prompt is fed. */
+static int stream_restore(struct program *p, struct program_stream *r,
+                          int64_t tokens, int64_t bytes)
+{
+    const struct attn_restore_request request = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .o = &search.o,
+        .weights = r->weights,
+        .state = r->state,
+        .bytes = r->state_bytes,
+        .tokens = tokens,
+        .streams = 1,
+        .memory = p->work.at,
+        .memory_bytes = bytes,
+    };
+    const int wrong = attn_state_restore(&r->s, &request);
+
+    return wrong ? wrong : attn_stream_feed(&r->s, p->items.at, r->n);
+}
+
+static int stream_anew(struct program *p, struct program_stream *r,
+                       int64_t tokens, int64_t bytes)
+{
+    const struct attn_stream_request request = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .o = &search.o,
+        .ids = p->items.at,
+        .n = r->n,
+        .tokens = tokens,
+        .streams = 1,
+        .memory = p->work.at,
+        .bytes = bytes,
+    };
+
+    return attn_stream_open(&r->s, &request);
+}
+
+/* The stream behind a source of `rows`, with room for `tokens`. The prefix is
+ * of the answer, for a decoder too.                                         */
 static void stream_make(struct program *p, struct program_stream *r,
                         int64_t rows, int64_t tokens)
 {
-    const int64_t bytes = attn_stream_bytes(p->m, &r->o, rows, tokens, 1);
-    void *work = program_grow(p, &p->work, bytes);
-    int wrong = -1;
-    if (!work)
+    const int64_t bytes = attn_stream_bytes(p->m, &search.o, rows, tokens, 1);
+    int wrong;
+
+    if (!program_grow(p, &p->work, bytes))
         return;
-    if (r->state) {
-        const struct attn_restore_request request = {
-            .model = p->m,
-            .bound = p->bound.at,
-            .o = &r->o,
-            .weights = r->weights,
-            .state = r->state,
-            .bytes = r->state_bytes,
-            .tokens = tokens,
-            .streams = 1,
-            .memory = work,
-            .memory_bytes = bytes,
-        };
-        wrong = attn_state_restore(&r->s, &request);
-        if (wrong == 0)
-            wrong = attn_stream_feed(&r->s, p->items.at, r->n);
-    } else {
-        const struct attn_stream_request request = {
-            .model = p->m,
-            .bound = p->bound.at,
-            .o = &r->o,
-            .ids = p->items.at,
-            .n = r->n,
-            .tokens = tokens,
-            .streams = 1,
-            .memory = work,
-            .bytes = bytes,
-        };
-        wrong = attn_stream_open(&r->s, &request);
-    }
+    wrong = r->state ? stream_restore(p, r, tokens, bytes)
+                     : stream_anew(p, r, tokens, bytes);
+    const int64_t lead = r->s.lead;
+    if (!wrong)
+        wrong = attn_stream_feed(&r->s, search.prefix, search.prefix_n);
+    r->s.lead = lead;
     if (wrong)
-        program_fail(p, 70, p->m->name, "internal error: the stream failed");
+        program_fail(p, 70, "internal error: the stream failed");
 }
 
-/* Lays the stream out for a prompt behind `before` tokens; opens it. */
+/* Is there room for a prompt behind `before` tokens? Opens it. */
 static void stream_begin(struct program *p, struct program_stream *r)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
-    int64_t before = attn_search_lead(p->m, &r->o, 0), rows = r->n;
-    char why[128];
-
-    if (r->state) {
-        before = r->state->tokens;
-        rows = r->state->source_rows;
-    }
-    const int64_t lead = before + (decoder ? r->n : 0);
     const int64_t most = decoder ? p->m->max_target : p->m->max_source;
-    if (lead > p->m->max_target + (r->state ? 1 : 0) || r->n > most) {
-        snprintf(why, sizeof why,
-                 "it has %lld tokens, the model takes %lld in "
-                 "all (max_len): shorten it",
-                 (long long)r->n, (long long)most);
-        program_fail(p, 3, "--prompt", why);
+    int64_t rows = r->n, lead;
+
+    search.o.beam = 1;
+    lead = attn_search_lead(p->m, &search.o, r->n);
+    if (r->state) {
+        lead = r->state->tokens + r->n;
+        rows = r->state->source_rows;
+        if (lead > p->m->max_target + 1)
+            program_fail(p, 3,
+                         "the prompt has %lld tokens after %lld of %s, the "
+                         "model takes %lld (max_len)",
+                         (long long)r->n, (long long)r->state->tokens,
+                         p->load_state, (long long)p->m->max_target);
+    } else if (r->n > most || lead > p->m->max_target)
+        program_fail(p, 3,
+                     "the prompt has %lld tokens, the model takes %lld "
+                     "(max_len): shorten it",
+                     (long long)r->n, (long long)most);
+    else if (lead == 0 || (!decoder && rows == 0))
+        program_fail(p, 3, "the prompt is empty");
+    if (p->status != 0)
+        return;
+    const int64_t room = stream_room(p, rows, lead);
+    if (p->status == 0)
+        stream_make(p, r, decoder && !r->state ? 0 : rows, room);
+}
+
+/* What ends the answer: strings, or where no text is printed ids. */
+static void stream_ends(struct program *p, struct program_stream *r)
+{
+    int64_t n = 0;
+
+    if (p->target.block && !p->ids) {
+        if (attn_text_open(&r->text, p->target.block, p->stop.at, p->stop.n,
+                           r->begun)
+            != 0)
+            program_fail(p, 2, "--stop takes 1 to %d bytes", ATTN_STOP_BYTES);
         return;
     }
-    if (lead == 0 || (!decoder && rows == 0)) {
-        program_fail(p, 3, "--prompt", "it is empty");
-        return;
+    for (int64_t i = 0; i < p->stop.n && p->status == 0; i++) {
+        const char *text = p->stop.at[i];
+        const int64_t bytes = (int64_t)strlen(text);
+        int32_t *ids = program_grow(p, &p->found, (n + bytes + 2) * 4);
+        if (!ids)
+            return;
+        const int64_t found = read_ids(p, &p->target, text, bytes, ids + n);
+        if (found <= 0)
+            program_fail(p, 2, "--stop: %s",
+                         found < 0 ? p->why : "no token ids are in it");
+        n += found;
     }
-    int64_t room = attn_search_limit(p->m, &r->o, rows, lead);
-    if (p->number[WORD_TOKENS] >= 0.0)
-        room = attn_min((int64_t)p->number[WORD_TOKENS], p->m->max_target);
-    room = attn_max(attn_min(lead + room, p->m->max_target + 1), 1);
-    if (decoder)
-        rows = 0;
-    stream_make(p, r, rows, room);
+    r->s.stop = p->found.at;
+    r->s.stops = n;
 }
 
 /* -------------------------------------------------------------- answer --- */
@@ -161,10 +205,11 @@ static void stream_begin(struct program *p, struct program_stream *r)
 static void stream_print(struct program *p, struct program_stream *r,
                          int32_t id)
 {
-    const struct attn_vocab_header *h = p->target;
+    const struct attn_vocab_header *h = p->target.block;
 
-    if (!h) {
-        fprintf(r->to, r->count > 1 ? " %d" : "%d", (int)id);
+    if (p->ids || !h) {
+        fprintf(r->to, r->printed > 0 ? " %d" : "%d", (int)id);
+        r->printed++;
     } else if (program_grow(p, &p->text, h->bytes + 512)) {
         const int64_t n = attn_text_add(&r->text, id, p->text.at,
                                         p->text.bytes);
@@ -173,38 +218,31 @@ static void stream_print(struct program *p, struct program_stream *r,
     }
 }
 
-/* A decoder's prompt is the beginning of its text; no stop string is in it. */
+/* A decoder's prompt is the beginning of its text; no stop string is in it, nor
+ * in the prefix of the answer.                                              */
 static void stream_print_prompt(struct program *p, struct program_stream *r)
 {
     const int32_t *prompt = p->items.at;
+    const int64_t stops = r->text.stops;
 
-    if (p->m->kind != ATTN_DECODER || !p->target)
-        return;
     r->text.stops = 0;
-    for (int64_t i = 0; i < r->n; i++)
-        stream_print(p, r, prompt[i]);
-    r->text.stops = p->stops;
-}
-
-static void stream_flush(struct program *p, FILE *to)
-{
-    if (fflush(to) != 0 || ferror(to))
-        program_fail(p, 4, "stdout", strerror(errno));
+    if (p->m->kind == ATTN_DECODER && p->target.block && !p->ids)
+        for (int64_t i = 0; i < r->n; i++)
+            stream_print(p, r, prompt[i]);
+    for (int64_t i = 0; i < search.prefix_n; i++)
+        stream_print(p, r, search.prefix[i]);
+    r->text.stops = stops;
 }
 
 static void stream_answer(struct program *p, struct program_stream *r)
 {
-    const double most = p->number[WORD_TOKENS];
     int64_t token = 0;
-    int finite = 1;
 
     stream_print_prompt(p, r);
-    stream_flush(p, r->to);
-    while (p->status == 0 && !r->text.stopped) {
-        if (most >= 0.0 && (double)r->count >= most)
-            break;
+    program_flush(p, r->to);
+    while (p->status == 0 && !r->text.stopped
+           && (p->tokens < 0 || r->count < p->tokens)) {
         token = attn_stream_next(&r->s);
-        finite = token != ATTN_ERROR_FINITE;
         if (token < 0)
             break;
         r->last = stream_now();
@@ -212,17 +250,20 @@ static void stream_answer(struct program *p, struct program_stream *r)
             r->first = r->last;
         r->count++;
         stream_print(p, r, (int32_t)token);
-        stream_flush(p, r->to);
+        program_flush(p, r->to);
     }
-    if (p->target) {
-        token = attn_text_end(&r->text, p->text.at, p->text.bytes);
-        if (token > 0)
-            fwrite(p->text.at, 1, (size_t)token, r->to);
+    if (p->status != 0)
+        return;
+    if (p->target.block && !p->ids
+        && program_grow(p, &p->text, ATTN_STOP_BYTES + 16)) {
+        const int64_t n = attn_text_end(&r->text, p->text.at, p->text.bytes);
+        if (n > 0)
+            fwrite(p->text.at, 1, (size_t)n, r->to);
     }
     fputc('\n', r->to);
-    stream_flush(p, r->to);
-    if (!finite)
-        program_fail(p, 3, "--prompt", attn_error_text(ATTN_ERROR_FINITE));
+    program_flush(p, r->to);
+    if (token == ATTN_ERROR_FINITE)
+        program_fail(p, 3, "--prompt: %s", attn_error_text(token));
 }
 
 static void stream_speed(const struct program *p,
@@ -240,7 +281,7 @@ static void stream_speed(const struct program *p,
 /* Written beside its place, then renamed: a state is there whole, or not. */
 static void stream_save(struct program *p, const struct program_stream *r)
 {
-    const char *path = p->word[WORD_SAVE];
+    const char *path = p->save_state;
     const int64_t bytes = attn_state_bytes(&r->s);
     const size_t size = strlen(path) + 8;
     char *state = program_grow(p, &p->items, bytes);
@@ -251,7 +292,7 @@ static void stream_save(struct program *p, const struct program_stream *r)
     attn_state_save(&r->s, r->weights, state, bytes);
     if (is_stdout(path)) {
         fwrite(state, 1, (size_t)bytes, stdout);
-        stream_flush(p, stdout);
+        program_flush(p, stdout);
         return;
     }
     snprintf(beside, size, "%s.new", path);
@@ -261,38 +302,43 @@ static void stream_save(struct program *p, const struct program_stream *r)
         well = 0;
     if (well && rename(beside, path) == 0)
         return;
-    program_fail(p, 4, path, strerror(errno));
+    program_fail(p, 4, "%s: cannot write: %s", path, strerror(errno));
     if (f)
         remove(beside);
 }
 
-static int program_stream(struct program *p)
+static void program_stream(struct program *p)
 {
     struct program_stream r;
-    const int states = p->word[WORD_LOAD] || p->word[WORD_SAVE];
 
-    if (!p->word[WORD_PROMPT] && !p->word[WORD_LOAD])
-        return 0;
     memset(&r, 0, sizeof r);
-    r.to = is_stdout(p->word[WORD_SAVE]) ? stderr : stdout;
-    stream_settings(p, &r);
-    if (states)
+    r.to = is_stdout(p->save_state) ? stderr : stdout;
+    program_prepare(p);
+    if (p->load_state || p->save_state)
         r.weights = attn_weights_hash(p->m, p->packed);
-    if (p->word[WORD_LOAD])
+    if (p->load_state && p->status == 0)
         stream_load(p, &r);
     if (p->status == 0)
         stream_prompt(p, &r);
     r.from = stream_now();
     if (p->status == 0)
         stream_begin(p, &r);
-    if (p->status == 0 && p->target
-        && attn_text_open(&r.text, p->target, p->stop, p->stops, p->begun) != 0)
-        program_fail(p, 2, "--stop", "1 to 240 bytes are expected");
+    if (p->status == 0)
+        stream_ends(p, &r);
     if (p->status == 0)
         stream_answer(p, &r);
     if (p->status == 0)
         stream_speed(p, &r);
-    if (p->status == 0 && p->word[WORD_SAVE])
+    if (p->status == 0 && p->save_state)
         stream_save(p, &r);
-    return 1;
+}
+
+static void program_answers(struct program *p)
+{
+    if (p->use == ATTN_FOR_PROMPT)
+        program_stream(p);
+    else if (p->use == ATTN_FOR_SCORE)
+        program_scores(p);
+    else
+        program_run(p);
 }

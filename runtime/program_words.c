@@ -1,146 +1,259 @@
-/* program_words.c: the words behind the weights: options that mean what those
- * of the same name of attnc run mean: "--seed 7", or "--seed=7".             */
+/* program_words.c: the words of the command line, by the rows of
+ * program_option: "--seed 7", "--seed=7", "-n9"; and --help, --version.      */
 
-static const struct { /* by WORD_TOKENS .. */
-    const char *name;
-    int whole;                 /* no fractions */
-    double least, most, other; /* other: where it is not given */
-} word_numbers[WORD_NUMBERS] = {
-    { "-n", 1, 0.0, 2147483647.0, -1.0 },
-    { "--temperature", 0, 0.0, 1e6, -1.0 },
-    { "--top-k", 1, 0.0, 2147483647.0, 0.0 },
-    { "--top-p", 0, 0.0, 1.0, 0.0 },
-    { "--min-p", 0, 0.0, 1.0, 0.0 },
-    { "--seed", 1, 0.0, 2147483647.0, 1.0 },
-    { "--repetition-penalty", 0, 0.001, 1000.0, 0.0 },
-    { "--threads", 1, 1.0, ATTN_POOL_MOST, -1.0 },
-};
-
-static const char *const word_texts[WORD_TEXTS] = { /* by WORD_PROMPT .. */
-                                                    "--prompt", "--stop",
-                                                    "--load-state",
-                                                    "--save-state"
-};
-
-static const char *program_help(void)
+static void *option_at(struct program *p, const struct program_option *o)
 {
-    return "options: --prompt TEXT        answer this, as the answer comes\n"
-           "         -n N                 tokens of that answer, at most\n"
-           "         --temperature X      draw tokens; 0: take the best\n"
-           "         --top-k N            of the N best alone\n"
-           "         --top-p X            of the best of this probability\n"
-           "         --min-p X            at least so probable, beside the "
-           "best\n"
-           "         --seed N             of the draws\n"
-           "         --repetition-penalty X\n"
-           "         --stop TEXT          end before this text\n"
-           "         --save-state FILE    keep the state behind the answer; "
-           "- is stdout\n"
-           "         --load-state FILE    go on from there\n"
-           "         --quiet              do not say how fast it was\n"
-           "         --threads N          default: one a physical core\n"
-           "         --no-check           do not hold the weights to their "
-           "hash\n";
+    return (char *)p + o->at;
 }
 
-static int words_wrong(const struct program *p, const char *name,
-                       const char *why)
+/* The row of a word, and its value where it is in the word itself, else NULL;
+ * NULL: there is no such option.                                            */
+static const struct program_option *option_of(const char *word,
+                                              const char **value)
 {
-    fprintf(stderr, "%s: error: %s: %s\n", p->name, name, why);
+    const int is_long = strncmp(word, "--", 2) == 0;
+
+    *value = NULL;
+    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
+        const struct program_option *o = &program_option[i];
+        const size_t n = strlen(o->name);
+        if (strncmp(word, o->name, n) != 0)
+            continue;
+        if (word[n] == '\0')
+            return o;
+        if (!o->takes || (is_long && word[n] != '=') || (!is_long && n > 2))
+            continue;
+        *value = word + n + is_long;
+        return o;
+    }
+    return NULL;
+}
+
+static void option_unknown(struct program *p, const char *word)
+{
+    const char *names[PROGRAM_OPTIONS], *near;
+    char name[64], quoted[ATTN_QUOTED];
+
+    for (int i = 0; i < PROGRAM_OPTIONS; i++)
+        names[i] = program_option[i].name;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    near = attn_nearest(name, names, PROGRAM_OPTIONS);
+    attn_quote(word, (int64_t)strcspn(word, "="), quoted);
+    if (near)
+        program_fail(p, 2, "unknown option '%s': did you mean %s?", quoted,
+                     near);
+    else
+        program_fail(p, 2, "unknown option '%s'; --help lists them", quoted);
+}
+
+/* ------------------------------------------------------------- values --- */
+
+static double option_number(struct program *p, const struct program_option *o,
+                            const char *text)
+{
+    const int whole = o->kind == OPTION_WHOLE;
+    char *end, quoted[ATTN_QUOTED];
+    double x;
+
+    errno = 0;
+    x = strtod(text, &end);
+    attn_quote(text, (int64_t)strlen(text), quoted);
+    if (end == text || *end != '\0' || errno != 0 || !(x - x >= 0.0)
+        || (whole && x != floor(x)))
+        program_fail(p, 2, "%s takes a%s number, not '%s'", o->name,
+                     whole ? " whole" : "", quoted);
+    else if (x < o->least || x > o->most)
+        program_fail(p, 2, "%s %s is out of range: %.12g to %.12g", o->name,
+                     quoted, o->least, o->most);
+    return x;
+}
+
+static void option_add(struct program *p, struct program_list *l,
+                       const char *text)
+{
+    const size_t bytes = (size_t)(l->n + 1) * sizeof *l->at;
+    const char **at = realloc(l->at, bytes);
+
+    if (!at) {
+        program_fail(p, 5, "out of memory");
+        return;
+    }
+    l->at = at;
+    l->at[l->n] = text;
+    l->n++;
+}
+
+static void option_take(struct program *p, const struct program_option *o,
+                        const char *text)
+{
+    void *at = option_at(p, o);
+    double x = 0.0;
+
+    if (o->kind == OPTION_WHOLE || o->kind == OPTION_REAL)
+        x = option_number(p, o, text);
+    if (p->status != 0)
+        return;
+    if (o->kind == OPTION_FLAG)
+        *(bool *)at = true;
+    else if (o->kind == OPTION_WHOLE)
+        *(int64_t *)at = (int64_t)x;
+    else if (o->kind == OPTION_REAL)
+        *(double *)at = x;
+    else if (o->kind == OPTION_TEXT)
+        *(const char **)at = text;
+    else
+        option_add(p, at, text);
+    p->given |= (uint64_t)1 << (o - program_option);
+}
+
+static void option_defaults(struct program *p)
+{
+    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
+        const struct program_option *o = &program_option[i];
+        if (o->kind == OPTION_WHOLE)
+            *(int64_t *)option_at(p, o) = (int64_t)o->usual;
+        if (o->kind == OPTION_REAL)
+            *(double *)option_at(p, o) = o->usual;
+    }
+}
+
+/* --------------------------------------------------------------- help --- */
+
+static int program_alone(const struct program *p)
+{
+    return p->file || p->m->weights_bytes == 0;
+}
+
+static void program_usage(const struct program *p, FILE *to)
+{
+    fprintf(to, "usage: %s [options]%s < lines\n", p->name,
+            program_alone(p) ? "" : " model.weights");
+}
+
+static void program_help(struct program *p)
+{
+    const char *group = "";
+
+    program_usage(p, stdout);
+    printf("%s answers each line of stdin.\n", p->m->name);
+    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
+        const struct program_option *o = &program_option[i];
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s", o->name,
+                 !o->takes           ? ""
+                 : o->name[1] == '-' ? "="
+                                     : " ",
+                 o->takes ? o->takes : "");
+        if (strcmp(group, o->group) != 0)
+            printf("\n%s:\n", o->group);
+        group = o->group;
+        printf("  %-27s %s\n", left, o->help);
+    }
+    printf("\nExit codes: 0 done, 2 usage, 3 bad input, 4 input or output, "
+           "5 memory,\n6 a processor that it is not made for.\n");
+    program_flush(p, stdout);
+}
+
+static void program_version(struct program *p)
+{
+    printf("%s, made by attnc %s: spec %016llx, weights %016llx\n", p->m->name,
+           PROGRAM_ATTNC, (unsigned long long)p->m->spec_hash,
+           (unsigned long long)p->m->weights_hash);
+    program_flush(p, stdout);
+}
+
+/* ------------------------------------------------------------- reading --- */
+
+/* Is help wanted? It is given wherever the word stands, but as a value. */
+static int words_help(int n, char **word)
+{
+    const char *value;
+
+    for (int i = 0; i < n && strcmp(word[i], "--") != 0; i++) {
+        const struct program_option *o = option_of(word[i], &value);
+        if (strcmp(word[i], "-h") == 0 || strcmp(word[i], "--help") == 0)
+            return 1;
+        if (o && o->takes && !value)
+            i++;
+    }
     return 0;
 }
 
-static int words_number(struct program *p, int i, const char *text)
+/* An option that has a value perhaps, in `next`; how many words they are. */
+static int words_option(struct program *p, const char *word, const char *next)
 {
-    char *end, why[80];
-    const double least = word_numbers[i].least, most = word_numbers[i].most;
-    const double x = strtod(text, &end);
-    int right = end != text && *end == '\0' && x >= least && x <= most;
+    const char *value;
+    const struct program_option *o = option_of(word, &value);
 
-    if (right && word_numbers[i].whole)
-        right = x == (double)(int64_t)x;
-    if (!right) {
-        snprintf(why, sizeof why, "a%s number from %.12g to %.12g is expected",
-                 word_numbers[i].whole ? " whole" : "", least, most);
-        return words_wrong(p, word_numbers[i].name, why);
+    if (!o)
+        option_unknown(p, word);
+    else if (o->takes && !value && !next)
+        program_fail(p, 2, "%s takes a value: %s %s", o->name, o->name,
+                     o->takes);
+    else {
+        const int apart = o->takes && !value;
+        option_take(p, o, apart ? next : value);
+        return apart ? 2 : 1;
     }
-    p->number[i] = x;
     return 1;
 }
 
-static int words_text(struct program *p, int i, const char *text)
+static void words_operand(struct program *p, const char *word)
 {
-    p->word[i] = text;
-    if (i != WORD_STOP)
-        return 1;
-    if (p->stops == PROGRAM_STOPS)
-        return words_wrong(p, word_texts[i], "too many of them");
-    p->stop[p->stops] = text;
-    p->stops++;
-    return 1;
+    char quoted[ATTN_QUOTED], other[ATTN_QUOTED];
+
+    attn_quote(word, (int64_t)strlen(word), quoted);
+    if (program_alone(p)) {
+        program_fail(p, 2, "no file is taken: '%s'", quoted);
+    } else if (p->path) {
+        attn_quote(p->path, (int64_t)strlen(p->path), other);
+        program_fail(p, 2, "one file at a time: '%s' and '%s'", other, quoted);
+    } else
+        p->path = word;
 }
 
-/* The value of an option: in the word itself, as in "--seed=7" and "-n9", or
- * the word after it. NULL: the word is not that option.                     */
-static const char *words_value(const char *name, char **word, int n, int *used)
+/* Refuses what is not for this use. */
+static void words_check(struct program *p)
 {
-    const size_t size = strlen(name);
-
-    if (strncmp(word[0], name, size) != 0)
-        return NULL;
-    *used = 1;
-    if (word[0][size] == '=')
-        return word[0] + size + 1;
-    if (word[0][size] != '\0' && size == 2)
-        return word[0] + size;
-    if (word[0][size] != '\0' || n < 2)
-        return NULL;
-    *used = 2;
-    return word[1];
+    p->use = program_use(p);
+    for (int i = 0; i < PROGRAM_OPTIONS && p->status == 0; i++) {
+        const struct program_option *o = &program_option[i];
+        if ((p->given >> i & 1) != 0 && (o->use & p->use) == 0)
+            program_fail(p, 2, "%s is for %s, not for %s", o->name,
+                         attn_use_text(o->use), attn_use_text(p->use));
+    }
 }
 
-/* Takes one option; how many words it has, 0: it is wrong. */
-static int words_option(struct program *p, char **word, int n)
-{
-    int used = 1;
-
-    if (strcmp(word[0], "--quiet") == 0) {
-        p->quiet = 1;
-        return used;
-    }
-    for (int i = 0; i < WORD_NUMBERS; i++) {
-        const char *value = words_value(word_numbers[i].name, word, n, &used);
-        if (value)
-            return words_number(p, i, value) ? used : 0;
-    }
-    for (int i = 0; i < WORD_TEXTS; i++) {
-        const char *value = words_value(word_texts[i], word, n, &used);
-        if (value)
-            return words_text(p, i, value) ? used : 0;
-    }
-    return words_wrong(p, word[0], "no such option, or its value is missing");
-}
-
+/* 0: nothing is left to do, or p->status says why not. */
 static int program_words(struct program *p, int n, char **word)
 {
-    const char *of_prompt = NULL; /* a word that is for it alone */
-    int at = 0;
+    int options = 1, i = 0;
 
-    for (int i = 0; i < WORD_NUMBERS; i++)
-        p->number[i] = word_numbers[i].other;
-    while (at < n) {
-        if (program_file_word(p, word[at])) {
-            at++;
-            continue;
-        }
-        const int used = words_option(p, word + at, n - at);
-        if (used == 0)
-            return 0;
-        if (!of_prompt && strncmp(word[at], "--threads", 9) != 0)
-            of_prompt = word[at];
-        at += used;
+    option_defaults(p);
+    if (words_help(n, word)) {
+        program_help(p);
+        return 0;
     }
-    if (of_prompt && !p->word[WORD_PROMPT] && !p->word[WORD_LOAD])
-        return words_wrong(p, of_prompt, "this is for --prompt, not for lines");
-    return 1;
+    while (i < n && p->status == 0 && !p->version) {
+        if (!options || word[i][0] != '-' || word[i][1] == '\0') {
+            words_operand(p, word[i]);
+            i++;
+        } else if (strcmp(word[i], "--") == 0) {
+            options = 0;
+            i++;
+        } else
+            i += words_option(p, word[i], i + 1 < n ? word[i + 1] : NULL);
+    }
+    if (p->status == 0 && p->version) {
+        program_version(p);
+        return 0;
+    }
+    if (p->status == 0)
+        words_check(p);
+    if (p->status == 0 && !p->path && !program_alone(p)) {
+        program_usage(p, stderr);
+        fprintf(stderr, "%s --help lists the options\n", p->name);
+        p->status = 2;
+    }
+    return p->status == 0;
 }

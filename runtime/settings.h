@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "generate.h"
 #include "memory.h"
 
 enum { /* what is done: an option is for some of these */
@@ -28,17 +27,15 @@ struct attn_settings { /* -1, and a beam or nbest of 0: as the spec says */
     bool scores;
 };
 
-/* 0: the best token is taken. */
-ATTN_API double attn_settings_temperature(const struct attn_settings *s);
-/* Changes the search that the spec asks for, and `o` is. stated: the spec says
- * how wide its beam is.                                                     */
-ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
-                                  int64_t seed, struct attn_search_options *o);
-/* What cannot be done together with the others; NULL: all can. use:
- * ATTN_FOR_LINES, ATTN_FOR_PROMPT.                                          */
-ATTN_API const char *attn_settings_wrong(const struct attn_settings *s,
-                                         int use);
+/* ------------------------------------------------------------ words.c --- */
 /* What a use is called in messages. */
 ATTN_API const char *attn_use_text(int use);
+/* The first n bytes of a text as a message shows them: those that are no
+ * printable ASCII as \xHH, 80 at most.                                      */
+enum { ATTN_QUOTED = 4 * 80 + 8 };
+ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
+/* The one of n names that is most like the word; NULL: none is like it. */
+ATTN_API const char *attn_nearest(const char *word, const char *const *names,
+                                  int n);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "base/terminal.h"
+#include "runtime/settings.h"
 
 enum {
     ShownErrors = 20,
@@ -14,7 +15,6 @@ enum {
     MessageBytes = 2048, /* heading, source line, caret */
     WindowBytes = 100,   /* of a long source line are shown ... */
     WindowBefore = 50,   /* ... from this far before the caret */
-    QuoteBytes = 80
 };
 
 typedef struct {
@@ -385,14 +385,11 @@ void die_at(const char *file, int line, const char *fmt, ...)
 /* ------------------------------------------------------------- words --- */
 const char *quote_n(const char *s, size_t n)
 {
-    static char buffers[8][4 * QuoteBytes + 8];
+    static char buffers[8][ATTN_QUOTED];
     static int next;
-    char *out = buffers[next++ % 8], *at = out, *end = out + sizeof *buffers;
+    char *out = buffers[next++ % 8];
 
-    for (size_t i = 0; i < n && i < QuoteBytes; i++)
-        at += snprintf(at, (size_t)(end - at),
-                       printable(s[i]) ? "%c" : "\\x%02x", (unsigned char)s[i]);
-    snprintf(at, (size_t)(end - at), "%s", n > QuoteBytes ? "..." : "");
+    attn_quote(s, (int64_t)n, out);
     return out;
 }
 
@@ -401,47 +398,7 @@ const char *quote(const char *s)
     return quote_n(s, strlen(s));
 }
 
-static int least(int a, int b, int c)
-{
-    int ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-/* Levenshtein's distance, one row of its table at a time. */
-static int edit_distance(const char *a, size_t na, const char *b, size_t nb)
-{
-    int row[64];
-
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = (int)j;
-    for (size_t i = 1; i <= na; i++) {
-        int corner = row[0];
-        row[0] = (int)i;
-        for (size_t j = 1; j <= nb; j++) {
-            int above = row[j];
-            row[j] = least(above + 1, row[j - 1] + 1,
-                           corner + (a[i - 1] != b[j - 1]));
-            corner = above;
-        }
-    }
-    return row[nb];
-}
-
 const char *nearest(const char *word, const char *const *words, int n)
 {
-    const char *best = NULL;
-    size_t length = strlen(word);
-    int limit = length < 3 ? 1 : (int)(length + 2) / 3;
-
-    for (int i = 0; i < n; i++) {
-        size_t other = strlen(words[i]);
-        if (length > 63 || other > 63)
-            continue;
-        int d = edit_distance(word, length, words[i], other);
-        if (d <= limit && d < (int)other) {
-            best = words[i];
-            limit = d - 1;
-        }
-    }
-    return best;
+    return attn_nearest(word, words, n);
 }

@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/lines.h"
-#include "runtime/settings.h"
+#include "runtime/search_settings.h"
 #include "tune/tune.h"
 
 typedef VEC(const char *) Texts;

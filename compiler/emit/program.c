@@ -214,23 +214,41 @@ static void put_main(Gen *g, Emit *e)
 
 void emit_main(Gen *g, Emit *e)
 {
+    static const char *const generates[] = {
+        "program_words.c",    "program_file.c",  "program_lines.c",
+        "program_generate.c", "program_score.c", "program_stream.c",
+        "program_main.c"
+    };
+    static const char *const encodes[] = { "program_words.c", "program_file.c",
+                                           "program_lines.c", "program_rows.c",
+                                           "program_main.c" };
+    const bool decoder = has_decoder(g->p);
+    const char *const *files = decoder ? generates : encodes;
+    const size_t bytes = decoder ? sizeof generates : sizeof encodes;
+    const int n = (int)(bytes / sizeof *files);
     let(e, "bind", "%s_bind", g->p->prefix);
     let(e, "bind_lazily", "%s_bind_lazily", g->p->prefix);
+    let(e, "states", "%d", spec_says(g->p->g->spec, "search.beam"));
     put(e, "#ifdef ATTNC_MAIN\n"
            "#define bind_file $bind\n"
-           "#define bind_file_lazily $bind_lazily\n"
-           "\n");
+           "#define bind_file_lazily $bind_lazily\n");
+    if (has_decoder(g->p))
+        put(e, "#define spec_states_beam $states\n");
+    put(e, "\n");
     if (target_needs(g->a, &g->p->target).n > 0)
         put(e, "static __attribute__((noinline)) int program_main(int argc,\n"
                "                                                  char **argv);"
                "\n\n");
-    paste_file(e, "program.c");
-    paste_file(e, "program_file.c");
-    paste_file(e, has_decoder(g->p) ? "program_generate.c" : "program_rows.c");
+    paste_file(e, "settings.h");
+    paste_file(e, "words.c");
     if (has_decoder(g->p)) {
-        paste_file(e, "program_words.c");
-        paste_file(e, "program_stream.c");
+        paste_file(e, "search_settings.h");
+        paste_file(e, "search_settings.c");
     }
+    paste_file(e, "program.c");
+    emit_options(g, e);
+    for (int i = 0; i < n; i++)
+        paste_file(e, files[i]);
     put_main(g, e);
     put(e, "#endif\n");
 }

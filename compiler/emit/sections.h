@@ -73,4 +73,7 @@ void emit_api(Gen *g, Emit *e); /* the model and exported functions */
 void emit_embedded(Gen *g, Emit *e);
 void emit_main(Gen *g, Emit *e);
 
+/* ----------------------------------------------------------- options.c --- */
+void emit_options(Gen *g, Emit *e); /* of the program */
+
 #endif

@@ -60,18 +60,18 @@ static void test_answers(void **state)
     assert_says(&s, "usage: ");
     assert_int_equal(sh(&s, "", "$M $W more -x"), 2);
     assert_int_equal(sh(&s, "", "$M $W --prompt ''"), 3);
-    assert_says(&s, "--prompt: it is empty");
+    assert_says(&s, "the prompt is empty");
     assert_int_equal(sh(&s, "", "$M $W --prompt he7lo"), 3);
-    assert_says(&s, "--prompt: byte 3: a character or word that the "
-                    "vocabulary does not have");
+    assert_says(&s, "--prompt: byte 3: the vocabulary has no '7' and names "
+                    "no unknown token");
     assert_string_equal(s.out, "");
     assert_int_equal(sh(&s, "", "$M $W --prompt \"$(printf 'he\\377')\""), 3);
-    assert_says(&s, "--prompt: byte 3: not UTF-8: convert the text");
+    assert_says(&s, "--prompt: byte 3: this is not UTF-8");
     assert_int_equal(sh(&s, "",
                         "$M $W --prompt $(yes a | head -n 64 | "
                         "tr -d '\n')"),
                      3);
-    assert_says(&s, "--prompt: it has 65 tokens, the model takes 64");
+    assert_says(&s, "the prompt has 65 tokens, the model takes 64");
 }
 
 /* Refused lines name place and remedy; all others are answered. */
@@ -83,25 +83,26 @@ static void test_bad_lines(void **state)
     assert_string_equal(s.out, "HH EH L OW\n\n\n\nHH EH L OW\n");
     assert_string_equal(
         s.tail,
-        "stdin:2:3: error: a character or word that the vocabulary does not "
-        "have: leave it out\n"
-        "stdin:3:2: error: not UTF-8: convert the text\n");
+        "<stdin>:2: error: byte 3: the vocabulary has no '7' and names no "
+        "unknown token\n"
+        "<stdin>:3: error: byte 2: this is not UTF-8\n");
     assert_int_equal(sh(&s, "", "printf 'he\\0lo\\nhello\\n' | $M $W"), 3);
     assert_string_equal(s.out, "\nHH EH L OW\n");
-    assert_says(&s, "stdin:1:3: error: a character or word that");
+    assert_says(&s, "<stdin>:1: error: byte 3: the vocabulary has no '\\x00'");
     assert_int_equal(sh(&s, "",
                         "{ yes a | head -n 64 | tr -d '\\n'; echo; "
                         "echo hello; } | $M $W"),
                      3);
     assert_string_equal(s.out, "\nHH EH L OW\n");
     assert_string_equal(s.tail,
-                        "stdin:1:1: error: 65 tokens in a line; the "
-                        "model takes 64 at most (max_len): shorten it\n");
+                        "<stdin>:1: error: the line has 65 tokens, the model "
+                        "takes 64 (max_len); --max-input=N cuts it\n");
     assert_int_equal(sh(&s, "",
                         "{ head -c 3000000 /dev/zero | tr '\\0' a; "
                         "echo; echo hello; } | $M $W"),
                      3);
-    assert_says(&s, "stdin:1:1: error: 3000001 tokens in a line");
+    assert_says(&s, "<stdin>:1: error: the line has 3000000 bytes, at most "
+                    "1048576 are read");
     assert_string_equal(s.out, "\nHH EH L OW\n");
 }
 
@@ -110,15 +111,15 @@ static void test_exit_codes(void **state)
     (void)state;
     Spawned s;
     assert_int_equal(sh(&s, "hello\n", "$M $W > /dev/full"), 4);
-    assert_says(&s, "stdout: No space left on device");
+    assert_says(&s, "cannot write to stdout: No space left on device");
     assert_int_equal(sh(&s, "hello\n", "$M $W >&-"), 4);
-    assert_says(&s, "stdout: Bad file descriptor");
+    assert_says(&s, "cannot write to stdout: Bad file descriptor");
     assert_int_equal(sh(&s, "", "$M $W < /"), 4);
-    assert_says(&s, "stdin: Is a directory");
+    assert_says(&s, "cannot read stdin: Is a directory");
     assert_int_equal(sh(&s, "", "$M /"), 4);
-    assert_says(&s, "/: not a regular file");
+    assert_says(&s, "/: is a folder, not a file");
     assert_int_equal(sh(&s, "", "$M /nowhere"), 4);
-    assert_says(&s, "/nowhere: No such file or directory");
+    assert_says(&s, "/nowhere: cannot open: No such file or directory");
     assert_int_equal(sh(&s, "hello\n", "ulimit -v 9000; $M $W"), 5);
     assert_says(&s, "memory");
     assert_int_equal(sh(&s, "", "(yes | tr y a; true) | $M $W | head -n 1"),
@@ -144,7 +145,8 @@ static void test_attention(void **state)
     assert_int_equal(sh(&s, "\n0 0\n\n1 x\n\n1 2\n\n0 0\n\n1 1\n\n7 8\n", "$M"),
                      3);
     assert_string_equal(s.out, "\n7 8\n\n");
-    assert_string_equal(s.tail, "stdin:4:3: error: a number is expected\n");
+    assert_string_equal(s.tail,
+                        "<stdin>:4: error: byte 3: a number is expected\n");
     assert_int_equal(sh(&s, "0 0 0\n\n1 1\n\n1 2\n\n0 0\n\n1 1\n\n7 8\n", "$M"),
                      3);
     assert_string_equal(s.out, "\n7 8\n\n");
@@ -153,9 +155,10 @@ static void test_attention(void **state)
     assert_int_equal(sh(&s, "0 0\n\n1 1\n", "$M"), 3);
     assert_says(&s, "the input ends here");
     assert_int_equal(sh(&s, "0 0 0\n\n1 1\n\n1 1\n", "$M"), 3);
-    assert_says(&s, "stdin:1:1: error: a row has 2 numbers, this line has 3");
+    assert_says(&s, "<stdin>:1: error: a row has 2 numbers, this line has 3");
     assert_int_equal(sh(&s, "0 0\n0 0\n0 0\n0 0\n\n1 1\n\n1 1\n", "$M"), 3);
-    assert_says(&s, "stdin:5:1: error: 4 rows in a block; the model takes 3");
+    assert_says(&s,
+                "<stdin>:5: error: the block has 4 rows, the model takes 3");
 }
 
 /* The model of a spec, of another kind, by the JIT; its seeded weights go to
@@ -232,8 +235,9 @@ static void test_encoder(void **state)
     build("models/tiny.yaml", "--set=kind=encoder");
     open_seeded(&e, "models/tiny.yaml", "kind=encoder");
     assert_int_equal(sh(&s, "7 0 47\n\n48\n 3 \n", "$M $W"), 3);
-    assert_string_equal(s.tail, "stdin:3:1: error: a token id from 0 to 47 is "
-                                "expected\n");
+    assert_string_equal(s.tail,
+                        "<stdin>:3: error: byte 1: a token id from 0 to 47 "
+                        "is expected\n");
     const char *want = arena_printf(a, "%s\n\n\n%s\n", encoded(&e, ids, 3),
                                     encoded(&e, ids + 3, 1));
     assert_string_equal(s.out, want);
@@ -250,8 +254,8 @@ static void test_rows_in(void **state)
     open_seeded(&e, "tests/cli/real.yaml", "kind=encoder-decoder");
     engine_close(&e);
     assert_int_equal(sh(&s, "1 2 3\n\n", "$M $W"), 3);
-    assert_says(&s, "no answer is searched for behind rows of numbers: attnc "
-                    "run --input takes them");
+    assert_says(&s, "the source is rows of numbers: attnc run --input FILE "
+                    "--output FILE takes them");
 }
 
 /* A line of what goes in, or a block of lines. */
@@ -309,7 +313,7 @@ static void test_golden(void **state)
         rows = arena_printf(a, "%s%s", rows, row);
     Spawned s;
     assert_int_equal(sh(&s, rows, "$M $W"), 3); /* and the token's */
-    assert_says(&s, "12 rows in a block; the model takes 11 at most (max_len, "
+    assert_says(&s, "the block has 12 rows, the model takes 11 (max_len, "
                     "which counts the class token)");
     assert_string_equal(s.out, "\n");
     assert_int_equal(sh(&s, arena_printf(a, "1 2\n\n%s\nx\n", row), "$M $W"),
@@ -341,7 +345,7 @@ static void test_decoder(void **state)
     assert_string_equal(run_.out, arena_printf(a, "%s\n%s", s.out, s.out));
     assert_int_equal(sh(&s, "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n", "$M $W"), 0);
     assert_int_equal(sh(&s, "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n", "$M $W"), 3);
-    assert_says(&s, "16 tokens in a line; the model takes 15");
+    assert_says(&s, "the line has 16 tokens, the model takes 16 (max_len)");
 }
 
 static int build_g2p(void **state)

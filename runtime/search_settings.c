@@ -1,5 +1,6 @@
-/* settings.c: the search as options change it. */
-#include "settings.h"
+/* search_settings.c: the search as options change it. */
+#include "core.h"
+#include "search_settings.h"
 
 /* Where one of the others is given, tokens are drawn: as the model says, 1. */
 ATTN_API double attn_settings_temperature(const struct attn_settings *s)
@@ -56,13 +57,4 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
         return "tokens that are drawn make one answer: leave out --beam and "
                "--nbest, or --temperature and --top-k, --top-p, --min-p";
     return NULL;
-}
-
-ATTN_API const char *attn_use_text(int use)
-{
-    if (use & ATTN_FOR_PROMPT)
-        return "--prompt";
-    if (use & ATTN_FOR_LINES)
-        return "lines of stdin";
-    return "--score";
 }

@@ -1,0 +1,88 @@
+/* options.c: the table of the program's options, of the rows of
+ * runtime/options.h that are for its kind of model.                          */
+#include "emit/names.h"
+#include "emit/sections.h"
+#include "runtime/pool.h"
+#include "runtime/settings.h"
+
+#include <string.h>
+
+typedef struct {
+    int use;
+    const char *group, *kind, *name, *takes, *member;
+    double least, most, usual;
+    const char *help;
+} Row;
+
+/* How the program has attnc's words for kinds, groups and places. */
+#define KIND_Flag "FLAG"
+#define KIND_Int "WHOLE"
+#define KIND_Real "REAL"
+#define KIND_Text "TEXT"
+#define KIND_List "LIST"
+#define GROUP_Lines "Lines"
+#define GROUP_Prompt "Prompt"
+#define GROUP_Search "Search"
+#define GROUP_Sampling "Sampling"
+#define GROUP_Model "General"
+#define GROUP_Code "General"
+#define GROUP_General "General"
+#define AT_Settings(member) "set." #member
+#define AT_Lines(member) #member
+#define AT_Suppress(member) #member
+#define AT_Prompt(member) #member
+#define AT_Seed(member) #member
+#define AT_Threads(member) #member
+#define AT_Program(member) #member
+
+#define OPTION(use, group, kind, name, takes, place, member, least, most, \
+               usual, help)                                               \
+    { use,   GROUP_##group, KIND_##kind, name,  takes, AT_##place(member), \
+      least, most,          usual,       help },
+#define PROGRAM_OPTION OPTION
+static const Row rows[] = {
+#include "runtime/options.h"
+};
+
+static int use_of(const Plan *p)
+{
+    if (has_decoder(p))
+        return ATTN_FOR_LINES | ATTN_FOR_PROMPT | ATTN_FOR_SCORE;
+    return p->g->spec->kind == KindAttention || p->g->spec->input_width > 0
+             ? ATTN_FOR_NUMBERS
+             : ATTN_FOR_ENCODE;
+}
+
+static void put_row(Gen *g, Emit *e, const Row *row, int use)
+{
+    let(e, "group", "%s", row->group);
+    let(e, "name", "%s", row->name);
+    let(e, "takes", "%s",
+        row->takes ? arena_printf(g->a, "\"%s\"", row->takes) : "NULL");
+    let(e, "kind", "OPTION_%s", row->kind);
+    let(e, "use", "%d", row->use & use);
+    let(e, "member", "%s", row->member);
+    let(e, "least", "%.12g", row->least);
+    let(e, "most", "%.12g", row->most);
+    let(e, "usual", "%.12g", row->usual);
+    let(e, "help", "%s", row->help);
+    put(e, "    { \"$group\", \"$name\", $takes, $kind, $use,\n"
+           "      offsetof(struct program, $member), $least, $most, $usual,\n"
+           "      \"$help\" },\n");
+}
+
+void emit_options(Gen *g, Emit *e)
+{
+    const int use = use_of(g->p);
+    let(e, "version", "%s", ATTNC_VERSION);
+    put(e, "#define PROGRAM_ATTNC \"$version\"\n\n"
+           "static const struct program_option program_option[] = {\n");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].use & use)
+            put_row(g, e, &rows[i], use);
+    put(e, "};\n"
+           "enum {\n"
+           "    PROGRAM_OPTIONS = sizeof program_option / sizeof "
+           "*program_option\n"
+           "};\n\n");
+}

@@ -1,0 +1,54 @@
+/* program_main.c: what the program does, one after the other. */
+
+/* Opens a pool of so many threads; below 0: of one a physical core. */
+static void program_threads(struct program *p)
+{
+    const int64_t threads = p->threads < 0 ? attn_cores() : p->threads;
+
+    if (threads < 2)
+        return;
+    p->pool = attn_pool_open(threads);
+    if (!p->pool) {
+        program_fail(p, 5, "out of memory for %lld threads",
+                     (long long)threads);
+        return;
+    }
+    p->parallel = attn_pool_parallel(p->pool);
+    if (attn_pool_refused(p->pool) && p->threads > 0)
+        fprintf(stderr,
+                "%s: warning: --threads %lld: the system gives %lld (%s)\n",
+                p->name, (long long)threads, (long long)p->parallel->parts,
+                attn_pool_refused(p->pool));
+}
+
+static int program_main(int argc, char **argv)
+{
+    struct program p;
+
+    memset(&p, 0, sizeof p);
+    p.name = argc > 0 ? argv[0] : model.name;
+    p.m = &model;
+    p.file = embedded_weights(&p.bytes);
+    if (program_words(&p, argc - 1, argv + 1) && p.status == 0) {
+        if (p.path)
+            p.file = program_map(&p, p.path, &p.bytes);
+        if (p.status == 0 && p.file)
+            program_weights(&p);
+        if (p.status == 0)
+            program_threads(&p);
+        if (p.status == 0)
+            program_answers(&p);
+    }
+    attn_pool_close(p.pool);
+    free(p.bound.at);
+    free(p.items.at);
+    free(p.work.at);
+    free(p.text.at);
+    free(p.found.at);
+    free(p.prefix.at);
+    free(p.suppressed.at);
+    free(p.stop.at);
+    free(p.suppress.at);
+    free(p.buffer);
+    return p.status;
+}

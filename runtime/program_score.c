@@ -1,0 +1,91 @@
+/* program_score.c: --score. A line is an input, a tab, an output; its answer is
+ * the output's log-probability, a tab, and that of each of its tokens, the end
+ * token among them.                                                         */
+
+/* The answer to n tokens at ids and target_n behind them; 0: p->why. */
+static int score_ids(struct program *p, int32_t *ids, int64_t n,
+                     int64_t target_n)
+{
+    int32_t *target = ids + n;
+    int said = -1;
+    double sum = 0.0;
+
+    options_of_spec(&search.o);
+    if (search.o.end >= 0) {
+        target[target_n] = search.o.end;
+        target_n++;
+    }
+    const int64_t bytes = attn_score_bytes(p->m, n, target_n, p->parallel);
+    float *scores = program_grow(p, &p->text, (target_n + 1) * 4);
+    if (bytes > 0 && (!scores || !program_grow(p, &p->work, bytes)))
+        return 1;
+    const struct attn_score_request request = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .start = search.o.start,
+        .source = ids,
+        .source_n = n,
+        .target = target,
+        .target_n = target_n,
+        .parallel = p->parallel,
+        .memory = p->work.at,
+        .bytes = bytes,
+    };
+    if (target_n > 0 && bytes > 0)
+        said = attn_score_pair(&request, scores);
+    if (said == ATTN_ERROR_FINITE)
+        program_wrong(p, "%s", attn_error_text(said));
+    else if (said != 0)
+        program_wrong(p,
+                      "%lld and %lld tokens, the end counted: the model takes "
+                      "1 to %lld and 1 to %lld",
+                      (long long)n, (long long)target_n,
+                      (long long)p->m->max_source, (long long)p->m->max_target);
+    if (said != 0)
+        return 0;
+    for (int64_t i = 0; i < target_n; i++)
+        sum += (double)scores[i];
+    printf("%.7g\t", sum);
+    for (int64_t i = 0; i < target_n; i++)
+        printf(i > 0 ? " %.7g" : "%.7g", (double)scores[i]);
+    return 1;
+}
+
+static int score_line(struct program *p, const char *text, int64_t bytes)
+{
+    const char *tab = memchr(text, '\t', (size_t)bytes);
+    const int64_t left = tab ? tab - text : 0;
+    int32_t *ids = program_grow(p, &p->items, (bytes + 8) * 4);
+
+    if (!ids)
+        return 1;
+    if (!tab) {
+        program_wrong(p, "an input, a tab and an output are expected");
+        return 0;
+    }
+    const int64_t n = program_tokens(p, &p->source, 0, text, left, ids);
+    if (n < 0)
+        return 0;
+    const int64_t target_n = program_tokens(p, &p->target, 0, tab + 1,
+                                            bytes - left - 1, ids + n);
+    return target_n >= 0 && score_ids(p, ids, n, target_n);
+}
+
+static void program_scores(struct program *p)
+{
+    const char *text = NULL;
+    int64_t n = 0;
+
+    program_open_lines(p);
+    while (p->status == 0 || p->status == 3) {
+        const int state = program_line(p, 1, &text, &n);
+        if (state == LINE_END)
+            break;
+        if (state == LINE_LONG)
+            line_too_long(p, n);
+        if (state == LINE_LONG || !score_line(p, text, n))
+            program_refuse(p, p->line);
+        putchar('\n');
+        program_flush(p, stdout);
+    }
+}
