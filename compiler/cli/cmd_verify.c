@@ -1,7 +1,10 @@
 /* cmd_verify.c: `attnc verify`. Runs the model as each backend compiles it,
  * fused and unfused, on inputs of many lengths; prints the worst of each op
  * and of the result; ExitNegative when a gate was not held.                 */
+#include <string.h>
+
 #include "base/progress.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "oracle/verify.h"
@@ -146,38 +149,126 @@ static Verdict json_result(const Engine *e, bool fused,
     return v;
 }
 
-static Verdict print_op(const OpResults *all, Op op)
+/* The table of ops. What failed is behind the last column, without a head. */
+enum {
+    OpName,
+    OpValues,
+    OpRatio,
+    OpWorst,
+    OpIndex,
+    OpOracle,
+    OpGot,
+    OpVerdict,
+    OpCells
+};
+
+static const char *const op_heads[OpCells] = {
+    "op", "values", "err/gate", "worst at", "index", "oracle", "compiled", "",
+};
+
+static void put_op_row(Arena *a, const char *const cell[OpCells],
+                       const TableFit *fit)
 {
-    const OpResult *r = &all->op[op];
-    const Verdict v = verdict_of(compare_passed(&r->c), r->c.failed > 0);
-    printf("  %-10s %10lld %9.2g  %-30s %8lld %14.7g %14.7g%s\n",
-           op_info[op].name, (long long)r->c.count, r->c.ratio, r->worst,
-           (long long)r->c.worst, r->c.want, r->c.got, verdict_text[v]);
-    return v;
+    static const int gap[OpCells] = { 2, 1, 1, 2, 1, 1, 1, 2 };
+    const bool cuts = table_room(stdout) > 0;
+    for (int c = 0; c < OpVerdict; c++) {
+        const int width = fit[c].width - gap[c];
+        if (fit[c].shown)
+            printf(c == OpName || c == OpWorst ? "%*s%-*s" : "%*s%*s", gap[c],
+                   "", width,
+                   cuts && c == OpWorst ? cut_middle(a, cell[c], width)
+                                        : cell[c]);
+    }
+    printf("%s", cell[OpVerdict]);
 }
 
-static Verdict print_ops(const OpResults *r)
+/* A terminal has those that it has room for; names are cut before. `name` and
+ * `verdict`: bytes of the longest of these.                                  */
+static void fit_ops(TableFit fit[OpCells], int name, int verdict)
+{
+    enum { Least = 16 + 2 };
+    static const TableFit all[OpCells] = {
+        { 12, 0, true }, { 11, 3, true }, { 10, 0, true }, { 32, 0, true },
+        { 9, 4, true },  { 15, 1, true }, { 15, 1, true },
+    };
+    const int room = table_room(stdout);
+    memcpy(fit, all, sizeof all);
+    fit[OpVerdict] = (TableFit){ verdict, 0, true };
+    if (room > 0)
+        fit[OpWorst].width = Least;
+    const int left = table_fit(fit, OpCells, room);
+    const int more = name > Least - 2 ? name + 2 - Least : 0;
+    if (left > 0)
+        fit[OpWorst].width += left < more ? left : more;
+}
+
+static Verdict op_verdict(const OpResult *r)
+{
+    return verdict_of(compare_passed(&r->c), r->c.failed > 0);
+}
+
+static void print_op(Arena *a, const OpResult *r, Op op, const TableFit *fit)
+{
+    const char *const cell[OpCells] = {
+        op_info[op].name,
+        arena_printf(a, "%lld", (long long)r->c.count),
+        arena_printf(a, "%.2g", r->c.ratio),
+        r->worst,
+        arena_printf(a, "%lld", (long long)r->c.worst),
+        arena_printf(a, "%.7g", r->c.want),
+        arena_printf(a, "%.7g", r->c.got),
+        verdict_text[op_verdict(r)],
+    };
+    put_op_row(a, cell, fit);
+    putchar('\n');
+}
+
+static int longer(int n, const char *text)
+{
+    const int m = (int)strlen(text);
+    return n > m ? n : m;
+}
+
+static Verdict print_ops(Arena *a, const OpResults *r)
 {
     Verdict v = Held;
-    printf("  op             values err/gate  worst at%31s %14s %14s\n",
-           "index", "oracle", "compiled");
+    TableFit fit[OpCells];
+    int name = 0, verdict = 0;
+    for (int op = 0; op < OpCount; op++) {
+        if (r->op[op].c.count == 0)
+            continue;
+        const Verdict one = op_verdict(&r->op[op]);
+        name = longer(name, r->op[op].worst);
+        verdict = longer(verdict, verdict_text[one]);
+        v = worse_of(v, one);
+    }
+    fit_ops(fit, name, verdict);
+    fputs(paint(stdout, PaintHead), stdout);
+    put_op_row(a, op_heads, fit);
+    printf("%s\n", paint(stdout, PaintEnd));
     for (int op = 0; op < OpCount; op++)
         if (r->op[op].c.count > 0)
-            v = worse_of(v, print_op(r, (Op)op));
+            print_op(a, &r->op[op], (Op)op, fit);
     return v;
 }
 
-static Verdict print_result(const ModelComparison *c, bool rounded)
+static Verdict print_result(Arena *a, const ModelComparison *c, bool rounded)
 {
     const Verdict v = verdict_of(c->passed, c->failed);
-    printf("  %s: max error %.2g (gate %s) of the standard "
-           "deviation, NMSE %.2g (%s),\n"
-           "      KL %.2g (%s); worst at %lld: oracle %.7g, compiled "
-           "%.7g%s\n",
-           rounded ? "beside f32 weights" : "end to end", c->max_error,
-           rounded ? "0.5" : "1e-4", c->nmse, rounded ? "1e-2" : "1e-10",
-           c->divergence, rounded ? "1e-2" : "1e-9", (long long)c->worst,
-           c->want, c->got, verdict_text[v]);
+    const bool fits = table_room(stdout) > 0;
+    const char *text = arena_printf(
+        a,
+        "%s: max error %.2g (gate %s) of the standard deviation, NMSE %.2g "
+        "(%s),%sKL %.2g (%s); worst at %lld: oracle %.7g, compiled %.7g%s",
+        rounded ? "beside f32 weights" : "end to end", c->max_error,
+        rounded ? "0.5" : "1e-4", c->nmse, rounded ? "1e-2" : "1e-10",
+        fits ? " " : "\n      ", c->divergence, rounded ? "1e-2" : "1e-9",
+        (long long)c->worst, c->want, c->got, verdict_text[v]);
+    fputs("  ", stdout);
+    if (fits)
+        put_wrapped(stdout, 2, 6, text);
+    else
+        puts(text);
     return v;
 }
 
@@ -234,8 +325,9 @@ static Verdict check(const Engine *e, const VerifyCommand *options,
         return what == CheckOps
                  ? json_ops(e, fused, &ops)
                  : json_result(e, fused, &worst, what == CheckRounding);
-    return what == CheckOps ? print_ops(&ops)
-                            : print_result(&worst, what == CheckRounding);
+    return what == CheckOps
+             ? print_ops(e->arena, &ops)
+             : print_result(e->arena, &worst, what == CheckRounding);
 }
 
 /* One variant, as it is used (every value's memory reused) or with all values

@@ -38,7 +38,6 @@ static void put_row(Arena *a, const char *const cell[Columns],
         if (fit[c].shown)
             fprintf(out, c < TextColumns ? "  %-*s" : "  %*s", fit[c].width - 2,
                     cut_middle(a, cell[c], fit[c].width - 2));
-    fputc('\n', out);
 }
 
 /* A terminal has those that it has room for; tiles are cut before. */
@@ -70,7 +69,9 @@ static void put_group(const Records *r, Arena *a, int first, FILE *out)
     for (int pass = 0; pass < 2; pass++) {
         if (pass == 1) {
             fit_columns(width, out, fit);
+            fputs(paint(out, PaintHead), out);
             put_row(a, heads, fit, out);
+            fprintf(out, "%s\n", paint(out, PaintEnd));
         }
         for (int i = first; i < r->at.n; i++) {
             if (!host_same(host, &r->at.at[i].host))
@@ -79,8 +80,10 @@ static void put_group(const Records *r, Arena *a, int first, FILE *out)
             for (int c = 0; c < Columns && pass == 0; c++)
                 if (width[c] < (int)strlen(cell[c]))
                     width[c] = (int)strlen(cell[c]);
-            if (pass == 1)
+            if (pass == 1) {
                 put_row(a, cell, fit, out);
+                fputc('\n', out);
+            }
         }
     }
 }

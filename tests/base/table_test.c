@@ -64,6 +64,7 @@ static void on_terminal(void **state)
                    .samples = 31 };
     vec_push(a, &r.at, one);
     FILE *out = fdopen(other, "w");
+    color_choose(ColorNever);
     assert_int_equal(table_room(out), 80);
     for (int columns = 50; columns < 130; columns += 5) {
         const struct winsize size = { .ws_row = 24,
@@ -83,6 +84,11 @@ static void on_terminal(void **state)
             s += strcspn(s, "\r\n");
         }
     }
+    color_choose(ColorAlways);
+    records_table(&r, out);
+    fflush(out);
+    assert_non_null(strstr(terminal_text(fd), "\n\033[1m  op "));
+    color_choose(ColorAuto);
     fclose(out);
     close(fd);
     arena_free(a);

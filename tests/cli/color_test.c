@@ -174,6 +174,29 @@ static void parts(void **state)
     assert_false(colored(csv));
 }
 
+/* The table of verify has what its terminal has room for, and a head. */
+static void verify_table(void **state)
+{
+    (void)state;
+    static const char *const columns[] = { "60", "80", "120" };
+    const char *line = "verify tests/cli/one.yaml --backend=jit";
+    for (int i = 0; i < 3; i++) {
+        set("COLUMNS", columns[i]);
+        const char *text = written(&xterm, ToTerminal, 1, line);
+        assert_non_null(strstr(text, "\n\033[1m  op "));
+        const char *s = plain(text);
+        assert_non_null(strstr(s, "err/gate"));
+        assert_int_equal(strstr(s, " oracle  ") != NULL, i > 0);
+        assert_int_equal(strstr(s, " index  ") != NULL, i == 2);
+        assert_int_equal(strstr(s, ".masked_scores") != NULL, i == 2);
+        for (bool table = false; *s; s += strcspn(s, "\n") + 1) {
+            table = strncmp(s, "  op ", 5) == 0 || (table && *s == ' ');
+            assert_in_range(strcspn(s, "\n"), 0, table ? atoi(columns[i]) : 80);
+        }
+    }
+    set("COLUMNS", NULL);
+}
+
 /* Colours are all that differs. */
 static void same_text(void **state)
 {
@@ -203,9 +226,8 @@ static void same_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(when),
-        cmocka_unit_test(each_for_itself),
-        cmocka_unit_test(parts),
+        cmocka_unit_test(when),      cmocka_unit_test(each_for_itself),
+        cmocka_unit_test(parts),     cmocka_unit_test(verify_table),
         cmocka_unit_test(same_text),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
