@@ -179,6 +179,13 @@ double summary_error(const Summary *s);
 /* Ranks, from 0, of the sorted times that bound the interval. False: none. */
 bool median_ranks(int64_t n, int64_t *low, int64_t *high);
 
+/* ------------------------------------------------------------- rates.c --- */
+/* What says that other programs ran on this machine, in the arena; NULL: it
+ * seems to be quiet. `what` ("medians") are known to +-`error`, a part of each;
+ * `part`: of its FMA peak, that it did; `more`: the option for more time.    */
+const char *busy_text(Arena *a, const char *what, double error, double part,
+                      const char *more);
+
 /* ------------------------------------------------------------ bench.c --- */
 /* Times every workload in turn, with a slice of the machine's own limit after
  * each turn, and prints the report. A result that is not finite, or not the

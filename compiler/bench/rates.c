@@ -76,24 +76,30 @@ void bench_limits(BenchReport *r, double seconds)
 
 /* ------------------------------------------------------------------ busy ---
  */
-const char *bench_busy(Arena *a, const BenchReport *r)
+const char *busy_text(Arena *a, const char *what, double error, double part,
+                      const char *more)
 {
-    double widest = 0;
-    for (int i = 0; i < r->rows.n; i++)
-        widest = fmax(widest, summary_error(&r->rows.at[i].time));
-    const double part = r->between / r->rates.fma;
-    if (widest <= wide && part >= slow)
-        return NULL;
     const char *times = "", *rate = "";
-    if (widest > wide)
-        times = arena_printf(a, " medians are known to +-%.0f %% only",
-                             100 * widest);
+    if (!(error > wide) && !(part < slow))
+        return NULL;
+    if (error > wide)
+        times = arena_printf(a, " %s are known to +-%.0f %% only", what,
+                             100 * error);
     if (part < slow)
         rate = arena_printf(
             a, "%s between the runs it did %.0f %% of its FMA peak",
             *times ? ", and" : "", 100 * part);
     return arena_printf(a,
                         "This machine is busy:%s%s. End what else runs on it, "
-                        "or give --seconds more.",
-                        times, rate);
+                        "or give %s more.",
+                        times, rate, more);
+}
+
+const char *bench_busy(Arena *a, const BenchReport *r)
+{
+    double widest = 0;
+    for (int i = 0; i < r->rows.n; i++)
+        widest = fmax(widest, summary_error(&r->rows.at[i].time));
+    return busy_text(a, "medians", widest, r->between / r->rates.fma,
+                     "--seconds");
 }

@@ -283,6 +283,30 @@ static void put_backend(Arena *a, const TuneReport *r, FILE *out)
     put_outcome(a, r, out);
 }
 
+/* Half of its width, as a part of its middle; 0: it says nothing. */
+static double interval_error(const Interval *i)
+{
+    const double most = 10, error = (i->high - i->low) / 2 / i->middle;
+    return i->middle > 0 && error < most ? error : 0;
+}
+
+static void put_busy(Arena *a, const TuneReport *r, FILE *out)
+{
+    double widest = 0;
+    for (const TuneReport *o = r; o; o = o->other) {
+        for (int i = 0; i < o->task.n; i++)
+            if (!o->task.at[i].reused && o->task.at[i].pairs > 0)
+                widest = fmax(widest, interval_error(&o->task.at[i].gain));
+        for (int i = 0; i < o->end_to_end.n; i++)
+            widest = fmax(widest, interval_error(&o->end_to_end.at[i].gain));
+    }
+    const char *busy = busy_text(a, "gains", widest, 1, "--budget");
+    if (busy) {
+        fputc('\n', out);
+        put_wrapped(out, 0, 0, busy);
+    }
+}
+
 void tune_print(const TuneReport *r, FILE *out)
 {
     Arena *a = arena_new();
@@ -298,5 +322,6 @@ void tune_print(const TuneReport *r, FILE *out)
         }
         put_backend(a, o, out);
     }
+    put_busy(a, r, out);
     arena_free(a);
 }

@@ -268,6 +268,38 @@ static void both(void **state)
     free(text);
 }
 
+static void assert_busy(const TuneReport *r, const char *said)
+{
+    char *text = printed(tune_print, r);
+    assert_plain(text);
+    assert_int_equal(count(text, "This machine is busy"), said != NULL);
+    if (said && !strstr(text, said))
+        fail_msg("no \"%s\" in:\n%s", said, text);
+    free(text);
+}
+
+/* Once, where an interval is wide: of a task, of the model, of any back end. */
+static void busy(void **state)
+{
+    (void)state;
+    static const char says[] =
+        "\nThis machine is busy: gains are known to +-15 % only. End what "
+        "else runs on it,\nor give --budget more.\n";
+    const Interval wide = { 0.85, 1.0, 1.15 }, narrow = { 0.96, 1.0, 1.04 };
+    TuneReport r = fake_report(), other = fake_report();
+    r.other = &other;
+    assert_busy(&r, NULL);
+    r.task.at[0].gain = r.end_to_end.at[0].gain = narrow;
+    assert_busy(&r, NULL);
+    r.task.at[4].gain = wide; /* not timed again */
+    assert_busy(&r, NULL);
+    r.task.at[0].gain = r.task.at[1].gain = wide;
+    assert_busy(&r, says);
+    r.task.at[0].gain = r.task.at[1].gain = narrow;
+    other.end_to_end.at[1].gain = wide;
+    assert_busy(&r, says);
+}
+
 /* ------------------------------------------------------------- hostile --- */
 static void nothing(TuneReport *r)
 {
@@ -371,7 +403,7 @@ int main(void)
         cmocka_unit_test(table),      cmocka_unit_test(explained),
         cmocka_unit_test(numbers),    cmocka_unit_test(picture),
         cmocka_unit_test(taken_back), cmocka_unit_test(both),
-        cmocka_unit_test(hostile),
+        cmocka_unit_test(busy),       cmocka_unit_test(hostile),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
