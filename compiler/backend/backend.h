@@ -86,6 +86,7 @@ typedef struct {
 typedef struct {                 /* how C is compiled */
     const char *compiler;        /* absolute path, by cc_find */
     const char *level;           /* "2": -O2 */
+    const char *target;          /* by --target; NULL: the compiler's own */
     const char *march;           /* "generic": the compiler's default */
     const char *const *features; /* beside it: "avx512vnni"; NULL: none */
     int seconds;                 /* limit; 0: ten minutes */
@@ -105,6 +106,16 @@ const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
                               const char *output);
 /* The command line without input and output, as one string. */
 const char *cc_flags(Arena *a, const CcOptions *o, CcKind kind);
+
+/* ------------------------------------------------------------ cross.c --- */
+/* Makes the compiler of `o` one for `t`: sets o->target where it is clang of
+ * another architecture. False (ExitBackend): it makes no code for that.      */
+bool cc_aim(Arena *a, CcOptions *o, const Target *t, Fault *why);
+/* False (ExitBackend): there are no headers of t's C library, or, of another
+ * kind than objects, nothing to link with. Only asked of other machines than
+ * this one.                                                                  */
+bool cc_has_library(Arena *a, const CcOptions *o, const Target *t, CcKind kind,
+                    Fault *why);
 
 /* ----------------------------------------------------- kernel_table.c --- */
 /* The prebuilt kernel for a target: the function that use_tile() or

@@ -52,6 +52,8 @@ static int base_args(Arena *a, const CcOptions *o, CcKind kind,
 {
     int n = 0;
     argv[n++] = o->compiler;
+    if (o->target)
+        argv[n++] = arena_printf(a, "--target=%s", o->target);
     argv[n++] = arena_printf(a, "-O%s", o->level);
     argv[n++] = "-std=c11";
     argv[n++] = "-ffp-contract=off";

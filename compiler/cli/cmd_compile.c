@@ -203,10 +203,11 @@ static bool run_compilers(Compile *c, Fault *why)
     if (is_only(c, EmitC))
         return true;
     cc.compiler = cc_find(c->e.arena, c->o->code.cc, why);
-    bool ok = cc.compiler != NULL;
+    bool ok = cc.compiler && cc_aim(c->e.arena, &cc, &c->e.target, why);
     for (int k = EmitObj; ok && k < EmitKinds; k++)
         if (is_wanted(c, k))
-            ok = cc_compile(c->e.arena, &cc, made_by[k],
+            ok = cc_has_library(c->e.arena, &cc, &c->e.target, made_by[k], why)
+              && cc_compile(c->e.arena, &cc, made_by[k],
                             (CText){ c->text, c->n }, path_of(c, k), why);
     return ok;
 }

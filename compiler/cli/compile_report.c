@@ -89,6 +89,23 @@ static void say_files(const Written *w)
 
 /* ---------------------------------------------------------- the commands ---
  */
+/* The C compiler's words: one that makes code for the target. */
+static const char *compiler_words(const Written *w)
+{
+    Arena *a = w->e->arena;
+    const Target *t = &w->e->target;
+    const char *named = w->o->code.cc;
+    Fault unused;
+    if (!target_foreign(t))
+        return shell_word(a, named ? named : "cc");
+    CcOptions cc = { .compiler = named ? cc_find(a, named, &unused) : NULL };
+    if (!cc.compiler || !cc_aim(a, &cc, t, &unused))
+        return arena_printf(a, "%s-gcc", t->triple);
+    return cc.target ? arena_printf(a, "%s --target=%s", shell_word(a, named),
+                                    cc.target)
+                     : shell_word(a, named);
+}
+
 /* How the C file becomes a program. */
 static const char *build_command(const Written *w)
 {
@@ -100,10 +117,10 @@ static const char *build_command(const Written *w)
                                     : "";
     const char *c = w->path[EmitC];
     return arena_printf(a, "%s -O%s -std=c11%s%s -DATTNC_MAIN %s%s -lm -o %s",
-                        shell_word(a, code->cc ? code->cc : "cc"),
-                        code->level ? code->level : "2", *march ? " " : "",
-                        march, ends_in(c, ".c") ? "" : "-x c ",
-                        shell_word(a, c), shell_word(a, w->program));
+                        compiler_words(w), code->level ? code->level : "2",
+                        *march ? " " : "", march,
+                        ends_in(c, ".c") ? "" : "-x c ", shell_word(a, c),
+                        shell_word(a, w->program));
 }
 
 /* Does the vocabulary have all of this text? */
@@ -169,9 +186,12 @@ static void say_run(const Written *w, const char *program)
 {
     Arena *a = w->e->arena;
     const char *ask = question(w);
-    fprintf(stderr, "run:   %s%s%s%s%s\n", ask, *ask ? " | " : "",
+    const Target *t = &w->e->target;
+    fprintf(stderr, "run:   %s%s%s%s%s%s%s\n", ask, *ask ? " | " : "",
             program_word(a, program), w->weights ? " " : "",
-            w->weights ? shell_word(a, w->weights) : "");
+            w->weights ? shell_word(a, w->weights) : "",
+            target_foreign(t) ? "  # on " : "",
+            target_foreign(t) ? t->triple : "");
 }
 
 void report_written(const Written *w)

@@ -6,6 +6,8 @@
 #if defined __x86_64__
 #include <cpuid.h>
 
+const char *const cpu_triple = "x86_64-linux-gnu";
+
 static CpuMaker maker(void)
 {
     unsigned most, name[3];
@@ -57,12 +59,18 @@ void cpu_find(Cpu *c)
     *c = (Cpu){ .maker = maker(), .has = features() };
     find_model(c);
 }
+#elif defined __aarch64__
+const char *const cpu_triple = "aarch64-linux-gnu";
+
+void cpu_find(Cpu *c)
+{
+    *c = (Cpu){ .maker = CpuOther, .has = CpuArmv8 };
+}
 #else
+const char *const cpu_triple = "";
+
 void cpu_find(Cpu *c)
 {
     *c = (Cpu){ .maker = CpuOther };
-#if defined __aarch64__
-    c->has = CpuArmv8;
-#endif
 }
 #endif

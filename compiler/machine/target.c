@@ -10,7 +10,19 @@ const char *const from_word[] = {
     [FromDefault] = "default", [FromOption] = "option", [FromTuned] = "tuned"
 };
 
+typedef struct { /* whose code a C compiler makes, as Debian names it */
+    const char *triple;
+    const char *packages; /* of its C compiler and library, elsewhere */
+} System;
+
+static const System x86_64 = { "x86_64-linux-gnu",
+                               "gcc-x86-64-linux-gnu libc6-dev-amd64-cross" };
+static const System aarch64 = { "aarch64-linux-gnu",
+                                "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" };
+static const System any = { NULL, NULL };
+
 typedef struct { /* an instruction set, as compilers name it */
+    const System *system;
     const char *march;
     int width; /* widest vector */
     bool fma;
@@ -24,17 +36,18 @@ typedef struct { /* an instruction set, as compilers name it */
 
 enum { V4, V3, V2, Armv8, Generic };
 static const Isa isas[] = {
-    [V4] = { "x86-64-v4", 16, true, 32, "!defined __AVX512F__",
+    [V4] = { &x86_64, "x86-64-v4", 16, true, 32, "!defined __AVX512F__",
              CpuV2 | CpuV3 | CpuV4,
              NAMES("avx2", "fma", "bmi2", "avx512f", "avx512bw", "avx512cd",
                    "avx512dq", "avx512vl", NULL) },
-    [V3] = { "x86-64-v3", 8, true, 16, "!defined __AVX2__ || !defined __FMA__",
-             CpuV2 | CpuV3, NAMES("avx2", "fma", "bmi", "bmi2", NULL) },
-    [V2] = { "x86-64-v2", 4, false, 16, "!defined __SSE4_2__", CpuV2,
+    [V3] = { &x86_64, "x86-64-v3", 8, true, 16,
+             "!defined __AVX2__ || !defined __FMA__", CpuV2 | CpuV3,
+             NAMES("avx2", "fma", "bmi", "bmi2", NULL) },
+    [V2] = { &x86_64, "x86-64-v2", 4, false, 16, "!defined __SSE4_2__", CpuV2,
              NAMES("sse4.2", "popcnt", NULL) },
-    [Armv8] = { "armv8-a", 4, true, 32, "!defined __ARM_NEON", CpuArmv8,
-                NAMES(NULL) },
-    [Generic] = { "generic", 1, true, 16, NULL, 0, NAMES(NULL) },
+    [Armv8] = { &aarch64, "armv8-a", 4, true, 32, "!defined __ARM_NEON",
+                CpuArmv8, NAMES(NULL) },
+    [Generic] = { &any, "generic", 1, true, 16, NULL, 0, NAMES(NULL) },
 };
 
 enum { MostFeatures = 2 };
@@ -184,6 +197,11 @@ const char *target_lacks(const Target *t, const Cpu *c)
 }
 
 /* ------------------------------------------------------------ compilers --- */
+bool target_foreign(const Target *t)
+{
+    return t->triple && strcmp(t->triple, cpu_triple) != 0;
+}
+
 const char *target_flags(Arena *a, const Target *t)
 {
     const char *flags = t->guard ? arena_printf(a, "-march=%s", t->march) : "";
@@ -326,6 +344,8 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
                      width, isa->width, r->name);
     *t = (Target){ .name = r->name,
                    .march = isa->march,
+                   .triple = isa->system->triple,
+                   .packages = isa->system->packages,
                    .features = r->features,
                    .width = width,
                    .registers = isa->registers,

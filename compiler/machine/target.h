@@ -12,6 +12,10 @@ typedef struct {                 /* what code is made for */
     const char *name;            /* "znver4", "x86-64-v3", ..., "generic" */
     const char *march;           /* what a compiler is given: "x86-64-v4" */
     const char *const *features; /* and beside it, by -m: "avx512vnni", NULL */
+    const char *triple;          /* whose code that is, as compilers name it:
+                                    "aarch64-linux-gnu"; NULL: any machine's */
+    const char *packages;        /* what Debian calls its C compiler and library
+                                    on other machines; NULL: as triple */
     int width;                   /* floats in a vector: 16, 8, 4, 1 */
     int registers;               /* vectors that it holds */
     bool fma;                    /* the machine multiplies and adds at once */
@@ -49,6 +53,8 @@ const char *target_list(TargetNames *to);
 const char *target_name(int i); /* of the table, from 0; NULL: no more */
 /* "-march=x86-64-v4 -mavx512vnni", "" of generic. */
 const char *target_flags(Arena *a, const Target *t);
+/* Is it of another architecture than this processor? */
+bool target_foreign(const Target *t);
 /* Rows of a block that goes through steps whose weights have so many bytes and
  * numbers.                                                                   */
 int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers);
@@ -79,6 +85,8 @@ typedef struct {
     int has;
 } Cpu;
 void cpu_find(Cpu *c); /* this one */
+/* Its architecture, as Target.triple; "": another one. */
+extern const char *const cpu_triple;
 /* The target that is nearest to a processor: its own row, if it has all that
  * the row's code may use, or that of its instruction set.                    */
 const char *cpu_target(const Cpu *c);

@@ -1,0 +1,98 @@
+/* cross.c: C compilers that make code for another machine than this one. Any
+ * clang does, by --target; gcc is another program for each machine. All of them
+ * need that machine's C library, which is asked for before the model's code is:
+ * what a compiler says without it does not tell what to do.                  */
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/text.h"
+
+enum { AskSeconds = 20 };
+
+/* What a compiler makes code for, with the option or NULL; "": it does not say
+ * that, or does not take the option.                                        */
+static const char *machine_of(Arena *a, const char *compiler,
+                              const char *option)
+{
+    Spawned s;
+    Fault unused;
+    const char *argv[] = { compiler, "-dumpmachine", option, NULL };
+    return spawn(&s, argv, "", 0, AskSeconds, &unused)
+             ? arena_strndup(a, s.out, strcspn(s.out, "\n"))
+             : "";
+}
+
+/* Of two triples: the first word is the architecture. */
+static bool same_architecture(const char *m, const char *n)
+{
+    const size_t length = strcspn(m, "-");
+    return strcspn(n, "-") == length && strncmp(m, n, length) == 0;
+}
+
+bool cc_aim(Arena *a, CcOptions *o, const Target *t, Fault *why)
+{
+    if (!t->triple)
+        return true;
+    const char *own = machine_of(a, o->compiler, NULL);
+    if (!*own || same_architecture(own, t->triple))
+        return true;
+    const char *option = arena_printf(a, "--target=%s", t->triple);
+    if (same_architecture(machine_of(a, o->compiler, option), t->triple)) {
+        o->target = t->triple;
+        return true;
+    }
+    if (!target_foreign(t))
+        return fault(why, ExitBackend,
+                     "%s makes code for %s, not for %s; give another by --cc, "
+                     "or that machine's --march",
+                     o->compiler, plain_text(a, own), t->march);
+    return fault(why, ExitBackend,
+                 "%s makes code for %s, not for %s; take clang, or "
+                 "--cc=%s-gcc (apt-get install %s)",
+                 o->compiler, plain_text(a, own), t->march, t->triple,
+                 t->packages);
+}
+
+/* The line of an error: those before it say who included the file. */
+static const char *first_error(Arena *a, const char *said)
+{
+    static const char lead[] = "In file included";
+    while (strncmp(said, lead, strlen(lead)) == 0 && strchr(said, '\n'))
+        said = strchr(said, '\n') + 1;
+    return plain_text(a, arena_strndup(a, said, strcspn(said, "\n")));
+}
+
+/* What is missing shows in a text as small as this. */
+static bool compiles(Arena *a, const CcOptions *o, CcKind kind, Spawned *s)
+{
+    static const char text[] = "#include <linux/futex.h>\n"
+                               "#include <math.h>\n"
+                               "#include <stdio.h>\n"
+                               "int main(void) { return puts(\"\") < 0; }\n";
+    TempFolder folder;
+    Fault unused;
+    if (!temp_open(&folder, NULL))
+        return true;
+    const char *output = arena_printf(a, "%s/library", folder.path);
+    const bool ok = spawn(s, cc_command(a, o, kind, output), text, strlen(text),
+                          AskSeconds, &unused);
+    temp_close(&folder);
+    return ok;
+}
+
+bool cc_has_library(Arena *a, const CcOptions *o, const Target *t, CcKind kind,
+                    Fault *why)
+{
+    Spawned s;
+    if (o->print || !(o->target || target_foreign(t))
+        || compiles(a, o, kind, &s))
+        return true;
+    const bool links = kind == CcObject || !compiles(a, o, CcObject, &s);
+    if (!links)
+        compiles(a, o, kind, &s);
+    return fault(why, ExitBackend,
+                 "%s finds no %s of a C library for %s (%s); install them: "
+                 "apt-get install %s",
+                 o->compiler, links ? "headers" : "files or linker", t->triple,
+                 first_error(a, s.tail), t->packages);
+}
