@@ -1,4 +1,6 @@
-/* tiny, a Transformer in C. Programs that use it:
+/* tiny, a Transformer in C, made by attnc 0.1.0
+ *
+ * Programs that use it:
  *
  *     // the tokens of an answer as they come
  *     #include <stdio.h>

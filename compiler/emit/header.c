@@ -11,7 +11,10 @@ static void put_front(Gen *g, Emit *e)
     let(e, "flags", "%s%s", t->guard ? " " : "", target_flags(g->a, t));
     let(e, "break", "%s", *t->features ? " \\\n *         " : "");
     let(e, "error", "%s_error", g->p->prefix);
-    put(e, "/* $name, a Transformer in C. Programs that use it:\n");
+    let(e, "version", "%s", ATTNC_VERSION);
+    put(e, "/* $name, a Transformer in C, made by attnc $version\n"
+           " *\n"
+           " * Programs that use it:\n");
     if (has_handle(g))
         emit_examples(g, e);
     put(e, " *\n"

@@ -57,11 +57,25 @@ static void in_programs(void **state)
     }
 }
 
+/* Both files begin with it. */
+static void first_lines(void **state)
+{
+    (void)state;
+    static const char line[] =
+        "/* tiny, a Transformer in C, made by attnc " ATTNC_VERSION "\n";
+    size_t n;
+    assert_true(
+        WORKS(attnc(), "compile", "models/tiny.yaml", "-o", in_dir("tiny.c")));
+    assert_memory_equal(text_of(in_dir("tiny.c"), &n), line, strlen(line));
+    assert_memory_equal(text_of(in_dir("tiny.h"), &n), line, strlen(line));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(number_is_text),
         cmocka_unit_test(in_programs),
+        cmocka_unit_test(first_lines),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
