@@ -73,7 +73,7 @@ static const char *output_of(const char *command, const char *input)
 /* ---- what they should say ---- */
 
 typedef struct {
-    const char *spec, *sets[6];
+    const char *spec, *sets[8];
     const char *text, *answer; /* arguments; NULL: token ids */
     bool decoder;
 } Form;
@@ -97,9 +97,11 @@ static const char *attnc_says(const Form *f, const char *command,
 }
 
 /* The first numbers, up to three, that the model's own program prints. */
-static const char *numbers_of(const char *input)
+static const char *numbers_of(const char *option, const char *input)
 {
-    const char *out = output_of("./program $(ls m.weights 2>/dev/null)", input);
+    const char *out = output_of(
+        arena_printf(a, "./program %s $(ls m.weights 2>/dev/null)", option),
+        input);
     size_t n = 0;
     for (int i = 0; i < 3 && out[n] && out[n] != '\n'; i++) {
         n += out[n] == ' ';
@@ -145,12 +147,14 @@ static const char *expected_of(const Form *f, const char *code)
                             first_line(attnc_says(f, "run", NULL, line)));
     if (strstr(code, "_score(") || strstr(code, "_score_ids("))
         return score_of(f);
-    if (strstr(code, "_embed(") || strstr(code, "_encode("))
-        return numbers_of(line);
+    if (strstr(code, "_embed("))
+        return numbers_of("", line);
+    if (strstr(code, "_encode("))
+        return numbers_of(f->text ? "--ids" : "", "3 4 5\n");
     if (strstr(code, "_encode_rows("))
-        return numbers_of("1 0 0 0 0\n0 0 0 0 0\n");
+        return numbers_of("", "1 0 0 0 0\n0 0 0 0 0\n");
     assert_non_null(strstr(code, "_attend("));
-    return numbers_of("1 0 0 0\n\n1 2 0 0\n0 0 0 0\n\n3 4 0 0\n0 0 0 0\n");
+    return numbers_of("", "1 0 0 0\n\n1 2 0 0\n0 0 0 0\n\n3 4 0 0\n0 0 0 0\n");
 }
 
 /* ---- what they say ---- */
@@ -241,6 +245,20 @@ static void test_encoder(void **state)
     check(&(Form){ .spec = "tests/torch/class_token.yaml" });
 }
 
+/* One that has a vocabulary. */
+static void test_text_encoder(void **state)
+{
+    (void)state;
+    const Form f = { g2p,
+                     { "--set=kind=encoder", "--set=weights=",
+                       "--set=masking.decoder=", "--set=embedding.tie=",
+                       "--set=search=", "--set=vocab.target=", "--seed=1" },
+                     .text = "attention" };
+    check(&f);
+    size_t n;
+    assert_non_null(strstr(text_of(in_dir("m.h"), &n), "(g2p_en_embed(h, "));
+}
+
 static void test_attention(void **state)
 {
     (void)state;
@@ -248,6 +266,8 @@ static void test_attention(void **state)
                         .sets = { "--set=projections=false", "--set=d_model=4",
                                   "--set=h=2" } },
                false);
+    check(&(Form){ .spec = "models/attention.yaml",
+                   .sets = { "--set=d_model=4", "--set=h=2", "--seed=1" } });
 }
 
 /* The first program of docs/generate.md is that of the header. */
@@ -271,8 +291,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_encoder_decoder), TEST(test_decoder), TEST(test_encoder),
-        TEST(test_attention),       TEST(test_page),
+        TEST(test_encoder_decoder), TEST(test_decoder),   TEST(test_encoder),
+        TEST(test_text_encoder),    TEST(test_attention), TEST(test_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
