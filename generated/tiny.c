@@ -10196,6 +10196,11 @@ static void option_unknown(struct program *p, const char *word)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     near = attn_nearest(name, names, PROGRAM_OPTIONS);
     attn_quote(word, (int64_t)strcspn(word, "="), quoted);
+    for (int i = 0; i < PROGRAM_OPTIONS; i++)
+        if (strcmp(names[i], name) == 0) {
+            program_fail(p, 2, "%s takes no value", name);
+            return;
+        }
     if (near)
         program_fail(p, 2, "unknown option '%s': did you mean %s?", quoted,
                      near);
@@ -10842,12 +10847,14 @@ static struct { /* of the program; static, since few parts have it */
 static int program_use(struct program *p)
 {
     const int prompt = p->prompt || p->load_state;
-    const int use = prompt ? ATTN_FOR_PROMPT : ATTN_FOR_LINES;
+    const int use = p->score ? ATTN_FOR_SCORE
+                  : prompt   ? ATTN_FOR_PROMPT
+                             : ATTN_FOR_LINES;
     const char *wrong = attn_settings_wrong(&p->set, use);
 
     if (wrong)
         program_fail(p, 2, "%s", wrong);
-    return p->score ? ATTN_FOR_SCORE : use;
+    return use;
 }
 
 /* -------------------------------------------------------------- options --- */
@@ -11054,6 +11061,37 @@ static void program_finish(struct program *p)
  * the output's log-probability, a tab, and that of each of its tokens, the end
  * token among them.                                                         */
 
+/* What the model does not take of n tokens and target_n, the end counted. */
+static void score_refuse(struct program *p, int64_t n, int64_t target_n)
+{
+    const int decoder = p->m->kind == ATTN_DECODER;
+    const int64_t start = search.o.start >= 0;
+    const int64_t most = p->m->max_target + 1 - start;
+
+    if (target_n < 1)
+        program_wrong(p, "the output has no tokens");
+    else if (decoder && n + start < 1)
+        program_wrong(p, "the input has no tokens, and the spec no "
+                         "vocab.tokens.start");
+    else if (decoder)
+        program_wrong(p,
+                      "the input has %lld tokens, the output %lld, the end "
+                      "counted: the model takes %lld in all (max_len)",
+                      (long long)n, (long long)target_n, (long long)most);
+    else if (n < 1)
+        program_wrong(p, "the input has no tokens");
+    else if (n > p->m->max_source)
+        program_wrong(p,
+                      "the input has %lld tokens, the model takes %lld "
+                      "(max_len.source)",
+                      (long long)n, (long long)p->m->max_source);
+    else
+        program_wrong(p,
+                      "the output has %lld tokens, the end counted: the model "
+                      "takes %lld (max_len.target)",
+                      (long long)target_n, (long long)most);
+}
+
 /* The answer to n tokens at ids and target_n behind them; 0: p->why. */
 static int score_ids(struct program *p, int32_t *ids, int64_t n,
                      int64_t target_n)
@@ -11088,11 +11126,7 @@ static int score_ids(struct program *p, int32_t *ids, int64_t n,
     if (said == ATTN_ERROR_FINITE)
         program_wrong(p, "%s", attn_error_text(said));
     else if (said != 0)
-        program_wrong(p,
-                      "%lld and %lld tokens, the end counted: the model takes "
-                      "1 to %lld and 1 to %lld",
-                      (long long)n, (long long)target_n,
-                      (long long)p->m->max_source, (long long)p->m->max_target);
+        score_refuse(p, n, target_n);
     if (said != 0)
         return 0;
     for (int64_t i = 0; i < target_n; i++)
@@ -11422,6 +11456,18 @@ static void stream_speed(const struct program *p,
             (r->first - r->from) * 1e3);
 }
 
+/* Can a file be renamed to this? Of a device nothing would be left. */
+static int stream_may_save(struct program *p, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+        return 1;
+    program_fail(p, 4, "%s: cannot write: %s", path,
+                 S_ISDIR(st.st_mode) ? "is a folder" : "is not a regular file");
+    return 0;
+}
+
 /* Written beside its place, then renamed: a state is there whole, or not. */
 static void stream_save(struct program *p, const struct program_stream *r)
 {
@@ -11439,6 +11485,8 @@ static void stream_save(struct program *p, const struct program_stream *r)
         program_flush(p, stdout);
         return;
     }
+    if (!stream_may_save(p, path))
+        return;
     snprintf(beside, size, "%s.new", path);
     FILE *f = fopen(beside, "wb");
     int well = f && fwrite(state, 1, (size_t)bytes, f) == (size_t)bytes;

@@ -11,12 +11,14 @@ static struct { /* of the program; static, since few parts have it */
 static int program_use(struct program *p)
 {
     const int prompt = p->prompt || p->load_state;
-    const int use = prompt ? ATTN_FOR_PROMPT : ATTN_FOR_LINES;
+    const int use = p->score ? ATTN_FOR_SCORE
+                  : prompt   ? ATTN_FOR_PROMPT
+                             : ATTN_FOR_LINES;
     const char *wrong = attn_settings_wrong(&p->set, use);
 
     if (wrong)
         program_fail(p, 2, "%s", wrong);
-    return p->score ? ATTN_FOR_SCORE : use;
+    return use;
 }
 
 /* -------------------------------------------------------------- options --- */

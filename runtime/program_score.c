@@ -2,6 +2,37 @@
  * the output's log-probability, a tab, and that of each of its tokens, the end
  * token among them.                                                         */
 
+/* What the model does not take of n tokens and target_n, the end counted. */
+static void score_refuse(struct program *p, int64_t n, int64_t target_n)
+{
+    const int decoder = p->m->kind == ATTN_DECODER;
+    const int64_t start = search.o.start >= 0;
+    const int64_t most = p->m->max_target + 1 - start;
+
+    if (target_n < 1)
+        program_wrong(p, "the output has no tokens");
+    else if (decoder && n + start < 1)
+        program_wrong(p, "the input has no tokens, and the spec no "
+                         "vocab.tokens.start");
+    else if (decoder)
+        program_wrong(p,
+                      "the input has %lld tokens, the output %lld, the end "
+                      "counted: the model takes %lld in all (max_len)",
+                      (long long)n, (long long)target_n, (long long)most);
+    else if (n < 1)
+        program_wrong(p, "the input has no tokens");
+    else if (n > p->m->max_source)
+        program_wrong(p,
+                      "the input has %lld tokens, the model takes %lld "
+                      "(max_len.source)",
+                      (long long)n, (long long)p->m->max_source);
+    else
+        program_wrong(p,
+                      "the output has %lld tokens, the end counted: the model "
+                      "takes %lld (max_len.target)",
+                      (long long)target_n, (long long)most);
+}
+
 /* The answer to n tokens at ids and target_n behind them; 0: p->why. */
 static int score_ids(struct program *p, int32_t *ids, int64_t n,
                      int64_t target_n)
@@ -36,11 +67,7 @@ static int score_ids(struct program *p, int32_t *ids, int64_t n,
     if (said == ATTN_ERROR_FINITE)
         program_wrong(p, "%s", attn_error_text(said));
     else if (said != 0)
-        program_wrong(p,
-                      "%lld and %lld tokens, the end counted: the model takes "
-                      "1 to %lld and 1 to %lld",
-                      (long long)n, (long long)target_n,
-                      (long long)p->m->max_source, (long long)p->m->max_target);
+        score_refuse(p, n, target_n);
     if (said != 0)
         return 0;
     for (int64_t i = 0; i < target_n; i++)

@@ -278,6 +278,18 @@ static void stream_speed(const struct program *p,
             (r->first - r->from) * 1e3);
 }
 
+/* Can a file be renamed to this? Of a device nothing would be left. */
+static int stream_may_save(struct program *p, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+        return 1;
+    program_fail(p, 4, "%s: cannot write: %s", path,
+                 S_ISDIR(st.st_mode) ? "is a folder" : "is not a regular file");
+    return 0;
+}
+
 /* Written beside its place, then renamed: a state is there whole, or not. */
 static void stream_save(struct program *p, const struct program_stream *r)
 {
@@ -295,6 +307,8 @@ static void stream_save(struct program *p, const struct program_stream *r)
         program_flush(p, stdout);
         return;
     }
+    if (!stream_may_save(p, path))
+        return;
     snprintf(beside, size, "%s.new", path);
     FILE *f = fopen(beside, "wb");
     int well = f && fwrite(state, 1, (size_t)bytes, f) == (size_t)bytes;

@@ -39,6 +39,11 @@ static void option_unknown(struct program *p, const char *word)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     near = attn_nearest(name, names, PROGRAM_OPTIONS);
     attn_quote(word, (int64_t)strcspn(word, "="), quoted);
+    for (int i = 0; i < PROGRAM_OPTIONS; i++)
+        if (strcmp(names[i], name) == 0) {
+            program_fail(p, 2, "%s takes no value", name);
+            return;
+        }
     if (near)
         program_fail(p, 2, "unknown option '%s': did you mean %s?", quoted,
                      near);

@@ -252,9 +252,9 @@ static void print_end(const Run *r)
 static void check_use(const RunCommand *o, int use)
 {
     const char *wrong = attn_settings_wrong(&o->search.set, use);
-    options_for(o, &commands[NthRun], use);
     if (wrong)
         fail(ExitUsage, "%s", wrong);
+    options_for(o, &commands[NthRun], use);
 }
 
 int cmd_run(const RunCommand *o)

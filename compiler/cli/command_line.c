@@ -69,6 +69,8 @@ static void unknown_option(Arena *a, const Command *c, const char *name)
     for (int i = 0; i < n_options; i++)
         if (strcmp(option_table[i].name, name) == 0)
             bits |= option_table[i].commands;
+    if (bits & c->bit)
+        fail(ExitUsage, "%s takes no value", name);
     if (bits)
         fail(ExitUsage, "attnc %s takes no %s: it belongs to %s", c->name, name,
              takers(a, bits));

@@ -116,6 +116,14 @@ static void test_exit_codes(void **state)
     assert_says(&s, "cannot write to stdout: Bad file descriptor");
     assert_int_equal(sh(&s, "", "$M $W < /"), 4);
     assert_says(&s, "cannot read stdin: Is a directory");
+    assert_int_equal(sh(&s, "", "$M $W --ids=1"), 2);
+    assert_says(&s, "--ids takes no value");
+    assert_int_equal(sh(&s, "",
+                        "mkfifo $M.pipe; $M $W --quiet --prompt hello "
+                        "--save-state $M.pipe && exit 9; [ -p $M.pipe ] && "
+                        "exit 4"),
+                     4); /* it is there still */
+    assert_says(&s, ".pipe: cannot write: is not a regular file");
     assert_int_equal(sh(&s, "", "$M /"), 4);
     assert_says(&s, "/: is a folder, not a file");
     assert_int_equal(sh(&s, "", "$M /nowhere"), 4);

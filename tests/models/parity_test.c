@@ -1,0 +1,301 @@
+/* parity_test.c: the program that a model is answers as attnc run and attnc
+ * score do: the same bytes, messages and exit codes, for every row of
+ * runtime/options.h with values that are good, out of range, of another kind
+ * and missing, and for options together. What differs is the program's name,
+ * and where it says that help is.                                           */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "engine/engine.h"
+#include "runtime/pool.h"
+#include "runtime/settings.h"
+
+#include <cmocka.h>
+
+#include "support/aot.h"
+
+/* ---------------------------------------------------------------- rows --- */
+
+enum { Flag, Int, Real, Text, List };
+typedef struct {
+    int uses, kind;
+    const char *name, *takes;
+    double least, most;
+} Row;
+
+static const Row rows[] = {
+#define OPTION(uses, of, kind, name, takes, place, member, least, most, usual, \
+               help)                                                          \
+    { uses, kind, name, takes, least, most },
+#include "runtime/options.h"
+};
+enum { Rows = sizeof rows / sizeof *rows };
+
+/* What is no number, or none that is wanted. */
+static const char *const no_numbers[] = {
+    "x", "", "1.5", "nan", "1e999", "3 ", " 3", "2", "0x2", "0", "\303\251",
+};
+/* Words and ids of the models here, and what is none. */
+static const char *const texts[] = {
+    "",   "AH",     "N EH", "hello", "3",  "3 5", " 4\t2 ", "he7lo",
+    "99", "h\377e", "-1",   "--",    "%s", "\n",  "--beam", "Attention, please",
+};
+static const char *const files_[] = {
+    "", "/", "$D", "/nowhere/x", "$D/none/x", "$D/kept", "$D/kept/x",
+};
+
+#define EACH(i, list) (int i = 0; i < (int)(sizeof list / sizeof *list); i++)
+
+/* ------------------------------------------------------- command lines --- */
+
+/* A model: what attnc takes, options always given, and lines of stdin. */
+typedef struct {
+    const char *spec, *always, *lines, *prompt, *pairs;
+} Model;
+
+static const char *script_text; /* a call of t for each command line */
+static int script_lines;
+
+/* One more: words of shell, behind those of the use. */
+static void line(const char *words)
+{
+    script_text = arena_printf(a, "%st %s\n", script_text, words);
+    script_lines++;
+}
+
+static void number_lines(const char *begin, const Row *r)
+{
+    line(arena_printf(a, "%s %.17g", begin, r->least));
+    line(arena_printf(a, "%s %.17g", begin, r->most));
+    line(arena_printf(a, "%s %.17g", begin, r->least - 1));
+    line(arena_printf(a, "%s %.17g", begin, r->most + 1));
+    for
+        EACH(i, no_numbers)
+    line(arena_printf(a, "%s '%s'", begin, no_numbers[i]));
+}
+
+/* For a use that the row is not for, a few. */
+static void row_lines(const char *use, int bit, const Row *r)
+{
+    const char *begin = arena_printf(a, "%s %s", use, r->name);
+    const bool is_file = r->takes && !strcmp(r->takes, "FILE");
+    line(begin); /* a value is missing, where it takes one */
+    line(arena_printf(a, "%sx", begin));
+    if (!is_file)
+        line(arena_printf(a, "%s=1", begin));
+    if (!(r->uses & bit) || r->kind == Flag)
+        return;
+    if (r->kind == Int || r->kind == Real)
+        number_lines(begin, r);
+    else if (is_file)
+        for
+            EACH(i, files_)
+    line(arena_printf(a, "%s \"%s\"", begin, files_[i]));
+    else
+        for EACH (i, texts)
+            line(arena_printf(a, "%s '%s'", begin, texts[i]));
+}
+
+static const char *const together[] = {
+    "--beam 4 --nbest 3 --scores",
+    "--beam 3 --nbest 9",
+    "--nbest 2",
+    "--nbest 4 --beam 2 --alpha 0 --scores --max-output 3",
+    "--beam 8 --patience 2 --nbest 8 --length-penalty 1.5",
+    "--suppress 3 --suppress '4 5' --suppress 'AH' --suppress 'N EH'",
+    "--suppress 3 --beam 2 --scores",
+    "--prefix 3 --min-length 4 --max-output 5",
+    "--prefix 'AH N' --beam 3 --nbest 3 --scores",
+    "--prefix '3 3 3 3 3 3 3 3 3 3 3 3'",
+    "--prefix '3 3 3' --max-output 2",
+    "--max-input 2 --min-length 6 --no-repeat-ngram 1",
+    "--end-token 5 --scores --min-length 2",
+    "--end-token 11",
+    "--end-token 70",
+    "--temperature 0.8 --seed 3 --scores",
+    "--temperature 0.8 --beam 4",
+    "--top-k 5 --nbest 3 --seed 2 --scores",
+    "--top-p 0.9 --beam 1 --nbest 2",
+    "--top-p 0.9 --min-p 0.1 --top-k 3 --repetition-penalty 1.2",
+    "--temperature 0 --beam 4 --nbest 2",
+    "--temperature 0 --top-k 3",
+    "--scores --threads 2 --beam 3",
+    "--ids --scores",
+    "--ids --prefix AH",
+    "--ids --suppress 'x y'",
+    "-n 4 --stop 5 --stop '3 7'",
+    "-n 4 --stop AH --stop 'L'",
+    "-n 3 --prefix 3 --stop 3",
+    "-n 3 --save-state \"$D/kept\" --quiet",
+    "-n0 --max-output 3",
+    "-n 9 --max-output 3",
+    "--min-length 50 --end-token 3",
+    "--quiet --quiet",
+    "--save-state \"$D/pipe\"",
+    "--prompt hello --nbest 2 --beam x",
+    "--prompt hello --scores --temperature 1 --beam 2",
+    "--beam 3 --prompt hello -n 3",
+    "--threads 2 --top-p",
+    "--bema 3",
+    "--nothing",
+    "--nothing=7",
+    "-q",
+    "-x=\377",
+    "--suppres",
+    "--beams=3",
+    "--no-repeat_ngram 3",
+};
+
+static void all_lines(const Model *m)
+{
+    const char *prompt = arena_printf(a, "prompt -n 4 --prompt '%s'",
+                                      m->prompt);
+    script_text = "";
+    script_lines = 0;
+    line("lines");
+    line("score");
+    line(prompt);
+    for (int i = 0; i < Rows; i++) {
+        row_lines("lines", ATTN_FOR_LINES, &rows[i]);
+        row_lines(prompt, ATTN_FOR_PROMPT, &rows[i]);
+        if (rows[i].uses & ATTN_FOR_SCORE)
+            row_lines("score", ATTN_FOR_SCORE, &rows[i]);
+    }
+    for
+        EACH(i, together)
+        {
+            line(arena_printf(a, "lines %s", together[i]));
+            line(arena_printf(a, "%s %s", prompt, together[i]));
+        }
+    line("prompt --load-state \"$D/kept\" -n 3");
+    line("prompt --load-state \"$D/kept\" --beam 3 --save-state \"$D/kept\"");
+}
+
+/* --------------------------------------------------------------- logs --- */
+
+/* Runs the command lines by one of the two: its log, which has for each the
+ * line, what came on stdout and stderr, the exit code and the state kept.   */
+static const char *log_of(const Model *m, const char *functions)
+{
+    static const char form[] =
+        "A=%s W=%s M=%s D=%s\n"
+        "L='%s' P='%s'\n"
+        "%s\n"
+        "t() {\n"
+        "  use=$1; shift\n"
+        "  echo \"# $use $*\"\n"
+        "  case $use in\n"
+        "  lines) printf \"$L\" | run \"$@\" 2> $D/err;;\n"
+        "  score) printf \"$P\" | score \"$@\" 2> $D/err;;\n"
+        "  prompt) cp $D/kept.0 $D/kept\n"
+        "    run --quiet \"$@\" 2> $D/err < /dev/null\n"
+        "    code=$?; cksum < $D/kept; (exit $code);;\n"
+        "  esac\n"
+        "  echo \"= $?\"; grep -v ' tokens per ' $D/err\n"
+        "}\n"
+        "%s";
+    Spawned s;
+    Fault why;
+    const char *text = arena_printf(a, form, attnc(), in_dir("m.weights"),
+                                    in_dir("m"), dir, m->lines, m->pairs,
+                                    functions, script_text);
+    size_t n;
+    assert_true(write_file(in_dir("lines.sh"), text, strlen(text), &why));
+    assert_int_equal(RUN(&s, "", "/bin/sh", "-c",
+                         arena_printf(a, "sh %s > %s 2>&1", in_dir("lines.sh"),
+                                      in_dir("log"))),
+                     0);
+    return text_of(in_dir("log"), &n);
+}
+
+/* The text with each `from` as `to`. */
+static const char *instead(const char *text, const char *from, const char *to)
+{
+    Buffer b = { .arena = a };
+    for (const char *at; (at = strstr(text, from)); text = at + strlen(from)) {
+        buffer_add(&b, text, at - text);
+        buffer_add(&b, to, strlen(to));
+    }
+    buffer_add(&b, text, strlen(text));
+    return arena_strndup(a, b.at, (size_t)b.n);
+}
+
+/* The first command line of two logs that have not the same of it. */
+static void same_logs(const char *x, const char *y)
+{
+    const char *head = x;
+    size_t i = 0;
+    while (x[i] && x[i] == y[i]) {
+        i++;
+        if (x[i] == '#' && x[i - 1] == '\n')
+            head = x + i;
+    }
+    if (x[i] || y[i])
+        fail_msg("attnc: %.*s\nthe program: %.*s", 600, head, 600,
+                 y + (head - x));
+}
+
+static int count(const char *text, const char *word)
+{
+    int n = 0;
+    for (; (text = strstr(text, word)); text++)
+        n++;
+    return n;
+}
+
+static void check(const Model *m)
+{
+    const char *always = m->always, *x, *y;
+    assert_true(WORKS("/bin/sh", "-c",
+                      arena_printf(a,
+                                   "A=%s D=%s && mkfifo $D/pipe && "
+                                   "$A compile %s --quiet "
+                                   "--march=native -o $D/m.c && "
+                                   "%s -std=c11 -O1 -march=native "
+                                   "-DATTNC_MAIN $D/m.c -lm -o $D/m && "
+                                   "$A run %s %s --quiet --prompt '%s' -n 2 "
+                                   "--save-state $D/kept.0",
+                                   attnc(), dir, m->spec, some_clang(), m->spec,
+                                   always, m->prompt)));
+    all_lines(m);
+    x = log_of(m, arena_printf(a,
+                               "run() { $A run %s %s \"$@\"; }\n"
+                               "score() { $A score %s %s \"$@\"; }",
+                               m->spec, always, m->spec, always));
+    y = log_of(m, arena_printf(a,
+                               "run() { $M $W %s \"$@\"; }\n"
+                               "score() { $M $W %s --score \"$@\"; }",
+                               always, always));
+    x = instead(x, "attnc help run lists them", "--help lists them");
+    x = instead(x, "attnc help score lists them", "--help lists them");
+    y = instead(y, arena_printf(a, "%s: ", in_dir("m")), "attnc: ");
+    same_logs(x, y);
+    assert_int_equal(count(x, "\n= "), script_lines);
+    assert_true(count(x, "\n= 0\n") > 100 && count(x, "\n= 2\n") > 100
+                && count(x, "\n= 3\n") > 10);
+}
+
+static void test_text(void **state)
+{
+    (void)state;
+    check(&(Model){ g2p, "", "hello\\nhe7lo\\n\\nattention\\n", "hello",
+                    "hello\\tHH EH L OW\\nhello\\n\\tAH\\nhello\\t\\n"
+                    "he7lo\\tAH\\nhello\\tXX\\n" });
+}
+
+static void test_ids(void **state)
+{
+    (void)state;
+    check(&(Model){ "tests/torch/rotary.yaml", "--ids",
+                    "5\\n11\\n\\n1 2 3 4\\n1 1 1 1 1 1 1 1 1 1 1 1 1\\n", "5 6",
+                    "5\\t6 7\\n5 6\\n\\t3\\n5\\t\\n5\\t11\\nx\\t5\\n"
+                    "1 1 1 1 1 1 1 1\\t1 1 1 1 1 1 1 1\\n" });
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_sharing, tear_down)
+    const struct CMUnitTest tests[] = { TEST(test_text), TEST(test_ids) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
