@@ -102,6 +102,14 @@ static const char *canonical_command(const Compile *c)
     if (o->model.seed >= 0 && !names_weights(c))
         line = arena_printf(a, "%s --seed=%lld", line,
                             (long long)o->model.seed);
+    if (o->freestanding)
+        line = arena_printf(a, "%s --freestanding", line);
+    if (o->max_input > 0)
+        line = arena_printf(a, "%s --max-input=%lld", line,
+                            (long long)o->max_input);
+    if (o->max_output > 0)
+        line = arena_printf(a, "%s --max-output=%lld", line,
+                            (long long)o->max_output);
     return o->embed ? arena_printf(a, "%s --embed", line) : line;
 }
 
@@ -137,6 +145,39 @@ static void embed_weights(Compile *c, EmitOptions *emit)
     emit->embed_bytes = (size_t)n;
 }
 
+/* --max-input, --max-output, within what the model takes. */
+static bool length_fits(const Compile *c, const char *option, int64_t given,
+                        int64_t most)
+{
+    if (given <= most)
+        return true;
+    if (most > 0)
+        error_at(c->e.spec->top, "%s=%lld: the model takes 1 to %lld (max_len)",
+                 option, (long long)given, (long long)most);
+    else
+        error_at(c->e.spec->top, "%s: the model generates no answers", option);
+    return false;
+}
+
+static bool lengths_fit(const Compile *c)
+{
+    const CompileCommand *o = c->o;
+    return length_fits(c, "--max-input", o->max_input, longest_input(c->e.plan))
+        && length_fits(c, "--max-output", o->max_output,
+                       longest_output(c->e.plan));
+}
+
+/* What only a freestanding file has, or never has. */
+static void look_at_freestanding(const CompileCommand *o)
+{
+    if (o->freestanding && o->kinds >> EmitExe & 1)
+        fail(ExitUsage, "--freestanding: the C file has no program, so "
+                        "--emit=exe can't make one");
+    if (!o->freestanding && (o->max_input > 0 || o->max_output > 0))
+        fail(ExitUsage, "--max-input and --max-output are for --freestanding, "
+                        "whose memory they size");
+}
+
 static int make_text(Compile *c)
 {
     Engine *e = &c->e;
@@ -150,10 +191,14 @@ static int make_text(Compile *c)
         code = engine_vocab(e);
     if (code)
         return code;
+    if (!lengths_fit(c))
+        return ExitUsage;
     find_stem(c);
     c->emit = (EmitOptions){
         .mode = EmitAot,
-        .main = true,
+        .freestanding = c->o->freestanding,
+        .max_input = c->o->max_input,
+        .max_output = c->o->max_output,
         .command = canonical_command(c),
         .file = base_name(c->stem),
     };
@@ -269,6 +314,7 @@ int cmd_compile(const CompileCommand *o)
     Compile c = { .o = o };
     Fault why;
     bool to_stdout = is_stdout(o->output);
+    look_at_freestanding(o);
     if (to_stdout && !is_only(&c, EmitC))
         fail(ExitUsage, "-o - is for C text alone");
     int code = make_text(&c);

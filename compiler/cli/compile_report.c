@@ -106,7 +106,7 @@ static const char *compiler_words(const Written *w)
                      : shell_word(a, named);
 }
 
-/* How the C file becomes a program. */
+/* How the C file becomes a program, or an object where it has none. */
 static const char *build_command(const Written *w)
 {
     Arena *a = w->e->arena;
@@ -116,11 +116,16 @@ static const char *build_command(const Written *w)
                       : t->guard    ? "-march=native"
                                     : "";
     const char *c = w->path[EmitC];
-    return arena_printf(a, "%s -O%s -std=c11%s%s -DATTNC_MAIN %s%s -lm -o %s",
-                        compiler_words(w), code->level ? code->level : "2",
-                        *march ? " " : "", march,
-                        ends_in(c, ".c") ? "" : "-x c ", shell_word(a, c),
-                        shell_word(a, w->program));
+    const char *cc = arena_printf(a, "%s -O%s -std=c11%s%s", compiler_words(w),
+                                  code->level ? code->level : "2",
+                                  *march ? " " : "", march);
+    const char *text = arena_printf(a, "%s%s", ends_in(c, ".c") ? "" : "-x c ",
+                                    shell_word(a, c));
+    const char *to = shell_word(a, w->program);
+    if (w->o->freestanding)
+        return arena_printf(a, "%s -c %s -o %s", cc, text,
+                            shell_word(a, arena_printf(a, "%s.o", w->program)));
+    return arena_printf(a, "%s -DATTNC_MAIN %s -lm -o %s", cc, text, to);
 }
 
 /* Does the vocabulary have all of this text? */
@@ -202,11 +207,11 @@ void report_written(const Written *w)
     say_files(w);
     if (!program && w->path[EmitC]) {
         fprintf(stderr, "build: %s\n", build_command(w));
-        program = w->program;
+        program = w->o->freestanding ? NULL : w->program;
     }
     if (program && (w->weights || w->inside))
         say_run(w, program);
-    else if (!program)
+    else if (!program && !w->path[EmitC])
         fprintf(stderr, "use:   %s, and link %s -lm\n",
                 plain_text(w->e->arena, w->header),
                 plain_text(w->e->arena, w->path[EmitObj] ? w->path[EmitObj]

@@ -139,16 +139,18 @@ void emit_comment(Gen *g, Emit *e)
     let(e, "flags", "%s%s", t->guard ? " " : "", target_flags(g->a, t));
     let(e, "break", "%s", *t->features ? " \\\n *        " : "");
     let(e, "weights", "%s", outside ? " model.weights" : "");
-    put(e,
-        "/* $name, a Transformer in C, made by attnc $version\n"
-        " * from the spec of hash $hash by\n"
-        " *     $command\n"
-        " *\n"
-        " * To compile this file (model.c, say), or to make it a program:\n"
-        " *     cc -O2 -std=c11$flags$break -c model.c\n"
-        " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN model.c -lm -pthread -o model\n"
-        " *     ./model$weights < lines\n"
-        " * model.h declares what others call, with an example.\n");
+    let(e, "or", has_handle(g) ? ", or to make it a program" : "");
+    put(e, "/* $name, a Transformer in C, made by attnc $version\n"
+           " * from the spec of hash $hash by\n"
+           " *     $command\n"
+           " *\n"
+           " * To compile this file (model.c, say)$or:\n"
+           " *     cc -O2 -std=c11$flags$break -c model.c\n");
+    if (has_handle(g))
+        put(e,
+            " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN model.c -lm -pthread -o model\n"
+            " *     ./model$weights < lines\n");
+    put(e, " * model.h declares what others call, with an example.\n");
     put_costs(g, e);
     put_tasks(g, e);
     put(e, " *\n"

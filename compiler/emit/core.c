@@ -16,7 +16,7 @@ static const struct {
     { CoreBatch, true, "batch.h" },
     { CoreTypes, true, "compiled_model.h" },
     { CoreTypes, false, "generate.h" },
-    { CoreTypes, true, "handle.h" },
+    { CoreOpened, true, "handle.h" },
     { CoreHeaders, true, "memory.h" },
     { CoreHeaders, true, "check.h" },
     { CoreHeaders, false, "search.h" },

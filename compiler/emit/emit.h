@@ -23,9 +23,12 @@ typedef struct Timers {         /* a clock in the model's steps: for attnc
 typedef struct {
     EmitMode mode;
     Timers *timers;      /* NULL: none */
-    bool main;           /* with the program under ATTNC_MAIN */
     const char *command; /* canonical command line for the header */
     const char *file;    /* "model": what model.c and others are called */
+    bool freestanding;   /* no files, printing, allocation, threads: neither a
+                            model that is open nor the program */
+    int64_t max_input, /* the lengths whose memory its header has as macros; */
+        max_output;    /* 0: the model's */
     const unsigned char *embed;
     size_t embed_bytes; /* --embed: the whole
       model.weights file; NULL: outside */
@@ -35,7 +38,10 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
 const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,
                         size_t *n); /* model.h */
 /* The functions that it has, one after the other; NULL behind the last. */
-const char *emit_exported(Arena *a, const Plan *p, int i);
+const char *emit_exported(Arena *a, const Plan *p, const EmitOptions *o, int i);
+/* The most rows or tokens of an input, and tokens of an answer (0: none). */
+int64_t longest_input(const Plan *p);
+int64_t longest_output(const Plan *p);
 
 /* -------------------------------------------------------------- task.c --- */
 /* One task of a plan alone, as its model has it, for `attnc tune` to time: a

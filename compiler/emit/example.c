@@ -231,8 +231,12 @@ static void let_all(Gen *g, Emit *e)
 void emit_examples(Gen *g, Emit *e)
 {
     Emit *x = emit_new(g->a);
-    let_all(g, x);
-    put_programs(g, x);
+    if (has_handle(g)) {
+        let_all(g, x);
+        put_programs(g, x);
+    } else {
+        put_static_program(g, x);
+    }
 
     size_t size;
     const char *text = emit_text(x, &size), *end = text + size;

@@ -60,9 +60,11 @@ bool has_text(const Plan *p)
     return reads && (s->target.file || s->kind == KindEncoder);
 }
 
-static bool has_export(const Plan *p, const Export *x)
+static bool has_export(const Plan *p, const EmitOptions *o, const Export *x)
 {
     const Spec *s = p->g->spec;
+    if (x->opened && o->freestanding)
+        return false;
     const bool ids = s->input == InputTokens && s->kind != KindAttention;
     const bool answers = ids && has_decoder(p);
     const bool translates = answers && s->kind == KindEncoderDecoder;
@@ -83,7 +85,7 @@ static bool has_export(const Plan *p, const Export *x)
     return true;
 }
 
-const char *emit_exported(Arena *a, const Plan *p, int i)
+const char *emit_exported(Arena *a, const Plan *p, const EmitOptions *o, int i)
 {
     static const char *const others[] = { "model", "embedded", "options" };
     const int n = has_decoder(p) ? 3 : 2;
@@ -91,7 +93,7 @@ const char *emit_exported(Arena *a, const Plan *p, int i)
         return arena_printf(a, "%s_%s", p->prefix, others[i]);
     i -= n;
     for (int x = 0; x < Exports; x++)
-        if (has_export(p, &exports[x]) && i-- == 0)
+        if (has_export(p, o, &exports[x]) && i-- == 0)
             return arena_printf(a, "%s_%s", p->prefix, exports[x].name);
     return NULL;
 }
@@ -207,7 +209,7 @@ static void put_prototypes(Gen *g, Emit *e, const char *prefix, bool model,
     for (int x = 0; x < Exports; x++) {
         const Export *row = &exports[x];
         const char *head = head_of(g, row, prefix);
-        if (!has_export(g->p, row) || row->opened != opened)
+        if (!has_export(g->p, g->o, row) || row->opened != opened)
             continue;
         put_comment(e, row->comment);
         if (model)
@@ -234,7 +236,7 @@ void emit_exports(Gen *g, Emit *e, bool opened)
 {
     for (int x = 0; x < Exports; x++) {
         const Export *row = &exports[x];
-        if (!has_export(g->p, row) || row->opened != opened)
+        if (!has_export(g->p, g->o, row) || row->opened != opened)
             continue;
         const char *call = strcmp(row->result, "void") ? "return " : "";
         put_call(e, head_of(g, row, g->p->prefix), parameters_of(g, row), "");

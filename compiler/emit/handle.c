@@ -7,7 +7,7 @@
 /* It takes files and memory from the system. */
 bool has_handle(const Gen *g)
 {
-    return g->o->mode == EmitAot;
+    return g->o->mode == EmitAot && !g->o->freestanding;
 }
 
 void emit_handle_system(const Gen *g, Emit *e)

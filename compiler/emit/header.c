@@ -10,13 +10,26 @@ static void put_front(Gen *g, Emit *e)
     let(e, "file", "%s", g->o->file ? g->o->file : "model");
     let(e, "flags", "%s%s", t->guard ? " " : "", target_flags(g->a, t));
     let(e, "break", "%s", *t->features ? " \\\n *         " : "");
-    let(e, "error", "%s_error", g->p->prefix);
+    let(e, "opened", "%s",
+        has_handle(g)
+            ? " A model is open for one thread at a time: others\n"
+              " * open it once more, which shares the weights' file.\n"
+              " *\n"
+              " * Behind these functions is the lower level: calls for batches,\n"
+              " * caches and streams, in the caller's memory."
+            : "\n"
+              " *\n"
+              " * Nothing here reads files, prints, allocates or starts threads;\n"
+              " * of the C library it calls memcpy() and others of string.h, and\n"
+              " * functions of math.h.\n"
+              " *\n"
+              " *");
     let(e, "version", "%s", ATTNC_VERSION);
+    let(e, "programs", has_handle(g) ? "Programs that use" : "A program for");
     put(e, "/* $name, a Transformer in C, made by attnc $version\n"
            " *\n"
-           " * Programs that use it:\n");
-    if (has_handle(g))
-        emit_examples(g, e);
+           " * $programs it:\n");
+    emit_examples(g, e);
     put(e, " *\n"
            " * Compiled as C or C++, beside $file.c, which is C:\n"
            " *\n"
@@ -26,11 +39,7 @@ static void put_front(Gen *g, Emit *e)
            " * Every function checks what it is given, and returns an error,\n"
            " * ATTN_ERROR_.., or says in words what is wrong. It can't know\n"
            " * how long a caller's arrays are, nor memory whose bytes it is\n"
-           " * not told. A model is open for one thread at a time: others\n"
-           " * open it once more, which shares the weights' file.\n"
-           " *\n"
-           " * Behind these functions is the lower level: calls for batches,\n"
-           " * caches and streams, in the caller's memory. Weights are read\n"
+           " * not told.$opened Weights are read\n"
            " * where they lie: in a mapped file, or memory at a multiple of\n"
            " * 64 bytes; for all else that of malloc() will do. Nothing is\n"
            " * global: any number of threads may share the weights, each\n"
@@ -81,7 +90,10 @@ const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,
            "\n");
     emit_core(&g, e, CoreBatch);
     emit_core(&g, e, CoreTypes);
+    if (has_handle(&g))
+        emit_core(&g, e, CoreOpened);
     emit_dimensions(&g, e, arena_printf(a, "%s_", upper_name(a, p->prefix)));
+    emit_static_sizes(&g, e);
     put(e, "#ifdef __cplusplus\n"
            "extern \"C\" {\n"
            "#endif\n"

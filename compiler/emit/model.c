@@ -29,9 +29,11 @@ static void aot_front(Gen *g, Emit *e)
     put_guard(g, e);
     size_t n;
     const char *system = embedded_text("system.h", &n);
-    put(e, IF_THREADS);
-    emit_raw(e, system, n);
-    put(e, "#endif\n");
+    if (has_handle(g)) {
+        put(e, IF_THREADS);
+        emit_raw(e, system, n);
+        put(e, "#endif\n");
+    }
     emit_handle_system(g, e);
     put(e, "#include <math.h>\n"
            "#include <stddef.h>\n"
@@ -127,6 +129,27 @@ static void emit_parts(Gen *g, Emit *e)
     append(e, split);
     heading(g, e, "a compiled model");
     emit_core(g, e, CoreTypes);
+    if (has_handle(g))
+        emit_core(g, e, CoreOpened);
+}
+
+static void emit_threads(Gen *g, Emit *e)
+{
+    if (!has_handle(g))
+        return;
+    heading(g, e, "threads");
+    put(e, IF_THREADS "\n");
+    emit_core(g, e, CoreThreads);
+    put(e, "#endif\n\n");
+}
+
+static void emit_opened(Gen *g, Emit *e)
+{
+    if (!has_handle(g))
+        return;
+    heading(g, e, "a model that is open");
+    emit_handle(g, e);
+    emit_main(g, e);
 }
 
 const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
@@ -153,18 +176,13 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
         emit_core(&g, e, CoreHeaders);
         emit_core_prototypes(&g, e, false);
         emit_core(&g, e, CoreSources);
-        heading(&g, e, "threads");
-        put(e, IF_THREADS "\n");
-        emit_core(&g, e, CoreThreads);
-        put(e, "#endif\n\n");
+        emit_threads(&g, e);
         heading(&g, e, "exported");
     }
     emit_api(&g, e);
     if (o->mode == EmitAot) {
         emit_embedded(&g, e);
-        heading(&g, e, "a model that is open");
-        emit_handle(&g, e);
-        emit_main(&g, e);
+        emit_opened(&g, e);
     }
     return emit_text(e, n);
 }

@@ -97,9 +97,7 @@ static void emit_defaults(Gen *g, Emit *e)
     let(e, "rule", "%d", s->search_rule);
     let(e, "penalty", "%d", s->search_penalty);
     let(e, "alpha", "%s", c_float(g->a, s->search_alpha));
-    let(e, "max", "%lld",
-        (long long)(s->max_output >= 0 ? s->max_output
-                                       : s->side[SideDecoder].max_len));
+    let(e, "max", "%lld", (long long)given_output(g));
     let(e, "plus", "%lld", (long long)s->max_output_plus);
     let(e, "start", "%lld", (long long)s->token_start);
     let(e, "end", "%lld", (long long)s->token_end);

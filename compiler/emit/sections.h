@@ -40,11 +40,13 @@ void emit_layouts(Gen *g, Emit *e);      /* where values lie in the arena */
 /* -------------------------------------------------------------- core.c --- */
 void paste(Emit *e, const char *text, const char *end);
 void paste_file(Emit *e, const char *name); /* one that attnc carries */
-/* The files of runtime/ that are pasted: types of a batch, of a model, which
- * users see; what else the sources declare; the sources; the pool.          */
+/* The files of runtime/ that are pasted: types of a batch, of a model, of
+ * one that is open, which users see; what else the sources declare; the
+ * sources; the pool.          */
 typedef enum {
     CoreBatch,
     CoreTypes,
+    CoreOpened,
     CoreHeaders,
     CoreSources,
     CoreThreads
@@ -60,13 +62,21 @@ void emit_exports(Gen *g, Emit *e, bool opened);
 bool has_text(const Plan *p); /* vocabularies for all that it reads, writes */
 
 /* ------------------------------------------------------------ handle.c --- */
-bool has_handle(const Gen *g);                  /* the next two have text: */
+bool has_handle(const Gen *g);                  /* the next two have text;
+                                                   threads, the program, too */
 void emit_handle_system(const Gen *g, Emit *e); /* what it includes */
 void emit_handle(Gen *g, Emit *e);              /* a model that is open */
 
 /* ----------------------------------------------------------- example.c --- */
 /* Programs that use the model, each in the lines of a comment. */
 void emit_examples(Gen *g, Emit *e);
+/* static_example.c: that of a freestanding header, not yet in a comment. */
+void put_static_program(Gen *g, Emit *e);
+
+/* ----------------------------------------------------- static_memory.c --- */
+void emit_static_sizes(Gen *g, Emit *e); /* macros of a freestanding header */
+int64_t given_input(const Gen *g);       /* --max-input, or the model's */
+int64_t given_output(const Gen *g);      /* --max-output, or the spec's */
 
 /* ----------------------------------------------------------- program.c --- */
 void emit_api(Gen *g, Emit *e); /* the model and exported functions */

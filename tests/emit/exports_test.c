@@ -18,10 +18,10 @@ static bool is_word(char c)
 }
 
 /* Is it in the list of what the model exports? */
-static bool exported(Engine *e, const char *name)
+static bool exported(Engine *e, const EmitOptions *o, const char *name)
 {
     const char *other;
-    for (int i = 0; (other = emit_exported(e->arena, e->plan, i)); i++)
+    for (int i = 0; (other = emit_exported(e->arena, e->plan, o, i)); i++)
         if (!strcmp(other, name))
             return true;
     return false;
@@ -29,7 +29,7 @@ static bool exported(Engine *e, const char *name)
 
 /* Words before "(" in the text whose name begins with "m_", each of which has
  * to be exported; how many there are outside of comments.                   */
-static int names_called(Engine *e, const char *text)
+static int names_called(Engine *e, const EmitOptions *o, const char *text)
 {
     bool comment = false;
     int declared = 0;
@@ -46,20 +46,21 @@ static int names_called(Engine *e, const char *text)
         at = end - 1;
         if (!called || (!comment && strncmp(name, "m_", 2)))
             continue;
-        if (!exported(e, name))
+        if (!exported(e, o, name))
             fail_msg("%s is not exported", name);
         declared += !comment;
     }
     return declared;
 }
 
-static void check(const char *spec)
+static void check_form(const char *spec, bool freestanding)
 {
     static const char *const sets[] = { "name=m" };
     const EngineOptions o = {
         .spec = spec, .sets = sets, .nsets = 1, .march = "x86-64-v3"
     };
-    const EmitOptions options = { .mode = EmitAot };
+    const EmitOptions options = { .mode = EmitAot,
+                                  .freestanding = freestanding };
     Engine e;
     size_t n;
     int count = 0;
@@ -68,13 +69,19 @@ static void check(const char *spec)
     const char *file = emit_model(e.arena, e.plan, &options, &n), *name;
     const char *functions = strstr(header, "extern \"C\"");
     assert_non_null(functions);
-    for (; (name = emit_exported(e.arena, e.plan, count)); count++) {
+    for (; (name = emit_exported(e.arena, e.plan, &options, count)); count++) {
         const char *word = arena_printf(e.arena, "%s(", name);
         assert_non_null(strstr(functions, word));
         assert_non_null(strstr(file, word));
     }
-    assert_int_equal(names_called(&e, functions), count);
+    assert_int_equal(names_called(&e, &options, functions), count);
     engine_close(&e);
+}
+
+static void check(const char *spec)
+{
+    check_form(spec, false);
+    check_form(spec, true);
 }
 
 static void test_exports(void **state)

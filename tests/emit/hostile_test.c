@@ -66,9 +66,10 @@ static void assert_all_called(const char *spec, const char *const *sets,
     const EngineOptions o = {
         .spec = spec, .sets = sets, .nsets = nsets, .march = "x86-64-v3"
     };
+    const EmitOptions emitted = { .mode = EmitAot };
     assert_int_equal(engine_plan(&e, &o), ExitDone);
     const char *header = text_of(in_dir("m.h"), &size), *name;
-    while ((name = emit_exported(a, e.plan, n++))) {
+    while ((name = emit_exported(a, e.plan, &emitted, n++))) {
         const int errors = errors_of(out, name + strlen("m_"));
         int wanted = arguments_of(header, name);
         if (n <= 2 || !strcmp(name, "m_options"))

@@ -92,7 +92,7 @@ static void open_model(Engine *e, const char *kind)
 
 static const char *file_of(const Engine *e)
 {
-    const EmitOptions o = { .mode = EmitAot, .main = true };
+    const EmitOptions o = { .mode = EmitAot };
     size_t n;
     const char *text = emit_model(e->arena, e->plan, &o, &n);
     return arena_strndup(a, text, n);

@@ -80,7 +80,7 @@ static void print_plan(Deep *d)
 
 static void emit_c(Deep *d)
 {
-    const EmitOptions o = { .mode = EmitAot, .main = true };
+    const EmitOptions o = { .mode = EmitAot };
     size_t n;
     assert_non_null(emit_model(d->e.arena, d->e.plan, &o, &n));
 }

@@ -21,7 +21,7 @@ static void emit_all(Engine *e, size_t way)
 {
     size_t n;
     EmitOptions o = { .mode = way == 1 ? EmitJit : EmitAot,
-                      .main = way != 1,
+                      .freestanding = way == 1,
                       .command = "attnc compile" };
     emit_header(e->arena, e->plan, &o, &n);
     emit_model(e->arena, e->plan, &o, &n);
