@@ -89,6 +89,7 @@ typedef struct {                 /* how C is compiled */
     const char *target;          /* by --target; NULL: the compiler's own */
     const char *march;           /* "generic": the compiler's default */
     const char *const *features; /* beside it: "avx512vnni"; NULL: none */
+    const char *include;         /* a folder, by -I; NULL: none */
     int seconds;                 /* limit; 0: ten minutes */
     bool print;                  /* print the command line, run nothing */
 } CcOptions;

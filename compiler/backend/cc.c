@@ -102,6 +102,8 @@ static void whole_args(Arena *a, const CcOptions *o, CcKind kind,
                        const char *output, const char *argv[MaxArgs])
 {
     int n = base_args(a, o, kind, argv);
+    if (o->include)
+        argv[n++] = arena_printf(a, "-I%s", o->include);
     argv[n++] = "-x";
     argv[n++] = "c";
     argv[n++] = "-";

@@ -1,5 +1,6 @@
 /* cmd_compile.c: attnc compile: writes model.c, model.h and model.weights, or
  * what a C compiler makes of them.                                          */
+#include <errno.h>
 #include <string.h>
 
 #include "base/progress.h"
@@ -16,6 +17,7 @@ typedef struct {
     const char *text;
     size_t n; /* the C file */
     EmitOptions emit;
+    const char *include; /* where compilers find weights; NULL: not needed */
 } Compile;
 
 /* --------------------------------------------------------------- names --- */
@@ -133,16 +135,59 @@ static PackedModel packed_model(const Engine *e)
     };
 }
 
-/* --embed: the bytes that model.weights would have. */
-static void embed_weights(Compile *c, EmitOptions *emit)
+/* --embed: the bytes that model.weights would have; or, above these, the file
+ * itself, which compilers take in.                                          */
+enum { MostLiteral = 16 << 20 };
+
+static const char *weights_path(const Compile *c)
+{
+    return arena_printf(c->e.arena, "%s.weights", c->stem);
+}
+
+/* A name that C, the assembler and a shell read as it is. */
+static bool is_plain_name(const char *name)
+{
+    return !name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-+")];
+}
+
+static int embed_file(Compile *c, int64_t bytes)
+{
+    const char *name = base_name(weights_path(c));
+    const int megabytes = (int)(bytes / 1000000);
+    if (is_stdout(c->o->output)) {
+        error_at((Pos){ 0 },
+                 "--embed: %d MB of weights are no text: -o model.c writes "
+                 "model.weights beside it, which compilers take in; --emit=obj "
+                 "writes one object",
+                 megabytes);
+        return ExitUsage;
+    }
+    if (!is_plain_name(name)) {
+        error_at((Pos){ 0 },
+                 "--embed: %d MB of weights come from the file %s, whose name "
+                 "assemblers can't read: letters, digits and _ . - + are "
+                 "needed: give another -o",
+                 megabytes, quote(name));
+        return ExitUsage;
+    }
+    c->emit.embed_file = name;
+    c->emit.embed_bytes = (size_t)bytes;
+    return ExitDone;
+}
+
+static int embed_weights(Compile *c)
 {
     Engine *e = &c->e;
     const PackedModel packed = packed_model(e);
-    int64_t n = weights_image(NULL, &packed);
+    const int64_t n = weights_image(NULL, &packed);
+    if (n > MostLiteral)
+        return embed_file(c, n);
     unsigned char *image = aligned_memory(e->arena, n);
     weights_image(image, &packed);
-    emit->embed = image;
-    emit->embed_bytes = (size_t)n;
+    c->emit.embed = image;
+    c->emit.embed_bytes = (size_t)n;
+    return ExitDone;
 }
 
 /* --max-input, --max-output, within what the model takes. */
@@ -211,20 +256,25 @@ static int make_text(Compile *c)
         warning_once("--seed=%lld is not used: the weights are those of a file",
                      (long long)c->o->model.seed);
     if (c->o->embed)
-        embed_weights(c, &c->emit);
+        code = embed_weights(c);
+    if (code)
+        return code;
     c->text = emit_model(e->arena, e->plan, &c->emit, &c->n);
     return ExitDone;
 }
 
 /* --------------------------------------------------------------- files --- */
-static bool write_weights(Compile *c, Fault *why)
+/* Is there a file of weights beside the others? With --embed only beside C. */
+static bool keeps_weights(const Compile *c)
 {
-    Engine *e = &c->e;
-    if (!has_weights(c) || c->o->embed)
-        return true;
-    const PackedModel packed = packed_model(e);
-    return weights_save(arena_printf(e->arena, "%s.weights", c->stem), &packed,
-                        why);
+    const bool text = is_wanted(c, EmitC) || c->o->save_temps;
+    return has_weights(c) && (!c->o->embed || (c->emit.embed_file && text));
+}
+
+static bool write_weights(const Compile *c, const char *path, Fault *why)
+{
+    const PackedModel packed = packed_model(&c->e);
+    return weights_save(path, &packed, why);
 }
 
 static bool write_header(Compile *c, Fault *why)
@@ -244,6 +294,7 @@ static bool run_compilers(Compile *c, Fault *why)
     CcOptions cc = { .level = c->o->code.level ? c->o->code.level : "2",
                      .march = c->e.target.march,
                      .features = c->e.target.features,
+                     .include = c->include,
                      .print = c->o->print_commands };
     if (is_only(c, EmitC))
         return true;
@@ -266,18 +317,42 @@ static bool write_c(Compile *c, Fault *why)
         || write_file(path, c->text, c->n, why);
 }
 
+static bool write_files(Compile *c, Fault *why)
+{
+    outputs_hold();
+    bool ok = write_c(c, why) && run_compilers(c, why)
+           && (is_only(c, EmitExe) || write_header(c, why))
+           && (!keeps_weights(c) || write_weights(c, weights_path(c), why));
+    return outputs_release(ok, why);
+}
+
+/* The same where compilers take in the weights, which are not at their place
+ * until all have ended: a folder of their own has them so long.             */
+static bool write_with_weights(Compile *c, Fault *why)
+{
+    TempFolder temp;
+    if (!temp_open(&temp, NULL))
+        return fault(why, ExitIO, "no folder can be made in %s: %s",
+                     temp_root(), strerror(errno));
+    interrupt_watch(); /* so that the folder goes */
+    c->include = temp.path;
+    const char *path = arena_printf(c->e.arena, "%s/%s", temp.path,
+                                    c->emit.embed_file);
+    const bool ok = write_weights(c, path, why) && write_files(c, why);
+    temp_close(&temp);
+    interrupt_end();
+    return ok;
+}
+
 /* All files or none; but --save-temps keeps the C that did not compile. */
 static bool write_all(Compile *c, Fault *why)
 {
-    bool program_only = is_only(c, EmitExe);
     if (c->o->print_commands)
         return run_compilers(c, why);
     if (c->o->save_temps && !write_c(c, why))
         return false;
-    outputs_hold();
-    bool ok = write_c(c, why) && run_compilers(c, why)
-           && (program_only || write_header(c, why)) && write_weights(c, why);
-    return outputs_release(ok, why);
+    return c->emit.embed_file && !is_only(c, EmitC) ? write_with_weights(c, why)
+                                                    : write_files(c, why);
 }
 
 /* What the C file may be compiled to: never the file itself. */
@@ -302,8 +377,8 @@ static void report(const Compile *c)
         w.path[EmitC] = path_of(c, EmitC);
     if (!is_only(c, EmitExe))
         w.header = arena_printf(a, "%s.h", c->stem);
-    if (has_weights(c) && !c->o->embed)
-        w.weights = arena_printf(a, "%s.weights", c->stem);
+    if (keeps_weights(c))
+        w.weights = weights_path(c);
     report_written(&w);
 }
 

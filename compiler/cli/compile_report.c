@@ -106,6 +106,18 @@ static const char *compiler_words(const Written *w)
                      : shell_word(a, named);
 }
 
+/* Where compilers find weights that they take in: the working folder needs no
+ * word.                                                                     */
+static const char *include_word(const Written *w)
+{
+    const char *slash = w->weights ? strrchr(w->weights, '/') : NULL;
+    if (!w->inside || !slash)
+        return "";
+    const int n = slash == w->weights ? 1 : (int)(slash - w->weights);
+    const char *folder = arena_strndup(w->e->arena, w->weights, (size_t)n);
+    return arena_printf(w->e->arena, " -I%s", shell_word(w->e->arena, folder));
+}
+
 /* How the C file becomes a program, or an object where it has none. */
 static const char *build_command(const Written *w)
 {
@@ -116,9 +128,10 @@ static const char *build_command(const Written *w)
                       : t->guard    ? "-march=native"
                                     : "";
     const char *c = w->path[EmitC];
-    const char *cc = arena_printf(a, "%s -O%s -std=c11%s%s", compiler_words(w),
+    const char *cc = arena_printf(a, "%s -O%s -std=c11%s%s%s",
+                                  compiler_words(w),
                                   code->level ? code->level : "2",
-                                  *march ? " " : "", march);
+                                  *march ? " " : "", march, include_word(w));
     const char *text = arena_printf(a, "%s%s", ends_in(c, ".c") ? "" : "-x c ",
                                     shell_word(a, c));
     const char *to = shell_word(a, w->program);
@@ -192,9 +205,10 @@ static void say_run(const Written *w, const char *program)
     Arena *a = w->e->arena;
     const char *ask = question(w);
     const Target *t = &w->e->target;
+    const bool outside = w->weights && !w->inside;
     fprintf(stderr, "run:   %s%s%s%s%s%s%s\n", ask, *ask ? " | " : "",
-            program_word(a, program), w->weights ? " " : "",
-            w->weights ? shell_word(a, w->weights) : "",
+            program_word(a, program), outside ? " " : "",
+            outside ? shell_word(a, w->weights) : "",
             target_foreign(t) ? "  # on " : "",
             target_foreign(t) ? t->triple : "");
 }

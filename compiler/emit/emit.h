@@ -29,10 +29,13 @@ typedef struct {
                             model that is open nor the program */
     int64_t max_input, /* the lengths whose memory its header has as macros; */
         max_output;    /* 0: the model's */
+    /* --embed: the whole model.weights file as a literal, or the name of such a
+     * file, which is taken in when the text is compiled; both NULL: outside */
     const unsigned char *embed;
-    size_t embed_bytes; /* --embed: the whole
-      model.weights file; NULL: outside */
+    const char *embed_file;
+    size_t embed_bytes;
 } EmitOptions;
+bool emit_inside(const EmitOptions *o); /* is one of the two given? */
 const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
                        size_t *n); /* model.c */
 const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,

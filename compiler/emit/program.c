@@ -1,5 +1,5 @@
 /* program.c: what stands around the model: its struct, the exported functions,
- * embedded weights, and the program under ATTNC_MAIN. */
+ * and the program under ATTNC_MAIN. */
 #include "emit/names.h"
 #include "emit/sections.h"
 
@@ -135,47 +135,7 @@ void emit_api(Gen *g, Emit *e)
     emit_exports(g, e, false);
 }
 
-/* ---- embedded weights, program ---- */
-
-/* Octal pieces of 64 bytes in a union with floats, for its alignment. */
-static void emit_bytes(Gen *g, Emit *e)
-{
-    const size_t n = g->o->embed_bytes, piece = 64;
-    char line[5 * 64 + 8];
-    let(e, "bytes", "%zu", n);
-    put(e, "_Alignas(64) static const union {\n"
-           "    char bytes[$bytes];\n"
-           "    float f[1];\n"
-           "} embedded = {\n");
-    for (size_t at = 0; at < n; at += piece) {
-        size_t k = 0;
-        line[k++] = '"';
-        for (size_t i = at; i < n && i < at + piece; i++)
-            k += (size_t)snprintf(line + k, sizeof line - k, "\\%03o",
-                                  g->o->embed[i]);
-        line[k++] = '"';
-        line[k++] = '\n';
-        emit_raw(e, line, k);
-    }
-    put(e, "};\n\n");
-}
-
-void emit_embedded(Gen *g, Emit *e)
-{
-    if (g->o->embed)
-        emit_bytes(g, e);
-    let(e, "at", g->o->embed ? "embedded.bytes" : "NULL");
-    let(e, "size", g->o->embed ? "(int64_t)sizeof embedded.bytes" : "0");
-    let(e, "weights", "%s_embedded", g->p->prefix);
-    put(e,
-        "/* The model.weights file inside this file; NULL: it is outside. */\n"
-        "const void *$weights(int64_t *bytes)\n"
-        "{\n"
-        "    if (bytes)\n"
-        "        *bytes = $size;\n"
-        "    return $at;\n"
-        "}\n\n");
-}
+/* ---- the program ---- */
 
 /* Before any code that the processor may not have runs: so what has it is a
  * function of its own, which no compiler may move into this one.             */
