@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "support/aot.h"
 
@@ -154,12 +155,42 @@ static void test_random_weights(void **state)
     assert_string_equal(s.tail, "");
 }
 
+/* Too much for a literal: the file comes in when the text is compiled, from the
+ * text's folder or another, and one object has it where attnc compiles.     */
+static void test_large(void **state)
+{
+    (void)state;
+    Spawned s;
+    const char *large = arena_printf(a,
+                                     "%s --set vocab.size=140000 --seed=1 "
+                                     "--embed -O0",
+                                     root("models/tiny.yaml"));
+    assert_int_equal(mkdir(in_dir("sub"), 0777), 0);
+    const char *said = said_by(arena_printf(a, "%s -o sub/m.c", large));
+    pasted(said, "build: ");
+    const char *answer = pasted(said, "run:   ");
+    assert_non_null(strchr(answer, ' '));
+    said = said_by(arena_printf(a, "%s --emit=exe -o one", large));
+    assert_string_equal(pasted(said, "run:   "), answer);
+    assert_int_not_equal(access(in_dir("one.weights"), F_OK), 0);
+
+    /* another file in its place */
+    assert_int_equal(truncate(in_dir("sub/m.weights"), 5000), 0);
+    assert_int_not_equal(RUN(&s, "", some_clang(), "-c", "-march=native",
+                             in_dir("sub/m.c"), "-I", in_dir("sub"), "-o",
+                             in_dir("m.o")),
+                         0);
+    assert_non_null(strstr(s.tail, "m.weights is not the file that was written "
+                                   "with this one"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_commands_work, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_random_weights, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_large, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_for_other_programs, set_up,
                                         tear_down),
     };

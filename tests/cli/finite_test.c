@@ -97,7 +97,7 @@ static void check_text(const char *of)
     assert_says("3\t4 5\n", "$A score $S --ids", 3, "\n",
                 "<stdin>:1: error: " WRONG);
     assert_says(lines, "$M $W", 3, "\n\n\n",
-                "stdin:1: error: " WRONG "stdin:3: error: " WRONG);
+                "<stdin>:1: error: " WRONG "<stdin>:3: error: " WRONG);
     assert_says("", "$M $W --prompt '3 4'", 3, "\n",
                 "m: error: --prompt: " WRONG);
 }
@@ -167,8 +167,9 @@ static void test_numbers(void **state)
                 "attnc: warning: output: 64 of 64 numbers are not finite\n");
     assert_int_equal(access(in_dir("out"), R_OK), 0);
     assert_says("3 4\n\n5\n", "$M $W | tr -d -- '-a-z \\n'", 0, "",
-                "stdin:1: warning: 64 of 64 numbers are not finite\n"
-                "stdin:3: warning: 32 of 32 numbers are not finite\n");
+                "m: warning: <stdin>:1: 64 of 64 numbers are not finite\n");
+    assert_says("3 4\n\n5\n", "$M $W | tr -d -- '-a-z \\n'", 0, "",
+                "m: warning: <stdin>:3: 32 of 32 numbers are not finite\n");
     kind = "decoder";
     write_weights();
     assert_true(safetensors_write(in_dir("in"), &target, 1, &why));

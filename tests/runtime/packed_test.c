@@ -293,7 +293,7 @@ static void test_exponents(void)
     assert_sh(0, "", "./m --no-check bad || test $? = 2", "");
     assert_sh(0, "", "./m bad --no-check --prompt hello -n 2 --quiet > told",
               "");
-    assert_sh(2, "", "./m bad --no-check -n 2", "this is for --prompt");
+    assert_sh(2, "", "./m bad --no-check -n 2", "-n is for --prompt");
 }
 
 static void test_files_of_others(void)
