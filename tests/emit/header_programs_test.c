@@ -1,7 +1,8 @@
-/* header_programs_test.c: the programs that a header opens with, as they are printed:
- * of every kind of model, with a file of weights and with these inside, in C11
- * and in C++17, by clang and gcc. Each is at most six lines long, and answers
- * what attnc run, attnc score or the model's own program do.                */
+/* header_programs_test.c: the programs that a header opens with, as they are
+ * printed: of every kind of model, with a file of weights and with these
+ * inside, in C11 and in C++17, by clang and gcc. Each is at most six lines
+ * long, and answers what attnc run, attnc score or the model's own program do.
+ */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
