@@ -14,10 +14,15 @@ static void put_literal(Gen *g, Emit *e)
     const size_t n = g->o->embed_bytes, piece = 64;
     char line[5 * 64 + 8];
     let(e, "bytes", "%zu", n);
-    put(e, "_Alignas(64) static const union {\n"
-           "    char bytes[$bytes];\n"
-           "    float f[1];\n"
-           "} embedded = {\n");
+    put(e,
+        "#if defined __GNUC__ /* longer than C11 says that they all take */\n"
+        "#pragma GCC diagnostic push\n"
+        "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n"
+        "#endif\n"
+        "_Alignas(64) static const union {\n"
+        "    char bytes[$bytes];\n"
+        "    float f[1];\n"
+        "} embedded = {\n");
     for (size_t at = 0; at < n; at += piece) {
         size_t k = 0;
         line[k++] = '"';
@@ -28,7 +33,10 @@ static void put_literal(Gen *g, Emit *e)
         line[k++] = '\n';
         emit_raw(e, line, k);
     }
-    put(e, "};\n\n");
+    put(e, "};\n"
+           "#if defined __GNUC__\n"
+           "#pragma GCC diagnostic pop\n"
+           "#endif\n\n");
 }
 
 /* The assembler takes a file in at the rate of the disk, in no memory to speak
