@@ -36,7 +36,7 @@ bool terminal_rewrites(int fd)
     return isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* tcgetpgrp fails where it is another's terminal than this session's. */
+/* tcgetpgrp fails where it is not the terminal that controls this process. */
 bool terminal_is_ours(int fd)
 {
     const pid_t group = tcgetpgrp(fd);
