@@ -201,9 +201,9 @@ demo: $(B)/attnc ## English words to phonemes, by C made from a YAML spec
 # PREFIX=/usr DESTDIR=/tmp/package: there; CFLAGS= for one without debug data
 PREFIX ?= /usr/local
 install: $(B)/attnc ## attnc, its manual and completions, into PREFIX=/usr/local
-	@B='$(B)' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' sh install.sh
+	@B='$(B)' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' sh compiler/cli/install.sh
 uninstall: ## what make install put there
-	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' sh install.sh remove
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' sh compiler/cli/install.sh remove
 MAN := $(B)/man
 man: $(B)/attnc ## pages of the manual, build/man/*.1
 	@mkdir -p $(MAN)

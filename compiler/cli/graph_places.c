@@ -206,8 +206,9 @@ static int boxes_in(const Picture *p, int column, int rank, int *list)
     return n;
 }
 
-/* The mean place of what it reads and of who reads it. */
-static double wanted(const Picture *p, int box)
+/* The mean place, in its column, of what the box reads, and, where they are
+ * asked for, of its readers too. False: there are none.                     */
+static bool mean_place(const Picture *p, int box, bool readers, double *x)
 {
     double sum = 0;
     int n = 0;
@@ -215,30 +216,20 @@ static double wanted(const Picture *p, int box)
         for (int k = 0; k < p->net.at[i].sink.n; k++) {
             const Net *net = &p->net.at[i];
             const Sink *s = &net->sink.at[k];
-            if (!in_column(p, net, s) || (s->box != box && net->source != box))
+            const bool reader = readers && net->source == box;
+            if (!in_column(p, net, s) || (s->box != box && !reader))
                 continue;
             sum += p->box.at[s->box == box ? net->source : s->box].x;
             n++;
         }
-    return n ? sum / n : p->box.at[box].x;
-}
-
-/* The mean place of what it reads in its column. False: nothing. */
-static bool reads_from(const Picture *p, int box, double *x)
-{
-    double sum = 0;
-    int n = 0;
-    for (int i = 0; i < p->net.n; i++)
-        for (int k = 0; k < p->net.at[i].sink.n; k++) {
-            const Net *net = &p->net.at[i];
-            const Sink *s = &net->sink.at[k];
-            if (s->box != box || !in_column(p, net, s))
-                continue;
-            sum += p->box.at[net->source].x;
-            n++;
-        }
     *x = n ? sum / n : 0;
     return n > 0;
+}
+
+static double wanted(const Picture *p, int box)
+{
+    double x;
+    return mean_place(p, box, true, &x) ? x : p->box.at[box].x;
 }
 
 /* As what they read stands, else in the graph's order. What reads nothing is at
@@ -248,7 +239,7 @@ static void order_row(const Picture *p, int *list, int n)
     double *key = arena_alloc(p->arena, (size_t)n * sizeof *key);
     double side = 1e6;
     for (int i = n - 1; i >= 0; i--)
-        if (reads_from(p, list[i], &key[i]))
+        if (mean_place(p, list[i], false, &key[i]))
             side = -1e6;
         else
             key[i] = side;

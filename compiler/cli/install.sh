@@ -4,7 +4,7 @@
 # DESTDIR where packages are made. What was put where, folders that were not
 # there before among it, stands in share/attnc/installed: that is removed, and
 # nothing else.
-cd "$(dirname "$0")" || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
 A=$B/attnc
 TO=${DESTDIR}${PREFIX:-/usr/local}
