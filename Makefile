@@ -31,7 +31,7 @@ WARN += -Werror
 
 OPT     ?= -O2
 CFLAGS  ?= -g
-LDLIBS  := -lyaml -ltcc -ljansson -lxxhash -lm -ldl -lpthread
+LDLIBS  := -lyaml -ltcc -ljansson -lxxhash -lutf8proc -lm -ldl -lpthread
 B       ?= build
 Q       := $(if $(V),,@)# V=1 shows whole commands
 say      = $(if $(V),,@echo '$1')

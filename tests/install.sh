@@ -3,8 +3,9 @@
 # `make format` need too, where apt-get is; else says what that is. Quick and
 # silent when nothing is missing.
 need=$1
-headers='yaml.h libtcc.h jansson.h xxhash.h setjmp.h'
-packages='libyaml-dev libtcc-dev libjansson-dev libxxhash-dev libcmocka-dev'
+headers='yaml.h libtcc.h jansson.h xxhash.h utf8proc.h setjmp.h'
+packages='libyaml-dev libtcc-dev libjansson-dev libxxhash-dev libutf8proc-dev
+    libcmocka-dev'
 
 compiler() {
     for c in clang-19 clang clang-18 clang-17 clang-16 clang-15 clang-14; do
