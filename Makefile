@@ -45,7 +45,7 @@ ROOMS  := base machine spec graph passes plan emit backend records engine oracle
 STAGE0 := compiler/base/embed.c compiler/emit/kernelset.c# programs of the build
 CORE   := memory hash math check batch cache process sampling beam search_memory search \
           stream state score vocab merges tokens text packed
-FILES  := files output convert json safetensors safetensors_write shards seed \
+FILES  := files output convert json safetensors safetensors_write gguf shards seed \
           tables weights weights_check packed_file vocab_file vocab_json vocab_block \
           cores pool search_settings words
 

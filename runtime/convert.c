@@ -58,6 +58,22 @@ float bf16_float(uint16_t x)
     return float_of((uint32_t)x << 16);
 }
 
+/* Blocks of 32 elements: the scale, then the elements in 8 bits; or in 4, above
+ * 8, element i and i + 16 in one byte. The products are exact.               */
+static float element_q8(const unsigned char *at, int64_t i)
+{
+    const unsigned char *block = at + i / 32 * 34;
+    return half_of((uint32_t)bits(block, 2)) * (signed char)block[2 + i % 32];
+}
+
+static float element_q4(const unsigned char *at, int64_t i)
+{
+    const unsigned char *block = at + i / 32 * 18;
+    const unsigned both = block[2 + i % 16];
+    const int four = (int)(i % 32 < 16 ? both & 15 : both >> 4);
+    return half_of((uint32_t)bits(block, 2)) * (float)(four - 8);
+}
+
 static float element(StType type, const unsigned char *at, int64_t i)
 {
     switch (type) {
@@ -67,6 +83,8 @@ static float element(StType type, const unsigned char *at, int64_t i)
     case StF64:   return (float)double_of(bits(at + 8 * i, 8));
     case StI32:   return (float)(int32_t)bits(at + 4 * i, 4);
     case StI64:   return (float)(int64_t)bits(at + 8 * i, 8);
+    case StQ8:    return element_q8(at, i);
+    case StQ4:    return element_q4(at, i);
     case StOther: break;
     }
     return NAN; /* refused by weights_check */

@@ -88,7 +88,17 @@ void files_on_signal(void); /* SIGINT, SIGTERM, SIGHUP: remove temps,
 void call_on_signal(void (*f)(void));
 
 /* ------------------------------------------------------- safetensors.c --- */
-typedef enum { StF32, StF16, StBF16, StI32, StI64, StF64, StOther } StType;
+typedef enum {
+    StF32,
+    StF16,
+    StBF16,
+    StI32,
+    StI64,
+    StF64,
+    StQ8, /* Q8_0 of ggml: blocks of 32 in a row, their scale in f16 and */
+    StQ4, /* 8 bits each; Q4_0: 4 bits each */
+    StOther
+} StType;
 typedef struct {
     const char *name;
     StType type;
@@ -101,7 +111,8 @@ typedef struct {
 } Tensor;
 typedef struct Safetensors Safetensors;
 
-/* Mapped. A path that ends in .json is an index of shards (shards.c). */
+/* Mapped. A path that ends in .json is an index of shards (shards.c); a file
+ * that begins with GGUF is one of llama.cpp (gguf.c).                        */
 Safetensors *safetensors_open(const char *path, Fault *why);
 void safetensors_close(Safetensors *s);
 int safetensors_count(const Safetensors *s);

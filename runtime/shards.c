@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gguf.h"
 #include "json.h"
-#include "safetensors.h"
 
 enum { IndexLimit = 100000000 };
 
@@ -168,5 +168,7 @@ Safetensors *safetensors_open(const char *path, Fault *why)
 {
     const size_t n = strlen(path);
     const bool is_index = n > 5 && !strcmp(path + n - 5, ".json");
-    return is_index ? open_index(path, why) : safetensors_file(path, why);
+    if (is_index)
+        return open_index(path, why);
+    return is_gguf(path) ? gguf_open(path, why) : safetensors_file(path, why);
 }

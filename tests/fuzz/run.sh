@@ -8,7 +8,8 @@
 # target has its share of so many seconds instead, and no room.
 table() { cat << END
 spec     50000    4096  $COMPILER
-tensors  1000000  4096  runtime/safetensors.c runtime/shards.c runtime/convert.c
+tensors  1000000  4096  runtime/safetensors.c runtime/gguf.c \
+runtime/shards.c runtime/convert.c
 vocab    1000000 16384  runtime/vocab.c runtime/vocab_file.c \
 runtime/vocab_json.c runtime/vocab_block.c runtime/merges.c runtime/tokens.c \
 runtime/text.c

@@ -1,11 +1,11 @@
 /* tensors.c: a file of tensors, or an index and its shards; then every element
  * of every tensor is read. An input that begins with `{` is an index, and the
- * shards a, b and c behind it.                                              */
+ * shards a, b and c behind it; one that begins with GGUF has metadata too.  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/rt.h"
+#include "runtime/gguf.h"
 #include "fuzz.h"
 
 /* Numbers of the tensor's end and beginning, as the packer converts them. */
@@ -35,6 +35,14 @@ static int read_all(void *with)
     return ExitDone;
 }
 
+static int read_metadata(void *with)
+{
+    Fault why;
+    json_t *m = gguf_metadata(with, &why);
+    json_decref(m);
+    return m ? ExitDone : why.code;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const shard[] = { "", "a", "b", "c" };
@@ -51,6 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_file(file, data, size);
     }
     fuzz_run(read_all, is_index ? index : file);
+    if (size > 4 && memcmp(data, "GGUF", 4) == 0)
+        fuzz_run(read_metadata, file);
     return 0;
 }
 
@@ -118,7 +128,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
 {
     FuzzDice d = { seed };
     const uint32_t what = fuzz_dice(&d, 6);
-    if (size < Length + 2 || what == 0)
+    const bool is_gguf = size > 4 && memcmp(data, "GGUF", 4) == 0;
+    if (is_gguf && what > 2)
+        return fuzz_change(data, size, most, 0, size);
+    if (size < Length + 2 || what == 0 || is_gguf)
         return LLVMFuzzerMutate(data, size, most);
     const bool is_index = *data == '{';
     const size_t from = is_index ? 0 : Length;

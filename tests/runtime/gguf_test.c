@@ -1,0 +1,358 @@
+/* gguf_test.c: files of llama.cpp: what is right is read, its blocks of 32 are
+ * widened exactly, and every count, length and offset that does not fit is
+ * refused, wherever the file is cut.                                        */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "runtime/gguf.h"
+#include "support/scratch.h"
+
+/* ------------------------------------------------------ making of files --- */
+typedef struct {
+    unsigned char at[4096];
+    size_t n;
+} Bytes;
+
+static void put(Bytes *b, const void *data, size_t n)
+{
+    assert_true(b->n + n <= sizeof b->at);
+    memcpy(b->at + b->n, data, n);
+    b->n += n;
+}
+
+static void put_number(Bytes *b, uint64_t v, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        put(b, &(unsigned char){ (unsigned char)(v >> 8 * i) }, 1);
+}
+
+static void put_text(Bytes *b, const char *text)
+{
+    put_number(b, strlen(text), 8);
+    put(b, text, strlen(text));
+}
+
+static Bytes head(uint64_t version, uint64_t tensors, uint64_t pairs)
+{
+    Bytes b = { .n = 0 };
+    put(&b, "GGUF", 4);
+    put_number(&b, version, 4);
+    put_number(&b, tensors, 8);
+    put_number(&b, pairs, 8);
+    return b;
+}
+
+static void put_pair(Bytes *b, const char *key, unsigned type, uint64_t v,
+                     int bytes)
+{
+    put_text(b, key);
+    put_number(b, type, 4);
+    put_number(b, v, bytes);
+}
+
+/* Two dimensions, the fastest first, as the format has them. */
+static void put_entry(Bytes *b, const char *name, uint64_t columns,
+                      uint64_t rows, unsigned type, uint64_t offset)
+{
+    put_text(b, name);
+    put_number(b, 2, 4);
+    put_number(b, columns, 8);
+    put_number(b, rows, 8);
+    put_number(b, type, 4);
+    put_number(b, offset, 8);
+}
+
+static void align(Bytes *b, size_t to)
+{
+    while (b->n % to)
+        put(b, "", 1);
+}
+
+enum { F32 = 0, Q4_0 = 2, Q8_0 = 8, Q6_K = 14 };
+
+/* [2, 3] in f32, [1, 32] in Q8_0 and in Q4_0; a key of each type. */
+static Bytes good(void)
+{
+    Bytes b = head(3, 3, 6);
+    const float numbers[6] = { 1, 2, 3, 4, 5, -6.5f };
+    put_pair(&b, "general.alignment", 4, 64, 4);
+    put_pair(&b, "eps", 6, 0x3f000000, 4);
+    put_pair(&b, "less", 5, (uint32_t)-7, 4);
+    put_pair(&b, "is", 7, 1, 1);
+    put_text(&b, "name");
+    put_number(&b, 8, 4);
+    put_text(&b, "t\xc3\xa4st");
+    put_text(&b, "tokens");
+    put_number(&b, 9, 4);
+    put_number(&b, 8, 4);
+    put_number(&b, 2, 8);
+    put_text(&b, "a");
+    put_text(&b, "");
+    put_entry(&b, "f", 3, 2, F32, 0);
+    put_entry(&b, "q8", 32, 1, Q8_0, 64);
+    put_entry(&b, "q4", 32, 1, Q4_0, 128);
+    align(&b, 64);
+    put(&b, numbers, sizeof numbers);
+    align(&b, 64);
+    put_number(&b, 0x3800, 2); /* 0.5 */
+    for (int i = 0; i < 32; i++)
+        put_number(&b, (uint64_t)(i * 8 - 128), 1);
+    align(&b, 64);
+    put_number(&b, 0xc000, 2); /* -2 */
+    for (int i = 0; i < 16; i++)
+        put_number(&b, (uint64_t)(i | (15 - i) << 4), 1);
+    return b;
+}
+
+static const char *file_of(const Bytes *b)
+{
+    return scratch_file("model.gguf", b->at, b->n);
+}
+
+/* ----------------------------------------------------------------- right ---
+ */
+static void reads_tensors(void **state)
+{
+    (void)state;
+    const Bytes b = good();
+    Fault why = { 0 };
+    float x[32];
+    Safetensors *s = safetensors_open(file_of(&b), &why);
+    assert_string_equal(why.text, "");
+    assert_non_null(s);
+    assert_int_equal(safetensors_count(s), 3);
+    const Tensor *t = safetensors_find(s, "f");
+    assert_int_equal(t->rank, 2);
+    assert_int_equal(t->dim[0], 2);
+    assert_int_equal(t->dim[1], 3);
+    tensor_floats(t, 1, 5, x);
+    assert_true(x[0] == 2 && x[4] == -6.5f);
+    t = safetensors_find(s, "q8");
+    assert_string_equal(t->type_name, "Q8_0");
+    tensor_floats(t, 0, 32, x);
+    for (int i = 0; i < 32; i++)
+        assert_true(x[i] == 0.5f * (float)(i * 8 - 128));
+    tensor_floats(safetensors_find(s, "q4"), 0, 32, x);
+    for (int i = 0; i < 16; i++) {
+        assert_true(x[i] == -2.0f * (float)(i - 8));
+        assert_true(x[i + 16] == -2.0f * (float)(7 - i));
+    }
+    safetensors_close(s);
+}
+
+static void reads_metadata(void **state)
+{
+    (void)state;
+    const Bytes b = good();
+    Fault why = { 0 };
+    json_t *m = gguf_metadata(file_of(&b), &why);
+    assert_non_null(m);
+    assert_int_equal(json_object_size(m), 6);
+    assert_true(json_real_value(json_object_get(m, "eps")) == 0.5);
+    assert_int_equal(json_integer_value(json_object_get(m, "less")), -7);
+    assert_true(json_is_true(json_object_get(m, "is")));
+    assert_string_equal(json_string_value(json_object_get(m, "name")),
+                        "t\xc3\xa4st");
+    const json_t *tokens = json_object_get(m, "tokens");
+    assert_int_equal(json_array_size(tokens), 2);
+    assert_string_equal(json_string_value(json_array_get(tokens, 0)), "a");
+    json_decref(m);
+}
+
+/* --------------------------------------------------------------- refused ---
+ */
+static void assert_refused(const Bytes *b, const char *message)
+{
+    Fault why = { .code = -1 };
+    Safetensors *s = safetensors_open(file_of(b), &why);
+    if (s)
+        print_error("accepted, expected: %s\n", message);
+    assert_null(s);
+    assert_message(why.text, message);
+    assert_int_equal(why.code, ExitInput);
+}
+
+static void assert_metadata_refused(const Bytes *b, const char *message)
+{
+    Fault why = { .code = -1 };
+    json_t *m = gguf_metadata(file_of(b), &why);
+    assert_null(m);
+    assert_message(why.text, message);
+}
+
+/* Cut anywhere, it is refused: no byte but those between tensors can miss. */
+static void refuses_what_is_cut(void **state)
+{
+    (void)state;
+    const Bytes whole = good();
+    for (size_t n = 4; n < whole.n; n++) {
+        Bytes b = whole;
+        Fault why = { 0 };
+        b.n = n;
+        Safetensors *s = safetensors_open(file_of(&b), &why);
+        assert_null(s);
+        assert_true(strstr(why.text, "cut short") || strstr(why.text, "left")
+                    || strstr(why.text, "more ") || strstr(why.text, "ends"));
+    }
+}
+
+static void refuses_versions(void **state)
+{
+    (void)state;
+    Bytes b = head(1, 0, 0);
+    assert_refused(&b, "model.gguf: byte 4: versions 2 and 3 of gguf can be "
+                       "read: make the file anew");
+    b = head(3u << 24, 0, 0);
+    assert_refused(&b, "model.gguf: byte 4: numbers are big-endian, or this "
+                       "is no gguf file");
+}
+
+static void refuses_counts(void **state)
+{
+    (void)state;
+    Bytes b = head(3, UINT64_MAX, 0);
+    assert_refused(&b, "model.gguf: byte 8: more tensors than the file has "
+                       "bytes for");
+    b = head(3, 0, UINT64_MAX / 2);
+    assert_refused(&b, "model.gguf: byte 16: more keys than the file has "
+                       "bytes for");
+}
+
+/* The value of a key that is not asked for is held to the file as well. */
+static void refuses_values(void **state)
+{
+    (void)state;
+    Bytes b = head(3, 0, 1);
+    put_pair(&b, "k", 13, 0, 8);
+    assert_refused(&b, "model.gguf: byte 33: a value of unknown type");
+    b = head(3, 0, 1);
+    put_pair(&b, "general.alignment", 4, 48, 4);
+    assert_refused(&b, "model.gguf: byte 53: general.alignment is no power of "
+                       "2");
+    b = head(3, 0, 1);
+    put_pair(&b, "general.alignment", 6, 32, 4);
+    assert_refused(&b, "model.gguf: byte 53: general.alignment is no number");
+    b = head(3, 0, 1);
+    put_text(&b, "k");
+    put_number(&b, 9, 4);
+    put_number(&b, 4, 4);
+    put_number(&b, UINT64_MAX / 8, 8);
+    assert_refused(&b, "model.gguf: byte 37: a list is longer than what is "
+                       "left of the file");
+    b.at[37] = 9;
+    assert_refused(&b, "model.gguf: byte 37: a list of lists");
+    b = head(3, 0, 1);
+    put_pair(&b, "k", 8, 1000, 8);
+    assert_refused(&b, "model.gguf: byte 37: a text is longer than what is "
+                       "left of the file");
+    b = head(3, 0, 1);
+    put_pair(&b, "", 4, 1, 4);
+    assert_refused(&b, "model.gguf: byte 24: a name of 1 to 65535 bytes "
+                       "without NUL is expected");
+}
+
+static void refuses_metadata(void **state)
+{
+    (void)state;
+    Bytes b = head(3, 0, 1);
+    put_pair(&b, "k", 10, UINT64_MAX, 8);
+    assert_metadata_refused(&b, "model.gguf: byte 37: a number that is not "
+                                "finite, or too large");
+    b = head(3, 0, 1);
+    put_pair(&b, "k", 6, 0x7fc00000, 4);
+    assert_metadata_refused(&b, "model.gguf: byte 37: a number that is not "
+                                "finite, or too large");
+    b = head(3, 0, 1);
+    put_pair(&b, "k", 7, 2, 1);
+    assert_metadata_refused(&b, "model.gguf: byte 37: a truth value that is "
+                                "neither 0 nor 1");
+    b = head(3, 0, 2);
+    put_pair(&b, "k", 4, 2, 4);
+    put_pair(&b, "k", 4, 2, 4);
+    assert_metadata_refused(&b, "model.gguf: byte 54: its key is there twice");
+    b = head(3, 0, 1);
+    put_pair(&b, "\xff", 4, 2, 4);
+    assert_metadata_refused(&b, "model.gguf: byte 24: a text is not UTF-8");
+    b = head(3, 0, 0);
+    b.at[0] = 'H';
+    assert_metadata_refused(&b, "model.gguf: byte 0: does not look like a "
+                                ".gguf file");
+}
+
+/* A file with one tensor, and n bytes of data. */
+static Bytes one(uint64_t columns, unsigned type, uint64_t offset, size_t n)
+{
+    static const unsigned char zeros[1024];
+    Bytes b = head(3, 1, 0);
+    put_entry(&b, "w", columns, 1, type, offset);
+    align(&b, 32);
+    put(&b, zeros, n);
+    return b;
+}
+
+static void refuses_tensors(void **state)
+{
+    (void)state;
+    Bytes b = one(8, F32, 0, 31);
+    assert_refused(&b, "model.gguf: tensor 'w': has 32 bytes from byte 0 of "
+                       "the data on, which have 31: the file is cut short");
+    b = one(8, F32, 4, 64);
+    assert_refused(&b, "model.gguf: tensor 'w': its data are not aligned");
+    b = one(8, F32, UINT64_MAX - 31, 64);
+    assert_refused(&b, "model.gguf: tensor 'w': has 32 bytes from byte "
+                       "18446744073709551584 of the data on, which have 64: "
+                       "the file is cut short");
+    b = one(33, Q8_0, 0, 64);
+    assert_refused(&b, "model.gguf: tensor 'w': its rows are no whole blocks "
+                       "of 32");
+    b = one(256, Q6_K, 0, 64);
+    assert_refused(&b, "model.gguf: tensor 'w': ggml's type 14 cannot be "
+                       "read; F32, F16, BF16, Q8_0 and Q4_0 can: convert the "
+                       "file (llama-quantize)");
+    b = one(INT64_MAX, F32, 0, 64);
+    assert_refused(&b, "model.gguf: tensor 'w': its number of bytes "
+                       "overflows");
+    b = one(UINT64_MAX, F32, 0, 64);
+    assert_refused(&b, "model.gguf: tensor 'w': its number of elements "
+                       "overflows");
+    b = one(8, F32, 0, 64);
+    b.at[33] = 5;
+    assert_refused(&b, "model.gguf: tensor 'w': more than 4 dimensions");
+}
+
+static void refuses_pairs_of_tensors(void **state)
+{
+    (void)state;
+    static const unsigned char zeros[128];
+    for (int same = 0; same < 2; same++) {
+        Bytes b = head(3, 2, 0);
+        put_entry(&b, "a", 16, 1, F32, 0);
+        put_entry(&b, same ? "a" : "b", 16, 1, F32, same ? 64 : 32);
+        align(&b, 32);
+        put(&b, zeros, sizeof zeros);
+        assert_refused(&b, same ? "model.gguf: tensor 'a': is there twice"
+                                : "model.gguf: tensor 'b': shares bytes with "
+                                  "'a'");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_tensors),
+        cmocka_unit_test(reads_metadata),
+        cmocka_unit_test(refuses_what_is_cut),
+        cmocka_unit_test(refuses_versions),
+        cmocka_unit_test(refuses_counts),
+        cmocka_unit_test(refuses_values),
+        cmocka_unit_test(refuses_metadata),
+        cmocka_unit_test(refuses_tensors),
+        cmocka_unit_test(refuses_pairs_of_tensors),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
