@@ -243,6 +243,12 @@ $(B)/g2p_errors: bench/g2p_errors.c
 	$(Q)$(LINK) -o $@ $<
 golden: $(B)/attnc ## rewrite the golden files: review the difference
 	@B=$(B) sh tests/run.sh --rewrite
+# ONLY='gpt2 phi': families whose names begin so
+families-golden: build/families/ready ## tests/families, by transformers: review the difference
+	build/families/bin/python tests/families/golden.py record --only $(ONLY)
+	build/families4/bin/python tests/families/golden.py config4 --only $(ONLY)
+build/families/ready: tests/families/setup.sh
+	sh tests/families/setup.sh
 sample: $(B)/attnc ## regenerate generated/
 	$(B)/attnc compile models/tiny.yaml --march=x86-64-v3 --no-records \
 	    -o generated/tiny.c
@@ -270,7 +276,7 @@ help: ## this list
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
 .PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc demo bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
-        g2p-error golden sample lint rooms pictures format clean \
+        families-golden g2p-error golden sample lint rooms pictures format clean \
         help
 .DELETE_ON_ERROR:
 .SECONDARY:

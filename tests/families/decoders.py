@@ -1,0 +1,125 @@
+"""Families of decoders (golden.py)."""
+from golden import Family, decoder
+
+LLAMA = dict(vocab_size=43, hidden_size=24, intermediate_size=33,
+             num_hidden_layers=2, num_attention_heads=4,
+             num_key_value_heads=2, max_position_embeddings=16,
+             bos_token_id=1, eos_token_id=2, pad_token_id=None)
+GPT2 = dict(vocab_size=43, n_positions=16, n_embd=21, n_layer=2, n_head=3,
+            n_inner=34, bos_token_id=1, eos_token_id=2)
+NEOX = dict(vocab_size=43, hidden_size=24, intermediate_size=33,
+            num_hidden_layers=2, num_attention_heads=3,
+            max_position_embeddings=16, bos_token_id=0, eos_token_id=2)
+OPT = dict(vocab_size=43, hidden_size=21, ffn_dim=34, num_hidden_layers=2,
+           num_attention_heads=3, max_position_embeddings=16)
+BLOOM = dict(vocab_size=43, hidden_size=24, n_layer=2, n_head=4)
+FALCON = dict(vocab_size=43, hidden_size=24, num_hidden_layers=2,
+              num_attention_heads=4, max_position_embeddings=16,
+              ffn_hidden_size=33, bos_token_id=1, eos_token_id=2)
+
+
+def less(words, *keys):
+    return {k: v for k, v in words.items() if k not in keys}
+
+
+def theta(base=10000.0, kind="default", **more):
+    return {"rope_theta": base, "rope_type": kind, **more}
+
+
+def rms_eps(words, **more):
+    """An eps that matters."""
+    return {**words, "rms_norm_eps": 1e-3, **more}
+
+
+def causal(name, stem, words, rope=None, **more):
+    return Family(name, f"{stem}ForCausalLM", f"{stem}Config", words, decoder,
+                  rope, **more)
+
+
+def gpt2(name, words=GPT2, **more):
+    return Family(name, "GPT2LMHeadModel", "GPT2Config", words, decoder, **more)
+
+
+def neox(name, rope, **words):
+    return causal(name, "GPTNeoX", {**NEOX, **words}, rope,
+                  old={"rope_theta": "rotary_emb_base",
+                       "partial_rotary_factor": "rotary_pct"})
+
+
+def falcon(name, rope=theta(), **words):
+    return causal(name, "Falcon", {**FALCON, **words}, rope)
+
+
+def llama(name, rope=theta(), words=None, **more):
+    return causal(name, "Llama", rms_eps(LLAMA, **(words or {})), rope, **more)
+
+
+FAMILIES = [
+    gpt2("gpt2"),
+    gpt2("gpt2-bare", dict(GPT2, n_inner=None, activation_function="gelu",
+                           scale_attn_weights=False), bare=True),
+    neox("gpt-neox", theta(partial_rotary_factor=0.5)),
+    neox("gpt-neox-serial", theta(500.0, partial_rotary_factor=1.0),
+         use_parallel_residual=False, hidden_act="gelu_fast"),
+    causal("gpt-j", "GPTJ", dict(GPT2, n_embd=24, rotary_dim=4)),
+    causal("opt", "OPT", OPT),
+    causal("opt-350m", "OPT", dict(OPT, do_layer_norm_before=False,
+                                   word_embed_proj_dim=11)),
+    causal("bloom", "Bloom", BLOOM),
+    causal("bloom-heads", "Bloom", dict(BLOOM, hidden_size=25, n_head=5,
+                                        vocab_size=31), bare=True),
+    falcon("falcon"),
+    falcon("falcon-40b", new_decoder_architecture=True, num_kv_heads=2),
+    falcon("falcon-11b", new_decoder_architecture=True, num_kv_heads=2,
+           num_ln_in_parallel_attn=1, bias=True, rope=theta(500042.0)),
+    falcon("falcon-rw", rope=None, alibi=True, multi_query=False,
+           parallel_attn=False, bias=True),
+    causal("phi", "Phi", dict(LLAMA, hidden_size=32, intermediate_size=29,
+                              layer_norm_eps=1e-3),
+           theta(partial_rotary_factor=0.5), dtype="float16"),
+    causal("phi3", "Phi3", rms_eps(LLAMA), theta()),
+    causal("phi3-longrope", "Phi3", rms_eps(
+        LLAMA, max_position_embeddings=24,
+        original_max_position_embeddings=8, sliding_window=11),
+        theta(kind="longrope", short_factor=[1.0, 1.25, 1.5],
+              long_factor=[1.5, 3.0, 6.25]),
+        lengths=(1, 12, 8, 24), max_len={1: 8, 8: 8},
+        old={"rope_type": "type"}),
+    causal("stablelm", "StableLm",
+           dict(LLAMA, hidden_size=32, intermediate_size=29,
+                layer_norm_eps=1e-3, use_qkv_bias=True),
+           theta(partial_rotary_factor=0.25)),
+    causal("stablelm-parallel", "StableLm",
+           dict(LLAMA, use_parallel_residual=True, tie_word_embeddings=True),
+           theta(partial_rotary_factor=0.34)),
+    causal("starcoder2", "Starcoder2",
+           dict(LLAMA, hidden_size=16, intermediate_size=17,
+                sliding_window=5), theta(999999.0), dtype="float64"),
+    causal("cohere", "Cohere", dict(LLAMA, layer_norm_eps=1e-3,
+                                    logit_scale=0.25), theta(500000.0)),
+    llama("llama"),
+    llama("llama-3", theta(500000.0, "llama3", factor=8.0, low_freq_factor=1.0,
+                           high_freq_factor=4.0,
+                           original_max_position_embeddings=8),
+          dict(tie_word_embeddings=True, eos_token_id=[2, 0], head_dim=8,
+               num_key_value_heads=1), shard="12KB", dtype="bfloat16"),
+    llama("llama-linear", theta(kind="linear", factor=4.0),
+          dict(attention_bias=True, mlp_bias=True),
+          old={"rope_type": "type"}),
+    llama("llama-dynamic", theta(kind="dynamic", factor=2.0),
+          lengths=(1, 7, 16, 24), max_len={24: 24}),
+    llama("llama-yarn", theta(kind="yarn", factor=4.0, beta_fast=8.0,
+                              beta_slow=0.5,
+                              original_max_position_embeddings=4)),
+    causal("mistral", "Mistral", rms_eps(LLAMA, sliding_window=5, head_dim=10),
+           theta(), dtype="bfloat16"),
+    causal("qwen2", "Qwen2", rms_eps(LLAMA), theta(1000000.0)),
+    causal("qwen2-window", "Qwen2", rms_eps(
+        LLAMA, use_sliding_window=True, sliding_window=6, max_window_layers=0,
+        tie_word_embeddings=True), theta()),
+    causal("qwen3", "Qwen3", rms_eps(LLAMA, head_dim=8), theta(1000000.0)),
+    causal("gemma", "Gemma", rms_eps(LLAMA, head_dim=10), theta()),
+    causal("granite", "Granite", rms_eps(
+        LLAMA, embedding_multiplier=3.0, logits_scaling=2.5,
+        residual_multiplier=0.375, attention_multiplier=0.4), theta()),
+]
