@@ -165,7 +165,9 @@ typedef struct {
      * on. groups 0: the file's tensor is ours whole.                        */
     bool by_columns; /* so with columns in place of rows */
     int64_t groups, first, take, stride;
-    int64_t total; /* of the file's tensor: groups * stride */
+    int64_t total;    /* of the file's tensor: groups * stride */
+    bool changed;     /* its element w is scale w + add of ours, rounded */
+    float scale, add; /* once */
 } FileTensor;
 
 typedef struct {      /* one tensor's way into the packed weights */
@@ -231,7 +233,8 @@ typedef struct {
 void report_free(Report *r);
 /* One line for what is the same of many layers, 20 of errors and of warnings at
  * most. Errors: every tensor that is missing (with the nearest name that
- * nothing uses), mis-shaped or not of numbers; 1s before a shape are nothing.
+ * nothing uses), mis-shaped or not of numbers; 1s before a shape are nothing,
+ * and a matrix may have its columns in several dimensions: [d, c, p, p].
  * Warnings: values that are not finite, tensors that nothing uses whole. Notes:
  * tables of tokens and positions that have more rows than the model; the first
  * are taken. r->errors counts tensors. True when there is no error.         */

@@ -4,6 +4,8 @@
  * formula of the positions, a chunk at a time; each row has one place to start
  * and one step in its block. A tensor of the file may hold several of ours, or
  * ours turned (FileTensor).                                                */
+#include <math.h>
+
 #include "rt.h"
 #include "seed.h"
 
@@ -41,7 +43,20 @@ static void shared_elements(const PackItem *item, const Tensor *t,
     }
 }
 
-/* Elements first .. first + n - 1 of the tensor, row-major, not scaled. */
+static void file_elements(const PackItem *item, const Tensor *t, int64_t first,
+                          int64_t n, float *out)
+{
+    const FileTensor *f = &item->from;
+    if (f->groups || f->transposed)
+        shared_elements(item, t, first, n, out);
+    else
+        tensor_floats(t, first, n, out);
+    for (int64_t i = 0; i < n && f->changed; i++)
+        out[i] = fmaf(out[i], f->scale, f->add);
+}
+
+/* Elements first .. first + n - 1 of the tensor, row-major, without the factor
+ * that a pass folded into it.                                               */
 static void elements(const PackItem *item, const Tensor *t, uint64_t seed,
                      int64_t first, int64_t n, float *out)
 {
@@ -51,10 +66,8 @@ static void elements(const PackItem *item, const Tensor *t, uint64_t seed,
     else if (!item->from.name)
         for (int64_t i = 0; i < n; i++)
             out[i] = (float)item->from.fill;
-    else if (t && (item->from.groups || item->from.transposed))
-        shared_elements(item, t, first, n, out);
     else if (t)
-        tensor_floats(t, first, n, out);
+        file_elements(item, t, first, n, out);
     else
         seeded_floats(item, seed, first, n, out);
 }

@@ -297,15 +297,21 @@ static bool may_be_longer(const PackItem *item)
     return false;
 }
 
-/* Without the 1s that some tools put before a shape. */
-static int plain_shape(const Tensor *t, int rank, const int64_t **dim)
+/* The rows of the tensor as a matrix of so many columns, or as a vector:
+ * without the 1s that some tools put before a shape, its last dimensions as
+ * one. -1: it is none.                                                      */
+static int64_t rows_of(const Tensor *t, int rank, int64_t columns)
 {
-    int extra = 0;
+    int at = 0;
+    int64_t rest = 1;
 
-    while (t->rank - extra > rank && t->dim[extra] == 1)
-        extra++;
-    *dim = t->dim + extra;
-    return t->rank - extra;
+    while (t->rank - at > rank && t->dim[at] == 1)
+        at++;
+    if (t->rank - at < rank || (rank == 1 && t->rank - at > 1))
+        return -1;
+    for (int i = at + 1; i < t->rank; i++)
+        rest *= t->dim[i];
+    return rank == 1 || rest == columns ? t->dim[at] : -1;
 }
 
 typedef struct {
@@ -321,18 +327,16 @@ static void check_shape(Check *c, const PackItem *item, const Tensor *t,
 {
     char want[64], have[256];
     int64_t dim[2];
-    const int64_t *has;
     int rank = file_shape(item, dim);
-    const bool ranks = plain_shape(t, rank, &has) == rank;
-    bool rows = ranks && (rank == 1 || has[1] == dim[1]);
+    const int64_t rows = rows_of(t, rank, dim[1]);
     bool turned = t->rank == 2 && rank == 2 && t->dim[0] == dim[1]
                && t->dim[1] == dim[0];
-    if (use->misfit || use->longer || (rows && has[0] == dim[0]))
+    if (use->misfit || use->longer || rows == dim[0])
         return;
-    if (rows && has[0] > dim[0] && may_be_longer(item)) {
+    if (rows > dim[0] && may_be_longer(item)) {
         use->longer = true;
         found(&c->found, FoundNote, t->name, NULL,
-              ": has %lld rows, the first %lld are taken", (long long)has[0],
+              ": has %lld rows, the first %lld are taken", (long long)rows,
               (long long)dim[0]);
         return;
     }

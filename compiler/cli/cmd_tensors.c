@@ -55,7 +55,11 @@ static const char *part_of(Arena *a, const FileTensor *f)
             text = arena_printf(a, "%s, %lld times", text,
                                 (long long)f->groups);
     }
-    return arena_printf(a, "%s%s", text, turned);
+    text = arena_printf(a, "%s%s", text, turned);
+    if (f->changed)
+        text = arena_printf(a, ", times %g, plus %g", (double)f->scale,
+                            (double)f->add);
+    return text;
 }
 
 static void json_shape(Buffer *b, const int64_t *dim, int rank)
@@ -92,6 +96,12 @@ static void json_weight(Listing *l, const Node *n, const FileTensor *f)
                           (long long)f->stride, (long long)f->groups);
         buffer_printf(b, ", \"transposed\": %s",
                       f->transposed ? "true" : "false");
+        if (f->changed) {
+            buffer_printf(b, ", \"scale\": ");
+            json_number(b, (double)f->scale, 9);
+            buffer_printf(b, ", \"add\": ");
+            json_number(b, (double)f->add, 9);
+        }
     }
     buffer_printf(b, "}");
 }

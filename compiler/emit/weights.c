@@ -207,10 +207,13 @@ static void bind_stack(Gen *g, Emit *e, const Layers *s)
     let(e, "type", "%s", layer_type(g, s->stack, 0));
     let(e, "layer", "%s", layer_weights(g, s->stack, 0, "l"));
     let(e, "from", "%lld", (long long)from);
-    let(e, "step", "%lld", (long long)(step / 4));
+    const char *further = step ? arena_printf(g->a, " + l * %lld",
+                                              (long long)(step / 4))
+                               : ""; /* all layers have one's weights */
+    let(e, "further", "%s", further);
     put(e, "for (int64_t l = 0; l < $n; l++) {\n"
            "    struct $type *x = &w->$layer;\n"
-           "    const float *q = p + $from + l * $step;\n"
+           "    const float *q = p + $from$further;\n"
            "\n");
     bind_fields(g, e, s->stack, 0, from);
     put(e, "}\n");

@@ -29,7 +29,8 @@ static const double *weight_of(void *user, int node)
 {
     Weights *w = user;
     const PackList *p = &w->engine->plan->pack;
-    const char *name = w->g->nodes.at[node].name;
+    const char *name = spec_packed_name(w->arena, w->g->spec,
+                                        w->g->nodes.at[node].name);
     const int i = index_find(&w->items, name);
     if (i < 0)
         die("oracle: no weights are packed for %s", name);

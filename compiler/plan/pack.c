@@ -124,13 +124,46 @@ static void list_block(Plan *p, Block *b, int i)
     vec_push(p->arena_, &p->layer, ((LayerBlocks){ b->stack, b->layer, i, i }));
 }
 
+/* The weights of a Const expression, as they are packed, to a text. True where
+ * layers share one of them.                                                 */
+static bool weights_text(Plan *p, int node, double scale, Buffer *text)
+{
+    const Node *n = node_at(p, node);
+    bool shared = false;
+    if (n->op == OpScale)
+        return weights_text(p, n->in[0], scale * n->scale, text);
+    for (int k = 0; k < n->nin; k++)
+        shared |= weights_text(p, n->in[k], scale, text);
+    if (n->op == OpWeight) {
+        const char *name = spec_packed_name(p->arena_, p->g->spec, n->name);
+        buffer_printf(text, " %s %.17g", name, scale);
+        shared = name != n->name;
+    }
+    return shared;
+}
+
+/* The first block of the weights of `b`, which may be the next one, itself. */
+static int first_of_same(Plan *p, const Block *b)
+{
+    Buffer text = { .arena = p->arena_ };
+    buffer_printf(&text, "%d", (int)b->layout);
+    if (b->root < 0 || !weights_text(p, b->root, 1, &text))
+        return p->block.n;
+    return index_add(p->arena_, &p->block_weights, text.at, p->block.n);
+}
+
 static void push_block(Plan *p, Block b)
 {
     b.field = field_name(p, b.root);
     b.field = unique_field(p, &b);
-    b.at = p->pack.bytes;
     b.bytes = block_bytes(&b);
-    p->pack.bytes += (b.bytes + 63) / 64 * 64;
+    b.same = first_of_same(p, &b);
+    if (b.same < p->block.n) {
+        b.at = p->block.at[b.same].at;
+    } else {
+        b.at = p->pack.bytes;
+        p->pack.bytes += (b.bytes + 63) / 64 * 64;
+    }
     list_block(p, &b, p->block.n);
     vec_push(p->arena_, &p->block, b);
 }
@@ -244,7 +277,7 @@ typedef VEC(PackItem) ItemList;
 /* A vector is packed as a row: its groups are of columns. */
 static void read_from(Plan *p, PackItem *it, const char *name)
 {
-    it->name = name;
+    it->name = spec_packed_name(p->arena_, p->g->spec, name);
     spec_file_tensor(p->arena_, p->g->spec, name, &it->from);
     if (it->layout == PackVector) {
         it->from.by_columns = true;
@@ -355,12 +388,18 @@ static uint64_t hash_items(const ItemList *list, int64_t bytes)
     return h;
 }
 
-static int64_t count_parameters(const Graph *g)
+/* Elements of the weights, of those that layers share once. */
+static int64_t count_parameters(const Plan *p)
 {
+    const Graph *g = p->g;
+    Index names = { 0 };
     int64_t sum = 0;
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
-        int64_t e = n->op == OpWeight;
+        int64_t e = n->op == OpWeight
+                 && index_add(p->arena_, &names,
+                              spec_packed_name(p->arena_, g->spec, n->name), i)
+                        == i;
         for (int k = 0; k < n->type.rank && e; k++)
             e *= n->type.dim[k].c;
         sum += e;
@@ -379,6 +418,8 @@ void plan_pack(Plan *p)
     collect_blocks(p);
     for (int i = 0; i < p->block.n; i++) {
         const Block *b = &p->block.at[i];
+        if (b->same < i)
+            continue;
         if (b->distances)
             bias_item(p, b, &list);
         else
@@ -390,5 +431,5 @@ void plan_pack(Plan *p)
     p->pack.count = list.n;
     p->pack.weight_bits = p->g->spec->dtype == DtypeBf16 ? 16 : 32;
     p->pack.hash = hash_items(&list, p->pack.bytes);
-    p->parameters = count_parameters(p->g);
+    p->parameters = count_parameters(p);
 }

@@ -123,6 +123,8 @@ typedef struct {       /* packed weights that are read as one */
     int64_t at, bytes;  /* in the packed weights */
     Stack stack;
     int layer;
+    int same;              /* the first block of the same weights, which
+                              is packed: layers may share theirs */
     const char *field;     /* name in the emitted struct of weights */
     int of_root, of_layer; /* the next one of the same; -1: none */
 } Block;
@@ -182,7 +184,8 @@ struct Plan {
     named; /* of the values with one name in one slot the
               first, in order of their making */
     VEC(Block) block;
-    int *root_blocks; /* by root + PlanRoots: the first; -1: none */
+    Index block_weights; /* of those whose weights layers share: the first */
+    int *root_blocks;    /* by root + PlanRoots: the first; -1: none */
     VEC(LayerBlocks) layer;
     Index layer_names;          /* of them: "encoder.5" */
     AffineSize arena[3];        /* floats, by Entry */

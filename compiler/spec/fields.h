@@ -130,10 +130,20 @@ typedef struct {
     int digits;
 } NameMatch;
 bool names_match(const char *pattern, const char *name, NameMatch *m);
-/* The row whose `theirs`, or whose transpose, holds for a canonical name:
- * that with most segments. NULL: none.                                      */
-const SpecName *names_find(const Spec *s, const char *canonical, bool transpose,
+/* What a row may say; each is asked for by itself. */
+typedef enum {
+    SaysTensor, /* or fill */
+    SaysTranspose,
+    SaysScale,
+    SaysAdd,
+    NameWays
+} NameWay;
+/* The row that says it of a canonical name: that with most segments. NULL:
+ * none.                                                                     */
+const SpecName *names_find(const Spec *s, const char *canonical, NameWay way,
                            NameMatch *m);
+/* Does the row name one tensor for all layers? */
+bool names_one_tensor(const SpecName *n);
 char *names_replace(Arena *a, const char *pattern, const NameMatch *m);
 
 /* names_read.c. Adds to the map of weight names, or replaces there. */

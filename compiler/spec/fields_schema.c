@@ -69,6 +69,8 @@ static json_t *name_schema(void)
                       "\"groups\": {\"anyOf\": [{\"const\": \"heads\"},"
                       " {\"type\": \"integer\", \"minimum\": 1}]},"
                       "\"transpose\": {\"type\": \"boolean\"},"
+                      "\"scale\": {\"type\": \"number\"},"
+                      "\"add\": {\"type\": \"number\"},"
                       "\"fill\": {\"type\": \"number\"}}}]}",
                       0, NULL);
 }

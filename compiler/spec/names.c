@@ -100,10 +100,13 @@ char *name_text(Arena *a, const SpecName *n)
 
     for (int i = 0; i < n->nparts; i++)
         parts = arena_printf(a, "%s%s ", parts, n->parts[i]);
-    return arena_printf(a, "names.%s=%s %d %s%d %lld %d %.17g\n", n->ours,
-                        n->theirs ? n->theirs : "", n->transpose, parts,
-                        n->by_columns, (long long)n->groups, n->is_constant,
-                        n->constant);
+    return arena_printf(a,
+                        "names.%s=%s %d %s%d %lld %d %.17g %d %.17g %d "
+                        "%.17g\n",
+                        n->ours, n->theirs ? n->theirs : "", n->transpose,
+                        parts, n->by_columns, (long long)n->groups,
+                        n->is_constant, n->constant, n->scales, n->scale,
+                        n->adds, n->add);
 }
 
 /* ------------------------------------------------------------ mapping --- */
@@ -117,10 +120,22 @@ char *names_replace(Arena *a, const char *pattern, const NameMatch *m)
                         m->digits, m->layer, hole + 3);
 }
 
+static bool says(const SpecName *row, NameWay way)
+{
+    switch (way) {
+    case SaysTranspose: return row->transpose >= 0;
+    case SaysScale:     return row->scales;
+    case SaysAdd:       return row->adds;
+    case SaysTensor:
+    case NameWays:      break;
+    }
+    return row->theirs || row->is_constant;
+}
+
 /* The row for the first n bytes of a name, whole segments, if it says what is
  * asked for.                                                                */
 static const SpecName *row_of(const Spec *s, const char *name, size_t n,
-                              bool transpose)
+                              NameWay way)
 {
     char ours[MostNameBytes + 1];
 
@@ -130,10 +145,7 @@ static const SpecName *row_of(const Spec *s, const char *name, size_t n,
     ours[n] = '\0';
     const int i = index_find(&s->name_rows, ours);
     const SpecName *row = i < 0 ? NULL : &s->names.at[i];
-    if (!row
-        || (transpose ? row->transpose < 0 : !row->theirs && !row->is_constant))
-        return NULL;
-    return row;
+    return row && says(row, way) ? row : NULL;
 }
 
 /* `name` with {i} in the place of a layer's number. */
@@ -173,7 +185,7 @@ static size_t beginning(const char *name, size_t segments)
 }
 
 /* The longest row; of two as long that which names a layer by its number. */
-const SpecName *names_find(const Spec *s, const char *canonical, bool transpose,
+const SpecName *names_find(const Spec *s, const char *canonical, NameWay way,
                            NameMatch *m)
 {
     char any[MostNameBytes + 1];
@@ -181,9 +193,9 @@ const SpecName *names_find(const Spec *s, const char *canonical, bool transpose,
     any_layer(canonical, any, sizeof any);
     for (size_t n = s->names.n ? segments_of(any) : 0; n > 0; n--) {
         const SpecName *row = row_of(s, canonical, beginning(canonical, n),
-                                     transpose);
+                                     way);
         if (!row)
-            row = row_of(s, any, beginning(any, n), transpose);
+            row = row_of(s, any, beginning(any, n), way);
         if (row && names_match(row->ours, canonical, m))
             return row;
     }
@@ -193,9 +205,42 @@ const SpecName *names_find(const Spec *s, const char *canonical, bool transpose,
 const char *spec_file_name(Arena *a, const Spec *s, const char *canonical)
 {
     NameMatch m;
-    const SpecName *n = names_find(s, canonical, false, &m);
+    const SpecName *n = names_find(s, canonical, SaysTensor, &m);
 
     if (!n || !n->theirs)
         return canonical;
     return arena_printf(a, "%s%s", names_replace(a, n->theirs, &m), m.rest);
+}
+
+bool names_one_tensor(const SpecName *n)
+{
+    return n && n->theirs && strstr(n->ours, "{i}")
+        && !strstr(n->theirs, "{i}");
+}
+
+/* Is the row of one layer, by its number? */
+static bool of_one_layer(const SpecName *n)
+{
+    const char *at = n ? n->ours : "";
+
+    for (; *at; at += *at == '.') {
+        if (all_digits(at, segment(at)))
+            return true;
+        at += segment(at);
+    }
+    return false;
+}
+
+const char *spec_packed_name(Arena *a, const Spec *s, const char *canonical)
+{
+    NameMatch m;
+    char any[MostNameBytes + 1];
+
+    if (!names_one_tensor(names_find(s, canonical, SaysTensor, &m)))
+        return canonical;
+    for (NameWay way = SaysTranspose; way < NameWays; way++)
+        if (of_one_layer(names_find(s, canonical, way, &m)))
+            return canonical;
+    any_layer(canonical, any, sizeof any);
+    return arena_strdup(a, any);
 }

@@ -20,8 +20,8 @@ static void mark_rows(const Spec *s, const char *weight, bool *says)
 {
     NameMatch m;
 
-    for (int transpose = 0; transpose < 2; transpose++) {
-        const SpecName *n = names_find(s, weight, transpose, &m);
+    for (NameWay way = SaysTensor; way < NameWays; way++) {
+        const SpecName *n = names_find(s, weight, way, &m);
         if (n)
             says[n - s->names.at] = true;
     }
@@ -181,6 +181,13 @@ static int by_origin(const void *a, const void *b)
     return strcmp(x->weight, y->weight);
 }
 
+/* The same of another layer, as the row says that has one tensor for all. */
+static bool meant(const Origin *x, const Origin *y)
+{
+    return x->row == y->row && names_one_tensor(x->row)
+        && x->from.first == y->from.first;
+}
+
 /* Two of one tensor, in order. What is described in two ways is not
  * looked at closely: rows and columns always cross.                         */
 static bool overlap(const FileTensor *x, const FileTensor *y)
@@ -213,7 +220,7 @@ static void check_origins(const WeightNames *m, const Origin *at, int n)
         const Origin *x = &at[i - 1], *y = &at[i];
         const SpecName *row = y->row ? y->row : x->row;
         if (strcmp(x->from.name, y->from.name) || told[row - rows]
-            || !overlap(&x->from, &y->from))
+            || meant(x, y) || !overlap(&x->from, &y->from))
             continue;
         told[row - rows] = true;
         same_elements(x, y);
@@ -227,7 +234,7 @@ static void check_elements(const WeightNames *m)
 
     for (int i = 0; i < m->n; i++) {
         Origin o = { .weight = m->weight[i].name };
-        o.row = names_find(s, o.weight, false, &(NameMatch){ 0 });
+        o.row = names_find(s, o.weight, SaysTensor, &(NameMatch){ 0 });
         if (spec_file_tensor(m->arena, s, o.weight, &o.from) && o.from.name)
             vec_push(m->arena, &all, o);
     }

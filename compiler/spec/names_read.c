@@ -1,6 +1,6 @@
 /* names_read.c: the rows of `names` as they are written: a name, or a map that
  * says of which slices of a tensor of the file ours are made, that it is
- * transposed there, or that it is a constant.                               */
+ * transposed or scaled there, or that it is a constant.                     */
 #include <string.h>
 
 #include "spec/fields.h"
@@ -9,7 +9,8 @@ enum { MostParts = 64, MostGroups = 1 << 20 };
 
 /* -------------------------------------------------------------- a map --- */
 static const char wants[] =
-    "a name, or a map of tensor, rows or columns, groups, transpose, fill";
+    "a name, or a map of tensor, rows or columns, groups, transpose, scale, "
+    "add, fill";
 
 static bool refuse(const Yaml *v, const char *what)
 {
@@ -84,15 +85,35 @@ static bool read_transpose(Arena *a, const Yaml *ours, SpecName *n,
         || refuse(v, "transpose must be true or false");
 }
 
+static bool is_number(const Yaml *v, double *to)
+{
+    return v->kind == YamlScalar && !v->quoted && parse_real(v->text, to)
+        && *to >= -1e6 && *to <= 1e6;
+}
+
 static bool read_constant(Arena *a, const Yaml *ours, SpecName *n,
                           const Yaml *v)
 {
     (void)a, (void)ours;
     n->is_constant = true;
-    return (v->kind == YamlScalar && !v->quoted
-            && parse_real(v->text, &n->constant) && n->constant >= -1e6
-            && n->constant <= 1e6)
+    return is_number(v, &n->constant)
         || refuse(v, "fill must be a number from -1000000 to 1000000");
+}
+
+static bool read_scale(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
+{
+    (void)a, (void)ours;
+    n->scales = true;
+    return is_number(v, &n->scale)
+        || refuse(v, "scale must be a number from -1000000 to 1000000");
+}
+
+static bool read_add(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
+{
+    (void)a, (void)ours;
+    n->adds = true;
+    return is_number(v, &n->add)
+        || refuse(v, "add must be a number from -1000000 to 1000000");
 }
 
 static const struct {
@@ -102,6 +123,7 @@ static const struct {
     { "tensor", read_tensor },       { "rows", read_list },
     { "columns", read_columns },     { "groups", read_groups },
     { "transpose", read_transpose }, { "fill", read_constant },
+    { "scale", read_scale },         { "add", read_add },
 };
 enum { Keys = sizeof keys / sizeof *keys };
 
@@ -126,7 +148,8 @@ static bool read_map(Arena *a, const Yaml *ours, const Yaml *map, SpecName *n)
     for (int i = 0; i < map->keys.n; i++)
         if (!read_key(a, ours, n, map->keys.at[i], map->items.at[i]))
             return false;
-    if (n->is_constant && (n->theirs || n->nparts || n->transpose >= 0))
+    const bool changed = n->transpose >= 0 || n->scales || n->adds;
+    if (n->is_constant && (n->theirs || n->nparts || changed))
         return refuse(map, "what is filled is not in the file: fill stands "
                            "alone");
     if (!n->theirs && (n->nparts || n->groups != 1))
@@ -134,7 +157,7 @@ static bool read_map(Arena *a, const Yaml *ours, const Yaml *map, SpecName *n)
                            "they are of");
     if (n->groups != 1 && !n->nparts)
         return refuse(map, "groups need rows or columns");
-    if (n->theirs || n->is_constant || n->transpose >= 0)
+    if (n->theirs || n->is_constant || changed)
         return true;
     error_at(map->pos, "this row says nothing");
     note_at((Pos){ 0 }, "a row of names is %s", wants);
@@ -155,13 +178,12 @@ static bool good_name(const Yaml *n)
 static bool good_pair(const Yaml *ours, const SpecName *n)
 {
     bool mine = strstr(n->ours, "{i}");
-    bool other = n->theirs && strstr(n->theirs, "{i}");
 
     if (!known_prefix(n->ours)) {
         error_at(ours->pos, "'%s' begins no name of a weight", quote(n->ours));
         note_at((Pos){ 0 }, "`attnc fields` lists the names");
-    } else if (n->theirs && mine != other) {
-        error_at(n->pos, "{i} must stand in both names or in neither");
+    } else if (n->theirs && strstr(n->theirs, "{i}") && !mine) {
+        error_at(n->pos, "{i} must stand in the weight's name too");
     } else {
         return true;
     }

@@ -68,10 +68,13 @@ typedef struct {
 /* One row of names: canonical prefix -> file's prefix. */
 typedef struct SpecName SpecName;
 struct SpecName {
-    const char *ours, *theirs; /* dot-separated; {i} is the layer; theirs
-                                  NULL: only transpose is said */
+    const char *ours, *theirs; /* dot-separated; {i} is the layer, in theirs
+                                  too unless all layers have one tensor;
+                                  theirs NULL: none is named */
     Pos key, pos;              /* of what is ours, and theirs */
     int transpose;             /* 1, 0; -1: not said */
+    bool scales, adds;         /* what follows is said: */
+    double scale, add;         /* an element w becomes scale w + add */
     /* A tensor of the file that holds several of ours: their names, one of
      * them this row's; NULL: it holds one.                                  */
     const char *const *parts;
@@ -201,6 +204,9 @@ char *spec_path(Arena *a, Pos written, const char *path);
 /* names.c: the name in the weights file of a canonical name, by the
  * spec's `names`; docs/spec.md lists the canonical ones.                    */
 const char *spec_file_name(Arena *a, const Spec *s, const char *canonical);
+/* The name under which it is packed: the canonical one, or, where the layers of
+ * a stack have one tensor between them, with {i} for the layer's number.     */
+const char *spec_packed_name(Arena *a, const Spec *s, const char *canonical);
 /* weight_slices.c: where in the file the elements of a tensor are. `ours` is
  * the canonical name with its .weight or .bias. spec_load has seen that all
  * fit: false never comes of a loaded spec.                                  */

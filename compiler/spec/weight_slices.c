@@ -85,8 +85,11 @@ bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
                       FileTensor *out)
 {
     NameMatch m;
-    const SpecName *n = names_find(s, ours, false, &m);
-    const SpecName *turn = names_find(s, ours, true, &(NameMatch){ 0 });
+    const SpecName *n = names_find(s, ours, SaysTensor, &m);
+    const SpecName *turn = names_find(s, ours, SaysTranspose,
+                                      &(NameMatch){ 0 });
+    const SpecName *scale = names_find(s, ours, SaysScale, &(NameMatch){ 0 });
+    const SpecName *add = names_find(s, ours, SaysAdd, &(NameMatch){ 0 });
     const char *dot = strrchr(ours, '.');
     bool bias = dot && !strcmp(dot, ".bias");
 
@@ -95,6 +98,9 @@ bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
         out->fill = n->constant;
         return true;
     }
+    out->changed = scale || add;
+    out->scale = scale ? (float)scale->scale : 1;
+    out->add = add ? (float)add->add : 0;
     out->name = spec_file_name(a, s, ours);
     if (!n || !n->nparts || (bias && n->by_columns))
         return true;

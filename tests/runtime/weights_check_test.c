@@ -179,6 +179,41 @@ static void takes_longer_tables(void **state)
     safetensors_close(s);
 }
 
+/* The columns of a matrix may be in several dimensions, its rows not. */
+static void joins_dimensions(void **state)
+{
+    static const float data[48];
+    static const struct {
+        int rank;
+        int64_t dim[4], rows, k; /* rows 0: a vector */
+        bool fits;
+    } shape[] = {
+        { 4, { 2, 3, 2, 2 }, 2, 12, true }, { 3, { 4, 2, 3 }, 4, 6, true },
+        { 3, { 1, 4, 3 }, 4, 3, true },     { 4, { 1, 1, 2, 3 }, 2, 3, true },
+        { 3, { 1, 2, 3 }, 1, 6, false },    { 4, { 2, 3, 2, 2 }, 6, 4, false },
+        { 3, { 1, 1, 5 }, 0, 5, true },     { 2, { 5, 1 }, 0, 5, false },
+        { 2, { 1, 6 }, 1, 6, true },        { 3, { 2, 3, 1 }, 2, 3, true },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+        TensorOut t = { .name = "x", .rank = shape[i].rank, .data = data };
+        memcpy(t.dim, shape[i].dim, sizeof t.dim);
+        Fault why;
+        assert_true(safetensors_write("w", &t, 1, &why));
+        Safetensors *s = safetensors_open("w", &why);
+        PackItem item = { .from.name = "x",
+                          .layout = shape[i].rows ? PackPanels : PackVector,
+                          .rows = shape[i].rows ? shape[i].rows : 1,
+                          .k = shape[i].k };
+        PackList list = { .item = &item, .count = 1 };
+        Report r = { 0 };
+        if (weights_check(&list, s, &r) != shape[i].fits)
+            fail_msg("shape %zu: %s", i, r.text ? r.text : "no error");
+        report_free(&r);
+        safetensors_close(s);
+    }
+}
+
 /* Parts of one tensor: used when all are; misfits are told once. */
 static void parts_share_a_tensor(void **state)
 {
@@ -339,6 +374,7 @@ int main(void)
         cmocka_unit_test(reports_what_does_not_fit),
         cmocka_unit_test(groups_layers),
         cmocka_unit_test(takes_longer_tables),
+        cmocka_unit_test(joins_dimensions),
         cmocka_unit_test(parts_share_a_tensor),
         cmocka_unit_test(counts_every_missing_tensor),
         cmocka_unit_test(saves_packed_weights),

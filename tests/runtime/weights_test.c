@@ -274,6 +274,49 @@ static void turns_and_fills(void **state)
     assert_true(packed[2048] == 1.5f && packed[1024] != 20006);
 }
 
+/* scale w + add, rounded once: in double both are exact here. The factor that
+ * a pass folded in comes behind it. What has no file is not changed.        */
+static void changes_elements(void **state)
+{
+    static const float numbers[] = { 0.0f, -1.0f, 0x1.fffffep-3f, 3e-9f, -0.1f,
+                                     7.7f, 1e-3f, -0x1.000002p-1f };
+    enum { Numbers = sizeof numbers / sizeof *numbers };
+    const TensorOut t = {
+        .name = "w", .rank = 1, .dim = { Numbers }, .data = numbers
+    };
+    PackItem item = { .name = "w",
+                      .from = { .name = "w", .changed = true },
+                      .rows = 1,
+                      .k = Numbers,
+                      .layout = PackVector,
+                      .columns = Numbers,
+                      .scale = 3,
+                      .scaled = true };
+    static const float change[][2] = { { 1, 1 }, { 0.22f, 0 }, { -0.3f, 2 } };
+    Fault why;
+    (void)state;
+    assert_true(safetensors_write("w", &t, 1, &why));
+    Safetensors *s = safetensors_open("w", &why);
+    for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
+        item.from.scale = change[i][0];
+        item.from.add = change[i][1];
+        weights_tensor(&item, s, 0, plain);
+        pack(&item, 1, s, 0);
+        for (int j = 0; j < Numbers; j++) {
+            long double w = (long double)numbers[j] * (long double)change[i][0];
+            float want = (float)(w + (long double)change[i][1]);
+            assert_true(plain[j] == want);
+            assert_true(packed[j] == want * 3);
+        }
+    }
+    safetensors_close(s);
+    weights_tensor(&item, NULL, 1, plain);
+    float seeded = plain[3];
+    item.from.changed = false;
+    weights_tensor(&item, NULL, 1, plain);
+    assert_true(plain[3] == seeded);
+}
+
 /* ------------------------------------------------------------ positions --- */
 static void make_positions(PackItem *item, int64_t rows, int64_t d)
 {
@@ -441,6 +484,7 @@ int main(void)
         cmocka_unit_test(packs_long_rows),
         cmocka_unit_test(takes_shares),
         cmocka_unit_test(turns_and_fills),
+        cmocka_unit_test(changes_elements),
         cmocka_unit_test(positions_of_the_paper),
         cmocka_unit_test(positions_in_halves),
         cmocka_unit_test(positions_of_tensor2tensor),

@@ -380,6 +380,17 @@ static inline void form_search(RandomForm *f)
                  WORD(r, "1", "{plus: 7}")));
 }
 
+/* Of one in four the layers have weights between them: all, or some. */
+static inline void form_names(RandomForm *f)
+{
+    const char *side = has_target(&f->r) ? "decoder" : "encoder";
+
+    if (one_in(f, 4))
+        say(&f->r, "names",
+            TEXT(f, "{\"%s.{i}%s\": one}", side,
+                 WORD(&f->r, "", ".ffn", ".self_attn.q", ".norm1.weight")));
+}
+
 /* ------------------------------------------------------------------------ */
 static inline RandomForm random_form(Arena *a, uint64_t seed)
 {
@@ -408,6 +419,7 @@ static inline RandomForm random_form(Arena *a, uint64_t seed)
     form_embedding(&f);
     form_search(&f);
     random_dtype(&f.r);
+    form_names(&f);
     return f;
 }
 
