@@ -63,6 +63,7 @@ class Family:
     max_len: dict = dataclasses.field(default_factory=dict)
     old: dict = dataclasses.field(default_factory=dict)
     extra: dict = dataclasses.field(default_factory=dict)
+    finish: object = None
 
 
 def seed_of(family, what):
@@ -130,7 +131,10 @@ def save(family, folder):
         words["architectures"] = [family.model]
         path.write_text(json.dumps(words, indent=2) + "\n")
     for name, value in family.extra.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(json.dumps(value, indent=1) + "\n")
+    if family.finish:
+        family.finish(family, folder)
 
 
 def ids_of(family, n, what="ids", first=3, vocab=None):
@@ -207,7 +211,7 @@ def decoder(family, model):
 
 
 def size_of(folder):
-    return sum(f.stat().st_size for f in folder.iterdir())
+    return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
 
 
 def record(family):
@@ -265,9 +269,8 @@ def config4(family):
     config.torch_dtype = getattr(torch, family.dtype)
     with tempfile.TemporaryDirectory() as name:
         made = pathlib.Path(name)
-        for path in folder.iterdir():
-            if path.name not in ("config.json", "config4.json"):
-                shutil.copy(path, made)
+        shutil.copytree(folder, made, dirs_exist_ok=True,
+                        ignore=shutil.ignore_patterns("config4.json"))
         config.save_pretrained(made)
         as_before(made / "config.json")
         found = flat(family.record(family, load(family, made)))

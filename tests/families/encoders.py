@@ -1,0 +1,250 @@
+"""Families of encoders (golden.py)."""
+import torch
+from safetensors.torch import load_file, save_file
+
+from golden import Family, generator, ids_of, numbers
+
+BERT = dict(vocab_size=43, hidden_size=15, num_hidden_layers=2,
+            num_attention_heads=3, intermediate_size=22,
+            max_position_embeddings=16, type_vocab_size=2,
+            layer_norm_eps=1e-3)
+ROBERTA = dict(BERT, max_position_embeddings=18, type_vocab_size=1)
+DISTILBERT = dict(vocab_size=43, dim=15, n_layers=2, n_heads=3, hidden_dim=22,
+                  max_position_embeddings=16)
+ELECTRA = dict(BERT, embedding_size=10)
+ALBERT = dict(BERT, embedding_size=10, num_hidden_layers=3)
+MPNET = dict(ROBERTA)
+del MPNET["type_vocab_size"]
+CLIP = dict(vocab_size=43, hidden_size=15, num_hidden_layers=2,
+            num_attention_heads=3, intermediate_size=22,
+            max_position_embeddings=16, projection_dim=9, layer_norm_eps=1e-3,
+            bos_token_id=41, eos_token_id=42)
+VISION = dict(hidden_size=6, num_hidden_layers=1, num_attention_heads=2,
+              intermediate_size=7, image_size=4, patch_size=2,
+              projection_dim=9)
+LABELS = dict(num_labels=3)
+
+
+def encoder(rows, types=False, ends=None):
+    """A function that records what rows(family, output, model) takes of the
+    output, for inputs of each length, the second with types of tokens where
+    there are some; `ends` is the last id."""
+    def record(family, model):
+        cases = []
+        for i, n in enumerate(family.lengths):
+            ids = ids_of(family, n, vocab=43)
+            if ends:
+                ids = [min(x, ends - 2) for x in ids[:-1]] + [ends]
+            case = {"ids": ids}
+            words = {"input_ids": torch.tensor([ids])}
+            if types and i == 1:
+                case["types"] = [int(j >= n // 2) for j in range(n)]
+                words["token_type_ids"] = torch.tensor([case["types"]])
+            with torch.no_grad():
+                out = rows(family, reader(model)(**words), model)
+            case["rows"] = numbers(out.float().reshape(-1, out.shape[-1]))
+            cases.append(case)
+        return {"kind": "encoder", "cases": cases}
+    return record
+
+
+def reader(model):
+    """CLIP's model of texts and images has one of texts inside."""
+    return model.text_model if hasattr(model, "vision_model") else model
+
+
+def hidden(family, out, model):
+    return out.last_hidden_state
+
+
+def logits(family, out, model):
+    return out.logits
+
+
+def one_logit(family, out, model):
+    return out.logits.reshape(-1, 1)
+
+
+def span(family, out, model):
+    return torch.stack([out.start_logits, out.end_logits], dim=-1)
+
+
+def projected(family, out, model):
+    return out.text_embeds
+
+
+def text_of_clip(family, out, model):
+    return model.text_projection(out.pooler_output)
+
+
+def finished(pool, normalize=False, dense=None):
+    """What sentence-transformers makes of the rows."""
+    def rows(family, out, model):
+        x = out.last_hidden_state[0]
+        x = {"mean": x.mean(0), "cls": x[0], "max": x.max(0).values,
+             "lasttoken": x[-1]}[pool]
+        if dense:
+            w = dense_weights(family, x.shape[0], dense)
+            x = torch.tanh(w["linear.weight"] @ x + w["linear.bias"])
+        if normalize:
+            x = x / x.norm()
+        return x[None]
+    return rows
+
+
+def dense_weights(family, inputs, outputs):
+    g = generator(family, "dense")
+    return {"linear.weight": torch.randn(outputs, inputs, generator=g)
+            * inputs ** -0.5,
+            "linear.bias": 0.3 * torch.randn(outputs, generator=g)}
+
+
+def write_dense(outputs):
+    def finish(family, folder):
+        (folder / "2_Dense").mkdir(exist_ok=True)
+        save_file(dense_weights(family, family.words["hidden_size"], outputs),
+                  folder / "2_Dense" / "model.safetensors")
+    return finish
+
+
+def old_names(family, folder):
+    """The names of norms in files of before 2020."""
+    path = folder / "model.safetensors"
+    tensors = {name.replace("LayerNorm.weight", "LayerNorm.gamma")
+               .replace("LayerNorm.bias", "LayerNorm.beta"): x
+               for name, x in load_file(path).items()}
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+def prefixed(family, folder):
+    """As transformers 4 names them; 5 leaves text_model. out."""
+    path = folder / "model.safetensors"
+    save_file({f"text_model.{name}": x for name, x in load_file(path).items()},
+              path, metadata={"format": "pt"})
+
+
+def sentences(name, model, config, words, pool, normalize=False, dense=None,
+              types=False, **more):
+    """A folder as sentence-transformers writes it."""
+    steps = [("Transformer", ""), ("Pooling", "1_Pooling")]
+    modes = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens",
+             "weightedmean_tokens", "lasttoken")
+    flag = {"cls": "cls_token", "mean": "mean_tokens", "max": "max_tokens",
+            "lasttoken": "lasttoken"}[pool]
+    extra = {
+        "1_Pooling/config.json": {
+            "word_embedding_dimension": words["hidden_size"],
+            **{f"pooling_mode_{m}": m == flag for m in modes},
+            "include_prompt": True},
+        "sentence_bert_config.json": {"max_seq_length": 12,
+                                      "do_lower_case": False},
+        "config_sentence_transformers.json": {
+            "__version__": {"sentence_transformers": "3.0.1",
+                            "transformers": "4.41.2", "pytorch": "2.3.0"},
+            "prompts": {}, "default_prompt_name": None,
+            "similarity_fn_name": "cosine"},
+    }
+    if dense:
+        steps.append(("Dense", "2_Dense"))
+        extra["2_Dense/config.json"] = {
+            "in_features": words["hidden_size"], "out_features": dense,
+            "bias": True,
+            "activation_function": "torch.nn.modules.activation.Tanh"}
+        more["finish"] = write_dense(dense)
+    if normalize:
+        steps.append(("Normalize", f"{len(steps)}_Normalize"))
+    extra["modules.json"] = [
+        {"idx": i, "name": str(i), "path": path,
+         "type": f"sentence_transformers.models.{kind}"}
+        for i, (kind, path) in enumerate(steps)]
+    return Family(name, model, config, words,
+                  encoder(finished(pool, normalize, dense), types),
+                  lengths=(1, 7, 12), extra=extra, **more)
+
+
+def family(name, model, config, words, rows, types=False, ends=None, **more):
+    return Family(name, model, config, words, encoder(rows, types, ends),
+                  **more)
+
+
+def bert(name, what, rows, words=BERT, **more):
+    return family(name, f"Bert{what}", "BertConfig", words, rows, True, **more)
+
+
+def distilbert(name, what, rows, **words):
+    return family(name, f"DistilBert{what}", "DistilBertConfig",
+                  {**DISTILBERT, **words}, rows)
+
+
+def roberta(name, what, rows, **words):
+    return family(name, f"Roberta{what}", "RobertaConfig",
+                  {**ROBERTA, **words}, rows)
+
+
+def electra(name, what, rows, **words):
+    return family(name, f"Electra{what}", "ElectraConfig",
+                  {**ELECTRA, **words}, rows, True)
+
+
+def albert(name, what, rows, **words):
+    return family(name, f"Albert{what}", "AlbertConfig",
+                  {**ALBERT, **words}, rows, True)
+
+
+def mpnet(name, what, rows, **words):
+    return family(name, f"MPNet{what}", "MPNetConfig",
+                  {**MPNET, **words}, rows)
+
+
+def clip(name, what, rows, words=CLIP, **more):
+    return family(name, f"CLIPText{what}", "CLIPTextConfig", words, rows,
+                  ends=42, **more)
+
+
+FAMILIES = [
+    bert("bert", "Model", hidden),
+    bert("bert-mlm", "ForMaskedLM", logits, dict(BERT, hidden_act="gelu_new"),
+         dtype="float16"),
+    bert("bert-old", "ForPreTraining", lambda f, out, m: out.prediction_logits,
+         finish=old_names),
+    bert("bert-classify", "ForSequenceClassification", logits,
+         dict(BERT, **LABELS)),
+    bert("bert-tokens", "ForTokenClassification", logits,
+         dict(BERT, num_labels=5, type_vocab_size=3)),
+    bert("bert-answers", "ForQuestionAnswering", span, shard="12KB"),
+    bert("bert-reranker", "ForSequenceClassification", logits,
+         dict(BERT, num_labels=1)),
+    distilbert("distilbert", "Model", hidden),
+    distilbert("distilbert-mlm", "ForMaskedLM", logits, activation="relu"),
+    distilbert("distilbert-classify", "ForSequenceClassification", logits),
+    roberta("roberta", "Model", hidden),
+    roberta("roberta-mlm", "ForMaskedLM", logits),
+    roberta("roberta-classify", "ForSequenceClassification", logits, **LABELS),
+    family("xlm-roberta", "XLMRobertaForTokenClassification",
+           "XLMRobertaConfig", dict(ROBERTA, **LABELS), logits),
+    electra("electra", "Model", hidden),
+    electra("electra-discriminator", "ForPreTraining", one_logit),
+    electra("electra-generator", "ForMaskedLM", logits),
+    electra("electra-classify", "ForSequenceClassification", logits,
+            embedding_size=15),
+    albert("albert", "Model", hidden, num_hidden_groups=3),
+    albert("albert-mlm", "ForMaskedLM", logits),
+    albert("albert-classify", "ForSequenceClassification", logits, **LABELS),
+    mpnet("mpnet", "Model", hidden),
+    mpnet("mpnet-mlm", "ForMaskedLM", logits),
+    mpnet("mpnet-classify", "ForSequenceClassification", logits),
+    clip("clip-text", "Model", hidden, finish=prefixed),
+    clip("clip-text-projected", "ModelWithProjection", projected),
+    clip("clip-text-legacy", "ModelWithProjection", projected,
+         dict(CLIP, eos_token_id=2, hidden_act="gelu")),
+    family("clip", "CLIPModel", "CLIPConfig",
+           dict(text_config=CLIP, vision_config=VISION, projection_dim=9),
+           text_of_clip, ends=42),
+    sentences("sentences-mean", "BertModel", "BertConfig", BERT, "mean",
+              normalize=True, types=True),
+    sentences("sentences-cls", "XLMRobertaModel", "XLMRobertaConfig", ROBERTA,
+              "cls"),
+    sentences("sentences-max", "MPNetModel", "MPNetConfig", MPNET, "max"),
+    sentences("sentences-dense", "BertModel", "BertConfig", BERT, "mean",
+              normalize=True, dense=11),
+]

@@ -1,0 +1,141 @@
+"""Families of encoder-decoders (golden.py)."""
+import torch
+
+from golden import Family, first_greedy, ids_of, numbers, special, MARGIN
+
+BART = dict(vocab_size=43, d_model=18, encoder_layers=2, decoder_layers=1,
+            encoder_attention_heads=3, decoder_attention_heads=2,
+            encoder_ffn_dim=26, decoder_ffn_dim=22, max_position_embeddings=16)
+DEEP = dict(BART, encoder_layers=1, decoder_layers=2)
+MARIAN = dict(DEEP, pad_token_id=42, decoder_start_token_id=42, eos_token_id=0,
+              forced_eos_token_id=0, scale_embedding=True,
+              activation_function="swish")
+T5 = dict(vocab_size=43, d_model=14, d_kv=5, d_ff=23, num_layers=2,
+          num_decoder_layers=1, num_heads=3, decoder_start_token_id=0,
+          layer_norm_epsilon=1e-3)
+
+
+def answer(model, source, steps, forced):
+    """As generate() does it with one beam, where every choice is clear and
+    some differ."""
+    config = model.config
+    ids = [config.decoder_start_token_id]
+    if forced is not None:
+        ids.append(forced)
+    while len(ids) <= steps:
+        with torch.no_grad():
+            row = model(input_ids=torch.tensor([source]),
+                        decoder_input_ids=torch.tensor([ids]),
+                        use_cache=False).logits[0, -1]
+        best = torch.topk(row, 2)
+        if best.values[0] - best.values[1] < MARGIN * row.abs().max():
+            return None
+        if int(best.indices[0]) == config.eos_token_id:
+            break
+        if int(best.indices[0]) in special(config):
+            return None
+        ids.append(int(best.indices[0]))
+    return ids[1:] if len(set(ids)) > 2 else None
+
+
+def check(model, source, ids, forced):
+    """generate() must say the same."""
+    model.generation_config.forced_eos_token_id = None
+    found = model.generate(torch.tensor([source]), num_beams=1,
+                           do_sample=False, max_new_tokens=len(ids),
+                           forced_bos_token_id=forced)[0].tolist()[1:]
+    assert found == ids, (found, ids)
+
+
+def seq2seq(forced=None):
+    """Logits of pairs of each length; greedy tokens behind the second."""
+    def record(family, model):
+        cases = []
+        for n in family.lengths:
+            source = ids_of(family, n)
+            target = [model.config.decoder_start_token_id
+                      ] + ids_of(family, max(n // 2, 1), "target", vocab=41)
+            with torch.no_grad():
+                out = model(input_ids=torch.tensor([source]),
+                            decoder_input_ids=torch.tensor([target]),
+                            use_cache=False)
+            cases.append({"source": source, "target": target,
+                          "logits": numbers(out.logits[0].float())})
+        source, ids = first_greedy(
+            family, model, family.lengths[1],
+            lambda source: answer(model, source, 8, forced))
+        check(model, source, ids, forced)
+        return {"kind": "encoder-decoder", "cases": cases,
+                "greedy": {"source": source, "ids": ids}}
+    return record
+
+
+def stack(family, model):
+    """Rows of the encoder alone."""
+    cases = []
+    for n in family.lengths:
+        ids = ids_of(family, n)
+        with torch.no_grad():
+            out = model(input_ids=torch.tensor([ids]))
+        cases.append({"ids": ids, "rows": numbers(out.last_hidden_state[0])})
+    return {"kind": "encoder", "cases": cases}
+
+
+def family(name, stem, words, what="ForConditionalGeneration", forced=None,
+           **more):
+    if forced is not None:
+        words = dict(words, forced_bos_token_id=forced)
+    more.setdefault("alter", stir)
+    return Family(name, f"{stem}{what}", f"{stem}Config", words,
+                  seq2seq(forced), **more)
+
+
+def stir(model):
+    """A decoder whose table is that of the logits would answer with the token
+    that it read: half of its last norm has the other sign, and what it reads
+    of the source weighs more."""
+    decoder = model.get_decoder()
+    inside = decoder if hasattr(decoder, "block") else decoder.layers[-1]
+    norm = getattr(decoder, "layer_norm", inside.final_layer_norm)
+    with torch.no_grad():
+        norm.weight[::2] *= -1
+        for name, x in decoder.named_parameters():
+            if name.endswith(("encoder_attn.out_proj.weight",
+                              "EncDecAttention.o.weight",
+                              "embed_positions.weight")):
+                x.mul_(3)
+
+
+def untied(model):
+    """A product of the logits that is a tensor of its own, as in v1.1."""
+    stir(model)
+    g = torch.Generator().manual_seed(7)
+    w = model.lm_head.weight
+    model.lm_head.weight = torch.nn.Parameter(
+        torch.randn(w.shape, generator=g) * w.shape[-1] ** -0.5)
+
+
+FAMILIES = [
+    family("bart", "Bart", dict(BART, scale_embedding=True)),
+    family("bart-forced", "Bart", DEEP, forced=0, dtype="float16"),
+    family("mbart", "MBart", dict(BART, decoder_start_token_id=2,
+                                  scale_embedding=True), forced=41),
+    family("pegasus", "Pegasus", dict(DEEP, scale_embedding=True,
+                                      activation_function="relu")),
+    family("marian", "Marian", MARIAN, "MTModel"),
+    family("marian-pair", "Marian", dict(
+        MARIAN, decoder_vocab_size=43, share_encoder_decoder_embeddings=False,
+        activation_function="relu"), "MTModel"),
+    family("m2m100", "M2M100", BART, forced=40),
+    family("nllb", "M2M100", dict(DEEP, max_position_embeddings=16), forced=39,
+           shard="20KB"),
+    family("t5", "T5", T5),
+    family("t5-v1.1", "T5", dict(T5, feed_forward_proj="gated-gelu",
+                                 tie_word_embeddings=False), alter=untied),
+    family("flan-t5", "T5", dict(T5, feed_forward_proj="gated-gelu",
+                                 tie_word_embeddings=False,
+                                 num_decoder_layers=2),
+           alter=untied, dtype="bfloat16"),
+    Family("t5-encoder", "T5EncoderModel", "T5Config",
+           dict(T5, feed_forward_proj="gated-silu"), stack),
+]
