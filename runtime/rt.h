@@ -182,10 +182,11 @@ typedef struct {      /* one tensor's way into the packed weights */
     float scale;                /* folded factor: the exact product is */
     bool scaled;                /* rounded once to float */
     TableKind table;            /* [rows, k] made by tables.c; no tensor */
-    double base;                /* TableSinusoid, TableRotary */
+    double base;                /* TableSinusoid */
     int64_t position;           /* of row 0 */
     bool halves, tensor2tensor; /* TableSinusoid */
-    double scaling;             /* TableRotary: positions times this */
+    const double *rate;         /* TableRotary: [k/2] angles of a position */
+    double factor;              /* of cosines and sines */
     int64_t length;             /* TableAlibi, PackDistance: most rows */
     int64_t max_distance;
     bool bidirectional; /* PackDistance */

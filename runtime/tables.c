@@ -23,11 +23,9 @@ static double sinusoid(const PackItem *item, int64_t row, int64_t column)
  * equation 34].                                                             */
 static double rotary(const PackItem *item, int64_t row, int64_t column)
 {
-    int64_t half = item->k / 2, j = column % half;
-    double position = (double)(item->position + row) * item->scaling;
-    double angle = position
-                 * pow(item->base, -2.0 * (double)j / (double)item->k);
-    return column < half ? cos(angle) : sin(angle);
+    int64_t half = item->k / 2;
+    double angle = (double)row * item->rate[column % half];
+    return item->factor * (column < half ? cos(angle) : sin(angle));
 }
 
 /* 2^(-8i/n) for n heads, a power of two; else those of the next lower power,

@@ -127,8 +127,8 @@ static int layer_positions(Build *b)
     const Spec *s = b->s;
     b->field = "positions.type";
     if (s->positions == PosRotary)
-        return put_table(b, OpRotaryTable, b->side->max_len, s->pos_dims,
-                         "rotary");
+        return put_table(b, OpRotaryTable, b->side->max_len,
+                         spec_rotary_columns(s), "rotary");
     if (s->positions == PosRelative)
         return put_weight(b, s->pos_buckets, b->side->h, "relative");
     return -1;

@@ -71,7 +71,7 @@ static int place(Build *b, int x, Projection which)
                .in = { x, b->positions },
                .nin = 2,
                .heads = heads,
-               .dims = s->pos_dims,
+               .dims = spec_rotary_columns(s),
                .layout = s->pos_layout,
                .part = which == Wq ? PartQuery : PartKey };
     return put_node(b, n, build_join(b, projection[which], ".rotated"));

@@ -44,7 +44,7 @@ OP(Weight, "weight", 0, 0, Const, "a named tensor of the weights file",
 OP(Sinusoid, "sinusoid", 0, 0, Const, "sin, cos of pos / base^(2i/d)",
    given, No, 0, sinusoid, EXACT, NO_CODE)
 OP(RotaryTable, "rotary_table", 0, 0, Const,
-   "cos, then sin, of s pos base^(-2j/d)",
+   "f cos, then f sin, of pos rate[j]",
    given, No, 0, rotary_table, EXACT, NO_CODE)
 OP(Stack, "stack", 2, 3, Const, "rows of a, then of b, then of c",
    stack, No, 0, stack, EXACT, NO_CODE)

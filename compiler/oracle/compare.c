@@ -198,18 +198,21 @@ static void gate_bias(const Interp *in, const Node *n, double *out)
         out[i] = fabs(y[i]) + 2 * fabs(y[i] - x[i]);
 }
 
-/* The larger of the two that turn together. */
+/* The larger of the two that turn together, times what the table has as the
+ * length of a cosine and its sine.                                          */
 static void gate_rotate(const Interp *in, const Node *n, double *out)
 {
-    Matrix x = interp_in(in, n, 0);
+    Matrix x = interp_in(in, n, 0), table = interp_in(in, n, 1);
     const int64_t d = x.cols / n->heads, half = n->dims / 2;
     const bool halves = n->layout == LayoutHalves;
+    const double length = hypot(table.at[0], table.at[half]);
     for (int64_t at = 0; at < x.rows * x.cols; at += d)
         for (int64_t j = 0; j < d; j++) {
             int64_t other = j >= n->dims ? j
                           : halves       ? (j < half ? j + half : j - half)
                                          : j ^ 1;
-            out[at + j] = fmax(fabs(x.at[at + j]), fabs(x.at[at + other]));
+            out[at + j] = fmax(fabs(x.at[at + j]), fabs(x.at[at + other]))
+                        * (j < n->dims ? length : 1);
         }
 }
 

@@ -50,19 +50,19 @@ void eval_sinusoid(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* RoFormer, section 3.2: row p has the cosines of its angles, then the sines.
- * Positions count by pos_scale.                                             */
+/* RoFormer, section 3.2: row p has the cosines of its angles, then the sines;
+ * times the factor of the spec's scaling.                                   */
 void eval_rotary_table(const Interp *in, const Node *n, double *out)
 {
     const Spec *s = in->g->spec;
     int64_t rows = interp_extent(in, n->type.dim[0]);
     int64_t d = interp_extent(in, n->type.dim[1]), half = d / 2;
+    double *rate = arena_alloc(in->arena, (size_t)half * sizeof *rate);
+    const double factor = spec_rotary(s, rows, rate);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0; j < half; j++) {
-            double rate = pow(s->pos_base, -2 * (double)j / (double)d);
-            double position = (double)(s->pos_first + r) * s->pos_scale;
-            out[r * d + j] = cos(position * rate);
-            out[r * d + half + j] = sin(position * rate);
+            out[r * d + j] = factor * cos((double)r * rate[j]);
+            out[r * d + half + j] = factor * sin((double)r * rate[j]);
         }
 }
 

@@ -285,6 +285,16 @@ static void read_from(Plan *p, PackItem *it, const char *name)
     }
 }
 
+static void rotary_item(Plan *p, PackItem *it)
+{
+    const size_t pairs = (size_t)it->k / 2;
+    double *rate = arena_alloc(p->arena_, pairs * sizeof *rate);
+
+    it->table = TableRotary;
+    it->factor = spec_rotary(p->g->spec, it->rows, rate);
+    it->rate = rate;
+}
+
 static PackItem item_of(Plan *p, const Block *b, int node, double scale,
                         int64_t first)
 {
@@ -304,11 +314,12 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
         it.rows = n->type.dim[0].c;
         it.k = n->type.dim[1].c;
     }
-    if (n->op == OpSinusoid || n->op == OpRotaryTable) {
-        it.table = n->op == OpSinusoid ? TableSinusoid : TableRotary;
+    if (n->op == OpRotaryTable) {
+        rotary_item(p, &it);
+    } else if (n->op == OpSinusoid) {
+        it.table = TableSinusoid;
         it.base = s->pos_base;
         it.position = s->pos_first;
-        it.scaling = s->pos_scale;
         it.halves = s->pos_layout == LayoutHalves;
         it.tensor2tensor = s->pos_exponent == ExponentTensor2tensor;
     } else {
@@ -381,7 +392,9 @@ static uint64_t hash_items(const ItemList *list, int64_t bytes)
         h = XXH64(v, sizeof v, h);
         h = XXH64(&it->scale, sizeof it->scale, h);
         h = XXH64(&it->base, sizeof it->base, h);
-        h = XXH64(&it->scaling, sizeof it->scaling, h);
+        h = XXH64(&it->factor, sizeof it->factor, h);
+        if (it->rate)
+            h = XXH64(it->rate, (size_t)it->k / 2 * sizeof *it->rate, h);
         if (it->name)
             h = XXH64(it->name, strlen(it->name), h);
     }

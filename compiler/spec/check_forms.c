@@ -68,23 +68,43 @@ static void check_mask_file(Spec *s, const FieldState *state)
 }
 
 /* ---------------------------------------------------------- positions --- */
-static void check_details(Spec *s, const FieldState *state)
+static const char *join_forms(Arena *a, const char *const *words)
 {
-    const char *type = fields[field_row("positions.type")].words[s->positions];
+    const char *text = words[0];
+
+    for (int i = 1; words[i]; i++)
+        text = arena_printf(a, "%s%s%s", text, words[i + 1] ? ", " : " and ",
+                            words[i]);
+    return text;
+}
+
+static void check_details(Spec *s, const FieldState *state, const char *of,
+                          int form, const char *forms)
+{
+    const char *word = fields[field_row(of)].words[form];
+    Arena *a = arena_new();
 
     for (int i = 0; i < n_field_links; i++) {
         const FieldLink *link = &field_links[i];
-        if (!link->of || strcmp(link->of, "positions.type")
-            || !is(state, link->key, StateSet)
-            || find_word(link->when, type) >= 0)
+        if (!link->of || strcmp(link->of, of) || !is(state, link->key, StateSet)
+            || find_word(link->when, word) >= 0)
             continue;
-        error_at(spec_pos(s, link->key),
-                 "%s has a meaning for %s%s%s "
-                 "positions only",
-                 link->key, link->when[0], link->when[1] ? " and " : "",
-                 link->when[1] ? link->when[1] : "");
-        note_at(spec_pos(s, "positions.type"), "positions.type is here");
+        error_at(spec_pos(s, link->key), "%s has a meaning for %s %s only",
+                 link->key, join_forms(a, link->when), forms);
+        if (spec_says(s, of))
+            note_at(spec_pos(s, of), "%s is here", of);
+        else
+            note_at(nowhere, "%s is %s, as nothing is said", of, word);
     }
+    arena_free(a);
+}
+
+static void check_positions(Spec *s, const FieldState *state)
+{
+    check_details(s, state, "positions.type", s->positions, "positions");
+    if (s->positions == PosRotary)
+        check_details(s, state, "positions.scaling.type", s->scaling.type,
+                      "scaling");
 }
 
 static void check_sinusoids(Spec *s, const FieldState *state)
@@ -107,22 +127,25 @@ static void check_rotary(Spec *s, const FieldState *state)
 
     if (s->positions != PosRotary)
         return;
-    if (s->pos_dims % 2 || s->pos_dims < 2) {
+    if (!set && (s->pos_dims % 2 || s->pos_dims < 2)) {
         error_at(spec_pos(s, key),
                  "rotary positions turn pairs of columns: "
                  "%lld is odd",
                  (long long)s->pos_dims);
-        note_at(nowhere, set ? "give an even number"
-                             : "give an even d_k, or an even positions.dims");
+        note_at(nowhere, "give an even d_k, or positions.dims");
+        return;
     }
     for (Side i = SideEncoder; i <= SideDecoder; i++) {
         const SpecSide *side = &s->side[i];
-        if (side->h == 0 || s->pos_dims <= side->d_k)
+        if (side->h == 0 || spec_rotary_columns(s) <= side->d_k)
             continue;
         error_at(spec_pos(s, key),
-                 "positions.dims (%lld) is more than d_k "
+                 "positions.dims (%lld%s) is more than d_k "
                  "(%lld)",
-                 (long long)s->pos_dims, (long long)side->d_k);
+                 (long long)s->pos_dims,
+                 s->pos_dims % 2 ? ", of which an odd number turns one more"
+                                 : "",
+                 (long long)side->d_k);
         return;
     }
 }
@@ -252,10 +275,12 @@ const Check form_checks[] = {
     { check_mask_file, { "masking.encoder", "masking.decoder",
                          "max_len.source", "max_len.target", "max_len.query",
                          "max_len.key" } },
-    { check_details,   { "positions.type" } },
+    { check_positions, { "positions.type", "positions.scaling.type" } },
     { check_sinusoids, { "d_model", "positions.type", "positions.exponent" } },
     { check_rotary,    { "positions.type", "positions.dims", "h.encoder",
                          "h.decoder", "d_k.encoder", "d_k.decoder" } },
+    { check_scaling,   { "positions.type", "positions.dims", "positions.base",
+                         "positions.scaling.type" } },
     { check_relative,  { "positions.type", "positions.buckets",
                          "positions.max_distance" } },
     { check_norm_bias, { "norm.type", "norm.bias" } },

@@ -8,6 +8,7 @@
 
 #define WORDS(...) (const char *const[]){ __VA_ARGS__, NULL }
 #define FOLLOWS(key, ...) { key, WORDS(__VA_ARGS__), NULL, NULL }
+#define SCALING "positions.scaling.type"
 #define OF(key, of, ...) { key, NULL, of, WORDS(__VA_ARGS__) }
 
 const FieldLink field_links[] = {
@@ -21,6 +22,9 @@ const FieldLink field_links[] = {
     FOLLOWS("vocab.target.size", "vocab.target.file"),
     FOLLOWS("vocab.append_end", "vocab.tokens.end"),
     FOLLOWS("positions.dims", "d_k.encoder", "d_k.decoder"),
+    FOLLOWS("positions.scaling.attention_factor", "positions.scaling.factor",
+            "positions.scaling.mscale", "positions.scaling.mscale_all_dim",
+            "positions.scaling.original_max_len"),
     FOLLOWS("norm.bias", "norm.type"),
     FOLLOWS("norm.final", "norm.place"),
     FOLLOWS("bias.q", "projections.q"),
@@ -36,7 +40,22 @@ const FieldLink field_links[] = {
     OF("positions.layout", "positions.type", "sinusoidal", "rotary"),
     OF("positions.exponent", "positions.type", "sinusoidal"),
     OF("positions.dims", "positions.type", "rotary"),
-    OF("positions.scaling", "positions.type", "rotary"),
+    OF("positions.scaling.step", "positions.type", "rotary"),
+    OF("positions.scaling.type", "positions.type", "rotary"),
+    OF("positions.scaling.factor", SCALING, "dynamic", "llama3", "yarn",
+       "longrope"),
+    OF("positions.scaling.original_max_len", SCALING, "dynamic", "llama3",
+       "yarn", "longrope"),
+    OF("positions.scaling.low_freq_factor", SCALING, "llama3"),
+    OF("positions.scaling.high_freq_factor", SCALING, "llama3"),
+    OF("positions.scaling.beta_fast", SCALING, "yarn"),
+    OF("positions.scaling.beta_slow", SCALING, "yarn"),
+    OF("positions.scaling.mscale", SCALING, "yarn"),
+    OF("positions.scaling.mscale_all_dim", SCALING, "yarn"),
+    OF("positions.scaling.truncate", SCALING, "yarn"),
+    OF("positions.scaling.short_factor", SCALING, "longrope"),
+    OF("positions.scaling.long_factor", SCALING, "longrope"),
+    OF("positions.scaling.attention_factor", SCALING, "yarn", "longrope"),
     OF("positions.buckets", "positions.type", "relative"),
     OF("positions.max_distance", "positions.type", "relative"),
     OF("norm.bias", "norm.type", "layer"),
@@ -71,11 +90,18 @@ static bool given_up(const Written *w, const FieldLink *link)
         && find_word(link->when, word) < 0;
 }
 
+/* A form that goes so takes its own details with it: it stands before them in
+ * the table.                                                                */
 void drop_details(Written *w)
 {
-    for (int i = 0; i < n_field_links; i++)
-        if (field_links[i].of && given_up(w, &field_links[i]))
-            w->value[field_row(field_links[i].key)] = NULL;
+    for (int i = 0; i < n_field_links; i++) {
+        const FieldLink *link = &field_links[i];
+        if (!link->of || !given_up(w, link))
+            continue;
+        const int row = field_row(link->key), of = field_row(link->of);
+        w->unset[row] = w->value[of] ? w->value[of]->pos : w->unset[of];
+        w->value[row] = NULL;
+    }
 }
 
 /* ------------------------------------------------------- what stays --- */

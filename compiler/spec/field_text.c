@@ -103,6 +103,9 @@ char *field_wants(Arena *a, const Field *f)
             return arena_printf(a, "%.10g", f->least);
         return arena_printf(a, "%s from %.10g to %.10g", what, f->least,
                             f->most);
+    case FieldReals:
+        return arena_printf(a, "a list of numbers from %.10g to %.10g",
+                            f->least, f->most);
     case FieldBool: return "true or false";
     case FieldEnum:
         return f->words[1]
@@ -133,8 +136,10 @@ static const char *found(const Field *f, const Yaml *v)
     bool unquoted = f->type == FieldInt || f->type == FieldReal
                  || f->type == FieldBool;
 
-    if (v->kind != YamlScalar)
-        return v->kind == YamlList ? "a list" : "a map";
+    if (v->kind == YamlList)
+        return v->items.n ? "a list" : "an empty list";
+    if (v->kind == YamlMap)
+        return "a map";
     if (!*v->text)
         return v->quoted ? "empty text" : "nothing";
     return v->quoted && unquoted ? "text in quotes" : NULL;

@@ -34,6 +34,24 @@ static bool read_real(Arena *a, const Field *f, void *at, const Yaml *v)
     return true;
 }
 
+static bool read_reals(Arena *a, const Field *f, SpecReals *to, const Yaml *v)
+{
+    Field number = *f;
+    VEC(double) list = { 0 };
+    double value;
+
+    if (v->kind != YamlList || v->items.n == 0)
+        return refuse_value(a, f, v);
+    number.type = FieldReal;
+    for (int i = 0; i < v->items.n; i++) {
+        if (!read_real(a, &number, &value, v->items.at[i]))
+            return false;
+        vec_push(a, &list, value);
+    }
+    *to = (SpecReals){ list.at, list.n };
+    return true;
+}
+
 static bool read_bool(Arena *a, const Field *f, void *at, const Yaml *v)
 {
     bool value = scalar(v) && !strcmp(v->text, "true");
@@ -136,6 +154,7 @@ bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *v)
     switch (f->type) {
     case FieldInt:        return read_int(a, f, at, v);
     case FieldReal:       return read_real(a, f, at, v);
+    case FieldReals:      return read_reals(a, f, at, v);
     case FieldBool:       return read_bool(a, f, at, v);
     case FieldEnum:       return read_enum(a, f, at, v);
     case FieldFlags:      return read_flags(a, f, at, v);
@@ -165,6 +184,15 @@ void field_default(Arena *a, const Field *f, Spec *s)
         field_read(a, f, s, &(Yaml){ .kind = YamlScalar, .text = f->preset });
 }
 
+static char *reals_text(Arena *a, const SpecReals *list)
+{
+    char *text = arena_strdup(a, "");
+
+    for (int64_t i = 0; i < list->n; i++)
+        text = arena_printf(a, "%s%s%.17g", text, i ? " " : "", list->at[i]);
+    return text;
+}
+
 static char *scale_text(Arena *a, const Field *f, const Spec *s)
 {
     const char *word = f->words[*(const int *)((const char *)s + f->at)];
@@ -182,6 +210,7 @@ char *field_text(Arena *a, const Field *f, const Spec *s)
     case FieldInt:
         return arena_printf(a, "%lld", (long long)*(const int64_t *)at);
     case FieldReal:       return arena_printf(a, "%.17g", *(const double *)at);
+    case FieldReals:      return reals_text(a, at);
     case FieldBool:       return *(const bool *)at ? "true" : "false";
     case FieldEnum:       return arena_strdup(a, f->words[*(const int *)at]);
     case FieldFlags:      return arena_printf(a, "%d", *(const int *)at);

@@ -14,6 +14,9 @@
 #define REAL(key, member, least, most, kinds, preset, follow, doc)            \
     ROW(key, FieldReal, offsetof(Spec, member), 0, NULL, least, most, kinds,  \
         preset, follow, doc)
+#define REALS(key, member, least, most, kinds, doc)                           \
+    ROW(key, FieldReals, offsetof(Spec, member), 0, NULL, least, most, kinds, \
+        "", NULL, doc)
 #define BOOL(key, member, kinds, preset, follow, doc)                         \
     ROW(key, FieldBool, offsetof(Spec, member), 0, NULL, 0, 1, kinds, preset, \
         follow, doc)
@@ -47,6 +50,8 @@ static const char *const positions[] = { "sinusoidal", "learned", "none",
                                          NULL };
 static const char *const layouts[] = { "interleaved", "halves", NULL };
 static const char *const exponents[] = { "paper", "tensor2tensor", NULL };
+static const char *const scalings[] = { "none", "dynamic",  "llama3",
+                                        "yarn", "longrope", NULL };
 static const char *const norms[] = { "layer", "rms", NULL };
 static const char *const places[] = { "post", "pre", NULL };
 static const char *const parallels[] = { "false", "shared", "separate", NULL };
@@ -294,9 +299,51 @@ const Field fields[] = {
          "Sinusoidal: wavelength i is base^(2i/d_model), or "
          "base^(i/(d_model/2 - 1))."),
     INT("positions.dims", pos_dims, 2, MostWidth, Model, "d_k", follow_dims,
-        "Rotary: so many columns of each head are rotated, the first ones."),
-    REAL("positions.scaling", pos_scale, 1.0e-6, 1.0e6, Model, "1", NULL,
-         "Rotary: positions are multiplied by this."),
+        "Rotary: so many columns of each head are rotated, the first ones; "
+        "of an odd number one more. The wavelengths are 2 pi base^(2i/dims)."),
+    SPREAD("positions.scaling", WORDS("positions.scaling.step"), Model,
+           "Rotary: positions are multiplied by this."),
+    REAL("positions.scaling.step", scaling.step, 1.0e-6, 1.0e6, Model, "1",
+         NULL, "Positions are multiplied by this."),
+    ENUM("positions.scaling.type", scaling.type, scalings, Model, "none", NULL,
+         "Wavelengths are changed for a text longer than those of the "
+         "training, as transformers does by this name; linear is step."),
+    REAL("positions.scaling.factor", scaling.factor, 1.0e-6, 1.0e6, Model, "",
+         NULL, "A text may be so many times longer."),
+    INT("positions.scaling.original_max_len", scaling.original_max_len, 2,
+        MostRows, Model, "", NULL,
+        "The longest text of the training. Dynamic changes wavelengths, and "
+        "longrope takes long_factor, where max_len is more than this."),
+    REAL("positions.scaling.low_freq_factor", scaling.low_freq, 1.0e-6, 1.0e6,
+         Model, "", NULL,
+         "Wavelengths above original_max_len over this are multiplied by "
+         "factor."),
+    REAL("positions.scaling.high_freq_factor", scaling.high_freq, 1.0e-6, 1.0e6,
+         Model, "", NULL, "Wavelengths below original_max_len over this stay."),
+    REAL("positions.scaling.beta_fast", scaling.beta_fast, 1.0e-6, 1.0e6, Model,
+         "32", NULL,
+         "What turns more often than this in original_max_len stays."),
+    REAL("positions.scaling.beta_slow", scaling.beta_slow, 1.0e-6, 1.0e6, Model,
+         "1", NULL, "What turns less often is slower by factor."),
+    REAL("positions.scaling.mscale", scaling.mscale, 0, 1.0e6, Model, "0", NULL,
+         "With mscale_all_dim: attention_factor is (0.1 mscale log(factor) + "
+         "1) over the same of mscale_all_dim."),
+    REAL("positions.scaling.mscale_all_dim", scaling.mscale_all, 0, 1.0e6,
+         Model, "0", NULL, "See mscale; 0: neither is given."),
+    BOOL("positions.scaling.truncate", scaling.truncate, Model, "true", NULL,
+         "The pairs of columns at beta_fast and beta_slow are whole numbers."),
+    REALS("positions.scaling.short_factor", scaling.short_factor, 1.0e-6, 1.0e6,
+          Model,
+          "Each pair's wavelength is multiplied by one of these, where "
+          "max_len is at most original_max_len."),
+    REALS("positions.scaling.long_factor", scaling.long_factor, 1.0e-6, 1.0e6,
+          Model, "The same where max_len is more."),
+    REAL("positions.scaling.attention_factor", scaling.attention_factor, 1.0e-6,
+         1.0e6, Model,
+         "0.1 log(factor) + 1 for yarn without mscale, sqrt(1 + log(factor) / "
+         "log(original_max_len)) for longrope",
+         follow_later,
+         "Rotated columns of queries and keys are multiplied by this."),
     INT("positions.buckets", pos_buckets, 4, MostRows, Model, "32", NULL,
         "Relative: the table of biases has this many rows."),
     INT("positions.max_distance", pos_max_distance, 2, MostRows, Model, "128",

@@ -9,6 +9,7 @@
 typedef enum {
     FieldInt,
     FieldReal,
+    FieldReals, /* a list of numbers */
     FieldBool,
     FieldEnum,       /* one of words[], its index is stored */
     FieldFlags,      /* a list of words[], stored as bits */
@@ -175,6 +176,7 @@ typedef struct {
     void (*check)(Spec *s, const FieldState *state);
     const char *reads[8];
 } Check;
+void check_scaling(Spec *s, const FieldState *state); /* rotary.c */
 extern const Check form_checks[]; /* check_forms.c; ends with 0 */
 static inline bool is(const FieldState *state, const char *key,
                       FieldState wanted)

@@ -27,7 +27,7 @@ static json_t *number_schema(const Field *f, const char *type)
 {
     if (f->type == FieldInt && f->least == f->most)
         return json_pack("{s:I}", "const", (json_int_t)f->least);
-    if (f->type == FieldReal || f->type == FieldScale)
+    if (f->type == FieldReal || f->type == FieldReals || f->type == FieldScale)
         return json_pack("{s:s, s:f, s:f}", "type", type, "minimum", f->least,
                          "maximum", f->most);
     return json_pack("{s:s, s:I, s:I}", "type", type, "minimum",
@@ -80,6 +80,9 @@ static json_t *value_schema(Arena *a, const Field *f)
     switch (f->type) {
     case FieldInt:  return number_schema(f, "integer");
     case FieldReal: return number_schema(f, "number");
+    case FieldReals:
+        return json_pack("{s:s, s:i, s:o}", "type", "array", "minItems", 1,
+                         "items", number_schema(f, "number"));
     case FieldBool: return json_pack("{s:s}", "type", "boolean");
     case FieldEnum: return words_schema(f->words);
     case FieldFlags:

@@ -164,16 +164,23 @@ static void json_kinds(Buffer *b, const Field *f)
 static void json_field(Buffer *b, const Field *f)
 {
     static const char *const types[] = {
-        [FieldInt] = "integer",     [FieldReal] = "number",
-        [FieldBool] = "boolean",    [FieldEnum] = "word",
-        [FieldFlags] = "words",     [FieldScale] = "word or number",
-        [FieldActivation] = "word", [FieldMask] = "mask",
-        [FieldName] = "name",       [FieldPath] = "path",
-        [FieldExtends] = "path",    [FieldNames] = "map",
+        [FieldInt] = "integer",
+        [FieldReal] = "number",
+        [FieldReals] = "numbers",
+        [FieldBool] = "boolean",
+        [FieldEnum] = "word",
+        [FieldFlags] = "words",
+        [FieldScale] = "word or number",
+        [FieldActivation] = "word",
+        [FieldMask] = "mask",
+        [FieldName] = "name",
+        [FieldPath] = "path",
+        [FieldExtends] = "path",
+        [FieldNames] = "map",
         [FieldSpread] = "sets",
     };
     const bool number = f->type == FieldInt || f->type == FieldReal
-                     || f->type == FieldScale;
+                     || f->type == FieldReals || f->type == FieldScale;
     buffer_printf(b, "  {\"key\": \"%s\", \"type\": \"%s\"", f->key,
                   types[f->type]);
     if (f->type == FieldActivation)

@@ -74,7 +74,9 @@ const Hint hints[] = {
       "positions.dims is this times d_k" },
     { "rope_scaling rope_parameters", NULL, HintNote,
       "rope_theta is positions.base; type linear is positions.scaling: "
-      "1 / factor; other types have no form here" },
+      "1 / factor; other types are maps below positions.scaling" },
+    { "original_max_position_embeddings",
+      "positions.scaling.original_max_len", HintValue, "positions: rotary" },
     { "relative_attention_num_buckets", "positions.buckets", HintValue,
       "positions: relative" },
     { "relative_attention_max_distance", "positions.max_distance", HintValue,
@@ -149,6 +151,9 @@ const Hint hints[] = {
 const int n_hints = sizeof hints / sizeof *hints;
 
 const WordHint word_hints[] = {
+    { "positions.scaling.type", "default", "none" },
+    { "positions.scaling.type", "su", "longrope" },
+    { "positions.scaling.type", "ntk dynamic_ntk", "dynamic" },
     { "kind", "gpt* llama* mistral* qwen* gemma* causal_lm lm decoder_only "
               "autoregressive generative", "decoder" },
     { "kind", "bert* roberta* distilbert* minilm* vit* encoder_only mlm "

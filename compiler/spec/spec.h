@@ -27,6 +27,13 @@ typedef enum {
 typedef enum { LayoutInterleaved, LayoutHalves } PosLayout;
 typedef enum { ExponentPaper, ExponentTensor2tensor } PosExponent;
 /* 2i/d of the paper; i/(d/2-1) of tensor2tensor, OpenNMT */
+typedef enum {
+    ScalingNone,
+    ScalingDynamic,
+    ScalingLlama3,
+    ScalingYarn,
+    ScalingLongrope
+} PosScaling;
 typedef enum { NormLayer, NormRms } NormType;
 typedef enum { PlacePost, PlacePre } NormPlace;
 typedef enum {
@@ -64,6 +71,25 @@ typedef struct {
     const char *file; /* relative to the spec's folder; NULL: none */
     Pos file_pos;
 } SpecVocab;
+
+typedef struct { /* a list of numbers */
+    const double *at;
+    int64_t n;
+} SpecReals;
+
+/* How the frequencies of rotary positions are stretched for texts that are
+ * longer than those of the training; see spec_rotary().                     */
+typedef struct {
+    double step; /* positions are multiplied by this */
+    PosScaling type;
+    double factor;                                   /* 0: not given */
+    int64_t original_max_len;                        /* -1: not given */
+    double low_freq, high_freq;                      /* llama3 */
+    double beta_fast, beta_slow, mscale, mscale_all; /* yarn */
+    bool truncate;                                   /* yarn */
+    SpecReals short_factor, long_factor;             /* longrope */
+    double attention_factor; /* 0: follows from the others */
+} SpecScaling;
 
 /* One row of names: canonical prefix -> file's prefix. */
 typedef struct SpecName SpecName;
@@ -134,8 +160,9 @@ struct Spec {
     int64_t pos_first; /* position of the first row: paper 0;
                           learned: its row of the table */
     PosLayout pos_layout;
-    double pos_scale; /* rotary: positions are multiplied by this */
-    int64_t pos_dims; /* rotary: columns of a head that turn */
+    int64_t pos_dims;    /* rotary: columns of a head that turn; where it
+                            is odd, one more */
+    SpecScaling scaling; /* rotary */
     int64_t pos_buckets, pos_max_distance; /* relative */
     PosExponent pos_exponent;
     NormType norm_type;
@@ -223,6 +250,12 @@ bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n);
  * the model's list says; nothing where no tensor looks like one of ours.    */
 void spec_propose_names(Arena *a, const PackList *list,
                         const Safetensors *file);
+/* rotary.c: columns that turn, an even number. */
+int64_t spec_rotary_columns(const Spec *s);
+/* The angle by which each pair of them turns from one position to the next, in
+ * rate[spec_rotary_columns() / 2], where no position is max_len or beyond.
+ * Returns the factor of the turned columns of queries and keys.             */
+double spec_rotary(const Spec *s, int64_t max_len, double *rate);
 void spec_print_fields(FILE *out, bool markdown); /* attnc fields */
 const char *spec_field_key(int i); /* from 0: "d_model"; NULL: no more */
 char *spec_schema(Arena *a);       /* of a spec, a JSON Schema */

@@ -159,6 +159,8 @@ static void models_are_quiet(void **state)
 /* --------------------------------------------------- forms given up --- */
 static const char *value_of(const Field *f)
 {
+    if (!strcmp(f->key, "positions.scaling.type"))
+        return "none"; /* others need more: scalings_go() */
     switch (f->type) {
     case FieldInt:  return "64";
     case FieldReal: return "2.0";
@@ -193,6 +195,42 @@ static const char *lines(const char *of, const char *word, const char *key,
                         key && !here ? value : "", key && !here ? "\n" : "");
 }
 
+/* A scaling goes with what is said of it, also where the positions go. */
+static void scalings_go(void **state)
+{
+    static const char *const scalings[] = {
+        "type: dynamic, factor: 2, original_max_len: 8",
+        "type: llama3, factor: 2, original_max_len: 8, low_freq_factor: 1, "
+        "high_freq_factor: 4",
+        "type: yarn, factor: 2, original_max_len: 8, beta_fast: 9, "
+        "beta_slow: 2, mscale: 1, mscale_all_dim: 2, truncate: false, "
+        "attention_factor: 2",
+        "type: longrope, factor: 2, original_max_len: 8, short_factor: [1, 2], "
+        "long_factor: [3, 4]",
+    };
+    static const char *const sets[] = {
+        "positions.scaling.type=none", "positions.scaling=0.5",
+        "positions.scaling=",          "positions.type=learned",
+        "positions=learned",           "positions.scaling.type=",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof scalings / sizeof *scalings; i++) {
+        const char *path = spec_of(
+            "scaled.yaml",
+            arena_printf(a,
+                         "attnc: 1\nname: x\nkind: encoder\nd_model: 8\n"
+                         "h: 2\nd_ff: 8\nN: 1\nmax_len: 9\n"
+                         "vocab: {size: 9}\npositions:\n  type: rotary\n"
+                         "  scaling: {%s}\n",
+                         scalings[i]));
+        assert_int_equal(load_quietly(path, NULL)->scaling.type, i + 1);
+        for (size_t k = 0; k < sizeof sets / sizeof *sets; k++)
+            assert_int_equal(load_quietly(path, sets[k])->scaling.type,
+                             ScalingNone);
+    }
+}
+
 /* Every detail goes with its form. */
 static void details_go(void **state)
 {
@@ -200,7 +238,8 @@ static void details_go(void **state)
     int count = 0;
     for (int i = 0; i < n_field_links; i++) {
         const FieldLink *link = &field_links[i];
-        if (!link->of || !strstr(link->of, ".type"))
+        if (!link->of || !strstr(link->of, ".type")
+            || !strcmp(link->of, "positions.scaling.type"))
             continue;
         const Field *f = &fields[field_row(link->key)];
         const char *key = strcmp(link->key, "embedding.types")
@@ -251,6 +290,7 @@ int main(void)
         TEST(refuses_to_leave_out), TEST(warns_of_what_stays),
         TEST(warns_of_inherited),   TEST(models_are_quiet),
         TEST(details_go),           TEST(details_stay),
+        TEST(scalings_go),
     };
     /* clang-format on */
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

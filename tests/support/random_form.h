@@ -178,6 +178,32 @@ static inline const char *form_sinusoids(RandomForm *f)
                 WORD(r, "paper", "tensor2tensor"));
 }
 
+/* dims: columns that turn; original_max_len is often below max_len. */
+static inline const char *form_scaling(RandomForm *f, int64_t dims)
+{
+    RandomSpec *r = &f->r;
+    const int64_t pairs = (dims + 1) / 2;
+    const char *list = "1.25";
+    const char *type = WORD(r, "step", "dynamic", "llama3", "yarn", "longrope");
+
+    if (!strcmp(type, "step") || (!strcmp(type, "dynamic") && dims < 3))
+        return WORD(r, "1", "0.25");
+    for (int64_t i = 1; i < pairs; i++)
+        list = TEXT(f, "%s, %s", list, WORD(r, "1", "3.5"));
+    return TEXT(f, "{type: %s, factor: %s, original_max_len: %s%s}", type,
+                WORD(r, "4", "1.5"), WORD(r, "2", "7", "4096"),
+                !strcmp(type, "llama3")
+                    ? ", low_freq_factor: 0.5, high_freq_factor: 3"
+                : !strcmp(type, "yarn")
+                    ? WORD(r, "", ", mscale: 1, mscale_all_dim: 0.5",
+                           ", truncate: false",
+                           ", beta_fast: 9, beta_slow: 0.25")
+                : !strcmp(type, "longrope")
+                    ? TEXT(f, ", short_factor: [%s], long_factor: [%s]%s", list,
+                           list, WORD(r, "", ", attention_factor: 2"))
+                    : "");
+}
+
 /* "": no head has two columns to turn. */
 static inline const char *form_rotary(RandomForm *f)
 {
@@ -190,11 +216,13 @@ static inline const char *form_rotary(RandomForm *f)
         return "";
     if (d_k == dims && one_in(f, 4))
         return "rotary";
+    dims = coin(r) ? dims : 2;
+    dims -= dims > 2 && coin(r); /* odd: one more turns */
     return TEXT(f,
                 "{type: rotary, base: %s, layout: %s, scaling: %s, "
                 "dims: %lld}",
                 WORD(r, "10000", "500.5"), WORD(r, "halves", "interleaved"),
-                WORD(r, "1", "0.25"), (long long)(coin(r) ? dims : 2));
+                form_scaling(f, dims), (long long)dims);
 }
 
 static inline void form_positions(RandomForm *f)

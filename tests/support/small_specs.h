@@ -23,7 +23,7 @@ static inline Spec small_spec(void)
               .max_len = 24, .mask = { .causal = true } },
         },
         .source = { .size = 9 }, .target = { .size = 11 },
-        .pos_base = 10000, .pos_scale = 1, .norm_eps = 1e-5,
+        .pos_base = 10000, .scaling.step = 1, .norm_eps = 1e-5,
         .norm_bias = true, .activation = ActRelu,
         .bias_q = true, .bias_k = true, .bias_v = true, .bias_o = true,
         .bias_ffn = true, .has_q = true, .has_k = true, .has_v = true,
