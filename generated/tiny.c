@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash c9509759288d8208 by
+ * from the spec of hash e688420710ccd28d by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -8511,7 +8511,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .weight_bits = 32,
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0xc9509759288d8208ull,
+    .spec_hash = 0xe688420710ccd28dull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,

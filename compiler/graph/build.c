@@ -16,14 +16,15 @@ typedef struct {      /* the rows that enter a stack */
 } End;
 
 /* The table of a side; tied sides have one between them. */
-static int table(Build *b, int tie, int64_t rows, const char *name)
+static int table(Build *b, int tie, int64_t rows, int64_t width,
+                 const char *name)
 {
     int tied = b->s->embed_tie & tie ? b->s->embed_tie : 0;
     b->field = "embedding.tie";
     if (!(tied & (tied - 1)))
-        return put_matrix(b, rows, b->s->d_model, name);
+        return put_matrix(b, rows, width, name);
     if (b->tied < 0)
-        b->tied = put_matrix(b, rows, b->s->d_model,
+        b->tied = put_matrix(b, rows, width,
                              tied & TieTarget ? "target" : "source");
     return b->tied;
 }
@@ -59,7 +60,7 @@ static double embedding_scale(const Spec *s)
 
 static int tokens(Build *b, const End *e)
 {
-    int rows = table(b, e->tie, e->vocab, e->name);
+    int rows = table(b, e->tie, e->vocab, b->s->embed_width, e->name);
     b->prefix = build_join(b, e->name, ".");
     int x = look_up(b, rows, ids(b, e->rows, BatchIds, "ids"), "embedding");
     x = put_scale(b, x, embedding_scale(b->s), "scaled_embedding");
@@ -96,8 +97,9 @@ static int add_positions(Build *b, int x, const End *e)
     const char *word = build_join(b, e->name, "_positions");
     int64_t first = learned ? s->pos_first : 0;
     const int64_t count = first + b->side->max_len;
-    int rows = learned ? put_weight(b, count, s->d_model, word)
-                       : put_table(b, OpSinusoid, count, s->d_model, word);
+    const int64_t d = width_of(b, x);
+    int rows = learned ? put_weight(b, count, d, word)
+                       : put_table(b, OpSinusoid, count, d, word);
     b->prefix = build_join(b, e->name, ".");
     int p = put_node(
         b, (Node){ .op = OpPosition, .in = { rows }, .nin = 1, .first = first },
@@ -112,7 +114,7 @@ static int add_types(Build *b, int x, const End *e)
     if (b->s->embed_types < 1 || !e->first)
         return x;
     b->field = "embedding.types";
-    int rows = put_matrix(b, b->s->embed_types, b->s->d_model, "types");
+    int rows = put_matrix(b, b->s->embed_types, width_of(b, x), "types");
     b->prefix = build_join(b, e->name, ".");
     int y = look_up(b, rows, ids(b, e->rows, BatchTypes, "types"),
                     "type_embedding");
@@ -134,14 +136,29 @@ static int layer_positions(Build *b)
     return -1;
 }
 
+/* To d_model, where the embeddings have another width up to here. */
+static int project(Build *b, int x, const End *e, EmbedProject here)
+{
+    const Spec *s = b->s;
+    if (s->embed_project != here)
+        return x;
+    b->field = "embedding.project";
+    return put_linear(b, x, s->d_model, s->embed_bias,
+                      build_join(b, e->name, ".embedding_projection"));
+}
+
 static int stack(Build *b, const End *e)
 {
     bool real = e->first && b->s->input == InputReal;
-    int x = real ? numbers(b, e) : tokens(b, e);
+    int x = real ? numbers(b, e) : project(b, tokens(b, e), e, ProjectTokens);
     x = add_types(b, add_positions(b, x, e), e);
     b->whole_stack = true;
     if (b->s->norm_embedding)
         x = put_norm(b, x, "embedding_norm");
+    b->whole_stack = false;
+    if (!real)
+        x = project(b, x, e, ProjectSum);
+    b->whole_stack = true;
     b->positions = layer_positions(b);
     b->whole_stack = false;
     return build_layers(b, x);
@@ -153,7 +170,7 @@ static int logits(Build *b, int x)
 {
     const Spec *s = b->s;
     int64_t vocab = b->entry == EntryDecode ? s->target.size : s->source.size;
-    int w = table(b, TieLogits, vocab, "logits");
+    int w = table(b, TieLogits, vocab, width_of(b, x), "logits");
     x = put_binary(b, OpMatmul, x, w, "logits.matmul");
     if (s->bias_logits)
         x = put_binary(b, OpBias, x, put_bias(b, vocab, "logits"),
@@ -165,28 +182,35 @@ static int logits(Build *b, int x)
 
 static int pool(Build *b, int x)
 {
+    Node n = { .op = OpPool, .in = { x }, .nin = 1, .pool = b->s->head_pool };
     b->field = "head.pool";
-    x = put_node(
-        b,
-        (Node){ .op = OpPool, .in = { x }, .nin = 1, .pool = b->s->head_pool },
-        "pooled");
-    if (b->s->head == HeadPool && b->s->head_normalize)
-        x = put_node(b,
-                     (Node){
-                         .op = OpL2Norm, .in = { x }, .nin = 1, .eps = 1e-12 },
-                     "normalized");
-    return x;
+    return put_node(b, n, "pooled");
 }
 
-static int token_classes(Build *b, int x)
+/* The layer between the last rows and what is made of them. */
+static int dense(Build *b, int x)
 {
-    b->field = "head.classes";
-    return put_linear(b, x, b->s->head_classes, true, "classifier");
+    const Spec *s = b->s;
+    if (s->head_width < 1)
+        return x;
+    b->field = "head.dense.width";
+    x = put_linear(b, x, s->head_width, s->head_bias, "head.dense");
+    x = put_activation(b, x, s->head_act,
+                       build_join(b, "head.", act_text[s->head_act].plain));
+    return s->head_norm ? put_norm(b, x, "head.norm") : x;
+}
+
+static int normalize(Build *b, int x)
+{
+    Node n = { .op = OpL2Norm, .in = { x }, .nin = 1, .eps = 1e-12 };
+    b->field = "head.normalize";
+    return b->s->head_normalize ? put_node(b, n, "normalized") : x;
 }
 
 static int classes(Build *b, int x)
 {
-    return token_classes(b, pool(b, x));
+    b->field = "head.classes";
+    return put_linear(b, x, b->s->head_classes, true, "classifier");
 }
 
 static int rows(Build *b, int x)
@@ -201,11 +225,11 @@ static const struct {
     const char *name;            /* of the result */
     bool pooled;                 /* a row a sequence: none is selected */
 } heads[] = {
-    [HeadRows]          = { rows,          "output", false },
-    [HeadLogits]        = { logits,        "logits", false },
-    [HeadPool]          = { pool,          "output", true },
-    [HeadClassify]      = { classes,       "output", true },
-    [HeadTokenClassify] = { token_classes, "output", false },
+    [HeadRows]          = { rows,      "output", false },
+    [HeadLogits]        = { logits,    "logits", false },
+    [HeadPool]          = { normalize, "output", true },
+    [HeadClassify]      = { classes,   "output", true },
+    [HeadTokenClassify] = { classes,   "output", false },
 };
 /* clang-format on */
 
@@ -215,6 +239,7 @@ static void finish(Build *b, int x)
     if (head == HeadDefault)
         head = b->entry == EntryDecode ? HeadLogits : HeadRows;
     const char *name = heads[head].name;
+    x = dense(b, heads[head].pooled ? pool(b, x) : x);
     x = heads[head].build(b, x);
     if (b->entry == EntryDecode && !heads[head].pooled)
         x = put_unary(b, OpSelect, x, build_join(b, name, ".selected"));

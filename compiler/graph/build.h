@@ -26,9 +26,10 @@ typedef struct {
 int put_node(Build *b, Node n, const char *word);
 int put_unary(Build *b, Op op, int x, const char *word);
 int put_binary(Build *b, Op op, int x, int y, const char *word);
-/* Nothing is added, and x returned, for a factor 1 and a cap 0. */
+/* Nothing is added, and x returned, for a factor 1, a cap 0, no activation. */
 int put_scale(Build *b, int x, double by, const char *word);
 int put_softcap(Build *b, int x, double cap, const char *word);
+int put_activation(Build *b, int x, Activation act, const char *word);
 /* A table, and the tensors WORD.weight and WORD.bias: [rows, columns], or
  * [rows] where columns is 0.                                                */
 int put_table(Build *b, Op op, int64_t rows, int64_t columns, const char *word);
@@ -37,6 +38,8 @@ int put_bias(Build *b, int64_t rows, const char *word);
 /* WORD.weight in the number format of the spec: what a product or a look-up
  * reads.                                                                    */
 int put_matrix(Build *b, int64_t rows, int64_t columns, const char *word);
+/* Columns of the rows of x. */
+int64_t width_of(const Build *b, int x);
 /* x W^T, and + b where there is a bias. The result is called `word`. */
 int put_linear(Build *b, int x, int64_t out, bool bias, const char *word);
 int put_norm(Build *b, int x, const char *word);

@@ -173,13 +173,7 @@ static int feed_forward(Build *b, int x)
     const Spec *s = b->s;
     b->field = "d_ff";
     int y = put_linear(b, x, b->side->d_ff, s->bias_ffn, "w1");
-    if (s->activation != ActNone)
-        y = put_node(b,
-                     (Node){ .op = OpActivate,
-                             .in = { y },
-                             .nin = 1,
-                             .act = s->activation },
-                     act_text[s->activation].plain);
+    y = put_activation(b, y, s->activation, act_text[s->activation].plain);
     if (s->gated) {
         int z = put_linear(b, x, b->side->d_ff, s->bias_ffn, "w3");
         y = put_binary(b, OpMul, y, z, "gated");

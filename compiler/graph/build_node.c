@@ -94,15 +94,23 @@ void build_enter(Build *b, Entry entry, Stack stack)
     b->prefix = "";
 }
 
-static int64_t width(const Build *b, int x)
+int64_t width_of(const Build *b, int x)
 {
     Type t = b->g->nodes.at[x].type;
     return t.dim[t.rank - 1].c;
 }
 
+int put_activation(Build *b, int x, Activation act, const char *word)
+{
+    if (act == ActNone)
+        return x;
+    Node n = { .op = OpActivate, .in = { x }, .nin = 1, .act = act };
+    return put_node(b, n, word);
+}
+
 int put_linear(Build *b, int x, int64_t out, bool bias, const char *word)
 {
-    int w = put_matrix(b, out, width(b, x), word);
+    int w = put_matrix(b, out, width_of(b, x), word);
     if (!bias)
         return put_binary(b, OpMatmul, x, w, word);
     int y = put_binary(b, OpMatmul, x, w, build_join(b, word, ".matmul"));
@@ -125,11 +133,12 @@ static int norm_of(Build *b, Node n, int64_t d, const char *word)
 
 int put_norm(Build *b, int x, const char *word)
 {
-    return norm_of(b, (Node){ .op = OpNorm, .in = { x } }, width(b, x), word);
+    return norm_of(b, (Node){ .op = OpNorm, .in = { x } }, width_of(b, x),
+                   word);
 }
 
 int put_head_norm(Build *b, int x, int64_t heads, const char *word)
 {
     Node n = { .op = OpHeadNorm, .in = { x }, .heads = heads };
-    return norm_of(b, n, width(b, x) / heads, word);
+    return norm_of(b, n, width_of(b, x) / heads, word);
 }

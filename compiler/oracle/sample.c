@@ -43,8 +43,9 @@ int64_t result_columns(const Spec *s)
     case HeadLogits:        return s->source.size;
     case HeadClassify:
     case HeadTokenClassify: return s->head_classes;
-    default:                return s->d_model;
+    default:                break;
     }
+    return s->head_width > 0 ? s->head_width : s->d_model;
 }
 
 int64_t sample_prefix(const Sample *x, int side, int64_t sequence)

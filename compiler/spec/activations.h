@@ -22,6 +22,7 @@ ACT(GeluTanh,  "gelu_tanh",  "geglu_tanh",
                         * (x + 0.044715 * x * x * x))))
 ACT(Silu,      "silu",       "swiglu",     x / (1 + exp(-x)))
 ACT(QuickGelu, "quick_gelu", NULL,         x / (1 + exp(-1.702 * x)))
+ACT(Tanh,      "tanh",       NULL,         tanh(x))
 /* clang-format on */
 
 #undef ACT

@@ -107,17 +107,29 @@ static void check_positions(Spec *s, const FieldState *state)
                       "scaling");
 }
 
-static void check_sinusoids(Spec *s, const FieldState *state)
+static void check_even(const Spec *s, const char *key, int64_t d)
 {
     int64_t least = s->pos_exponent == ExponentTensor2tensor ? 4 : 2;
 
-    if (s->positions != PosSinusoidal || is(state, "positions.type", StateOff)
-        || (s->d_model % 2 == 0 && s->d_model >= least))
+    if (d % 2 == 0 && d >= least)
         return;
-    error_at(spec_pos(s, "d_model"),
+    error_at(spec_pos(s, key),
              "sinusoidal positions need an even "
-             "d_model of at least %lld, found %lld",
-             (long long)least, (long long)s->d_model);
+             "%s of at least %lld, found %lld",
+             key, (long long)least, (long long)d);
+}
+
+/* They are as wide as what they are added to. */
+static void check_sinusoids(Spec *s, const FieldState *state)
+{
+    bool narrow = s->embed_project == ProjectSum;
+
+    if (s->positions != PosSinusoidal || is(state, "positions.type", StateOff))
+        return;
+    if (!narrow || s->input == InputReal)
+        check_even(s, "d_model", s->d_model);
+    if (narrow)
+        check_even(s, "embedding.width", s->embed_width);
 }
 
 static void check_rotary(Spec *s, const FieldState *state)
@@ -268,6 +280,57 @@ static void check_classes(Spec *s, const FieldState *state)
     }
 }
 
+/* Details of a layer that is not there. */
+static void check_dense(Spec *s, const FieldState *state)
+{
+    static const char *const details[] = { "head.dense.activation",
+                                           "head.dense.bias",
+                                           "head.dense.norm" };
+
+    for (int i = 0; i < 3 && s->head_width < 1; i++) {
+        if (!is(state, details[i], StateSet))
+            continue;
+        error_at(spec_pos(s, details[i]), "%s needs a head.dense.width",
+                 details[i]);
+        note_at(nowhere, "the dense layer of a head is as wide as d_model, as "
+                         "a rule");
+        return;
+    }
+}
+
+static void check_project(Spec *s, const FieldState *state)
+{
+    if (is(state, "embedding.width", StateOff)
+        || s->embed_project != ProjectNone)
+        return;
+    if (is(state, "embedding.bias", StateSet))
+        error_at(spec_pos(s, "embedding.bias"),
+                 "embedding.bias needs a product: embedding.project");
+    if (s->embed_width == s->d_model)
+        return;
+    error_at(spec_pos(s, "embedding.width"),
+             "without a product embedding.width (%lld) must be d_model (%lld)",
+             (long long)s->embed_width, (long long)s->d_model);
+    note_at(spec_pos(s, "embedding.project"),
+            "embedding.project: sum, or tokens, has one");
+}
+
+/* One table is read by its rows, and by a product with the head's. */
+static void check_tied_width(Spec *s, const FieldState *state)
+{
+    int64_t head = s->head_width > 0 ? s->head_width : s->d_model;
+
+    if (is(state, "embedding.tie", StateOff) || !(s->embed_tie & TieLogits)
+        || head == s->embed_width)
+        return;
+    error_at(spec_pos(s, "embedding.tie"),
+             "logits of rows of %lld numbers cannot be tied to embeddings of "
+             "%lld",
+             (long long)head, (long long)s->embed_width);
+    note_at(nowhere, "head.dense.width: %lld has rows of that width",
+            (long long)s->embed_width);
+}
+
 /* clang-format off */
 const Check form_checks[] = {
     { check_causal,    { "masking.decoder" } },
@@ -276,7 +339,12 @@ const Check form_checks[] = {
                          "max_len.source", "max_len.target", "max_len.query",
                          "max_len.key" } },
     { check_positions, { "positions.type", "positions.scaling.type" } },
-    { check_sinusoids, { "d_model", "positions.type", "positions.exponent" } },
+    { check_sinusoids, { "d_model", "positions.type", "positions.exponent",
+                         "embedding.width", "embedding.project" } },
+    { check_dense,     { "head.dense.width" } },
+    { check_project,   { "d_model", "embedding.width", "embedding.project" } },
+    { check_tied_width, { "d_model", "embedding.width", "embedding.tie",
+                          "head.dense.width" } },
     { check_rotary,    { "positions.type", "positions.dims", "h.encoder",
                          "h.decoder", "d_k.encoder", "d_k.decoder" } },
     { check_scaling,   { "positions.type", "positions.dims", "positions.base",

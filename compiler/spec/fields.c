@@ -61,6 +61,12 @@ static const char *const heads[] = { "default", "rows",     "logits",
                                      NULL };
 static const char *const pools[] = { "none", "mean", "class",
                                      "last", "max",  NULL };
+static const char *const acts[] = {
+#define ACT(name, text, ...) text,
+#include "spec/activations.h"
+    NULL
+};
+static const char *const projects[] = { "none", "sum", "tokens", NULL };
 static const char *const scales[] = { "none", "sqrt_d_model", NULL };
 static const char *const ties[] = { "source", "target", "logits", NULL };
 static const char *const rules[] = { "exact", "recorded", NULL };
@@ -140,6 +146,16 @@ static void follow_dims(Spec *s)
 
     if (s->positions == PosRotary)
         s->pos_dims = !b || (a && a < b) ? a : b;
+}
+
+static void follow_width(Spec *s)
+{
+    s->embed_width = s->d_model;
+}
+
+static void follow_project(Spec *s)
+{
+    s->embed_project = s->embed_width == s->d_model ? ProjectNone : ProjectSum;
 }
 
 static void follow_pool(Spec *s)
@@ -430,6 +446,16 @@ const Field fields[] = {
       .kinds = Model,
       .preset = "sqrt_d_model",
       .doc = "Embeddings are multiplied by this before positions are added." },
+    INT("embedding.width", embed_width, 1, MostWidth, Model, "d_model",
+        follow_width,
+        "A token's embedding has this width; where it is not d_model, "
+        "embedding.project says which product takes it there."),
+    ENUM("embedding.project", embed_project, projects, Model,
+         "sum where embedding.width is not d_model", follow_project,
+         "A product takes embeddings to d_model: those of tokens alone, or "
+         "the sum of tokens, positions and types, behind norm.embedding."),
+    BOOL("embedding.bias", embed_bias, Model, "true", NULL,
+         "The product of embedding.project adds a bias."),
     ROW("embedding.tie", FieldFlags, offsetof(Spec, embed_tie), 0, ties, 0, 0,
         Model, "", NULL, "These matrices are one tensor."),
     INT("embedding.types", embed_types, 0, 1024, Model, "0", NULL,
@@ -457,6 +483,17 @@ const Field fields[] = {
          "Pool: the result has length 1."),
     INT("head.classes", head_classes, 0, MostTokens, Encoder, "0", NULL,
         "Classify, token_classify: there are so many classes."),
+    SPREAD("head.dense", WORDS("head.dense.width"), Model,
+           "A dense layer of this width stands in the head; 0: none."),
+    INT("head.dense.width", head_width, 0, MostWidth, Model, "0", NULL,
+        "A dense layer of this width stands in the head, behind pooling, in "
+        "front of logits and classes; 0: none."),
+    ENUM("head.dense.activation", head_act, acts, Model, "none", NULL,
+         "This is f of the dense layer f(W x + b)."),
+    BOOL("head.dense.bias", head_bias, Model, "true", NULL,
+         "The dense layer adds a bias."),
+    BOOL("head.dense.norm", head_norm, Model, "false", NULL,
+         "A norm follows the dense layer."),
 
     ENUM("search.rule", search_rule, rules, Target_, "exact", NULL,
          "Exact stops when no open hypothesis can win any more; recorded "

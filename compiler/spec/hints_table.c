@@ -29,6 +29,8 @@ const Hint hints[] = {
     { "head_dim d_kv d_head dim_head head_size", "d_k d_v", HintValue, NULL },
     { "hidden hidden_size dim width n_embd embed_dim embedding_dim emb_dim "
       "model_dim d_embed", "d_model", HintValue, NULL },
+    { "embedding_size word_embed_proj_dim", "embedding.width", HintValue,
+      NULL },
     { "ffn mlp d_ffn dim_feedforward intermediate_size n_inner ffn_dim "
       "hidden_dim ffn_hidden_size ffn_size mlp_dim feed_forward "
       "feedforward d_inner", "d_ff", HintValue, NULL },

@@ -13,6 +13,7 @@
 const char *const weight_names[] = {
     "source", "target", "logits", "source_positions", "target_positions",
     "types", "source.input_projection", "source.class_token",
+    "source.embedding_projection", "target.embedding_projection",
     "{s}.embedding_norm", "{s}.relative",
     "{s}.{i}.self_attn.q", "{s}.{i}.self_attn.k", "{s}.{i}.self_attn.v",
     "{s}.{i}.self_attn.o", "{s}.{i}.self_attn.q_norm",
@@ -21,7 +22,7 @@ const char *const weight_names[] = {
     "decoder.{i}.cross_attn.v", "decoder.{i}.cross_attn.o",
     "{s}.{i}.ffn.w1", "{s}.{i}.ffn.w2", "{s}.{i}.ffn.w3",
     "{s}.{i}.norm1", "{s}.{i}.norm2", "decoder.{i}.norm3", "{s}.norm",
-    "classifier", "q", "k", "v", "o", NULL
+    "head.dense", "head.norm", "classifier", "q", "k", "v", "o", NULL
 };
 /* clang-format on */
 

@@ -48,6 +48,8 @@ typedef struct { /* a spec's words; plain: in dumps and names of kernels too */
 extern const ActText act_text[ActCount];
 typedef enum { PoolNone, PoolMean, PoolClass, PoolLast, PoolMax } PoolType;
 typedef enum { EmbedScaleNone, EmbedScaleSqrt, EmbedScaleNumber } EmbedScale;
+/* what of the embeddings a product takes to d_model */
+typedef enum { ProjectNone, ProjectSum, ProjectTokens } EmbedProject;
 typedef enum { ParallelNone, ParallelShared, ParallelSeparate } Parallel;
 typedef enum { InputTokens, InputReal } InputType;
 /* what is made of the last layer's rows */
@@ -181,9 +183,12 @@ struct Spec {
     bool bias_q, bias_k, bias_v, bias_o, bias_ffn, bias_logits;
     bool has_q, has_k, has_v, has_o; /* kind attention: projection there */
     EmbedScale embed_scale;
-    double embed_factor;    /* EmbedScaleNumber */
-    int embed_tie;          /* Tie bits: these use one tensor */
-    int64_t embed_types;    /* token types of the first stack; 0: none */
+    double embed_factor; /* EmbedScaleNumber */
+    int embed_tie;       /* Tie bits: these use one tensor */
+    int64_t embed_types; /* token types of the first stack; 0: none */
+    int64_t embed_width; /* columns of the tables of tokens */
+    EmbedProject embed_project;
+    bool embed_bias;        /* of that product */
     InputType input;        /* of the first stack */
     int64_t input_width;    /* InputReal */
     bool input_class_token; /* InputReal: row 0 is learned instead */
@@ -193,6 +198,9 @@ struct Spec {
     PoolType head_pool;   /* HeadPool, HeadClassify */
     bool head_normalize;  /* HeadPool: to length 1 */
     int64_t head_classes; /* HeadClassify, HeadTokenClassify */
+    int64_t head_width;   /* of the dense layer in front; 0: none */
+    Activation head_act;
+    bool head_bias, head_norm; /* act(W x + b), and its norm */
     SearchRule search_rule;
     int64_t search_beam;
     PenaltyRule search_penalty;

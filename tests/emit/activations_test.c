@@ -35,6 +35,7 @@ static const char *const kernels[] = { "activate_rows_relu",
                                        "mul_rows",
                                        "softcap_rows",
                                        "activate_rows_quick_gelu",
+                                       "activate_rows_tanh",
                                        NULL };
 
 typedef void Map(float *, int64_t, const float *, int64_t, int64_t, int64_t);
@@ -76,6 +77,7 @@ static const Function functions[] = {
     { "activate_rows_relu", NULL, 0 },       { "activate_rows_gelu", NULL, 0 },
     { "activate_rows_gelu_tanh", NULL, 0 },  { "activate_rows_silu", NULL, 4 },
     { "activate_rows_quick_gelu", NULL, 0 }, { "tanh_all", tanh, 3 },
+    { "activate_rows_tanh", NULL, 3 },
 };
 enum { Functions = sizeof functions / sizeof *functions };
 

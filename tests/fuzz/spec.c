@@ -150,6 +150,7 @@ static void add_name(Line *l, FuzzDice *d)
         "{transpose: true}",
         "{tensor: \"e.{i}\", transpose: true}",
         "{fill: 1}",
+        "{scale: 0.5, add: 1}",
         "{tensor: t, columns: [k, v]}",
         "",
         "{i}{i}"

@@ -162,7 +162,7 @@ static void test_explains(void **state)
 static Spec base_spec(void)
 {
     Spec s = small_spec();
-    s.d_model = 512;
+    s.d_model = s.embed_width = 512;
     for (int i = 0; i < 2; i++)
         s.side[i] = (SpecSide){ .N = 6,
                                 .h = 8,

@@ -17,8 +17,10 @@ typedef struct {
     int nfiles;
     int64_t h[2], h_kv[2], d_k[2], d_v[2], max_len[2]; /* by Side */
     bool real, rms, qk;
-    bool one_vocab;   /* of an encoder-decoder */
-    const char *head; /* its type; NULL: not said */
+    bool one_vocab;    /* of an encoder-decoder */
+    const char *head;  /* its type; NULL: not said */
+    int64_t embedding; /* width of the tables of tokens */
+    int64_t rows;      /* of what logits are made of */
 } RandomForm;
 
 /* Text in the manner of printf, kept with the spec's. */
@@ -354,22 +356,62 @@ static inline void form_vocab(RandomForm *f)
         say(r, "  append_end", yes_no(r));
 }
 
+/* Tables of another width than d_model, or a product without need. */
+static inline const char *form_narrow(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    const char *project = WORD(r, "sum", "tokens");
+
+    if (f->embedding != r->d_model)
+        project = TEXT(f, "width: %lld%s", (long long)f->embedding,
+                       coin(r) ? TEXT(f, ", project: %s", project) : "");
+    else if (one_in(f, 8))
+        project = TEXT(f, "project: %s", project);
+    else
+        return one_in(f, 8) ? ", project: none" : "";
+    return TEXT(f, ", %s, bias: %s", project, yes_no(r));
+}
+
 static inline void form_embedding(RandomForm *f)
 {
     RandomSpec *r = &f->r;
+    const bool fits = f->rows == f->embedding;
     const char *types = f->real ? "" : WORD(r, "", "", ", types: 3");
     const char *tie = "";
 
-    if (f->one_vocab)
+    if (f->one_vocab && !fits)
+        tie = WORD(r, "", ", tie: [source, target]");
+    else if (f->one_vocab)
         tie = WORD(r, "", ", tie: [source, target]", ", tie: [source, logits]",
                    ", tie: [source, target, logits]");
-    else if (has_target(r))
+    else if (fits && has_target(r))
         tie = WORD(r, "", ", tie: [target, logits]");
-    else if (f->head && !strcmp(f->head, "logits"))
+    else if (fits && f->head && !strcmp(f->head, "logits"))
         tie = WORD(r, "", ", tie: [source, logits]");
     say(r, "embedding",
-        TEXT(f, "{scale: %s%s%s}", WORD(r, "none", "sqrt_d_model", "0.5"),
-             types, tie));
+        TEXT(f, "{scale: %s%s%s%s}", WORD(r, "none", "sqrt_d_model", "0.5"),
+             types, tie, form_narrow(f)));
+}
+
+/* ", dense: .." or "". */
+static inline const char *form_dense(RandomForm *f)
+{
+    static const char *const words[] = {
+#define ACT(name, text, gated, formula) text,
+#include "spec/activations.h"
+    };
+    RandomSpec *r = &f->r;
+    const char *act = words[pick(r, sizeof words / sizeof *words)];
+
+    f->rows = r->d_model;
+    f->embedding = one_in(f, 3) ? AMONG(r, 4, 6, 12, 20) : r->d_model;
+    if (!one_in(f, 3))
+        return "";
+    f->rows = coin(r) ? f->embedding : AMONG(r, 10, 16, 33);
+    return TEXT(f,
+                ", dense: {width: %lld, activation: %s, bias: %s, norm: "
+                "%s}",
+                (long long)f->rows, act, yes_no(r), yes_no(r));
 }
 
 static inline void form_head(RandomForm *f)
@@ -382,14 +424,14 @@ static inline void form_head(RandomForm *f)
         type = "default";
     f->head = type;
     if (!strcmp(type, "pool"))
-        type = TEXT(f, "{type: pool, pool: %s, normalize: %s}",
+        type = TEXT(f, "pool, pool: %s, normalize: %s",
                     WORD(r, "mean", "class", "last", "max"), yes_no(r));
     if (!strcmp(type, "classify")) /* of few, all may be near 0 */
-        type = TEXT(f, "{type: classify, classes: 12, pool: %s}",
+        type = TEXT(f, "classify, classes: 12, pool: %s",
                     WORD(r, "mean", "class", "last", "max"));
     if (!strcmp(type, "token_classify"))
-        type = "{type: token_classify, classes: 5}";
-    say(r, "head", type);
+        type = "token_classify, classes: 5";
+    say(r, "head", TEXT(f, "{type: %s%s}", type, form_dense(f)));
     say(r, "logits",
         WORD(r, "{scale: 0.5}", "{softcap: 30}", "{scale: 2, softcap: 5}"));
 }

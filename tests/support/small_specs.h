@@ -15,7 +15,7 @@ static inline Spec small_spec(void)
     static Pos nowhere[256]; /* by field: none was written */
     return (Spec){
         .field_pos = nowhere, .name = "small",
-        .kind = KindEncoderDecoder, .d_model = 8,
+        .kind = KindEncoderDecoder, .d_model = 8, .embed_width = 8,
         .side = {
             { .N = 1, .h = 2, .h_kv = 2, .d_k = 3, .d_v = 4, .d_ff = 12,
               .max_len = 16 },
@@ -119,7 +119,7 @@ static inline void later_encoder(Spec *s, int i)
         s->head_pool = PoolMean;
         s->head_normalize = true;
         break;
-    case 15: /* rows of numbers, blocks, classes */
+    case 15: /* rows of numbers, blocks, a layer in front of classes */
         s->kind = KindEncoder;
         s->input = InputReal;
         s->input_width = 3;
@@ -127,9 +127,16 @@ static inline void later_encoder(Spec *s, int i)
         s->head = HeadClassify;
         s->head_pool = PoolClass;
         s->head_classes = 5;
+        s->head_width = 6;
+        s->head_act = ActTanh;
+        s->head_norm = true;
         encoder->mask.block = 2;
         break;
-    case 17: /* logits of an encoder, tied */
+    case 17: /* logits of an encoder, tied to a narrow table */
+        s->embed_width = s->head_width = 4;
+        s->embed_project = ProjectSum;
+        s->embed_bias = s->head_bias = true;
+        s->head_act = ActGelu;
         s->kind = KindEncoder;
         s->norm_place = PlacePre;
         s->head = HeadLogits;
