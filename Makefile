@@ -40,20 +40,19 @@ LINK    = $(COMPILE) -no-pie# libtcc.a is not position-independent
 
 # The rooms of compiler/ in the order of the pipeline: each may include what
 # stands before it, and runtime/ (tests/rooms.sh).
-ROOMS  := base machine spec graph passes plan emit backend records engine oracle \
+ROOMS  := base tokenizer machine spec graph passes plan emit backend records engine oracle \
           bench tune cli
 STAGE0 := compiler/base/embed.c compiler/emit/kernelset.c# programs of the build
 CORE   := memory hash math check batch cache process sampling beam search_memory search \
-          stream state score vocab merges tokens text packed
+          stream state score vocab aligned encoding merges added steps tokens vocab_check text packed
 FILES  := files output convert json safetensors safetensors_write gguf shards seed \
-          tables weights weights_check packed_file vocab_file vocab_json vocab_block \
-          cores pool search_settings words
+          tables weights weights_check packed_file cores pool search_settings words
 
 SOURCES := $(filter-out $(STAGE0),$(foreach r,$(ROOMS),$(sort $(wildcard compiler/$(r)/*.c)))) \
            $(CORE:%=runtime/%.c) $(FILES:%=runtime/%.c)
 OBJECTS := $(SOURCES:%.c=$(B)/%.o)
 # what makes C of a spec
-MODEL   := $(foreach r,base machine spec graph passes plan emit,\
+MODEL   := $(foreach r,base tokenizer machine spec graph passes plan emit,\
              $(filter compiler/$(r)/%,$(SOURCES)))
 FUZZ    := spec tensors vocab state records packed command
 TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \

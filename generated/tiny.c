@@ -3902,19 +3902,38 @@ ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
 
 #endif
 
-/* text.h: text in and out of a model: vocabularies as blocks of bytes, and the
- * kinds of tokenizers.                                                      */
-#ifndef ATTN_TEXT_2
-#define ATTN_TEXT_2
+/* text.h: text in and out of a model: vocabularies as blocks of bytes, the
+ * steps that a text takes to its ids and back, and the models that cut it into
+ * tokens.                                                                   */
+#ifndef ATTN_TEXT_3
+#define ATTN_TEXT_3
 
 /* ------------------------------------------------------------- vocab.c --- */
-/* Kinds of tokenizers: each character is a token; each word between spaces;
- * pieces that are merged by score (merges.c). */
+/* Models: each character is a token; each word between spaces; pieces that are
+ * merged by score (merges.c).                                               */
 enum {
     ATTN_CHARACTERS = 0,
     ATTN_SPACES = 1,
     ATTN_MERGES = 2,
-    ATTN_TOKENIZERS = 3
+    ATTN_RANKS = 3,
+    ATTN_WORDPIECE = 4,
+    ATTN_UNIGRAM = 5,
+    ATTN_TOKENIZERS = 6
+};
+/* What a model does beside: the first symbols are bytes; bytes have pieces,
+ * "<0x0A>", for characters that have none; neighbouring unknown tokens are one;
+ * a whole word that is a token is it; what is not UTF-8 becomes U+FFFD, else an
+ * error or raw bytes; offsets are without the spaces at a token's ends; a text
+ * that does not go on gets a space in front.                                */
+enum {
+    ATTN_MODEL_BYTES = 1,
+    ATTN_MODEL_FALLBACK = 2,
+    ATTN_MODEL_FUSE = 4,
+    ATTN_MODEL_WHOLE = 8,
+    ATTN_MODEL_REPLACE = 16,
+    ATTN_MODEL_TRIM = 32,
+    ATTN_MODEL_DUMMY = 64,
+    ATTN_MODEL_FLAGS = 127
 };
 /* Kinds of pieces: text; one byte, "<0x0A>"; marks, which are no text. */
 enum {
@@ -3922,62 +3941,271 @@ enum {
     ATTN_PIECE_BYTE = 1,
     ATTN_PIECE_BEGIN = 2,
     ATTN_PIECE_END = 3,
-    ATTN_PIECE_UNKNOWN = 4
+    ATTN_PIECE_UNKNOWN = 4,
+    ATTN_PIECE_KIND = 15,    /* these bits; and one for each of: */
+    ATTN_PIECE_SPECIAL = 16, /* no text */
+    ATTN_PIECE_ADDED = 32,   /* found in a text: the model does not make it */
+    ATTN_PIECE_UNUSED = 64,  /* no text becomes it */
+    ATTN_PIECE_USER = 128    /* found before all else, never merged */
+};
+
+/* The parts of a block. Each lies at a multiple of 8. */
+enum {
+    ATTN_OFFSETS,    /* uint32_t [size + extra + 1]: where texts begin, by id */
+    ATTN_TEXTS,      /* char []: as a file has them, "##ing", or bytes */
+    ATTN_FIND,       /* uint32_t []: a hash table of texts: id + 1, or 0 */
+    ATTN_PIECES,     /* unsigned char [size]: ATTN_PIECE_NORMAL .. */
+    ATTN_SCORES,     /* float [size] of merges, double [size] of a unigram */
+    ATTN_BYTES,      /* int32_t [256]: the token of a byte, -1: none */
+    ATTN_BYTES_LAST, /* the same of a word's last byte, with the suffix */
+    ATTN_PAIRS,      /* struct attn_pair []: a hash table of merges */
+    ATTN_WORDS,      /* uint32_t []: one of words that are tokens at once */
+    ATTN_STRINGS,    /* char []: arguments of steps, added tokens, .. */
+    ATTN_NORMAL,     /* struct attn_step []: the normaliser */
+    ATTN_SPLIT,      /* the same: what cuts a text into words */
+    ATTN_DECODE,     /* the same: from tokens to text */
+    ATTN_ADDED,      /* struct attn_added [] */
+    ATTN_ADDED_TRIE, /* struct attn_trie: their texts */
+    ATTN_TEMPLATE,   /* int32_t single, pair; struct attn_template [] */
+    ATTN_CLASSES,    /* struct attn_classes: of Unicode */
+    ATTN_MAPPINGS,   /* cases and normal forms of Unicode */
+    ATTN_CHARMAP,    /* a precompiled map of characters */
+    ATTN_MODEL_TRIE, /* the model's own */
+    ATTN_SECTIONS = 24
+};
+struct attn_section { /* bytes from the block's first on; 0, 0: none */
+    int64_t at, bytes;
+};
+struct attn_part { /* of ATTN_STRINGS */
+    uint32_t at, bytes;
 };
 
 /* A vocabulary as one block of bytes, made by attnc, kept in the weights file
- * or in the C file: header, offsets by id, ids in order of text, tables of its
- * kind, texts. */
+ * or in the C file. Numbers are as the machine has them.                    */
 struct attn_vocab_header {
-    char magic[8];                    /* "ATTNVOC2" */
+    char magic[8];                    /* "ATTNVOC3" */
     int64_t bytes;                    /* of the whole block */
     int32_t size;                     /* tokens */
     int32_t kind;                     /* ATTN_CHARACTERS .. */
     int32_t start, end, pad, unknown; /* ids; -1: none */
     int32_t append_end;               /* a source line gets the end token */
-    int32_t reserved;
-    /* uint32_t offset[size + 1]; uint32_t sorted[size];
-     * ATTN_MERGES: float score[size]; int32_t byte[256] (byte pieces, -1:
-     * none); unsigned char piece[size] (ATTN_PIECE_NORMAL ..);
-     * char text[];                                                          */
+    int32_t flags;                    /* ATTN_MODEL_BYTES .. */
+    struct attn_part prefix, suffix;  /* of a token inside, at the end, of a
+                                         word: "##", "</w>" */
+    int32_t most;                     /* characters of a word; 0: any */
+    int32_t extra; /* tokens behind `size` that the model alone knows: they
+                      become the unknown one */
+    struct attn_section section[ATTN_SECTIONS];
 };
-struct attn_vocab { /* the parts of a block */
+struct attn_step {
+    int32_t op, flags; /* ATTN_STEP_.. of steps.c */
+    struct attn_part text, other;
+};
+struct attn_pair { /* a merge; left -1: an empty slot */
+    int32_t left, right, rank, into;
+};
+struct attn_added { /* a token that is found in the text */
+    struct attn_part text;
+    int32_t id, flags;
+};
+enum {
+    ATTN_ADDED_SPECIAL = 1,
+    ATTN_ADDED_LSTRIP = 2,
+    ATTN_ADDED_RSTRIP = 4,
+    ATTN_ADDED_WORD = 8,       /* not inside of a word */
+    ATTN_ADDED_NORMALISED = 16 /* in the normalised text */
+};
+struct attn_template {
+    int32_t id, type; /* id -1: the text, -2: the second text */
+};
+struct attn_node {  /* of ATTN_ADDED_TRIE: 0, 1 are the roots: of the text's and
+                       of the normalised text's tokens */
+    uint32_t child; /* the first of `children` nodes, in order of their bytes */
+    uint16_t children;
+    unsigned char byte, reserved;
+    int32_t row; /* of ATTN_ADDED, whose text ends here; -1: none */
+};
+enum {
+    ATTN_STEPS = 16,         /* of a list, at most */
+    ATTN_CLASS_INDEX = 4352, /* bytes in front of the classes */
+    ATTN_CLASS_CATEGORY = 31,
+    ATTN_CLASS_SPACE = 32, /* White_Space */
+    ATTN_CLASS_WORD = 64   /* of a word, beside L, M, N and Pc */
+};
+
+struct attn_vocab { /* the parts of a block; NULL, 0: it has none */
     const struct attn_vocab_header *head;
-    const uint32_t *offset, *sorted;
-    const float *score; /* these three: ATTN_MERGES alone */
-    const int32_t *byte;
+    const uint32_t *offset, *find, *word;
+    const char *text, *strings;
     const unsigned char *piece;
-    const char *text;
+    const void *score;
+    const int32_t *byte, *byte_last;
+    const struct attn_pair *pair;
+    const struct attn_step *step[3]; /* ATTN_NORMAL, ATTN_SPLIT, ATTN_DECODE */
+    const struct attn_added *added;
+    const struct attn_node *node;
+    const int32_t *templates; /* single, pair; then the rows */
+    const unsigned char *classes;
+    int64_t finds, words, pairs, steps[3], addeds, nodes;
 };
 ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block);
+/* A part and its bytes. */
+ATTN_API const void *attn_vocab_section(const void *block, int64_t section,
+                                        int64_t *bytes);
 /* Bytes of the character of UTF-8 at s; 0: none. */
 ATTN_API int64_t attn_character(const char *s, int64_t left);
+/* Bytes at s, where no character is, that begin one and are not ended; or 1. */
+ATTN_API int64_t attn_character_begun(const char *s, int64_t left);
+/* The code point at s, and its bytes; s is UTF-8 and not at its end. */
+ATTN_API uint32_t attn_code_point(const char *s, int64_t *bytes);
 /* The first byte that begins no character of UTF-8; n: all are well formed. */
 ATTN_API int64_t attn_utf8(const char *s, int64_t n);
+/* The hash of the block's tables, and its slot of so many. */
+ATTN_API uint64_t attn_text_hash(const char *s, int64_t n);
+ATTN_API uint64_t attn_pair_hash(int32_t left, int32_t right);
+ATTN_API int64_t attn_slot(uint64_t hash, int64_t slots);
 /* A look at a block's first bytes: 0, or an error. */
 ATTN_API int attn_check_block(const void *block);
-/* NULL when well formed, else what is wrong (a static string). */
-ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
+ATTN_API int32_t attn_find(const struct attn_vocab *v, const char *token,
+                           int64_t bytes); /* id, -1: none */
 ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
-                                 int64_t bytes); /* id, -1: none */
+                                 int64_t bytes);
 ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
                                       int64_t *bytes);
 /* The byte that "<0x0A>" names; -1: this names none. */
 ATTN_API int attn_vocab_byte(const char *text, int64_t bytes);
-
-/* ---------------------------------------------- merges.c, tokens.c --- */
-struct attn_encoding { /* a line on its way to ids */
-    struct attn_vocab vocab;
-    const char *line;
-    int64_t bytes;
-    int32_t *ids; /* [cap], n of them found */
-    int64_t cap, n;
-    int64_t begun; /* the line goes on where another ended */
-    int64_t bad;   /* the byte that could not be taken */
-    void *memory;
+/* A code point's byte of ATTN_CLASSES; 0: the block has none. */
+ATTN_API unsigned attn_class(const struct attn_vocab *v, uint32_t c);
+/* Is it of a category of this set, a bit for each (UTF8PROC_CATEGORY_LU ..)? */
+enum {
+    ATTN_LETTERS = 0x3e,        /* L */
+    ATTN_MARKS = 0x1c0,         /* M */
+    ATTN_NUMBERS = 0xe00,       /* N */
+    ATTN_PUNCTUATION = 0x7f000, /* P */
+    ATTN_SYMBOLS = 0x780000,    /* S */
+    ATTN_WORDS_OF = 0x17fe      /* L, M, Nd, Nl, Pc */
 };
-ATTN_API int64_t attn_merges(struct attn_encoding *e);
-ATTN_API int64_t attn_merges_bytes(int64_t bytes);
+ATTN_API int attn_class_of(unsigned class, uint32_t categories);
+/* Is it a word's: a letter, a mark, a number, a connector? */
+ATTN_API int attn_class_word(unsigned class);
+
+/* ------------------------------------------------------- vocab_check.c --- */
+/* NULL when well formed, else what is wrong (a static string). */
+ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
+
+/* ----------------------------------------------------------- aligned.c --- */
+/* A text on its way: byte i came from the bytes from[i] to before to[i] of the
+ * caller's text, whole characters of it; from NULL: from base + i itself, or
+ * nobody asks. begins: it is the beginning of the caller's text.            */
+struct attn_aligned {
+    char *text;
+    int64_t bytes, cap;
+    int32_t *from, *to; /* [cap] */
+    int64_t base, begins;
+};
+/* These write behind out's bytes, 0 or ATTN_ERROR_ROOM: bytes of `in` with
+ * their places; a text that stands for n bytes of `in` (0: put in between); a
+ * text at a place that is told.                                             */
+ATTN_API int64_t attn_put_same(struct attn_aligned *out,
+                               const struct attn_aligned *in, int64_t at,
+                               int64_t n);
+ATTN_API int64_t attn_put(struct attn_aligned *out,
+                          const struct attn_aligned *in, int64_t at, int64_t n,
+                          const char *text, int64_t bytes);
+ATTN_API int64_t attn_put_at(struct attn_aligned *out, const char *text,
+                             int64_t bytes, int32_t from, int32_t to);
+/* Where the bytes at .. at + n - 1 came from. */
+ATTN_API void attn_place(const struct attn_aligned *in, int64_t at, int64_t n,
+                         int32_t *from, int32_t *to);
+/* A part of a text, as a text. */
+ATTN_API struct attn_aligned attn_part_of(const struct attn_aligned *in,
+                                          int64_t at, int64_t n);
+
+/* ------------------------------------------------------------- added.c --- */
+struct attn_match { /* an added token in a text, with the spaces it takes */
+    int64_t from, to;
+    int32_t row; /* of ATTN_ADDED */
+};
+/* The next one at `at` or behind it; 0: none. */
+ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
+                             const char *s, int64_t n, int64_t at,
+                             struct attn_match *m);
+
+/* ------------------------------------------------------------ tokens.c --- */
+/* A text as the normaliser leaves it: its bytes in out[cap], or an error.
+ * `memory`: attn_vocab_encode_bytes() of it.                                */
+ATTN_API int64_t attn_vocab_normalise(const void *block, const char *text,
+                                      int64_t bytes, char *out, int64_t cap,
+                                      void *memory);
+
+/* ------------------------------------------------------------- steps.c --- */
+/* Steps by number: splitting 1 to 63, normalisers 64 to 127, decoders 128 to
+ * 191.                                                                      */
+enum { ATTN_STEP_NONE = 0, ATTN_STEP_TABLE = 192 };
+struct attn_op { /* what a step does: `change` or `find`; decoders: text.c */
+    /* NULL: nothing is wrong with it, or what is */
+    const char *(*check)(const struct attn_vocab *v, const struct attn_step *s);
+    /* n bytes become times * n + plus at most; NULL: n */
+    void (*most)(const struct attn_vocab *v, const struct attn_step *s,
+                 int64_t *times, int64_t *plus);
+    /* writes `out`: 0, or an error */
+    int64_t (*change)(const struct attn_vocab *v, const struct attn_step *s,
+                      const struct attn_aligned *in, struct attn_aligned *out);
+    /* bytes of the first match, which begins at *at; 0: there is none */
+    int64_t (*find)(const struct attn_vocab *v, const struct attn_step *s,
+                    const char *text, int64_t n, int64_t *at);
+};
+/* What becomes of the matches of a step that cuts (its flags): they are
+ * dropped; pieces of their own; with what is in front, or behind; neighbours
+ * together. Inverted: so what is between them.                              */
+enum {
+    ATTN_SPLIT_REMOVED = 0,
+    ATTN_SPLIT_ISOLATED = 1,
+    ATTN_SPLIT_PREVIOUS = 2,
+    ATTN_SPLIT_NEXT = 3,
+    ATTN_SPLIT_CONTIGUOUS = 4,
+    ATTN_SPLIT_INVERT = 8
+};
+/* NULL: there is no such step. */
+ATTN_API const struct attn_op *attn_step_op(int32_t op);
+
+/* ---------------------------------------------------- models, tokens.c --- */
+struct attn_encoding { /* a text on its way to ids */
+    struct attn_vocab vocab;
+    int32_t *ids, *offsets; /* [cap], [2 cap] or NULL; n of them found */
+    int64_t cap, n;
+    int64_t how;                     /* ATTN_BEGUN .. */
+    int64_t bad;                     /* the byte that could not be taken */
+    const struct attn_aligned *text; /* that the piece at hand is of */
+    int64_t at;                      /* where it begins there */
+    int64_t begins;                  /* it begins the caller's text */
+    void *memory;                    /* of the model, for a piece */
+};
+enum {
+    ATTN_BEGUN = 1,  /* the text goes on where another ended: no template */
+    ATTN_PLAIN = 2,  /* no template */
+    ATTN_STARTED = 4 /* the start token stands in front already */
+};
+struct attn_kind {                                    /* a model */
+    const char *(*check)(const struct attn_vocab *v); /* what is wrong */
+    /* of its memory for a piece of so many bytes; -1: too long */
+    int64_t (*memory)(const struct attn_vocab *v, int64_t bytes);
+    /* the ids of one piece: 0, or an error */
+    int64_t (*encode)(struct attn_encoding *e, const char *text, int64_t n);
+};
+/* NULL: there is no such model. */
+ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind);
+/* An id for the bytes from .. to - 1 of the piece: 0, or ATTN_ERROR_ROOM. */
+ATTN_API int64_t attn_encode_put(struct attn_encoding *e, int32_t id,
+                                 int64_t from, int64_t to);
+/* 0, or an error: the byte `at` of the piece could not be taken. */
+ATTN_API int64_t attn_encode_bad(struct attn_encoding *e, int64_t error,
+                                 int64_t at);
+
+ATTN_API const char *attn_merges_check(const struct attn_vocab *v);
+ATTN_API int64_t attn_merges_bytes(const struct attn_vocab *v, int64_t bytes);
+ATTN_API int64_t attn_merges(struct attn_encoding *e, const char *text,
+                             int64_t n);
 
 #endif
 
@@ -4075,14 +4303,27 @@ ATTN_API const void *attn_vocab(const struct attn_model *m, const void *file,
  * or an error. */
 ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes);
 
+/* A text of `bytes` bytes has not more ids, those of the template counted; or
+ * an error. */
+ATTN_API int64_t attn_vocab_most_ids(const void *block, int64_t bytes);
+
 /* Ids of one text. Returns their number, or an error: where it is about the
- * text (ATTN_ERROR_UNKNOWN, and no token stands for such; ATTN_ERROR_UTF8, but
- * merges with byte pieces take any bytes) *bad is the byte. Not more ids than
- * the text has bytes, and two. begun: the text goes on where another ended, so
- * that merges put no space in front of it. */
+ * text (ATTN_ERROR_UNKNOWN, and no token stands for such; ATTN_ERROR_UTF8,
+ * where no token stands for such bytes) *bad is the byte. how: 0; or the sum of
+ * 1, the text goes on where another ended: nothing is put around it; 2, no
+ * template; 4, the start token, if the template begins with it, is left out. */
 ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
-                                   int64_t bytes, int64_t begun, int32_t *ids,
+                                   int64_t bytes, int64_t how, int32_t *ids,
                                    int64_t cap, void *memory, int64_t *bad);
+
+/* The same; where the token ids[i] stands in the text, from the byte offsets[2
+ * i] to before offsets[2 i + 1], goes to offsets[2 cap]; 0, 0 for those that
+ * were put around it. */
+ATTN_API int64_t attn_vocab_encode_offsets(const void *block, const char *line,
+                                           int64_t bytes, int64_t how,
+                                           int32_t *ids, int32_t *offsets,
+                                           int64_t cap, void *memory,
+                                           int64_t *bad);
 
 /* Text of ids; NUL-terminated; returns its length without NUL, or an error. */
 ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
@@ -6912,37 +7153,9 @@ ATTN_API int attn_score_pair(const struct attn_score_request *r,
     return score_target(&s, r, &batch, log_probability);
 }
 
-/* vocab.c: vocabularies and UTF-8. A vocabulary is one block of bytes (core.h):
- * tokens by id and by text, and what its kind of tokenizer needs. A block that
+/* vocab.c: vocabularies and UTF-8. A vocabulary is one block of bytes (text.h):
+ * tokens by id and by text, and what its model and its steps need. A block that
  * attn_vocab_check has passed is safe to use.                               */
-
-/* For each kind: bytes of the tables between the ids and the texts, and their
- * check (NULL: none).                                                       */
-struct vocab_kind {
-    int64_t of_token, fixed;
-    const char *(*check)(const struct attn_vocab *v);
-};
-
-static const char *vocab_check_merges(const struct attn_vocab *v);
-
-static const struct vocab_kind vocab_kinds[ATTN_TOKENIZERS] = {
-    { 0, 0, NULL },                  /* characters */
-    { 0, 0, NULL },                  /* spaces */
-    { 5, 1024, vocab_check_merges }, /* merges */
-};
-
-ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block)
-{
-    v->head = block;
-    v->offset = (const uint32_t *)(v->head + 1);
-    v->sorted = v->offset + v->head->size + 1;
-    v->score = (const float *)(v->sorted + v->head->size);
-    v->byte = (const int32_t *)(v->score + v->head->size);
-    v->piece = (const unsigned char *)(v->byte + 256);
-    v->text = (const char *)v->score;
-    if (v->head->kind == ATTN_MERGES)
-        v->text = (const char *)(v->piece + v->head->size);
-}
 
 ATTN_API int attn_check_block(const void *block)
 {
@@ -6950,33 +7163,70 @@ ATTN_API int attn_check_block(const void *block)
         return ATTN_ERROR_NULL;
     if ((uintptr_t)block % 8 != 0)
         return ATTN_ERROR_ALIGNED;
-    if (memcmp(block, "ATTNVOC2", 8) != 0)
+    if (memcmp(block, "ATTNVOC3", 8) != 0)
         return ATTN_ERROR_OPEN;
     return 0;
 }
 
+ATTN_API const void *attn_vocab_section(const void *block, int64_t section,
+                                        int64_t *bytes)
+{
+    const struct attn_vocab_header *h = block;
+    const struct attn_section *at = &h->section[section];
+    *bytes = at->bytes;
+    return at->bytes > 0 ? (const char *)block + at->at : NULL;
+}
+
+/* The part, and how many items of so many bytes it has. */
+static const void *vocab_part(const void *block, int64_t section, size_t size,
+                              int64_t *n)
+{
+    const void *part = attn_vocab_section(block, section, n);
+    *n /= (int64_t)size;
+    return part;
+}
+
+ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block)
+{
+    int64_t n;
+    v->head = block;
+    v->offset = attn_vocab_section(block, ATTN_OFFSETS, &n);
+    v->text = attn_vocab_section(block, ATTN_TEXTS, &n);
+    v->find = vocab_part(block, ATTN_FIND, sizeof *v->find, &v->finds);
+    v->piece = attn_vocab_section(block, ATTN_PIECES, &n);
+    v->score = attn_vocab_section(block, ATTN_SCORES, &n);
+    v->byte = attn_vocab_section(block, ATTN_BYTES, &n);
+    v->byte_last = attn_vocab_section(block, ATTN_BYTES_LAST, &n);
+    v->pair = vocab_part(block, ATTN_PAIRS, sizeof *v->pair, &v->pairs);
+    v->word = vocab_part(block, ATTN_WORDS, sizeof *v->word, &v->words);
+    v->strings = attn_vocab_section(block, ATTN_STRINGS, &n);
+    for (int64_t i = 0; i < 3; i++)
+        v->step[i] = vocab_part(block, ATTN_NORMAL + i, sizeof *v->step[i],
+                                &v->steps[i]);
+    v->added = vocab_part(block, ATTN_ADDED, sizeof *v->added, &v->addeds);
+    v->node = vocab_part(block, ATTN_ADDED_TRIE, sizeof *v->node, &v->nodes);
+    v->templates = attn_vocab_section(block, ATTN_TEMPLATE, &n);
+    v->classes = attn_vocab_section(block, ATTN_CLASSES, &n);
+}
+
 /* ------------------------------------------------------------- UTF-8 --- */
 
-/* Bytes of the character at s; 0: none (overlong forms, surrogates and numbers
- * above 10FFFF are none). By the table of RFC 3629: the second byte's range
- * depends on the first, all later ones are 80..BF.                          */
-ATTN_API int64_t attn_character(const char *at, int64_t left)
+/* How many bytes at s are those of a character's beginning, which has n bytes
+ * (overlong forms, surrogates and numbers above 10FFFF are none). By the table
+ * of RFC 3629: the second byte's range depends on the first, all later ones are
+ * 80..BF.                                                                   */
+static int64_t vocab_begun(const unsigned char *s, int64_t left, int64_t *n)
 {
-    const unsigned char *s = (const unsigned char *)at;
     unsigned least = 0x80, most = 0xbf;
-    int64_t n = 2;
+    int64_t i = 2;
+    *n = 1;
     if (left < 1)
         return 0;
     if (s[0] < 0x80)
         return 1;
     if (s[0] < 0xc2 || s[0] > 0xf4)
         return 0;
-    if (s[0] >= 0xe0)
-        n = 3;
-    if (s[0] >= 0xf0)
-        n = 4;
-    if (left < n)
-        return 0;
+    *n = 2 + (s[0] >= 0xe0) + (s[0] >= 0xf0);
     if (s[0] == 0xe0)
         least = 0xa0;
     if (s[0] == 0xed)
@@ -6985,12 +7235,23 @@ ATTN_API int64_t attn_character(const char *at, int64_t left)
         least = 0x90;
     if (s[0] == 0xf4)
         most = 0x8f;
-    if (s[1] < least || s[1] > most)
-        return 0;
-    for (int64_t i = 2; i < n; i++)
-        if (s[i] < 0x80 || s[i] > 0xbf)
-            return 0;
-    return n;
+    if (left < 2 || s[1] < least || s[1] > most)
+        return 1;
+    while (i < *n && i < left && s[i] >= 0x80 && s[i] <= 0xbf)
+        i++;
+    return i;
+}
+
+ATTN_API int64_t attn_character(const char *s, int64_t left)
+{
+    int64_t n, begun = vocab_begun((const unsigned char *)s, left, &n);
+    return begun == n ? n : 0;
+}
+
+ATTN_API int64_t attn_character_begun(const char *s, int64_t left)
+{
+    int64_t n;
+    return attn_max(vocab_begun((const unsigned char *)s, left, &n), 1);
 }
 
 /* The first byte that begins no character; n: all are well formed. */
@@ -6998,6 +7259,13 @@ ATTN_API int64_t attn_utf8(const char *s, int64_t n)
 {
     int64_t i = 0;
     while (i < n) {
+        uint64_t eight = 0;
+        if (n - i >= 8)
+            memcpy(&eight, s + i, 8);
+        if (n - i >= 8 && !(eight & UINT64_C(0x8080808080808080))) {
+            i += 8;
+            continue;
+        }
         int64_t length = attn_character(s + i, n - i);
         if (length == 0)
             return i;
@@ -7006,25 +7274,118 @@ ATTN_API int64_t attn_utf8(const char *s, int64_t n)
     return n;
 }
 
+ATTN_API uint32_t attn_code_point(const char *at, int64_t *bytes)
+{
+    const unsigned char *s = (const unsigned char *)at;
+    *bytes = 1;
+    if (s[0] < 0x80)
+        return s[0];
+    *bytes = 2;
+    if (s[0] < 0xe0)
+        return (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
+    *bytes = 3;
+    if (s[0] < 0xf0)
+        return (s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+    *bytes = 4;
+    return (s[0] & 0x07u) << 18 | (s[1] & 0x3fu) << 12 | (s[2] & 0x3fu) << 6
+         | (s[3] & 0x3fu);
+}
+
+ATTN_API unsigned attn_class(const struct attn_vocab *v, uint32_t c)
+{
+    if (!v->classes)
+        return 0;
+    return v->classes[ATTN_CLASS_INDEX + 256 * (unsigned)v->classes[c >> 8]
+                      + (c & 255)];
+}
+
+ATTN_API int attn_class_of(unsigned class, uint32_t categories)
+{
+    return (categories >> (class & ATTN_CLASS_CATEGORY) & 1) != 0;
+}
+
+ATTN_API int attn_class_word(unsigned class)
+{
+    return attn_class_of(class, ATTN_WORDS_OF) || (class & ATTN_CLASS_WORD);
+}
+
 /* ------------------------------------------------------------- look-up --- */
+
+/* Up to 8 bytes as a number; other texts of the same length as others. */
+static uint64_t vocab_word(const char *s, int64_t n)
+{
+    uint64_t x = 0;
+    uint32_t low, high;
+    if (n == 8) {
+        memcpy(&x, s, 8);
+        return x;
+    }
+    if (n >= 4) {
+        memcpy(&low, s, 4);
+        memcpy(&high, s + n - 4, 4);
+        return (uint64_t)high << 32 | low;
+    }
+    for (int64_t i = 0; i < n; i++)
+        x = x << 8 | (unsigned char)s[i];
+    return x;
+}
+
+static uint64_t vocab_mix(uint64_t x)
+{
+    x *= UINT64_C(0x9e3779b97f4a7c15);
+    return x ^ x >> 32;
+}
+
+ATTN_API uint64_t attn_text_hash(const char *s, int64_t n)
+{
+    uint64_t x = vocab_mix((uint64_t)n + 1);
+    while (n > 8) {
+        x = vocab_mix(x ^ vocab_word(s, 8));
+        s += 8;
+        n -= 8;
+    }
+    return vocab_mix(vocab_mix(x ^ vocab_word(s, n)));
+}
+
+ATTN_API uint64_t attn_pair_hash(int32_t left, int32_t right)
+{
+    return vocab_mix(
+        vocab_mix((uint64_t)(uint32_t)left << 32 | (uint32_t)right));
+}
+
+/* By the hash's upper half, so that any number of slots will do. */
+ATTN_API int64_t attn_slot(uint64_t hash, int64_t slots)
+{
+    return (int64_t)((hash >> 32) * (uint64_t)slots >> 32);
+}
 
 ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
                                       int64_t *bytes)
 {
-    struct attn_vocab v;
-    attn_vocab_open(&v, block);
-    *bytes = (int64_t)v.offset[id + 1] - (int64_t)v.offset[id];
-    return v.text + v.offset[id];
+    int64_t n;
+    const uint32_t *offset = attn_vocab_section(block, ATTN_OFFSETS, &n);
+    const char *text = attn_vocab_section(block, ATTN_TEXTS, &n);
+    *bytes = (int64_t)offset[id + 1] - (int64_t)offset[id];
+    return text ? text + offset[id] : "";
 }
 
-/* Below 0, 0, above 0, as memcmp; a beginning is less than the whole. */
-static int vocab_compare(const char *a, int64_t a_bytes, const char *b,
-                         int64_t b_bytes)
+ATTN_API int32_t attn_find(const struct attn_vocab *v, const char *token,
+                           int64_t bytes)
 {
-    int order = memcmp(a, b, (size_t)attn_min(a_bytes, b_bytes));
-    if (order == 0)
-        order = (a_bytes > b_bytes) - (a_bytes < b_bytes);
-    return order;
+    if (v->finds == 0)
+        return -1;
+    int64_t at = attn_slot(attn_text_hash(token, bytes), v->finds);
+    while (v->find[at] != 0) {
+        const uint32_t *offset = v->offset + v->find[at] - 1;
+        if ((int64_t)offset[1] - (int64_t)offset[0] == bytes
+            && (bytes == 0
+                || memcmp(v->text + offset[0], token, (size_t)bytes) == 0))
+            return (int32_t)(v->find[at] - 1);
+        at++;
+        if (at == v->finds)
+            at = 0;
+    }
+    return -1;
 }
 
 ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
@@ -7032,110 +7393,7 @@ ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
 {
     struct attn_vocab v;
     attn_vocab_open(&v, block);
-    int32_t low = 0, high = v.head->size;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int32_t id = (int32_t)v.sorted[middle];
-        int64_t n;
-        const char *text = attn_vocab_token(block, id, &n);
-        int order = vocab_compare(token, bytes, text, n);
-        if (order == 0)
-            return id;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return -1;
-}
-
-/* --------------------------------------------------------------- check --- */
-
-static int vocab_bad_id(const struct attn_vocab_header *h, int32_t id)
-{
-    return (id < -1) + (id >= h->size);
-}
-
-static const char *vocab_check_head(const struct attn_vocab_header *h,
-                                    int64_t bytes)
-{
-    if (attn_check_block(h) != 0)
-        return "no vocabulary: its first bytes are not ATTNVOC2";
-    if (h->bytes != bytes)
-        return "vocabulary: its size is not the size that it states";
-    int64_t left = bytes - (int64_t)sizeof *h - (int64_t)sizeof(uint32_t);
-    if (h->kind < 0 || h->kind >= ATTN_TOKENIZERS)
-        return "vocabulary: unknown kind of tokenizer";
-    const struct vocab_kind *kind = &vocab_kinds[h->kind];
-    left -= kind->fixed;
-    if (left < 0 || h->size < 0
-        || h->size > left / (2 * (int64_t)sizeof(uint32_t) + kind->of_token))
-        return "vocabulary: fewer bytes than its tokens need";
-    if (vocab_bad_id(h, h->start) || vocab_bad_id(h, h->end)
-        || vocab_bad_id(h, h->pad) || vocab_bad_id(h, h->unknown))
-        return "vocabulary: a special token is out of range";
-    if (h->append_end < 0 || h->append_end > 1)
-        return "vocabulary: append_end is neither 0 nor 1";
-    if (h->append_end && h->end < 0)
-        return "vocabulary: an end token is to be added, and there is none";
-    return NULL;
-}
-
-static const char *vocab_check_tables(const struct attn_vocab *v, int64_t bytes)
-{
-    int64_t size = v->head->size;
-    int64_t room = bytes - (v->text - (const char *)v->head);
-    if (v->offset[0] != 0 || v->offset[size] != room)
-        return "vocabulary: its texts do not fill their place";
-    for (int64_t i = 0; i < size; i++)
-        if (v->offset[i] > v->offset[i + 1] || v->offset[i + 1] > room)
-            return "vocabulary: texts out of order";
-    for (int64_t i = 0; i < size; i++)
-        if (v->sorted[i] >= size)
-            return "vocabulary: an id out of range";
-    for (int64_t i = 0; i < size; i++) {
-        int64_t n = (int64_t)v->offset[i + 1] - (int64_t)v->offset[i];
-        if (attn_utf8(v->text + v->offset[i], n) != n)
-            return "vocabulary: a token is not UTF-8";
-    }
-    return NULL;
-}
-
-/* In order of text, each once. */
-static const char *vocab_check_order(const void *block, int32_t size,
-                                     const uint32_t *sorted)
-{
-    for (int32_t i = 1; i < size; i++) {
-        int64_t a_bytes, b_bytes;
-        const char *a = attn_vocab_token(block, (int32_t)sorted[i - 1],
-                                         &a_bytes);
-        const char *b = attn_vocab_token(block, (int32_t)sorted[i], &b_bytes);
-        if (vocab_compare(a, a_bytes, b, b_bytes) >= 0)
-            return "vocabulary: not in order, or a token twice";
-    }
-    return NULL;
-}
-
-ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes)
-{
-    struct attn_vocab v;
-    if ((uintptr_t)block % 8 != 0)
-        return "vocabulary: not at a multiple of 8 bytes";
-    if (bytes < (int64_t)sizeof(struct attn_vocab_header))
-        return "vocabulary: shorter than its head";
-    const char *wrong = vocab_check_head(block, bytes);
-    if (wrong)
-        return wrong;
-    attn_vocab_open(&v, block);
-    wrong = vocab_check_tables(&v, bytes);
-    if (wrong)
-        return wrong;
-    if (vocab_kinds[v.head->kind].check) {
-        wrong = vocab_kinds[v.head->kind].check(&v);
-        if (wrong)
-            return wrong;
-    }
-    return vocab_check_order(block, v.head->size, v.sorted);
+    return attn_find(&v, token, bytes);
 }
 
 /* ----------------------------------------------------- pieces of merges --- */
@@ -7159,37 +7417,146 @@ ATTN_API int attn_vocab_byte(const char *text, int64_t bytes)
     return high * 16 + low;
 }
 
-/* The table of bytes names a byte piece for every byte, or for none. */
-static const char *vocab_check_bytes(const struct attn_vocab *v, int64_t pieces)
+/* aligned.c: texts that know where their bytes came from. */
+
+static int aligned_inside(const struct attn_aligned *in, int64_t at)
 {
-    if (pieces != 0 && pieces != 256)
-        return "vocabulary: byte pieces for some bytes only";
-    for (int32_t i = 0; i < 256; i++) {
-        int32_t id = v->byte[i];
-        int64_t n;
-        if (pieces == 0 && id == -1)
-            continue;
-        if (id < 0 || id >= v->head->size || v->piece[id] != ATTN_PIECE_BYTE)
-            return "vocabulary: a byte has no byte piece";
-        const char *text = attn_vocab_token(v->head, id, &n);
-        if (attn_vocab_byte(text, n) != i)
-            return "vocabulary: a byte piece of another byte";
-    }
-    return NULL;
+    return at > 0 && at < in->bytes && (in->text[at] & 0xc0) == 0x80;
 }
 
-static const char *vocab_check_merges(const struct attn_vocab *v)
+ATTN_API void attn_place(const struct attn_aligned *in, int64_t at, int64_t n,
+                         int32_t *from, int32_t *to)
 {
-    int64_t pieces = 0;
-    for (int32_t i = 0; i < v->head->size; i++) {
-        if (v->piece[i] > ATTN_PIECE_UNKNOWN)
-            return "vocabulary: a piece of unknown kind";
-        if (v->piece[i] == ATTN_PIECE_BYTE)
-            pieces++;
-        if (!(v->score[i] - v->score[i] == 0.0f))
-            return "vocabulary: a score is not finite";
+    int64_t end = at + n;
+    if (in->from && n > 0) {
+        *from = in->from[at];
+        *to = in->to[end - 1];
+        return;
     }
-    return vocab_check_bytes(v, pieces);
+    if (in->from) {
+        *from = (int32_t)in->base;
+        if (at < in->bytes)
+            *from = in->from[at];
+        else if (in->bytes > 0)
+            *from = in->to[in->bytes - 1];
+        *to = *from;
+        return;
+    }
+    while (aligned_inside(in, at))
+        at--;
+    while (aligned_inside(in, end))
+        end++;
+    *from = (int32_t)(in->base + at);
+    *to = (int32_t)(in->base + end);
+}
+
+ATTN_API struct attn_aligned attn_part_of(const struct attn_aligned *in,
+                                          int64_t at, int64_t n)
+{
+    struct attn_aligned part = *in;
+    part.text = in->text + at;
+    part.bytes = n;
+    part.cap = n;
+    part.begins = in->begins && at == 0;
+    if (in->from) {
+        part.from = in->from + at;
+        part.to = in->to + at;
+    } else {
+        part.base = in->base + at;
+    }
+    return part;
+}
+
+ATTN_API int64_t attn_put_at(struct attn_aligned *out, const char *text,
+                             int64_t bytes, int32_t from, int32_t to)
+{
+    if (bytes > out->cap - out->bytes)
+        return ATTN_ERROR_ROOM;
+    if (bytes > 0)
+        memcpy(out->text + out->bytes, text, (size_t)bytes);
+    for (int64_t i = 0; out->from && i < bytes; i++) {
+        out->from[out->bytes + i] = from;
+        out->to[out->bytes + i] = to;
+    }
+    out->bytes += bytes;
+    return 0;
+}
+
+ATTN_API int64_t attn_put(struct attn_aligned *out,
+                          const struct attn_aligned *in, int64_t at, int64_t n,
+                          const char *text, int64_t bytes)
+{
+    int32_t from = 0, to = 0;
+    if (out->from)
+        attn_place(in, at, n, &from, &to);
+    return attn_put_at(out, text, bytes, from, to);
+}
+
+ATTN_API int64_t attn_put_same(struct attn_aligned *out,
+                               const struct attn_aligned *in, int64_t at,
+                               int64_t n)
+{
+    const int64_t was = out->bytes;
+    if (n > out->cap - was)
+        return ATTN_ERROR_ROOM;
+    if (n > 0)
+        memcpy(out->text + was, in->text + at, (size_t)n);
+    for (int64_t i = 0; out->from && i < n; i++)
+        attn_place(in, at + i, 1, &out->from[was + i], &out->to[was + i]);
+    out->bytes += n;
+    return 0;
+}
+
+/* encoding.c: the ids that a model finds, with the places of their texts. */
+
+/* Offsets without the spaces at a token's ends. */
+static void encoding_trim(struct attn_encoding *e, int64_t *from, int64_t *to)
+{
+    const struct attn_aligned *t = e->text;
+    int64_t n;
+    while (*from < *to
+           && attn_class(&e->vocab, attn_code_point(t->text + *from, &n))
+                  & ATTN_CLASS_SPACE)
+        *from += n;
+    while (*to > *from) {
+        int64_t at = *to - 1;
+        while (at > *from && (t->text[at] & 0xc0) == 0x80)
+            at--;
+        if (!(attn_class(&e->vocab, attn_code_point(t->text + at, &n))
+              & ATTN_CLASS_SPACE))
+            break;
+        *to = at;
+    }
+}
+
+ATTN_API int64_t attn_encode_put(struct attn_encoding *e, int32_t id,
+                                 int64_t from, int64_t to)
+{
+    if (e->n >= e->cap)
+        return ATTN_ERROR_ROOM;
+    e->ids[e->n] = id < e->vocab.head->size ? id : e->vocab.head->unknown;
+    if (e->offsets) {
+        from += e->at;
+        to += e->at;
+        if (e->vocab.head->flags & ATTN_MODEL_TRIM)
+            encoding_trim(e, &from, &to);
+        attn_place(e->text, from, to - from, &e->offsets[2 * e->n],
+                   &e->offsets[2 * e->n + 1]);
+    }
+    e->n++;
+    return 0;
+}
+
+ATTN_API int64_t attn_encode_bad(struct attn_encoding *e, int64_t error,
+                                 int64_t at)
+{
+    const struct attn_aligned *t = e->text;
+    const int64_t place = attn_min(e->at + at, t->bytes);
+    int32_t from = (int32_t)(t->base + place), to;
+    if (t->from)
+        attn_place(t, place, 0, &from, &to);
+    e->bad = from;
+    return error;
 }
 
 /* merges.c: a text becomes pieces by merges: first each character is a piece,
@@ -7215,6 +7582,7 @@ struct merges {
     int32_t *heap;              /* [heap_n] pieces, the first to join on top */
     char *text;                 /* [bytes] the line, behind a space or none */
     int64_t bytes, n, heap_n;
+    int64_t space; /* 1: the first byte is a space put in front */
 };
 
 enum { MERGES_MOST = INT32_MAX / 64 }; /* bytes of a line */
@@ -7223,8 +7591,9 @@ enum { MERGES_MOST = INT32_MAX / 64 }; /* bytes of a line */
 
 static int merges_before(const struct merges *m, int32_t a, int32_t b)
 {
-    float x = m->vocab->score[m->piece[a].into];
-    float y = m->vocab->score[m->piece[b].into];
+    const float *score = m->vocab->score;
+    float x = score[m->piece[a].into];
+    float y = score[m->piece[b].into];
     if (x == y)
         return a < b;
     return x > y;
@@ -7287,7 +7656,7 @@ static void merges_remove(struct merges *m, int32_t p)
 /* The normal piece of this text; -1: none. */
 static int32_t merges_find(const struct merges *m, int64_t from, int64_t length)
 {
-    int32_t id = attn_vocab_find(m->vocab->head, m->text + from, length);
+    int32_t id = attn_find(m->vocab, m->text + from, length);
     if (id >= 0 && m->vocab->piece[id] != ATTN_PIECE_NORMAL)
         id = -1;
     return id;
@@ -7352,7 +7721,7 @@ static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
     if (m->vocab->byte[0] >= 0) {
         for (int64_t i = 0; i < length; i++) {
             unsigned char c = (unsigned char)m->text[from + i];
-            merges_add(m, m->vocab->byte[c], from, 0);
+            merges_add(m, m->vocab->byte[c], from + i, 0);
         }
         return 0;
     }
@@ -7364,19 +7733,60 @@ static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
 
 static int64_t merges_characters(struct merges *m, struct attn_encoding *e)
 {
-    int64_t at = 0, space = m->bytes - e->bytes;
+    int64_t at = 0;
     while (at < m->bytes) {
         int64_t n = attn_character(m->text + at, m->bytes - at);
-        e->bad = attn_max(at - space, 0);
         if (n == 0 && m->vocab->byte[0] < 0)
-            return ATTN_ERROR_UTF8;
+            return attn_encode_bad(e, ATTN_ERROR_UTF8, at - m->space);
         n = attn_max(n, 1);
         if (merges_character(m, at, n) < 0)
-            return ATTN_ERROR_UNKNOWN;
+            return attn_encode_bad(e, ATTN_ERROR_UNKNOWN,
+                                   attn_max(at - m->space, 0));
         at += n;
     }
     m->piece[m->n - 1].next = -1;
     return 0;
+}
+
+/* --------------------------------------------------------------- check --- */
+
+/* The table of bytes names a byte piece for every byte, or for none. */
+static const char *merges_check_bytes(const struct attn_vocab *v,
+                                      int64_t pieces)
+{
+    if (pieces != 0 && pieces != 256)
+        return "vocabulary: byte pieces for some bytes only";
+    for (int32_t i = 0; i < 256; i++) {
+        int32_t id = v->byte[i];
+        int64_t n;
+        if (pieces == 0 && id == -1)
+            continue;
+        if (id < 0 || v->piece[id] != ATTN_PIECE_BYTE)
+            return "vocabulary: a byte has no byte piece";
+        const char *text = attn_vocab_token(v->head, id, &n);
+        if (attn_vocab_byte(text, n) != i)
+            return "vocabulary: a byte piece of another byte";
+    }
+    return NULL;
+}
+
+ATTN_API const char *attn_merges_check(const struct attn_vocab *v)
+{
+    const float *score = v->score;
+    const int64_t size = (int64_t)v->head->size + v->head->extra;
+    int64_t pieces = 0, bytes;
+    attn_vocab_section(v->head, ATTN_SCORES, &bytes);
+    if (!v->piece || !v->byte || bytes != 4 * size)
+        return "vocabulary: its merges have no pieces, scores or bytes";
+    for (int64_t i = 0; i < size; i++) {
+        if (v->piece[i] > ATTN_PIECE_UNKNOWN)
+            return "vocabulary: a piece of unknown kind";
+        if (v->piece[i] == ATTN_PIECE_BYTE)
+            pieces++;
+        if (!(score[i] - score[i] == 0.0f))
+            return "vocabulary: a score is not finite";
+    }
+    return merges_check_bytes(v, pieces);
 }
 
 /* -------------------------------------------------------------- encode --- */
@@ -7389,10 +7799,11 @@ static void merges_lay_out(struct merges *m, int64_t bytes,
     m->text = attn_take(at, bytes + 1, 1);
 }
 
-ATTN_API int64_t attn_merges_bytes(int64_t bytes)
+ATTN_API int64_t attn_merges_bytes(const struct attn_vocab *v, int64_t bytes)
 {
     struct attn_memory at;
     struct merges m;
+    (void)v;
     if (bytes < 0 || bytes > MERGES_MOST)
         return -1;
     attn_memory_open(&at, NULL);
@@ -7400,23 +7811,37 @@ ATTN_API int64_t attn_merges_bytes(int64_t bytes)
     return attn_memory_bytes(&at);
 }
 
-ATTN_API int64_t attn_merges(struct attn_encoding *e)
+/* The ids of the list, each for the bytes up to the next one's. */
+static int64_t merges_ids(const struct merges *m, struct attn_encoding *e)
+{
+    int64_t wrong = 0;
+    for (int32_t p = 0; p >= 0 && wrong == 0; p = m->piece[p].next) {
+        int32_t next = m->piece[p].next;
+        int64_t end = next < 0 ? m->bytes : m->piece[next].from;
+        wrong = attn_encode_put(e, m->piece[p].id,
+                                attn_max(m->piece[p].from - m->space, 0),
+                                end - m->space);
+    }
+    return wrong;
+}
+
+ATTN_API int64_t attn_merges(struct attn_encoding *e, const char *text,
+                             int64_t n)
 {
     struct attn_memory at;
     struct merges m;
-    if (e->bytes == 0)
-        return 0;
     attn_memory_open(&at, e->memory);
-    merges_lay_out(&m, e->bytes, &at);
+    merges_lay_out(&m, n, &at);
     m.vocab = &e->vocab;
     m.n = 0;
     m.heap_n = 0;
-    m.bytes = e->bytes;
-    if (!e->begun) {
+    m.space = 0;
+    if (e->begins && m.vocab->head->flags & ATTN_MODEL_DUMMY) {
         m.text[0] = ' ';
-        m.bytes++;
+        m.space = 1;
     }
-    memcpy(m.text + m.bytes - e->bytes, e->line, (size_t)e->bytes);
+    m.bytes = n + m.space;
+    memcpy(m.text + m.space, text, (size_t)n);
 
     int64_t wrong = merges_characters(&m, e);
     if (wrong < 0)
@@ -7425,101 +7850,600 @@ ATTN_API int64_t attn_merges(struct attn_encoding *e)
         merges_offer(&m, p);
     while (m.heap_n > 0)
         merges_join(&m, m.heap[0]);
-    for (int32_t p = 0; p >= 0; p = m.piece[p].next) {
-        if (e->n == e->cap)
-            return ATTN_ERROR_ROOM;
-        e->ids[e->n] = m.piece[p].id;
-        e->n++;
+    return merges_ids(&m, e);
+}
+
+/* added.c: tokens that are found in a text before it is cut: of those that
+ * begin first the longest, with the spaces that it takes beside it.         */
+
+/* The child of this byte; 0: none. */
+static uint32_t added_child(const struct attn_vocab *v, uint32_t node,
+                            unsigned char byte)
+{
+    const struct attn_node *at = &v->node[node];
+    uint32_t low = at->child, high = at->child + at->children;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (v->node[middle].byte == byte)
+            return middle;
+        if (v->node[middle].byte < byte)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return 0;
 }
 
-/* tokens.c: text in, ids out. One table of tokenizers: characters and words at
- * spaces, each of which is a token, here; merges of pieces in merges.c.     */
-
-static int64_t tokens_no_room(int64_t bytes)
+/* Bytes of the longest token that begins at s: its row; 0: none. */
+static int64_t added_longest(const struct attn_vocab *v, uint32_t root,
+                             const char *s, int64_t n, int32_t *row)
 {
+    int64_t found = 0;
+    uint32_t node = root;
+    for (int64_t i = 0; i < n; i++) {
+        node = added_child(v, node, (unsigned char)s[i]);
+        if (node == 0)
+            break;
+        if (v->node[node].row >= 0) {
+            *row = v->node[node].row;
+            found = i + 1;
+        }
+    }
+    return found;
+}
+
+static int64_t added_character_before(const char *s, int64_t at)
+{
+    int64_t from = at - 1;
+    while (from > 0 && (s[from] & 0xc0) == 0x80)
+        from--;
+    return from;
+}
+
+static int added_is(const struct attn_vocab *v, const char *s, int64_t *n,
+                    unsigned what)
+{
+    const unsigned class = attn_class(v, attn_code_point(s, n));
+    if (what == ATTN_CLASS_SPACE)
+        return (class & ATTN_CLASS_SPACE) != 0;
+    return attn_class_word(class);
+}
+
+/* Is it free of letters, digits at both ends, where it has to be? */
+static int added_alone(const struct attn_vocab *v, const char *s, int64_t n,
+                       int64_t from, int64_t to)
+{
+    int64_t bytes;
+    if (from > 0
+        && added_is(v, s + added_character_before(s, from), &bytes,
+                    ATTN_CLASS_WORD))
+        return 0;
+    return to == n || !added_is(v, s + to, &bytes, ATTN_CLASS_WORD);
+}
+
+/* The token takes the spaces beside it, not those in front of `least`. */
+static void added_strip(const struct attn_vocab *v, const char *s, int64_t n,
+                        int64_t least, struct attn_match *m)
+{
+    const int32_t flags = v->added[m->row].flags;
+    int64_t bytes;
+    while (flags & ATTN_ADDED_LSTRIP && m->from > least) {
+        const int64_t before = added_character_before(s, m->from);
+        if (before < least
+            || !added_is(v, s + before, &bytes, ATTN_CLASS_SPACE))
+            break;
+        m->from = before;
+    }
+    while (flags & ATTN_ADDED_RSTRIP && m->to < n) {
+        if (!added_is(v, s + m->to, &bytes, ATTN_CLASS_SPACE))
+            break;
+        m->to += bytes;
+    }
+}
+
+ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
+                             const char *s, int64_t n, int64_t at,
+                             struct attn_match *m)
+{
+    const uint32_t root = normalised != 0;
+    const int64_t least = at;
+    if (v->nodes == 0 || v->node[root].children == 0)
+        return 0;
+    unsigned char only = v->node[v->node[root].child].byte;
+    while (at < n) {
+        if (v->node[root].children == 1) {
+            const char *next = memchr(s + at, only, (size_t)(n - at));
+            if (!next)
+                return 0;
+            at = next - s;
+        }
+        const int64_t found = added_longest(v, root, s + at, n - at, &m->row);
+        m->from = at;
+        m->to = at + found;
+        at += attn_max(found, 1);
+        if (found == 0)
+            continue;
+        if (v->added[m->row].flags & ATTN_ADDED_WORD
+            && !added_alone(v, s, n, m->from, m->to))
+            continue;
+        added_strip(v, s, n, least, m);
+        return 1;
+    }
+    return 0;
+}
+
+/* steps.c: the table of steps: how a text is changed and cut before a model
+ * makes ids of it. A step is a row and its functions.                       */
+
+/* clang-format off */
+static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
+    [ATTN_STEP_NONE] = { 0, 0, 0, 0 },
+};
+/* clang-format on */
+
+ATTN_API const struct attn_op *attn_step_op(int32_t op)
+{
+    if (op <= ATTN_STEP_NONE || op >= ATTN_STEP_TABLE)
+        return NULL;
+    return &steps_table[op];
+}
+
+/* tokens.c: text in, ids out. A text goes this way: what is not UTF-8 is
+ * replaced; tokens that were added are found; between them the text is
+ * normalised, and such tokens are found again; between those it is cut into
+ * pieces, step by step; the model makes ids of each piece. The template puts
+ * its own around them.                                                      */
+
+/* ------------------------------------------------------- plain models --- */
+
+/* The id of the piece's bytes at .. at + length - 1, behind the others. */
+static int64_t tokens_add(struct attn_encoding *e, const char *text, int64_t at,
+                          int64_t length)
+{
+    int32_t id = attn_find(&e->vocab, text + at, length);
+    if (id < 0)
+        id = e->vocab.head->unknown;
+    if (id < 0)
+        return attn_encode_bad(e, ATTN_ERROR_UNKNOWN, at);
+    return attn_encode_put(e, id, at, at + length);
+}
+
+static int64_t tokens_characters(struct attn_encoding *e, const char *text,
+                                 int64_t n)
+{
+    int64_t at = attn_utf8(text, n), wrong = 0;
+    if (at < n)
+        return attn_encode_bad(e, ATTN_ERROR_UTF8, at);
+    at = 0;
+    while (at < n && wrong == 0) {
+        int64_t length = attn_character(text + at, n - at);
+        wrong = tokens_add(e, text, at, length);
+        at += length;
+    }
+    return wrong;
+}
+
+static int64_t tokens_spaces(struct attn_encoding *e, const char *text,
+                             int64_t n)
+{
+    int64_t at = attn_utf8(text, n), wrong = 0;
+    if (at < n)
+        return attn_encode_bad(e, ATTN_ERROR_UTF8, at);
+    at = 0;
+    while (at < n && wrong == 0) {
+        int64_t length = 0;
+        while (at + length < n && text[at + length] != ' ')
+            length++;
+        if (length > 0)
+            wrong = tokens_add(e, text, at, length);
+        at += length + 1;
+    }
+    return wrong;
+}
+
+static const char *tokens_check(const struct attn_vocab *v)
+{
+    for (int64_t i = 0; i < v->head->size; i++) {
+        int64_t n = (int64_t)v->offset[i + 1] - (int64_t)v->offset[i];
+        if (n > 0 && attn_utf8(v->text + v->offset[i], n) != n)
+            return "vocabulary: a token is not UTF-8";
+    }
+    return NULL;
+}
+
+static int64_t tokens_no_room(const struct attn_vocab *v, int64_t bytes)
+{
+    (void)v;
     (void)bytes;
     return 0;
 }
 
-/* The id of line[at .. at + length - 1], behind the others. */
-static int64_t tokens_add(struct attn_encoding *e, int64_t at, int64_t length)
+/* A model is a row. */
+static const struct attn_kind tokens_kinds[ATTN_TOKENIZERS] = {
+    { tokens_check, tokens_no_room, tokens_characters },
+    { tokens_check, tokens_no_room, tokens_spaces },
+    { attn_merges_check, attn_merges_bytes, attn_merges },
+};
+
+ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind)
 {
-    int32_t id = attn_vocab_find(e->vocab.head, e->line + at, length);
-    if (id < 0)
-        id = e->vocab.head->unknown;
-    e->bad = at;
-    if (id < 0)
-        return ATTN_ERROR_UNKNOWN;
-    if (e->n == e->cap)
+    if (kind < 0 || kind >= ATTN_TOKENIZERS || !tokens_kinds[kind].encode)
+        return NULL;
+    return &tokens_kinds[kind];
+}
+
+/* ----------------------------------------------------------------- ids --- */
+
+/* An id of its own, of the bytes from .. to - 1 of a text; NULL: of none. */
+static int64_t tokens_put(struct attn_encoding *e, int32_t id,
+                          const struct attn_aligned *t, int64_t from,
+                          int64_t to)
+{
+    if (e->n >= e->cap)
         return ATTN_ERROR_ROOM;
     e->ids[e->n] = id;
+    if (e->offsets) {
+        e->offsets[2 * e->n] = 0;
+        e->offsets[2 * e->n + 1] = 0;
+        if (t)
+            attn_place(t, from, to - from, &e->offsets[2 * e->n],
+                       &e->offsets[2 * e->n + 1]);
+    }
     e->n++;
     return 0;
 }
 
-static int64_t tokens_characters(struct attn_encoding *e)
-{
-    int64_t at = 0, wrong = 0;
-    e->bad = attn_utf8(e->line, e->bytes);
-    if (e->bad < e->bytes)
-        return ATTN_ERROR_UTF8;
-    while (at < e->bytes && wrong == 0) {
-        int64_t n = attn_character(e->line + at, e->bytes - at);
-        wrong = tokens_add(e, at, n);
-        at += n;
-    }
-    return wrong;
-}
+/* -------------------------------------------------------------- memory --- */
 
-static int64_t tokens_spaces(struct attn_encoding *e)
-{
-    int64_t at = 0, wrong = 0;
-    e->bad = attn_utf8(e->line, e->bytes);
-    if (e->bad < e->bytes)
-        return ATTN_ERROR_UTF8;
-    while (at < e->bytes && wrong == 0) {
-        int64_t n = 0;
-        while (at + n < e->bytes && e->line[at + n] != ' ')
-            n++;
-        if (n > 0)
-            wrong = tokens_add(e, at, n);
-        at += n + 1;
-    }
-    return wrong;
-}
-
-/* Each finds the ids of a line: 0, or an error. */
-static const struct {
-    int64_t (*encode)(struct attn_encoding *e);
-    int64_t (*memory)(int64_t bytes);
-} tokens_kinds[ATTN_TOKENIZERS] = {
-    { tokens_characters, tokens_no_room },
-    { tokens_spaces, tokens_no_room },
-    { attn_merges, attn_merges_bytes },
+struct tokens { /* one call */
+    struct attn_encoding e;
+    struct attn_aligned raw, normal[2], split[ATTN_STEPS];
 };
 
-ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes)
+struct tokens_growth { /* n bytes become times * n + plus at most */
+    int64_t times, plus;
+};
+
+enum { TOKENS_MOST = INT32_MAX / 8 }; /* bytes of a text, at its longest */
+
+static struct tokens_growth tokens_grow(const struct attn_vocab *v, int64_t at,
+                                        int64_t list, struct tokens_growth have)
+{
+    const struct attn_step *s = &v->step[list][at];
+    const struct attn_op *op = attn_step_op(s->op);
+    int64_t times = 1, plus = 0;
+    if (!op || !op->most)
+        return have;
+    op->most(v, s, &times, &plus);
+    have.times = attn_min(have.times * times, TOKENS_MOST);
+    have.plus = attn_min(have.plus * times + plus, TOKENS_MOST);
+    return have;
+}
+
+static int64_t tokens_grown(struct tokens_growth g, int64_t bytes)
+{
+    if (bytes > TOKENS_MOST || g.times > TOKENS_MOST / attn_max(bytes, 1))
+        return -1;
+    return g.times * bytes + g.plus;
+}
+
+static void tokens_take(struct attn_memory *at, struct attn_aligned *t,
+                        int64_t cap)
+{
+    memset(t, 0, sizeof *t);
+    t->cap = cap;
+    t->text = attn_take(at, cap, 1);
+    t->from = attn_take(at, cap, sizeof *t->from);
+    t->to = attn_take(at, cap, sizeof *t->to);
+}
+
+/* All memory of a text of so many bytes: 0, or -1 where it is too long. */
+static int tokens_lay_out(struct tokens *t, int64_t bytes,
+                          struct attn_memory *at)
+{
+    const struct attn_vocab *v = &t->e.vocab;
+    const struct attn_kind *kind = attn_vocab_kind(v->head->kind);
+    struct tokens_growth g = { 1, 0 };
+    int64_t longest = 0, need, model;
+    if (v->head->flags & ATTN_MODEL_REPLACE) {
+        g.times = 3;
+        tokens_take(at, &t->raw, tokens_grown(g, bytes));
+    }
+    for (int64_t i = 0; i < v->steps[0]; i++) {
+        g = tokens_grow(v, i, 0, g);
+        longest = attn_max(longest, tokens_grown(g, bytes));
+    }
+    for (int i = 0; i < 2 && v->steps[0] > 0; i++)
+        tokens_take(at, &t->normal[i], longest);
+    for (int64_t i = 0; i < v->steps[1]; i++) {
+        g = tokens_grow(v, i, 1, g);
+        if (attn_step_op(v->step[1][i].op)->change)
+            tokens_take(at, &t->split[i], tokens_grown(g, bytes));
+    }
+    need = tokens_grown(g, bytes);
+    model = need < 0 ? -1 : kind->memory(v, need);
+    t->e.memory = attn_take(at, model, 1);
+    return model < 0 || at->used < 0 ? -1 : 0;
+}
+
+/* Ids of a text of so many bytes, without the template's; -1: too many. */
+static int64_t tokens_most(const struct attn_vocab *v, int64_t bytes)
+{
+    struct tokens_growth g = { 1, 0 };
+    if (v->head->flags & ATTN_MODEL_REPLACE)
+        g.times = 3;
+    for (int64_t list = 0; list < 2; list++)
+        for (int64_t i = 0; i < v->steps[list]; i++)
+            g = tokens_grow(v, i, list, g);
+    g.times += g.plus; /* each piece has a byte, and may grow so */
+    g.plus = (v->head->flags & ATTN_MODEL_DUMMY) != 0;
+    return tokens_grown(g, bytes);
+}
+
+static int tokens_begin(struct tokens *t, const void *block, int64_t bytes,
+                        struct attn_memory *at)
 {
     const struct attn_vocab_header *h = block;
     int wrong = attn_check_block(block);
     if (wrong)
         return wrong;
-    if (h->kind < 0 || h->kind >= ATTN_TOKENIZERS)
+    if (!attn_vocab_kind(h->kind))
         return ATTN_ERROR_OPEN;
-    int64_t need = tokens_kinds[h->kind].memory(bytes);
-    if (bytes < 0 || need < 0)
+    if (bytes < 0)
         return ATTN_ERROR_COUNT;
-    return need;
+    attn_vocab_open(&t->e.vocab, block);
+    if (tokens_lay_out(t, bytes, at) < 0)
+        return ATTN_ERROR_COUNT;
+    return 0;
 }
 
-ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
-                                   int64_t bytes, int64_t begun, int32_t *ids,
-                                   int64_t cap, void *memory, int64_t *bad)
+ATTN_API int64_t attn_vocab_encode_bytes(const void *block, int64_t bytes)
 {
-    const struct attn_vocab_header *h = block;
-    struct attn_encoding e;
+    struct attn_memory at;
+    struct tokens t;
+    attn_memory_open(&at, NULL);
+    int wrong = tokens_begin(&t, block, bytes, &at);
+    if (wrong)
+        return wrong;
+    return at.used > 0 ? attn_memory_bytes(&at) : 0;
+}
+
+ATTN_API int64_t attn_vocab_most_ids(const void *block, int64_t bytes)
+{
+    struct attn_memory at;
+    struct tokens t;
+    attn_memory_open(&at, NULL);
+    int wrong = tokens_begin(&t, block, bytes, &at);
+    if (wrong)
+        return wrong;
+    const struct attn_vocab *v = &t.e.vocab;
+    int64_t n = tokens_most(v, bytes);
+    if (n < 0)
+        return ATTN_ERROR_COUNT;
+    if (v->templates)
+        n += v->templates[0];
+    return n + v->head->append_end;
+}
+
+/* --------------------------------------------------------------- steps --- */
+
+static int64_t tokens_model(struct tokens *t, const struct attn_aligned *text,
+                            int64_t at, int64_t n)
+{
+    t->e.text = text;
+    t->e.at = at;
+    t->e.begins = text->begins && at == 0;
+    return attn_vocab_kind(t->e.vocab.head->kind)
+        ->encode(&t->e, text->text + at, n);
+}
+
+enum { TOKENS_BEHAVIOUR = 7 };
+
+/* Bytes of the first piece of a text that a step cuts; *drop: it is removed.
+ * Pieces are its matches and what is between them; inverted, the other way
+ * round.                                                                    */
+static int64_t tokens_cut(const struct attn_vocab *v, const struct attn_step *s,
+                          const char *text, int64_t n, int *drop)
+{
+    const struct attn_op *op = attn_step_op(s->op);
+    const int how = s->flags & TOKENS_BEHAVIOUR;
+    int64_t at = n, match = op->find(v, s, text, n, &at);
+    const int64_t gap = match > 0 ? at : n;
+    const int found = gap == 0;
+    const int is = found != ((s->flags & ATTN_SPLIT_INVERT) != 0);
+    int64_t length = found ? match : gap, next;
+    *drop = how == ATTN_SPLIT_REMOVED && is;
+    if ((how == ATTN_SPLIT_PREVIOUS && !is) || (how == ATTN_SPLIT_NEXT && is)) {
+        if (!found)
+            return length + match;
+        at = 0;
+        next = op->find(v, s, text + length, n - length, &at);
+        return next > 0 ? length + at : n;
+    }
+    while (how == ATTN_SPLIT_CONTIGUOUS && found && length < n) {
+        next = op->find(v, s, text + length, n - length, &at);
+        if (next == 0 || at > 0)
+            break;
+        length += next;
+    }
+    return length;
+}
+
+/* A piece through the steps from `level` on. */
+static int64_t tokens_split(struct tokens *t, int64_t level,
+                            const struct attn_aligned *text, int64_t at,
+                            int64_t n)
+{
+    const struct attn_vocab *v = &t->e.vocab;
+    int64_t wrong = 0, end = at + n;
+    if (n == 0)
+        return 0;
+    if (level == v->steps[1])
+        return tokens_model(t, text, at, n);
+    const struct attn_step *s = &v->step[1][level];
+    const struct attn_op *op = attn_step_op(s->op);
+    if (op->change) {
+        const struct attn_aligned in = attn_part_of(text, at, n);
+        struct attn_aligned *out = &t->split[level];
+        out->bytes = 0;
+        out->begins = in.begins;
+        wrong = op->change(v, s, &in, out);
+        if (wrong < 0)
+            return wrong;
+        return tokens_split(t, level + 1, out, 0, out->bytes);
+    }
+    while (at < end && wrong == 0) {
+        int drop;
+        int64_t length = tokens_cut(v, s, text->text + at, end - at, &drop);
+        if (!drop)
+            wrong = tokens_split(t, level + 1, text, at, length);
+        at += length;
+    }
+    return wrong;
+}
+
+/* Between added tokens of the normalised text. */
+static int64_t tokens_found(struct tokens *t, const struct attn_aligned *text)
+{
+    const struct attn_vocab *v = &t->e.vocab;
+    struct attn_match m;
+    int64_t at = 0, wrong = 0;
+    while (wrong == 0
+           && attn_added_next(v, 1, text->text, text->bytes, at, &m)) {
+        wrong = tokens_split(t, 0, text, at, m.from - at);
+        if (wrong == 0)
+            wrong = tokens_put(&t->e, v->added[m.row].id, text, m.from, m.to);
+        at = m.to;
+    }
+    if (wrong == 0)
+        wrong = tokens_split(t, 0, text, at, text->bytes - at);
+    return wrong;
+}
+
+/* *in becomes what the normaliser makes of it. 0, or an error. */
+static int64_t tokens_normal(struct tokens *t, const struct attn_aligned **text)
+{
+    const struct attn_vocab *v = &t->e.vocab;
+    const struct attn_aligned *in = *text;
+    for (int64_t i = 0; i < v->steps[0]; i++) {
+        const struct attn_step *s = &v->step[0][i];
+        struct attn_aligned *out = &t->normal[i % 2];
+        out->bytes = 0;
+        out->begins = in->begins;
+        int64_t wrong = attn_step_op(s->op)->change(v, s, in, out);
+        if (wrong < 0)
+            return wrong;
+        in = out;
+    }
+    *text = in;
+    return 0;
+}
+
+/* A text between added tokens. */
+static int64_t tokens_between(struct tokens *t, struct attn_aligned text)
+{
+    const struct attn_aligned *in = &text;
+    if (text.bytes == 0)
+        return 0;
+    int64_t wrong = tokens_normal(t, &in);
+    if (wrong < 0)
+        return wrong;
+    return tokens_found(t, in);
+}
+
+/* The text, with U+FFFD for each longest beginning of a character that is none,
+ * as decoders of UTF-8 do.                                                  */
+static int64_t tokens_replace(const struct attn_aligned *in,
+                              struct attn_aligned *out)
+{
+    int64_t at = 0, wrong = 0;
+    out->bytes = 0;
+    out->begins = in->begins;
+    while (at < in->bytes && wrong == 0) {
+        int64_t good = attn_utf8(in->text + at, in->bytes - at);
+        wrong = attn_put_same(out, in, at, good);
+        at += good;
+        if (at == in->bytes || wrong)
+            break;
+        int64_t n = attn_character_begun(in->text + at, in->bytes - at);
+        wrong = attn_put_at(out, "\xef\xbf\xbd", 3, (int32_t)(in->base + at),
+                            (int32_t)(in->base + at + n));
+        at += n;
+    }
+    return wrong;
+}
+
+/* Between added tokens of the text as it stands. */
+static int64_t tokens_text(struct tokens *t, const char *text, int64_t bytes)
+{
+    const struct attn_vocab *v = &t->e.vocab;
+    struct attn_aligned given, *in = &given;
+    struct attn_match m;
+    int64_t at = 0, wrong = 0;
+    memset(&given, 0, sizeof given);
+    given.text = (char *)text;
+    given.bytes = bytes;
+    given.begins = !(t->e.how & ATTN_BEGUN);
+    t->e.text = in;
+    if (v->head->flags & ATTN_MODEL_REPLACE && attn_utf8(text, bytes) < bytes) {
+        in = &t->raw;
+        wrong = tokens_replace(&given, in);
+    }
+    while (wrong == 0 && attn_added_next(v, 0, in->text, in->bytes, at, &m)) {
+        wrong = tokens_between(t, attn_part_of(in, at, m.from - at));
+        if (wrong == 0)
+            wrong = tokens_put(&t->e, v->added[m.row].id, in, m.from, m.to);
+        at = m.to;
+    }
+    if (wrong == 0)
+        wrong = tokens_between(t, attn_part_of(in, at, in->bytes - at));
+    return wrong;
+}
+
+/* -------------------------------------------------------------- encode --- */
+
+/* The text in its template; or what goes on, which has none. */
+static int64_t tokens_all(struct tokens *t, const char *text, int64_t bytes)
+{
+    const struct attn_vocab_header *h = t->e.vocab.head;
+    const int32_t *counts = t->e.vocab.templates;
+    const int plain = (t->e.how & (ATTN_BEGUN | ATTN_PLAIN)) != 0;
+    int64_t wrong = 0;
+    if (!counts || plain) {
+        wrong = tokens_text(t, text, bytes);
+    } else {
+        const struct attn_template *row = (const void *)(counts + 2);
+        for (int32_t i = 0; i < counts[0] && wrong == 0; i++) {
+            if (row[i].id < 0)
+                wrong = tokens_text(t, text, bytes);
+            else if (i > 0 || row[i].id != h->start
+                     || !(t->e.how & ATTN_STARTED))
+                wrong = tokens_put(&t->e, row[i].id, NULL, 0, 0);
+        }
+    }
+    if (wrong == 0 && h->append_end)
+        wrong = tokens_put(&t->e, h->end, NULL, 0, 0);
+    return wrong;
+}
+
+/* Nobody asks where bytes came from. */
+static void tokens_forget(struct tokens *t)
+{
+    t->raw.from = NULL;
+    t->normal[0].from = NULL;
+    t->normal[1].from = NULL;
+    for (int i = 0; i < ATTN_STEPS; i++)
+        t->split[i].from = NULL;
+}
+
+ATTN_API int64_t attn_vocab_encode_offsets(const void *block, const char *line,
+                                           int64_t bytes, int64_t how,
+                                           int32_t *ids, int32_t *offsets,
+                                           int64_t cap, void *memory,
+                                           int64_t *bad)
+{
+    struct attn_memory at;
+    struct tokens t;
     int64_t need = attn_vocab_encode_bytes(block, bytes);
     if (need < 0)
         return need;
@@ -7529,26 +8453,294 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
         return ATTN_ERROR_NULL;
     if (need > 0 && !memory)
         return ATTN_ERROR_NULL;
-    attn_vocab_open(&e.vocab, block);
-    e.line = line;
-    e.bytes = bytes;
-    e.begun = begun;
-    e.ids = ids;
-    e.cap = cap;
-    e.n = 0;
-    e.bad = 0;
-    e.memory = memory;
-    int64_t wrong = tokens_kinds[h->kind].encode(&e);
-    *bad = e.bad;
+    attn_memory_open(&at, memory);
+    tokens_begin(&t, block, bytes, &at);
+    t.e.ids = ids;
+    t.e.offsets = offsets;
+    t.e.cap = cap;
+    t.e.n = 0;
+    t.e.how = how;
+    t.e.bad = 0;
+    if (!offsets)
+        tokens_forget(&t);
+    int64_t wrong = tokens_all(&t, bytes > 0 ? line : "", bytes);
+    *bad = t.e.bad;
+    return wrong < 0 ? wrong : t.e.n;
+}
+
+ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
+                                   int64_t bytes, int64_t begun, int32_t *ids,
+                                   int64_t cap, void *memory, int64_t *bad)
+{
+    return attn_vocab_encode_offsets(block, line, bytes, begun, ids, NULL, cap,
+                                     memory, bad);
+}
+
+ATTN_API int64_t attn_vocab_normalise(const void *block, const char *text,
+                                      int64_t bytes, char *out, int64_t cap,
+                                      void *memory)
+{
+    struct attn_memory at;
+    struct tokens t;
+    struct attn_aligned given;
+    const struct attn_aligned *in = &given;
+    memset(&given, 0, sizeof given);
+    given.text = (char *)text;
+    given.bytes = bytes;
+    given.begins = 1;
+    attn_memory_open(&at, memory);
+    int64_t wrong = tokens_begin(&t, block, bytes, &at);
     if (wrong < 0)
         return wrong;
-    if (h->append_end) {
-        if (e.n == cap)
-            return ATTN_ERROR_ROOM;
-        ids[e.n] = h->end;
-        e.n++;
+    tokens_forget(&t);
+    wrong = tokens_normal(&t, &in);
+    if (wrong < 0)
+        return wrong;
+    if (in->bytes > cap)
+        return ATTN_ERROR_ROOM;
+    if (in->bytes > 0)
+        memcpy(out, in->text, (size_t)in->bytes);
+    return in->bytes;
+}
+
+/* vocab_check.c: is this block of bytes a vocabulary? What passes is safe to
+ * encode and decode with, whoever made it: the frame is checked here, what a
+ * model or a step needs by its own row.                                     */
+
+static int vocab_bad_id(const struct attn_vocab_header *h, int32_t id)
+{
+    return id < -1 || id >= h->size;
+}
+
+/* Bytes of an item of each part; those of the tokens must be there. */
+static const struct {
+    int64_t item;
+    int needed;
+} vocab_sections[ATTN_SECTIONS] = {
+    [ATTN_OFFSETS] = { 4, 1 },
+    [ATTN_TEXTS] = { 1, 0 },
+    [ATTN_FIND] = { 4, 0 },
+    [ATTN_PIECES] = { 1, 0 },
+    [ATTN_SCORES] = { 4, 0 },
+    [ATTN_BYTES] = { 1024, 0 },
+    [ATTN_BYTES_LAST] = { 1024, 0 },
+    [ATTN_PAIRS] = { sizeof(struct attn_pair), 0 },
+    [ATTN_WORDS] = { 4, 0 },
+    [ATTN_STRINGS] = { 1, 0 },
+    [ATTN_NORMAL] = { sizeof(struct attn_step), 0 },
+    [ATTN_SPLIT] = { sizeof(struct attn_step), 0 },
+    [ATTN_DECODE] = { sizeof(struct attn_step), 0 },
+    [ATTN_ADDED] = { sizeof(struct attn_added), 0 },
+    [ATTN_ADDED_TRIE] = { sizeof(struct attn_node), 0 },
+    [ATTN_TEMPLATE] = { 8, 0 },
+    [ATTN_CLASSES] = { 256, 0 },
+    [ATTN_MAPPINGS] = { 1, 0 },
+    [ATTN_CHARMAP] = { 1, 0 },
+    [ATTN_MODEL_TRIE] = { 1, 0 },
+};
+
+static const char *vocab_check_sections(const struct attn_vocab_header *h)
+{
+    const int64_t head = sizeof *h;
+    for (int64_t i = 0; i < ATTN_SECTIONS; i++) {
+        const struct attn_section *s = &h->section[i];
+        const int64_t item = vocab_sections[i].item;
+        if (s->at == 0 && s->bytes == 0 && !vocab_sections[i].needed)
+            continue;
+        if (item == 0 || s->bytes < 1 || s->bytes % item != 0 || s->at % 8 != 0)
+            return "vocabulary: a part of it has another form";
+        if (s->at < head || s->at > h->bytes || s->bytes > h->bytes - s->at)
+            return "vocabulary: a part lies outside of it";
     }
-    return e.n;
+    if (h->section[ATTN_OFFSETS].bytes / 4 - 1 != (int64_t)h->size + h->extra)
+        return "vocabulary: fewer bytes than its tokens need";
+    return NULL;
+}
+
+static const char *vocab_check_head(const struct attn_vocab_header *h,
+                                    int64_t bytes)
+{
+    if (attn_check_block(h) != 0)
+        return "no vocabulary: its first bytes are not ATTNVOC3";
+    if (h->bytes != bytes)
+        return "vocabulary: its size is not the size that it states";
+    if (!attn_vocab_kind(h->kind))
+        return "vocabulary: unknown kind of tokenizer";
+    if (h->size < 0 || h->size > bytes / 4 || h->extra < 0
+        || h->extra > bytes / 4)
+        return "vocabulary: fewer bytes than its tokens need";
+    if (vocab_bad_id(h, h->start) || vocab_bad_id(h, h->end)
+        || vocab_bad_id(h, h->pad) || vocab_bad_id(h, h->unknown))
+        return "vocabulary: a special token is out of range";
+    if (h->append_end < 0 || h->append_end > 1)
+        return "vocabulary: append_end is neither 0 nor 1";
+    if (h->append_end && h->end < 0)
+        return "vocabulary: an end token is to be added, and there is none";
+    if (h->flags & ~ATTN_MODEL_FLAGS || h->most < 0)
+        return "vocabulary: its model has an unknown flag";
+    if (h->extra > 0 && h->unknown < 0)
+        return "vocabulary: no unknown token for those of the model";
+    return vocab_check_sections(h);
+}
+
+static const char *vocab_check_texts(const struct attn_vocab *v)
+{
+    const int64_t size = (int64_t)v->head->size + v->head->extra;
+    int64_t room, pieces;
+    attn_vocab_section(v->head, ATTN_TEXTS, &room);
+    attn_vocab_section(v->head, ATTN_PIECES, &pieces);
+    if (v->offset[0] != 0 || v->offset[size] != room)
+        return "vocabulary: its texts do not fill their place";
+    if (v->piece && pieces != size)
+        return "vocabulary: not a kind for each token";
+    for (int64_t i = 0; i < size; i++)
+        if (v->offset[i] > v->offset[i + 1] || v->offset[i + 1] > room)
+            return "vocabulary: texts out of order";
+    return NULL;
+}
+
+/* A table has ids, and an empty slot where a search ends. */
+static const char *vocab_check_table(const uint32_t *slot, int64_t n,
+                                     int64_t size)
+{
+    int64_t empty = n == 0;
+    for (int64_t i = 0; i < n; i++) {
+        empty += slot[i] == 0;
+        if (slot[i] > size)
+            return "vocabulary: an id out of range";
+    }
+    return empty > 0 ? NULL : "vocabulary: a table without an end";
+}
+
+static const char *vocab_check_ids(const struct attn_vocab *v,
+                                   const int32_t *id, int64_t n)
+{
+    const int64_t size = (int64_t)v->head->size + v->head->extra;
+    for (int64_t i = 0; id && i < n; i++)
+        if (id[i] < -1 || id[i] >= size)
+            return "vocabulary: an id out of range";
+    return NULL;
+}
+
+static int vocab_bad_part(const struct attn_vocab *v, struct attn_part p)
+{
+    int64_t n;
+    attn_vocab_section(v->head, ATTN_STRINGS, &n);
+    return p.at > n || p.bytes > n - p.at;
+}
+
+static const char *vocab_check_steps(const struct attn_vocab *v, int list)
+{
+    if (v->steps[list] > ATTN_STEPS)
+        return "vocabulary: too many steps";
+    for (int64_t i = 0; i < v->steps[list]; i++) {
+        const struct attn_step *s = &v->step[list][i];
+        const struct attn_op *op = attn_step_op(s->op);
+        const char *wrong = NULL;
+        if (vocab_bad_part(v, s->text) || vocab_bad_part(v, s->other))
+            return "vocabulary: a text lies outside of it";
+        if (!op || (list == 0 && !op->change)
+            || (list == 1 && !op->change && !op->find))
+            return "vocabulary: an unknown step";
+        if (op->check)
+            wrong = op->check(v, s);
+        if (wrong)
+            return wrong;
+    }
+    return NULL;
+}
+
+static const char *vocab_check_added(const struct attn_vocab *v)
+{
+    for (int64_t i = 0; i < v->addeds; i++)
+        if (vocab_bad_part(v, v->added[i].text) || v->added[i].id < 0
+            || v->added[i].id >= v->head->size)
+            return "vocabulary: an added token out of range";
+    if (v->nodes == 1)
+        return "vocabulary: its added tokens have no roots";
+    for (int64_t i = 0; i < v->nodes; i++) {
+        const struct attn_node *at = &v->node[i];
+        if (at->row < -1 || at->row >= v->addeds
+            || (int64_t)at->child + at->children > v->nodes)
+            return "vocabulary: an added token out of range";
+    }
+    return NULL;
+}
+
+static const char *vocab_check_template(const struct attn_vocab *v)
+{
+    int64_t bytes, texts = 0;
+    const int32_t *count = attn_vocab_section(v->head, ATTN_TEMPLATE, &bytes);
+    if (!count)
+        return NULL;
+    const struct attn_template *row = (const void *)(count + 2);
+    const int64_t rows = bytes / 8 - 1;
+    if (count[0] < 0 || count[1] < 0 || (int64_t)count[0] + count[1] != rows)
+        return "vocabulary: a template of another size";
+    for (int64_t i = 0; i < rows; i++) {
+        if (row[i].id < (i < count[0] ? -1 : -2) || row[i].id >= v->head->size)
+            return "vocabulary: a template's id is out of range";
+        texts += i < count[0] && row[i].id == -1;
+    }
+    return texts == 1 ? NULL : "vocabulary: a template without the text";
+}
+
+static const char *vocab_check_classes(const struct attn_vocab *v)
+{
+    int64_t bytes;
+    attn_vocab_section(v->head, ATTN_CLASSES, &bytes);
+    if (!v->classes)
+        return NULL;
+    if (bytes <= ATTN_CLASS_INDEX)
+        return "vocabulary: classes without an index";
+    for (int64_t i = 0; i < ATTN_CLASS_INDEX; i++)
+        if (256 * (int64_t)v->classes[i] >= bytes - ATTN_CLASS_INDEX)
+            return "vocabulary: a class out of range";
+    return NULL;
+}
+
+static const char *vocab_check_parts(const struct attn_vocab *v)
+{
+    const int64_t size = (int64_t)v->head->size + v->head->extra;
+    const char *wrong = vocab_check_texts(v);
+    if (!wrong)
+        wrong = vocab_check_table(v->find, v->finds, size);
+    if (!wrong)
+        wrong = vocab_check_table(v->word, v->words, size);
+    if (!wrong)
+        wrong = vocab_check_ids(v, v->byte, 256);
+    if (!wrong)
+        wrong = vocab_check_ids(v, v->byte_last, 256);
+    if (!wrong
+        && (vocab_bad_part(v, v->head->prefix)
+            || vocab_bad_part(v, v->head->suffix)))
+        wrong = "vocabulary: a text lies outside of it";
+    if (!wrong)
+        wrong = vocab_check_classes(v);
+    if (!wrong)
+        wrong = vocab_check_added(v);
+    if (!wrong)
+        wrong = vocab_check_template(v);
+    for (int list = 0; list < 3 && !wrong; list++)
+        wrong = vocab_check_steps(v, list);
+    return wrong;
+}
+
+ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes)
+{
+    struct attn_vocab v;
+    if ((uintptr_t)block % 8 != 0)
+        return "vocabulary: not at a multiple of 8 bytes";
+    if (bytes < (int64_t)sizeof(struct attn_vocab_header))
+        return "vocabulary: shorter than its head";
+    const char *wrong = vocab_check_head(block, bytes);
+    if (wrong)
+        return wrong;
+    attn_vocab_open(&v, block);
+    wrong = vocab_check_parts(&v);
+    if (wrong)
+        return wrong;
+    return attn_vocab_kind(v.head->kind)->check(&v);
 }
 
 /* text.c: ids in, text out, token by token. What is given out never ends in the
@@ -7677,12 +8869,13 @@ static const char *text_of_piece(const struct attn_text *t,
                                  char *byte, int64_t *bytes)
 {
     const char *text = attn_vocab_token(t->block, id, bytes);
-    if (v->piece[id] == ATTN_PIECE_BYTE) {
+    const int kind = v->piece[id] & ATTN_PIECE_KIND;
+    if (kind == ATTN_PIECE_BYTE) {
         *byte = (char)attn_vocab_byte(text, *bytes);
         text = byte;
         *bytes = 1;
     }
-    if (v->piece[id] == ATTN_PIECE_BEGIN || v->piece[id] == ATTN_PIECE_END)
+    if (kind == ATTN_PIECE_BEGIN || kind == ATTN_PIECE_END)
         *bytes = 0;
     if (!t->begun && *bytes > 0 && text[0] == ' ') {
         text++;
@@ -8620,11 +9813,25 @@ int64_t tiny_vocab_encode_bytes(const void *block, int64_t bytes)
     return attn_vocab_encode_bytes(block, bytes);
 }
 
-int64_t tiny_vocab_encode(const void *block, const char *line, int64_t bytes,
-                          int64_t begun, int32_t *ids, int64_t cap,
-                          void *memory, int64_t *bad)
+int64_t tiny_vocab_most_ids(const void *block, int64_t bytes)
 {
-    return attn_vocab_encode(block, line, bytes, begun, ids, cap, memory, bad);
+    return attn_vocab_most_ids(block, bytes);
+}
+
+int64_t tiny_vocab_encode(const void *block, const char *line, int64_t bytes,
+                          int64_t how, int32_t *ids, int64_t cap, void *memory,
+                          int64_t *bad)
+{
+    return attn_vocab_encode(block, line, bytes, how, ids, cap, memory, bad);
+}
+
+int64_t tiny_vocab_encode_offsets(const void *block, const char *line,
+                                  int64_t bytes, int64_t how, int32_t *ids,
+                                  int32_t *offsets, int64_t cap, void *memory,
+                                  int64_t *bad)
+{
+    return attn_vocab_encode_offsets(block, line, bytes, how, ids, offsets, cap,
+                                     memory, bad);
 }
 
 int64_t tiny_vocab_decode(const void *block, const int32_t *ids, int64_t n,
@@ -8746,14 +9953,15 @@ const void *tiny_embedded(int64_t *bytes)
 
 /* Opens the model. path: its weights file; NULL: they are inside of the C file,
  * or there are none. o NULL: all 0. The only function that allocates: one block
- * of attn_memory() bytes; and, where they are asked for, threads. What goes
- * wrong attn_error() tells, of this and of each call; NULL: there is no
- * memory. */
+ * of attn_memory() bytes; one for the ids of a text, as the vocabularies need
+ * it; and, where they are asked for, threads. What goes wrong attn_error()
+ * tells, of this and of each call; NULL: there is no memory. */
 ATTN_API struct attn_handle *attn_open(const struct attn_model *m,
                                        const char *path,
                                        const struct attn_open_options *o);
 
-/* Bytes that attn_open() with these options allocates; or an error. */
+/* Bytes that attn_open() with these options allocates, beside those for the ids
+ * of a text; or an error. */
 ATTN_API int64_t attn_memory(const struct attn_model *m,
                              const struct attn_open_options *o);
 
@@ -8905,10 +10113,12 @@ struct attn_handle {
     void *pool;                           /* of them, or NULL */
     int64_t input, output;                /* the longest: tokens or rows */
     int64_t beam, text; /* the widest search; bytes of the longest text */
+    void *tokens;       /* a block of its own: the vocabularies tell its size */
+    int64_t most;       /* ids of a text */
     int32_t *ids, *target_ids;
     float *scores; /* of a target's tokens */
-    char *piece;   /* [HANDLE_PIECE] a token's text */
     void *words;   /* memory of the tokenizer */
+    char *piece;   /* [HANDLE_PIECE] a token's text */
     void *work;    /* memory of a call */
     int64_t work_bytes;
 };
@@ -9030,13 +10240,8 @@ static int handle_size(struct attn_handle *h, const char *name, int64_t given,
 static void handle_lay_out(struct attn_handle *h, struct attn_memory *at)
 {
     h->bound = attn_take(at, h->model->bound_bytes, 1);
-    if (h->model->kind != ATTN_ATTENTION) {
-        h->ids = attn_take(at, h->text + 2, sizeof *h->ids);
-        h->target_ids = attn_take(at, h->text + 3, sizeof *h->target_ids);
-        h->scores = attn_take(at, h->text + 3, sizeof *h->scores);
-        h->words = attn_take(at, attn_merges_bytes(h->text), 1);
+    if (h->model->kind != ATTN_ATTENTION)
         h->piece = attn_take(at, HANDLE_PIECE, 1);
-    }
     h->work_bytes = handle_work(h);
     h->work = attn_take(at, h->work_bytes, 1);
 }
@@ -9078,6 +10283,54 @@ static int handle_weights(struct attn_handle *h, const char *path,
         return handle_fail(h, ATTN_ERROR_OPEN, "%s: %s", name, wrong);
     h->source = attn_vocab(m, h->file.at, 0);
     h->target = attn_vocab(m, h->file.at, 1);
+    return 0;
+}
+
+/* Bytes of the tokenizers' memory for the longest text, or an error; the most
+ * ids of one goes to h->most.                                               */
+static int64_t handle_words(struct attn_handle *h)
+{
+    const void *const vocab[2] = { h->source, h->target };
+    int64_t words = 0;
+
+    h->most = h->text;
+    for (int i = 0; i < 2; i++) {
+        if (!vocab[i])
+            continue;
+        const int64_t bytes = attn_vocab_encode_bytes(vocab[i], h->text);
+        const int64_t most = attn_vocab_most_ids(vocab[i], h->text);
+        if (bytes < 0 || most < 0)
+            return attn_min(bytes, most);
+        words = attn_max(words, bytes);
+        h->most = attn_max(h->most, most);
+    }
+    return words;
+}
+
+/* Memory of a text's tokens. 0, or an error. */
+static int handle_open_tokens(struct attn_handle *h)
+{
+    const int64_t words = handle_words(h);
+    struct attn_memory at;
+
+    if (words < 0)
+        return handle_fail(h, words,
+                           "max_text: so long a text takes more "
+                           "memory than can be told");
+    attn_memory_open(&at, NULL);
+    for (int laid = 0; laid < 2; laid++) {
+        h->ids = attn_take(&at, h->most + 1, sizeof *h->ids);
+        h->target_ids = attn_take(&at, h->most + 1, sizeof *h->target_ids);
+        h->scores = attn_take(&at, h->most + 1, sizeof *h->scores);
+        h->words = attn_take(&at, words, 1);
+        if (laid == 1)
+            break;
+        h->tokens = malloc((size_t)attn_memory_bytes(&at));
+        if (!h->tokens)
+            return handle_fail(h, ATTN_ERROR_OPEN,
+                               "out of memory for the tokens of a text");
+        attn_memory_open(&at, h->tokens);
+    }
     return 0;
 }
 
@@ -9124,6 +10377,8 @@ ATTN_API struct attn_handle *attn_open(const struct attn_model *m,
         return h;
     handle_lay_out(h, &at);
     h->failed = handle_weights(h, path, o ? o->unchecked : 0);
+    if (!h->failed && h->model->kind != ATTN_ATTENTION)
+        h->failed = handle_open_tokens(h);
     if (!h->failed)
         h->failed = handle_threads(h, o ? o->threads : 0);
     return h;
@@ -9137,14 +10392,17 @@ ATTN_API void attn_close(struct attn_handle *h)
     attn_pool_close(h->pool);
 #endif
     handle_unmap(&h->file);
+    free(h->tokens);
     free(h->memory);
 }
 
 /* ----------------------------------------------------------------- text --- */
 
-/* Ids of a text: their number, or an error. bytes -1: up to its NUL. */
+/* Ids of a text into ids[h->most + 1]: their number, or an error. bytes -1: up
+ * to its NUL. how: ATTN_PLAIN, ..                                           */
 static int64_t handle_tokens(struct attn_handle *h, const void *vocab,
-                             const char *text, int64_t bytes, int32_t *ids)
+                             const char *text, int64_t bytes, int64_t how,
+                             int32_t *ids)
 {
     int64_t bad = 0, n;
 
@@ -9162,12 +10420,18 @@ static int64_t handle_tokens(struct attn_handle *h, const void *vocab,
                            "the text has %lld bytes, at most %lld are taken: "
                            "max_text of the options at open",
                            (long long)bytes, (long long)h->text);
-    n = attn_vocab_encode(vocab, text, bytes, 0, ids, h->text + 2, h->words,
+    n = attn_vocab_encode(vocab, text, bytes, how, ids, h->most, h->words,
                           &bad);
     if (n < 0)
         return handle_fail(h, n, "byte %lld: %s", (long long)bad + 1,
                            attn_error_text(n));
     return n;
+}
+
+/* A decoder's start token is put in front of its prompt by the search. */
+static int64_t handle_how(const struct attn_handle *h)
+{
+    return h->model->kind == ATTN_DECODER ? ATTN_STARTED : 0;
 }
 
 /* Those of a text to be answered: none where it is empty. */
@@ -9176,7 +10440,7 @@ static int64_t handle_question(struct attn_handle *h, const char *text,
 {
     if (text && (bytes == 0 || (bytes == -1 && text[0] == '\0')))
         return 0;
-    return handle_tokens(h, h->source, text, bytes, h->ids);
+    return handle_tokens(h, h->source, text, bytes, handle_how(h), h->ids);
 }
 
 /* handle_generate.c: a model that generates: the calls of its handle. */
@@ -9628,10 +10892,12 @@ ATTN_API int attn_score(const struct attn_model *m, struct attn_handle *h,
         return wrong;
     if (!log_probability)
         return handle_refuse(h, ATTN_ERROR_NULL);
-    n = handle_tokens(h, h->source, source, source_bytes, h->ids);
+    n = handle_tokens(h, h->source, source, source_bytes, handle_how(h),
+                      h->ids);
     if (n < 0)
         return (int)n;
-    target_n = handle_tokens(h, h->target, target, target_bytes, h->target_ids);
+    target_n = handle_tokens(h, h->target, target, target_bytes, ATTN_PLAIN,
+                             h->target_ids);
     if (target_n < 0)
         return (int)target_n;
     return handle_probability(h, h->ids, n, h->target_ids, target_n,

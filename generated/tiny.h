@@ -373,13 +373,14 @@ void tiny_options(struct attn_search_options *o);
 
 /* Opens the model. path: its weights file; NULL: they are inside of the C file,
  * or there are none. o NULL: all 0. The only function that allocates: one block
- * of tiny_memory() bytes; and, where they are asked for, threads. What goes
- * wrong tiny_error() tells, of this and of each call; NULL: there is no
- * memory. */
+ * of tiny_memory() bytes; one for the ids of a text, as the vocabularies need
+ * it; and, where they are asked for, threads. What goes wrong tiny_error()
+ * tells, of this and of each call; NULL: there is no memory. */
 struct attn_handle *tiny_open(const char *path,
                               const struct attn_open_options *o);
 
-/* Bytes that tiny_open() with these options allocates; or an error. */
+/* Bytes that tiny_open() with these options allocates, beside those for the ids
+ * of a text; or an error. */
 int64_t tiny_memory(const struct attn_open_options *o);
 
 /* What is wrong, in words; "": nothing. Of tiny_open(), and then all calls are
@@ -467,14 +468,26 @@ const void *tiny_vocab(const void *file, int64_t target);
  * or an error. */
 int64_t tiny_vocab_encode_bytes(const void *block, int64_t bytes);
 
+/* A text of `bytes` bytes has not more ids, those of the template counted; or
+ * an error. */
+int64_t tiny_vocab_most_ids(const void *block, int64_t bytes);
+
 /* Ids of one text. Returns their number, or an error: where it is about the
- * text (ATTN_ERROR_UNKNOWN, and no token stands for such; ATTN_ERROR_UTF8, but
- * merges with byte pieces take any bytes) *bad is the byte. Not more ids than
- * the text has bytes, and two. begun: the text goes on where another ended, so
- * that merges put no space in front of it. */
+ * text (ATTN_ERROR_UNKNOWN, and no token stands for such; ATTN_ERROR_UTF8,
+ * where no token stands for such bytes) *bad is the byte. how: 0; or the sum of
+ * 1, the text goes on where another ended: nothing is put around it; 2, no
+ * template; 4, the start token, if the template begins with it, is left out. */
 int64_t tiny_vocab_encode(const void *block, const char *line, int64_t bytes,
-                          int64_t begun, int32_t *ids, int64_t cap,
-                          void *memory, int64_t *bad);
+                          int64_t how, int32_t *ids, int64_t cap, void *memory,
+                          int64_t *bad);
+
+/* The same; where the token ids[i] stands in the text, from the byte offsets[2
+ * i] to before offsets[2 i + 1], goes to offsets[2 cap]; 0, 0 for those that
+ * were put around it. */
+int64_t tiny_vocab_encode_offsets(const void *block, const char *line,
+                                  int64_t bytes, int64_t how, int32_t *ids,
+                                  int32_t *offsets, int64_t cap, void *memory,
+                                  int64_t *bad);
 
 /* Text of ids; NUL-terminated; returns its length without NUL, or an error. */
 int64_t tiny_vocab_decode(const void *block, const int32_t *ids, int64_t n,

@@ -32,13 +32,15 @@ OPENED(Always, struct attn_handle *, open,
     (MODEL, P(const char *, path), P(const struct attn_open_options *, o)),
     "Opens the model. path: its weights file; NULL: they are inside of the C "
     "file, or there are none. o NULL: all 0. The only function that allocates: "
-    "one block of $memory() bytes; and, where they are asked for, threads. "
+    "one block of $memory() bytes; one for the ids of a text, as the "
+    "vocabularies need it; and, where they are asked for, threads. "
     "What goes wrong $error() tells, of this and of each call; NULL: there is "
     "no memory.")
 
 OPENED(Always, int64_t, memory,
     (MODEL, P(const struct attn_open_options *, o)),
-    "Bytes that $open() with these options allocates; or an error.")
+    "Bytes that $open() with these options allocates, beside those for the ids "
+    "of a text; or an error.")
 
 OPENED(Always, const char *, error,
     (P(const struct attn_handle *, h)),
@@ -180,16 +182,29 @@ EXPORT(Texts, int64_t, vocab_encode_bytes,
     "Bytes of memory that $vocab_encode() needs for a text of `bytes` bytes, "
     "or an error.")
 
+EXPORT(Texts, int64_t, vocab_most_ids,
+    (P(const void *, block), P(int64_t, bytes)),
+    "A text of `bytes` bytes has not more ids, those of the template counted; "
+    "or an error.")
+
 EXPORT(Texts, int64_t, vocab_encode,
     (P(const void *, block), P(const char *, line), P(int64_t, bytes),
-     P(int64_t, begun), P(int32_t *, ids), P(int64_t, cap),
+     P(int64_t, how), P(int32_t *, ids), P(int64_t, cap),
      P(void *, memory), P(int64_t *, bad)),
     "Ids of one text. Returns their number, or an error: where it is about "
     "the text (ATTN_ERROR_UNKNOWN, and no token stands for such; "
-    "ATTN_ERROR_UTF8, but merges with byte pieces take any bytes) *bad is the "
-    "byte. Not more ids than the text has bytes, and two. begun: the text "
-    "goes on where another ended, so that merges put no space in front of "
-    "it.")
+    "ATTN_ERROR_UTF8, where no token stands for such bytes) *bad is the byte. "
+    "how: 0; or the sum of 1, the text goes on where another ended: nothing "
+    "is put around it; 2, no template; 4, the start token, if the template "
+    "begins with it, is left out.")
+
+EXPORT(Texts, int64_t, vocab_encode_offsets,
+    (P(const void *, block), P(const char *, line), P(int64_t, bytes),
+     P(int64_t, how), P(int32_t *, ids), P(int32_t *, offsets),
+     P(int64_t, cap), P(void *, memory), P(int64_t *, bad)),
+    "The same; where the token ids[i] stands in the text, from the byte "
+    "offsets[2 i] to before offsets[2 i + 1], goes to offsets[2 cap]; 0, 0 for "
+    "those that were put around it.")
 
 EXPORT(Decodes, int64_t, vocab_decode,
     (P(const void *, block), P(const int32_t *, ids), P(int64_t, n),

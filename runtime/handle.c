@@ -27,10 +27,12 @@ struct attn_handle {
     void *pool;                           /* of them, or NULL */
     int64_t input, output;                /* the longest: tokens or rows */
     int64_t beam, text; /* the widest search; bytes of the longest text */
+    void *tokens;       /* a block of its own: the vocabularies tell its size */
+    int64_t most;       /* ids of a text */
     int32_t *ids, *target_ids;
     float *scores; /* of a target's tokens */
-    char *piece;   /* [HANDLE_PIECE] a token's text */
     void *words;   /* memory of the tokenizer */
+    char *piece;   /* [HANDLE_PIECE] a token's text */
     void *work;    /* memory of a call */
     int64_t work_bytes;
 };
@@ -152,13 +154,8 @@ static int handle_size(struct attn_handle *h, const char *name, int64_t given,
 static void handle_lay_out(struct attn_handle *h, struct attn_memory *at)
 {
     h->bound = attn_take(at, h->model->bound_bytes, 1);
-    if (h->model->kind != ATTN_ATTENTION) {
-        h->ids = attn_take(at, h->text + 2, sizeof *h->ids);
-        h->target_ids = attn_take(at, h->text + 3, sizeof *h->target_ids);
-        h->scores = attn_take(at, h->text + 3, sizeof *h->scores);
-        h->words = attn_take(at, attn_merges_bytes(h->text), 1);
+    if (h->model->kind != ATTN_ATTENTION)
         h->piece = attn_take(at, HANDLE_PIECE, 1);
-    }
     h->work_bytes = handle_work(h);
     h->work = attn_take(at, h->work_bytes, 1);
 }
@@ -200,6 +197,54 @@ static int handle_weights(struct attn_handle *h, const char *path,
         return handle_fail(h, ATTN_ERROR_OPEN, "%s: %s", name, wrong);
     h->source = attn_vocab(m, h->file.at, 0);
     h->target = attn_vocab(m, h->file.at, 1);
+    return 0;
+}
+
+/* Bytes of the tokenizers' memory for the longest text, or an error; the most
+ * ids of one goes to h->most.                                               */
+static int64_t handle_words(struct attn_handle *h)
+{
+    const void *const vocab[2] = { h->source, h->target };
+    int64_t words = 0;
+
+    h->most = h->text;
+    for (int i = 0; i < 2; i++) {
+        if (!vocab[i])
+            continue;
+        const int64_t bytes = attn_vocab_encode_bytes(vocab[i], h->text);
+        const int64_t most = attn_vocab_most_ids(vocab[i], h->text);
+        if (bytes < 0 || most < 0)
+            return attn_min(bytes, most);
+        words = attn_max(words, bytes);
+        h->most = attn_max(h->most, most);
+    }
+    return words;
+}
+
+/* Memory of a text's tokens. 0, or an error. */
+static int handle_open_tokens(struct attn_handle *h)
+{
+    const int64_t words = handle_words(h);
+    struct attn_memory at;
+
+    if (words < 0)
+        return handle_fail(h, words,
+                           "max_text: so long a text takes more "
+                           "memory than can be told");
+    attn_memory_open(&at, NULL);
+    for (int laid = 0; laid < 2; laid++) {
+        h->ids = attn_take(&at, h->most + 1, sizeof *h->ids);
+        h->target_ids = attn_take(&at, h->most + 1, sizeof *h->target_ids);
+        h->scores = attn_take(&at, h->most + 1, sizeof *h->scores);
+        h->words = attn_take(&at, words, 1);
+        if (laid == 1)
+            break;
+        h->tokens = malloc((size_t)attn_memory_bytes(&at));
+        if (!h->tokens)
+            return handle_fail(h, ATTN_ERROR_OPEN,
+                               "out of memory for the tokens of a text");
+        attn_memory_open(&at, h->tokens);
+    }
     return 0;
 }
 
@@ -246,6 +291,8 @@ ATTN_API struct attn_handle *attn_open(const struct attn_model *m,
         return h;
     handle_lay_out(h, &at);
     h->failed = handle_weights(h, path, o ? o->unchecked : 0);
+    if (!h->failed && h->model->kind != ATTN_ATTENTION)
+        h->failed = handle_open_tokens(h);
     if (!h->failed)
         h->failed = handle_threads(h, o ? o->threads : 0);
     return h;
@@ -259,14 +306,17 @@ ATTN_API void attn_close(struct attn_handle *h)
     attn_pool_close(h->pool);
 #endif
     handle_unmap(&h->file);
+    free(h->tokens);
     free(h->memory);
 }
 
 /* ----------------------------------------------------------------- text --- */
 
-/* Ids of a text: their number, or an error. bytes -1: up to its NUL. */
+/* Ids of a text into ids[h->most + 1]: their number, or an error. bytes -1: up
+ * to its NUL. how: ATTN_PLAIN, ..                                           */
 static int64_t handle_tokens(struct attn_handle *h, const void *vocab,
-                             const char *text, int64_t bytes, int32_t *ids)
+                             const char *text, int64_t bytes, int64_t how,
+                             int32_t *ids)
 {
     int64_t bad = 0, n;
 
@@ -284,12 +334,18 @@ static int64_t handle_tokens(struct attn_handle *h, const void *vocab,
                            "the text has %lld bytes, at most %lld are taken: "
                            "max_text of the options at open",
                            (long long)bytes, (long long)h->text);
-    n = attn_vocab_encode(vocab, text, bytes, 0, ids, h->text + 2, h->words,
+    n = attn_vocab_encode(vocab, text, bytes, how, ids, h->most, h->words,
                           &bad);
     if (n < 0)
         return handle_fail(h, n, "byte %lld: %s", (long long)bad + 1,
                            attn_error_text(n));
     return n;
+}
+
+/* A decoder's start token is put in front of its prompt by the search. */
+static int64_t handle_how(const struct attn_handle *h)
+{
+    return h->model->kind == ATTN_DECODER ? ATTN_STARTED : 0;
 }
 
 /* Those of a text to be answered: none where it is empty. */
@@ -298,5 +354,5 @@ static int64_t handle_question(struct attn_handle *h, const char *text,
 {
     if (text && (bytes == 0 || (bytes == -1 && text[0] == '\0')))
         return 0;
-    return handle_tokens(h, h->source, text, bytes, h->ids);
+    return handle_tokens(h, h->source, text, bytes, handle_how(h), h->ids);
 }

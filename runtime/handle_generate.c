@@ -447,10 +447,12 @@ ATTN_API int attn_score(const struct attn_model *m, struct attn_handle *h,
         return wrong;
     if (!log_probability)
         return handle_refuse(h, ATTN_ERROR_NULL);
-    n = handle_tokens(h, h->source, source, source_bytes, h->ids);
+    n = handle_tokens(h, h->source, source, source_bytes, handle_how(h),
+                      h->ids);
     if (n < 0)
         return (int)n;
-    target_n = handle_tokens(h, h->target, target, target_bytes, h->target_ids);
+    target_n = handle_tokens(h, h->target, target, target_bytes, ATTN_PLAIN,
+                             h->target_ids);
     if (target_n < 0)
         return (int)target_n;
     return handle_probability(h, h->ids, n, h->target_ids, target_n,

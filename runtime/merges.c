@@ -24,6 +24,7 @@ struct merges {
     int32_t *heap;              /* [heap_n] pieces, the first to join on top */
     char *text;                 /* [bytes] the line, behind a space or none */
     int64_t bytes, n, heap_n;
+    int64_t space; /* 1: the first byte is a space put in front */
 };
 
 enum { MERGES_MOST = INT32_MAX / 64 }; /* bytes of a line */
@@ -32,8 +33,9 @@ enum { MERGES_MOST = INT32_MAX / 64 }; /* bytes of a line */
 
 static int merges_before(const struct merges *m, int32_t a, int32_t b)
 {
-    float x = m->vocab->score[m->piece[a].into];
-    float y = m->vocab->score[m->piece[b].into];
+    const float *score = m->vocab->score;
+    float x = score[m->piece[a].into];
+    float y = score[m->piece[b].into];
     if (x == y)
         return a < b;
     return x > y;
@@ -96,7 +98,7 @@ static void merges_remove(struct merges *m, int32_t p)
 /* The normal piece of this text; -1: none. */
 static int32_t merges_find(const struct merges *m, int64_t from, int64_t length)
 {
-    int32_t id = attn_vocab_find(m->vocab->head, m->text + from, length);
+    int32_t id = attn_find(m->vocab, m->text + from, length);
     if (id >= 0 && m->vocab->piece[id] != ATTN_PIECE_NORMAL)
         id = -1;
     return id;
@@ -161,7 +163,7 @@ static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
     if (m->vocab->byte[0] >= 0) {
         for (int64_t i = 0; i < length; i++) {
             unsigned char c = (unsigned char)m->text[from + i];
-            merges_add(m, m->vocab->byte[c], from, 0);
+            merges_add(m, m->vocab->byte[c], from + i, 0);
         }
         return 0;
     }
@@ -173,19 +175,60 @@ static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
 
 static int64_t merges_characters(struct merges *m, struct attn_encoding *e)
 {
-    int64_t at = 0, space = m->bytes - e->bytes;
+    int64_t at = 0;
     while (at < m->bytes) {
         int64_t n = attn_character(m->text + at, m->bytes - at);
-        e->bad = attn_max(at - space, 0);
         if (n == 0 && m->vocab->byte[0] < 0)
-            return ATTN_ERROR_UTF8;
+            return attn_encode_bad(e, ATTN_ERROR_UTF8, at - m->space);
         n = attn_max(n, 1);
         if (merges_character(m, at, n) < 0)
-            return ATTN_ERROR_UNKNOWN;
+            return attn_encode_bad(e, ATTN_ERROR_UNKNOWN,
+                                   attn_max(at - m->space, 0));
         at += n;
     }
     m->piece[m->n - 1].next = -1;
     return 0;
+}
+
+/* --------------------------------------------------------------- check --- */
+
+/* The table of bytes names a byte piece for every byte, or for none. */
+static const char *merges_check_bytes(const struct attn_vocab *v,
+                                      int64_t pieces)
+{
+    if (pieces != 0 && pieces != 256)
+        return "vocabulary: byte pieces for some bytes only";
+    for (int32_t i = 0; i < 256; i++) {
+        int32_t id = v->byte[i];
+        int64_t n;
+        if (pieces == 0 && id == -1)
+            continue;
+        if (id < 0 || v->piece[id] != ATTN_PIECE_BYTE)
+            return "vocabulary: a byte has no byte piece";
+        const char *text = attn_vocab_token(v->head, id, &n);
+        if (attn_vocab_byte(text, n) != i)
+            return "vocabulary: a byte piece of another byte";
+    }
+    return NULL;
+}
+
+ATTN_API const char *attn_merges_check(const struct attn_vocab *v)
+{
+    const float *score = v->score;
+    const int64_t size = (int64_t)v->head->size + v->head->extra;
+    int64_t pieces = 0, bytes;
+    attn_vocab_section(v->head, ATTN_SCORES, &bytes);
+    if (!v->piece || !v->byte || bytes != 4 * size)
+        return "vocabulary: its merges have no pieces, scores or bytes";
+    for (int64_t i = 0; i < size; i++) {
+        if (v->piece[i] > ATTN_PIECE_UNKNOWN)
+            return "vocabulary: a piece of unknown kind";
+        if (v->piece[i] == ATTN_PIECE_BYTE)
+            pieces++;
+        if (!(score[i] - score[i] == 0.0f))
+            return "vocabulary: a score is not finite";
+    }
+    return merges_check_bytes(v, pieces);
 }
 
 /* -------------------------------------------------------------- encode --- */
@@ -198,10 +241,11 @@ static void merges_lay_out(struct merges *m, int64_t bytes,
     m->text = attn_take(at, bytes + 1, 1);
 }
 
-ATTN_API int64_t attn_merges_bytes(int64_t bytes)
+ATTN_API int64_t attn_merges_bytes(const struct attn_vocab *v, int64_t bytes)
 {
     struct attn_memory at;
     struct merges m;
+    (void)v;
     if (bytes < 0 || bytes > MERGES_MOST)
         return -1;
     attn_memory_open(&at, NULL);
@@ -209,23 +253,37 @@ ATTN_API int64_t attn_merges_bytes(int64_t bytes)
     return attn_memory_bytes(&at);
 }
 
-ATTN_API int64_t attn_merges(struct attn_encoding *e)
+/* The ids of the list, each for the bytes up to the next one's. */
+static int64_t merges_ids(const struct merges *m, struct attn_encoding *e)
+{
+    int64_t wrong = 0;
+    for (int32_t p = 0; p >= 0 && wrong == 0; p = m->piece[p].next) {
+        int32_t next = m->piece[p].next;
+        int64_t end = next < 0 ? m->bytes : m->piece[next].from;
+        wrong = attn_encode_put(e, m->piece[p].id,
+                                attn_max(m->piece[p].from - m->space, 0),
+                                end - m->space);
+    }
+    return wrong;
+}
+
+ATTN_API int64_t attn_merges(struct attn_encoding *e, const char *text,
+                             int64_t n)
 {
     struct attn_memory at;
     struct merges m;
-    if (e->bytes == 0)
-        return 0;
     attn_memory_open(&at, e->memory);
-    merges_lay_out(&m, e->bytes, &at);
+    merges_lay_out(&m, n, &at);
     m.vocab = &e->vocab;
     m.n = 0;
     m.heap_n = 0;
-    m.bytes = e->bytes;
-    if (!e->begun) {
+    m.space = 0;
+    if (e->begins && m.vocab->head->flags & ATTN_MODEL_DUMMY) {
         m.text[0] = ' ';
-        m.bytes++;
+        m.space = 1;
     }
-    memcpy(m.text + m.bytes - e->bytes, e->line, (size_t)e->bytes);
+    m.bytes = n + m.space;
+    memcpy(m.text + m.space, text, (size_t)n);
 
     int64_t wrong = merges_characters(&m, e);
     if (wrong < 0)
@@ -234,11 +292,5 @@ ATTN_API int64_t attn_merges(struct attn_encoding *e)
         merges_offer(&m, p);
     while (m.heap_n > 0)
         merges_join(&m, m.heap[0]);
-    for (int32_t p = 0; p >= 0; p = m.piece[p].next) {
-        if (e->n == e->cap)
-            return ATTN_ERROR_ROOM;
-        e->ids[e->n] = m.piece[p].id;
-        e->n++;
-    }
-    return 0;
+    return merges_ids(&m, e);
 }

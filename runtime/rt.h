@@ -258,16 +258,4 @@ bool weights_save(const char *path, const PackedModel *m, Fault *why);
  * number; `to` NULL: only that.                                             */
 int64_t weights_image(void *to, const PackedModel *m);
 
-/* ------------------------------------------------------- vocab_file.c --- */
-/* A vocabulary file as the block of core.h: UTF-8, one token a line, line
- * number from 0 = id; or NAME.json, a tokenizer that merges pieces by score,
- * whose split is its own. Special tokens are ids given by the spec. `expected`:
- * the spec's size or -1. The block is malloc'd.                             */
-typedef struct {
-    int32_t split, start, end, pad, unknown, append_end;
-} VocabTokens;
-void *vocab_load(const char *path, int64_t expected, const VocabTokens *t,
-                 int64_t *bytes, Fault *why);
-int64_t vocab_count(const char *path, Fault *why); /* its tokens; -1 */
-
 #endif

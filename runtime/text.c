@@ -127,12 +127,13 @@ static const char *text_of_piece(const struct attn_text *t,
                                  char *byte, int64_t *bytes)
 {
     const char *text = attn_vocab_token(t->block, id, bytes);
-    if (v->piece[id] == ATTN_PIECE_BYTE) {
+    const int kind = v->piece[id] & ATTN_PIECE_KIND;
+    if (kind == ATTN_PIECE_BYTE) {
         *byte = (char)attn_vocab_byte(text, *bytes);
         text = byte;
         *bytes = 1;
     }
-    if (v->piece[id] == ATTN_PIECE_BEGIN || v->piece[id] == ATTN_PIECE_END)
+    if (kind == ATTN_PIECE_BEGIN || kind == ATTN_PIECE_END)
         *bytes = 0;
     if (!t->begun && *bytes > 0 && text[0] == ' ') {
         text++;

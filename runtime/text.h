@@ -1,18 +1,37 @@
-/* text.h: text in and out of a model: vocabularies as blocks of bytes, and the
- * kinds of tokenizers.                                                      */
-#ifndef ATTN_TEXT_2
-#define ATTN_TEXT_2
+/* text.h: text in and out of a model: vocabularies as blocks of bytes, the
+ * steps that a text takes to its ids and back, and the models that cut it into
+ * tokens.                                                                   */
+#ifndef ATTN_TEXT_3
+#define ATTN_TEXT_3
 
 #include "memory.h"
 
 /* ------------------------------------------------------------- vocab.c --- */
-/* Kinds of tokenizers: each character is a token; each word between spaces;
- * pieces that are merged by score (merges.c). */
+/* Models: each character is a token; each word between spaces; pieces that are
+ * merged by score (merges.c).                                               */
 enum {
     ATTN_CHARACTERS = 0,
     ATTN_SPACES = 1,
     ATTN_MERGES = 2,
-    ATTN_TOKENIZERS = 3
+    ATTN_RANKS = 3,
+    ATTN_WORDPIECE = 4,
+    ATTN_UNIGRAM = 5,
+    ATTN_TOKENIZERS = 6
+};
+/* What a model does beside: the first symbols are bytes; bytes have pieces,
+ * "<0x0A>", for characters that have none; neighbouring unknown tokens are one;
+ * a whole word that is a token is it; what is not UTF-8 becomes U+FFFD, else an
+ * error or raw bytes; offsets are without the spaces at a token's ends; a text
+ * that does not go on gets a space in front.                                */
+enum {
+    ATTN_MODEL_BYTES = 1,
+    ATTN_MODEL_FALLBACK = 2,
+    ATTN_MODEL_FUSE = 4,
+    ATTN_MODEL_WHOLE = 8,
+    ATTN_MODEL_REPLACE = 16,
+    ATTN_MODEL_TRIM = 32,
+    ATTN_MODEL_DUMMY = 64,
+    ATTN_MODEL_FLAGS = 127
 };
 /* Kinds of pieces: text; one byte, "<0x0A>"; marks, which are no text. */
 enum {
@@ -20,61 +39,270 @@ enum {
     ATTN_PIECE_BYTE = 1,
     ATTN_PIECE_BEGIN = 2,
     ATTN_PIECE_END = 3,
-    ATTN_PIECE_UNKNOWN = 4
+    ATTN_PIECE_UNKNOWN = 4,
+    ATTN_PIECE_KIND = 15,    /* these bits; and one for each of: */
+    ATTN_PIECE_SPECIAL = 16, /* no text */
+    ATTN_PIECE_ADDED = 32,   /* found in a text: the model does not make it */
+    ATTN_PIECE_UNUSED = 64,  /* no text becomes it */
+    ATTN_PIECE_USER = 128    /* found before all else, never merged */
+};
+
+/* The parts of a block. Each lies at a multiple of 8. */
+enum {
+    ATTN_OFFSETS,    /* uint32_t [size + extra + 1]: where texts begin, by id */
+    ATTN_TEXTS,      /* char []: as a file has them, "##ing", or bytes */
+    ATTN_FIND,       /* uint32_t []: a hash table of texts: id + 1, or 0 */
+    ATTN_PIECES,     /* unsigned char [size]: ATTN_PIECE_NORMAL .. */
+    ATTN_SCORES,     /* float [size] of merges, double [size] of a unigram */
+    ATTN_BYTES,      /* int32_t [256]: the token of a byte, -1: none */
+    ATTN_BYTES_LAST, /* the same of a word's last byte, with the suffix */
+    ATTN_PAIRS,      /* struct attn_pair []: a hash table of merges */
+    ATTN_WORDS,      /* uint32_t []: one of words that are tokens at once */
+    ATTN_STRINGS,    /* char []: arguments of steps, added tokens, .. */
+    ATTN_NORMAL,     /* struct attn_step []: the normaliser */
+    ATTN_SPLIT,      /* the same: what cuts a text into words */
+    ATTN_DECODE,     /* the same: from tokens to text */
+    ATTN_ADDED,      /* struct attn_added [] */
+    ATTN_ADDED_TRIE, /* struct attn_trie: their texts */
+    ATTN_TEMPLATE,   /* int32_t single, pair; struct attn_template [] */
+    ATTN_CLASSES,    /* struct attn_classes: of Unicode */
+    ATTN_MAPPINGS,   /* cases and normal forms of Unicode */
+    ATTN_CHARMAP,    /* a precompiled map of characters */
+    ATTN_MODEL_TRIE, /* the model's own */
+    ATTN_SECTIONS = 24
+};
+struct attn_section { /* bytes from the block's first on; 0, 0: none */
+    int64_t at, bytes;
+};
+struct attn_part { /* of ATTN_STRINGS */
+    uint32_t at, bytes;
 };
 
 /* A vocabulary as one block of bytes, made by attnc, kept in the weights file
- * or in the C file: header, offsets by id, ids in order of text, tables of its
- * kind, texts. */
+ * or in the C file. Numbers are as the machine has them.                    */
 struct attn_vocab_header {
-    char magic[8];                    /* "ATTNVOC2" */
+    char magic[8];                    /* "ATTNVOC3" */
     int64_t bytes;                    /* of the whole block */
     int32_t size;                     /* tokens */
     int32_t kind;                     /* ATTN_CHARACTERS .. */
     int32_t start, end, pad, unknown; /* ids; -1: none */
     int32_t append_end;               /* a source line gets the end token */
-    int32_t reserved;
-    /* uint32_t offset[size + 1]; uint32_t sorted[size];
-     * ATTN_MERGES: float score[size]; int32_t byte[256] (byte pieces, -1:
-     * none); unsigned char piece[size] (ATTN_PIECE_NORMAL ..);
-     * char text[];                                                          */
+    int32_t flags;                    /* ATTN_MODEL_BYTES .. */
+    struct attn_part prefix, suffix;  /* of a token inside, at the end, of a
+                                         word: "##", "</w>" */
+    int32_t most;                     /* characters of a word; 0: any */
+    int32_t extra; /* tokens behind `size` that the model alone knows: they
+                      become the unknown one */
+    struct attn_section section[ATTN_SECTIONS];
 };
-struct attn_vocab { /* the parts of a block */
+struct attn_step {
+    int32_t op, flags; /* ATTN_STEP_.. of steps.c */
+    struct attn_part text, other;
+};
+struct attn_pair { /* a merge; left -1: an empty slot */
+    int32_t left, right, rank, into;
+};
+struct attn_added { /* a token that is found in the text */
+    struct attn_part text;
+    int32_t id, flags;
+};
+enum {
+    ATTN_ADDED_SPECIAL = 1,
+    ATTN_ADDED_LSTRIP = 2,
+    ATTN_ADDED_RSTRIP = 4,
+    ATTN_ADDED_WORD = 8,       /* not inside of a word */
+    ATTN_ADDED_NORMALISED = 16 /* in the normalised text */
+};
+struct attn_template {
+    int32_t id, type; /* id -1: the text, -2: the second text */
+};
+struct attn_node {  /* of ATTN_ADDED_TRIE: 0, 1 are the roots: of the text's and
+                       of the normalised text's tokens */
+    uint32_t child; /* the first of `children` nodes, in order of their bytes */
+    uint16_t children;
+    unsigned char byte, reserved;
+    int32_t row; /* of ATTN_ADDED, whose text ends here; -1: none */
+};
+enum {
+    ATTN_STEPS = 16,         /* of a list, at most */
+    ATTN_CLASS_INDEX = 4352, /* bytes in front of the classes */
+    ATTN_CLASS_CATEGORY = 31,
+    ATTN_CLASS_SPACE = 32, /* White_Space */
+    ATTN_CLASS_WORD = 64   /* of a word, beside L, M, N and Pc */
+};
+
+struct attn_vocab { /* the parts of a block; NULL, 0: it has none */
     const struct attn_vocab_header *head;
-    const uint32_t *offset, *sorted;
-    const float *score; /* these three: ATTN_MERGES alone */
-    const int32_t *byte;
+    const uint32_t *offset, *find, *word;
+    const char *text, *strings;
     const unsigned char *piece;
-    const char *text;
+    const void *score;
+    const int32_t *byte, *byte_last;
+    const struct attn_pair *pair;
+    const struct attn_step *step[3]; /* ATTN_NORMAL, ATTN_SPLIT, ATTN_DECODE */
+    const struct attn_added *added;
+    const struct attn_node *node;
+    const int32_t *templates; /* single, pair; then the rows */
+    const unsigned char *classes;
+    int64_t finds, words, pairs, steps[3], addeds, nodes;
 };
 ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block);
+/* A part and its bytes. */
+ATTN_API const void *attn_vocab_section(const void *block, int64_t section,
+                                        int64_t *bytes);
 /* Bytes of the character of UTF-8 at s; 0: none. */
 ATTN_API int64_t attn_character(const char *s, int64_t left);
+/* Bytes at s, where no character is, that begin one and are not ended; or 1. */
+ATTN_API int64_t attn_character_begun(const char *s, int64_t left);
+/* The code point at s, and its bytes; s is UTF-8 and not at its end. */
+ATTN_API uint32_t attn_code_point(const char *s, int64_t *bytes);
 /* The first byte that begins no character of UTF-8; n: all are well formed. */
 ATTN_API int64_t attn_utf8(const char *s, int64_t n);
+/* The hash of the block's tables, and its slot of so many. */
+ATTN_API uint64_t attn_text_hash(const char *s, int64_t n);
+ATTN_API uint64_t attn_pair_hash(int32_t left, int32_t right);
+ATTN_API int64_t attn_slot(uint64_t hash, int64_t slots);
 /* A look at a block's first bytes: 0, or an error. */
 ATTN_API int attn_check_block(const void *block);
-/* NULL when well formed, else what is wrong (a static string). */
-ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
+ATTN_API int32_t attn_find(const struct attn_vocab *v, const char *token,
+                           int64_t bytes); /* id, -1: none */
 ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
-                                 int64_t bytes); /* id, -1: none */
+                                 int64_t bytes);
 ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
                                       int64_t *bytes);
 /* The byte that "<0x0A>" names; -1: this names none. */
 ATTN_API int attn_vocab_byte(const char *text, int64_t bytes);
-
-/* ---------------------------------------------- merges.c, tokens.c --- */
-struct attn_encoding { /* a line on its way to ids */
-    struct attn_vocab vocab;
-    const char *line;
-    int64_t bytes;
-    int32_t *ids; /* [cap], n of them found */
-    int64_t cap, n;
-    int64_t begun; /* the line goes on where another ended */
-    int64_t bad;   /* the byte that could not be taken */
-    void *memory;
+/* A code point's byte of ATTN_CLASSES; 0: the block has none. */
+ATTN_API unsigned attn_class(const struct attn_vocab *v, uint32_t c);
+/* Is it of a category of this set, a bit for each (UTF8PROC_CATEGORY_LU ..)? */
+enum {
+    ATTN_LETTERS = 0x3e,        /* L */
+    ATTN_MARKS = 0x1c0,         /* M */
+    ATTN_NUMBERS = 0xe00,       /* N */
+    ATTN_PUNCTUATION = 0x7f000, /* P */
+    ATTN_SYMBOLS = 0x780000,    /* S */
+    ATTN_WORDS_OF = 0x17fe      /* L, M, Nd, Nl, Pc */
 };
-ATTN_API int64_t attn_merges(struct attn_encoding *e);
-ATTN_API int64_t attn_merges_bytes(int64_t bytes);
+ATTN_API int attn_class_of(unsigned class, uint32_t categories);
+/* Is it a word's: a letter, a mark, a number, a connector? */
+ATTN_API int attn_class_word(unsigned class);
+
+/* ------------------------------------------------------- vocab_check.c --- */
+/* NULL when well formed, else what is wrong (a static string). */
+ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
+
+/* ----------------------------------------------------------- aligned.c --- */
+/* A text on its way: byte i came from the bytes from[i] to before to[i] of the
+ * caller's text, whole characters of it; from NULL: from base + i itself, or
+ * nobody asks. begins: it is the beginning of the caller's text.            */
+struct attn_aligned {
+    char *text;
+    int64_t bytes, cap;
+    int32_t *from, *to; /* [cap] */
+    int64_t base, begins;
+};
+/* These write behind out's bytes, 0 or ATTN_ERROR_ROOM: bytes of `in` with
+ * their places; a text that stands for n bytes of `in` (0: put in between); a
+ * text at a place that is told.                                             */
+ATTN_API int64_t attn_put_same(struct attn_aligned *out,
+                               const struct attn_aligned *in, int64_t at,
+                               int64_t n);
+ATTN_API int64_t attn_put(struct attn_aligned *out,
+                          const struct attn_aligned *in, int64_t at, int64_t n,
+                          const char *text, int64_t bytes);
+ATTN_API int64_t attn_put_at(struct attn_aligned *out, const char *text,
+                             int64_t bytes, int32_t from, int32_t to);
+/* Where the bytes at .. at + n - 1 came from. */
+ATTN_API void attn_place(const struct attn_aligned *in, int64_t at, int64_t n,
+                         int32_t *from, int32_t *to);
+/* A part of a text, as a text. */
+ATTN_API struct attn_aligned attn_part_of(const struct attn_aligned *in,
+                                          int64_t at, int64_t n);
+
+/* ------------------------------------------------------------- added.c --- */
+struct attn_match { /* an added token in a text, with the spaces it takes */
+    int64_t from, to;
+    int32_t row; /* of ATTN_ADDED */
+};
+/* The next one at `at` or behind it; 0: none. */
+ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
+                             const char *s, int64_t n, int64_t at,
+                             struct attn_match *m);
+
+/* ------------------------------------------------------------ tokens.c --- */
+/* A text as the normaliser leaves it: its bytes in out[cap], or an error.
+ * `memory`: attn_vocab_encode_bytes() of it.                                */
+ATTN_API int64_t attn_vocab_normalise(const void *block, const char *text,
+                                      int64_t bytes, char *out, int64_t cap,
+                                      void *memory);
+
+/* ------------------------------------------------------------- steps.c --- */
+/* Steps by number: splitting 1 to 63, normalisers 64 to 127, decoders 128 to
+ * 191.                                                                      */
+enum { ATTN_STEP_NONE = 0, ATTN_STEP_TABLE = 192 };
+struct attn_op { /* what a step does: `change` or `find`; decoders: text.c */
+    /* NULL: nothing is wrong with it, or what is */
+    const char *(*check)(const struct attn_vocab *v, const struct attn_step *s);
+    /* n bytes become times * n + plus at most; NULL: n */
+    void (*most)(const struct attn_vocab *v, const struct attn_step *s,
+                 int64_t *times, int64_t *plus);
+    /* writes `out`: 0, or an error */
+    int64_t (*change)(const struct attn_vocab *v, const struct attn_step *s,
+                      const struct attn_aligned *in, struct attn_aligned *out);
+    /* bytes of the first match, which begins at *at; 0: there is none */
+    int64_t (*find)(const struct attn_vocab *v, const struct attn_step *s,
+                    const char *text, int64_t n, int64_t *at);
+};
+/* What becomes of the matches of a step that cuts (its flags): they are
+ * dropped; pieces of their own; with what is in front, or behind; neighbours
+ * together. Inverted: so what is between them.                              */
+enum {
+    ATTN_SPLIT_REMOVED = 0,
+    ATTN_SPLIT_ISOLATED = 1,
+    ATTN_SPLIT_PREVIOUS = 2,
+    ATTN_SPLIT_NEXT = 3,
+    ATTN_SPLIT_CONTIGUOUS = 4,
+    ATTN_SPLIT_INVERT = 8
+};
+/* NULL: there is no such step. */
+ATTN_API const struct attn_op *attn_step_op(int32_t op);
+
+/* ---------------------------------------------------- models, tokens.c --- */
+struct attn_encoding { /* a text on its way to ids */
+    struct attn_vocab vocab;
+    int32_t *ids, *offsets; /* [cap], [2 cap] or NULL; n of them found */
+    int64_t cap, n;
+    int64_t how;                     /* ATTN_BEGUN .. */
+    int64_t bad;                     /* the byte that could not be taken */
+    const struct attn_aligned *text; /* that the piece at hand is of */
+    int64_t at;                      /* where it begins there */
+    int64_t begins;                  /* it begins the caller's text */
+    void *memory;                    /* of the model, for a piece */
+};
+enum {
+    ATTN_BEGUN = 1,  /* the text goes on where another ended: no template */
+    ATTN_PLAIN = 2,  /* no template */
+    ATTN_STARTED = 4 /* the start token stands in front already */
+};
+struct attn_kind {                                    /* a model */
+    const char *(*check)(const struct attn_vocab *v); /* what is wrong */
+    /* of its memory for a piece of so many bytes; -1: too long */
+    int64_t (*memory)(const struct attn_vocab *v, int64_t bytes);
+    /* the ids of one piece: 0, or an error */
+    int64_t (*encode)(struct attn_encoding *e, const char *text, int64_t n);
+};
+/* NULL: there is no such model. */
+ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind);
+/* An id for the bytes from .. to - 1 of the piece: 0, or ATTN_ERROR_ROOM. */
+ATTN_API int64_t attn_encode_put(struct attn_encoding *e, int32_t id,
+                                 int64_t from, int64_t to);
+/* 0, or an error: the byte `at` of the piece could not be taken. */
+ATTN_API int64_t attn_encode_bad(struct attn_encoding *e, int64_t error,
+                                 int64_t at);
+
+ATTN_API const char *attn_merges_check(const struct attn_vocab *v);
+ATTN_API int64_t attn_merges_bytes(const struct attn_vocab *v, int64_t bytes);
+ATTN_API int64_t attn_merges(struct attn_encoding *e, const char *text,
+                             int64_t n);
 
 #endif

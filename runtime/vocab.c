@@ -1,37 +1,9 @@
-/* vocab.c: vocabularies and UTF-8. A vocabulary is one block of bytes (core.h):
- * tokens by id and by text, and what its kind of tokenizer needs. A block that
+/* vocab.c: vocabularies and UTF-8. A vocabulary is one block of bytes (text.h):
+ * tokens by id and by text, and what its model and its steps need. A block that
  * attn_vocab_check has passed is safe to use.                               */
 #include "core.h"
 
 #include <string.h>
-
-/* For each kind: bytes of the tables between the ids and the texts, and their
- * check (NULL: none).                                                       */
-struct vocab_kind {
-    int64_t of_token, fixed;
-    const char *(*check)(const struct attn_vocab *v);
-};
-
-static const char *vocab_check_merges(const struct attn_vocab *v);
-
-static const struct vocab_kind vocab_kinds[ATTN_TOKENIZERS] = {
-    { 0, 0, NULL },                  /* characters */
-    { 0, 0, NULL },                  /* spaces */
-    { 5, 1024, vocab_check_merges }, /* merges */
-};
-
-ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block)
-{
-    v->head = block;
-    v->offset = (const uint32_t *)(v->head + 1);
-    v->sorted = v->offset + v->head->size + 1;
-    v->score = (const float *)(v->sorted + v->head->size);
-    v->byte = (const int32_t *)(v->score + v->head->size);
-    v->piece = (const unsigned char *)(v->byte + 256);
-    v->text = (const char *)v->score;
-    if (v->head->kind == ATTN_MERGES)
-        v->text = (const char *)(v->piece + v->head->size);
-}
 
 ATTN_API int attn_check_block(const void *block)
 {
@@ -39,33 +11,70 @@ ATTN_API int attn_check_block(const void *block)
         return ATTN_ERROR_NULL;
     if ((uintptr_t)block % 8 != 0)
         return ATTN_ERROR_ALIGNED;
-    if (memcmp(block, "ATTNVOC2", 8) != 0)
+    if (memcmp(block, "ATTNVOC3", 8) != 0)
         return ATTN_ERROR_OPEN;
     return 0;
 }
 
+ATTN_API const void *attn_vocab_section(const void *block, int64_t section,
+                                        int64_t *bytes)
+{
+    const struct attn_vocab_header *h = block;
+    const struct attn_section *at = &h->section[section];
+    *bytes = at->bytes;
+    return at->bytes > 0 ? (const char *)block + at->at : NULL;
+}
+
+/* The part, and how many items of so many bytes it has. */
+static const void *vocab_part(const void *block, int64_t section, size_t size,
+                              int64_t *n)
+{
+    const void *part = attn_vocab_section(block, section, n);
+    *n /= (int64_t)size;
+    return part;
+}
+
+ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block)
+{
+    int64_t n;
+    v->head = block;
+    v->offset = attn_vocab_section(block, ATTN_OFFSETS, &n);
+    v->text = attn_vocab_section(block, ATTN_TEXTS, &n);
+    v->find = vocab_part(block, ATTN_FIND, sizeof *v->find, &v->finds);
+    v->piece = attn_vocab_section(block, ATTN_PIECES, &n);
+    v->score = attn_vocab_section(block, ATTN_SCORES, &n);
+    v->byte = attn_vocab_section(block, ATTN_BYTES, &n);
+    v->byte_last = attn_vocab_section(block, ATTN_BYTES_LAST, &n);
+    v->pair = vocab_part(block, ATTN_PAIRS, sizeof *v->pair, &v->pairs);
+    v->word = vocab_part(block, ATTN_WORDS, sizeof *v->word, &v->words);
+    v->strings = attn_vocab_section(block, ATTN_STRINGS, &n);
+    for (int64_t i = 0; i < 3; i++)
+        v->step[i] = vocab_part(block, ATTN_NORMAL + i, sizeof *v->step[i],
+                                &v->steps[i]);
+    v->added = vocab_part(block, ATTN_ADDED, sizeof *v->added, &v->addeds);
+    v->node = vocab_part(block, ATTN_ADDED_TRIE, sizeof *v->node, &v->nodes);
+    v->templates = attn_vocab_section(block, ATTN_TEMPLATE, &n);
+    v->classes = attn_vocab_section(block, ATTN_CLASSES, &n);
+}
+
 /* ------------------------------------------------------------- UTF-8 --- */
 
-/* Bytes of the character at s; 0: none (overlong forms, surrogates and numbers
- * above 10FFFF are none). By the table of RFC 3629: the second byte's range
- * depends on the first, all later ones are 80..BF.                          */
-ATTN_API int64_t attn_character(const char *at, int64_t left)
+/* How many bytes at s are those of a character's beginning, which has n bytes
+ * (overlong forms, surrogates and numbers above 10FFFF are none). By the table
+ * of RFC 3629: the second byte's range depends on the first, all later ones are
+ * 80..BF.                                                                   */
+static int64_t vocab_begun(const unsigned char *s, int64_t left, int64_t *n)
 {
-    const unsigned char *s = (const unsigned char *)at;
     unsigned least = 0x80, most = 0xbf;
-    int64_t n = 2;
+    int64_t i = 2;
+    *n = 1;
     if (left < 1)
         return 0;
     if (s[0] < 0x80)
         return 1;
     if (s[0] < 0xc2 || s[0] > 0xf4)
         return 0;
-    if (s[0] >= 0xe0)
-        n = 3;
-    if (s[0] >= 0xf0)
-        n = 4;
-    if (left < n)
-        return 0;
+    *n = 2 + (s[0] >= 0xe0) + (s[0] >= 0xf0);
     if (s[0] == 0xe0)
         least = 0xa0;
     if (s[0] == 0xed)
@@ -74,12 +83,23 @@ ATTN_API int64_t attn_character(const char *at, int64_t left)
         least = 0x90;
     if (s[0] == 0xf4)
         most = 0x8f;
-    if (s[1] < least || s[1] > most)
-        return 0;
-    for (int64_t i = 2; i < n; i++)
-        if (s[i] < 0x80 || s[i] > 0xbf)
-            return 0;
-    return n;
+    if (left < 2 || s[1] < least || s[1] > most)
+        return 1;
+    while (i < *n && i < left && s[i] >= 0x80 && s[i] <= 0xbf)
+        i++;
+    return i;
+}
+
+ATTN_API int64_t attn_character(const char *s, int64_t left)
+{
+    int64_t n, begun = vocab_begun((const unsigned char *)s, left, &n);
+    return begun == n ? n : 0;
+}
+
+ATTN_API int64_t attn_character_begun(const char *s, int64_t left)
+{
+    int64_t n;
+    return attn_max(vocab_begun((const unsigned char *)s, left, &n), 1);
 }
 
 /* The first byte that begins no character; n: all are well formed. */
@@ -87,6 +107,13 @@ ATTN_API int64_t attn_utf8(const char *s, int64_t n)
 {
     int64_t i = 0;
     while (i < n) {
+        uint64_t eight = 0;
+        if (n - i >= 8)
+            memcpy(&eight, s + i, 8);
+        if (n - i >= 8 && !(eight & UINT64_C(0x8080808080808080))) {
+            i += 8;
+            continue;
+        }
         int64_t length = attn_character(s + i, n - i);
         if (length == 0)
             return i;
@@ -95,25 +122,118 @@ ATTN_API int64_t attn_utf8(const char *s, int64_t n)
     return n;
 }
 
+ATTN_API uint32_t attn_code_point(const char *at, int64_t *bytes)
+{
+    const unsigned char *s = (const unsigned char *)at;
+    *bytes = 1;
+    if (s[0] < 0x80)
+        return s[0];
+    *bytes = 2;
+    if (s[0] < 0xe0)
+        return (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
+    *bytes = 3;
+    if (s[0] < 0xf0)
+        return (s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+    *bytes = 4;
+    return (s[0] & 0x07u) << 18 | (s[1] & 0x3fu) << 12 | (s[2] & 0x3fu) << 6
+         | (s[3] & 0x3fu);
+}
+
+ATTN_API unsigned attn_class(const struct attn_vocab *v, uint32_t c)
+{
+    if (!v->classes)
+        return 0;
+    return v->classes[ATTN_CLASS_INDEX + 256 * (unsigned)v->classes[c >> 8]
+                      + (c & 255)];
+}
+
+ATTN_API int attn_class_of(unsigned class, uint32_t categories)
+{
+    return (categories >> (class & ATTN_CLASS_CATEGORY) & 1) != 0;
+}
+
+ATTN_API int attn_class_word(unsigned class)
+{
+    return attn_class_of(class, ATTN_WORDS_OF) || (class & ATTN_CLASS_WORD);
+}
+
 /* ------------------------------------------------------------- look-up --- */
+
+/* Up to 8 bytes as a number; other texts of the same length as others. */
+static uint64_t vocab_word(const char *s, int64_t n)
+{
+    uint64_t x = 0;
+    uint32_t low, high;
+    if (n == 8) {
+        memcpy(&x, s, 8);
+        return x;
+    }
+    if (n >= 4) {
+        memcpy(&low, s, 4);
+        memcpy(&high, s + n - 4, 4);
+        return (uint64_t)high << 32 | low;
+    }
+    for (int64_t i = 0; i < n; i++)
+        x = x << 8 | (unsigned char)s[i];
+    return x;
+}
+
+static uint64_t vocab_mix(uint64_t x)
+{
+    x *= UINT64_C(0x9e3779b97f4a7c15);
+    return x ^ x >> 32;
+}
+
+ATTN_API uint64_t attn_text_hash(const char *s, int64_t n)
+{
+    uint64_t x = vocab_mix((uint64_t)n + 1);
+    while (n > 8) {
+        x = vocab_mix(x ^ vocab_word(s, 8));
+        s += 8;
+        n -= 8;
+    }
+    return vocab_mix(vocab_mix(x ^ vocab_word(s, n)));
+}
+
+ATTN_API uint64_t attn_pair_hash(int32_t left, int32_t right)
+{
+    return vocab_mix(
+        vocab_mix((uint64_t)(uint32_t)left << 32 | (uint32_t)right));
+}
+
+/* By the hash's upper half, so that any number of slots will do. */
+ATTN_API int64_t attn_slot(uint64_t hash, int64_t slots)
+{
+    return (int64_t)((hash >> 32) * (uint64_t)slots >> 32);
+}
 
 ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
                                       int64_t *bytes)
 {
-    struct attn_vocab v;
-    attn_vocab_open(&v, block);
-    *bytes = (int64_t)v.offset[id + 1] - (int64_t)v.offset[id];
-    return v.text + v.offset[id];
+    int64_t n;
+    const uint32_t *offset = attn_vocab_section(block, ATTN_OFFSETS, &n);
+    const char *text = attn_vocab_section(block, ATTN_TEXTS, &n);
+    *bytes = (int64_t)offset[id + 1] - (int64_t)offset[id];
+    return text ? text + offset[id] : "";
 }
 
-/* Below 0, 0, above 0, as memcmp; a beginning is less than the whole. */
-static int vocab_compare(const char *a, int64_t a_bytes, const char *b,
-                         int64_t b_bytes)
+ATTN_API int32_t attn_find(const struct attn_vocab *v, const char *token,
+                           int64_t bytes)
 {
-    int order = memcmp(a, b, (size_t)attn_min(a_bytes, b_bytes));
-    if (order == 0)
-        order = (a_bytes > b_bytes) - (a_bytes < b_bytes);
-    return order;
+    if (v->finds == 0)
+        return -1;
+    int64_t at = attn_slot(attn_text_hash(token, bytes), v->finds);
+    while (v->find[at] != 0) {
+        const uint32_t *offset = v->offset + v->find[at] - 1;
+        if ((int64_t)offset[1] - (int64_t)offset[0] == bytes
+            && (bytes == 0
+                || memcmp(v->text + offset[0], token, (size_t)bytes) == 0))
+            return (int32_t)(v->find[at] - 1);
+        at++;
+        if (at == v->finds)
+            at = 0;
+    }
+    return -1;
 }
 
 ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
@@ -121,110 +241,7 @@ ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
 {
     struct attn_vocab v;
     attn_vocab_open(&v, block);
-    int32_t low = 0, high = v.head->size;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int32_t id = (int32_t)v.sorted[middle];
-        int64_t n;
-        const char *text = attn_vocab_token(block, id, &n);
-        int order = vocab_compare(token, bytes, text, n);
-        if (order == 0)
-            return id;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return -1;
-}
-
-/* --------------------------------------------------------------- check --- */
-
-static int vocab_bad_id(const struct attn_vocab_header *h, int32_t id)
-{
-    return (id < -1) + (id >= h->size);
-}
-
-static const char *vocab_check_head(const struct attn_vocab_header *h,
-                                    int64_t bytes)
-{
-    if (attn_check_block(h) != 0)
-        return "no vocabulary: its first bytes are not ATTNVOC2";
-    if (h->bytes != bytes)
-        return "vocabulary: its size is not the size that it states";
-    int64_t left = bytes - (int64_t)sizeof *h - (int64_t)sizeof(uint32_t);
-    if (h->kind < 0 || h->kind >= ATTN_TOKENIZERS)
-        return "vocabulary: unknown kind of tokenizer";
-    const struct vocab_kind *kind = &vocab_kinds[h->kind];
-    left -= kind->fixed;
-    if (left < 0 || h->size < 0
-        || h->size > left / (2 * (int64_t)sizeof(uint32_t) + kind->of_token))
-        return "vocabulary: fewer bytes than its tokens need";
-    if (vocab_bad_id(h, h->start) || vocab_bad_id(h, h->end)
-        || vocab_bad_id(h, h->pad) || vocab_bad_id(h, h->unknown))
-        return "vocabulary: a special token is out of range";
-    if (h->append_end < 0 || h->append_end > 1)
-        return "vocabulary: append_end is neither 0 nor 1";
-    if (h->append_end && h->end < 0)
-        return "vocabulary: an end token is to be added, and there is none";
-    return NULL;
-}
-
-static const char *vocab_check_tables(const struct attn_vocab *v, int64_t bytes)
-{
-    int64_t size = v->head->size;
-    int64_t room = bytes - (v->text - (const char *)v->head);
-    if (v->offset[0] != 0 || v->offset[size] != room)
-        return "vocabulary: its texts do not fill their place";
-    for (int64_t i = 0; i < size; i++)
-        if (v->offset[i] > v->offset[i + 1] || v->offset[i + 1] > room)
-            return "vocabulary: texts out of order";
-    for (int64_t i = 0; i < size; i++)
-        if (v->sorted[i] >= size)
-            return "vocabulary: an id out of range";
-    for (int64_t i = 0; i < size; i++) {
-        int64_t n = (int64_t)v->offset[i + 1] - (int64_t)v->offset[i];
-        if (attn_utf8(v->text + v->offset[i], n) != n)
-            return "vocabulary: a token is not UTF-8";
-    }
-    return NULL;
-}
-
-/* In order of text, each once. */
-static const char *vocab_check_order(const void *block, int32_t size,
-                                     const uint32_t *sorted)
-{
-    for (int32_t i = 1; i < size; i++) {
-        int64_t a_bytes, b_bytes;
-        const char *a = attn_vocab_token(block, (int32_t)sorted[i - 1],
-                                         &a_bytes);
-        const char *b = attn_vocab_token(block, (int32_t)sorted[i], &b_bytes);
-        if (vocab_compare(a, a_bytes, b, b_bytes) >= 0)
-            return "vocabulary: not in order, or a token twice";
-    }
-    return NULL;
-}
-
-ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes)
-{
-    struct attn_vocab v;
-    if ((uintptr_t)block % 8 != 0)
-        return "vocabulary: not at a multiple of 8 bytes";
-    if (bytes < (int64_t)sizeof(struct attn_vocab_header))
-        return "vocabulary: shorter than its head";
-    const char *wrong = vocab_check_head(block, bytes);
-    if (wrong)
-        return wrong;
-    attn_vocab_open(&v, block);
-    wrong = vocab_check_tables(&v, bytes);
-    if (wrong)
-        return wrong;
-    if (vocab_kinds[v.head->kind].check) {
-        wrong = vocab_kinds[v.head->kind].check(&v);
-        if (wrong)
-            return wrong;
-    }
-    return vocab_check_order(block, v.head->size, v.sorted);
+    return attn_find(&v, token, bytes);
 }
 
 /* ----------------------------------------------------- pieces of merges --- */
@@ -246,37 +263,4 @@ ATTN_API int attn_vocab_byte(const char *text, int64_t bytes)
     if (high < 0 || low < 0)
         return -1;
     return high * 16 + low;
-}
-
-/* The table of bytes names a byte piece for every byte, or for none. */
-static const char *vocab_check_bytes(const struct attn_vocab *v, int64_t pieces)
-{
-    if (pieces != 0 && pieces != 256)
-        return "vocabulary: byte pieces for some bytes only";
-    for (int32_t i = 0; i < 256; i++) {
-        int32_t id = v->byte[i];
-        int64_t n;
-        if (pieces == 0 && id == -1)
-            continue;
-        if (id < 0 || id >= v->head->size || v->piece[id] != ATTN_PIECE_BYTE)
-            return "vocabulary: a byte has no byte piece";
-        const char *text = attn_vocab_token(v->head, id, &n);
-        if (attn_vocab_byte(text, n) != i)
-            return "vocabulary: a byte piece of another byte";
-    }
-    return NULL;
-}
-
-static const char *vocab_check_merges(const struct attn_vocab *v)
-{
-    int64_t pieces = 0;
-    for (int32_t i = 0; i < v->head->size; i++) {
-        if (v->piece[i] > ATTN_PIECE_UNKNOWN)
-            return "vocabulary: a piece of unknown kind";
-        if (v->piece[i] == ATTN_PIECE_BYTE)
-            pieces++;
-        if (!(v->score[i] - v->score[i] == 0.0f))
-            return "vocabulary: a score is not finite";
-    }
-    return vocab_check_bytes(v, pieces);
 }

@@ -6,6 +6,7 @@
 
 #include "base/progress.h"
 #include "engine/engine.h"
+#include "tokenizer/tokenizer.h"
 
 enum { HugePage = 2 << 20 };
 

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "spec/fields.h"
+#include "tokenizer/tokenizer.h"
 
 typedef struct {
     Arena *arena;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/rt.h"
+#include "tokenizer/tokenizer.h"
 #include "fuzz.h"
 
 enum { BitBare = 1, BitVocab = 2, BitMore = 4, BitLazy = 8, BitOther = 16 };

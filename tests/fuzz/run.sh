@@ -10,9 +10,10 @@ table() { cat << END
 spec     50000    4096  $COMPILER
 tensors  1000000  4096  runtime/safetensors.c runtime/gguf.c \
 runtime/shards.c runtime/convert.c
-vocab    1000000 16384  runtime/vocab.c runtime/vocab_file.c \
-runtime/vocab_json.c runtime/vocab_block.c runtime/merges.c runtime/tokens.c \
-runtime/text.c
+vocab    1000000 16384  runtime/vocab.c runtime/vocab_check.c \
+compiler/tokenizer/load.c compiler/tokenizer/lines.c \
+compiler/tokenizer/pieces.c compiler/tokenizer/block.c runtime/merges.c \
+runtime/tokens.c runtime/text.c
 state    1000000  8192  runtime/state.c runtime/stream.c
 records  1000000  2048  compiler/records/records.c compiler/records/line.c \
 compiler/records/file.c compiler/records/print.c

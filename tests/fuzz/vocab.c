@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/rt.h"
+#include "tokenizer/tokenizer.h"
 #include "fuzz.h"
 
 enum { Lines, Json, Block, Kinds, Specials = 6 };

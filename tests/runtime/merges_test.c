@@ -84,6 +84,7 @@ static int64_t plain_encode(const void *block, const char *line, Plain *p)
     char text[128];
     int64_t n = 0;
     attn_vocab_open(&v, block);
+    const float *score = v.score;
     snprintf(text, sizeof text, " %s", line);
     for (size_t at = 0; text[at] && line[0];) {
         size_t k = 1 + ((text[at] & 0xc0) == 0xc0);
@@ -104,7 +105,7 @@ static int64_t plain_encode(const void *block, const char *line, Plain *p)
             int32_t id = p[i].text[0] && p[i + 1].text[0]
                            ? normal(block, both, strlen(both))
                            : -1;
-            if (id >= 0 && (into < 0 || v.score[id] > v.score[into])) {
+            if (id >= 0 && (into < 0 || score[id] > score[into])) {
                 best = i;
                 into = id;
             }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "runtime/core.h"
+#include "tokenizer/block.h"
 
 typedef struct {
     const char *text;
@@ -21,33 +22,21 @@ static const Piece tokens[] = {
     PIECE("b"),     PIECE("\xc3\xa9"), PIECE("a"),
 };
 enum { Tokens = sizeof tokens / sizeof *tokens };
-static const uint32_t in_order[Tokens] = { 2, 0, 1, 3, 6, 4, 5 };
-
 static char *block_make(int32_t split, int64_t *bytes)
 {
-    struct attn_vocab_header h = { .magic = "ATTNVOC2",
-                                   .size = Tokens,
-                                   .kind = split,
-                                   .start = 1,
-                                   .end = 2,
-                                   .pad = 0,
-                                   .unknown = 3 };
-    uint32_t offset[Tokens + 1] = { 0 };
-    for (int i = 0; i < Tokens; i++)
-        offset[i + 1] = offset[i] + (uint32_t)tokens[i].n;
-    h.bytes = (int64_t)(sizeof h + sizeof offset + sizeof in_order)
-            + offset[Tokens];
-    char *block = malloc((size_t)h.bytes);
-    char *at = block;
-    memcpy(at, &h, sizeof h);
-    at += sizeof h;
-    memcpy(at, offset, sizeof offset);
-    at += sizeof offset;
-    memcpy(at, in_order, sizeof in_order);
-    at += sizeof in_order;
-    for (int i = 0; i < Tokens; i++)
-        memcpy(at + offset[i], tokens[i].text, (size_t)tokens[i].n);
-    *bytes = h.bytes;
+    Token token[Tokens] = { { 0 } };
+    Tokenizer t = { .path = "t",
+                    .special = { .start = 1, .end = 2, .pad = 0, .unknown = 3 },
+                    .kind = split,
+                    .token = token,
+                    .tokens = Tokens };
+    Fault why;
+    for (int32_t i = 0; i < Tokens; i++)
+        token[i] = (Token){ .at = tokens[i].text,
+                            .n = (size_t)tokens[i].n,
+                            .id = i };
+    char *block = tokenizer_block(&t, bytes, &why);
+    assert_non_null(block);
     return block;
 }
 
@@ -249,13 +238,28 @@ static void test_messages(void **unused)
     int64_t bytes;
     char *block = block_make(0, &bytes);
     struct attn_vocab_header *h = (struct attn_vocab_header *)block;
-    uint32_t *sorted = (uint32_t *)(h + 1) + Tokens + 1;
+    struct attn_section *part = &h->section[ATTN_FIND];
+    uint32_t *slot = (uint32_t *)(void *)(block + part->at);
+    const struct attn_section was = *part;
+    const uint32_t first = slot[0];
 
-    sorted[0] = Tokens;
+    slot[0] = Tokens + 1;
     assert_refused(block, bytes, "id out of range");
-    sorted[0] = 0;
-    assert_refused(block, bytes, "a token twice");
-    sorted[0] = 2;
+    slot[0] = first;
+    part->bytes = 4;
+    slot = (uint32_t *)(void *)(block + part->at);
+    while (*slot == 0) {
+        slot++;
+        part->at += 8;
+        slot = (uint32_t *)(void *)(block + part->at);
+    }
+    assert_refused(block, bytes, "without an end");
+    *part = was;
+    part->at = bytes - 4;
+    assert_refused(block, bytes, "another form");
+    part->at = (bytes + 7) / 8 * 8;
+    assert_refused(block, bytes, "outside of it");
+    *part = was;
     h->end = Tokens;
     assert_refused(block, bytes, "special token");
     h->end = -1;
@@ -263,7 +267,7 @@ static void test_messages(void **unused)
     h->append_end = 1;
     assert_refused(block, bytes, "end token");
     h->append_end = 0;
-    block[bytes - 1] = (char)0xff;
+    block[h->section[ATTN_TEXTS].at] = (char)0xff;
     assert_refused(block, bytes, "UTF-8");
     free(block);
 }

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/rt.h"
+#include "tokenizer/tokenizer.h"
 #include "support/scratch.h"
 
 static const VocabTokens none = {
@@ -59,7 +59,7 @@ static void makes_blocks(void **state)
         assert_non_null(block);
         assert_null(attn_vocab_check(block, bytes));
         const struct attn_vocab_header *h = block;
-        assert_memory_equal(h->magic, "ATTNVOC2", 8);
+        assert_memory_equal(h->magic, "ATTNVOC3", 8);
         assert_int_equal(h->bytes, bytes);
         assert_int_equal(h->size, Count);
         assert_int_equal(h->kind, 1);
@@ -74,23 +74,6 @@ static void makes_blocks(void **state)
         assert_int_equal(attn_vocab_find(block, "", 0), -1);
         free(block);
     }
-}
-
-static void sorts_bytewise(void **state)
-{
-    (void)state;
-    const char *text = "\xc3\xa9\nz\na\nab\nA\n";
-    static const uint32_t want[] = { 4, 2, 3, 1, 0 };
-    int64_t bytes;
-    Fault why;
-    char *block = load(text, strlen(text), -1, &none, &bytes, &why);
-    assert_non_null(block);
-    const uint32_t *offset =
-        (const uint32_t *)(block + sizeof(struct attn_vocab_header));
-    assert_memory_equal(offset + 6, want, sizeof want);
-    static const uint32_t places[] = { 0, 2, 3, 4, 6, 7 };
-    assert_memory_equal(offset, places, sizeof places);
-    free(block);
 }
 
 /* A byte order mark before the first token is not part of it; alone in its line
@@ -254,7 +237,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(makes_blocks),
-        cmocka_unit_test(sorts_bytewise),
         cmocka_unit_test(skips_the_mark),
         cmocka_unit_test(refuses_bad_files),
         cmocka_unit_test(refuses_special_tokens_that_are_not_there),

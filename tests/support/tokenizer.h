@@ -2,7 +2,7 @@
 #ifndef TEST_TOKENIZER_H
 #define TEST_TOKENIZER_H
 
-#include "runtime/rt.h"
+#include "tokenizer/tokenizer.h"
 #include "support/scratch.h"
 
 static const VocabTokens none = {

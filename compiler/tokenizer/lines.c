@@ -1,11 +1,9 @@
-/* vocab_file.c: reads a vocabulary: one token a line, the line's number from 0
- * its id; or a tokenizer file (vocab_json.c).                               */
+/* lines.c: reads a list of tokens, one a line, whose number from 0 is its id.
+ */
 #include <stdlib.h>
 #include <string.h>
 
-#include "vocab_file.h"
-
-enum { VocabLimit = 256 << 20 }; /* bytes of a file */
+#include "tokenizer/block.h"
 
 /* Lines split at \n only: tokens may be any other character. A final newline
  * ends the last token and begins none.                                      */
@@ -89,49 +87,19 @@ static bool split_lines(const File *f, Token *token, int64_t n, Fault *why)
     return true;
 }
 
-static bool read_lines(TokenList *l, Fault *why)
+bool lines_read(Tokenizer *t, const File *f, Fault *why)
 {
-    if (!check_form(l->file, why))
+    if (!check_form(f, why))
         return false;
-    l->kind = l->special.split ? ATTN_SPACES : ATTN_CHARACTERS;
-    l->n = count_lines(l->file);
-    l->at = malloc(((size_t)l->n + 1) * sizeof *l->at);
-    if (!l->at)
-        return fault(why, ExitResource, "%s: out of memory", l->file->path);
-    return split_lines(l->file, l->at, l->n, why);
+    t->kind = t->special.split ? ATTN_SPACES : ATTN_CHARACTERS;
+    t->tokens = count_lines(f);
+    t->token = malloc(((size_t)t->tokens + 1) * sizeof *t->token);
+    if (!t->token)
+        return fault(why, ExitResource, "%s: out of memory", f->path);
+    return split_lines(f, t->token, t->tokens, why);
 }
 
-void *vocab_load(const char *path, int64_t expected, const VocabTokens *t,
-                 int64_t *bytes, Fault *why)
+int64_t lines_count(const File *f, Fault *why)
 {
-    File f;
-    if (!file_read(&f, path, VocabLimit, why))
-        return NULL;
-    TokenList l = { .file = &f, .special = *t };
-    void *block = NULL, *json = NULL;
-    bool ok = vocab_is_json(path) ? vocab_read_json(&l, &json, why)
-                                  : read_lines(&l, why);
-    if (ok && vocab_check_count(&l, expected, why))
-        block = vocab_block(&l, bytes, why);
-    free(l.at);
-    vocab_free_json(json);
-    file_close(&f);
-    return block;
-}
-
-int64_t vocab_count(const char *path, Fault *why)
-{
-    File f;
-    if (!file_read(&f, path, VocabLimit, why))
-        return -1;
-    TokenList l = { .file = &f, .n = -1 };
-    void *json = NULL;
-    if (!vocab_is_json(path))
-        l.n = check_form(&f, why) ? count_lines(&f) : -1;
-    else if (!vocab_read_json(&l, &json, why))
-        l.n = -1;
-    free(l.at);
-    vocab_free_json(json);
-    file_close(&f);
-    return l.n;
+    return check_form(f, why) ? count_lines(f) : -1;
 }

@@ -1,19 +1,19 @@
-/* vocab_json.c: reads a tokenizer file: pieces that are merged by score, with
+/* pieces.c: reads a tokenizer file: pieces that are merged by score, with
  * pieces for single bytes. docs/spec.md shows one.                          */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "vocab_file.h"
+#include "runtime/json.h"
+#include "tokenizer/block.h"
 
-bool vocab_is_json(const char *path)
+bool pieces_is_json(const char *path)
 {
     size_t n = strlen(path);
     return n > 5 && strcmp(path + n - 5, ".json") == 0;
 }
 
-void vocab_free_json(void *root)
+void pieces_free(void *root)
 {
     json_decref(root);
 }
@@ -26,17 +26,17 @@ static const char *const piece_kinds[] = {
 enum { PieceKinds = sizeof piece_kinds / sizeof *piece_kinds };
 
 /* One fault of one piece. */
-static bool bad_piece(const TokenList *l, int64_t i, Fault *why,
+static bool bad_piece(const Tokenizer *l, int64_t i, Fault *why,
                       const char *what)
 {
-    return fault(why, ExitInput, "%s: pieces[%lld]: %s", l->file->path,
-                 (long long)i, what);
+    return fault(why, ExitInput, "%s: pieces[%lld]: %s", l->path, (long long)i,
+                 what);
 }
 
-static bool read_text(const TokenList *l, int64_t i, const json_t *text,
+static bool read_text(const Tokenizer *l, int64_t i, const json_t *text,
                       Fault *why)
 {
-    Token *t = &l->at[i];
+    Token *t = &l->token[i];
     t->at = json_string_value(text);
     t->n = json_string_length(text);
     if (!t->at || t->n == 0)
@@ -49,22 +49,22 @@ static bool read_text(const TokenList *l, int64_t i, const json_t *text,
     return true;
 }
 
-static bool read_score(const TokenList *l, int64_t i, const json_t *score,
+static bool read_score(const Tokenizer *l, int64_t i, const json_t *score,
                        Fault *why)
 {
-    l->at[i].score = (float)json_number_value(score);
-    if (!json_is_number(score) || !isfinite(l->at[i].score))
+    l->token[i].score = json_number_value(score);
+    if (!json_is_number(score) || !isfinite((float)l->token[i].score))
         return bad_piece(l, i, why, "\"score\" is a number that a float holds");
     return true;
 }
 
-static bool read_kind(const TokenList *l, int64_t i, const json_t *kind,
+static bool read_kind(const Tokenizer *l, int64_t i, const json_t *kind,
                       Fault *why)
 {
     const char *word = json_string_value(kind);
     for (int k = 0; word && k < PieceKinds; k++)
         if (strcmp(word, piece_kinds[k]) == 0) {
-            l->at[i].piece = (unsigned char)k;
+            l->token[i].piece = (unsigned char)k;
             return true;
         }
     return bad_piece(l, i, why,
@@ -72,11 +72,11 @@ static bool read_kind(const TokenList *l, int64_t i, const json_t *kind,
                      "unknown");
 }
 
-static bool read_piece(const TokenList *l, int64_t i, const json_t *piece,
+static bool read_piece(const Tokenizer *l, int64_t i, const json_t *piece,
                        Fault *why)
 {
     const json_t *id = json_object_get(piece, "id");
-    l->at[i].id = (int32_t)i;
+    l->token[i].id = (int32_t)i;
     if (!json_is_object(piece))
         return bad_piece(l, i, why, "an object is expected");
     if (!json_is_integer(id) || json_integer_value(id) != i)
@@ -87,28 +87,29 @@ static bool read_piece(const TokenList *l, int64_t i, const json_t *piece,
 }
 
 /* An id that the file states beside its pieces must be one of that kind. */
-static bool check_id(const TokenList *l, const json_t *root, const char *key,
+static bool check_id(const Tokenizer *l, const json_t *root, const char *key,
                      int piece, Fault *why)
 {
     const json_t *id = json_object_get(root, key);
     json_int_t at = json_integer_value(id);
     if (!id)
         return true;
-    if (json_is_integer(id) && at >= 0 && at < l->n && l->at[at].piece == piece)
+    if (json_is_integer(id) && at >= 0 && at < l->tokens
+        && l->token[at].piece == piece)
         return true;
     return fault(why, ExitInput,
                  "%s: \"%s\" is not the id of a piece of kind "
                  "%s",
-                 l->file->path, key, piece_kinds[piece]);
+                 l->path, key, piece_kinds[piece]);
 }
 
 /* What the spec leaves open is as the file says. */
-static void take_special(TokenList *l)
+static void take_special(Tokenizer *l)
 {
-    for (int64_t i = l->n - 1; i >= 0; i--) {
-        if (l->at[i].piece == ATTN_PIECE_UNKNOWN && l->special.unknown < 0)
+    for (int64_t i = l->tokens - 1; i >= 0; i--) {
+        if (l->token[i].piece == ATTN_PIECE_UNKNOWN && l->special.unknown < 0)
             l->special.unknown = (int32_t)i;
-        if (l->at[i].piece == ATTN_PIECE_BEGIN && l->special.start < 0)
+        if (l->token[i].piece == ATTN_PIECE_BEGIN && l->special.start < 0)
             l->special.start = (int32_t)i;
     }
 }
@@ -132,7 +133,7 @@ static const char *other_form(const json_t *root)
                                   : NULL;
 }
 
-static bool read_pieces(TokenList *l, const json_t *root, Fault *why)
+static bool read_pieces(Tokenizer *l, const json_t *root, Fault *why)
 {
     const json_t *pieces = json_object_get(root, "pieces");
     const char *type = json_string_value(json_object_get(root, "type"));
@@ -143,20 +144,21 @@ static bool read_pieces(TokenList *l, const json_t *root, Fault *why)
             "%s: this is %s; needed is a list of tokens, one a line in "
             "the order of their ids, or pieces with scores "
             "(docs/generate.md, Tokenizers)",
-            l->file->path, other);
+            l->path, other);
     if (!type || strcmp(type, "bpe-by-score") != 0)
         return fault(why, ExitInput,
                      "%s: \"type\" is bpe-by-score, the only "
                      "one that is known",
-                     l->file->path);
+                     l->path);
     if (!json_is_array(pieces))
-        return fault(why, ExitInput, "%s: \"pieces\" is a list", l->file->path);
+        return fault(why, ExitInput, "%s: \"pieces\" is a list", l->path);
     l->kind = ATTN_MERGES;
-    l->n = (int64_t)json_array_size(pieces);
-    l->at = malloc(((size_t)l->n + 1) * sizeof *l->at);
-    if (!l->at)
-        return fault(why, ExitResource, "%s: out of memory", l->file->path);
-    for (int64_t i = 0; i < l->n; i++)
+    l->flags = ATTN_MODEL_DUMMY;
+    l->tokens = (int64_t)json_array_size(pieces);
+    l->token = malloc(((size_t)l->tokens + 1) * sizeof *l->token);
+    if (!l->token)
+        return fault(why, ExitResource, "%s: out of memory", l->path);
+    for (int64_t i = 0; i < l->tokens; i++)
         if (!read_piece(l, i, json_array_get(pieces, (size_t)i), why))
             return false;
     take_special(l);
@@ -165,21 +167,20 @@ static bool read_pieces(TokenList *l, const json_t *root, Fault *why)
         && check_id(l, root, "eos_id", ATTN_PIECE_END, why);
 }
 
-bool vocab_read_json(TokenList *l, void **root, Fault *why)
+bool pieces_read(Tokenizer *l, const File *f, void **root, Fault *why)
 {
     json_error_t wrong;
     json_t *read;
-    const size_t mark = file_mark(l->file);
-    const JsonText json = { l->file->path, (const char *)l->file->at + mark,
-                            l->file->size - mark, false };
+    const size_t mark = file_mark(f);
+    const JsonText json = { l->path, (const char *)f->at + mark, f->size - mark,
+                            false };
     if (!json_read(&read, &json, &wrong, why))
         return false;
     *root = read;
     if (!*root)
-        return fault(why, ExitInput, "%s:%d:%d: %s", l->file->path, wrong.line,
+        return fault(why, ExitInput, "%s:%d:%d: %s", l->path, wrong.line,
                      wrong.column, wrong.text);
     if (!json_is_object((json_t *)*root))
-        return fault(why, ExitInput, "%s: an object is expected",
-                     l->file->path);
+        return fault(why, ExitInput, "%s: an object is expected", l->path);
     return read_pieces(l, *root, why);
 }

@@ -1,0 +1,405 @@
+/* block.c: what a reader found in a file becomes the block that the core
+ * encodes and decodes with (runtime/text.h).                                */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tokenizer/block.h"
+
+static bool check_special(const Tokenizer *t, const char *what, int32_t id,
+                          Fault *why)
+{
+    const int64_t n = t->tokens - t->extra;
+    if (id >= -1 && id < n)
+        return true;
+    return fault(why, ExitInput,
+                 "%s: the %s token has id %d, the file has "
+                 "%lld tokens (ids from 0)",
+                 t->path, what, id, (long long)n);
+}
+
+bool tokenizer_check(const Tokenizer *t, int64_t expected, Fault *why)
+{
+    const VocabTokens *s = &t->special;
+    const int64_t n = t->tokens - t->extra;
+    if (n == 0)
+        return fault(why, ExitInput, "%s: has no tokens", t->path);
+    if (expected >= 0 && n != expected)
+        return fault(why, ExitInput, "%s: has %lld tokens, the spec says %lld",
+                     t->path, (long long)n, (long long)expected);
+    if (s->append_end && s->end < 0)
+        return fault(why, ExitInput,
+                     "%s: the end token is to be appended, and "
+                     "none is defined",
+                     t->path);
+    return check_special(t, "start", s->start, why)
+        && check_special(t, "end", s->end, why)
+        && check_special(t, "pad", s->pad, why)
+        && check_special(t, "unknown", s->unknown, why);
+}
+
+/* --------------------------------------------------------------- maker --- */
+
+typedef struct {
+    const Tokenizer *t;
+    Fault *why;
+    Bytes block;
+    Bytes strings;
+    struct attn_section section[ATTN_SECTIONS];
+} Maker;
+
+static bool no_memory(const Maker *m)
+{
+    return fault(m->why, ExitResource, "%s: out of memory", m->t->path);
+}
+
+/* Puts a part behind the others. */
+static bool add_part(Maker *m, int section, const void *at, size_t n)
+{
+    static const char zeros[8];
+    if (n == 0)
+        return true;
+    bytes_add(&m->block, zeros, (8 - m->block.n % 8) % 8);
+    m->section[section] = (struct attn_section){ (int64_t)m->block.n,
+                                                 (int64_t)n };
+    bytes_add(&m->block, at, n);
+    return !m->block.full || no_memory(m);
+}
+
+static bool add_bytes(Maker *m, int section, Bytes *b)
+{
+    const bool ok = !b->full ? add_part(m, section, b->at, b->n) : no_memory(m);
+    free(b->at);
+    *b = (Bytes){ 0 };
+    return ok;
+}
+
+static struct attn_part string(Maker *m, Text text)
+{
+    const uint32_t at = (uint32_t)m->strings.n;
+    bytes_add(&m->strings, text.at, text.n);
+    return (struct attn_part){ at, (uint32_t)text.n };
+}
+
+/* The head, as far as the parts are there. */
+static void put_head(Maker *m, struct attn_part prefix, struct attn_part suffix)
+{
+    const Tokenizer *t = m->t;
+    struct attn_vocab_header head = {
+        .magic = { 'A', 'T', 'T', 'N', 'V', 'O', 'C', '3' },
+        .bytes = (int64_t)m->block.n,
+        .size = (int32_t)(t->tokens - t->extra),
+        .kind = t->kind,
+        .start = t->special.start,
+        .end = t->special.end,
+        .pad = t->special.pad,
+        .unknown = t->special.unknown,
+        .append_end = t->special.append_end,
+        .flags = t->flags,
+        .prefix = prefix,
+        .suffix = suffix,
+        .most = t->most,
+        .extra = (int32_t)t->extra,
+    };
+    memcpy(head.section, m->section, sizeof head.section);
+    memcpy(m->block.at, &head, sizeof head);
+}
+
+/* The same once more: with the parts that have come. */
+static void renew_head(Maker *m)
+{
+    const struct attn_vocab_header *h = (const void *)m->block.at;
+    put_head(m, h->prefix, h->suffix);
+}
+
+/* ---------------------------------------------------------------- texts --- */
+
+static const Token *order_tokens; /* qsort() hands nothing on */
+
+/* Bytewise; of equal texts first those that the model makes, then by id. */
+static int by_text(const void *a, const void *b)
+{
+    const Token *x = &order_tokens[*(const int32_t *)a];
+    const Token *y = &order_tokens[*(const int32_t *)b];
+    int order = memcmp(x->at, y->at, x->n < y->n ? x->n : y->n);
+    if (order == 0 && x->n != y->n)
+        order = x->n < y->n ? -1 : 1;
+    if (order == 0)
+        order = (x->piece & ATTN_PIECE_ADDED) - (y->piece & ATTN_PIECE_ADDED);
+    return order ? order : x->id - y->id;
+}
+
+static bool say_twice(const Maker *m, const Token *first, const Token *twice)
+{
+    int n = (int)(twice->n < 80 ? twice->n : 80);
+    if (m->t->kind < ATTN_MERGES)
+        return fault(m->why, ExitInput,
+                     "%s:%d:1: token '%.*s' is on line %d already", m->t->path,
+                     twice->id + 1, n, twice->at, first->id + 1);
+    return fault(m->why, ExitInput, "%s: %s[%d]: '%.*s' is %s[%d] already",
+                 m->t->path, m->t->kind == ATTN_MERGES ? "pieces" : "tokens",
+                 twice->id, n, twice->at,
+                 m->t->kind == ATTN_MERGES ? "pieces" : "tokens", first->id);
+}
+
+/* The ids that are found by their text, each text once: their number. -1: of
+ * all tokens that are there twice the one whose second place comes first.   */
+static int64_t ids_to_find(const Maker *m, int32_t *id)
+{
+    const Token *token = m->t->token, *twice = NULL, *first = NULL;
+    int64_t n = 0, kept = 0;
+    for (int64_t i = 0; i < m->t->tokens; i++)
+        if (token[i].n > 0 && !(token[i].piece & ATTN_PIECE_UNUSED))
+            id[n++] = (int32_t)i;
+    order_tokens = token;
+    qsort(id, (size_t)n, sizeof *id, by_text);
+    for (int64_t i = 0; i < n; i++) {
+        const Token *a = kept ? &token[id[kept - 1]] : NULL, *b = &token[id[i]];
+        const bool same = a && a->n == b->n && memcmp(a->at, b->at, a->n) == 0;
+        if (!same)
+            id[kept++] = id[i];
+        else if (!(b->piece & ATTN_PIECE_ADDED)
+                 && (!twice || b->id < twice->id)) {
+            twice = b;
+            first = a;
+        }
+    }
+    if (twice)
+        return say_twice(m, first, twice) - 1;
+    return kept;
+}
+
+static bool add_find(Maker *m)
+{
+    Bytes table = { 0 };
+    int32_t *id = malloc((size_t)(m->t->tokens + 1) * sizeof *id);
+    const int64_t n = id ? ids_to_find(m, id) : -1;
+    if (n >= 0)
+        table_of_texts(&table, m->t->token, id, n, 0);
+    if (!id)
+        no_memory(m);
+    free(id);
+    return n >= 0 && add_bytes(m, ATTN_FIND, &table);
+}
+
+static bool add_texts(Maker *m)
+{
+    Bytes offset = { 0 }, text = { 0 };
+    for (int64_t i = 0; i < m->t->tokens; i++) {
+        const uint32_t at = (uint32_t)text.n;
+        bytes_add(&offset, &at, sizeof at);
+        bytes_add(&text, m->t->token[i].at, m->t->token[i].n);
+    }
+    const uint32_t end = (uint32_t)text.n;
+    bytes_add(&offset, &end, sizeof end);
+    if (text.n > UINT32_MAX / 2) {
+        free(offset.at);
+        free(text.at);
+        return fault(m->why, ExitInput, "%s: more text than 2 GB", m->t->path);
+    }
+    const bool ok = add_bytes(m, ATTN_OFFSETS, &offset);
+    return add_bytes(m, ATTN_TEXTS, &text) && ok;
+}
+
+/* --------------------------------------------------------------- tokens --- */
+
+static bool add_scores(Maker *m)
+{
+    Bytes b = { 0 };
+    for (int64_t i = 0; i < m->t->tokens; i++) {
+        const double score = m->t->token[i].score;
+        const float narrow = (float)score;
+        if (m->t->kind == ATTN_MERGES)
+            bytes_add(&b, &narrow, sizeof narrow);
+        else
+            bytes_add(&b, &score, sizeof score);
+    }
+    return add_bytes(m, ATTN_SCORES, &b);
+}
+
+/* The token of each byte: as its piece "<0x0A>", or as a text of one byte, with
+ * the suffix behind it or without.                                          */
+static bool add_byte_ids(Maker *m, int section, Text suffix)
+{
+    const Tokenizer *t = m->t;
+    const bool whole = t->flags & ATTN_MODEL_BYTES;
+    int32_t id[256];
+    for (int i = 0; i < 256; i++)
+        id[i] = -1;
+    for (int64_t i = 0; i < t->tokens; i++) {
+        const Token *token = &t->token[i];
+        int byte = -1;
+        if (!whole && (token->piece & ATTN_PIECE_KIND) == ATTN_PIECE_BYTE)
+            byte = attn_vocab_byte(token->at, (int64_t)token->n);
+        else if (whole && token->n == 1 + suffix.n
+                 && !(token->piece & (ATTN_PIECE_UNUSED | ATTN_PIECE_ADDED))
+                 && memcmp(token->at + 1, suffix.at, suffix.n) == 0)
+            byte = (unsigned char)token->at[0];
+        if (byte >= 0)
+            id[byte] = token->id;
+    }
+    return add_part(m, section, id, sizeof id);
+}
+
+static bool add_tokens(Maker *m)
+{
+    const Tokenizer *t = m->t;
+    Bytes piece = { 0 }, pairs = { 0 };
+    if (!add_texts(m) || !add_find(m))
+        return false;
+    if (t->kind < ATTN_MERGES)
+        return true;
+    for (int64_t i = 0; i < t->tokens; i++)
+        bytes_add(&piece, &t->token[i].piece, 1);
+    if (!add_bytes(m, ATTN_PIECES, &piece))
+        return false;
+    if (t->kind == ATTN_MERGES || t->kind == ATTN_UNIGRAM)
+        if (!add_scores(m))
+            return false;
+    if (t->kind == ATTN_RANKS) {
+        table_of_merges(&pairs, t->merge, t->merges);
+        if (!add_bytes(m, ATTN_PAIRS, &pairs))
+            return false;
+    }
+    const bool bytes = t->flags & (ATTN_MODEL_BYTES | ATTN_MODEL_FALLBACK);
+    if (bytes || t->kind == ATTN_MERGES)
+        if (!add_byte_ids(m, ATTN_BYTES, (Text){ "", 0 }))
+            return false;
+    return !(t->flags & ATTN_MODEL_BYTES) || t->suffix.n == 0
+        || add_byte_ids(m, ATTN_BYTES_LAST, t->suffix);
+}
+
+/* ---------------------------------------------------------------- steps --- */
+
+static bool add_steps(Maker *m, int list)
+{
+    Bytes b = { 0 };
+    for (int i = 0; i < m->t->steps[list]; i++) {
+        const Step *from = &m->t->step[list][i];
+        struct attn_step s = { .op = from->op, .flags = from->flags };
+        s.text = string(m, from->text);
+        s.other = string(m, from->other);
+        bytes_add(&b, &s, sizeof s);
+    }
+    return add_bytes(m, ATTN_NORMAL + list, &b);
+}
+
+static bool add_template(Maker *m)
+{
+    const Tokenizer *t = m->t;
+    const int32_t count[2] = { t->singles, t->pairs };
+    Bytes b = { 0 };
+    if (t->singles + t->pairs == 0)
+        return true;
+    bytes_add(&b, count, sizeof count);
+    bytes_add(&b, t->single, (size_t)t->singles * sizeof *t->single);
+    bytes_add(&b, t->pair, (size_t)t->pairs * sizeof *t->pair);
+    return add_bytes(m, ATTN_TEMPLATE, &b);
+}
+
+/* A step, a word's end, a space beside a token: they ask for classes. */
+static bool add_classes(Maker *m)
+{
+    const Tokenizer *t = m->t;
+    Bytes b = { 0 };
+    if (t->steps[0] + t->steps[1] + t->addeds == 0
+        && !(t->flags & ATTN_MODEL_TRIM))
+        return true;
+    unicode_classes(&b);
+    return add_bytes(m, ATTN_CLASSES, &b);
+}
+
+enum { AddedMost = 1024 }; /* bytes of an added token */
+
+/* Its text in the text that is searched, which may be the normalised one. */
+static bool add_added_text(Maker *m, const Added *from, struct attn_added *to)
+{
+    char text[64 * AddedMost];
+    Text found = from->text;
+    if (found.n > AddedMost)
+        return fault(m->why, ExitInput,
+                     "%s: the added token %d has %zu bytes, at most %d are "
+                     "taken",
+                     m->t->path, from->id, found.n, AddedMost);
+    if (from->flags & ATTN_ADDED_NORMALISED && m->t->steps[0] > 0) {
+        const int64_t need = attn_vocab_encode_bytes(m->block.at,
+                                                     (int64_t)found.n);
+        void *memory = need > 0 ? malloc((size_t)need) : NULL;
+        int64_t n = -1;
+        if (memory)
+            n = attn_vocab_normalise(m->block.at, found.at, (int64_t)found.n,
+                                     text, sizeof text, memory);
+        free(memory);
+        if (n < 0)
+            return fault(m->why, ExitInput,
+                         "%s: the added token %d is too long", m->t->path,
+                         from->id);
+        found = (Text){ text, (size_t)n };
+    }
+    to->text = string(m, found);
+    return true;
+}
+
+/* Behind all that normalises: their texts become what is searched. */
+static bool add_added(Maker *m)
+{
+    const Tokenizer *t = m->t;
+    Bytes rows = { 0 }, trie = { 0 };
+    bool ok = true;
+    for (int64_t i = 0; i < t->addeds && ok; i++) {
+        struct attn_added a = { .id = t->added[i].id,
+                                .flags = t->added[i].flags };
+        ok = add_added_text(m, &t->added[i], &a);
+        bytes_add(&rows, &a, sizeof a);
+    }
+    if (ok && t->addeds > 0 && !rows.full && !m->strings.full)
+        trie_of_added(&trie, (const void *)rows.at, t->addeds, m->strings.at);
+    ok = add_bytes(m, ATTN_ADDED, &rows) && ok;
+    return add_bytes(m, ATTN_ADDED_TRIE, &trie) && ok;
+}
+
+/* ---------------------------------------------------------------- block --- */
+
+static bool make(Maker *m)
+{
+    const Tokenizer *t = m->t;
+    bytes_add(&m->block, NULL, sizeof(struct attn_vocab_header));
+    if (m->block.full)
+        return no_memory(m);
+    const struct attn_part prefix = string(m, t->prefix);
+    const struct attn_part suffix = string(m, t->suffix);
+    if (!add_tokens(m) || !add_classes(m)
+        || !add_part(m, ATTN_CHARMAP, t->charmap.at, t->charmap.n))
+        return false;
+    for (int list = 0; list < 3; list++)
+        if (!add_steps(m, list))
+            return false;
+    /* the strings so far: what normalises needs them */
+    if (m->strings.full
+        || !add_part(m, ATTN_STRINGS, m->strings.at, m->strings.n))
+        return no_memory(m);
+    put_head(m, prefix, suffix);
+    if (!add_template(m) || !add_added(m))
+        return false;
+    if (t->addeds > 0
+        && !add_part(m, ATTN_STRINGS, m->strings.at, m->strings.n))
+        return false;
+    renew_head(m);
+    return true;
+}
+
+void *tokenizer_block(const Tokenizer *t, int64_t *bytes, Fault *why)
+{
+    Maker m = { .t = t, .why = why };
+    bool ok = make(&m);
+    const char *wrong = NULL;
+    free(m.strings.at);
+    if (ok)
+        wrong = attn_vocab_check(m.block.at, (int64_t)m.block.n);
+    if (wrong)
+        ok = fault(why, ExitInput, "%s: %s", t->path, wrong);
+    *bytes = (int64_t)m.block.n;
+    if (ok)
+        return m.block.at;
+    free(m.block.at);
+    return NULL;
+}
