@@ -8227,7 +8227,7 @@ ATTN_API int64_t attn_vocab_most_ids(const void *block, int64_t bytes)
 
 /* --------------------------------------------------------------- steps --- */
 
-static int64_t tokens_model(struct tokens *t, const struct attn_aligned *text,
+static int64_t tokens_piece(struct tokens *t, const struct attn_aligned *text,
                             int64_t at, int64_t n)
 {
     t->e.text = text;
@@ -8279,7 +8279,7 @@ static int64_t tokens_split(struct tokens *t, int64_t level,
     if (n == 0)
         return 0;
     if (level == v->steps[1])
-        return tokens_model(t, text, at, n);
+        return tokens_piece(t, text, at, n);
     const struct attn_step *s = &v->step[1][level];
     const struct attn_op *op = attn_step_op(s->op);
     if (op->change) {
