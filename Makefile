@@ -41,7 +41,7 @@ LINK    = $(COMPILE) -no-pie# libtcc.a is not position-independent
 # The rooms of compiler/ in the order of the pipeline: each may include what
 # stands before it, and runtime/ (tests/rooms.sh).
 ROOMS  := base tokenizer machine spec graph passes plan emit backend records engine oracle \
-          bench tune cli
+          import bench tune cli
 STAGE0 := compiler/base/embed.c compiler/emit/kernelset.c# programs of the build
 CORE   := memory hash math check batch cache process sampling beam search_memory search \
           stream state score vocab aligned encoding merges added steps tokens vocab_check text packed
@@ -65,7 +65,7 @@ HEADERS  := batch compiled_model generate handle handle_system memory check sear
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
             $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c runtime/search_settings.c \
             runtime/words.c $(wildcard runtime/program*.c runtime/handle*.c) \
-            $(sort $(wildcard models/new/*.yaml))
+            $(sort $(wildcard models/new/*.yaml models/import/*.yaml))
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.
 MACHINES_x86_64  := x86-64-v4 x86-64-v3 x86-64-v2

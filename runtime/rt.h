@@ -229,7 +229,8 @@ typedef struct {
     char *text;
     size_t n, cap;
     int errors, warnings;
-    bool cut; /* memory ran out: not all was found */
+    bool cut;    /* memory ran out: not all was found */
+    bool shapes; /* asked: these and types alone, no value is looked at */
 } Report;
 void report_free(Report *r);
 /* One line for what is the same of many layers, 20 of errors and of warnings at

@@ -121,6 +121,10 @@ void error_reset(void);
 /* Between the two, errors are kept, then shown in order of place. */
 void errors_hold(void);
 void errors_release(void);
+/* While mute, nothing is shown: of a text that is tried, to see whether it can
+ * be read. Its errors are counted, until it ends; fail() speaks all the same.
+ */
+void messages_mute(bool mute);
 
 /* `attnc: error: text` without a place, then at once exit with `code`. */
 void fail(int code, const char *fmt, ...)

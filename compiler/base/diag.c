@@ -33,6 +33,8 @@ static struct {
     int errors;                 /* shown, or only counted */
     bool shown;                 /* the last error was: so are its notes */
     bool holds;                 /* errors wait, and are not shown yet */
+    bool mute;                  /* nothing is shown, errors are counted */
+    int unheard;                /* so many, while mute */
     Held held[HeldErrors];      /* in order of place */
     int n;                      /* of held[] */
     int newest;                 /* the one that came last, or -1 */
@@ -259,6 +261,10 @@ void errors_release(void)
 static void report(Pos pos, const char *fmt, va_list ap)
 {
     Text t;
+    if (said.mute) {
+        said.unheard++;
+        return;
+    }
     if (said.holds && said.n == HeldErrors) {
         said.unheld++;
         said.newest = -1;
@@ -291,6 +297,8 @@ void warning_at(Pos pos, const char *fmt, ...)
     Text t;
     va_list ap;
 
+    if (said.mute)
+        return;
     va_start(ap, fmt);
     compose(&t, pos, &warning, fmt, ap);
     va_end(ap);
@@ -301,6 +309,8 @@ static void say_once(const Level *level, const char *fmt, va_list ap)
 {
     Text t;
 
+    if (said.mute)
+        return;
     compose(&t, (Pos){ 0 }, level, fmt, ap);
     for (int i = 0; i < said.n_once && i < 8; i++)
         if (strcmp(said.once[i], t.at) == 0)
@@ -330,7 +340,7 @@ void note_at(Pos pos, const char *fmt, ...)
     Text t;
     va_list ap;
 
-    if (said.holds ? said.newest < 0 : !said.shown)
+    if (said.mute || (said.holds ? said.newest < 0 : !said.shown))
         return;
     va_start(ap, fmt);
     compose(&t, pos, &note, fmt, ap);
@@ -341,9 +351,15 @@ void note_at(Pos pos, const char *fmt, ...)
         put(t.at);
 }
 
+void messages_mute(bool mute)
+{
+    said.mute = mute;
+    said.unheard = 0;
+}
+
 int error_count(void)
 {
-    return said.errors + said.n + said.unheld;
+    return said.errors + said.n + said.unheld + said.unheard;
 }
 
 void error_reset(void)

@@ -1,6 +1,7 @@
 /* embed.c: build-time program. `embed FILE ...` prints a C file with the text
- * of each file and a table of all, known by the last part of their paths: what
- * attnc carries inside. emit/embedded.h declares the table.                  */
+ * of each file and a table of all, known by the last part of their paths, those
+ * of models/ by what is behind that: what attnc carries inside. emit/embedded.h
+ * declares the table.                                                        */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,10 @@ static void print_file(int index, const char *path)
 
 static const char *file_name(const char *path)
 {
+    static const char models[] = "models/";
     const char *slash = strrchr(path, '/');
+    if (!strncmp(path, models, sizeof models - 1))
+        return path + sizeof models - 1;
     return slash ? slash + 1 : path;
 }
 

@@ -16,13 +16,14 @@ typedef struct {
 
 static int find_specs(Arena *a, NewSpec to[MostSpecs])
 {
-    static const char ending[] = ".yaml";
+    static const char folder[] = "new/", ending[] = ".yaml";
     int n = 0;
     for (int i = 0; i < n_embedded && n < MostSpecs; i++) {
         const Embedded *e = &embedded[i];
-        if (ends_in(e->name, ending))
+        const char *word = e->name + sizeof folder - 1;
+        if (!strncmp(e->name, folder, sizeof folder - 1))
             to[n++] = (NewSpec){
-                arena_strndup(a, e->name, strlen(e->name) + 1 - sizeof ending),
+                arena_strndup(a, word, strlen(word) + 1 - sizeof ending),
                 e->text, e->size
             };
     }

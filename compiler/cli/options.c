@@ -16,6 +16,7 @@ const int n_commands = sizeof commands / sizeof *commands;
 #define HAS(command, part) 1 + offsetof(command##Command, part)
 static const size_t part_at[][OptionParts] = {
     [NthNew] = { 0 },
+    [NthImport] = { 0 },
     [NthCompile] = { [PartModel] = HAS(Compile, model),
                      [PartCode] = HAS(Compile, code) },
     [NthRun] = { [PartModel] = HAS(Run, model),
@@ -71,6 +72,7 @@ static const char *const compilers[] = { "clang", "gcc", "tcc" };
 static const char *const levels[] = { "0", "1", "2", "3" };
 static const char *const dtypes[] = { "f32", "bf16" };
 static const char *const shells[] = { "bash", "zsh", "fish" };
+static const char *const family_formats[] = { "text", "json", "markdown" };
 static const char *const help_formats[] = { "text", "man" };
 static const char *const bench_formats[] = {
     [BenchTable] = "table",
@@ -144,6 +146,7 @@ const Option option_table[] = {
     TEXT("COMMAND", "", OWN(Help, command), ""),
     WORD("attnc completion", "", OWN(Completion, shell), shells, 0, ""),
     TEXT("MODEL", "", OWN(New, model), ""),
+    TEXT("FOLDER", "", OWN(Import, folder), ""),
 
     /* those that the program of an emitted file has too */
 #define OPTION(uses, of, kind, name, takes, place, member, low, high, usual, \
@@ -280,6 +283,18 @@ const Option option_table[] = {
          "output file; - is stdout"),
     ALONE("--list", OWN(New, list),
          "say which models there are"),
+    TEXT("-o", "FILE", OWN(Import, output),
+         "the spec; default: the folder's name and .yaml"),
+    TEXT("--compile", "FILE", OWN(Import, compile),
+         "go on, and write this C file too"),
+    FLAG("--embed", OWN(Import, embed),
+         "of --compile: weights and vocabulary inside C"),
+    ALONE("--families", OWN(Import, families),
+         "list the families that are known, and those not"),
+    WORD("--format", "NAME", OWN(Import, format), family_formats, 0,
+         "of --families: text (default), json, markdown"),
+    FLAG("--quiet", OWN(Import, quiet),
+         "do not say what was written, what comes next"),
     TEXT("-o", "FILE", OWN(Compile, output),
          "output file; - is stdout"),
     TEXT("-o", "FILE", OWN(Graph, output),

@@ -44,6 +44,12 @@ struct NewCommand {
     bool list;
 };
 
+struct ImportCommand {
+    const char *folder, *output, *compile;
+    bool families, embed, quiet;
+    int format; /* FamiliesFormat */
+};
+
 struct CompileCommand {
     ModelOptions model;
     CodeOptions code;

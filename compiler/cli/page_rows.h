@@ -14,6 +14,15 @@ PAGE(New,
      "attnc new gpt > gpt.yaml", "a decoder, with GPT-2's sizes",
      "attnc new bert -o bert.yaml", "an encoder, into a file",
      "attnc new --list", "what there is")
+PAGE(Import,
+     "Reads a checkpoint's folder as Hugging Face's tools write it: "
+     "config.json, model.safetensors or its index, tokenizer files. Writes its "
+     "spec, with the names of its tensors; the weights stay where they are. "
+     "With --compile the C too.",
+     "attnc import --families", "what is known, and what is not",
+     "attnc import --families --format=json", "the same for a program",
+     "attnc import --families --format=markdown > import.md",
+     "the same as a page")
 PAGE(Compile,
      "Writes the model as C11 that needs no library but libm: NAME.c, NAME.h "
      "and, where there are weights, NAME.weights. With -DATTNC_MAIN the C file "

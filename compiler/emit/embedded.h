@@ -1,5 +1,6 @@
-/* embedded.h: texts that attnc carries, by file name: "kernels.c". The table is
- * made when attnc is built (base/embed.c). */
+/* embedded.h: texts that attnc carries, by file name: "kernels.c", those of
+ * models/ as "new/gpt.yaml". The table is made when attnc is built
+ * (base/embed.c). */
 #ifndef ATTNC_EMIT_EMBEDDED_H
 #define ATTNC_EMIT_EMBEDDED_H
 

@@ -4,7 +4,7 @@
  * In:  a YAML file, the files that it extends, --set.
  * Out: a Spec that is whole and right, or every error of it, each with its
  *      place.
- * Public beside it: activations.h.                                          */
+ * Public beside it: activations.h, yaml.h.                                  */
 #ifndef ATTNC_SPEC_H
 #define ATTNC_SPEC_H
 

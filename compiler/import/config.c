@@ -1,0 +1,272 @@
+/* config.c: reads a JSON file of the folder. jansson says what its values are;
+ * a walk over the text, which it has found right, where each key stands.    */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/json.h"
+#include "import/config.h"
+
+enum { MostBytes = 16 << 20 };
+
+/* -------------------------------------------------------------- places --- */
+typedef struct {
+    Arena *arena;
+    Config *to;
+    const char *at;
+    const char *line; /* where the line of `at` begins */
+    int lines;
+} Walk;
+
+static void skip_blanks(Walk *w)
+{
+    for (; *w->at && strchr(" \t\r\n", *w->at); w->at++)
+        if (*w->at == '\n') {
+            w->line = w->at + 1;
+            w->lines++;
+        }
+}
+
+static void skip_text(Walk *w)
+{
+    for (w->at++; *w->at && *w->at != '"'; w->at++)
+        w->at += *w->at == '\\' && w->at[1];
+    w->at += *w->at == '"';
+}
+
+static Pos here(const Walk *w)
+{
+    return (Pos){ &w->to->src, w->lines + 1, (int)(w->at - w->line) + 1 };
+}
+
+/* Values, in the order of the text, which is jansson's too. `path` NULL: of a
+ * list, whose keys nobody asks for.                                         */
+static void walk(Walk *w, const json_t *j, const char *path, Pos pos);
+
+static void walk_object(Walk *w, const json_t *j, const char *path)
+{
+    for (void *it = json_object_iter((json_t *)j); it;
+         it = json_object_iter_next((json_t *)j, it)) {
+        const char *key = json_object_iter_key(it);
+        w->at++; /* { or , */
+        skip_blanks(w);
+        const Pos pos = here(w);
+        skip_text(w);
+        skip_blanks(w);
+        w->at++; /* : */
+        const char *inner = !path ? NULL
+                          : *path ? arena_printf(w->arena, "%s.%s", path, key)
+                                  : arena_strdup(w->arena, key);
+        walk(w, json_object_iter_value(it), inner, pos);
+        skip_blanks(w);
+    }
+    if (!json_object_size(j)) {
+        w->at++;
+        skip_blanks(w);
+    }
+    w->at++; /* } */
+}
+
+static void walk_array(Walk *w, const json_t *j)
+{
+    for (size_t i = 0; i < json_array_size(j); i++) {
+        w->at++; /* [ or , */
+        walk(w, json_array_get(j, i), NULL, (Pos){ 0 });
+        skip_blanks(w);
+    }
+    if (!json_array_size(j)) {
+        w->at++;
+        skip_blanks(w);
+    }
+    w->at++; /* ] */
+}
+
+static void walk(Walk *w, const json_t *j, const char *path, Pos pos)
+{
+    skip_blanks(w);
+    if (path && *path)
+        vec_push(w->arena, &w->to->key,
+                 ((ConfigKey){ path, pos, value_of_json(w->arena, j, pos),
+                               false }));
+    if (json_is_object(j))
+        walk_object(w, j, path);
+    else if (json_is_array(j))
+        walk_array(w, j);
+    else if (json_is_string(j))
+        skip_text(w);
+    else
+        w->at += strcspn(w->at, ",]} \t\r\n");
+}
+
+/* ---------------------------------------------------------------- file --- */
+static bool parse(Arena *a, Config *to, int *code)
+{
+    const JsonText text = { to->src.name, to->src.text, to->src.size, false };
+    json_error_t e;
+    json_t *j;
+    Fault why;
+    if (!json_read(&j, &text, &e, &why)) {
+        *code = report_fault(&why);
+        return false;
+    }
+    if (!j) {
+        const Pos pos = { &to->src, e.line < 1 ? 1 : e.line,
+                          e.column < 1 ? 1 : e.column };
+        error_at(pos, "%s", quote(e.text));
+        *code = ExitInput;
+        return false;
+    }
+    Walk w = { a, to, to->src.text, to->src.text, 0 };
+    to->top = value_of_json(a, j, (Pos){ &to->src, 1, 1 });
+    walk(&w, j, "", (Pos){ 0 });
+    json_decref(j);
+    return true;
+}
+
+bool config_read(Arena *a, const char *path, Config *to, int *code)
+{
+    File f;
+    Fault why;
+    *to = (Config){ .top = { .kind = ValueNone } };
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return true;
+    if (!file_read(&f, path, MostBytes, &why)) {
+        *code = report_fault(&why);
+        return false;
+    }
+    to->src.name = arena_strdup(a, path);
+    to->src.text = arena_strndup(a, (const char *)f.at, f.size);
+    to->src.size = f.size;
+    file_close(&f);
+    return parse(a, to, code);
+}
+
+/* ---------------------------------------------------------------- keys --- */
+ConfigKey *config_find(Config *c, const char *path)
+{
+    for (int i = 0; i < c->key.n; i++)
+        if (!strcmp(c->key.at[i].path, path))
+            return &c->key.at[i];
+    return NULL;
+}
+
+/* What of the path is behind `map.`; NULL: it is not inside that. */
+static const char *inside(const char *path, const char *map)
+{
+    const size_t n = strlen(map);
+    return !strncmp(path, map, n) && path[n] == '.' ? path + n + 1 : NULL;
+}
+
+static bool contradicts(Arena *a, const ConfigKey *x, const ConfigKey *y)
+{
+    if (value_same(&x->value, &y->value))
+        return false;
+    error_at(x->pos, "%s is %s, but %s says %s", quote(x->path),
+             quote(value_text(a, &x->value)), quote(y->path),
+             quote(value_text(a, &y->value)));
+    note_at(y->pos, "%s is here", quote(y->path));
+    return true;
+}
+
+bool config_move(Arena *a, Config *c, const char *from, const char *to)
+{
+    ConfigKey *key = config_find(c, from), *there = config_find(c, to);
+    if (!key)
+        return true;
+    if (key->value.kind == ValueNone) { /* null: as if it were not there */
+        key->used = true;
+        return true;
+    }
+    for (int i = 0; i < c->key.n; i++) {
+        ConfigKey *k = &c->key.at[i];
+        const char *rest = inside(k->path, from);
+        if (!rest)
+            continue;
+        const char *path = arena_printf(a, "%s.%s", to, rest);
+        ConfigKey *other = config_find(c, path);
+        if (other && contradicts(a, k, other))
+            return false;
+        k->used = k->used || other;
+        k->path = other ? k->path : path;
+    }
+    key = config_find(c, from);
+    there = config_find(c, to);
+    if (there && key->value.kind != ValueMap && contradicts(a, key, there))
+        return false;
+    key->used = key->used || there;
+    if (!there)
+        key->path = arena_strdup(a, to);
+    return true;
+}
+
+/* What the top says of itself stays; else the section's keys win. */
+static bool of_folder(const char *key)
+{
+    return !strcmp(key, "model_type") || !strcmp(key, "architectures");
+}
+
+void config_raise(Arena *a, Config *c, const char *section)
+{
+    ConfigKey *map = config_find(c, section);
+    if (!map || map->value.kind != ValueMap)
+        return;
+    map->used = true;
+    for (int i = 0; i < c->key.n; i++) {
+        const char *key = inside(c->key.at[i].path, section);
+        ConfigKey *top = key ? config_find(c, key) : NULL;
+        if (!key)
+            continue;
+        if (top && of_folder(key)) {
+            c->key.at[i].used = true;
+            continue;
+        }
+        c->key.at[i].path = key;
+        if (top) {
+            top->path = arena_printf(a, "(outside).%s", key);
+            top->used = true;
+        }
+    }
+}
+
+void config_know(Config *c, const char *pattern)
+{
+    for (int i = 0; i < c->key.n; i++) {
+        ConfigKey *k = &c->key.at[i];
+        if (glob_fits(pattern, k->path) || inside(k->path, pattern))
+            k->used = true;
+    }
+}
+
+/* Is a key inside of this one known, so that each of them is looked at? */
+static bool known_inside(const Config *c, const char *path)
+{
+    for (int i = 0; i < c->key.n; i++)
+        if (c->key.at[i].used && inside(c->key.at[i].path, path))
+            return true;
+    return false;
+}
+
+int config_unknown(const Config *c, const char *family,
+                   const char *const *known, int n)
+{
+    int count = 0;
+    const ConfigKey *said = NULL;
+    for (int i = 0; i < c->key.n; i++) {
+        const ConfigKey *k = &c->key.at[i];
+        if (k->used || known_inside(c, k->path)
+            || (said && inside(k->path, said->path)))
+            continue;
+        const char *near = nearest(k->path, known, n);
+        error_at(k->pos, "'%s' is a key that the rules of %s do not know",
+                 quote(k->path), family);
+        if (near)
+            note_at((Pos){ 0 }, "did you mean '%s'?", near);
+        else
+            note_at((Pos){ 0 },
+                    "where it changes nothing that is computed, leave it out; "
+                    "else the family needs a rule for it");
+        said = k;
+        count++;
+    }
+    return count;
+}

@@ -1,0 +1,259 @@
+/* expr.c: the value of an expression. What is wrong is reported at the key of
+ * the folder's file that the value came from, else at the rule.             */
+#include <math.h>
+#include <string.h>
+
+#include "import/expr.h"
+
+/* Where a value came from, else where it is used. */
+static Pos origin(const Datum *v, const Expr *e)
+{
+    return v->pos.src ? v->pos : e->pos;
+}
+
+static Datum wrong_kind(Scope *s, const Expr *e, const Expr *at, const Datum *v,
+                        const char *wanted)
+{
+    return expr_error(s, origin(v, at), "'%s' takes %s, found %s", e->text,
+                      wanted, kind_text(s->arena, v->kind));
+}
+
+/* ------------------------------------------------------------- numbers --- */
+static Datum whole(int64_t x)
+{
+    return (Datum){ .kind = ValueInt, .whole = x };
+}
+
+static Datum real(double x)
+{
+    return (Datum){ .kind = ValueNumber, .number = x };
+}
+
+static Datum truth(bool x)
+{
+    return (Datum){ .kind = ValueBool, .truth = x };
+}
+
+static Datum divide(Scope *s, const Expr *e, const Datum *x, const Datum *y)
+{
+    if (value_number(y) == 0)
+        return expr_error(s, origin(y, e->in.at[1]), "a division by 0");
+    if (x->kind == ValueInt && y->kind == ValueInt && x->whole % y->whole == 0)
+        return whole(x->whole / y->whole);
+    return real(value_number(x) / value_number(y));
+}
+
+/* Two whole numbers, but for division. */
+static Datum compute_whole(Scope *s, const Expr *e, int64_t x, int64_t y)
+{
+    int64_t z = 0;
+    const bool too_large = *e->text == '+' ? __builtin_add_overflow(x, y, &z)
+                         : *e->text == '-' ? __builtin_sub_overflow(x, y, &z)
+                         : *e->text == '*' ? __builtin_mul_overflow(x, y, &z)
+                                           : y == 0;
+    if (too_large)
+        return expr_error(s, e->pos, "%lld %s %lld is no number here",
+                          (long long)x, e->text, (long long)y);
+    return whole(*e->text == '%' ? x % y : z);
+}
+
+static Datum compute(Scope *s, const Expr *e, const Datum *x, const Datum *y)
+{
+    const int numbers = ValueInt | ValueNumber;
+    if (*e->text == '+' && x->kind == ValueText && y->kind == ValueText)
+        return (
+            Datum){ .kind = ValueText,
+                    .text = arena_printf(s->arena, "%s%s", x->text, y->text) };
+    if (!(x->kind & numbers))
+        return wrong_kind(s, e, e->in.at[0], x, "a number");
+    if (!(y->kind & numbers))
+        return wrong_kind(s, e, e->in.at[1], y, "a number");
+    if (*e->text == '/')
+        return divide(s, e, x, y);
+    if (*e->text == '^')
+        return real(pow(value_number(x), value_number(y)));
+    if (x->kind == ValueInt && y->kind == ValueInt)
+        return compute_whole(s, e, x->whole, y->whole);
+    const double p = value_number(x), q = value_number(y);
+    return real(*e->text == '+'   ? p + q
+                : *e->text == '-' ? p - q
+                : *e->text == '*' ? p * q
+                                  : fmod(p, q));
+}
+
+static Datum compare(Scope *s, const Expr *e, const Datum *x, const Datum *y)
+{
+    const int numbers = ValueInt | ValueNumber;
+    const bool equal = value_same(x, y);
+    if (!strcmp(e->text, "=="))
+        return truth(equal);
+    if (!strcmp(e->text, "!="))
+        return truth(!equal);
+    if (!(x->kind & numbers))
+        return wrong_kind(s, e, e->in.at[0], x, "a number");
+    if (!(y->kind & numbers))
+        return wrong_kind(s, e, e->in.at[1], y, "a number");
+    const double p = value_number(x), q = value_number(y);
+    return truth((*e->text == '<' ? p < q : p > q)
+                 || (e->text[1] == '=' && equal));
+}
+
+static Datum is_in(Scope *s, const Expr *e, const Datum *x, const Datum *list)
+{
+    if (list->kind != ValueList)
+        return wrong_kind(s, e, e->in.at[1], list, "a list");
+    for (int i = 0; i < list->many.n; i++)
+        if (value_same(x, &list->many.at[i]))
+            return truth(true);
+    return truth(false);
+}
+
+static Datum binary(Scope *s, const Expr *e)
+{
+    const bool is_or = !strcmp(e->text, "or");
+    if (is_or || !strcmp(e->text, "and")) {
+        const bool first = expr_truth(s, e->in.at[0]);
+        return truth(first == is_or ? first : expr_truth(s, e->in.at[1]));
+    }
+    const Datum x = expr_value(s, e->in.at[0]);
+    if (*e->text == '?')
+        return x.kind == ValueNone ? expr_value(s, e->in.at[1]) : x;
+    const int before = s->failures;
+    const Datum y = expr_value(s, e->in.at[1]);
+    if (s->failures > before)
+        return (Datum){ .kind = ValueNone };
+    if (!strcmp(e->text, "in"))
+        return is_in(s, e, &x, &y);
+    return strchr("=!<>", *e->text) ? compare(s, e, &x, &y)
+                                    : compute(s, e, &x, &y);
+}
+
+static Datum unary(Scope *s, const Expr *e)
+{
+    if (*e->text == 'n')
+        return truth(!expr_truth(s, e->in.at[0]));
+    const Datum x = expr_value(s, e->in.at[0]);
+    if (x.kind == ValueInt)
+        return compute_whole(s, e, 0, x.whole);
+    if (x.kind == ValueNumber)
+        return real(-x.number);
+    return wrong_kind(s, e, e->in.at[0], &x, "a number");
+}
+
+/* ------------------------------------------------- names, lists, tables --- */
+static Datum list(Scope *s, const Expr *e)
+{
+    Datum *at = arena_alloc(s->arena, ((size_t)e->in.n + 1) * sizeof *at);
+    for (int i = 0; i < e->in.n; i++)
+        at[i] = expr_value(s, e->in.at[i]);
+    Datum v = { .kind = ValueList };
+    v.many.at = at;
+    v.many.n = e->in.n;
+    return v;
+}
+
+/* A name, or a map of that name and a key of it: "generation.x". */
+static Datum named(Scope *s, const Expr *e)
+{
+    Datum v = { .kind = ValueNone };
+    if (s->name(s, e, e->text, &v))
+        return v;
+    const char *dot = strrchr(e->text, '.');
+    if (dot) {
+        const char *map = arena_strndup(s->arena, e->text,
+                                        (size_t)(dot - e->text));
+        if (s->name(s, e, map, &v)) {
+            const Datum *in = value_get(&v, dot + 1);
+            return in ? *in : (Datum){ .kind = ValueNone };
+        }
+    }
+    return expr_error(s, e->pos, "'%s' is no key under config, files or let",
+                      quote(e->text));
+}
+
+/* A word that a table has not: the key that says it, and the table's words. */
+static Datum no_word(Scope *s, const Expr *e, const Datum *table,
+                     const Datum *key)
+{
+    const char *words[64], *all = "", *said = value_text(s->arena, key);
+    int n = 0;
+    for (; n < table->many.n && n < 64; n++) {
+        words[n] = table->many.key[n];
+        all = arena_printf(s->arena, "%s%s%s", all, n ? ", " : "", words[n]);
+    }
+    const Expr *of = e->in.at[1];
+    const char *near = nearest(said, words, n);
+    expr_error(s, origin(key, of), "%s%s'%s' is not known here: %s",
+               of->kind == ExprName ? of->text : "",
+               of->kind == ExprName ? ": " : "", quote(said), all);
+    if (near)
+        note_at((Pos){ 0 }, "did you mean '%s'?", near);
+    return (Datum){ .kind = ValueNone };
+}
+
+static Datum indexed(Scope *s, const Expr *e)
+{
+    const Expr *of = e->in.at[0];
+    const Datum *table = of->kind == ExprName ? s->table(s, of->text) : NULL;
+    const Datum from = table ? *table : expr_value(s, of);
+    const Datum key = expr_value(s, e->in.at[1]);
+    if (key.kind == ValueNone || from.kind == ValueNone)
+        return (Datum){ .kind = ValueNone };
+    if (from.kind == ValueMap) {
+        const Datum *in = value_get(&from, value_text(s->arena, &key));
+        return in    ? *in
+             : table ? no_word(s, e, table, &key)
+                     : (Datum){ .kind = ValueNone };
+    }
+    if (from.kind != ValueList || key.kind != ValueInt)
+        return expr_error(s, origin(&from, of),
+                          "[] takes a table, or a list "
+                          "and a whole number");
+    return key.whole >= 0 && key.whole < from.many.n
+             ? from.many.at[key.whole]
+             : (Datum){ .kind = ValueNone };
+}
+
+static Datum member(Scope *s, const Expr *e)
+{
+    const Datum from = expr_value(s, e->in.at[0]);
+    const Datum *in = value_get(&from, e->text);
+    return in ? *in : (Datum){ .kind = ValueNone };
+}
+
+static Datum call(Scope *s, const Expr *e)
+{
+    const int before = s->failures;
+    Datum *v = arena_alloc(s->arena, ((size_t)e->in.n + 1) * sizeof *v);
+    for (int i = 0; i < e->in.n; i++)
+        v[i] = expr_value(s, e->in.at[i]);
+    return s->failures > before ? (Datum){ .kind = ValueNone }
+                                : expr_call(s, e, v);
+}
+
+Datum expr_value(Scope *s, const Expr *e)
+{
+    switch (e->kind) {
+    case ExprLiteral: return e->value;
+    case ExprName:    return named(s, e);
+    case ExprList:    return list(s, e);
+    case ExprUnary:   return unary(s, e);
+    case ExprBinary:  return binary(s, e);
+    case ExprChoice:
+        return expr_value(s, e->in.at[expr_truth(s, e->in.at[0]) ? 1 : 2]);
+    case ExprCall:   return call(s, e);
+    case ExprIndex:  return indexed(s, e);
+    case ExprMember: return member(s, e);
+    }
+    die("an expression of kind %d", (int)e->kind);
+}
+
+bool expr_truth(Scope *s, const Expr *e)
+{
+    const int before = s->failures;
+    const Datum v = expr_value(s, e);
+    if (v.kind != ValueBool && v.kind != ValueNone && s->failures == before)
+        expr_error(s, origin(&v, e), "true or false is needed, found %s",
+                   kind_text(s->arena, v.kind));
+    return v.kind == ValueBool && v.truth;
+}

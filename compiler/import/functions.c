@@ -1,0 +1,290 @@
+/* functions.c: the functions of expressions, a row each.                    */
+#include <math.h>
+#include <string.h>
+
+#include "import/expr.h"
+
+typedef struct {
+    Scope *s;
+    const Expr *e;
+    const Datum *v;
+    int n;
+} Call;
+
+static Datum none(void)
+{
+    return (Datum){ .kind = ValueNone };
+}
+
+static Datum truth(bool x)
+{
+    return (Datum){ .kind = ValueBool, .truth = x };
+}
+
+static Datum whole(int64_t x)
+{
+    return (Datum){ .kind = ValueInt, .whole = x };
+}
+
+static Datum real(double x)
+{
+    return (Datum){ .kind = ValueNumber, .number = x };
+}
+
+/* ------------------------------------------------------------- numbers --- */
+static Datum square_root(Call *c)
+{
+    return real(sqrt(value_number(&c->v[0])));
+}
+
+static Datum rounded(Call *c)
+{
+    return whole(llround(value_number(&c->v[0])));
+}
+
+static Datum floored(Call *c)
+{
+    return whole((int64_t)floor(value_number(&c->v[0])));
+}
+
+static Datum natural_log(Call *c)
+{
+    return real(log(value_number(&c->v[0])));
+}
+
+static Datum smallest(Call *c)
+{
+    return value_number(&c->v[1]) < value_number(&c->v[0]) ? c->v[1] : c->v[0];
+}
+
+static Datum largest(Call *c)
+{
+    return value_number(&c->v[1]) > value_number(&c->v[0]) ? c->v[1] : c->v[0];
+}
+
+static Datum as_int(Call *c)
+{
+    return whole((int64_t)value_number(&c->v[0]));
+}
+
+static Datum as_text(Call *c)
+{
+    return (Datum){ .kind = ValueText,
+                    .text = value_text(c->s->arena, &c->v[0]) };
+}
+
+/* ------------------------------------------------------------- tensors --- */
+static const Tensor *tensor_of(Call *c)
+{
+    const Safetensors *file = c->s->tensors;
+    return file ? safetensors_find(file, c->v[0].text) : NULL;
+}
+
+static Datum has_tensor(Call *c)
+{
+    return truth(tensor_of(c) != NULL);
+}
+
+static Datum dim(Call *c)
+{
+    const Tensor *t = tensor_of(c);
+    const int64_t axis = c->v[1].whole;
+    if (!t)
+        return expr_error(c->s, c->e->pos,
+                          "the weights have no tensor '%s', which tells "
+                          "a size",
+                          quote(c->v[0].text));
+    if (axis < 0 || axis >= t->rank)
+        return expr_error(c->s, c->e->pos, "tensor '%s' has %d dimensions",
+                          quote(t->name), t->rank);
+    return whole(t->dim[axis]);
+}
+
+static Datum rank(Call *c)
+{
+    const Tensor *t = tensor_of(c);
+    return t ? whole(t->rank) : none();
+}
+
+/* Bytes of `name` before `tail`, with which it ends behind a dot; -1. */
+static int bytes_before(const char *name, const char *tail)
+{
+    const size_t n = strlen(name), m = strlen(tail);
+    if (n < m || strcmp(name + n - m, tail))
+        return -1;
+    return n == m || name[n - m - 1] == '.' ? (int)(n - m) : -1;
+}
+
+static Datum prefix(Call *c)
+{
+    const Safetensors *file = c->s->tensors;
+    const int count = file ? safetensors_count(file) : 0;
+    for (int i = 0; i < c->n; i++) {
+        const char *best = NULL;
+        int shortest = -1;
+        for (int k = 0; k < count; k++) {
+            const char *name = safetensors_at(file, k)->name;
+            const int n = bytes_before(name, c->v[i].text);
+            if (n >= 0 && (shortest < 0 || n < shortest)) {
+                shortest = n;
+                best = name;
+            }
+        }
+        if (best)
+            return (Datum){ .kind = ValueText,
+                            .text = arena_strndup(c->s->arena, best,
+                                                  (size_t)shortest) };
+    }
+    return expr_error(c->s, (Pos){ 0 },
+                      "%s: no tensor's name ends in '%s', as the family's "
+                      "weights have it",
+                      file ? quote(safetensors_path(file)) : "the folder",
+                      quote(c->v[0].text));
+}
+
+/* --------------------------------------------------- files, keys, lists --- */
+static Datum has_file(Call *c)
+{
+    return truth(c->s->has_file(c->s, c->v[0].text));
+}
+
+static Datum has_key(Call *c)
+{
+    return truth(c->s->has_key(c->s, c->v[0].text));
+}
+
+static Datum length(Call *c)
+{
+    const Datum *v = &c->v[0];
+    return v->kind == ValueText             ? whole((int64_t)strlen(v->text))
+         : v->kind & (ValueList | ValueMap) ? whole(v->many.n)
+                                            : whole(0);
+}
+
+static Datum first(Call *c)
+{
+    const Datum *v = &c->v[0];
+    if (v->kind != ValueList)
+        return *v;
+    return v->many.n ? v->many.at[0] : none();
+}
+
+static Datum as_list(Call *c)
+{
+    const Datum *v = &c->v[0];
+    Datum to = { .kind = ValueList };
+    if (v->kind == ValueList)
+        return *v;
+    Datum *at = arena_alloc(c->s->arena, sizeof *at);
+    *at = *v;
+    to.pos = v->pos;
+    to.many.at = at;
+    to.many.n = v->kind != ValueNone;
+    return to;
+}
+
+static int64_t matches(const Call *c)
+{
+    int64_t n = 0;
+    for (int i = 0; c->v[0].kind == ValueList && i < c->v[0].many.n; i++)
+        n += value_same(&c->v[0].many.at[i], &c->v[1]);
+    return n;
+}
+
+static Datum count(Call *c)
+{
+    return whole(matches(c));
+}
+
+static Datum any(Call *c)
+{
+    return truth(matches(c) > 0);
+}
+
+static Datum all(Call *c)
+{
+    return truth(c->v[0].kind == ValueList && matches(c) == c->v[0].many.n);
+}
+
+static Datum find(Call *c)
+{
+    for (int i = 0; c->v[0].kind == ValueList && i < c->v[0].many.n; i++) {
+        const Datum *v = value_get(&c->v[0].many.at[i], c->v[1].text);
+        if (v && v->kind == ValueText && glob_fits(c->v[2].text, v->text))
+            return c->v[0].many.at[i];
+    }
+    return none();
+}
+
+static Datum starts(Call *c)
+{
+    return truth(c->v[0].kind == ValueText
+                 && !strncmp(c->v[0].text, c->v[1].text, strlen(c->v[1].text)));
+}
+
+static Datum ends(Call *c)
+{
+    const size_t n = c->v[0].kind == ValueText ? strlen(c->v[0].text) : 0;
+    const size_t m = strlen(c->v[1].text);
+    return truth(n >= m && !strcmp(c->v[0].text + n - m, c->v[1].text));
+}
+
+/* --------------------------------------------------------------- table --- */
+enum { Number = ValueInt | ValueNumber, Any = 127 };
+static const struct {
+    const char *name;
+    Datum (*call)(Call *c);
+    int least, most; /* arguments */
+    int kinds[3];    /* that they may be; those behind as the last */
+} functions[] = {
+    { "sqrt", square_root, 1, 1, { Number } },
+    { "round", rounded, 1, 1, { Number } },
+    { "floor", floored, 1, 1, { Number } },
+    { "log", natural_log, 1, 1, { Number } },
+    { "min", smallest, 2, 2, { Number, Number } },
+    { "max", largest, 2, 2, { Number, Number } },
+    { "int", as_int, 1, 1, { Number } },
+    { "text", as_text, 1, 1, { Any } },
+    { "has_tensor", has_tensor, 1, 1, { ValueText } },
+    { "dim", dim, 2, 2, { ValueText, ValueInt } },
+    { "rank", rank, 1, 1, { ValueText } },
+    { "prefix", prefix, 1, 3, { ValueText, ValueText, ValueText } },
+    { "has_file", has_file, 1, 1, { ValueText } },
+    { "has_key", has_key, 1, 1, { ValueText } },
+    { "len", length, 1, 1, { Any } },
+    { "first", first, 1, 1, { Any } },
+    { "list", as_list, 1, 1, { Any } },
+    { "count", count, 2, 2, { Any, Any } },
+    { "any", any, 2, 2, { Any, Any } },
+    { "all", all, 2, 2, { Any, Any } },
+    { "find", find, 3, 3, { Any, ValueText, ValueText } },
+    { "starts", starts, 2, 2, { Any, ValueText } },
+    { "ends", ends, 2, 2, { Any, ValueText } },
+};
+enum { Functions = sizeof functions / sizeof *functions };
+
+static int function_of(const char *name)
+{
+    for (int i = 0; i < Functions; i++)
+        if (!strcmp(functions[i].name, name))
+            return i;
+    return -1;
+}
+
+Datum expr_call(Scope *s, const Expr *e, const Datum *argument)
+{
+    Call c = { .s = s, .e = e, .v = argument, .n = e->in.n };
+    const int f = function_of(e->text);
+    if (f < 0)
+        return expr_error(s, e->pos, "'%s' is no function", quote(e->text));
+    if (c.n < functions[f].least || c.n > functions[f].most)
+        return expr_error(s, e->pos, "%s() takes %d arguments, found %d",
+                          e->text, functions[f].least, c.n);
+    for (int i = 0; i < c.n; i++)
+        if (!(functions[f].kinds[i] & c.v[i].kind))
+            return expr_error(s, c.v[i].pos.src ? c.v[i].pos : e->in.at[i]->pos,
+                              "%s() takes %s, found %s", e->text,
+                              kind_text(s->arena, functions[f].kinds[i]),
+                              kind_text(s->arena, c.v[i].kind));
+    return functions[f].call(&c);
+}

@@ -1,0 +1,259 @@
+/* import.c: a folder becomes the text of a spec: its config.json is read, its
+ * family found, the rules evaluated, and what comes of them compared with the
+ * tensors.                                                                  */
+#define _DEFAULT_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "import/state.h"
+
+/* --------------------------------------------------------------- folder --- */
+static bool read_config(Import *m)
+{
+    struct stat s;
+    const char *folder = m->o->folder;
+    const char *path = arena_printf(m->a, "%s/config.json", folder);
+    if (stat(folder, &s) != 0) {
+        error_at((Pos){ 0 }, "%s: %s", quote(folder), strerror(errno));
+        m->code = ExitIO;
+    } else if (!S_ISDIR(s.st_mode)) {
+        error_at((Pos){ 0 },
+                 "%s is no folder: a checkpoint is the folder that has "
+                 "config.json and model.safetensors",
+                 quote(folder));
+        m->code = ExitInput;
+    } else if (config_read(m->a, path, m->config, &m->code)
+               && !m->config->src.name) {
+        error_at((Pos){ 0 }, "%s has no config.json", quote(folder));
+        m->code = ExitIO;
+    } else if (!m->code && m->config->top.kind != ValueMap) {
+        error_at((Pos){ &m->config->src, 1, 1 }, "an object is needed here");
+        m->code = ExitInput;
+    }
+    return !m->code;
+}
+
+/* Old names of keys, as common.yaml has them, in its order. */
+static bool rename_keys(Import *m)
+{
+    const Yaml *renamed = rules_map(m->common, "renamed");
+    for (int i = 0; renamed && i < renamed->keys.n; i++)
+        if (!config_move(m->a, m->config, renamed->keys.at[i]->text,
+                         renamed->items.at[i]->text))
+            return false;
+    return true;
+}
+
+/* --------------------------------------------------------------- family --- */
+static bool lists_word(const Yaml *list, const char *word)
+{
+    for (int i = 0; list && i < list->items.n; i++)
+        if (list->items.at[i]->kind == YamlScalar
+            && !strcmp(list->items.at[i]->text, word))
+            return true;
+    return false;
+}
+
+static void unknown_family(Import *m, const ConfigKey *key)
+{
+    const char *words[256];
+    RuleFiles all = { 0 };
+    int n = 0;
+    rules_read(m->a, &all, NULL);
+    for (int i = 0; i < all.n; i++) {
+        const Yaml *types = rules_list(all.at[i].top, "model_type");
+        for (int k = 0; types && k < types->items.n && n < 256; k++)
+            words[n++] = types->items.at[k]->text;
+    }
+    const char *near = nearest(key->value.text, words, n);
+    error_at(key->pos, "no rules are known for model_type '%s'",
+             quote(key->value.text));
+    if (near)
+        note_at((Pos){ 0 }, "did you mean '%s'?", near);
+    else
+        note_at((Pos){ 0 }, "attnc import --families lists those that are "
+                            "known; a spec of this one, by hand, starts with "
+                            "attnc new");
+}
+
+static bool find_family(Import *m, Rules *to)
+{
+    ConfigKey *key = config_find(m->config, "model_type");
+    RuleFiles files = { 0 };
+    if (!key || key->value.kind != ValueText) {
+        error_at(key ? key->pos : (Pos){ &m->config->src, 1, 1 },
+                 "model_type %s: it names the family, as \"llama\"",
+                 key ? "must be a text" : "is missing");
+        return false;
+    }
+    key->used = true;
+    if (!rules_read(m->a, &files, key->value.text))
+        return false;
+    for (int i = 0; i < files.n; i++)
+        if (lists_word(rules_list(files.at[i].top, "model_type"),
+                       key->value.text)) {
+            *to = files.at[i];
+            return true;
+        }
+    unknown_family(m, key);
+    return false;
+}
+
+/* Files of rules that lie over any family's, where their condition holds. */
+static bool lay_over(Import *m)
+{
+    RuleFiles files = { 0 };
+    if (!rules_read(m->a, &files, "\noverlay:"))
+        return false;
+    for (int i = 0; i < files.n; i++) {
+        const Yaml *when = yaml_get(files.at[i].top, "when");
+        if (!when || !import_truth(m, when))
+            continue;
+        const Yaml *over = rules_whole(m->a, &files.at[i], m->common);
+        m->rules = over ? rules_over(m->a, m->rules, over) : NULL;
+        if (over && rules_text(over, "task"))
+            m->task = rules_text(over, "task");
+    }
+    return m->rules && !m->scope.failures;
+}
+
+/* What the first of config.json's architectures is here. */
+static bool find_task(Import *m)
+{
+    const Yaml *known = rules_map(m->rules, "architectures");
+    ConfigKey *key = config_find(m->config, "architectures");
+    const Datum *list = key ? &key->value : NULL;
+    if (!known || !known->items.n)
+        return true;
+    m->task = known->items.at[0]->text;
+    if (!list || list->kind == ValueNone
+        || (list->kind == ValueList && !list->many.n))
+        return true;
+    const Datum *first = list->kind == ValueList ? &list->many.at[0] : NULL;
+    if (!first || first->kind != ValueText) {
+        error_at(key->pos, "architectures must be a list of names");
+        return false;
+    }
+    const Yaml *word = yaml_get(known, first->text);
+    if (word) {
+        m->task = word->text;
+        return true;
+    }
+    const char *names = "";
+    for (int i = 0; i < known->keys.n; i++)
+        names = arena_printf(m->a, "%s%s%s", names, i ? ", " : "",
+                             known->keys.at[i]->text);
+    error_at(key->pos, "architecture '%s' is not known to the rules of %s: %s",
+             quote(first->text), m->family, names);
+    return false;
+}
+
+static void know_given(Import *m)
+{
+    config_know(m->config, "architectures");
+    config_know(m->config, "model_type");
+}
+
+static bool open_rules(Import *m, Imported *to)
+{
+    Rules family = { 0 };
+    m->common = rules_common(m->a);
+    if (!m->common || !find_family(m, &family) || !rename_keys(m))
+        return false;
+    m->family = family.family;
+    m->rules = rules_whole(m->a, &family, m->common);
+    if (!m->rules)
+        return false;
+    to->title = rules_text(m->rules, "title");
+    if (rules_text(m->rules, "section"))
+        config_raise(m->a, m->config, rules_text(m->rules, "section"));
+    know_given(m);
+    bind_scope(m);
+    /* a family that is refused whole has no more than this */
+    return rules_map(m->rules, "spec") || judge_refusals(m);
+}
+
+/* ----------------------------------------------------------------- spec --- */
+static const char *folder_of(Arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return !slash ? "." : arena_strndup(a, path, (size_t)(slash + 1 - path));
+}
+
+/* The way from the folder of one file to another: both folders are there. */
+static const char *way(Arena *a, const char *from, const char *to)
+{
+    char here[PATH_MAX], there[PATH_MAX];
+    const char *name = strrchr(to, '/');
+    if (!realpath(is_stdout(from) ? "." : folder_of(a, from), here)
+        || !realpath(folder_of(a, to), there))
+        return to;
+    name = name ? name + 1 : to;
+    size_t same = 0;
+    for (size_t i = 0; here[i] == there[i] || !here[i] || !there[i]; i++) {
+        if ((!here[i] || here[i] == '/') && (!there[i] || there[i] == '/'))
+            same = i;
+        if (!here[i] || !there[i])
+            break;
+    }
+    if (same == 0)
+        return arena_printf(a, "%s%s%s", there, there[1] ? "/" : "", name);
+    const char *path = "";
+    for (const char *up = here + same; *up; up++)
+        if (*up == '/')
+            path = arena_printf(a, "../%s", path);
+    const char *down = there + same + (there[same] == '/');
+    return arena_printf(a, "%s%s%s%s", path, down, *down ? "/" : "", name);
+}
+
+static bool make_spec(Import *m, Imported *to)
+{
+    SpecTree t = { .m = m,
+                   .spec = resolve_spec(m),
+                   .names = resolve_names(m),
+                   .comments = rules_map(m->rules, "comments"),
+                   .title = to->title,
+                   .weights = way(m->a, m->o->spec, m->path) };
+    if (m->scope.failures)
+        return false;
+    spec_tree_shorten(&t);
+    to->text = spec_tree_text(&t);
+    to->n = strlen(to->text);
+    return m->scope.failures == 0 && tensors_fit(m, to->text, to->n, to);
+}
+
+static bool import_all(Import *m, Imported *to)
+{
+    if (!read_config(m) || !open_rules(m, to) || !find_task(m)
+        || !tensors_open(m))
+        return false;
+    m->scope.tensors = m->weights;
+    to->weights = m->path;
+    if (!lay_over(m))
+        return false;
+    const bool bound = bind_rules(m);
+    if (!judge_refusals(m) || !bound)
+        return false;
+    return judge_keys(m) && make_spec(m, to);
+}
+
+int import_folder(Imported *to, const ImportOptions *o)
+{
+    Arena *a = arena_new();
+    Config config = { .top = { .kind = ValueNone } };
+    Import m = { .a = a, .o = o, .config = &config, .task = "" };
+    *to = (Imported){ .arena = a };
+    const bool good = import_all(&m, to);
+    if (m.weights)
+        safetensors_close(m.weights);
+    return good ? ExitDone : m.code ? m.code : ExitInput;
+}
+
+void import_close(Imported *i)
+{
+    arena_free(i->arena);
+    *i = (Imported){ 0 };
+}

@@ -1,0 +1,39 @@
+/* import.h: a folder with a checkpoint, as Hugging Face's tools write it, as a
+ * spec. What is known of a family is data: a file of models/import a family,
+ * which attnc carries inside; nothing here names one.
+ *
+ * In:  config.json and the files beside it, the tensors' names and shapes.
+ * Out: the text of a spec, which has been read and compared with the tensors;
+ *      or one message that names the file, the key or the tensor.            */
+#ifndef ATTNC_IMPORT_H
+#define ATTNC_IMPORT_H
+
+#include "base/base.h"
+
+typedef struct {
+    const char *folder;
+    const char *spec;  /* the path that the spec will have, or "-" */
+    const char *name;  /* of the model */
+    const char *vocab; /* path for vocab.file, beside the spec; NULL: none */
+} ImportOptions;
+
+typedef struct {
+    Arena *arena;      /* has all of this */
+    const char *title; /* of the family */
+    const char *text;  /* of the spec */
+    size_t n;
+    const char *weights; /* the path of the file or index */
+    int tensors, unused; /* in it; of them known and not used */
+    int64_t parameters;  /* of those that are used */
+} Imported;
+
+/* An exit code; messages on stderr. import_close() also after a failure. */
+int import_folder(Imported *to, const ImportOptions *o);
+void import_close(Imported *i);
+
+/* families.c: what is known, as text, JSON, or the page docs/import.md. */
+typedef enum { FamiliesText, FamiliesJson, FamiliesMarkdown } FamiliesFormat;
+/* An exit code. */
+int import_families(FILE *out, FamiliesFormat format);
+
+#endif

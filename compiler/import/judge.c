@@ -1,0 +1,114 @@
+/* judge.c: what a family's rules refuse, and keys that no rule knows.       */
+#include <string.h>
+
+#include "import/state.h"
+
+/* ------------------------------------------------------------- refusals --- */
+static bool refuse_row(Import *m, const Yaml *row)
+{
+    const Yaml *when = row->kind == YamlMap ? yaml_get(row, "when") : NULL;
+    const Yaml *what = row->kind == YamlMap ? yaml_get(row, "missing") : NULL;
+    const Yaml *key = row->kind == YamlMap ? yaml_get(row, "key") : NULL;
+    if (!when || !what) {
+        error_at(row->pos, "a refusal has `when` and `missing`");
+        m->scope.failures++;
+        return true;
+    }
+    if (!import_truth(m, when))
+        return false;
+    const ConfigKey *k = config_find(m->config, key ? key->text : "model_type");
+    const Pos pos = k ? k->pos : (Pos){ &m->config->src, 1, 1 };
+    error_at(pos, "%s is not known here: what is missing: %s", m->family,
+             import_filled(m, what, what->text));
+    return true;
+}
+
+/* Is the value one of those that the rule knows? */
+static bool expected(const Datum *v, const Datum *wanted)
+{
+    if (wanted->kind != ValueList)
+        return value_same(v, wanted);
+    for (int i = 0; i < wanted->many.n; i++)
+        if (value_same(v, &wanted->many.at[i]))
+            return true;
+    return v->kind == ValueList && value_same(v, wanted);
+}
+
+static const char *wanted_text(Import *m, const Datum *wanted)
+{
+    if (wanted->kind != ValueList)
+        return value_text(m->a, wanted);
+    const char *text = "";
+    for (int i = 0; i < wanted->many.n; i++)
+        text = arena_printf(m->a, "%s%s%s", text, i ? ", " : "",
+                            value_text(m->a, &wanted->many.at[i]));
+    return text;
+}
+
+static bool refuse_unexpected(Import *m, const char *key, const Yaml *row)
+{
+    ConfigKey *k = config_find(m->config, key);
+    if (!k)
+        return false;
+    config_know(m->config, key);
+    const Datum wanted = value_of_yaml(m->a, row);
+    if (k->value.kind == ValueNone || expected(&k->value, &wanted))
+        return false;
+    error_at(k->pos, "%s with %s: %s is not known here, only %s", m->family,
+             quote(key), quote(value_text(m->a, &k->value)),
+             wanted_text(m, &wanted));
+    return true;
+}
+
+bool judge_refusals(Import *m)
+{
+    const Yaml *refuse = rules_list(m->rules, "refuse");
+    const Yaml *expect = rules_map(m->rules, "expect");
+    for (int i = 0; refuse && i < refuse->items.n; i++)
+        if (refuse_row(m, refuse->items.at[i]))
+            return false;
+    bool good = true;
+    for (int i = 0; expect && i < expect->keys.n; i++)
+        good = !refuse_unexpected(m, expect->keys.at[i]->text,
+                                  expect->items.at[i])
+            && good;
+    return good && m->scope.failures == 0;
+}
+
+/* ---------------------------------------------------------- unknown keys ---
+ */
+static void know_all(Config *file, const Yaml *ignored)
+{
+    for (int i = 0; ignored && i < ignored->items.n; i++)
+        config_know(file, ignored->items.at[i]->text);
+}
+
+/* The keys of one file that rules read, for hints. */
+static int unknown_in(Import *m, Config *file, const char *title)
+{
+    const char *known[256];
+    int n = 0;
+    for (int i = 0; i < m->binding.n && n < 256; i++) {
+        const Binding *b = &m->binding.at[i];
+        for (int k = 0; b->file == file && k < b->rule.names.n && n < 256; k++)
+            known[n++] = b->rule.names.at[k];
+    }
+    return config_unknown(file, title, known, n);
+}
+
+bool judge_keys(Import *m)
+{
+    int unknown = 0;
+    know_all(m->config, rules_list(m->common, "ignored"));
+    know_all(m->config, rules_list(m->rules, "ignored"));
+    unknown += unknown_in(m, m->config, m->family);
+    for (int i = 0; i < m->files.n; i++) {
+        JsonFile *f = &m->files.at[i];
+        know_all(f->file, rules_list(m->common, "ignored"));
+        const Yaml *other = rules_map(m->common, "ignored_in");
+        const Yaml *list = other ? yaml_get(other, f->name) : NULL;
+        know_all(f->file, list);
+        unknown += unknown_in(m, f->file, m->family);
+    }
+    return unknown == 0;
+}

@@ -1,0 +1,216 @@
+/* rules.c: reads the files of models/import, which attnc carries inside.    */
+#include <string.h>
+
+#include "base/text.h"
+#include "emit/embedded.h"
+#include "import/rules.h"
+
+static const char folder[] = "import/", common_name[] = "import/common.yaml";
+
+/* --------------------------------------------------------------- files --- */
+static const Yaml *read_file(Arena *a, const Embedded *e)
+{
+    Source *src = arena_alloc(a, sizeof *src);
+    *src = (Source){ arena_printf(a, "models/%s", e->name), e->text, e->size,
+                     0 };
+    const Yaml *top = yaml_parse(a, src, 0);
+    if (top && top->kind != YamlMap) {
+        error_at(top->pos, "a file of rules is a map");
+        return NULL;
+    }
+    return top;
+}
+
+static bool is_rules(const Embedded *e)
+{
+    return !strncmp(e->name, folder, sizeof folder - 1)
+        && strcmp(e->name, common_name) != 0;
+}
+
+bool rules_read(Arena *a, RuleFiles *to, const char *word)
+{
+    bool good = true;
+    for (int i = 0; i < n_embedded; i++) {
+        const Embedded *e = &embedded[i];
+        if (!is_rules(e) || (word && !strstr(e->text, word)))
+            continue;
+        const char *name = e->name + sizeof folder - 1;
+        const Yaml *top = read_file(a, e);
+        if (top)
+            vec_push(a, to,
+                     ((Rules){ e->name,
+                               arena_strndup(a, name, strcspn(name, ".")),
+                               top }));
+        good = good && top;
+    }
+    return good;
+}
+
+const Yaml *rules_common(Arena *a)
+{
+    for (int i = 0; i < n_embedded; i++)
+        if (!strcmp(embedded[i].name, common_name))
+            return read_file(a, &embedded[i]);
+    die("%s is not among the embedded files", common_name);
+}
+
+/* ------------------------------------------------------------ sections --- */
+static const Yaml *section_of(const Yaml *top, const char *section,
+                              YamlKind kind, const char *what)
+{
+    const Yaml *y = yaml_get(top, section);
+    if (y && y->kind != kind) {
+        error_at(y->pos, "%s is %s", section, what);
+        return NULL;
+    }
+    return y;
+}
+
+const Yaml *rules_map(const Yaml *top, const char *section)
+{
+    return section_of(top, section, YamlMap, "a map");
+}
+
+const Yaml *rules_list(const Yaml *top, const char *section)
+{
+    return section_of(top, section, YamlList, "a list");
+}
+
+const char *rules_text(const Yaml *top, const char *section)
+{
+    const Yaml *y = section_of(top, section, YamlScalar, "a text");
+    return y ? y->text : NULL;
+}
+
+/* A map where a list stands on the other side is its only item. */
+static const Yaml *as_list(Arena *a, const Yaml *y)
+{
+    if (y->kind == YamlList)
+        return y;
+    Yaml *list = arena_alloc(a, sizeof *list);
+    list->kind = YamlList;
+    list->pos = y->pos;
+    vec_push(a, &list->items, (Yaml *)y);
+    return list;
+}
+
+static const Yaml *joined(Arena *a, const Yaml *below, const Yaml *above)
+{
+    Yaml *list = arena_alloc(a, sizeof *list);
+    *list = (Yaml){ .kind = YamlList, .pos = above->pos };
+    below = as_list(a, below);
+    above = as_list(a, above);
+    for (int i = 0; i < above->items.n; i++)
+        vec_push(a, &list->items, above->items.at[i]);
+    for (int i = 0; i < below->items.n; i++)
+        vec_push(a, &list->items, below->items.at[i]);
+    return list;
+}
+
+/* The order is that of what wins; what only the other has comes behind it. */
+const Yaml *rules_over(Arena *a, const Yaml *below, const Yaml *above)
+{
+    if (!below || (above && above->kind == YamlScalar))
+        return above;
+    if (!above || below->kind == YamlScalar)
+        return above ? above : below;
+    if (below->kind != YamlMap || above->kind != YamlMap)
+        return joined(a, below, above);
+    Yaml *map = arena_alloc(a, sizeof *map);
+    *map = (Yaml){ .kind = YamlMap, .pos = above->pos };
+    for (int i = 0; i < above->keys.n; i++) {
+        const Yaml *other = yaml_get(below, above->keys.at[i]->text);
+        vec_push(a, &map->keys, above->keys.at[i]);
+        vec_push(a, &map->items,
+                 (Yaml *)rules_over(a, other, above->items.at[i]));
+    }
+    for (int i = 0; i < below->keys.n; i++)
+        if (!yaml_get(above, below->keys.at[i]->text)) {
+            vec_push(a, &map->keys, below->keys.at[i]);
+            vec_push(a, &map->items, below->items.at[i]);
+        }
+    return map;
+}
+
+const Yaml *rules_whole(Arena *a, const Rules *r, const Yaml *common)
+{
+    const Yaml *use = rules_list(r->top, "use"), *all = NULL;
+    const Yaml *parts = rules_map(common, "parts");
+    for (int i = 0; use && i < use->items.n; i++) {
+        const Yaml *name = use->items.at[i];
+        const Yaml *part = parts && name->kind == YamlScalar
+                             ? yaml_get(parts, name->text)
+                             : NULL;
+        if (!part) {
+            error_at(name->pos, "common.yaml has no such part");
+            return NULL;
+        }
+        all = rules_over(a, part, all);
+    }
+    return rules_over(a, all, r->top);
+}
+
+/* ---------------------------------------------------------------- keys --- */
+static const struct {
+    const char *word;
+    int kinds;
+} types[] = {
+    { "int", ValueInt },   { "number", ValueInt | ValueNumber },
+    { "bool", ValueBool }, { "text", ValueText },
+    { "list", ValueList }, { "map", ValueMap },
+};
+
+static const char *blanks(const char *s)
+{
+    return s + strspn(s, " ");
+}
+
+/* One type's word at *at, which goes behind it; 0: none. */
+static int read_type(const char **at)
+{
+    const size_t n = strcspn(*at, " |?=");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (n == strlen(types[i].word) && !strncmp(types[i].word, *at, n)) {
+            *at = blanks(*at + n);
+            return types[i].kinds;
+        }
+    return 0;
+}
+
+static bool read_types(const Yaml *value, const char **at, KeyRule *to)
+{
+    do {
+        const int kinds = read_type(at);
+        if (!kinds) {
+            error_at(value->pos, "a key is an int, number, bool, text, list or "
+                                 "map, as in `int|list? = 5`");
+            return false;
+        }
+        to->kinds |= kinds;
+    } while (**at == '|' && (*at = blanks(*at + 1)));
+    to->null = **at == '?';
+    *at = blanks(*at + to->null);
+    return true;
+}
+
+bool rules_key(Arena *a, const Yaml *key, const Yaml *value, KeyRule *to)
+{
+    *to = (KeyRule){ .pos = key->pos };
+    for (const char *name = key->text; *name;) {
+        const size_t n = strcspn(name, " |");
+        vec_push(a, &to->names, arena_strndup(a, name, n));
+        name += n + strspn(name + n, " |");
+    }
+    if (value->kind != YamlScalar || !to->names.n) {
+        error_at(value->pos, "a key is written as `KEY: int = 5`");
+        return false;
+    }
+    const char *at = value->text;
+    if (!read_types(value, &at, to))
+        return false;
+    if (*at == '=')
+        to->usual = expr_parse(a, value, (size_t)(at + 1 - value->text));
+    else if (*at)
+        error_at(value->pos, "behind the type of a key comes `= its default`");
+    return *at ? to->usual != NULL : true;
+}

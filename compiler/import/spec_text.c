@@ -1,0 +1,242 @@
+/* spec_text.c: a spec's tree as YAML: maps on one line where they fit, else a
+ * line a key; and what of it says no more than the spec's own defaults.     */
+#include <string.h>
+
+#include "import/state.h"
+#include "spec/spec.h"
+
+enum { Columns = 80, Indent = 2 };
+
+/* ---------------------------------------------------------------- text --- */
+static bool is_plain(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    return *text && strchr(letters, *text)
+        && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-+/")];
+}
+
+/* Braces are plain where no flow is. */
+static bool is_row(const char *text)
+{
+    return (*text == '{' || *text == '-')
+             ? false
+             : !text[strspn(text, "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-+/"
+                                  "{}")]
+                   && *text;
+}
+
+static void put_scalar(Buffer *b, const char *text, bool in_flow)
+{
+    const bool number = *text == '-'
+                     && text[strspn(text, "-0123456789.e+")] == 0;
+    if (number || (in_flow ? is_plain(text) : is_row(text))) {
+        buffer_printf(b, "%s", text);
+        return;
+    }
+    buffer_printf(b, "\"");
+    for (; *text; text++)
+        buffer_printf(b, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    buffer_printf(b, "\"");
+}
+
+static void put_flow(Buffer *b, const Yaml *y)
+{
+    if (y->kind == YamlScalar) {
+        put_scalar(b, y->text, true);
+        return;
+    }
+    buffer_printf(b, y->kind == YamlMap ? "{" : "[");
+    for (int i = 0; i < y->items.n; i++) {
+        buffer_printf(b, "%s", i ? ", " : "");
+        if (y->kind == YamlMap) {
+            put_scalar(b, y->keys.at[i]->text, true);
+            buffer_printf(b, ": ");
+        }
+        put_flow(b, y->items.at[i]);
+    }
+    buffer_printf(b, y->kind == YamlMap ? "}" : "]");
+}
+
+/* The comment of a field; NULL: it has none. */
+static const char *comment_of(const SpecTree *t, const char *path)
+{
+    const Yaml *y = t->comments ? yaml_get(t->comments, path) : NULL;
+    return !y || y->kind != YamlScalar ? NULL : import_filled(t->m, y, y->text);
+}
+
+static bool has_comment(const SpecTree *t, const Yaml *y, const char *path)
+{
+    if (comment_of(t, path))
+        return true;
+    for (int i = 0; y->kind == YamlMap && i < y->keys.n; i++)
+        if (has_comment(t, y->items.at[i],
+                        arena_printf(t->m->a, "%s.%s", path,
+                                     y->keys.at[i]->text)))
+            return true;
+    return false;
+}
+
+static void put_comment(Buffer *b, int indent, const char *comment)
+{
+    while (comment && *comment) {
+        size_t n = strcspn(comment, "\n");
+        const size_t room = (size_t)(Columns - indent - 2);
+        if (n > room)
+            for (n = room; n > 1 && comment[n] != ' '; n--)
+                ;
+        buffer_printf(b, "%*s# %.*s\n", indent, "", (int)n, comment);
+        comment += n + strspn(comment + n, " \n");
+    }
+}
+
+static void put_key(Buffer *b, const SpecTree *t, const char *key,
+                    const Yaml *y, const char *path, int indent)
+{
+    Arena *a = t->m->a;
+    const char *comment = comment_of(t, path);
+    const bool inside = y->kind == YamlMap && !comment
+                     && has_comment(t, y, path);
+    Buffer line = { .arena = a };
+    buffer_printf(&line, "%*s", indent, "");
+    put_scalar(&line, key, false);
+    buffer_printf(&line, ":");
+    Buffer value = { .arena = a };
+    if (y->kind == YamlScalar)
+        put_scalar(&value, y->text, false);
+    else
+        put_flow(&value, y);
+    const bool fits = line.n + 1 + value.n <= Columns;
+    if (y->kind != YamlMap || (fits && !inside)) {
+        const int n = line.n + 1 + value.n;
+        const bool beside = comment && n + 4 + (int)strlen(comment) <= Columns;
+        if (!beside)
+            put_comment(b, indent, comment);
+        buffer_printf(b, "%s %s%s%s\n", line.at, value.at, beside ? "  # " : "",
+                      beside ? comment : "");
+        return;
+    }
+    put_comment(b, indent, comment);
+    buffer_printf(b, "%s\n", line.at);
+    for (int i = 0; i < y->keys.n; i++)
+        put_key(b, t, y->keys.at[i]->text, y->items.at[i],
+                arena_printf(a, "%s.%s", path, y->keys.at[i]->text),
+                indent + Indent);
+}
+
+/* ---------------------------------------------------------------- whole --- */
+static void put_map(Buffer *b, const SpecTree *t, const Yaml *map, int indent)
+{
+    for (int i = 0; i < map->keys.n; i++)
+        put_key(b, t, map->keys.at[i]->text, map->items.at[i],
+                map->keys.at[i]->text, indent);
+}
+
+static void put_names(Buffer *b, const SpecTree *t)
+{
+    if (!t->names || !t->names->keys.n)
+        return;
+    buffer_printf(b, "names:\n");
+    for (int i = 0; i < t->names->keys.n; i++)
+        put_key(b, t, t->names->keys.at[i]->text, t->names->items.at[i],
+                arena_printf(t->m->a, "names.%s", t->names->keys.at[i]->text),
+                Indent);
+}
+
+const char *spec_tree_text(const SpecTree *t)
+{
+    Buffer b = { .arena = t->m->a };
+    put_comment(&b, 0,
+                arena_printf(t->m->a, "%s, made by attnc import.", t->title));
+    buffer_printf(&b, "attnc: 1\nname: ");
+    put_scalar(&b, t->m->o->name, false);
+    buffer_printf(&b, "\n");
+    put_map(&b, t, t->spec, 0);
+    if (t->weights) {
+        buffer_printf(&b, "weights: ");
+        put_scalar(&b, t->weights, false);
+        buffer_printf(&b, "\n");
+    }
+    put_names(&b, t);
+    return b.at;
+}
+
+/* ------------------------------------------------------------- defaults --- */
+/* Of the fields alone; 0: it can't be read. */
+static uint64_t hash_of(const SpecTree *t)
+{
+    SpecTree bare = *t;
+    bare.names = NULL;
+    bare.weights = NULL;
+    bare.comments = NULL;
+    const char *text = spec_tree_text(&bare);
+    const Source src = { t->m->o->spec, text, strlen(text), 0 };
+    messages_mute(true);
+    const Spec *s = spec_read(t->m->a, t->m->o->spec, &src, NULL, 0);
+    messages_mute(false);
+    return s ? s->hash : 0;
+}
+
+static void take_out(Yaml *map, int i)
+{
+    for (; i + 1 < map->keys.n; i++) {
+        map->keys.at[i] = map->keys.at[i + 1];
+        map->items.at[i] = map->items.at[i + 1];
+    }
+    map->keys.n--;
+    map->items.n--;
+}
+
+static void put_back(Yaml *map, int i, Yaml *key, Yaml *value)
+{
+    for (int k = map->keys.n++; k > i; k--) {
+        map->keys.at[k] = map->keys.at[k - 1];
+        map->items.at[k] = map->items.at[k - 1];
+    }
+    map->items.n++;
+    map->keys.at[i] = key;
+    map->items.at[i] = value;
+}
+
+/* {encoder: 6, decoder: 6} as 6, {type: rms} as rms, where it means the same.
+ */
+static Yaml *as_scalar(const Yaml *map)
+{
+    for (int i = 0; i < map->items.n; i++)
+        if (map->items.at[i]->kind != YamlScalar
+            || strcmp(map->items.at[i]->text, map->items.at[0]->text))
+            return NULL;
+    return map->items.n ? map->items.at[0] : NULL;
+}
+
+static void shorten(SpecTree *t, Yaml *map, uint64_t hash, bool top)
+{
+    for (int i = map->keys.n - 1; i >= 0; i--) {
+        Yaml *key = map->keys.at[i], *value = map->items.at[i];
+        if (top
+            && (!strcmp(key->text, "kind") || !strcmp(key->text, "d_model")))
+            continue;
+        take_out(map, i);
+        if (hash_of(t) == hash)
+            continue;
+        put_back(map, i, key, value);
+        if (value->kind != YamlMap)
+            continue;
+        shorten(t, value, hash, false);
+        Yaml *one = as_scalar(value);
+        if (!one)
+            continue;
+        map->items.at[i] = one;
+        if (hash_of(t) != hash)
+            map->items.at[i] = value;
+    }
+}
+
+void spec_tree_shorten(SpecTree *t)
+{
+    const uint64_t hash = hash_of(t);
+    if (hash)
+        shorten(t, t->spec, hash, true);
+}

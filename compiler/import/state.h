@@ -1,0 +1,77 @@
+/* state.h: an import as it goes on, for the files of this room.             */
+#ifndef ATTNC_IMPORT_STATE_H
+#define ATTNC_IMPORT_STATE_H
+
+#include "import/config.h"
+#include "import/import.h"
+#include "import/rules.h"
+
+typedef struct { /* a name of expressions */
+    const char *name;
+    KeyRule rule;     /* of a key */
+    Config *file;     /* of a key; NULL: of let */
+    const Expr *expr; /* of let */
+    enum { BindingNew, BindingBusy, BindingDone } state;
+    Datum value;
+} Binding;
+
+typedef struct {
+    const char *name;
+    Config *file;
+} JsonFile;
+
+typedef struct {
+    Arena *a;
+    const ImportOptions *o;
+    const char *family;
+    const Yaml *common, *rules; /* of the family, and what lies over it */
+    Config *config;
+    VEC(JsonFile) files;
+    VEC(Binding) binding;
+    Index names; /* of binding */
+    const char *task;
+    const char *path; /* of the weights */
+    Safetensors *weights;
+    Scope scope;
+    int code; /* ExitDone, until something fails */
+} Import;
+
+/* bindings.c: keys, let and tables as names of expressions. */
+void bind_scope(Import *m);
+bool bind_rules(Import *m); /* config, files, let; evaluates all keys */
+Datum import_value(Import *m, const Yaml *scalar, size_t start);
+bool import_truth(Import *m, const Yaml *scalar);
+/* Text with the value of x in the place of {x}, but {i}. NULL after an error.
+ */
+const char *import_filled(Import *m, const Yaml *at, const char *text);
+
+/* judge.c: what the rules refuse, and keys that they do not know. */
+bool judge_refusals(Import *m);
+bool judge_keys(Import *m);
+
+/* resolve.c: the rules' trees with values in the place of expressions. */
+Yaml *resolve_spec(Import *m);
+Yaml *resolve_names(Import *m);
+/* A tree's parts. */
+Yaml *scalar_new(Arena *a, const char *text, bool quoted);
+Yaml *map_new(Arena *a);
+void map_set(Arena *a, Yaml *map, const char *key, Yaml *value);
+
+/* spec_text.c: the text of the spec. */
+typedef struct {
+    Import *m;
+    Yaml *spec, *names; /* names NULL: none */
+    const Yaml *comments;
+    const char *weights; /* relative to the spec */
+    const char *title;
+} SpecTree;
+const char *spec_tree_text(const SpecTree *t);
+/* Takes out what the spec has as its default. */
+void spec_tree_shorten(SpecTree *t);
+
+/* tensors.c: the weights of the folder. */
+bool tensors_open(Import *m);
+/* Every tensor that the spec needs is there, every other one known. */
+bool tensors_fit(Import *m, const char *text, size_t n, Imported *to);
+
+#endif

@@ -1,0 +1,136 @@
+/* tensors.c: the weights of the folder: one .safetensors file or an index of
+ * several. Each tensor that the spec needs is there, each other one known.  */
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+#include "import/state.h"
+
+/* ---------------------------------------------------------------- files --- */
+static const char *in_folder(Import *m, const char *name)
+{
+    return arena_printf(m->a, "%s/%s", m->o->folder, name);
+}
+
+static bool refuse_other(Import *m)
+{
+    static const char *const pickled[] = {
+        "pytorch_model.bin",
+        "pytorch_model.bin.index.json",
+    };
+    for (size_t i = 0; i < sizeof pickled / sizeof *pickled; i++) {
+        if (access(in_folder(m, pickled[i]), F_OK) != 0)
+            continue;
+        m->code = ExitInput;
+        error_at((Pos){ 0 },
+                 "%s has weights as a Python pickle, %s, which runs code when "
+                 "it is read: convert it once",
+                 quote(m->o->folder), pickled[i]);
+        note_at((Pos){ 0 },
+                "python3 -c 'import transformers as t; "
+                "t.AutoModel.from_pretrained(\"%s\")"
+                ".save_pretrained(\"%s\")'",
+                quote(m->o->folder), quote(m->o->folder));
+        return false;
+    }
+    m->code = ExitIO;
+    error_at((Pos){ 0 },
+             "%s has no weights: model.safetensors, or "
+             "model.safetensors.index.json with its shards",
+             quote(m->o->folder));
+    return false;
+}
+
+bool tensors_open(Import *m)
+{
+    static const char *const names[] = { "model.safetensors",
+                                         "model.safetensors.index.json" };
+    Fault why;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !m->path; i++)
+        if (access(in_folder(m, names[i]), F_OK) == 0)
+            m->path = in_folder(m, names[i]);
+    if (!m->path)
+        return refuse_other(m);
+    m->weights = safetensors_open(m->path, &why);
+    if (!m->weights)
+        m->code = report_fault(&why);
+    return m->weights != NULL;
+}
+
+/* --------------------------------------------------------------- unused --- */
+static bool is_listed(Import *m, const Yaml *list, const char *name)
+{
+    for (int i = 0; list && i < list->items.n; i++) {
+        const Yaml *row = list->items.at[i];
+        if (row->kind == YamlScalar) {
+            const char *pattern = import_filled(m, row, row->text);
+            if (pattern && glob_fits(pattern, name))
+                return true;
+        } else if (row->kind == YamlMap && yaml_get(row, "when")
+                   && import_truth(m, yaml_get(row, "when"))
+                   && is_listed(m, rules_list(row, "tensors"), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_known(Import *m, const char *name)
+{
+    return is_listed(m, rules_list(m->rules, "unused"), name)
+        || is_listed(m, rules_list(m->common, "unused"), name);
+}
+
+/* By tensor: does the model take something of it? */
+static bool *find_used(Import *m, const PackList *list)
+{
+    const Safetensors *file = m->weights;
+    bool *used = arena_alloc(m->a, (size_t)safetensors_count(file) + 1);
+    for (int64_t i = 0; i < list->count; i++) {
+        const char *name = list->item[i].from.name;
+        const Tensor *t = name ? safetensors_find(file, name) : NULL;
+        if (t)
+            used[t - safetensors_at(file, 0)] = true;
+    }
+    return used;
+}
+
+static bool know_tensors(Import *m, const PackList *list, Imported *to)
+{
+    const bool *used = find_used(m, list);
+    bool good = true;
+    to->tensors = safetensors_count(m->weights);
+    for (int i = 0; i < to->tensors; i++) {
+        const Tensor *t = safetensors_at(m->weights, i);
+        to->parameters += used[i] ? t->elements : 0;
+        if (used[i])
+            continue;
+        to->unused++;
+        if (is_known(m, t->name))
+            continue;
+        error_at((Pos){ 0 },
+                 "%s: tensor '%s' is one that the rules of %s do not know",
+                 quote(m->path), quote(t->name), m->family);
+        good = false;
+    }
+    return good && m->scope.failures == 0;
+}
+
+bool tensors_fit(Import *m, const char *text, size_t n, Imported *to)
+{
+    const Source src = { m->o->spec, text, n, 0 };
+    const EngineOptions options = { .spec = m->o->spec, .text = &src };
+    Engine e = { 0 };
+    Report report = { .shapes = true };
+    m->code = engine_plan(&e, &options);
+    if (!m->code) {
+        const bool fits = weights_check(&e.plan->pack, m->weights, &report);
+        if (!fits)
+            print_report(&report);
+        if (!know_tensors(m, &e.plan->pack, to) || !fits)
+            m->code = ExitInput;
+        report_free(&report);
+    }
+    engine_close(&e);
+    return !m->code;
+}
