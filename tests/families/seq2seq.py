@@ -1,5 +1,6 @@
 """Families of encoder-decoders (golden.py)."""
 import torch
+import transformers
 
 from golden import Family, first_greedy, ids_of, numbers, special, MARGIN
 
@@ -81,10 +82,19 @@ def stack(family, model):
     return {"kind": "encoder", "cases": cases}
 
 
+def generation(stem, words, **more):
+    """generation_config.json, with what config.json does not say."""
+    config = getattr(transformers, f"{stem}Config")(**words)
+    return {key: getattr(config, key) for key in (
+        "bos_token_id", "decoder_start_token_id", "eos_token_id",
+        "pad_token_id")} | more | {"transformers_version": "4.41.2"}
+
+
 def family(name, stem, words, what="ForConditionalGeneration", forced=None,
            **more):
     if forced is not None:
-        words = dict(words, forced_bos_token_id=forced)
+        more["extra"] = {"generation_config.json": generation(
+            stem, words, forced_bos_token_id=forced)}
     more.setdefault("alter", stir)
     return Family(name, f"{stem}{what}", f"{stem}Config", words,
                   seq2seq(forced), **more)
@@ -122,7 +132,10 @@ FAMILIES = [
                                   scale_embedding=True), forced=41),
     family("pegasus", "Pegasus", dict(DEEP, scale_embedding=True,
                                       activation_function="relu")),
-    family("marian", "Marian", MARIAN, "MTModel"),
+    family("marian", "Marian", MARIAN, "MTModel", extra={
+        "generation_config.json": generation(
+            "Marian", MARIAN, bad_words_ids=[[42]], num_beams=1,
+            max_length=16)}),
     family("marian-pair", "Marian", dict(
         MARIAN, decoder_vocab_size=43, share_encoder_decoder_embeddings=False,
         activation_function="relu"), "MTModel"),
