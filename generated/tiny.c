@@ -3933,7 +3933,8 @@ enum {
     ATTN_MODEL_REPLACE = 16,
     ATTN_MODEL_TRIM = 32,
     ATTN_MODEL_DUMMY = 64,
-    ATTN_MODEL_FLAGS = 127
+    ATTN_MODEL_FLOATS = 128,
+    ATTN_MODEL_FLAGS = 255
 };
 /* Kinds of pieces: text; one byte, "<0x0A>"; marks, which are no text. */
 enum {
@@ -4085,9 +4086,9 @@ enum {
     ATTN_SYMBOLS = 0x780000,    /* S */
     ATTN_WORDS_OF = 0x17fe      /* L, M, Nd, Nl, Pc */
 };
-ATTN_API int attn_class_of(unsigned class, uint32_t categories);
+ATTN_API int attn_class_of(unsigned kind, uint32_t categories);
 /* Is it a word's: a letter, a mark, a number, a connector? */
-ATTN_API int attn_class_word(unsigned class);
+ATTN_API int attn_class_word(unsigned kind);
 
 /* ------------------------------------------------------- vocab_check.c --- */
 /* NULL when well formed, else what is wrong (a static string). */
@@ -4169,6 +4170,189 @@ enum {
 /* NULL: there is no such step. */
 ATTN_API const struct attn_op *attn_step_op(int32_t op);
 
+/* ------------------------------------------------------------- a trie --- */
+/* Texts as a double array: a node is 32 bits: its byte in bits 0 to 7, 8: a
+ * text ends here, 9 and 10 to 31: how far its children are, by exclusive or. A
+ * child's place is that of the children, exclusive or its byte; the child 0 has
+ * the text's value, in bits 0 to 30.                                        */
+struct attn_trie {
+    const uint32_t *unit;
+    int64_t units;
+};
+static inline uint32_t attn_trie_children(uint32_t unit)
+{
+    return (unit >> 10) << ((unit & 0x200) >> 6);
+}
+static inline uint32_t attn_trie_root(const struct attn_trie *t)
+{
+    return attn_trie_children(t->unit[0]);
+}
+/* From the node before to that of the next byte; 0: there is none. *value: -1:
+ * no text ends here.                                                        */
+static inline int attn_trie_next(const struct attn_trie *t, uint32_t *node,
+                                 unsigned char byte, int64_t *value)
+{
+    uint32_t at = *node ^ byte;
+    *value = -1;
+    if (byte == 0 || at >= t->units)
+        return 0;
+    uint32_t unit = t->unit[at];
+    if ((unit & 0x800000ff) != byte)
+        return 0;
+    at ^= attn_trie_children(unit);
+    *node = at;
+    if ((unit & 0x100) && at < t->units)
+        *value = t->unit[at] & 0x7fffffff;
+    return 1;
+}
+
+/* ATTN_MODEL_TRIE: this, then the trie of the texts, with ids. */
+struct attn_unigram_head {
+    double unknown, most; /* score of an unknown character, of the best */
+};
+ATTN_API const struct attn_unigram_head *
+attn_unigram_head_of(const struct attn_vocab *v);
+/* Texts of the block: those of tokens, and those the model alone knows. */
+ATTN_API int64_t attn_texts(const struct attn_vocab *v);
+/* 0: the block has none. */
+ATTN_API int attn_trie_open(const struct attn_vocab *v, struct attn_trie *t);
+
+/* ----------------------------------------------------------- mapping.c --- */
+/* ATTN_MAPPINGS: this, then its tables; places are bytes from its first on. */
+struct attn_mappings {
+    uint32_t tables, reserved;
+};
+struct attn_mapping {
+    int32_t op;      /* the step that needs it */
+    uint32_t index;  /* uint16_t [0x110000 / 256]: pages */
+    uint32_t page;   /* uint16_t [pages][256]: values; 0: stays as it is */
+    uint32_t record; /* what values are places of */
+    uint32_t pair;   /* struct attn_composition [pairs], in order */
+    uint32_t pages, records, pairs; /* records: bytes */
+    uint32_t times;                 /* how much longer a text may become */
+};
+struct attn_composition { /* two characters that make one */
+    uint32_t first, second, into;
+};
+struct attn_table { /* one of them */
+    const uint16_t *index, *page;
+    const char *record;
+    const struct attn_composition *pair;
+    int64_t records, pairs, values;
+};
+/* 0: the block has no table for this step. */
+ATTN_API int attn_table_open(const struct attn_vocab *v, int32_t op,
+                             struct attn_table *t);
+/* NULL: it is there, its parts lie inside; or what is wrong. */
+ATTN_API const char *attn_table_check(const struct attn_vocab *v, int32_t op,
+                                      struct attn_table *t);
+static inline unsigned attn_table_value(const struct attn_table *t, uint32_t c)
+{
+    return t->page[256 * (uint32_t)t->index[c >> 8] + (c & 255)];
+}
+/* A code point that is a character. */
+ATTN_API int attn_is_character(uint32_t c);
+/* Its UTF-8, 1 to 4 bytes. */
+ATTN_API int64_t attn_character_put(char *text, uint32_t c);
+/* Where a character came from that replaces the one at `at` (tag 0) and takes
+ * away -tag behind it, or comes in behind the one before (tag > 0); the place
+ * of the next.                                                              */
+ATTN_API int64_t attn_replaced(const struct attn_aligned *in, int64_t at,
+                               int64_t tag, int32_t *from, int32_t *to);
+
+/* Normalisers (steps.c): forms of Unicode; characters one by one: lower case,
+ * without marks, BERT's (controls and spaces, CJK, without accents), of
+ * translation; spaces at the ends (flags: 1 left, 2 right); a text becomes
+ * `other`; so does a run of `flags` or more of it, once (no text: of spaces); a
+ * text in front; maps of characters, of the package and of SentencePiece.   */
+enum {
+    ATTN_STEP_NFC = 64,
+    ATTN_STEP_NFD = 65,
+    ATTN_STEP_NFKC = 66,
+    ATTN_STEP_NFKD = 67,
+    ATTN_STEP_LOWERCASE = 68,
+    ATTN_STEP_STRIP_ACCENTS = 69,
+    ATTN_STEP_CLEAN = 70,
+    ATTN_STEP_CJK = 71,
+    ATTN_STEP_ACCENTS = 72,
+    ATTN_STEP_NMT = 73,
+    ATTN_STEP_STRIP = 74,
+    ATTN_STEP_REPLACE = 75,
+    ATTN_STEP_REPLACE_RUN = 76,
+    ATTN_STEP_PREPEND = 77,
+    ATTN_STEP_CHARMAP = 80,
+    ATTN_STEP_SENTENCEPIECE = 81
+};
+enum { /* flags of ATTN_STEP_SENTENCEPIECE */
+       ATTN_SPM_CHARMAP = 1,
+       ATTN_SPM_PREFIX = 2, /* a space in front */
+       ATTN_SPM_TRIM = 4,   /* no spaces at the ends, one between words */
+       ATTN_SPM_ESCAPE = 8, /* spaces are U+2581 */
+       ATTN_SPM_SUFFIX = 16 /* that space is at the end */
+};
+ATTN_API const char *attn_map_check(const struct attn_vocab *v,
+                                    const struct attn_step *s);
+ATTN_API void attn_map_most(const struct attn_vocab *v,
+                            const struct attn_step *s, int64_t *times,
+                            int64_t *plus);
+ATTN_API int64_t attn_map(const struct attn_vocab *v, const struct attn_step *s,
+                          const struct attn_aligned *in,
+                          struct attn_aligned *out);
+ATTN_API const char *attn_form_check(const struct attn_vocab *v,
+                                     const struct attn_step *s);
+ATTN_API void attn_form_most(const struct attn_vocab *v,
+                             const struct attn_step *s, int64_t *times,
+                             int64_t *plus);
+ATTN_API int64_t attn_form(const struct attn_vocab *v,
+                           const struct attn_step *s,
+                           const struct attn_aligned *in,
+                           struct attn_aligned *out);
+ATTN_API const char *attn_charmap_check(const struct attn_vocab *v,
+                                        const struct attn_step *s);
+ATTN_API void attn_charmap_most(const struct attn_vocab *v,
+                                const struct attn_step *s, int64_t *times,
+                                int64_t *plus);
+ATTN_API int64_t attn_charmap(const struct attn_vocab *v,
+                              const struct attn_step *s,
+                              const struct attn_aligned *in,
+                              struct attn_aligned *out);
+ATTN_API void attn_cjk_most(const struct attn_vocab *v,
+                            const struct attn_step *s, int64_t *times,
+                            int64_t *plus);
+ATTN_API int64_t attn_cjk(const struct attn_vocab *v, const struct attn_step *s,
+                          const struct attn_aligned *in,
+                          struct attn_aligned *out);
+ATTN_API void attn_replace_most(const struct attn_vocab *v,
+                                const struct attn_step *s, int64_t *times,
+                                int64_t *plus);
+ATTN_API int64_t attn_replace(const struct attn_vocab *v,
+                              const struct attn_step *s,
+                              const struct attn_aligned *in,
+                              struct attn_aligned *out);
+ATTN_API void attn_prepend_most(const struct attn_vocab *v,
+                                const struct attn_step *s, int64_t *times,
+                                int64_t *plus);
+ATTN_API int64_t attn_prepend(const struct attn_vocab *v,
+                              const struct attn_step *s,
+                              const struct attn_aligned *in,
+                              struct attn_aligned *out);
+ATTN_API int64_t attn_replace_run(const struct attn_vocab *v,
+                                  const struct attn_step *s,
+                                  const struct attn_aligned *in,
+                                  struct attn_aligned *out);
+ATTN_API int64_t attn_strip(const struct attn_vocab *v,
+                            const struct attn_step *s,
+                            const struct attn_aligned *in,
+                            struct attn_aligned *out);
+ATTN_API int64_t attn_sentencepiece(const struct attn_vocab *v,
+                                    const struct attn_step *s,
+                                    const struct attn_aligned *in,
+                                    struct attn_aligned *out);
+/* What the longest beginning of s becomes, and its bytes; NULL: nothing. */
+ATTN_API const char *attn_charmap_longest(const struct attn_vocab *v,
+                                          const char *s, int64_t n,
+                                          int64_t *taken, int64_t *bytes);
+
 /* ---------------------------------------------------- models, tokens.c --- */
 struct attn_encoding { /* a text on its way to ids */
     struct attn_vocab vocab;
@@ -4206,6 +4390,16 @@ ATTN_API const char *attn_merges_check(const struct attn_vocab *v);
 ATTN_API int64_t attn_merges_bytes(const struct attn_vocab *v, int64_t bytes);
 ATTN_API int64_t attn_merges(struct attn_encoding *e, const char *text,
                              int64_t n);
+
+ATTN_API const char *attn_wordpiece_check(const struct attn_vocab *v);
+ATTN_API int64_t attn_wordpiece_bytes(const struct attn_vocab *v,
+                                      int64_t bytes);
+ATTN_API int64_t attn_wordpiece(struct attn_encoding *e, const char *text,
+                                int64_t n);
+ATTN_API const char *attn_unigram_check(const struct attn_vocab *v);
+ATTN_API int64_t attn_unigram_bytes(const struct attn_vocab *v, int64_t bytes);
+ATTN_API int64_t attn_unigram(struct attn_encoding *e, const char *text,
+                              int64_t n);
 
 #endif
 
@@ -7559,6 +7753,1613 @@ ATTN_API int64_t attn_encode_bad(struct attn_encoding *e, int64_t error,
     return error;
 }
 
+/* trie.c: the trie of a model's texts. */
+
+ATTN_API const struct attn_unigram_head *
+attn_unigram_head_of(const struct attn_vocab *v)
+{
+    int64_t bytes;
+    return attn_vocab_section(v->head, ATTN_MODEL_TRIE, &bytes);
+}
+
+ATTN_API int64_t attn_texts(const struct attn_vocab *v)
+{
+    return (int64_t)v->head->size + v->head->extra;
+}
+
+ATTN_API int attn_trie_open(const struct attn_vocab *v, struct attn_trie *t)
+{
+    int64_t bytes = 0, head = (int64_t)sizeof(struct attn_unigram_head);
+    const char *at = attn_vocab_section(v->head, ATTN_MODEL_TRIE, &bytes);
+    t->unit = NULL;
+    t->units = 0;
+    if (!at || bytes < head + 4)
+        return 0;
+    t->unit = (const uint32_t *)(const void *)(at + head);
+    t->units = (bytes - head) / 4;
+    return 1;
+}
+
+/* mapping.c: what steps know of Unicode (ATTN_MAPPINGS): a table a step, from
+ * code points to numbers, by pages of 256. Steps that put a text in the place
+ * of each character, one by one: cases, accents, spaces, what is removed.    */
+
+enum {
+    MAPPING_INDEX = 0x110000 / 256,
+    MAPPING_TABLES = 16 /* of a block, at most */
+};
+
+/* The directory's row of a step; NULL: there is none. */
+static const struct attn_mapping *mapping_row(const struct attn_vocab *v,
+                                              int32_t op, int64_t *bytes)
+{
+    const struct attn_mappings *m = attn_vocab_section(v->head, ATTN_MAPPINGS,
+                                                       bytes);
+    if (!m || *bytes < (int64_t)sizeof *m || m->tables > MAPPING_TABLES)
+        return NULL;
+    const struct attn_mapping *row = (const struct attn_mapping *)(m + 1);
+    if (*bytes - (int64_t)sizeof *m < (int64_t)sizeof *row * (int64_t)m->tables)
+        return NULL;
+    for (uint32_t i = 0; i < m->tables; i++)
+        if (row[i].op == op)
+            return &row[i];
+    return NULL;
+}
+
+ATTN_API int attn_table_open(const struct attn_vocab *v, int32_t op,
+                             struct attn_table *t)
+{
+    int64_t bytes = 0;
+    const struct attn_mapping *row = mapping_row(v, op, &bytes);
+    if (!row)
+        return 0;
+    const char *at = attn_vocab_section(v->head, ATTN_MAPPINGS, &bytes);
+    t->index = (const uint16_t *)(at + row->index);
+    t->page = (const uint16_t *)(at + row->page);
+    t->record = at + row->record;
+    t->records = row->records;
+    t->pair = (const struct attn_composition *)(at + row->pair);
+    t->pairs = row->pairs;
+    return 1;
+}
+
+/* Do n things of so many bytes lie inside, in their places? */
+static int mapping_inside(uint32_t at, uint64_t n, uint64_t each, int64_t bytes)
+{
+    return at % 4 == 0 && (int64_t)at <= bytes
+        && n <= (uint64_t)(bytes - (int64_t)at) / each;
+}
+
+ATTN_API const char *attn_table_check(const struct attn_vocab *v, int32_t op,
+                                      struct attn_table *t)
+{
+    int64_t bytes = 0;
+    const struct attn_mapping *row = mapping_row(v, op, &bytes);
+    if (!row)
+        return "vocabulary: a step without its table of Unicode";
+    if (!mapping_inside(row->index, MAPPING_INDEX, 2, bytes)
+        || !mapping_inside(row->page, 256 * (uint64_t)row->pages, 2, bytes)
+        || !mapping_inside(row->record, row->records, 1, bytes)
+        || !mapping_inside(row->pair, row->pairs, sizeof *t->pair, bytes))
+        return "vocabulary: a table of Unicode beyond its end";
+    attn_table_open(v, op, t);
+    for (int64_t i = 0; i < MAPPING_INDEX; i++)
+        if (t->index[i] >= row->pages)
+            return "vocabulary: a table of Unicode without a page";
+    t->values = 256 * (int64_t)row->pages;
+    return NULL;
+}
+
+/* ---------------------------------------------- characters, one by one --- */
+
+/* A record: how many bytes; they, which are the text of the character. */
+ATTN_API const char *attn_map_check(const struct attn_vocab *v,
+                                    const struct attn_step *s)
+{
+    struct attn_table t;
+    const char *wrong = attn_table_check(v, s->op, &t);
+    if (wrong)
+        return wrong;
+    for (int64_t i = 0; i < t.values; i++) {
+        int64_t at = t.page[i];
+        if (at == 0)
+            continue;
+        if (at >= t.records)
+            return "vocabulary: a table of Unicode without a record";
+        int64_t n = (unsigned char)t.record[at];
+        if (n > t.records - at - 1)
+            return "vocabulary: a record of Unicode beyond its end";
+        if (attn_utf8(t.record + at + 1, n) < n)
+            return "vocabulary: a record of Unicode is not UTF-8";
+    }
+    return NULL;
+}
+
+ATTN_API void attn_map_most(const struct attn_vocab *v,
+                            const struct attn_step *s, int64_t *times,
+                            int64_t *plus)
+{
+    int64_t bytes = 0;
+    const struct attn_mapping *row = mapping_row(v, s->op, &bytes);
+    *plus = 0;
+    *times = 1;
+    if (row)
+        *times = (int64_t)row->times;
+}
+
+ATTN_API int64_t attn_map(const struct attn_vocab *v, const struct attn_step *s,
+                          const struct attn_aligned *in,
+                          struct attn_aligned *out)
+{
+    struct attn_table t;
+    int64_t at = 0, same = 0, wrong = 0;
+    attn_table_open(v, s->op, &t);
+    const uint16_t *ascii = t.page + 256 * t.index[0];
+    while (at < in->bytes && wrong == 0) {
+        unsigned char first = (unsigned char)in->text[at];
+        int64_t length = 1;
+        unsigned value;
+        if (first < 0x80)
+            value = ascii[first];
+        else
+            value = attn_table_value(&t,
+                                     attn_code_point(in->text + at, &length));
+        if (value != 0) {
+            const char *text = t.record + value;
+            wrong = attn_put_same(out, in, same, at - same);
+            if (wrong == 0)
+                wrong = attn_put(out, in, at, length, text + 1,
+                                 (unsigned char)*text);
+            same = at + length;
+        }
+        at += length;
+    }
+    if (wrong == 0)
+        wrong = attn_put_same(out, in, same, at - same);
+    return wrong;
+}
+
+/* ------------------------------------------------- CJK, as BERT has it --- */
+
+/* Ideographs; neither kana nor Hangul, whose words have spaces. */
+static int mapping_is_cjk(uint32_t c)
+{
+    return (c >= 0x4e00 && c <= 0x9fff) || (c >= 0x3400 && c <= 0x4dbf)
+        || (c >= 0xf900 && c <= 0xfaff) || (c >= 0x20000 && c <= 0x2a6df)
+        || (c >= 0x2a700 && c <= 0x2b81f) || (c >= 0x2b920 && c <= 0x2ceaf)
+        || (c >= 0x2f800 && c <= 0x2fa1f);
+}
+
+ATTN_API void attn_cjk_most(const struct attn_vocab *v,
+                            const struct attn_step *s, int64_t *times,
+                            int64_t *plus)
+{
+    (void)v;
+    (void)s;
+    *times = 2;
+    *plus = 0;
+}
+
+/* A space before and behind each. */
+ATTN_API int64_t attn_cjk(const struct attn_vocab *v, const struct attn_step *s,
+                          const struct attn_aligned *in,
+                          struct attn_aligned *out)
+{
+    int64_t at = 0, same = 0, wrong = 0, length;
+    char text[6] = " ";
+    (void)v;
+    (void)s;
+    while (at < in->bytes && wrong == 0) {
+        length = 1;
+        if ((unsigned char)in->text[at] >= 0xe3
+            && mapping_is_cjk(attn_code_point(in->text + at, &length))) {
+            memcpy(text + 1, in->text + at, (size_t)length);
+            text[length + 1] = ' ';
+            wrong = attn_put_same(out, in, same, at - same);
+            if (wrong == 0)
+                wrong = attn_put(out, in, at, length, text, length + 2);
+            same = at + length;
+        }
+        at += length;
+    }
+    if (wrong == 0)
+        wrong = attn_put_same(out, in, same, at - same);
+    return wrong;
+}
+
+/* ----------------------------------------------------------- characters --- */
+
+ATTN_API int attn_is_character(uint32_t c)
+{
+    return c < 0x110000 && (c < 0xd800 || c > 0xdfff);
+}
+
+ATTN_API int64_t attn_character_put(char *text, uint32_t c)
+{
+    if (c < 0x80) {
+        text[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        text[0] = (char)(0xc0 | c >> 6);
+        text[1] = (char)(0x80 | (c & 0x3f));
+        return 2;
+    }
+    if (c < 0x10000) {
+        text[0] = (char)(0xe0 | c >> 12);
+        text[1] = (char)(0x80 | (c >> 6 & 0x3f));
+        text[2] = (char)(0x80 | (c & 0x3f));
+        return 3;
+    }
+    text[0] = (char)(0xf0 | c >> 18);
+    text[1] = (char)(0x80 | (c >> 12 & 0x3f));
+    text[2] = (char)(0x80 | (c >> 6 & 0x3f));
+    text[3] = (char)(0x80 | (c & 0x3f));
+    return 4;
+}
+
+/* Bytes of the character at `at`; 0: the end. */
+static int64_t mapping_length(const struct attn_aligned *in, int64_t at)
+{
+    int64_t end = at + 1;
+    if (at >= in->bytes)
+        return 0;
+    while (end < in->bytes && (in->text[end] & 0xc0) == 0x80)
+        end++;
+    return end - at;
+}
+
+ATTN_API int64_t attn_replaced(const struct attn_aligned *in, int64_t at,
+                               int64_t tag, int32_t *from, int32_t *to)
+{
+    if (tag > 0) {
+        int64_t before = at;
+        while (before > 0 && (in->text[before - 1] & 0xc0) == 0x80)
+            before--;
+        if (before > 0)
+            before--;
+        attn_place(in, before, at - before, from, to);
+        if (at == 0)
+            attn_place(in, 0, 0, from, to);
+        return at;
+    }
+    int64_t length = mapping_length(in, at);
+    attn_place(in, at, length, from, to);
+    at += length;
+    for (int64_t i = 0; i < -tag; i++)
+        at += mapping_length(in, at);
+    return at;
+}
+
+/* normal.c: Unicode's normal forms (UAX 15): NFC, NFD, NFKC, NFKD. Characters
+ * that a form leaves alone are copied. All others are taken apart; marks behind
+ * a letter are put in order of their classes; NFC and NFKC put together again.
+ *
+ * A character of a form replaces one of the text, comes in addition, or takes
+ * some following ones away: where it came from is told by that count, as the
+ * `tokenizers` package does: less than 1 (1 - count characters are taken), 1
+ * (none is).
+ *
+ * Marks need no memory: they are walked through once for each class there is.
+ */
+
+enum {
+    FORM_HANGUL = 0xac00, /* its syllables, leads, vowels and tails */
+    FORM_SYLLABLES = 11172,
+    FORM_LEAD = 0x1100,
+    FORM_VOWEL = 0x1161,
+    FORM_TAIL = 0x11a7, /* one before the first: no tail */
+    FORM_LEADS = 19,
+    FORM_VOWELS = 21,
+    FORM_TAILS = 28,
+    /* a record's head: how many items, and: the form leaves it alone */
+    FORM_COUNT = 0xff,
+    FORM_COMPOSED = 0x100,
+    FORM_DECOMPOSED = 0x200,
+    /* an item: a code point, and: the second of a pair; its class above */
+    FORM_POINT = 0x1fffff,
+    FORM_SECOND = 0x200000,
+    FORM_CLASS = 24
+};
+
+struct form {
+    struct attn_table table;
+    const uint32_t *record;
+    int compose;
+    const struct attn_aligned *in;
+    struct attn_aligned *out;
+    int64_t at; /* the byte of `in` that the next character replaces */
+};
+struct form_item { /* a character on its way */
+    uint32_t point;
+    int32_t tag;
+};
+struct form_place {     /* the items of a text, one after another */
+    int64_t at, length; /* the character at hand; length 0: the end */
+    uint32_t c, value;
+    int32_t k, n; /* of its items */
+};
+
+/* --------------------------------------------------------------- items --- */
+
+static int form_is_hangul(uint32_t c)
+{
+    return c >= FORM_HANGUL && c < FORM_HANGUL + FORM_SYLLABLES;
+}
+
+static void form_enter(const struct form *f, struct form_place *p, int64_t at)
+{
+    p->at = at;
+    p->length = 0;
+    p->k = 0;
+    p->n = 0;
+    if (at == f->in->bytes)
+        return;
+    p->c = attn_code_point(f->in->text + at, &p->length);
+    p->value = attn_table_value(&f->table, p->c);
+    p->n = 1;
+    if (p->value)
+        p->n = (int32_t)(f->record[p->value] & FORM_COUNT);
+    if (form_is_hangul(p->c))
+        p->n = 2 + ((p->c - FORM_HANGUL) % FORM_TAILS != 0);
+}
+
+static void form_next(const struct form *f, struct form_place *p)
+{
+    p->k++;
+    if (p->k == p->n)
+        form_enter(f, p, p->at + p->length);
+}
+
+static uint32_t form_hangul(uint32_t c, int32_t k)
+{
+    uint32_t s = c - FORM_HANGUL;
+    if (k == 0)
+        return FORM_LEAD + s / (FORM_VOWELS * FORM_TAILS);
+    if (k == 1)
+        return (FORM_VOWEL + s / FORM_TAILS % FORM_VOWELS) | FORM_SECOND;
+    return (FORM_TAIL + s % FORM_TAILS) | FORM_SECOND;
+}
+
+static uint32_t form_item(const struct form *f, const struct form_place *p)
+{
+    if (form_is_hangul(p->c))
+        return form_hangul(p->c, p->k);
+    if (p->value)
+        return f->record[p->value + 1 + (uint32_t)p->k];
+    return p->c;
+}
+
+static int form_stays(const struct form *f, uint32_t c)
+{
+    unsigned value = attn_table_value(&f->table, c);
+    if (form_is_hangul(c))
+        return f->compose;
+    if (value == 0)
+        return 1;
+    if (f->compose)
+        return (f->record[value] & FORM_COMPOSED) != 0;
+    return (f->record[value] & FORM_DECOMPOSED) != 0;
+}
+
+/* --------------------------------------------------------------- pairs --- */
+
+/* What a and b make together; 0: nothing. */
+static uint32_t form_pair(const struct form *f, uint32_t a, uint32_t b)
+{
+    int64_t low = 0, high = f->table.pairs;
+    if (a - FORM_LEAD < FORM_LEADS && b - FORM_VOWEL < FORM_VOWELS)
+        return FORM_HANGUL
+             + ((a - FORM_LEAD) * FORM_VOWELS + b - FORM_VOWEL) * FORM_TAILS;
+    if (form_is_hangul(a) && (a - FORM_HANGUL) % FORM_TAILS == 0
+        && b > FORM_TAIL && b < FORM_TAIL + FORM_TAILS)
+        return a + b - FORM_TAIL;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        const struct attn_composition *p = &f->table.pair[middle];
+        if (p->first == a && p->second == b)
+            return p->into;
+        if (p->first < a || (p->first == a && p->second < b))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 0;
+}
+
+static int form_compose(const struct form *f, struct form_item *starter,
+                        uint32_t item, int32_t tag)
+{
+    uint32_t into = 0;
+    if (item & FORM_SECOND)
+        into = form_pair(f, starter->point, item & FORM_POINT);
+    if (into == 0)
+        return 0;
+    starter->point = into;
+    starter->tag += tag - 1;
+    return 1;
+}
+
+/* ---------------------------------------------------------------- marks --- */
+
+static int64_t form_put(struct form *f, uint32_t c, int32_t tag)
+{
+    char text[4];
+    int32_t from = 0, to = 0;
+    int64_t n = attn_character_put(text, c);
+    f->at = attn_replaced(f->in, f->at, tag, &from, &to);
+    return attn_put_at(f->out, text, n, from, to);
+}
+
+struct form_marks { /* the marks behind a starter, and their classes */
+    struct form_place from, to;
+    unsigned least, most;
+};
+
+static void form_find_marks(const struct form *f, struct form_marks *m,
+                            struct form_place p)
+{
+    m->from = p;
+    m->least = 256;
+    m->most = 0;
+    while (p.length > 0) {
+        unsigned class = form_item(f, &p) >> FORM_CLASS;
+        if (class == 0)
+            break;
+        if (class < m->least)
+            m->least = class;
+        if (class > m->most)
+            m->most = class;
+        form_next(f, &p);
+    }
+    m->to = p;
+}
+
+static int form_same_place(const struct form_place *a,
+                           const struct form_place *b)
+{
+    return a->at == b->at && a->k == b->k;
+}
+
+/* In order of their classes: those that compose with the starter (NULL: none
+ * does), and, where they are to be put, all others. How many others, or an
+ * error.                                                                    */
+static int64_t form_take_marks(struct form *f, const struct form_marks *m,
+                               struct form_item *starter, int put)
+{
+    int64_t others = 0, wrong = 0;
+    unsigned last = 0;
+    for (unsigned class = m->least; class <= m->most; class ++) {
+        struct form_place p = m->from;
+        while (!form_same_place(&p, &m->to) && wrong == 0) {
+            uint32_t item = form_item(f, &p);
+            int32_t tag = p.k > 0;
+            form_next(f, &p);
+            if (item >> FORM_CLASS != class)
+                continue;
+            if (starter && last < class && form_compose(f, starter, item, tag))
+                continue;
+            last = class;
+            others++;
+            if (put)
+                wrong = form_put(f, item & FORM_POINT, tag);
+        }
+    }
+    return wrong < 0 ? wrong : others;
+}
+
+/* ------------------------------------------------------------- a form --- */
+
+/* The starter at p with all that composes with it, and the marks behind. */
+static int64_t form_starter(struct form *f, struct form_place *p)
+{
+    struct form_item starter = { form_item(f, p) & FORM_POINT, p->k > 0 };
+    struct form_item before;
+    struct form_marks m;
+    int64_t others = 0, wrong;
+    form_next(f, p);
+    for (;;) {
+        form_find_marks(f, &m, *p);
+        before = starter;
+        *p = m.to;
+        if (!f->compose)
+            break;
+        others = form_take_marks(f, &m, &starter, 0);
+        if (others > 0 || p->length == 0)
+            break;
+        if (!form_compose(f, &starter, form_item(f, p), p->k > 0))
+            break;
+        form_next(f, p);
+    }
+    wrong = form_put(f, starter.point, starter.tag);
+    if (wrong < 0)
+        return wrong;
+    if (!f->compose)
+        return form_take_marks(f, &m, NULL, 1);
+    if (others == 0)
+        return 0;
+    return form_take_marks(f, &m, &before, 1);
+}
+
+/* From p to the next character that stays as it is. */
+static int64_t form_part(struct form *f, int64_t at, int64_t *end)
+{
+    struct form_place p;
+    struct form_marks m;
+    int64_t wrong = 0;
+    form_enter(f, &p, at);
+    f->at = at;
+    do {
+        if (form_item(f, &p) >> FORM_CLASS) {
+            form_find_marks(f, &m, p);
+            wrong = form_take_marks(f, &m, NULL, 1);
+            p = m.to;
+        } else {
+            wrong = form_starter(f, &p);
+        }
+    } while (wrong >= 0 && p.length > 0 && (p.k > 0 || !form_stays(f, p.c)));
+    *end = p.at;
+    return wrong < 0 ? wrong : 0;
+}
+
+static int form_composes(int32_t op)
+{
+    return (op == ATTN_STEP_NFC) + (op == ATTN_STEP_NFKC);
+}
+
+/* The table that two forms share. */
+static int32_t form_table(int32_t op)
+{
+    if (op == ATTN_STEP_NFC)
+        return ATTN_STEP_NFD;
+    if (op == ATTN_STEP_NFKC)
+        return ATTN_STEP_NFKD;
+    return op;
+}
+
+ATTN_API int64_t attn_form(const struct attn_vocab *v,
+                           const struct attn_step *s,
+                           const struct attn_aligned *in,
+                           struct attn_aligned *out)
+{
+    struct form f = { .in = in, .out = out };
+    int64_t at = 0, begin = 0, last = -1, wrong = 0;
+    attn_table_open(v, form_table(s->op), &f.table);
+    f.record = (const uint32_t *)(const void *)f.table.record;
+    f.compose = form_composes(s->op);
+    while (at < in->bytes && wrong == 0) {
+        int64_t length = 1;
+        if ((signed char)in->text[at] < 0) {
+            uint32_t c = attn_code_point(in->text + at, &length);
+            if (!form_stays(&f, c)) {
+                /* it may compose with the one before */
+                if (f.compose && last >= begin)
+                    at = last;
+                wrong = attn_put_same(out, in, begin, at - begin);
+                if (wrong == 0)
+                    wrong = form_part(&f, at, &at);
+                begin = at;
+                last = -1;
+                continue;
+            }
+        }
+        last = at;
+        at += length;
+    }
+    if (wrong == 0)
+        wrong = attn_put_same(out, in, begin, at - begin);
+    return wrong;
+}
+
+/* --------------------------------------------------------------- check --- */
+
+static const char *form_check_record(const struct attn_table *t, int64_t at)
+{
+    const uint32_t *record = (const uint32_t *)(const void *)t->record;
+    int64_t records = t->records / 4;
+    if (at >= records)
+        return "vocabulary: a normal form without a record";
+    int64_t n = record[at] & FORM_COUNT;
+    if (n == 0 || n > records - at - 1)
+        return "vocabulary: a record of a normal form beyond its end";
+    for (int64_t i = 0; i < n; i++)
+        if (!attn_is_character(record[at + 1 + i] & FORM_POINT))
+            return "vocabulary: a normal form of no character";
+    return NULL;
+}
+
+ATTN_API const char *attn_form_check(const struct attn_vocab *v,
+                                     const struct attn_step *s)
+{
+    struct attn_table t;
+    const char *wrong = attn_table_check(v, form_table(s->op), &t);
+    for (int64_t i = 0; !wrong && i < t.values; i++)
+        if (t.page[i])
+            wrong = form_check_record(&t, t.page[i]);
+    for (int64_t i = 0; !wrong && i < t.pairs; i++)
+        if (!attn_is_character(t.pair[i].into))
+            wrong = "vocabulary: a pair makes no character";
+    return wrong;
+}
+
+ATTN_API void attn_form_most(const struct attn_vocab *v,
+                             const struct attn_step *s, int64_t *times,
+                             int64_t *plus)
+{
+    struct attn_step shared = *s;
+    shared.op = form_table(s->op);
+    attn_map_most(v, &shared, times, plus);
+}
+
+/* replace.c: steps that look for texts and spaces: what is found becomes
+ * another text, something is put in front, spaces at the ends are taken away.
+ * What replaces a text stands where its last character stood, as in the
+ * `tokenizers` package.                                                     */
+
+/* White_Space of Unicode. */
+static int replace_is_space(uint32_t c)
+{
+    if (c < 0x80)
+        return (c == ' ') + (c >= '\t' && c <= '\r');
+    if (c >= 0x2000 && c <= 0x200a)
+        return 1;
+    return (c == 0x85) + (c == 0xa0) + (c == 0x1680) + (c == 0x2028)
+         + (c == 0x2029) + (c == 0x202f) + (c == 0x205f) + (c == 0x3000);
+}
+
+/* The character that ends before `end`. */
+static int64_t replace_before(const char *text, int64_t end)
+{
+    int64_t at = end - 1;
+    while (at > 0 && (text[at] & 0xc0) == 0x80)
+        at--;
+    return at;
+}
+
+/* Bytes of white space from `at` on, and how many characters they are. */
+static int64_t replace_spaces(const struct attn_aligned *in, int64_t at,
+                              int64_t *characters)
+{
+    int64_t end = at, length;
+    *characters = 0;
+    while (end < in->bytes
+           && replace_is_space(attn_code_point(in->text + end, &length))) {
+        end += length;
+        (*characters)++;
+    }
+    return end - at;
+}
+
+/* ---------------------------------------------------------------- strip --- */
+
+enum { REPLACE_LEFT = 1, REPLACE_RIGHT = 2 };
+
+ATTN_API int64_t attn_strip(const struct attn_vocab *v,
+                            const struct attn_step *s,
+                            const struct attn_aligned *in,
+                            struct attn_aligned *out)
+{
+    int64_t from = 0, to = in->bytes, n;
+    (void)v;
+    if (s->flags & REPLACE_LEFT)
+        from = replace_spaces(in, 0, &n);
+    while ((s->flags & REPLACE_RIGHT) && to > from) {
+        int64_t at = replace_before(in->text, to);
+        if (!replace_is_space(attn_code_point(in->text + at, &n)))
+            break;
+        to = at;
+    }
+    return attn_put_same(out, in, from, to - from);
+}
+
+/* -------------------------------------------------------------- prepend --- */
+
+ATTN_API void attn_prepend_most(const struct attn_vocab *v,
+                                const struct attn_step *s, int64_t *times,
+                                int64_t *plus)
+{
+    (void)v;
+    *times = 1;
+    *plus = s->text.bytes;
+}
+
+ATTN_API int64_t attn_prepend(const struct attn_vocab *v,
+                              const struct attn_step *s,
+                              const struct attn_aligned *in,
+                              struct attn_aligned *out)
+{
+    int64_t length;
+    if (in->bytes == 0)
+        return 0;
+    attn_code_point(in->text, &length);
+    int64_t wrong = attn_put(out, in, 0, length, v->strings + s->text.at,
+                             s->text.bytes);
+    if (wrong == 0)
+        wrong = attn_put_same(out, in, 0, in->bytes);
+    return wrong;
+}
+
+/* -------------------------------------------------------------- replace --- */
+
+/* The first place of the text at `at` or behind it; -1: none. */
+static int64_t replace_find(const struct attn_aligned *in, int64_t at,
+                            const char *text, int64_t n)
+{
+    while (at + n <= in->bytes) {
+        const char *found = memchr(in->text + at, text[0],
+                                   (size_t)(in->bytes - at - n + 1));
+        if (!found)
+            return -1;
+        if (memcmp(found, text, (size_t)n) == 0)
+            return found - in->text;
+        at = found - in->text + 1;
+    }
+    return -1;
+}
+
+/* in[at .. at + n) becomes the step's other text. */
+static int64_t replace_put(const struct attn_vocab *v,
+                           const struct attn_step *s,
+                           const struct attn_aligned *in,
+                           struct attn_aligned *out, int64_t at, int64_t n)
+{
+    int64_t last = replace_before(in->text, at + n);
+    return attn_put(out, in, last, at + n - last, v->strings + s->other.at,
+                    s->other.bytes);
+}
+
+ATTN_API void attn_replace_most(const struct attn_vocab *v,
+                                const struct attn_step *s, int64_t *times,
+                                int64_t *plus)
+{
+    int64_t least = attn_max(s->text.bytes, 1);
+    if (s->op == ATTN_STEP_REPLACE_RUN)
+        least = attn_max(s->flags, 1);
+    (void)v;
+    *plus = 0;
+    *times = attn_max(1, (s->other.bytes + least - 1) / least);
+}
+
+ATTN_API int64_t attn_replace(const struct attn_vocab *v,
+                              const struct attn_step *s,
+                              const struct attn_aligned *in,
+                              struct attn_aligned *out)
+{
+    int64_t n = s->text.bytes, same = 0, wrong = 0;
+    while (n > 0 && wrong == 0) {
+        int64_t at = replace_find(in, same, v->strings + s->text.at, n);
+        if (at < 0)
+            break;
+        wrong = attn_put_same(out, in, same, at - same);
+        if (wrong == 0)
+            wrong = replace_put(v, s, in, out, at, n);
+        same = at + n;
+    }
+    if (wrong == 0)
+        wrong = attn_put_same(out, in, same, in->bytes - same);
+    return wrong;
+}
+
+/* How many bytes the run of the text from `at` on has, and how many times; no
+ * text: of white space.                                                     */
+static int64_t replace_run(const struct attn_vocab *v,
+                           const struct attn_step *s,
+                           const struct attn_aligned *in, int64_t at,
+                           int64_t *times)
+{
+    const char *text = v->strings + s->text.at;
+    int64_t n = s->text.bytes, end = at;
+    if (n == 0)
+        return replace_spaces(in, at, times);
+    *times = 0;
+    while (end + n <= in->bytes
+           && memcmp(in->text + end, text, (size_t)n) == 0) {
+        end += n;
+        (*times)++;
+    }
+    return end - at;
+}
+
+ATTN_API int64_t attn_replace_run(const struct attn_vocab *v,
+                                  const struct attn_step *s,
+                                  const struct attn_aligned *in,
+                                  struct attn_aligned *out)
+{
+    int64_t at = 0, same = 0, wrong = 0, times, length;
+    while (at < in->bytes && wrong == 0) {
+        int64_t n = replace_run(v, s, in, at, &times);
+        if (n == 0) {
+            attn_code_point(in->text + at, &length);
+            at += length;
+            continue;
+        }
+        if (times >= s->flags) {
+            wrong = attn_put_same(out, in, same, at - same);
+            if (wrong == 0)
+                wrong = replace_put(v, s, in, out, at, n);
+            same = at + n;
+        }
+        at += n;
+    }
+    if (wrong == 0)
+        wrong = attn_put_same(out, in, same, in->bytes - same);
+    return wrong;
+}
+
+/* charmap.c: a map from texts to texts as SentencePiece has it in its models:
+ * 32 bits, how many bytes the trie has; the trie (struct attn_trie); the texts
+ * that its values are places of, each up to a 0.
+ *
+ * Two readers of it: that of the `tokenizers` package, for which a cluster of
+ * characters (UAX 29) of less than 6 bytes is looked up as one, and becomes the
+ * text of its shortest beginning that is there; and SentencePiece's own, which
+ * takes the longest at each place, and cares for spaces.                    */
+
+struct charmap {
+    struct attn_trie trie;
+    const char *text;
+    int64_t bytes; /* of text */
+};
+
+enum { CHARMAP_CLUSTER = 6 };
+
+static int charmap_open(const struct attn_vocab *v, struct charmap *m)
+{
+    int64_t bytes;
+    const char *at = attn_vocab_section(v->head, ATTN_CHARMAP, &bytes);
+    uint32_t trie = 0;
+    if (!at || bytes < 4)
+        return 0;
+    memcpy(&trie, at, sizeof trie);
+    if (trie % 4 != 0 || trie < 4 || (int64_t)trie > bytes - 4)
+        return 0;
+    m->trie.unit = (const uint32_t *)(const void *)(at + 4);
+    m->trie.units = trie / 4;
+    m->text = at + 4 + trie;
+    m->bytes = bytes - 4 - (int64_t)trie;
+    return 1;
+}
+
+/* The text at a value, its bytes; NULL: the value is none. */
+static const char *charmap_text(const struct charmap *m, int64_t value,
+                                int64_t *bytes)
+{
+    if (value >= m->bytes || (m->text[value] & 0xc0) == 0x80)
+        return NULL;
+    const char *end = memchr(m->text + value, 0, (size_t)(m->bytes - value));
+    *bytes = m->bytes - value;
+    if (end)
+        *bytes = end - (m->text + value);
+    return m->text + value;
+}
+
+/* The text for the shortest or longest beginning of s[0 .. n), whose bytes are
+ * `taken`; NULL: there is none.                                             */
+static const char *charmap_find(const struct charmap *m, const char *s,
+                                int64_t n, int longest, int64_t *taken,
+                                int64_t *bytes)
+{
+    uint32_t node = attn_trie_root(&m->trie);
+    int64_t value = -1;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t here;
+        if (!attn_trie_next(&m->trie, &node, (unsigned char)s[i], &here))
+            break;
+        if (here < 0)
+            continue;
+        value = here;
+        *taken = i + 1;
+        if (!longest)
+            break;
+    }
+    if (value < 0)
+        return NULL;
+    return charmap_text(m, value, bytes);
+}
+
+ATTN_API const char *attn_charmap_check(const struct attn_vocab *v,
+                                        const struct attn_step *s)
+{
+    struct charmap m;
+    struct attn_table t;
+    if (s->op == ATTN_STEP_SENTENCEPIECE && !(s->flags & ATTN_SPM_CHARMAP))
+        return NULL;
+    const char *wrong = attn_table_check(v, ATTN_STEP_CHARMAP, &t);
+    if (wrong)
+        return wrong;
+    if (!charmap_open(v, &m))
+        return "vocabulary: its map of characters is cut off";
+    if (attn_utf8(m.text, m.bytes) < m.bytes)
+        return "vocabulary: its map of characters is not UTF-8";
+    return NULL;
+}
+
+/* ------------------------------------------------- clusters of UAX 29 --- */
+
+/* utf8proc's classes of characters, the values of the table. */
+enum {
+    CLUSTER_CR = 2,
+    CLUSTER_LF = 3,
+    CLUSTER_CONTROL = 4,
+    CLUSTER_EXTEND = 5,
+    CLUSTER_L = 6,
+    CLUSTER_V = 7,
+    CLUSTER_T = 8,
+    CLUSTER_LV = 9,
+    CLUSTER_LVT = 10,
+    CLUSTER_FLAG = 11,
+    CLUSTER_SPACING = 12,
+    CLUSTER_PREPEND = 13,
+    CLUSTER_JOINER = 14,
+    CLUSTER_PICTURE = 19
+};
+
+struct cluster {
+    unsigned last;    /* class of the last character */
+    int32_t flags;    /* regional indicators at the end */
+    int32_t pictures; /* 1: a picture and marks, 2: and a joiner */
+};
+
+static int cluster_is_control(unsigned class)
+{
+    return class >= CLUSTER_CR && class <= CLUSTER_CONTROL;
+}
+
+static int cluster_goes_on(const struct cluster *c, unsigned class)
+{
+    unsigned last = c->last;
+    if (last == CLUSTER_CR && class == CLUSTER_LF)
+        return 1;
+    if (cluster_is_control(last) || cluster_is_control(class))
+        return 0;
+    if (last == CLUSTER_L
+        && (class == CLUSTER_L || class == CLUSTER_V || class == CLUSTER_LV
+            || class == CLUSTER_LVT))
+        return 1;
+    if ((last == CLUSTER_LV || last == CLUSTER_V)
+        && (class == CLUSTER_V || class == CLUSTER_T))
+        return 1;
+    if ((last == CLUSTER_LVT || last == CLUSTER_T) && class == CLUSTER_T)
+        return 1;
+    if (class == CLUSTER_EXTEND || class == CLUSTER_JOINER
+        || class == CLUSTER_SPACING || last == CLUSTER_PREPEND)
+        return 1;
+    if (c->pictures == 2 && class == CLUSTER_PICTURE)
+        return 1;
+    return class == CLUSTER_FLAG && c->flags == 1;
+}
+
+static void cluster_take(struct cluster *c, unsigned class)
+{
+    if (class == CLUSTER_FLAG)
+        c->flags++;
+    else
+        c->flags = 0;
+    if (class == CLUSTER_PICTURE)
+        c->pictures = 1;
+    else if (class == CLUSTER_JOINER && c->pictures == 1)
+        c->pictures = 2;
+    else if (class != CLUSTER_EXTEND || c->pictures != 1)
+        c->pictures = 0;
+    c->last = class;
+}
+
+/* Where the cluster at `at` ends. */
+static int64_t cluster_end(const struct attn_table *t,
+                           const struct attn_aligned *in, int64_t at)
+{
+    struct cluster c = { 0, 0, 0 };
+    int64_t length;
+    if (at + 1 == in->bytes)
+        return at + 1;
+    if ((signed char)(in->text[at] | in->text[at + 1]) >= 0
+        && in->text[at] != '\r')
+        return at + 1;
+    uint32_t point = attn_code_point(in->text + at, &length);
+    cluster_take(&c, attn_table_value(t, point));
+    at += length;
+    while (at < in->bytes) {
+        point = attn_code_point(in->text + at, &length);
+        unsigned class = attn_table_value(t, point);
+        if (!cluster_goes_on(&c, class))
+            break;
+        cluster_take(&c, class);
+        at += length;
+    }
+    return at;
+}
+
+/* ------------------------------------------ as the package `tokenizers` --- */
+
+/* The last character waits: those behind it may be taken away. */
+struct charmap_writer {
+    const struct attn_aligned *in;
+    struct attn_aligned *out;
+    int64_t at; /* of `in`, that the next one replaces */
+    char text[4];
+    int64_t bytes, tag; /* of the last one; bytes 0: none */
+    int64_t wrong;
+};
+
+static void charmap_flush(struct charmap_writer *w)
+{
+    int32_t from = 0, to = 0;
+    if (w->bytes == 0 || w->wrong < 0)
+        return;
+    w->at = attn_replaced(w->in, w->at, w->tag, &from, &to);
+    w->wrong = attn_put_at(w->out, w->text, w->bytes, from, to);
+    w->bytes = 0;
+}
+
+static int64_t charmap_characters(const char *s, int64_t n)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        count += (s[i] & 0xc0) != 0x80;
+    return count;
+}
+
+/* `were` characters become the n bytes of s. */
+static void charmap_put(struct charmap_writer *w, int64_t were, const char *s,
+                        int64_t n)
+{
+    int64_t count = charmap_characters(s, n), length;
+    for (int64_t i = 0, at = 0; i < count; i++, at += length) {
+        charmap_flush(w);
+        attn_code_point(s + at, &length);
+        memcpy(w->text, s + at, (size_t)length);
+        w->bytes = length;
+        w->tag = i >= were;
+    }
+    if (count < were && w->bytes > 0)
+        w->tag -= were - count;
+}
+
+static void charmap_cluster(struct charmap_writer *w, const struct charmap *m,
+                            int64_t at, int64_t end)
+{
+    const char *s = w->in->text;
+    int64_t length, taken, bytes;
+    const char *text = NULL;
+    if (end - at < CHARMAP_CLUSTER)
+        text = charmap_find(m, s + at, end - at, 0, &taken, &bytes);
+    if (text) {
+        charmap_put(w, charmap_characters(s + at, end - at), text, bytes);
+        return;
+    }
+    for (; at < end; at += length) {
+        attn_code_point(s + at, &length);
+        text = charmap_find(m, s + at, length, 0, &taken, &bytes);
+        if (text)
+            charmap_put(w, 1, text, bytes);
+        else
+            charmap_put(w, 1, s + at, length);
+    }
+}
+
+ATTN_API int64_t attn_charmap(const struct attn_vocab *v,
+                              const struct attn_step *s,
+                              const struct attn_aligned *in,
+                              struct attn_aligned *out)
+{
+    struct charmap m;
+    struct attn_table t;
+    struct charmap_writer w = { .in = in, .out = out };
+    int64_t at = 0;
+    (void)s;
+    if (!charmap_open(v, &m) || !attn_table_open(v, ATTN_STEP_CHARMAP, &t))
+        return ATTN_ERROR_OPEN;
+    while (at < in->bytes && w.wrong == 0) {
+        int64_t end = cluster_end(&t, in, at);
+        charmap_cluster(&w, &m, at, end);
+        at = end;
+    }
+    charmap_flush(&w);
+    return w.wrong;
+}
+
+ATTN_API void attn_charmap_most(const struct attn_vocab *v,
+                                const struct attn_step *s, int64_t *times,
+                                int64_t *plus)
+{
+    struct attn_step shared = *s;
+    shared.op = ATTN_STEP_CHARMAP;
+    *times = 1;
+    if (s->op == ATTN_STEP_CHARMAP || (s->flags & ATTN_SPM_CHARMAP))
+        attn_map_most(v, &shared, times, plus);
+    *plus = 0;
+    if (s->op != ATTN_STEP_SENTENCEPIECE)
+        return;
+    *plus = 3;
+    if (s->flags & ATTN_SPM_ESCAPE)
+        *times *= 3;
+}
+
+ATTN_API const char *attn_charmap_longest(const struct attn_vocab *v,
+                                          const char *s, int64_t n,
+                                          int64_t *taken, int64_t *bytes)
+{
+    struct charmap m;
+    if (!charmap_open(v, &m))
+        return NULL;
+    return charmap_find(&m, s, n, 1, taken, bytes);
+}
+
+/* sentencepiece.c: what SentencePiece does with a text before its model: its
+ * map of characters, spaces that are removed or made visible, a space in front.
+ * A byte stands from where its characters begin to where the next ones do.  */
+
+#define SPM_SPACE "\xe2\x96\x81" /* U+2581 */
+
+struct spm {
+    const struct attn_vocab *v;
+    int32_t flags;
+    struct attn_trie users; /* pieces that stay as they are; units 0: none */
+    const struct attn_aligned *in;
+    struct attn_aligned *out;
+};
+
+/* Bytes of the longest piece of the user's at the beginning of s. */
+static int64_t spm_user(const struct spm *m, const char *s, int64_t n)
+{
+    int64_t longest = 0;
+    if (m->users.units == 0)
+        return 0;
+    uint32_t node = attn_trie_root(&m->users);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t id;
+        if (!attn_trie_next(&m->users, &node, (unsigned char)s[i], &id))
+            break;
+        if (id >= 0 && id < attn_texts(m->v)
+            && (m->v->piece[id] & ATTN_PIECE_USER))
+            longest = i + 1;
+    }
+    return longest;
+}
+
+/* The bytes at `at` that become one text, and that text. */
+static int64_t spm_next(const struct spm *m, int64_t at, const char **text,
+                        int64_t *bytes)
+{
+    const char *s = m->in->text + at;
+    int64_t left = m->in->bytes - at, taken;
+    *text = s;
+    *bytes = spm_user(m, s, left);
+    if (*bytes > 0)
+        return *bytes;
+    if (m->flags & ATTN_SPM_CHARMAP) {
+        *text = attn_charmap_longest(m->v, s, left, &taken, bytes);
+        if (*text)
+            return taken;
+    }
+    *text = s;
+    attn_code_point(s, bytes);
+    return *bytes;
+}
+
+/* The caller's byte that byte `at` came from; at the end: the last one's end */
+static int32_t spm_place(const struct spm *m, int64_t at)
+{
+    int32_t from = 0, to = 0;
+    int64_t last = at;
+    if (at < m->in->bytes) {
+        attn_place(m->in, at, 1, &from, &to);
+        return from;
+    }
+    if (last > 0)
+        last--;
+    attn_place(m->in, last, at - last, &from, &to);
+    return to;
+}
+
+static int64_t spm_put(const struct spm *m, const char *s, int64_t n,
+                       int32_t from)
+{
+    int64_t wrong = 0;
+    if (!(m->flags & ATTN_SPM_ESCAPE))
+        return attn_put_at(m->out, s, n, from, from);
+    for (int64_t i = 0; i < n && wrong == 0; i++) {
+        if (s[i] == ' ')
+            wrong = attn_put_at(m->out, SPM_SPACE, 3, from, from);
+        else
+            wrong = attn_put_at(m->out, s + i, 1, from, from);
+    }
+    return wrong;
+}
+
+/* Spaces in front, which are not kept. */
+static int64_t spm_skip(const struct spm *m)
+{
+    const char *text;
+    int64_t at = 0, bytes;
+    if (!(m->flags & ATTN_SPM_TRIM))
+        return 0;
+    while (at < m->in->bytes) {
+        int64_t n = spm_next(m, at, &text, &bytes);
+        if (bytes != 1 || text[0] != ' ')
+            break;
+        at += n;
+    }
+    return at;
+}
+
+/* Spaces at the end go; the byte that the next one would come from. */
+static int32_t spm_trim(const struct spm *m, int32_t end)
+{
+    struct attn_aligned *out = m->out;
+    int64_t n = m->flags & ATTN_SPM_ESCAPE ? 3 : 1;
+    const char *space = n == 3 ? SPM_SPACE : " ";
+    if (!(m->flags & ATTN_SPM_TRIM))
+        return end;
+    while (out->bytes >= n
+           && memcmp(out->text + out->bytes - n, space, (size_t)n) == 0) {
+        out->bytes -= n;
+        if (out->from)
+            end = out->from[out->bytes];
+    }
+    return end;
+}
+
+static int64_t spm_characters(const struct spm *m, int64_t at)
+{
+    int64_t wrong = 0, bytes;
+    int after_space = (m->flags & ATTN_SPM_TRIM) != 0;
+    while (at < m->in->bytes && wrong == 0) {
+        const char *text;
+        int64_t n = spm_next(m, at, &text, &bytes);
+        while (after_space && bytes > 0 && text[0] == ' ') {
+            text++;
+            bytes--;
+        }
+        if (bytes > 0) {
+            wrong = spm_put(m, text, bytes, spm_place(m, at));
+            after_space = text[bytes - 1] == ' ';
+        }
+        if (!(m->flags & ATTN_SPM_TRIM))
+            after_space = 0;
+        at += n;
+    }
+    return wrong;
+}
+
+ATTN_API int64_t attn_sentencepiece(const struct attn_vocab *v,
+                                    const struct attn_step *s,
+                                    const struct attn_aligned *in,
+                                    struct attn_aligned *out)
+{
+    struct spm m = { v, s->flags, { NULL, 0 }, in, out };
+    int64_t wrong = 0;
+    int prefix = (s->flags & ATTN_SPM_PREFIX) != 0;
+    int suffix = prefix && (s->flags & ATTN_SPM_SUFFIX);
+    attn_trie_open(v, &m.users);
+    int64_t at = spm_skip(&m);
+    if (at == in->bytes)
+        return 0;
+    if (prefix && !suffix)
+        wrong = spm_put(&m, " ", 1, spm_place(&m, at));
+    if (wrong == 0)
+        wrong = spm_characters(&m, at);
+    int32_t end = spm_trim(&m, spm_place(&m, in->bytes));
+    if (wrong == 0 && suffix)
+        wrong = spm_put(&m, " ", 1, end);
+    for (int64_t i = 0; out->from && i < out->bytes; i++)
+        out->to[i] = i + 1 < out->bytes ? out->from[i + 1] : end;
+    return wrong;
+}
+
+/* wordpiece.c: a word becomes tokens from left to right, at each place the
+ * longest that there is; tokens inside of a word begin with a prefix, "##".
+ * A word that cannot be cut so, or is too long, is one unknown token.        */
+
+/* The trie has all tokens behind this byte, and those inside of words, without
+ * their prefix, behind that one.                                            */
+enum { WORDPIECE_WORD = 1, WORDPIECE_INSIDE = 2 };
+
+ATTN_API const char *attn_wordpiece_check(const struct attn_vocab *v)
+{
+    struct attn_trie t;
+    if (!attn_trie_open(v, &t))
+        return "vocabulary: WordPiece without its tokens' trie";
+    return NULL;
+}
+
+/* For each byte: where the token that ends there begins, and its id. */
+struct wordpiece_token {
+    int32_t id, end;
+};
+
+static struct wordpiece_token *wordpiece_take(struct attn_memory *at,
+                                              int64_t bytes)
+{
+    return attn_take(at, bytes + 1, sizeof(struct wordpiece_token));
+}
+
+ATTN_API int64_t attn_wordpiece_bytes(const struct attn_vocab *v, int64_t bytes)
+{
+    struct attn_memory at;
+    (void)v;
+    if (bytes < 0 || bytes > INT32_MAX)
+        return -1;
+    attn_memory_open(&at, NULL);
+    wordpiece_take(&at, bytes);
+    return attn_memory_bytes(&at);
+}
+
+/* The longest token at the beginning of s; its id, -1: none. */
+static int64_t wordpiece_longest(const struct attn_trie *t, int root,
+                                 const char *s, int64_t n, int64_t *bytes)
+{
+    uint32_t node = attn_trie_root(t);
+    int64_t id = -1, here;
+    if (!attn_trie_next(t, &node, (unsigned char)root, &here))
+        return -1;
+    for (int64_t i = 0; i < n; i++) {
+        if (!attn_trie_next(t, &node, (unsigned char)s[i], &here))
+            break;
+        if (here >= 0) {
+            id = here;
+            *bytes = i + 1;
+        }
+    }
+    return id;
+}
+
+static int wordpiece_is_long(const struct attn_vocab *v, const char *s,
+                             int64_t n)
+{
+    int64_t characters = 0;
+    if (v->head->most <= 0 || n <= v->head->most)
+        return 0;
+    for (int64_t i = 0; i < n; i++)
+        characters += (s[i] & 0xc0) != 0x80;
+    return characters > v->head->most;
+}
+
+/* How many tokens the word becomes; 0: it cannot be cut. */
+static int64_t wordpiece_cut(const struct attn_vocab *v, const char *s,
+                             int64_t n, struct wordpiece_token *token)
+{
+    struct attn_trie t;
+    int64_t at = 0, tokens = 0, bytes = 0;
+    int root = WORDPIECE_WORD;
+    if (!attn_trie_open(v, &t) || wordpiece_is_long(v, s, n))
+        return 0;
+    while (at < n) {
+        int64_t id = wordpiece_longest(&t, root, s + at, n - at, &bytes);
+        if (id < 0 || id >= attn_texts(v))
+            return 0;
+        at += bytes;
+        token[tokens].id = (int32_t)id;
+        token[tokens].end = (int32_t)at;
+        tokens++;
+        root = WORDPIECE_INSIDE;
+    }
+    return tokens;
+}
+
+ATTN_API int64_t attn_wordpiece(struct attn_encoding *e, const char *text,
+                                int64_t n)
+{
+    struct attn_memory at;
+    int64_t from = 0, wrong = 0;
+    attn_memory_open(&at, e->memory);
+    struct wordpiece_token *token = wordpiece_take(&at, n);
+    int64_t tokens = wordpiece_cut(&e->vocab, text, n, token);
+    if (n == 0)
+        return 0;
+    if (tokens == 0) {
+        if (e->vocab.head->unknown < 0)
+            return attn_encode_bad(e, ATTN_ERROR_UNKNOWN, 0);
+        return attn_encode_put(e, e->vocab.head->unknown, 0, n);
+    }
+    for (int64_t i = 0; i < tokens && wrong == 0; i++) {
+        wrong = attn_encode_put(e, token[i].id, from, token[i].end);
+        from = token[i].end;
+    }
+    return wrong;
+}
+
+/* unigram.c: of all ways to cut a text into pieces the one with the largest sum
+ * of scores (Viterbi), the first found of equal ones. A character that is no
+ * piece is unknown, for a score below all others; unknown neighbours are one.
+ *
+ * `tokenizers` adds in double, `sentencepiece` in float (ATTN_MODEL_FLOATS),
+ * which also counts a user's pieces by their length.                        */
+
+struct unigram_node { /* the best way to this byte */
+    double score;
+    int32_t id, from; /* its last piece; from -1: no way yet */
+};
+
+struct unigram {
+    const struct attn_vocab *v;
+    const struct attn_unigram_head *head;
+    struct attn_trie trie;
+    const double *score;
+    const char *text;
+    int64_t n;
+    struct unigram_node *node; /* [n + 1] */
+    int floats;
+};
+
+ATTN_API const char *attn_unigram_check(const struct attn_vocab *v)
+{
+    struct attn_trie t;
+    const double *score = v->score;
+    if (!attn_trie_open(v, &t))
+        return "vocabulary: Unigram without its pieces' trie";
+    for (int64_t i = 0; i < attn_texts(v); i++)
+        if (!(score[i] - score[i] == 0.0))
+            return "vocabulary: a score is not finite";
+    return NULL;
+}
+
+static struct unigram_node *unigram_take(struct attn_memory *at, int64_t bytes)
+{
+    return attn_take(at, bytes + 1, sizeof(struct unigram_node));
+}
+
+ATTN_API int64_t attn_unigram_bytes(const struct attn_vocab *v, int64_t bytes)
+{
+    struct attn_memory at;
+    (void)v;
+    if (bytes < 0 || bytes >= INT32_MAX)
+        return -1;
+    attn_memory_open(&at, NULL);
+    unigram_take(&at, bytes);
+    return attn_memory_bytes(&at);
+}
+
+/* --------------------------------------------------------------- Viterbi ---
+ */
+
+static void unigram_offer(struct unigram *u, int64_t from, int64_t to,
+                          int32_t id, double score)
+{
+    struct unigram_node *node = &u->node[to];
+    score += u->node[from].score;
+    if (node->from >= 0 && !(score > node->score))
+        return;
+    if (u->floats)
+        score = (double)(float)score;
+    node->score = score;
+    node->id = id;
+    node->from = (int32_t)from;
+}
+
+static double unigram_score(const struct unigram *u, int64_t id, int64_t bytes)
+{
+    if (u->floats && (u->v->piece[id] & ATTN_PIECE_USER))
+        return (double)((float)bytes * (float)u->head->most) - 0.1;
+    return u->score[id];
+}
+
+/* All pieces that begin at `at`. */
+static void unigram_pieces(struct unigram *u, int64_t at, int64_t length)
+{
+    uint32_t node = attn_trie_root(&u->trie);
+    int single = 0;
+    for (int64_t i = at; i < u->n; i++) {
+        int64_t id;
+        if (!attn_trie_next(&u->trie, &node, (unsigned char)u->text[i], &id))
+            break;
+        if (id < 0 || id >= attn_texts(u->v))
+            continue;
+        int64_t bytes = i + 1 - at;
+        unigram_offer(u, at, i + 1, (int32_t)id, unigram_score(u, id, bytes));
+        single += bytes == length;
+    }
+    if (!single)
+        unigram_offer(u, at, at + length, u->v->head->unknown,
+                      u->head->unknown);
+}
+
+static void unigram_search(struct unigram *u)
+{
+    int64_t at = 0, length;
+    for (int64_t i = 0; i <= u->n; i++) {
+        u->node[i].score = 0.0;
+        u->node[i].from = -1;
+    }
+    while (at < u->n) {
+        attn_code_point(u->text + at, &length);
+        unigram_pieces(u, at, length);
+        at += length;
+    }
+}
+
+/* The best way, from its end back: from[to] becomes to[from]. */
+static void unigram_turn(struct unigram *u)
+{
+    int64_t at = u->n;
+    int32_t next = -1, id = -1;
+    while (at >= 0) {
+        struct unigram_node *node = &u->node[at];
+        int32_t from = node->from, its = node->id;
+        node->from = next;
+        node->id = id;
+        next = (int32_t)at;
+        id = its;
+        if (at == 0)
+            break;
+        at = from;
+    }
+}
+
+/* ---------------------------------------------------------------- output ---
+ */
+
+/* Pieces of bytes, where the vocabulary has them; in sentencepiece only the
+ * last one stands for its character.                                        */
+static int64_t unigram_fallback(struct attn_encoding *e,
+                                const struct unigram *u, int64_t from,
+                                int64_t to)
+{
+    int64_t wrong = 0;
+    for (int64_t i = from; i < to && wrong == 0; i++) {
+        int32_t id = e->vocab.byte[(unsigned char)u->text[i]];
+        int64_t end = u->floats && i + 1 < to ? from : to;
+        wrong = attn_encode_put(e, id, from, end);
+    }
+    return wrong;
+}
+
+/* All unknown pieces from `at` on that are taken as one. */
+static int64_t unigram_unknown(const struct unigram *u, int64_t at)
+{
+    int64_t end = u->node[at].from;
+    int64_t bytes = u->v->head->flags & ATTN_MODEL_FALLBACK;
+    if (!(u->v->head->flags & ATTN_MODEL_FUSE) || (u->floats && bytes))
+        return end;
+    while (end < u->n && u->node[end].id == u->v->head->unknown)
+        end = u->node[end].from;
+    return end;
+}
+
+static int64_t unigram_put(struct attn_encoding *e, const struct unigram *u)
+{
+    int64_t at = 0, wrong = 0;
+    const struct attn_vocab *v = u->v;
+    while (at < u->n && wrong == 0) {
+        int32_t id = u->node[at].id;
+        int64_t end = u->node[at].from;
+        if (id == v->head->unknown) {
+            end = unigram_unknown(u, at);
+            if (id < 0)
+                return attn_encode_bad(e, ATTN_ERROR_UNKNOWN, at);
+            if ((v->head->flags & ATTN_MODEL_FALLBACK) && v->byte
+                && v->byte[0] >= 0
+                && attn_find(v, u->text + at, end - at) < 0) {
+                wrong = unigram_fallback(e, u, at, end);
+                at = end;
+                continue;
+            }
+        }
+        wrong = attn_encode_put(e, id, at, end);
+        at = end;
+    }
+    return wrong;
+}
+
+ATTN_API int64_t attn_unigram(struct attn_encoding *e, const char *text,
+                              int64_t n)
+{
+    struct attn_memory at;
+    struct unigram u = { .v = &e->vocab, .text = text, .n = n };
+    if (n == 0)
+        return 0;
+    if (!attn_trie_open(&e->vocab, &u.trie))
+        return ATTN_ERROR_OPEN;
+    attn_memory_open(&at, e->memory);
+    u.node = unigram_take(&at, n);
+    u.head = attn_unigram_head_of(&e->vocab);
+    u.score = e->vocab.score;
+    u.floats = (e->vocab.head->flags & ATTN_MODEL_FLOATS) != 0;
+    unigram_search(&u);
+    unigram_turn(&u);
+    return unigram_put(e, &u);
+}
+
 /* merges.c: a text becomes pieces by merges: first each character is a piece,
  * or its bytes are, where the vocabulary has no such piece; then, again and
  * again, of all neighbours whose joined text is a piece, those are joined whose
@@ -7978,6 +9779,24 @@ ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
 /* clang-format off */
 static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
     [ATTN_STEP_NONE] = { 0, 0, 0, 0 },
+    [ATTN_STEP_NFC] = { attn_form_check, attn_form_most, attn_form, 0 },
+    [ATTN_STEP_NFD] = { attn_form_check, attn_form_most, attn_form, 0 },
+    [ATTN_STEP_NFKC] = { attn_form_check, attn_form_most, attn_form, 0 },
+    [ATTN_STEP_NFKD] = { attn_form_check, attn_form_most, attn_form, 0 },
+    [ATTN_STEP_LOWERCASE] = { attn_map_check, attn_map_most, attn_map, 0 },
+    [ATTN_STEP_STRIP_ACCENTS] = { attn_map_check, attn_map_most, attn_map, 0 },
+    [ATTN_STEP_CLEAN] = { attn_map_check, attn_map_most, attn_map, 0 },
+    [ATTN_STEP_ACCENTS] = { attn_map_check, attn_map_most, attn_map, 0 },
+    [ATTN_STEP_NMT] = { attn_map_check, attn_map_most, attn_map, 0 },
+    [ATTN_STEP_CJK] = { 0, attn_cjk_most, attn_cjk, 0 },
+    [ATTN_STEP_STRIP] = { 0, 0, attn_strip, 0 },
+    [ATTN_STEP_REPLACE] = { 0, attn_replace_most, attn_replace, 0 },
+    [ATTN_STEP_REPLACE_RUN] = { 0, attn_replace_most, attn_replace_run, 0 },
+    [ATTN_STEP_PREPEND] = { 0, attn_prepend_most, attn_prepend, 0 },
+    [ATTN_STEP_CHARMAP] = { attn_charmap_check, attn_charmap_most,
+                            attn_charmap, 0 },
+    [ATTN_STEP_SENTENCEPIECE] = { attn_charmap_check, attn_charmap_most,
+                                  attn_sentencepiece, 0 },
 };
 /* clang-format on */
 
@@ -8063,6 +9882,9 @@ static const struct attn_kind tokens_kinds[ATTN_TOKENIZERS] = {
     { tokens_check, tokens_no_room, tokens_characters },
     { tokens_check, tokens_no_room, tokens_spaces },
     { attn_merges_check, attn_merges_bytes, attn_merges },
+    [ATTN_WORDPIECE] = { attn_wordpiece_check, attn_wordpiece_bytes,
+                         attn_wordpiece },
+    [ATTN_UNIGRAM] = { attn_unigram_check, attn_unigram_bytes, attn_unigram },
 };
 
 ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind)

@@ -5,6 +5,24 @@
 /* clang-format off */
 static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
     [ATTN_STEP_NONE] = { 0, 0, 0, 0 },
+    [ATTN_STEP_NFC] = { attn_form_check, attn_form_most, attn_form, 0 },
+    [ATTN_STEP_NFD] = { attn_form_check, attn_form_most, attn_form, 0 },
+    [ATTN_STEP_NFKC] = { attn_form_check, attn_form_most, attn_form, 0 },
+    [ATTN_STEP_NFKD] = { attn_form_check, attn_form_most, attn_form, 0 },
+    [ATTN_STEP_LOWERCASE] = { attn_map_check, attn_map_most, attn_map, 0 },
+    [ATTN_STEP_STRIP_ACCENTS] = { attn_map_check, attn_map_most, attn_map, 0 },
+    [ATTN_STEP_CLEAN] = { attn_map_check, attn_map_most, attn_map, 0 },
+    [ATTN_STEP_ACCENTS] = { attn_map_check, attn_map_most, attn_map, 0 },
+    [ATTN_STEP_NMT] = { attn_map_check, attn_map_most, attn_map, 0 },
+    [ATTN_STEP_CJK] = { 0, attn_cjk_most, attn_cjk, 0 },
+    [ATTN_STEP_STRIP] = { 0, 0, attn_strip, 0 },
+    [ATTN_STEP_REPLACE] = { 0, attn_replace_most, attn_replace, 0 },
+    [ATTN_STEP_REPLACE_RUN] = { 0, attn_replace_most, attn_replace_run, 0 },
+    [ATTN_STEP_PREPEND] = { 0, attn_prepend_most, attn_prepend, 0 },
+    [ATTN_STEP_CHARMAP] = { attn_charmap_check, attn_charmap_most,
+                            attn_charmap, 0 },
+    [ATTN_STEP_SENTENCEPIECE] = { attn_charmap_check, attn_charmap_most,
+                                  attn_sentencepiece, 0 },
 };
 /* clang-format on */
 

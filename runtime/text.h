@@ -31,7 +31,8 @@ enum {
     ATTN_MODEL_REPLACE = 16,
     ATTN_MODEL_TRIM = 32,
     ATTN_MODEL_DUMMY = 64,
-    ATTN_MODEL_FLAGS = 127
+    ATTN_MODEL_FLOATS = 128,
+    ATTN_MODEL_FLAGS = 255
 };
 /* Kinds of pieces: text; one byte, "<0x0A>"; marks, which are no text. */
 enum {
@@ -183,9 +184,9 @@ enum {
     ATTN_SYMBOLS = 0x780000,    /* S */
     ATTN_WORDS_OF = 0x17fe      /* L, M, Nd, Nl, Pc */
 };
-ATTN_API int attn_class_of(unsigned class, uint32_t categories);
+ATTN_API int attn_class_of(unsigned kind, uint32_t categories);
 /* Is it a word's: a letter, a mark, a number, a connector? */
-ATTN_API int attn_class_word(unsigned class);
+ATTN_API int attn_class_word(unsigned kind);
 
 /* ------------------------------------------------------- vocab_check.c --- */
 /* NULL when well formed, else what is wrong (a static string). */
@@ -267,6 +268,189 @@ enum {
 /* NULL: there is no such step. */
 ATTN_API const struct attn_op *attn_step_op(int32_t op);
 
+/* ------------------------------------------------------------- a trie --- */
+/* Texts as a double array: a node is 32 bits: its byte in bits 0 to 7, 8: a
+ * text ends here, 9 and 10 to 31: how far its children are, by exclusive or. A
+ * child's place is that of the children, exclusive or its byte; the child 0 has
+ * the text's value, in bits 0 to 30.                                        */
+struct attn_trie {
+    const uint32_t *unit;
+    int64_t units;
+};
+static inline uint32_t attn_trie_children(uint32_t unit)
+{
+    return (unit >> 10) << ((unit & 0x200) >> 6);
+}
+static inline uint32_t attn_trie_root(const struct attn_trie *t)
+{
+    return attn_trie_children(t->unit[0]);
+}
+/* From the node before to that of the next byte; 0: there is none. *value: -1:
+ * no text ends here.                                                        */
+static inline int attn_trie_next(const struct attn_trie *t, uint32_t *node,
+                                 unsigned char byte, int64_t *value)
+{
+    uint32_t at = *node ^ byte;
+    *value = -1;
+    if (byte == 0 || at >= t->units)
+        return 0;
+    uint32_t unit = t->unit[at];
+    if ((unit & 0x800000ff) != byte)
+        return 0;
+    at ^= attn_trie_children(unit);
+    *node = at;
+    if ((unit & 0x100) && at < t->units)
+        *value = t->unit[at] & 0x7fffffff;
+    return 1;
+}
+
+/* ATTN_MODEL_TRIE: this, then the trie of the texts, with ids. */
+struct attn_unigram_head {
+    double unknown, most; /* score of an unknown character, of the best */
+};
+ATTN_API const struct attn_unigram_head *
+attn_unigram_head_of(const struct attn_vocab *v);
+/* Texts of the block: those of tokens, and those the model alone knows. */
+ATTN_API int64_t attn_texts(const struct attn_vocab *v);
+/* 0: the block has none. */
+ATTN_API int attn_trie_open(const struct attn_vocab *v, struct attn_trie *t);
+
+/* ----------------------------------------------------------- mapping.c --- */
+/* ATTN_MAPPINGS: this, then its tables; places are bytes from its first on. */
+struct attn_mappings {
+    uint32_t tables, reserved;
+};
+struct attn_mapping {
+    int32_t op;      /* the step that needs it */
+    uint32_t index;  /* uint16_t [0x110000 / 256]: pages */
+    uint32_t page;   /* uint16_t [pages][256]: values; 0: stays as it is */
+    uint32_t record; /* what values are places of */
+    uint32_t pair;   /* struct attn_composition [pairs], in order */
+    uint32_t pages, records, pairs; /* records: bytes */
+    uint32_t times;                 /* how much longer a text may become */
+};
+struct attn_composition { /* two characters that make one */
+    uint32_t first, second, into;
+};
+struct attn_table { /* one of them */
+    const uint16_t *index, *page;
+    const char *record;
+    const struct attn_composition *pair;
+    int64_t records, pairs, values;
+};
+/* 0: the block has no table for this step. */
+ATTN_API int attn_table_open(const struct attn_vocab *v, int32_t op,
+                             struct attn_table *t);
+/* NULL: it is there, its parts lie inside; or what is wrong. */
+ATTN_API const char *attn_table_check(const struct attn_vocab *v, int32_t op,
+                                      struct attn_table *t);
+static inline unsigned attn_table_value(const struct attn_table *t, uint32_t c)
+{
+    return t->page[256 * (uint32_t)t->index[c >> 8] + (c & 255)];
+}
+/* A code point that is a character. */
+ATTN_API int attn_is_character(uint32_t c);
+/* Its UTF-8, 1 to 4 bytes. */
+ATTN_API int64_t attn_character_put(char *text, uint32_t c);
+/* Where a character came from that replaces the one at `at` (tag 0) and takes
+ * away -tag behind it, or comes in behind the one before (tag > 0); the place
+ * of the next.                                                              */
+ATTN_API int64_t attn_replaced(const struct attn_aligned *in, int64_t at,
+                               int64_t tag, int32_t *from, int32_t *to);
+
+/* Normalisers (steps.c): forms of Unicode; characters one by one: lower case,
+ * without marks, BERT's (controls and spaces, CJK, without accents), of
+ * translation; spaces at the ends (flags: 1 left, 2 right); a text becomes
+ * `other`; so does a run of `flags` or more of it, once (no text: of spaces); a
+ * text in front; maps of characters, of the package and of SentencePiece.   */
+enum {
+    ATTN_STEP_NFC = 64,
+    ATTN_STEP_NFD = 65,
+    ATTN_STEP_NFKC = 66,
+    ATTN_STEP_NFKD = 67,
+    ATTN_STEP_LOWERCASE = 68,
+    ATTN_STEP_STRIP_ACCENTS = 69,
+    ATTN_STEP_CLEAN = 70,
+    ATTN_STEP_CJK = 71,
+    ATTN_STEP_ACCENTS = 72,
+    ATTN_STEP_NMT = 73,
+    ATTN_STEP_STRIP = 74,
+    ATTN_STEP_REPLACE = 75,
+    ATTN_STEP_REPLACE_RUN = 76,
+    ATTN_STEP_PREPEND = 77,
+    ATTN_STEP_CHARMAP = 80,
+    ATTN_STEP_SENTENCEPIECE = 81
+};
+enum { /* flags of ATTN_STEP_SENTENCEPIECE */
+       ATTN_SPM_CHARMAP = 1,
+       ATTN_SPM_PREFIX = 2, /* a space in front */
+       ATTN_SPM_TRIM = 4,   /* no spaces at the ends, one between words */
+       ATTN_SPM_ESCAPE = 8, /* spaces are U+2581 */
+       ATTN_SPM_SUFFIX = 16 /* that space is at the end */
+};
+ATTN_API const char *attn_map_check(const struct attn_vocab *v,
+                                    const struct attn_step *s);
+ATTN_API void attn_map_most(const struct attn_vocab *v,
+                            const struct attn_step *s, int64_t *times,
+                            int64_t *plus);
+ATTN_API int64_t attn_map(const struct attn_vocab *v, const struct attn_step *s,
+                          const struct attn_aligned *in,
+                          struct attn_aligned *out);
+ATTN_API const char *attn_form_check(const struct attn_vocab *v,
+                                     const struct attn_step *s);
+ATTN_API void attn_form_most(const struct attn_vocab *v,
+                             const struct attn_step *s, int64_t *times,
+                             int64_t *plus);
+ATTN_API int64_t attn_form(const struct attn_vocab *v,
+                           const struct attn_step *s,
+                           const struct attn_aligned *in,
+                           struct attn_aligned *out);
+ATTN_API const char *attn_charmap_check(const struct attn_vocab *v,
+                                        const struct attn_step *s);
+ATTN_API void attn_charmap_most(const struct attn_vocab *v,
+                                const struct attn_step *s, int64_t *times,
+                                int64_t *plus);
+ATTN_API int64_t attn_charmap(const struct attn_vocab *v,
+                              const struct attn_step *s,
+                              const struct attn_aligned *in,
+                              struct attn_aligned *out);
+ATTN_API void attn_cjk_most(const struct attn_vocab *v,
+                            const struct attn_step *s, int64_t *times,
+                            int64_t *plus);
+ATTN_API int64_t attn_cjk(const struct attn_vocab *v, const struct attn_step *s,
+                          const struct attn_aligned *in,
+                          struct attn_aligned *out);
+ATTN_API void attn_replace_most(const struct attn_vocab *v,
+                                const struct attn_step *s, int64_t *times,
+                                int64_t *plus);
+ATTN_API int64_t attn_replace(const struct attn_vocab *v,
+                              const struct attn_step *s,
+                              const struct attn_aligned *in,
+                              struct attn_aligned *out);
+ATTN_API void attn_prepend_most(const struct attn_vocab *v,
+                                const struct attn_step *s, int64_t *times,
+                                int64_t *plus);
+ATTN_API int64_t attn_prepend(const struct attn_vocab *v,
+                              const struct attn_step *s,
+                              const struct attn_aligned *in,
+                              struct attn_aligned *out);
+ATTN_API int64_t attn_replace_run(const struct attn_vocab *v,
+                                  const struct attn_step *s,
+                                  const struct attn_aligned *in,
+                                  struct attn_aligned *out);
+ATTN_API int64_t attn_strip(const struct attn_vocab *v,
+                            const struct attn_step *s,
+                            const struct attn_aligned *in,
+                            struct attn_aligned *out);
+ATTN_API int64_t attn_sentencepiece(const struct attn_vocab *v,
+                                    const struct attn_step *s,
+                                    const struct attn_aligned *in,
+                                    struct attn_aligned *out);
+/* What the longest beginning of s becomes, and its bytes; NULL: nothing. */
+ATTN_API const char *attn_charmap_longest(const struct attn_vocab *v,
+                                          const char *s, int64_t n,
+                                          int64_t *taken, int64_t *bytes);
+
 /* ---------------------------------------------------- models, tokens.c --- */
 struct attn_encoding { /* a text on its way to ids */
     struct attn_vocab vocab;
@@ -304,5 +488,15 @@ ATTN_API const char *attn_merges_check(const struct attn_vocab *v);
 ATTN_API int64_t attn_merges_bytes(const struct attn_vocab *v, int64_t bytes);
 ATTN_API int64_t attn_merges(struct attn_encoding *e, const char *text,
                              int64_t n);
+
+ATTN_API const char *attn_wordpiece_check(const struct attn_vocab *v);
+ATTN_API int64_t attn_wordpiece_bytes(const struct attn_vocab *v,
+                                      int64_t bytes);
+ATTN_API int64_t attn_wordpiece(struct attn_encoding *e, const char *text,
+                                int64_t n);
+ATTN_API const char *attn_unigram_check(const struct attn_vocab *v);
+ATTN_API int64_t attn_unigram_bytes(const struct attn_vocab *v, int64_t bytes);
+ATTN_API int64_t attn_unigram(struct attn_encoding *e, const char *text,
+                              int64_t n);
 
 #endif

@@ -76,6 +76,9 @@ static const struct attn_kind tokens_kinds[ATTN_TOKENIZERS] = {
     { tokens_check, tokens_no_room, tokens_characters },
     { tokens_check, tokens_no_room, tokens_spaces },
     { attn_merges_check, attn_merges_bytes, attn_merges },
+    [ATTN_WORDPIECE] = { attn_wordpiece_check, attn_wordpiece_bytes,
+                         attn_wordpiece },
+    [ATTN_UNIGRAM] = { attn_unigram_check, attn_unigram_bytes, attn_unigram },
 };
 
 ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind)

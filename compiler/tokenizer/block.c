@@ -296,6 +296,17 @@ static bool add_template(Maker *m)
     return add_bytes(m, ATTN_TEMPLATE, &b);
 }
 
+/* What the normaliser and the model walk through. */
+static bool add_tables(Maker *m)
+{
+    Bytes mappings = { 0 }, trie = { 0 };
+    unicode_mappings(&mappings, m->t);
+    trie_of_tokens(&trie, m->t);
+    const bool ok = add_bytes(m, ATTN_MAPPINGS, &mappings);
+    return add_bytes(m, ATTN_MODEL_TRIE, &trie) && ok
+        && add_part(m, ATTN_CHARMAP, m->t->charmap.at, m->t->charmap.n);
+}
+
 /* A step, a word's end, a space beside a token: they ask for classes. */
 static bool add_classes(Maker *m)
 {
@@ -367,8 +378,7 @@ static bool make(Maker *m)
         return no_memory(m);
     const struct attn_part prefix = string(m, t->prefix);
     const struct attn_part suffix = string(m, t->suffix);
-    if (!add_tokens(m) || !add_classes(m)
-        || !add_part(m, ATTN_CHARMAP, t->charmap.at, t->charmap.n))
+    if (!add_tokens(m) || !add_classes(m) || !add_tables(m))
         return false;
     for (int list = 0; list < 3; list++)
         if (!add_steps(m, list))

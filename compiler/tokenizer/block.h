@@ -79,6 +79,13 @@ void trie_of_added(Bytes *out, const struct attn_added *row, int64_t n,
 /* The bytes of ATTN_CLASSES. */
 void unicode_classes(Bytes *out);
 
+/* ---------------------------------------------------- mappings.c, trie.c ---
+ */
+/* The bytes of ATTN_MAPPINGS, of ATTN_MODEL_TRIE; none where nothing needs it.
+ */
+void unicode_mappings(Bytes *out, const Tokenizer *t);
+void trie_of_tokens(Bytes *out, const Tokenizer *t);
+
 /* ------------------------------------------------------------- lines.c --- */
 bool lines_read(Tokenizer *t, const File *f, Fault *why);
 int64_t lines_count(const File *f, Fault *why); /* -1: they are no tokens */

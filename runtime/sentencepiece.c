@@ -1,0 +1,164 @@
+/* sentencepiece.c: what SentencePiece does with a text before its model: its
+ * map of characters, spaces that are removed or made visible, a space in front.
+ * A byte stands from where its characters begin to where the next ones do.  */
+#include "core.h"
+
+#include <string.h>
+
+#define SPM_SPACE "\xe2\x96\x81" /* U+2581 */
+
+struct spm {
+    const struct attn_vocab *v;
+    int32_t flags;
+    struct attn_trie users; /* pieces that stay as they are; units 0: none */
+    const struct attn_aligned *in;
+    struct attn_aligned *out;
+};
+
+/* Bytes of the longest piece of the user's at the beginning of s. */
+static int64_t spm_user(const struct spm *m, const char *s, int64_t n)
+{
+    int64_t longest = 0;
+    if (m->users.units == 0)
+        return 0;
+    uint32_t node = attn_trie_root(&m->users);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t id;
+        if (!attn_trie_next(&m->users, &node, (unsigned char)s[i], &id))
+            break;
+        if (id >= 0 && id < attn_texts(m->v)
+            && (m->v->piece[id] & ATTN_PIECE_USER))
+            longest = i + 1;
+    }
+    return longest;
+}
+
+/* The bytes at `at` that become one text, and that text. */
+static int64_t spm_next(const struct spm *m, int64_t at, const char **text,
+                        int64_t *bytes)
+{
+    const char *s = m->in->text + at;
+    int64_t left = m->in->bytes - at, taken;
+    *text = s;
+    *bytes = spm_user(m, s, left);
+    if (*bytes > 0)
+        return *bytes;
+    if (m->flags & ATTN_SPM_CHARMAP) {
+        *text = attn_charmap_longest(m->v, s, left, &taken, bytes);
+        if (*text)
+            return taken;
+    }
+    *text = s;
+    attn_code_point(s, bytes);
+    return *bytes;
+}
+
+/* The caller's byte that byte `at` came from; at the end: the last one's end */
+static int32_t spm_place(const struct spm *m, int64_t at)
+{
+    int32_t from = 0, to = 0;
+    int64_t last = at;
+    if (at < m->in->bytes) {
+        attn_place(m->in, at, 1, &from, &to);
+        return from;
+    }
+    if (last > 0)
+        last--;
+    attn_place(m->in, last, at - last, &from, &to);
+    return to;
+}
+
+static int64_t spm_put(const struct spm *m, const char *s, int64_t n,
+                       int32_t from)
+{
+    int64_t wrong = 0;
+    if (!(m->flags & ATTN_SPM_ESCAPE))
+        return attn_put_at(m->out, s, n, from, from);
+    for (int64_t i = 0; i < n && wrong == 0; i++) {
+        if (s[i] == ' ')
+            wrong = attn_put_at(m->out, SPM_SPACE, 3, from, from);
+        else
+            wrong = attn_put_at(m->out, s + i, 1, from, from);
+    }
+    return wrong;
+}
+
+/* Spaces in front, which are not kept. */
+static int64_t spm_skip(const struct spm *m)
+{
+    const char *text;
+    int64_t at = 0, bytes;
+    if (!(m->flags & ATTN_SPM_TRIM))
+        return 0;
+    while (at < m->in->bytes) {
+        int64_t n = spm_next(m, at, &text, &bytes);
+        if (bytes != 1 || text[0] != ' ')
+            break;
+        at += n;
+    }
+    return at;
+}
+
+/* Spaces at the end go; the byte that the next one would come from. */
+static int32_t spm_trim(const struct spm *m, int32_t end)
+{
+    struct attn_aligned *out = m->out;
+    int64_t n = m->flags & ATTN_SPM_ESCAPE ? 3 : 1;
+    const char *space = n == 3 ? SPM_SPACE : " ";
+    if (!(m->flags & ATTN_SPM_TRIM))
+        return end;
+    while (out->bytes >= n
+           && memcmp(out->text + out->bytes - n, space, (size_t)n) == 0) {
+        out->bytes -= n;
+        if (out->from)
+            end = out->from[out->bytes];
+    }
+    return end;
+}
+
+static int64_t spm_characters(const struct spm *m, int64_t at)
+{
+    int64_t wrong = 0, bytes;
+    int after_space = (m->flags & ATTN_SPM_TRIM) != 0;
+    while (at < m->in->bytes && wrong == 0) {
+        const char *text;
+        int64_t n = spm_next(m, at, &text, &bytes);
+        while (after_space && bytes > 0 && text[0] == ' ') {
+            text++;
+            bytes--;
+        }
+        if (bytes > 0) {
+            wrong = spm_put(m, text, bytes, spm_place(m, at));
+            after_space = text[bytes - 1] == ' ';
+        }
+        if (!(m->flags & ATTN_SPM_TRIM))
+            after_space = 0;
+        at += n;
+    }
+    return wrong;
+}
+
+ATTN_API int64_t attn_sentencepiece(const struct attn_vocab *v,
+                                    const struct attn_step *s,
+                                    const struct attn_aligned *in,
+                                    struct attn_aligned *out)
+{
+    struct spm m = { v, s->flags, { NULL, 0 }, in, out };
+    int64_t wrong = 0;
+    int prefix = (s->flags & ATTN_SPM_PREFIX) != 0;
+    int suffix = prefix && (s->flags & ATTN_SPM_SUFFIX);
+    attn_trie_open(v, &m.users);
+    int64_t at = spm_skip(&m);
+    if (at == in->bytes)
+        return 0;
+    if (prefix && !suffix)
+        wrong = spm_put(&m, " ", 1, spm_place(&m, at));
+    if (wrong == 0)
+        wrong = spm_characters(&m, at);
+    int32_t end = spm_trim(&m, spm_place(&m, in->bytes));
+    if (wrong == 0 && suffix)
+        wrong = spm_put(&m, " ", 1, end);
+    for (int64_t i = 0; out->from && i < out->bytes; i++)
+        out->to[i] = i + 1 < out->bytes ? out->from[i + 1] : end;
+    return wrong;
+}
