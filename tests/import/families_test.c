@@ -1,0 +1,287 @@
+/* families_test.c: every folder of tests/families, as transformers saved it:
+ * imported without a hand's help, from config.json as transformers 5 writes it
+ * and as 4 does, then run by the JIT and as C that a compiler compiled. Logits
+ * or rows are those that transformers computed, within 1e-5 of their scale,
+ * and so are greedy tokens.
+ *
+ * families_test gpt2: only the folders that begin so.                       */
+#define _GNU_SOURCE
+#include "import/import.h"
+#include "oracle/trial.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "support/aot.h"
+#include "support/expected.h"
+
+static const char families[] = "tests/families";
+
+// clang-format off
+static const char *const later[] = { /* their rules are not written yet */
+    "albert",
+    "albert-classify",
+    "albert-mlm",
+    "bart",
+    "bart-forced",
+    "bert-answers",
+    "bert-classify",
+    "bert-mlm",
+    "bert-old",
+    "bert-reranker",
+    "clip",
+    "clip-text",
+    "clip-text-legacy",
+    "clip-text-projected",
+    "distilbert",
+    "distilbert-classify",
+    "distilbert-mlm",
+    "electra",
+    "electra-classify",
+    "electra-discriminator",
+    "electra-generator",
+    "falcon-rw",
+    "flan-t5",
+    "m2m100",
+    "marian",
+    "marian-pair",
+    "mbart",
+    "mpnet",
+    "mpnet-classify",
+    "mpnet-mlm",
+    "nllb",
+    "pegasus",
+    "roberta",
+    "roberta-classify",
+    "roberta-mlm",
+    "sentences-cls",
+    "sentences-dense",
+    "sentences-max",
+    "sentences-mean",
+    "t5",
+    "t5-encoder",
+    "t5-v1.1",
+    "xlm-roberta",
+};
+// clang-format on
+
+enum { MostIds = 64, MostFamilies = 256 };
+
+typedef struct { /* how a model is compiled */
+    const char *backend, *level, *option;
+} Way;
+
+/* -O0 is what a compiler does fastest; the code is the same. */
+static const Way ways[] = { { "jit", NULL, NULL }, { "clang", "0", "-O0" } };
+enum { Ways = sizeof ways / sizeof *ways };
+
+/* ---------------------------------------------------------------- import */
+
+/* All files of the family, as links, but the forms of config.json. */
+static void link_files(const char *family, const char *to)
+{
+    const char *from = realpath(arena_printf(a, "%s/%s", families, family),
+                                NULL);
+    DIR *d = opendir(from);
+    assert_non_null(d);
+    assert_int_equal(mkdir(to, 0700), 0);
+    for (struct dirent *e; (e = readdir(d));) {
+        if (e->d_name[0] == '.' || !strcmp(e->d_name, "config.json"))
+            continue;
+        assert_int_equal(symlink(arena_printf(a, "%s/%s", from, e->d_name),
+                                 arena_printf(a, "%s/%s", to, e->d_name)),
+                         0);
+    }
+    closedir(d);
+}
+
+/* The spec, as it is imported with this form of the config. */
+static const char *imported(const char *family, const char *config,
+                            const char *folder, const char *spec)
+{
+    Imported i;
+    const char *name = arena_printf(a, "%s/config.json", folder);
+    char *form = realpath(arena_printf(a, "%s/%s/%s", families, family, config),
+                          NULL);
+    assert_non_null(form);
+    unlink(name);
+    assert_int_equal(symlink(form, name), 0);
+    free(form);
+    if (import_folder(&i, &(ImportOptions){
+                              .folder = folder, .spec = spec, .name = family }))
+        fail_msg("%s is not imported", config);
+    const char *text = arena_strndup(a, i.text, i.n);
+    import_close(&i);
+    return text;
+}
+
+/* The path of the spec, which both forms of the config give. */
+static const char *import_both(const char *family)
+{
+    const char *folder = in_dir(family);
+    const char *spec = arena_printf(a, "%s.yaml", folder);
+    link_files(family, folder);
+    const char *four = imported(family, "config4.json", folder, spec);
+    const char *five = imported(family, "config.json", folder, spec);
+    assert_string_equal(four, five);
+    FILE *f = fopen(spec, "w");
+    assert_non_null(f);
+    assert_true(fputs(five, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    return spec;
+}
+
+/* -------------------------------------------------------------- results */
+
+typedef struct { /* what goes in */
+    int32_t ids[2][MostIds], types[MostIds], start[2][2];
+    Sample x;
+} Input;
+
+static void read_ids(Input *in, int side, const json_t *list)
+{
+    int64_t n = json_ids(list, in->ids[side], MostIds);
+    in->start[side][1] = (int32_t)n;
+    in->x.ids[side] = in->ids[side];
+}
+
+static void read_input(Input *in, const Spec *s, const json_t *c)
+{
+    const json_t *types = json_object_get(c, "types");
+    *in = (Input){ .x = { .sequences = 1,
+                          .start = { in->start[0], in->start[1] } } };
+    if (json_object_get(c, "source")) {
+        read_ids(in, 0, json_object_get(c, "source"));
+        read_ids(in, 1, json_object_get(c, "target"));
+    } else {
+        read_ids(in, sample_side(s), json_object_get(c, "ids"));
+    }
+    if (types) {
+        json_ids(types, in->types, MostIds);
+        in->x.types = in->types;
+    }
+}
+
+static void compare_case(Engine *e, const json_t *c)
+{
+    Input in;
+    Trial trial = { 0 };
+    const json_t *want = json_object_get(c, "logits");
+    if (!want)
+        want = json_object_get(c, "rows");
+    read_input(&in, e->spec, c);
+    int64_t n = result_rows(e->spec, &in.x) * result_columns(e->spec);
+    float *out = arena_alloc(a, (size_t)n * sizeof *out);
+    double *x = arena_alloc(a, (size_t)n * sizeof *x), scale = 0, worst = 0;
+    assert_int_equal(json_numbers(want, x, n), n);
+    trial_run(&trial, e, &in.x, 0, out);
+    trial_free(&trial);
+    for (int64_t i = 0; i < n; i++) {
+        scale = fmax(scale, fabs(x[i]));
+        worst = fmax(worst, fabs(x[i] - (double)out[i]));
+    }
+    if (!(worst <= 1e-5 * scale))
+        fail_msg("%s: a case of %d ids differs by %.3g of %.3g",
+                 e->options.backend, in.start[sample_side(e->spec)][1], worst,
+                 scale);
+}
+
+/* Each case by a model of its max_len, which is mostly that of the spec. */
+static void compare_cases(const char *spec, const Way *way, json_t *cases)
+{
+    Engine e;
+    int64_t now = 0;
+    size_t i;
+    json_t *c;
+    json_array_foreach(cases, i, c)
+    {
+        int64_t max_len = json_integer_value(json_object_get(c, "max_len"));
+        const char *set = arena_printf(a, "max_len=%d", (int)max_len);
+        EngineOptions o = { .spec = spec,
+                            .sets = &set,
+                            .nsets = max_len > 0,
+                            .backend = way->backend,
+                            .level = way->level };
+        if (i > 0 && max_len != now)
+            engine_close(&e);
+        if (i == 0 || max_len != now)
+            assert_int_equal(engine_open(&e, &o), ExitDone);
+        now = max_len;
+        compare_case(&e, c);
+    }
+    engine_close(&e);
+}
+
+static const char *ids_text(const json_t *list)
+{
+    const char *text = "";
+    for (size_t i = 0; i < json_array_size(list); i++)
+        text = arena_printf(a, "%s%s%d", text, i ? " " : "",
+                            (int)json_integer_value(json_array_get(list, i)));
+    return text;
+}
+
+/* The answer of attnc run, which knows what the spec says of a search. */
+static void compare_greedy(const char *spec, const Way *way,
+                           const json_t *greedy)
+{
+    Spawned s;
+    const char *backend = arena_printf(a, "--backend=%s", way->backend);
+    const json_t *prompt = json_object_get(greedy, "prompt");
+    const json_t *ids = json_object_get(greedy, "ids");
+    if (!greedy)
+        return;
+    if (!prompt)
+        prompt = json_object_get(greedy, "source");
+    const char *input = arena_printf(a, "%s\n", ids_text(prompt));
+    const char *n = arena_printf(a, "%d", (int)json_array_size(ids));
+    if (RUN(&s, input, attnc(), "run", spec, "--ids", "--beam", "1",
+            "--max-output", n, backend, way->option))
+        fail_msg("%s", s.tail);
+    assert_string_equal(s.out, arena_printf(a, "%s\n", ids_text(ids)));
+}
+
+static void test_family(void **state)
+{
+    const char *family = *state;
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (!strcmp(family, later[i]))
+            SKIP("no rules for %s yet", family);
+    json_t *root = json_file(
+        arena_printf(a, "%s/%s/expected.json", families, family));
+    const char *spec = import_both(family);
+    for (int i = 0; i < Ways; i++) {
+        compare_cases(spec, &ways[i], json_object_get(root, "cases"));
+        compare_greedy(spec, &ways[i], json_object_get(root, "greedy"));
+    }
+    json_decref(root);
+}
+
+static int is_family(const struct dirent *e)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s/expected.json", families, e->d_name);
+    return access(path, R_OK) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct dirent **found;
+    struct CMUnitTest tests[MostFamilies];
+    int n = 0, all = scandir(families, &found, is_family, alphasort);
+    for (int i = 0; i < all && n < MostFamilies; i++)
+        if (argc < 2 || !strncmp(found[i]->d_name, argv[1], strlen(argv[1])))
+            tests[n++] = (struct CMUnitTest){
+                .name = found[i]->d_name,
+                .test_func = test_family,
+                .setup_func = set_up_sharing,
+                .teardown_func = tear_down,
+                .initial_state = found[i]->d_name
+            };
+    if (!n) {
+        fprintf(stderr, "%s: no family\n", families);
+        return 1;
+    }
+    return _cmocka_run_group_tests("families", tests, (size_t)n, NULL, NULL);
+}
