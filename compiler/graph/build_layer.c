@@ -68,7 +68,7 @@ static int place(Build *b, int x, Projection which)
         return x;
     b->field = "positions.type";
     Node n = { .op = OpRotate,
-               .in = { x, b->positions },
+               .in = { x, b->rotary },
                .nin = 2,
                .heads = heads,
                .dims = spec_rotary_columns(s),
@@ -91,12 +91,12 @@ static int state(Build *b, Op op, int x, int cache, int part)
 static int score_bias(Build *b, int x)
 {
     const Spec *s = b->s;
-    Node n = { .op = OpScoreBias, .in = { x, b->positions }, .nin = 1 };
-    b->field = "positions.type";
-    if (s->positions == PosAlibi)
-        n.bias = BiasAlibi;
-    if (s->positions == PosRelative) {
-        n.bias = BiasRelative;
+    Node n = { .op = OpScoreBias,
+               .in = { x, b->biases },
+               .nin = 1,
+               .bias = spec_score_bias(s) };
+    b->field = s->pos_scores ? "positions.scores" : "positions.type";
+    if (n.bias == BiasRelative) {
         n.nin = 2;
         n.buckets = s->pos_buckets;
         n.max_distance = s->pos_max_distance;

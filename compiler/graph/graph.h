@@ -102,9 +102,6 @@ typedef struct {
     Dim dim[3];
 } Type;
 
-/* What is added to the score of query row i and key row j. */
-typedef enum { BiasNone, BiasAlibi, BiasRelative } BiasKind;
-
 enum { MaxIn = 4, CacheSelf = 0, CacheCross = 1 };
 enum { PartKey, PartValue, PartQuery };
 

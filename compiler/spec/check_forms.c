@@ -78,6 +78,20 @@ static const char *join_forms(Arena *a, const char *const *words)
     return text;
 }
 
+/* By any of the links of a field. */
+static bool has_meaning(Arena *a, const Spec *s, const char *key)
+{
+    for (int i = 0; i < n_field_links; i++) {
+        const FieldLink *link = &field_links[i];
+        if (!link->of || strcmp(link->key, key))
+            continue;
+        const Field *of = &fields[field_row(link->of)];
+        if (find_word(link->when, field_text(a, of, s)) >= 0)
+            return true;
+    }
+    return false;
+}
+
 static void check_details(Spec *s, const FieldState *state, const char *of,
                           int form, const char *forms)
 {
@@ -87,7 +101,7 @@ static void check_details(Spec *s, const FieldState *state, const char *of,
     for (int i = 0; i < n_field_links; i++) {
         const FieldLink *link = &field_links[i];
         if (!link->of || strcmp(link->of, of) || !is(state, link->key, StateSet)
-            || find_word(link->when, word) >= 0)
+            || has_meaning(a, s, link->key))
             continue;
         error_at(spec_pos(s, link->key), "%s has a meaning for %s %s only",
                  link->key, join_forms(a, link->when), forms);
@@ -166,7 +180,7 @@ static void check_rotary(Spec *s, const FieldState *state)
 static void check_relative(Spec *s, const FieldState *state)
 {
     (void)state;
-    if (s->positions != PosRelative)
+    if (spec_score_bias(s) != BiasRelative)
         return;
     if (s->pos_buckets % 2)
         error_at(spec_pos(s, "positions.buckets"),
@@ -338,7 +352,8 @@ const Check form_checks[] = {
     { check_mask_file, { "masking.encoder", "masking.decoder",
                          "max_len.source", "max_len.target", "max_len.query",
                          "max_len.key" } },
-    { check_positions, { "positions.type", "positions.scaling.type" } },
+    { check_positions, { "positions.type", "positions.scores",
+                         "positions.scaling.type" } },
     { check_sinusoids, { "d_model", "positions.type", "positions.exponent",
                          "embedding.width", "embedding.project" } },
     { check_dense,     { "head.dense.width" } },
@@ -349,7 +364,8 @@ const Check form_checks[] = {
                          "h.decoder", "d_k.encoder", "d_k.decoder" } },
     { check_scaling,   { "positions.type", "positions.dims", "positions.base",
                          "positions.scaling.type" } },
-    { check_relative,  { "positions.type", "positions.buckets",
+    { check_relative,  { "positions.type", "positions.scores",
+                         "positions.buckets",
                          "positions.max_distance" } },
     { check_norm_bias, { "norm.type", "norm.bias" } },
     { check_parallel,  { "parallel", "norm.place" } },

@@ -58,8 +58,12 @@ const FieldLink field_links[] = {
     OF("positions.scaling.short_factor", SCALING, "longrope"),
     OF("positions.scaling.long_factor", SCALING, "longrope"),
     OF("positions.scaling.attention_factor", SCALING, "yarn", "longrope"),
+    OF("positions.scores", "positions.type", "sinusoidal", "learned", "none",
+       "rotary"),
     OF("positions.buckets", "positions.type", "relative"),
+    OF("positions.buckets", "positions.scores", "relative"),
     OF("positions.max_distance", "positions.type", "relative"),
+    OF("positions.max_distance", "positions.scores", "relative"),
     OF("norm.bias", "norm.type", "layer"),
     OF("embedding.bias", "embedding.project", "sum", "tokens"),
     OF("embedding.types", "input.type", "tokens"),
@@ -78,19 +82,39 @@ static int rank_of(Pos pos)
     return pos.src->rank;
 }
 
+/* The form that a link asks for; NULL: by no word. */
+static const char *form_of(const Written *w, const FieldLink *link)
+{
+    const int of = field_row(link->of);
+
+    return w->value[of] ? w->value[of]->text : fields[of].preset;
+}
+
+/* By another link than this one. */
+static bool has_meaning(const Written *w, const FieldLink *but)
+{
+    for (int i = 0; i < n_field_links; i++) {
+        const FieldLink *link = &field_links[i];
+        const bool same = link->of && !strcmp(link->key, but->key);
+        const char *word = same && link != but ? form_of(w, link) : NULL;
+        if (word && find_word(link->when, word) >= 0)
+            return true;
+    }
+    return false;
+}
+
 /* Written below the place where the form was changed to one that has no such
  * detail.                                                                   */
 static bool given_up(const Written *w, const FieldLink *link)
 {
     const int row = field_row(link->key), of = field_row(link->of);
-    const Yaml *form = w->value[of];
-    const Pos at = form ? form->pos : w->unset[of];
-    const char *word = form ? form->text : fields[of].preset;
+    const Pos at = w->value[of] ? w->value[of]->pos : w->unset[of];
+    const char *word = form_of(w, link);
 
     return w->value[row] && at.src && word
         && rank_of(w->value[row]->pos) < rank_of(at)
         && find_word(fields[of].words, word) >= 0
-        && find_word(link->when, word) < 0;
+        && find_word(link->when, word) < 0 && !has_meaning(w, link);
 }
 
 /* A form that goes so takes its own details with it: it stands before them in

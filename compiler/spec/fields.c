@@ -48,6 +48,7 @@ static const char *const masks[] = { "none", "causal", "prefix", NULL };
 static const char *const positions[] = { "sinusoidal", "learned", "none",
                                          "rotary",     "alibi",   "relative",
                                          NULL };
+static const char *const biases[] = { "none", "alibi", "relative", NULL };
 static const char *const layouts[] = { "interleaved", "halves", NULL };
 static const char *const exponents[] = { "paper", "tensor2tensor", NULL };
 static const char *const scalings[] = { "none", "dynamic",  "llama3",
@@ -303,6 +304,8 @@ const Field fields[] = {
          "Sinusoidal and learned positions are added to the embeddings, "
          "rotary ones rotate queries and keys, alibi and relative ones are "
          "added to the scores."),
+    ENUM("positions.scores", pos_scores, biases, Model, "none", NULL,
+         "Beside positions of another type these are added to the scores."),
     REAL("positions.base", pos_base, 1.0, 1.0e9, Model, "10000", NULL,
          "Sinusoidal, rotary: the longest wavelength is 2 pi times this."),
     INT("positions.first", pos_first, 0, MostRows, Model, "0", NULL,

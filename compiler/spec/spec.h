@@ -24,6 +24,8 @@ typedef enum {
     PosAlibi,
     PosRelative
 } PosType;
+/* What is added to the score of query row i and key row j. */
+typedef enum { BiasNone, BiasAlibi, BiasRelative } BiasKind;
 typedef enum { LayoutInterleaved, LayoutHalves } PosLayout;
 typedef enum { ExponentPaper, ExponentTensor2tensor } PosExponent;
 /* 2i/d of the paper; i/(d/2-1) of tensor2tensor, OpenNMT */
@@ -158,6 +160,7 @@ struct Spec {
     VocabSplit split_source, split_target;
     bool append_end; /* source text gets the end token appended */
     PosType positions;
+    BiasKind pos_scores; /* beside a type that adds nothing to them */
     double pos_base;
     int64_t pos_first; /* position of the first row: paper 0;
                           learned: its row of the table */
@@ -231,6 +234,13 @@ static inline Spec *spec_load(Arena *a, const char *path,
 Pos spec_pos(const Spec *s, const char *field);
 /* The field was written: in the file, in one that it extends, by --set. */
 bool spec_says(const Spec *s, const char *field);
+/* What positions add to the scores of self-attention. */
+static inline BiasKind spec_score_bias(const Spec *s)
+{
+    return s->positions == PosAlibi    ? BiasAlibi
+         : s->positions == PosRelative ? BiasRelative
+                                       : s->pos_scores;
+}
 /* Ids that an answer never has, unless they end it: start, pad. How many. */
 int spec_unwritten(const Spec *s, int32_t ids[2]);
 /* The path to open: relative ones start at the folder of the file in which

@@ -60,7 +60,9 @@ static void test_no_warning(void **state)
     if (!full_depth())
         return;
     assert_int_equal(glob("models/*.yaml", 0, NULL, &all), 0);
-    assert_int_equal(glob("models/*/*.yaml", GLOB_APPEND, NULL, &all), 0);
+    /* those of import/ are rules */
+    const char *more = "models/[!i]*/*.yaml";
+    assert_int_equal(glob(more, GLOB_APPEND, NULL, &all), 0);
     for (size_t i = 0; i < all.gl_pathc; i++)
         compile_by_all(all.gl_pathv[i]);
     globfree(&all);

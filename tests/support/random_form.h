@@ -227,6 +227,20 @@ static inline const char *form_rotary(RandomForm *f)
                 form_scaling(f, dims), (long long)dims);
 }
 
+/* The same positions, of one in four with others at the scores. */
+static inline const char *form_scores(RandomForm *f, const char *type)
+{
+    const char *scores = WORD(&f->r, "none", "alibi", "relative",
+                              "relative, buckets: 6, max_distance: 9");
+
+    if (!strcmp(type, "alibi") || strstr(type, "relative") || !one_in(f, 4))
+        return type;
+    if (*type == '{') /* without its brace */
+        return TEXT(f, "%.*s, scores: %s}", (int)strlen(type) - 1, type,
+                    scores);
+    return TEXT(f, "{type: %s, scores: %s}", type, scores);
+}
+
 static inline void form_positions(RandomForm *f)
 {
     RandomSpec *r = &f->r;
@@ -242,7 +256,7 @@ static inline void form_positions(RandomForm *f)
                     "{type: relative, buckets: 8, max_distance: 20}");
     if (!strcmp(type, "rotary"))
         type = form_rotary(f);
-    say(r, "positions", *type ? type : "alibi");
+    say(r, "positions", form_scores(f, *type ? type : "alibi"));
 }
 
 /* ------------------------------------------------------------ layers --- */
