@@ -1,5 +1,7 @@
 """Families of decoders (golden.py)."""
-from golden import Family, decoder
+import torch
+
+from golden import Family, decoder, ids_of, numbers
 
 LLAMA = dict(vocab_size=43, hidden_size=24, intermediate_size=33,
              num_hidden_layers=2, num_attention_heads=4,
@@ -52,6 +54,41 @@ def falcon(name, rope=theta(), **words):
 
 def llama(name, rope=theta(), words=None, **more):
     return causal(name, "Llama", rms_eps(LLAMA, **(words or {})), rope, **more)
+
+
+def rows(family, model):
+    """Rows of the last layer, behind its norm."""
+    cases = []
+    for n in family.lengths:
+        ids = ids_of(family, n)
+        with torch.no_grad():
+            out = model(input_ids=torch.tensor([ids]), use_cache=False)
+        cases.append({"ids": ids,
+                      "rows": numbers(out.last_hidden_state[0].float())})
+    return {"kind": "encoder", "cases": cases}
+
+
+def last(family, model):
+    """The last row of each, of length 1: sentence-transformers' lasttoken."""
+    found = rows(family, model)
+    for case in found["cases"]:
+        row = torch.tensor(case["rows"][-1])
+        case["rows"] = [numbers(row / row.norm())]
+    return found
+
+
+MODULES = {
+    "modules.json": [
+        {"idx": i, "name": str(i), "path": path,
+         "type": f"sentence_transformers.models.{kind}"}
+        for i, (path, kind) in enumerate((
+            ("", "Transformer"), ("1_Pooling", "Pooling"),
+            ("2_Normalize", "Normalize")))],
+    "1_Pooling/config.json": {
+        "word_embedding_dimension": 24, "pooling_mode_cls_token": False,
+        "pooling_mode_mean_tokens": False, "pooling_mode_max_tokens": False,
+        "pooling_mode_lasttoken": True, "include_prompt": True},
+}
 
 
 FAMILIES = [
@@ -133,4 +170,9 @@ FAMILIES = [
     causal("granite", "Granite", rms_eps(
         LLAMA, embedding_multiplier=3.0, logits_scaling=2.5,
         residual_multiplier=0.375, attention_multiplier=0.4), theta()),
+    Family("llama-rows", "LlamaModel", "LlamaConfig", rms_eps(LLAMA), rows,
+           theta()),
+    Family("qwen3-sentences", "Qwen3Model", "Qwen3Config",
+           rms_eps(LLAMA, head_dim=8, tie_word_embeddings=True), last, theta(),
+           extra=MODULES),
 ]
