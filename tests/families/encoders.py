@@ -181,9 +181,9 @@ def roberta(name, what, rows, **words):
                   {**ROBERTA, **words}, rows)
 
 
-def electra(name, what, rows, **words):
-    return family(name, f"Electra{what}", "ElectraConfig",
-                  {**ELECTRA, **words}, rows, True)
+def electra(name, what, rows, words=ELECTRA, **more):
+    return family(name, f"Electra{what}", "ElectraConfig", words, rows, True,
+                  **more)
 
 
 def albert(name, what, rows, **words):
@@ -223,10 +223,11 @@ FAMILIES = [
     family("xlm-roberta", "XLMRobertaForTokenClassification",
            "XLMRobertaConfig", dict(ROBERTA, **LABELS), logits),
     electra("electra", "Model", hidden),
-    electra("electra-discriminator", "ForPreTraining", one_logit),
+    electra("electra-discriminator", "ForPreTraining", one_logit,
+            lengths=(4, 7, 16)),
     electra("electra-generator", "ForMaskedLM", logits),
     electra("electra-classify", "ForSequenceClassification", logits,
-            embedding_size=15),
+            dict(ELECTRA, embedding_size=15)),
     albert("albert", "Model", hidden, num_hidden_groups=3),
     albert("albert-mlm", "ForMaskedLM", logits),
     albert("albert-classify", "ForSequenceClassification", logits, **LABELS),
