@@ -22,6 +22,27 @@ CLIP = dict(vocab_size=43, hidden_size=15, num_hidden_layers=2,
 VISION = dict(hidden_size=6, num_hidden_layers=1, num_attention_heads=2,
               intermediate_size=7, image_size=4, patch_size=2,
               projection_dim=9)
+NOMIC = dict(vocab_size=43, hidden_size=24, num_hidden_layers=2,
+             num_attention_heads=3, intermediate_size=22,
+             max_position_embeddings=16, layer_norm_eps=1e-3)
+# Its code was in its folders before transformers had it, with these keys.
+OLD_NOMIC = dict(
+    activation_function="swiglu", architectures=["NomicBertModel"],
+    attn_pdrop=0.0, bos_token_id=None, causal=False, dense_seq_output=True,
+    embd_pdrop=0.0, eos_token_id=None, fused_bias_fc=True,
+    fused_dropout_add_ln=True, initializer_range=0.02,
+    layer_norm_epsilon=1e-3, max_trained_positions=16, mlp_fc1_bias=False,
+    mlp_fc2_bias=False, model_type="nomic_bert", n_embd=24, n_head=3,
+    n_inner=22, n_layer=2, n_positions=16, pad_vocab_size_multiple=64,
+    parallel_block=False, parallel_block_tied_norm=False, prenorm=False,
+    qkv_proj_bias=False, reorder_and_upcast_attn=False, resid_pdrop=0.0,
+    rotary_emb_base=500, rotary_emb_fraction=1.0,
+    rotary_emb_interleaved=False, rotary_emb_scale_base=None,
+    rotary_scaling_factor=None, scale_attn_by_inverse_layer_idx=False,
+    scale_attn_weights=True, summary_activation=None, summary_type="cls_index",
+    torch_dtype="float32", transformers_version="4.37.2", type_vocab_size=2,
+    use_cache=True, use_flash_attn=True, use_rms_norm=False, use_xentropy=True,
+    vocab_size=43)
 LABELS = dict(num_labels=3)
 
 
@@ -241,6 +262,9 @@ FAMILIES = [
     family("clip", "CLIPModel", "CLIPConfig",
            dict(text_config=CLIP, vision_config=VISION, projection_dim=9),
            text_of_clip, ends=42),
+    family("nomic-bert", "NomicBertModel", "NomicBertConfig", NOMIC, hidden,
+           True, rope={"rope_theta": 500.0, "rope_type": "default"},
+           extra={"config4.json": OLD_NOMIC}),
     sentences("sentences-mean", "BertModel", "BertConfig", BERT, "mean",
               normalize=True, types=True),
     sentences("sentences-cls", "XLMRobertaModel", "XLMRobertaConfig", ROBERTA,
