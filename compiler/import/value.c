@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "import/value.h"
@@ -141,9 +142,12 @@ const Datum *value_get(const Datum *map, const char *key)
     return NULL;
 }
 
-/* The shortest text that reads back the same. */
+/* The shortest text that reads back the same; of a whole number, its digits.
+ */
 static const char *number_text(Arena *a, double x)
 {
+    if (fabs(x) < 1e9 && x == floor(x))
+        return arena_printf(a, "%.0f", x);
     for (int digits = 1; digits < 17; digits++) {
         const char *text = arena_printf(a, "%.*g", digits, x);
         if (strtod(text, NULL) == x)

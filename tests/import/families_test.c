@@ -24,7 +24,6 @@ static const char *const later[] = { /* their rules are not written yet */
     "falcon-rw",
     "m2m100",
     "marian",
-    "marian-pair",
     "mbart",
     "mpnet",
     "mpnet-classify",
