@@ -25,12 +25,8 @@ static const char *const later[] = { /* their rules are not written yet */
     "m2m100",
     "marian",
     "mbart",
-    "mpnet",
-    "mpnet-classify",
-    "mpnet-mlm",
     "nllb",
     "sentences-dense",
-    "sentences-max",
 };
 // clang-format on
 
