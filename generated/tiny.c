@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash 66a50fd10fc905e5 by
+ * from the spec of hash e578f80cc5a148b7 by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -3471,8 +3471,10 @@ struct attn_process {         /* options; zero means off */
     int64_t no_repeat_ngram;
     const int32_t *suppress; /* sequences, each: length, then its tokens */
     int64_t suppress_size;   /* entries of suppress[] */
-    const int32_t *forbid;   /* tokens never produced (start, pad), but for
-                                end, which always may be */
+    const int32_t *suppress_first; /* tokens that are not an answer's first, */
+    int64_t suppress_first_count;  /* nor the first behind its prefix */
+    const int32_t *forbid; /* tokens never produced (start, pad), but for
+                              end, which always may be */
     int64_t forbid_count;
 };
 
@@ -3501,6 +3503,10 @@ struct attn_search_options {
     int64_t max_input;       /* > 0: longer inputs are cut */
     float patience;          /* recorded: stop at round(beam*patience) */
     int32_t start, end;
+    const int32_t *ends; /* [ends_count] more tokens that end an answer */
+    int64_t ends_count;
+    const int32_t *prefix; /* [prefix_n] first tokens of every answer */
+    int64_t prefix_n;
     int64_t want_scores; /* greedy: 0 skips the log-probabilities */
     struct attn_process process;
     struct attn_sampling sampling;        /* beam 1 alone */
@@ -3708,18 +3714,20 @@ ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 
 /* ----------------------------------------------------------- process.c --- */
 /* Are the options right? 0, or an error. */
+/* Does this token end an answer? */
+ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token);
 ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
 /* Can a token be chosen? Not where a logit is NaN or INFINITY, or none is
  * finite. One of -INFINITY is a token that the model never gives.           */
 ATTN_API int attn_logits_finite(const float *logits, int64_t n);
-ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
-                                  int64_t vocab, const int32_t *tokens,
-                                  int64_t n /* so far, prefix included */,
-                                  int32_t end);
+ATTN_API void attn_process_logits(const struct attn_search_options *o,
+                                  float *logits, int64_t vocab,
+                                  const int32_t *tokens,
+                                  int64_t n /* so far, prefix included */);
 /* Those of `forbid`, once the probabilities are known: theirs falls to nobody,
  * so that an answer's score is what attn_score gives it.                    */
-ATTN_API void attn_forbid_logits(const struct attn_process *p, float *logits,
-                                 int64_t vocab, int32_t end);
+ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
+                                 float *logits, int64_t vocab);
 
 /* --------------------------------------------------------- sampling.c --- */
 /* Is every number in its range? */
@@ -3746,14 +3754,13 @@ struct attn_candidate {    /* an open hypothesis, longer by a token */
 struct attn_beam {
     const struct attn_search_options *o;
     int64_t limit;           /* tokens, the end token counted */
-    int64_t prefix;          /* forced tokens */
     int64_t length;          /* tokens of each open hypothesis */
     int64_t open;            /* open hypotheses; 0: the search is done */
     float *sum;              /* [beam] log-probability of each */
     int32_t *tokens, *spare; /* [beam][width], and room for the next */
     int64_t width;
-    struct attn_candidate *list;  /* [2 * beam] this step's best, best first */
-    int64_t listed, room;         /* room: 2 * beam */
+    struct attn_candidate *list;  /* [room] this step's best, best first */
+    int64_t listed, room;         /* beam, and as many that end */
     int32_t *answers;             /* [results][width] tokens of the best */
     int32_t *order;               /* [vocab] to sample in, or NULL */
     int64_t recorded, top_ended;  /* answers so far; first place ended once */
@@ -3780,7 +3787,7 @@ struct attn_search_state {
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
-    int64_t sentences, source_rows, longest, prefix_n;
+    int64_t sentences, source_rows, longest;
     int64_t limit, positions; /* the most of any sentence */
     struct attn_cache self, cross;
     struct attn_beam *beam;  /* [sentences] */
@@ -3812,24 +3819,15 @@ ATTN_API int64_t attn_search_limit(const struct attn_model *m,
 ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at);
 
-/* Memory for a search of up to `sentences` sources with `source_rows` rows
- * in sum and `longest` in one, and `prefix_n` forced tokens; or an error.   */
-ATTN_API int64_t attn_prefixed_search_bytes(const struct attn_model *m,
-                                            const struct attn_search_options *o,
-                                            int64_t sentences,
-                                            int64_t source_rows,
-                                            int64_t longest, int64_t prefix_n);
 struct attn_search_request { /* what a search is asked for: attn_search() */
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
     int64_t sentences;
-    const int32_t *ids;    /* their tokens, one sentence after the other */
-    const int32_t *start;  /* [sentences + 1] where each begins there */
-    const int32_t *prefix; /* [prefix_n] forced first tokens, the same for */
-    int64_t prefix_n;      /* all sentences, not more than the limit */
+    const int32_t *ids;   /* their tokens, one sentence after the other */
+    const int32_t *start; /* [sentences + 1] where each begins there */
     void *memory;
-    int64_t bytes; /* attn_prefixed_search_bytes(), or more */
+    int64_t bytes; /* attn_search_bytes(), or more */
 };
 
 #endif
@@ -3887,6 +3885,8 @@ struct attn_score_request { /* a sentence pair, and memory for it */
     int32_t start;                        /* token; -1: none */
     const int32_t *source;                /* [source_n], of a decoder the */
     int64_t source_n;                     /* prompt */
+    const int32_t *prefix;                /* [prefix_n] forced tokens, read */
+    int64_t prefix_n;                     /* before the target; of none 0 */
     const int32_t *target;                /* [target_n], the end token */
     int64_t target_n;                     /* included */
     const struct attn_parallel *parallel; /* NULL: one thread */
@@ -3896,9 +3896,13 @@ struct attn_score_request { /* a sentence pair, and memory for it */
 /* Log-probability of each given target token. 0, or an error. */
 ATTN_API int attn_score_pair(const struct attn_score_request *r,
                              float *log_probability);
+/* Of how many tokens: the target's, and those that are forced before it. */
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
+/* How many tokens of a target are those that the options force: all or none. */
+ATTN_API int64_t attn_score_forced(const struct attn_search_options *o,
+                                   const int32_t *target, int64_t target_n);
 
 #endif
 
@@ -5397,13 +5401,21 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
  * search looks at it. -INFINITY forbids a token. A new one is one row.      */
 
 struct process_row { /* one row of logits, and what led to it */
+    const struct attn_search_options *search;
     const struct attn_process *options;
     float *logits;
     int64_t vocab;
     const int32_t *tokens; /* [n] so far */
     int64_t n;
-    int32_t end;
 };
+
+ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token)
+{
+    for (int64_t i = 0; i < o->ends_count; i++)
+        if (o->ends[i] == token)
+            return 1;
+    return token == o->end;
+}
 
 static void process_forbid(const struct process_row *r, int32_t token)
 {
@@ -5439,8 +5451,12 @@ static void process_repetition(const struct process_row *r)
 
 static void process_min_length(const struct process_row *r)
 {
-    if (r->n < r->options->min_length)
-        process_forbid(r, r->end);
+    const struct attn_search_options *o = r->search;
+    if (r->n >= r->options->min_length)
+        return;
+    process_forbid(r, o->end);
+    for (int64_t i = 0; i < o->ends_count; i++)
+        process_forbid(r, o->ends[i]);
 }
 
 static int process_same(const int32_t *a, const int32_t *b, int64_t n)
@@ -5478,12 +5494,18 @@ static void process_suppress(const struct process_row *r)
     }
 }
 
+static void process_first(const struct process_row *r)
+{
+    if (r->n != r->search->prefix_n)
+        return;
+    for (int64_t i = 0; i < r->options->suppress_first_count; i++)
+        process_forbid(r, r->options->suppress_first[i]);
+}
+
 /* Penalties first: they need the logits that others would forbid. */
 static void (*const process_table[])(const struct process_row *) = {
-    process_repetition,
-    process_min_length,
-    process_ngram,
-    process_suppress,
+    process_repetition, process_min_length, process_ngram,
+    process_suppress,   process_first,
 };
 
 /* Sequences of tokens, each with its length in front. */
@@ -5518,6 +5540,9 @@ ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab)
     int wrong = process_check_suppress(p, vocab);
     if (wrong)
         return wrong;
+    wrong = attn_check_ids(p->suppress_first, p->suppress_first_count, vocab);
+    if (wrong)
+        return wrong;
     return attn_check_ids(p->forbid, p->forbid_count, vocab);
 }
 
@@ -5534,27 +5559,27 @@ ATTN_API int attn_logits_finite(const float *logits, int64_t n)
     return some;
 }
 
-ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
-                                  int64_t vocab, const int32_t *tokens,
-                                  int64_t n, int32_t end)
+ATTN_API void attn_process_logits(const struct attn_search_options *o,
+                                  float *logits, int64_t vocab,
+                                  const int32_t *tokens, int64_t n)
 {
     struct process_row r;
-    r.options = p;
+    r.search = o;
+    r.options = &o->process;
     r.logits = logits;
     r.vocab = vocab;
     r.tokens = tokens;
     r.n = n;
-    r.end = end;
     for (size_t i = 0; i < sizeof process_table / sizeof *process_table; i++)
         process_table[i](&r);
 }
 
-ATTN_API void attn_forbid_logits(const struct attn_process *p, float *logits,
-                                 int64_t vocab, int32_t end)
+ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
+                                 float *logits, int64_t vocab)
 {
-    for (int64_t i = 0; i < p->forbid_count; i++) {
-        int32_t token = p->forbid[i];
-        if (token >= 0 && token < vocab && token != end)
+    for (int64_t i = 0; i < o->process.forbid_count; i++) {
+        int32_t token = o->process.forbid[i];
+        if (token >= 0 && token < vocab && !attn_ends(o, token))
             logits[token] = -INFINITY;
     }
 }
@@ -5864,7 +5889,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
     int ended = 0;
     if (token >= 0) {
         length = n + 1;
-        ended = token == b->o->end;
+        ended = attn_ends(b->o, token);
     }
     float score = sum / attn_length_divisor(b->o, length);
 
@@ -5905,7 +5930,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
 /* The i-th of the list ends: by its token, or because it is as long as any. */
 static int beam_ends(const struct attn_beam *b, int64_t i)
 {
-    if (b->list[i].token == b->o->end)
+    if (attn_ends(b->o, b->list[i].token))
         return 1;
     return b->length + 1 == b->limit;
 }
@@ -5934,7 +5959,7 @@ static int64_t beam_exact(struct attn_beam *b)
 {
     int64_t open = 0;
     for (int64_t i = 0; i < b->listed; i++) {
-        int by_token = b->list[i].token == b->o->end;
+        int by_token = attn_ends(b->o, b->list[i].token);
         if (!by_token && open == b->o->beam)
             continue;
         if (beam_ends(b, i))
@@ -5962,7 +5987,7 @@ static int64_t beam_round(float x)
 static void beam_drop_early_ends(struct attn_beam *b)
 {
     for (int64_t i = 1; i < b->listed; i++)
-        if (b->list[i].token == b->o->end)
+        if (attn_ends(b->o, b->list[i].token))
             b->list[i].token = -1;
 }
 
@@ -5985,7 +6010,7 @@ static int64_t beam_recorded(struct attn_beam *b)
 {
     int64_t next = b->o->beam;
     int64_t open = 0;
-    if (b->prefix > 0 && b->length == b->prefix)
+    if (b->length > 0 && b->length == b->o->prefix_n)
         beam_drop_early_ends(b);
     for (int64_t i = 0; i < b->listed && i < b->o->beam; i++) {
         int64_t from = i;
@@ -5995,7 +6020,7 @@ static int64_t beam_recorded(struct attn_beam *b)
             beam_record_listed(b, i);
             if (i == 0)
                 b->top_ended = 1;
-            while (next < b->listed && b->list[next].token == b->o->end)
+            while (next < b->listed && attn_ends(b->o, b->list[next].token))
                 next++;
             from = next;
             next++;
@@ -6104,6 +6129,10 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
     if (!attn_sampling_fits(&o->sampling))
         return ATTN_ERROR_OPTION;
     int wrong = attn_check_parallel(o->parallel);
+    if (wrong == 0)
+        wrong = attn_check_ids(o->ends, o->ends_count, vocab);
+    if (wrong == 0)
+        wrong = attn_check_ids(o->prefix, o->prefix_n, vocab);
     if (wrong)
         return wrong;
     return attn_check_process(&o->process, vocab);
@@ -6139,7 +6168,7 @@ static int search_sizes(const struct attn_search_state *s)
         return ATTN_ERROR_COUNT;
     if (s->longest < 0 || s->longest > ATTN_MOST)
         return ATTN_ERROR_COUNT;
-    return attn_check_count(s->prefix_n, 0, ATTN_MOST);
+    return 0;
 }
 
 static void search_lay_out_caches(struct attn_search_state *s,
@@ -6173,9 +6202,8 @@ static void search_lay_out_beams(struct attn_search_state *s,
     for (int64_t i = 0; i < s->sentences; i++) {
         struct attn_beam b = { 0 };
         b.o = s->o;
-        b.prefix = s->prefix_n;
         b.width = s->limit;
-        b.room = 2 * beam;
+        b.room = (2 + s->o->ends_count) * beam;
         b.sum = attn_take(at, beam, sizeof *b.sum);
         b.list = attn_take(at, b.room, sizeof *b.list);
         b.tokens = attn_take(at, beam * s->limit, word);
@@ -6203,7 +6231,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
-    int64_t first = n * (attn_search_lead(m, s->o, 0) + s->prefix_n);
+    int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;
 
@@ -6232,11 +6260,10 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->arena = attn_take(at, arena, 1);
 }
 
-ATTN_API int64_t attn_prefixed_search_bytes(const struct attn_model *m,
-                                            const struct attn_search_options *o,
-                                            int64_t sentences,
-                                            int64_t source_rows,
-                                            int64_t longest, int64_t prefix_n)
+ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t sentences, int64_t source_rows,
+                                   int64_t longest)
 {
     struct attn_memory at;
     struct attn_search_state s = { 0 };
@@ -6245,7 +6272,6 @@ ATTN_API int64_t attn_prefixed_search_bytes(const struct attn_model *m,
     s.sentences = sentences;
     s.source_rows = source_rows;
     s.longest = longest;
-    s.prefix_n = prefix_n;
     int wrong = attn_check_choice(m, o);
     if (wrong == 0)
         wrong = search_rules(o);
@@ -6255,7 +6281,7 @@ ATTN_API int64_t attn_prefixed_search_bytes(const struct attn_model *m,
         return wrong;
     attn_memory_open(&at, NULL);
     attn_search_lay_out(&s, &at);
-    if (s.limit < 1 || prefix_n > s.limit)
+    if (s.limit < 1 || o->prefix_n > s.limit)
         return ATTN_ERROR_LENGTH;
     if (at.used < 0)
         return ATTN_ERROR_COUNT;
@@ -6318,8 +6344,9 @@ static int search_read(struct attn_search_state *s)
 /* One open hypothesis: the forced tokens. A source that asks nothing has no
  * answer; one whose limit is the prefix has it already.                     */
 static int search_begin(struct attn_search_state *s, int64_t i,
-                        const int32_t *prefix, struct attn_hypothesis *out)
+                        struct attn_hypothesis *out)
 {
+    const int64_t forced = s->o->prefix_n;
     struct attn_beam *b = &s->beam[i];
     int64_t rows = s->source_rows_of[i];
     int64_t lead = attn_search_lead(s->model, s->o, rows);
@@ -6330,13 +6357,13 @@ static int search_begin(struct attn_search_state *s, int64_t i,
         b->best[r].tokens = b->answers + r * b->width;
     if (!attn_search_asks(s->model, s->o, rows))
         return 0;
-    if (b->limit < 1 || s->prefix_n > b->limit)
+    if (b->limit < 1 || forced > b->limit)
         return ATTN_ERROR_LENGTH;
-    b->length = s->prefix_n;
+    b->length = forced;
     b->sum[0] = 0.0f;
-    if (s->prefix_n > 0)
-        memcpy(b->tokens, prefix, (size_t)s->prefix_n * sizeof *prefix);
-    if (s->prefix_n == b->limit)
+    if (forced > 0)
+        memcpy(b->tokens, s->o->prefix, (size_t)forced * sizeof *b->tokens);
+    if (forced == b->limit)
         attn_beam_record(b, 0, -1, 0.0f);
     else
         b->open = 1;
@@ -6417,11 +6444,11 @@ static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
     float sum = 0.0f;
     if (!attn_logits_finite(logits, vocab))
         return 0;
-    attn_process_logits(&s->o->process, logits, vocab, b->tokens + h * b->width,
-                        b->length, s->o->end);
+    attn_process_logits(s->o, logits, vocab, b->tokens + h * b->width,
+                        b->length);
     if (s->o->beam > 1 || s->o->want_scores)
         sum = s->model->log_sum_exp(logits, vocab);
-    attn_forbid_logits(&s->o->process, logits, vocab, s->o->end);
+    attn_forbid_logits(s->o, logits, vocab);
     attn_beam_offer(b, (int32_t)h, logits, vocab, sum);
     return 1;
 }
@@ -6488,7 +6515,7 @@ static int search_prepare(struct attn_search_state *s,
 {
     int wrong = search_sources(s, r->ids, r->start);
     for (int64_t i = 0; i < s->sentences && wrong == 0; i++)
-        wrong = search_begin(s, i, r->prefix, out + i * s->o->results);
+        wrong = search_begin(s, i, out + i * s->o->results);
     if (wrong == 0 && s->model->kind == ATTN_ENCODER_DECODER)
         wrong = search_read(s);
     return wrong;
@@ -6497,11 +6524,9 @@ static int search_prepare(struct attn_search_state *s,
 /* Is all there, and do the sources lie as they should? 0, or an error. */
 static int search_check(const struct attn_search_request *r)
 {
-    int wrong = attn_check_ids(r->prefix, r->prefix_n, r->model->target_vocab);
     if (!r->bound || !r->o || !r->start || !r->memory)
         return ATTN_ERROR_NULL;
-    if (wrong == 0)
-        wrong = attn_check_count(r->sentences, 0, ATTN_MOST);
+    int wrong = attn_check_count(r->sentences, 0, ATTN_MOST);
     if (wrong == 0)
         wrong = attn_check_starts(r->start, r->sentences,
                                   r->start[r->sentences], ATTN_MOST);
@@ -6528,12 +6553,10 @@ ATTN_API int attn_search(const struct attn_search_request *r,
     s.sentences = r->sentences;
     s.source_rows = r->start[r->sentences];
     s.longest = search_longest(r->start, r->sentences);
-    s.prefix_n = r->prefix_n;
     s.batch.parallel = r->o->parallel;
 
-    int64_t need = attn_prefixed_search_bytes(s.model, s.o, s.sentences,
-                                              s.source_rows, s.longest,
-                                              s.prefix_n);
+    int64_t need = attn_search_bytes(s.model, s.o, s.sentences, s.source_rows,
+                                     s.longest);
     if (need < 0)
         return (int)need;
     if (need > r->bytes)
@@ -6546,14 +6569,6 @@ ATTN_API int attn_search(const struct attn_search_request *r,
     for (int64_t i = 0; i < s.sentences && wrong == 0; i++)
         found[i] = s.beam[i].found;
     return wrong;
-}
-
-ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
-                                   const struct attn_search_options *o,
-                                   int64_t sentences, int64_t source_rows,
-                                   int64_t longest)
-{
-    return attn_prefixed_search_bytes(m, o, sentences, source_rows, longest, 0);
 }
 
 /* stream.c: one answer, token by token; and many answers that go on from one
@@ -6788,7 +6803,15 @@ static int stream_stops(const struct attn_stream *s, int64_t token)
     for (int64_t i = 0; i < s->stops; i++)
         if (s->stop[i] == token)
             return 1;
-    return token == s->o.end;
+    return attn_ends(&s->o, token);
+}
+
+/* A token that needs no look at the model. */
+static int64_t stream_forced(struct attn_stream *s, int64_t token)
+{
+    s->tokens[s->n] = (int32_t)token;
+    s->n++;
+    return token;
 }
 
 ATTN_API int64_t attn_stream_next(struct attn_stream *s)
@@ -6804,6 +6827,8 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_END;
     if (s->n == 0 || s->n >= r->width || s->n > s->model->max_target)
         return ATTN_STREAM_FULL;
+    if (answer < s->o.prefix_n)
+        return stream_forced(s, s->o.prefix[answer]);
     if (s->read == s->n) { /* its logits are gone */
         s->read--;
         attn_cache_cut(&r->self, s->slot, s->read);
@@ -6812,9 +6837,8 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_FULL;
     if (!attn_logits_finite(r->logits, vocab))
         return ATTN_ERROR_FINITE;
-    attn_process_logits(&s->o.process, r->logits, vocab, s->tokens + s->lead,
-                        answer, s->o.end);
-    attn_forbid_logits(&s->o.process, r->logits, vocab, s->o.end);
+    attn_process_logits(&s->o, r->logits, vocab, s->tokens + s->lead, answer);
+    attn_forbid_logits(&s->o, r->logits, vocab);
     int64_t token = attn_sample(&s->o.sampling, r->logits, vocab, answer,
                                 r->order);
     if (token < 0)
@@ -7159,15 +7183,15 @@ struct score {
     int64_t first; /* that which the first token follows */
 };
 
-/* Room for a start token, the source (a decoder's prompt) and the target, as
- * far as the model has positions.                                           */
+/* Room for a start token, the source (a decoder's prompt), what is forced and
+ * the target, as far as the model has positions. */
 static void score_lay_out(struct score *s, const struct attn_score_request *r,
                           struct attn_memory *at)
 {
     const struct attn_model *m = r->model;
     int64_t parts = attn_parts(r->parallel);
     int64_t word = sizeof(int32_t);
-    int64_t rows = 1 + r->target_n;
+    int64_t rows = 1 + r->prefix_n + r->target_n;
     if (m->kind == ATTN_DECODER)
         rows += r->source_n;
     rows = attn_min(rows, m->max_target);
@@ -7248,6 +7272,8 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
     const struct attn_model *m = r->model;
     int64_t lead = r->start >= 0, last = r->target_n - 1;
     int wrong = attn_check_ids(r->target, r->target_n, m->target_vocab);
+    if (wrong == 0)
+        wrong = attn_check_ids(r->prefix, r->prefix_n, m->target_vocab);
     if (wrong)
         return wrong;
     if (r->start >= m->target_vocab)
@@ -7258,12 +7284,16 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
             return wrong;
         lead += r->source_n;
     }
+    const int64_t before = lead;
+    lead += r->prefix_n;
     if (lead == 0 || lead + last > m->max_target)
         return ATTN_ERROR_LENGTH;
     if (r->start >= 0)
         s->ids[0] = r->start;
-    for (int64_t i = r->start >= 0; i < lead; i++)
+    for (int64_t i = r->start >= 0; i < before; i++)
         s->ids[i] = r->source[i - (r->start >= 0)];
+    for (int64_t i = before; i < lead; i++)
+        s->ids[i] = r->prefix[i - before];
     memcpy(s->ids + lead, r->target, (size_t)last * sizeof *r->target);
     s->first = lead - 1;
     s->rows = lead + last;
@@ -7318,6 +7348,18 @@ static int score_target(struct score *s, const struct attn_score_request *r,
     return 0;
 }
 
+ATTN_API int64_t attn_score_forced(const struct attn_search_options *o,
+                                   const int32_t *target, int64_t target_n)
+{
+    const int64_t n = o->prefix_n;
+    if (n > target_n)
+        return 0;
+    for (int64_t i = 0; i < n; i++)
+        if (target[i] != o->prefix[i])
+            return 0;
+    return n;
+}
+
 ATTN_API int attn_score_pair(const struct attn_score_request *r,
                              float *log_probability)
 {
@@ -7326,7 +7368,10 @@ ATTN_API int attn_score_pair(const struct attn_score_request *r,
     struct attn_batch batch = { 0 };
     struct score s;
     int wrong = 0;
-    int64_t need = attn_score_bytes(m, r->source_n, r->target_n, r->parallel);
+    if (r->prefix_n < 0 || r->prefix_n > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    int64_t need = attn_score_bytes(m, r->source_n, r->prefix_n + r->target_n,
+                                    r->parallel);
     if (need < 0)
         return (int)need;
     if (!r->bound || !r->memory || !log_probability)
@@ -11526,7 +11571,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .weight_bits = 32,
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0x66a50fd10fc905e5ull,
+    .spec_hash = 0xe578f80cc5a148b7ull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
@@ -12348,7 +12393,8 @@ static int64_t handle_work(const struct attn_handle *h)
     bytes = attn_max(bytes, handle_stream_size(h, &o, h->input));
     return attn_max(bytes,
                     attn_score_bytes(m, h->input,
-                                     attn_min(h->output + 1, m->max_target),
+                                     attn_min(h->output + 1, m->max_target)
+                                         + o.prefix_n,
                                      h->parallel));
 }
 
@@ -12669,7 +12715,7 @@ static int handle_probability(struct attn_handle *h, const int32_t *source,
     const struct attn_model *m = h->model;
     struct attn_search_options o;
     struct attn_score_request r;
-    int64_t most = attn_min(h->output + 1, m->max_target);
+    int64_t most = attn_min(h->output + 1, m->max_target), forced;
     int wrong;
 
     options_of_spec(&o);
@@ -12677,6 +12723,9 @@ static int handle_probability(struct attn_handle *h, const int32_t *source,
         target[target_n] = o.end;
         target_n++;
     }
+    forced = attn_score_forced(&o, target, target_n);
+    target += forced;
+    target_n -= forced;
     if (n > h->input)
         return handle_longer(h, "tokens of the source", n, h->input);
     if (target_n < 1 || target_n > most)
@@ -12686,6 +12735,8 @@ static int handle_probability(struct attn_handle *h, const int32_t *source,
     r.model = m;
     r.bound = h->bound;
     r.start = o.start;
+    r.prefix = o.prefix;
+    r.prefix_n = o.prefix_n;
     r.source = source;
     r.source_n = n;
     r.target = target;
@@ -12953,8 +13004,10 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
         o->max_output = s->max_output;
         o->max_output_plus = -1;
     }
-    if (s->end_token >= 0)
+    if (s->end_token >= 0) {
         o->end = (int32_t)s->end_token;
+        o->ends_count = 0;
+    }
     o->max_input = s->max_input;
     o->patience = (float)s->patience;
     o->want_scores = s->scores;
@@ -13927,8 +13980,6 @@ static void program_run(struct program *p)
 
 static struct { /* of the program; static, since few parts have it */
     struct attn_search_options o;
-    const int32_t *prefix;
-    int64_t prefix_n;
     int64_t answered, fewer; /* lines; those with fewer than --nbest */
 } search;
 
@@ -13966,11 +14017,15 @@ static int64_t option_tokens(struct program *p, const char *option,
     return 0;
 }
 
-/* Each sequence behind its length. */
+/* Each sequence behind its length; the spec's are before those of options. */
 static void program_suppress(struct program *p)
 {
-    int64_t n = 0;
+    int64_t n = search.o.process.suppress_size;
 
+    if (p->suppress.n == 0)
+        return;
+    if (program_grow(p, &p->suppressed, (n + 1) * 4) && n > 0)
+        memcpy(p->suppressed.at, search.o.process.suppress, (size_t)n * 4);
     for (int64_t i = 0; i < p->suppress.n && p->status == 0; i++) {
         const int64_t found = option_tokens(p, "--suppress", p->suppress.at[i],
                                             &p->suppressed, n + 1);
@@ -13990,10 +14045,11 @@ static void program_prepare(struct program *p)
     attn_settings_apply(&p->set, spec_states_beam, p->seed, &search.o);
     search.o.parallel = p->parallel;
     program_suppress(p);
-    if (p->set.prefix && p->status == 0)
-        search.prefix_n = option_tokens(p, "--prefix", p->set.prefix,
-                                        &p->prefix, 0);
-    search.prefix = p->prefix.at;
+    if (p->set.prefix && p->status == 0) {
+        search.o.prefix_n = option_tokens(p, "--prefix", p->set.prefix,
+                                          &p->prefix, 0);
+        search.o.prefix = p->prefix.at;
+    }
     if (p->status == 0 && search.o.end >= p->m->target_vocab)
         program_fail(p, 2, "--end-token %d: the target has %lld tokens",
                      (int)search.o.end, (long long)p->m->target_vocab);
@@ -14013,7 +14069,7 @@ static int64_t program_part(struct program *p, int64_t rows)
     const int64_t cut = o->max_input > 0 ? attn_min(rows, o->max_input) : rows;
     const int64_t most = decoder ? p->m->max_target : p->m->max_source;
     const int64_t lead = attn_search_lead(p->m, o, cut);
-    const int64_t answer = attn_max(search.prefix_n, 1);
+    const int64_t answer = attn_max(search.o.prefix_n, 1);
 
     if (!attn_search_asks(p->m, o, rows))
         return rows;
@@ -14069,9 +14125,8 @@ static int program_find(struct program *p, int *asks, int64_t *found,
     }
     if (n == 0)
         return 1;
-    const int64_t bytes = attn_prefixed_search_bytes(p->m, &search.o, n,
-                                                     start[n], longest,
-                                                     search.prefix_n);
+    const int64_t bytes = attn_search_bytes(p->m, &search.o, n, start[n],
+                                            longest);
     if (!program_grow(p, &p->work, bytes))
         return 0;
     const struct attn_search_request request = {
@@ -14081,8 +14136,6 @@ static int program_find(struct program *p, int *asks, int64_t *found,
         .sentences = n,
         .ids = p->items.at,
         .start = start,
-        .prefix = search.prefix,
-        .prefix_n = search.prefix_n,
         .memory = p->work.at,
         .bytes = bytes,
     };
@@ -14153,7 +14206,7 @@ static void program_finish(struct program *p)
 static void score_refuse(struct program *p, int64_t n, int64_t target_n)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
-    const int64_t start = search.o.start >= 0;
+    const int64_t start = (search.o.start >= 0) + search.o.prefix_n;
     const int64_t most = p->m->max_target + 1 - start;
 
     if (target_n < 1)
@@ -14193,7 +14246,12 @@ static int score_ids(struct program *p, int32_t *ids, int64_t n,
         target[target_n] = search.o.end;
         target_n++;
     }
-    const int64_t bytes = attn_score_bytes(p->m, n, target_n, p->parallel);
+    const int64_t forced = attn_score_forced(&search.o, target, target_n);
+    target += forced;
+    target_n -= forced;
+    const int64_t bytes = attn_score_bytes(p->m, n,
+                                           search.o.prefix_n + target_n,
+                                           p->parallel);
     float *scores = program_grow(p, &p->text, (target_n + 1) * 4);
     if (bytes > 0 && (!scores || !program_grow(p, &p->work, bytes)))
         return 1;
@@ -14201,6 +14259,8 @@ static int score_ids(struct program *p, int32_t *ids, int64_t n,
         .model = p->m,
         .bound = p->bound.at,
         .start = search.o.start,
+        .prefix = search.o.prefix,
+        .prefix_n = search.o.prefix_n,
         .source = ids,
         .source_n = n,
         .target = target,
@@ -14310,6 +14370,8 @@ static void stream_load(struct program *p, struct program_stream *r)
         return;
     r->state = (const void *)file;
     r->begun = r->state->tokens > (search.o.start >= 0);
+    if (!p->prompt && !p->set.prefix)
+        search.o.prefix_n = 0; /* the answer has begun already */
     if (p->m->kind != ATTN_DECODER && p->prompt)
         program_fail(p, 2,
                      "--prompt: the source was read before the state "
@@ -14338,11 +14400,12 @@ static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
     int64_t answer = attn_search_limit(p->m, &search.o, rows, lead);
 
     if (p->tokens >= 0)
-        answer = attn_min(search.prefix_n + p->tokens, most);
+        answer = attn_min(search.o.prefix_n + p->tokens, most);
     const int64_t room = attn_max(attn_min(lead + answer, most + 1), 1);
-    if (lead + search.prefix_n > room)
-        program_fail(p, 3, "no room is left for the %lld tokens of --prefix",
-                     (long long)search.prefix_n);
+    if (lead + search.o.prefix_n > room)
+        program_fail(
+            p, 3, "no room is left for the %lld tokens that begin the answer",
+            (long long)search.o.prefix_n);
     return room;
 }
 
@@ -14399,7 +14462,7 @@ static void stream_make(struct program *p, struct program_stream *r,
                      : stream_anew(p, r, tokens, bytes);
     const int64_t lead = r->s.lead;
     if (!wrong)
-        wrong = attn_stream_feed(&r->s, search.prefix, search.prefix_n);
+        wrong = attn_stream_feed(&r->s, search.o.prefix, search.o.prefix_n);
     r->s.lead = lead;
     if (wrong)
         program_fail(p, 70, "internal error: the stream failed");
@@ -14495,8 +14558,8 @@ static void stream_print_prompt(struct program *p, struct program_stream *r)
     if (p->m->kind == ATTN_DECODER && p->target.block && !p->ids)
         for (int64_t i = 0; i < r->n; i++)
             stream_print(p, r, prompt[i]);
-    for (int64_t i = 0; i < search.prefix_n; i++)
-        stream_print(p, r, search.prefix[i]);
+    for (int64_t i = 0; i < search.o.prefix_n; i++)
+        stream_print(p, r, search.o.prefix[i]);
     r->text.stops = stops;
 }
 

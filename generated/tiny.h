@@ -211,8 +211,10 @@ struct attn_process {         /* options; zero means off */
     int64_t no_repeat_ngram;
     const int32_t *suppress; /* sequences, each: length, then its tokens */
     int64_t suppress_size;   /* entries of suppress[] */
-    const int32_t *forbid;   /* tokens never produced (start, pad), but for
-                                end, which always may be */
+    const int32_t *suppress_first; /* tokens that are not an answer's first, */
+    int64_t suppress_first_count;  /* nor the first behind its prefix */
+    const int32_t *forbid; /* tokens never produced (start, pad), but for
+                              end, which always may be */
     int64_t forbid_count;
 };
 
@@ -241,6 +243,10 @@ struct attn_search_options {
     int64_t max_input;       /* > 0: longer inputs are cut */
     float patience;          /* recorded: stop at round(beam*patience) */
     int32_t start, end;
+    const int32_t *ends; /* [ends_count] more tokens that end an answer */
+    int64_t ends_count;
+    const int32_t *prefix; /* [prefix_n] first tokens of every answer */
+    int64_t prefix_n;
     int64_t want_scores; /* greedy: 0 skips the log-probabilities */
     struct attn_process process;
     struct attn_sampling sampling;        /* beam 1 alone */

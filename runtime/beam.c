@@ -100,7 +100,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
     int ended = 0;
     if (token >= 0) {
         length = n + 1;
-        ended = token == b->o->end;
+        ended = attn_ends(b->o, token);
     }
     float score = sum / attn_length_divisor(b->o, length);
 
@@ -141,7 +141,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
 /* The i-th of the list ends: by its token, or because it is as long as any. */
 static int beam_ends(const struct attn_beam *b, int64_t i)
 {
-    if (b->list[i].token == b->o->end)
+    if (attn_ends(b->o, b->list[i].token))
         return 1;
     return b->length + 1 == b->limit;
 }
@@ -170,7 +170,7 @@ static int64_t beam_exact(struct attn_beam *b)
 {
     int64_t open = 0;
     for (int64_t i = 0; i < b->listed; i++) {
-        int by_token = b->list[i].token == b->o->end;
+        int by_token = attn_ends(b->o, b->list[i].token);
         if (!by_token && open == b->o->beam)
             continue;
         if (beam_ends(b, i))
@@ -198,7 +198,7 @@ static int64_t beam_round(float x)
 static void beam_drop_early_ends(struct attn_beam *b)
 {
     for (int64_t i = 1; i < b->listed; i++)
-        if (b->list[i].token == b->o->end)
+        if (attn_ends(b->o, b->list[i].token))
             b->list[i].token = -1;
 }
 
@@ -221,7 +221,7 @@ static int64_t beam_recorded(struct attn_beam *b)
 {
     int64_t next = b->o->beam;
     int64_t open = 0;
-    if (b->prefix > 0 && b->length == b->prefix)
+    if (b->length > 0 && b->length == b->o->prefix_n)
         beam_drop_early_ends(b);
     for (int64_t i = 0; i < b->listed && i < b->o->beam; i++) {
         int64_t from = i;
@@ -231,7 +231,7 @@ static int64_t beam_recorded(struct attn_beam *b)
             beam_record_listed(b, i);
             if (i == 0)
                 b->top_ended = 1;
-            while (next < b->listed && b->list[next].token == b->o->end)
+            while (next < b->listed && attn_ends(b->o, b->list[next].token))
                 next++;
             from = next;
             next++;

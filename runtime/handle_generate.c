@@ -81,7 +81,8 @@ static int64_t handle_work(const struct attn_handle *h)
     bytes = attn_max(bytes, handle_stream_size(h, &o, h->input));
     return attn_max(bytes,
                     attn_score_bytes(m, h->input,
-                                     attn_min(h->output + 1, m->max_target),
+                                     attn_min(h->output + 1, m->max_target)
+                                         + o.prefix_n,
                                      h->parallel));
 }
 
@@ -402,7 +403,7 @@ static int handle_probability(struct attn_handle *h, const int32_t *source,
     const struct attn_model *m = h->model;
     struct attn_search_options o;
     struct attn_score_request r;
-    int64_t most = attn_min(h->output + 1, m->max_target);
+    int64_t most = attn_min(h->output + 1, m->max_target), forced;
     int wrong;
 
     options_of_spec(&o);
@@ -410,6 +411,9 @@ static int handle_probability(struct attn_handle *h, const int32_t *source,
         target[target_n] = o.end;
         target_n++;
     }
+    forced = attn_score_forced(&o, target, target_n);
+    target += forced;
+    target_n -= forced;
     if (n > h->input)
         return handle_longer(h, "tokens of the source", n, h->input);
     if (target_n < 1 || target_n > most)
@@ -419,6 +423,8 @@ static int handle_probability(struct attn_handle *h, const int32_t *source,
     r.model = m;
     r.bound = h->bound;
     r.start = o.start;
+    r.prefix = o.prefix;
+    r.prefix_n = o.prefix_n;
     r.source = source;
     r.source_n = n;
     r.target = target;

@@ -6,13 +6,21 @@
 #include <string.h>
 
 struct process_row { /* one row of logits, and what led to it */
+    const struct attn_search_options *search;
     const struct attn_process *options;
     float *logits;
     int64_t vocab;
     const int32_t *tokens; /* [n] so far */
     int64_t n;
-    int32_t end;
 };
+
+ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token)
+{
+    for (int64_t i = 0; i < o->ends_count; i++)
+        if (o->ends[i] == token)
+            return 1;
+    return token == o->end;
+}
 
 static void process_forbid(const struct process_row *r, int32_t token)
 {
@@ -48,8 +56,12 @@ static void process_repetition(const struct process_row *r)
 
 static void process_min_length(const struct process_row *r)
 {
-    if (r->n < r->options->min_length)
-        process_forbid(r, r->end);
+    const struct attn_search_options *o = r->search;
+    if (r->n >= r->options->min_length)
+        return;
+    process_forbid(r, o->end);
+    for (int64_t i = 0; i < o->ends_count; i++)
+        process_forbid(r, o->ends[i]);
 }
 
 static int process_same(const int32_t *a, const int32_t *b, int64_t n)
@@ -87,12 +99,18 @@ static void process_suppress(const struct process_row *r)
     }
 }
 
+static void process_first(const struct process_row *r)
+{
+    if (r->n != r->search->prefix_n)
+        return;
+    for (int64_t i = 0; i < r->options->suppress_first_count; i++)
+        process_forbid(r, r->options->suppress_first[i]);
+}
+
 /* Penalties first: they need the logits that others would forbid. */
 static void (*const process_table[])(const struct process_row *) = {
-    process_repetition,
-    process_min_length,
-    process_ngram,
-    process_suppress,
+    process_repetition, process_min_length, process_ngram,
+    process_suppress,   process_first,
 };
 
 /* Sequences of tokens, each with its length in front. */
@@ -127,6 +145,9 @@ ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab)
     int wrong = process_check_suppress(p, vocab);
     if (wrong)
         return wrong;
+    wrong = attn_check_ids(p->suppress_first, p->suppress_first_count, vocab);
+    if (wrong)
+        return wrong;
     return attn_check_ids(p->forbid, p->forbid_count, vocab);
 }
 
@@ -143,27 +164,27 @@ ATTN_API int attn_logits_finite(const float *logits, int64_t n)
     return some;
 }
 
-ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
-                                  int64_t vocab, const int32_t *tokens,
-                                  int64_t n, int32_t end)
+ATTN_API void attn_process_logits(const struct attn_search_options *o,
+                                  float *logits, int64_t vocab,
+                                  const int32_t *tokens, int64_t n)
 {
     struct process_row r;
-    r.options = p;
+    r.search = o;
+    r.options = &o->process;
     r.logits = logits;
     r.vocab = vocab;
     r.tokens = tokens;
     r.n = n;
-    r.end = end;
     for (size_t i = 0; i < sizeof process_table / sizeof *process_table; i++)
         process_table[i](&r);
 }
 
-ATTN_API void attn_forbid_logits(const struct attn_process *p, float *logits,
-                                 int64_t vocab, int32_t end)
+ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
+                                 float *logits, int64_t vocab)
 {
-    for (int64_t i = 0; i < p->forbid_count; i++) {
-        int32_t token = p->forbid[i];
-        if (token >= 0 && token < vocab && token != end)
+    for (int64_t i = 0; i < o->process.forbid_count; i++) {
+        int32_t token = o->process.forbid[i];
+        if (token >= 0 && token < vocab && !attn_ends(o, token))
             logits[token] = -INFINITY;
     }
 }

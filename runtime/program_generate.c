@@ -3,8 +3,6 @@
 
 static struct { /* of the program; static, since few parts have it */
     struct attn_search_options o;
-    const int32_t *prefix;
-    int64_t prefix_n;
     int64_t answered, fewer; /* lines; those with fewer than --nbest */
 } search;
 
@@ -42,11 +40,15 @@ static int64_t option_tokens(struct program *p, const char *option,
     return 0;
 }
 
-/* Each sequence behind its length. */
+/* Each sequence behind its length; the spec's are before those of options. */
 static void program_suppress(struct program *p)
 {
-    int64_t n = 0;
+    int64_t n = search.o.process.suppress_size;
 
+    if (p->suppress.n == 0)
+        return;
+    if (program_grow(p, &p->suppressed, (n + 1) * 4) && n > 0)
+        memcpy(p->suppressed.at, search.o.process.suppress, (size_t)n * 4);
     for (int64_t i = 0; i < p->suppress.n && p->status == 0; i++) {
         const int64_t found = option_tokens(p, "--suppress", p->suppress.at[i],
                                             &p->suppressed, n + 1);
@@ -66,10 +68,11 @@ static void program_prepare(struct program *p)
     attn_settings_apply(&p->set, spec_states_beam, p->seed, &search.o);
     search.o.parallel = p->parallel;
     program_suppress(p);
-    if (p->set.prefix && p->status == 0)
-        search.prefix_n = option_tokens(p, "--prefix", p->set.prefix,
-                                        &p->prefix, 0);
-    search.prefix = p->prefix.at;
+    if (p->set.prefix && p->status == 0) {
+        search.o.prefix_n = option_tokens(p, "--prefix", p->set.prefix,
+                                          &p->prefix, 0);
+        search.o.prefix = p->prefix.at;
+    }
     if (p->status == 0 && search.o.end >= p->m->target_vocab)
         program_fail(p, 2, "--end-token %d: the target has %lld tokens",
                      (int)search.o.end, (long long)p->m->target_vocab);
@@ -89,7 +92,7 @@ static int64_t program_part(struct program *p, int64_t rows)
     const int64_t cut = o->max_input > 0 ? attn_min(rows, o->max_input) : rows;
     const int64_t most = decoder ? p->m->max_target : p->m->max_source;
     const int64_t lead = attn_search_lead(p->m, o, cut);
-    const int64_t answer = attn_max(search.prefix_n, 1);
+    const int64_t answer = attn_max(search.o.prefix_n, 1);
 
     if (!attn_search_asks(p->m, o, rows))
         return rows;
@@ -145,9 +148,8 @@ static int program_find(struct program *p, int *asks, int64_t *found,
     }
     if (n == 0)
         return 1;
-    const int64_t bytes = attn_prefixed_search_bytes(p->m, &search.o, n,
-                                                     start[n], longest,
-                                                     search.prefix_n);
+    const int64_t bytes = attn_search_bytes(p->m, &search.o, n, start[n],
+                                            longest);
     if (!program_grow(p, &p->work, bytes))
         return 0;
     const struct attn_search_request request = {
@@ -157,8 +159,6 @@ static int program_find(struct program *p, int *asks, int64_t *found,
         .sentences = n,
         .ids = p->items.at,
         .start = start,
-        .prefix = search.prefix,
-        .prefix_n = search.prefix_n,
         .memory = p->work.at,
         .bytes = bytes,
     };

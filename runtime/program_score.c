@@ -6,7 +6,7 @@
 static void score_refuse(struct program *p, int64_t n, int64_t target_n)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
-    const int64_t start = search.o.start >= 0;
+    const int64_t start = (search.o.start >= 0) + search.o.prefix_n;
     const int64_t most = p->m->max_target + 1 - start;
 
     if (target_n < 1)
@@ -46,7 +46,12 @@ static int score_ids(struct program *p, int32_t *ids, int64_t n,
         target[target_n] = search.o.end;
         target_n++;
     }
-    const int64_t bytes = attn_score_bytes(p->m, n, target_n, p->parallel);
+    const int64_t forced = attn_score_forced(&search.o, target, target_n);
+    target += forced;
+    target_n -= forced;
+    const int64_t bytes = attn_score_bytes(p->m, n,
+                                           search.o.prefix_n + target_n,
+                                           p->parallel);
     float *scores = program_grow(p, &p->text, (target_n + 1) * 4);
     if (bytes > 0 && (!scores || !program_grow(p, &p->work, bytes)))
         return 1;
@@ -54,6 +59,8 @@ static int score_ids(struct program *p, int32_t *ids, int64_t n,
         .model = p->m,
         .bound = p->bound.at,
         .start = search.o.start,
+        .prefix = search.o.prefix,
+        .prefix_n = search.o.prefix_n,
         .source = ids,
         .source_n = n,
         .target = target,

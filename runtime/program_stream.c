@@ -44,6 +44,8 @@ static void stream_load(struct program *p, struct program_stream *r)
         return;
     r->state = (const void *)file;
     r->begun = r->state->tokens > (search.o.start >= 0);
+    if (!p->prompt && !p->set.prefix)
+        search.o.prefix_n = 0; /* the answer has begun already */
     if (p->m->kind != ATTN_DECODER && p->prompt)
         program_fail(p, 2,
                      "--prompt: the source was read before the state "
@@ -72,11 +74,12 @@ static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
     int64_t answer = attn_search_limit(p->m, &search.o, rows, lead);
 
     if (p->tokens >= 0)
-        answer = attn_min(search.prefix_n + p->tokens, most);
+        answer = attn_min(search.o.prefix_n + p->tokens, most);
     const int64_t room = attn_max(attn_min(lead + answer, most + 1), 1);
-    if (lead + search.prefix_n > room)
-        program_fail(p, 3, "no room is left for the %lld tokens of --prefix",
-                     (long long)search.prefix_n);
+    if (lead + search.o.prefix_n > room)
+        program_fail(
+            p, 3, "no room is left for the %lld tokens that begin the answer",
+            (long long)search.o.prefix_n);
     return room;
 }
 
@@ -133,7 +136,7 @@ static void stream_make(struct program *p, struct program_stream *r,
                      : stream_anew(p, r, tokens, bytes);
     const int64_t lead = r->s.lead;
     if (!wrong)
-        wrong = attn_stream_feed(&r->s, search.prefix, search.prefix_n);
+        wrong = attn_stream_feed(&r->s, search.o.prefix, search.o.prefix_n);
     r->s.lead = lead;
     if (wrong)
         program_fail(p, 70, "internal error: the stream failed");
@@ -229,8 +232,8 @@ static void stream_print_prompt(struct program *p, struct program_stream *r)
     if (p->m->kind == ATTN_DECODER && p->target.block && !p->ids)
         for (int64_t i = 0; i < r->n; i++)
             stream_print(p, r, prompt[i]);
-    for (int64_t i = 0; i < search.prefix_n; i++)
-        stream_print(p, r, search.prefix[i]);
+    for (int64_t i = 0; i < search.o.prefix_n; i++)
+        stream_print(p, r, search.o.prefix[i]);
     r->text.stops = stops;
 }
 

@@ -15,15 +15,15 @@ struct score {
     int64_t first; /* that which the first token follows */
 };
 
-/* Room for a start token, the source (a decoder's prompt) and the target, as
- * far as the model has positions.                                           */
+/* Room for a start token, the source (a decoder's prompt), what is forced and
+ * the target, as far as the model has positions. */
 static void score_lay_out(struct score *s, const struct attn_score_request *r,
                           struct attn_memory *at)
 {
     const struct attn_model *m = r->model;
     int64_t parts = attn_parts(r->parallel);
     int64_t word = sizeof(int32_t);
-    int64_t rows = 1 + r->target_n;
+    int64_t rows = 1 + r->prefix_n + r->target_n;
     if (m->kind == ATTN_DECODER)
         rows += r->source_n;
     rows = attn_min(rows, m->max_target);
@@ -104,6 +104,8 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
     const struct attn_model *m = r->model;
     int64_t lead = r->start >= 0, last = r->target_n - 1;
     int wrong = attn_check_ids(r->target, r->target_n, m->target_vocab);
+    if (wrong == 0)
+        wrong = attn_check_ids(r->prefix, r->prefix_n, m->target_vocab);
     if (wrong)
         return wrong;
     if (r->start >= m->target_vocab)
@@ -114,12 +116,16 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
             return wrong;
         lead += r->source_n;
     }
+    const int64_t before = lead;
+    lead += r->prefix_n;
     if (lead == 0 || lead + last > m->max_target)
         return ATTN_ERROR_LENGTH;
     if (r->start >= 0)
         s->ids[0] = r->start;
-    for (int64_t i = r->start >= 0; i < lead; i++)
+    for (int64_t i = r->start >= 0; i < before; i++)
         s->ids[i] = r->source[i - (r->start >= 0)];
+    for (int64_t i = before; i < lead; i++)
+        s->ids[i] = r->prefix[i - before];
     memcpy(s->ids + lead, r->target, (size_t)last * sizeof *r->target);
     s->first = lead - 1;
     s->rows = lead + last;
@@ -174,6 +180,18 @@ static int score_target(struct score *s, const struct attn_score_request *r,
     return 0;
 }
 
+ATTN_API int64_t attn_score_forced(const struct attn_search_options *o,
+                                   const int32_t *target, int64_t target_n)
+{
+    const int64_t n = o->prefix_n;
+    if (n > target_n)
+        return 0;
+    for (int64_t i = 0; i < n; i++)
+        if (target[i] != o->prefix[i])
+            return 0;
+    return n;
+}
+
 ATTN_API int attn_score_pair(const struct attn_score_request *r,
                              float *log_probability)
 {
@@ -182,7 +200,10 @@ ATTN_API int attn_score_pair(const struct attn_score_request *r,
     struct attn_batch batch = { 0 };
     struct score s;
     int wrong = 0;
-    int64_t need = attn_score_bytes(m, r->source_n, r->target_n, r->parallel);
+    if (r->prefix_n < 0 || r->prefix_n > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    int64_t need = attn_score_bytes(m, r->source_n, r->prefix_n + r->target_n,
+                                    r->parallel);
     if (need < 0)
         return (int)need;
     if (!r->bound || !r->memory || !log_probability)

@@ -57,8 +57,9 @@ static int search_read(struct attn_search_state *s)
 /* One open hypothesis: the forced tokens. A source that asks nothing has no
  * answer; one whose limit is the prefix has it already.                     */
 static int search_begin(struct attn_search_state *s, int64_t i,
-                        const int32_t *prefix, struct attn_hypothesis *out)
+                        struct attn_hypothesis *out)
 {
+    const int64_t forced = s->o->prefix_n;
     struct attn_beam *b = &s->beam[i];
     int64_t rows = s->source_rows_of[i];
     int64_t lead = attn_search_lead(s->model, s->o, rows);
@@ -69,13 +70,13 @@ static int search_begin(struct attn_search_state *s, int64_t i,
         b->best[r].tokens = b->answers + r * b->width;
     if (!attn_search_asks(s->model, s->o, rows))
         return 0;
-    if (b->limit < 1 || s->prefix_n > b->limit)
+    if (b->limit < 1 || forced > b->limit)
         return ATTN_ERROR_LENGTH;
-    b->length = s->prefix_n;
+    b->length = forced;
     b->sum[0] = 0.0f;
-    if (s->prefix_n > 0)
-        memcpy(b->tokens, prefix, (size_t)s->prefix_n * sizeof *prefix);
-    if (s->prefix_n == b->limit)
+    if (forced > 0)
+        memcpy(b->tokens, s->o->prefix, (size_t)forced * sizeof *b->tokens);
+    if (forced == b->limit)
         attn_beam_record(b, 0, -1, 0.0f);
     else
         b->open = 1;
@@ -156,11 +157,11 @@ static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
     float sum = 0.0f;
     if (!attn_logits_finite(logits, vocab))
         return 0;
-    attn_process_logits(&s->o->process, logits, vocab, b->tokens + h * b->width,
-                        b->length, s->o->end);
+    attn_process_logits(s->o, logits, vocab, b->tokens + h * b->width,
+                        b->length);
     if (s->o->beam > 1 || s->o->want_scores)
         sum = s->model->log_sum_exp(logits, vocab);
-    attn_forbid_logits(&s->o->process, logits, vocab, s->o->end);
+    attn_forbid_logits(s->o, logits, vocab);
     attn_beam_offer(b, (int32_t)h, logits, vocab, sum);
     return 1;
 }
@@ -227,7 +228,7 @@ static int search_prepare(struct attn_search_state *s,
 {
     int wrong = search_sources(s, r->ids, r->start);
     for (int64_t i = 0; i < s->sentences && wrong == 0; i++)
-        wrong = search_begin(s, i, r->prefix, out + i * s->o->results);
+        wrong = search_begin(s, i, out + i * s->o->results);
     if (wrong == 0 && s->model->kind == ATTN_ENCODER_DECODER)
         wrong = search_read(s);
     return wrong;
@@ -236,11 +237,9 @@ static int search_prepare(struct attn_search_state *s,
 /* Is all there, and do the sources lie as they should? 0, or an error. */
 static int search_check(const struct attn_search_request *r)
 {
-    int wrong = attn_check_ids(r->prefix, r->prefix_n, r->model->target_vocab);
     if (!r->bound || !r->o || !r->start || !r->memory)
         return ATTN_ERROR_NULL;
-    if (wrong == 0)
-        wrong = attn_check_count(r->sentences, 0, ATTN_MOST);
+    int wrong = attn_check_count(r->sentences, 0, ATTN_MOST);
     if (wrong == 0)
         wrong = attn_check_starts(r->start, r->sentences,
                                   r->start[r->sentences], ATTN_MOST);
@@ -267,12 +266,10 @@ ATTN_API int attn_search(const struct attn_search_request *r,
     s.sentences = r->sentences;
     s.source_rows = r->start[r->sentences];
     s.longest = search_longest(r->start, r->sentences);
-    s.prefix_n = r->prefix_n;
     s.batch.parallel = r->o->parallel;
 
-    int64_t need = attn_prefixed_search_bytes(s.model, s.o, s.sentences,
-                                              s.source_rows, s.longest,
-                                              s.prefix_n);
+    int64_t need = attn_search_bytes(s.model, s.o, s.sentences, s.source_rows,
+                                     s.longest);
     if (need < 0)
         return (int)need;
     if (need > r->bytes)
@@ -285,12 +282,4 @@ ATTN_API int attn_search(const struct attn_search_request *r,
     for (int64_t i = 0; i < s.sentences && wrong == 0; i++)
         found[i] = s.beam[i].found;
     return wrong;
-}
-
-ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
-                                   const struct attn_search_options *o,
-                                   int64_t sentences, int64_t source_rows,
-                                   int64_t longest)
-{
-    return attn_prefixed_search_bytes(m, o, sentences, source_rows, longest, 0);
 }

@@ -55,18 +55,20 @@ ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 
 /* ----------------------------------------------------------- process.c --- */
 /* Are the options right? 0, or an error. */
+/* Does this token end an answer? */
+ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token);
 ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
 /* Can a token be chosen? Not where a logit is NaN or INFINITY, or none is
  * finite. One of -INFINITY is a token that the model never gives.           */
 ATTN_API int attn_logits_finite(const float *logits, int64_t n);
-ATTN_API void attn_process_logits(const struct attn_process *p, float *logits,
-                                  int64_t vocab, const int32_t *tokens,
-                                  int64_t n /* so far, prefix included */,
-                                  int32_t end);
+ATTN_API void attn_process_logits(const struct attn_search_options *o,
+                                  float *logits, int64_t vocab,
+                                  const int32_t *tokens,
+                                  int64_t n /* so far, prefix included */);
 /* Those of `forbid`, once the probabilities are known: theirs falls to nobody,
  * so that an answer's score is what attn_score gives it.                    */
-ATTN_API void attn_forbid_logits(const struct attn_process *p, float *logits,
-                                 int64_t vocab, int32_t end);
+ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
+                                 float *logits, int64_t vocab);
 
 /* --------------------------------------------------------- sampling.c --- */
 /* Is every number in its range? */
@@ -93,14 +95,13 @@ struct attn_candidate {    /* an open hypothesis, longer by a token */
 struct attn_beam {
     const struct attn_search_options *o;
     int64_t limit;           /* tokens, the end token counted */
-    int64_t prefix;          /* forced tokens */
     int64_t length;          /* tokens of each open hypothesis */
     int64_t open;            /* open hypotheses; 0: the search is done */
     float *sum;              /* [beam] log-probability of each */
     int32_t *tokens, *spare; /* [beam][width], and room for the next */
     int64_t width;
-    struct attn_candidate *list;  /* [2 * beam] this step's best, best first */
-    int64_t listed, room;         /* room: 2 * beam */
+    struct attn_candidate *list;  /* [room] this step's best, best first */
+    int64_t listed, room;         /* beam, and as many that end */
     int32_t *answers;             /* [results][width] tokens of the best */
     int32_t *order;               /* [vocab] to sample in, or NULL */
     int64_t recorded, top_ended;  /* answers so far; first place ended once */
@@ -127,7 +128,7 @@ struct attn_search_state {
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
-    int64_t sentences, source_rows, longest, prefix_n;
+    int64_t sentences, source_rows, longest;
     int64_t limit, positions; /* the most of any sentence */
     struct attn_cache self, cross;
     struct attn_beam *beam;  /* [sentences] */
@@ -159,24 +160,15 @@ ATTN_API int64_t attn_search_limit(const struct attn_model *m,
 ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at);
 
-/* Memory for a search of up to `sentences` sources with `source_rows` rows
- * in sum and `longest` in one, and `prefix_n` forced tokens; or an error.   */
-ATTN_API int64_t attn_prefixed_search_bytes(const struct attn_model *m,
-                                            const struct attn_search_options *o,
-                                            int64_t sentences,
-                                            int64_t source_rows,
-                                            int64_t longest, int64_t prefix_n);
 struct attn_search_request { /* what a search is asked for: attn_search() */
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
     int64_t sentences;
-    const int32_t *ids;    /* their tokens, one sentence after the other */
-    const int32_t *start;  /* [sentences + 1] where each begins there */
-    const int32_t *prefix; /* [prefix_n] forced first tokens, the same for */
-    int64_t prefix_n;      /* all sentences, not more than the limit */
+    const int32_t *ids;   /* their tokens, one sentence after the other */
+    const int32_t *start; /* [sentences + 1] where each begins there */
     void *memory;
-    int64_t bytes; /* attn_prefixed_search_bytes(), or more */
+    int64_t bytes; /* attn_search_bytes(), or more */
 };
 
 #endif

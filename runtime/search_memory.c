@@ -54,6 +54,10 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
     if (!attn_sampling_fits(&o->sampling))
         return ATTN_ERROR_OPTION;
     int wrong = attn_check_parallel(o->parallel);
+    if (wrong == 0)
+        wrong = attn_check_ids(o->ends, o->ends_count, vocab);
+    if (wrong == 0)
+        wrong = attn_check_ids(o->prefix, o->prefix_n, vocab);
     if (wrong)
         return wrong;
     return attn_check_process(&o->process, vocab);
@@ -89,7 +93,7 @@ static int search_sizes(const struct attn_search_state *s)
         return ATTN_ERROR_COUNT;
     if (s->longest < 0 || s->longest > ATTN_MOST)
         return ATTN_ERROR_COUNT;
-    return attn_check_count(s->prefix_n, 0, ATTN_MOST);
+    return 0;
 }
 
 static void search_lay_out_caches(struct attn_search_state *s,
@@ -123,9 +127,8 @@ static void search_lay_out_beams(struct attn_search_state *s,
     for (int64_t i = 0; i < s->sentences; i++) {
         struct attn_beam b = { 0 };
         b.o = s->o;
-        b.prefix = s->prefix_n;
         b.width = s->limit;
-        b.room = 2 * beam;
+        b.room = (2 + s->o->ends_count) * beam;
         b.sum = attn_take(at, beam, sizeof *b.sum);
         b.list = attn_take(at, b.room, sizeof *b.list);
         b.tokens = attn_take(at, beam * s->limit, word);
@@ -153,7 +156,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
-    int64_t first = n * (attn_search_lead(m, s->o, 0) + s->prefix_n);
+    int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;
 
@@ -182,11 +185,10 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->arena = attn_take(at, arena, 1);
 }
 
-ATTN_API int64_t attn_prefixed_search_bytes(const struct attn_model *m,
-                                            const struct attn_search_options *o,
-                                            int64_t sentences,
-                                            int64_t source_rows,
-                                            int64_t longest, int64_t prefix_n)
+ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t sentences, int64_t source_rows,
+                                   int64_t longest)
 {
     struct attn_memory at;
     struct attn_search_state s = { 0 };
@@ -195,7 +197,6 @@ ATTN_API int64_t attn_prefixed_search_bytes(const struct attn_model *m,
     s.sentences = sentences;
     s.source_rows = source_rows;
     s.longest = longest;
-    s.prefix_n = prefix_n;
     int wrong = attn_check_choice(m, o);
     if (wrong == 0)
         wrong = search_rules(o);
@@ -205,7 +206,7 @@ ATTN_API int64_t attn_prefixed_search_bytes(const struct attn_model *m,
         return wrong;
     attn_memory_open(&at, NULL);
     attn_search_lay_out(&s, &at);
-    if (s.limit < 1 || prefix_n > s.limit)
+    if (s.limit < 1 || o->prefix_n > s.limit)
         return ATTN_ERROR_LENGTH;
     if (at.used < 0)
         return ATTN_ERROR_COUNT;

@@ -33,8 +33,10 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
         o->max_output = s->max_output;
         o->max_output_plus = -1;
     }
-    if (s->end_token >= 0)
+    if (s->end_token >= 0) {
         o->end = (int32_t)s->end_token;
+        o->ends_count = 0;
+    }
     o->max_input = s->max_input;
     o->patience = (float)s->patience;
     o->want_scores = s->scores;

@@ -233,7 +233,15 @@ static int stream_stops(const struct attn_stream *s, int64_t token)
     for (int64_t i = 0; i < s->stops; i++)
         if (s->stop[i] == token)
             return 1;
-    return token == s->o.end;
+    return attn_ends(&s->o, token);
+}
+
+/* A token that needs no look at the model. */
+static int64_t stream_forced(struct attn_stream *s, int64_t token)
+{
+    s->tokens[s->n] = (int32_t)token;
+    s->n++;
+    return token;
 }
 
 ATTN_API int64_t attn_stream_next(struct attn_stream *s)
@@ -249,6 +257,8 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_END;
     if (s->n == 0 || s->n >= r->width || s->n > s->model->max_target)
         return ATTN_STREAM_FULL;
+    if (answer < s->o.prefix_n)
+        return stream_forced(s, s->o.prefix[answer]);
     if (s->read == s->n) { /* its logits are gone */
         s->read--;
         attn_cache_cut(&r->self, s->slot, s->read);
@@ -257,9 +267,8 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_FULL;
     if (!attn_logits_finite(r->logits, vocab))
         return ATTN_ERROR_FINITE;
-    attn_process_logits(&s->o.process, r->logits, vocab, s->tokens + s->lead,
-                        answer, s->o.end);
-    attn_forbid_logits(&s->o.process, r->logits, vocab, s->o.end);
+    attn_process_logits(&s->o, r->logits, vocab, s->tokens + s->lead, answer);
+    attn_forbid_logits(&s->o, r->logits, vocab);
     int64_t token = attn_sample(&s->o.sampling, r->logits, vocab, answer,
                                 r->order);
     if (token < 0)

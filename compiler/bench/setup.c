@@ -281,8 +281,8 @@ static void make_search(Setup *s)
         .parallel = s->engine->parallel,
         .process = { .min_length = o->steps }
     };
-    s->search_bytes = attn_prefixed_search_bytes(s->model, &s->search, o->batch,
-                                                 rows, s->longest, 0);
+    s->search_bytes = attn_search_bytes(s->model, &s->search, o->batch, rows,
+                                        s->longest);
     s->search_memory = memory_for(s, s->search_bytes);
     s->found = arena_alloc(s->arena, (size_t)o->batch * sizeof *s->found);
     s->found_count = arena_alloc(s->arena,

@@ -78,7 +78,7 @@ static bool check_length(Run *r, int64_t n, Fault *why)
     bool decoder = r->e.spec->kind == KindDecoder;
     int64_t most = decoder ? m->max_target : m->max_source;
     int64_t lead = attn_search_lead(m, o, cut);
-    int64_t answer = attn_max(r->search.prefix_n, 1);
+    int64_t answer = attn_max(r->search.o.prefix_n, 1);
     if (cut > most || lead > m->max_target)
         return fault(why, ExitInput,
                      "the line has %lld tokens, the model takes "
@@ -142,9 +142,8 @@ static void search_batch(Run *r)
     int64_t longest = 0;
     for (int64_t i = 0; i < r->questions; i++)
         longest = attn_max(longest, r->start[i + 1] - r->start[i]);
-    int64_t bytes = attn_prefixed_search_bytes(m, &r->search.o, r->questions,
-                                               r->ids.n, longest,
-                                               r->search.prefix_n);
+    int64_t bytes = attn_search_bytes(m, &r->search.o, r->questions, r->ids.n,
+                                      longest);
     if (bytes < 0)
         fail(ExitResource,
              "a search of %lld lines of up to %lld tokens with "
@@ -162,8 +161,6 @@ static void search_batch(Run *r)
         .sentences = r->questions,
         .ids = r->ids.at,
         .start = r->start,
-        .prefix = r->search.prefix,
-        .prefix_n = r->search.prefix_n,
         .memory = r->memory,
         .bytes = r->bytes,
     };

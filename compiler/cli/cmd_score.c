@@ -86,7 +86,8 @@ static bool refuse_length(const Score *s, int64_t n, int64_t target_n,
 {
     const struct attn_model *m = s->e.backend.model;
     const bool decoder = s->e.spec->kind == KindDecoder;
-    const int64_t start = s->e.spec->token_start >= 0;
+    const int64_t start = (s->e.spec->token_start >= 0)
+                        + s->e.spec->search_prefix.n;
     const int64_t most = m->max_target + 1 - start; /* the last is not read */
 
     if (target_n < 1)
@@ -116,9 +117,17 @@ static bool refuse_length(const Score *s, int64_t n, int64_t target_n,
 static bool score_ids(Score *s, int64_t n, int64_t target_n, Fault *why)
 {
     const struct attn_model *m = s->e.backend.model;
-    if (s->e.spec->token_end >= 0)
-        s->target_ids[target_n++] = (int32_t)s->e.spec->token_end;
-    int64_t bytes = attn_score_bytes(m, n, target_n, s->e.parallel);
+    const Spec *spec = s->e.spec;
+    const struct attn_search_options o = { .prefix = spec->search_prefix.at,
+                                           .prefix_n = spec->search_prefix.n };
+    if (spec->token_end >= 0)
+        s->target_ids[target_n++] = (int32_t)spec->token_end;
+    const int64_t forced = attn_score_forced(&o, s->target_ids, target_n);
+    target_n -= forced;
+    memmove(s->target_ids, s->target_ids + forced,
+            (size_t)target_n * sizeof *s->target_ids);
+    int64_t bytes = attn_score_bytes(m, n, o.prefix_n + target_n,
+                                     s->e.parallel);
     if (bytes > s->bytes) {
         s->bytes = bytes + bytes / 2;
         s->memory = aligned_memory(s->e.arena, s->bytes);
@@ -126,7 +135,9 @@ static bool score_ids(Score *s, int64_t n, int64_t target_n, Fault *why)
     const struct attn_score_request request = {
         .model = m,
         .bound = s->e.bound,
-        .start = (int32_t)s->e.spec->token_start,
+        .start = (int32_t)spec->token_start,
+        .prefix = o.prefix,
+        .prefix_n = o.prefix_n,
         .source = s->source_ids,
         .source_n = n,
         .target = s->target_ids,

@@ -100,6 +100,12 @@ static struct attn_search_options search_options(const Engine *e,
         .max_output_plus = s->max_output_plus,
         .start = (int32_t)s->token_start,
         .end = (int32_t)s->token_end,
+        .ends = s->token_ends.at + (s->token_ends.n > 0),
+        .ends_count = s->token_ends.n - (s->token_ends.n > 0),
+        .prefix = s->search_prefix.at,
+        .prefix_n = s->search_prefix.n,
+        .process = { .suppress_first = s->suppress_first.at,
+                     .suppress_first_count = s->suppress_first.n },
         .parallel = e->parallel,
     };
     attn_settings_apply(&o->set, spec_says(s, "search.beam"),
@@ -145,6 +151,8 @@ int open_search(Search *to, const Engine *e, const SearchOptions *o,
     ids = arena_alloc(a, 2 * sizeof *ids);
     to->o.process.forbid = ids;
     to->o.process.forbid_count = spec_unwritten(s, ids);
+    for (int64_t i = 0; i < s->suppress.n; i++)
+        vec_push(a, &suppress, s->suppress.at[i]);
     for (int i = 0; !code && i < o->suppress.n; i++) {
         code = option_tokens(a, target, "--suppress", o->suppress.at[i], &ids,
                              &n);
@@ -155,9 +163,11 @@ int open_search(Search *to, const Engine *e, const SearchOptions *o,
     }
     to->o.process.suppress = suppress.at;
     to->o.process.suppress_size = suppress.n;
-    if (!code && o->set.prefix)
-        code = option_tokens(a, target, "--prefix", o->set.prefix, &to->prefix,
-                             &to->prefix_n);
+    if (!code && o->set.prefix) {
+        code = option_tokens(a, target, "--prefix", o->set.prefix, &ids,
+                             &to->o.prefix_n);
+        to->o.prefix = ids;
+    }
     if (to->o.end >= s->target.size) {
         error_at((Pos){ 0 }, "--end-token %d: the target has %lld tokens",
                  to->o.end, (long long)s->target.size);

@@ -253,8 +253,6 @@ const char *records_option(const CodeOptions *code);
  * are ids here. ExitUsage after a message.                                  */
 typedef struct {
     struct attn_search_options o;
-    int32_t *prefix;
-    int64_t prefix_n;
 } Search;
 int open_search(Search *to, const Engine *e, const SearchOptions *o,
                 const Tokens *target);

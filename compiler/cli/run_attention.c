@@ -167,8 +167,7 @@ static int64_t add_answer(AttentionRun *r, int from, int32_t *ids, int64_t n)
     int64_t rows = r->in.start[from][1], found = 0;
     struct attn_hypothesis *best = arena_alloc(a, (size_t)s->o.results
                                                       * sizeof *best);
-    int64_t bytes = attn_prefixed_search_bytes(m, &s->o, 1, rows, rows,
-                                               s->prefix_n);
+    int64_t bytes = attn_search_bytes(m, &s->o, 1, rows, rows);
     void *memory = bytes < 0 ? NULL : aligned_memory(a, bytes);
     if (!memory)
         fail(ExitResource, "a search with beam %lld is too large",
@@ -180,8 +179,6 @@ static int64_t add_answer(AttentionRun *r, int from, int32_t *ids, int64_t n)
         .sentences = 1,
         .ids = r->in.sample.ids[from],
         .start = r->in.start[from],
-        .prefix = s->prefix,
-        .prefix_n = s->prefix_n,
         .memory = memory,
         .bytes = bytes,
     };
@@ -209,9 +206,9 @@ static int answer(AttentionRun *r, int from)
         return code;
     int64_t rows = r->in.start[from][1], n = 0, prompt = from == 1 ? rows : 0;
     int64_t lead = attn_search_lead(m, o, rows);
-    int64_t least = attn_max(r->search.prefix_n, r->o->tokens != 0);
+    int64_t least = attn_max(o->prefix_n, r->o->tokens != 0);
     if (r->o->tokens >= 0) {
-        o->max_output = r->search.prefix_n + r->o->tokens;
+        o->max_output = o->prefix_n + r->o->tokens;
         o->max_output_plus = -1;
     }
     if (lead > m->max_target

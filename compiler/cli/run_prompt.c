@@ -96,14 +96,15 @@ static int64_t room_of(const Stream *r, int64_t rows, int64_t lead)
 {
     const struct attn_model *m = r->e.backend.model;
     int64_t answer = r->o->tokens >= 0
-                       ? attn_min(r->search.prefix_n + r->o->tokens,
+                       ? attn_min(r->search.o.prefix_n + r->o->tokens,
                                   m->max_target)
                        : attn_search_limit(m, &r->search.o, rows, lead);
     int64_t room = attn_max(attn_min(lead + answer, m->max_target + 1), 1);
-    if (lead + r->search.prefix_n <= room)
+    if (lead + r->search.o.prefix_n <= room)
         return room;
-    error_at((Pos){ 0 }, "no room is left for the %lld tokens of --prefix",
-             (long long)r->search.prefix_n);
+    error_at((Pos){ 0 },
+             "no room is left for the %lld tokens that begin the answer",
+             (long long)r->search.o.prefix_n);
     return 0;
 }
 
@@ -175,6 +176,8 @@ static int read_state(Stream *r)
         return ExitUsage;
     }
     r->begun = h->tokens > (r->search.o.start >= 0);
+    if (!r->o->prompt && !r->o->search.set.prefix)
+        r->search.o.prefix_n = 0; /* the answer has begun already */
     r->source.begun = r->begun;
     return ExitDone;
 }
@@ -221,7 +224,7 @@ static int open_saved(Stream *r)
 static void feed_prefix(Stream *r)
 {
     int64_t lead = r->s.lead;
-    if (attn_stream_feed(&r->s, r->search.prefix, r->search.prefix_n))
+    if (attn_stream_feed(&r->s, r->search.o.prefix, r->search.o.prefix_n))
         die("the stream refused a prefix that fits the model");
     r->s.lead = lead;
 }
@@ -285,8 +288,8 @@ static void print_prompt(Stream *r)
     flush_answers(r->to);
     r->from = r->kept_n;
     r->answer.n = 0;
-    for (int64_t i = 0; i < r->search.prefix_n; i++)
-        print_token(r, r->search.prefix[i]);
+    for (int64_t i = 0; i < r->search.o.prefix_n; i++)
+        print_token(r, r->search.o.prefix[i]);
     r->text.stops = stops;
     flush_answers(r->to);
 }

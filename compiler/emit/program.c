@@ -85,14 +85,75 @@ static void emit_model_struct(Gen *g, Emit *e)
            "}\n\n");
 }
 
+typedef struct { /* a list of ids that the search has, and its members */
+    const char *name, *member, *count;
+    const int32_t *at;
+    int64_t n;
+} IdList;
+enum { IdLists = 5 };
+
+/* On one line, where it fits there. */
+static void put_id_list(Gen *g, Emit *e, const IdList *list)
+{
+    const char *line = "";
+    int lines = 0;
+    let(e, "name", "%s", list->name);
+    for (int64_t i = 0; i < list->n; i++) {
+        const bool last = i + 1 == list->n;
+        line = arena_printf(g->a, "%s%s%d%s", line, *line ? " " : "",
+                            list->at[i], last ? "" : ",");
+        if (!last && strlen(line) < 40)
+            continue;
+        let(e, "ids", "%s", line);
+        if (last && lines == 0) {
+            put(e, "static const int32_t $name[] = { $ids };\n");
+            return;
+        }
+        if (lines++ == 0)
+            put(e, "static const int32_t $name[] = {\n");
+        put(e, "$ids\n");
+        line = "";
+    }
+    put(e, "};\n");
+}
+
+static void put_id_members(Emit *e, const IdList *list)
+{
+    let(e, "name", "%s", list->name);
+    let(e, "member", "%s", list->member);
+    let(e, "size", "%s", list->count);
+    let(e, "n", "%lld", (long long)list->n);
+    put(e, "o->$member = $name;\n"
+           "o->$size = $n;\n");
+}
+
+/* Those of the spec, made of `ids` too. */
+static void find_id_lists(const Spec *s, int32_t ids[2], IdList list[IdLists])
+{
+    const int64_t more = s->token_ends.n > 0; /* the first is o->end */
+    const IdList lists[IdLists] = {
+        { "unwritten", "process.forbid", "process.forbid_count", ids,
+          spec_unwritten(s, ids) },
+        { "ends", "ends", "ends_count", s->token_ends.at + more,
+          s->token_ends.n - more },
+        { "prefix", "prefix", "prefix_n", s->search_prefix.at,
+          s->search_prefix.n },
+        { "suppress", "process.suppress", "process.suppress_size",
+          s->suppress.at, s->suppress.n },
+        { "suppress_first", "process.suppress_first",
+          "process.suppress_first_count", s->suppress_first.at,
+          s->suppress_first.n },
+    };
+    memcpy(list, lists, sizeof lists);
+}
+
 static void emit_defaults(Gen *g, Emit *e)
 {
     const Spec *s = g->p->g->spec;
     int32_t ids[2] = { 0 };
-    const int n = spec_unwritten(s, ids);
-    let(e, "count", "%d", n);
-    let(e, "ids", "%d%s", ids[0],
-        n > 1 ? arena_printf(g->a, ", %d", ids[1]) : "");
+    IdList lists[IdLists];
+    int64_t all = 0;
+    find_id_lists(s, ids, lists);
     let(e, "beam", "%lld", (long long)s->search_beam);
     let(e, "rule", "%d", s->search_rule);
     let(e, "penalty", "%d", s->search_penalty);
@@ -104,8 +165,13 @@ static void emit_defaults(Gen *g, Emit *e)
     put(e, "/* The search that the spec asks for. */\n"
            "void $options(struct attn_search_options *o)\n"
            "{\n");
-    if (n > 0)
-        put(e, "static const int32_t unwritten[] = { $ids };\n\n");
+    for (int i = 0; i < IdLists; i++) {
+        all += lists[i].n;
+        if (lists[i].n > 0)
+            put_id_list(g, e, &lists[i]);
+    }
+    if (all > 0)
+        put(e, "\n");
     put(e, "if (!o)\n"
            "    return;\n"
            "memset(o, 0, sizeof *o);\n"
@@ -119,9 +185,9 @@ static void emit_defaults(Gen *g, Emit *e)
            "o->patience = 1.0f;\n"
            "o->start = $start;\n"
            "o->end = $end;\n");
-    if (n > 0)
-        put(e, "o->process.forbid = unwritten;\n"
-               "o->process.forbid_count = $count;\n");
+    for (int i = 0; i < IdLists; i++)
+        if (lists[i].n > 0)
+            put_id_members(e, &lists[i]);
     put(e, "}\n\n");
 }
 

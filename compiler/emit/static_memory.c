@@ -111,6 +111,10 @@ static void put_answer(Gen *g, Emit *e, const struct attn_model *m)
         .max_output_plus = s->max_output_plus,
         .start = (int32_t)s->token_start,
         .end = (int32_t)s->token_end,
+        .ends = s->token_ends.at,
+        .ends_count = s->token_ends.n - (s->token_ends.n > 0),
+        .prefix = s->search_prefix.at,
+        .prefix_n = s->search_prefix.n,
     };
     const int64_t read = s->kind == KindDecoder ? 0 : input;
     const int64_t lead = (o.start >= 0) + input - read;

@@ -254,13 +254,33 @@ static void check_token(Spec *s, const char *key, int64_t id, int64_t size)
                  key, (long long)id, (long long)size);
 }
 
+static void check_ids(Spec *s, const char *key, const SpecIds *ids,
+                      int64_t size)
+{
+    for (int64_t i = 0; i < ids->n; i++)
+        check_token(s, key, ids->at[i], size);
+}
+
+static void check_sequences(Spec *s)
+{
+    const int32_t *at = s->suppress.at, *end = at + s->suppress.n;
+
+    for (; at < end; at += 1 + at[0]) {
+        const SpecIds sequence = { at + 1, at[0] };
+        check_ids(s, "search.suppress", &sequence, s->target.size);
+    }
+}
+
 static void check_tokens(Spec *s, const FieldState *state)
 {
     bool target = !is(state, "vocab.target.size", StateOff);
     int64_t size = target ? s->target.size : s->source.size;
 
     check_token(s, "vocab.tokens.start", s->token_start, s->target.size);
-    check_token(s, "vocab.tokens.end", s->token_end, size);
+    check_ids(s, "vocab.tokens.end", &s->token_ends, size);
+    check_ids(s, "search.prefix", &s->search_prefix, s->target.size);
+    check_ids(s, "search.suppress_first", &s->suppress_first, s->target.size);
+    check_sequences(s);
     check_token(s, "vocab.tokens.pad", s->token_pad, size);
     check_token(s, "vocab.tokens.unknown.source", s->token_unknown,
                 s->source.size);

@@ -106,6 +106,16 @@ char *field_wants(Arena *a, const Field *f)
     case FieldReals:
         return arena_printf(a, "a list of numbers from %.10g to %.10g",
                             f->least, f->most);
+    case FieldIds:
+        return arena_printf(a,
+                            "an integer from %.10g to %.10g, or a list of "
+                            "these",
+                            f->least, f->most);
+    case FieldSequences:
+        return arena_printf(a,
+                            "a list of integers from %.10g to %.10g and of "
+                            "lists of these",
+                            f->least, f->most);
     case FieldBool: return "true or false";
     case FieldEnum:
         return f->words[1]

@@ -52,6 +52,62 @@ static bool read_reals(Arena *a, const Field *f, SpecReals *to, const Yaml *v)
     return true;
 }
 
+typedef VEC(int32_t) IdVec;
+
+/* An id, or each of a list. */
+static bool add_ids(Arena *a, const Field *f, IdVec *to, const Yaml *v)
+{
+    Field number = *f;
+    int64_t value;
+
+    number.type = FieldInt;
+    if (v->kind != YamlList) {
+        if (!read_int(a, &number, &value, v))
+            return false;
+        vec_push(a, to, (int32_t)value);
+        return true;
+    }
+    for (int i = 0; i < v->items.n; i++)
+        if (v->items.at[i]->kind == YamlList)
+            return refuse_value(a, f, v->items.at[i]);
+        else if (!add_ids(a, f, to, v->items.at[i]))
+            return false;
+    return v->items.n > 0 || refuse_value(a, f, v);
+}
+
+static bool read_ids(Arena *a, const Field *f, Spec *s, const Yaml *v)
+{
+    IdVec ids = { 0 };
+
+    if (v->kind == YamlMap)
+        return refuse_value(a, f, v);
+    if (!add_ids(a, f, &ids, v))
+        return false;
+    const SpecIds list = { ids.at, ids.n };
+    const int64_t first = ids.at[0];
+    memcpy((char *)s + f->at, &list, sizeof list);
+    if (f->also)
+        memcpy((char *)s + f->also, &first, sizeof first);
+    return true;
+}
+
+static bool read_sequences(Arena *a, const Field *f, SpecIds *to, const Yaml *v)
+{
+    IdVec ids = { 0 };
+
+    if (v->kind != YamlList || v->items.n == 0)
+        return refuse_value(a, f, v);
+    for (int i = 0; i < v->items.n; i++) {
+        const int at = ids.n;
+        vec_push(a, &ids, 0);
+        if (!add_ids(a, f, &ids, v->items.at[i]))
+            return false;
+        ids.at[at] = ids.n - at - 1;
+    }
+    *to = (SpecIds){ ids.at, ids.n };
+    return true;
+}
+
 static bool read_bool(Arena *a, const Field *f, void *at, const Yaml *v)
 {
     bool value = scalar(v) && !strcmp(v->text, "true");
@@ -155,6 +211,8 @@ bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *v)
     case FieldInt:        return read_int(a, f, at, v);
     case FieldReal:       return read_real(a, f, at, v);
     case FieldReals:      return read_reals(a, f, at, v);
+    case FieldIds:        return read_ids(a, f, s, v);
+    case FieldSequences:  return read_sequences(a, f, at, v);
     case FieldBool:       return read_bool(a, f, at, v);
     case FieldEnum:       return read_enum(a, f, at, v);
     case FieldFlags:      return read_flags(a, f, at, v);
@@ -174,6 +232,8 @@ void field_absent(const Field *f, Spec *s)
 
     if (f->type == FieldInt && f->preset && !*f->preset)
         memcpy((char *)s + f->at, &none, sizeof none);
+    if (f->type == FieldIds && f->also)
+        memcpy((char *)s + f->also, &none, sizeof none);
 }
 
 void field_default(Arena *a, const Field *f, Spec *s)
@@ -190,6 +250,15 @@ static char *reals_text(Arena *a, const SpecReals *list)
 
     for (int64_t i = 0; i < list->n; i++)
         text = arena_printf(a, "%s%s%.17g", text, i ? " " : "", list->at[i]);
+    return text;
+}
+
+static char *ids_text(Arena *a, const SpecIds *list)
+{
+    char *text = arena_strdup(a, "");
+
+    for (int64_t i = 0; i < list->n; i++)
+        text = arena_printf(a, "%s%s%d", text, i ? " " : "", list->at[i]);
     return text;
 }
 
@@ -211,6 +280,8 @@ char *field_text(Arena *a, const Field *f, const Spec *s)
         return arena_printf(a, "%lld", (long long)*(const int64_t *)at);
     case FieldReal:       return arena_printf(a, "%.17g", *(const double *)at);
     case FieldReals:      return reals_text(a, at);
+    case FieldIds:
+    case FieldSequences:  return ids_text(a, at);
     case FieldBool:       return *(const bool *)at ? "true" : "false";
     case FieldEnum:       return arena_strdup(a, f->words[*(const int *)at]);
     case FieldFlags:      return arena_printf(a, "%d", *(const int *)at);

@@ -17,6 +17,9 @@
 #define REALS(key, member, least, most, kinds, doc)                           \
     ROW(key, FieldReals, offsetof(Spec, member), 0, NULL, least, most, kinds, \
         "", NULL, doc)
+#define IDS(key, type, at_, also_, kinds, doc)                                \
+    ROW(key, type, offsetof(Spec, at_), also_, NULL, 0, MostTokens, kinds, "", \
+        NULL, doc)
 #define BOOL(key, member, kinds, preset, follow, doc)                         \
     ROW(key, FieldBool, offsetof(Spec, member), 0, NULL, 0, 1, kinds, preset, \
         follow, doc)
@@ -267,8 +270,10 @@ const Field fields[] = {
     INT("vocab.tokens.start", token_start, 0, MostTokens, Target_, "", NULL,
         "The decoder reads this id first; no answer has it, unless it is the "
         "end too."),
-    INT("vocab.tokens.end", token_end, 0, MostTokens, Model, "", NULL,
-        "This id ends a text."),
+    IDS("vocab.tokens.end", FieldIds, token_ends, offsetof(Spec, token_end),
+        Model,
+        "This id ends a text; of a list each, and the first is added to "
+        "sources."),
     INT("vocab.tokens.pad", token_pad, 0, MostTokens, Model, "", NULL,
         "This id is never written, unless it is the end too."),
     SPREAD("vocab.tokens.unknown",
@@ -509,6 +514,13 @@ const Field fields[] = {
     REAL("search.alpha", search_alpha, 0.0, 10.0, Target_,
          "0.6 for gnmt, 1.0 for power", follow_alpha,
          "This is the exponent of the penalty."),
+    IDS("search.prefix", FieldIds, search_prefix, 0, Target_,
+        "Every answer begins with these ids; --prefix takes their place."),
+    IDS("search.suppress", FieldSequences, suppress, 0, Target_,
+        "No answer has these ids and sequences of ids; --suppress adds to "
+        "them."),
+    IDS("search.suppress_first", FieldIds, suppress_first, 0, Target_,
+        "No answer begins with one of these ids, behind the prefix."),
     SPREAD("search.max_output", WORDS("search.max_output.tokens"), Target_,
            "An output has no more tokens than this; the smaller of the limits"
            " that are set, and of max_len.target, holds."),

@@ -9,7 +9,11 @@
 typedef enum {
     FieldInt,
     FieldReal,
-    FieldReals, /* a list of numbers */
+    FieldReals,     /* a list of numbers */
+    FieldIds,       /* an id of a token, or a list of them; at `also`
+                       the first, -1: none */
+    FieldSequences, /* a list of ids and of lists of ids, each stored
+                       behind its length */
     FieldBool,
     FieldEnum,       /* one of words[], its index is stored */
     FieldFlags,      /* a list of words[], stored as bits */

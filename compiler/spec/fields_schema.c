@@ -57,6 +57,16 @@ static json_t *mask_schema(const Field *f)
                      "minItems", 1, "items", part);
 }
 
+static json_t *ids_schema(const Field *f)
+{
+    json_t *id = number_schema(&(Field){ .type = FieldInt,
+                                         .least = f->least,
+                                         .most = f->most },
+                               "integer");
+    return json_pack("{s:[O, {s:s, s:i, s:o}]}", "anyOf", id, "type", "array",
+                     "minItems", 1, "items", id);
+}
+
 static json_t *name_schema(void)
 {
     return json_loads("{\"anyOf\": [{\"type\": \"string\", \"minLength\": 1}, "
@@ -83,6 +93,10 @@ static json_t *value_schema(Arena *a, const Field *f)
     case FieldReals:
         return json_pack("{s:s, s:i, s:o}", "type", "array", "minItems", 1,
                          "items", number_schema(f, "number"));
+    case FieldIds: return ids_schema(f);
+    case FieldSequences:
+        return json_pack("{s:s, s:i, s:o}", "type", "array", "minItems", 1,
+                         "items", ids_schema(f));
     case FieldBool: return json_pack("{s:s}", "type", "boolean");
     case FieldEnum: return words_schema(f->words);
     case FieldFlags:

@@ -167,6 +167,8 @@ static void json_field(Buffer *b, const Field *f)
         [FieldInt] = "integer",
         [FieldReal] = "number",
         [FieldReals] = "numbers",
+        [FieldIds] = "ids",
+        [FieldSequences] = "lists of ids",
         [FieldBool] = "boolean",
         [FieldEnum] = "word",
         [FieldFlags] = "words",
@@ -180,7 +182,8 @@ static void json_field(Buffer *b, const Field *f)
         [FieldSpread] = "sets",
     };
     const bool number = f->type == FieldInt || f->type == FieldReal
-                     || f->type == FieldReals || f->type == FieldScale;
+                     || f->type == FieldReals || f->type == FieldIds
+                     || f->type == FieldSequences || f->type == FieldScale;
     buffer_printf(b, "  {\"key\": \"%s\", \"type\": \"%s\"", f->key,
                   types[f->type]);
     if (f->type == FieldActivation)

@@ -81,6 +81,11 @@ typedef struct { /* a list of numbers */
     int64_t n;
 } SpecReals;
 
+typedef struct { /* ids of tokens */
+    const int32_t *at;
+    int64_t n;
+} SpecIds;
+
 /* How the frequencies of rotary positions are stretched for texts that are
  * longer than those of the training; see spec_rotary().                     */
 typedef struct {
@@ -156,6 +161,7 @@ struct Spec {
     SpecVocab source, target; /* the same values when shared */
     bool vocab_shared;
     int64_t token_start, token_end, token_pad, token_unknown; /* -1: none */
+    SpecIds token_ends;           /* all of them, the first is token_end */
     int64_t token_unknown_target; /* token_unknown: of the source */
     VocabSplit split_source, split_target;
     bool append_end; /* source text gets the end token appended */
@@ -208,6 +214,9 @@ struct Spec {
     int64_t search_beam;
     PenaltyRule search_penalty;
     double search_alpha;
+    SpecIds search_prefix;   /* first tokens of every answer */
+    SpecIds suppress;        /* sequences, each: length, then its tokens */
+    SpecIds suppress_first;  /* tokens that are not an answer's first */
     int64_t max_output_plus; /* output limit: input + this; -1: not set */
     int64_t max_output;      /* absolute output limit; -1: not set */
     Dtype dtype;

@@ -293,9 +293,25 @@ static void test_ids(void **state)
                     "1 1 1 1 1 1 1 1\\t1 1 1 1 1 1 1 1\\n" });
 }
 
+/* What a spec says of the ids of answers, and options beside it. */
+static void test_spec_ids(void **state)
+{
+    (void)state;
+    check(&(Model){ "tests/torch/relative.yaml --set vocab.tokens.end=[2,5] "
+                    "--set search.prefix=[3,4] "
+                    "--set search.suppress=[7,[8,9]] "
+                    "--set search.suppress_first=[6,10]",
+                    "--ids",
+                    "5\\n10\\n\\n1 2 3 4\\n1 1 1 1 1 1 1 1 1 1 1 1 1\\n", "5 6",
+                    "5\\t6 7\\n5 6\\t3 4 6 7\\n\\t3\\n5\\t\\n5\\t3 4\\n"
+                    "5\\t11\\nx\\t5\\n"
+                    "1 1 1 1 1 1 1 1\\t1 1 1 1 1 1 1 1 1 1 1 1 1\\n" });
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_sharing, tear_down)
-    const struct CMUnitTest tests[] = { TEST(test_text), TEST(test_ids) };
+    const struct CMUnitTest tests[] = { TEST(test_text), TEST(test_ids),
+                                        TEST(test_spec_ids) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,9 +113,8 @@ static void say_search(const Case *c, int64_t beam, const int32_t *ids,
     const struct attn_model *m = c->e.backend.model;
     struct attn_search_options o = options_of(c, beam);
     struct attn_hypothesis out[Answers * Beams];
-    const int64_t bytes = attn_prefixed_search_bytes(m, &o, Answers,
-                                                     start[Answers],
-                                                     start[Answers], 0);
+    const int64_t bytes = attn_search_bytes(m, &o, Answers, start[Answers],
+                                            start[Answers]);
     if (bytes < 0) {
         said->code = -2;
         return;

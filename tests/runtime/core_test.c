@@ -151,7 +151,8 @@ static void process(const struct attn_process *p, const int32_t *tokens,
     for (int i = 0; i < Vocab; i++)
         logits[i] = (float)(i + 1);
     logits[Vocab - 1] = -8.0f;
-    attn_process_logits(p, logits, Vocab, tokens, n, End);
+    const struct attn_search_options o = { .end = End, .process = *p };
+    attn_process_logits(&o, logits, Vocab, tokens, n);
 }
 
 /* `ids`: those that are forbidden, as digits. */
@@ -260,15 +261,56 @@ static void test_forbid(void **unused)
     (void)unused;
     const int32_t list[] = { 0, 1, 2, -1, 8 }; /* two are no tokens */
     const struct attn_process p = { .forbid = list, .forbid_count = 5 };
+    struct attn_search_options o = { .end = End, .process = p };
     process(&p, NULL, 0);
     assert_forbidden(""); /* no probability changes */
-    attn_forbid_logits(&p, logits, Vocab, End);
+    attn_forbid_logits(&o, logits, Vocab);
     assert_forbidden("01");
-    attn_forbid_logits(&p, logits, Vocab, 3);
+    o.end = 3;
+    attn_forbid_logits(&o, logits, Vocab);
     assert_forbidden("012");
     process(&p, NULL, 0);
-    attn_forbid_logits(&p, logits, Vocab, 1); /* as the end it may come */
+    o.end = 1; /* as the end it may come */
+    attn_forbid_logits(&o, logits, Vocab);
     assert_forbidden("02");
+    process(&p, NULL, 0);
+    o.ends = list; /* as another end, too */
+    o.ends_count = 1;
+    attn_forbid_logits(&o, logits, Vocab);
+    assert_forbidden("2");
+}
+
+static void test_ends(void **unused)
+{
+    (void)unused;
+    const int32_t ends[] = { 4, 6 };
+    const struct attn_search_options o = { .end = End,
+                                           .ends = ends,
+                                           .ends_count = 2,
+                                           .process = { .min_length = 2 } };
+    for (int64_t t = -1; t < Vocab; t++)
+        assert_int_equal(attn_ends(&o, t), t == End || t == 4 || t == 6);
+    for (int64_t n = 1; n <= 2; n++) {
+        process(&o.process, NULL, 2);
+        attn_process_logits(&o, logits, Vocab, ends, n);
+        assert_forbidden(n < 2 ? "246" : "");
+    }
+}
+
+/* Behind what is forced, where that is said; not before, not later. */
+static void test_suppress_first(void **unused)
+{
+    (void)unused;
+    const int32_t ids[] = { 0, 5 }, before[] = { 3, 3, 3 };
+    struct attn_search_options o = { .end = End,
+                                     .process = { .suppress_first = ids,
+                                                  .suppress_first_count = 2 } };
+    for (o.prefix_n = 0; o.prefix_n < 3; o.prefix_n++)
+        for (int64_t n = 0; n < 3; n++) {
+            process(&(struct attn_process){ 0 }, NULL, 0);
+            attn_process_logits(&o, logits, Vocab, before, n);
+            assert_forbidden(n == o.prefix_n ? "05" : "");
+        }
 }
 
 int main(void)
@@ -286,6 +328,8 @@ int main(void)
         cmocka_unit_test(test_suppress),
         cmocka_unit_test(test_finite),
         cmocka_unit_test(test_forbid),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_suppress_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,8 +113,10 @@ static void test_refused(void **unused)
     c->prefix_n = 1;
     c->prefix[0] = 9;
     assert_int_equal(case_run(c), ATTN_ERROR_ID);
-    free(c->memory);
     c->prefix_n = 0;
+    c->o.ends = c->prefix;
+    c->o.ends_count = 1;
+    assert_int_equal(case_run(c), ATTN_ERROR_ID);
     free(c);
 }
 
@@ -136,8 +138,7 @@ static void test_sizes_refused(void **unused)
     c->f.model.input_width = 3; /* its source is no tokens */
     assert_int_equal(case_bytes(c), ATTN_ERROR_KIND);
     c->f.model.input_width = 0;
-    assert_int_equal(attn_prefixed_search_bytes(&c->f.model, &c->o, INT64_MAX,
-                                                1, 1, 0),
+    assert_int_equal(attn_search_bytes(&c->f.model, &c->o, INT64_MAX, 1, 1),
                      ATTN_ERROR_COUNT);
     c->f.model.target_vocab = INT64_MAX / 8;
     assert_int_equal(case_bytes(c), ATTN_ERROR_COUNT);

@@ -15,6 +15,7 @@ enum { Results = 8, Outputs = 1 + 3 + 9 + 27 + 81 };
 
 /* Start, pad, and the end, which may be written all the same. */
 static const int32_t unwritten[] = { 1, 0, 2 };
+static const int32_t more_ends[] = { 3, 1 };
 
 static uint32_t random_below(uint32_t *state, uint32_t n)
 {
@@ -47,7 +48,8 @@ static void assert_slow_agrees(const Case *c)
             assert_int_equal(c->found[i], 0);
             continue;
         }
-        int64_t found = slow_search(&c->f, &c->o, c->ids + c->start[i], n,
+        const struct attn_search_options o = case_options(c);
+        int64_t found = slow_search(&c->f, &o, c->ids + c->start[i], n,
                                     c->prefix, c->prefix_n, limit, best);
         assert_int_equal(c->found[i], found);
         for (int64_t r = 0; r < found; r++)
@@ -83,6 +85,10 @@ static void case_random(Case *c, uint32_t seed)
     c->o.process.no_repeat_ngram = random_below(&s, 3);
     c->o.process.forbid = unwritten;
     c->o.process.forbid_count = random_below(&s, 4);
+    c->o.ends = more_ends;
+    c->o.ends_count = random_below(&s, 3);
+    c->o.process.suppress_first = more_ends;
+    c->o.process.suppress_first_count = random_below(&s, 3);
     c->prefix_n = random_below(&s, 4) ? 0 : 1 + random_below(&s, 3);
     for (int i = 0; i < c->prefix_n; i++)
         c->prefix[i] = (int32_t)random_below(&s, 4);

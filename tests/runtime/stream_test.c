@@ -73,7 +73,7 @@ static int64_t run(struct attn_stream *s, int32_t *out, int64_t n)
 static void test_is_the_search(void **unused)
 {
     (void)unused;
-    static const int32_t unwritten[] = { 1, 0 };
+    static const int32_t unwritten[] = { 1, 0 }, ends[] = { 5, 17 };
     int wrong = 0;
     Case *c = malloc(sizeof *c);
     for (uint32_t seed = 0; seed < 60; seed++) {
@@ -89,7 +89,14 @@ static void test_is_the_search(void **unused)
         c->o.sampling.seed = seed;
         c->o.process.forbid = unwritten;
         c->o.process.forbid_count = seed / 2 % 3;
-        l.o = c->o;
+        c->o.process.suppress_first = unwritten;
+        c->o.process.suppress_first_count = seed / 3 % 3;
+        c->o.ends = ends;
+        c->o.ends_count = seed / 4 % 3;
+        c->prefix_n = seed / 5 % 3;
+        c->prefix[0] = 7;
+        c->prefix[1] = 2; /* which ends nothing where it is forced */
+        l.o = case_options(c);
         l.f.nan_every = c->f.nan_every = seed % 4 ? 0 : 200;
         l.f.never_every = c->f.never_every = (int)(seed % 3) * 5;
         int64_t n = 1 + seed * 3;

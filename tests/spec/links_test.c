@@ -184,7 +184,8 @@ static void models_are_quiet(void **state)
     assert_int_equal(glob(more, GLOB_APPEND, NULL, &found), 0);
     assert_true(found.gl_pathc > 20);
     for (size_t i = 0; i < found.gl_pathc; i++)
-        load_quietly(found.gl_pathv[i], NULL);
+        if (!strstr(found.gl_pathv[i], "/import/")) /* rules, no specs */
+            load_quietly(found.gl_pathv[i], NULL);
     globfree(&found);
 }
 

@@ -57,19 +57,19 @@ answers(Arena *a, const Engine *e, const struct attn_search_options *o,
     for (int64_t i = 0; i < n; i++)
         if (start[i + 1] - start[i] > longest)
             longest = start[i + 1] - start[i];
-    int64_t bytes = attn_prefixed_search_bytes(m, o, n, start[n], longest,
-                                               prefix_n);
+    struct attn_search_options forced = *o;
+    forced.prefix = prefix;
+    forced.prefix_n = prefix_n;
+    int64_t bytes = attn_search_bytes(m, &forced, n, start[n], longest);
     void *memory = nan_block(a, bytes);
     assert_int_equal(attn_search(
                          &(struct attn_search_request){
                              .model = m,
                              .bound = e->bound,
-                             .o = o,
+                             .o = &forced,
                              .sentences = n,
                              .ids = ids,
                              .start = start,
-                             .prefix = prefix,
-                             .prefix_n = prefix_n,
                              .memory = memory,
                              .bytes = bytes,
                          },

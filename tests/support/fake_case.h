@@ -49,20 +49,29 @@ static void case_make(Case *c, int64_t kind, int64_t vocab, uint32_t seed,
     c->start[1] = (int32_t)n;
 }
 
+static struct attn_search_options case_options(const Case *c)
+{
+    struct attn_search_options o = c->o;
+    o.prefix = c->prefix;
+    o.prefix_n = c->prefix_n;
+    return o;
+}
+
 static int64_t case_bytes(const Case *c)
 {
     int64_t longest = 0;
     for (int64_t i = 0; i < c->sentences; i++)
         if (c->start[i + 1] - c->start[i] > longest)
             longest = c->start[i + 1] - c->start[i];
-    return attn_prefixed_search_bytes(&c->f.model, &c->o, c->sentences,
-                                      c->start[c->sentences] - c->start[0],
-                                      longest, c->prefix_n);
+    const struct attn_search_options o = case_options(c);
+    return attn_search_bytes(&c->f.model, &o, c->sentences,
+                             c->start[c->sentences] - c->start[0], longest);
 }
 
 /* In memory of just the size that was asked for, full of NaN. */
 static int case_run(Case *c)
 {
+    const struct attn_search_options o = case_options(c);
     int64_t bytes = case_bytes(c);
     if (bytes < 0)
         return (int)bytes;
@@ -72,12 +81,10 @@ static int case_run(Case *c)
         &(struct attn_search_request){
             .model = &c->f.model,
             .bound = &c->f,
-            .o = &c->o,
+            .o = &o,
             .sentences = c->sentences,
             .ids = c->ids,
             .start = c->start,
-            .prefix = c->prefix,
-            .prefix_n = c->prefix_n,
             .memory = c->memory,
             .bytes = bytes,
         },

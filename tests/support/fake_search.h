@@ -55,6 +55,14 @@ static int answer_order(const void *x, const void *y)
     return a->order < b->order ? -1 : 1;
 }
 
+static bool slow_ends(const Slow *s, int32_t token)
+{
+    for (int64_t i = 0; i < s->o->ends_count; i++)
+        if (token == s->o->ends[i])
+            return true;
+    return token == s->o->end;
+}
+
 /* Log-probabilities after what the decoder has read of this answer. */
 static void slow_logits(Slow *s, const Answer *a, float *logits)
 {
@@ -74,13 +82,12 @@ static void slow_logits(Slow *s, const Answer *a, float *logits)
         none += !isfinite(logits[t]);
     }
     s->wrong |= none == vocab;
-    attn_process_logits(&s->o->process, logits, vocab, a->token, a->n,
-                        s->o->end);
+    attn_process_logits(s->o, logits, vocab, a->token, a->n);
     float sum = fake_log_sum_exp(logits, vocab);
     for (int64_t t = 0; t < vocab; t++)
         logits[t] = attn_log_probability(logits[t], sum);
     for (int64_t i = 0; i < s->o->process.forbid_count; i++)
-        if (s->o->process.forbid[i] != s->o->end)
+        if (!slow_ends(s, s->o->process.forbid[i]))
             logits[s->o->process.forbid[i]] = -INFINITY;
 }
 
@@ -96,8 +103,9 @@ static void slow_pairs(Slow *s)
                                               (int32_t)h, t };
     }
     qsort(s->pair, (size_t)s->pairs, sizeof *s->pair, pair_order);
-    if (s->pairs > 2 * s->o->beam)
-        s->pairs = 2 * s->o->beam;
+    const int64_t most = (2 + s->o->ends_count) * s->o->beam;
+    if (s->pairs > most)
+        s->pairs = most;
 }
 
 static void slow_record(Slow *s, const Answer *from, int32_t token, float sum)
@@ -105,7 +113,7 @@ static void slow_record(Slow *s, const Answer *from, int32_t token, float sum)
     Answer *a = &s->answers[s->count];
     *a = *from;
     a->sum = sum;
-    a->ended = token == s->o->end;
+    a->ended = slow_ends(s, token);
     if (token >= 0 && !a->ended)
         a->token[a->n++] = token;
     a->score = sum / attn_length_divisor(s->o, a->n + a->ended);
@@ -129,7 +137,7 @@ static int64_t slow_exact(Slow *s, bool last)
 {
     int64_t kept = 0;
     for (int64_t i = 0; i < s->pairs; i++) {
-        if (s->pair[i].token == s->o->end) {
+        if (slow_ends(s, s->pair[i].token)) {
             slow_record_pair(s, i);
         } else if (kept < s->o->beam) {
             if (last)
@@ -148,7 +156,7 @@ static int64_t slow_recorded(Slow *s, bool last)
     int64_t enough = (int64_t)roundf((float)beam * o->patience);
 
     for (int64_t i = 0; i < s->pairs && i < beam; i++) {
-        bool end = s->pair[i].token == o->end;
+        bool end = slow_ends(s, s->pair[i].token);
         if (end && free_first && i > 0)
             continue;
         if (!end && !last) {
@@ -157,9 +165,10 @@ static int64_t slow_recorded(Slow *s, bool last)
         }
         slow_record_pair(s, i);
         s->top_ended |= i == 0;
-        while (!free_first && next < s->pairs && s->pair[next].token == o->end)
+        while (!free_first && next < s->pairs
+               && slow_ends(s, s->pair[next].token))
             next++;
-        if (next < s->pairs && s->pair[next].token != o->end && !last)
+        if (next < s->pairs && !slow_ends(s, s->pair[next].token) && !last)
             slow_keep(s, next, kept++);
         next++;
     }
@@ -182,7 +191,7 @@ static int64_t slow_step(Slow *s)
         return 0;
     }
     if (s->o->beam == 1) {
-        bool end = s->pair[0].token == s->o->end;
+        bool end = slow_ends(s, s->pair[0].token);
         slow_keep(s, 0, 0);
         if (end || last)
             slow_record_pair(s, 0);
@@ -208,7 +217,8 @@ static int64_t slow_search(const Fake *f, const struct attn_search_options *o,
                .opens = 1 };
     s.open = calloc((size_t)o->beam, sizeof *s.open);
     s.next = calloc((size_t)o->beam, sizeof *s.next);
-    s.answers = calloc((size_t)(2 * o->beam * (limit + 1)), sizeof *s.answers);
+    s.answers = calloc((size_t)((2 + o->ends_count) * o->beam * (limit + 1)),
+                       sizeof *s.answers);
     s.pair = calloc((size_t)(o->beam * 64), sizeof *s.pair);
     for (int64_t i = 0; i < prefix_n; i++)
         s.open[0].token[s.open[0].n++] = prefix[i];

@@ -82,6 +82,22 @@ static const int32_t ids[] = { 3, 4, 5, 3, 4 }, start[] = { 0, 2, 5 };
     OPTION(ATTN_ERROR_NULL, f, (o.process.forbid = NULL,                      \
            o.process.forbid_count = 1), __VA_ARGS__);                         \
     OPTION(ATTN_ERROR_COUNT, f, o.process.forbid_count = -1, __VA_ARGS__);    \
+    OPTION(ATTN_ERROR_COUNT, f, o.process.suppress_first_count = -1,          \
+           __VA_ARGS__);                                                      \
+    OPTION(ATTN_ERROR_NULL, f, (o.process.suppress_first = NULL,              \
+           o.process.suppress_first_count = 1), __VA_ARGS__);                 \
+    OPTION(ATTN_ERROR_ID, f, (o.process.suppress_first = numbers(1, -1),      \
+           o.process.suppress_first_count = 1), __VA_ARGS__);                 \
+    OPTION(ATTN_ERROR_COUNT, f, o.ends_count = -1, __VA_ARGS__);              \
+    OPTION(ATTN_ERROR_NULL, f, (o.ends = NULL, o.ends_count = 1),             \
+           __VA_ARGS__);                                                      \
+    OPTION(ATTN_ERROR_ID, f, (o.ends = numbers(1, 1 << 30),                   \
+           o.ends_count = 1), __VA_ARGS__);                                   \
+    OPTION(ATTN_ERROR_COUNT, f, o.prefix_n = -1, __VA_ARGS__);                \
+    OPTION(ATTN_ERROR_NULL, f, (o.prefix = NULL, o.prefix_n = 1),             \
+           __VA_ARGS__);                                                      \
+    OPTION(ATTN_ERROR_ID, f, (o.prefix = numbers(1, -1), o.prefix_n = 1),     \
+           __VA_ARGS__);                                                      \
     OPTION(ATTN_ERROR_ID, f, (o.process.forbid = numbers(1, -1),              \
            o.process.forbid_count = 1), __VA_ARGS__);                         \
     OPTION(ATTN_ERROR_NULL, f, o.parallel = &no_run, __VA_ARGS__);            \

@@ -363,8 +363,9 @@ static inline void form_vocab(RandomForm *f)
                        form_vocab_size(f, "tokens", size));
     if (both_sides(f) || coin(r))
         say(r, "  tokens",
-            TEXT(f, "{%send: 2, pad: 0, unknown: 3}",
-                 has_target(r) ? "start: 1, " : ""));
+            TEXT(f, "{%send: %s, pad: 0, unknown: 3}",
+                 has_target(r) ? "start: 1, " : "",
+                 WORD(r, "2", "2", "[2, 4]")));
     say(r, "  split", f->real ? TEXT(f, "{target: %s}", split) : split);
     if (f->one_vocab)
         say(r, "  append_end", yes_no(r));
@@ -458,10 +459,13 @@ static inline void form_search(RandomForm *f)
         say(r, "search",
             TEXT(f,
                  "{rule: %s, beam: %s, penalty: %s, "
-                 "alpha: %s, max_output: %s}",
+                 "alpha: %s, max_output: %s%s%s%s}",
                  WORD(r, "exact", "recorded"), WORD(r, "1", "3"),
                  WORD(r, "none", "gnmt", "power"), WORD(r, "0.6", "1.5"),
-                 WORD(r, "1", "{plus: 7}")));
+                 WORD(r, "1", "{plus: 7}"),
+                 WORD(r, "", "", ", prefix: 3", ", prefix: [4, 2]"),
+                 WORD(r, "", "", ", suppress: [4, [3, 2]]"),
+                 WORD(r, "", "", ", suppress_first: [2, 3]")));
 }
 
 /* Of one in four the layers have weights between them: all, or some. */
