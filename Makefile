@@ -45,7 +45,8 @@ ROOMS  := base tokenizer machine spec graph passes plan emit backend records eng
 STAGE0 := compiler/base/embed.c compiler/emit/kernelset.c# programs of the build
 CORE   := memory hash math check batch cache process sampling beam search_memory search \
           stream state score vocab aligned encoding trie mapping normal replace charmap \
-          sentencepiece wordpiece unigram merges added steps tokens vocab_check text packed
+          sentencepiece wordpiece unigram merges ranks added split steps tokens vocab_check \
+          text packed
 FILES  := files output convert json safetensors safetensors_write gguf shards seed \
           tables weights weights_check packed_file cores pool search_settings words
 

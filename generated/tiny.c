@@ -3928,7 +3928,8 @@ enum {
  * "<0x0A>", for characters that have none; neighbouring unknown tokens are one;
  * a whole word that is a token is it; what is not UTF-8 becomes U+FFFD, else an
  * error or raw bytes; offsets are without the spaces at a token's ends; a text
- * that does not go on gets a space in front.                                */
+ * that does not go on gets a space in front; the first token's offsets keep one
+ * space.                                                                    */
 enum {
     ATTN_MODEL_BYTES = 1,
     ATTN_MODEL_FALLBACK = 2,
@@ -3938,7 +3939,8 @@ enum {
     ATTN_MODEL_TRIM = 32,
     ATTN_MODEL_DUMMY = 64,
     ATTN_MODEL_FLOATS = 128,
-    ATTN_MODEL_FLAGS = 255
+    ATTN_MODEL_KEEP_FIRST = 256,
+    ATTN_MODEL_FLAGS = 511
 };
 /* Kinds of pieces: text; one byte, "<0x0A>"; marks, which are no text. */
 enum {
@@ -4101,7 +4103,8 @@ ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
 /* ----------------------------------------------------------- aligned.c --- */
 /* A text on its way: byte i came from the bytes from[i] to before to[i] of the
  * caller's text, whole characters of it; from NULL: from base + i itself, or
- * nobody asks. begins: it is the beginning of the caller's text.            */
+ * nobody asks. begins: 1, it is the beginning of the caller's text; -1, of one
+ * that goes on where another ended; 0, it is inside.                        */
 struct attn_aligned {
     char *text;
     int64_t bytes, cap;
@@ -4129,12 +4132,14 @@ ATTN_API struct attn_aligned attn_part_of(const struct attn_aligned *in,
 /* ------------------------------------------------------------- added.c --- */
 struct attn_match { /* an added token in a text, with the spaces it takes */
     int64_t from, to;
-    int32_t row; /* of ATTN_ADDED */
+    int64_t next; /* where the search goes on, in front of such spaces */
+    int32_t row;  /* of ATTN_ADDED */
 };
-/* The next one at `at` or behind it; 0: none. */
+/* The next one at `at` or behind it, which takes no spaces in front of `least`;
+ * 0: none.                                                                  */
 ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
                              const char *s, int64_t n, int64_t at,
-                             struct attn_match *m);
+                             int64_t least, struct attn_match *m);
 
 /* ------------------------------------------------------------ tokens.c --- */
 /* A text as the normaliser leaves it: its bytes in out[cap], or an error.
@@ -4146,7 +4151,30 @@ ATTN_API int64_t attn_vocab_normalise(const void *block, const char *text,
 /* ------------------------------------------------------------- steps.c --- */
 /* Steps by number: splitting 1 to 63, normalisers 64 to 127, decoders 128 to
  * 191.                                                                      */
-enum { ATTN_STEP_NONE = 0, ATTN_STEP_TABLE = 192 };
+enum {
+    ATTN_STEP_GPT2 = 1, /* patterns, as compiler/tokenizer/patterns.c says */
+    ATTN_STEP_LLAMA3 = 2,
+    ATTN_STEP_QWEN2 = 3,
+    ATTN_STEP_BLOOM = 4,
+    ATTN_STEP_CLIP = 5,
+    ATTN_STEP_THREE = 6,        /* three digits */
+    ATTN_STEP_TEXT = 16,        /* `text` */
+    ATTN_STEP_SPACE = 17,       /* a character of white space */
+    ATTN_STEP_PUNCTUATION = 18, /* one of ASCII's or P */
+    ATTN_STEP_DIGIT = 19,       /* one of N */
+    ATTN_STEP_WORDS = 20,       /* \w+|[^\w\s]+ */
+    ATTN_STEP_DIGIT_BYTES = 21, /* a byte that byte levels write as one of N */
+    ATTN_STEP_PREFIX = 32,      /* `text` in front, unless it is there */
+    ATTN_STEP_METASPACE = 33,   /* `text` for each space, and in front */
+    ATTN_STEP_NORMALISERS = 64,
+    ATTN_STEP_TABLE = 192
+};
+enum { /* ATTN_STEP_METASPACE's flags: in front never, of the text, always */
+       ATTN_METASPACE_NEVER = 0,
+       ATTN_METASPACE_FIRST = 1,
+       ATTN_METASPACE_ALWAYS = 2
+};
+enum { ATTN_AFFIX = 64 }; /* bytes of a prefix or suffix, at most */
 struct attn_op { /* what a step does: `change` or `find`; decoders: text.c */
     /* NULL: nothing is wrong with it, or what is */
     const char *(*check)(const struct attn_vocab *v, const struct attn_step *s);
@@ -4171,8 +4199,9 @@ enum {
     ATTN_SPLIT_CONTIGUOUS = 4,
     ATTN_SPLIT_INVERT = 8
 };
-/* NULL: there is no such step. */
+/* NULL: there is no such step; of those that split. */
 ATTN_API const struct attn_op *attn_step_op(int32_t op);
+ATTN_API const struct attn_op *attn_split_op(int32_t op);
 
 /* ------------------------------------------------------------- a trie --- */
 /* Texts as a double array: a node is 32 bits: its byte in bits 0 to 7, 8: a
@@ -4363,6 +4392,7 @@ struct attn_encoding { /* a text on its way to ids */
     int32_t *ids, *offsets; /* [cap], [2 cap] or NULL; n of them found */
     int64_t cap, n;
     int64_t how;                     /* ATTN_BEGUN .. */
+    const char *given;               /* the caller's text */
     int64_t bad;                     /* the byte that could not be taken */
     const struct attn_aligned *text; /* that the piece at hand is of */
     int64_t at;                      /* where it begins there */
@@ -4386,10 +4416,18 @@ ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind);
 /* An id for the bytes from .. to - 1 of the piece: 0, or ATTN_ERROR_ROOM. */
 ATTN_API int64_t attn_encode_put(struct attn_encoding *e, int32_t id,
                                  int64_t from, int64_t to);
+/* The same for a token that was added, with the place of its text. */
+ATTN_API int64_t attn_encode_added(struct attn_encoding *e, int32_t id,
+                                   const struct attn_aligned *text,
+                                   int64_t from, int64_t to);
 /* 0, or an error: the byte `at` of the piece could not be taken. */
 ATTN_API int64_t attn_encode_bad(struct attn_encoding *e, int64_t error,
                                  int64_t at);
 
+ATTN_API const char *attn_ranks_check(const struct attn_vocab *v);
+ATTN_API int64_t attn_ranks_bytes(const struct attn_vocab *v, int64_t bytes);
+ATTN_API int64_t attn_ranks(struct attn_encoding *e, const char *text,
+                            int64_t n);
 ATTN_API const char *attn_merges_check(const struct attn_vocab *v);
 ATTN_API int64_t attn_merges_bytes(const struct attn_vocab *v, int64_t bytes);
 ATTN_API int64_t attn_merges(struct attn_encoding *e, const char *text,
@@ -7696,7 +7734,7 @@ ATTN_API struct attn_aligned attn_part_of(const struct attn_aligned *in,
     part.text = in->text + at;
     part.bytes = n;
     part.cap = n;
-    part.begins = in->begins && at == 0;
+    part.begins = at == 0 ? in->begins : 0;
     if (in->from) {
         part.from = in->from + at;
         part.to = in->to + at;
@@ -7748,24 +7786,52 @@ ATTN_API int64_t attn_put_same(struct attn_aligned *out,
 
 /* encoding.c: the ids that a model finds, with the places of their texts. */
 
-/* Offsets without the spaces at a token's ends. */
-static void encoding_trim(struct attn_encoding *e, int64_t *from, int64_t *to)
+static int64_t encoding_before(const char *s, int64_t at)
 {
-    const struct attn_aligned *t = e->text;
-    int64_t n;
-    while (*from < *to
-           && attn_class(&e->vocab, attn_code_point(t->text + *from, &n))
-                  & ATTN_CLASS_SPACE)
-        *from += n;
-    while (*to > *from) {
-        int64_t at = *to - 1;
-        while (at > *from && (t->text[at] & 0xc0) == 0x80)
-            at--;
-        if (!(attn_class(&e->vocab, attn_code_point(t->text + at, &n))
-              & ATTN_CLASS_SPACE))
-            break;
-        *to = at;
+    at--;
+    while (at > 0 && (s[at] & 0xc0) == 0x80)
+        at--;
+    return at;
+}
+
+/* Is the character at s a space, or with `any` white space? */
+static int encoding_is_space(const struct attn_vocab *v, const char *s, int any,
+                             int64_t *n)
+{
+    *n = 1;
+    if (!any)
+        return *s == ' ';
+    return (attn_class(v, attn_code_point(s, n)) & ATTN_CLASS_SPACE) != 0;
+}
+
+/* Offsets without the white space at the ends of a token's text, as many
+ * characters of the caller's text; with the one space in front of the first. */
+static void encoding_trim(const struct attn_encoding *e, const char *s,
+                          int64_t n, int any, int32_t *from, int32_t *to)
+{
+    const struct attn_vocab *v = &e->vocab;
+    int64_t before = 0, behind = 0, at = 0, bytes, end = *to;
+    while (at < n && encoding_is_space(v, s + at, any, &bytes)) {
+        at += bytes;
+        before++;
     }
+    for (at = n; at > 0; behind++) {
+        const int64_t last = any ? encoding_before(s, at) : at - 1;
+        if (!encoding_is_space(v, s + last, any, &bytes))
+            break;
+        at = last;
+    }
+    if (before == 1 && v->head->flags & ATTN_MODEL_KEEP_FIRST
+        && (e->n == 0 || *from == 0))
+        before = 0;
+    for (; before > 0 && *from < *to; before--)
+        *from += (int32_t)attn_max(attn_character(e->given + *from,
+                                                  *to - *from),
+                                   1);
+    for (; behind > 0 && end > 0; behind--)
+        end = encoding_before(e->given, end);
+    if (behind == 0)
+        *to = (int32_t)attn_max(end, *from);
 }
 
 ATTN_API int64_t attn_encode_put(struct attn_encoding *e, int32_t id,
@@ -7775,12 +7841,30 @@ ATTN_API int64_t attn_encode_put(struct attn_encoding *e, int32_t id,
         return ATTN_ERROR_ROOM;
     e->ids[e->n] = id < e->vocab.head->size ? id : e->vocab.head->unknown;
     if (e->offsets) {
-        from += e->at;
-        to += e->at;
+        int32_t *place = &e->offsets[2 * e->n];
+        attn_place(e->text, e->at + from, to - from, place, place + 1);
+        if (e->vocab.head->flags & ATTN_MODEL_TRIM) {
+            int64_t n;
+            const char *text = attn_vocab_token(e->vocab.head, id, &n);
+            encoding_trim(e, text, n, 0, place, place + 1);
+        }
+    }
+    e->n++;
+    return 0;
+}
+
+ATTN_API int64_t attn_encode_added(struct attn_encoding *e, int32_t id,
+                                   const struct attn_aligned *text,
+                                   int64_t from, int64_t to)
+{
+    if (e->n >= e->cap)
+        return ATTN_ERROR_ROOM;
+    e->ids[e->n] = id;
+    if (e->offsets) {
+        int32_t *place = &e->offsets[2 * e->n];
+        attn_place(text, from, to - from, place, place + 1);
         if (e->vocab.head->flags & ATTN_MODEL_TRIM)
-            encoding_trim(e, &from, &to);
-        attn_place(e->text, from, to - from, &e->offsets[2 * e->n],
-                   &e->offsets[2 * e->n + 1]);
+            encoding_trim(e, text->text + from, to - from, 1, place, place + 1);
     }
     e->n++;
     return 0;
@@ -9699,6 +9783,398 @@ ATTN_API int64_t attn_merges(struct attn_encoding *e, const char *text,
     return merges_ids(&m, e);
 }
 
+/* ranks.c: byte pair encoding by rank. A word's first symbols are its bytes or
+ * its characters; then of all neighbours that a merge joins those of the lowest
+ * rank are joined, the leftmost first, until none is left. Words that are one
+ * token in the end are found at once.
+ *
+ * A pass joins all neighbours of the lowest rank, as one at a time would: what
+ * it makes may be joined at a higher rank only, else a heap goes on. So does it
+ * where a long word's passes join little.                                   */
+
+struct ranks { /* the symbols of a word, [n] each; RANKS_NONE: no merge */
+    const struct attn_vocab *v;
+    int32_t *id, *from, *rank, *into;   /* rank, into: with the next one */
+    int32_t *before, *next, *heap, *at; /* of the heap */
+    int64_t n, heap_n, end;
+    struct attn_pair last; /* that was looked for: letters repeat */
+};
+
+enum {
+    RANKS_NONE = INT32_MAX,
+    RANKS_MOST = INT32_MAX / 64, /* bytes of a word */
+    RANKS_SHORT = 64,            /* symbols that passes always take */
+    RANKS_LITTLE = 8             /* the part of a long word that one joins */
+};
+
+/* --------------------------------------------------------------- pairs --- */
+
+/* The merge of symbols i and j goes to rank[i], into[i]. */
+static void ranks_pair(struct ranks *r, int64_t i, int64_t j)
+{
+    const struct attn_vocab *v = r->v;
+    const int32_t left = r->id[i], right = r->id[j];
+    if (left != r->last.left || right != r->last.right) {
+        int64_t at = attn_slot(attn_pair_hash(left, right), v->pairs);
+        while (v->pair[at].left >= 0
+               && (v->pair[at].left != left || v->pair[at].right != right)) {
+            at++;
+            if (at == v->pairs)
+                at = 0;
+        }
+        r->last = v->pair[at];
+        if (r->last.left < 0) {
+            r->last.left = left;
+            r->last.right = right;
+            r->last.rank = RANKS_NONE;
+        }
+    }
+    r->rank[i] = r->last.rank;
+    r->into[i] = r->last.into;
+}
+
+/* ---------------------------------------------------------------- heap --- */
+
+static int ranks_first(const struct ranks *r, int32_t a, int32_t b)
+{
+    if (r->rank[a] == r->rank[b])
+        return a < b;
+    return r->rank[a] < r->rank[b];
+}
+
+static void ranks_place(struct ranks *r, int64_t at, int32_t p)
+{
+    r->heap[at] = p;
+    r->at[p] = (int32_t)at;
+}
+
+static void ranks_sift(struct ranks *r, int64_t at)
+{
+    const int32_t p = r->heap[at];
+    while (at > 0 && ranks_first(r, p, r->heap[(at - 1) / 2])) {
+        ranks_place(r, at, r->heap[(at - 1) / 2]);
+        at = (at - 1) / 2;
+    }
+    for (;;) {
+        int64_t below = 2 * at + 1;
+        if (below + 1 < r->heap_n
+            && ranks_first(r, r->heap[below + 1], r->heap[below]))
+            below++;
+        if (below >= r->heap_n || !ranks_first(r, r->heap[below], p))
+            break;
+        ranks_place(r, at, r->heap[below]);
+        at = below;
+    }
+    ranks_place(r, at, p);
+}
+
+static void ranks_remove(struct ranks *r, int32_t p)
+{
+    const int64_t at = r->at[p];
+    if (at < 0)
+        return;
+    r->at[p] = -1;
+    r->heap_n--;
+    if (at == r->heap_n)
+        return;
+    ranks_place(r, at, r->heap[r->heap_n]);
+    ranks_sift(r, at);
+}
+
+/* The merge of p and the one behind it, where there is one, into the heap. */
+static void ranks_offer(struct ranks *r, int32_t p)
+{
+    ranks_remove(r, p);
+    r->rank[p] = RANKS_NONE;
+    if (r->next[p] >= 0)
+        ranks_pair(r, p, r->next[p]);
+    if (r->rank[p] == RANKS_NONE)
+        return;
+    r->heap_n++;
+    ranks_place(r, r->heap_n - 1, p);
+    ranks_sift(r, r->heap_n - 1);
+}
+
+static void ranks_join(struct ranks *r, int32_t p)
+{
+    const int32_t gone = r->next[p];
+    ranks_remove(r, gone);
+    r->id[p] = r->into[p];
+    r->next[p] = r->next[gone];
+    if (r->next[p] >= 0)
+        r->before[r->next[p]] = p;
+    ranks_offer(r, p);
+    if (r->before[p] >= 0)
+        ranks_offer(r, r->before[p]);
+}
+
+/* The rest, one at a time. */
+static void ranks_by_heap(struct ranks *r)
+{
+    const int32_t n = (int32_t)r->n;
+    r->heap_n = 0;
+    for (int32_t i = 0; i < n; i++) {
+        r->before[i] = i - 1;
+        r->next[i] = i + 1 < n ? i + 1 : -1;
+        r->at[i] = -1;
+    }
+    for (int32_t i = 0; i < n; i++)
+        ranks_offer(r, i);
+    while (r->heap_n > 0)
+        ranks_join(r, r->heap[0]);
+    r->n = 0;
+    for (int32_t i = 0; i >= 0 && n > 0; i = r->next[i]) {
+        r->id[r->n] = r->id[i];
+        r->from[r->n] = r->from[i];
+        r->n++;
+    }
+}
+
+/* -------------------------------------------------------------- passes --- */
+
+/* Joins all neighbours of this rank from the left; 0: what it made is joined at
+ * a lower rank, before the rest of them. *least: the lowest rank then.       */
+static int ranks_pass(struct ranks *r, int32_t rank, int32_t *least)
+{
+    int64_t kept = 0, i = 0;
+    int joined = 0, was = 0, ordered = 1;
+    *least = RANKS_NONE;
+    while (i < r->n) {
+        joined = ordered && i + 1 < r->n && r->rank[i] == rank;
+        r->id[kept] = joined ? r->into[i] : r->id[i];
+        r->from[kept] = r->from[i];
+        r->rank[kept] = r->rank[i];
+        r->into[kept] = r->into[i];
+        if (kept > 0) {
+            if (joined || was)
+                ranks_pair(r, kept - 1, kept);
+            ordered = ordered && r->rank[kept - 1] >= rank;
+            *least = (int32_t)attn_min(*least, r->rank[kept - 1]);
+        }
+        was = joined;
+        i += 1 + joined;
+        kept++;
+    }
+    r->n = kept;
+    return ordered;
+}
+
+static void ranks_merge(struct ranks *r)
+{
+    int32_t least = RANKS_NONE;
+    r->last.left = -1;
+    for (int64_t i = 0; i + 1 < r->n; i++) {
+        ranks_pair(r, i, i + 1);
+        least = (int32_t)attn_min(least, r->rank[i]);
+    }
+    while (least != RANKS_NONE) {
+        const int64_t n = r->n;
+        if (!ranks_pass(r, least, &least)) {
+            ranks_by_heap(r);
+            return;
+        }
+        if (n > RANKS_SHORT && n - r->n < n / RANKS_LITTLE) {
+            ranks_by_heap(r);
+            return;
+        }
+    }
+}
+
+/* ------------------------------------------------------------- symbols --- */
+
+struct ranks_unknown { /* unknown characters that wait for a known one */
+    int64_t bytes;
+};
+
+static void ranks_add(struct ranks *r, int32_t id, int64_t bytes)
+{
+    r->id[r->n] = id;
+    r->from[r->n] = (int32_t)r->end;
+    r->end += bytes;
+    r->n++;
+}
+
+static void ranks_flush(struct ranks *r, struct ranks_unknown *u)
+{
+    if (u->bytes > 0)
+        ranks_add(r, r->v->head->unknown, u->bytes);
+    u->bytes = 0;
+}
+
+/* A character of n bytes that is no token: its bytes', or an unknown one, or
+ * none at all.                                                              */
+static void ranks_unknown_character(struct ranks *r, const char *s, int64_t n,
+                                    struct ranks_unknown *u)
+{
+    const struct attn_vocab_header *h = r->v->head;
+    int known = (h->flags & ATTN_MODEL_FALLBACK) != 0;
+    for (int64_t i = 0; i < n && known; i++)
+        known = r->v->byte[(unsigned char)s[i]] >= 0;
+    if (known) {
+        for (int64_t i = 0; i < n; i++)
+            ranks_add(r, r->v->byte[(unsigned char)s[i]], 1);
+        return;
+    }
+    if (h->unknown < 0)
+        return;
+    if (!(h->flags & ATTN_MODEL_FUSE))
+        ranks_flush(r, u);
+    u->bytes += n;
+}
+
+static void ranks_bytes(struct ranks *r, const char *s, int64_t n)
+{
+    const struct attn_vocab *v = r->v;
+    struct ranks_unknown u = { 0 };
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t *table = v->byte;
+        if (i == n - 1 && v->byte_last)
+            table = v->byte_last;
+        const int32_t id = table[(unsigned char)s[i]];
+        if (id >= 0) {
+            ranks_flush(r, &u);
+            ranks_add(r, id, 1);
+        } else if (v->head->unknown >= 0) {
+            if (!(v->head->flags & ATTN_MODEL_FUSE))
+                ranks_flush(r, &u);
+            u.bytes++;
+        }
+    }
+    ranks_flush(r, &u);
+}
+
+/* The token of a character, with what stands for its place in the word. */
+static int32_t ranks_find(const struct ranks *r, const char *s, int64_t n,
+                          int first, int last)
+{
+    const struct attn_vocab *v = r->v;
+    struct attn_part prefix = v->head->prefix, suffix = v->head->suffix;
+    char text[2 * ATTN_AFFIX + 4];
+    if (first)
+        prefix.bytes = 0;
+    if (!last)
+        suffix.bytes = 0;
+    if (prefix.bytes + suffix.bytes > 0) {
+        memcpy(text, v->strings + prefix.at, prefix.bytes);
+        memcpy(text + prefix.bytes, s, (size_t)n);
+        memcpy(text + prefix.bytes + n, v->strings + suffix.at, suffix.bytes);
+        s = text;
+        n += prefix.bytes + suffix.bytes;
+    }
+    const int32_t id = attn_find(v, s, n);
+    return id >= 0 && v->piece[id] & ATTN_PIECE_ADDED ? -1 : id;
+}
+
+static void ranks_characters(struct ranks *r, const char *s, int64_t n)
+{
+    struct ranks_unknown u = { 0 };
+    int64_t at = 0;
+    while (at < n) {
+        const int64_t bytes = attn_max(attn_character(s + at, n - at), 1);
+        const int32_t id = ranks_find(r, s + at, bytes, at == 0,
+                                      at + bytes == n);
+        if (id >= 0) {
+            ranks_flush(r, &u);
+            ranks_add(r, id, bytes);
+        } else {
+            ranks_unknown_character(r, s + at, bytes, &u);
+        }
+        at += bytes;
+    }
+    ranks_flush(r, &u);
+}
+
+/* -------------------------------------------------------------- encode --- */
+
+static void ranks_lay_out(struct ranks *r, int64_t n, struct attn_memory *at)
+{
+    int32_t **const part[] = { &r->id,     &r->from, &r->rank, &r->into,
+                               &r->before, &r->next, &r->heap, &r->at };
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        *part[i] = attn_take(at, n, sizeof **part[i]);
+}
+
+ATTN_API int64_t attn_ranks_bytes(const struct attn_vocab *v, int64_t bytes)
+{
+    struct attn_memory at;
+    struct ranks r;
+    (void)v;
+    if (bytes < 0 || bytes > RANKS_MOST)
+        return -1;
+    attn_memory_open(&at, NULL);
+    ranks_lay_out(&r, bytes, &at);
+    return attn_memory_bytes(&at);
+}
+
+/* The token that the word is at once; -1: it is not known to be one. */
+static int32_t ranks_word(const struct attn_vocab *v, const char *s, int64_t n)
+{
+    int64_t at;
+    uint32_t suffix = v->head->suffix.bytes;
+    if (v->words == 0)
+        return -1;
+    if (v->head->flags & ATTN_MODEL_WHOLE)
+        suffix = 0;
+    at = attn_slot(attn_text_hash(s, n), v->words);
+    while (v->word[at] != 0) {
+        const uint32_t *offset = v->offset + v->word[at] - 1;
+        if ((int64_t)offset[1] - (int64_t)offset[0] == n + suffix
+            && memcmp(v->text + offset[0], s, (size_t)n) == 0)
+            return (int32_t)(v->word[at] - 1);
+        at++;
+        if (at == v->words)
+            at = 0;
+    }
+    return -1;
+}
+
+ATTN_API int64_t attn_ranks(struct attn_encoding *e, const char *text,
+                            int64_t n)
+{
+    struct attn_memory at;
+    struct ranks r;
+    int64_t wrong = 0;
+    const int32_t word = ranks_word(&e->vocab, text, n);
+    if (word >= 0)
+        return attn_encode_put(e, word, 0, n);
+    attn_memory_open(&at, e->memory);
+    ranks_lay_out(&r, n, &at);
+    r.v = &e->vocab;
+    r.n = 0;
+    r.end = 0;
+    if (r.v->head->flags & ATTN_MODEL_BYTES)
+        ranks_bytes(&r, text, n);
+    else
+        ranks_characters(&r, text, n);
+    ranks_merge(&r);
+    for (int64_t i = 0; i < r.n && wrong == 0; i++)
+        wrong = attn_encode_put(e, r.id[i], r.from[i],
+                                i + 1 < r.n ? r.from[i + 1] : r.end);
+    return wrong;
+}
+
+ATTN_API const char *attn_ranks_check(const struct attn_vocab *v)
+{
+    const struct attn_vocab_header *h = v->head;
+    const int64_t size = (int64_t)h->size + h->extra;
+    const int bytes = (h->flags & ATTN_MODEL_BYTES) != 0;
+    int64_t empty = 0;
+    if (!v->piece
+        || (!v->byte && h->flags & (ATTN_MODEL_BYTES | ATTN_MODEL_FALLBACK)))
+        return "vocabulary: its merges have no pieces or bytes";
+    if (bytes && h->suffix.bytes > 0 && !v->byte_last)
+        return "vocabulary: no last bytes of words";
+    if (h->prefix.bytes > ATTN_AFFIX || h->suffix.bytes > ATTN_AFFIX)
+        return "vocabulary: a word's end is too long";
+    for (int64_t i = 0; i < v->pairs; i++) {
+        const struct attn_pair *p = &v->pair[i];
+        empty += p->left < 0;
+        if (p->left >= 0 && (p->into < 0 || p->into >= size))
+            return "vocabulary: a merge makes no token";
+    }
+    return empty > 0 ? NULL : "vocabulary: a table without an end";
+}
+
 /* added.c: tokens that are found in a text before it is cut: of those that
  * begin first the longest, with the spaces that it takes beside it.         */
 
@@ -9789,10 +10265,9 @@ static void added_strip(const struct attn_vocab *v, const char *s, int64_t n,
 
 ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
                              const char *s, int64_t n, int64_t at,
-                             struct attn_match *m)
+                             int64_t least, struct attn_match *m)
 {
     const uint32_t root = normalised != 0;
-    const int64_t least = at;
     if (v->nodes == 0 || v->node[root].children == 0)
         return 0;
     unsigned char only = v->node[v->node[root].child].byte;
@@ -9812,10 +10287,483 @@ ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
         if (v->added[m->row].flags & ATTN_ADDED_WORD
             && !added_alone(v, s, n, m->from, m->to))
             continue;
+        m->next = m->to;
         added_strip(v, s, n, least, m);
         return 1;
     }
     return 0;
+}
+
+/* split.c: what cuts a text into words: the patterns of known tokenizers, as
+ * functions of their first match; kinds of characters; texts. And what is put
+ * in front of a piece.                                                      */
+
+/* The class of the character at s, and its bytes. */
+static unsigned split_class(const struct attn_vocab *v, const char *s,
+                            int64_t *n)
+{
+    const unsigned char c = (unsigned char)*s;
+    if (c < 0x80) {
+        *n = 1;
+        return v->classes[ATTN_CLASS_INDEX + 256 * (unsigned)v->classes[0] + c];
+    }
+    return attn_class(v, attn_code_point(s, n));
+}
+
+/* Kinds of characters to the patterns: each is one of these. */
+enum { SPLIT_OTHER = 1, SPLIT_LETTER = 2, SPLIT_NUMBER = 4, SPLIT_SPACE = 8 };
+
+static int split_kind(const struct attn_vocab *v, const char *s, int64_t *n)
+{
+    const unsigned class = split_class(v, s, n);
+    if (class & ATTN_CLASS_SPACE)
+        return SPLIT_SPACE;
+    if (attn_class_of(class, ATTN_LETTERS))
+        return SPLIT_LETTER;
+    return attn_class_of(class, ATTN_NUMBERS) ? SPLIT_NUMBER : SPLIT_OTHER;
+}
+
+/* The end of a run of one kind, from `at` on, of up to `most` characters. */
+static int64_t split_run(const struct attn_vocab *v, const char *s, int64_t n,
+                         int64_t at, int kinds, int64_t most)
+{
+    int64_t bytes;
+    while (at < n && most > 0 && split_kind(v, s + at, &bytes) & kinds) {
+        at += bytes;
+        most--;
+    }
+    return at;
+}
+
+/* 's 't 're 've 'm 'll 'd: their bytes; 0: none of them. Without case, the long
+ * s is one too.                                                             */
+static int64_t split_apostrophe(const char *s, int64_t n, int any_case)
+{
+    char a, b;
+    if (n < 2 || s[0] != '\'')
+        return 0;
+    if (any_case && n > 2 && memcmp(s + 1, "\xc5\xbf", 2) == 0)
+        return 3;
+    a = s[1];
+    b = n > 2 ? s[2] : ' ';
+    if (any_case && a >= 'A' && a <= 'Z')
+        a = (char)(a + 'a' - 'A');
+    if (any_case && b >= 'A' && b <= 'Z')
+        b = (char)(b + 'a' - 'A');
+    if (a == 's' || a == 't' || a == 'm' || a == 'd')
+        return 2;
+    if ((a == 'r' && b == 'e') || (a == 'v' && b == 'e')
+        || (a == 'l' && b == 'l'))
+        return 3;
+    return 0;
+}
+
+/* \s+(?!\S)|\s+ of the white space that ends at `end`: without its last
+ * character where another stands behind it.                                 */
+static int64_t split_space(const char *s, int64_t n, int64_t end)
+{
+    int64_t last = end - 1;
+    if (end == n)
+        return end;
+    while (last > 0 && (s[last] & 0xc0) == 0x80)
+        last--;
+    return last > 0 ? last : end;
+}
+
+/* ------------------------------------------------------------ patterns --- */
+
+static int64_t split_gpt2(const struct attn_vocab *v, const struct attn_step *s,
+                          const char *text, int64_t n, int64_t *at)
+{
+    int64_t bytes, from = 0;
+    (void)s;
+    *at = 0;
+    if (n == 0)
+        return 0;
+    bytes = split_apostrophe(text, n, 0);
+    if (bytes > 0)
+        return bytes;
+    if (text[0] == ' ' && n > 1)
+        from = 1;
+    const int kind = split_kind(v, text + from, &bytes);
+    if (kind != SPLIT_SPACE)
+        return split_run(v, text, n, from + bytes, kind, n);
+    return split_space(text, n, split_run(v, text, n, 0, SPLIT_SPACE, n));
+}
+
+/* The end of a run of line ends. */
+static int64_t split_lines(const char *s, int64_t n, int64_t at)
+{
+    while (at < n && (s[at] == '\r' || s[at] == '\n'))
+        at++;
+    return at;
+}
+
+/* \s*[\r\n]+|\s+(?!\S)|\s+ */
+static int64_t split_blank(const struct attn_vocab *v, const char *s, int64_t n)
+{
+    const int64_t end = split_run(v, s, n, 0, SPLIT_SPACE, n);
+    for (int64_t i = end; i > 0; i--)
+        if (s[i - 1] == '\r' || s[i - 1] == '\n')
+            return i;
+    return split_space(s, n, end);
+}
+
+/* cl100k's, with up to `digits` digits a piece. */
+static int64_t split_cl100k(const struct attn_vocab *v, const char *s,
+                            int64_t n, int64_t digits)
+{
+    int64_t first, second = 0;
+    if (n == 0)
+        return 0;
+    const int64_t bytes = split_apostrophe(s, n, 1);
+    if (bytes > 0)
+        return bytes;
+    const int kind = split_kind(v, s, &first);
+    const int next = first < n ? split_kind(v, s + first, &second) : 0;
+    if (kind == SPLIT_LETTER)
+        return split_run(v, s, n, first, SPLIT_LETTER, n);
+    if (kind == SPLIT_NUMBER)
+        return split_run(v, s, n, first, SPLIT_NUMBER, digits - 1);
+    if (next == SPLIT_LETTER && s[0] != '\r' && s[0] != '\n')
+        return split_run(v, s, n, first, SPLIT_LETTER, n);
+    if (kind == SPLIT_OTHER)
+        return split_lines(s, n, split_run(v, s, n, first, SPLIT_OTHER, n));
+    if (s[0] == ' ' && next == SPLIT_OTHER)
+        return split_lines(s, n, split_run(v, s, n, 1, SPLIT_OTHER, n));
+    return split_blank(v, s, n);
+}
+
+static int64_t split_llama3(const struct attn_vocab *v,
+                            const struct attn_step *s, const char *text,
+                            int64_t n, int64_t *at)
+{
+    (void)s;
+    *at = 0;
+    return split_cl100k(v, text, n, 3);
+}
+
+static int64_t split_qwen2(const struct attn_vocab *v,
+                           const struct attn_step *s, const char *text,
+                           int64_t n, int64_t *at)
+{
+    (void)s;
+    *at = 0;
+    return split_cl100k(v, text, n, 1);
+}
+
+/* A character that bloom's words end at: white space and some punctuation. */
+static int split_bloom_end(const struct attn_vocab *v, const char *s,
+                           int64_t *n)
+{
+    static const uint32_t ends[] = { '(',    ')',    '|',    '.',    ',',
+                                     '!',    '?',    0x2026, 0x3002, 0xff0c,
+                                     0x3001, 0x0964, 0x06d4, 0x060c };
+    const uint32_t c = attn_code_point(s, n);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (c == ends[i])
+            return 1;
+    return (split_class(v, s, n) & ATTN_CLASS_SPACE) != 0;
+}
+
+static int64_t split_bloom(const struct attn_vocab *v,
+                           const struct attn_step *s, const char *text,
+                           int64_t n, int64_t *at)
+{
+    int64_t i = 0, bytes = 0;
+    (void)s;
+    while (i < n && split_bloom_end(v, text + i, &bytes))
+        i += bytes;
+    *at = i;
+    if (i == n)
+        return 0;
+    if (i > 0 && text[i - 1] == ' ')
+        *at = i - 1;
+    while (i < n && !split_bloom_end(v, text + i, &bytes))
+        i += bytes;
+    return i - *at;
+}
+
+/* 's|..|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+, between two marks: what is none of
+ * them is white space.                                                      */
+static int64_t split_clip(const struct attn_vocab *v, const struct attn_step *s,
+                          const char *text, int64_t n, int64_t *at)
+{
+    static const char *const marks[] = { "<|startoftext|>", "<|endoftext|>" };
+    const int64_t from = split_run(v, text, n, 0, SPLIT_SPACE, n);
+    int64_t bytes, length;
+    (void)s;
+    *at = from;
+    text += from;
+    n -= from;
+    if (n == 0)
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        length = (int64_t)strlen(marks[i]);
+        if (n >= length && memcmp(text, marks[i], (size_t)length) == 0)
+            return length;
+    }
+    bytes = split_apostrophe(text, n, 0);
+    if (bytes > 0)
+        return bytes;
+    const int kind = split_kind(v, text, &bytes);
+    return split_run(v, text, n, bytes, kind, kind == SPLIT_NUMBER ? 0 : n);
+}
+
+/* ---------------------------------------------------------------- kinds --- */
+
+/* ASCII's punctuation, or Unicode's. */
+static int split_is_punctuation(const struct attn_vocab *v, const char *s,
+                                int64_t *n)
+{
+    const unsigned class = split_class(v, s, n);
+    if (*n == 1)
+        return (*s >= '!' && *s <= '/') || (*s >= ':' && *s <= '@')
+            || (*s >= '[' && *s <= '`') || (*s >= '{' && *s <= '~');
+    return attn_class_of(class, ATTN_PUNCTUATION);
+}
+
+static int split_is_space(const struct attn_vocab *v, const char *s, int64_t *n)
+{
+    return (split_class(v, s, n) & ATTN_CLASS_SPACE) != 0;
+}
+
+static int split_is_number(const struct attn_vocab *v, const char *s,
+                           int64_t *n)
+{
+    return attn_class_of(split_class(v, s, n), ATTN_NUMBERS);
+}
+
+/* The first character that is one of these. */
+static int64_t split_first(const struct attn_vocab *v, const char *text,
+                           int64_t n, int64_t *at,
+                           int (*is)(const struct attn_vocab *v, const char *s,
+                                     int64_t *n))
+{
+    int64_t i = 0, bytes = 0;
+    while (i < n && !is(v, text + i, &bytes))
+        i += bytes;
+    *at = i;
+    return i < n ? bytes : 0;
+}
+
+static int64_t split_punctuation(const struct attn_vocab *v,
+                                 const struct attn_step *s, const char *text,
+                                 int64_t n, int64_t *at)
+{
+    (void)s;
+    return split_first(v, text, n, at, split_is_punctuation);
+}
+
+/* A run of white space at once where each is dropped: it is the same. */
+static int64_t split_spaces(const struct attn_vocab *v,
+                            const struct attn_step *s, const char *text,
+                            int64_t n, int64_t *at)
+{
+    int64_t bytes = split_first(v, text, n, at, split_is_space);
+    if (bytes > 0 && s->flags == ATTN_SPLIT_REMOVED)
+        bytes = split_run(v, text, n, *at, SPLIT_SPACE, n) - *at;
+    return bytes;
+}
+
+static int64_t split_digits(const struct attn_vocab *v,
+                            const struct attn_step *s, const char *text,
+                            int64_t n, int64_t *at)
+{
+    (void)s;
+    return split_first(v, text, n, at, split_is_number);
+}
+
+/* Bytes that byte levels write as digits: those, and the Latin-1 characters of
+ * N, whose bytes are those of other characters too.                         */
+static int64_t split_digit_bytes(const struct attn_vocab *v,
+                                 const struct attn_step *s, const char *text,
+                                 int64_t n, int64_t *at)
+{
+    (void)v;
+    (void)s;
+    for (*at = 0; *at < n; *at += 1) {
+        const unsigned char c = (unsigned char)text[*at];
+        if ((c >= '0' && c <= '9') || c == 0xb2 || c == 0xb3 || c == 0xb9
+            || (c >= 0xbc && c <= 0xbe))
+            return 1;
+    }
+    return 0;
+}
+
+/* [0-9][0-9][0-9] */
+static int64_t split_three(const struct attn_vocab *v,
+                           const struct attn_step *s, const char *text,
+                           int64_t n, int64_t *at)
+{
+    int64_t digits = 0;
+    (void)v;
+    (void)s;
+    for (int64_t i = 0; i < n; i++) {
+        digits = text[i] >= '0' && text[i] <= '9' ? digits + 1 : 0;
+        *at = i - 2;
+        if (digits == 3)
+            return 3;
+    }
+    return 0;
+}
+
+/* \w+|[^\w\s]+ */
+static int64_t split_words(const struct attn_vocab *v,
+                           const struct attn_step *s, const char *text,
+                           int64_t n, int64_t *at)
+{
+    int64_t i = split_run(v, text, n, 0, SPLIT_SPACE, n), bytes = 0;
+    (void)s;
+    *at = i;
+    if (i == n)
+        return 0;
+    const int word = attn_class_word(split_class(v, text + i, &bytes));
+    for (i += bytes; i < n; i += bytes) {
+        const unsigned class = split_class(v, text + i, &bytes);
+        if (class & ATTN_CLASS_SPACE || attn_class_word(class) != word)
+            break;
+    }
+    return i - *at;
+}
+
+static int64_t split_text(const struct attn_vocab *v, const struct attn_step *s,
+                          const char *text, int64_t n, int64_t *at)
+{
+    const char *wanted = v->strings + s->text.at;
+    const int64_t bytes = s->text.bytes;
+    int64_t i = 0;
+    while (bytes <= n - i) {
+        const char *next = memchr(text + i, wanted[0],
+                                  (size_t)(n - i - bytes + 1));
+        if (!next)
+            break;
+        i = next - text;
+        *at = i;
+        if (memcmp(next, wanted, (size_t)bytes) == 0)
+            return bytes;
+        i++;
+    }
+    return 0;
+}
+
+/* -------------------------------------------------------------- prefix --- */
+
+static int split_begins(const struct attn_aligned *in, const char *text,
+                        int64_t n)
+{
+    return in->bytes >= n && memcmp(in->text, text, (size_t)n) == 0;
+}
+
+/* A text that stands for the piece's first character, which follows. */
+static int64_t split_front(const struct attn_aligned *in,
+                           struct attn_aligned *out, const char *text,
+                           int64_t n)
+{
+    return attn_put(out, in, 0, attn_character(in->text, in->bytes), text, n);
+}
+
+static int64_t split_prefix(const struct attn_vocab *v,
+                            const struct attn_step *s,
+                            const struct attn_aligned *in,
+                            struct attn_aligned *out)
+{
+    const char *text = v->strings + s->text.at;
+    int64_t wrong = 0;
+    if (in->begins >= 0 && !split_begins(in, text, s->text.bytes))
+        wrong = split_front(in, out, text, s->text.bytes);
+    if (wrong == 0)
+        wrong = attn_put_same(out, in, 0, in->bytes);
+    return wrong;
+}
+
+static int64_t split_metaspace(const struct attn_vocab *v,
+                               const struct attn_step *s,
+                               const struct attn_aligned *in,
+                               struct attn_aligned *out)
+{
+    const char *text = v->strings + s->text.at;
+    const int64_t bytes = s->text.bytes;
+    int64_t wrong = 0, at = 0;
+    const int front = (s->flags == ATTN_METASPACE_ALWAYS && in->begins >= 0)
+                   || (s->flags == ATTN_METASPACE_FIRST && in->begins > 0);
+    if (front && in->text[0] != ' ' && !split_begins(in, text, bytes))
+        wrong = split_front(in, out, text, bytes);
+    while (at < in->bytes && wrong == 0) {
+        const char *space = memchr(in->text + at, ' ',
+                                   (size_t)(in->bytes - at));
+        const int64_t end = space ? space - in->text : in->bytes;
+        wrong = attn_put_same(out, in, at, end - at);
+        if (space && wrong == 0)
+            wrong = attn_put(out, in, end, 1, text, bytes);
+        at = end + 1;
+    }
+    return wrong;
+}
+
+/* --------------------------------------------------------------- checks --- */
+
+static const char *split_check(const struct attn_vocab *v,
+                               const struct attn_step *s)
+{
+    (void)s;
+    return v->classes ? NULL : "vocabulary: no classes of characters";
+}
+
+static const char *split_check_text(const struct attn_vocab *v,
+                                    const struct attn_step *s)
+{
+    (void)v;
+    if (s->text.bytes == 0 || s->text.bytes > ATTN_AFFIX)
+        return "vocabulary: a step's text is empty or too long";
+    return NULL;
+}
+
+static void split_most_prefix(const struct attn_vocab *v,
+                              const struct attn_step *s, int64_t *times,
+                              int64_t *plus)
+{
+    (void)v;
+    *times = 1;
+    *plus = s->text.bytes;
+}
+
+static void split_most_metaspace(const struct attn_vocab *v,
+                                 const struct attn_step *s, int64_t *times,
+                                 int64_t *plus)
+{
+    (void)v;
+    *times = s->text.bytes;
+    *plus = s->text.bytes;
+}
+
+/* clang-format off */
+static const struct attn_op split_ops[] = {
+    [ATTN_STEP_GPT2]        = { split_check, NULL, NULL, split_gpt2 },
+    [ATTN_STEP_LLAMA3]      = { split_check, NULL, NULL, split_llama3 },
+    [ATTN_STEP_QWEN2]       = { split_check, NULL, NULL, split_qwen2 },
+    [ATTN_STEP_BLOOM]       = { split_check, NULL, NULL, split_bloom },
+    [ATTN_STEP_CLIP]        = { split_check, NULL, NULL, split_clip },
+    [ATTN_STEP_THREE]       = { NULL, NULL, NULL, split_three },
+    [ATTN_STEP_TEXT]        = { split_check_text, NULL, NULL, split_text },
+    [ATTN_STEP_SPACE]       = { split_check, NULL, NULL, split_spaces },
+    [ATTN_STEP_PUNCTUATION] = { split_check, NULL, NULL, split_punctuation },
+    [ATTN_STEP_DIGIT]       = { split_check, NULL, NULL, split_digits },
+    [ATTN_STEP_DIGIT_BYTES] = { NULL, NULL, NULL, split_digit_bytes },
+    [ATTN_STEP_WORDS]       = { split_check, NULL, NULL, split_words },
+    [ATTN_STEP_PREFIX]      = { split_check_text, split_most_prefix,
+                                split_prefix, NULL },
+    [ATTN_STEP_METASPACE]   = { split_check_text, split_most_metaspace,
+                                split_metaspace, NULL },
+};
+/* clang-format on */
+
+ATTN_API const struct attn_op *attn_split_op(int32_t op)
+{
+    const int32_t n = (int32_t)(sizeof split_ops / sizeof *split_ops);
+    if (op < 1 || op >= n || (!split_ops[op].find && !split_ops[op].change))
+        return NULL;
+    return &split_ops[op];
 }
 
 /* steps.c: the table of steps: how a text is changed and cut before a model
@@ -9823,7 +10771,6 @@ ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
 
 /* clang-format off */
 static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
-    [ATTN_STEP_NONE] = { 0, 0, 0, 0 },
     [ATTN_STEP_NFC] = { attn_form_check, attn_form_most, attn_form, 0 },
     [ATTN_STEP_NFD] = { attn_form_check, attn_form_most, attn_form, 0 },
     [ATTN_STEP_NFKC] = { attn_form_check, attn_form_most, attn_form, 0 },
@@ -9847,9 +10794,9 @@ static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
 
 ATTN_API const struct attn_op *attn_step_op(int32_t op)
 {
-    if (op <= ATTN_STEP_NONE || op >= ATTN_STEP_TABLE)
-        return NULL;
-    return &steps_table[op];
+    if (op < ATTN_STEP_NORMALISERS)
+        return attn_split_op(op);
+    return op < ATTN_STEP_TABLE ? &steps_table[op] : NULL;
 }
 
 /* tokens.c: text in, ids out. A text goes this way: what is not UTF-8 is
@@ -9927,6 +10874,7 @@ static const struct attn_kind tokens_kinds[ATTN_TOKENIZERS] = {
     { tokens_check, tokens_no_room, tokens_characters },
     { tokens_check, tokens_no_room, tokens_spaces },
     { attn_merges_check, attn_merges_bytes, attn_merges },
+    { attn_ranks_check, attn_ranks_bytes, attn_ranks },
     [ATTN_WORDPIECE] = { attn_wordpiece_check, attn_wordpiece_bytes,
                          attn_wordpiece },
     [ATTN_UNIGRAM] = { attn_unigram_check, attn_unigram_bytes, attn_unigram },
@@ -9941,10 +10889,8 @@ ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind)
 
 /* ----------------------------------------------------------------- ids --- */
 
-/* An id of its own, of the bytes from .. to - 1 of a text; NULL: of none. */
-static int64_t tokens_put(struct attn_encoding *e, int32_t id,
-                          const struct attn_aligned *t, int64_t from,
-                          int64_t to)
+/* An id of the template. */
+static int64_t tokens_put(struct attn_encoding *e, int32_t id)
 {
     if (e->n >= e->cap)
         return ATTN_ERROR_ROOM;
@@ -9952,9 +10898,6 @@ static int64_t tokens_put(struct attn_encoding *e, int32_t id,
     if (e->offsets) {
         e->offsets[2 * e->n] = 0;
         e->offsets[2 * e->n + 1] = 0;
-        if (t)
-            attn_place(t, from, to - from, &e->offsets[2 * e->n],
-                       &e->offsets[2 * e->n + 1]);
     }
     e->n++;
     return 0;
@@ -10099,7 +11042,7 @@ static int64_t tokens_piece(struct tokens *t, const struct attn_aligned *text,
 {
     t->e.text = text;
     t->e.at = at;
-    t->e.begins = text->begins && at == 0;
+    t->e.begins = text->begins > 0 && at == 0;
     return attn_vocab_kind(t->e.vocab.head->kind)
         ->encode(&t->e, text->text + at, n);
 }
@@ -10143,7 +11086,7 @@ static int64_t tokens_split(struct tokens *t, int64_t level,
 {
     const struct attn_vocab *v = &t->e.vocab;
     int64_t wrong = 0, end = at + n;
-    if (n == 0)
+    if (n <= 0)
         return 0;
     if (level == v->steps[1])
         return tokens_piece(t, text, at, n);
@@ -10169,17 +11112,19 @@ static int64_t tokens_split(struct tokens *t, int64_t level,
     return wrong;
 }
 
-/* Between added tokens of the normalised text. */
+/* Between added tokens of the normalised text. What one took in spaces may be
+ * the next one's too.                                                       */
 static int64_t tokens_found(struct tokens *t, const struct attn_aligned *text)
 {
     const struct attn_vocab *v = &t->e.vocab;
-    struct attn_match m;
+    struct attn_match m = { 0, 0, 0, 0 };
     int64_t at = 0, wrong = 0;
     while (wrong == 0
-           && attn_added_next(v, 1, text->text, text->bytes, at, &m)) {
+           && attn_added_next(v, 1, text->text, text->bytes, m.next, at, &m)) {
         wrong = tokens_split(t, 0, text, at, m.from - at);
         if (wrong == 0)
-            wrong = tokens_put(&t->e, v->added[m.row].id, text, m.from, m.to);
+            wrong = attn_encode_added(&t->e, v->added[m.row].id, text, m.from,
+                                      m.to);
         at = m.to;
     }
     if (wrong == 0)
@@ -10210,7 +11155,7 @@ static int64_t tokens_normal(struct tokens *t, const struct attn_aligned **text)
 static int64_t tokens_between(struct tokens *t, struct attn_aligned text)
 {
     const struct attn_aligned *in = &text;
-    if (text.bytes == 0)
+    if (text.bytes <= 0)
         return 0;
     int64_t wrong = tokens_normal(t, &in);
     if (wrong < 0)
@@ -10245,21 +11190,24 @@ static int64_t tokens_text(struct tokens *t, const char *text, int64_t bytes)
 {
     const struct attn_vocab *v = &t->e.vocab;
     struct attn_aligned given, *in = &given;
-    struct attn_match m;
+    struct attn_match m = { 0, 0, 0, 0 };
     int64_t at = 0, wrong = 0;
     memset(&given, 0, sizeof given);
     given.text = (char *)text;
     given.bytes = bytes;
-    given.begins = !(t->e.how & ATTN_BEGUN);
+    given.begins = t->e.how & ATTN_BEGUN ? -1 : 1;
     t->e.text = in;
+    t->e.given = text;
     if (v->head->flags & ATTN_MODEL_REPLACE && attn_utf8(text, bytes) < bytes) {
         in = &t->raw;
         wrong = tokens_replace(&given, in);
     }
-    while (wrong == 0 && attn_added_next(v, 0, in->text, in->bytes, at, &m)) {
+    while (wrong == 0
+           && attn_added_next(v, 0, in->text, in->bytes, m.next, at, &m)) {
         wrong = tokens_between(t, attn_part_of(in, at, m.from - at));
         if (wrong == 0)
-            wrong = tokens_put(&t->e, v->added[m.row].id, in, m.from, m.to);
+            wrong = attn_encode_added(&t->e, v->added[m.row].id, in, m.from,
+                                      m.to);
         at = m.to;
     }
     if (wrong == 0)
@@ -10285,11 +11233,11 @@ static int64_t tokens_all(struct tokens *t, const char *text, int64_t bytes)
                 wrong = tokens_text(t, text, bytes);
             else if (i > 0 || row[i].id != h->start
                      || !(t->e.how & ATTN_STARTED))
-                wrong = tokens_put(&t->e, row[i].id, NULL, 0, 0);
+                wrong = tokens_put(&t->e, row[i].id);
         }
     }
     if (wrong == 0 && h->append_end)
-        wrong = tokens_put(&t->e, h->end, NULL, 0, 0);
+        wrong = tokens_put(&t->e, h->end);
     return wrong;
 }
 

@@ -91,10 +91,9 @@ static void added_strip(const struct attn_vocab *v, const char *s, int64_t n,
 
 ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
                              const char *s, int64_t n, int64_t at,
-                             struct attn_match *m)
+                             int64_t least, struct attn_match *m)
 {
     const uint32_t root = normalised != 0;
-    const int64_t least = at;
     if (v->nodes == 0 || v->node[root].children == 0)
         return 0;
     unsigned char only = v->node[v->node[root].child].byte;
@@ -114,6 +113,7 @@ ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
         if (v->added[m->row].flags & ATTN_ADDED_WORD
             && !added_alone(v, s, n, m->from, m->to))
             continue;
+        m->next = m->to;
         added_strip(v, s, n, least, m);
         return 1;
     }

@@ -41,7 +41,7 @@ ATTN_API struct attn_aligned attn_part_of(const struct attn_aligned *in,
     part.text = in->text + at;
     part.bytes = n;
     part.cap = n;
-    part.begins = in->begins && at == 0;
+    part.begins = at == 0 ? in->begins : 0;
     if (in->from) {
         part.from = in->from + at;
         part.to = in->to + at;

@@ -4,7 +4,6 @@
 
 /* clang-format off */
 static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
-    [ATTN_STEP_NONE] = { 0, 0, 0, 0 },
     [ATTN_STEP_NFC] = { attn_form_check, attn_form_most, attn_form, 0 },
     [ATTN_STEP_NFD] = { attn_form_check, attn_form_most, attn_form, 0 },
     [ATTN_STEP_NFKC] = { attn_form_check, attn_form_most, attn_form, 0 },
@@ -28,7 +27,7 @@ static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
 
 ATTN_API const struct attn_op *attn_step_op(int32_t op)
 {
-    if (op <= ATTN_STEP_NONE || op >= ATTN_STEP_TABLE)
-        return NULL;
-    return &steps_table[op];
+    if (op < ATTN_STEP_NORMALISERS)
+        return attn_split_op(op);
+    return op < ATTN_STEP_TABLE ? &steps_table[op] : NULL;
 }

@@ -22,7 +22,8 @@ enum {
  * "<0x0A>", for characters that have none; neighbouring unknown tokens are one;
  * a whole word that is a token is it; what is not UTF-8 becomes U+FFFD, else an
  * error or raw bytes; offsets are without the spaces at a token's ends; a text
- * that does not go on gets a space in front.                                */
+ * that does not go on gets a space in front; the first token's offsets keep one
+ * space.                                                                    */
 enum {
     ATTN_MODEL_BYTES = 1,
     ATTN_MODEL_FALLBACK = 2,
@@ -32,7 +33,8 @@ enum {
     ATTN_MODEL_TRIM = 32,
     ATTN_MODEL_DUMMY = 64,
     ATTN_MODEL_FLOATS = 128,
-    ATTN_MODEL_FLAGS = 255
+    ATTN_MODEL_KEEP_FIRST = 256,
+    ATTN_MODEL_FLAGS = 511
 };
 /* Kinds of pieces: text; one byte, "<0x0A>"; marks, which are no text. */
 enum {
@@ -195,7 +197,8 @@ ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
 /* ----------------------------------------------------------- aligned.c --- */
 /* A text on its way: byte i came from the bytes from[i] to before to[i] of the
  * caller's text, whole characters of it; from NULL: from base + i itself, or
- * nobody asks. begins: it is the beginning of the caller's text.            */
+ * nobody asks. begins: 1, it is the beginning of the caller's text; -1, of one
+ * that goes on where another ended; 0, it is inside.                        */
 struct attn_aligned {
     char *text;
     int64_t bytes, cap;
@@ -223,12 +226,14 @@ ATTN_API struct attn_aligned attn_part_of(const struct attn_aligned *in,
 /* ------------------------------------------------------------- added.c --- */
 struct attn_match { /* an added token in a text, with the spaces it takes */
     int64_t from, to;
-    int32_t row; /* of ATTN_ADDED */
+    int64_t next; /* where the search goes on, in front of such spaces */
+    int32_t row;  /* of ATTN_ADDED */
 };
-/* The next one at `at` or behind it; 0: none. */
+/* The next one at `at` or behind it, which takes no spaces in front of `least`;
+ * 0: none.                                                                  */
 ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
                              const char *s, int64_t n, int64_t at,
-                             struct attn_match *m);
+                             int64_t least, struct attn_match *m);
 
 /* ------------------------------------------------------------ tokens.c --- */
 /* A text as the normaliser leaves it: its bytes in out[cap], or an error.
@@ -240,7 +245,30 @@ ATTN_API int64_t attn_vocab_normalise(const void *block, const char *text,
 /* ------------------------------------------------------------- steps.c --- */
 /* Steps by number: splitting 1 to 63, normalisers 64 to 127, decoders 128 to
  * 191.                                                                      */
-enum { ATTN_STEP_NONE = 0, ATTN_STEP_TABLE = 192 };
+enum {
+    ATTN_STEP_GPT2 = 1, /* patterns, as compiler/tokenizer/patterns.c says */
+    ATTN_STEP_LLAMA3 = 2,
+    ATTN_STEP_QWEN2 = 3,
+    ATTN_STEP_BLOOM = 4,
+    ATTN_STEP_CLIP = 5,
+    ATTN_STEP_THREE = 6,        /* three digits */
+    ATTN_STEP_TEXT = 16,        /* `text` */
+    ATTN_STEP_SPACE = 17,       /* a character of white space */
+    ATTN_STEP_PUNCTUATION = 18, /* one of ASCII's or P */
+    ATTN_STEP_DIGIT = 19,       /* one of N */
+    ATTN_STEP_WORDS = 20,       /* \w+|[^\w\s]+ */
+    ATTN_STEP_DIGIT_BYTES = 21, /* a byte that byte levels write as one of N */
+    ATTN_STEP_PREFIX = 32,      /* `text` in front, unless it is there */
+    ATTN_STEP_METASPACE = 33,   /* `text` for each space, and in front */
+    ATTN_STEP_NORMALISERS = 64,
+    ATTN_STEP_TABLE = 192
+};
+enum { /* ATTN_STEP_METASPACE's flags: in front never, of the text, always */
+       ATTN_METASPACE_NEVER = 0,
+       ATTN_METASPACE_FIRST = 1,
+       ATTN_METASPACE_ALWAYS = 2
+};
+enum { ATTN_AFFIX = 64 }; /* bytes of a prefix or suffix, at most */
 struct attn_op { /* what a step does: `change` or `find`; decoders: text.c */
     /* NULL: nothing is wrong with it, or what is */
     const char *(*check)(const struct attn_vocab *v, const struct attn_step *s);
@@ -265,8 +293,9 @@ enum {
     ATTN_SPLIT_CONTIGUOUS = 4,
     ATTN_SPLIT_INVERT = 8
 };
-/* NULL: there is no such step. */
+/* NULL: there is no such step; of those that split. */
 ATTN_API const struct attn_op *attn_step_op(int32_t op);
+ATTN_API const struct attn_op *attn_split_op(int32_t op);
 
 /* ------------------------------------------------------------- a trie --- */
 /* Texts as a double array: a node is 32 bits: its byte in bits 0 to 7, 8: a
@@ -457,6 +486,7 @@ struct attn_encoding { /* a text on its way to ids */
     int32_t *ids, *offsets; /* [cap], [2 cap] or NULL; n of them found */
     int64_t cap, n;
     int64_t how;                     /* ATTN_BEGUN .. */
+    const char *given;               /* the caller's text */
     int64_t bad;                     /* the byte that could not be taken */
     const struct attn_aligned *text; /* that the piece at hand is of */
     int64_t at;                      /* where it begins there */
@@ -480,10 +510,18 @@ ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind);
 /* An id for the bytes from .. to - 1 of the piece: 0, or ATTN_ERROR_ROOM. */
 ATTN_API int64_t attn_encode_put(struct attn_encoding *e, int32_t id,
                                  int64_t from, int64_t to);
+/* The same for a token that was added, with the place of its text. */
+ATTN_API int64_t attn_encode_added(struct attn_encoding *e, int32_t id,
+                                   const struct attn_aligned *text,
+                                   int64_t from, int64_t to);
 /* 0, or an error: the byte `at` of the piece could not be taken. */
 ATTN_API int64_t attn_encode_bad(struct attn_encoding *e, int64_t error,
                                  int64_t at);
 
+ATTN_API const char *attn_ranks_check(const struct attn_vocab *v);
+ATTN_API int64_t attn_ranks_bytes(const struct attn_vocab *v, int64_t bytes);
+ATTN_API int64_t attn_ranks(struct attn_encoding *e, const char *text,
+                            int64_t n);
 ATTN_API const char *attn_merges_check(const struct attn_vocab *v);
 ATTN_API int64_t attn_merges_bytes(const struct attn_vocab *v, int64_t bytes);
 ATTN_API int64_t attn_merges(struct attn_encoding *e, const char *text,

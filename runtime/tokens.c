@@ -76,6 +76,7 @@ static const struct attn_kind tokens_kinds[ATTN_TOKENIZERS] = {
     { tokens_check, tokens_no_room, tokens_characters },
     { tokens_check, tokens_no_room, tokens_spaces },
     { attn_merges_check, attn_merges_bytes, attn_merges },
+    { attn_ranks_check, attn_ranks_bytes, attn_ranks },
     [ATTN_WORDPIECE] = { attn_wordpiece_check, attn_wordpiece_bytes,
                          attn_wordpiece },
     [ATTN_UNIGRAM] = { attn_unigram_check, attn_unigram_bytes, attn_unigram },
@@ -90,10 +91,8 @@ ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind)
 
 /* ----------------------------------------------------------------- ids --- */
 
-/* An id of its own, of the bytes from .. to - 1 of a text; NULL: of none. */
-static int64_t tokens_put(struct attn_encoding *e, int32_t id,
-                          const struct attn_aligned *t, int64_t from,
-                          int64_t to)
+/* An id of the template. */
+static int64_t tokens_put(struct attn_encoding *e, int32_t id)
 {
     if (e->n >= e->cap)
         return ATTN_ERROR_ROOM;
@@ -101,9 +100,6 @@ static int64_t tokens_put(struct attn_encoding *e, int32_t id,
     if (e->offsets) {
         e->offsets[2 * e->n] = 0;
         e->offsets[2 * e->n + 1] = 0;
-        if (t)
-            attn_place(t, from, to - from, &e->offsets[2 * e->n],
-                       &e->offsets[2 * e->n + 1]);
     }
     e->n++;
     return 0;
@@ -248,7 +244,7 @@ static int64_t tokens_piece(struct tokens *t, const struct attn_aligned *text,
 {
     t->e.text = text;
     t->e.at = at;
-    t->e.begins = text->begins && at == 0;
+    t->e.begins = text->begins > 0 && at == 0;
     return attn_vocab_kind(t->e.vocab.head->kind)
         ->encode(&t->e, text->text + at, n);
 }
@@ -292,7 +288,7 @@ static int64_t tokens_split(struct tokens *t, int64_t level,
 {
     const struct attn_vocab *v = &t->e.vocab;
     int64_t wrong = 0, end = at + n;
-    if (n == 0)
+    if (n <= 0)
         return 0;
     if (level == v->steps[1])
         return tokens_piece(t, text, at, n);
@@ -318,17 +314,19 @@ static int64_t tokens_split(struct tokens *t, int64_t level,
     return wrong;
 }
 
-/* Between added tokens of the normalised text. */
+/* Between added tokens of the normalised text. What one took in spaces may be
+ * the next one's too.                                                       */
 static int64_t tokens_found(struct tokens *t, const struct attn_aligned *text)
 {
     const struct attn_vocab *v = &t->e.vocab;
-    struct attn_match m;
+    struct attn_match m = { 0, 0, 0, 0 };
     int64_t at = 0, wrong = 0;
     while (wrong == 0
-           && attn_added_next(v, 1, text->text, text->bytes, at, &m)) {
+           && attn_added_next(v, 1, text->text, text->bytes, m.next, at, &m)) {
         wrong = tokens_split(t, 0, text, at, m.from - at);
         if (wrong == 0)
-            wrong = tokens_put(&t->e, v->added[m.row].id, text, m.from, m.to);
+            wrong = attn_encode_added(&t->e, v->added[m.row].id, text, m.from,
+                                      m.to);
         at = m.to;
     }
     if (wrong == 0)
@@ -359,7 +357,7 @@ static int64_t tokens_normal(struct tokens *t, const struct attn_aligned **text)
 static int64_t tokens_between(struct tokens *t, struct attn_aligned text)
 {
     const struct attn_aligned *in = &text;
-    if (text.bytes == 0)
+    if (text.bytes <= 0)
         return 0;
     int64_t wrong = tokens_normal(t, &in);
     if (wrong < 0)
@@ -394,21 +392,24 @@ static int64_t tokens_text(struct tokens *t, const char *text, int64_t bytes)
 {
     const struct attn_vocab *v = &t->e.vocab;
     struct attn_aligned given, *in = &given;
-    struct attn_match m;
+    struct attn_match m = { 0, 0, 0, 0 };
     int64_t at = 0, wrong = 0;
     memset(&given, 0, sizeof given);
     given.text = (char *)text;
     given.bytes = bytes;
-    given.begins = !(t->e.how & ATTN_BEGUN);
+    given.begins = t->e.how & ATTN_BEGUN ? -1 : 1;
     t->e.text = in;
+    t->e.given = text;
     if (v->head->flags & ATTN_MODEL_REPLACE && attn_utf8(text, bytes) < bytes) {
         in = &t->raw;
         wrong = tokens_replace(&given, in);
     }
-    while (wrong == 0 && attn_added_next(v, 0, in->text, in->bytes, at, &m)) {
+    while (wrong == 0
+           && attn_added_next(v, 0, in->text, in->bytes, m.next, at, &m)) {
         wrong = tokens_between(t, attn_part_of(in, at, m.from - at));
         if (wrong == 0)
-            wrong = tokens_put(&t->e, v->added[m.row].id, in, m.from, m.to);
+            wrong = attn_encode_added(&t->e, v->added[m.row].id, in, m.from,
+                                      m.to);
         at = m.to;
     }
     if (wrong == 0)
@@ -434,11 +435,11 @@ static int64_t tokens_all(struct tokens *t, const char *text, int64_t bytes)
                 wrong = tokens_text(t, text, bytes);
             else if (i > 0 || row[i].id != h->start
                      || !(t->e.how & ATTN_STARTED))
-                wrong = tokens_put(&t->e, row[i].id, NULL, 0, 0);
+                wrong = tokens_put(&t->e, row[i].id);
         }
     }
     if (wrong == 0 && h->append_end)
-        wrong = tokens_put(&t->e, h->end, NULL, 0, 0);
+        wrong = tokens_put(&t->e, h->end);
     return wrong;
 }
 

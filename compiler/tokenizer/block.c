@@ -368,6 +368,56 @@ static bool add_added(Maker *m)
     return add_bytes(m, ATTN_ADDED_TRIE, &trie) && ok;
 }
 
+/* ---------------------------------------------------------------- words --- */
+
+/* Is this token what becomes of its text, which ends a word? */
+static bool is_word(const Maker *m, struct attn_encoding *e, const Token *token)
+{
+    const Text suffix = m->t->suffix;
+    int32_t id;
+    if (token->n <= suffix.n
+        || token->piece & (ATTN_PIECE_UNUSED | ATTN_PIECE_ADDED))
+        return false;
+    if (m->t->flags & ATTN_MODEL_WHOLE)
+        return attn_find(&e->vocab, token->at, (int64_t)token->n) == token->id;
+    if (memcmp(token->at + token->n - suffix.n, suffix.at, suffix.n) != 0)
+        return false;
+    e->ids = &id;
+    e->cap = 1;
+    e->n = 0;
+    return attn_ranks(e, token->at, (int64_t)(token->n - suffix.n)) == 0
+        && e->n == 1 && id == token->id;
+}
+
+/* The words that merges by rank make one token of. */
+static bool add_words(Maker *m)
+{
+    const Tokenizer *t = m->t;
+    struct attn_encoding e = { .how = 0 };
+    Bytes table = { 0 };
+    size_t longest = 1;
+    int64_t n = 0;
+    for (int64_t i = 0; i < t->tokens; i++)
+        if (t->token[i].n > longest)
+            longest = t->token[i].n;
+    attn_vocab_open(&e.vocab, m->block.at);
+    const int64_t need = attn_ranks_bytes(&e.vocab, (int64_t)longest);
+    int32_t *id = malloc((size_t)(t->tokens + 1) * sizeof *id);
+    e.memory = need > 0 ? malloc((size_t)need) : NULL;
+    if (id && e.memory) {
+        for (int64_t i = 0; i < t->tokens; i++)
+            if (is_word(m, &e, &t->token[i]))
+                id[n++] = (int32_t)i;
+        table_of_texts(&table, t->token, id, n,
+                       t->flags & ATTN_MODEL_WHOLE ? 0 : t->suffix.n);
+    } else {
+        table.full = true;
+    }
+    free(e.memory);
+    free(id);
+    return add_bytes(m, ATTN_WORDS, &table);
+}
+
 /* ---------------------------------------------------------------- block --- */
 
 static bool make(Maker *m)
@@ -392,6 +442,12 @@ static bool make(Maker *m)
         return false;
     if (t->addeds > 0
         && !add_part(m, ATTN_STRINGS, m->strings.at, m->strings.n))
+        return false;
+    renew_head(m);
+    if (t->kind != ATTN_RANKS
+        || attn_vocab_check(m->block.at, (int64_t)m->block.n))
+        return true;
+    if (!add_words(m))
         return false;
     renew_head(m);
     return true;

@@ -75,6 +75,15 @@ void table_of_merges(Bytes *out, const Merge *merge, int64_t n);
 void trie_of_added(Bytes *out, const struct attn_added *row, int64_t n,
                    const char *strings);
 
+/* ---------------------------------------------------------- alphabet.c --- */
+/* The bytes that a text of a byte-level vocabulary stands for: their number;
+ * SIZE_MAX: it is no such text. out[n].                                     */
+size_t tokenizer_alphabet(const char *text, size_t n, char *out);
+
+/* ---------------------------------------------------------- patterns.c --- */
+/* The step that cuts as a regular expression does; false: it is not known. */
+bool tokenizer_pattern(Text regex, int *op);
+
 /* ----------------------------------------------------------- unicode.c --- */
 /* The bytes of ATTN_CLASSES. */
 void unicode_classes(Bytes *out);
