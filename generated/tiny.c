@@ -8732,7 +8732,7 @@ struct charmap {
 
 enum { CHARMAP_CLUSTER = 6 };
 
-static int charmap_open(const struct attn_vocab *v, struct charmap *m)
+static int charmap_parts(const struct attn_vocab *v, struct charmap *m)
 {
     int64_t bytes;
     const char *at = attn_vocab_section(v->head, ATTN_CHARMAP, &bytes);
@@ -8796,7 +8796,7 @@ ATTN_API const char *attn_charmap_check(const struct attn_vocab *v,
     const char *wrong = attn_table_check(v, ATTN_STEP_CHARMAP, &t);
     if (wrong)
         return wrong;
-    if (!charmap_open(v, &m))
+    if (!charmap_parts(v, &m))
         return "vocabulary: its map of characters is cut off";
     if (attn_utf8(m.text, m.bytes) < m.bytes)
         return "vocabulary: its map of characters is not UTF-8";
@@ -8976,7 +8976,7 @@ ATTN_API int64_t attn_charmap(const struct attn_vocab *v,
     struct charmap_writer w = { .in = in, .out = out };
     int64_t at = 0;
     (void)s;
-    if (!charmap_open(v, &m) || !attn_table_open(v, ATTN_STEP_CHARMAP, &t))
+    if (!charmap_parts(v, &m) || !attn_table_open(v, ATTN_STEP_CHARMAP, &t))
         return ATTN_ERROR_OPEN;
     while (at < in->bytes && w.wrong == 0) {
         int64_t end = cluster_end(&t, in, at);
@@ -9009,7 +9009,7 @@ ATTN_API const char *attn_charmap_longest(const struct attn_vocab *v,
                                           int64_t *taken, int64_t *bytes)
 {
     struct charmap m;
-    if (!charmap_open(v, &m))
+    if (!charmap_parts(v, &m))
         return NULL;
     return charmap_find(&m, s, n, 1, taken, bytes);
 }
@@ -9383,7 +9383,7 @@ static void unigram_pieces(struct unigram *u, int64_t at, int64_t length)
                       u->head->unknown);
 }
 
-static void unigram_search(struct unigram *u)
+static void unigram_best(struct unigram *u)
 {
     int64_t at = 0, length;
     for (int64_t i = 0; i <= u->n; i++) {
@@ -9484,7 +9484,7 @@ ATTN_API int64_t attn_unigram(struct attn_encoding *e, const char *text,
     u.head = attn_unigram_head_of(&e->vocab);
     u.score = e->vocab.score;
     u.floats = (e->vocab.head->flags & ATTN_MODEL_FLOATS) != 0;
-    unigram_search(&u);
+    unigram_best(&u);
     unigram_turn(&u);
     return unigram_put(e, &u);
 }

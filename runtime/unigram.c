@@ -94,7 +94,7 @@ static void unigram_pieces(struct unigram *u, int64_t at, int64_t length)
                       u->head->unknown);
 }
 
-static void unigram_search(struct unigram *u)
+static void unigram_best(struct unigram *u)
 {
     int64_t at = 0, length;
     for (int64_t i = 0; i <= u->n; i++) {
@@ -195,7 +195,7 @@ ATTN_API int64_t attn_unigram(struct attn_encoding *e, const char *text,
     u.head = attn_unigram_head_of(&e->vocab);
     u.score = e->vocab.score;
     u.floats = (e->vocab.head->flags & ATTN_MODEL_FLOATS) != 0;
-    unigram_search(&u);
+    unigram_best(&u);
     unigram_turn(&u);
     return unigram_put(e, &u);
 }
