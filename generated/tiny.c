@@ -4249,6 +4249,10 @@ attn_unigram_head_of(const struct attn_vocab *v);
 ATTN_API int64_t attn_texts(const struct attn_vocab *v);
 /* 0: the block has none. */
 ATTN_API int attn_trie_open(const struct attn_vocab *v, struct attn_trie *t);
+/* Bytes of the longest of the user's pieces that s begins with, 0: none. */
+ATTN_API int64_t attn_user_piece(const struct attn_vocab *v,
+                                 const struct attn_trie *t, const char *s,
+                                 int64_t n, int64_t *id);
 
 /* ----------------------------------------------------------- mapping.c --- */
 /* ATTN_MAPPINGS: this, then its tables; places are bytes from its first on. */
@@ -7909,6 +7913,26 @@ ATTN_API int attn_trie_open(const struct attn_vocab *v, struct attn_trie *t)
     return 1;
 }
 
+ATTN_API int64_t attn_user_piece(const struct attn_vocab *v,
+                                 const struct attn_trie *t, const char *s,
+                                 int64_t n, int64_t *id)
+{
+    int64_t longest = 0, here;
+    if (t->units == 0)
+        return 0;
+    uint32_t node = attn_trie_root(t);
+    for (int64_t i = 0; i < n; i++) {
+        if (!attn_trie_next(t, &node, (unsigned char)s[i], &here))
+            break;
+        if (here >= 0 && here < attn_texts(v)
+            && (v->piece[here] & ATTN_PIECE_USER)) {
+            longest = i + 1;
+            *id = here;
+        }
+    }
+    return longest;
+}
+
 /* mapping.c: what steps know of Unicode (ATTN_MAPPINGS): a table a step, from
  * code points to numbers, by pages of 256. Steps that put a text in the place
  * of each character, one by one: cases, accents, spaces, what is removed.    */
@@ -9028,32 +9052,14 @@ struct spm {
     struct attn_aligned *out;
 };
 
-/* Bytes of the longest piece of the user's at the beginning of s. */
-static int64_t spm_user(const struct spm *m, const char *s, int64_t n)
-{
-    int64_t longest = 0;
-    if (m->users.units == 0)
-        return 0;
-    uint32_t node = attn_trie_root(&m->users);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t id;
-        if (!attn_trie_next(&m->users, &node, (unsigned char)s[i], &id))
-            break;
-        if (id >= 0 && id < attn_texts(m->v)
-            && (m->v->piece[id] & ATTN_PIECE_USER))
-            longest = i + 1;
-    }
-    return longest;
-}
-
 /* The bytes at `at` that become one text, and that text. */
 static int64_t spm_next(const struct spm *m, int64_t at, const char **text,
                         int64_t *bytes)
 {
     const char *s = m->in->text + at;
-    int64_t left = m->in->bytes - at, taken;
+    int64_t left = m->in->bytes - at, taken, id;
     *text = s;
-    *bytes = spm_user(m, s, left);
+    *bytes = attn_user_piece(m->v, &m->users, s, left, &id);
     if (*bytes > 0)
         return *bytes;
     if (m->flags & ATTN_SPM_CHARMAP) {
@@ -9587,7 +9593,8 @@ static void merges_remove(struct merges *m, int32_t p)
 static int32_t merges_find(const struct merges *m, int64_t from, int64_t length)
 {
     int32_t id = attn_find(m->vocab, m->text + from, length);
-    if (id >= 0 && m->vocab->piece[id] != ATTN_PIECE_NORMAL)
+    const int not_text = ATTN_PIECE_KIND | ATTN_PIECE_UNUSED;
+    if (id >= 0 && (m->vocab->piece[id] & not_text) != ATTN_PIECE_NORMAL)
         id = -1;
     return id;
 }
@@ -9639,33 +9646,40 @@ static void merges_add(struct merges *m, int32_t id, int64_t from,
     m->n++;
 }
 
-/* The pieces of one character, or of a byte that begins none: its own piece,
- * those of its bytes, or the unknown one.                                   */
+/* The piece of a character, or of a byte that begins none; without one of its
+ * own it is unknown, until it becomes a part of another.                    */
 static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
 {
     int32_t id = merges_find(m, from, length);
-    if (id >= 0) {
-        merges_add(m, id, from, length);
-        return 0;
-    }
-    if (m->vocab->byte[0] >= 0) {
-        for (int64_t i = 0; i < length; i++) {
-            unsigned char c = (unsigned char)m->text[from + i];
-            merges_add(m, m->vocab->byte[c], from + i, 0);
-        }
-        return 0;
-    }
-    if (m->vocab->head->unknown < 0)
+    if (id < 0 && m->vocab->byte[0] < 0 && m->vocab->head->unknown < 0)
         return ATTN_ERROR_UNKNOWN;
-    merges_add(m, m->vocab->head->unknown, from, 0);
+    merges_add(m, id, from, length);
     return 0;
+}
+
+/* Bytes of a user's piece at `at`, which joins with nothing; 0: none. */
+static int64_t merges_user(struct merges *m, const struct attn_trie *users,
+                           int64_t at)
+{
+    int64_t id,
+        n = attn_user_piece(m->vocab, users, m->text + at, m->bytes - at, &id);
+    if (n > 0)
+        merges_add(m, (int32_t)id, at, 0);
+    return n;
 }
 
 static int64_t merges_characters(struct merges *m, struct attn_encoding *e)
 {
+    struct attn_trie users;
     int64_t at = 0;
+    attn_trie_open(m->vocab, &users);
     while (at < m->bytes) {
-        int64_t n = attn_character(m->text + at, m->bytes - at);
+        int64_t n = merges_user(m, &users, at);
+        if (n > 0) {
+            at += n;
+            continue;
+        }
+        n = attn_character(m->text + at, m->bytes - at);
         if (n == 0 && m->vocab->byte[0] < 0)
             return attn_encode_bad(e, ATTN_ERROR_UTF8, at - m->space);
         n = attn_max(n, 1);
@@ -9691,7 +9705,7 @@ static const char *merges_check_bytes(const struct attn_vocab *v,
         int64_t n;
         if (pieces == 0 && id == -1)
             continue;
-        if (id < 0 || v->piece[id] != ATTN_PIECE_BYTE)
+        if (id < 0 || (v->piece[id] & ATTN_PIECE_KIND) != ATTN_PIECE_BYTE)
             return "vocabulary: a byte has no byte piece";
         const char *text = attn_vocab_token(v->head, id, &n);
         if (attn_vocab_byte(text, n) != i)
@@ -9709,9 +9723,10 @@ ATTN_API const char *attn_merges_check(const struct attn_vocab *v)
     if (!v->piece || !v->byte || bytes != 4 * size)
         return "vocabulary: its merges have no pieces, scores or bytes";
     for (int64_t i = 0; i < size; i++) {
-        if (v->piece[i] > ATTN_PIECE_UNKNOWN)
+        const int kind = v->piece[i] & ATTN_PIECE_KIND;
+        if (kind > ATTN_PIECE_UNKNOWN)
             return "vocabulary: a piece of unknown kind";
-        if (v->piece[i] == ATTN_PIECE_BYTE)
+        if (kind == ATTN_PIECE_BYTE)
             pieces++;
         if (!(score[i] - score[i] == 0.0f))
             return "vocabulary: a score is not finite";
@@ -9741,15 +9756,51 @@ ATTN_API int64_t attn_merges_bytes(const struct attn_vocab *v, int64_t bytes)
     return attn_memory_bytes(&at);
 }
 
+/* Where the piece that begins with p ends; *next: the one behind. Unknown
+ * neighbours are one where the model says so.                               */
+static int64_t merges_end(const struct merges *m, int32_t p, int32_t *next)
+{
+    int fuse = (m->vocab->head->flags & ATTN_MODEL_FUSE)
+            && m->vocab->byte[0] < 0 && m->piece[p].id < 0;
+    *next = m->piece[p].next;
+    while (fuse && *next >= 0 && m->piece[*next].id < 0)
+        *next = m->piece[*next].next;
+    return *next < 0 ? m->bytes : m->piece[*next].from;
+}
+
+/* The bytes from .. to - 1, each by its own piece. In sentencepiece the last
+ * one alone stands for the character.                                       */
+static int64_t merges_fallback(const struct merges *m, struct attn_encoding *e,
+                               int64_t from, int64_t to)
+{
+    int whole = (m->vocab->head->flags & ATTN_MODEL_FLOATS) != 0;
+    int64_t wrong = 0;
+    for (int64_t i = from; i < to && wrong == 0; i++) {
+        int32_t id = m->vocab->byte[(unsigned char)m->text[i]];
+        int64_t begin = whole ? from : i, end = i + 1;
+        if (whole && end < to)
+            end = from;
+        wrong = attn_encode_put(e, id, attn_max(begin - m->space, 0),
+                                attn_max(end - m->space, 0));
+    }
+    return wrong;
+}
+
 /* The ids of the list, each for the bytes up to the next one's. */
 static int64_t merges_ids(const struct merges *m, struct attn_encoding *e)
 {
     int64_t wrong = 0;
-    for (int32_t p = 0; p >= 0 && wrong == 0; p = m->piece[p].next) {
-        int32_t next = m->piece[p].next;
-        int64_t end = next < 0 ? m->bytes : m->piece[next].from;
-        wrong = attn_encode_put(e, m->piece[p].id,
-                                attn_max(m->piece[p].from - m->space, 0),
+    int32_t next;
+    for (int32_t p = 0; p >= 0 && wrong == 0; p = next) {
+        int64_t from = m->piece[p].from, end = merges_end(m, p, &next);
+        int32_t id = m->piece[p].id;
+        if (id < 0 && m->vocab->byte[0] >= 0) {
+            wrong = merges_fallback(m, e, from, end);
+            continue;
+        }
+        if (id < 0)
+            id = m->vocab->head->unknown;
+        wrong = attn_encode_put(e, id, attn_max(from - m->space, 0),
                                 end - m->space);
     }
     return wrong;

@@ -15,32 +15,14 @@ struct spm {
     struct attn_aligned *out;
 };
 
-/* Bytes of the longest piece of the user's at the beginning of s. */
-static int64_t spm_user(const struct spm *m, const char *s, int64_t n)
-{
-    int64_t longest = 0;
-    if (m->users.units == 0)
-        return 0;
-    uint32_t node = attn_trie_root(&m->users);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t id;
-        if (!attn_trie_next(&m->users, &node, (unsigned char)s[i], &id))
-            break;
-        if (id >= 0 && id < attn_texts(m->v)
-            && (m->v->piece[id] & ATTN_PIECE_USER))
-            longest = i + 1;
-    }
-    return longest;
-}
-
 /* The bytes at `at` that become one text, and that text. */
 static int64_t spm_next(const struct spm *m, int64_t at, const char **text,
                         int64_t *bytes)
 {
     const char *s = m->in->text + at;
-    int64_t left = m->in->bytes - at, taken;
+    int64_t left = m->in->bytes - at, taken, id;
     *text = s;
-    *bytes = spm_user(m, s, left);
+    *bytes = attn_user_piece(m->v, &m->users, s, left, &id);
     if (*bytes > 0)
         return *bytes;
     if (m->flags & ATTN_SPM_CHARMAP) {

@@ -343,6 +343,10 @@ attn_unigram_head_of(const struct attn_vocab *v);
 ATTN_API int64_t attn_texts(const struct attn_vocab *v);
 /* 0: the block has none. */
 ATTN_API int attn_trie_open(const struct attn_vocab *v, struct attn_trie *t);
+/* Bytes of the longest of the user's pieces that s begins with, 0: none. */
+ATTN_API int64_t attn_user_piece(const struct attn_vocab *v,
+                                 const struct attn_trie *t, const char *s,
+                                 int64_t n, int64_t *id);
 
 /* ----------------------------------------------------------- mapping.c --- */
 /* ATTN_MAPPINGS: this, then its tables; places are bytes from its first on. */

@@ -25,3 +25,23 @@ ATTN_API int attn_trie_open(const struct attn_vocab *v, struct attn_trie *t)
     t->units = (bytes - head) / 4;
     return 1;
 }
+
+ATTN_API int64_t attn_user_piece(const struct attn_vocab *v,
+                                 const struct attn_trie *t, const char *s,
+                                 int64_t n, int64_t *id)
+{
+    int64_t longest = 0, here;
+    if (t->units == 0)
+        return 0;
+    uint32_t node = attn_trie_root(t);
+    for (int64_t i = 0; i < n; i++) {
+        if (!attn_trie_next(t, &node, (unsigned char)s[i], &here))
+            break;
+        if (here >= 0 && here < attn_texts(v)
+            && (v->piece[here] & ATTN_PIECE_USER)) {
+            longest = i + 1;
+            *id = here;
+        }
+    }
+    return longest;
+}
