@@ -194,8 +194,7 @@ static int dense(Build *b, int x)
         return x;
     b->field = "head.dense.width";
     x = put_linear(b, x, s->head_width, s->head_bias, "head.dense");
-    x = put_activation(b, x, s->head_act,
-                       build_join(b, "head.", act_text[s->head_act].plain));
+    x = put_activation(b, x, s->head_act, "head.activation");
     return s->head_norm ? put_norm(b, x, "head.norm") : x;
 }
 

@@ -29,6 +29,7 @@ typedef struct {
     const Safetensors *file;
     Modules ours, theirs;
     bool both; /* encoder and decoder */
+    bool flat; /* the file has no layers: all of ours have one's weights */
 } Proposal;
 
 /* What others call a module, its last parts, the likeliest first. A * stands
@@ -63,18 +64,29 @@ static const struct {
     { "?.cross_attn.o", "out_proj o_proj o" },
     { "?.ffn.w3", "up_proj w3 wi_1" },
     { "?.ffn.w1", "intermediate.dense fc1 gate_proj lin1 c_fc w1 wi_0 wi "
-                  "dense_h_to_4h linear1 fc_in up_proj" },
+                  "dense_h_to_4h linear1 fc_in up_proj ffn" },
     { "?.ffn.w2", "output.dense fc2 down_proj lin2 c_proj w2 wo "
-                  "dense_4h_to_h linear2 fc_out" },
-    { "?.norm1", "attention.output.layernorm input_layernorm ln_1 "
+                  "dense_4h_to_h linear2 fc_out ffn_output" },
+    { "?.norm1", "attention.output.layernorm attention.layernorm "
+                 "input_layernorm ln_1 "
                  "sa_layer_norm self_attn_layer_norm attention_norm "
                  "layer.0.layer_norm norm1 ln1" },
     { "?.norm3", "encoder_attn_layer_norm layer.1.layer_norm norm3" },
     { "?.norm2", "post_attention_layernorm ln_2 output_layer_norm "
                  "final_layer_norm ffn_norm output.layernorm "
-                 "layer.2.layer_norm layer.1.layer_norm norm2 ln2" },
+                 "layer.2.layer_norm layer.1.layer_norm norm2 ln2 "
+                 "full_layer_layer_norm" },
     { "?.norm", "ln_f final_layer_norm final_layernorm norm layer_norm" },
-    { "classifier", "classifier score" },
+    { "?.embedding_projection", "embeddings_project project_in "
+                                "embedding_hidden_mapping_in" },
+    { "head.dense", "transform.dense generator_predictions.dense "
+                    "predictions.dense lm_head.dense vocab_transform "
+                    "classifier.dense pre_classifier pooler.dense "
+                    "text_projection project_out" },
+    { "head.norm", "transform.layernorm generator_predictions.layernorm "
+                   "predictions.layernorm lm_head.layer_norm "
+                   "vocab_layer_norm" },
+    { "classifier", "classifier classifier.out_proj score" },
     /* clang-format on */
 };
 
@@ -170,6 +182,9 @@ static void add_theirs(Proposal *p)
                                m->name, hole + 3);
         m->layers = 0;
     }
+    p->flat = true;
+    for (int i = 0; i < p->theirs.n; i++)
+        p->flat &= p->theirs.at[i].layers == 0;
 }
 
 /* ----------------------------------------------------------------- fits --- */
@@ -214,10 +229,11 @@ static bool fits_part(const Proposal *p, const char *ours, const char *theirs)
     return true;
 }
 
-static bool fits_layers(const Module *ours, const Module *theirs)
+static bool fits_layers(const Proposal *p, const Module *ours,
+                        const Module *theirs)
 {
     return ours->layers == theirs->layers
-        || (ours->layers == 1 && theirs->layers == 0);
+        || ((ours->layers == 1 || p->flat) && theirs->layers == 0);
 }
 
 /* Does the file's name end in the word, whole parts of it? */
@@ -240,7 +256,7 @@ static Module *only_one(Proposal *p, const Module *ours, const char *word,
 
     for (int i = 0; i < p->theirs.n; i++) {
         Module *m = &p->theirs.at[i];
-        if (m->taken || !fits_layers(ours, m) || !fits_shape(ours, m, &t)
+        if (m->taken || !fits_layers(p, ours, m) || !fits_shape(ours, m, &t)
             || !fits_part(p, ours->name, m->name)
             || (word && !ends_in(m->name, word)))
             continue;

@@ -119,6 +119,7 @@ static const struct {
       "N=3,d_model=24,h=2,d_ff=40,vocab={size: 210,tokens: {end: 2}},"
       "max_len=12",
       "" },
+    { "tests/engine/albert.yaml", "name=albert", "" },
     { "models/stories260K.yaml", "max_len=12", "" },
     { "models/t5-small.yaml",
       "N=3,d_model=24,h=2,d_k=12,d_v=12,d_ff=40,vocab.size=210,max_len=12,"
