@@ -2,7 +2,7 @@
 import torch
 from safetensors.torch import load_file, save_file
 
-from golden import Family, generator, ids_of, numbers
+from golden import Family, ids_of, numbers
 
 BERT = dict(vocab_size=43, hidden_size=15, num_hidden_layers=2,
             num_attention_heads=3, intermediate_size=22,
@@ -98,34 +98,16 @@ def text_of_clip(family, out, model):
     return model.text_projection(out.pooler_output)
 
 
-def finished(pool, normalize=False, dense=None):
+def finished(pool, normalize=False):
     """What sentence-transformers makes of the rows."""
     def rows(family, out, model):
         x = out.last_hidden_state[0]
         x = {"mean": x.mean(0), "cls": x[0], "max": x.max(0).values,
              "lasttoken": x[-1]}[pool]
-        if dense:
-            w = dense_weights(family, x.shape[0], dense)
-            x = torch.tanh(w["linear.weight"] @ x + w["linear.bias"])
         if normalize:
             x = x / x.norm()
         return x[None]
     return rows
-
-
-def dense_weights(family, inputs, outputs):
-    g = generator(family, "dense")
-    return {"linear.weight": torch.randn(outputs, inputs, generator=g)
-            * inputs ** -0.5,
-            "linear.bias": 0.3 * torch.randn(outputs, generator=g)}
-
-
-def write_dense(outputs):
-    def finish(family, folder):
-        (folder / "2_Dense").mkdir(exist_ok=True)
-        save_file(dense_weights(family, family.words["hidden_size"], outputs),
-                  folder / "2_Dense" / "model.safetensors")
-    return finish
 
 
 def old_names(family, folder):
@@ -144,8 +126,8 @@ def prefixed(family, folder):
               path, metadata={"format": "pt"})
 
 
-def sentences(name, model, config, words, pool, normalize=False, dense=None,
-              types=False, **more):
+def sentences(name, model, config, words, pool, normalize=False, types=False,
+              **more):
     """A folder as sentence-transformers writes it."""
     steps = [("Transformer", ""), ("Pooling", "1_Pooling")]
     modes = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens",
@@ -165,13 +147,6 @@ def sentences(name, model, config, words, pool, normalize=False, dense=None,
             "prompts": {}, "default_prompt_name": None,
             "similarity_fn_name": "cosine"},
     }
-    if dense:
-        steps.append(("Dense", "2_Dense"))
-        extra["2_Dense/config.json"] = {
-            "in_features": words["hidden_size"], "out_features": dense,
-            "bias": True,
-            "activation_function": "torch.nn.modules.activation.Tanh"}
-        more["finish"] = write_dense(dense)
     if normalize:
         steps.append(("Normalize", f"{len(steps)}_Normalize"))
     extra["modules.json"] = [
@@ -179,7 +154,7 @@ def sentences(name, model, config, words, pool, normalize=False, dense=None,
          "type": f"sentence_transformers.models.{kind}"}
         for i, (kind, path) in enumerate(steps)]
     return Family(name, model, config, words,
-                  encoder(finished(pool, normalize, dense), types),
+                  encoder(finished(pool, normalize), types),
                   lengths=(1, 7, 12), extra=extra, **more)
 
 
@@ -270,6 +245,4 @@ FAMILIES = [
     sentences("sentences-cls", "XLMRobertaModel", "XLMRobertaConfig", ROBERTA,
               "cls"),
     sentences("sentences-max", "MPNetModel", "MPNetConfig", MPNET, "max"),
-    sentences("sentences-dense", "BertModel", "BertConfig", BERT, "mean",
-              normalize=True, dense=11),
 ]
