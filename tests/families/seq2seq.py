@@ -139,6 +139,7 @@ FAMILIES = [
     family("marian-pair", "Marian", dict(
         MARIAN, decoder_vocab_size=43, share_encoder_decoder_embeddings=False,
         activation_function="relu"), "MTModel"),
+    family("blenderbot", "Blenderbot", DEEP),
     family("m2m100", "M2M100", BART, forced=40),
     family("nllb", "M2M100", dict(DEEP, max_position_embeddings=16), forced=39,
            shard="20KB"),
