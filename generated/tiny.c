@@ -4157,6 +4157,7 @@ enum {
     ATTN_STEP_QWEN2 = 3,
     ATTN_STEP_BLOOM = 4,
     ATTN_STEP_CLIP = 5,
+    ATTN_STEP_CLIP_MARKS = 7,
     ATTN_STEP_THREE = 6,        /* three digits */
     ATTN_STEP_TEXT = 16,        /* `text` */
     ATTN_STEP_SPACE = 17,       /* a character of white space */
@@ -9992,6 +9993,11 @@ static int ranks_pass(struct ranks *r, int32_t rank, int32_t *least)
     *least = RANKS_NONE;
     while (i < r->n) {
         joined = ordered && i + 1 < r->n && r->rank[i] == rank;
+        if (joined && was) { /* first what was made, with this one alone */
+            ranks_pair(r, kept - 1, i);
+            ordered = r->rank[kept - 1] >= rank;
+            joined = ordered;
+        }
         r->id[kept] = joined ? r->into[i] : r->id[i];
         r->from[kept] = r->from[i];
         r->rank[kept] = r->rank[i];
@@ -10535,21 +10541,20 @@ static int64_t split_bloom(const struct attn_vocab *v,
     return i - *at;
 }
 
-/* 's|..|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+, between two marks: what is none of
- * them is white space.                                                      */
+/* 's|..|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+: what is none of them is white space;
+ * ATTN_STEP_CLIP_MARKS: two marks in front of these.                         */
 static int64_t split_clip(const struct attn_vocab *v, const struct attn_step *s,
                           const char *text, int64_t n, int64_t *at)
 {
     static const char *const marks[] = { "<|startoftext|>", "<|endoftext|>" };
     const int64_t from = split_run(v, text, n, 0, SPLIT_SPACE, n);
     int64_t bytes, length;
-    (void)s;
     *at = from;
     text += from;
     n -= from;
     if (n == 0)
         return 0;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && s->op == ATTN_STEP_CLIP_MARKS; i++) {
         length = (int64_t)strlen(marks[i]);
         if (n >= length && memcmp(text, marks[i], (size_t)length) == 0)
             return length;
@@ -10795,6 +10800,7 @@ static const struct attn_op split_ops[] = {
     [ATTN_STEP_QWEN2]       = { split_check, NULL, NULL, split_qwen2 },
     [ATTN_STEP_BLOOM]       = { split_check, NULL, NULL, split_bloom },
     [ATTN_STEP_CLIP]        = { split_check, NULL, NULL, split_clip },
+    [ATTN_STEP_CLIP_MARKS]  = { split_check, NULL, NULL, split_clip },
     [ATTN_STEP_THREE]       = { NULL, NULL, NULL, split_three },
     [ATTN_STEP_TEXT]        = { split_check_text, NULL, NULL, split_text },
     [ATTN_STEP_SPACE]       = { split_check, NULL, NULL, split_spaces },
@@ -14732,10 +14738,26 @@ static int64_t token_bytes(const struct attn_vocab_header *h, const char *at,
     return i;
 }
 
-/* Tokens of a text into ids[bytes + 2]; their number, or -1. begun: it goes on
- * where another ended.                                                      */
+/* A text of so many bytes has not more tokens. */
+static int64_t program_most(const struct program *p,
+                            const struct program_side *s, int64_t bytes)
+{
+    if (p->ids || !s->block)
+        return bytes + 2;
+    return attn_max(attn_vocab_most_ids(s->block, bytes), 0);
+}
+
+/* What stands in front of a source's text is the search's, where it begins with
+ * a start token.                                                            */
+static int64_t program_how(const struct program *p)
+{
+    return p->m->kind == ATTN_DECODER ? ATTN_STARTED : 0;
+}
+
+/* Tokens of a text into ids[program_most()]; their number, or -1. how:
+ * ATTN_BEGUN ..                                                             */
 static int64_t program_tokens(struct program *p, const struct program_side *s,
-                              int begun, const char *text, int64_t bytes,
+                              int64_t how, const char *text, int64_t bytes,
                               int32_t *ids)
 {
     char quoted[ATTN_QUOTED];
@@ -14747,8 +14769,9 @@ static int64_t program_tokens(struct program *p, const struct program_side *s,
     void *memory = program_grow(p, &p->work, attn_max(need, 1));
     if (!memory)
         return -1;
-    const int64_t n = attn_vocab_encode(s->block, text, bytes, begun, ids,
-                                        bytes + 2, memory, &bad);
+    const int64_t n = attn_vocab_encode(s->block, text, bytes, how, ids,
+                                        program_most(p, s, bytes), memory,
+                                        &bad);
     if (n == ATTN_ERROR_UTF8)
         return program_wrong(p, "byte %lld: this is not UTF-8",
                              (long long)bad + 1);
@@ -14900,8 +14923,10 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
 
     if (blocks && bytes == 0 && before == 0 && p->n == 0 && !p->refused)
         return; /* empty lines before the first block */
-    char *items = program_grow(p, &p->items,
-                               (p->n + attn_min(bytes, PROGRAM_LINE) + 2) * 4);
+    const int64_t taken = attn_min(bytes, PROGRAM_LINE);
+    const int64_t most = attn_max(program_most(p, &p->source, taken),
+                                  taken + 2);
+    char *items = program_grow(p, &p->items, (p->n + most) * 4);
     if (!items)
         return;
     void *at = items + p->n * 4;
@@ -14911,7 +14936,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     } else if (blocks && bytes > 0)
         n = read_numbers(p, line, bytes, at);
     else if (bytes > 0)
-        n = program_tokens(p, &p->source, 0, line, bytes, at);
+        n = program_tokens(p, &p->source, program_how(p), line, bytes, at);
     if (n < 0 && p->status <= 3)
         program_refuse(p, p->line);
     if (n < 0)
@@ -15003,11 +15028,12 @@ static int64_t option_tokens(struct program *p, const char *option,
 {
     const int64_t bytes = (int64_t)strlen(text);
     char quoted[ATTN_QUOTED];
-    int32_t *ids = program_grow(p, r, (n + bytes + 2) * 4);
+    const int64_t most = program_most(p, &p->target, bytes);
+    int32_t *ids = program_grow(p, r, (n + most) * 4);
 
     if (!ids)
         return 0;
-    const int64_t found = program_tokens(p, &p->target, 0, text, bytes,
+    const int64_t found = program_tokens(p, &p->target, ATTN_PLAIN, text, bytes,
                                          ids + n);
     if (found >= 0 || p->status != 0)
         return attn_max(found, 0);
@@ -15288,7 +15314,9 @@ static int score_line(struct program *p, const char *text, int64_t bytes)
 {
     const char *tab = memchr(text, '\t', (size_t)bytes);
     const int64_t left = tab ? tab - text : 0;
-    int32_t *ids = program_grow(p, &p->items, (bytes + 8) * 4);
+    const int64_t most = program_most(p, &p->source, left)
+                       + program_most(p, &p->target, bytes - left);
+    int32_t *ids = program_grow(p, &p->items, (most + 8) * 4);
 
     if (!ids)
         return 1;
@@ -15296,10 +15324,11 @@ static int score_line(struct program *p, const char *text, int64_t bytes)
         program_wrong(p, "an input, a tab and an output are expected");
         return 0;
     }
-    const int64_t n = program_tokens(p, &p->source, 0, text, left, ids);
+    const int64_t n = program_tokens(p, &p->source, program_how(p), text, left,
+                                     ids);
     if (n < 0)
         return 0;
-    const int64_t target_n = program_tokens(p, &p->target, 0, tab + 1,
+    const int64_t target_n = program_tokens(p, &p->target, ATTN_PLAIN, tab + 1,
                                             bytes - left - 1, ids + n);
     return target_n >= 0 && score_ids(p, ids, n, target_n);
 }
@@ -15381,11 +15410,13 @@ static void stream_prompt(struct program *p, struct program_stream *r)
 {
     const char *text = p->prompt ? p->prompt : "";
     const int64_t bytes = (int64_t)strlen(text);
-    int32_t *ids = program_grow(p, &p->items, (bytes + 2) * 4);
+    const int64_t most = program_most(p, &p->source, bytes);
+    int32_t *ids = program_grow(p, &p->items, most * 4);
 
     if (!ids || bytes == 0)
         return;
-    r->n = program_tokens(p, &p->source, r->begun, text, bytes, ids);
+    r->n = program_tokens(p, &p->source, r->begun ? ATTN_BEGUN : program_how(p),
+                          text, bytes, ids);
     if (r->n < 0)
         program_fail(p, 3, "--prompt: %s", p->why);
     if (search.o.max_input > 0)

@@ -27,11 +27,12 @@ static int64_t option_tokens(struct program *p, const char *option,
 {
     const int64_t bytes = (int64_t)strlen(text);
     char quoted[ATTN_QUOTED];
-    int32_t *ids = program_grow(p, r, (n + bytes + 2) * 4);
+    const int64_t most = program_most(p, &p->target, bytes);
+    int32_t *ids = program_grow(p, r, (n + most) * 4);
 
     if (!ids)
         return 0;
-    const int64_t found = program_tokens(p, &p->target, 0, text, bytes,
+    const int64_t found = program_tokens(p, &p->target, ATTN_PLAIN, text, bytes,
                                          ids + n);
     if (found >= 0 || p->status != 0)
         return attn_max(found, 0);

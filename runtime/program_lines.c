@@ -51,10 +51,26 @@ static int64_t token_bytes(const struct attn_vocab_header *h, const char *at,
     return i;
 }
 
-/* Tokens of a text into ids[bytes + 2]; their number, or -1. begun: it goes on
- * where another ended.                                                      */
+/* A text of so many bytes has not more tokens. */
+static int64_t program_most(const struct program *p,
+                            const struct program_side *s, int64_t bytes)
+{
+    if (p->ids || !s->block)
+        return bytes + 2;
+    return attn_max(attn_vocab_most_ids(s->block, bytes), 0);
+}
+
+/* What stands in front of a source's text is the search's, where it begins with
+ * a start token.                                                            */
+static int64_t program_how(const struct program *p)
+{
+    return p->m->kind == ATTN_DECODER ? ATTN_STARTED : 0;
+}
+
+/* Tokens of a text into ids[program_most()]; their number, or -1. how:
+ * ATTN_BEGUN ..                                                             */
 static int64_t program_tokens(struct program *p, const struct program_side *s,
-                              int begun, const char *text, int64_t bytes,
+                              int64_t how, const char *text, int64_t bytes,
                               int32_t *ids)
 {
     char quoted[ATTN_QUOTED];
@@ -66,8 +82,9 @@ static int64_t program_tokens(struct program *p, const struct program_side *s,
     void *memory = program_grow(p, &p->work, attn_max(need, 1));
     if (!memory)
         return -1;
-    const int64_t n = attn_vocab_encode(s->block, text, bytes, begun, ids,
-                                        bytes + 2, memory, &bad);
+    const int64_t n = attn_vocab_encode(s->block, text, bytes, how, ids,
+                                        program_most(p, s, bytes), memory,
+                                        &bad);
     if (n == ATTN_ERROR_UTF8)
         return program_wrong(p, "byte %lld: this is not UTF-8",
                              (long long)bad + 1);
@@ -219,8 +236,10 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
 
     if (blocks && bytes == 0 && before == 0 && p->n == 0 && !p->refused)
         return; /* empty lines before the first block */
-    char *items = program_grow(p, &p->items,
-                               (p->n + attn_min(bytes, PROGRAM_LINE) + 2) * 4);
+    const int64_t taken = attn_min(bytes, PROGRAM_LINE);
+    const int64_t most = attn_max(program_most(p, &p->source, taken),
+                                  taken + 2);
+    char *items = program_grow(p, &p->items, (p->n + most) * 4);
     if (!items)
         return;
     void *at = items + p->n * 4;
@@ -230,7 +249,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     } else if (blocks && bytes > 0)
         n = read_numbers(p, line, bytes, at);
     else if (bytes > 0)
-        n = program_tokens(p, &p->source, 0, line, bytes, at);
+        n = program_tokens(p, &p->source, program_how(p), line, bytes, at);
     if (n < 0 && p->status <= 3)
         program_refuse(p, p->line);
     if (n < 0)

@@ -89,7 +89,9 @@ static int score_line(struct program *p, const char *text, int64_t bytes)
 {
     const char *tab = memchr(text, '\t', (size_t)bytes);
     const int64_t left = tab ? tab - text : 0;
-    int32_t *ids = program_grow(p, &p->items, (bytes + 8) * 4);
+    const int64_t most = program_most(p, &p->source, left)
+                       + program_most(p, &p->target, bytes - left);
+    int32_t *ids = program_grow(p, &p->items, (most + 8) * 4);
 
     if (!ids)
         return 1;
@@ -97,10 +99,11 @@ static int score_line(struct program *p, const char *text, int64_t bytes)
         program_wrong(p, "an input, a tab and an output are expected");
         return 0;
     }
-    const int64_t n = program_tokens(p, &p->source, 0, text, left, ids);
+    const int64_t n = program_tokens(p, &p->source, program_how(p), text, left,
+                                     ids);
     if (n < 0)
         return 0;
-    const int64_t target_n = program_tokens(p, &p->target, 0, tab + 1,
+    const int64_t target_n = program_tokens(p, &p->target, ATTN_PLAIN, tab + 1,
                                             bytes - left - 1, ids + n);
     return target_n >= 0 && score_ids(p, ids, n, target_n);
 }

@@ -56,11 +56,13 @@ static void stream_prompt(struct program *p, struct program_stream *r)
 {
     const char *text = p->prompt ? p->prompt : "";
     const int64_t bytes = (int64_t)strlen(text);
-    int32_t *ids = program_grow(p, &p->items, (bytes + 2) * 4);
+    const int64_t most = program_most(p, &p->source, bytes);
+    int32_t *ids = program_grow(p, &p->items, most * 4);
 
     if (!ids || bytes == 0)
         return;
-    r->n = program_tokens(p, &p->source, r->begun, text, bytes, ids);
+    r->n = program_tokens(p, &p->source, r->begun ? ATTN_BEGUN : program_how(p),
+                          text, bytes, ids);
     if (r->n < 0)
         program_fail(p, 3, "--prompt: %s", p->why);
     if (search.o.max_input > 0)

@@ -159,6 +159,11 @@ static int ranks_pass(struct ranks *r, int32_t rank, int32_t *least)
     *least = RANKS_NONE;
     while (i < r->n) {
         joined = ordered && i + 1 < r->n && r->rank[i] == rank;
+        if (joined && was) { /* first what was made, with this one alone */
+            ranks_pair(r, kept - 1, i);
+            ordered = r->rank[kept - 1] >= rank;
+            joined = ordered;
+        }
         r->id[kept] = joined ? r->into[i] : r->id[i];
         r->from[kept] = r->from[i];
         r->rank[kept] = r->rank[i];

@@ -191,21 +191,20 @@ static int64_t split_bloom(const struct attn_vocab *v,
     return i - *at;
 }
 
-/* 's|..|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+, between two marks: what is none of
- * them is white space.                                                      */
+/* 's|..|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+: what is none of them is white space;
+ * ATTN_STEP_CLIP_MARKS: two marks in front of these.                         */
 static int64_t split_clip(const struct attn_vocab *v, const struct attn_step *s,
                           const char *text, int64_t n, int64_t *at)
 {
     static const char *const marks[] = { "<|startoftext|>", "<|endoftext|>" };
     const int64_t from = split_run(v, text, n, 0, SPLIT_SPACE, n);
     int64_t bytes, length;
-    (void)s;
     *at = from;
     text += from;
     n -= from;
     if (n == 0)
         return 0;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && s->op == ATTN_STEP_CLIP_MARKS; i++) {
         length = (int64_t)strlen(marks[i]);
         if (n >= length && memcmp(text, marks[i], (size_t)length) == 0)
             return length;
@@ -451,6 +450,7 @@ static const struct attn_op split_ops[] = {
     [ATTN_STEP_QWEN2]       = { split_check, NULL, NULL, split_qwen2 },
     [ATTN_STEP_BLOOM]       = { split_check, NULL, NULL, split_bloom },
     [ATTN_STEP_CLIP]        = { split_check, NULL, NULL, split_clip },
+    [ATTN_STEP_CLIP_MARKS]  = { split_check, NULL, NULL, split_clip },
     [ATTN_STEP_THREE]       = { NULL, NULL, NULL, split_three },
     [ATTN_STEP_TEXT]        = { split_check_text, NULL, NULL, split_text },
     [ATTN_STEP_SPACE]       = { split_check, NULL, NULL, split_spaces },

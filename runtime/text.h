@@ -251,6 +251,7 @@ enum {
     ATTN_STEP_QWEN2 = 3,
     ATTN_STEP_BLOOM = 4,
     ATTN_STEP_CLIP = 5,
+    ATTN_STEP_CLIP_MARKS = 7,
     ATTN_STEP_THREE = 6,        /* three digits */
     ATTN_STEP_TEXT = 16,        /* `text` */
     ATTN_STEP_SPACE = 17,       /* a character of white space */

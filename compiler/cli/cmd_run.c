@@ -56,6 +56,8 @@ static int open_run(Run *r)
     r->source = tokens_with(r->e.source.block, s->source.size, ids);
     if (decoder)
         r->source = r->target;
+    r->source.how = decoder ? ATTN_STARTED : 0;
+    r->target.how = ATTN_PLAIN;
     if ((code = need_vocabularies(s, &r->source, &r->target)))
         return code;
     r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);

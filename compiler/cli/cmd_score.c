@@ -38,6 +38,8 @@ static int open_score(Score *s, const ScoreCommand *o)
                   ? s->target
                   : tokens_with(s->e.source.block, spec->source.size,
                                 o->lines.ids);
+    s->source.how = spec->kind == KindDecoder ? ATTN_STARTED : 0;
+    s->target.how = ATTN_PLAIN;
     size_t bytes = (MostTokens + 1) * sizeof *s->source_ids;
     s->source_ids = arena_alloc(s->e.arena, bytes);
     s->target_ids = arena_alloc(s->e.arena, bytes);

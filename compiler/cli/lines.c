@@ -176,6 +176,12 @@ static const char *first_token(const void *block, const char *at, size_t n)
     return quote_n(at, i);
 }
 
+int64_t tokens_most(const Tokens *t, size_t n)
+{
+    int64_t most = t->ids ? 0 : attn_vocab_most_ids(t->block, (int64_t)n);
+    return attn_max(most, (int64_t)n + 2);
+}
+
 int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   Fault *why)
 {
@@ -186,8 +192,9 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
     void *memory = bytes > 0 ? malloc((size_t)bytes) : NULL;
     if (bytes > 0 && !memory)
         fail(ExitResource, "out of memory for a line of %zu bytes", n);
-    int64_t count = attn_vocab_encode(t->block, text, (int64_t)n, t->begun, ids,
-                                      MostTokens, memory, &bad);
+    int64_t count = attn_vocab_encode(t->block, text, (int64_t)n, t->how, ids,
+                                      attn_min(tokens_most(t, n), MostTokens),
+                                      memory, &bad);
     free(memory);
     if (count == ATTN_ERROR_UTF8)
         fault(why, ExitInput, "byte %lld: this is not UTF-8",

@@ -37,12 +37,16 @@ typedef struct {
     const void *block; /* vocabulary; NULL: none */
     int64_t size;      /* ids are below this */
     bool ids;          /* text is ids, with spaces between */
-    bool begun;        /* text goes on where another ended */
+    int64_t how;       /* ATTN_BEGUN .. */
 } Tokens;
 Tokens tokens_with(const void *block, int64_t size, bool ids);
 
-enum { MostTokens = LongestLine + 2 }; /* of a line */
-/* Ids of one text into ids[MostTokens]; their number, or -1 and a message. */
+enum { MostTokens = LongestLine + 64 }; /* of a line and its template */
+/* A text of n bytes has not more ids; a line of more than MostTokens is
+ * refused. */
+int64_t tokens_most(const Tokens *t, size_t n);
+/* Ids of one text into ids[], so many or MostTokens; their number, or -1 and a
+ * message.                                                                  */
 int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   Fault *why);
 /* The same of a question: an empty one has none, not an end token either. */

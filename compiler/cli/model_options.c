@@ -130,7 +130,7 @@ static int option_tokens(Arena *a, const Tokens *target, const char *option,
 {
     Fault why;
     size_t bytes = strlen(text);
-    *ids = arena_alloc(a, (bytes + 2) * sizeof **ids);
+    *ids = arena_alloc(a, (size_t)tokens_most(target, bytes) * sizeof **ids);
     *n = tokens_of(target, text, bytes, *ids, &why);
     if (*n >= 0)
         return ExitDone;

@@ -59,6 +59,8 @@ static int open_model(Stream *r)
                   ? r->target
                   : tokens_with(r->e.source.block, s->source.size,
                                 r->o->lines.ids);
+    r->source.how = s->kind == KindDecoder ? ATTN_STARTED : 0;
+    r->target.how = ATTN_PLAIN;
     if (r->o->save_state || r->o->load_state)
         r->weights = attn_weights_hash(r->e.backend.model, r->e.packed);
     if ((code = need_vocabularies(s, &r->source, &r->target)))
@@ -79,7 +81,7 @@ static int read_prompt(Stream *r)
     }
     if (!r->o->prompt)
         return ExitDone;
-    r->ids = arena_alloc(r->e.arena, (strlen(text) + 2) * sizeof *r->ids);
+    r->ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->ids);
     r->n = question_of(&r->source, text, strlen(text), r->ids, &why);
     if (r->n < 0) {
         error_at((Pos){ 0 }, "--prompt: %s", why.text);
@@ -178,7 +180,8 @@ static int read_state(Stream *r)
     r->begun = h->tokens > (r->search.o.start >= 0);
     if (!r->o->prompt && !r->o->search.set.prefix)
         r->search.o.prefix_n = 0; /* the answer has begun already */
-    r->source.begun = r->begun;
+    if (r->begun)
+        r->source.how = ATTN_BEGUN;
     return ExitDone;
 }
 

@@ -21,7 +21,7 @@ static const struct {
     { " ?[^(\\s|[.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c])]+",
       ATTN_STEP_BLOOM },
     { CLIP, ATTN_STEP_CLIP },
-    { "<\\|startoftext\\|>|<\\|endoftext\\|>|" CLIP, ATTN_STEP_CLIP },
+    { "<\\|startoftext\\|>|<\\|endoftext\\|>|" CLIP, ATTN_STEP_CLIP_MARKS },
     { "[0-9][0-9][0-9]", ATTN_STEP_THREE },
     { "\\s", ATTN_STEP_SPACE },
     { "\\p{N}", ATTN_STEP_DIGIT },

@@ -10,7 +10,7 @@ table() { cat << END
 spec     50000    4096  $COMPILER
 tensors  1000000  4096  runtime/safetensors.c runtime/gguf.c \
 runtime/shards.c runtime/convert.c
-vocab    1000000 16384  runtime/vocab.c runtime/vocab_check.c \
+vocab    1000000 98304  runtime/vocab.c runtime/vocab_check.c \
 compiler/tokenizer/load.c compiler/tokenizer/lines.c \
 compiler/tokenizer/pieces.c compiler/tokenizer/block.c runtime/merges.c \
 runtime/tokens.c runtime/text.c

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tokenizer/tokenizer.h"
+#include "tokenizer/block.h"
 #include "fuzz.h"
 
 enum { Lines, Json, Block, Kinds, Specials = 6 };
@@ -23,6 +23,16 @@ static void check_ids(const void *block, const int32_t *ids, int64_t n)
     for (int64_t i = 0; i < n; i++)
         if (ids[i] < 0 || ids[i] >= h->size)
             fuzz_wrong("id %d of %d tokens", ids[i], h->size);
+}
+
+/* They lie inside of the text. */
+static void check_places(const int32_t *places, int64_t n, int64_t bytes)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (places[2 * i] < 0 || places[2 * i] > places[2 * i + 1]
+            || places[2 * i + 1] > bytes)
+            fuzz_wrong("token %lld is at %d to %d of %lld bytes", (long long)i,
+                       places[2 * i], places[2 * i + 1], (long long)bytes);
 }
 
 /* Token by token, as an answer comes. */
@@ -54,36 +64,43 @@ static void use(const void *block, const Input *in)
 {
     const int64_t bytes = (int64_t)in->text.n;
     const int64_t room = attn_vocab_encode_bytes(block, bytes);
-    const int64_t cap = in->head[0] / 16 % 2 ? bytes / 2 : bytes + 2;
+    const int64_t most = attn_vocab_most_ids(block, bytes);
+    const int64_t cap = in->head[0] / 16 % 2 ? bytes / 2 : attn_max(most, 0);
+    const int64_t how = in->head[0] / 32 % 8;
     char *line = malloc((size_t)bytes + !bytes);
     void *memory = malloc((size_t)room + !room);
     int32_t *ids = malloc((size_t)(cap + !cap) * sizeof *ids);
+    int32_t *places = malloc((size_t)(cap + !cap) * 2 * sizeof *places);
     int64_t bad = 0;
     if (bytes)
         memcpy(line, in->text.at, (size_t)bytes);
-    const int64_t n = attn_vocab_encode(block, line, bytes, in->head[0] / 8 % 2,
-                                        ids, cap, memory, &bad);
-    if (n == -1 && cap > bytes)
+    const int64_t n = attn_vocab_encode_offsets(block, line, bytes, how, ids,
+                                                places, cap, memory, &bad);
+    if (n == -1 && cap == most)
         fuzz_wrong("%lld bytes have no room for their ids", (long long)bytes);
     if (n < -1 && (bad < 0 || bad > bytes))
         fuzz_wrong("the bad byte is at %lld", (long long)bad);
     if (n >= 0) {
         check_ids(block, ids, n);
+        check_places(places, n, bytes);
         to_text(block, in, ids, n);
     }
     free(line);
     free(memory);
     free(ids);
+    free(places);
 }
 
-/* Every token is found by its text. */
-static void check_tokens(const void *block)
+/* Every token is found by its text; in a block that another made, or none is.
+ */
+static void check_tokens(const void *block, int made)
 {
     const struct attn_vocab_header *h = block;
     for (int32_t id = 0; id < h->size; id++) {
         int64_t n;
         const char *text = attn_vocab_token(block, id, &n);
-        if (attn_vocab_find(block, text, n) != id)
+        const int32_t found = attn_vocab_find(block, text, n);
+        if (found != id && made)
             fuzz_wrong("token %d is not found by its text", id);
     }
 }
@@ -128,7 +145,8 @@ static int run(void *with)
     int code;
     void *block = load(with, &bytes, &code);
     if (block) {
-        check_tokens(block);
+        check_tokens(block,
+                     ((const Input *)with)->head[0] % 4 % Kinds != Block);
         use(block, with);
     }
     free(block);
@@ -223,6 +241,43 @@ static size_t change_block(uint8_t *data, size_t size, size_t most, FuzzDice *d)
     return size;
 }
 
+/* One of merges by rank, with steps, added tokens and a template. */
+static void *ranks_block(int64_t *n, FuzzDice *d)
+{
+    static Token token[] = {
+        { "a", 1, 0, 0.0, 0 },    { "b", 1, 1, 0.0, 0 },
+        { "ab", 2, 2, 0.0, 0 },   { " ", 1, 3, 0.0, 0 },
+        { " ab", 3, 4, 0.0, 0 },  { "?", 1, 5, 0.0, 0 },
+        { "<s>", 3, 6, 0.0, 48 }, { "\xc3", 1, 7, 0.0, 0 },
+    };
+    static Merge merge[] = { { 0, 1, 2 }, { 3, 2, 4 } };
+    static Added added[] = { { { "<s>", 3 }, 6, 1 },
+                             { { "ab?", 3 }, 5, ATTN_ADDED_NORMALISED } };
+    Tokenizer t = { .path = "t",
+                    .special = { 0, 6, -1, -1, 5, 0 },
+                    .kind = ATTN_RANKS,
+                    .flags = (int)fuzz_dice(d, 64) & ~ATTN_MODEL_FALLBACK,
+                    .token = token,
+                    .tokens = 8,
+                    .merge = merge,
+                    .merges = 2,
+                    .added = added,
+                    .addeds = 2,
+                    .single = { { 6, 0 }, { -1, 0 } },
+                    .singles = 2 };
+    Fault why;
+    t.step[1][0] = (Step){ .op = 1 + (int)fuzz_dice(d, 7),
+                           .flags = (int)fuzz_dice(d, 16) };
+    t.step[1][1] = (Step){ .op = ATTN_STEP_TEXT + (int)fuzz_dice(d, 6),
+                           .flags = (int)fuzz_dice(d, 16),
+                           .text = { "b", 1 } };
+    t.step[1][2] = (Step){ .op = ATTN_STEP_PREFIX + (int)fuzz_dice(d, 2),
+                           .flags = (int)fuzz_dice(d, 3),
+                           .text = { "a", 1 } };
+    t.steps[1] = (int)fuzz_dice(d, 4);
+    return tokenizer_block(&t, n, &why);
+}
+
 /* The block of a few tokens, which chance would not find. */
 static size_t some_block(uint8_t *data, size_t most, FuzzDice *d)
 {
@@ -235,12 +290,16 @@ static size_t some_block(uint8_t *data, size_t most, FuzzDice *d)
     };
     static const char behind[] = "\n%%\na ab\n%%\nb";
     const uint32_t json = fuzz_dice(d, 2);
+    const uint32_t ranks = fuzz_dice(d, 2);
     const VocabTokens t = { fuzz_dice(d, 2) == 1, -1, -1, -1, 0, 0 };
     Fault why;
     int64_t n;
     fuzz_files_clear();
     fuzz_file(json ? "v.json" : "v", files[json], strlen(files[json]));
-    void *block = vocab_load(json ? "v.json" : "v", -1, &t, &n, &why);
+    void *block = ranks ? ranks_block(&n, d)
+                        : vocab_load(json ? "v.json" : "v", -1, &t, &n, &why);
+    if (!block)
+        return 0;
     const size_t size = Specials + (size_t)n + sizeof behind - 1;
     if (size <= most) {
         memset(data, 0, Specials);
