@@ -101,6 +101,14 @@ typedef struct { /* a place; src NULL: none is known */
     int line, col; /* from 1; col counts bytes */
 } Pos;
 
+typedef struct { /* a place of a text that came from another place */
+    int line, col;
+    Pos from;
+} TextOrigin;
+/* Errors at such places of the text are shown where they came from, until this
+ * is called with NULL.                                                      */
+void messages_origins(const Source *of, const TextOrigin *at, int n);
+
 /* clang's form: `path:line:col: error: text`, the source line, a caret. All
  * go to stderr. At most 20 errors are printed; the rest are counted.        */
 void error_at(Pos pos, const char *fmt, ...)

@@ -30,11 +30,14 @@ struct Held { /* an error and its notes */
 
 /* What was said, and what waits to be: one of a process, as stderr is. */
 static struct {
-    int errors;                 /* shown, or only counted */
-    bool shown;                 /* the last error was: so are its notes */
-    bool holds;                 /* errors wait, and are not shown yet */
-    bool mute;                  /* nothing is shown, errors are counted */
-    int unheard;                /* so many, while mute */
+    int errors;               /* shown, or only counted */
+    bool shown;               /* the last error was: so are its notes */
+    bool holds;               /* errors wait, and are not shown yet */
+    bool mute;                /* nothing is shown, errors are counted */
+    int unheard;              /* so many, while mute */
+    const Source *made;       /* a text whose places have origins */
+    const TextOrigin *origin; /* [origins] */
+    int origins;
     Held held[HeldErrors];      /* in order of place */
     int n;                      /* of held[] */
     int newest;                 /* the one that came last, or -1 */
@@ -161,9 +164,18 @@ static void add_heading(Text *t, Pos pos, const Level *level)
         add_paint(t, PaintText);
 }
 
+static Pos origin_of(Pos pos)
+{
+    for (int i = 0; pos.src && pos.src == said.made && i < said.origins; i++)
+        if (said.origin[i].line == pos.line && said.origin[i].col == pos.col)
+            return said.origin[i].from;
+    return pos;
+}
+
 static void compose(Text *t, Pos pos, const Level *level, const char *fmt,
                     va_list ap)
 {
+    pos = origin_of(pos);
     t->n = 0;
     add_heading(t, pos, level);
     add_format(t, fmt, ap);
@@ -349,6 +361,13 @@ void note_at(Pos pos, const char *fmt, ...)
         said.held[said.newest].text = joined(said.held[said.newest].text, t.at);
     else
         put(t.at);
+}
+
+void messages_origins(const Source *of, const TextOrigin *at, int n)
+{
+    said.made = of;
+    said.origin = at;
+    said.origins = n;
 }
 
 void messages_mute(bool mute)

@@ -47,6 +47,7 @@ struct Scope {
 /* After an error, which is reported and counted: none. */
 Datum expr_value(Scope *s, const Expr *e);
 bool expr_truth(Scope *s, const Expr *e); /* of a condition */
+bool expr_is_function(const char *name);
 /* functions.c: of a call, whose arguments have these values. */
 Datum expr_call(Scope *s, const Expr *e, const Datum *argument);
 /* scope.c: reports an error at a place; the value none. */

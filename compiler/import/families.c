@@ -31,7 +31,8 @@ static const char *words_of(Arena *a, const Yaml *list)
 static void print_text(FILE *out, Arena *a, const RuleFiles *all)
 {
     for (int taken = 1; taken >= 0; taken--) {
-        fprintf(out, taken ? "" : "\nnot taken:\n");
+        if (!taken)
+            fprintf(out, "\nnot taken:\n");
         for (int i = 0; i < all->n; i++) {
             const Yaml *top = all->at[i].top;
             const char *missing = refused(top);
@@ -122,7 +123,7 @@ int import_families(FILE *out, FamiliesFormat format)
 {
     Arena *a = arena_new();
     RuleFiles all = { 0 };
-    const bool good = rules_read(a, &all, NULL);
+    const bool good = rules_read(a, &all, NULL) && rules_check(a, &all);
     if (good && format == FamiliesText)
         print_text(out, a, &all);
     else if (good && format == FamiliesJson)

@@ -271,6 +271,11 @@ static int function_of(const char *name)
     return -1;
 }
 
+bool expr_is_function(const char *name)
+{
+    return function_of(name) >= 0;
+}
+
 Datum expr_call(Scope *s, const Expr *e, const Datum *argument)
 {
     Call c = { .s = s, .e = e, .v = argument, .n = e->in.n };

@@ -222,7 +222,7 @@ static bool make_spec(Import *m, Imported *to)
     spec_tree_shorten(&t);
     to->text = spec_tree_text(&t);
     to->n = strlen(to->text);
-    return m->scope.failures == 0 && tensors_fit(m, to->text, to->n, to);
+    return m->scope.failures == 0 && tensors_fit(m, &t, to);
 }
 
 static bool import_all(Import *m, Imported *to)

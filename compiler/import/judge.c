@@ -18,7 +18,7 @@ static bool refuse_row(Import *m, const Yaml *row)
         return false;
     const ConfigKey *k = config_find(m->config, key ? key->text : "model_type");
     const Pos pos = k ? k->pos : (Pos){ &m->config->src, 1, 1 };
-    error_at(pos, "%s is not known here: what is missing: %s", m->family,
+    error_at(pos, "%s needs what is not there yet: %s", m->family,
              import_filled(m, what, what->text));
     return true;
 }

@@ -25,8 +25,8 @@ const Yaml *rules_over(Arena *a, const Yaml *below, const Yaml *above);
 const Yaml *rules_map(const Yaml *top, const char *section);
 const Yaml *rules_list(const Yaml *top, const char *section);
 const char *rules_text(const Yaml *top, const char *section);
-/* Every name and every word of the file stands where it may: of all files. */
-bool rules_check(Arena *a);
+/* rules_check.c: is all of these right as it stands? Reports what is not. */
+bool rules_check(Arena *a, const RuleFiles *files);
 
 typedef struct {             /* what a row of `config` says */
     VEC(const char *) names; /* the first: in expressions */

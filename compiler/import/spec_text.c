@@ -42,10 +42,13 @@ static void put_scalar(Buffer *b, const char *text, bool in_flow)
     buffer_printf(b, "\"");
 }
 
-static void put_flow(Buffer *b, const Yaml *y)
+/* Columns of origins are those of the buffer, until a line has it. */
+static void put_flow(Buffer *b, SpecTree *t, const Yaml *y, bool in_flow)
 {
     if (y->kind == YamlScalar) {
-        put_scalar(b, y->text, true);
+        if (y->pos.src)
+            vec_push(t->m->a, &t->origins, ((TextOrigin){ 0, b->n, y->pos }));
+        put_scalar(b, y->text, in_flow);
         return;
     }
     buffer_printf(b, y->kind == YamlMap ? "{" : "[");
@@ -55,7 +58,7 @@ static void put_flow(Buffer *b, const Yaml *y)
             put_scalar(b, y->keys.at[i]->text, true);
             buffer_printf(b, ": ");
         }
-        put_flow(b, y->items.at[i]);
+        put_flow(b, t, y->items.at[i], true);
     }
     buffer_printf(b, y->kind == YamlMap ? "}" : "]");
 }
@@ -92,8 +95,20 @@ static void put_comment(Buffer *b, int indent, const char *comment)
     }
 }
 
-static void put_key(Buffer *b, const SpecTree *t, const char *key,
-                    const Yaml *y, const char *path, int indent)
+/* Those of a value, whose text stands behind so many columns of a line. */
+static void place_origins(SpecTree *t, const Buffer *b, int first, int before)
+{
+    int line = 1;
+    for (int i = 0; i < b->n; i++)
+        line += b->at[i] == '\n';
+    for (int i = first; i < t->origins.n; i++) {
+        t->origins.at[i].line = line;
+        t->origins.at[i].col += before + 1;
+    }
+}
+
+static void put_key(Buffer *b, SpecTree *t, const char *key, const Yaml *y,
+                    const char *path, int indent)
 {
     Arena *a = t->m->a;
     const char *comment = comment_of(t, path);
@@ -104,20 +119,20 @@ static void put_key(Buffer *b, const SpecTree *t, const char *key,
     put_scalar(&line, key, false);
     buffer_printf(&line, ":");
     Buffer value = { .arena = a };
-    if (y->kind == YamlScalar)
-        put_scalar(&value, y->text, false);
-    else
-        put_flow(&value, y);
+    const int first = t->origins.n;
+    put_flow(&value, t, y, false);
     const bool fits = line.n + 1 + value.n <= Columns;
     if (y->kind != YamlMap || (fits && !inside)) {
         const int n = line.n + 1 + value.n;
         const bool beside = comment && n + 4 + (int)strlen(comment) <= Columns;
         if (!beside)
             put_comment(b, indent, comment);
+        place_origins(t, b, first, line.n + 1);
         buffer_printf(b, "%s %s%s%s\n", line.at, value.at, beside ? "  # " : "",
                       beside ? comment : "");
         return;
     }
+    t->origins.n = first;
     put_comment(b, indent, comment);
     buffer_printf(b, "%s\n", line.at);
     for (int i = 0; i < y->keys.n; i++)
@@ -127,14 +142,14 @@ static void put_key(Buffer *b, const SpecTree *t, const char *key,
 }
 
 /* ---------------------------------------------------------------- whole --- */
-static void put_map(Buffer *b, const SpecTree *t, const Yaml *map, int indent)
+static void put_map(Buffer *b, SpecTree *t, const Yaml *map, int indent)
 {
     for (int i = 0; i < map->keys.n; i++)
         put_key(b, t, map->keys.at[i]->text, map->items.at[i],
                 map->keys.at[i]->text, indent);
 }
 
-static void put_names(Buffer *b, const SpecTree *t)
+static void put_names(Buffer *b, SpecTree *t)
 {
     if (!t->names || !t->names->keys.n)
         return;
@@ -145,8 +160,9 @@ static void put_names(Buffer *b, const SpecTree *t)
                 Indent);
 }
 
-const char *spec_tree_text(const SpecTree *t)
+const char *spec_tree_text(SpecTree *t)
 {
+    t->origins.n = 0;
     Buffer b = { .arena = t->m->a };
     put_comment(&b, 0,
                 arena_printf(t->m->a, "%s, made by attnc import.", t->title));

@@ -64,14 +64,15 @@ typedef struct {
     const Yaml *comments;
     const char *weights; /* relative to the spec */
     const char *title;
+    VEC(TextOrigin) origins; /* of its text: values as config.json has them */
 } SpecTree;
-const char *spec_tree_text(const SpecTree *t);
+const char *spec_tree_text(SpecTree *t);
 /* Takes out what the spec has as its default. */
 void spec_tree_shorten(SpecTree *t);
 
 /* tensors.c: the weights of the folder. */
 bool tensors_open(Import *m);
 /* Every tensor that the spec needs is there, every other one known. */
-bool tensors_fit(Import *m, const char *text, size_t n, Imported *to);
+bool tensors_fit(Import *m, const SpecTree *t, Imported *to);
 
 #endif

@@ -95,34 +95,70 @@ static bool *find_used(Import *m, const PackList *list)
     return used;
 }
 
+typedef struct { /* tensors that nothing knows, the same of all layers as one */
+    const char *name;
+    int more;
+} Unknown;
+
+/* The name with {i} in the place of the first number between its dots. */
+static const char *without_layer(Arena *a, const char *name)
+{
+    for (const char *at = name; *at; at += *at == '.') {
+        const size_t n = strcspn(at, "."), digits = strspn(at, "0123456789");
+        if (n && n == digits)
+            return arena_printf(a, "%.*s{i}%s", (int)(at - name), name, at + n);
+        at += n;
+    }
+    return name;
+}
+
+static bool say_unknown(Import *m, const bool *used)
+{
+    Index seen = { 0 };
+    VEC(Unknown) list = { 0 };
+    for (int i = 0; i < safetensors_count(m->weights); i++) {
+        const char *name = safetensors_at(m->weights, i)->name;
+        if (used[i] || is_known(m, name))
+            continue;
+        const int at = index_add(m->a, &seen, without_layer(m->a, name),
+                                 list.n);
+        if (at < list.n)
+            list.at[at].more++;
+        else
+            vec_push(m->a, &list, ((Unknown){ name, 0 }));
+    }
+    for (int i = 0; i < list.n; i++)
+        error_at((Pos){ 0 },
+                 "%s: tensor '%s'%s: the rules of %s know no such one",
+                 quote(m->path), quote(list.at[i].name),
+                 list.at[i].more
+                     ? arena_printf(m->a, ", and %d of other layers",
+                                    list.at[i].more)
+                     : "",
+                 m->family);
+    return list.n == 0;
+}
+
 static bool know_tensors(Import *m, const PackList *list, Imported *to)
 {
     const bool *used = find_used(m, list);
-    bool good = true;
     to->tensors = safetensors_count(m->weights);
     for (int i = 0; i < to->tensors; i++) {
-        const Tensor *t = safetensors_at(m->weights, i);
-        to->parameters += used[i] ? t->elements : 0;
-        if (used[i])
-            continue;
-        to->unused++;
-        if (is_known(m, t->name))
-            continue;
-        error_at((Pos){ 0 },
-                 "%s: tensor '%s' is one that the rules of %s do not know",
-                 quote(m->path), quote(t->name), m->family);
-        good = false;
+        to->parameters += used[i] ? safetensors_at(m->weights, i)->elements : 0;
+        to->unused += !used[i];
     }
-    return good && m->scope.failures == 0;
+    return say_unknown(m, used) && m->scope.failures == 0;
 }
 
-bool tensors_fit(Import *m, const char *text, size_t n, Imported *to)
+bool tensors_fit(Import *m, const SpecTree *t, Imported *to)
 {
-    const Source src = { m->o->spec, text, n, 0 };
+    const Source src = { m->o->spec, to->text, to->n, 0 };
     const EngineOptions options = { .spec = m->o->spec, .text = &src };
     Engine e = { 0 };
     Report report = { .shapes = true };
+    messages_origins(&src, t->origins.at, t->origins.n);
     m->code = engine_plan(&e, &options);
+    messages_origins(NULL, NULL, 0);
     if (!m->code) {
         const bool fits = weights_check(&e.plan->pack, m->weights, &report);
         if (!fits)
