@@ -1,0 +1,287 @@
+/* import_test.c: what attnc import says of folders that are not as they should
+ * be, and what it makes of one that is. Each case is a small llama's folder,
+ * tests/families/llama, with one text of its config.json changed.           */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "import/import.h"
+#include <cmocka.h>
+
+#include "support/scratch.h"
+#include "support/stderr_capture.h"
+
+static const char family[] = "tests/families/llama";
+
+static char *text_of(Arena *a, const char *path)
+{
+    File f;
+    Fault why;
+    if (!file_read(&f, path, 1 << 20, &why))
+        fail_msg("%s", why.text);
+    char *text = arena_strndup(a, (const char *)f.at, f.size);
+    file_close(&f);
+    return text;
+}
+
+/* `from` in the text becomes `to`. */
+static char *changed(Arena *a, const char *text, const char *from,
+                     const char *to)
+{
+    const char *at = strstr(text, from);
+    if (!at)
+        fail_msg("config.json has no %s", from);
+    return arena_printf(a, "%.*s%s%s", (int)(at - text), text, to,
+                        at + strlen(from));
+}
+
+/* The scratch folder has this config.json, and the llama's weights as a link,
+ * as a Hugging Face cache has them.                                         */
+static void make_folder(const char *config)
+{
+    char weights[4096];
+    assert_non_null(getcwd(weights, sizeof weights));
+    snprintf(weights + strlen(weights), 200, "/%s/model.safetensors", family);
+    scratch_empty();
+    assert_int_equal(symlink(weights, scratch_path("model.safetensors")), 0);
+    if (config)
+        scratch_file("config.json", config, strlen(config));
+}
+
+/* What it says, without the scratch folder's own name; its code in *code. */
+static const char *imported(Arena *a, const char *folder, int *code)
+{
+    const ImportOptions o = { .folder = folder, .spec = "-", .name = "llama" };
+    Imported i;
+    capture_stderr();
+    error_reset();
+    *code = import_folder(&i, &o);
+    const char *said = captured_stderr(a);
+    import_close(&i);
+    char *text = arena_strdup(a, said), *at;
+    const size_t n = strlen(scratch);
+    while ((at = strstr(text, scratch)) != NULL)
+        memmove(at, at + n + (at[n] == '/'), strlen(at + n) + 1);
+    return text;
+}
+
+/* ------------------------------------------------------------- messages --- */
+static const struct {
+    const char *from, *to; /* in config.json */
+    const char *says;      /* the first line, and all of a note behind it */
+} cases[] = {
+    { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000000000",
+      "config.json:19:3: error: N must be an integer from 1 to 1024, found "
+      "'1000000000'" },
+    { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": \"2\"",
+      "config.json:19:3: error: num_hidden_layers must be an integer, found "
+      "\"2\"" },
+    { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 2.5",
+      "config.json:19:3: error: num_hidden_layers must be an integer, found "
+      "2.5" },
+    { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1",
+      "attnc: error: model.safetensors: tensor "
+      "'model.layers.1.input_layernorm.weight': the rules of llama know no "
+      "such one" },
+    { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3",
+      "attnc: error: model.safetensors: tensor "
+      "'model.layers.2.input_layernorm.weight' [24] is missing" },
+    { "\"hidden_size\": 24", "\"hidden_size\": 24, \"hidden_sizes\": 25",
+      "config.json:12:22: error: 'hidden_sizes' is a key that the rules of "
+      "llama do not know\n"
+      "attnc: note: did you mean 'hidden_size'?" },
+    { "\"hidden_size\": 24", "\"hidden_size\": 24, \"experts\": {\"n\": 8}",
+      "config.json:12:22: error: 'experts' is a key that the rules of llama do "
+      "not know\n"
+      "attnc: note: where it changes nothing that is computed, leave it out; "
+      "else the family needs a rule for it" },
+    { "\"hidden_size\": 24", "\"hidden_size\": 24, \"hidden_size\": 24",
+      "config.json:12:34: error: duplicate object key near "
+      "'\"hidden_size\"'" },
+    { "\"hidden_size\": 24", "\"hidden_size\": 0",
+      "config.json:12:3: error: d_model must be an integer from 1 to 65536, "
+      "found '0'" },
+    { "\"hidden_size\": 24", "\"hidden_size\": 1e400",
+      "config.json:12:22: error: real number overflow near '1e400'" },
+    { "\"hidden_size\": 24", "\"hidden_size\": 99999999999999999999",
+      "config.json:12:37: error: too big integer near "
+      "'99999999999999999999'" },
+    { "\"hidden_size\": 24", "\"hidden_size\": 30",
+      "attnc: error: model.safetensors: tensor 'model.embed_tokens.weight': "
+      "has shape [43, 24], [43, 30] is needed" },
+    { "\"num_attention_heads\": 4", "\"num_attention_heads\": 5",
+      "config.json:20:3: error: h_kv (2) does not divide h (5)\n"
+      "config.json:18:3: note: each head of keys serves as many heads of "
+      "queries; h is here" },
+    { "\"vocab_size\": 43", "\"vocab_size\": -3",
+      "config.json:31:3: error: vocab.size must be an integer from 1 to "
+      "16777216, found '-3'" },
+    { "\"rms_norm_eps\": 0.001", "\"rms_norm_eps\": 5.5",
+      "config.json:23:3: error: norm.eps must be a number from 1e-12 to 1, "
+      "found '5.5'" },
+    { "\"model_type\": \"llama\"", "\"model_type\": \"lama\"",
+      "config.json:17:3: error: no rules are known for model_type 'lama'\n"
+      "attnc: note: did you mean 'llama'?" },
+    { "\"model_type\": \"llama\"", "\"model_type\": \"strange-model\"",
+      "config.json:17:3: error: no rules are known for model_type "
+      "'strange-model'\n"
+      "attnc: note: attnc import --families lists those that are known; a spec "
+      "of this one, by hand, starts with attnc new" },
+    { "\"model_type\": \"llama\"", "\"model_type\": 3",
+      "config.json:17:3: error: model_type must be a text: it names the "
+      "family, as \"llama\"" },
+    { "\"model_type\": \"llama\",", "",
+      "config.json:1:1: error: model_type is missing: it names the family, as "
+      "\"llama\"" },
+    { "LlamaForCausalLM", "LlamaForQuestions",
+      "config.json:2:3: error: architecture 'LlamaForQuestions' is not known "
+      "to the rules of llama: LlamaForCausalLM, LlamaModel" },
+    { "\"silu\"", "\"silo\"",
+      "config.json:11:3: error: hidden_act: 'silo' is not known here: relu, "
+      "gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, silu, swish\n"
+      "attnc: note: did you mean 'silu'?" },
+    { "\"hidden_size\": 24", "\"hidden_size\": 24, \"rope_theta\": 5.0",
+      "config.json:12:22: error: rope_theta is 5, but "
+      "rope_parameters.rope_theta says 10000\n"
+      "config.json:25:5: note: rope_parameters.rope_theta is here" },
+    { "{", "[{", "config.json:33:1: error: ']' expected near end of file" },
+    { "\"mlp_bias\": false", "\"mlp_bias\": false,",
+      "config.json:16:21: error: string expected near ','" },
+};
+
+/* The lines of messages, without what is quoted of files. */
+static const char *heads(Arena *a, const char *text)
+{
+    const char *out = "";
+    while (*text) {
+        const int n = (int)strcspn(text, "\n");
+        if (*text != ' ')
+            out = arena_printf(a, "%s%s%.*s", out, *out ? "\n" : "", n, text);
+        text += n + (text[n] == '\n');
+    }
+    return out;
+}
+
+static void says_what_is_wrong(void **state)
+{
+    Arena *a = arena_new();
+    (void)state;
+    char *path = arena_printf(a, "%s/config.json", family);
+    const char *config = text_of(a, path);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int code;
+        make_folder(changed(a, config, cases[i].from, cases[i].to));
+        const char *said = heads(a, imported(a, scratch, &code));
+        if (strncmp(said, cases[i].says, strlen(cases[i].says)) != 0)
+            fail_msg("%s -> %s says\n%s\nnot\n%s", cases[i].from, cases[i].to,
+                     said, cases[i].says);
+        assert_int_equal(code, ExitInput);
+    }
+    arena_free(a);
+}
+
+/* -------------------------------------------------------------- folders --- */
+static void assert_said(Arena *a, const char *folder, int code,
+                        const char *says)
+{
+    int got;
+    const char *said = heads(a, imported(a, folder, &got));
+    if (strncmp(said, says, strlen(says)) != 0)
+        fail_msg("says\n%s\nnot\n%s", said, says);
+    assert_int_equal(got, code);
+}
+
+static void other_folders(void **state)
+{
+    Arena *a = arena_new();
+    (void)state;
+    const char *config = text_of(a, arena_printf(a, "%s/config.json", family));
+    assert_said(a, "/nowhere/at-all", ExitIO,
+                "attnc: error: /nowhere/at-all: No such file or directory");
+    assert_said(a, "README.md", ExitInput,
+                "attnc: error: README.md is no folder: a checkpoint is the "
+                "folder that has config.json and model.safetensors");
+    make_folder(NULL);
+    assert_said(a, scratch, ExitIO, "attnc: error:  has no config.json");
+    make_folder(config);
+    unlink(scratch_path("model.safetensors"));
+    assert_said(a, scratch, ExitIO,
+                "attnc: error:  has no weights: model.safetensors, or "
+                "model.safetensors.index.json with its shards");
+    scratch_file("pytorch_model.bin", "PK", 2);
+    assert_said(a, scratch, ExitInput,
+                "attnc: error:  has weights as a Python pickle, "
+                "pytorch_model.bin, which runs code when it is read: convert "
+                "it once\n"
+                "attnc: note: python3 -c 'import transformers as t; "
+                "t.AutoModel.from_pretrained(\"\").save_pretrained(\"\")'");
+    arena_free(a);
+}
+
+/* An index whose shards are elsewhere. */
+static void shards(void **state)
+{
+    static const char out[] = "{\"weight_map\": {\"a\": \"../b.safetensors\"}}";
+    Arena *a = arena_new();
+    (void)state;
+    const char *config = text_of(a, arena_printf(a, "%s/config.json", family));
+    make_folder(config);
+    unlink(scratch_path("model.safetensors"));
+    scratch_file("model.safetensors.index.json", out, sizeof out - 1);
+    assert_said(a, scratch, ExitInput,
+                "attnc: error: model.safetensors.index.json: shard "
+                "'../b.safetensors': must be the name of a safetensors file in "
+                "the folder of the index");
+    arena_free(a);
+}
+
+/* --------------------------------------------------------------- specs --- */
+static const char *spec_of(Arena *a, const char *folder)
+{
+    const ImportOptions o = { .folder = folder, .spec = "-", .name = "llama" };
+    Imported i;
+    assert_int_equal(import_folder(&i, &o), ExitDone);
+    const char *text = arena_strdup(a, i.text);
+    import_close(&i);
+    return text;
+}
+
+/* Both forms of a config.json are one spec, which says no default. */
+static void both_forms(void **state)
+{
+    Arena *a = arena_new();
+    (void)state;
+    make_folder(text_of(a, arena_printf(a, "%s/config.json", family)));
+    const char *five = spec_of(a, scratch);
+    make_folder(text_of(a, arena_printf(a, "%s/config4.json", family)));
+    assert_string_equal(five, spec_of(a, scratch));
+    assert_non_null(strstr(five, "\nd_model: 24\nh: 4\nh_kv: 2\nd_ff: 33\n"));
+    assert_null(strstr(five, "d_k:"));
+    assert_null(strstr(five, "dropout"));
+    arena_free(a);
+}
+
+/* All that the rules of families say is right, whatever folder comes. */
+static void rules_stand(void **state)
+{
+    FILE *out = tmpfile();
+    (void)state;
+    assert_non_null(out);
+    for (int format = FamiliesText; format <= FamiliesMarkdown; format++)
+        assert_int_equal(import_families(out, (FamiliesFormat)format),
+                         ExitDone);
+    fclose(out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(other_folders),
+        cmocka_unit_test(shards),
+        cmocka_unit_test(both_forms),
+        cmocka_unit_test(rules_stand),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
