@@ -54,6 +54,28 @@ static void say_written(const ImportCommand *o, const Imported *i,
         fprintf(stderr, "next:  attnc compile %s\n", plain_text(a, spec));
 }
 
+/* The model by libtcc, fused and not, beside the graph in double precision. */
+static int check_spec(const char *spec)
+{
+    const VerifyCommand verify = { .model = { .spec = spec, .seed = 1 },
+                                   .code = { .threads = -1, .backend = "jit" },
+                                   .cases = 3 };
+    return cmd_verify(&verify);
+}
+
+static int compile_spec(const ImportCommand *o, const char *spec)
+{
+    const CompileCommand compile = { .model = { .spec = spec, .seed = -1 },
+                                     .code = { .threads = -1 },
+                                     .output = o->compile,
+                                     .kinds = 1 << EmitC,
+                                     .embed = o->embed,
+                                     .quiet = o->quiet,
+                                     .max_input = -1,
+                                     .max_output = -1 };
+    return cmd_compile(&compile);
+}
+
 static int import_spec(const ImportCommand *o)
 {
     Imported i;
@@ -75,17 +97,10 @@ static int import_spec(const ImportCommand *o)
     if (!code && !is_stdout(spec) && !o->quiet)
         say_written(o, &i, spec);
     import_close(&i);
-    if (!code && o->compile) {
-        CompileCommand compile = { .model = { .spec = spec, .seed = -1 },
-                                   .code = { .threads = -1 },
-                                   .output = o->compile,
-                                   .kinds = 1 << EmitC,
-                                   .embed = o->embed,
-                                   .quiet = o->quiet,
-                                   .max_input = -1,
-                                   .max_output = -1 };
-        code = cmd_compile(&compile);
-    }
+    if (!code && o->check)
+        code = check_spec(spec);
+    if (!code && o->compile)
+        code = compile_spec(o, spec);
     arena_free(a);
     return code;
 }
@@ -97,8 +112,10 @@ int cmd_import(const ImportCommand *o)
     if (!o->folder)
         fail(ExitUsage, "attnc import takes the folder of a checkpoint, which "
                         "has config.json; --families lists what is known");
-    if (o->compile && is_stdout(o->output))
-        fail(ExitUsage, "--compile reads the spec that -o names, which must "
-                        "be a file");
+    if ((o->compile || o->check) && is_stdout(o->output))
+        fail(ExitUsage, "%s reads the spec that -o names, which must be a file",
+             o->compile ? "--compile" : "--check");
+    if (o->embed && !o->compile)
+        fail(ExitUsage, "--embed is for --compile, which writes C");
     return import_spec(o);
 }

@@ -287,6 +287,8 @@ const Option option_table[] = {
          "the spec; default: the folder's name and .yaml"),
     TEXT("--compile", "FILE", OWN(Import, compile),
          "go on, and write this C file too"),
+    FLAG("--check", OWN(Import, check),
+         "compare three inputs with double precision"),
     FLAG("--embed", OWN(Import, embed),
          "of --compile: weights and vocabulary inside C"),
     ALONE("--families", OWN(Import, families),

@@ -46,7 +46,7 @@ struct NewCommand {
 
 struct ImportCommand {
     const char *folder, *output, *compile;
-    bool families, embed, quiet;
+    bool families, check, embed, quiet;
     int format; /* FamiliesFormat */
 };
 

@@ -107,8 +107,34 @@ static const Yaml *joined(Arena *a, const Yaml *below, const Yaml *above)
     return list;
 }
 
-/* The order is that of what wins; what only the other has comes behind it. */
-const Yaml *rules_over(Arena *a, const Yaml *below, const Yaml *above)
+static const Yaml *laid(Arena *a, const Yaml *below, const Yaml *above,
+                        bool order_of_above);
+
+/* The keys of a map in their order, then those that only the other has. */
+static const Yaml *laid_maps(Arena *a, const Yaml *below, const Yaml *above,
+                             bool order_of_above)
+{
+    const Yaml *first = order_of_above ? above : below;
+    const Yaml *second = order_of_above ? below : above;
+    Yaml *map = arena_alloc(a, sizeof *map);
+    *map = (Yaml){ .kind = YamlMap, .pos = above->pos };
+    for (int i = 0; i < first->keys.n; i++) {
+        const char *key = first->keys.at[i]->text;
+        vec_push(a, &map->keys, first->keys.at[i]);
+        vec_push(a, &map->items,
+                 (Yaml *)laid(a, yaml_get(below, key), yaml_get(above, key),
+                              order_of_above));
+    }
+    for (int i = 0; i < second->keys.n; i++)
+        if (!yaml_get(first, second->keys.at[i]->text)) {
+            vec_push(a, &map->keys, second->keys.at[i]);
+            vec_push(a, &map->items, second->items.at[i]);
+        }
+    return map;
+}
+
+static const Yaml *laid(Arena *a, const Yaml *below, const Yaml *above,
+                        bool order_of_above)
 {
     if (!below || (above && above->kind == YamlScalar))
         return above;
@@ -116,20 +142,12 @@ const Yaml *rules_over(Arena *a, const Yaml *below, const Yaml *above)
         return above ? above : below;
     if (below->kind != YamlMap || above->kind != YamlMap)
         return joined(a, below, above);
-    Yaml *map = arena_alloc(a, sizeof *map);
-    *map = (Yaml){ .kind = YamlMap, .pos = above->pos };
-    for (int i = 0; i < above->keys.n; i++) {
-        const Yaml *other = yaml_get(below, above->keys.at[i]->text);
-        vec_push(a, &map->keys, above->keys.at[i]);
-        vec_push(a, &map->items,
-                 (Yaml *)rules_over(a, other, above->items.at[i]));
-    }
-    for (int i = 0; i < below->keys.n; i++)
-        if (!yaml_get(above, below->keys.at[i]->text)) {
-            vec_push(a, &map->keys, below->keys.at[i]);
-            vec_push(a, &map->items, below->items.at[i]);
-        }
-    return map;
+    return laid_maps(a, below, above, order_of_above);
+}
+
+const Yaml *rules_over(Arena *a, const Yaml *below, const Yaml *above)
+{
+    return laid(a, below, above, false);
 }
 
 const Yaml *rules_whole(Arena *a, const Rules *r, const Yaml *common)
@@ -145,9 +163,9 @@ const Yaml *rules_whole(Arena *a, const Rules *r, const Yaml *common)
             error_at(name->pos, "common.yaml has no such part");
             return NULL;
         }
-        all = rules_over(a, part, all);
+        all = laid(a, part, all, true);
     }
-    return rules_over(a, all, r->top);
+    return laid(a, all, r->top, true);
 }
 
 /* ---------------------------------------------------------------- keys --- */

@@ -19,7 +19,7 @@ bool rules_read(Arena *a, RuleFiles *to, const char *word);
 const Yaml *rules_common(Arena *a);
 /* A family with the parts that it uses; what it says itself wins. */
 const Yaml *rules_whole(Arena *a, const Rules *r, const Yaml *common);
-/* One laid over another: maps key by key, lists joined. */
+/* One laid over another, whose order stays: maps key by key, lists joined. */
 const Yaml *rules_over(Arena *a, const Yaml *below, const Yaml *above);
 /* A section: NULL where it is absent. Reports one of the wrong kind. */
 const Yaml *rules_map(const Yaml *top, const char *section);
