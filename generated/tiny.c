@@ -3929,7 +3929,7 @@ enum {
  * a whole word that is a token is it; what is not UTF-8 becomes U+FFFD, else an
  * error or raw bytes; offsets are without the spaces at a token's ends; a text
  * that does not go on gets a space in front; the first token's offsets keep one
- * space.                                                                    */
+ * space; scores and pieces of bytes are as SentencePiece's.                 */
 enum {
     ATTN_MODEL_BYTES = 1,
     ATTN_MODEL_FALLBACK = 2,
@@ -9299,8 +9299,8 @@ ATTN_API int64_t attn_wordpiece(struct attn_encoding *e, const char *text,
  * of scores (Viterbi), the first found of equal ones. A character that is no
  * piece is unknown, for a score below all others; unknown neighbours are one.
  *
- * `tokenizers` adds in double, `sentencepiece` in float (ATTN_MODEL_FLOATS),
- * which also counts a user's pieces by their length.                        */
+ * With ATTN_MODEL_FLOATS as sentencepiece does: a user's pieces count by their
+ * length, unknown neighbours are bytes each for itself.                     */
 
 struct unigram_node { /* the best way to this byte */
     double score;
@@ -9356,8 +9356,6 @@ static void unigram_offer(struct unigram *u, int64_t from, int64_t to,
     score += u->node[from].score;
     if (node->from >= 0 && !(score > node->score))
         return;
-    if (u->floats)
-        score = (double)(float)score;
     node->score = score;
     node->id = id;
     node->from = (int32_t)from;

@@ -23,7 +23,7 @@ enum {
  * a whole word that is a token is it; what is not UTF-8 becomes U+FFFD, else an
  * error or raw bytes; offsets are without the spaces at a token's ends; a text
  * that does not go on gets a space in front; the first token's offsets keep one
- * space.                                                                    */
+ * space; scores and pieces of bytes are as SentencePiece's.                 */
 enum {
     ATTN_MODEL_BYTES = 1,
     ATTN_MODEL_FALLBACK = 2,

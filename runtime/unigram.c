@@ -2,8 +2,8 @@
  * of scores (Viterbi), the first found of equal ones. A character that is no
  * piece is unknown, for a score below all others; unknown neighbours are one.
  *
- * `tokenizers` adds in double, `sentencepiece` in float (ATTN_MODEL_FLOATS),
- * which also counts a user's pieces by their length.                        */
+ * With ATTN_MODEL_FLOATS as sentencepiece does: a user's pieces count by their
+ * length, unknown neighbours are bytes each for itself.                     */
 #include "core.h"
 
 struct unigram_node { /* the best way to this byte */
@@ -60,8 +60,6 @@ static void unigram_offer(struct unigram *u, int64_t from, int64_t to,
     score += u->node[from].score;
     if (node->from >= 0 && !(score > node->score))
         return;
-    if (u->floats)
-        score = (double)(float)score;
     node->score = score;
     node->id = id;
     node->from = (int32_t)from;
