@@ -1,0 +1,225 @@
+/* refusals_test.c: keys of real folders that no golden folder has, which the
+ * rules of their families know, and what these refuse by name. Each case is a
+ * folder of tests/families with some keys of its config.json changed.       */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "import/import.h"
+#include <cmocka.h>
+
+#include "support/expected.h"
+#include "support/scratch.h"
+#include "support/stderr_capture.h"
+
+enum { PathBytes = 4096 };
+
+/* The family's files, but config.json, as links. */
+static void link_files(const char *family)
+{
+    char from[PathBytes], path[2 * PathBytes];
+    snprintf(path, sizeof path, "tests/families/%s", family);
+    assert_non_null(realpath(path, from));
+    DIR *d = opendir(from);
+    assert_non_null(d);
+    scratch_empty();
+    for (struct dirent *e; (e = readdir(d));) {
+        if (e->d_name[0] == '.' || !strcmp(e->d_name, "config.json"))
+            continue;
+        snprintf(path, sizeof path, "%s/%s", from, e->d_name);
+        assert_int_equal(symlink(path, scratch_path(e->d_name)), 0);
+    }
+    closedir(d);
+}
+
+/* config.json with these keys in the place of its own. */
+static void write_config(const char *family, const char *keys)
+{
+    char path[PathBytes];
+    snprintf(path, sizeof path, "tests/families/%s/config.json", family);
+    json_t *config = json_file(path), *change = json_loads(keys, 0, NULL);
+    assert_non_null(change);
+    json_object_update(config, change);
+    assert_int_equal(json_dump_file(config, scratch_path("config.json"),
+                                    JSON_INDENT(2)),
+                     0);
+    json_decref(config);
+    json_decref(change);
+}
+
+/* What import says; its code in *code. */
+static const char *imported(Arena *a, int *code)
+{
+    const ImportOptions o = { .folder = scratch, .spec = "-", .name = "x" };
+    Imported i;
+    capture_stderr();
+    error_reset();
+    *code = import_folder(&i, &o);
+    const char *said = captured_stderr(a);
+    import_close(&i);
+    return said;
+}
+
+/* --------------------------------------------------------------- refused ---
+ */
+static const struct {
+    const char *family, *keys, *says;
+} refused[] = {
+    { "bert", "{\"is_decoder\": true}", "is_decoder" },
+    { "bert", "{\"position_embedding_type\": \"relative_key\"}",
+      "relative_key" },
+    { "bert", "{\"architectures\": [\"BertLMHeadModel\"]}", "BertLMHeadModel" },
+    { "bert", "{\"hidden_act\": \"mish\"}", "mish" },
+    { "albert-mlm", "{\"num_hidden_groups\": 2}", "groups of layers" },
+    { "albert-mlm", "{\"inner_group_num\": 2}", "inner_group_num" },
+    { "mpnet", "{\"relative_attention_num_buckets\": 64}",
+      "relative_attention_num_buckets" },
+    { "bart", "{\"tie_word_embeddings\": false}", "tie_word_embeddings" },
+    { "t5", "{\"feed_forward_proj\": \"gated-mish\"}", "gated-mish" },
+    { "t5", "{\"model_type\": \"mt5\"}", "scale depends" },
+    { "nomic-bert", "{\"rotary_scaling_factor\": 2}", "scaled rotary" },
+    { "bert", "{\"model_type\": \"modernbert\"}", "layers that differ" },
+    { "bert", "{\"model_type\": \"deberta-v2\"}", "relative positions" },
+    { "bert", "{\"model_type\": \"longformer\"}", "to a window" },
+    { "bart", "{\"model_type\": \"led\"}", "to a window" },
+    { "bart", "{\"model_type\": \"prophetnet\"}", "several next tokens" },
+    { "bart", "{\"model_type\": \"blenderbot-small\"}", "before positions" },
+    { "bart", "{\"model_type\": \"whisper\"}", "over sound" },
+    { "bert", "{\"model_type\": \"vit\"}", "images" },
+    { "bert", "{\"model_type\": \"layoutlm\"}", "places on a page" },
+    { "bert", "{\"model_type\": \"funnel\"}", "pooled between layers" },
+    { "bert", "{\"model_type\": \"xlnet\"}", "two streams" },
+    { "t5", "{\"model_type\": \"umt5\"}", "in each layer" },
+    { "t5", "{\"model_type\": \"longt5\"}", "global tokens" },
+};
+
+static void test_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        Arena *a = arena_new();
+        int code;
+        link_files(refused[i].family);
+        write_config(refused[i].family, refused[i].keys);
+        const char *said = imported(a, &code);
+        if (code != ExitInput || !strstr(said, refused[i].says)
+            || !strstr(said, "config.json:"))
+            fail_msg("%s with %s: code %d, not of '%s': %s", refused[i].family,
+                     refused[i].keys, code, refused[i].says, said);
+        arena_free(a);
+    }
+}
+
+/* ----------------------------------------------- sentence-transformers --- */
+#define STEP(type, path)                                                       \
+    "{\"type\": \"sentence_transformers.models." type "\", \"path\": \"" path  \
+    "\"}"
+#define START STEP("Transformer", "") ", " STEP("Pooling", "1_Pooling")
+
+static const struct {
+    const char *modules, *sentences, *says;
+} steps[] = {
+    { "[" START ", " STEP("Dense", "2_Dense") "]", "{}", "another file" },
+    { "[" START ", " STEP("LayerNorm", "2_Norm") "]", "{}", "steps of its" },
+    { "[" STEP("Transformer", "") "]", "{}", "without a transformer and" },
+    { "[" START "]", "{\"do_lower_case\": true}", "made small" },
+};
+
+static void replace(const char *name, const char *text)
+{
+    assert_int_equal(unlink(scratch_path(name)), 0);
+    scratch_file(name, text, strlen(text));
+}
+
+static void test_steps(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        Arena *a = arena_new();
+        int code;
+        link_files("sentences-mean");
+        write_config("sentences-mean", "{}");
+        replace("modules.json", steps[i].modules);
+        replace("sentence_bert_config.json", steps[i].sentences);
+        const char *said = imported(a, &code);
+        if (code != ExitInput || !strstr(said, steps[i].says))
+            fail_msg("%s: code %d, not of '%s': %s", steps[i].modules, code,
+                     steps[i].says, said);
+        arena_free(a);
+    }
+}
+
+/* ----------------------------------------------------------------- known ---
+ */
+static const struct {
+    const char *family, *keys;
+} known[] = {
+    { "bert", "{\"directionality\": \"bidi\", \"pooler_fc_size\": 768,"
+              " \"pooler_num_attention_heads\": 12, \"pooler_type\": \"first_"
+              "token_transform\", \"gradient_checkpointing\": false}" },
+    { "bert-reranker", "{\"sbert_ce_default_activation_function\":"
+                       " \"torch.nn.modules.linear.Identity\"}" },
+    { "distilbert-classify",
+      "{\"finetuning_task\": \"sst-2\","
+      " \"tie_weights_\": true, \"output_past\": true}" },
+    { "roberta-mlm", "{\"output_past\": true, \"position_embedding_type\":"
+                     " \"absolute\"}" },
+    { "albert-mlm", "{\"down_scale_factor\": 1, \"gap_size\": 0,"
+                    " \"layers_to_keep\": [], \"net_structure_type\": 0,"
+                    " \"num_memory_blocks\": 0}" },
+    { "marian", "{\"add_bias_logits\": false, \"add_final_layer_norm\": false,"
+                " \"classif_dropout\": 0, \"normalize_before\": false,"
+                " \"normalize_embedding\": false, \"num_hidden_layers\": 6,"
+                " \"static_position_embeddings\": true, \"num_beams\": 6,"
+                " \"bad_words_ids\": [[42]]}" },
+    { "bart", "{\"_num_labels\": 3, \"add_final_layer_norm\": false,"
+              " \"early_stopping\": true, \"extra_pos_embeddings\": 2,"
+              " \"force_bos_token_to_be_generated\": true,"
+              " \"length_penalty\": 2.0, \"max_length\": 12,"
+              " \"min_length\": 5, \"no_repeat_ngram_size\": 3,"
+              " \"normalize_before\": false, \"num_beams\": 4,"
+              " \"prefix\": \" \", \"replacing_rate\": 0,"
+              " \"student_decoder_layers\": null,"
+              " \"student_encoder_layers\": null,"
+              " \"task_specific_params\": {}}" },
+    { "pegasus", "{\"add_bias_logits\": false, \"extra_pos_embeddings\": 1,"
+                 " \"length_penalty\": 0.6, \"max_length\": 12,"
+                 " \"num_beams\": 8, \"save_step\": 58,"
+                 " \"static_position_embeddings\": true}" },
+    { "mbart", "{\"add_bias_logits\": false, \"normalize_before\": true,"
+               " \"tokenizer_class\": \"MBart50Tokenizer\"}" },
+    { "t5", "{\"n_positions\": 16, \"output_past\": true,"
+            " \"task_specific_params\": {\"summarization\": {}}}" },
+    { "clip-text-legacy",
+      "{\"add_cross_attention\": false, \"bos_token_id\":"
+      " 0, \"decoder_start_token_id\": null, \"forced_bos_token_id\": null,"
+      " \"forced_eos_token_id\": null, \"is_decoder\": false,"
+      " \"max_length\": 20, \"pruned_heads\": {}, \"tie_encoder_decoder\":"
+      " false, \"tie_word_embeddings\": true, \"top_k\": 50}" },
+};
+
+static void test_known(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        Arena *a = arena_new();
+        int code;
+        link_files(known[i].family);
+        write_config(known[i].family, known[i].keys);
+        const char *said = imported(a, &code);
+        if (code)
+            fail_msg("%s: code %d: %s", known[i].family, code, said);
+        arena_free(a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_known),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
