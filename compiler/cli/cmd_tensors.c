@@ -41,7 +41,7 @@ static void print_row(const Listing *l, const char *weight, const char *shape,
     printf("%-*s  %-16s  %s\n", width, weight, shape, where);
 }
 
-/* "rows 16..31 of 48, transposed" */
+/* "rows 16..31 of 48, transposed, times 0.5, plus 1" */
 static const char *part_of(Arena *a, const FileTensor *f)
 {
     const char *text = "", *turned = f->transposed ? ", transposed" : "";
@@ -56,9 +56,10 @@ static const char *part_of(Arena *a, const FileTensor *f)
                                 (long long)f->groups);
     }
     text = arena_printf(a, "%s%s", text, turned);
-    if (f->changed)
-        text = arena_printf(a, ", times %g, plus %g", (double)f->scale,
-                            (double)f->add);
+    if (f->changed && (f->scale < 1 || f->scale > 1))
+        text = arena_printf(a, "%s, times %g", text, (double)f->scale);
+    if (f->changed && (f->add < 0 || f->add > 0))
+        text = arena_printf(a, "%s, plus %g", text, (double)f->add);
     return text;
 }
 

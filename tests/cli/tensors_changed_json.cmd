@@ -1,0 +1,1 @@
+0 tensors tests/spec/names-change.yaml --format=json --set=N=1
