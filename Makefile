@@ -48,7 +48,7 @@ CORE   := memory hash math check batch cache process sampling beam search_memory
           sentencepiece wordpiece unigram merges ranks added split steps tokens vocab_check \
           text packed
 FILES  := files output convert json safetensors safetensors_write gguf shards seed \
-          tables weights weights_check packed_file cores pool search_settings words
+          tables weights weights_check packed_file cores pool search_settings chat words
 
 SOURCES := $(filter-out $(STAGE0),$(foreach r,$(ROOMS),$(sort $(wildcard compiler/$(r)/*.c)))) \
            $(CORE:%=runtime/%.c) $(FILES:%=runtime/%.c)
@@ -63,9 +63,9 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
 # Text that goes into emitted files, and specs of `attnc new`, embedded in
 # attnc when it is built.
 HEADERS  := batch compiled_model generate handle handle_system memory check search \
-            stream score text packed pool settings search_settings system
+            stream score text packed pool settings search_settings chat system
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
-            $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c runtime/search_settings.c \
+            $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c runtime/search_settings.c runtime/chat.c \
             runtime/words.c $(wildcard runtime/program*.c runtime/handle*.c) \
             $(sort $(wildcard models/new/*.yaml models/import/*.yaml))
 

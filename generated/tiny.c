@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash e578f80cc5a148b7 by
+ * from the spec of hash a102db06202b737c by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -12574,7 +12574,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .weight_bits = 32,
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0xe578f80cc5a148b7ull,
+    .spec_hash = 0xa102db06202b737cull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
@@ -13860,8 +13860,9 @@ enum { /* what is done: an option is for some of these */
        ATTN_FOR_LINES = 1,
        ATTN_FOR_PROMPT = 2,
        ATTN_FOR_SCORE = 4,
-       ATTN_FOR_ENCODE = 8,  /* tokens of lines, by rows of numbers */
-       ATTN_FOR_NUMBERS = 16 /* rows of numbers, by others */
+       ATTN_FOR_ENCODE = 8,   /* tokens of lines, by rows of numbers */
+       ATTN_FOR_NUMBERS = 16, /* rows of numbers, by others */
+       ATTN_FOR_CHAT = 32
 };
 
 struct attn_settings { /* -1, and a beam or nbest of 0: as the spec says */
@@ -13896,6 +13897,8 @@ ATTN_API const char *attn_use_text(int use)
         return "answers";
     if (use & ATTN_FOR_PROMPT)
         return "--prompt";
+    if (use & ATTN_FOR_CHAT)
+        return "--chat";
     if (use & ATTN_FOR_LINES)
         return "lines of stdin";
     return "--score";
@@ -14035,6 +14038,81 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
     return NULL;
 }
 
+/* chat.h: conversations: what a model was trained to read around the turns of
+ * those who speak.                                                          */
+#ifndef ATTN_CHAT_1
+#define ATTN_CHAT_1
+
+struct attn_chat_role {
+    const char *prefix, *suffix; /* of a turn */
+};
+struct attn_chat { /* as the spec has it */
+    const char *begin;
+    const char *system_text; /* where no other is given; NULL: none */
+    struct attn_chat_role system, user, assistant;
+    int system_inside; /* within the first user's turn, before its text */
+};
+
+/* What is read before an answer: a turn of n bytes with all that stands around
+ * it, the end of the answer before it too. system: NULL for none, read before
+ * the first turn alone. Its bytes, of which up to cap are in out[].         */
+ATTN_API int64_t attn_chat_turn(const struct attn_chat *c, const char *system,
+                                int first, const char *text, int64_t n,
+                                char *out, int64_t cap);
+
+#endif
+
+/* chat.c: the text of a turn, as a model reads it. */
+
+struct chat_text {
+    char *out;
+    int64_t cap, n;
+};
+
+static void chat_put(struct chat_text *t, const char *text, int64_t n)
+{
+    if (t->n < t->cap && n > 0)
+        memcpy(t->out + t->n, text, (size_t)attn_min(n, t->cap - t->n));
+    t->n += n;
+}
+
+static void chat_say(struct chat_text *t, const char *text)
+{
+    chat_put(t, text, (int64_t)strlen(text));
+}
+
+static void chat_system(struct chat_text *t, const struct attn_chat *c,
+                        const char *system)
+{
+    chat_say(t, c->system.prefix);
+    chat_say(t, system);
+    chat_say(t, c->system.suffix);
+}
+
+ATTN_API int64_t attn_chat_turn(const struct attn_chat *c, const char *system,
+                                int first, const char *text, int64_t n,
+                                char *out, int64_t cap)
+{
+    struct chat_text t;
+    const int said = first && system;
+
+    t.out = out;
+    t.cap = cap;
+    t.n = 0;
+    chat_say(&t, first ? c->begin : c->assistant.suffix);
+    if (said && !c->system_inside)
+        chat_system(&t, c, system);
+    chat_say(&t, c->user.prefix);
+    if (said && c->system_inside)
+        chat_system(&t, c, system);
+    chat_put(&t, text, n);
+    chat_say(&t, c->user.suffix);
+    chat_say(&t, c->assistant.prefix);
+    return t.n;
+}
+
+static const struct attn_chat chat_of_spec;
+
 /* program.c: the program that an emitted file is under ATTNC_MAIN: lines in on
  * stdin, answers out on stdout. The model says what a line is:
  *   text, where the weights have a vocabulary, else token ids;
@@ -14088,9 +14166,9 @@ struct program {
     uint64_t given; /* bits: rows of program_option */
     struct attn_settings set;
     struct program_list stop, suppress;
-    const char *prompt, *save_state, *load_state;
+    const char *prompt, *save_state, *load_state, *system;
     int64_t tokens, seed, threads;
-    bool ids, quiet, score, unchecked, help, version;
+    bool ids, quiet, score, chat, unchecked, help, version;
     /* lines */
     char *buffer; /* [PROGRAM_LINE + 1] */
     int64_t begin, end;
@@ -14106,7 +14184,7 @@ struct program {
     int64_t last[PROGRAM_PARTS];      /* number of its last line */
     int refused;                      /* the part that is open has a bad line */
     /* memory, threads */
-    struct room bound, items, work, text, found, prefix, suppressed;
+    struct room bound, items, work, text, found, prefix, suppressed, turn;
     struct attn_pool *pool;
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
@@ -14216,10 +14294,10 @@ static const struct program_option program_option[] = {
         { "Prompt", "--prompt", "TEXT", OPTION_TEXT, 2,
           offsetof(struct program, prompt), 0, 0, 0,
           "answer this, and print the answer as it comes" },
-        { "Prompt", "-n", "N", OPTION_WHOLE, 2,
+        { "Prompt", "-n", "N", OPTION_WHOLE, 34,
           offsetof(struct program, tokens), 0, 2147483647, -1,
           "tokens of that answer, at most" },
-        { "Prompt", "--stop", "TEXT", OPTION_LIST, 2,
+        { "Prompt", "--stop", "TEXT", OPTION_LIST, 34,
           offsetof(struct program, stop), 0, 0, 0,
           "end before this text (--ids: these tokens)" },
         { "Prompt", "--save-state", "FILE", OPTION_TEXT, 2,
@@ -14231,6 +14309,12 @@ static const struct program_option program_option[] = {
         { "Prompt", "--quiet", NULL, OPTION_FLAG, 2,
           offsetof(struct program, quiet), 0, 0, 0,
           "do not say how fast that answer came" },
+        { "Chat", "--chat", NULL, OPTION_FLAG, 32,
+          offsetof(struct program, chat), 0, 0, 0,
+          "lines are turns of one conversation" },
+        { "Chat", "--system", "TEXT", OPTION_TEXT, 32,
+          offsetof(struct program, system), 0, 0, 0,
+          "what the model is told before the first turn" },
         { "Search", "--beam", "N", OPTION_WHOLE, 3,
           offsetof(struct program, set.beam), 1, 1024, 0,
           "hypotheses that are followed; 1 is greedy" },
@@ -14249,49 +14333,49 @@ static const struct program_option program_option[] = {
         { "Search", "--patience", "X", OPTION_REAL, 3,
           offsetof(struct program, set.patience), 0, 100, 1,
           "rule recorded: stop at --beam times this many" },
-        { "Search", "--min-length", "N", OPTION_WHOLE, 3,
+        { "Search", "--min-length", "N", OPTION_WHOLE, 35,
           offsetof(struct program, set.min_length), 0, 2147483647, 0,
           "no end before this many tokens" },
-        { "Search", "--max-output", "N", OPTION_WHOLE, 3,
+        { "Search", "--max-output", "N", OPTION_WHOLE, 35,
           offsetof(struct program, set.max_output), 1, 2147483647, 0,
           "at most this many tokens in an answer" },
-        { "Search", "--repetition-penalty", "X", OPTION_REAL, 3,
+        { "Search", "--repetition-penalty", "X", OPTION_REAL, 35,
           offsetof(struct program, set.repetition_penalty), 0.001, 1000, 0,
           "divides the logits of tokens that came already" },
-        { "Search", "--no-repeat-ngram", "N", OPTION_WHOLE, 3,
+        { "Search", "--no-repeat-ngram", "N", OPTION_WHOLE, 35,
           offsetof(struct program, set.no_repeat_ngram), 0, 1000, 0,
           "no n-gram of this length twice" },
-        { "Search", "--suppress", "TOKENS", OPTION_LIST, 3,
+        { "Search", "--suppress", "TOKENS", OPTION_LIST, 35,
           offsetof(struct program, suppress), 0, 0, 0,
           "a token, or a sequence of them, that must not come" },
-        { "Search", "--end-token", "ID", OPTION_WHOLE, 3,
+        { "Search", "--end-token", "ID", OPTION_WHOLE, 35,
           offsetof(struct program, set.end_token), 0, 2147483647, -1,
           "this token ends an answer" },
-        { "Sampling", "--temperature", "X", OPTION_REAL, 3,
+        { "Sampling", "--temperature", "X", OPTION_REAL, 35,
           offsetof(struct program, set.temperature), 0, 1000000, -1,
           "draw tokens at random; 0: take the best" },
-        { "Sampling", "--top-k", "N", OPTION_WHOLE, 3,
+        { "Sampling", "--top-k", "N", OPTION_WHOLE, 35,
           offsetof(struct program, set.top_k), 0, 2147483647, -1,
           "of the N best alone" },
-        { "Sampling", "--top-p", "X", OPTION_REAL, 3,
+        { "Sampling", "--top-p", "X", OPTION_REAL, 35,
           offsetof(struct program, set.top_p), 0, 1, -1,
           "of the best that have this probability" },
-        { "Sampling", "--min-p", "X", OPTION_REAL, 3,
+        { "Sampling", "--min-p", "X", OPTION_REAL, 35,
           offsetof(struct program, set.min_p), 0, 1, -1,
           "of those at least so probable, beside the best" },
-        { "General", "--seed", "N", OPTION_WHOLE, 3,
+        { "General", "--seed", "N", OPTION_WHOLE, 35,
           offsetof(struct program, seed), 0, 2147483647, 1,
           "of all that is random" },
-        { "General", "--threads", "N", OPTION_WHOLE, 7,
+        { "General", "--threads", "N", OPTION_WHOLE, 39,
           offsetof(struct program, threads), 1, 256, -1,
           "run on this many; default: one a physical core" },
-        { "General", "--no-check", NULL, OPTION_FLAG, 7,
+        { "General", "--no-check", NULL, OPTION_FLAG, 39,
           offsetof(struct program, unchecked), 0, 0, 0,
           "do not hold the weights to their hash" },
-        { "General", "--help", NULL, OPTION_FLAG, 7,
+        { "General", "--help", NULL, OPTION_FLAG, 39,
           offsetof(struct program, help), 0, 0, 0,
           "this text" },
-        { "General", "--version", NULL, OPTION_FLAG, 7,
+        { "General", "--version", NULL, OPTION_FLAG, 39,
           offsetof(struct program, version), 0, 0, 0,
           "which model this is, and by which attnc" },
 };
@@ -15009,11 +15093,14 @@ static int program_use(struct program *p)
 {
     const int prompt = p->prompt || p->load_state;
     const int use = p->score ? ATTN_FOR_SCORE
+                  : p->chat  ? ATTN_FOR_CHAT
                   : prompt   ? ATTN_FOR_PROMPT
                              : ATTN_FOR_LINES;
     const char *wrong = attn_settings_wrong(&p->set, use);
 
-    if (wrong)
+    if (p->chat && p->prompt)
+        program_fail(p, 2, "--chat reads turns from stdin: leave out --prompt");
+    else if (wrong)
         program_fail(p, 2, "%s", wrong);
     return use;
 }
@@ -15704,10 +15791,180 @@ static void program_stream(struct program *p)
         stream_save(p, &r);
 }
 
+/* program_chat.c: --chat: lines are the turns of a conversation, each answered
+ * as it comes. One stream has read all that was said.                       */
+
+struct program_chat {
+    struct attn_stream s;
+    struct attn_text text;
+    int begun;        /* a turn was read */
+    int64_t answered; /* tokens of the answer */
+};
+
+/* Where a person writes, a sign that it is their turn. */
+static void chat_ask(void)
+{
+    if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+        fputs("> ", stderr);
+}
+
+/* Tokens of a turn at p->items; -1: p->why says what is wrong with it. The line
+ * alone is looked at first: what is wrong is said of its bytes.             */
+static int64_t chat_tokens(struct program *p, const struct program_chat *c,
+                           const char *text, int64_t n)
+{
+    const struct attn_chat *chat = &chat_of_spec;
+    const char *system = p->system ? p->system : chat->system_text;
+    const int first = !c->begun;
+    const int how = ATTN_PLAIN | (first ? 0 : ATTN_BEGUN);
+    const int64_t bytes = attn_chat_turn(chat, system, first, text, n, NULL, 0);
+    char *turn = program_grow(p, &p->turn, bytes + 1);
+    int32_t *ids = program_grow(p, &p->items, (bytes + 2) * 4);
+
+    if (!turn || !ids
+        || program_tokens(p, &p->target, ATTN_PLAIN | ATTN_BEGUN, text, n, ids)
+               < 0)
+        return -1;
+    attn_chat_turn(chat, system, first, text, n, turn, bytes);
+    return program_tokens(p, &p->target, how, turn, bytes, ids);
+}
+
+/* The stream behind the first turn of n tokens; its memory is that of answers
+ * to lines, of which there are none here.                                   */
+static int chat_open(struct program *p, struct program_chat *c, int64_t n)
+{
+    const int64_t tokens = p->m->max_target + 1;
+    const int64_t bytes = attn_stream_bytes(p->m, &search.o, 0, tokens, 1);
+
+    if (!program_grow(p, &p->found, bytes))
+        return -1;
+    const struct attn_stream_request request = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .o = &search.o,
+        .ids = p->items.at,
+        .n = n,
+        .tokens = tokens,
+        .streams = 1,
+        .memory = p->found.at,
+        .bytes = bytes,
+    };
+    return attn_stream_open(&c->s, &request);
+}
+
+/* Reads a turn; 0: p->why says why it can't be. */
+static int chat_read(struct program *p, struct program_chat *c,
+                     const char *text, int64_t bytes)
+{
+    const int64_t before = c->begun ? c->s.n : search.o.start >= 0;
+    const int64_t n = chat_tokens(p, c, text, bytes);
+
+    if (n < 0)
+        return 0;
+    if (before + n > p->m->max_target) {
+        program_wrong(p,
+                      "the turn has %lld tokens after %lld of the "
+                      "conversation, the model takes %lld (max_len)",
+                      (long long)n, (long long)before,
+                      (long long)p->m->max_target);
+        return 0;
+    }
+    if (c->begun ? attn_stream_feed(&c->s, p->items.at, n) : chat_open(p, c, n))
+        program_fail(p, 70, "internal error: the stream failed");
+    c->begun = 1;
+    return 1;
+}
+
+static void chat_print(struct program *p, struct program_chat *c, int32_t id)
+{
+    const struct attn_vocab_header *h = p->target.block;
+    const int64_t room = attn_max(h->bytes, ATTN_STOP_BYTES) + 512;
+    char *out = program_grow(p, &p->text, room);
+    const int64_t n = !out   ? 0
+                    : id < 0 ? attn_text_end(&c->text, out, room)
+                             : attn_text_add(&c->text, id, out, room);
+
+    if (n > 0)
+        fwrite(out, 1, (size_t)n, stdout);
+    program_flush(p, stdout);
+}
+
+/* What the model says to what it has read. */
+static void chat_answer(struct program *p, struct program_chat *c)
+{
+    const int64_t most = p->tokens >= 0
+                           ? p->tokens
+                           : attn_search_limit(p->m, &search.o, 0, c->s.n);
+    int64_t token = 0;
+
+    if (attn_text_open(&c->text, p->target.block, p->stop.at, p->stop.n, 0)
+        != 0) {
+        program_fail(p, 2, "--stop takes 1 to %d bytes", ATTN_STOP_BYTES);
+        return;
+    }
+    for (int64_t n = 0; n < most && !c->text.stopped; n++) {
+        token = attn_stream_next(&c->s);
+        if (token < 0)
+            break;
+        chat_print(p, c, (int32_t)token);
+        if (p->status > 3)
+            return;
+    }
+    chat_print(p, c, -1);
+    putchar('\n');
+    program_flush(p, stdout);
+    if (token == ATTN_ERROR_FINITE) {
+        program_wrong(p, "%s", attn_error_text(token));
+        program_refuse(p, p->line);
+    }
+}
+
+static void program_chats(struct program *p)
+{
+    struct program_chat c;
+    const char *text = NULL;
+    int64_t n = 0;
+
+    memset(&c, 0, sizeof c);
+    search.o.beam = 1;
+    program_open_lines(p);
+    while (p->status == 0 || p->status == 3) {
+        chat_ask();
+        const int state = program_line(p, 1, &text, &n);
+        if (state == LINE_END)
+            break;
+        if (state == LINE_LONG)
+            line_too_long(p, n);
+        if (state == LINE_LONG || !chat_read(p, &c, text, n)) {
+            if (p->status <= 3)
+                program_refuse(p, p->line);
+            putchar('\n');
+            program_flush(p, stdout);
+        } else if (p->status <= 3)
+            chat_answer(p, &c);
+    }
+}
+
+/* Can this model have a conversation? */
+static void program_chat(struct program *p)
+{
+    program_prepare(p);
+    if (p->status == 0 && !chat_of_spec.begin)
+        program_fail(p, 3,
+                     "--chat: the spec has no `chat`, which says what stands "
+                     "around the turns of a conversation");
+    if (p->status == 0 && !p->target.block)
+        program_fail(p, 3, "--chat: the spec has no vocabulary");
+    if (p->status == 0)
+        program_chats(p);
+}
+
 static void program_answers(struct program *p)
 {
     if (p->use == ATTN_FOR_PROMPT)
         program_stream(p);
+    else if (p->use == ATTN_FOR_CHAT)
+        program_chat(p);
     else if (p->use == ATTN_FOR_SCORE)
         program_scores(p);
     else
@@ -15763,6 +16020,7 @@ static int program_main(int argc, char **argv)
     free(p.found.at);
     free(p.prefix.at);
     free(p.suppressed.at);
+    free(p.turn.at);
     free(p.stop.at);
     free(p.suppress.at);
     free(p.buffer);

@@ -24,9 +24,10 @@
 #define LINES ATTN_FOR_LINES
 #define PROMPT ATTN_FOR_PROMPT
 #define SCORE ATTN_FOR_SCORE
+#define CHAT ATTN_FOR_CHAT
 #define ENCODE ATTN_FOR_ENCODE
 #define NUMBERS ATTN_FOR_NUMBERS
-#define ALL (LINES | PROMPT | SCORE | ENCODE | NUMBERS)
+#define ALL (LINES | PROMPT | SCORE | CHAT | ENCODE | NUMBERS)
 #define MOST 2147483647.0
 
 /* clang-format off */
@@ -41,9 +42,9 @@ PROGRAM_OPTION(SCORE, Lines, Flag, "--score", NULL,
 
 OPTION(PROMPT, Prompt, Text, "--prompt", "TEXT",
     Prompt, prompt, 0, 0, 0, "answer this, and print the answer as it comes")
-OPTION(PROMPT, Prompt, Int, "-n", "N",
+OPTION(PROMPT | CHAT, Prompt, Int, "-n", "N",
     Prompt, tokens, 0, MOST, -1, "tokens of that answer, at most")
-OPTION(PROMPT, Prompt, List, "--stop", "TEXT",
+OPTION(PROMPT | CHAT, Prompt, List, "--stop", "TEXT",
     Prompt, stop, 0, 0, 0, "end before this text (--ids: these tokens)")
 OPTION(PROMPT, Prompt, Text, "--save-state", "FILE",
     Prompt, save_state, 0, 0, 0, "keep the state behind --prompt; - is stdout")
@@ -52,6 +53,11 @@ OPTION(PROMPT, Prompt, Text, "--load-state", "FILE",
     "go on from there, behind --prompt if it is given")
 OPTION(PROMPT, Prompt, Flag, "--quiet", NULL,
     Prompt, quiet, 0, 0, 0, "do not say how fast that answer came")
+
+OPTION(CHAT, Chat, Flag, "--chat", NULL,
+    Chat, chat, 0, 0, 0, "lines are turns of one conversation")
+OPTION(CHAT, Chat, Text, "--system", "TEXT",
+    Chat, system, 0, 0, 0, "what the model is told before the first turn")
 
 OPTION(LINES | PROMPT, Search, Int, "--beam", "N",
     Settings, beam, 1, 1024, 0, "hypotheses that are followed; 1 is greedy")
@@ -66,33 +72,33 @@ OPTION(LINES | PROMPT, Search, Real, "--length-penalty", "X",
 OPTION(LINES | PROMPT, Search, Real, "--patience", "X",
     Settings, patience, 0, 100, 1,
     "rule recorded: stop at --beam times this many")
-OPTION(LINES | PROMPT, Search, Int, "--min-length", "N",
+OPTION(LINES | PROMPT | CHAT, Search, Int, "--min-length", "N",
     Settings, min_length, 0, MOST, 0, "no end before this many tokens")
-OPTION(LINES | PROMPT, Search, Int, "--max-output", "N",
+OPTION(LINES | PROMPT | CHAT, Search, Int, "--max-output", "N",
     Settings, max_output, 1, MOST, 0, "at most this many tokens in an answer")
-OPTION(LINES | PROMPT, Search, Real, "--repetition-penalty", "X",
+OPTION(LINES | PROMPT | CHAT, Search, Real, "--repetition-penalty", "X",
     Settings, repetition_penalty, 0.001, 1000, 0,
     "divides the logits of tokens that came already")
-OPTION(LINES | PROMPT, Search, Int, "--no-repeat-ngram", "N",
+OPTION(LINES | PROMPT | CHAT, Search, Int, "--no-repeat-ngram", "N",
     Settings, no_repeat_ngram, 0, 1000, 0, "no n-gram of this length twice")
-OPTION(LINES | PROMPT, Search, List, "--suppress", "TOKENS",
+OPTION(LINES | PROMPT | CHAT, Search, List, "--suppress", "TOKENS",
     Suppress, suppress, 0, 0, 0,
     "a token, or a sequence of them, that must not come")
-OPTION(LINES | PROMPT, Search, Int, "--end-token", "ID",
+OPTION(LINES | PROMPT | CHAT, Search, Int, "--end-token", "ID",
     Settings, end_token, 0, MOST, -1, "this token ends an answer")
 
-OPTION(LINES | PROMPT, Sampling, Real, "--temperature", "X",
+OPTION(LINES | PROMPT | CHAT, Sampling, Real, "--temperature", "X",
     Settings, temperature, 0, 1e6, -1,
     "draw tokens at random; 0: take the best")
-OPTION(LINES | PROMPT, Sampling, Int, "--top-k", "N",
+OPTION(LINES | PROMPT | CHAT, Sampling, Int, "--top-k", "N",
     Settings, top_k, 0, MOST, -1, "of the N best alone")
-OPTION(LINES | PROMPT, Sampling, Real, "--top-p", "X",
+OPTION(LINES | PROMPT | CHAT, Sampling, Real, "--top-p", "X",
     Settings, top_p, 0, 1, -1, "of the best that have this probability")
-OPTION(LINES | PROMPT, Sampling, Real, "--min-p", "X",
+OPTION(LINES | PROMPT | CHAT, Sampling, Real, "--min-p", "X",
     Settings, min_p, 0, 1, -1,
     "of those at least so probable, beside the best")
 
-OPTION(LINES | PROMPT, Model, Int, "--seed", "N",
+OPTION(LINES | PROMPT | CHAT, Model, Int, "--seed", "N",
     Seed, seed, 0, MOST, 1, "of all that is random")
 OPTION(ALL, Code, Int, "--threads", "N",
     Threads, threads, 1, ATTN_POOL_MOST, -1,
@@ -108,6 +114,7 @@ PROGRAM_OPTION(ALL, General, Flag, "--version", NULL,
 #undef LINES
 #undef PROMPT
 #undef SCORE
+#undef CHAT
 #undef ENCODE
 #undef NUMBERS
 #undef ALL

@@ -52,9 +52,9 @@ struct program {
     uint64_t given; /* bits: rows of program_option */
     struct attn_settings set;
     struct program_list stop, suppress;
-    const char *prompt, *save_state, *load_state;
+    const char *prompt, *save_state, *load_state, *system;
     int64_t tokens, seed, threads;
-    bool ids, quiet, score, unchecked, help, version;
+    bool ids, quiet, score, chat, unchecked, help, version;
     /* lines */
     char *buffer; /* [PROGRAM_LINE + 1] */
     int64_t begin, end;
@@ -70,7 +70,7 @@ struct program {
     int64_t last[PROGRAM_PARTS];      /* number of its last line */
     int refused;                      /* the part that is open has a bad line */
     /* memory, threads */
-    struct room bound, items, work, text, found, prefix, suppressed;
+    struct room bound, items, work, text, found, prefix, suppressed, turn;
     struct attn_pool *pool;
     const struct attn_parallel *parallel; /* NULL: one thread */
 };

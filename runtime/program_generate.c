@@ -10,11 +10,14 @@ static int program_use(struct program *p)
 {
     const int prompt = p->prompt || p->load_state;
     const int use = p->score ? ATTN_FOR_SCORE
+                  : p->chat  ? ATTN_FOR_CHAT
                   : prompt   ? ATTN_FOR_PROMPT
                              : ATTN_FOR_LINES;
     const char *wrong = attn_settings_wrong(&p->set, use);
 
-    if (wrong)
+    if (p->chat && p->prompt)
+        program_fail(p, 2, "--chat reads turns from stdin: leave out --prompt");
+    else if (wrong)
         program_fail(p, 2, "%s", wrong);
     return use;
 }

@@ -47,6 +47,7 @@ static int program_main(int argc, char **argv)
     free(p.found.at);
     free(p.prefix.at);
     free(p.suppressed.at);
+    free(p.turn.at);
     free(p.stop.at);
     free(p.suppress.at);
     free(p.buffer);

@@ -351,13 +351,3 @@ static void program_stream(struct program *p)
     if (p->status == 0 && p->save_state)
         stream_save(p, &r);
 }
-
-static void program_answers(struct program *p)
-{
-    if (p->use == ATTN_FOR_PROMPT)
-        program_stream(p);
-    else if (p->use == ATTN_FOR_SCORE)
-        program_scores(p);
-    else
-        program_run(p);
-}

@@ -10,6 +10,8 @@ ATTN_API const char *attn_use_text(int use)
         return "answers";
     if (use & ATTN_FOR_PROMPT)
         return "--prompt";
+    if (use & ATTN_FOR_CHAT)
+        return "--chat";
     if (use & ATTN_FOR_LINES)
         return "lines of stdin";
     return "--score";

@@ -274,10 +274,16 @@ int cmd_run(const RunCommand *o)
     if (o->input || o->output || o->taps.n)
         return run_input(o);
     const bool prompt = o->prompt || o->load_state;
-    check_use(o, prompt ? ATTN_FOR_PROMPT : ATTN_FOR_LINES);
-    if (prompt)
+    if (o->chat && o->prompt)
+        fail(ExitUsage, "--chat reads turns from stdin: leave out --prompt");
+    check_use(o, o->chat  ? ATTN_FOR_CHAT
+                 : prompt ? ATTN_FOR_PROMPT
+                          : ATTN_FOR_LINES);
+    if (prompt && !o->chat)
         return run_prompt(o);
     need_lines(&o->model);
+    if (o->chat)
+        return run_chat(o);
     Run r = { .o = o };
     int code = open_run(&r);
     if (!code && !generates(r.e.spec))

@@ -67,6 +67,9 @@ struct RunCommand {
     bool quiet;
     /* --prompt */
     const char *prompt, *save_state, *load_state;
+    /* --chat */
+    bool chat;
+    const char *system;
     Texts stop;
     int64_t tokens; /* -1: as the search says */
     /* --input */
@@ -185,6 +188,7 @@ typedef enum {
     GroupModel,
     GroupLines,
     GroupPrompt,
+    GroupChat,
     GroupSearch,
     GroupSampling,
     GroupTensors,
@@ -263,6 +267,7 @@ const char *generation_option(const RunCommand *o);
 int run_input(const RunCommand *o);
 int run_attention(const RunCommand *o);
 int run_prompt(const RunCommand *o);
+int run_chat(const RunCommand *o);
 int run_rows(const RunCommand *o, const Engine *e); /* which is open */
 
 #endif

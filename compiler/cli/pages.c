@@ -27,13 +27,14 @@ const ExitRow exit_table[] = {
 const int n_exits = sizeof exit_table / sizeof *exit_table;
 
 const char *const group_title[OptionGroups] = {
-    [GroupModel] = "Model",         [GroupLines] = "Lines",
-    [GroupPrompt] = "Prompt",       [GroupSearch] = "Search",
-    [GroupSampling] = "Sampling",   [GroupTensors] = "Tensors",
-    [GroupAttention] = "Attention", [GroupWork] = "Workload",
-    [GroupTuning] = "Tuning",       [GroupRecords] = "Records",
-    [GroupOutput] = "Output",       [GroupCode] = "Code",
-    [GroupPasses] = "Passes",       [GroupGeneral] = "General",
+    [GroupModel] = "Model",     [GroupLines] = "Lines",
+    [GroupPrompt] = "Prompt",   [GroupChat] = "Chat",
+    [GroupSearch] = "Search",   [GroupSampling] = "Sampling",
+    [GroupTensors] = "Tensors", [GroupAttention] = "Attention",
+    [GroupWork] = "Workload",   [GroupTuning] = "Tuning",
+    [GroupRecords] = "Records", [GroupOutput] = "Output",
+    [GroupCode] = "Code",       [GroupPasses] = "Passes",
+    [GroupGeneral] = "General",
 };
 
 const char *option_joint(const Option *row)

@@ -22,6 +22,7 @@ typedef struct {
 #define KIND_List "LIST"
 #define GROUP_Lines "Lines"
 #define GROUP_Prompt "Prompt"
+#define GROUP_Chat "Chat"
 #define GROUP_Search "Search"
 #define GROUP_Sampling "Sampling"
 #define GROUP_Model "General"
@@ -31,6 +32,7 @@ typedef struct {
 #define AT_Lines(member) #member
 #define AT_Suppress(member) #member
 #define AT_Prompt(member) #member
+#define AT_Chat(member) #member
 #define AT_Seed(member) #member
 #define AT_Threads(member) #member
 #define AT_Program(member) #member
@@ -47,7 +49,8 @@ static const Row rows[] = {
 static int use_of(const Plan *p)
 {
     if (has_decoder(p))
-        return ATTN_FOR_LINES | ATTN_FOR_PROMPT | ATTN_FOR_SCORE;
+        return ATTN_FOR_LINES | ATTN_FOR_PROMPT | ATTN_FOR_SCORE
+             | ATTN_FOR_CHAT;
     return p->g->spec->kind == KindAttention || p->g->spec->input_width > 0
              ? ATTN_FOR_NUMBERS
              : ATTN_FOR_ENCODE;

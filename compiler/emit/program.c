@@ -236,12 +236,46 @@ static void put_main(Gen *g, Emit *e)
            "}\n");
 }
 
+/* What the spec says of conversations; without it all is 0. */
+static void put_chat(Gen *g, Emit *e)
+{
+    const Spec *s = g->p->g->spec;
+    const struct attn_chat chat = spec_chat(s);
+    const struct {
+        const char *member, *text;
+    } texts[] = {
+        { "begin", chat.begin },
+        { "system_text", chat.system_text },
+        { "system.prefix", chat.system.prefix },
+        { "system.suffix", chat.system.suffix },
+        { "user.prefix", chat.user.prefix },
+        { "user.suffix", chat.user.suffix },
+        { "assistant.prefix", chat.assistant.prefix },
+        { "assistant.suffix", chat.assistant.suffix },
+    };
+    if (!spec_chats(s)) {
+        put(e, "static const struct attn_chat chat_of_spec;\n\n");
+        return;
+    }
+    put(e, "static const struct attn_chat chat_of_spec = {\n");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = texts[i].text;
+        let(e, "member", "%s", texts[i].member);
+        let(e, "text", "%s",
+            text ? c_string(g->a, text, strlen(text)) : "NULL");
+        put(e, ".$member = $text,\n");
+    }
+    let(e, "inside", "%d", chat.system_inside);
+    put(e, ".system_inside = $inside\n"
+           "};\n\n");
+}
+
 void emit_main(Gen *g, Emit *e)
 {
     static const char *const generates[] = {
         "program_words.c",    "program_file.c",  "program_lines.c",
         "program_generate.c", "program_score.c", "program_stream.c",
-        "program_main.c"
+        "program_chat.c",     "program_main.c"
     };
     static const char *const encodes[] = { "program_words.c", "program_file.c",
                                            "program_lines.c", "program_rows.c",
@@ -268,6 +302,9 @@ void emit_main(Gen *g, Emit *e)
     if (has_decoder(g->p)) {
         paste_file(e, "search_settings.h");
         paste_file(e, "search_settings.c");
+        paste_file(e, "chat.h");
+        paste_file(e, "chat.c");
+        put_chat(g, e);
     }
     paste_file(e, "program.c");
     emit_options(g, e);

@@ -133,6 +133,8 @@ char *field_wants(Arena *a, const Field *f)
                             "one of %s, {window: n}, {block: n}, {file: "
                             "path}, or a list of these",
                             join_words(a, f->words));
+    case FieldText:
+        return arena_printf(a, "a text of up to %d bytes", MostTextBytes);
     case FieldName:    return "1 to 128 letters, digits and _ . -";
     case FieldPath:
     case FieldExtends: return "a path of 1 to 1024 bytes";

@@ -203,6 +203,14 @@ static bool read_text(Arena *a, const Field *f, void *at, const Yaml *v)
     return true;
 }
 
+static bool read_any_text(Arena *a, const Field *f, void *at, const Yaml *v)
+{
+    if (v->kind != YamlScalar || strlen(v->text) > MostTextBytes)
+        return refuse_value(a, f, v);
+    memcpy(at, &v->text, sizeof v->text);
+    return true;
+}
+
 bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *v)
 {
     void *at = (char *)s + f->at;
@@ -219,6 +227,7 @@ bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *v)
     case FieldMask:       return read_mask(a, f, at, v);
     case FieldScale:      return read_scale(a, f, s, v);
     case FieldActivation: return read_activation(a, f, s, v);
+    case FieldText:       return read_any_text(a, f, at, v);
     case FieldName:
     case FieldPath:
     case FieldExtends:    return read_text(a, f, at, v);

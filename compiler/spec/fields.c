@@ -29,6 +29,9 @@
 #define MASK(key, member, kinds, preset, doc)                                 \
     ROW(key, FieldMask, offsetof(Spec, member), 0, masks, 1, MostRows, kinds, \
         preset, NULL, doc)
+#define SAYS(key, member, doc)                                                \
+    ROW(key, FieldText, offsetof(Spec, chat.member), 0, NULL, 0, 0, Decoder,  \
+        "", NULL, doc)
 #define PATH(key, member, kinds, doc)                                         \
     ROW(key, FieldPath, offsetof(Spec, member), 0, NULL, 0, 0, kinds, "",     \
         NULL, doc)
@@ -529,6 +532,21 @@ const Field fields[] = {
     INT("search.max_output.plus", max_output_plus, 0, MostRows, Target_,
         "50 for an encoder-decoder without a limit", follow_plus,
         "An output has at most so many tokens more than the source."),
+
+    SAYS("chat.begin", begin, "A conversation begins with this text."),
+    SAYS("chat.system.prefix", system.prefix,
+         "This stands before what the system says."),
+    SAYS("chat.system.suffix", system.suffix, "This stands behind it."),
+    SAYS("chat.system.text", system_text,
+         "The system says this, where --system says nothing else."),
+    BOOL("chat.system.inside", chat_system_inside, Decoder, "false", NULL,
+         "The system's part stands in the first turn, before its text."),
+    SAYS("chat.user.prefix", user.prefix, "This stands before a turn."),
+    SAYS("chat.user.suffix", user.suffix, "This stands behind a turn."),
+    SAYS("chat.assistant.prefix", assistant.prefix,
+         "This stands before an answer."),
+    SAYS("chat.assistant.suffix", assistant.suffix,
+         "This stands behind an answer, where another turn follows."),
 
     ENUM("dtype", dtype, dtypes, AllKinds, "f32", NULL,
          "Weights are of this type. With bf16 those of products and of tables"

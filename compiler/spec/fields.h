@@ -21,6 +21,7 @@ typedef enum {
                         their indices and, at `also`, a double */
     FieldActivation, /* of activations.h; at `also`: is it gated? */
     FieldMask,       /* words and parts of a MaskSpec, in a list */
+    FieldText,       /* up to MostTextBytes, none too */
     FieldName,
     FieldPath, /* text */
     /* without a member of Spec: */
@@ -69,6 +70,8 @@ enum {
     Model = Source_ | Target_,
     AllKinds = Model | Attention
 };
+
+enum { MostTextBytes = 16384 };
 
 int field_find(const char *key);   /* row, -1: unknown */
 bool field_group(const char *key); /* some field is below it */

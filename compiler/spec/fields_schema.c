@@ -97,6 +97,9 @@ static json_t *value_schema(Arena *a, const Field *f)
     case FieldSequences:
         return json_pack("{s:s, s:i, s:o}", "type", "array", "minItems", 1,
                          "items", ids_schema(f));
+    case FieldText:
+        return json_pack("{s:s, s:i}", "type", "string", "maxLength",
+                         MostTextBytes);
     case FieldBool: return json_pack("{s:s}", "type", "boolean");
     case FieldEnum: return words_schema(f->words);
     case FieldFlags:

@@ -164,21 +164,14 @@ static void json_kinds(Buffer *b, const Field *f)
 static void json_field(Buffer *b, const Field *f)
 {
     static const char *const types[] = {
-        [FieldInt] = "integer",
-        [FieldReal] = "number",
-        [FieldReals] = "numbers",
-        [FieldIds] = "ids",
-        [FieldSequences] = "lists of ids",
-        [FieldBool] = "boolean",
-        [FieldEnum] = "word",
-        [FieldFlags] = "words",
-        [FieldScale] = "word or number",
-        [FieldActivation] = "word",
-        [FieldMask] = "mask",
-        [FieldName] = "name",
-        [FieldPath] = "path",
-        [FieldExtends] = "path",
-        [FieldNames] = "map",
+        [FieldInt] = "integer",     [FieldReal] = "number",
+        [FieldReals] = "numbers",   [FieldIds] = "ids",
+        [FieldText] = "text",       [FieldSequences] = "lists of ids",
+        [FieldBool] = "boolean",    [FieldEnum] = "word",
+        [FieldFlags] = "words",     [FieldScale] = "word or number",
+        [FieldActivation] = "word", [FieldMask] = "mask",
+        [FieldName] = "name",       [FieldPath] = "path",
+        [FieldExtends] = "path",    [FieldNames] = "map",
         [FieldSpread] = "sets",
     };
     const bool number = f->type == FieldInt || f->type == FieldReal

@@ -319,6 +319,32 @@ Spec *spec_read(Arena *a, const char *path, const Source *text,
     return l.spec;
 }
 
+bool spec_chats(const Spec *s)
+{
+    return s->chat.user.prefix || s->chat.user.suffix
+        || s->chat.assistant.prefix;
+}
+
+struct attn_chat spec_chat(const Spec *s)
+{
+    struct attn_chat chat = s->chat;
+    const char **const texts[] = {
+        &chat.begin,
+        &chat.system.prefix,
+        &chat.system.suffix,
+        &chat.user.prefix,
+        &chat.user.suffix,
+        &chat.assistant.prefix,
+        &chat.assistant.suffix,
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!*texts[i])
+            *texts[i] = "";
+    chat.system_inside = s->chat_system_inside;
+    return chat;
+}
+
 int spec_unwritten(const Spec *s, int32_t ids[2])
 {
     int n = 0;

@@ -9,6 +9,7 @@
 #define ATTNC_SPEC_H
 
 #include "base/base.h"
+#include "runtime/chat.h"
 
 typedef enum {
     KindEncoderDecoder,
@@ -219,6 +220,8 @@ struct Spec {
     SpecIds suppress_first;  /* tokens that are not an answer's first */
     int64_t max_output_plus; /* output limit: input + this; -1: not set */
     int64_t max_output;      /* absolute output limit; -1: not set */
+    struct attn_chat chat;   /* texts that are not written: NULL */
+    bool chat_system_inside;
     Dtype dtype;
     const char *weights; /* path as written; NULL: seeded random */
     Pos weights_pos;
@@ -250,6 +253,10 @@ static inline BiasKind spec_score_bias(const Spec *s)
          : s->positions == PosRelative ? BiasRelative
                                        : s->pos_scores;
 }
+/* Does it say how turns of a conversation are told apart? Then spec_chat() is
+ * what it says, with "" for texts that are not written.                     */
+bool spec_chats(const Spec *s);
+struct attn_chat spec_chat(const Spec *s);
 /* Ids that an answer never has, unless they end it: start, pad. How many. */
 int spec_unwritten(const Spec *s, int32_t ids[2]);
 /* The path to open: relative ones start at the folder of the file in which

@@ -145,6 +145,14 @@ static const char *const together[] = {
     "--suppres",
     "--beams=3",
     "--no-repeat_ngram 3",
+    "--chat",
+    "--chat --system x -n 3",
+    "--chat --temperature 1 --seed 5 --prefix h --suppress e --min-length 2",
+    "--chat --stop e --max-output 4",
+    "--chat --stop ''",
+    "--chat --beam 2",
+    "--chat --ids",
+    "--system x",
 };
 
 static void all_lines(const Model *m)
@@ -308,10 +316,19 @@ static void test_spec_ids(void **state)
                     "1 1 1 1 1 1 1 1\\t1 1 1 1 1 1 1 1 1 1 1 1 1\\n" });
 }
 
+static void test_chat(void **state)
+{
+    (void)state;
+    check(&(Model){ "tests/cli/chat.yaml", "",
+                    "hello\\nhow are you\\nHe\\n\\nfine\\nit is late now\\n"
+                    "h\\377e\\nwell\\nare you there or not\\n",
+                    "hello", "a\\tb\\nH\\ta\\n" });
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_sharing, tear_down)
     const struct CMUnitTest tests[] = { TEST(test_text), TEST(test_ids),
-                                        TEST(test_spec_ids) };
+                                        TEST(test_spec_ids), TEST(test_chat) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -468,6 +468,23 @@ static inline void form_search(RandomForm *f)
                  WORD(r, "", "", ", suppress_first: [2, 3]")));
 }
 
+static inline void form_chat(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+
+    if (r->kind == KindDecoder && coin(r))
+        say(r, "chat",
+            TEXT(f,
+                 "{begin: \"%s\", system: {prefix: \"%s\", suffix: \"%s\", "
+                 "text: \"%s\", inside: %s}, user: {prefix: \"%s\", "
+                 "suffix: \"%s\"}, assistant: {prefix: \"%s\", "
+                 "suffix: \"%s\"}}",
+                 WORD(r, "", "<"), WORD(r, "", "t1"), WORD(r, "\\n", "?"),
+                 WORD(r, "be kind", ""), yes_no(r), WORD(r, "a", "\\\\"),
+                 WORD(r, "\\\"", ":"), WORD(r, "x", "y: #"),
+                 WORD(r, "", "\\t")));
+}
+
 /* Of one in four the layers have weights between them: all, or some. */
 static inline void form_names(RandomForm *f)
 {
@@ -506,6 +523,7 @@ static inline RandomForm random_form(Arena *a, uint64_t seed)
         form_vocab(&f);
     form_embedding(&f);
     form_search(&f);
+    form_chat(&f);
     random_dtype(&f.r);
     form_names(&f);
     return f;

@@ -1,0 +1,179 @@
+/* program_chat.c: --chat: lines are the turns of a conversation, each answered
+ * as it comes. One stream has read all that was said.                       */
+
+struct program_chat {
+    struct attn_stream s;
+    struct attn_text text;
+    int begun;        /* a turn was read */
+    int64_t answered; /* tokens of the answer */
+};
+
+/* Where a person writes, a sign that it is their turn. */
+static void chat_ask(void)
+{
+    if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+        fputs("> ", stderr);
+}
+
+/* Tokens of a turn at p->items; -1: p->why says what is wrong with it. The line
+ * alone is looked at first: what is wrong is said of its bytes.             */
+static int64_t chat_tokens(struct program *p, const struct program_chat *c,
+                           const char *text, int64_t n)
+{
+    const struct attn_chat *chat = &chat_of_spec;
+    const char *system = p->system ? p->system : chat->system_text;
+    const int first = !c->begun;
+    const int how = ATTN_PLAIN | (first ? 0 : ATTN_BEGUN);
+    const int64_t bytes = attn_chat_turn(chat, system, first, text, n, NULL, 0);
+    char *turn = program_grow(p, &p->turn, bytes + 1);
+    int32_t *ids = program_grow(p, &p->items, (bytes + 2) * 4);
+
+    if (!turn || !ids
+        || program_tokens(p, &p->target, ATTN_PLAIN | ATTN_BEGUN, text, n, ids)
+               < 0)
+        return -1;
+    attn_chat_turn(chat, system, first, text, n, turn, bytes);
+    return program_tokens(p, &p->target, how, turn, bytes, ids);
+}
+
+/* The stream behind the first turn of n tokens; its memory is that of answers
+ * to lines, of which there are none here.                                   */
+static int chat_open(struct program *p, struct program_chat *c, int64_t n)
+{
+    const int64_t tokens = p->m->max_target + 1;
+    const int64_t bytes = attn_stream_bytes(p->m, &search.o, 0, tokens, 1);
+
+    if (!program_grow(p, &p->found, bytes))
+        return -1;
+    const struct attn_stream_request request = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .o = &search.o,
+        .ids = p->items.at,
+        .n = n,
+        .tokens = tokens,
+        .streams = 1,
+        .memory = p->found.at,
+        .bytes = bytes,
+    };
+    return attn_stream_open(&c->s, &request);
+}
+
+/* Reads a turn; 0: p->why says why it can't be. */
+static int chat_read(struct program *p, struct program_chat *c,
+                     const char *text, int64_t bytes)
+{
+    const int64_t before = c->begun ? c->s.n : search.o.start >= 0;
+    const int64_t n = chat_tokens(p, c, text, bytes);
+
+    if (n < 0)
+        return 0;
+    if (before + n > p->m->max_target) {
+        program_wrong(p,
+                      "the turn has %lld tokens after %lld of the "
+                      "conversation, the model takes %lld (max_len)",
+                      (long long)n, (long long)before,
+                      (long long)p->m->max_target);
+        return 0;
+    }
+    if (c->begun ? attn_stream_feed(&c->s, p->items.at, n) : chat_open(p, c, n))
+        program_fail(p, 70, "internal error: the stream failed");
+    c->begun = 1;
+    return 1;
+}
+
+static void chat_print(struct program *p, struct program_chat *c, int32_t id)
+{
+    const struct attn_vocab_header *h = p->target.block;
+    const int64_t room = attn_max(h->bytes, ATTN_STOP_BYTES) + 512;
+    char *out = program_grow(p, &p->text, room);
+    const int64_t n = !out   ? 0
+                    : id < 0 ? attn_text_end(&c->text, out, room)
+                             : attn_text_add(&c->text, id, out, room);
+
+    if (n > 0)
+        fwrite(out, 1, (size_t)n, stdout);
+    program_flush(p, stdout);
+}
+
+/* What the model says to what it has read. */
+static void chat_answer(struct program *p, struct program_chat *c)
+{
+    const int64_t most = p->tokens >= 0
+                           ? p->tokens
+                           : attn_search_limit(p->m, &search.o, 0, c->s.n);
+    int64_t token = 0;
+
+    if (attn_text_open(&c->text, p->target.block, p->stop.at, p->stop.n, 0)
+        != 0) {
+        program_fail(p, 2, "--stop takes 1 to %d bytes", ATTN_STOP_BYTES);
+        return;
+    }
+    for (int64_t n = 0; n < most && !c->text.stopped; n++) {
+        token = attn_stream_next(&c->s);
+        if (token < 0)
+            break;
+        chat_print(p, c, (int32_t)token);
+        if (p->status > 3)
+            return;
+    }
+    chat_print(p, c, -1);
+    putchar('\n');
+    program_flush(p, stdout);
+    if (token == ATTN_ERROR_FINITE) {
+        program_wrong(p, "%s", attn_error_text(token));
+        program_refuse(p, p->line);
+    }
+}
+
+static void program_chats(struct program *p)
+{
+    struct program_chat c;
+    const char *text = NULL;
+    int64_t n = 0;
+
+    memset(&c, 0, sizeof c);
+    search.o.beam = 1;
+    program_open_lines(p);
+    while (p->status == 0 || p->status == 3) {
+        chat_ask();
+        const int state = program_line(p, 1, &text, &n);
+        if (state == LINE_END)
+            break;
+        if (state == LINE_LONG)
+            line_too_long(p, n);
+        if (state == LINE_LONG || !chat_read(p, &c, text, n)) {
+            if (p->status <= 3)
+                program_refuse(p, p->line);
+            putchar('\n');
+            program_flush(p, stdout);
+        } else if (p->status <= 3)
+            chat_answer(p, &c);
+    }
+}
+
+/* Can this model have a conversation? */
+static void program_chat(struct program *p)
+{
+    program_prepare(p);
+    if (p->status == 0 && !chat_of_spec.begin)
+        program_fail(p, 3,
+                     "--chat: the spec has no `chat`, which says what stands "
+                     "around the turns of a conversation");
+    if (p->status == 0 && !p->target.block)
+        program_fail(p, 3, "--chat: the spec has no vocabulary");
+    if (p->status == 0)
+        program_chats(p);
+}
+
+static void program_answers(struct program *p)
+{
+    if (p->use == ATTN_FOR_PROMPT)
+        program_stream(p);
+    else if (p->use == ATTN_FOR_CHAT)
+        program_chat(p);
+    else if (p->use == ATTN_FOR_SCORE)
+        program_scores(p);
+    else
+        program_run(p);
+}
