@@ -217,7 +217,7 @@ static bool make_spec(Import *m, Imported *to)
                    .comments = rules_map(m->rules, "comments"),
                    .title = to->title,
                    .weights = way(m->a, m->o->spec, m->path) };
-    if (m->scope.failures)
+    if (m->scope.failures || !import_chat(m, t.spec))
         return false;
     spec_tree_shorten(&t);
     to->text = spec_tree_text(&t);

@@ -38,7 +38,11 @@ static void put_scalar(Buffer *b, const char *text, bool in_flow)
     }
     buffer_printf(b, "\"");
     for (; *text; text++)
-        buffer_printf(b, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+        if (*text == '\n')
+            buffer_printf(b, "\\n");
+        else
+            buffer_printf(b, *text == '"' || *text == '\\' ? "\\%c" : "%c",
+                          *text);
     buffer_printf(b, "\"");
 }
 

@@ -57,6 +57,10 @@ Yaml *scalar_new(Arena *a, const char *text, bool quoted);
 Yaml *map_new(Arena *a);
 void map_set(Arena *a, Yaml *map, const char *key, Yaml *value);
 
+/* chat.c: adds `chat` to a decoder's spec, where the folder has a template that
+ * is known; false after an error.                                           */
+bool import_chat(Import *m, Yaml *spec);
+
 /* spec_text.c: the text of the spec. */
 typedef struct {
     Import *m;
