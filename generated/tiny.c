@@ -15819,7 +15819,8 @@ static int64_t chat_tokens(struct program *p, const struct program_chat *c,
     const int how = ATTN_PLAIN | (first ? 0 : ATTN_BEGUN);
     const int64_t bytes = attn_chat_turn(chat, system, first, text, n, NULL, 0);
     char *turn = program_grow(p, &p->turn, bytes + 1);
-    int32_t *ids = program_grow(p, &p->items, (bytes + 2) * 4);
+    int32_t *ids = program_grow(p, &p->items,
+                                4 * program_most(p, &p->target, bytes));
 
     if (!turn || !ids
         || program_tokens(p, &p->target, ATTN_PLAIN | ATTN_BEGUN, text, n, ids)
