@@ -18,9 +18,10 @@ typedef struct { /* of one step */
     unsigned char *second;
 } Table;
 
+/* Neither a surrogate, nor of the planes 4 to 13, which are empty. */
 static bool is_point(uint32_t c)
 {
-    return c < 0xd800 || c > 0xdfff;
+    return (c < 0xd800 || c > 0xdfff) && (c < 0x40000 || c >= 0xe0000);
 }
 
 static size_t utf8_bytes(uint32_t c)
