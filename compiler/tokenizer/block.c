@@ -232,7 +232,8 @@ static bool add_byte_ids(Maker *m, int section, Text suffix)
             byte = attn_vocab_byte(token->at, (int64_t)token->n);
         else if (whole && token->n == 1 + suffix.n
                  && !(token->piece & (ATTN_PIECE_UNUSED | ATTN_PIECE_ADDED))
-                 && memcmp(token->at + 1, suffix.at, suffix.n) == 0)
+                 && (suffix.n == 0
+                     || memcmp(token->at + 1, suffix.at, suffix.n) == 0))
             byte = (unsigned char)token->at[0];
         if (byte >= 0)
             id[byte] = token->id;
@@ -380,7 +381,8 @@ static bool is_word(const Maker *m, struct attn_encoding *e, const Token *token)
         return false;
     if (m->t->flags & ATTN_MODEL_WHOLE)
         return attn_find(&e->vocab, token->at, (int64_t)token->n) == token->id;
-    if (memcmp(token->at + token->n - suffix.n, suffix.at, suffix.n) != 0)
+    if (suffix.n > 0
+        && memcmp(token->at + token->n - suffix.n, suffix.at, suffix.n) != 0)
         return false;
     e->ids = &id;
     e->cap = 1;
