@@ -7560,7 +7560,7 @@ ATTN_API uint32_t attn_code_point(const char *at, int64_t *bytes)
 {
     const unsigned char *s = (const unsigned char *)at;
     *bytes = 1;
-    if (s[0] < 0x80)
+    if (s[0] < 0xc0) /* inside of a character: a byte cut it */
         return s[0];
     *bytes = 2;
     if (s[0] < 0xe0)
@@ -10251,6 +10251,15 @@ static uint32_t added_child(const struct attn_vocab *v, uint32_t node,
     return 0;
 }
 
+/* Is this the text of that token? Its row knows it as UTF-8. */
+static int added_is_row(const struct attn_vocab *v, int32_t row, const char *s,
+                        int64_t n)
+{
+    if (row < 0 || v->added[row].text.bytes != n)
+        return 0;
+    return memcmp(v->strings + v->added[row].text.at, s, (size_t)n) == 0;
+}
+
 /* Bytes of the longest token that begins at s: its row; 0: none. */
 static int64_t added_longest(const struct attn_vocab *v, uint32_t root,
                              const char *s, int64_t n, int32_t *row)
@@ -10261,7 +10270,7 @@ static int64_t added_longest(const struct attn_vocab *v, uint32_t root,
         node = added_child(v, node, (unsigned char)s[i]);
         if (node == 0)
             break;
-        if (v->node[node].row >= 0) {
+        if (added_is_row(v, v->node[node].row, s, i + 1)) {
             *row = v->node[node].row;
             found = i + 1;
         }
@@ -11499,6 +11508,30 @@ static int vocab_bad_part(const struct attn_vocab *v, struct attn_part p)
     return p.at > n || p.bytes > n - p.at;
 }
 
+static int vocab_bad_text(const struct attn_vocab *v, struct attn_part p)
+{
+    if (vocab_bad_part(v, p))
+        return 1;
+    return p.bytes > 0 && attn_utf8(v->strings + p.at, p.bytes) != p.bytes;
+}
+
+/* Steps, and added tokens, take whole characters; what cuts those is followed
+ * by what looks at bytes alone.                                             */
+static const char *vocab_check_bytes(const struct attn_vocab *v)
+{
+    const int replaced = (v->head->flags & ATTN_MODEL_REPLACE) != 0;
+    if (!replaced && v->steps[0] + v->steps[1] + v->addeds > 0)
+        return "vocabulary: its steps take no bytes that are not UTF-8";
+    for (int64_t i = 1; i < v->steps[1]; i++) {
+        const int32_t op = v->step[1][i].op;
+        const int32_t before = v->step[1][i - 1].op;
+        if ((before == ATTN_STEP_DIGIT_BYTES || before == ATTN_STEP_THREE)
+            && op != ATTN_STEP_DIGIT_BYTES && op != ATTN_STEP_THREE)
+            return "vocabulary: a step behind one that cuts characters";
+    }
+    return NULL;
+}
+
 static const char *vocab_check_steps(const struct attn_vocab *v, int list)
 {
     if (v->steps[list] > ATTN_STEPS)
@@ -11507,8 +11540,8 @@ static const char *vocab_check_steps(const struct attn_vocab *v, int list)
         const struct attn_step *s = &v->step[list][i];
         const struct attn_op *op = attn_step_op(s->op);
         const char *wrong = NULL;
-        if (vocab_bad_part(v, s->text) || vocab_bad_part(v, s->other))
-            return "vocabulary: a text lies outside of it";
+        if (vocab_bad_text(v, s->text) || vocab_bad_text(v, s->other))
+            return "vocabulary: a step's text is not UTF-8, or not in it";
         if (!op || (list == 0 && !op->change)
             || (list == 1 && !op->change && !op->find))
             return "vocabulary: an unknown step";
@@ -11523,7 +11556,7 @@ static const char *vocab_check_steps(const struct attn_vocab *v, int list)
 static const char *vocab_check_added(const struct attn_vocab *v)
 {
     for (int64_t i = 0; i < v->addeds; i++)
-        if (vocab_bad_part(v, v->added[i].text) || v->added[i].id < 0
+        if (vocab_bad_text(v, v->added[i].text) || v->added[i].id < 0
             || v->added[i].id >= v->head->size)
             return "vocabulary: an added token out of range";
     if (v->nodes == 1)
@@ -11593,6 +11626,8 @@ static const char *vocab_check_parts(const struct attn_vocab *v)
         wrong = vocab_check_template(v);
     for (int list = 0; list < 3 && !wrong; list++)
         wrong = vocab_check_steps(v, list);
+    if (!wrong)
+        wrong = vocab_check_bytes(v);
     return wrong;
 }
 

@@ -22,6 +22,15 @@ static uint32_t added_child(const struct attn_vocab *v, uint32_t node,
     return 0;
 }
 
+/* Is this the text of that token? Its row knows it as UTF-8. */
+static int added_is_row(const struct attn_vocab *v, int32_t row, const char *s,
+                        int64_t n)
+{
+    if (row < 0 || v->added[row].text.bytes != n)
+        return 0;
+    return memcmp(v->strings + v->added[row].text.at, s, (size_t)n) == 0;
+}
+
 /* Bytes of the longest token that begins at s: its row; 0: none. */
 static int64_t added_longest(const struct attn_vocab *v, uint32_t root,
                              const char *s, int64_t n, int32_t *row)
@@ -32,7 +41,7 @@ static int64_t added_longest(const struct attn_vocab *v, uint32_t root,
         node = added_child(v, node, (unsigned char)s[i]);
         if (node == 0)
             break;
-        if (v->node[node].row >= 0) {
+        if (added_is_row(v, v->node[node].row, s, i + 1)) {
             *row = v->node[node].row;
             found = i + 1;
         }

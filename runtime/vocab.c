@@ -126,7 +126,7 @@ ATTN_API uint32_t attn_code_point(const char *at, int64_t *bytes)
 {
     const unsigned char *s = (const unsigned char *)at;
     *bytes = 1;
-    if (s[0] < 0x80)
+    if (s[0] < 0xc0) /* inside of a character: a byte cut it */
         return s[0];
     *bytes = 2;
     if (s[0] < 0xe0)

@@ -127,6 +127,30 @@ static int vocab_bad_part(const struct attn_vocab *v, struct attn_part p)
     return p.at > n || p.bytes > n - p.at;
 }
 
+static int vocab_bad_text(const struct attn_vocab *v, struct attn_part p)
+{
+    if (vocab_bad_part(v, p))
+        return 1;
+    return p.bytes > 0 && attn_utf8(v->strings + p.at, p.bytes) != p.bytes;
+}
+
+/* Steps, and added tokens, take whole characters; what cuts those is followed
+ * by what looks at bytes alone.                                             */
+static const char *vocab_check_bytes(const struct attn_vocab *v)
+{
+    const int replaced = (v->head->flags & ATTN_MODEL_REPLACE) != 0;
+    if (!replaced && v->steps[0] + v->steps[1] + v->addeds > 0)
+        return "vocabulary: its steps take no bytes that are not UTF-8";
+    for (int64_t i = 1; i < v->steps[1]; i++) {
+        const int32_t op = v->step[1][i].op;
+        const int32_t before = v->step[1][i - 1].op;
+        if ((before == ATTN_STEP_DIGIT_BYTES || before == ATTN_STEP_THREE)
+            && op != ATTN_STEP_DIGIT_BYTES && op != ATTN_STEP_THREE)
+            return "vocabulary: a step behind one that cuts characters";
+    }
+    return NULL;
+}
+
 static const char *vocab_check_steps(const struct attn_vocab *v, int list)
 {
     if (v->steps[list] > ATTN_STEPS)
@@ -135,8 +159,8 @@ static const char *vocab_check_steps(const struct attn_vocab *v, int list)
         const struct attn_step *s = &v->step[list][i];
         const struct attn_op *op = attn_step_op(s->op);
         const char *wrong = NULL;
-        if (vocab_bad_part(v, s->text) || vocab_bad_part(v, s->other))
-            return "vocabulary: a text lies outside of it";
+        if (vocab_bad_text(v, s->text) || vocab_bad_text(v, s->other))
+            return "vocabulary: a step's text is not UTF-8, or not in it";
         if (!op || (list == 0 && !op->change)
             || (list == 1 && !op->change && !op->find))
             return "vocabulary: an unknown step";
@@ -151,7 +175,7 @@ static const char *vocab_check_steps(const struct attn_vocab *v, int list)
 static const char *vocab_check_added(const struct attn_vocab *v)
 {
     for (int64_t i = 0; i < v->addeds; i++)
-        if (vocab_bad_part(v, v->added[i].text) || v->added[i].id < 0
+        if (vocab_bad_text(v, v->added[i].text) || v->added[i].id < 0
             || v->added[i].id >= v->head->size)
             return "vocabulary: an added token out of range";
     if (v->nodes == 1)
@@ -221,6 +245,8 @@ static const char *vocab_check_parts(const struct attn_vocab *v)
         wrong = vocab_check_template(v);
     for (int list = 0; list < 3 && !wrong; list++)
         wrong = vocab_check_steps(v, list);
+    if (!wrong)
+        wrong = vocab_check_bytes(v);
     return wrong;
 }
 
