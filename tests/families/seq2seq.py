@@ -150,6 +150,8 @@ FAMILIES = [
                                  tie_word_embeddings=False,
                                  num_decoder_layers=2),
            alter=untied, dtype="bfloat16"),
+    family("mt5", "MT5", dict(T5, feed_forward_proj="gated-gelu",
+                              tie_word_embeddings=False), alter=untied),
     Family("t5-encoder", "T5EncoderModel", "T5Config",
            dict(T5, feed_forward_proj="gated-silu"), stack),
 ]

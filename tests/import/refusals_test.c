@@ -163,6 +163,7 @@ static const struct {
     { "distilbert-classify",
       "{\"finetuning_task\": \"sst-2\","
       " \"tie_weights_\": true, \"output_past\": true}" },
+    { "sentences-max", "{\"architectures\": [\"MPNetForMaskedLM\"]}" },
     { "roberta-mlm", "{\"output_past\": true, \"position_embedding_type\":"
                      " \"absolute\"}" },
     { "albert-mlm", "{\"down_scale_factor\": 1, \"gap_size\": 0,"
