@@ -134,7 +134,7 @@ static void find_id_lists(const Spec *s, int32_t ids[2], IdList list[IdLists])
     const IdList lists[IdLists] = {
         { "unwritten", "process.forbid", "process.forbid_count", ids,
           spec_unwritten(s, ids) },
-        { "ends", "ends", "ends_count", s->token_ends.at + more,
+        { "ends", "ends", "ends_count", more ? s->token_ends.at + 1 : NULL,
           s->token_ends.n - more },
         { "prefix", "prefix", "prefix_n", s->search_prefix.at,
           s->search_prefix.n },

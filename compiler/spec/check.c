@@ -263,10 +263,10 @@ static void check_ids(Spec *s, const char *key, const SpecIds *ids,
 
 static void check_sequences(Spec *s)
 {
-    const int32_t *at = s->suppress.at, *end = at + s->suppress.n;
+    const SpecIds *all = &s->suppress; /* each with its length before it */
 
-    for (; at < end; at += 1 + at[0]) {
-        const SpecIds sequence = { at + 1, at[0] };
+    for (int64_t i = 0; i < all->n; i += 1 + all->at[i]) {
+        const SpecIds sequence = { all->at + i + 1, all->at[i] };
         check_ids(s, "search.suppress", &sequence, s->target.size);
     }
 }
