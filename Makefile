@@ -248,6 +248,8 @@ golden: $(B)/attnc ## rewrite the golden files: review the difference
 families-golden: build/families/ready ## tests/families, by transformers: review the difference
 	build/families/bin/python tests/families/golden.py record --only $(ONLY)
 	build/families4/bin/python tests/families/golden.py config4 --only $(ONLY)
+	[ -n "$(ONLY)" ] || { build/families/bin/python tests/families/gguf_files.py && \
+	    build/families/bin/python tests/families/lora.py; }
 build/families/ready: tests/families/setup.sh
 	sh tests/families/setup.sh
 sample: $(B)/attnc ## regenerate generated/

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gguf.h"
+#include "safetensors.h"
 
 enum {
     MostMetadata = 1 << 24, /* values, those in lists too */

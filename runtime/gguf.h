@@ -2,7 +2,9 @@
 #ifndef ATTNC_GGUF_H
 #define ATTNC_GGUF_H
 
-#include "safetensors.h"
+#include <jansson.h>
+
+#include "rt.h"
 
 /* By its first bytes; false where it cannot be read. */
 bool is_gguf(const char *path);

@@ -5,7 +5,7 @@
  * In:  a model's functions and its packed weights; files, tokens, text.
  * Out: answers; what was read, checked; files that appear whole or not at all.
  * Public beside it: core.h, exports.h, pool.h, settings.h, search_settings.h,
- * options.h, json.h, chat.h. */
+ * options.h, json.h, chat.h, gguf.h. */
 #ifndef ATTNC_RT_H
 #define ATTNC_RT_H
 
@@ -115,6 +115,10 @@ typedef struct Safetensors Safetensors;
  * that begins with GGUF is one of llama.cpp (gguf.c).                        */
 Safetensors *safetensors_open(const char *path, Fault *why);
 void safetensors_close(Safetensors *s);
+/* The same tensors by other names, which must outlive it, as `s` must: names[i]
+ * of tensor i. Of two with one name either is found. NULL: no memory.       */
+Safetensors *safetensors_renamed(const Safetensors *s,
+                                 const char *const *names);
 int safetensors_count(const Safetensors *s);
 const Tensor *safetensors_at(const Safetensors *s, int i);
 const Tensor *safetensors_find(const Safetensors *s, const char *name);
@@ -132,9 +136,12 @@ float bf16_float(uint16_t x); /* exact */
 typedef struct { /* to be written: f32, or i32 when ids */
     const char *name;
     int rank;
-    int64_t dim[4];
+    int64_t dim[8];
     const void *data;
     bool is_int;
+    /* In the place of data: elements first .. first + n - 1, f32. */
+    void (*fill)(void *with, int64_t first, int64_t n, float *out);
+    void *with;
 } TensorOut;
 /* ------------------------------------------------ safetensors_write.c --- */
 bool safetensors_write(const char *path, const TensorOut *t, int n, Fault *why);

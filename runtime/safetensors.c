@@ -320,6 +320,26 @@ void safetensors_close(Safetensors *s)
     free(s);
 }
 
+Safetensors *safetensors_renamed(const Safetensors *s, const char *const *names)
+{
+    Safetensors *to = calloc(1, sizeof *to);
+    Tensor *tensor = calloc((size_t)s->count + 1, sizeof *tensor);
+    if (!to || !tensor) {
+        free(to);
+        free(tensor);
+        return NULL;
+    }
+    to->file.path = s->file.path;
+    to->tensor = tensor;
+    to->count = s->count;
+    for (int i = 0; i < s->count; i++) {
+        tensor[i] = s->tensor[i];
+        tensor[i].name = names[i];
+    }
+    safetensors_sort(to);
+    return to;
+}
+
 int safetensors_count(const Safetensors *s)
 {
     return s->count;

@@ -56,6 +56,27 @@ static bool write_header(Output *o, const char *text, Fault *why)
         && output_write(o, "       ", padded - n, why);
 }
 
+/* A chunk at a time, so that no tensor is in memory as a whole. */
+static bool write_filled(Output *o, const TensorOut *t, Fault *why)
+{
+    float chunk[4096];
+    const int64_t most = sizeof chunk / sizeof *chunk, all = bytes_of(t) / 4;
+    for (int64_t first = 0; first < all; first += most) {
+        const int64_t n = all - first < most ? all - first : most;
+        t->fill(t->with, first, n, chunk);
+        if (!output_write(o, chunk, (size_t)n * sizeof *chunk, why))
+            return false;
+    }
+    return true;
+}
+
+static bool write_tensor(Output *o, const TensorOut *t, Fault *why)
+{
+    if (t->fill)
+        return write_filled(o, t, why);
+    return output_write(o, t->data, (size_t)bytes_of(t), why);
+}
+
 bool safetensors_write(const char *path, const TensorOut *t, int n, Fault *why)
 {
     char *text = header_text(t, n);
@@ -68,6 +89,6 @@ bool safetensors_write(const char *path, const TensorOut *t, int n, Fault *why)
     bool done = output_open(&o, path, why) && write_header(&o, text, why);
     free(text);
     for (int i = 0; done && i < n; i++)
-        done = output_write(&o, t[i].data, (size_t)bytes_of(&t[i]), why);
+        done = write_tensor(&o, &t[i], why);
     return done && output_commit(&o, why);
 }

@@ -6,6 +6,7 @@
 
 #include "gguf.h"
 #include "json.h"
+#include "safetensors.h"
 
 enum { IndexLimit = 100000000 };
 

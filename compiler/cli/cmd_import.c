@@ -25,7 +25,9 @@ static const char *model_name(Arena *a, const char *text)
     static const char kept[] = "abcdefghijklmnopqrstuvwxyz"
                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     char *name = arena_strdup(a, text);
-    char *end = ends_in(name, ".yaml") ? strrchr(name, '.') : NULL;
+    char *end = ends_in(name, ".yaml") || ends_in(name, ".gguf")
+                  ? strrchr(name, '.')
+                  : NULL;
     if (end)
         *end = '\0';
     for (char *c = name; *c; c++)
@@ -33,6 +35,13 @@ static const char *model_name(Arena *a, const char *text)
     return strcmp(name, ".") && strcmp(name, "..") && *name
              ? arena_strndup(a, name, 128)
              : "model";
+}
+
+/* Beside the spec, by its name. */
+static const char *weights_path(Arena *a, const char *spec)
+{
+    const size_t n = strlen(spec) - (ends_in(spec, ".yaml") ? 5 : 0);
+    return arena_printf(a, "%.*s.safetensors", (int)n, spec);
 }
 
 static int write_spec(const Imported *i, const char *path)
@@ -43,12 +52,14 @@ static int write_spec(const Imported *i, const char *path)
 }
 
 static void say_written(const ImportCommand *o, const Imported *i,
-                        const char *spec)
+                        const char *spec, const char *merged)
 {
     Arena *a = i->arena;
     fprintf(stderr, "%s: %s weights in %d tensors of %s\n", i->title,
             arena_grouped(a, i->parameters), i->tensors - i->unused,
             plain_text(a, i->weights));
+    if (merged)
+        fprintf(stderr, "wrote %s\n", plain_text(a, merged));
     fprintf(stderr, "wrote %s\n", plain_text(a, spec));
     if (!o->compile)
         fprintf(stderr, "next:  attnc compile %s\n", plain_text(a, spec));
@@ -80,22 +91,30 @@ static int import_spec(const ImportCommand *o)
 {
     Imported i;
     Arena *a = arena_new();
-    const char *part = last_part(a, o->folder);
+    const char *part = last_part(a, o->folders.at[0]);
     const char *spec = o->output
                          ? o->output
                          : arena_printf(a, "%s.yaml", model_name(a, part));
     const ImportOptions with = {
-        .folder = o->folder,
+        .folder = o->folders.at[0],
         .spec = spec,
         .name = model_name(a, o->output && !is_stdout(spec)
                                   ? last_part(a, o->output)
                                   : part),
+        .lora = o->lora,
+        .merged = o->lora || o->average ? weights_path(a, spec) : NULL,
+        .others = o->folders.at + 1,
+        .n_others = o->folders.n - 1,
     };
+    outputs_hold();
     int code = import_folder(&i, &with);
     if (!code)
         code = write_spec(&i, spec);
+    Fault why;
+    if (!outputs_release(!code, &why) && !code)
+        code = report_fault(&why);
     if (!code && !is_stdout(spec) && !o->quiet)
-        say_written(o, &i, spec);
+        say_written(o, &i, spec, with.merged);
     import_close(&i);
     if (!code && o->check)
         code = check_spec(spec);
@@ -109,7 +128,17 @@ int cmd_import(const ImportCommand *o)
 {
     if (o->families)
         return import_families(stdout, (FamiliesFormat)o->format);
-    if (!o->folder)
+    if (o->average && (o->lora || o->folders.n < 2))
+        fail(ExitUsage, "--average takes the mean of two folders or more, and "
+                        "no adapter");
+    if (!o->average && o->folders.n > 1)
+        fail(ExitUsage,
+             "attnc import takes one folder; with --average several, "
+             "whose mean it makes");
+    if ((o->average || o->lora) && is_stdout(o->output))
+        fail(ExitUsage, "the weights that are made lie beside the spec that -o "
+                        "names, which must be a file");
+    if (!o->folders.n)
         fail(ExitUsage, "attnc import takes the folder of a checkpoint, which "
                         "has config.json; --families lists what is known");
     if ((o->compile || o->check) && is_stdout(o->output))

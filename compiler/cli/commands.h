@@ -8,7 +8,7 @@
 
 /* clang-format off */
 COMMAND(new, New, "MODEL", 0, "a spec to start from, with comments")
-COMMAND(import, Import, "FOLDER", 0, "a checkpoint as a spec, and as C")
+COMMAND(import, Import, "FOLDER ..", 0, "a checkpoint as a spec, and as C")
 COMMAND(compile, Compile, "SPEC", 1, "emit C, and compile it where asked")
 COMMAND(run, Run, "SPEC", 1, "answer each line of stdin; or compute tensors")
 COMMAND(score, Score, "SPEC", 1, "log-probabilities of given answers")

@@ -147,7 +147,7 @@ const Option option_table[] = {
     TEXT("COMMAND", "", OWN(Help, command), ""),
     WORD("attnc completion", "", OWN(Completion, shell), shells, 0, ""),
     TEXT("MODEL", "", OWN(New, model), ""),
-    TEXT("FOLDER", "", OWN(Import, folder), ""),
+    LIST("FOLDER", "", OWN(Import, folders), ""),
 
     /* those that the program of an emitted file has too */
 #define OPTION(uses, of, kind, name, takes, place, member, low, high, usual, \
@@ -292,6 +292,10 @@ const Option option_table[] = {
          "compare three inputs with double precision"),
     FLAG("--embed", OWN(Import, embed),
          "of --compile: weights and vocabulary inside C"),
+    TEXT("--lora", "FOLDER", OWN(Import, lora),
+         "merge this adapter into the weights"),
+    FLAG("--average", OWN(Import, average),
+         "weights are the mean of all folders that are named"),
     ALONE("--families", OWN(Import, families),
          "list the families that are known, and those not"),
     WORD("--format", "NAME", OWN(Import, format), family_formats, 0,

@@ -45,8 +45,9 @@ struct NewCommand {
 };
 
 struct ImportCommand {
-    const char *folder, *output, *compile;
-    bool families, check, embed, quiet;
+    Texts folders;
+    const char *output, *compile, *lora;
+    bool families, check, embed, quiet, average;
     int format; /* FamiliesFormat */
 };
 

@@ -83,6 +83,12 @@ static bool find_name(Scope *s, const Expr *e, const char *name, Datum *to)
         *to = (Datum){ .kind = ValueText, .text = m->task };
         return true;
     }
+    if (!strcmp(name, "format")) {
+        const bool gguf = m->gguf.kind == ValueMap;
+        *to = (Datum){ .kind = ValueText,
+                       .text = gguf ? "gguf" : "safetensors" };
+        return true;
+    }
     const int i = index_find(&m->names, name);
     if (i >= 0)
         *to = binding_value(m, &m->binding.at[i]);

@@ -128,7 +128,7 @@ bool config_read(Arena *a, const char *path, Config *to, int *code)
     File f;
     Fault why;
     *to = (Config){ .top = { .kind = ValueNone } };
-    if (access(path, F_OK) != 0 && errno == ENOENT)
+    if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
         return true;
     if (!file_read(&f, path, MostBytes, &why)) {
         *code = report_fault(&why);

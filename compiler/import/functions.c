@@ -106,6 +106,28 @@ static Datum rank(Call *c)
     return t ? whole(t->rank) : none();
 }
 
+/* The elements of a small tensor, as of factors. */
+static Datum numbers(Call *c)
+{
+    enum { Most = 4096 };
+    const Tensor *t = tensor_of(c);
+    Datum to = { .kind = ValueList };
+    if (!t || t->elements > Most || t->type == StOther)
+        return expr_error(c->s, c->e->pos,
+                          "the weights have no tensor '%s' of at most %d "
+                          "numbers",
+                          quote(c->v[0].text), (int)Most);
+    Datum *at = arena_alloc(c->s->arena, (size_t)t->elements * sizeof *at + 1);
+    for (int64_t i = 0; i < t->elements; i++) {
+        float x;
+        tensor_floats(t, i, 1, &x);
+        at[i] = (Datum){ .kind = ValueNumber, .number = (double)x };
+    }
+    to.many.at = at;
+    to.many.n = (int)t->elements;
+    return to;
+}
+
 /* Bytes of `name` before `tail`, with which it ends behind a dot; -1. */
 static int bytes_before(const char *name, const char *tail)
 {
@@ -248,6 +270,7 @@ static const struct {
     { "has_tensor", has_tensor, 1, 1, { ValueText } },
     { "dim", dim, 2, 2, { ValueText, ValueInt } },
     { "rank", rank, 1, 1, { ValueText } },
+    { "numbers", numbers, 1, 1, { ValueText } },
     { "prefix", prefix, 1, 3, { ValueText, ValueText, ValueText } },
     { "has_file", has_file, 1, 1, { ValueText } },
     { "has_key", has_key, 1, 1, { ValueText } },

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "import/state.h"
+#include "runtime/gguf.h"
 
 /* --------------------------------------------------------------- folder --- */
 static bool read_config(Import *m)
@@ -161,7 +162,11 @@ static bool open_rules(Import *m, Imported *to)
 {
     Rules family = { 0 };
     m->common = rules_common(m->a);
-    if (!m->common || !find_family(m, &family) || !rename_keys(m))
+    const bool gguf = m->gguf.kind == ValueMap;
+    if (!m->common)
+        return false;
+    if (!(gguf ? gguf_family(m, &family) : find_family(m, &family))
+        || !rename_keys(m))
         return false;
     m->family = family.family;
     m->rules = rules_whole(m->a, &family, m->common);
@@ -172,6 +177,8 @@ static bool open_rules(Import *m, Imported *to)
         config_raise(m->a, m->config, rules_text(m->rules, "section"));
     know_given(m);
     bind_scope(m);
+    if (gguf && !gguf_keys(m))
+        return false;
     /* a family that is refused whole has no more than this */
     return rules_map(m->rules, "spec") || judge_refusals(m);
 }
@@ -216,7 +223,8 @@ static bool make_spec(Import *m, Imported *to)
                    .names = resolve_names(m),
                    .comments = rules_map(m->rules, "comments"),
                    .title = to->title,
-                   .weights = way(m->a, m->o->spec, m->path) };
+                   .weights = way(m->a, m->o->spec,
+                                  m->o->merged ? m->o->merged : m->path) };
     if (m->scope.failures || !import_chat(m, t.spec))
         return false;
     spec_tree_shorten(&t);
@@ -227,17 +235,18 @@ static bool make_spec(Import *m, Imported *to)
 
 static bool import_all(Import *m, Imported *to)
 {
-    if (!read_config(m) || !open_rules(m, to) || !find_task(m)
-        || !tensors_open(m))
+    const bool gguf = is_gguf(m->o->folder);
+    if (!(gguf ? gguf_read(m) : read_config(m)) || !open_rules(m, to)
+        || !find_task(m) || (!gguf && !tensors_open(m)))
         return false;
-    m->scope.tensors = m->weights;
+    m->scope.tensors = gguf ? m->view : m->weights;
     to->weights = m->path;
     if (!lay_over(m))
         return false;
     const bool bound = bind_rules(m);
     if (!judge_refusals(m) || !bound)
         return false;
-    return judge_keys(m) && make_spec(m, to);
+    return judge_keys(m) && make_spec(m, to) && merge_weights(m);
 }
 
 int import_folder(Imported *to, const ImportOptions *o)
@@ -247,8 +256,8 @@ int import_folder(Imported *to, const ImportOptions *o)
     Import m = { .a = a, .o = o, .config = &config, .task = "" };
     *to = (Imported){ .arena = a };
     const bool good = import_all(&m, to);
-    if (m.weights)
-        safetensors_close(m.weights);
+    safetensors_close(m.view);
+    safetensors_close(m.weights);
     return good ? ExitDone : m.code ? m.code : ExitInput;
 }
 

@@ -11,10 +11,16 @@
 #include "base/base.h"
 
 typedef struct {
-    const char *folder;
-    const char *spec;  /* the path that the spec will have, or "-" */
-    const char *name;  /* of the model */
-    const char *vocab; /* path for vocab.file, beside the spec; NULL: none */
+    const char *folder; /* or a file of llama.cpp, .gguf */
+    const char *spec;   /* the path that the spec will have, or "-" */
+    const char *name;   /* of the model */
+    const char *vocab;  /* path for vocab.file, beside the spec; NULL: none */
+    /* Weights that are made here: an adapter merged into them, or the mean of
+     * these and of the checkpoints in other folders, go to the file `merged`,
+     * beside the spec. NULL, 0: none.                                       */
+    const char *lora, *merged;
+    const char *const *others;
+    int n_others;
 } ImportOptions;
 
 typedef struct {

@@ -122,6 +122,17 @@ static const char *renamed(Arena *a, const Yaml *names, int skip,
     return best ? (*to ? arena_printf(a, "%s%s", to, best) : NULL) : name;
 }
 
+/* As the file calls them. */
+static void store_names(Import *m, Yaml *names)
+{
+    for (int i = 0; i < names->items.n; i++) {
+        Yaml *row = names->items.at[i];
+        Yaml *text = row->kind == YamlMap ? yaml_get(row, "tensor") : row;
+        if (text && text->kind == YamlScalar)
+            text->text = gguf_stored(m, text->text);
+    }
+}
+
 /* Without rows that say what the others say already. */
 static Yaml *shortened(Arena *a, Yaml *names)
 {
@@ -150,5 +161,6 @@ Yaml *resolve_names(Import *m)
     for (int i = 0; names && names->kind == YamlList && i < names->items.n; i++)
         if (names->items.at[i]->kind == YamlMap)
             add_group(m, to, names->items.at[i]);
+    store_names(m, to);
     return shortened(m->a, to);
 }

@@ -32,6 +32,8 @@ typedef struct {
     const char *task;
     const char *path; /* of the weights */
     Safetensors *weights;
+    Datum gguf;        /* metadata of a file of llama.cpp; else no map */
+    Safetensors *view; /* its tensors as the rules call them */
     Scope scope;
     int code; /* ExitDone, until something fails */
 } Import;
@@ -44,6 +46,16 @@ bool import_truth(Import *m, const Yaml *scalar);
 /* Text with the value of x in the place of {x}, but {i}. NULL after an error.
  */
 const char *import_filled(Import *m, const Yaml *at, const char *text);
+
+/* gguf.c: reads the file in the place of a folder. */
+bool gguf_read(Import *m);
+bool gguf_family(Import *m, Rules *to);
+/* Its metadata as keys of config.json, its tensors by the rules' names. */
+bool gguf_keys(Import *m);
+/* What the file calls a weight of this name, and the other way; itself where
+ * this is no such file.                                                     */
+const char *gguf_stored(Import *m, const char *name);
+const char *gguf_called(Import *m, const char *name);
 
 /* judge.c: what the rules refuse, and keys that they do not know. */
 bool judge_refusals(Import *m);
@@ -76,6 +88,10 @@ void spec_tree_shorten(SpecTree *t);
 
 /* tensors.c: the weights of the folder. */
 bool tensors_open(Import *m);
+/* Of any folder, their path in *path; NULL after an error. */
+Safetensors *tensors_of(Import *m, const char *folder, const char **path);
+/* merged.c: writes weights that are made of several files, where asked. */
+bool merge_weights(Import *m);
 /* Every tensor that the spec needs is there, every other one known. */
 bool tensors_fit(Import *m, const SpecTree *t, Imported *to);
 

@@ -7,53 +7,61 @@
 #include "import/state.h"
 
 /* ---------------------------------------------------------------- files --- */
-static const char *in_folder(Import *m, const char *name)
+static const char *in_folder(Import *m, const char *folder, const char *name)
 {
-    return arena_printf(m->a, "%s/%s", m->o->folder, name);
+    return arena_printf(m->a, "%s/%s", folder, name);
 }
 
-static bool refuse_other(Import *m)
+static void refuse_other(Import *m, const char *folder)
 {
     static const char *const pickled[] = {
         "pytorch_model.bin",
         "pytorch_model.bin.index.json",
     };
     for (size_t i = 0; i < sizeof pickled / sizeof *pickled; i++) {
-        if (access(in_folder(m, pickled[i]), F_OK) != 0)
+        if (access(in_folder(m, folder, pickled[i]), F_OK) != 0)
             continue;
         m->code = ExitInput;
         error_at((Pos){ 0 },
                  "%s has weights as a Python pickle, %s, which runs code when "
                  "it is read: convert it once",
-                 quote(m->o->folder), pickled[i]);
+                 quote(folder), pickled[i]);
         note_at((Pos){ 0 },
                 "python3 -c 'import transformers as t; "
                 "t.AutoModel.from_pretrained(\"%s\")"
                 ".save_pretrained(\"%s\")'",
-                quote(m->o->folder), quote(m->o->folder));
-        return false;
+                quote(folder), quote(folder));
+        return;
     }
     m->code = ExitIO;
     error_at((Pos){ 0 },
              "%s has no weights: model.safetensors, or "
              "model.safetensors.index.json with its shards",
-             quote(m->o->folder));
-    return false;
+             quote(folder));
 }
 
-bool tensors_open(Import *m)
+Safetensors *tensors_of(Import *m, const char *folder, const char **path)
 {
     static const char *const names[] = { "model.safetensors",
                                          "model.safetensors.index.json" };
     Fault why;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !m->path; i++)
-        if (access(in_folder(m, names[i]), F_OK) == 0)
-            m->path = in_folder(m, names[i]);
-    if (!m->path)
-        return refuse_other(m);
-    m->weights = safetensors_open(m->path, &why);
-    if (!m->weights)
+    *path = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !*path; i++)
+        if (access(in_folder(m, folder, names[i]), F_OK) == 0)
+            *path = in_folder(m, folder, names[i]);
+    if (!*path) {
+        refuse_other(m, folder);
+        return NULL;
+    }
+    Safetensors *file = safetensors_open(*path, &why);
+    if (!file)
         m->code = report_fault(&why);
+    return file;
+}
+
+bool tensors_open(Import *m)
+{
+    m->weights = tensors_of(m, m->o->folder, &m->path);
     return m->weights != NULL;
 }
 
@@ -118,7 +126,7 @@ static bool say_unknown(Import *m, const bool *used)
     VEC(Unknown) list = { 0 };
     for (int i = 0; i < safetensors_count(m->weights); i++) {
         const char *name = safetensors_at(m->weights, i)->name;
-        if (used[i] || is_known(m, name))
+        if (used[i] || is_known(m, gguf_called(m, name)))
             continue;
         const int at = index_add(m->a, &seen, without_layer(m->a, name),
                                  list.n);

@@ -215,15 +215,9 @@ static void compare_greedy(const char *spec, const Way *way,
     assert_string_equal(s.out, arena_printf(a, "%s\n", ids_text(ids)));
 }
 
-static void test_family(void **state)
+static void compare(const char *spec, const char *expected)
 {
-    const char *family = *state;
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (!strcmp(family, later[i]))
-            SKIP("no rules for %s yet", family);
-    json_t *root = json_file(
-        arena_printf(a, "%s/%s/expected.json", families, family));
-    const char *spec = import_both(family);
+    json_t *root = json_file(expected);
     for (int i = 0; i < Ways; i++) {
         compare_cases(spec, &ways[i], json_object_get(root, "cases"));
         compare_greedy(spec, &ways[i], json_object_get(root, "greedy"));
@@ -231,12 +225,57 @@ static void test_family(void **state)
     json_decref(root);
 }
 
+/* As a user imports it. */
+static const char *import_by(const char *from, const char *option)
+{
+    Spawned s;
+    const char *spec = in_dir("model.yaml");
+    if (RUN(&s, "", attnc(), "import", from, "-o", spec, option))
+        fail_msg("%s", s.tail);
+    return spec;
+}
+
+/* An adapter of peft's, whose model is tests/families/llama. */
+static void test_adapter(void **state)
+{
+    (void)state;
+    compare(import_by("tests/families/llama", "--lora=tests/families/lora"),
+            "tests/families/lora/expected.json");
+}
+
+/* A file of llama.cpp; tests/families/gguf has NAME.json beside NAME.gguf. */
+static void test_gguf(void **state)
+{
+    const char *name = *state;
+    compare(import_by(arena_printf(a, "%s/gguf/%s.gguf", families, name),
+                      "--quiet"),
+            arena_printf(a, "%s/gguf/%s.json", families, name));
+}
+
+static void test_family(void **state)
+{
+    const char *family = *state;
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (!strcmp(family, later[i]))
+            SKIP("no rules for %s yet", family);
+    compare(import_both(family),
+            arena_printf(a, "%s/%s/expected.json", families, family));
+}
+
 static int is_family(const struct dirent *e)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/%s/expected.json", families, e->d_name);
+    snprintf(path, sizeof path, "%s/%s/config4.json", families, e->d_name);
     return access(path, R_OK) == 0;
 }
+
+#define CASE(name, test) { name, test, set_up_sharing, tear_down, name }
+static const struct CMUnitTest others[] = {
+    CASE("lora", test_adapter),    CASE("llama-q8_0", test_gguf),
+    CASE("llama-q4_0", test_gguf), CASE("qwen2-bf16", test_gguf),
+    CASE("gemma-f16", test_gguf),
+};
+enum { Others = sizeof others / sizeof *others };
 
 int main(int argc, char **argv)
 {
@@ -252,6 +291,9 @@ int main(int argc, char **argv)
                 .teardown_func = tear_down,
                 .initial_state = found[i]->d_name
             };
+    for (int i = 0; i < Others && n < MostFamilies; i++)
+        if (argc < 2 || !strncmp(others[i].name, argv[1], strlen(argv[1])))
+            tests[n++] = others[i];
     if (!n) {
         fprintf(stderr, "%s: no family\n", families);
         return 1;
