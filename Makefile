@@ -46,7 +46,7 @@ STAGE0 := compiler/base/embed.c compiler/emit/kernelset.c# programs of the build
 CORE   := memory hash math check batch cache process sampling beam search_memory search \
           stream state score vocab aligned encoding trie mapping normal replace charmap \
           sentencepiece wordpiece unigram merges ranks added split steps tokens vocab_check \
-          text packed
+          held decode text packed
 FILES  := files output convert json safetensors safetensors_write gguf shards seed \
           tables weights weights_check packed_file cores pool search_settings chat words
 
@@ -63,11 +63,11 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
 # Text that goes into emitted files, and specs of `attnc new`, embedded in
 # attnc when it is built.
 HEADERS  := batch compiled_model generate handle handle_system memory check search \
-            stream score text packed pool settings search_settings chat system
+            stream score text decode packed pool settings search_settings chat system
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
             $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c runtime/search_settings.c runtime/chat.c \
             runtime/words.c $(wildcard runtime/program*.c runtime/handle*.c) \
-            $(sort $(wildcard models/new/*.yaml models/import/*.yaml))
+            $(sort $(wildcard models/new/*.yaml models/import/*.yaml)) models/import/tokenizers.json
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.
 MACHINES_x86_64  := x86-64-v4 x86-64-v3 x86-64-v2

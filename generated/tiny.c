@@ -3459,8 +3459,8 @@ struct attn_model {
 /* generate.h: what a model that generates is asked with and answers: options of
  * logits processors, sampling and search; hypotheses; streams, whose answers
  * grow token by token, their caches, states and texts.                      */
-#ifndef ATTN_GENERATE_1
-#define ATTN_GENERATE_1
+#ifndef ATTN_GENERATE_2
+#define ATTN_GENERATE_2
 
 /* Logits processors: a table of functions run on each row of logits before
  * the search looks at it. -INFINITY forbids a token, whose probability falls
@@ -3582,6 +3582,10 @@ struct attn_text { /* a text that grows token by token */
     int64_t stopped; /* a stop string came */
     int64_t held;    /* bytes that are not given out yet */
     char hold[ATTN_STOP_BYTES + 16];
+    /* of a decoder's steps: bytes of a character that has not ended; taken off
+     * the front, kept back at the end; a space is to come; bytes are none    */
+    int64_t open, lead, trail, gap, broken;
+    char part[8];
 };
 
 #endif
@@ -4176,6 +4180,24 @@ enum { /* ATTN_STEP_METASPACE's flags: in front never, of the text, always */
        ATTN_METASPACE_ALWAYS = 2
 };
 enum { ATTN_AFFIX = 64 }; /* bytes of a prefix or suffix, at most */
+enum {                    /* decode.c; a decoder has each once */
+       ATTN_STEP_OUT = 128,
+       ATTN_STEP_BYTE_LEVEL_OUT = ATTN_STEP_OUT, /* texts are bytes */
+       ATTN_STEP_WORDPIECE_OUT, /* text: the prefix inside of a word; flags 1:
+                                   no spaces before punctuation */
+       ATTN_STEP_METASPACE_OUT, /* text is a space; flags 1: but in front */
+       ATTN_STEP_BYTE_FALLBACK_OUT, /* <0x0A> is its byte */
+       ATTN_STEP_FUSE,              /* what follows is of the whole text */
+       ATTN_STEP_STRIP_OUT,         /* text, a character: flags % 256 in front,
+                                       flags / 256 behind go */
+       ATTN_STEP_REPLACE_OUT,       /* text becomes other */
+       ATTN_STEP_SUFFIX_OUT,        /* text is a space, but at the end */
+       ATTN_STEP_JOIN_OUT,          /* a space between tokens */
+       ATTN_STEP_PIECES_OUT, /* text is a space; flags 1: but one in front,
+                                3: but all in front; an unknown token is
+                                `other` */
+       ATTN_STEP_OUT_END
+};
 struct attn_op { /* what a step does: `change` or `find`; decoders: text.c */
     /* NULL: nothing is wrong with it, or what is */
     const char *(*check)(const struct attn_vocab *v, const struct attn_step *s);
@@ -4447,6 +4469,34 @@ ATTN_API const char *attn_unigram_check(const struct attn_vocab *v);
 ATTN_API int64_t attn_unigram_bytes(const struct attn_vocab *v, int64_t bytes);
 ATTN_API int64_t attn_unigram(struct attn_encoding *e, const char *text,
                               int64_t n);
+
+#endif
+
+/* decode.h: tokens to text, by the steps of a block's decoder. */
+#ifndef ATTN_DECODE_1
+#define ATTN_DECODE_1
+
+struct attn_text_out { /* what goes out of it; out NULL: it is counted */
+    struct attn_text *t;
+    char *out;
+    int64_t n;
+};
+/* ------------------------------------------------------------ held.c --- */
+ATTN_API void attn_text_byte(struct attn_text_out *o, char c);
+/* Gives out the first n of the held bytes. */
+ATTN_API void attn_text_release(struct attn_text_out *o, int64_t n);
+/* ------------------------------------------------------------ decode.c --- */
+
+/* By the steps of ATTN_DECODE: a token's text; what is kept back at the end. */
+ATTN_API void attn_decode_token(struct attn_text_out *o,
+                                const struct attn_vocab *v, int32_t id);
+ATTN_API void attn_decode_end(struct attn_text_out *o,
+                              const struct attn_vocab *v);
+/* Is it the piece of a byte? Do the pieces of bytes that ids begin with make
+ * no characters?                                                            */
+ATTN_API int attn_decode_is_byte(const struct attn_vocab *v, int32_t id);
+ATTN_API int attn_decode_breaks(const struct attn_vocab *v, const int32_t *ids,
+                                int64_t n);
 
 #endif
 
@@ -10833,6 +10883,29 @@ ATTN_API const struct attn_op *attn_split_op(int32_t op)
 /* steps.c: the table of steps: how a text is changed and cut before a model
  * makes ids of it. A step is a row and its functions.                       */
 
+/* A decoder has each of its steps once, and what it looks for is a text. */
+static const char *steps_decoder(const struct attn_vocab *v,
+                                 const struct attn_step *s)
+{
+    const int list = ATTN_DECODE - ATTN_NORMAL;
+    int64_t same = 0;
+    const int looks = (s->op == ATTN_STEP_REPLACE_OUT)
+                    + (s->op == ATTN_STEP_METASPACE_OUT)
+                    + (s->op == ATTN_STEP_SUFFIX_OUT)
+                    + (s->op == ATTN_STEP_STRIP_OUT)
+                    + (s->op == ATTN_STEP_PIECES_OUT);
+    for (int64_t i = 0; i < v->steps[list]; i++) {
+        same += v->step[list][i].op == s->op;
+        if (v->step[list][i].op < ATTN_STEP_OUT)
+            return "vocabulary: a step of the decoder is none";
+    }
+    if (same != 1)
+        return "vocabulary: a step of the decoder is there twice";
+    if (looks && s->text.bytes == 0)
+        return "vocabulary: a step of the decoder looks for no text";
+    return NULL;
+}
+
 /* clang-format off */
 static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
     [ATTN_STEP_NFC] = { attn_form_check, attn_form_most, attn_form, 0 },
@@ -10853,6 +10926,16 @@ static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
                             attn_charmap, 0 },
     [ATTN_STEP_SENTENCEPIECE] = { attn_charmap_check, attn_charmap_most,
                                   attn_sentencepiece, 0 },
+    [ATTN_STEP_BYTE_LEVEL_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_WORDPIECE_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_METASPACE_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_BYTE_FALLBACK_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_FUSE] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_STRIP_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_REPLACE_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_SUFFIX_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_JOIN_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_PIECES_OUT] = { steps_decoder, 0, 0, 0 },
 };
 /* clang-format on */
 
@@ -10860,7 +10943,10 @@ ATTN_API const struct attn_op *attn_step_op(int32_t op)
 {
     if (op < ATTN_STEP_NORMALISERS)
         return attn_split_op(op);
-    return op < ATTN_STEP_TABLE ? &steps_table[op] : NULL;
+    if (op >= ATTN_STEP_TABLE)
+        return NULL;
+    const struct attn_op *row = &steps_table[op];
+    return row->check || row->change || row->find ? row : NULL;
 }
 
 /* tokens.c: text in, ids out. A text goes this way: what is not UTF-8 is
@@ -11648,6 +11734,396 @@ ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes)
     return attn_vocab_kind(v.head->kind)->check(&v);
 }
 
+/* held.c: bytes of a text that are held back: those that begin a character, or
+ * what may become a stop string.                                            */
+
+/* Bytes at the end of the held ones that begin a character and do not end it.
+ * Whether bytes are missing is asked by adding the least, the greatest ones. */
+static int64_t held_open_character(const struct attn_text *t)
+{
+    for (int64_t n = 1; n <= 3 && n <= t->held; n++) {
+        char whole[8];
+        memset(whole, 0x80, 4);
+        memset(whole + 4, 0xbf, 4);
+        memcpy(whole, t->hold + t->held - n, (size_t)n);
+        memcpy(whole + 4, t->hold + t->held - n, (size_t)n);
+        if (attn_character(whole, 4) > n || attn_character(whole + 4, 4) > n)
+            return n;
+    }
+    return 0;
+}
+
+/* Bytes at the end of the held ones that a stop string begins with. */
+static int64_t held_open_stop(const struct attn_text *t, const char *stop)
+{
+    int64_t n = attn_min((int64_t)strlen(stop) - 1, t->held);
+    while (n > 0) {
+        if (memcmp(t->hold + t->held - n, stop, (size_t)n) == 0)
+            break;
+        n--;
+    }
+    return n;
+}
+
+/* Gives out the first n of the held bytes. */
+ATTN_API void attn_text_release(struct attn_text_out *o, int64_t n)
+{
+    struct attn_text *t = o->t;
+    if (o->out)
+        memcpy(o->out + o->n, t->hold, (size_t)n);
+    o->n += n;
+    t->held -= n;
+    memmove(t->hold, t->hold + n, (size_t)t->held);
+}
+
+ATTN_API void attn_text_byte(struct attn_text_out *o, char c)
+{
+    struct attn_text *t = o->t;
+    if (t->stopped)
+        return;
+    t->hold[t->held] = c;
+    t->held++;
+    int64_t keep = held_open_character(t);
+    for (int64_t i = 0; i < t->stops; i++) {
+        int64_t n = (int64_t)strlen(t->stop[i]);
+        if (n <= t->held
+            && memcmp(t->hold + t->held - n, t->stop[i], (size_t)n) == 0) {
+            t->stopped = 1;
+            attn_text_release(o, t->held - n);
+            t->held = 0;
+            return;
+        }
+        keep = attn_max(keep, held_open_stop(t, t->stop[i]));
+    }
+    attn_text_release(o, t->held - keep);
+}
+
+/* decode.c: the steps of a block's decoder: the text of a token, by what stands
+ * before it. Bytes that become no character are U+FFFD.                     */
+
+struct decode_steps { /* of a block; NULL: it has no such step */
+    const struct attn_step *op[ATTN_STEP_OUT_END - ATTN_STEP_OUT];
+    const struct attn_vocab *v;
+    int fused; /* Strip is of the whole text, not of each token */
+};
+
+static const struct attn_step *decode_step(const struct decode_steps *d, int op)
+{
+    return d->op[op - ATTN_STEP_OUT];
+}
+
+static struct decode_steps decode_steps_of(const struct attn_vocab *v)
+{
+    struct decode_steps d;
+    const int list = ATTN_DECODE - ATTN_NORMAL;
+    memset(&d, 0, sizeof d);
+    d.v = v;
+    for (int64_t i = 0; i < v->steps[list]; i++) {
+        const struct attn_step *s = &v->step[list][i];
+        d.op[s->op - ATTN_STEP_OUT] = s;
+        if (s->op == ATTN_STEP_FUSE && !decode_step(&d, ATTN_STEP_STRIP_OUT))
+            d.fused = 1;
+    }
+    return d;
+}
+
+/* ---------------------------------------------------------- characters --- */
+
+/* Behind the held ones; what is free goes out. */
+static void decode_bytes(struct attn_text_out *o, const char *text, int64_t n)
+{
+    for (int64_t i = 0; i < n && !o->t->stopped; i++)
+        attn_text_byte(o, text[i]);
+}
+
+/* One character: those at the front and the end that Strip takes are not given
+ * out.                                                                      */
+static void decode_character(struct attn_text_out *o,
+                             const struct decode_steps *d, const char *text,
+                             int64_t n)
+{
+    const struct attn_step *s = decode_step(d, ATTN_STEP_STRIP_OUT);
+    struct attn_text *t = o->t;
+    if (!s) {
+        decode_bytes(o, text, n);
+        return;
+    }
+    const char *content = d->v->strings + s->text.at;
+    const int same = n == (int64_t)s->text.bytes
+                  && memcmp(text, content, (size_t)n) == 0;
+    if (same && t->lead >= 0 && t->lead < s->flags % 256) {
+        t->lead++;
+        return;
+    }
+    t->lead = -1;
+    if (same && t->trail < s->flags / 256) {
+        t->trail++;
+        return;
+    }
+    for (; !same && t->trail > 0; t->trail--)
+        decode_bytes(o, content, s->text.bytes);
+    decode_bytes(o, text, n);
+}
+
+static void decode_text(struct attn_text_out *o, const struct decode_steps *d,
+                        const char *text, int64_t n)
+{
+    int64_t length;
+    for (int64_t i = 0; i < n; i += length) {
+        length = attn_max(attn_character(text + i, n - i), 1);
+        decode_character(o, d, text + i, length);
+    }
+}
+
+/* The bytes of a character that does not come are U+FFFD: all of them, or each
+ * of them.                                                                  */
+static void decode_broken(struct attn_text_out *o, const struct decode_steps *d)
+{
+    struct attn_text *t = o->t;
+    int64_t n = attn_min(t->open, 1);
+    if (!decode_step(d, ATTN_STEP_BYTE_LEVEL_OUT))
+        n = t->open;
+    t->open = 0;
+    for (; n > 0; n--)
+        decode_character(o, d, "\xef\xbf\xbd", 3);
+}
+
+/* Could these bytes begin a character? Asked by adding the least, the greatest
+ * ones.                                                                     */
+static int decode_begins(const char *bytes, int64_t n)
+{
+    char whole[8];
+    memset(whole, 0x80, 4);
+    memset(whole + 4, 0xbf, 4);
+    memcpy(whole, bytes, (size_t)n);
+    memcpy(whole + 4, bytes, (size_t)n);
+    return attn_character(whole, 4) > n || attn_character(whole + 4, 4) > n;
+}
+
+static void decode_byte(struct attn_text_out *o, const struct decode_steps *d,
+                        char c)
+{
+    struct attn_text *t = o->t;
+    t->part[t->open] = c;
+    t->open++;
+    const int64_t n = t->broken ? 0 : attn_character(t->part, t->open);
+    if (n > 0) {
+        t->open = 0;
+        decode_character(o, d, t->part, n);
+    } else if (t->broken || !decode_begins(t->part, t->open)) {
+        const int64_t before = t->open - 1;
+        t->open = attn_max(before, 1);
+        decode_broken(o, d);
+        if (before > 0)
+            decode_byte(o, d, c);
+    }
+}
+
+/* --------------------------------------------------------------- tokens --- */
+
+static int decode_at(const struct decode_steps *d, const struct attn_step *s,
+                     const char *text, int64_t n)
+{
+    return s && n >= (int64_t)s->text.bytes
+        && memcmp(text, d->v->strings + s->text.at, s->text.bytes) == 0;
+}
+
+/* English as it is written: " ." is ".". Bytes that go, of those at hand; what
+ * stands there instead has no space.                                        */
+static int64_t decode_clean(const char *text, int64_t n, const char **instead)
+{
+    static const char *const rows[][2] = {
+        { " .", "." },     { " ?", "?" },           { " !", "!" },
+        { " ,", "," },     { " ' ", "'" },          { " n't", "n't" },
+        { " 'm", "'m" },   { " do not", " don't" }, { " 's", "'s" },
+        { " 've", "'ve" }, { " 're", "'re" },
+    };
+    for (int64_t i = 0; i < 11; i++) {
+        const int64_t bytes = (int64_t)strlen(rows[i][0]);
+        *instead = rows[i][1];
+        if (bytes <= n && memcmp(text, rows[i][0], (size_t)bytes) == 0)
+            return bytes;
+    }
+    return 0;
+}
+
+/* A token that goes on with a word has the prefix; others are new words. */
+static void decode_word(struct attn_text_out *o, const struct decode_steps *d,
+                        const char *text, int64_t n)
+{
+    const struct attn_step *s = decode_step(d, ATTN_STEP_WORDPIECE_OUT);
+    const char *instead;
+    char start[8] = " ";
+    if (o->t->begun && decode_at(d, s, text, n)) {
+        text += s->text.bytes;
+        n -= s->text.bytes;
+    } else if (o->t->begun) {
+        const int64_t first = attn_min(n, 7);
+        memcpy(start + 1, text, (size_t)first);
+        const int64_t cut = s->flags ? decode_clean(start, first + 1, &instead)
+                                     : 0;
+        if (cut > 0) {
+            decode_text(o, d, instead, (int64_t)strlen(instead));
+            text += cut - 1;
+            n -= cut - 1;
+        } else {
+            decode_text(o, d, " ", 1);
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t cut = s->flags ? decode_clean(text + i, n - i, &instead) : 0;
+        if (cut > 0)
+            decode_text(o, d, instead, (int64_t)strlen(instead));
+        else
+            decode_bytes(o, text + i, 1);
+        i += attn_max(cut, 1) - 1;
+    }
+}
+
+/* SentencePiece's: marks are spaces, but for that in front of the text. */
+static void decode_piece(struct attn_text_out *o, const struct decode_steps *d,
+                         int kind, const char *text, int64_t n)
+{
+    const struct attn_step *s = decode_step(d, ATTN_STEP_PIECES_OUT);
+    struct attn_text *t = o->t;
+    int64_t i = 0;
+    if (kind == ATTN_PIECE_UNKNOWN) {
+        text = d->v->strings + s->other.at;
+        n = s->other.bytes;
+    } else if (t->lead == 0 && s->flags && decode_at(d, s, text, n)) {
+        i = s->text.bytes;
+        t->lead = s->flags & 2 ? 0 : -1;
+    }
+    if (i < n)
+        t->lead = -1;
+    while (i < n) {
+        const int mark = decode_at(d, s, text + i, n - i);
+        decode_bytes(o, mark ? " " : text + i, 1);
+        i += mark ? s->text.bytes : 1;
+    }
+}
+
+/* A text in which marks become other texts. */
+static void decode_marks(struct attn_text_out *o, const struct decode_steps *d,
+                         const char *text, int64_t n)
+{
+    const struct attn_step *replace = decode_step(d, ATTN_STEP_REPLACE_OUT);
+    const struct attn_step *space = decode_step(d, ATTN_STEP_METASPACE_OUT);
+    const struct attn_step *suffix = decode_step(d, ATTN_STEP_SUFFIX_OUT);
+    int64_t i = 0, length;
+    for (; i < n; i += length) {
+        if (o->t->gap)
+            decode_text(o, d, " ", 1);
+        o->t->gap = 0;
+        if (decode_at(d, replace, text + i, n - i)) {
+            length = replace->text.bytes;
+            decode_text(o, d, d->v->strings + replace->other.at,
+                        replace->other.bytes);
+        } else if (decode_at(d, space, text + i, n - i)) {
+            length = space->text.bytes;
+            if (o->t->begun || !space->flags)
+                decode_text(o, d, " ", 1);
+        } else if (decode_at(d, suffix, text + i, n - i)) {
+            length = suffix->text.bytes;
+            o->t->gap = 1;
+        } else {
+            length = attn_max(attn_character(text + i, n - i), 1);
+            decode_character(o, d, text + i, length);
+        }
+    }
+}
+
+/* The byte of a piece like <0x0A>, where the decoder knows them; -1: none. */
+static int decode_byte_of(const struct decode_steps *d, const char *text,
+                          int64_t n)
+{
+    if (!decode_step(d, ATTN_STEP_BYTE_FALLBACK_OUT))
+        return -1;
+    return attn_vocab_byte(text, n);
+}
+
+ATTN_API void attn_decode_token(struct attn_text_out *o,
+                                const struct attn_vocab *v, int32_t id)
+{
+    const struct decode_steps d = decode_steps_of(v);
+    struct attn_text *t = o->t;
+    int64_t n;
+    const int piece = v->piece ? v->piece[id] : 0;
+    const int kind = piece & ATTN_PIECE_KIND;
+    const char *text = attn_vocab_token(t->block, id, &n);
+    if (piece & ATTN_PIECE_SPECIAL || kind == ATTN_PIECE_BEGIN
+        || kind == ATTN_PIECE_END)
+        return;
+    const int byte = decode_byte_of(&d, text, n);
+    if (!d.fused && decode_step(&d, ATTN_STEP_STRIP_OUT))
+        t->lead = t->trail = 0;
+    if (byte < 0 && !decode_step(&d, ATTN_STEP_BYTE_LEVEL_OUT))
+        decode_broken(o, &d);
+    if (t->begun && decode_step(&d, ATTN_STEP_JOIN_OUT))
+        decode_text(o, &d, " ", 1);
+    if (byte >= 0) {
+        t->lead = decode_step(&d, ATTN_STEP_PIECES_OUT) ? -1 : t->lead;
+        decode_byte(o, &d, (char)byte);
+    } else if (decode_step(&d, ATTN_STEP_BYTE_LEVEL_OUT)) {
+        for (int64_t i = 0; i < n; i++)
+            decode_byte(o, &d, text[i]);
+    } else if (decode_step(&d, ATTN_STEP_WORDPIECE_OUT)) {
+        decode_word(o, &d, text, n);
+    } else if (decode_step(&d, ATTN_STEP_PIECES_OUT)) {
+        decode_piece(o, &d, kind, text, n);
+    } else {
+        decode_marks(o, &d, text, n);
+    }
+    t->begun = 1;
+}
+
+ATTN_API void attn_decode_end(struct attn_text_out *o,
+                              const struct attn_vocab *v)
+{
+    const struct decode_steps d = decode_steps_of(v);
+    decode_broken(o, &d);
+    o->t->trail = 0;
+}
+
+ATTN_API int attn_decode_is_byte(const struct attn_vocab *v, int32_t id)
+{
+    const struct decode_steps d = decode_steps_of(v);
+    int64_t n;
+    const char *text = attn_vocab_token(v->head, id, &n);
+    return decode_byte_of(&d, text, n) >= 0;
+}
+
+/* Of neighbouring byte pieces, are there some that are no characters? Then all
+ * of them are U+FFFD.                                                       */
+ATTN_API int attn_decode_breaks(const struct attn_vocab *v, const int32_t *ids,
+                                int64_t n)
+{
+    const struct decode_steps d = decode_steps_of(v);
+    char bytes[4];
+    int64_t at = 0, length;
+    if (!decode_step(&d, ATTN_STEP_BYTE_FALLBACK_OUT)
+        || decode_step(&d, ATTN_STEP_PIECES_OUT))
+        return 0;
+    while (at < n) {
+        int64_t have = 0;
+        for (; have < 4 && at + have < n; have++) {
+            if (ids[at + have] < 0 || ids[at + have] >= v->head->size)
+                break;
+            const char *text = attn_vocab_token(v->head, ids[at + have],
+                                                &length);
+            const int byte = attn_vocab_byte(text, length);
+            if (byte < 0)
+                break;
+            bytes[have] = (char)byte;
+        }
+        length = attn_character(bytes, have);
+        if (length == 0)
+            return have > 0;
+        at += length;
+    }
+    return 0;
+}
+
 /* text.c: ids in, text out, token by token. What is given out never ends in the
  * middle of a character, nor in what may become a stop string: such bytes are
  * held back until the next ones tell.                                       */
@@ -11680,6 +12156,7 @@ ATTN_API int attn_text_open(struct attn_text *t, const void *block,
     t->begun = begun;
     t->stopped = 0;
     t->held = 0;
+    t->open = t->lead = t->trail = t->gap = t->broken = 0;
     int wrong = attn_check_block(block);
     if (wrong == 0)
         wrong = text_stops(stop, stops);
@@ -11702,69 +12179,10 @@ static int text_check(const struct attn_text *t, const char *out, int64_t cap)
     return attn_check_block(t->block);
 }
 
-/* Bytes at the end of the held ones that begin a character and do not end it.
- * Whether bytes are missing is asked by adding the least, the greatest ones. */
-static int64_t text_open_character(const struct attn_text *t)
+static void text_bytes(struct attn_text_out *o, const char *text, int64_t n)
 {
-    for (int64_t n = 1; n <= 3 && n <= t->held; n++) {
-        char whole[8];
-        memset(whole, 0x80, 4);
-        memset(whole + 4, 0xbf, 4);
-        memcpy(whole, t->hold + t->held - n, (size_t)n);
-        memcpy(whole + 4, t->hold + t->held - n, (size_t)n);
-        if (attn_character(whole, 4) > n || attn_character(whole + 4, 4) > n)
-            return n;
-    }
-    return 0;
-}
-
-/* Bytes at the end of the held ones that a stop string begins with. */
-static int64_t text_open_stop(const struct attn_text *t, const char *stop)
-{
-    int64_t n = attn_min((int64_t)strlen(stop) - 1, t->held);
-    while (n > 0) {
-        if (memcmp(t->hold + t->held - n, stop, (size_t)n) == 0)
-            break;
-        n--;
-    }
-    return n;
-}
-
-/* Gives out the first n of the held bytes. */
-static int64_t text_release(struct attn_text *t, int64_t n, char *out)
-{
-    memcpy(out, t->hold, (size_t)n);
-    t->held -= n;
-    memmove(t->hold, t->hold + n, (size_t)t->held);
-    return n;
-}
-
-static int64_t text_byte(struct attn_text *t, char c, char *out)
-{
-    t->hold[t->held] = c;
-    t->held++;
-    int64_t keep = text_open_character(t);
-    for (int64_t i = 0; i < t->stops; i++) {
-        int64_t n = (int64_t)strlen(t->stop[i]);
-        if (n <= t->held
-            && memcmp(t->hold + t->held - n, t->stop[i], (size_t)n) == 0) {
-            t->stopped = 1;
-            n = text_release(t, t->held - n, out);
-            t->held = 0;
-            return n;
-        }
-        keep = attn_max(keep, text_open_stop(t, t->stop[i]));
-    }
-    return text_release(t, t->held - keep, out);
-}
-
-static int64_t text_bytes(struct attn_text *t, const char *text, int64_t bytes,
-                          char *out)
-{
-    int64_t n = 0;
-    for (int64_t i = 0; i < bytes && !t->stopped; i++)
-        n += text_byte(t, text[i], out + n);
-    return n;
+    for (int64_t i = 0; i < n; i++)
+        attn_text_byte(o, text[i]);
 }
 
 /* The text of a piece in a text: that of a byte piece is its byte, the marks of
@@ -11789,12 +12207,61 @@ static const char *text_of_piece(const struct attn_text *t,
     return text;
 }
 
+static void text_token(struct attn_text_out *o, const struct attn_vocab *v,
+                       int32_t id)
+{
+    struct attn_text *t = o->t;
+    int64_t bytes;
+    char byte;
+    const int merges = v->head->kind == ATTN_MERGES;
+    const char *text = attn_vocab_token(t->block, id, &bytes);
+    if (merges)
+        text = text_of_piece(t, v, id, &byte, &bytes);
+    if (v->head->kind == ATTN_SPACES && t->begun)
+        attn_text_byte(o, ' ');
+    text_bytes(o, text, bytes);
+    t->begun = 1;
+    if (merges && (v->piece[id] & ATTN_PIECE_KIND) == ATTN_PIECE_BEGIN)
+        t->begun = 0;
+}
+
+/* The end of a text where id is -1. */
+static void text_step(struct attn_text_out *o, const struct attn_vocab *v,
+                      int32_t id)
+{
+    const int decodes = v->steps[ATTN_DECODE - ATTN_NORMAL] > 0;
+    if (id >= 0 && decodes)
+        attn_decode_token(o, v, id);
+    else if (id >= 0)
+        text_token(o, v, id);
+    else if (decodes)
+        attn_decode_end(o, v);
+    if (id < 0)
+        attn_text_release(o, o->t->held);
+}
+
+/* Twice, once for the room that it needs: without room nothing changes. */
+static int64_t text_out(struct attn_text *t, const struct attn_vocab *v,
+                        int32_t id, char *out, int64_t cap)
+{
+    struct attn_text copy = *t;
+    struct attn_text_out need, o;
+    memset(&need, 0, sizeof need);
+    memset(&o, 0, sizeof o);
+    need.t = &copy;
+    text_step(&need, v, id);
+    if (need.n > cap)
+        return ATTN_ERROR_ROOM;
+    o.t = t;
+    o.out = out;
+    text_step(&o, v, id);
+    return o.n;
+}
+
 ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
                                int64_t cap)
 {
     struct attn_vocab v;
-    int64_t bytes, n = 0, gap = 0;
-    char byte;
     int wrong = text_check(t, out, cap);
     if (wrong)
         return wrong;
@@ -11803,36 +12270,37 @@ ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
         return 0;
     if (id < 0 || id >= v.head->size)
         return ATTN_ERROR_ID;
-    const char *text = attn_vocab_token(t->block, id, &bytes);
-    if (v.head->kind == ATTN_MERGES)
-        text = text_of_piece(t, &v, id, &byte, &bytes);
-    if (v.head->kind == ATTN_SPACES && t->begun)
-        gap = 1;
-    if (t->held + gap + bytes > cap)
-        return ATTN_ERROR_ROOM;
-    if (gap == 1)
-        n = text_bytes(t, " ", 1, out);
-    n += text_bytes(t, text, bytes, out + n);
-    t->begun = 1;
-    if (v.head->kind == ATTN_MERGES && v.piece[id] == ATTN_PIECE_BEGIN)
-        t->begun = 0;
-    return n;
+    return text_out(t, &v, id, out, cap);
 }
 
 ATTN_API int64_t attn_text_end(struct attn_text *t, char *out, int64_t cap)
 {
+    struct attn_vocab v;
     int wrong = text_check(t, out, cap);
     if (wrong)
         return wrong;
-    if (t->held > cap)
-        return ATTN_ERROR_ROOM;
-    return text_release(t, t->held, out);
+    attn_vocab_open(&v, t->block);
+    return text_out(t, &v, -1, out, cap);
+}
+
+/* Are the byte pieces at hand, and all beside them, no characters? It is asked
+ * where they begin.                                                         */
+static int64_t text_breaks(const struct attn_vocab *v, const int32_t *ids,
+                           int64_t n, int64_t at, int64_t broken)
+{
+    if (v->steps[ATTN_DECODE - ATTN_NORMAL] == 0 || ids[at] < 0
+        || ids[at] >= v->head->size)
+        return 0;
+    if (at > 0 && attn_decode_is_byte(v, ids[at - 1]))
+        return broken;
+    return attn_decode_breaks(v, ids + at, n - at);
 }
 
 ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
                                    int64_t n, char *out, int64_t cap)
 {
     struct attn_text t;
+    struct attn_vocab v;
     int64_t at = 0;
     int wrong = attn_text_open(&t, block, NULL, 0, 0);
     if (wrong == 0)
@@ -11841,7 +12309,9 @@ ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
         return wrong;
     if (!out)
         return ATTN_ERROR_NULL;
+    attn_vocab_open(&v, block);
     for (int64_t i = 0; i < n; i++) {
+        t.broken = text_breaks(&v, ids, n, i, t.broken);
         int64_t bytes = attn_text_add(&t, ids[i], out + at, cap - at);
         if (bytes < 0)
             return bytes;

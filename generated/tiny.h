@@ -199,8 +199,8 @@ struct attn_model {
 /* generate.h: what a model that generates is asked with and answers: options of
  * logits processors, sampling and search; hypotheses; streams, whose answers
  * grow token by token, their caches, states and texts.                      */
-#ifndef ATTN_GENERATE_1
-#define ATTN_GENERATE_1
+#ifndef ATTN_GENERATE_2
+#define ATTN_GENERATE_2
 
 /* Logits processors: a table of functions run on each row of logits before
  * the search looks at it. -INFINITY forbids a token, whose probability falls
@@ -322,6 +322,10 @@ struct attn_text { /* a text that grows token by token */
     int64_t stopped; /* a stop string came */
     int64_t held;    /* bytes that are not given out yet */
     char hold[ATTN_STOP_BYTES + 16];
+    /* of a decoder's steps: bytes of a character that has not ended; taken off
+     * the front, kept back at the end; a space is to come; bytes are none    */
+    int64_t open, lead, trail, gap, broken;
+    char part[8];
 };
 
 #endif

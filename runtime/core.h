@@ -21,6 +21,7 @@
 #include "search.h"
 #include "stream.h"
 #include "text.h"
+#include "decode.h"
 
 /* What emitted files export, without the model: the rows say what each does. */
 #define MODEL const struct attn_model *m

@@ -18,9 +18,11 @@ static void *watched_malloc(size_t n)
 bool json_read(json_t **to, const JsonText *from, json_error_t *e, Fault *why)
 {
     const size_t more = from->followed ? JSON_DISABLE_EOF_CHECK : 0;
+    const size_t reals = from->reals ? JSON_DECODE_INT_AS_REAL : 0;
     json_set_alloc_funcs(watched_malloc, free);
     ran_out = false;
-    *to = json_loadb(from->text, from->n, JSON_REJECT_DUPLICATES | more, e);
+    *to = json_loadb(from->text, from->n, JSON_REJECT_DUPLICATES | more | reals,
+                     e);
     if (!ran_out)
         return true;
     json_decref(*to);

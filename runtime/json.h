@@ -11,6 +11,7 @@ typedef struct {
     const char *text; /* of n bytes */
     size_t n;
     bool followed; /* what is behind the value is somebody else's */
+    bool reals;    /* integers, too: 10^30 is none that fits */
 } JsonText;
 /* False: memory ran out, *why says so of the path. Else *to is the value, to be
  * given to json_decref(), or NULL where the text is refused, as with a member

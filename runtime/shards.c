@@ -125,7 +125,7 @@ static bool read_index(Safetensors *s, Fault *why)
     json_error_t e;
     if (!file_read(&f, index, IndexLimit, why))
         return false;
-    const JsonText json = { index, (const char *)f.at, f.size, false };
+    const JsonText json = { index, (const char *)f.at, f.size, false, false };
     const bool read = json_read(&s->header, &json, &e, why);
     file_close(&f);
     if (read && !s->header)

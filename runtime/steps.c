@@ -2,6 +2,29 @@
  * makes ids of it. A step is a row and its functions.                       */
 #include "core.h"
 
+/* A decoder has each of its steps once, and what it looks for is a text. */
+static const char *steps_decoder(const struct attn_vocab *v,
+                                 const struct attn_step *s)
+{
+    const int list = ATTN_DECODE - ATTN_NORMAL;
+    int64_t same = 0;
+    const int looks = (s->op == ATTN_STEP_REPLACE_OUT)
+                    + (s->op == ATTN_STEP_METASPACE_OUT)
+                    + (s->op == ATTN_STEP_SUFFIX_OUT)
+                    + (s->op == ATTN_STEP_STRIP_OUT)
+                    + (s->op == ATTN_STEP_PIECES_OUT);
+    for (int64_t i = 0; i < v->steps[list]; i++) {
+        same += v->step[list][i].op == s->op;
+        if (v->step[list][i].op < ATTN_STEP_OUT)
+            return "vocabulary: a step of the decoder is none";
+    }
+    if (same != 1)
+        return "vocabulary: a step of the decoder is there twice";
+    if (looks && s->text.bytes == 0)
+        return "vocabulary: a step of the decoder looks for no text";
+    return NULL;
+}
+
 /* clang-format off */
 static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
     [ATTN_STEP_NFC] = { attn_form_check, attn_form_most, attn_form, 0 },
@@ -22,6 +45,16 @@ static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
                             attn_charmap, 0 },
     [ATTN_STEP_SENTENCEPIECE] = { attn_charmap_check, attn_charmap_most,
                                   attn_sentencepiece, 0 },
+    [ATTN_STEP_BYTE_LEVEL_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_WORDPIECE_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_METASPACE_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_BYTE_FALLBACK_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_FUSE] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_STRIP_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_REPLACE_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_SUFFIX_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_JOIN_OUT] = { steps_decoder, 0, 0, 0 },
+    [ATTN_STEP_PIECES_OUT] = { steps_decoder, 0, 0, 0 },
 };
 /* clang-format on */
 
@@ -29,5 +62,8 @@ ATTN_API const struct attn_op *attn_step_op(int32_t op)
 {
     if (op < ATTN_STEP_NORMALISERS)
         return attn_split_op(op);
-    return op < ATTN_STEP_TABLE ? &steps_table[op] : NULL;
+    if (op >= ATTN_STEP_TABLE)
+        return NULL;
+    const struct attn_op *row = &steps_table[op];
+    return row->check || row->change || row->find ? row : NULL;
 }

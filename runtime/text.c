@@ -33,6 +33,7 @@ ATTN_API int attn_text_open(struct attn_text *t, const void *block,
     t->begun = begun;
     t->stopped = 0;
     t->held = 0;
+    t->open = t->lead = t->trail = t->gap = t->broken = 0;
     int wrong = attn_check_block(block);
     if (wrong == 0)
         wrong = text_stops(stop, stops);
@@ -55,69 +56,10 @@ static int text_check(const struct attn_text *t, const char *out, int64_t cap)
     return attn_check_block(t->block);
 }
 
-/* Bytes at the end of the held ones that begin a character and do not end it.
- * Whether bytes are missing is asked by adding the least, the greatest ones. */
-static int64_t text_open_character(const struct attn_text *t)
+static void text_bytes(struct attn_text_out *o, const char *text, int64_t n)
 {
-    for (int64_t n = 1; n <= 3 && n <= t->held; n++) {
-        char whole[8];
-        memset(whole, 0x80, 4);
-        memset(whole + 4, 0xbf, 4);
-        memcpy(whole, t->hold + t->held - n, (size_t)n);
-        memcpy(whole + 4, t->hold + t->held - n, (size_t)n);
-        if (attn_character(whole, 4) > n || attn_character(whole + 4, 4) > n)
-            return n;
-    }
-    return 0;
-}
-
-/* Bytes at the end of the held ones that a stop string begins with. */
-static int64_t text_open_stop(const struct attn_text *t, const char *stop)
-{
-    int64_t n = attn_min((int64_t)strlen(stop) - 1, t->held);
-    while (n > 0) {
-        if (memcmp(t->hold + t->held - n, stop, (size_t)n) == 0)
-            break;
-        n--;
-    }
-    return n;
-}
-
-/* Gives out the first n of the held bytes. */
-static int64_t text_release(struct attn_text *t, int64_t n, char *out)
-{
-    memcpy(out, t->hold, (size_t)n);
-    t->held -= n;
-    memmove(t->hold, t->hold + n, (size_t)t->held);
-    return n;
-}
-
-static int64_t text_byte(struct attn_text *t, char c, char *out)
-{
-    t->hold[t->held] = c;
-    t->held++;
-    int64_t keep = text_open_character(t);
-    for (int64_t i = 0; i < t->stops; i++) {
-        int64_t n = (int64_t)strlen(t->stop[i]);
-        if (n <= t->held
-            && memcmp(t->hold + t->held - n, t->stop[i], (size_t)n) == 0) {
-            t->stopped = 1;
-            n = text_release(t, t->held - n, out);
-            t->held = 0;
-            return n;
-        }
-        keep = attn_max(keep, text_open_stop(t, t->stop[i]));
-    }
-    return text_release(t, t->held - keep, out);
-}
-
-static int64_t text_bytes(struct attn_text *t, const char *text, int64_t bytes,
-                          char *out)
-{
-    int64_t n = 0;
-    for (int64_t i = 0; i < bytes && !t->stopped; i++)
-        n += text_byte(t, text[i], out + n);
-    return n;
+    for (int64_t i = 0; i < n; i++)
+        attn_text_byte(o, text[i]);
 }
 
 /* The text of a piece in a text: that of a byte piece is its byte, the marks of
@@ -142,12 +84,61 @@ static const char *text_of_piece(const struct attn_text *t,
     return text;
 }
 
+static void text_token(struct attn_text_out *o, const struct attn_vocab *v,
+                       int32_t id)
+{
+    struct attn_text *t = o->t;
+    int64_t bytes;
+    char byte;
+    const int merges = v->head->kind == ATTN_MERGES;
+    const char *text = attn_vocab_token(t->block, id, &bytes);
+    if (merges)
+        text = text_of_piece(t, v, id, &byte, &bytes);
+    if (v->head->kind == ATTN_SPACES && t->begun)
+        attn_text_byte(o, ' ');
+    text_bytes(o, text, bytes);
+    t->begun = 1;
+    if (merges && (v->piece[id] & ATTN_PIECE_KIND) == ATTN_PIECE_BEGIN)
+        t->begun = 0;
+}
+
+/* The end of a text where id is -1. */
+static void text_step(struct attn_text_out *o, const struct attn_vocab *v,
+                      int32_t id)
+{
+    const int decodes = v->steps[ATTN_DECODE - ATTN_NORMAL] > 0;
+    if (id >= 0 && decodes)
+        attn_decode_token(o, v, id);
+    else if (id >= 0)
+        text_token(o, v, id);
+    else if (decodes)
+        attn_decode_end(o, v);
+    if (id < 0)
+        attn_text_release(o, o->t->held);
+}
+
+/* Twice, once for the room that it needs: without room nothing changes. */
+static int64_t text_out(struct attn_text *t, const struct attn_vocab *v,
+                        int32_t id, char *out, int64_t cap)
+{
+    struct attn_text copy = *t;
+    struct attn_text_out need, o;
+    memset(&need, 0, sizeof need);
+    memset(&o, 0, sizeof o);
+    need.t = &copy;
+    text_step(&need, v, id);
+    if (need.n > cap)
+        return ATTN_ERROR_ROOM;
+    o.t = t;
+    o.out = out;
+    text_step(&o, v, id);
+    return o.n;
+}
+
 ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
                                int64_t cap)
 {
     struct attn_vocab v;
-    int64_t bytes, n = 0, gap = 0;
-    char byte;
     int wrong = text_check(t, out, cap);
     if (wrong)
         return wrong;
@@ -156,36 +147,37 @@ ATTN_API int64_t attn_text_add(struct attn_text *t, int32_t id, char *out,
         return 0;
     if (id < 0 || id >= v.head->size)
         return ATTN_ERROR_ID;
-    const char *text = attn_vocab_token(t->block, id, &bytes);
-    if (v.head->kind == ATTN_MERGES)
-        text = text_of_piece(t, &v, id, &byte, &bytes);
-    if (v.head->kind == ATTN_SPACES && t->begun)
-        gap = 1;
-    if (t->held + gap + bytes > cap)
-        return ATTN_ERROR_ROOM;
-    if (gap == 1)
-        n = text_bytes(t, " ", 1, out);
-    n += text_bytes(t, text, bytes, out + n);
-    t->begun = 1;
-    if (v.head->kind == ATTN_MERGES && v.piece[id] == ATTN_PIECE_BEGIN)
-        t->begun = 0;
-    return n;
+    return text_out(t, &v, id, out, cap);
 }
 
 ATTN_API int64_t attn_text_end(struct attn_text *t, char *out, int64_t cap)
 {
+    struct attn_vocab v;
     int wrong = text_check(t, out, cap);
     if (wrong)
         return wrong;
-    if (t->held > cap)
-        return ATTN_ERROR_ROOM;
-    return text_release(t, t->held, out);
+    attn_vocab_open(&v, t->block);
+    return text_out(t, &v, -1, out, cap);
+}
+
+/* Are the byte pieces at hand, and all beside them, no characters? It is asked
+ * where they begin.                                                         */
+static int64_t text_breaks(const struct attn_vocab *v, const int32_t *ids,
+                           int64_t n, int64_t at, int64_t broken)
+{
+    if (v->steps[ATTN_DECODE - ATTN_NORMAL] == 0 || ids[at] < 0
+        || ids[at] >= v->head->size)
+        return 0;
+    if (at > 0 && attn_decode_is_byte(v, ids[at - 1]))
+        return broken;
+    return attn_decode_breaks(v, ids + at, n - at);
 }
 
 ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
                                    int64_t n, char *out, int64_t cap)
 {
     struct attn_text t;
+    struct attn_vocab v;
     int64_t at = 0;
     int wrong = attn_text_open(&t, block, NULL, 0, 0);
     if (wrong == 0)
@@ -194,7 +186,9 @@ ATTN_API int64_t attn_vocab_decode(const void *block, const int32_t *ids,
         return wrong;
     if (!out)
         return ATTN_ERROR_NULL;
+    attn_vocab_open(&v, block);
     for (int64_t i = 0; i < n; i++) {
+        t.broken = text_breaks(&v, ids, n, i, t.broken);
         int64_t bytes = attn_text_add(&t, ids[i], out + at, cap - at);
         if (bytes < 0)
             return bytes;

@@ -270,6 +270,24 @@ enum { /* ATTN_STEP_METASPACE's flags: in front never, of the text, always */
        ATTN_METASPACE_ALWAYS = 2
 };
 enum { ATTN_AFFIX = 64 }; /* bytes of a prefix or suffix, at most */
+enum {                    /* decode.c; a decoder has each once */
+       ATTN_STEP_OUT = 128,
+       ATTN_STEP_BYTE_LEVEL_OUT = ATTN_STEP_OUT, /* texts are bytes */
+       ATTN_STEP_WORDPIECE_OUT, /* text: the prefix inside of a word; flags 1:
+                                   no spaces before punctuation */
+       ATTN_STEP_METASPACE_OUT, /* text is a space; flags 1: but in front */
+       ATTN_STEP_BYTE_FALLBACK_OUT, /* <0x0A> is its byte */
+       ATTN_STEP_FUSE,              /* what follows is of the whole text */
+       ATTN_STEP_STRIP_OUT,         /* text, a character: flags % 256 in front,
+                                       flags / 256 behind go */
+       ATTN_STEP_REPLACE_OUT,       /* text becomes other */
+       ATTN_STEP_SUFFIX_OUT,        /* text is a space, but at the end */
+       ATTN_STEP_JOIN_OUT,          /* a space between tokens */
+       ATTN_STEP_PIECES_OUT, /* text is a space; flags 1: but one in front,
+                                3: but all in front; an unknown token is
+                                `other` */
+       ATTN_STEP_OUT_END
+};
 struct attn_op { /* what a step does: `change` or `find`; decoders: text.c */
     /* NULL: nothing is wrong with it, or what is */
     const char *(*check)(const struct attn_vocab *v, const struct attn_step *s);

@@ -101,7 +101,8 @@ static void walk(Walk *w, const json_t *j, const char *path, Pos pos)
 /* ---------------------------------------------------------------- file --- */
 static bool parse(Arena *a, Config *to, int *code)
 {
-    const JsonText text = { to->src.name, to->src.text, to->src.size, false };
+    const JsonText text = { to->src.name, to->src.text, to->src.size, false,
+                            false };
     json_error_t e;
     json_t *j;
     Fault why;

@@ -89,7 +89,7 @@ static bool read_config(Adapter *l, json_t **root, Fault *why)
     json_error_t e;
     if (!file_read(&f, l->path, ConfigLimit, why))
         return false;
-    const JsonText text = { l->path, (const char *)f.at, f.size, false };
+    const JsonText text = { l->path, (const char *)f.at, f.size, false, false };
     bool ok = json_read(root, &text, &e, why);
     file_close(&f);
     if (ok && !*root)

@@ -199,7 +199,7 @@ LineKind record_parse(Record *to, Arena *a, const char *line, size_t n,
         return LineBroken;
     json_t *o;
     Fault memory;
-    const JsonText json = { "a record", line, n, false };
+    const JsonText json = { "a record", line, n, false, false };
     if (!json_read(&o, &json, &error, &memory))
         fail(memory.code, "%s", memory.text);
     *why = "the line is not JSON";

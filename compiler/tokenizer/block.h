@@ -105,4 +105,8 @@ bool pieces_is_json(const char *path);
 bool pieces_read(Tokenizer *t, const File *f, void **root, Fault *why);
 void pieces_free(void *root);
 
+/* -------------------------------------------------------- block_file.c --- */
+bool block_is(const File *f);
+void *block_read(const File *f, int64_t expected, int64_t *bytes, Fault *why);
+
 #endif

@@ -173,7 +173,7 @@ bool pieces_read(Tokenizer *l, const File *f, void **root, Fault *why)
     json_t *read;
     const size_t mark = file_mark(f);
     const JsonText json = { l->path, (const char *)f->at + mark, f->size - mark,
-                            false };
+                            false, false };
     if (!json_read(&read, &json, &wrong, why))
         return false;
     *root = read;

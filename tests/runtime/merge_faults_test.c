@@ -29,9 +29,10 @@ static const struct {
                                "that is known" },
     { "{\"type\": \"bpe-by-score\"}", "t.json: \"pieces\" is a list" },
     { "{\"version\": \"1.0\", \"model\": {\"type\": \"BPE\", \"vocab\": {}}}",
-      "t.json: this is a tokenizer.json of Hugging Face" NEEDED },
+      "t.json: model.merges: a list is expected" },
     { "{\"a\": 0, \"b\": 1}",
-      "t.json: this is a map of tokens to ids (vocab.json)" NEEDED },
+      "t.json: this is a map of tokens to ids (vocab.json), and there is no "
+      "merges.txt beside it" },
     { "{\"tokenizer_class\": \"BertTokenizer\"}",
       "t.json: this is a tokenizer_config.json, which has no tokens" NEEDED },
     { "{\"model_type\": \"bert\"}",

@@ -111,7 +111,9 @@ static const struct {
     { "{\n  \"a\": 0,\n  \"b\": 1\n}\n", -1,
       "v: this is JSON, whose name must end in .json" NEEDED },
     { "\n\x0e\n\x05<unk>\x15....\x18\x02\n\n0123456789012345678901234567890",
-      -1, "v: this is a model of SentencePiece" NEEDED },
+      -1,
+      "v: byte 22: this is no model of SentencePiece, or it is cut: "
+      "fetch the file again" },
     { "a\n\nb\n", -1, "v:2:1: an empty line is no token" },
     { "a\nb\n\n", -1, "v:3:1: an empty line is no token" },
     { "a\r\nb\r\n", -1,
@@ -156,7 +158,7 @@ static void refuses_bad_files(void **state)
     assert_message(why.text, "none: cannot open: No such file or directory");
     assert_int_equal(why.code, ExitIO);
     assert_null(vocab_load(scratch, -1, &none, &bytes, &why));
-    assert_int_equal(why.code, ExitIO);
+    assert_int_equal(why.code, ExitInput);
 }
 
 static void refuses_special_tokens_that_are_not_there(void **state)

@@ -1,0 +1,116 @@
+/* readers_test.c: files of other tools become blocks, or are refused with their
+ * place.                                                                    */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "support/scratch.h"
+#include "tokenizer/tokenizer.h"
+
+static const VocabTokens none = {
+    .start = -1, .end = -1, .pad = -1, .unknown = -1
+};
+
+static void *load(const char *name, const void *text, size_t n, Fault *why)
+{
+    int64_t bytes;
+    return vocab_load(scratch_file(name, text, n), -1, &none, &bytes, why);
+}
+
+#define BPE(vocab, merges, more)                                               \
+    "{\"model\": {\"type\": \"BPE\", \"vocab\": {" vocab                      \
+    "}, \"merges\": [" merges "]}" more "}"
+
+static void refuses_with_the_place(void **state)
+{
+    static const char *const cases[][2] = {
+        { BPE("\"a\": 0", "\"a b\"", ""),
+          "model.merges[0]: the second part, 'b', is no token" },
+        { BPE("\"a\": 0, \"b\": 1", "[\"a\", \"b\"]", ""),
+          "model.merges[0]: the whole, 'ab', is no token" },
+        { BPE("\"a\": 0", "\"ab\"", ""), "is not two tokens with one space" },
+        { BPE("\"a\": 0, \"b\": 0", "", ""), "id 0 is of 'a' and of 'b'" },
+        { BPE("\"a\": 0, \"a\": 1", "", ""), "duplicate object key" },
+        { BPE("\"a\": 4194304", "", ""), "ids are 0 to 4194303" },
+        { BPE("\"a\": -1", "", ""), "ids are 0 to 4194303" },
+        { BPE("\"a\": 0", "", ", \"normalizer\": {\"type\": \"Odd\"}"),
+          "normalizer: type 'Odd' is not known here" },
+        { BPE("\"a\": 0", "",
+              ", \"pre_tokenizer\": {\"type\": \"Split\", "
+              "\"pattern\": {\"Regex\": \"x+\"}, "
+              "\"behavior\": \"Isolated\"}"),
+          "pre_tokenizer.pattern: the expression x+ is not known here" },
+        { BPE("\"a\": 0", "", ", \"decoder\": {\"type\": \"CTC\"}"),
+          "decoder: type 'CTC' is not known here" },
+        { BPE("\"a\": 0", "", ", \"odd\": 1"), "option 'odd' is not known" },
+        { BPE("\"a\": 0", "",
+              ", \"added_tokens\": [{\"id\": 3, \"content\": "
+              "\"a\"}]"),
+          "'a' has id 3 here and 0 in the vocabulary" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Fault why = { 0 };
+        assert_null(load("t.json", cases[i][0], strlen(cases[i][0]), &why));
+        if (!strstr(why.text, cases[i][1]))
+            fail_msg("'%s' has no '%s'", why.text, cases[i][1]);
+        assert_int_equal(why.code, ExitInput);
+    }
+}
+
+/* Ids that no token has are gaps. */
+static void takes_gaps(void **state)
+{
+    static const char text[] = BPE("\"a\": 0, \"b\": 1, \"ab\": 4", "\"a b\"",
+                                   "");
+    Fault why;
+    int32_t ids[8];
+    int64_t bad;
+    (void)state;
+    void *block = load("t.json", text, sizeof text - 1, &why);
+    assert_non_null(block);
+    assert_int_equal(((struct attn_vocab_header *)block)->size, 5);
+    void *memory = malloc((size_t)attn_vocab_encode_bytes(block, 3));
+    assert_int_equal(attn_vocab_encode(block, "aba", 3, 0, ids, 8, memory,
+                                       &bad),
+                     2);
+    assert_int_equal(ids[0], 4);
+    assert_int_equal(ids[1], 0);
+    free(memory);
+    free(block);
+}
+
+static void refuses_what_is_cut(void **state)
+{
+    static const char text[] = BPE("\"a\": 0, \"b\": 1, \"ab\": 2", "\"a b\"",
+                                   "");
+    /* pieces <unk>, a; an empty trainer, an empty normaliser */
+    static const char model[] = "\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02"
+                                "\n\x08\n\x01"
+                                "a\x15\0\0\x80\xbf"
+                                "\x12\0\x1a\0";
+    Fault why;
+    (void)state;
+    for (size_t n = 0; n < sizeof text - 1; n++)
+        assert_null(load("t.json", text, n, &why));
+    for (size_t n = 1; n < sizeof model - 1; n++)
+        assert_null(load("t", model, n, &why));
+    void *block = load("t", model, sizeof model - 1, &why);
+    assert_non_null(block);
+    free(block);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_with_the_place),
+        cmocka_unit_test(takes_gaps),
+        cmocka_unit_test(refuses_what_is_cut),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
