@@ -1,7 +1,7 @@
 3 run tests/cli/chat.yaml --chat
-0 run tests/cli/chat.yaml --quiet --prompt=^[kind]<hello>{s^ulul}<again>{
+0 run tests/cli/chat.yaml --quiet --prompt=^<lo><hello>{}}}}}l}<hole>{
 3 run tests/torch/rotary.yaml --chat
 2 run tests/cli/chat.yaml --chat --prompt=x
 2 run tests/cli/chat.yaml --system=x
 3 run tests/torch/pool_mean.yaml --chat
-3 run tests/cli/chat.yaml --set vocab.file= --set vocab.size=40 --chat
+3 run tests/cli/chat.yaml --set vocab.file= --set vocab.size=11 --chat

@@ -320,15 +320,16 @@ static void test_chat(void **state)
 {
     (void)state;
     check(&(Model){ "tests/cli/chat.yaml", "",
-                    "hello\\nhow are you\\nHe\\n\\nfine\\nit is late now\\n"
-                    "h\\377e\\nwell\\nare you there or not\\n",
-                    "hello", "a\\tb\\nH\\ta\\n" });
+                    "hello\\nhole\\nHe\\n\\noh\\nh\\377e\\n"
+                    "hellohellohellohellohellohellohellohellohello\\n"
+                    "hellohellohellohello\\nhello\\n",
+                    "hello", "h\\te\\nH\\te\\n" });
 }
 
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_sharing, tear_down)
-    const struct CMUnitTest tests[] = { TEST(test_text), TEST(test_ids),
-                                        TEST(test_spec_ids), TEST(test_chat) };
+    const struct CMUnitTest tests[] = { TEST(test_chat), TEST(test_text),
+                                        TEST(test_ids), TEST(test_spec_ids) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
