@@ -193,7 +193,7 @@ typedef struct {      /* one tensor's way into the packed weights */
     int64_t position;           /* of row 0 */
     bool halves, tensor2tensor; /* TableSinusoid */
     const double *rate;         /* TableRotary: [k/2] angles of a position */
-    double factor;              /* of cosines and sines */
+    double factor;              /* of cosines and sines, or of slopes */
     int64_t length;             /* TableAlibi, PackDistance: most rows */
     int64_t max_distance;
     bool bidirectional; /* PackDistance */

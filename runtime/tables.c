@@ -44,7 +44,7 @@ double alibi_slope(int64_t head, int64_t heads)
 static double alibi(const PackItem *item, int64_t row, int64_t column)
 {
     double distance = (double)(column - (item->length - 1));
-    return -alibi_slope(row, item->rows) * fabs(distance);
+    return -item->factor * alibi_slope(row, item->rows) * fabs(distance);
 }
 
 float table_element(const PackItem *item, int64_t row, int64_t column)

@@ -40,9 +40,9 @@ static int column_of(const Picture *p, int node)
 /* ------------------------------------------------------ layers alike --- */
 static bool same_numbers(const Node *a, const Node *b)
 {
-    const double x[] = { a->scale, a->cap, a->eps };
-    const double y[] = { b->scale, b->cap, b->eps };
-    for (int i = 0; i < 3; i++)
+    const double x[] = { a->scale, a->cap, a->eps, a->slope };
+    const double y[] = { b->scale, b->cap, b->eps, b->slope };
+    for (int i = 0; i < 4; i++)
         if (x[i] < y[i] || x[i] > y[i])
             return false;
     return a->heads == b->heads && a->heads_kv == b->heads_kv

@@ -96,6 +96,8 @@ static int score_bias(Build *b, int x)
                .nin = 1,
                .bias = spec_score_bias(s) };
     b->field = s->pos_scores ? "positions.scores" : "positions.type";
+    if (n.bias == BiasAlibi)
+        n.slope = s->positions == PosAlibi ? s->scaling.step : 1;
     if (n.bias == BiasRelative) {
         n.nin = 2;
         n.buckets = s->pos_buckets;

@@ -131,6 +131,7 @@ typedef struct { /* one operation and the tensor it makes */
     int64_t dims;     /* Rotate: columns of each head that turn */
     PosLayout layout; /* Rotate */
     BiasKind bias;    /* ScoreBias, Attention */
+    double slope;     /* BiasAlibi: all slopes are multiplied by this */
     int64_t buckets, max_distance; /* BiasRelative */
     bool bidirectional;            /* BiasRelative */
     PoolType pool;                 /* Pool */

@@ -89,6 +89,8 @@ static void add_bias(Attributes *b, const Node *n)
 {
     if (n->bias == BiasAlibi)
         add_word(b, NULL, "alibi");
+    if (n->bias == BiasAlibi && (n->slope < 1 || n->slope > 1))
+        add_real(b, "slope", n->slope);
     if (n->bias != BiasRelative)
         return;
     add_count(b, n->bidirectional ? "relative both ways" : "relative",

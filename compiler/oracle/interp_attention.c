@@ -41,7 +41,8 @@ static double bias_of(const Node *n, const double *table, int64_t heads,
                       int64_t h, int64_t i, int64_t j)
 {
     switch (n->bias) {
-    case BiasAlibi: return -alibi_slope(h, heads) * (double)llabs(i - j);
+    case BiasAlibi:
+        return -n->slope * alibi_slope(h, heads) * (double)llabs(i - j);
     case BiasRelative:
         return table[relative_bucket(j - i, n->buckets, n->max_distance,
                                      n->bidirectional)

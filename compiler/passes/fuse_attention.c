@@ -52,6 +52,7 @@ static bool match_chain(const Graph *g, int root, int chain[Steps])
 static void take_bias(Node *n, const Node *bias)
 {
     n->bias = bias->bias;
+    n->slope = bias->slope;
     n->buckets = bias->buckets;
     n->max_distance = bias->max_distance;
     n->bidirectional = bias->bidirectional;

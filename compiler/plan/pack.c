@@ -357,6 +357,7 @@ static void bias_item(Plan *p, const Block *b, ItemList *list)
                     .length = b->distances };
     if (r->bias == BiasAlibi) {
         it.table = TableAlibi;
+        it.factor = r->slope;
     } else {
         read_from(p, &it, node_at(p, b->root)->name);
         it.rows = r->buckets;

@@ -42,7 +42,7 @@ const FieldLink field_links[] = {
     OF("positions.layout", "positions.type", "sinusoidal", "rotary"),
     OF("positions.exponent", "positions.type", "sinusoidal"),
     OF("positions.dims", "positions.type", "rotary"),
-    OF("positions.scaling.step", "positions.type", "rotary"),
+    OF("positions.scaling.step", "positions.type", "rotary", "alibi"),
     OF("positions.scaling.type", "positions.type", "rotary"),
     OF("positions.scaling.factor", SCALING, "dynamic", "llama3", "yarn",
        "longrope"),

@@ -329,7 +329,7 @@ const Field fields[] = {
         "Rotary: so many columns of each head are rotated, the first ones; "
         "of an odd number one more. The wavelengths are 2 pi base^(2i/dims)."),
     SPREAD("positions.scaling", WORDS("positions.scaling.step"), Model,
-           "Rotary: positions are multiplied by this."),
+           "Rotary, alibi: positions are multiplied by this."),
     REAL("positions.scaling.step", scaling.step, 1.0e-6, 1.0e6, Model, "1",
          NULL, "Positions are multiplied by this."),
     ENUM("positions.scaling.type", scaling.type, scalings, Model, "none", NULL,

@@ -109,8 +109,10 @@ FAMILIES = [
     falcon("falcon-40b", new_decoder_architecture=True, num_kv_heads=2),
     falcon("falcon-11b", new_decoder_architecture=True, num_kv_heads=2,
            num_ln_in_parallel_attn=1, bias=True, rope=theta(500042.0)),
-    falcon("falcon-rw", rope=None, alibi=True, multi_query=False,
-           parallel_attn=False, bias=True),
+    # Its eager form adds the biases twice.
+    causal("falcon-rw", "Falcon", dict(
+        FALCON, alibi=True, multi_query=False, parallel_attn=False, bias=True),
+        attention="sdpa"),
     causal("phi", "Phi", dict(LLAMA, hidden_size=32, intermediate_size=29,
                               layer_norm_eps=1e-3),
            theta(partial_rotary_factor=0.5), dtype="float16"),

@@ -45,7 +45,8 @@ class Family:
     taken apart for 4. record: what gives expected.json of a model; its inputs
     are functions of lengths and vocab. alter: called with the model before it
     is saved. bare: the file is of the model without its head, so names have no
-    prefix, as OpenAI's gpt2 has it. max_len: a length -> that of the spec it is
+    prefix, as OpenAI's gpt2 has it. attention: which of transformers' forms
+    computes it. max_len: a length -> that of the spec it is
     meant for, where another than the config's. old: keys of rope_parameters
     that transformers 4 calls otherwise. extra: files beside, name -> what json
     writes."""
@@ -60,6 +61,7 @@ class Family:
     shard: str | None = None
     alter: object = None
     bare: bool = False
+    attention: str = "eager"
     max_len: dict = dataclasses.field(default_factory=dict)
     old: dict = dataclasses.field(default_factory=dict)
     extra: dict = dataclasses.field(default_factory=dict)
@@ -112,7 +114,7 @@ def load(family, folder):
     """As a user does, in f32."""
     words = {"dtype" if FIVE else "torch_dtype": torch.float32}
     model = getattr(transformers, family.model).from_pretrained(
-        folder, attn_implementation="eager", **words)
+        folder, attn_implementation=family.attention, **words)
     return model.eval()
 
 

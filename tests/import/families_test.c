@@ -18,12 +18,6 @@
 
 static const char families[] = "tests/families";
 
-// clang-format off
-static const char *const later[] = { /* their rules are not written yet */
-    "falcon-rw",
-};
-// clang-format on
-
 enum { MostIds = 64, MostFamilies = 256 };
 
 typedef struct { /* how a model is compiled */
@@ -255,9 +249,6 @@ static void test_gguf(void **state)
 static void test_family(void **state)
 {
     const char *family = *state;
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (!strcmp(family, later[i]))
-            SKIP("no rules for %s yet", family);
     compare(import_both(family),
             arena_printf(a, "%s/%s/expected.json", families, family));
 }
