@@ -17,8 +17,11 @@ static bool refuse_row(Import *m, const Yaml *row)
     if (!import_truth(m, when))
         return false;
     const ConfigKey *k = config_find(m->config, key ? key->text : "model_type");
+    const ConfigKey *type = config_find(m->config, "model_type");
     const Pos pos = k ? k->pos : (Pos){ &m->config->src, 1, 1 };
-    error_at(pos, "%s needs what is not there yet: %s", m->family,
+    const bool named = type && type->value.kind == ValueText;
+    error_at(pos, "%s needs what is not there yet: %s",
+             named ? type->value.text : m->family,
              import_filled(m, what, what->text));
     return true;
 }

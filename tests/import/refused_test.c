@@ -1,0 +1,190 @@
+/* refused_test.c: checkpoints that are close to a family of models/import, but
+ * need what the spec has no field for: each is refused by name, with what is
+ * missing. The folder is one of tests/families with one key changed.        */
+#define _GNU_SOURCE
+#include "import/import.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "support/expected.h"
+#include "support/scratch.h"
+
+typedef struct {
+    const char *folder, *change; /* keys of config.json, in JSON */
+    const char *message;         /* behind `error: ` */
+} Refused;
+
+#define MISSING(family, what)                                                 \
+    family " needs what is not there yet: " what "\n"
+#define ONLY(family, key, value, known)                                       \
+    family " with " key ": " value " is not known here, only " known "\n"
+
+// clang-format off
+static const Refused all[] = {
+    /* model_types that are refused whole */
+    { "llama", "{\"model_type\": \"mixtral\"}",
+      MISSING("mixtral", "a network of experts, of which each token takes "
+              "some") },
+    { "llama", "{\"model_type\": \"gpt_oss\"}",
+      MISSING("gpt_oss", "a network of experts, of which each token takes "
+              "some") },
+    { "llama", "{\"model_type\": \"deepseek_v3\"}",
+      MISSING("deepseek_v3", "attention whose keys and values come through a "
+              "narrow product (MLA)") },
+    { "gemma", "{\"model_type\": \"gemma2\"}",
+      MISSING("gemma2", "norms behind attention and network, beside those "
+              "before them") },
+    { "gemma", "{\"model_type\": \"gemma3_text\"}",
+      MISSING("gemma3_text", "norms behind attention and network, beside those "
+              "before them") },
+    { "llama", "{\"model_type\": \"olmo2\"}",
+      MISSING("olmo2", "norms behind attention and network alone, and of all "
+              "heads at once") },
+    { "llama", "{\"model_type\": \"smollm3\"}",
+      MISSING("smollm3", "layers whose masks or positions differ") },
+    { "cohere", "{\"model_type\": \"cohere2\"}",
+      MISSING("cohere2", "layers whose masks or positions differ") },
+    { "gpt2", "{\"model_type\": \"gpt_neo\"}",
+      MISSING("gpt_neo", "layers whose masks or positions differ") },
+    { "llama", "{\"model_type\": \"mamba\"}",
+      MISSING("mamba", "recurrent layers") },
+    { "phi3", "{\"model_type\": \"phi3small\"}",
+      MISSING("phi3small", "attention to some blocks of keys") },
+    { "llama", "{\"model_type\": \"nemotron\"}",
+      MISSING("nemotron", "the square of relu as an activation") },
+    { "llama", "{\"model_type\": \"baichuan\"}",
+      MISSING("baichuan", "a class of transformers (its code lies beside the "
+              "checkpoint)") },
+    { "llama", "{\"model_type\": \"qwen2_vl\"}",
+      MISSING("qwen2_vl", "an input of pictures beside text") },
+    /* a key of a known family */
+    { "qwen2", "{\"use_sliding_window\": true, \"sliding_window\": 6, "
+      "\"max_window_layers\": 1, \"layer_types\": null}",
+      MISSING("qwen2", "a window in some layers only") },
+    { "qwen3", "{\"sliding_window\": 6, \"layer_types\": "
+      "[\"full_attention\", \"sliding_attention\"]}",
+      MISSING("qwen3", "a window in some layers only") },
+    { "cohere", "{\"use_qk_norm\": true}",
+      MISSING("cohere", "a norm of queries and keys with weights for each "
+              "head") },
+    { "stablelm", "{\"qk_layernorm\": true}",
+      MISSING("stablelm", "a norm of queries and keys with weights for each "
+              "head") },
+    { "gemma", "{\"hidden_activation\": \"relu\"}",
+      MISSING("gemma", "another activation") },
+    { "gemma", "{\"use_bidirectional_attention\": true}",
+      MISSING("gemma", "a decoder whose rows see later ones") },
+    { "gpt-j", "{\"rotary_dim\": null}",
+      MISSING("gptj", "wavelengths of the whole model's width") },
+    { "codegen", "{\"n_head\": 3}",
+      MISSING("codegen", "a number of heads that four does not divide") },
+    { "mpt", "{\"n_heads\": 3}",
+      MISSING("mpt", "another order of alibi's slopes for heads that are no "
+              "power of 2") },
+    { "gpt2", "{\"scale_attn_by_inverse_layer_idx\": true}",
+      ONLY("gpt2", "scale_attn_by_inverse_layer_idx", "true", "false") },
+    { "bloom", "{\"apply_residual_connection_post_layernorm\": true}",
+      ONLY("bloom", "apply_residual_connection_post_layernorm", "true",
+           "false") },
+    { "opt", "{\"layer_norm_elementwise_affine\": false}",
+      ONLY("opt", "layer_norm_elementwise_affine", "false", "true") },
+    { "phi3", "{\"attention_bias\": true}",
+      ONLY("phi3", "attention_bias", "true", "false") },
+    { "mpt", "{\"no_bias\": false}", ONLY("mpt", "no_bias", "false", "true") },
+    { "qwen2", "{\"use_mrope\": true}",
+      ONLY("qwen2", "use_mrope", "true", "false") },
+};
+// clang-format on
+
+/* A folder of links to all files of the family, but for config.json. */
+static const char *folder_of(Arena *a, const Refused *r)
+{
+    const char *to = scratch_path("folder");
+    char *from = realpath(arena_printf(a, "tests/families/%s", r->folder),
+                          NULL);
+    json_t *config = json_file(arena_printf(a, "%s/config.json", from));
+    json_t *change = json_loads(r->change, 0, NULL);
+    DIR *d = opendir(from);
+    assert_non_null(d);
+    assert_int_equal(mkdir(to, 0700), 0);
+    for (struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.' && strcmp(e->d_name, "config.json"))
+            assert_int_equal(symlink(arena_printf(a, "%s/%s", from, e->d_name),
+                                     arena_printf(a, "%s/%s", to, e->d_name)),
+                             0);
+    closedir(d);
+    assert_int_equal(json_object_update(config, change), 0);
+    assert_int_equal(json_dump_file(config,
+                                    arena_printf(a, "%s/config.json", to),
+                                    JSON_INDENT(1)),
+                     0);
+    json_decref(config);
+    json_decref(change);
+    free(from);
+    return to;
+}
+
+static void remove_folder(Arena *a, const char *folder)
+{
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.')
+            unlink(arena_printf(a, "%s/%s", folder, e->d_name));
+    closedir(d);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static const char *imported; /* the folder that the child imports */
+
+static void import_it(void)
+{
+    Imported i;
+    int code = import_folder(&i, &(ImportOptions){ .folder = imported,
+                                                   .spec = "-",
+                                                   .name = "x" });
+    import_close(&i);
+    _exit(code);
+}
+
+static const char *said(Arena *a)
+{
+    File f;
+    Fault why;
+    assert_true(file_read(&f, scratch_path("stderr"), 1 << 20, &why));
+    const char *text = arena_strndup(a, (const char *)f.at, f.size);
+    file_close(&f);
+    unlink(scratch_path("stderr"));
+    return text;
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        Arena *a = arena_new();
+        imported = arena_strdup(a, folder_of(a, &all[i]));
+        const int status = in_child(import_it);
+        const char *text = said(a), *message = strstr(text, ": error: ");
+        remove_folder(a, imported);
+        if (!message)
+            fail_msg("%s %s: %s", all[i].folder, all[i].change, text);
+        assert_exit(status, ExitInput);
+        message += strlen(": error: ");
+        assert_string_equal(arena_strndup(a, message,
+                                          strcspn(message, "\n") + 1),
+                            all[i].message);
+        arena_free(a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_refused, scratch_make,
+                                        scratch_remove),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
