@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "import/import.h"
+#include "tokenizer/tokenizer.h"
 #include "cli/options.h"
 
 /* The last part of a path, without slashes behind it; "." has the name of the
@@ -44,11 +45,16 @@ static const char *weights_path(Arena *a, const char *spec)
     return arena_printf(a, "%.*s.safetensors", (int)n, spec);
 }
 
+/* The spec, and the vocabularies beside it: all or none. */
 static int write_spec(const Imported *i, const char *path)
 {
     Fault why;
-    return write_file(path, i->text, i->n, &why) ? ExitDone
-                                                 : report_fault(&why);
+    outputs_hold();
+    bool good = write_file(path, i->text, i->n, &why);
+    for (int k = 0; good && k < i->vocabs; k++)
+        good = vocabulary_write(i->vocab[k].path, i->vocab[k].block,
+                                i->vocab[k].bytes, &why);
+    return outputs_release(good, &why) ? ExitDone : report_fault(&why);
 }
 
 static void say_written(const ImportCommand *o, const Imported *i,
@@ -61,6 +67,8 @@ static void say_written(const ImportCommand *o, const Imported *i,
     if (merged)
         fprintf(stderr, "wrote %s\n", plain_text(a, merged));
     fprintf(stderr, "wrote %s\n", plain_text(a, spec));
+    for (int k = 0; k < i->vocabs; k++)
+        fprintf(stderr, "      %s\n", plain_text(a, i->vocab[k].path));
     if (!o->compile)
         fprintf(stderr, "next:  attnc compile %s\n", plain_text(a, spec));
 }

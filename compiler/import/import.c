@@ -228,6 +228,7 @@ static bool make_spec(Import *m, Imported *to)
     if (m->scope.failures || !import_chat(m, t.spec))
         return false;
     spec_tree_shorten(&t);
+    vocabularies_read(m, t.spec, to);
     to->text = spec_tree_text(&t);
     to->n = strlen(to->text);
     return m->scope.failures == 0 && tensors_fit(m, &t, to);

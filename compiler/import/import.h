@@ -14,7 +14,6 @@ typedef struct {
     const char *folder; /* or a file of llama.cpp, .gguf */
     const char *spec;   /* the path that the spec will have, or "-" */
     const char *name;   /* of the model */
-    const char *vocab;  /* path for vocab.file, beside the spec; NULL: none */
     /* Weights that are made here: an adapter merged into them, or the mean of
      * these and of the checkpoints in other folders, go to the file `merged`,
      * beside the spec. NULL, 0: none.                                       */
@@ -23,14 +22,22 @@ typedef struct {
     int n_others;
 } ImportOptions;
 
+typedef struct { /* a block, and where it stands beside the spec */
+    const char *path;
+    const void *block;
+    int64_t bytes;
+} ImportedVocab;
+
 typedef struct {
     Arena *arena;      /* has all of this */
     const char *title; /* of the family */
     const char *text;  /* of the spec */
     size_t n;
-    const char *weights; /* the path of the file or index */
-    int tensors, unused; /* in it; of them known and not used */
-    int64_t parameters;  /* of those that are used */
+    const char *weights;    /* the path of the file or index */
+    int tensors, unused;    /* in it; of them known and not used */
+    int64_t parameters;     /* of those that are used */
+    ImportedVocab vocab[2]; /* of one side, or of both */
+    int vocabs;
 } Imported;
 
 /* An exit code; messages on stderr. import_close() also after a failure. */

@@ -24,7 +24,7 @@ static const Yaml *read_file(Arena *a, const Embedded *e)
 static bool is_rules(const Embedded *e)
 {
     return !strncmp(e->name, folder, sizeof folder - 1)
-        && strcmp(e->name, common_name) != 0
+        && ends_in(e->name, ".yaml") && strcmp(e->name, common_name) != 0
         && strcmp(e->name, "import/chat.yaml") != 0; /* chat.c */
 }
 

@@ -146,6 +146,7 @@ static int check_file(Arena *a, const Rules *r, const Yaml *common)
         return c.errors + 1;
     const Yaml *config = rules_map(top, "config"), *let = rules_map(top, "let");
     add_name(&c, "task");
+    add_name(&c, "format");
     add_keys(&c, let);
     add_keys(&c, rules_map(top, "tables"));
     add_keys(&c, rules_map(common, "tables"));

@@ -95,4 +95,7 @@ bool merge_weights(Import *m);
 /* Every tensor that the spec needs is there, every other one known. */
 bool tensors_fit(Import *m, const SpecTree *t, Imported *to);
 
+/* vocabulary.c: the folder's tokenizer; names it in the tree. */
+void vocabularies_read(Import *m, Yaml *spec, Imported *to);
+
 #endif

@@ -262,6 +262,45 @@ static void both_forms(void **state)
     arena_free(a);
 }
 
+/* The spec names a vocabulary beside it, where the folder has a tokenizer that
+ * can be read; else the model takes ids, and a warning says so.             */
+static void vocabularies(void **state)
+{
+    static const char pieces[] =
+        "{\"version\": \"1.0\", \"added_tokens\": [], \"normalizer\": null, "
+        "\"pre_tokenizer\": null, \"post_processor\": null, \"decoder\": "
+        "null, \"model\": {\"type\": \"WordPiece\", \"unk_token\": \"[UNK]\", "
+        "\"continuing_subword_prefix\": \"##\", "
+        "\"max_input_chars_per_word\": 100, "
+        "\"vocab\": {\"[UNK]\": 0, \"a\": 1, \"b\": 2}}}";
+    Arena *a = arena_new();
+    Imported i;
+    (void)state;
+    make_folder(text_of(a, arena_printf(a, "%s/config.json", family)));
+    scratch_file("tokenizer.json", pieces, sizeof pieces - 1);
+    const ImportOptions o = { .folder = scratch,
+                              .spec = scratch_path("m.yaml"),
+                              .name = "llama" };
+    assert_int_equal(import_folder(&i, &o), ExitDone);
+    assert_int_equal(i.vocabs, 1);
+    assert_string_equal(i.vocab[0].path, scratch_path("m.vocab"));
+    assert_true(i.vocab[0].bytes > 0);
+    assert_non_null(strstr(i.text, "file: m.vocab"));
+    import_close(&i);
+
+    scratch_file("tokenizer.json", pieces, sizeof pieces / 2);
+    capture_stderr();
+    const int code = import_folder(&i, &o);
+    const char *said = captured_stderr(a);
+    assert_int_equal(code, ExitDone);
+    assert_int_equal(i.vocabs, 0);
+    assert_null(strstr(i.text, "file:"));
+    assert_non_null(strstr(said, "warning: "));
+    assert_non_null(strstr(said, ": the model takes ids, not text"));
+    import_close(&i);
+    arena_free(a);
+}
+
 /* All that the rules of families say is right, whatever folder comes; and
  * docs/import.md says what they do.                                         */
 static void rules_stand(void **state)
@@ -287,6 +326,7 @@ int main(void)
         cmocka_unit_test(other_folders),
         cmocka_unit_test(shards),
         cmocka_unit_test(both_forms),
+        cmocka_unit_test(vocabularies),
         cmocka_unit_test(rules_stand),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

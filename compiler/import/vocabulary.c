@@ -1,0 +1,85 @@
+/* vocabulary.c: the folder's tokenizer as blocks, which stand beside the spec
+ * and which it names. A tokenizer that has a part that is not known leaves the
+ * model without: it takes ids.                                              */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/embedded.h"
+#include "import/state.h"
+#include "tokenizer/tokenizer.h"
+
+/* The scalar at a.b; NULL: none. */
+static const char *text_at(const Yaml *map, const char *a, const char *b)
+{
+    const Yaml *y = map ? yaml_get(map, a) : NULL;
+    if (y && b)
+        y = y->kind == YamlMap ? yaml_get(y, b) : NULL;
+    return y && y->kind == YamlScalar ? y->text : NULL;
+}
+
+/* "out/model.yaml" and ".vocab": "out/model.vocab". */
+static const char *beside(Import *m, const char *ending)
+{
+    const char *spec = m->o->spec, *dot = strrchr(spec, '.');
+    const size_t n = dot && !strchr(dot, '/') ? (size_t)(dot - spec)
+                                              : strlen(spec);
+    return arena_printf(m->a, "%.*s%s", (int)n, spec, ending);
+}
+
+static bool read_side(Import *m, const Yaml *spec, TextSide side, Vocabulary *v)
+{
+    const char *size = text_at(spec, "vocab", "size");
+    VocabularyFrom from = { .folder = m->o->folder,
+                            .side = side,
+                            .size = size ? strtoll(size, NULL, 10) : -1 };
+    bool found = false;
+    Fault why;
+    from.classes = embedded_text("import/tokenizers.json", &from.classes_bytes);
+    if (vocabulary_of_folder(&from, v, &found, &why))
+        return found;
+    if (why.code == ExitResource)
+        fail(why.code, "%s", why.text);
+    warning_once("%s: the model takes ids, not text", why.text);
+    return false;
+}
+
+/* Into the import, whose memory goes with its arena; its name in the spec. */
+static Yaml *keep(Import *m, Imported *to, Vocabulary *v, const char *ending)
+{
+    ImportedVocab *kept = &to->vocab[to->vocabs++];
+    const char *path = beside(m, ending), *slash = strrchr(path, '/');
+    void *block = arena_alloc(m->a, (size_t)v->bytes);
+    memcpy(block, v->block, (size_t)v->bytes);
+    *kept = (ImportedVocab){ path, block, v->bytes };
+    free(v->block);
+    return scalar_new(m->a, slash ? slash + 1 : path, false);
+}
+
+static void set_file(Import *m, Yaml *vocab, const char *side, Yaml *file)
+{
+    Yaml *map = map_new(m->a);
+    map_set(m->a, map, "file", file);
+    map_set(m->a, vocab, side, map);
+}
+
+void vocabularies_read(Import *m, Yaml *spec, Imported *to)
+{
+    const char *kind = text_at(spec, "kind", NULL);
+    Yaml *vocab = (Yaml *)yaml_get(spec, "vocab");
+    Vocabulary source, target;
+    if (!vocab || vocab->kind != YamlMap || is_stdout(m->o->spec))
+        return;
+    if (!kind || strcmp(kind, "encoder-decoder") != 0) {
+        if (read_side(m, spec, TextAlone, &source))
+            map_set(m->a, vocab, "file", keep(m, to, &source, ".vocab"));
+        return;
+    }
+    if (!read_side(m, spec, TextSource, &source))
+        return;
+    if (!read_side(m, spec, TextTarget, &target)) {
+        free(source.block);
+        return;
+    }
+    set_file(m, vocab, "source", keep(m, to, &source, ".source.vocab"));
+    set_file(m, vocab, "target", keep(m, to, &target, ".target.vocab"));
+}
