@@ -10,10 +10,18 @@ table() { cat << END
 spec     50000    4096  $COMPILER
 tensors  1000000  4096  runtime/safetensors.c runtime/gguf.c \
 runtime/shards.c runtime/convert.c
+import   20000    12288  compiler/import/bindings.c compiler/import/chat.c \
+compiler/import/config.c compiler/import/expr.c compiler/import/expr_parse.c \
+compiler/import/functions.c compiler/import/gguf.c compiler/import/import.c \
+compiler/import/judge.c compiler/import/resolve.c compiler/import/rules.c \
+compiler/import/spec_text.c compiler/import/tensors.c compiler/import/value.c \
+compiler/import/vocabulary.c
 vocab    1000000 98304  runtime/vocab.c runtime/vocab_check.c \
-compiler/tokenizer/load.c compiler/tokenizer/lines.c \
-compiler/tokenizer/pieces.c compiler/tokenizer/block.c runtime/merges.c \
-runtime/tokens.c runtime/text.c
+$(echo compiler/tokenizer/*.c) runtime/merges.c runtime/tokens.c runtime/text.c \
+runtime/added.c runtime/aligned.c runtime/charmap.c runtime/encoding.c \
+runtime/normal.c runtime/ranks.c runtime/replace.c runtime/sentencepiece.c \
+runtime/split.c runtime/steps.c runtime/trie.c runtime/unigram.c \
+runtime/wordpiece.c
 state    1000000  8192  runtime/state.c runtime/stream.c
 records  1000000  2048  compiler/records/records.c compiler/records/line.c \
 compiler/records/file.c compiler/records/print.c

@@ -1,16 +1,21 @@
-/* vocab.c: a vocabulary, as a file of lines, as a tokenizer's JSON, or as the
- * block of a weights file; then a text becomes tokens and they a text again.
+/* vocab.c: a vocabulary, as a file of lines, a model of SentencePiece, some
+ * JSON, the block of a weights file, or the files of a checkpoint's folder;
+ * then a text becomes tokens and they a text again.
  *
  * An input: a byte that says which, five for the special tokens, and, behind a
- * line of `%%` each, the file, the text, a stop string.                     */
+ * line of `%%` each, the file, the text, a stop string, merges.txt; the file of
+ * a folder is its tokenizer_config.json, behind merges.txt stand then
+ * tokenizer.json, vocab.json, and one under all other names that classes have.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "emit/embedded.h"
 #include "tokenizer/block.h"
 #include "fuzz.h"
 
-enum { Lines, Json, Block, Kinds, Specials = 6 };
+enum { Lines, Json, Block, Folder, Kinds, Specials = 6 };
 
 typedef struct {
     const uint8_t *head;
@@ -91,11 +96,14 @@ static void use(const void *block, const Input *in)
     free(places);
 }
 
-/* Every token is found by its text; in a block that another made, or none is.
- */
-static void check_tokens(const void *block, int made)
+/* Every token of a list of our own is found by its text: those of other tools
+ * have some that no text becomes.                                           */
+static void check_tokens(const void *block, int from)
 {
     const struct attn_vocab_header *h = block;
+    const bool made = from == Lines
+                        ? h->kind == ATTN_CHARACTERS || h->kind == ATTN_SPACES
+                        : from == Json && h->kind == ATTN_MERGES;
     for (int32_t id = 0; id < h->size; id++) {
         int64_t n;
         const char *text = attn_vocab_token(block, id, &n);
@@ -105,19 +113,41 @@ static void check_tokens(const void *block, int made)
     }
 }
 
+/* A block of others; NULL: it is refused. */
+static void *take_block(const FuzzPart *file, int64_t *bytes)
+{
+    void *block = malloc(file->n + !file->n);
+    *bytes = (int64_t)file->n;
+    if (file->n)
+        memcpy(block, file->at, file->n);
+    if (!attn_vocab_check(block, *bytes))
+        return block;
+    free(block);
+    return NULL;
+}
+
+static void *load_folder(const Input *in, int64_t *bytes, Fault *why)
+{
+    VocabularyFrom from = { .folder = "tests/fuzz",
+                            .side = (TextSide)((uint8_t)in->head[1] % 3),
+                            .size = (signed char)in->head[2] };
+    Vocabulary v;
+    bool found;
+    from.classes = embedded_text("import/tokenizers.json", &from.classes_bytes);
+    if (!vocabulary_of_folder(&from, &v, &found, why) || !found)
+        return NULL;
+    *bytes = v.bytes;
+    return v.block;
+}
+
 static void *load(const Input *in, int64_t *bytes, int *code)
 {
     Fault why = { .code = ExitInput };
     void *block = NULL;
-    if (in->head[0] % 4 % Kinds == Block) {
-        *bytes = (int64_t)in->file.n;
-        block = malloc(in->file.n + !in->file.n);
-        if (in->file.n)
-            memcpy(block, in->file.at, in->file.n);
-        if (attn_vocab_check(block, *bytes)) {
-            free(block);
-            block = NULL;
-        }
+    if (in->head[0] % Kinds == Block) {
+        block = take_block(&in->file, bytes);
+    } else if (in->head[0] % Kinds == Folder) {
+        block = load_folder(in, bytes, &why);
     } else {
         const signed char *special = (const signed char *)in->head + 1;
         const VocabTokens t = {
@@ -128,13 +158,13 @@ static void *load(const Input *in, int64_t *bytes, int *code)
             .unknown = special[3],
             .append_end = special[4] & 1,
         };
-        const char *path = in->head[0] % 4 % Kinds == Json ? "v.json" : "v";
+        const char *path = in->head[0] % Kinds == Json ? "v.json" : "v";
         const int64_t count = vocab_count(path, &why);
         block = vocab_load(path, special[4] & 2 ? count : -1, &t, bytes, &why);
-        const char *wrong = block ? attn_vocab_check(block, *bytes) : NULL;
-        if (wrong)
-            fuzz_wrong("a block that was made is refused: %s", wrong);
     }
+    const char *wrong = block ? attn_vocab_check(block, *bytes) : NULL;
+    if (wrong)
+        fuzz_wrong("a block that was made is refused: %s", wrong);
     *code = block ? ExitDone : why.code;
     return block;
 }
@@ -145,12 +175,34 @@ static int run(void *with)
     int code;
     void *block = load(with, &bytes, &code);
     if (block) {
-        check_tokens(block,
-                     ((const Input *)with)->head[0] % 4 % Kinds != Block);
+        check_tokens(block, ((const Input *)with)->head[0] % Kinds);
         use(block, with);
     }
     free(block);
     return code;
+}
+
+/* The files that an input has of a folder; the last is under names enough. */
+static void hold_folder(const FuzzPart *part)
+{
+    static const struct {
+        const char *path;
+        int part;
+    } rows[] = { { "tests/fuzz/tokenizer_config.json", 0 },
+                 { "tests/fuzz/merges.txt", 3 },
+                 { "tests/fuzz/tokenizer.json", 4 },
+                 { "tests/fuzz/vocab.json", 5 },
+                 { "tests/fuzz/vocab.txt", 6 },
+                 { "tests/fuzz/spiece.model", 6 },
+                 { "tests/fuzz/source.spm", 6 },
+                 { "tests/fuzz/target.spm", 6 },
+                 { "tests/fuzz/tokenizer.model", 6 },
+                 { "tests/fuzz/sentencepiece.bpe.model", 6 },
+                 { "tests/fuzz/added_tokens.json", 7 } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (part[rows[i].part].n)
+            fuzz_file(rows[i].path, part[rows[i].part].at,
+                      part[rows[i].part].n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -163,6 +215,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_files_clear();
     fuzz_file("v", in.file.at, in.file.n);
     fuzz_file("v.json", in.file.at, in.file.n);
+    if (part[3].n)
+        fuzz_file("merges.txt", part[3].at, part[3].n);
+    if (*data % Kinds == Folder)
+        hold_folder(part);
     fuzz_run(run, &in);
     return 0;
 }
@@ -324,7 +380,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
         data[fuzz_dice(&d, Specials)] = (uint8_t)(fuzz_dice(&d, 10) - 1);
         return size;
     }
-    switch (data[0] % 4 % Kinds) {
+    switch (data[0] % Kinds) {
     case Json:
         return what < 200
                  ? add_piece(data, size, most, &d)
