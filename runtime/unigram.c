@@ -142,6 +142,16 @@ static int64_t unigram_fallback(struct attn_encoding *e,
     return wrong;
 }
 
+/* Is there a piece for each of the n bytes? */
+static int unigram_has_bytes(const struct attn_vocab *v, const char *at,
+                             int64_t n)
+{
+    int has = v->byte && v->head->flags & ATTN_MODEL_FALLBACK;
+    for (int64_t i = 0; has && i < n; i++)
+        has = v->byte[(unsigned char)at[i]] >= 0;
+    return has;
+}
+
 /* All unknown pieces from `at` on that are taken as one. */
 static int64_t unigram_unknown(const struct unigram *u, int64_t at)
 {
@@ -165,8 +175,7 @@ static int64_t unigram_put(struct attn_encoding *e, const struct unigram *u)
             end = unigram_unknown(u, at);
             if (id < 0)
                 return attn_encode_bad(e, ATTN_ERROR_UNKNOWN, at);
-            if ((v->head->flags & ATTN_MODEL_FALLBACK) && v->byte
-                && v->byte[0] >= 0
+            if (unigram_has_bytes(v, u->text + at, end - at)
                 && attn_find(v, u->text + at, end - at) < 0) {
                 wrong = unigram_fallback(e, u, at, end);
                 at = end;

@@ -16,7 +16,7 @@ compiler/import/functions.c compiler/import/gguf.c compiler/import/import.c \
 compiler/import/judge.c compiler/import/resolve.c compiler/import/rules.c \
 compiler/import/spec_text.c compiler/import/tensors.c compiler/import/value.c \
 compiler/import/vocabulary.c
-vocab    1000000 98304  runtime/vocab.c runtime/vocab_check.c \
+vocab    300000  98304  runtime/vocab.c runtime/vocab_check.c \
 $(echo compiler/tokenizer/*.c) runtime/merges.c runtime/tokens.c runtime/text.c \
 runtime/added.c runtime/aligned.c runtime/charmap.c runtime/encoding.c \
 runtime/normal.c runtime/ranks.c runtime/replace.c runtime/sentencepiece.c \

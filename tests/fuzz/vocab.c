@@ -6,6 +6,8 @@
  * line of `%%` each, the file, the text, a stop string, merges.txt; the file of
  * a folder is its tokenizer_config.json, behind merges.txt stand then
  * tokenizer.json, vocab.json, and one under all other names that classes have.
+ * What stands behind the merges of others changes the block that was made: an
+ * offset and a word there, of 4 bytes each.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@ enum { Lines, Json, Block, Folder, Kinds, Specials = 6 };
 
 typedef struct {
     const uint8_t *head;
-    FuzzPart file, text, stop;
+    FuzzPart file, text, stop, changes;
 } Input;
 
 static void check_ids(const void *block, const int32_t *ids, int64_t n)
@@ -169,14 +171,37 @@ static void *load(const Input *in, int64_t *bytes, int *code)
     return block;
 }
 
+/* Other words in the block: of its head, where the offset is odd. */
+static void change_words(void *block, int64_t bytes, const FuzzPart *changes)
+{
+    for (size_t i = 0; i + 8 <= changes->n; i += 8) {
+        uint32_t at;
+        memcpy(&at, changes->at + i, 4);
+        const uint32_t words = at % 2 ? sizeof(struct attn_vocab_header) / 4
+                                      : (uint32_t)(bytes / 4);
+        memcpy((char *)block + 4 * (at / 2 % words), changes->at + i + 4, 4);
+    }
+}
+
 static int run(void *with)
 {
+    const Input *in = with;
     int64_t bytes;
-    int code;
-    void *block = load(with, &bytes, &code);
+    int code, from = in->head[0] % Kinds;
+    void *block = load(in, &bytes, &code);
+    if (in->file.n > 4 && memcmp(in->file.at, "ATTN", 4) == 0)
+        from = Block;
+    if (block && in->changes.n >= 8) {
+        change_words(block, bytes, &in->changes);
+        from = Block;
+        if (attn_vocab_check(block, bytes)) {
+            free(block);
+            return ExitInput;
+        }
+    }
     if (block) {
-        check_tokens(block, ((const Input *)with)->head[0] % Kinds);
-        use(block, with);
+        check_tokens(block, from);
+        use(block, in);
     }
     free(block);
     return code;
@@ -211,7 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     FuzzPart part[8] = { { NULL, 0 } };
     fuzz_parts(part, data + Specials, size - Specials);
-    Input in = { data, part[0], part[1], part[2] };
+    Input in = { data, part[0], part[1], part[2], { NULL, 0 } };
     fuzz_files_clear();
     fuzz_file("v", in.file.at, in.file.n);
     fuzz_file("v.json", in.file.at, in.file.n);
@@ -219,6 +244,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_file("merges.txt", part[3].at, part[3].n);
     if (*data % Kinds == Folder)
         hold_folder(part);
+    else
+        in.changes = part[4];
     fuzz_run(run, &in);
     return 0;
 }
@@ -367,6 +394,24 @@ static size_t some_block(uint8_t *data, size_t most, FuzzDice *d)
     return size <= most ? size : 0;
 }
 
+/* Another word of the block that the file becomes; the parts that are not there
+ * yet become empty ones.                                                    */
+static size_t add_change(uint8_t *data, size_t size, size_t most, FuzzDice *d)
+{
+    FuzzPart part[8];
+    uint32_t at = fuzz_dice(d, UINT32_MAX);
+    const int32_t x = fuzz_dice(d, 2) ? (int32_t)fuzz_number(d)
+                                      : (int32_t)fuzz_dice(d, 1 << 18);
+    int n = fuzz_parts(part, data + Specials, size - Specials);
+    for (; n < 5 && size + 4 <= most; n++, size += 4)
+        memcpy(data + size, "\n%%\n", 4);
+    if (n != 5 || size + 8 > most)
+        return size;
+    memcpy(data + size, &at, 4);
+    memcpy(data + size + 4, &x, 4);
+    return size + 8;
+}
+
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
                                unsigned seed)
 {
@@ -380,6 +425,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
         data[fuzz_dice(&d, Specials)] = (uint8_t)(fuzz_dice(&d, 10) - 1);
         return size;
     }
+    if (what < 128 && data[0] % Kinds != Folder && data[0] % Kinds != Block)
+        return add_change(data, size, most, &d);
     switch (data[0] % Kinds) {
     case Json:
         return what < 200
