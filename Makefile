@@ -67,7 +67,7 @@ HEADERS  := batch compiled_model generate handle handle_system memory check sear
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
             $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c runtime/search_settings.c runtime/chat.c \
             runtime/words.c $(wildcard runtime/program*.c runtime/handle*.c) \
-            $(sort $(wildcard models/new/*.yaml models/import/*.yaml)) models/import/tokenizers.json
+            $(sort $(wildcard models/new/*.yaml models/import/*.yaml models/import/*.json))
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.
 MACHINES_x86_64  := x86-64-v4 x86-64-v3 x86-64-v2

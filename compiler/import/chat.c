@@ -119,6 +119,31 @@ static void unknown_template(Import *m, Pos pos, const Yaml *rows)
                names);
 }
 
+/* The text of the token whose id is at `key`; "": none. */
+static Datum gguf_token(Import *m, const char *key)
+{
+    const Datum *id = value_get(&m->gguf, key);
+    const Datum *list = value_get(&m->gguf, "tokenizer.ggml.tokens");
+    Datum text = { .kind = ValueText, .text = "" };
+    if (id && id->kind == ValueInt && list && list->kind == ValueList
+        && id->whole >= 0 && id->whole < list->many.n)
+        text = list->many.at[id->whole];
+    return text;
+}
+
+/* What a file of llama.cpp says, as tokenizer_config.json does. */
+static void read_gguf(Import *m, Config *c)
+{
+    static const char *const keys[] = { "bos_token", "eos_token",
+                                        "chat_template" };
+    const Datum *text = value_get(&m->gguf, "tokenizer.chat_template");
+    Datum *at = arena_alloc(m->a, 3 * sizeof *at);
+    at[0] = gguf_token(m, "tokenizer.ggml.bos_token_id");
+    at[1] = gguf_token(m, "tokenizer.ggml.eos_token_id");
+    at[2] = text ? *text : (Datum){ .kind = ValueNone };
+    c->top = (Datum){ .kind = ValueMap, .many = { at, keys, 3 } };
+}
+
 bool import_chat(Import *m, Yaml *spec)
 {
     const Yaml *kind = yaml_get(spec, "kind");
@@ -128,7 +153,9 @@ bool import_chat(Import *m, Yaml *spec)
     Pos pos = { 0 };
     if (!kind || strcmp(kind->text, "decoder") || yaml_get(spec, "head"))
         return true;
-    if (!config_read(m->a, path, &c, &m->code))
+    if (m->gguf.kind == ValueMap)
+        read_gguf(m, &c);
+    else if (!config_read(m->a, path, &c, &m->code))
         return false;
     const char *text = template_text(m, &c, &pos);
     if (!text)

@@ -1,6 +1,6 @@
-/* vocabulary.c: the folder's tokenizer as blocks, which stand beside the spec
- * and which it names. A tokenizer that has a part that is not known leaves the
- * model without: it takes ids.                                              */
+/* vocabulary.c: the tokenizer of a folder, or of a file of llama.cpp, as
+ * blocks, which stand beside the spec and which it names. A tokenizer that has
+ * a part that is not known leaves the model without: it takes ids. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,8 +34,12 @@ static bool read_side(Import *m, const Yaml *spec, TextSide side, Vocabulary *v)
                             .size = size ? strtoll(size, NULL, 10) : -1 };
     bool found = false;
     Fault why;
-    from.classes = embedded_text("import/tokenizers.json", &from.classes_bytes);
-    if (vocabulary_of_folder(&from, v, &found, &why))
+    const bool gguf = m->gguf.kind == ValueMap;
+    from.classes = embedded_text(gguf ? "import/gguf_splitting.json"
+                                      : "import/tokenizers.json",
+                                 &from.classes_bytes);
+    if (gguf ? vocabulary_of_gguf(&from, v, &found, &why)
+             : vocabulary_of_folder(&from, v, &found, &why))
         return found;
     if (why.code == ExitResource)
         fail(why.code, "%s", why.text);

@@ -60,6 +60,14 @@ typedef struct {
 bool vocabulary_of_folder(const VocabularyFrom *from, Vocabulary *v,
                           bool *found, Fault *why);
 
+/* -------------------------------------------------------------- gguf.c --- */
+/* Of a file of llama.cpp, `folder`; `classes` is
+ * models/import/gguf_splitting.json. A SentencePiece's BPE ("llama") or a BPE
+ * of bytes ("gpt2"), whose way to cut a text has a row there. True and found
+ * false: the file has no tokenizer. */
+bool vocabulary_of_gguf(const VocabularyFrom *from, Vocabulary *v, bool *found,
+                        Fault *why);
+
 /* -------------------------------------------------------- block_file.c --- */
 /* NAME.vocab: a block as it stands. */
 bool vocabulary_write(const char *path, const void *block, int64_t bytes,

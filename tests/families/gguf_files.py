@@ -106,17 +106,20 @@ def put_config(writer, config, kind):
                                         // config.num_attention_heads)
 
 
-def pieces():
-    """A vocabulary of SentencePiece with a piece for each byte."""
+def pieces(prefix):
+    """A vocabulary of SentencePiece with a piece for each byte, as Llama's and
+    Gemma's: no character is changed, no space goes."""
     made = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(TEXT.split("\n")), model_writer=made,
         vocab_size=312, model_type="bpe", byte_fallback=True,
-        character_coverage=1.0, hard_vocab_limit=False, minloglevel=2)
+        character_coverage=1.0, hard_vocab_limit=False, minloglevel=2,
+        normalization_rule_name="identity", add_dummy_prefix=prefix,
+        remove_extra_whitespaces=False)
     return sentencepiece.SentencePieceProcessor(model_proto=made.getvalue())
 
 
-def put_pieces(writer, model):
+def put_pieces(writer, model, prefix):
     n = range(model.vocab_size())
     kind = [2 if model.is_unknown(i) else 3 if model.is_control(i)
             else 6 if model.is_byte(i) else 1 for i in n]
@@ -130,6 +133,8 @@ def put_pieces(writer, model):
     writer.add_unk_token_id(0)
     writer.add_add_bos_token(True)
     writer.add_add_eos_token(False)
+    if not prefix:
+        writer.add_add_space_prefix(False)
     return [[1] + model.encode(line) for line in LINES]
 
 
@@ -166,9 +171,9 @@ def put_merges(writer, model):
 
 
 def make(name, arch, kind, stem, theta, **words):
-    texts = merges(QWEN2) if arch.startswith("qwen") else pieces()
-    size = (texts.get_vocab_size() if arch.startswith("qwen")
-            else texts.vocab_size())
+    qwen, prefix = arch.startswith("qwen"), arch != "gemma"
+    texts = merges(QWEN2) if qwen else pieces(prefix)
+    size = texts.get_vocab_size() if qwen else texts.vocab_size()
     family = golden.Family(
         name, f"{stem}ForCausalLM", f"{stem}Config",
         {**WORDS, "vocab_size": size, **words}, golden.decoder,
@@ -179,8 +184,8 @@ def make(name, arch, kind, stem, theta, **words):
     model = model.eval()
     writer = gguf.GGUFWriter(OUT / f"{name}.gguf", arch)
     put_config(writer, config, kind)
-    lines = (put_merges if arch.startswith("qwen") else put_pieces)(writer,
-                                                                    texts)
+    lines = (put_merges(writer, texts) if qwen
+             else put_pieces(writer, texts, prefix))
     with torch.no_grad():
         for key, x in model.state_dict().items():
             if key == "lm_head.weight" and config.tie_word_embeddings:

@@ -237,13 +237,15 @@ static void test_adapter(void **state)
             "tests/families/lora/expected.json");
 }
 
-/* A file of llama.cpp; tests/families/gguf has NAME.json beside NAME.gguf. */
+/* A file of llama.cpp; tests/families/gguf has NAME.json beside NAME.gguf. Its
+ * tokenizer stands beside the spec (tests/tokenizer/gguf_tokens_test.c).    */
 static void test_gguf(void **state)
 {
     const char *name = *state;
     compare(import_by(arena_printf(a, "%s/gguf/%s.gguf", families, name),
                       "--quiet"),
             arena_printf(a, "%s/gguf/%s.json", families, name));
+    assert_int_equal(access(in_dir("model.vocab"), R_OK), 0);
 }
 
 static void test_family(void **state)
