@@ -255,9 +255,10 @@ static void take_operand(Reading *r, const char *word)
     const Option *row = operand(r->command, r->operands);
     if (!row && r->operands > 0)
         fail(ExitUsage, "one %s at a time: '%s' and '%s'",
-             r->command->bit == CmdHelp  ? "command"
-             : r->command->bit == CmdNew ? "model"
-                                         : "spec",
+             r->command->bit == CmdHelp     ? "command"
+             : r->command->bit == CmdNew    ? "model"
+             : r->command->bit == CmdTokens ? "file"
+                                            : "spec",
              quote(r->operand), quote(word));
     if (!row)
         fail(ExitUsage, "attnc %s takes no file: '%s'", r->command->name,

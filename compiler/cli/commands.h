@@ -12,6 +12,7 @@ COMMAND(import, Import, "FOLDER ..", 0, "a checkpoint as a spec, and as C")
 COMMAND(compile, Compile, "SPEC", 1, "emit C, and compile it where asked")
 COMMAND(run, Run, "SPEC", 1, "answer each line of stdin; or compute tensors")
 COMMAND(score, Score, "SPEC", 1, "log-probabilities of given answers")
+COMMAND(tokens, Tokens, "FILE", 1, "the token ids of each line of stdin")
 COMMAND(graph, Graph, "SPEC", 1,
         "the operations, before and after each pass")
 COMMAND(plan, Plan, "SPEC", 1,

@@ -11,7 +11,9 @@
 
 void lines_open(Lines *l, Arena *a, int fd)
 {
-    *l = (Lines){ .buffer = arena_alloc(a, LongestLine + 1), .fd = fd };
+    *l = (Lines){ .buffer = arena_alloc(a, LongestLine + 1),
+                  .fd = fd,
+                  .ending = '\n' };
 }
 
 /* Reads once, after what is in the buffer. False: nothing more comes. */
@@ -37,7 +39,7 @@ static size_t skip_line(Lines *l)
     size_t dropped = 0;
     for (;;) {
         char *at = l->buffer + l->begin;
-        char *eol = memchr(at, '\n', l->end - l->begin);
+        char *eol = memchr(at, l->ending, l->end - l->begin);
         size_t n = eol ? (size_t)(eol - at) : l->end - l->begin;
         dropped += n;
         l->begin += n + (eol != NULL);
@@ -49,7 +51,7 @@ static size_t skip_line(Lines *l)
 /* Passes over the byte order mark that some editors put before a text. */
 static void skip_mark(Lines *l)
 {
-    if (l->number == 0 && l->end - l->begin >= 3
+    if (l->number == 0 && l->ending && l->end - l->begin >= 3
         && !memcmp(l->buffer + l->begin, "\xef\xbb\xbf", 3))
         l->begin += 3;
 }
@@ -60,7 +62,7 @@ LineState lines_next(Lines *l, bool wait, const char **text, size_t *n)
         skip_mark(l);
         char *at = l->buffer + l->begin;
         size_t have = l->end - l->begin;
-        char *eol = memchr(at, '\n', have);
+        char *eol = memchr(at, l->ending, have);
         if (eol || (l->over && have > 0)) {
             *text = at;
             *n = eol ? (size_t)(eol - at) : have;
@@ -185,16 +187,21 @@ int64_t tokens_most(const Tokens *t, size_t n)
 int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   Fault *why)
 {
-    if (t->ids)
-        return parse_ids(t, text, n, ids, why);
+    return t->ids ? parse_ids(t, text, n, ids, why)
+                  : tokens_at(t, text, n, ids, NULL, why);
+}
+
+int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
+                  int32_t *offsets, Fault *why)
+{
     int64_t bad = 0;
     int64_t bytes = attn_vocab_encode_bytes(t->block, (int64_t)n);
     void *memory = bytes > 0 ? malloc((size_t)bytes) : NULL;
     if (bytes > 0 && !memory)
         fail(ExitResource, "out of memory for a line of %zu bytes", n);
-    int64_t count = attn_vocab_encode(t->block, text, (int64_t)n, t->how, ids,
-                                      attn_min(tokens_most(t, n), MostTokens),
-                                      memory, &bad);
+    int64_t count = attn_vocab_encode_offsets(
+        t->block, text, (int64_t)n, t->how, ids, offsets,
+        attn_min(tokens_most(t, n), MostTokens), memory, &bad);
     free(memory);
     if (count == ATTN_ERROR_UTF8)
         fault(why, ExitInput, "byte %lld: this is not UTF-8",
@@ -244,6 +251,14 @@ void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
     int64_t size;
     const char *text = text_of(a, t, ids, n, room, &size);
     fwrite(text, 1, (size_t)size, out);
+}
+
+void add_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n)
+{
+    char room[ShortText];
+    int64_t size;
+    const char *text = text_of(b->arena, t, ids, n, room, &size);
+    buffer_add(b, text, (size_t)size);
 }
 
 void json_ids(Buffer *b, const char *key, const int32_t *ids, int64_t n)

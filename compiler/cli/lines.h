@@ -12,6 +12,7 @@ typedef struct {
     int64_t number; /* of the line that was read last, from 1 */
     bool over;      /* nothing comes after the buffer */
     int fd;
+    char ending; /* of a line: '\n', or NUL */
 } Lines;
 
 typedef enum { LineText, LineTooLong, LineWait, LineEnd } LineState;
@@ -49,11 +50,16 @@ int64_t tokens_most(const Tokens *t, size_t n);
  * message.                                                                  */
 int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   Fault *why);
+/* The same of a text that is no ids, with offsets[2 so many] in it; or NULL. */
+int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
+                  int32_t *offsets, Fault *why);
 /* The same of a question: an empty one has none, not an end token either. */
 int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                     Fault *why);
 void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
                   int64_t n);
+/* Their text, where text is no ids. */
+void add_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n);
 /* `"tokens": [3, 2]`, and behind it `, "text": "AH"` where text is no ids. */
 void json_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n);
 void json_ids(Buffer *b, const char *key, const int32_t *ids, int64_t n);

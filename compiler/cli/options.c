@@ -26,6 +26,7 @@ static const size_t part_at[][OptionParts] = {
     [NthScore] = { [PartModel] = HAS(Score, model),
                    [PartCode] = HAS(Score, code),
                    [PartLines] = HAS(Score, lines) },
+    [NthTokens] = { [PartModel] = HAS(Tokens, model) },
     [NthGraph] = { [PartModel] = HAS(Graph, model) },
     [NthPlan] = { [PartModel] = HAS(Plan, model),
                   [PartCode] = HAS(Plan, code) },
@@ -144,6 +145,7 @@ const Option option_table[] = {
     TEXT("SPEC", "", MODEL(CmdSpec | CmdTensors | CmdTune, spec), ""),
     WORD("attnc records", "", OWN(Records, action), records_actions, 0, ""),
     LIST("FILE", "", OWN(Records, files), ""),
+    TEXT("FILE", "", MODEL(CmdTokens, spec), ""),
     TEXT("COMMAND", "", OWN(Help, command), ""),
     WORD("attnc completion", "", OWN(Completion, shell), shells, 0, ""),
     TEXT("MODEL", "", OWN(New, model), ""),
@@ -208,6 +210,23 @@ const Option option_table[] = {
          "what attnc tune found, here instead of your own"),
     FLAG("--no-records", CODE(CmdPlans, no_records),
          "the default tiles, whatever attnc tune found"),
+
+#undef GROUP
+#define GROUP GroupLines
+    FLAG("--offsets", OWN(Tokens, offsets),
+         "and where each token stands: id:from-to, in bytes"),
+    FLAG("--pieces", OWN(Tokens, pieces),
+         "the texts of tokens instead of ids"),
+    FLAG("--decode", OWN(Tokens, decode),
+         "lines are ids, answers their text"),
+    FLAG("--plain", OWN(Tokens, plain),
+         "no template: nothing is put around a text"),
+    FLAG("--null", OWN(Tokens, null),
+         "texts end in NUL: they may have line feeds"),
+    FLAG("--target", OWN(Tokens, target),
+         "the target's vocabulary, where there are two"),
+    WORD("--format", "NAME", OWN(Tokens, json), json_formats, 0,
+         "text (default), json: an object a line"),
 
 #undef GROUP
 #define GROUP GroupTensors

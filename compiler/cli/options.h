@@ -91,6 +91,12 @@ struct ScoreCommand {
 typedef enum { StageFinal, StageBuilt, StageAll } Stage;
 typedef enum { PrintText, PrintDot, PrintSvg, PrintJson } PrintFormat;
 
+struct TokensCommand {
+    ModelOptions model; /* its spec: or another file */
+    bool offsets, pieces, decode, plain, null, target;
+    int json;
+};
+
 struct GraphCommand {
     ModelOptions model;
     const char *output;

@@ -53,6 +53,17 @@ PAGE(Score,
      "and another one",
      "printf '5 6\\t7 8\\n' | attnc score models/tiny.yaml --ids",
      "the same with token ids")
+PAGE(Tokens,
+     "Answers each line of stdin by its token ids. FILE is a spec (.yaml), a "
+     "checkpoint's folder, or a vocabulary: tokenizer.json, vocab.txt, "
+     "SentencePiece's .model, NAME.vocab, a list of tokens. No weights are "
+     "read.",
+     "echo attention | attnc tokens models/g2p-en/g2p-en.yaml",
+     "the ids of a word",
+     "echo attention | attnc tokens models/g2p-en/letters.txt --offsets",
+     "of a file of tokens; with the bytes where each stands",
+     "echo 3 22 22 | attnc tokens models/g2p-en/letters.txt --decode",
+     "the text of ids")
 PAGE(Graph,
      "Prints the operations of the model, one a line: as built, or as the "
      "passes left them, which fold scales, merge projections and fuse "

@@ -16,7 +16,7 @@ const ExitRow exit_table[] = {
     { ExitDone, CmdAll, "done" },
     { ExitNegative, CmdVerify, "an operation is outside of its gate" },
     { ExitUsage, CmdAll, "usage: no such option, a value out of range .." },
-    { ExitInput, ReadsSpec | CmdRecords,
+    { ExitInput, ReadsSpec | CmdRecords | CmdTokens,
       "invalid input: a spec, weights, a vocabulary, a line .." },
     { ExitIO, CmdAll, "a file, or stdout, that cannot be read or written" },
     { ExitResource, CmdAll, "out of memory, or beyond a limit" },

@@ -1,0 +1,1 @@
+0 tokens tests/cli/tokens/bytes.json --null --offsets
