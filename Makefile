@@ -252,6 +252,11 @@ families-golden: build/families/ready ## tests/families, by transformers: review
 	    build/families/bin/python tests/families/lora.py; }
 build/families/ready: tests/families/setup.sh
 	sh tests/families/setup.sh
+check-tokenizers: $(B)/attnc build/tokenizers/ready ## ids, places, speed against Python's packages
+	build/tokenizers/bin/python tests/tokenizers/compare.py --attnc=$(B)/attnc \
+	    $(if $(ONLY),--only $(ONLY))
+build/tokenizers/ready: tests/tokenizers/setup.sh
+	sh tests/tokenizers/setup.sh
 sample: $(B)/attnc ## regenerate generated/
 	$(B)/attnc compile models/tiny.yaml --march=x86-64-v3 --no-records \
 	    -o generated/tiny.c
@@ -279,7 +284,7 @@ help: ## this list
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
 .PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc demo bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
-        families-golden g2p-error golden sample lint rooms pictures format clean \
+        families-golden check-tokenizers g2p-error golden sample lint rooms pictures format clean \
         help
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -157,7 +157,7 @@ bool sentencepiece_put(Reader *r, const SentencePieces *s, int64_t i,
         [PieceControl] = ATTN_PIECE_SPECIAL | ATTN_PIECE_UNUSED,
         [PieceUser] = ATTN_PIECE_USER,
         [PieceUnused] = ATTN_PIECE_UNUSED,
-        [PieceByte] = ATTN_PIECE_BYTE,
+        [PieceByte] = ATTN_PIECE_BYTE | ATTN_PIECE_UNUSED,
     };
     const SentencePiece *p = &s->piece[i];
     if (p->type == PieceByte

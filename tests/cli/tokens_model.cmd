@@ -1,0 +1,1 @@
+0 tokens tests/cli/tokens/fallback.model --offsets

