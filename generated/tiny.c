@@ -9404,6 +9404,8 @@ static void unigram_offer(struct unigram *u, int64_t from, int64_t to,
 {
     struct unigram_node *node = &u->node[to];
     score += u->node[from].score;
+    if (u->floats) /* their rounding decides between ways that are equal */
+        score = (double)(float)score;
     if (node->from >= 0 && !(score > node->score))
         return;
     node->score = score;
