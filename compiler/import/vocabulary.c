@@ -26,9 +26,15 @@ static const char *beside(Import *m, const char *ending)
     return arena_printf(m->a, "%.*s%s", (int)n, spec, ending);
 }
 
-static bool read_side(Import *m, const Yaml *spec, TextSide side, Vocabulary *v)
+static bool read_side(Import *m, const Yaml *vocab, TextSide side,
+                      Vocabulary *v)
 {
-    const char *size = text_at(spec, "vocab", "size");
+    static const char *const sides[] = {
+        [TextSource] = "source", [TextTarget] = "target"
+    };
+    const char *size = sides[side] ? text_at(vocab, sides[side], "size") : NULL;
+    size = size ? size : text_at(vocab, "size", NULL);
+    size = size ? size : text_at(vocab, "source", "size");
     VocabularyFrom from = { .folder = m->o->folder,
                             .side = side,
                             .size = size ? strtoll(size, NULL, 10) : -1 };
@@ -59,11 +65,52 @@ static Yaml *keep(Import *m, Imported *to, Vocabulary *v, const char *ending)
     return scalar_new(m->a, slash ? slash + 1 : path, false);
 }
 
-static void set_file(Import *m, Yaml *vocab, const char *side, Yaml *file)
+/* The item at a key of a map, which leaves the map; NULL: none. */
+static Yaml *take(Yaml *map, const char *key)
 {
-    Yaml *map = map_new(m->a);
+    for (int i = 0; i < map->keys.n; i++) {
+        if (strcmp(map->keys.at[i]->text, key) != 0)
+            continue;
+        Yaml *item = map->items.at[i];
+        for (int k = i + 1; k < map->keys.n; k++) {
+            map->keys.at[k - 1] = map->keys.at[k];
+            map->items.at[k - 1] = map->items.at[k];
+        }
+        map->keys.n--;
+        map->items.n--;
+        return item;
+    }
+    return NULL;
+}
+
+static void set_side(Import *m, Yaml *vocab, const char *side, Yaml *size,
+                     Yaml *file)
+{
+    Yaml *map = take(vocab, side);
+    if (!map || map->kind != YamlMap)
+        map = map_new(m->a);
+    if (size && !yaml_get(map, "size"))
+        map_set(m->a, map, "size", size);
     map_set(m->a, map, "file", file);
     map_set(m->a, vocab, side, map);
+}
+
+/* Two files: one size for both, or the source's, becomes a size each. */
+static void set_sides(Import *m, Yaml *vocab, Yaml *source, Yaml *target)
+{
+    const Yaml *first = yaml_get(vocab, "source");
+    Yaml *size = take(vocab, "size");
+    if (!size && first && first->kind == YamlMap)
+        size = yaml_get(first, "size");
+    take(vocab, "shared");
+    set_side(m, vocab, "source", size, source);
+    set_side(m, vocab, "target", size, target);
+}
+
+static bool same(const Vocabulary *a, const Vocabulary *b)
+{
+    return a->bytes == b->bytes
+        && memcmp(a->block, b->block, (size_t)a->bytes) == 0;
 }
 
 void vocabularies_read(Import *m, Yaml *spec, Imported *to)
@@ -74,16 +121,21 @@ void vocabularies_read(Import *m, Yaml *spec, Imported *to)
     if (!vocab || vocab->kind != YamlMap || is_stdout(m->o->spec))
         return;
     if (!kind || strcmp(kind, "encoder-decoder") != 0) {
-        if (read_side(m, spec, TextAlone, &source))
+        if (read_side(m, vocab, TextAlone, &source))
             map_set(m->a, vocab, "file", keep(m, to, &source, ".vocab"));
         return;
     }
-    if (!read_side(m, spec, TextSource, &source))
+    if (!read_side(m, vocab, TextSource, &source))
         return;
-    if (!read_side(m, spec, TextTarget, &target)) {
+    if (!read_side(m, vocab, TextTarget, &target)) {
         free(source.block);
         return;
     }
-    set_file(m, vocab, "source", keep(m, to, &source, ".source.vocab"));
-    set_file(m, vocab, "target", keep(m, to, &target, ".target.vocab"));
+    if (text_at(vocab, "size", NULL) && same(&source, &target)) {
+        free(target.block);
+        map_set(m->a, vocab, "file", keep(m, to, &source, ".vocab"));
+        return;
+    }
+    Yaml *one = keep(m, to, &source, ".source.vocab");
+    set_sides(m, vocab, one, keep(m, to, &target, ".target.vocab"));
 }

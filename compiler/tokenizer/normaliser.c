@@ -97,6 +97,20 @@ static bool run_of(Reader *r, const char *place, Text regex, int *least,
                           arena_strndup(r->arena, regex.at, regex.n));
 }
 
+/* An expression that only says itself, or a line feed; *text: what it says. */
+static bool is_literal(Text regex, Text *text)
+{
+    *text = regex;
+    if (text_is(regex, "\\n")) {
+        *text = text_of("\n");
+        return true;
+    }
+    for (size_t i = 0; i < regex.n; i++)
+        if (!regex.at[i] || strchr("\\^$.|?*+()[]{}", regex.at[i]))
+            return false;
+    return regex.n > 0;
+}
+
 bool pattern_read(Reader *r, const json_t *o, const char *place, Text *text,
                   bool *regex)
 {
@@ -119,6 +133,7 @@ static bool read_replace(Reader *r, const json_t *o, const char *place, int op)
         || !json_text(r, o, place, "content", "", &content))
         return false;
     int least = 0;
+    regex = regex && !is_literal(text, &text);
     if (regex && !run_of(r, place, text, &least, &text))
         return false;
     return normal_put(r, regex ? ATTN_STEP_REPLACE_RUN : op, least, text,
