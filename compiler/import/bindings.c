@@ -206,7 +206,7 @@ static bool bind_file(Import *m, const char *name, const Yaml *row)
     }
     if (to
         && !config_read(m->a, arena_printf(m->a, "%s/%s", m->o->folder, to),
-                        file, &m->code))
+                        false, file, &m->code))
         return false;
     if (!keys) { /* whole, as a list is */
         KeyRule rule = { .null = true };

@@ -155,7 +155,7 @@ bool import_chat(Import *m, Yaml *spec)
         return true;
     if (m->gguf.kind == ValueMap)
         read_gguf(m, &c);
-    else if (!config_read(m->a, path, &c, &m->code))
+    else if (!config_read(m->a, path, true, &c, &m->code))
         return false;
     const char *text = template_text(m, &c, &pos);
     if (!text)

@@ -99,10 +99,10 @@ static void walk(Walk *w, const json_t *j, const char *path, Pos pos)
 }
 
 /* ---------------------------------------------------------------- file --- */
-static bool parse(Arena *a, Config *to, int *code)
+static bool parse(Arena *a, bool reals, Config *to, int *code)
 {
     const JsonText text = { to->src.name, to->src.text, to->src.size, false,
-                            false };
+                            reals };
     json_error_t e;
     json_t *j;
     Fault why;
@@ -124,7 +124,7 @@ static bool parse(Arena *a, Config *to, int *code)
     return true;
 }
 
-bool config_read(Arena *a, const char *path, Config *to, int *code)
+bool config_read(Arena *a, const char *path, bool reals, Config *to, int *code)
 {
     File f;
     Fault why;
@@ -139,7 +139,7 @@ bool config_read(Arena *a, const char *path, Config *to, int *code)
     to->src.text = arena_strndup(a, (const char *)f.at, f.size);
     to->src.size = f.size;
     file_close(&f);
-    return parse(a, to, code);
+    return parse(a, reals, to, code);
 }
 
 /* ---------------------------------------------------------------- keys --- */

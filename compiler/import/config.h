@@ -18,8 +18,9 @@ typedef struct {
 } Config;
 
 /* A file that is not there leaves to->src.name NULL. False after an error,
- * which has been reported, whose exit code is in *code.                     */
-bool config_read(Arena *a, const char *path, Config *to, int *code);
+ * which has been reported, whose exit code is in *code. reals: every number is
+ * read as one with a fraction, since 10^30 is no int (model_max_length). */
+bool config_read(Arena *a, const char *path, bool reals, Config *to, int *code);
 ConfigKey *config_find(Config *c, const char *path); /* NULL: absent */
 /* Gives a key, and those inside it, another path; where that one is there too,
  * the two must be alike. False after an error has been reported.            */

@@ -26,7 +26,7 @@ static bool read_config(Import *m)
                  "config.json and model.safetensors",
                  quote(folder));
         m->code = ExitInput;
-    } else if (config_read(m->a, path, m->config, &m->code)
+    } else if (config_read(m->a, path, false, m->config, &m->code)
                && !m->config->src.name) {
         error_at((Pos){ 0 }, "%s has no config.json", quote(folder));
         m->code = ExitIO;
