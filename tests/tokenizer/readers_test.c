@@ -105,12 +105,70 @@ static void refuses_what_is_cut(void **state)
     free(block);
 }
 
+static void refuses(const char *name, const void *text, size_t n,
+                    const char *want)
+{
+    Fault why = { 0 };
+    void *block = load(name, text, n, &why);
+    if (block)
+        fail_msg("%s of %zu bytes is taken", name, n);
+    if (!strstr(why.text, name) || !strstr(why.text, want))
+        fail_msg("'%s' has no '%s'", why.text, want);
+    assert_int_equal(why.code, ExitInput);
+}
+
+/* NAME.vocab: cut, older, with a wrong byte in its header. */
+static void refuses_a_damaged_block(void **state)
+{
+    static const char text[] = BPE("\"a\": 0, \"b\": 1, \"ab\": 2", "\"a b\"",
+                                   "");
+    static const char again[] = "import the model again";
+    Fault why;
+    int64_t bytes;
+    (void)state;
+    char *block = vocab_load(scratch_file("t.json", text, sizeof text - 1), -1,
+                             &none, &bytes, &why);
+    assert_non_null(block);
+    for (int64_t n = 8; n < bytes; n += 7)
+        refuses("m.vocab", block, (size_t)n, again);
+    block[7] = '2';
+    refuses("m.vocab", block, (size_t)bytes, "another version of attnc");
+    block[7] = '3';
+    assert_null(vocab_load(scratch_file("m.vocab", block, (size_t)bytes), 2,
+                           &none, &bytes, &why));
+    assert_non_null(strstr(why.text, "has 3 tokens, the spec says 2"));
+    free(block);
+}
+
+/* A whole tokenizer.json, cut at every 1,000th byte; with a NUL or a byte that
+ * is no UTF-8 at these places.                                              */
+static void refuses_a_cut_tokenizer(void **state)
+{
+    static char text[1 << 16], wrong[1 << 16];
+    FILE *f = fopen("tests/families/texts/gpt2/tokenizer.json", "rb");
+    (void)state;
+    assert_non_null(f);
+    const size_t n = fread(text, 1, sizeof text, f);
+    fclose(f);
+    assert_in_range(n, 5000, sizeof text - 1);
+    for (size_t at = 1000; at < n; at += 1000) {
+        refuses("tokenizer.json", text, at, "tokenizer.json:");
+        memcpy(wrong, text, n);
+        wrong[at] = '\0';
+        refuses("tokenizer.json", wrong, n, "tokenizer.json:");
+        wrong[at] = '\xff';
+        refuses("tokenizer.json", wrong, n, "tokenizer.json:");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_with_the_place),
         cmocka_unit_test(takes_gaps),
         cmocka_unit_test(refuses_what_is_cut),
+        cmocka_unit_test(refuses_a_damaged_block),
+        cmocka_unit_test(refuses_a_cut_tokenizer),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
