@@ -13475,7 +13475,8 @@ static const char *handle_map(struct handle_file *f, const char *path)
 }
 
 /* handle.c: a model that is open: its weights are mapped, all of its memory is
- * one block. Calls are checked here, errors kept in words.
+ * one block, but for the ids of a text. Calls are checked here, errors kept in
+ * words.
  *
  * Pasted into emitted files, as are handle_file.c in front of it, and behind it
  * handle_generate.c, or handle_rows.c where the model generates nothing.    */
@@ -16348,7 +16349,7 @@ static int64_t chat_tokens(struct program *p, const struct program_chat *c,
 
 /* The stream behind the first turn of n tokens; its memory is that of answers
  * to lines, of which there are none here.                                   */
-static int chat_open(struct program *p, struct program_chat *c, int64_t n)
+static int chat_begin(struct program *p, struct program_chat *c, int64_t n)
 {
     const int64_t tokens = p->m->max_target + 1;
     const int64_t bytes = attn_stream_bytes(p->m, &search.o, 0, tokens, 1);
@@ -16386,7 +16387,8 @@ static int chat_read(struct program *p, struct program_chat *c,
                       (long long)p->m->max_target);
         return 0;
     }
-    if (c->begun ? attn_stream_feed(&c->s, p->items.at, n) : chat_open(p, c, n))
+    if (c->begun ? attn_stream_feed(&c->s, p->items.at, n)
+                 : chat_begin(p, c, n))
         program_fail(p, 70, "internal error: the stream failed");
     c->begun = 1;
     return 1;

@@ -1,5 +1,6 @@
 /* handle.c: a model that is open: its weights are mapped, all of its memory is
- * one block. Calls are checked here, errors kept in words.
+ * one block, but for the ids of a text. Calls are checked here, errors kept in
+ * words.
  *
  * Pasted into emitted files, as are handle_file.c in front of it, and behind it
  * handle_generate.c, or handle_rows.c where the model generates nothing.    */

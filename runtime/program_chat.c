@@ -39,7 +39,7 @@ static int64_t chat_tokens(struct program *p, const struct program_chat *c,
 
 /* The stream behind the first turn of n tokens; its memory is that of answers
  * to lines, of which there are none here.                                   */
-static int chat_open(struct program *p, struct program_chat *c, int64_t n)
+static int chat_begin(struct program *p, struct program_chat *c, int64_t n)
 {
     const int64_t tokens = p->m->max_target + 1;
     const int64_t bytes = attn_stream_bytes(p->m, &search.o, 0, tokens, 1);
@@ -77,7 +77,8 @@ static int chat_read(struct program *p, struct program_chat *c,
                       (long long)p->m->max_target);
         return 0;
     }
-    if (c->begun ? attn_stream_feed(&c->s, p->items.at, n) : chat_open(p, c, n))
+    if (c->begun ? attn_stream_feed(&c->s, p->items.at, n)
+                 : chat_begin(p, c, n))
         program_fail(p, 70, "internal error: the stream failed");
     c->begun = 1;
     return 1;

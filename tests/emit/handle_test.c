@@ -30,26 +30,26 @@ static void check(const char *define, const char *more, const char *threads,
 static void test_mapped(void **state)
 {
     (void)state;
-    check("-DBLOCKS=1", "-DY", "-DTHREADS=1", false);
+    check("-DBLOCKS=2", "-DY", "-DTHREADS=1", false);
 }
 
 static void test_inside(void **state)
 {
     (void)state;
-    check("-DBLOCKS=1", "-DY", "-DTHREADS=1", true);
+    check("-DBLOCKS=2", "-DY", "-DTHREADS=1", true);
 }
 
 static void test_read(void **state)
 {
     (void)state;
-    check("-DBLOCKS=2", "-U__unix__", "-DTHREADS=1", false);
+    check("-DBLOCKS=3", "-U__unix__", "-DTHREADS=1", false);
 }
 
 /* The pool has memory of its own, of another function. */
 static void test_threads(void **state)
 {
     (void)state;
-    check("-DBLOCKS=1", "-DATTNC_THREADS", "-DTHREADS=3", false);
+    check("-DBLOCKS=2", "-DATTNC_THREADS", "-DTHREADS=3", false);
 }
 
 int main(void)
