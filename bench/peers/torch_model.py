@@ -51,6 +51,24 @@ class Embedding(torch.nn.Module):
         return functional.embedding(ids, self.table) + self.positions
 
 
+class LearnedEmbedding(torch.nn.Module):
+    """BERT's: rows of the token, of its place and of type 0, normed."""
+
+    def __init__(self, work, weights):
+        super().__init__()
+        self.register_buffer("table", tensor(weights["source.weight"]))
+        self.register_buffer("positions", tensor(
+            weights["source_positions.weight"] + weights["types.weight"][0]))
+        self.norm = torch.nn.LayerNorm(work["d"], work["eps"])
+        self.norm.weight.data = tensor(
+            weights["encoder.embedding_norm.weight"])
+        self.norm.bias.data = tensor(weights["encoder.embedding_norm.bias"])
+
+    def forward(self, ids):
+        rows = functional.embedding(ids, self.table)
+        return self.norm(rows + self.positions[:ids.shape[1]])
+
+
 class Nested(torch.nn.Module):
     """ids, and padding: True where a token is none, or None."""
 
@@ -67,10 +85,11 @@ class Encoder(torch.nn.Module):
     """The same by scaled_dot_product_attention, which compilers take. mask is
     added to the scores, or None."""
 
-    def __init__(self, work, weights):
+    def __init__(self, work, weights, embedding=Embedding):
         super().__init__()
         self.h = work["h"]
-        self.embed = Embedding(work, weights)
+        self.activation = torch.relu
+        self.embed = embedding(work, weights)
         self.layers = layers(work, weights).layers
 
     def attend(self, attention, x, mask):
@@ -87,6 +106,24 @@ class Encoder(torch.nn.Module):
         x = self.embed(ids)
         for layer in self.layers:
             x = layer.norm1(x + self.attend(layer.self_attn, x, mask))
-            y = layer.linear2(torch.relu(layer.linear1(x)))
+            y = layer.linear2(self.activation(layer.linear1(x)))
             x = layer.norm2(x + y)
         return x
+
+
+class Sentence(Encoder):
+    """ids of one text to its embedding: BERT's forms, the mean of the rows, of
+    length 1."""
+
+    def __init__(self, work, weights):
+        super().__init__(work, weights, LearnedEmbedding)
+        self.activation = functional.gelu
+
+    def forward(self, ids, mask=None):
+        return functional.normalize(super().forward(ids, mask).mean(1))
+
+
+def compiled_form(work, weights):
+    """What compilers take, for the workload's kind."""
+    form = Sentence if work["kind"] == "embed" else Encoder
+    return form(work, weights).eval()

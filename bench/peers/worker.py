@@ -18,11 +18,13 @@ PR_SET_PDEATHSIG = 1             # it does not outlive compare.py
 
 PEERS = {
     "attnc": ("peer_attnc", ""),
+    "attnc-ids": ("peer_attnc", "ids"),
     "onnxruntime": ("peer_onnxruntime", ""),
     "openvino": ("peer_openvino", ""),
     "torch": ("peer_torch", "eager"),
     "torch-nested": ("peer_torch", "nested"),
     "torch-compile": ("peer_torch", "compile"),
+    "fasttextembed": ("peer_fasttextembed", ""),
     "iree": ("peer_iree", ""),
     "tinygrad": ("peer_tinygrad", ""),
     "plain": ("peer_plain", "-O3"),

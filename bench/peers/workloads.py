@@ -29,6 +29,8 @@ def tensor_names(work, attnc):
         + (["--set", work["set"]] if work["set"] else []),
         check=True, stdout=subprocess.PIPE, encoding="utf-8")
     for line in done.stdout.splitlines()[:-1]:
+        if line.startswith("(not used)"):
+            continue
         name, rest = line.split(None, 1)
         shape, stored = rest.rstrip().rsplit("]", 1)
         yield (name, [int(n) for n in shape.strip("[").split(",")],
@@ -65,6 +67,34 @@ def sources(work):
         return [np.array([403], np.int32)]
     return [rng.integers(first, work["vocab"], n).astype(np.int32)
             for n in work["lengths"]]
+
+
+def text_ids(work):
+    """The ids of each text, by the package tokenizers."""
+    encode = text_encoder(work)
+    return [encode(text)[0] for text in work["texts"]]
+
+
+def text_encoder(work):
+    """From a text to its ids [1, n]."""
+    from tokenizers import Tokenizer
+    tokenizer = Tokenizer.from_file(
+        os.path.join(ROOT, work["checkpoint"], "tokenizer.json"))
+    tokenizer.no_padding()
+
+    def encode(text):
+        return np.array([tokenizer.encode(text).ids], np.int64)
+    return encode
+
+
+def of_texts(work, model):
+    """A run of all texts, one after the other, and its rows; model: from ids
+    [1, n] to a row."""
+    encode = text_encoder(work)
+
+    def run():
+        return [model(encode(text)) for text in work["texts"]]
+    return run, np.concatenate
 
 
 def padded(work):
@@ -130,6 +160,11 @@ def write(work, attnc):
     folder = os.path.join(WORK, work["name"])
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
+    if work["kind"] == "embed":
+        work = dict(work, spec=os.path.join(folder, "model.yaml"))
+        subprocess.run([attnc, "import", "-o", work["spec"],
+                        os.path.join(ROOT, work["checkpoint"])],
+                       check=True)
     work = dict(work, attnc=os.path.abspath(attnc), folder=folder,
                 weights_file=weights_file(work, attnc),
                 names=[(name, stored) for name, _, stored

@@ -12,7 +12,7 @@ def write(work, path):
     part = f"{path}.{os.getpid()}"
     with torch.inference_mode():
         torch.onnx.export(
-            torch_model.Encoder(work, workloads.weights(work)).eval(),
+            torch_model.compiled_form(work, workloads.weights(work)),
             tuple(torch.from_numpy(x) for x in feeds.values()), part,
             input_names=list(feeds), output_names=["y"], dynamo=False,
             opset_version=17)
