@@ -238,6 +238,9 @@ typedef struct {
     int errors, warnings;
     bool cut;    /* memory ran out: not all was found */
     bool shapes; /* asked: these and types alone, no value is looked at */
+    /* asked, or NULL: no warning names a tensor of which this is true */
+    bool (*known)(const void *by, const char *tensor);
+    const void *by;
 } Report;
 void report_free(Report *r);
 /* One line for what is the same of many layers, 20 of errors and of warnings at

@@ -433,13 +433,15 @@ static void check_items(Check *c, const bool *told)
     }
 }
 
-static void check_unused(Check *c)
+static void check_unused(Check *c, const Report *r)
 {
     char have[256];
     for (int i = 0; i < safetensors_count(c->file); i++) {
         const Tensor *t = safetensors_at(c->file, i);
         const Use *use = &c->use[i];
         shape_text(have, sizeof have, t->rank, t->dim);
+        if (!use->elements && r->known && r->known(r->by, t->name))
+            continue;
         if (!use->elements)
             found(&c->found, FoundWarning, t->name, NULL, " %s is not used",
                   have);
@@ -474,7 +476,7 @@ bool weights_check(const PackList *p, const Safetensors *file, Report *r)
         count_uses(&c);
         check_items(&c, told);
         if (!r->shapes)
-            check_unused(&c);
+            check_unused(&c, r);
         say_findings(r, safetensors_path(file), &c.found);
     }
     for (size_t i = 0; i < c.found.n; i++)

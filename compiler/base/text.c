@@ -122,6 +122,27 @@ bool ends_in(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
+bool glob_fits(const char *pattern, const char *text)
+{
+    const char *star = NULL, *from = NULL;
+    while (*text)
+        if (*pattern == '*') {
+            star = pattern++;
+            from = text;
+        } else if (*pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) { /* it stands for one byte more */
+            pattern = star + 1;
+            text = ++from;
+        } else {
+            return false;
+        }
+    while (*pattern == '*')
+        pattern++;
+    return !*pattern;
+}
+
 void put_wrapped(FILE *out, int column, int indent, const char *words)
 {
     bool first = true;

@@ -26,5 +26,7 @@ char *seconds_text(Arena *a, double seconds); /* "1.93 ms"; "-": none */
 void put_wrapped(FILE *out, int column, int indent, const char *words);
 /* Does `text` end in `end`, which is not all of it? */
 bool ends_in(const char *text, const char *end);
+/* Does the text fit a pattern? A * in it stands for any text. */
+bool glob_fits(const char *pattern, const char *text);
 
 #endif

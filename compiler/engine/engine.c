@@ -387,6 +387,11 @@ void print_report(Report *r)
     report_free(r);
 }
 
+static bool left_out(const void *spec, const char *tensor)
+{
+    return spec_leaves_out(spec, tensor);
+}
+
 int engine_file(Engine *e, Report *report)
 {
     Fault why;
@@ -398,6 +403,8 @@ int engine_file(Engine *e, Report *report)
     e->file = safetensors_open(path, &why);
     if (!e->file)
         return report_fault(&why);
+    report->known = left_out;
+    report->by = e->spec;
     progress_begin("checking the weights");
     const bool good = weights_check(&e->plan->pack, e->file, report);
     progress_end();

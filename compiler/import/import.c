@@ -231,7 +231,11 @@ static bool make_spec(Import *m, Imported *to)
     vocabularies_read(m, t.spec, to);
     to->text = spec_tree_text(&t);
     to->n = strlen(to->text);
-    return m->scope.failures == 0 && tensors_fit(m, &t, to);
+    if (m->scope.failures || !tensors_fit(m, &t, to))
+        return false;
+    to->text = spec_tree_text(&t);
+    to->n = strlen(to->text);
+    return true;
 }
 
 static bool import_all(Import *m, Imported *to)

@@ -180,6 +180,8 @@ const char *spec_tree_text(SpecTree *t)
         buffer_printf(&b, "\n");
     }
     put_names(&b, t);
+    if (t->unused && t->unused->items.n)
+        put_key(&b, t, "unused", t->unused, "unused", 0);
     return b.at;
 }
 

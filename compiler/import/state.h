@@ -80,6 +80,7 @@ typedef struct {
     const Yaml *comments;
     const char *weights; /* relative to the spec */
     const char *title;
+    Yaml *unused;            /* patterns of tensors, a list; NULL: none */
     VEC(TextOrigin) origins; /* of its text: values as config.json has them */
 } SpecTree;
 const char *spec_tree_text(SpecTree *t);
@@ -92,8 +93,9 @@ bool tensors_open(Import *m);
 Safetensors *tensors_of(Import *m, const char *folder, const char **path);
 /* merged.c: writes weights that are made of several files, where asked. */
 bool merge_weights(Import *m);
-/* Every tensor that the spec needs is there, every other one known. */
-bool tensors_fit(Import *m, const SpecTree *t, Imported *to);
+/* Every tensor that the spec needs is there, every other one known: these
+ * become the tree's `unused`.                                               */
+bool tensors_fit(Import *m, SpecTree *t, Imported *to);
 
 /* vocabulary.c: the folder's tokenizer; names it in the tree. */
 void vocabularies_read(Import *m, Yaml *spec, Imported *to);

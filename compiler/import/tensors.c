@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "engine/engine.h"
 #include "import/state.h"
 
@@ -66,27 +67,29 @@ bool tensors_open(Import *m)
 }
 
 /* --------------------------------------------------------------- unused --- */
-static bool is_listed(Import *m, const Yaml *list, const char *name)
+/* The pattern of the list that the name fits; NULL: none. */
+static const char *listed(Import *m, const Yaml *list, const char *name)
 {
     for (int i = 0; list && i < list->items.n; i++) {
         const Yaml *row = list->items.at[i];
         if (row->kind == YamlScalar) {
             const char *pattern = import_filled(m, row, row->text);
             if (pattern && glob_fits(pattern, name))
-                return true;
+                return pattern;
         } else if (row->kind == YamlMap && yaml_get(row, "when")
-                   && import_truth(m, yaml_get(row, "when"))
-                   && is_listed(m, rules_list(row, "tensors"), name)) {
-            return true;
+                   && import_truth(m, yaml_get(row, "when"))) {
+            const char *inside = listed(m, rules_list(row, "tensors"), name);
+            if (inside)
+                return inside;
         }
     }
-    return false;
+    return NULL;
 }
 
-static bool is_known(Import *m, const char *name)
+static const char *known_as(Import *m, const char *name)
 {
-    return is_listed(m, rules_list(m->rules, "unused"), name)
-        || is_listed(m, rules_list(m->common, "unused"), name);
+    const char *own = listed(m, rules_list(m->rules, "unused"), name);
+    return own ? own : listed(m, rules_list(m->common, "unused"), name);
 }
 
 /* By tensor: does the model take something of it? */
@@ -120,13 +123,32 @@ static const char *without_layer(Arena *a, const char *name)
     return name;
 }
 
-static bool say_unknown(Import *m, const bool *used)
+/* A tensor that is known: the tree's list has a pattern that it fits. A file of
+ * llama.cpp has other names than the rules: there it is its own pattern.    */
+static void leave_out(Import *m, SpecTree *t, const char *pattern,
+                      const char *name)
 {
+    for (int i = 0; i < t->unused->items.n; i++)
+        if (glob_fits(t->unused->items.at[i]->text, name))
+            return;
+    if (!glob_fits(pattern, name))
+        pattern = name;
+    vec_push(m->a, &t->unused->items, scalar_new(m->a, pattern, false));
+}
+
+static bool say_unknown(Import *m, const bool *used, SpecTree *t)
+{
+    t->unused = arena_alloc(m->a, sizeof *t->unused);
+    t->unused->kind = YamlList;
     Index seen = { 0 };
     VEC(Unknown) list = { 0 };
     for (int i = 0; i < safetensors_count(m->weights); i++) {
         const char *name = safetensors_at(m->weights, i)->name;
-        if (used[i] || is_known(m, gguf_called(m, name)))
+        const char *pattern = used[i] ? NULL
+                                      : known_as(m, gguf_called(m, name));
+        if (pattern)
+            leave_out(m, t, pattern, name);
+        if (used[i] || pattern)
             continue;
         const int at = index_add(m->a, &seen, without_layer(m->a, name),
                                  list.n);
@@ -147,7 +169,8 @@ static bool say_unknown(Import *m, const bool *used)
     return list.n == 0;
 }
 
-static bool know_tensors(Import *m, const PackList *list, Imported *to)
+static bool know_tensors(Import *m, const PackList *list, SpecTree *t,
+                         Imported *to)
 {
     const bool *used = find_used(m, list);
     to->tensors = safetensors_count(m->weights);
@@ -155,10 +178,10 @@ static bool know_tensors(Import *m, const PackList *list, Imported *to)
         to->parameters += used[i] ? safetensors_at(m->weights, i)->elements : 0;
         to->unused += !used[i];
     }
-    return say_unknown(m, used) && m->scope.failures == 0;
+    return say_unknown(m, used, t) && m->scope.failures == 0;
 }
 
-bool tensors_fit(Import *m, const SpecTree *t, Imported *to)
+bool tensors_fit(Import *m, SpecTree *t, Imported *to)
 {
     const Source src = { m->o->spec, to->text, to->n, 0 };
     const EngineOptions options = { .spec = m->o->spec, .text = &src };
@@ -171,7 +194,7 @@ bool tensors_fit(Import *m, const SpecTree *t, Imported *to)
         const bool fits = weights_check(&e.plan->pack, m->weights, &report);
         if (!fits)
             print_report(&report);
-        if (!know_tensors(m, &e.plan->pack, to) || !fits)
+        if (!know_tensors(m, &e.plan->pack, t, to) || !fits)
             m->code = ExitInput;
         report_free(&report);
     }

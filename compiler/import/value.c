@@ -186,19 +186,3 @@ const char *kind_text(Arena *a, int kinds)
     }
     return text;
 }
-
-bool glob_fits(const char *pattern, const char *text)
-{
-    for (; *pattern != '*'; pattern++, text++) {
-        if (*pattern != *text)
-            return false;
-        if (!*text)
-            return true;
-    }
-    for (;; text++) {
-        if (glob_fits(pattern + 1, text))
-            return true;
-        if (!*text)
-            return false;
-    }
-}

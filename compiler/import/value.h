@@ -44,7 +44,5 @@ const Datum *value_get(const Datum *map, const char *key);
 const char *value_text(Arena *a, const Datum *v);
 /* "an int", "a text": of bits. */
 const char *kind_text(Arena *a, int kinds);
-/* Does the text fit a pattern? A * in it stands for any text. */
-bool glob_fits(const char *pattern, const char *text);
 
 #endif

@@ -116,6 +116,9 @@ char *field_wants(Arena *a, const Field *f)
                             "a list of integers from %.10g to %.10g and of "
                             "lists of these",
                             f->least, f->most);
+    case FieldPatterns:
+        return arena_printf(a, "a list of names of 1 to %d bytes",
+                            MostNameBytes);
     case FieldBool: return "true or false";
     case FieldEnum:
         return f->words[1]

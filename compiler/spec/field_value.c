@@ -211,6 +211,24 @@ static bool read_any_text(Arena *a, const Field *f, void *at, const Yaml *v)
     return true;
 }
 
+static bool read_patterns(Arena *a, const Field *f, SpecTexts *to,
+                          const Yaml *v)
+{
+    VEC(const char *) list = { 0 };
+
+    if (v->kind != YamlList || v->items.n == 0)
+        return refuse_value(a, f, v);
+    for (int i = 0; i < v->items.n; i++) {
+        const Yaml *item = v->items.at[i];
+        if (item->kind != YamlScalar || !*item->text
+            || strlen(item->text) > MostNameBytes)
+            return refuse_value(a, f, item);
+        vec_push(a, &list, item->text);
+    }
+    *to = (SpecTexts){ list.at, list.n };
+    return true;
+}
+
 bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *v)
 {
     void *at = (char *)s + f->at;
@@ -228,6 +246,7 @@ bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *v)
     case FieldScale:      return read_scale(a, f, s, v);
     case FieldActivation: return read_activation(a, f, s, v);
     case FieldText:       return read_any_text(a, f, at, v);
+    case FieldPatterns:   return read_patterns(a, f, at, v);
     case FieldName:
     case FieldPath:
     case FieldExtends:    return read_text(a, f, at, v);

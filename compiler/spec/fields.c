@@ -557,6 +557,10 @@ const Field fields[] = {
          "without one they are seeded random numbers."),
     ROW("names", FieldNames, 0, 0, NULL, 0, 0, AllKinds, "", NULL,
         "The weights have these names in the file; see below."),
+    ROW("unused", FieldPatterns, offsetof(Spec, unused), 0, NULL, 0, 0,
+        AllKinds, "", NULL,
+        "These tensors of the file are known and not used: no warning names "
+        "them. A * stands for any text, as in `pooler.*`."),
 };
 const int n_fields = sizeof fields / sizeof *fields;
 

@@ -24,13 +24,14 @@ typedef enum {
     FieldText,       /* up to MostTextBytes, none too */
     FieldName,
     FieldPath, /* text */
-    /* without a member of Spec: */
+    /* without a member of Spec, or no part of its hash: */
     FieldNoValue,
     FieldExtends = FieldNoValue, /* a path that the loader follows */
     FieldNames,                  /* the map of weight names */
-    FieldSpread                  /* no value of its own: a scalar here is
-                                    given to each field of words[]; a map
-                                    names the fields below one by one */
+    FieldPatterns, /* a SpecTexts, which changes nothing that is computed */
+    FieldSpread    /* no value of its own: a scalar here is
+                      given to each field of words[]; a map
+                      names the fields below one by one */
 } FieldType;
 
 typedef struct {

@@ -100,6 +100,10 @@ static json_t *value_schema(Arena *a, const Field *f)
     case FieldText:
         return json_pack("{s:s, s:i}", "type", "string", "maxLength",
                          MostTextBytes);
+    case FieldPatterns:
+        return json_pack("{s:s, s:i, s:{s:s, s:i, s:i}}", "type", "array",
+                         "minItems", 1, "items", "type", "string", "minLength",
+                         1, "maxLength", MostNameBytes);
     case FieldBool: return json_pack("{s:s}", "type", "boolean");
     case FieldEnum: return words_schema(f->words);
     case FieldFlags:

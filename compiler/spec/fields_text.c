@@ -172,7 +172,7 @@ static void json_field(Buffer *b, const Field *f)
         [FieldActivation] = "word", [FieldMask] = "mask",
         [FieldName] = "name",       [FieldPath] = "path",
         [FieldExtends] = "path",    [FieldNames] = "map",
-        [FieldSpread] = "sets",
+        [FieldPatterns] = "names",  [FieldSpread] = "sets",
     };
     const bool number = f->type == FieldInt || f->type == FieldReal
                      || f->type == FieldReals || f->type == FieldIds

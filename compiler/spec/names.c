@@ -4,6 +4,7 @@
  * names_read.c reads the rows, weight_slices.c has those that say more.      */
 #include <string.h>
 
+#include "base/text.h"
 #include "spec/fields.h"
 
 /* Every weight that a model can have, {s} for encoder or decoder; each has
@@ -211,6 +212,14 @@ const char *spec_file_name(Arena *a, const Spec *s, const char *canonical)
     if (!n || !n->theirs)
         return canonical;
     return arena_printf(a, "%s%s", names_replace(a, n->theirs, &m), m.rest);
+}
+
+bool spec_leaves_out(const Spec *s, const char *tensor)
+{
+    for (int64_t i = 0; i < s->unused.n; i++)
+        if (glob_fits(s->unused.at[i], tensor))
+            return true;
+    return false;
 }
 
 bool names_one_tensor(const SpecName *n)

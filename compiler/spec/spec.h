@@ -82,6 +82,11 @@ typedef struct { /* a list of numbers */
     int64_t n;
 } SpecReals;
 
+typedef struct { /* texts, each up to MostNameBytes */
+    const char *const *at;
+    int64_t n;
+} SpecTexts;
+
 typedef struct { /* ids of tokens */
     const int32_t *at;
     int64_t n;
@@ -225,6 +230,7 @@ struct Spec {
     Dtype dtype;
     const char *weights; /* path as written; NULL: seeded random */
     Pos weights_pos;
+    SpecTexts unused; /* patterns of tensors of the file */
     VEC(SpecName) names;
     Index name_rows; /* of them: by `ours` */
     /* where each field was written, by its row in the field table (fields.c);
@@ -273,6 +279,8 @@ const char *spec_packed_name(Arena *a, const Spec *s, const char *canonical);
  * fit: false never comes of a loaded spec.                                  */
 bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
                       FileTensor *out);
+/* Is the tensor of the file one that `unused` lists? */
+bool spec_leaves_out(const Spec *s, const char *tensor);
 /* names_check.c: the spec's `names` against the weights that its model has.
  * False after all errors have been reported.                                */
 typedef struct {

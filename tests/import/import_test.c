@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "engine/engine.h"
 #include "import/import.h"
 #include <cmocka.h>
 
@@ -262,6 +263,37 @@ static void both_forms(void **state)
     arena_free(a);
 }
 
+/* A tensor that the rules know and the model does not take is one of the spec's
+ * `unused`; of it no warning is said, of another one is.                    */
+static void unused_tensors(void **state)
+{
+    static const char bert[] = "tests/families/bert";
+    static const char list[] = "\nunused: [\"pooler.dense.*\"]\n";
+    Arena *a = arena_new();
+    const char *path = scratch_path("m.yaml");
+    Imported i;
+    (void)state;
+    const ImportOptions o = { .folder = bert, .spec = path, .name = "bert" };
+    assert_int_equal(import_folder(&i, &o), ExitDone);
+    const char *at = strstr(i.text, list);
+    assert_non_null(at);
+    for (int known = 0; known < 2; known++) {
+        const size_t n = known ? i.n : (size_t)(at + 1 - i.text);
+        scratch_file("m.yaml", i.text, n);
+        const EngineOptions options = { .spec = path };
+        Engine e = { 0 };
+        Report report = { 0 };
+        assert_int_equal(engine_plan(&e, &options), ExitDone);
+        assert_int_equal(engine_file(&e, &report), ExitDone);
+        assert_int_equal(report.warnings, known ? 0 : 2);
+        report_free(&report);
+        engine_close(&e);
+    }
+    assert_null(strstr(spec_of(a, family), "unused"));
+    import_close(&i);
+    arena_free(a);
+}
+
 /* The spec names a vocabulary beside it, where the folder has a tokenizer that
  * can be read; else the model takes ids, and a warning says so.             */
 static void vocabularies(void **state)
@@ -326,6 +358,7 @@ int main(void)
         cmocka_unit_test(other_folders),
         cmocka_unit_test(shards),
         cmocka_unit_test(both_forms),
+        cmocka_unit_test(unused_tensors),
         cmocka_unit_test(vocabularies),
         cmocka_unit_test(rules_stand),
     };
