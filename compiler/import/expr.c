@@ -57,6 +57,18 @@ static Datum compute_whole(Scope *s, const Expr *e, int64_t x, int64_t y)
     return whole(*e->text == '%' ? x % y : z);
 }
 
+static Datum joined(Scope *s, const Datum *x, const Datum *y)
+{
+    const size_t n = (size_t)(x->many.n + y->many.n);
+    Datum to = *x;
+    Datum *at = arena_alloc(s->arena, n * sizeof *at + 1);
+    for (int i = 0; i < (int)n; i++)
+        at[i] = i < x->many.n ? x->many.at[i] : y->many.at[i - x->many.n];
+    to.many.at = at;
+    to.many.n = (int)n;
+    return to;
+}
+
 static Datum compute(Scope *s, const Expr *e, const Datum *x, const Datum *y)
 {
     const int numbers = ValueInt | ValueNumber;
@@ -64,6 +76,8 @@ static Datum compute(Scope *s, const Expr *e, const Datum *x, const Datum *y)
         return (
             Datum){ .kind = ValueText,
                     .text = arena_printf(s->arena, "%s%s", x->text, y->text) };
+    if (*e->text == '+' && x->kind == ValueList && y->kind == ValueList)
+        return joined(s, x, y);
     if (!(x->kind & numbers))
         return wrong_kind(s, e, e->in.at[0], x, "a number");
     if (!(y->kind & numbers))

@@ -263,6 +263,34 @@ static void both_forms(void **state)
     arena_free(a);
 }
 
+/* What an answer never has, or begins with; empty lists say nothing. */
+static void suppressed_tokens(void **state)
+{
+    static const char some[] = "{\"suppress_tokens\": [7, 8], "
+                               "\"bad_words_ids\": [[5], [6, 9]], "
+                               "\"begin_suppress_tokens\": [2, 11], "
+                               "\"no_repeat_ngram_size\": 3}";
+    static const char empty[] = "{\"suppress_tokens\": [], "
+                                "\"begin_suppress_tokens\": null}";
+    static const char wrong[] = "{\"suppress_tokens\": [7, 43]}";
+    Arena *a = arena_new();
+    int code;
+    (void)state;
+    make_folder(text_of(a, arena_printf(a, "%s/config.json", family)));
+    scratch_file("generation_config.json", some, sizeof some - 1);
+    assert_non_null(strstr(spec_of(a, scratch),
+                           "\n  suppress: [[5], [6, 9], 7, 8]\n"
+                           "  suppress_first: [2, 11]\n"));
+    scratch_file("generation_config.json", empty, sizeof empty - 1);
+    assert_null(strstr(spec_of(a, scratch), "suppress"));
+    scratch_file("generation_config.json", wrong, sizeof wrong - 1);
+    const char *said = imported(a, scratch, &code);
+    assert_int_equal(code, ExitInput);
+    assert_non_null(strstr(said, "search.suppress (43) is not in a vocabulary "
+                                 "of 43 tokens"));
+    arena_free(a);
+}
+
 /* A tensor that the rules know and the model does not take is one of the spec's
  * `unused`; of it no warning is said, of another one is.                    */
 static void unused_tensors(void **state)
@@ -358,6 +386,7 @@ int main(void)
         cmocka_unit_test(other_folders),
         cmocka_unit_test(shards),
         cmocka_unit_test(both_forms),
+        cmocka_unit_test(suppressed_tokens),
         cmocka_unit_test(unused_tensors),
         cmocka_unit_test(vocabularies),
         cmocka_unit_test(rules_stand),
