@@ -3417,7 +3417,8 @@ enum {
                                  model */
     ATTN_ERROR_ALIGNED = -13, /* memory that is not at the multiple of
                                  bytes that it has to be at */
-    ATTN_ERROR_FINITE = -14   /* logits, or their weights, not finite */
+    ATTN_ERROR_FINITE = -14,  /* logits, or their weights, not finite */
+    ATTN_ERROR_PAIR = -15     /* a vocabulary has no template for pairs */
 };
 enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 
@@ -4848,6 +4849,7 @@ static const char *const check_texts[] = {
     "a state that is damaged, or of another model",
     "memory that is not at the multiple of bytes that it has to be at",
     "the model's results are not finite: check the weights",
+    "the vocabulary has no template for pairs of texts",
 };
 enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
 
@@ -11196,6 +11198,19 @@ ATTN_API int64_t attn_vocab_most_ids(const void *block, int64_t bytes)
     return n + v->head->append_end;
 }
 
+ATTN_API int64_t attn_vocab_most_pair_ids(const void *block, int64_t bytes)
+{
+    const int64_t one = attn_vocab_most_ids(block, bytes);
+    struct attn_vocab v;
+    if (one < 0)
+        return one;
+    attn_vocab_open(&v, block);
+    if (!v.templates || v.templates[1] == 0)
+        return ATTN_ERROR_PAIR;
+    /* an empty text may have ids */
+    return one + tokens_most(&v, 0) - v.templates[0] + v.templates[1];
+}
+
 /* --------------------------------------------------------------- steps --- */
 
 static int64_t tokens_piece(struct tokens *t, const struct attn_aligned *text,
@@ -11412,34 +11427,46 @@ static void tokens_forget(struct tokens *t)
         t->split[i].from = NULL;
 }
 
+/* All that a call begins with, for texts of so many bytes at most. */
+static int64_t tokens_start(struct tokens *t, const void *block, int64_t bytes,
+                            int32_t *ids, int64_t cap, void *memory)
+{
+    struct attn_memory at;
+    const int64_t need = attn_vocab_encode_bytes(block, bytes);
+    if (need < 0)
+        return need;
+    if (cap < 0)
+        return ATTN_ERROR_COUNT;
+    if ((cap > 0 && !ids) || (need > 0 && !memory))
+        return ATTN_ERROR_NULL;
+    attn_memory_open(&at, memory);
+    tokens_begin(t, block, bytes, &at);
+    t->e.ids = ids;
+    t->e.offsets = NULL;
+    t->e.cap = cap;
+    t->e.n = 0;
+    t->e.how = 0;
+    t->e.bad = 0;
+    return 0;
+}
+
 ATTN_API int64_t attn_vocab_encode_offsets(const void *block, const char *line,
                                            int64_t bytes, int64_t how,
                                            int32_t *ids, int32_t *offsets,
                                            int64_t cap, void *memory,
                                            int64_t *bad)
 {
-    struct attn_memory at;
     struct tokens t;
-    int64_t need = attn_vocab_encode_bytes(block, bytes);
-    if (need < 0)
-        return need;
-    if (cap < 0)
-        return ATTN_ERROR_COUNT;
-    if (!bad || (bytes > 0 && !line) || (cap > 0 && !ids))
+    int64_t wrong = tokens_start(&t, block, bytes, ids, cap, memory);
+    if (wrong < 0)
+        return wrong;
+    if (!bad || (bytes > 0 && !line))
         return ATTN_ERROR_NULL;
-    if (need > 0 && !memory)
-        return ATTN_ERROR_NULL;
-    attn_memory_open(&at, memory);
-    tokens_begin(&t, block, bytes, &at);
-    t.e.ids = ids;
     t.e.offsets = offsets;
-    t.e.cap = cap;
-    t.e.n = 0;
     t.e.how = how;
-    t.e.bad = 0;
     if (!offsets)
         tokens_forget(&t);
-    int64_t wrong = tokens_all(&t, bytes > 0 ? line : "", bytes);
+    wrong = tokens_all(&t, bytes > 0 ? line : "", bytes);
     *bad = t.e.bad;
     return wrong < 0 ? wrong : t.e.n;
 }
@@ -11450,6 +11477,50 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
 {
     return attn_vocab_encode_offsets(block, line, bytes, begun, ids, NULL, cap,
                                      memory, bad);
+}
+
+/* The rows of the template for pairs, which has all that is put around them. */
+static int64_t tokens_pair(struct tokens *t, const char *const text[2],
+                           const int64_t bytes[2], int32_t *types, int64_t *bad)
+{
+    const int32_t *counts = t->e.vocab.templates;
+    const struct attn_template *row = (const void *)(counts + 2);
+    int64_t wrong = 0, from = 0;
+    row += counts[0];
+    for (int32_t i = 0; i < counts[1] && wrong == 0; i++) {
+        const int which = row[i].id == -2;
+        if (row[i].id >= 0)
+            wrong = tokens_put(&t->e, row[i].id);
+        else
+            wrong = tokens_text(t, text[which], bytes[which]);
+        for (; types && from < t->e.n; from++)
+            types[from] = row[i].type;
+        *bad = t->e.bad + which * bytes[0];
+    }
+    return wrong < 0 ? wrong : t->e.n;
+}
+
+ATTN_API int64_t attn_vocab_encode_pair(const void *block, const char *text,
+                                        int64_t bytes, const char *other,
+                                        int64_t other_bytes, int32_t *ids,
+                                        int32_t *types, int64_t cap,
+                                        void *memory, int64_t *bad)
+{
+    const char *const both[2] = { text, other };
+    const int64_t size[2] = { bytes, other_bytes };
+    struct tokens t;
+    int64_t wrong = tokens_start(&t, block, attn_max(bytes, other_bytes), ids,
+                                 cap, memory);
+    if (wrong < 0)
+        return wrong;
+    if (bytes < 0 || other_bytes < 0)
+        return ATTN_ERROR_COUNT;
+    if (!bad || !text || !other)
+        return ATTN_ERROR_NULL;
+    if (!t.e.vocab.templates || t.e.vocab.templates[1] == 0)
+        return ATTN_ERROR_PAIR;
+    tokens_forget(&t);
+    return tokens_pair(&t, both, size, types, bad);
 }
 
 ATTN_API int64_t attn_vocab_normalise(const void *block, const char *text,
@@ -11669,7 +11740,7 @@ static const char *vocab_check_added(const struct attn_vocab *v)
 
 static const char *vocab_check_template(const struct attn_vocab *v)
 {
-    int64_t bytes, texts = 0;
+    int64_t bytes, texts = 0, of_pair[2] = { 0, 0 };
     const int32_t *count = attn_vocab_section(v->head, ATTN_TEMPLATE, &bytes);
     if (!count)
         return NULL;
@@ -11681,7 +11752,11 @@ static const char *vocab_check_template(const struct attn_vocab *v)
         if (row[i].id < (i < count[0] ? -1 : -2) || row[i].id >= v->head->size)
             return "vocabulary: a template's id is out of range";
         texts += i < count[0] && row[i].id == -1;
+        for (int32_t of = 0; of < 2 && i >= count[0]; of++)
+            of_pair[of] += row[i].id == -1 - of;
     }
+    if (count[1] > 0 && (of_pair[0] != 1 || of_pair[1] != 1))
+        return "vocabulary: a template of pairs without its two texts";
     return texts == 1 ? NULL : "vocabulary: a template without the text";
 }
 
@@ -13502,11 +13577,11 @@ struct attn_handle {
     int64_t beam, text; /* the widest search; bytes of the longest text */
     void *tokens;       /* a block of its own: the vocabularies tell its size */
     int64_t most;       /* ids of a text */
-    int32_t *ids, *target_ids;
-    float *scores; /* of a target's tokens */
-    void *words;   /* memory of the tokenizer */
-    char *piece;   /* [HANDLE_PIECE] a token's text */
-    void *work;    /* memory of a call */
+    int32_t *ids, *target_ids; /* of an encoder, target_ids are types */
+    float *scores;             /* of a target's tokens */
+    void *words;               /* memory of the tokenizer */
+    char *piece;               /* [HANDLE_PIECE] a token's text */
+    void *work;                /* memory of a call */
     int64_t work_bytes;
 };
 
@@ -13690,6 +13765,8 @@ static int64_t handle_words(struct attn_handle *h)
             return attn_min(bytes, most);
         words = attn_max(words, bytes);
         h->most = attn_max(h->most, most);
+        h->most = attn_max(h->most,
+                           attn_vocab_most_pair_ids(vocab[i], h->text));
     }
     return words;
 }
@@ -13785,28 +13862,44 @@ ATTN_API void attn_close(struct attn_handle *h)
 
 /* ----------------------------------------------------------------- text --- */
 
+/* Bytes of a text, which are -1 up to its NUL. 0, or an error. */
+static int handle_text_size(struct attn_handle *h, const void *vocab,
+                            const char *text, int64_t *bytes)
+{
+    if (!vocab)
+        return handle_fail(h, ATTN_ERROR_OPEN,
+                           "the weights have no vocabulary: give token ids");
+    if (!text)
+        return handle_fail(h, ATTN_ERROR_NULL, "the text is NULL");
+    if (*bytes == -1)
+        *bytes = (int64_t)strlen(text);
+    return *bytes < 0 ? handle_refuse(h, ATTN_ERROR_COUNT) : 0;
+}
+
+static int handle_text_fits(struct attn_handle *h, int64_t bytes)
+{
+    if (bytes <= h->text)
+        return 0;
+    return handle_fail(h, ATTN_ERROR_LENGTH,
+                       "the text has %lld bytes, at most %lld are taken: "
+                       "max_text of the options at open",
+                       (long long)bytes, (long long)h->text);
+}
+
 /* Ids of a text into ids[h->most + 1]: their number, or an error. bytes -1: up
  * to its NUL. how: ATTN_PLAIN, ..                                           */
 static int64_t handle_tokens(struct attn_handle *h, const void *vocab,
                              const char *text, int64_t bytes, int64_t how,
                              int32_t *ids)
 {
-    int64_t bad = 0, n;
+    int64_t bad = 0, n = bytes;
+    int wrong = handle_text_size(h, vocab, text, &n);
 
-    if (!vocab)
-        return handle_fail(h, ATTN_ERROR_OPEN,
-                           "the weights have no vocabulary: give token ids");
-    if (!text)
-        return handle_fail(h, ATTN_ERROR_NULL, "the text is NULL");
-    if (bytes == -1)
-        bytes = (int64_t)strlen(text);
-    if (bytes < 0)
-        return handle_refuse(h, ATTN_ERROR_COUNT);
-    if (bytes > h->text)
-        return handle_fail(h, ATTN_ERROR_LENGTH,
-                           "the text has %lld bytes, at most %lld are taken: "
-                           "max_text of the options at open",
-                           (long long)bytes, (long long)h->text);
+    if (!wrong)
+        wrong = handle_text_fits(h, n);
+    if (wrong)
+        return wrong;
+    bytes = n;
     n = attn_vocab_encode(vocab, text, bytes, how, ids, h->most, h->words,
                           &bad);
     if (n < 0)

@@ -157,7 +157,8 @@ enum {
                                  model */
     ATTN_ERROR_ALIGNED = -13, /* memory that is not at the multiple of
                                  bytes that it has to be at */
-    ATTN_ERROR_FINITE = -14   /* logits, or their weights, not finite */
+    ATTN_ERROR_FINITE = -14,  /* logits, or their weights, not finite */
+    ATTN_ERROR_PAIR = -15     /* a vocabulary has no template for pairs */
 };
 enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 

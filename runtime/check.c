@@ -18,6 +18,7 @@ static const char *const check_texts[] = {
     "a state that is damaged, or of another model",
     "memory that is not at the multiple of bytes that it has to be at",
     "the model's results are not finite: check the weights",
+    "the vocabulary has no template for pairs of texts",
 };
 enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
 

@@ -61,6 +61,15 @@ OPENED(EncodesText, int64_t, embed,
      P(int64_t, bytes), P(float *, out)),
     "As $encode(), of the tokens of a text. bytes -1: up to its NUL.")
 
+OPENED(EncodesText, int64_t, embed_pair,
+    (MODEL, P(struct attn_handle *, h), P(const char *, text),
+     P(int64_t, bytes), P(const char *, other), P(int64_t, other_bytes),
+     P(float *, out)),
+    "As $embed(), of two texts in the vocabulary's template for pairs, which "
+    "gives each token a type, where the model has types: a question and an "
+    "answer to be ranked, two sentences to be compared. Both together have "
+    "max_text bytes at most.")
+
 OPENED(EncodesRows, int64_t, encode_rows,
     (MODEL, P(struct attn_handle *, h), P(const float *, rows),
      P(int64_t, n), P(float *, out)),
@@ -205,6 +214,22 @@ EXPORT(Texts, int64_t, vocab_encode_offsets,
     "The same; where the token ids[i] stands in the text, from the byte "
     "offsets[2 i] to before offsets[2 i + 1], goes to offsets[2 cap]; 0, 0 for "
     "those that were put around it.")
+
+EXPORT(EncodesText, int64_t, vocab_most_pair_ids,
+    (P(const void *, block), P(int64_t, bytes)),
+    "Two texts of `bytes` bytes together have not more ids, those of the "
+    "template counted; ATTN_ERROR_PAIR: the vocabulary has no template for "
+    "pairs; or another error.")
+
+EXPORT(EncodesText, int64_t, vocab_encode_pair,
+    (P(const void *, block), P(const char *, text), P(int64_t, bytes),
+     P(const char *, other), P(int64_t, other_bytes), P(int32_t *, ids),
+     P(int32_t *, types), P(int64_t, cap), P(void *, memory),
+     P(int64_t *, bad)),
+    "Ids of two texts in the template for pairs, and to types[cap], unless it "
+    "is NULL, each one's type; their number, or an error, as of "
+    "$vocab_encode(). `memory`: $vocab_encode_bytes() of the longer. *bad: "
+    "bytes of `other` count on from the last of `text`.")
 
 EXPORT(Decodes, int64_t, vocab_decode,
     (P(const void *, block), P(const int32_t *, ids), P(int64_t, n),

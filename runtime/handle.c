@@ -30,11 +30,11 @@ struct attn_handle {
     int64_t beam, text; /* the widest search; bytes of the longest text */
     void *tokens;       /* a block of its own: the vocabularies tell its size */
     int64_t most;       /* ids of a text */
-    int32_t *ids, *target_ids;
-    float *scores; /* of a target's tokens */
-    void *words;   /* memory of the tokenizer */
-    char *piece;   /* [HANDLE_PIECE] a token's text */
-    void *work;    /* memory of a call */
+    int32_t *ids, *target_ids; /* of an encoder, target_ids are types */
+    float *scores;             /* of a target's tokens */
+    void *words;               /* memory of the tokenizer */
+    char *piece;               /* [HANDLE_PIECE] a token's text */
+    void *work;                /* memory of a call */
     int64_t work_bytes;
 };
 
@@ -218,6 +218,8 @@ static int64_t handle_words(struct attn_handle *h)
             return attn_min(bytes, most);
         words = attn_max(words, bytes);
         h->most = attn_max(h->most, most);
+        h->most = attn_max(h->most,
+                           attn_vocab_most_pair_ids(vocab[i], h->text));
     }
     return words;
 }
@@ -313,28 +315,44 @@ ATTN_API void attn_close(struct attn_handle *h)
 
 /* ----------------------------------------------------------------- text --- */
 
+/* Bytes of a text, which are -1 up to its NUL. 0, or an error. */
+static int handle_text_size(struct attn_handle *h, const void *vocab,
+                            const char *text, int64_t *bytes)
+{
+    if (!vocab)
+        return handle_fail(h, ATTN_ERROR_OPEN,
+                           "the weights have no vocabulary: give token ids");
+    if (!text)
+        return handle_fail(h, ATTN_ERROR_NULL, "the text is NULL");
+    if (*bytes == -1)
+        *bytes = (int64_t)strlen(text);
+    return *bytes < 0 ? handle_refuse(h, ATTN_ERROR_COUNT) : 0;
+}
+
+static int handle_text_fits(struct attn_handle *h, int64_t bytes)
+{
+    if (bytes <= h->text)
+        return 0;
+    return handle_fail(h, ATTN_ERROR_LENGTH,
+                       "the text has %lld bytes, at most %lld are taken: "
+                       "max_text of the options at open",
+                       (long long)bytes, (long long)h->text);
+}
+
 /* Ids of a text into ids[h->most + 1]: their number, or an error. bytes -1: up
  * to its NUL. how: ATTN_PLAIN, ..                                           */
 static int64_t handle_tokens(struct attn_handle *h, const void *vocab,
                              const char *text, int64_t bytes, int64_t how,
                              int32_t *ids)
 {
-    int64_t bad = 0, n;
+    int64_t bad = 0, n = bytes;
+    int wrong = handle_text_size(h, vocab, text, &n);
 
-    if (!vocab)
-        return handle_fail(h, ATTN_ERROR_OPEN,
-                           "the weights have no vocabulary: give token ids");
-    if (!text)
-        return handle_fail(h, ATTN_ERROR_NULL, "the text is NULL");
-    if (bytes == -1)
-        bytes = (int64_t)strlen(text);
-    if (bytes < 0)
-        return handle_refuse(h, ATTN_ERROR_COUNT);
-    if (bytes > h->text)
-        return handle_fail(h, ATTN_ERROR_LENGTH,
-                           "the text has %lld bytes, at most %lld are taken: "
-                           "max_text of the options at open",
-                           (long long)bytes, (long long)h->text);
+    if (!wrong)
+        wrong = handle_text_fits(h, n);
+    if (wrong)
+        return wrong;
+    bytes = n;
     n = attn_vocab_encode(vocab, text, bytes, how, ids, h->most, h->words,
                           &bad);
     if (n < 0)

@@ -94,6 +94,57 @@ ATTN_API int64_t attn_embed(const struct attn_model *m, struct attn_handle *h,
     return attn_encode(m, h, h->ids, n, out);
 }
 
+/* Ids of two texts, and their types: their number, or an error. */
+static int64_t handle_pair(struct attn_handle *h, const char *text,
+                           int64_t bytes, const char *other,
+                           int64_t other_bytes)
+{
+    int64_t bad = 0, n;
+    int wrong = handle_text_size(h, h->source, text, &bytes);
+
+    if (!wrong)
+        wrong = handle_text_size(h, h->source, other, &other_bytes);
+    if (!wrong && bytes > h->text)
+        wrong = handle_text_fits(h, bytes);
+    else if (!wrong)
+        wrong = handle_text_fits(h, other_bytes > h->text
+                                        ? other_bytes
+                                        : bytes + other_bytes);
+    if (wrong)
+        return wrong;
+    n = attn_vocab_encode_pair(h->source, text, bytes, other, other_bytes,
+                               h->ids, h->target_ids, h->most, h->words, &bad);
+    if (n == ATTN_ERROR_PAIR)
+        return handle_refuse(h, n);
+    if (n < 0)
+        return handle_fail(h, n, "byte %lld of the %s text: %s",
+                           (long long)(bad < bytes ? bad : bad - bytes) + 1,
+                           bad < bytes ? "first" : "second",
+                           attn_error_text(n));
+    return n;
+}
+
+ATTN_API int64_t attn_embed_pair(const struct attn_model *m,
+                                 struct attn_handle *h, const char *text,
+                                 int64_t bytes, const char *other,
+                                 int64_t other_bytes, float *out)
+{
+    struct attn_batch b;
+    const int wrong = handle_begin(m, h);
+    int64_t n;
+
+    if (wrong)
+        return wrong;
+    n = handle_pair(h, text, bytes, other, other_bytes);
+    if (n < 0)
+        return n;
+    memset(&b, 0, sizeof b);
+    b.ids = h->ids;
+    if (m->types > 1)
+        b.types = h->target_ids;
+    return handle_rows(h, &b, n, out);
+}
+
 ATTN_API int64_t attn_attend(const struct attn_model *m, struct attn_handle *h,
                              const float *query, int64_t queries,
                              const float *key, const float *value, int64_t keys,

@@ -237,6 +237,19 @@ ATTN_API int64_t attn_vocab_most_ids(const void *block, int64_t bytes)
     return n + v->head->append_end;
 }
 
+ATTN_API int64_t attn_vocab_most_pair_ids(const void *block, int64_t bytes)
+{
+    const int64_t one = attn_vocab_most_ids(block, bytes);
+    struct attn_vocab v;
+    if (one < 0)
+        return one;
+    attn_vocab_open(&v, block);
+    if (!v.templates || v.templates[1] == 0)
+        return ATTN_ERROR_PAIR;
+    /* an empty text may have ids */
+    return one + tokens_most(&v, 0) - v.templates[0] + v.templates[1];
+}
+
 /* --------------------------------------------------------------- steps --- */
 
 static int64_t tokens_piece(struct tokens *t, const struct attn_aligned *text,
@@ -453,34 +466,46 @@ static void tokens_forget(struct tokens *t)
         t->split[i].from = NULL;
 }
 
+/* All that a call begins with, for texts of so many bytes at most. */
+static int64_t tokens_start(struct tokens *t, const void *block, int64_t bytes,
+                            int32_t *ids, int64_t cap, void *memory)
+{
+    struct attn_memory at;
+    const int64_t need = attn_vocab_encode_bytes(block, bytes);
+    if (need < 0)
+        return need;
+    if (cap < 0)
+        return ATTN_ERROR_COUNT;
+    if ((cap > 0 && !ids) || (need > 0 && !memory))
+        return ATTN_ERROR_NULL;
+    attn_memory_open(&at, memory);
+    tokens_begin(t, block, bytes, &at);
+    t->e.ids = ids;
+    t->e.offsets = NULL;
+    t->e.cap = cap;
+    t->e.n = 0;
+    t->e.how = 0;
+    t->e.bad = 0;
+    return 0;
+}
+
 ATTN_API int64_t attn_vocab_encode_offsets(const void *block, const char *line,
                                            int64_t bytes, int64_t how,
                                            int32_t *ids, int32_t *offsets,
                                            int64_t cap, void *memory,
                                            int64_t *bad)
 {
-    struct attn_memory at;
     struct tokens t;
-    int64_t need = attn_vocab_encode_bytes(block, bytes);
-    if (need < 0)
-        return need;
-    if (cap < 0)
-        return ATTN_ERROR_COUNT;
-    if (!bad || (bytes > 0 && !line) || (cap > 0 && !ids))
+    int64_t wrong = tokens_start(&t, block, bytes, ids, cap, memory);
+    if (wrong < 0)
+        return wrong;
+    if (!bad || (bytes > 0 && !line))
         return ATTN_ERROR_NULL;
-    if (need > 0 && !memory)
-        return ATTN_ERROR_NULL;
-    attn_memory_open(&at, memory);
-    tokens_begin(&t, block, bytes, &at);
-    t.e.ids = ids;
     t.e.offsets = offsets;
-    t.e.cap = cap;
-    t.e.n = 0;
     t.e.how = how;
-    t.e.bad = 0;
     if (!offsets)
         tokens_forget(&t);
-    int64_t wrong = tokens_all(&t, bytes > 0 ? line : "", bytes);
+    wrong = tokens_all(&t, bytes > 0 ? line : "", bytes);
     *bad = t.e.bad;
     return wrong < 0 ? wrong : t.e.n;
 }
@@ -491,6 +516,50 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
 {
     return attn_vocab_encode_offsets(block, line, bytes, begun, ids, NULL, cap,
                                      memory, bad);
+}
+
+/* The rows of the template for pairs, which has all that is put around them. */
+static int64_t tokens_pair(struct tokens *t, const char *const text[2],
+                           const int64_t bytes[2], int32_t *types, int64_t *bad)
+{
+    const int32_t *counts = t->e.vocab.templates;
+    const struct attn_template *row = (const void *)(counts + 2);
+    int64_t wrong = 0, from = 0;
+    row += counts[0];
+    for (int32_t i = 0; i < counts[1] && wrong == 0; i++) {
+        const int which = row[i].id == -2;
+        if (row[i].id >= 0)
+            wrong = tokens_put(&t->e, row[i].id);
+        else
+            wrong = tokens_text(t, text[which], bytes[which]);
+        for (; types && from < t->e.n; from++)
+            types[from] = row[i].type;
+        *bad = t->e.bad + which * bytes[0];
+    }
+    return wrong < 0 ? wrong : t->e.n;
+}
+
+ATTN_API int64_t attn_vocab_encode_pair(const void *block, const char *text,
+                                        int64_t bytes, const char *other,
+                                        int64_t other_bytes, int32_t *ids,
+                                        int32_t *types, int64_t cap,
+                                        void *memory, int64_t *bad)
+{
+    const char *const both[2] = { text, other };
+    const int64_t size[2] = { bytes, other_bytes };
+    struct tokens t;
+    int64_t wrong = tokens_start(&t, block, attn_max(bytes, other_bytes), ids,
+                                 cap, memory);
+    if (wrong < 0)
+        return wrong;
+    if (bytes < 0 || other_bytes < 0)
+        return ATTN_ERROR_COUNT;
+    if (!bad || !text || !other)
+        return ATTN_ERROR_NULL;
+    if (!t.e.vocab.templates || t.e.vocab.templates[1] == 0)
+        return ATTN_ERROR_PAIR;
+    tokens_forget(&t);
+    return tokens_pair(&t, both, size, types, bad);
 }
 
 ATTN_API int64_t attn_vocab_normalise(const void *block, const char *text,

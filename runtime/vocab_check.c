@@ -191,7 +191,7 @@ static const char *vocab_check_added(const struct attn_vocab *v)
 
 static const char *vocab_check_template(const struct attn_vocab *v)
 {
-    int64_t bytes, texts = 0;
+    int64_t bytes, texts = 0, of_pair[2] = { 0, 0 };
     const int32_t *count = attn_vocab_section(v->head, ATTN_TEMPLATE, &bytes);
     if (!count)
         return NULL;
@@ -203,7 +203,11 @@ static const char *vocab_check_template(const struct attn_vocab *v)
         if (row[i].id < (i < count[0] ? -1 : -2) || row[i].id >= v->head->size)
             return "vocabulary: a template's id is out of range";
         texts += i < count[0] && row[i].id == -1;
+        for (int32_t of = 0; of < 2 && i >= count[0]; of++)
+            of_pair[of] += row[i].id == -1 - of;
     }
+    if (count[1] > 0 && (of_pair[0] != 1 || of_pair[1] != 1))
+        return "vocabulary: a template of pairs without its two texts";
     return texts == 1 ? NULL : "vocabulary: a template without the text";
 }
 

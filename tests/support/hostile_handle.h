@@ -118,6 +118,14 @@ static void check_calls(void)
     SAYS(ATTN_ERROR_NULL, embed, NULL, -1, out);
     SAYS(ATTN_ERROR_NULL, embed, "a", -1, NULL);
     SAYS(ATTN_ERROR_COUNT, embed, "a", -2, out);
+    CALL(ATTN_ERROR_NULL, embed_pair, NULL, "a", -1, "b", -1, out);
+    SAYS(ATTN_ERROR_NULL, embed_pair, NULL, -1, "b", -1, out);
+    SAYS(ATTN_ERROR_COUNT, embed_pair, "a", -2, "b", -1, out);
+    SAYS(ATTN_ERROR_NULL, embed_pair, "a", -1, NULL, -1, out);
+    SAYS(ATTN_ERROR_COUNT, embed_pair, "a", -1, "b", -2, out);
+    SAYS(ATTN_ERROR_LENGTH, embed_pair, "a", INT64_MAX, "b", INT64_MAX, out);
+    SAYS(ATTN_ERROR_LENGTH, embed_pair, "a", -1, text, 1 << 20, out);
+    SAYS(ATTN_ERROR_PAIR, embed_pair, "a", -1, "b", -1, out);
     SAYS(ATTN_ERROR_LENGTH, embed, "", -1, out);
     SAYS(ATTN_ERROR_LENGTH, embed, "a", 0, out);
     SAYS(ATTN_ERROR_UTF8, embed, "a\xff", 2, out);

@@ -5,20 +5,40 @@
 
 static void check_encoding(const char *block)
 {
-    int32_t out[8];
+    int32_t out[8], places[16];
     int64_t bad;
     char *other = array(4096);
     CALL(ATTN_ERROR_NULL, vocab_encode_bytes, NULL, 4);
     CALL(ATTN_ERROR_OPEN, vocab_encode_bytes, other, 4);
     CALL(ATTN_ERROR_ALIGNED, vocab_encode_bytes, other + 1, 4);
+    CALL(ATTN_ERROR_NULL, vocab_most_ids, NULL, 4);
+    CALL(ATTN_ERROR_OPEN, vocab_most_ids, other, 4);
+    CALL(ATTN_ERROR_ALIGNED, vocab_most_ids, other + 1, 4);
+    CALL(ATTN_ERROR_NULL, vocab_encode_offsets, NULL, "hi", 2, 0, out, places,
+         8, other, &bad);
+    CALL(ATTN_ERROR_OPEN, vocab_encode_offsets, other, "hi", 2, 0, out, places,
+         8, other, &bad);
     CALL(ATTN_ERROR_NULL, vocab_encode, NULL, "hi", 2, 0, out, 8, other, &bad);
     CALL(ATTN_ERROR_OPEN, vocab_encode, other, "hi", 2, 0, out, 8, other, &bad);
     if (!block) {
         count("vocab_encode_bytes", 9);
         count("vocab_encode", 9);
+        count("vocab_encode_offsets", 9);
         return;
     }
     CALL(ATTN_ERROR_COUNT, vocab_encode_bytes, block, -1);
+    CALL(ATTN_ERROR_COUNT, vocab_most_ids, block, -1);
+#define OFFSETS(wanted, ...) CALL(wanted, vocab_encode_offsets, __VA_ARGS__)
+    OFFSETS(3, block, "hi", 2, 0, out, places, 8, other, &bad);
+    OFFSETS(3, block, "hi", 2, 0, out, NULL, 8, other, &bad);
+    OFFSETS(ATTN_ERROR_NULL, block, NULL, 2, 0, out, places, 8, other, &bad);
+    OFFSETS(ATTN_ERROR_COUNT, block, "hi", -1, 0, out, places, 8, other, &bad);
+    OFFSETS(ATTN_ERROR_NULL, block, "hi", 2, 0, NULL, places, 8, other, &bad);
+    OFFSETS(ATTN_ERROR_COUNT, block, "hi", 2, 0, out, places, -1, other, &bad);
+    OFFSETS(ATTN_ERROR_ROOM, block, "hi", 2, 0, out, places, 2, other, &bad);
+    OFFSETS(ATTN_ERROR_NULL, block, "hi", 2, 0, out, places, 8, other, NULL);
+    OFFSETS(ATTN_ERROR_UTF8, block, "\xff", 1, 0, out, places, 8, other, &bad);
+    OFFSETS(ATTN_ERROR_UNKNOWN, block, "9", 1, 0, out, places, 8, other, &bad);
 #define ENCODE(wanted, ...) CALL(wanted, vocab_encode, block, __VA_ARGS__)
     ENCODE(3, "hi", 2, 0, out, 8, other, &bad); /* and the end */
     ENCODE(ATTN_ERROR_NULL, NULL, 2, 0, out, 8, other, &bad);
@@ -96,6 +116,33 @@ static void check_texts_of(const char *block)
 }
 #endif
 
+#if KIND == 1 && TEXT
+/* This vocabulary has no template for pairs. */
+static void check_pairs(const char *block)
+{
+    int32_t out[8], types[8];
+    int64_t bad;
+    char *other = array(4096);
+    CALL(ATTN_ERROR_NULL, vocab_most_pair_ids, NULL, 4);
+    CALL(ATTN_ERROR_OPEN, vocab_most_pair_ids, other, 4);
+    CALL(ATTN_ERROR_ALIGNED, vocab_most_pair_ids, other + 1, 4);
+    CALL(ATTN_ERROR_COUNT, vocab_most_pair_ids, block, -1);
+    CALL(ATTN_ERROR_PAIR, vocab_most_pair_ids, block, 4);
+#define PAIR(wanted, ...) CALL(wanted, vocab_encode_pair, __VA_ARGS__)
+    PAIR(ATTN_ERROR_NULL, NULL, "a", 1, "b", 1, out, types, 8, other, &bad);
+    PAIR(ATTN_ERROR_OPEN, other, "a", 1, "b", 1, out, types, 8, other, &bad);
+    PAIR(ATTN_ERROR_NULL, block, NULL, 1, "b", 1, out, types, 8, other, &bad);
+    PAIR(ATTN_ERROR_COUNT, block, "a", -1, "b", 1, out, types, 8, other, &bad);
+    PAIR(ATTN_ERROR_NULL, block, "a", 1, NULL, 1, out, types, 8, other, &bad);
+    PAIR(ATTN_ERROR_COUNT, block, "a", 1, "b", -1, out, types, 8, other, &bad);
+    PAIR(ATTN_ERROR_NULL, block, "a", 1, "b", 1, NULL, types, 8, other, &bad);
+    PAIR(ATTN_ERROR_COUNT, block, "a", 1, "b", 1, out, types, -1, other, &bad);
+    PAIR(ATTN_ERROR_NULL, block, "a", 1, "b", 1, out, types, 8, other, NULL);
+    PAIR(ATTN_ERROR_PAIR, block, "a", 1, "b", 1, out, types, 8, other, &bad);
+    PAIR(ATTN_ERROR_PAIR, block, "a", 1, "b", 1, out, NULL, 8, other, &bad);
+}
+#endif
+
 static void check_text(void)
 {
     int64_t size;
@@ -106,6 +153,9 @@ static void check_text(void)
         failed = 1;
     count("vocab", 1);
     check_encoding(block);
+#if KIND == 1 && TEXT
+    check_pairs(block);
+#endif
 #if KIND == 0 || KIND == 2
     check_decoding(m_vocab(file, 1));
     check_texts_of(m_vocab(file, 1));
