@@ -33,11 +33,14 @@ static void write_weights(void)
         float *x = arena_alloc(a, (size_t)elements * sizeof *x);
         for (int64_t j = 0; j < elements; j++)
             x[j] = FLT_MAX;
-        t[n++] = it->layout == PackVector
-                   ? (TensorOut){ it->from.name, 1, { it->k }, x, false }
-                   : (TensorOut){
-                         it->from.name, 2, { it->rows, it->k }, x, false
-                     };
+        t[n++] = (TensorOut){ .name = it->from.name,
+                              .rank = 2,
+                              .dim = { it->rows, it->k },
+                              .data = x };
+        if (it->layout == PackVector) {
+            t[n - 1].rank = 1;
+            t[n - 1].dim[0] = it->k;
+        }
     }
     assert_true(n > 10);
     assert_true(safetensors_write(in_dir("large"), t, n, &why));
@@ -158,8 +161,16 @@ static void test_numbers(void **state)
 {
     (void)state;
     static const int32_t ids[] = { 3, 4 };
-    const TensorOut source = { "source.ids", 1, { 2 }, ids, true };
-    const TensorOut target = { "target.ids", 1, { 2 }, ids, true };
+    const TensorOut source = { .name = "source.ids",
+                               .rank = 1,
+                               .dim = { 2 },
+                               .data = ids,
+                               .is_int = true };
+    const TensorOut target = { .name = "target.ids",
+                               .rank = 1,
+                               .dim = { 2 },
+                               .data = ids,
+                               .is_int = true };
     Fault why;
     build("encoder");
     assert_true(safetensors_write(in_dir("in"), &source, 1, &why));

@@ -128,7 +128,9 @@ static void test_hostile_names(void **state)
     (void)state;
     static const float x[4] = { 1, 2, 3, 4 };
     const char *file = arena_printf(a, "%s.safetensors", "a\"b\\c\t\xc3\xa9");
-    const TensorOut t[] = { { hostile, 2, { 2, 2 }, x, false } };
+    const TensorOut t[] = {
+        { .name = hostile, .rank = 2, .dim = { 2, 2 }, .data = x }
+    };
     static const char spec[] =
         "attnc: 1\nname: x\nkind: attention\nd_model: 2\nh: 1\nmax_len: 2\n"
         "projections: false\n";

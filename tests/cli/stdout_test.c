@@ -52,7 +52,11 @@ static void assert_same_bytes(const char *command)
 static int with_input(void **state)
 {
     static const int32_t ids[] = { 1, 2, 3 };
-    const TensorOut in = { "source.ids", 1, { 3 }, ids, true };
+    const TensorOut in = { .name = "source.ids",
+                           .rank = 1,
+                           .dim = { 3 },
+                           .data = ids,
+                           .is_int = true };
     Fault why;
     return set_up(state) || !safetensors_write(in_dir("in"), &in, 1, &why);
 }

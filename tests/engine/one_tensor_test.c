@@ -82,8 +82,14 @@ static const char *write_weights(const Engine *e, Change *change, bool copies)
                 name = arena_printf(a, "%.*s%d%s", (int)(hole - it->name),
                                     it->name, l, hole + 3);
             t[n++] = it->layout == PackVector
-                       ? (TensorOut){ name, 1, { it->k }, x, false }
-                       : (TensorOut){ name, 2, { it->rows, it->k }, x, false };
+                       ? (TensorOut){ .name = name,
+                                      .rank = 1,
+                                      .dim = { it->k },
+                                      .data = x }
+                       : (TensorOut){ .name = name,
+                                      .rank = 2,
+                                      .dim = { it->rows, it->k },
+                                      .data = x };
         }
     }
     assert_true(n < 256);

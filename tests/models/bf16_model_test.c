@@ -56,10 +56,14 @@ static const char *write_weights(const Engine *e)
         float *x = arena_alloc(a, (size_t)(it->rows * it->k) * sizeof *x);
         weights_tensor(it, NULL, e->options.seed, x);
         t[n++] = it->layout == PackVector
-                   ? (TensorOut){ it->from.name, 1, { it->k }, x, false }
-                   : (TensorOut){
-                         it->from.name, 2, { it->rows, it->k }, x, false
-                     };
+                   ? (TensorOut){ .name = it->from.name,
+                                  .rank = 1,
+                                  .dim = { it->k },
+                                  .data = x }
+                   : (TensorOut){ .name = it->from.name,
+                                  .rank = 2,
+                                  .dim = { it->rows, it->k },
+                                  .data = x };
     }
     assert_true(safetensors_write(in_dir("rounded"), t, n, &why));
     return in_dir("rounded");
