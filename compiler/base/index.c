@@ -38,12 +38,13 @@ int index_find(const Index *x, const char *name)
     return s->at ? x->list.at[s->at - 1].number : -1;
 }
 
-/* At least half of the slots are free. All names differ: none is compared. */
+/* At least three of four slots are free, so that a name that is absent is told
+ * so after one or two. All names differ: none is compared.                   */
 static void make_room(Arena *a, Index *x)
 {
     const Index old = *x;
 
-    if (2 * (x->list.n + 1) <= x->slots)
+    if (4 * (x->list.n + 1) <= x->slots)
         return;
     x->slots = old.slots ? 2 * old.slots : 16;
     x->slot = arena_alloc(a, (size_t)x->slots * sizeof *x->slot);
@@ -59,7 +60,7 @@ static void make_room(Arena *a, Index *x)
 
 void index_reserve(Arena *a, Index *x, int n)
 {
-    for (x->slots = 16; x->slots < 2 * (n + 1);)
+    for (x->slots = 16; x->slots < 4 * (n + 1);)
         x->slots *= 2;
     x->slot = arena_alloc(a, (size_t)x->slots * sizeof *x->slot);
     x->list.cap = n;

@@ -408,6 +408,7 @@ static int64_t count_parameters(const Plan *p)
     const Graph *g = p->g;
     Index names = { 0 };
     int64_t sum = 0;
+    index_reserve(p->arena_, &names, g->nodes.n);
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
         int64_t e = n->op == OpWeight

@@ -190,7 +190,7 @@ static void fill(const Folder *f, Vocabulary *v)
     v->unknown = f->role[RoleUnknown] >= 0 ? f->role[RoleUnknown]
                                            : t->special.unknown;
     v->mask = f->role[RoleMask];
-    v->class = f->role[RoleClass];
+    v->class_token = f->role[RoleClass];
     v->separator = f->role[RoleSeparator];
     v->language = f->language;
     v->length = most > 0 && most < 1e9 ? (int64_t)most : 0;

@@ -293,7 +293,7 @@ static void fill(const GgufTokens *g, Vocabulary *v)
                        .pad = g->pad,
                        .unknown = g->unknown,
                        .mask = -1,
-                       .class = -1,
+                       .class_token = -1,
                        .separator = -1,
                        .language = -1,
                        .template_adds = t->singles > 1,

@@ -35,7 +35,7 @@ typedef struct { /* a vocabulary of a checkpoint */
     void *block; /* malloc'd */
     int64_t bytes;
     int64_t size; /* tokens that the block has */
-    int32_t begin, end, pad, unknown, mask, class,
+    int32_t begin, end, pad, unknown, mask, class_token,
         separator;      /* ids; -1: none */
     int32_t language;   /* the id of this side's language; -1: none */
     int64_t length;     /* model_max_length; 0: none */

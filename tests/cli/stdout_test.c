@@ -91,6 +91,9 @@ static void test_bytes(void **state)
             const Option *row = &option_table[r];
             if (!is_output(row) || !(row->commands & commands[c].bit))
                 continue;
+            /* the name of the spec is that of its file: other bytes */
+            if (!strcmp(commands[c].name, "import"))
+                continue;
             const int before = checked;
             const char *begin = arena_printf(a, "$A %s ", commands[c].name);
             for (int i = 0; i < Lines; i++)

@@ -40,9 +40,10 @@ static void write_text(const char *name, const char *text)
 /* A compiler makes bcmp() of a memcmp() that is only compared with 0. */
 static void look_at_names(const char *list)
 {
-    static const char *const allowed[] = { "memcmp", "memcpy", "memmove",
-                                           "memset", "strlen", "strncmp",
-                                           "sqrtf",  "fmaf",   "bcmp" };
+    static const char *const allowed[] = { "memchr",  "memcmp", "memcpy",
+                                           "memmove", "memset", "strlen",
+                                           "strncmp", "sqrtf",  "fmaf",
+                                           "bcmp" };
     char name[128];
     int n = 0, used, seen = 0;
     for (; sscanf(list, " U %127s%n", name, &used) == 1; list += used, n++) {
