@@ -1,5 +1,6 @@
 /* cmd_import.c: attnc import: a folder with a checkpoint becomes a spec, and C
  * where asked.                                                              */
+#define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <sys/stat.h>
 
@@ -34,7 +35,7 @@ static const char *model_name(Arena *a, const char *text)
     for (char *c = name; *c; c++)
         *c = strchr(kept, *c) ? *c : '_';
     return strcmp(name, ".") && strcmp(name, "..") && *name
-             ? arena_strndup(a, name, 128)
+             ? arena_strndup(a, name, strnlen(name, 128))
              : "model";
 }
 

@@ -33,8 +33,7 @@ enum { Ways = sizeof ways / sizeof *ways };
 /* All files of the family, as links, but the forms of config.json. */
 static void link_files(const char *family, const char *to)
 {
-    const char *from = realpath(arena_printf(a, "%s/%s", families, family),
-                                NULL);
+    char *from = realpath(arena_printf(a, "%s/%s", families, family), NULL);
     DIR *d = opendir(from);
     assert_non_null(d);
     assert_int_equal(mkdir(to, 0700), 0);
@@ -46,6 +45,7 @@ static void link_files(const char *family, const char *to)
                          0);
     }
     closedir(d);
+    free(from);
 }
 
 /* The spec, as it is imported with this form of the config. */
@@ -291,5 +291,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s: no family\n", families);
         return 1;
     }
-    return _cmocka_run_group_tests("families", tests, (size_t)n, NULL, NULL);
+    const int failed = _cmocka_run_group_tests("families", tests, (size_t)n,
+                                               NULL, NULL);
+    for (int i = 0; i < all; i++)
+        free(found[i]);
+    free(found);
+    return failed;
 }

@@ -62,8 +62,10 @@ static const char *imported(Arena *a, const char *folder, int *code)
     import_close(&i);
     char *text = arena_strdup(a, said), *at;
     const size_t n = strlen(scratch);
-    while ((at = strstr(text, scratch)) != NULL)
-        memmove(at, at + n + (at[n] == '/'), strlen(at + n) + 1);
+    while ((at = strstr(text, scratch)) != NULL) {
+        const char *rest = at + n + (at[n] == '/');
+        memmove(at, rest, strlen(rest) + 1);
+    }
     return text;
 }
 
