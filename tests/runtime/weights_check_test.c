@@ -197,7 +197,7 @@ static void joins_dimensions(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
         TensorOut t = { .name = "x", .rank = shape[i].rank, .data = data };
-        memcpy(t.dim, shape[i].dim, sizeof t.dim);
+        memcpy(t.dim, shape[i].dim, sizeof shape[i].dim);
         Fault why;
         assert_true(safetensors_write("w", &t, 1, &why));
         Safetensors *s = safetensors_open("w", &why);
