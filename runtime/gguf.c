@@ -2,6 +2,8 @@
  * tensors, then their data at multiples of general.alignment. The file is
  * mapped and never trusted: each count, length and offset is held to the bytes
  * that are left before anything is read.                                    */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,14 +115,24 @@ static const struct {
 };
 enum { ValueTypes = sizeof value_types / sizeof *value_types };
 
+/* 0.001 of 32 bits is 0.001: the shortest decimal that reads back as the same
+ * float.                                                                    */
 static double real_of(uint64_t bits, int bytes)
 {
     float single;
     double wide;
+    char text[32];
     const uint32_t low = (uint32_t)bits;
     memcpy(&single, &low, sizeof single);
     memcpy(&wide, &bits, sizeof wide);
-    return bytes == 4 ? (double)single : wide;
+    if (bytes != 4 || !isfinite(single))
+        return bytes == 4 ? (double)single : wide;
+    for (int digits = 6; digits < 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)single);
+        if (strtof(text, NULL) == single)
+            return strtod(text, NULL);
+    }
+    return (double)single;
 }
 
 static json_t *number_value(Cursor *c, uint64_t type)

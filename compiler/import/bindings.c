@@ -89,6 +89,11 @@ static bool find_name(Scope *s, const Expr *e, const char *name, Datum *to)
                        .text = gguf ? "gguf" : "safetensors" };
         return true;
     }
+    if (!strncmp(name, "gguf.", 5)) {
+        const Datum *v = gguf_value(m, name + 5);
+        *to = v ? *v : (Datum){ .kind = ValueNone };
+        return true;
+    }
     const int i = index_find(&m->names, name);
     if (i >= 0)
         *to = binding_value(m, &m->binding.at[i]);

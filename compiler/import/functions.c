@@ -1,5 +1,6 @@
 /* functions.c: the functions of expressions, a row each.                    */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -107,7 +108,7 @@ static Datum rank(Call *c)
     return t ? whole(t->rank) : none();
 }
 
-/* The elements of a small tensor, as of factors. */
+/* The elements of a small tensor, as of factors, with the digits of a float. */
 static Datum numbers(Call *c)
 {
     enum { Most = 4096 };
@@ -122,7 +123,12 @@ static Datum numbers(Call *c)
     for (int64_t i = 0; i < t->elements; i++) {
         float x;
         tensor_floats(t, i, 1, &x);
-        at[i] = (Datum){ .kind = ValueNumber, .number = (double)x };
+        int digits = 6;
+        const char *text;
+        do
+            text = arena_printf(c->s->arena, "%.*g", digits, (double)x);
+        while (strtof(text, NULL) != x && digits++ < 9);
+        at[i] = real(strtod(text, NULL));
     }
     to.many.at = at;
     to.many.n = (int)t->elements;

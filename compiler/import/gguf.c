@@ -91,12 +91,6 @@ bool gguf_read(Import *m)
     return m->weights != NULL;
 }
 
-static const char *architecture(const Import *m)
-{
-    const Datum *v = value_get(&m->gguf, "general.architecture");
-    return v && v->kind == ValueText ? v->text : NULL;
-}
-
 static bool names_architecture(const Rules *r, const char *word)
 {
     const Yaml *gguf = rules_map(r->top, "gguf");
@@ -109,7 +103,7 @@ static bool names_architecture(const Rules *r, const char *word)
 
 bool gguf_family(Import *m, Rules *to)
 {
-    const char *word = architecture(m), *known = "";
+    const char *word = gguf_architecture(m), *known = "";
     RuleFiles files = { 0 };
     if (!word) {
         error_at((Pos){ 0 }, "%s: general.architecture is missing",
@@ -136,16 +130,6 @@ bool gguf_family(Import *m, Rules *to)
 
 /* ---------------------------------------------------------------- keys --- */
 
-/* "embedding_length" is of the architecture, "tokenizer.ggml.x" whole. */
-static const Datum *metadata(Import *m, const char *key)
-{
-    const bool whole = !strncmp(key, "general.", 8)
-                    || !strncmp(key, "tokenizer.", 10);
-    return value_get(&m->gguf,
-                     whole ? key
-                           : arena_printf(m->a, "%s.%s", architecture(m), key));
-}
-
 static void put_key(Import *m, const char *path, const Datum *value)
 {
     ConfigKey key = { .path = path, .value = *value, .used = true };
@@ -153,18 +137,34 @@ static void put_key(Import *m, const char *path, const Datum *value)
     vec_push(m->a, &m->config->key, key);
 }
 
+/* Has the expression "gguf.KEY" in it? */
+static bool mentions(const char *text, const char *key)
+{
+    static const char mark[] = "gguf.";
+    const size_t n = strlen(key);
+    while ((text = strstr(text, mark))) {
+        text += sizeof mark - 1;
+        if (!strncmp(text, key, n) && !isalnum((unsigned char)text[n])
+            && text[n] != '_' && text[n] != '.')
+            return true;
+    }
+    return false;
+}
+
 static bool lists_key(const Yaml *list, const char *key)
 {
-    bool lists = false;
-    for (int i = 0; list && i < list->items.n && !lists; i++)
-        lists = !strcmp(list->items.at[i]->text, key);
-    return lists;
+    for (int i = 0; list && i < list->items.n; i++) {
+        const char *text = list->items.at[i]->text;
+        if (text[0] == '=' ? mentions(text, key) : !strcmp(text, key))
+            return true;
+    }
+    return false;
 }
 
 /* What the file says of the model and no rule knows. */
 static bool know_metadata(Import *m, const Yaml *gguf)
 {
-    const char *word = architecture(m);
+    const char *word = gguf_architecture(m);
     const size_t n = strlen(word);
     bool good = true;
     for (int i = 0; i < m->gguf.many.n; i++) {
@@ -200,7 +200,7 @@ bool gguf_keys(Import *m)
             put_key(m, keys->keys.at[i]->text, &v);
             continue;
         }
-        const Datum *v = metadata(m, from->text);
+        const Datum *v = gguf_value(m, from->text);
         if (v)
             put_key(m, keys->keys.at[i]->text, v);
     }

@@ -138,7 +138,8 @@ static void check_sections(Check *c, const Yaml *top)
 static int check_file(Arena *a, const Rules *r, const Yaml *common)
 {
     static const char *const valued[] = { "spec",   "names",    "unused",
-                                          "refuse", "comments", "files" };
+                                          "refuse", "comments", "files",
+                                          "gguf" };
     Check c = { .arena = a };
     check_sections(&c, r->top);
     const Yaml *top = rules_whole(a, r, common);
@@ -147,6 +148,7 @@ static int check_file(Arena *a, const Rules *r, const Yaml *common)
     const Yaml *config = rules_map(top, "config"), *let = rules_map(top, "let");
     add_name(&c, "task");
     add_name(&c, "format");
+    add_name(&c, "gguf"); /* its metadata, by any key */
     add_keys(&c, let);
     add_keys(&c, rules_map(top, "tables"));
     add_keys(&c, rules_map(common, "tables"));

@@ -169,7 +169,8 @@ const char *spec_tree_text(SpecTree *t)
     t->origins.n = 0;
     Buffer b = { .arena = t->m->a };
     put_comment(&b, 0,
-                arena_printf(t->m->a, "%s, made by attnc import.", t->title));
+                arena_printf(t->m->a, "Written by attnc import. Family: %s.",
+                             t->title));
     buffer_printf(&b, "attnc: 1\nname: ");
     put_scalar(&b, t->m->o->name, false);
     buffer_printf(&b, "\n");

@@ -47,6 +47,12 @@ bool import_truth(Import *m, const Yaml *scalar);
  */
 const char *import_filled(Import *m, const Yaml *at, const char *text);
 
+/* metadata.c: of a file of llama.cpp its architecture (NULL: it has none), and
+ * by a key: "embedding_length" of the architecture, "tokenizer.ggml.x" whole;
+ * NULL: it has none, or this is no such file.                               */
+const char *gguf_architecture(const Import *m);
+const Datum *gguf_value(Import *m, const char *key);
+
 /* gguf.c: reads the file in the place of a folder. */
 bool gguf_read(Import *m);
 bool gguf_family(Import *m, Rules *to);

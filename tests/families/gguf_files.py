@@ -2,15 +2,18 @@
 package, and what transformers computes of the same weights.
 
     make families-golden                    with the folders beside it
+    python gguf_files.py llama phi3         those whose names begin so
 
 NAME.gguf              tensors and metadata; NAME.json has inputs and results
 
 A quantised tensor is put back by gguf's own dequantize before the model runs.
 Rows of the heads of queries and keys of a llama stand in pairs there, as its
-converter puts them; norms of a gemma have 1 added.
+converter puts them; norms of a gemma have 1 added; factors of wavelengths are
+tensors. Names of tensors are those of gguf's own map.
 """
 import io
 import json
+import math
 import pathlib
 import sys
 
@@ -34,28 +37,20 @@ when generating the next. 1234 5678 don't it's we'll"""
 LINES = ["The encoder maps the input.", " two  spaces", "don't 1234",
          "n\u00e4chste Stra\u00dfe \U0001f600", "a\tb"]
 
-# What follows the name of a layer, here and there.
-NAMES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
-         "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
-         "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
-         "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
-         "post_attention_layernorm": "ffn_norm"}
-OUTSIDE = {"model.embed_tokens": "token_embd", "model.norm": "output_norm",
-           "lm_head": "output"}
-
 WORDS = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=2,
              num_attention_heads=4, num_key_value_heads=2,
              max_position_embeddings=16, rms_norm_eps=1e-3)
+# A conversation as Llama 3 has it.
+CHAT = ("{{ bos_token }}{% for m in messages %}{{ '<|start_header_id|>' + "
+        "m['role'] + '<|end_header_id|>\n\n' + m['content'] | trim + "
+        "'<|eot_id|>' }}{% endfor %}{% if add_generation_prompt %}{{ "
+        "'<|start_header_id|>assistant<|end_header_id|>\n\n' }}{% endif %}")
+TURNS = [{"role": "user", "content": " Hello "},
+         {"role": "assistant", "content": "A"},
+         {"role": "user", "content": "Who?"}]
 
 
-def name_of(name):
-    stem, kind = name.rsplit(".", 1)
-    if stem in OUTSIDE:
-        return f"{OUTSIDE[stem]}.{kind}"
-    _, _, layer, rest = stem.split(".", 3)
-    return f"blk.{layer}.{NAMES[rest]}.{kind}"
-
-
+# ---------------------------------------------------------------- tensors ---
 def permuted(x, heads):
     """Column i of the first half of a head beside column i of the second."""
     parts = x.reshape(heads, 2, x.shape[0] // heads // 2, *x.shape[1:])
@@ -63,9 +58,10 @@ def permuted(x, heads):
 
 
 def arranged(arch, config, name, x):
-    if arch == "llama" and ".q_proj." in name:
+    pairs = arch in ("llama", "granite")
+    if pairs and ".q_proj." in name:
         return permuted(x, config.num_attention_heads)
-    if arch == "llama" and ".k_proj." in name:
+    if pairs and ".k_proj." in name:
         return permuted(x, config.num_key_value_heads)
     if arch == "gemma" and name.endswith("norm.weight"):
         return x + numpy.float32(1)
@@ -87,6 +83,20 @@ def rounded(x, kind):
                                   ).reshape(x.shape)
 
 
+def put_tensors(writer, model, config, arch, kind):
+    number = {v: k for k, v in gguf.MODEL_ARCH_NAMES.items()}[arch]
+    names = gguf.get_tensor_name_map(number, config.num_hidden_layers)
+    with torch.no_grad():
+        for key, x in model.state_dict().items():
+            name = names.get_name(key, try_suffixes=(".weight", ".bias"))
+            if key == "lm_head.weight" and config.tie_word_embeddings:
+                continue
+            put_tensor(writer, name, arranged(arch, config, key, x.numpy()),
+                       kind)
+            x.copy_(torch.from_numpy(rounded(x.numpy(), kind)))
+
+
+# --------------------------------------------------------------- metadata ---
 def put_config(writer, config, kind):
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
@@ -106,6 +116,25 @@ def put_config(writer, config, kind):
                                         // config.num_attention_heads)
 
 
+def put_factors(writer, config):
+    """Llama 3's, one for each pair of columns, which divides its frequency."""
+    rope = config.rope_parameters
+    if rope["rope_type"] != "llama3":
+        return
+    pairs = config.hidden_size // config.num_attention_heads // 2
+    original = rope["original_max_position_embeddings"]
+    low, high = rope["low_freq_factor"], rope["high_freq_factor"]
+    factors = []
+    for i in range(pairs):
+        length = 2 * math.pi * rope["rope_theta"] ** (i / pairs)
+        smooth = (original / length - low) / (high - low)
+        smooth = min(max(smooth, 0), 1)
+        factors.append(1 / ((1 - smooth) / rope["factor"] + smooth))
+    writer.add_tensor("rope_freqs.weight",
+                      numpy.array(factors, dtype=numpy.float32))
+
+
+# -------------------------------------------------------------- tokenizer ---
 def pieces(prefix):
     """A vocabulary of SentencePiece with a piece for each byte, as Llama's and
     Gemma's: no character is changed, no space goes."""
@@ -138,79 +167,130 @@ def put_pieces(writer, model, prefix):
     return [[1] + model.encode(line) for line in LINES]
 
 
-def merges(pattern):
-    """A byte-level BPE with one special token behind it."""
+QWEN2 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|"
+         r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+SPECIAL = {"qwen2": ["<|endoftext|>"],
+           "llama-bpe": ["<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>",
+                         "<|start_header_id|>", "<|end_header_id|>"]}
+
+
+def merges(pre):
+    """A byte-level BPE with special tokens before all else."""
+    special = SPECIAL[pre]
+    pattern = (QWEN2 if pre == "qwen2"
+               else QWEN2.replace(r"\p{N}|", r"\p{N}{1,3}|", 1))
     model = tokenizers.Tokenizer(tokenizers.models.BPE())
-    pre = tokenizers.pre_tokenizers
-    model.pre_tokenizer = pre.Sequence([
-        pre.Split(tokenizers.Regex(pattern), "isolated"),
-        pre.ByteLevel(add_prefix_space=False, use_regex=False)])
-    model.normalizer = tokenizers.normalizers.NFC()
+    parts = tokenizers.pre_tokenizers
+    model.pre_tokenizer = parts.Sequence([
+        parts.Split(tokenizers.Regex(pattern), "isolated"),
+        parts.ByteLevel(add_prefix_space=False, use_regex=False)])
+    if pre == "qwen2":
+        model.normalizer = tokenizers.normalizers.NFC()
     model.train_from_iterator(TEXT.split("\n"), tokenizers.trainers.BpeTrainer(
-        vocab_size=276, show_progress=False, special_tokens=["<|endoftext|>"],
-        initial_alphabet=pre.ByteLevel.alphabet()))
+        vocab_size=275 + len(special), show_progress=False,
+        special_tokens=special, initial_alphabet=parts.ByteLevel.alphabet()))
     return model
 
 
-QWEN2 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|"
-         r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
-
-
-def put_merges(writer, model):
+def put_merges(writer, model, pre):
     words = json.loads(model.to_str())["model"]
     tokens = sorted(words["vocab"], key=words["vocab"].get)
     writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("qwen2")
+    writer.add_tokenizer_pre(pre)
     writer.add_token_list(tokens)
-    writer.add_token_types([3 if t == "<|endoftext|>" else 1 for t in tokens])
+    writer.add_token_types([3 if t in SPECIAL[pre] else 1 for t in tokens])
     writer.add_token_merges([" ".join(m) if isinstance(m, list) else m
                              for m in words["merges"]])
-    writer.add_eos_token_id(0)
-    writer.add_add_bos_token(False)
-    return [model.encode(line).ids for line in LINES]
+    begins = pre == "llama-bpe"
+    if begins:
+        writer.add_bos_token_id(0)
+        writer.add_chat_template(CHAT)
+        writer.add_eot_token_id(2)
+    else:
+        writer.add_add_bos_token(False)
+    writer.add_eos_token_id(int(begins))
+    return [begins * [0] + model.encode(line).ids for line in LINES]
 
 
-def make(name, arch, kind, stem, theta, **words):
-    qwen, prefix = arch.startswith("qwen"), arch != "gemma"
-    texts = merges(QWEN2) if qwen else pieces(prefix)
-    size = texts.get_vocab_size() if qwen else texts.vocab_size()
+def conversation():
+    """TURNS by the template, as transformers has it."""
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=merges("llama-bpe"), chat_template=CHAT,
+        bos_token="<|begin_of_text|>")
+    return tokenizer.apply_chat_template(TURNS, tokenize=False,
+                                         add_generation_prompt=True)
+
+
+def texts_of(tokens, arch):
+    """A tokenizer, its ids, and what writes it."""
+    if tokens in SPECIAL:
+        model = merges(tokens)
+        return model.get_vocab_size(), lambda w: put_merges(w, model, tokens)
+    if tokens == "pieces":
+        model = pieces(arch != "gemma")
+        return model.vocab_size(), lambda w: put_pieces(w, model,
+                                                        arch != "gemma")
+    return 43, lambda w: w.add_tokenizer_model("none")
+
+
+# ------------------------------------------------------------------ files ---
+def make(name, arch, kind, stem, rope, tokens="pieces", lengths=(1, 3, 9),
+         **words):
+    size, put_texts = texts_of(tokens, arch)
     family = golden.Family(
         name, f"{stem}ForCausalLM", f"{stem}Config",
         {**WORDS, "vocab_size": size, **words}, golden.decoder,
-        {"rope_theta": theta, "rope_type": "default"}, lengths=(1, 3, 9))
+        {"rope_type": "default", **rope}, lengths=lengths)
     config = golden.config_of(family)
     model = getattr(transformers, family.model)(config)
     golden.randomize(family, model)
     model = model.eval()
     writer = gguf.GGUFWriter(OUT / f"{name}.gguf", arch)
     put_config(writer, config, kind)
-    lines = (put_merges(writer, texts) if qwen
-             else put_pieces(writer, texts, prefix))
-    with torch.no_grad():
-        for key, x in model.state_dict().items():
-            if key == "lm_head.weight" and config.tie_word_embeddings:
-                continue
-            put_tensor(writer, name_of(key),
-                       arranged(arch, config, key, x.numpy()), kind)
-            x.copy_(torch.from_numpy(rounded(x.numpy(), kind)))
+    lines = put_texts(writer)
+    put_factors(writer, config)
+    put_tensors(writer, model, config, arch, kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
     expected = family.record(family, model)
-    expected["texts"] = [{"text": t, "ids": i} for t, i in zip(LINES, lines)]
+    if lines:
+        expected["texts"] = [{"text": t, "ids": i}
+                             for t, i in zip(LINES, lines)]
+    if tokens == "llama-bpe":
+        expected["conversation"] = {"turns": TURNS, "text": conversation()}
     (OUT / f"{name}.json").write_text(golden.compact(expected))
     print(name, (OUT / f"{name}.gguf").stat().st_size)
 
 
+def base(theta, **more):
+    return {"rope_theta": theta, **more}
+
+
+ALL = [
+    ("llama-q8_0", "llama", TYPES.Q8_0, "Llama", base(10000.0)),
+    ("llama-q4_0", "llama", TYPES.Q4_0, "Llama", base(500000.0)),
+    ("llama-3-f16", "llama", TYPES.F16, "Llama",
+     base(500000.0, rope_type="llama3", factor=8.0, low_freq_factor=1.0,
+          high_freq_factor=4.0, original_max_position_embeddings=16),
+     dict(tokens="llama-bpe", lengths=(1, 3, 7), hidden_size=24,
+          intermediate_size=20, bos_token_id=0, eos_token_id=1,
+          tie_word_embeddings=True)),
+    ("qwen2-bf16", "qwen2", TYPES.BF16, "Qwen2", base(1000000.0),
+     dict(tokens="qwen2")),
+    ("gemma-f16", "gemma", TYPES.F16, "Gemma", base(10000.0),
+     dict(head_dim=12, num_key_value_heads=1)),
+]
+
+
 def main():
     transformers.logging.set_verbosity_error()
+    torch.set_num_threads(1)
     OUT.mkdir(exist_ok=True)
-    make("llama-q8_0", "llama", TYPES.Q8_0, "Llama", 10000.0)
-    make("llama-q4_0", "llama", TYPES.Q4_0, "Llama", 500000.0)
-    make("qwen2-bf16", "qwen2", TYPES.BF16, "Qwen2", 1000000.0)
-    make("gemma-f16", "gemma", TYPES.F16, "Gemma", 10000.0, head_dim=12,
-         num_key_value_heads=1)
+    for name, arch, kind, stem, rope, *more in ALL:
+        if len(sys.argv) < 2 or name.startswith(tuple(sys.argv[1:])):
+            make(name, arch, kind, stem, rope, **(more[0] if more else {}))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include "support/expected.h"
 #include "support/scratch.h"
 #include "support/stderr_capture.h"
 
@@ -35,14 +36,12 @@ static void write_json(json_t *j)
     json_decref(j);
 }
 
-/* The spec of the folder; what is said on stderr in *said. */
-static Spec *imported(Arena *a, char **said)
+/* The spec of a folder or file; what is said on stderr in *said. */
+static Spec *imported_from(Arena *a, const char *from, char **said)
 {
-    const char *path = scratch_path("m.yaml");
-    const ImportOptions o = { .folder = scratch, .spec = path, .name = "m" };
+    char *path = arena_strdup(a, scratch_path("m.yaml"));
+    const ImportOptions o = { .folder = from, .spec = path, .name = "m" };
     Imported i;
-    link_file("config.json");
-    link_file("model.safetensors");
     error_reset();
     capture_stderr();
     const int code = import_folder(&i, &o);
@@ -54,6 +53,13 @@ static Spec *imported(Arena *a, char **said)
     Spec *s = spec_read(a, scratch_path("m.yaml"), src, NULL, 0);
     assert_non_null(s);
     return s;
+}
+
+static Spec *imported(Arena *a, char **said)
+{
+    link_file("config.json");
+    link_file("model.safetensors");
+    return imported_from(a, scratch, said);
 }
 
 /* Two turns and an answer between them. */
@@ -167,12 +173,32 @@ static void places(void **state)
     arena_free(a);
 }
 
+/* A file of llama.cpp has the template among its metadata, and the texts of its
+ * tokens; the same conversation by transformers (tests/families/gguf_files.py).
+ */
+static void of_gguf(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    char *said;
+    json_t *root = json_file("tests/families/gguf/llama-3-f16.json");
+    const json_t *recorded = json_object_get(root, "conversation");
+    const Spec *s = imported_from(a, "tests/families/gguf/llama-3-f16.gguf",
+                                  &said);
+    assert_string_equal(said, "");
+    assert_string_equal(conversation(a, s, NULL),
+                        json_string_value(json_object_get(recorded, "text")));
+    json_decref(root);
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known),
         cmocka_unit_test(unknown),
         cmocka_unit_test(places),
+        cmocka_unit_test(of_gguf),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

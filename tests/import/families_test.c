@@ -266,7 +266,7 @@ static int is_family(const struct dirent *e)
 static const struct CMUnitTest others[] = {
     CASE("lora", test_adapter),    CASE("llama-q8_0", test_gguf),
     CASE("llama-q4_0", test_gguf), CASE("qwen2-bf16", test_gguf),
-    CASE("gemma-f16", test_gguf),
+    CASE("gemma-f16", test_gguf),  CASE("llama-3-f16", test_gguf),
 };
 enum { Others = sizeof others / sizeof *others };
 

@@ -322,10 +322,15 @@ static void finds_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RECORDED("llama-q8_0"),        RECORDED("llama-q4_0"),
-        RECORDED("qwen2-bf16"),        RECORDED("gemma-f16"),
-        cmocka_unit_test(adds_tokens), cmocka_unit_test(knows_splitting),
-        cmocka_unit_test(refuses),     cmocka_unit_test(finds_none),
+        RECORDED("llama-q8_0"),
+        RECORDED("llama-q4_0"),
+        RECORDED("qwen2-bf16"),
+        RECORDED("gemma-f16"),
+        RECORDED("llama-3-f16"),
+        cmocka_unit_test(adds_tokens),
+        cmocka_unit_test(knows_splitting),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(finds_none),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
