@@ -228,14 +228,28 @@ static void sync_folder(const Output *o)
     close(fd);
 }
 
-static bool put_in_place(Output *o, Fault *why)
+static bool give_name(Output *o, Fault *why)
 {
     if (rename(o->temp, o->path) != 0)
         return cannot_write(o, why);
     forget(o->temp);
     o->temp[0] = '\0';
+    return true;
+}
+
+static bool put_in_place(Output *o, Fault *why)
+{
+    if (!give_name(o, why))
+        return false;
     sync_folder(o);
     return true;
+}
+
+bool output_commit_unsynced(Output *o, Fault *why)
+{
+    int fd = o->fd;
+    o->fd = -1;
+    return close(fd) == 0 ? give_name(o, why) : cannot_write(o, why);
 }
 
 bool output_commit(Output *o, Fault *why)

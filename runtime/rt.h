@@ -70,6 +70,8 @@ bool is_stdout(const char *path); /* NULL: false */
 bool output_open(Output *o, const char *path, Fault *why);
 bool output_write(Output *o, const void *data, size_t n, Fault *why);
 bool output_commit(Output *o, Fault *why);
+/* Of a file, without fsync: after a power failure its content may be lost. */
+bool output_commit_unsynced(Output *o, Fault *why);
 void output_cancel(Output *o);
 /* Removes the temporary files that writers of this path left who were killed
  * more than an hour ago.                                                    */

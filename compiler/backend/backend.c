@@ -47,7 +47,10 @@ static bool load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
                      .features = p->target.features };
     cc.compiler = cc_find(a, o->cc, why);
     return cc.compiler
-        && objcache_load(a, b, (CText){ text, n }, symbol, &cc, why);
+        && objcache_load(a, b, (CText){ text, n }, symbol, &cc,
+                         arena_printf(a, "%s for %s", p->prefix,
+                                      p->target.name),
+                         why);
 }
 
 bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,

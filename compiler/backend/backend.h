@@ -147,9 +147,10 @@ typedef struct { /* a model that can be called */
 
 /* --------------------------------------------------------- objcache.c --- */
 /* Compiles `text` as a shared object, or finds the one that was compiled from
- * the same text, flags and compiler; loads it. `symbol`: as of jit_load().  */
+ * the same text, flags and compiler; loads it. `symbol`: as of jit_load();
+ * `what`: the text, for people who list the cache.                           */
 bool objcache_load(Arena *a, Backend *b, CText text, const char *symbol,
-                   const CcOptions *o, Fault *why);
+                   const CcOptions *o, const char *what, Fault *why);
 
 /* ---------------------------------------------------------- backend.c --- */
 typedef enum { BackendJit, BackendCc } BackendKind;

@@ -31,7 +31,7 @@ bool user_dir_has(Arena *a, const char *path)
     return own && strncmp(path, own, n) == 0 && path[n] == '/';
 }
 
-static bool trusted_folder(const char *path)
+bool user_dir_trusted(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
@@ -47,7 +47,7 @@ bool user_dir_make(Arena *a, const char *folder)
     const size_t base = (size_t)(strrchr(folder, '/') - folder);
     mkdir(arena_strndup(a, folder, base), 0700);
     mkdir(folder, 0700);
-    return trusted_folder(folder);
+    return user_dir_trusted(folder);
 }
 
 /* --------------------------------------------------------------- file --- */

@@ -10,6 +10,8 @@ const char *user_dir(Arena *a);
 /* Makes it where it is not there. False: it can't be made or written, or is not
  * one that only the user can write.                                          */
 bool user_dir_make(Arena *a, const char *folder);
+/* Is there such a folder, which only the user can write? */
+bool user_dir_trusted(const char *path);
 /* Is the path one in that folder? */
 bool user_dir_has(Arena *a, const char *path);
 /* All bytes of a file; one that is not there has none. In the user's own folder

@@ -163,7 +163,7 @@ static void load(const CcOptions *o)
     Fault why;
     assert_true(objcache_load(a, &b,
                               (CText){ object_text, strlen(object_text) },
-                              "t_model", o, &why));
+                              "t_model", o, "numbers", &why));
     assert_int_equal(*(const int *)(const void *)b.model, 42);
     backend_unload(&b);
 }
@@ -286,7 +286,7 @@ static void test_cache_full(void **state)
                        "[ $1 = -o ] && echo trash > $2; done; exit 0"));
     assert_false(objcache_load(a, &b,
                                (CText){ object_text, strlen(object_text) },
-                               "t_model", &o, &why));
+                               "t_model", &o, "trash", &why));
     assert_int_equal(why.code, ExitBackend);
     assert_int_equal(files(in_dir("cache/attnc")), 0);
     assert_int_equal(files(dir), 4);
