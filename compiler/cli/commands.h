@@ -26,6 +26,8 @@ COMMAND(tune, Tune, "SPEC", 1,
         "find the tiles that are fastest here, and keep them")
 COMMAND(records, Records, "[ACTION [FILE ..]]", 0,
         "show, merge, prune, export, explain what tune found")
+COMMAND(cache, Cache, "[ACTION]", 0,
+        "list, clean, verify what is kept from run to run")
 COMMAND(fields, Fields, "", 0, "the reference of the spec's fields")
 COMMAND(help, Help, "[COMMAND]", 0, "the commands, or what one of them takes")
 COMMAND(completion, Completion, "SHELL", 1,

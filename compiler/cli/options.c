@@ -88,6 +88,8 @@ static const char *const records_formats[] = { "table", "json", "csv" };
 static const char *const records_actions[] = { "show", "merge", "prune",
                                                "export", "explain" };
 
+static const char *const cache_actions[] = { "ls", "clean", "verify" };
+
 static const char *const color_words[] = {
     [ColorAuto] = "auto",
     [ColorAlways] = "always",
@@ -145,6 +147,7 @@ const Option option_table[] = {
     TEXT("SPEC", "", MODEL(CmdSpec | CmdTensors | CmdTune, spec), ""),
     WORD("attnc records", "", OWN(Records, action), records_actions, 0, ""),
     LIST("FILE", "", OWN(Records, files), ""),
+    WORD("attnc cache", "", OWN(Cache, action), cache_actions, 0, ""),
     TEXT("FILE", "", MODEL(CmdTokens, spec), ""),
     TEXT("COMMAND", "", OWN(Help, command), ""),
     WORD("attnc completion", "", OWN(Completion, shell), shells, 0, ""),
@@ -298,6 +301,17 @@ const Option option_table[] = {
          "prune: only say how many"),
 
 #undef GROUP
+#define GROUP GroupCache
+    TEXT("--older-than", "TIME", OWN(Cache, older),
+         "clean: what was not used for so long, as 30d, 12h"),
+    FLAG("--all", OWN(Cache, all),
+         "clean: everything"),
+    FLAG("--dry-run", OWN(Cache, dry_run),
+         "clean: only say how many"),
+    FLAG("--remove", OWN(Cache, remove),
+         "verify: remove what is not sound"),
+
+#undef GROUP
 #define GROUP GroupOutput
     TEXT("-o", "FILE", OWN(New, output),
          "output file; - is stdout"),
@@ -363,6 +377,8 @@ const Option option_table[] = {
          "text (default), markdown, json, schema"),
     WORD("--format", "NAME", OWN(Records, format), records_formats, 0,
          "of show: table (default), json, csv"),
+    WORD("--format", "NAME", OWN(Cache, json), json_formats, 0,
+         "of ls: text (default), json"),
     WORD("--format", "NAME", OWN(Bench, bench.format), bench_formats, 0,
          "table (default), json, csv, md"),
     TEXT("--svg", "FILE", OWN(Bench, bench.svg),

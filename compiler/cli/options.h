@@ -157,6 +157,15 @@ struct RecordsCommand {
     bool all, dry_run;
 };
 
+typedef enum { CacheLs, CacheClean, CacheVerify } CacheAction;
+
+struct CacheCommand {
+    int action; /* CacheAction */
+    const char *older;
+    bool all, dry_run, remove;
+    int json;
+};
+
 typedef enum {
     FieldsText,
     FieldsMarkdown,
@@ -203,6 +212,7 @@ typedef enum {
     GroupWork,
     GroupTuning,
     GroupRecords,
+    GroupCache,
     GroupOutput,
     GroupCode,
     GroupPasses,

@@ -120,6 +120,14 @@ PAGE(Records,
      "attnc records", "what was found on this machine",
      "attnc records export -o mine.records", "for others of the same kind",
      "attnc records merge mine.records", "take what another one exported")
+PAGE(Cache,
+     "What attnc makes and may need again is kept in the user's cache: models "
+     "that a C compiler compiled. Actions: ls (default), clean, verify. clean "
+     "removes what is not sound, and what was used longest ago beyond the "
+     "limit: ATTNC_CACHE_LIMIT, 2G.",
+     "attnc cache", "what is there, the last used first",
+     "attnc cache clean --older-than=30d", "what was not used for 30 days",
+     "attnc cache verify --remove", "reads all, removes what was damaged")
 PAGE(Fields,
      "Prints each field of a spec: its values, its default, what it means, and "
      "which kinds of model have it.",

@@ -15,6 +15,7 @@ enum {
 const ExitRow exit_table[] = {
     { ExitDone, CmdAll, "done" },
     { ExitNegative, CmdVerify, "an operation is outside of its gate" },
+    { ExitNegative, CmdCache, "verify: a file is not sound" },
     { ExitUsage, CmdAll, "usage: no such option, a value out of range .." },
     { ExitInput, ReadsSpec | CmdRecords | CmdTokens,
       "invalid input: a spec, weights, a vocabulary, a line .." },
@@ -32,9 +33,9 @@ const char *const group_title[OptionGroups] = {
     [GroupSearch] = "Search",   [GroupSampling] = "Sampling",
     [GroupTensors] = "Tensors", [GroupAttention] = "Attention",
     [GroupWork] = "Workload",   [GroupTuning] = "Tuning",
-    [GroupRecords] = "Records", [GroupOutput] = "Output",
-    [GroupCode] = "Code",       [GroupPasses] = "Passes",
-    [GroupGeneral] = "General",
+    [GroupRecords] = "Records", [GroupCache] = "Cache",
+    [GroupOutput] = "Output",   [GroupCode] = "Code",
+    [GroupPasses] = "Passes",   [GroupGeneral] = "General",
 };
 
 const char *option_joint(const Option *row)
