@@ -209,18 +209,51 @@ static bool read_steps(Folder *f)
     return true;
 }
 
-/* Tokens with a role and those of languages are found in a text. */
-static bool put_special(Folder *f, Text text, int flags, int64_t id)
+/* The token's id, or that of a new one behind all others. */
+static int32_t special_id(Folder *f, Text text)
 {
     const int32_t at = token_find(f->r, text);
     const int64_t next = f->r->t.tokens - f->r->t.extra;
     if (at < 0 && f->r->t.extra)
         tokens_move_extra(f->r, next + 1);
-    if (at < 0 && id < 0)
-        id = next;
+    return at < 0 ? (int32_t)next : at;
+}
+
+/* Tokens with a role and those of languages are found in a text. */
+static bool put_special(Folder *f, Text text, int flags)
+{
     return added_put(f->r, "the class's tokens",
-                     (Added){ text, at < 0 ? (int32_t)id : at,
+                     (Added){ text, special_id(f, text),
                               flags | ATTN_ADDED_SPECIAL });
+}
+
+/* Do the files beside it list this token? Texts of strings and of objects. */
+static bool is_listed(const Folder *f, Text text)
+{
+    static const char *const keys[] = { "additional_special_tokens",
+                                        "extra_special_tokens" };
+    const json_t *const from[] = { f->config, f->map };
+    for (int i = 0; i < 4; i++) {
+        const json_t *list = json_object_get(from[i / 2], keys[i % 2]);
+        for (size_t k = 0; k < json_array_size(list); k++) {
+            const Text one = token_text(json_array_get(list, k));
+            if (one.at && text_is(text, one.at))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A language that is a token, and no text becomes it. */
+static bool put_hidden(Folder *f, Text text)
+{
+    const int32_t id = special_id(f, text);
+    if (token_find(f->r, text) >= 0)
+        return true;
+    if (!token_put(f->r, "the class's tokens", text, id, 0))
+        return false;
+    f->r->t.token[id].piece = ATTN_PIECE_UNUSED | ATTN_PIECE_SPECIAL;
+    return true;
 }
 
 bool class_languages(Folder *f)
@@ -229,13 +262,16 @@ bool class_languages(Folder *f)
                                       : NULL;
     const char *form = row_text(f, "language");
     const char *at = form ? strchr(form, '%') : NULL;
+    const bool listed = json_is_true(
+        json_object_get(f->class, "languages_listed"));
     for (size_t i = 0; i < json_array_size(codes); i++) {
         const char *code = json_string_value(json_array_get(codes, i));
-        const char *text = at ? arena_printf(f->r->arena, "%.*s%s%s",
-                                             (int)(at - form), form, code,
-                                             at + 1)
-                              : code;
-        if (!put_special(f, text_of(text), 0, -1))
+        const Text text = text_of(at ? arena_printf(f->r->arena, "%.*s%s%s",
+                                                    (int)(at - form), form,
+                                                    code, at + 1)
+                                     : code);
+        if (!(listed && !is_listed(f, text) ? put_hidden(f, text)
+                                            : put_special(f, text, 0)))
             return false;
     }
     return true;
@@ -252,13 +288,14 @@ static bool put_specials(Folder *f)
     for (int i = 0; i < Roles; i++) {
         const Text text = folder_role(f, (Role)i);
         const bool mask = i == RoleMask && strips;
-        if (text.at && !put_special(f, text, mask ? ATTN_ADDED_LSTRIP : 0, -1))
+        if (text.at && !put_special(f, text, mask ? ATTN_ADDED_LSTRIP : 0))
             return false;
     }
     return true;
 }
 
-/* Numbered tokens behind all others, the last number first. */
+/* Numbered tokens behind all others, the last number first; they take the
+ * spaces beside them.                                                       */
 static bool put_numbered(Folder *f)
 {
     const char *form = row_text(f, "numbered");
@@ -274,7 +311,7 @@ static bool put_numbered(Folder *f)
                          text_of(arena_printf(f->r->arena, "%.*s%lld%s",
                                               (int)(at - form), form,
                                               (long long)i, at + 1)),
-                         0, -1))
+                         ATTN_ADDED_LSTRIP | ATTN_ADDED_RSTRIP))
             return false;
     return true;
 }

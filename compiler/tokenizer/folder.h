@@ -34,6 +34,8 @@ const json_t *json_value(const json_t *o, const char *key);
 const char *folder_file(const Folder *f, const char *name);
 /* A key of tokenizer_config.json, else of the row of the class. */
 const json_t *folder_key(const Folder *f, const char *key);
+/* "[CLS]" or {"content": "[CLS]", ..}; .at NULL: neither. */
+Text token_text(const json_t *v);
 /* The token of a role; .at NULL: none is named. */
 Text folder_role(const Folder *f, Role role);
 extern const char *const role_keys[Roles]; /* "bos_token" .. */

@@ -30,8 +30,7 @@ const json_t *folder_key(const Folder *f, const char *key)
     return v ? v : json_value(f->class, key);
 }
 
-/* "[CLS]" or {"content": "[CLS]", ..} */
-static Text token_text(const json_t *v)
+Text token_text(const json_t *v)
 {
     const json_t *content = json_object_get(v, "content");
     v = content ? content : v;

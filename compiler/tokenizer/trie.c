@@ -211,7 +211,7 @@ static int64_t add_keys(const Tokenizer *t, const Token *k, Key *key)
 static struct attn_unigram_head scores(const Tokenizer *t)
 {
     double least = INFINITY, most = -INFINITY;
-    for (int64_t i = 0; i < t->tokens - t->extra; i++) {
+    for (int64_t i = 0; i < t->tokens; i++) {
         const Token *k = &t->token[i];
         if ((t->flags & ATTN_MODEL_FLOATS) && k->piece != ATTN_PIECE_NORMAL)
             continue;

@@ -1,8 +1,6 @@
 """Vocabularies for compare.py, made by the packages' own trainers: a folder
-with NAME.json (tokenizers), NAME.model (sentencepiece), NAME/ (the files of a
-class of transformers that has no tokenizer.json)."""
+with NAME.json (tokenizers) and NAME.model (sentencepiece)."""
 
-import json
 import os
 
 import sentencepiece
@@ -136,7 +134,7 @@ def tokenizers(texts):
     }
 
 
-# Options of sentencepiece's trainer; `classes` are made of these, too.
+# Options of sentencepiece's trainer; slow.py makes folders of these, too.
 PIECES = {
     "spm-unigram": {},
     "spm-unigram-bytes": dict(
@@ -168,46 +166,3 @@ def pieces(texts, to):
             num_threads=1,
             **options,
         )
-
-
-def listed(to, name, first, last=()):
-    """vocab.json of the pieces of a .model, as marian and m2m100 have it."""
-    p = sentencepiece.SentencePieceProcessor(
-        model_file=os.path.join(to, name + ".model")
-    )
-    known = [p.id_to_piece(i) for i in range(len(p))][3:]
-    ids = {}
-    for piece in [*first, *known[: SIZE // 2], *last]:
-        ids.setdefault(piece, len(ids))
-    path = os.path.join(to, first[0].strip("</>") + ".json")
-    with open(path, "w", encoding="utf-8") as f:
-        json.dump(ids, f)
-    return path
-
-
-def classes(to):
-    """Those of transformers that have no tokenizer.json: slow, in Python."""
-    import transformers as H
-
-    def model(name):
-        return os.path.join(to, name + ".model")
-
-    one = model("spm-unigram")
-    made = {
-        "marian": lambda: H.MarianTokenizer(
-            one, one, listed(to, "spm-unigram", ["</s>", "<unk>"], ["<pad>"])
-        ),
-        "m2m100": lambda: H.M2M100Tokenizer(
-            listed(to, "spm-unigram", ["<s>", "<pad>", "</s>", "<unk>"]),
-            one, src_lang="de", tgt_lang="fr",
-        ),
-    }
-    out = {}
-    for name, make in made.items():
-        folder = os.path.join(to, name)
-        out[name] = make()
-        out[name].save_pretrained(folder)
-        whole = os.path.join(folder, "tokenizer.json")
-        if os.path.exists(whole):
-            os.remove(whole)
-    return out
