@@ -41,7 +41,7 @@ LINK    = $(COMPILE) -no-pie# libtcc.a is not position-independent
 # The rooms of compiler/ in the order of the pipeline: each may include what
 # stands before it, and runtime/ (tests/rooms.sh).
 ROOMS  := base tokenizer machine spec graph passes plan emit backend records engine oracle \
-          import bench tune cli
+          import bench compare tune cli
 STAGE0 := compiler/base/embed.c compiler/emit/kernelset.c# programs of the build
 CORE   := memory hash math check batch cache process sampling beam search_memory search \
           stream state score vocab aligned encoding trie mapping normal replace charmap \

@@ -83,7 +83,9 @@ typedef enum {
     PaintNote,
     PaintCaret,
     PaintHead, /* of a table, of help */
-    PaintName  /* of a command, of an option */
+    PaintName, /* of a command, of an option */
+    PaintRemoved,
+    PaintAdded
 } Paint;
 /* The escape to print there, "" where `out` has no colours. */
 const char *paint(FILE *out, Paint role);

@@ -37,6 +37,7 @@ const char *paint(FILE *out, Paint role)
         [PaintError] = "\033[1;31m", [PaintWarning] = "\033[1;35m",
         [PaintNote] = "\033[1;36m",  [PaintCaret] = "\033[1;32m",
         [PaintHead] = "\033[1m",     [PaintName] = "\033[36m",
+        [PaintRemoved] = "\033[31m", [PaintAdded] = "\033[32m",
     };
     return is_colored(out) ? escape[role] : "";
 }

@@ -17,6 +17,8 @@ COMMAND(graph, Graph, "SPEC", 1,
         "the operations, before and after each pass")
 COMMAND(plan, Plan, "SPEC", 1,
         "memory, weights, operations, tiles: exact numbers")
+COMMAND(diff, Diff, "SPEC [SPEC]", 1,
+        "two specs, or one with --set and without: what differs")
 COMMAND(tensors, Tensors, "SPEC", 1,
         "the weights, and where in the file each of them is")
 COMMAND(verify, Verify, "SPEC", 1,

@@ -30,6 +30,8 @@ static const size_t part_at[][OptionParts] = {
     [NthGraph] = { [PartModel] = HAS(Graph, model) },
     [NthPlan] = { [PartModel] = HAS(Plan, model),
                   [PartCode] = HAS(Plan, code) },
+    [NthDiff] = { [PartModel] = HAS(Diff, model),
+                  [PartCode] = HAS(Diff, code) },
     [NthTensors] = { [PartModel] = HAS(Tensors, model) },
     [NthVerify] = { [PartModel] = HAS(Verify, model),
                     [PartCode] = HAS(Verify, code) },
@@ -144,7 +146,9 @@ static const char *const color_words[] = {
 const Option option_table[] = {
 #define GROUP GroupOperands
     /* operands: a word alone, in this order; a list takes all that follow */
-    TEXT("SPEC", "", MODEL(CmdSpec | CmdTensors | CmdTune, spec), ""),
+    TEXT("SPEC", "", MODEL(CmdSpec | CmdTensors | CmdTune | CmdDiff, spec),
+         ""),
+    TEXT("SPEC", "", OWN(Diff, other), ""),
     WORD("attnc records", "", OWN(Records, action), records_actions, 0, ""),
     LIST("FILE", "", OWN(Records, files), ""),
     WORD("attnc cache", "", OWN(Cache, action), cache_actions, 0, ""),
@@ -163,7 +167,8 @@ const Option option_table[] = {
 
 #undef GROUP
 #define GROUP GroupModel
-    LIST("--set", "KEY=VALUE", MODEL(CmdSpec | CmdTensors | CmdTune, sets),
+    LIST("--set", "KEY=VALUE",
+     MODEL(CmdSpec | CmdTensors | CmdTune | CmdDiff, sets),
          "override a field of the spec; KEY= leaves it out"),
     TEXT("--weights", "FILE",
      MODEL(CmdLoads | CmdCompile | CmdTensors | CmdTune, weights),
@@ -181,7 +186,7 @@ const Option option_table[] = {
          "built, all, or final (default)"),
     ALONE("--list-passes", OWN(Graph, list_passes),
          "the passes in running order"),
-    LIST("--skip", "PASS", MODEL(CmdSpec, skip),
+    LIST("--skip", "PASS", MODEL(CmdSpec | CmdDiff, skip),
          "leave a pass out; all: every pass that may be"),
     LIST("--dump", "PASS", MODEL(CmdSpec, dump),
          "print the graph after this pass"),
@@ -192,11 +197,11 @@ const Option option_table[] = {
 
 #undef GROUP
 #define GROUP GroupCode
-    TEXT("--march", "TARGET", CODE(CmdPlans | CmdTune, march),
+    TEXT("--march", "TARGET", CODE(CmdPlans | CmdTune | CmdDiff, march),
          "native (default), x86-64-v3, generic .."),
-    INT("--width", "N", CODE(CmdPlans | CmdTune, width), 1, 16, 0,
+    INT("--width", "N", CODE(CmdPlans | CmdTune | CmdDiff, width), 1, 16, 0,
          "floats in a vector: 16, 8, 4 or 1"),
-    TEXT("--tile", "MxN", CODE(CmdPlans, tile),
+    TEXT("--tile", "MxN", CODE(CmdPlans | CmdDiff, tile),
          "register tile of matrix products, as 6x64"),
     SOME("--backend", "NAME", CODE(CmdLoads | CmdTune, backend), backends,
          "jit (libtcc), clang, or a C compiler's name"),
@@ -209,9 +214,10 @@ const Option option_table[] = {
          "explain: those for so many; default: one a core"),
     INT("--threads", "N", CODE(CmdCompile, threads), 1, ATTN_POOL_MOST, -1,
          "take tiles tuned for so many; default: one a core"),
-    TEXT("--records", "FILE", CODE(CmdPlans | CmdTune | CmdRecords, records),
+    TEXT("--records", "FILE",
+     CODE(CmdPlans | CmdTune | CmdRecords | CmdDiff, records),
          "what attnc tune found, here instead of your own"),
-    FLAG("--no-records", CODE(CmdPlans, no_records),
+    FLAG("--no-records", CODE(CmdPlans | CmdDiff, no_records),
          "the default tiles, whatever attnc tune found"),
 
 #undef GROUP
@@ -370,6 +376,10 @@ const Option option_table[] = {
     WORD("--format", "NAME", OWN(Verify, json), json_formats, 0,
          "text (default), json: an object a line"),
     WORD("--format", "NAME", OWN(Tensors, json), json_formats, 0,
+         "text (default), json"),
+    FLAG("--all", OWN(Diff, all),
+         "also what follows: shapes, layers, tilings"),
+    WORD("--format", "NAME", OWN(Diff, json), json_formats, 0,
          "text (default), json"),
     WORD("--format", "NAME", OWN(Help, man), help_formats, 0,
          "text (default), man: a page of the manual"),

@@ -113,6 +113,14 @@ struct PlanCommand {
     int format; /* PlanFormat */
 };
 
+struct DiffCommand {
+    ModelOptions model; /* A */
+    CodeOptions code;
+    const char *other; /* B; NULL: A, as the options change it */
+    bool all;
+    int json;
+};
+
 struct TensorsCommand {
     ModelOptions model;
     int json;

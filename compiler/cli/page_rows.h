@@ -81,6 +81,15 @@ PAGE(Plan,
      "what a variant costs",
      "attnc plan models/tiny.yaml --format=json -o plan.json",
      "for a program")
+PAGE(Diff,
+     "Prints what differs between two specs, A and B, or between a spec, A, "
+     "and the same with --set or --skip, B: fields, cost, fusions, operations "
+     "by their names, functions, tilings. Layers that differ alike come once. "
+     "Exit code 1 says that something differs.",
+     "attnc diff models/transformer-base.yaml models/transformer-big.yaml",
+     "two specs",
+     "attnc diff models/tiny.yaml --set h=4", "what h changes",
+     "attnc diff models/tiny.yaml --skip=fuse-attention", "what a pass does")
 PAGE(Tensors,
      "Lists the weights that the model needs, and where in the spec's files "
      "each of them is: missing and misshapen ones are errors, idle ones are "

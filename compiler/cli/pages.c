@@ -8,7 +8,7 @@ const Page pages[Commands] = {
 };
 
 enum {
-    ReadsSpec = CmdSpec | CmdTensors | CmdTune,
+    ReadsSpec = CmdSpec | CmdTensors | CmdTune | CmdDiff,
     HasBackend = CmdLoads | CmdCompile | CmdTune | CmdRecords
 };
 
@@ -16,6 +16,7 @@ const ExitRow exit_table[] = {
     { ExitDone, CmdAll, "done" },
     { ExitNegative, CmdVerify, "an operation is outside of its gate" },
     { ExitNegative, CmdCache, "verify: a file is not sound" },
+    { ExitNegative, CmdDiff, "something differs" },
     { ExitUsage, CmdAll, "usage: no such option, a value out of range .." },
     { ExitInput, ReadsSpec | CmdRecords | CmdTokens,
       "invalid input: a spec, weights, a vocabulary, a line .." },

@@ -204,6 +204,9 @@ typedef enum { GraphText, GraphDot, GraphJson } GraphFormat;
 char *print_graph(Arena *a, const Graph *g, GraphFormat format);
 char *print_node(Arena *a, const Graph *g, int node);
 char *print_type(Arena *a, Type t); /* "f32[8, n, 64]" */
+/* The operation, its inputs by name, its attributes: "split
+ * encoder.0.self_attn.q, heads 8". */
+char *print_operation(Arena *a, const Graph *g, int node);
 
 /* -------------------------------------------------------------- build.c --- */
 Graph *build_graph(Arena *a, const Spec *s);

@@ -158,24 +158,47 @@ static void add_blanks(Buffer *b, int from, int column)
         buffer_printf(b, "%*s", blanks, "");
 }
 
-static void add_node(Buffer *b, const Graph *g, int node)
+/* An input: by its number, or by name. */
+static void add_input(Buffer *b, const Graph *g, int node, bool names)
+{
+    if (node < 0)
+        buffer_printf(b, " _");
+    else if (names)
+        buffer_printf(b, " %s", g->nodes.at[node].name);
+    else
+        buffer_printf(b, " %%%d", node);
+}
+
+static void add_operation(Buffer *b, const Graph *g, int node, bool names)
 {
     const Node *n = &g->nodes.at[node];
-    int from = b->n;
-    buffer_printf(b, "%%%d = %s", node,
-                  n->op < OpCount ? op_info[n->op].name : "nop");
-    for (int k = 0; k < n->nin; k++)
-        if (n->in[k] < 0)
-            buffer_printf(b, "%s _", k > 0 ? "," : "");
-        else
-            buffer_printf(b, "%s %%%d", k > 0 ? "," : "", n->in[k]);
-    int attributes = b->n;
+    buffer_printf(b, "%s", n->op < OpCount ? op_info[n->op].name : "nop");
+    for (int k = 0; k < n->nin; k++) {
+        buffer_printf(b, "%s", k > 0 ? "," : "");
+        add_input(b, g, n->in[k], names);
+    }
+    const int attributes = b->n;
     add_attributes(&(Attributes){ .b = b }, n);
     if (n->nin == 0 && b->n > attributes) { /* no comma behind the op */
         memmove(b->at + attributes, b->at + attributes + 1,
                 (size_t)(b->n - attributes));
         b->n--;
     }
+}
+
+char *print_operation(Arena *a, const Graph *g, int node)
+{
+    Buffer b = { .arena = a };
+    add_operation(&b, g, node, true);
+    return b.at;
+}
+
+static void add_node(Buffer *b, const Graph *g, int node)
+{
+    const Node *n = &g->nodes.at[node];
+    int from = b->n;
+    buffer_printf(b, "%%%d = ", node);
+    add_operation(b, g, node, false);
     add_blanks(b, from, 46);
     buffer_add(b, " : ", 3);
     from = b->n;

@@ -44,19 +44,30 @@ static int report(const Remarks *all, const Pass *p, const PassOptions *o,
         const Remark *r = &all->at[i];
         missed += r->missed;
         if (o->explain)
-            fprintf(log, "%s: %s\n", p->name, r->text);
+            fprintf(log, "%s: %s\n", p->name, r->of.text);
         if (r->missed && o->require_fusion)
-            error_at(r->pos, "%s: %s", p->name, r->text);
+            error_at(r->pos, "%s: %s", p->name, r->of.text);
     }
     return missed;
+}
+
+static void keep_record(Arena *a, PassRecord *to, const Remarks *all, int done)
+{
+    *to = (PassRecord){ .ran = true, .rewrites = done };
+    for (int i = 0; i < all->n; i++)
+        if (all->at[i].missed)
+            vec_push(a, &to->missed, all->at[i].of);
 }
 
 static int run_pass(Graph *g, const Pass *p, const PassOptions *o, FILE *log)
 {
     Remarks remarks = { 0 };
-    g->remarks = o->explain || o->require_fusion ? &remarks : NULL;
+    const bool asked = o->explain || o->require_fusion || o->record;
+    g->remarks = asked ? &remarks : NULL;
     int done = p->run(g);
     g->remarks = NULL;
+    if (o->record)
+        keep_record(g->arena, &o->record[p - passes], &remarks, done);
     int missed = report(&remarks, p, o, log);
     check_graph(g, p->name);
     if (o->explain)

@@ -18,6 +18,19 @@ typedef struct {
 extern const Pass passes[];
 extern const int n_passes;
 
+typedef struct {      /* a place where a fusion failed */
+    const char *name; /* of the node */
+    Stack stack;
+    int layer;        /* -1: outside the layers */
+    const char *text; /* the name, and why */
+} Missed;
+
+typedef struct { /* what a pass did */
+    bool ran;
+    int rewrites;
+    VEC(Missed) missed;
+} PassRecord;
+
 typedef struct {
     const char *const *skip;
     int nskip; /* pass names, or "all" */
@@ -26,6 +39,7 @@ typedef struct {
     const char *after;   /* stop after this pass; NULL: all */
     bool explain;        /* say what each did and did not */
     bool require_fusion; /* a fusion that failed is an error */
+    PassRecord *record;  /* [n_passes] to be filled in; NULL: not asked */
 } PassOptions;
 
 /* Runs the table in order; the verifier after each. False: require_fusion

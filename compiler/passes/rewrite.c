@@ -11,10 +11,11 @@ static void remark(const Graph *g, int node, bool missed, const char *fmt,
     if (!g->remarks)
         return;
     vsnprintf(reason, sizeof reason, fmt, args);
-    Remark r = {
-        g->nodes.at[node].pos,
-        arena_printf(g->arena, "%s %s", g->nodes.at[node].name, reason), missed
-    };
+    const Node *n = &g->nodes.at[node];
+    Remark r = { n->pos,
+                 { n->name, n->stack, n->layer,
+                   arena_printf(g->arena, "%s %s", n->name, reason) },
+                 missed };
     vec_push(g->arena, g->remarks, r);
 }
 

@@ -18,8 +18,8 @@ int pack_kv(Graph *g);
 /* What passes have to say, at the node that a message shows. */
 typedef struct {
     Pos pos;
-    const char *text; /* the node's name, then what of it */
-    bool missed;      /* a fusion failed */
+    Missed of;   /* the node, and what of it */
+    bool missed; /* a fusion failed */
 } Remark;
 typedef struct Remarks {
     Remark *at;

@@ -296,6 +296,19 @@ AffineSize value_floats(const Plan *p, int node);
 /* ------------------------------------------------------------- report.c --- */
 /* The rows that costs of an entry are told for: 128, or the longest. */
 int64_t report_rows(const Plan *p, Entry entry);
+typedef struct { /* one call of an entry */
+    bool there;
+    int64_t rows, keys; /* encode: of report_rows(); decode: one row */
+    int64_t flops;
+} EntryCosts;
+typedef struct {
+    int64_t parameters, weights; /* how many numbers; bytes of them, packed */
+    /* of one sentence of full length: hypotheses that are followed, bytes of
+     * both caches and of the arena */
+    int64_t beam, cache[2], arena;
+    EntryCosts entry[EntryDecode + 1];
+} PlanCosts;
+PlanCosts plan_costs(const Plan *p);
 char *plan_text(Arena *a, const Plan *p); /* attnc plan */
 char *plan_json(Arena *a, const Plan *p);
 int64_t plan_token_flops(const Plan *p); /* of one row, 128 keys */

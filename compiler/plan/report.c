@@ -64,20 +64,6 @@ static int64_t call_rows(const Plan *p, Entry entry)
     return entry == EntryDecode ? 1 : report_rows(p, entry);
 }
 
-static json_t *entry_json(const Plan *p, Entry entry)
-{
-    const int64_t keys = report_rows(p, entry), rows = call_rows(p, entry);
-    const AffineSize a = p->arena[entry];
-    return json_pack("{s:s, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}}", "entry",
-                     entry == EntryEncode ? "encode" : "decode", "rows",
-                     (json_int_t)rows, "keys", (json_int_t)keys, "flops",
-                     (json_int_t)entry_flops(p, entry, rows, keys),
-                     "arena_bytes", "fixed", (json_int_t)(4 * a.c0 + 64), "row",
-                     (json_int_t)(4 * a.rows), "sequence",
-                     (json_int_t)(4 * a.sequences), "part",
-                     (json_int_t)(4 * a.parts));
-}
-
 /* Bytes of one cache for `slots` sequences of `length` positions. */
 static int64_t cache_bytes(const Plan *p, int c, int64_t slots, int64_t length)
 {
@@ -91,22 +77,56 @@ static int64_t cache_bytes(const Plan *p, int c, int64_t slots, int64_t length)
     return p->page_floats[c] ? attn_cache_bytes(&m, &size) : 0;
 }
 
-/* What one sentence of full length needs, with the beam of the spec. */
-static json_t *sentence_json(const Plan *p)
+/* Of one sentence of full length, with the beam of the spec. */
+static void add_sentence(const Plan *p, PlanCosts *c)
 {
     const Spec *s = p->g->spec;
     const SpecSide *source = &s->side[SideEncoder];
     const SpecSide *target = &s->side[SideDecoder];
-    const int64_t beam = has_entry(p, EntryDecode) ? s->search_beam : 1;
     const AffineSize enc = p->arena[EntryEncode], dec = p->arena[EntryDecode];
+    c->beam = has_entry(p, EntryDecode) ? s->search_beam : 1;
     const int64_t encode = 4 * affine_at(enc, source->max_len, 1, 1);
-    const int64_t decode = 4 * affine_at(dec, beam, beam, 1);
-    return json_pack(
-        "{s:I, s:I, s:I, s:I}", "beam", (json_int_t)beam, "self_cache",
-        (json_int_t)cache_bytes(p, CacheSelf, beam, target->max_len),
-        "cross_cache",
-        (json_int_t)cache_bytes(p, CacheCross, 1, source->max_len), "arena",
-        (json_int_t)((encode > decode ? encode : decode) + 64));
+    const int64_t decode = 4 * affine_at(dec, c->beam, c->beam, 1);
+    c->cache[CacheSelf] = cache_bytes(p, CacheSelf, c->beam, target->max_len);
+    c->cache[CacheCross] = cache_bytes(p, CacheCross, 1, source->max_len);
+    c->arena = (encode > decode ? encode : decode) + 64;
+}
+
+PlanCosts plan_costs(const Plan *p)
+{
+    PlanCosts c = { .parameters = p->parameters, .weights = p->pack.bytes };
+    add_sentence(p, &c);
+    for (Entry e = EntryEncode; e <= EntryDecode; e++) {
+        EntryCosts *to = &c.entry[e];
+        to->there = has_entry(p, e);
+        if (!to->there)
+            continue;
+        to->keys = report_rows(p, e);
+        to->rows = call_rows(p, e);
+        to->flops = entry_flops(p, e, to->rows, to->keys);
+    }
+    return c;
+}
+
+static json_t *entry_json(const Plan *p, const EntryCosts *c, Entry entry)
+{
+    const AffineSize a = p->arena[entry];
+    return json_pack("{s:s, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}}", "entry",
+                     entry == EntryEncode ? "encode" : "decode", "rows",
+                     (json_int_t)c->rows, "keys", (json_int_t)c->keys, "flops",
+                     (json_int_t)c->flops, "arena_bytes", "fixed",
+                     (json_int_t)(4 * a.c0 + 64), "row",
+                     (json_int_t)(4 * a.rows), "sequence",
+                     (json_int_t)(4 * a.sequences), "part",
+                     (json_int_t)(4 * a.parts));
+}
+
+static json_t *sentence_json(const PlanCosts *c)
+{
+    return json_pack("{s:I, s:I, s:I, s:I}", "beam", (json_int_t)c->beam,
+                     "self_cache", (json_int_t)c->cache[CacheSelf],
+                     "cross_cache", (json_int_t)c->cache[CacheCross], "arena",
+                     (json_int_t)c->arena);
 }
 
 static json_t *tasks_json(const Plan *p)
@@ -133,18 +153,19 @@ static json_t *tasks_json(const Plan *p)
 static json_t *report(const Plan *p)
 {
     TilingFrom from;
+    const PlanCosts c = plan_costs(p);
     json_t *entries = json_array();
-    for (int e = EntryEncode; e <= EntryDecode; e++)
-        if (has_entry(p, (Entry)e))
-            json_array_append_new(entries, entry_json(p, (Entry)e));
+    for (Entry e = EntryEncode; e <= EntryDecode; e++)
+        if (c.entry[e].there)
+            json_array_append_new(entries, entry_json(p, &c.entry[e], e));
     return json_pack("{s:s, s:I, s:I, s:{s:I, s:I}, s:o, s:s, s:i, s:s,"
                      " s:o, s:o}",
                      "name", p->g->spec->name, "parameters",
-                     (json_int_t)p->parameters, "weights_bytes",
-                     (json_int_t)p->pack.bytes, "page_bytes", "self",
+                     (json_int_t)c.parameters, "weights_bytes",
+                     (json_int_t)c.weights, "page_bytes", "self",
                      (json_int_t)(4 * p->page_floats[CacheSelf]), "cross",
                      (json_int_t)(4 * p->page_floats[CacheCross]),
-                     "sentence_bytes", sentence_json(p), "march",
+                     "sentence_bytes", sentence_json(&c), "march",
                      p->target.name, "width", p->target.width, "tile",
                      plan_tiles(p, &from), "tasks", tasks_json(p), "entries",
                      entries);

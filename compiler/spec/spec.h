@@ -301,6 +301,13 @@ double spec_rotary(const Spec *s, int64_t max_len, double *rate);
 void spec_print_fields(FILE *out, bool markdown); /* attnc fields */
 const char *spec_field_key(int i); /* from 0: "d_model"; NULL: no more */
 char *spec_schema(Arena *a);       /* of a spec, a JSON Schema */
+/* field_shown.c: the value of field i, from 0, as it would be written; NULL: it
+ * has no meaning for this kind of model, or no value.                       */
+const char *spec_field_value(Arena *a, const Spec *s, int i);
+/* The keys that one value of field i is given to, NULL last; NULL: it has a
+ * value of its own. */
+const char *const *spec_field_parts(int i);
+const char *spec_name_value(Arena *a, const SpecName *n); /* what is theirs */
 char *spec_fields_json(Arena *a);
 
 #endif

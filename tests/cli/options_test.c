@@ -87,12 +87,13 @@ static void try_option(Arena *a, const Command *c, const Option *row)
 {
     const char *value = value_of(a, row);
     const bool operand = row->name[0] != '-';
-    char *words[4];
+    char *words[8];
     int n = 0;
     if (c->least && !operand)
         words[n++] = arena_strdup(a, "spec");
-    if (row->kind == List && operand) /* behind another operand */
-        words[n++] = arena_strdup(a, "show");
+    for (const Option *x = option_table; operand && x < row; x++)
+        if (taken(c, x) && x->name[0] != '-') /* stands before it */
+            words[n++] = arena_strdup(a, value_of(a, x));
     if (!operand)
         words[n++] = arena_strdup(a, row->name);
     if (row->takes)
