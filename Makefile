@@ -48,7 +48,7 @@ CORE   := memory hash math check batch cache process sampling beam search_memory
           sentencepiece wordpiece unigram merges ranks added split steps tokens vocab_check \
           held decode text packed
 FILES  := files output convert json safetensors safetensors_write gguf shards seed \
-          tables weights weights_check packed_file cores pool search_settings chat words
+          loops tables weights packing weights_check packed_file cores pool search_settings chat words
 
 SOURCES := $(filter-out $(STAGE0),$(foreach r,$(ROOMS),$(sort $(wildcard compiler/$(r)/*.c)))) \
            $(CORE:%=runtime/%.c) $(FILES:%=runtime/%.c)
@@ -128,7 +128,7 @@ $(B)/tests/%_test: tests/%_test.c $(B)/libattnc.a
 # Objects that count the edges of their code, before those of the library.
 COUNTED := $(MODEL:%.c=$(B)/count/%.o) \
            $(patsubst %,$(B)/count/%.o,compiler/engine/engine compiler/oracle/oracle \
-             compiler/oracle/interp runtime/weights)
+             compiler/oracle/interp runtime/weights runtime/packing)
 $(B)/count/%.o: %.c
 	$(call say,CC $< (counted))
 	@mkdir -p $(@D)

@@ -212,19 +212,28 @@ typedef struct {
     uint64_t hash;
 } PackList;
 
-/* Fills `packed` (p->bytes, zeroed) from a file that weights_check has passed.
- * file NULL: weights by name and `seed` that keep activations near unit
- * variance.                                                                 */
-void weights_pack(const PackList *p, const Safetensors *file, uint64_t seed,
-                  void *packed);
+typedef struct {             /* where weights come from */
+    const Safetensors *file; /* that weights_check has passed; NULL: weights by
+                                name and `seed` that keep activations near unit
+                                variance */
+    uint64_t seed;
+    const struct attn_parallel *parallel; /* threads; NULL: the caller's */
+    bool *bad; /* set of each tensor of the file of which a value that was read
+                  is not finite; NULL: not asked */
+} WeightSource;
+
+/* packing.c: fills `packed` (p->bytes, zeroed). */
+void weights_pack(const PackList *p, const WeightSource *from, void *packed);
 /* One tensor as the packer sees it, rounded to its block's format, row-major
  * floats, without folded scale: for the oracle. */
 void weights_tensor(const PackItem *item, const Safetensors *file,
                     uint64_t seed, float *out);
 
 /* ----------------------------------------------------------- tables.c --- */
-/* Element of a table of positions, in double, rounded once. */
-float table_element(const PackItem *item, int64_t row, int64_t column);
+/* Of rows row .. row + rows - 1 of a table of positions the columns first ..
+ * first + n - 1: in double, rounded once; `stride` from a row to the next.  */
+void table_floats(const PackItem *item, int64_t row, int64_t rows,
+                  int64_t first, int64_t n, float *out, int64_t stride);
 /* Slope of a head's linear bias [Press et al. 2022]. */
 double alibi_slope(int64_t head, int64_t heads);
 /* Bucket of a distance key - query [Raffel et al. 2020]. */
@@ -240,6 +249,9 @@ typedef struct {
     int errors, warnings;
     bool cut;    /* memory ran out: not all was found */
     bool shapes; /* asked: these and types alone, no value is looked at */
+    /* asked, or NULL: weights_pack set it for these tensors of the file, so
+     * that those that it took whole and did not set are not looked at again */
+    const bool *bad;
     /* asked, or NULL: no warning names a tensor of which this is true */
     bool (*known)(const void *by, const char *tensor);
     const void *by;

@@ -8,25 +8,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "loops.h"
 #include "seed.h"
-
-static uint64_t splitmix64(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-/* Mean 0, variance 1. */
-static double deviate(uint64_t key, int64_t i)
-{
-    uint64_t v = splitmix64(key + (uint64_t)i * 0x9e3779b97f4a7c15u);
-    int sum = (int)((v & 0xffff) + (v >> 16 & 0xffff) + (v >> 32 & 0xffff)
-                    + (v >> 48));
-    /* a uniform integer below n has variance (n^2 - 1) / 12 */
-    return (sum - 2 * 65535) / sqrt((65536.0 * 65536.0 - 1) / 3);
-}
 
 static bool ends_in(const char *name, const char *end)
 {
@@ -35,8 +18,7 @@ static bool ends_in(const char *name, const char *end)
 }
 
 /* A matrix keeps the variance of its input; the rows of a table of embeddings
- * get unit variance by the factor sqrt(d_model); a norm stays near identity.
- * The sum is of two floats, so that no compiler fuses it with the product.  */
+ * get unit variance by the factor sqrt(d_model); a norm stays near identity. */
 void seeded_floats(const PackItem *item, uint64_t seed, int64_t first,
                    int64_t n, float *out)
 {
@@ -44,6 +26,5 @@ void seeded_floats(const PackItem *item, uint64_t seed, int64_t first,
     bool vector = item->layout == PackVector;
     double deviation = vector ? 0.02 : 1 / sqrt((double)item->k);
     float mean = vector && !ends_in(item->name, ".bias") ? 1 : 0;
-    for (int64_t i = 0; i < n; i++)
-        out[i] = mean + (float)(deviation * deviate(key, first + i));
+    loops()->deviates(key, first, n, deviation, mean, out);
 }

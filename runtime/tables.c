@@ -4,10 +4,19 @@
 
 #include "rt.h"
 
+/* The tables are made column by column, or row by row, so that what these have
+ * in common is computed once.                                               */
+typedef struct { /* rows of a table, from column `first` on */
+    int64_t row, rows, first, n;
+    float *out;
+    int64_t stride; /* from a row to the next */
+} Piece;
+
 /* PE(pos, 2i) = sin(pos / base^(2i/d)), PE(pos, 2i+1) = cos of the same; with
  * `tensor2tensor` the exponent is i / (d/2 - 1), with `halves` all sines stand
  * before all cosines [Vaswani et al. 2017, section 3.5].                    */
-static double sinusoid(const PackItem *item, int64_t row, int64_t column)
+static void sinusoid(const PackItem *item, int64_t column, const Piece *p,
+                     float *out)
 {
     int64_t d = item->k, half = (d + 1) / 2;
     int64_t i = item->halves ? column % half : column / 2;
@@ -15,17 +24,25 @@ static double sinusoid(const PackItem *item, int64_t row, int64_t column)
     double exponent = item->tensor2tensor
                         ? (double)i / (double)(half > 1 ? half - 1 : 1)
                         : 2.0 * (double)i / (double)d;
-    double angle = (double)(item->position + row) / pow(item->base, exponent);
-    return cosine ? cos(angle) : sin(angle);
+    double length = pow(item->base, exponent);
+    for (int64_t r = 0; r < p->rows; r++, out += p->stride) {
+        double angle = (double)(item->position + p->row + r) / length;
+        *out = (float)(cosine ? cos(angle) : sin(angle));
+    }
 }
 
 /* Cosines of the k/2 angles of a position, then their sines [Su et al. 2021,
  * equation 34].                                                             */
-static double rotary(const PackItem *item, int64_t row, int64_t column)
+static void rotary(const PackItem *item, int64_t column, const Piece *p,
+                   float *out)
 {
     int64_t half = item->k / 2;
-    double angle = (double)row * item->rate[column % half];
-    return item->factor * (column < half ? cos(angle) : sin(angle));
+    double rate = item->rate[column % half];
+    for (int64_t r = 0; r < p->rows; r++, out += p->stride) {
+        double angle = (double)(p->row + r) * rate;
+        *out = (float)(item->factor
+                       * (column < half ? cos(angle) : sin(angle)));
+    }
 }
 
 /* 2^(-8i/n) for n heads, a power of two; else those of the next lower power,
@@ -41,21 +58,26 @@ double alibi_slope(int64_t head, int64_t heads)
 }
 
 /* Row: a head; column: the distance key - query, from -(length - 1). */
-static double alibi(const PackItem *item, int64_t row, int64_t column)
+static void alibi(const PackItem *item, int64_t head, const Piece *p,
+                  float *out)
 {
-    double distance = (double)(column - (item->length - 1));
-    return -item->factor * alibi_slope(row, item->rows) * fabs(distance);
+    double slope = -item->factor * alibi_slope(head, item->rows);
+    for (int64_t i = 0; i < p->n; i++) {
+        double distance = (double)(p->first + i - (item->length - 1));
+        out[i] = (float)(slope * fabs(distance));
+    }
 }
 
-float table_element(const PackItem *item, int64_t row, int64_t column)
+void table_floats(const PackItem *item, int64_t row, int64_t rows,
+                  int64_t first, int64_t n, float *out, int64_t stride)
 {
-    switch (item->table) {
-    case TableSinusoid: return (float)sinusoid(item, row, column);
-    case TableRotary:   return (float)rotary(item, row, column);
-    case TableAlibi:    return (float)alibi(item, row, column);
-    case TableNone:     break;
-    }
-    return 0;
+    const Piece p = { row, rows, first, n, out, stride };
+    for (int64_t i = 0; i < n && item->table == TableSinusoid; i++)
+        sinusoid(item, first + i, &p, out + i);
+    for (int64_t i = 0; i < n && item->table == TableRotary; i++)
+        rotary(item, first + i, &p, out + i);
+    for (int64_t r = 0; r < rows && item->table == TableAlibi; r++)
+        alibi(item, row + r, &p, out + r * stride);
 }
 
 int64_t relative_bucket(int64_t distance, int64_t buckets, int64_t max_distance,

@@ -1,161 +1,129 @@
-/* weights.c: packs tensors into the layouts that the kernels read (rt.h).
- *
- * A tensor's elements come row-major from the file, from the seed or from the
- * formula of the positions, a chunk at a time; each row has one place to start
- * and one step in its block. A tensor of the file may hold several of ours, or
- * ours turned (FileTensor).                                                */
-#include <math.h>
-
-#include "rt.h"
+/* weights.c: elements of the tensors of a model: from the file, from the seed
+ * or from the formula of the positions. A tensor of the file may hold several
+ * of ours, or ours transposed (FileTensor).                                 */
 #include "seed.h"
+#include "weights.h"
 
-enum { Chunk = 512 };
+/* ------------------------------------------------------------ the file --- */
 
-static int64_t round_up(int64_t n)
+/* Where index i of an axis of ours is in the file's; how many of the n from it
+ * on are one after another there. shared: the axis is cut into groups.      */
+static int64_t run_of(const FileTensor *f, bool shared, int64_t i, int64_t n,
+                      int64_t *at)
 {
-    return (n + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
+    *at = i;
+    if (!shared)
+        return n;
+    *at = i / f->take * f->stride + f->first + i % f->take;
+    const int64_t run = f->take - i % f->take;
+    return run < n ? run : n;
 }
 
-/* Index in the file's shared axis of ours. */
-static int64_t place(const FileTensor *f, int64_t i)
+/* Elements that are one after another in the file. */
+static void file_floats(Elements *e, int64_t at, int64_t n, float *out)
 {
-    return i / f->take * f->stride + f->first + i % f->take;
+    const FileTensor *f = &e->item->from;
+    e->loops->floats(e->t->type, e->t->at, at, n, out);
+    e->bad |= e->loops->not_finite(out, n) > 0;
+    if (f->changed)
+        e->loops->change(out, n, f->scale, f->add);
 }
 
-/* As elements(), from a file's tensor that is not ours as it stands: a run of
- * elements that are one after another there at a time.                      */
-static void shared_elements(const PackItem *item, const Tensor *t,
-                            int64_t first, int64_t n, float *out)
+static void file_row(Elements *e, int64_t row, int64_t first, int64_t n,
+                     float *out)
 {
-    const FileTensor *f = &item->from;
-    const bool rows = f->groups && !f->by_columns;
+    const FileTensor *f = &e->item->from;
     const bool columns = f->groups && f->by_columns;
-    const int64_t height = rows ? f->total : item->rows;
-    const int64_t width = columns ? f->total : item->k;
+    const int64_t width = columns ? f->total : e->item->k;
+    int64_t r, c;
+    run_of(f, f->groups && !f->by_columns, row, 1, &r);
     for (int64_t run; n > 0; n -= run, first += run, out += run) {
-        int64_t r = first / item->k, c = first % item->k;
-        run = columns ? f->take - c % f->take : item->k - c;
-        run = f->transposed ? 1 : run < n ? run : n;
-        r = rows ? place(f, r) : r;
-        c = columns ? place(f, c) : c;
-        tensor_floats(t, f->transposed ? c * height + r : r * width + c, run,
-                      out);
+        run = run_of(f, columns, first, n, &c);
+        file_floats(e, r * width + c, run, out);
     }
 }
 
-static void file_elements(const PackItem *item, const Tensor *t, int64_t first,
-                          int64_t n, float *out)
+static void file_column(Elements *e, int64_t column, int64_t row, int64_t n,
+                        float *out)
 {
-    const FileTensor *f = &item->from;
-    if (f->groups || f->transposed)
-        shared_elements(item, t, first, n, out);
-    else
-        tensor_floats(t, first, n, out);
-    for (int64_t i = 0; i < n && f->changed; i++)
-        out[i] = fmaf(out[i], f->scale, f->add);
+    const FileTensor *f = &e->item->from;
+    const bool rows = f->groups && !f->by_columns;
+    const int64_t height = rows ? f->total : e->item->rows;
+    int64_t r, c;
+    run_of(f, f->groups && f->by_columns, column, 1, &c);
+    for (int64_t run; n > 0; n -= run, row += run, out += run) {
+        run = run_of(f, rows, row, n, &r);
+        file_floats(e, c * height + r, run, out);
+    }
 }
 
-/* Elements first .. first + n - 1 of the tensor, row-major, without the factor
- * that a pass folded into it.                                               */
-static void elements(const PackItem *item, const Tensor *t, uint64_t seed,
-                     int64_t first, int64_t n, float *out)
+/* A few rows at a time, so that each line of the file is read once. */
+static void file_transposed(Elements *e, int64_t row, int64_t rows,
+                            int64_t first, int64_t n, float *out,
+                            int64_t stride)
 {
-    if (item->table)
-        for (int64_t i = first; i < first + n; i++)
-            *out++ = table_element(item, i / item->k, i % item->k);
-    else if (!item->from.name)
+    float part[ATTN_PANEL];
+    for (int64_t r = 0; r < rows; r += ATTN_PANEL) {
+        const int64_t some = rows - r < ATTN_PANEL ? rows - r : ATTN_PANEL;
+        for (int64_t c = 0; c < n; c++) {
+            file_column(e, first + c, row + r, some, part);
+            for (int64_t i = 0; i < some; i++)
+                out[(r + i) * stride + c] = part[i];
+        }
+    }
+}
+
+/* ------------------------------------------------------------- elements --- */
+
+Elements elements_of(const PackItem *item, const Safetensors *file,
+                     uint64_t seed)
+{
+    Elements e = { .item = item, .seed = seed, .loops = loops() };
+    if (file && !item->table && item->from.name)
+        e.t = safetensors_find(file, item->from.name);
+    return e;
+}
+
+static void read_row(Elements *e, int64_t row, int64_t first, int64_t n,
+                     float *out)
+{
+    const PackItem *item = e->item;
+    if (!item->from.name)
         for (int64_t i = 0; i < n; i++)
             out[i] = (float)item->from.fill;
-    else if (t)
-        file_elements(item, t, first, n, out);
+    else if (e->t)
+        file_row(e, row, first, n, out);
     else
-        seeded_floats(item, seed, first, n, out);
+        seeded_floats(item, e->seed, row * item->k + first, n, out);
 }
 
-static const Tensor *tensor_of(const PackItem *item, const Safetensors *file)
+void elements_read(Elements *e, int64_t row, int64_t rows, int64_t first,
+                   int64_t n, float *out, int64_t stride)
 {
-    if (!file || item->table || !item->from.name)
-        return NULL;
-    return safetensors_find(file, item->from.name);
+    if (e->item->table)
+        table_floats(e->item, row, rows, first, n, out, stride);
+    else if (e->t && e->item->from.transposed)
+        file_transposed(e, row, rows, first, n, out, stride);
+    else
+        for (int64_t r = 0; r < rows; r++)
+            read_row(e, row + r, first, n, out + r * stride);
 }
 
-/* Where row `row` of the item starts in its block, in numbers. */
-static int64_t row_start(const PackItem *item, int64_t row)
+void elements_column(Elements *e, int64_t column, int64_t row, int64_t n,
+                     float *out)
 {
-    int64_t at = item->first + row;
-    switch (item->layout) {
-    case PackPanels:
-        return at / ATTN_PANEL * ATTN_PANEL * item->k + at % ATTN_PANEL;
-    case PackVector: return at;
-    default:         return at * round_up(item->k);
-    }
-}
-
-/* Numbers to a block: the first to index `to`, each `step` further. */
-static void put_numbers(const PackItem *item, const float *x, int64_t n,
-                        void *block, int64_t to, int64_t step)
-{
-    float *f32 = block;
-    uint16_t *bf16 = block;
-    for (int64_t i = 0; i < n; i++, to += step)
-        if (item->bf16)
-            bf16[to] = bf16_of(x[i]);
-        else
-            f32[to] = x[i];
-}
-
-static void pack_item(const PackItem *item, const Safetensors *file,
-                      uint64_t seed, void *packed)
-{
-    char *block = (char *)packed + item->at;
-    int64_t step = item->layout == PackPanels ? ATTN_PANEL : 1;
-    const Tensor *t = tensor_of(item, file);
-    float chunk[Chunk];
-    for (int64_t row = 0; row < item->rows; row++) {
-        int64_t to = row_start(item, row);
-        for (int64_t k = 0; k < item->k; k += Chunk) {
-            int64_t n = item->k - k < Chunk ? item->k - k : Chunk;
-            elements(item, t, seed, row * item->k + k, n, chunk);
-            for (int64_t i = 0; i < n && item->scaled; i++)
-                chunk[i] *= item->scale;
-            put_numbers(item, chunk, n, block, to, step);
-            to += n * step;
-        }
-    }
-}
-
-/* Biases by bucket become biases by distance, a row for each head. */
-static void pack_distances(const PackItem *item, const Safetensors *file,
-                           uint64_t seed, void *packed)
-{
-    float *block = (float *)((char *)packed + item->at);
-    const int64_t most = item->length - 1;
-    const Tensor *t = tensor_of(item, file);
-    for (int64_t head = 0; head < item->k; head++) {
-        float *row = block + head * round_up(2 * most + 1);
-        for (int64_t d = -most; d <= most; d++) {
-            int64_t bucket = relative_bucket(d, item->rows, item->max_distance,
-                                             item->bidirectional);
-            elements(item, t, seed, bucket * item->k + head, 1, row + d + most);
-        }
-    }
-}
-
-void weights_pack(const PackList *p, const Safetensors *file, uint64_t seed,
-                  void *packed)
-{
-    for (int64_t i = 0; i < p->count; i++)
-        if (p->item[i].layout == PackDistance)
-            pack_distances(&p->item[i], file, seed, packed);
-        else
-            pack_item(&p->item[i], file, seed, packed);
+    if (e->t && e->item->from.transposed)
+        file_column(e, column, row, n, out);
+    else
+        elements_read(e, row, n, column, 1, out, 1);
 }
 
 void weights_tensor(const PackItem *item, const Safetensors *file,
                     uint64_t seed, float *out)
 {
     const int64_t n = item->rows * item->k;
-    elements(item, tensor_of(item, file), seed, 0, n, out);
+    Elements e = elements_of(item, file, seed);
+    elements_read(&e, 0, item->rows, 0, item->k, out, item->k);
     for (int64_t i = 0; i < n && item->bf16; i++)
         out[i] = bf16_float(bf16_of(out[i]));
 }

@@ -230,6 +230,7 @@ static int distance(const char *a, const char *b)
 /* What the model does with a tensor of the file. */
 typedef struct {
     int64_t elements;             /* that it takes */
+    int64_t packed;               /* of these, each as it is */
     bool checked, misfit, longer; /* reported once, for all that share it */
 } Use;
 
@@ -321,6 +322,7 @@ typedef struct {
     Findings found;
     int errors;
     bool shapes; /* no value is looked at, nothing is said of what is unused */
+    const bool *bad; /* of the report */
 } Check;
 
 static void check_shape(Check *c, const PackItem *item, const Tensor *t,
@@ -360,7 +362,9 @@ static void check_values(Check *c, const Tensor *t, Use *use)
         found(&c->found, FoundError, t->name, NULL,
               ": has dtype %s; F32, F16, BF16 or F64 is needed", t->type_name);
     }
-    const long long n = c->shapes ? 0 : tensor_not_finite(t);
+    const bool known = c->bad && use->packed == t->elements
+                    && !c->bad[t - safetensors_at(c->file, 0)];
+    const long long n = c->shapes || known ? 0 : tensor_not_finite(t);
     if (n)
         found(&c->found, FoundWarning, t->name, NULL,
               ": %lld of %lld values are NaN or infinite", n,
@@ -459,9 +463,12 @@ static void count_uses(Check *c)
         const Tensor *t = from_file(item)
                             ? safetensors_find(c->file, item->from.name)
                             : NULL;
-        if (t)
-            c->use[t - safetensors_at(c->file, 0)].elements += item->rows
-                                                             * item->k;
+        if (!t)
+            continue;
+        Use *use = &c->use[t - safetensors_at(c->file, 0)];
+        use->elements += item->rows * item->k;
+        if (item->layout != PackDistance) /* which leaves buckets out */
+            use->packed += item->rows * item->k;
     }
 }
 
@@ -469,7 +476,7 @@ bool weights_check(const PackList *p, const Safetensors *file, Report *r)
 {
     if (!file)
         return true; /* seeded weights fit by construction */
-    Check c = { .list = p, .file = file, .shapes = r->shapes };
+    Check c = { .list = p, .file = file, .shapes = r->shapes, .bad = r->bad };
     c.use = calloc((size_t)safetensors_count(file) + 1, sizeof *c.use);
     bool *told = find_told(p);
     if (c.use && told) {

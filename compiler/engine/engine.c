@@ -392,7 +392,7 @@ static bool left_out(const void *spec, const char *tensor)
     return spec_leaves_out(spec, tensor);
 }
 
-int engine_file(Engine *e, Report *report)
+static int open_file(Engine *e)
 {
     Fault why;
     const char *path = e->options.weights;
@@ -401,8 +401,11 @@ int engine_file(Engine *e, Report *report)
     if (!path)
         return ExitDone;
     e->file = safetensors_open(path, &why);
-    if (!e->file)
-        return report_fault(&why);
+    return e->file ? ExitDone : report_fault(&why);
+}
+
+static int check_file(Engine *e, Report *report)
+{
     report->known = left_out;
     report->by = e->spec;
     progress_begin("checking the weights");
@@ -411,29 +414,65 @@ int engine_file(Engine *e, Report *report)
     if (good)
         return ExitDone;
     if (report->cut)
-        fail(ExitResource, "%s: out of memory while it is checked", path);
+        fail(ExitResource, "%s: out of memory while it is checked",
+             safetensors_path(e->file));
     print_report(report);
     spec_propose_names(e->arena, &e->plan->pack, e->file);
     return ExitInput;
 }
 
-/* One of them after the other. */
-static void pack_weights(Engine *e)
+int engine_file(Engine *e, Report *report)
 {
+    const int code = open_file(e);
+    return code || !e->file ? code : check_file(e, report);
+}
+
+static int64_t elements(const PackItem *item)
+{
+    return item->rows * item->k;
+}
+
+/* By all cores where that is worth a thread; a share of all, then the next. */
+static void pack_weights(Engine *e, bool *bad)
+{
+    enum { Few = 1 << 20, Share = 1 << 25 };
     const PackList *all = &e->plan->pack;
+    WeightSource from = { e->file, e->options.seed, NULL, bad };
+    struct attn_pool *pool = NULL;
     int64_t done = 0, sum = 0;
     for (int64_t i = 0; i < all->count; i++)
-        sum += all->item[i].rows * all->item[i].k;
+        sum += elements(&all->item[i]);
+    if (sum > Few && attn_cores() > 1)
+        pool = attn_pool_open(attn_cores());
+    if (pool) /* else one does it */
+        from.parallel = attn_pool_parallel(pool);
     progress_begin(e->file ? "packing the weights" : "making weights");
-    for (int64_t i = 0; i < all->count; i++) {
-        PackList one = *all;
-        one.item += i;
-        one.count = 1;
-        weights_pack(&one, e->file, e->options.seed, e->packed);
-        done += one.item->rows * one.item->k;
+    for (PackList some = *all; done < sum; some.item += some.count) {
+        int64_t share = 0;
+        for (some.count = 0; done + share < sum && share < Share; some.count++)
+            share += elements(&some.item[some.count]);
+        weights_pack(&some, &from, e->packed);
+        done += share;
         progress_at((double)done / (double)sum);
     }
     progress_end();
+    attn_pool_close(pool);
+}
+
+/* Values are looked at where they are packed: what fits is packed first. */
+static int check_and_pack(Engine *e)
+{
+    Report shapes = { .shapes = true }, report = { 0 };
+    bool *bad = NULL;
+    if (e->file && weights_check(&e->plan->pack, e->file, &shapes)) {
+        bad = arena_alloc(e->arena, (size_t)safetensors_count(e->file) + 1);
+        pack_weights(e, bad);
+    }
+    report_free(&shapes);
+    report.bad = bad;
+    const int code = e->file ? check_file(e, &report) : ExitDone;
+    print_report(&report);
+    return code;
 }
 
 /* Nobody takes answers of random weights for a model's. */
@@ -448,14 +487,14 @@ static void say_random(const Engine *e)
 
 int engine_weights(Engine *e)
 {
-    Report report = { 0 };
-    int code = engine_file(e, &report);
-    print_report(&report);
+    int code = open_file(e);
     if (code)
         return code;
-    say_random(e);
     e->packed = aligned_memory(e->arena, e->plan->pack.bytes);
-    pack_weights(e);
+    if (e->file)
+        return check_and_pack(e);
+    say_random(e);
+    pack_weights(e, NULL);
     return ExitDone;
 }
 

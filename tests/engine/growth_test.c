@@ -14,7 +14,7 @@
 
 enum { Layers = 64, MostPercent = 210 };
 
-static uint64_t edges;
+static _Atomic uint64_t edges; /* weights are packed by threads */
 
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void)

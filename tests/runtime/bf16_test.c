@@ -94,7 +94,7 @@ static void pack(PackItem *item, int64_t n, const Safetensors *s)
 {
     PackList list = { .item = item, .count = n, .bytes = sizeof packed };
     memset(packed, 0, sizeof packed);
-    weights_pack(&list, s, 3, packed);
+    weights_pack(&list, &(WeightSource){ .file = s, .seed = 3 }, packed);
 }
 
 static Safetensors *all_patterns(void)

@@ -20,7 +20,7 @@ static void pack(PackItem *item, int64_t n, const Safetensors *s, uint64_t seed)
 {
     PackList list = { .item = item, .count = n, .bytes = sizeof packed };
     memset(packed, 0, sizeof packed);
-    weights_pack(&list, s, seed, packed);
+    weights_pack(&list, &(WeightSource){ .file = s, .seed = seed }, packed);
 }
 
 /* A file of matrices and vectors whose element i is base + i. */
@@ -295,8 +295,8 @@ static void changes_elements(void **state)
     static const float change[][2] = { { 1, 1 }, { 0.22f, 0 }, { -0.3f, 2 } };
     Fault why;
     (void)state;
-    assert_true(safetensors_write("w", &t, 1, &why));
-    Safetensors *s = safetensors_open("w", &why);
+    assert_true(safetensors_write(scratch_path("w"), &t, 1, &why));
+    Safetensors *s = safetensors_open(scratch_path("w"), &why);
     for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
         item.from.scale = change[i][0];
         item.from.add = change[i][1];
