@@ -1,7 +1,7 @@
 /* gguf.c: the tokenizer of a file of llama.cpp, which its metadata have: pieces
- * with scores, as SentencePiece's BPE, or the merges of a BPE of bytes. How the
- * latter cuts a text has a name there; what a name means is a row of
- * models/import/gguf_splitting.json, as a tokenizer.json says it.           */
+ * with scores, as SentencePiece's BPE or Unigram, the merges of a BPE of bytes,
+ * or WordPiece. How merges cut a text has a name there; what a name means is a
+ * row of models/import/gguf_splitting.json, as a tokenizer.json says it.    */
 #include <math.h>
 
 #include "runtime/gguf.h"
@@ -16,7 +16,7 @@ typedef struct {
     int64_t n;
     SentencePieces pieces;            /* of a SentencePiece */
     int32_t begin, end, unknown, pad; /* ids; -1: none */
-    bool adds_begin;                  /* where the file does not say */
+    bool adds_begin, adds_end;        /* where the file does not say */
 } GgufTokens;
 
 /* --------------------------------------------------------------- lists --- */
@@ -127,15 +127,45 @@ static bool put_controls(GgufTokens *g)
     return true;
 }
 
-/* llama.cpp changes no character of a text and takes no space from it. */
-static bool read_pieces(GgufTokens *g)
+/* The map of characters, a list of bytes; none: nothing is changed. */
+static bool read_charmap(GgufTokens *g, Text *to)
+{
+    const json_t *list;
+    if (!json_object_get(g->metadata, KEY("precompiled_charsmap")))
+        return true;
+    if (!list_of(g, KEY("precompiled_charsmap"), -1, &list))
+        return false;
+    const size_t n = json_array_size(list);
+    char *at = arena_alloc(g->r->arena, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *byte = json_array_get(list, i);
+        const json_int_t x = json_integer_value(byte);
+        if (!json_is_integer(byte) || x < -128 || x > 255)
+            return refuse(g->r, KEY("precompiled_charsmap[%zu]") " is no byte",
+                          i);
+        at[i] = (char)(unsigned char)x;
+    }
+    *to = (Text){ at, n };
+    return true;
+}
+
+/* Of merges by score llama.cpp changes no character of a text and takes no
+ * space from it; of Unigram the file says what it does.                     */
+static bool read_pieces(GgufTokens *g, int model)
 {
     const json_t *scores;
     SentencePieces *s = &g->pieces;
-    *s = (SentencePieces){ .model = PiecesMerges,
+    const bool unigram = model == PiecesUnigram;
+    *s = (SentencePieces){ .model = model,
                            .surface = text_of(" \xe2\x81\x87 "),
                            .escape = true };
-    g->adds_begin = true;
+    g->adds_begin = !unigram;
+    g->adds_end = unigram;
+    if (unigram
+        && (!read_charmap(g, &s->charmap)
+            || !json_flag(g->r, g->metadata, "the file",
+                          KEY("remove_extra_whitespaces"), true, &s->extra)))
+        return false;
     if (!json_flag(g->r, g->metadata, "the file", KEY("add_space_prefix"), true,
                    &s->dummy)
         || !list_of(g, KEY("scores"), g->n, &scores) || !fill_pieces(g, scores)
@@ -188,12 +218,22 @@ static const json_t *row_of(GgufTokens *g, const VocabularyFrom *from)
     return row;
 }
 
-/* {"token": id, ..}, and what is found in a text before all else. */
+/* What is found in a text before all else. */
+static void put_added(GgufTokens *g, json_t *added, int64_t i)
+{
+    const int type = type_of(g, i);
+    if (type == PieceControl || type == PieceUser)
+        json_array_append_new(added,
+                              json_pack("{s:I, s:s, s:b}", "id", (json_int_t)i,
+                                        "content", text_in(g->tokens, i).at,
+                                        "special", type == PieceControl));
+}
+
+/* {"token": id, ..} */
 static bool put_tokens(GgufTokens *g, json_t *vocab, json_t *added)
 {
     for (int64_t i = 0; i < g->n; i++) {
         const Text t = text_in(g->tokens, i);
-        const int type = type_of(g, i);
         const json_t *old = json_object_get(vocab, t.at);
         if (t.n == 0)
             continue; /* nothing becomes it */
@@ -205,11 +245,7 @@ static bool put_tokens(GgufTokens *g, json_t *vocab, json_t *added)
                           (long long)i, (long long)json_integer_value(old),
                           quote_n(t.at, t.n));
         json_object_set_new(vocab, t.at, json_integer(i));
-        if (type == PieceControl || type == PieceUser)
-            json_array_append_new(added,
-                                  json_pack("{s:I, s:s, s:b}", "id",
-                                            (json_int_t)i, "content", t.at,
-                                            "special", type == PieceControl));
+        put_added(g, added, i);
     }
     return true;
 }
@@ -238,6 +274,97 @@ static bool read_merges(GgufTokens *g, const json_t *row)
     return true;
 }
 
+/* --------------------------------------------------------------- words --- */
+
+/* What the vocabulary of WordPiece has: [CLS] as it is, a word's beginning
+ * behind a space's mark, what goes on without one: as ## before it.         */
+static const char *word_of(GgufTokens *g, int64_t i)
+{
+    static const char mark[] = "\xe2\x96\x81";
+    const Text t = text_in(g->tokens, i);
+    const bool bracket = t.n > 1 && t.at[0] == '[' && t.at[t.n - 1] == ']';
+    if (type_of(g, i) != PieceNormal || bracket)
+        return t.at;
+    if (t.n > 3 && !strncmp(t.at, mark, 3))
+        return t.at + 3;
+    return arena_printf(g->r->arena, "##%s", t.at);
+}
+
+static bool put_words(GgufTokens *g, json_t *vocab, json_t *added)
+{
+    for (int64_t i = 0; i < g->n; i++) {
+        const Text t = text_in(g->tokens, i);
+        if (t.n == 0 || memchr(t.at, 0, t.n))
+            return refuse(g->r, KEY("tokens[%lld]") " is empty or has a NUL",
+                          (long long)i);
+        const char *word = word_of(g, i);
+        const json_t *old = json_object_get(vocab, word);
+        if (old)
+            return refuse(g->r,
+                          KEY("tokens[%lld]") " is token %lld again, '%s'",
+                          (long long)i, (long long)json_integer_value(old),
+                          quote(word));
+        json_object_set_new(vocab, word, json_integer(i));
+        put_added(g, added, i);
+    }
+    return true;
+}
+
+/* The id at one of two keys, else that of the word; -1: there is none. */
+static bool special_id(GgufTokens *g, const json_t *vocab,
+                       const char *const keys[2], const char *word, int32_t *id)
+{
+    *id = -1;
+    for (int i = 0; i < 2 && *id < 0; i++)
+        if (!read_id(g, keys[i], id))
+            return false;
+    const json_t *found = json_object_get(vocab, word);
+    if (*id < 0 && found)
+        *id = (int32_t)json_integer_value(found);
+    return *id >= 0
+        || refuse(g->r, "%s: the file names no such token, nor has it '%s'",
+                  keys[0], word);
+}
+
+/* [CLS] $A [SEP], and of a pair $B [SEP] behind it, of the second type. */
+static bool put_word_template(GgufTokens *g, const json_t *vocab)
+{
+    static const char *const begins[] = { KEY("cls_token_id"),
+                                          KEY("bos_token_id") };
+    static const char *const ends[] = { KEY("seperator_token_id"),
+                                        KEY("eos_token_id") };
+    if (!special_id(g, vocab, begins, "[CLS]", &g->begin)
+        || !special_id(g, vocab, ends, "[SEP]", &g->end))
+        return false;
+    const int32_t row[] = { g->begin, -1, g->end, -2, g->end };
+    for (int i = 0; i < 3; i++)
+        if (!template_put(g->r, "the template", false, row[i], 0))
+            return false;
+    for (int i = 0; i < 5; i++)
+        if (!template_put(g->r, "the template", true, row[i], i > 2))
+            return false;
+    return true;
+}
+
+/* A tokenizer.json of the same; llama.cpp makes all letters small. */
+static bool read_words(GgufTokens *g)
+{
+    json_t *root = keep(
+        g->r,
+        json_pack("{s:{s:s, s:{}, s:s, s:s, s:i}, s:[], s:{s:s, s:b, "
+                  "s:b, s:b}, s:{s:s}, s:{s:s, s:s, s:b}}",
+                  "model", "type", "WordPiece", "vocab", "unk_token",
+                  g->unknown < 0 ? "[UNK]" : word_of(g, g->unknown),
+                  "continuing_subword_prefix", "##", "max_input_chars_per_word",
+                  100, "added_tokens", "normalizer", "type", "BertNormalizer",
+                  "clean_text", true, "handle_chinese_chars", true, "lowercase",
+                  true, "pre_tokenizer", "type", "BertPreTokenizer", "decoder",
+                  "type", "WordPiece", "prefix", "##", "cleanup", true));
+    json_t *vocab = json_object_get(json_object_get(root, "model"), "vocab");
+    return put_words(g, vocab, json_object_get(root, "added_tokens"))
+        && tokenizer_json_read(g->r, root) && put_word_template(g, vocab);
+}
+
 /* ---------------------------------------------------------------- file --- */
 
 /* What stands around a text: bos $A eos, and the same of the second. */
@@ -248,7 +375,7 @@ static bool put_template(GgufTokens *g)
     bool adds[2];
     for (int i = 0; i < 2; i++) {
         if (!json_flag(g->r, g->metadata, "the file", keys[i],
-                       i == 0 && g->adds_begin, &adds[i]))
+                       i == 0 ? g->adds_begin : g->adds_end, &adds[i]))
             return false;
         if (adds[i] && ids[i] < 0)
             return refuse(g->r, "%s: the file names no such token", keys[i]);
@@ -266,22 +393,50 @@ static bool put_template(GgufTokens *g)
     return true;
 }
 
+static bool read_as_pieces(GgufTokens *g, const VocabularyFrom *from)
+{
+    (void)from;
+    return read_pieces(g, PiecesMerges) && put_template(g);
+}
+
+static bool read_as_unigram(GgufTokens *g, const VocabularyFrom *from)
+{
+    (void)from;
+    return read_pieces(g, PiecesUnigram) && put_template(g);
+}
+
+static bool read_as_merges(GgufTokens *g, const VocabularyFrom *from)
+{
+    const json_t *row = row_of(g, from);
+    return row && read_merges(g, row) && put_template(g);
+}
+
+static bool read_as_words(GgufTokens *g, const VocabularyFrom *from)
+{
+    (void)from;
+    return read_words(g);
+}
+
 static bool read_model(GgufTokens *g, const VocabularyFrom *from,
                        const char *model)
 {
-    const bool pieces = strcmp(model, "llama") == 0;
-    if (!pieces && strcmp(model, "gpt2") != 0)
-        return refuse(g->r,
-                      KEY("model") ": a tokenizer '%s' is not read from such a "
-                                   "file: import the folder that it was made "
-                                   "of",
-                      quote(model));
-    if (!read_lists(g) || !read_ids(g))
-        return false;
-    if (pieces)
-        return read_pieces(g) && put_template(g);
-    const json_t *row = row_of(g, from);
-    return row && read_merges(g, row) && put_template(g);
+    static const struct {
+        const char *name;
+        bool (*read)(GgufTokens *g, const VocabularyFrom *from);
+    } models[] = {
+        { "llama", read_as_pieces },
+        { "gpt2", read_as_merges },
+        { "t5", read_as_unigram },
+        { "bert", read_as_words },
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (strcmp(model, models[i].name) == 0)
+            return read_lists(g) && read_ids(g) && models[i].read(g, from);
+    return refuse(g->r,
+                  KEY("model") ": a tokenizer '%s' is not read from such a "
+                               "file: import the folder that it was made "
+                               "of",
+                  quote(model));
 }
 
 static void fill(const GgufTokens *g, Vocabulary *v)

@@ -153,6 +153,17 @@ static const char small_pieces[] =
     "1], \"scores\": [0.0, 0.0, 0.0, -1.0, -2.0, -0.5], \"bos_token_id\": 1, "
     "\"eos_token_id\": 2}";
 
+static const char small_words[] =
+    "{\"model\": \"bert\", \"tokens\": [\"[UNK]\", \"[CLS]\", \"[SEP]\", "
+    "\"\xe2\x96\x81"
+    "a\", \"a\", \"\xe2\x96\x81"
+    "b\"], \"token_type\": [3, 3, 3, 1, 1, 1], \"unknown_token_id\": 0}";
+static const char small_unigram[] =
+    "{\"model\": \"t5\", \"tokens\": [\"<pad>\", \"</s>\", \"<unk>\", \"a\", "
+    "\"\xe2\x96\x81\", \"\xe2\x96\x81"
+    "a\"], \"token_type\": [3, 3, 2, 1, 1, 1], \"scores\": [0.0, 0.0, 0.0, "
+    "-1.0, -2.0, -0.5], \"eos_token_id\": 1, \"unknown_token_id\": 2}";
+
 static json_t *changed(const char *text, const char *change)
 {
     json_error_t e;
@@ -210,6 +221,15 @@ static void adds_tokens(void **state)
     gives(small_pieces, "{\"add_bos_token\": false}", "a", IDS(5));
     gives(small_pieces, "{\"add_space_prefix\": false}", "a", IDS(1, 3));
     gives(small_pieces, "{}", "  a", IDS(1, 4, 4, 5));
+    gives(small_words, "{}", "A aa Bb", IDS(1, 3, 3, 4, 0, 2));
+    gives(small_words, "{\"bos_token_id\": 2, \"eos_token_id\": 1}", "[SEP]b",
+          IDS(2, 2, 5, 1));
+    gives(small_words, "{\"cls_token_id\": 5, \"bos_token_id\": 2}", "a",
+          IDS(5, 3, 2));
+    gives(small_unigram, "{}", "  a   a", IDS(5, 5, 1));
+    gives(small_unigram, "{\"remove_extra_whitespaces\": false}", " a",
+          IDS(4, 5, 1));
+    gives(small_unigram, "{\"add_eos_token\": false}", "b", IDS(4, 2));
 }
 
 /* Each row that the table has. */
@@ -271,11 +291,30 @@ static const struct {
       "here; import the folder that the file was made of; known are gpt-2, " },
     { small_bytes, "{\"pre\": null}",
       "tokenizer.ggml.pre: '' is no way to cut a text" },
-    { small_bytes, "{\"model\": \"bert\"}",
-      "tokenizer.ggml.model: a tokenizer 'bert' is not read from such a file: "
+    { small_bytes, "{\"model\": \"rwkv\"}",
+      "tokenizer.ggml.model: a tokenizer 'rwkv' is not read from such a file: "
       "import the folder that it was made of" },
-    { small_bytes, "{\"model\": \"t5\"}", "a tokenizer 't5' is not read" },
-    { small_bytes, "{\"model\": \"rwkv\"}", "a tokenizer 'rwkv' is not read" },
+    { small_words,
+      "{\"tokens\": [\"[UNK]\", \"[CLS]\", \"[SEP]\", \"a\", "
+      "\"a\", \"b\"]}",
+      "tokenizer.ggml.tokens[4] is token 3 again, '##a'" },
+    { small_words,
+      "{\"tokens\": [\"[UNK]\", \"[CLS]\", \"[SEP]\", \"a\", "
+      "\"\", \"b\"]}",
+      "tokenizer.ggml.tokens[4] is empty or has a NUL" },
+    { small_words,
+      "{\"tokens\": [\"[UNK]\", \"[cls]\", \"[SEP]\", \"a\", "
+      "\"c\", \"b\"]}",
+      "tokenizer.ggml.cls_token_id: the file names no such token, nor has it "
+      "'[CLS]'" },
+    { small_words, "{\"seperator_token_id\": 6}",
+      "tokenizer.ggml.seperator_token_id: 6, and there are 6 tokens" },
+    { small_unigram, "{\"precompiled_charsmap\": [0, 256]}",
+      "tokenizer.ggml.precompiled_charsmap[1] is no byte" },
+    { small_unigram, "{\"precompiled_charsmap\": 1}",
+      "tokenizer.ggml.precompiled_charsmap: a list is expected" },
+    { small_unigram, "{\"remove_extra_whitespaces\": 1}",
+      "tokenizer.ggml.remove_extra_whitespaces: true or false is expected" },
     { small_pieces, "{\"scores\": null}",
       "tokenizer.ggml.scores: a list is expected, and there is none" },
     { small_pieces, "{\"scores\": [0.0, 0.0]}",
@@ -327,6 +366,8 @@ int main(void)
         RECORDED("qwen2-bf16"),
         RECORDED("gemma-f16"),
         RECORDED("llama-3-f16"),
+        RECORDED("bert-f16"),
+        RECORDED("xlm-roberta-f16"),
         cmocka_unit_test(adds_tokens),
         cmocka_unit_test(knows_splitting),
         cmocka_unit_test(refuses),
