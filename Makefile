@@ -261,9 +261,16 @@ families-golden: build/families/ready ## tests/families, by transformers: review
 	    build/families4/bin/python tests/tokenizers/slow.py record; }
 build/families/ready: tests/families/setup.sh
 	sh tests/families/setup.sh
-check-tokenizers: $(B)/attnc build/tokenizers/ready ## ids, places, speed against Python's packages
+check-tokenizers: $(B)/attnc $(B)/tokens build/tokenizers/ready ## ids, places, speed against Python's packages
 	build/tokenizers/bin/python tests/tokenizers/compare.py --attnc=$(B)/attnc \
-	    $(if $(ONLY),--only $(ONLY))
+	    --bench=$(B)/tokens $(if $(ONLY),--only $(ONLY))
+bench-tokens: $(B)/attnc $(B)/tokens build/tokenizers/ready ## the speed of tokenizers alone
+	build/tokenizers/bin/python tests/tokenizers/compare.py --speed-only \
+	    --bench=$(B)/tokens $(if $(ONLY),--only $(ONLY))
+$(B)/tokens: bench/tokens.c $(B)/libattnc.a
+	$(call say,LINK $@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
 build/tokenizers/ready: tests/tokenizers/setup.sh
 	sh tests/tokenizers/setup.sh
 sample: $(B)/attnc ## regenerate generated/
@@ -294,7 +301,7 @@ help: ## this list
 .PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc \
         check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
-        families-golden check-tokenizers g2p-error golden sample lint rooms pictures format clean \
-        help
+        families-golden check-tokenizers bench-tokens g2p-error golden sample lint rooms pictures \
+        format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

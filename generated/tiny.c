@@ -4068,8 +4068,27 @@ ATTN_API const void *attn_vocab_section(const void *block, int64_t section,
 ATTN_API int64_t attn_character(const char *s, int64_t left);
 /* Bytes at s, where no character is, that begin one and are not ended; or 1. */
 ATTN_API int64_t attn_character_begun(const char *s, int64_t left);
-/* The code point at s, and its bytes; s is UTF-8 and not at its end. */
-ATTN_API uint32_t attn_code_point(const char *s, int64_t *bytes);
+/* Bytes of the character that begins so; inside of one, where a byte cut it: 1.
+ * What follows holds for UTF-8 alone.                                       */
+static inline int64_t attn_length(char first)
+{
+    const unsigned char c = (unsigned char)first;
+    return 1 + (c >= 0xc0) + (c >= 0xe0) + (c >= 0xf0);
+}
+/* The code point at s, and its bytes; s is not at its end. */
+static inline uint32_t attn_code_point(const char *at, int64_t *bytes)
+{
+    const unsigned char *s = (const unsigned char *)at;
+    *bytes = attn_length(*at);
+    if (s[0] < 0xc0)
+        return s[0];
+    if (s[0] < 0xe0)
+        return (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
+    if (s[0] < 0xf0)
+        return (s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+    return (s[0] & 0x07u) << 18 | (s[1] & 0x3fu) << 12 | (s[2] & 0x3fu) << 6
+         | (s[3] & 0x3fu);
+}
 /* The first byte that begins no character of UTF-8; n: all are well formed. */
 ATTN_API int64_t attn_utf8(const char *s, int64_t n);
 /* The hash of the block's tables, and its slot of so many. */
@@ -4346,10 +4365,11 @@ enum {
 };
 enum { /* flags of ATTN_STEP_SENTENCEPIECE */
        ATTN_SPM_CHARMAP = 1,
-       ATTN_SPM_PREFIX = 2, /* a space in front */
-       ATTN_SPM_TRIM = 4,   /* no spaces at the ends, one between words */
-       ATTN_SPM_ESCAPE = 8, /* spaces are U+2581 */
-       ATTN_SPM_SUFFIX = 16 /* that space is at the end */
+       ATTN_SPM_PREFIX = 2,  /* a space in front */
+       ATTN_SPM_TRIM = 4,    /* no spaces at the ends, one between words */
+       ATTN_SPM_ESCAPE = 8,  /* spaces are U+2581 */
+       ATTN_SPM_SUFFIX = 16, /* that space is at the end */
+       ATTN_SPM_NO_USER = 32 /* no piece is a user's: none is looked for */
 };
 ATTN_API const char *attn_map_check(const struct attn_vocab *v,
                                     const struct attn_step *s);
@@ -4409,8 +4429,15 @@ ATTN_API int64_t attn_sentencepiece(const struct attn_vocab *v,
                                     const struct attn_step *s,
                                     const struct attn_aligned *in,
                                     struct attn_aligned *out);
+struct attn_charmap { /* ATTN_CHARMAP, open; units 0: the block has none */
+    struct attn_trie trie;
+    const char *text;
+    int64_t bytes; /* of text */
+};
+ATTN_API int attn_charmap_open(const struct attn_vocab *v,
+                               struct attn_charmap *m);
 /* What the longest beginning of s becomes, and its bytes; NULL: nothing. */
-ATTN_API const char *attn_charmap_longest(const struct attn_vocab *v,
+ATTN_API const char *attn_charmap_longest(const struct attn_charmap *m,
                                           const char *s, int64_t n,
                                           int64_t *taken, int64_t *bytes);
 
@@ -7588,41 +7615,43 @@ ATTN_API int64_t attn_character_begun(const char *s, int64_t left)
     return attn_max(vocab_begun((const unsigned char *)s, left, &n), 1);
 }
 
+/* Bytes of a character of two or three, of those whose second byte is any; 0:
+ * it is another one, or none.                                               */
+static int64_t vocab_usual(const unsigned char *s)
+{
+    if (s[0] >= 0xc2 && s[0] <= 0xdf && (s[1] & 0xc0) == 0x80)
+        return 2;
+    if (s[0] > 0xe0 && s[0] < 0xf0 && s[0] != 0xed && (s[1] & 0xc0) == 0x80
+        && (s[2] & 0xc0) == 0x80)
+        return 3;
+    return 0;
+}
+
 /* The first byte that begins no character; n: all are well formed. */
 ATTN_API int64_t attn_utf8(const char *s, int64_t n)
 {
-    int64_t i = 0;
+    int64_t i = 0, length;
     while (i < n) {
-        uint64_t eight = 0;
+        uint64_t eight = UINT64_MAX;
         if (n - i >= 8)
             memcpy(&eight, s + i, 8);
-        if (n - i >= 8 && !(eight & UINT64_C(0x8080808080808080))) {
+        if (!(eight & UINT64_C(0x8080808080808080))) {
             i += 8;
             continue;
         }
-        int64_t length = attn_character(s + i, n - i);
+        for (; n - i >= 3 && s[i] < 0; i += length) {
+            length = vocab_usual((const unsigned char *)s + i);
+            if (length == 0)
+                break;
+        }
+        if (i == n)
+            break;
+        length = attn_character(s + i, n - i);
         if (length == 0)
             return i;
         i += length;
     }
     return n;
-}
-
-ATTN_API uint32_t attn_code_point(const char *at, int64_t *bytes)
-{
-    const unsigned char *s = (const unsigned char *)at;
-    *bytes = 1;
-    if (s[0] < 0xc0) /* inside of a character: a byte cut it */
-        return s[0];
-    *bytes = 2;
-    if (s[0] < 0xe0)
-        return (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
-    *bytes = 3;
-    if (s[0] < 0xf0)
-        return (s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
-    *bytes = 4;
-    return (s[0] & 0x07u) << 18 | (s[1] & 0x3fu) << 12 | (s[2] & 0x3fu) << 6
-         | (s[3] & 0x3fu);
 }
 
 ATTN_API unsigned attn_class(const struct attn_vocab *v, uint32_t c)
@@ -8771,12 +8800,16 @@ ATTN_API int64_t attn_replace_run(const struct attn_vocab *v,
                                   const struct attn_aligned *in,
                                   struct attn_aligned *out)
 {
-    int64_t at = 0, same = 0, wrong = 0, times, length;
+    int64_t at = 0, same = 0, wrong = 0, times;
     while (at < in->bytes && wrong == 0) {
+        if (s->text.bytes > 0) {
+            at = replace_find(in, at, v->strings + s->text.at, s->text.bytes);
+            if (at < 0)
+                break;
+        }
         int64_t n = replace_run(v, s, in, at, &times);
         if (n == 0) {
-            attn_code_point(in->text + at, &length);
-            at += length;
+            at += attn_length(in->text[at]);
             continue;
         }
         if (times >= s->flags) {
@@ -8801,19 +8834,15 @@ ATTN_API int64_t attn_replace_run(const struct attn_vocab *v,
  * text of its shortest beginning that is there; and SentencePiece's own, which
  * takes the longest at each place, and cares for spaces.                    */
 
-struct charmap {
-    struct attn_trie trie;
-    const char *text;
-    int64_t bytes; /* of text */
-};
-
 enum { CHARMAP_CLUSTER = 6 };
 
-static int charmap_parts(const struct attn_vocab *v, struct charmap *m)
+ATTN_API int attn_charmap_open(const struct attn_vocab *v,
+                               struct attn_charmap *m)
 {
     int64_t bytes;
     const char *at = attn_vocab_section(v->head, ATTN_CHARMAP, &bytes);
     uint32_t trie = 0;
+    m->trie.units = 0;
     if (!at || bytes < 4)
         return 0;
     memcpy(&trie, at, sizeof trie);
@@ -8827,7 +8856,7 @@ static int charmap_parts(const struct attn_vocab *v, struct charmap *m)
 }
 
 /* The text at a value, its bytes; NULL: the value is none. */
-static const char *charmap_text(const struct charmap *m, int64_t value,
+static const char *charmap_text(const struct attn_charmap *m, int64_t value,
                                 int64_t *bytes)
 {
     if (value >= m->bytes || (m->text[value] & 0xc0) == 0x80)
@@ -8841,7 +8870,7 @@ static const char *charmap_text(const struct charmap *m, int64_t value,
 
 /* The text for the shortest or longest beginning of s[0 .. n), whose bytes are
  * `taken`; NULL: there is none.                                             */
-static const char *charmap_find(const struct charmap *m, const char *s,
+static const char *charmap_find(const struct attn_charmap *m, const char *s,
                                 int64_t n, int longest, int64_t *taken,
                                 int64_t *bytes)
 {
@@ -8866,14 +8895,14 @@ static const char *charmap_find(const struct charmap *m, const char *s,
 ATTN_API const char *attn_charmap_check(const struct attn_vocab *v,
                                         const struct attn_step *s)
 {
-    struct charmap m;
+    struct attn_charmap m;
     struct attn_table t;
     if (s->op == ATTN_STEP_SENTENCEPIECE && !(s->flags & ATTN_SPM_CHARMAP))
         return NULL;
     const char *wrong = attn_table_check(v, ATTN_STEP_CHARMAP, &t);
     if (wrong)
         return wrong;
-    if (!charmap_parts(v, &m))
+    if (!attn_charmap_open(v, &m))
         return "vocabulary: its map of characters is cut off";
     if (attn_utf8(m.text, m.bytes) < m.bytes)
         return "vocabulary: its map of characters is not UTF-8";
@@ -9021,8 +9050,9 @@ static void charmap_put(struct charmap_writer *w, int64_t were, const char *s,
         w->tag -= were - count;
 }
 
-static void charmap_cluster(struct charmap_writer *w, const struct charmap *m,
-                            int64_t at, int64_t end)
+static void charmap_cluster(struct charmap_writer *w,
+                            const struct attn_charmap *m, int64_t at,
+                            int64_t end)
 {
     const char *s = w->in->text;
     int64_t length, taken, bytes;
@@ -9048,12 +9078,12 @@ ATTN_API int64_t attn_charmap(const struct attn_vocab *v,
                               const struct attn_aligned *in,
                               struct attn_aligned *out)
 {
-    struct charmap m;
+    struct attn_charmap m;
     struct attn_table t;
     struct charmap_writer w = { .in = in, .out = out };
     int64_t at = 0;
     (void)s;
-    if (!charmap_parts(v, &m) || !attn_table_open(v, ATTN_STEP_CHARMAP, &t))
+    if (!attn_charmap_open(v, &m) || !attn_table_open(v, ATTN_STEP_CHARMAP, &t))
         return ATTN_ERROR_OPEN;
     while (at < in->bytes && w.wrong == 0) {
         int64_t end = cluster_end(&t, in, at);
@@ -9081,14 +9111,11 @@ ATTN_API void attn_charmap_most(const struct attn_vocab *v,
         *times *= 3;
 }
 
-ATTN_API const char *attn_charmap_longest(const struct attn_vocab *v,
+ATTN_API const char *attn_charmap_longest(const struct attn_charmap *m,
                                           const char *s, int64_t n,
                                           int64_t *taken, int64_t *bytes)
 {
-    struct charmap m;
-    if (!charmap_parts(v, &m))
-        return NULL;
-    return charmap_find(&m, s, n, 1, taken, bytes);
+    return charmap_find(m, s, n, 1, taken, bytes);
 }
 
 /* sentencepiece.c: what SentencePiece does with a text before its model: its
@@ -9100,14 +9127,16 @@ ATTN_API const char *attn_charmap_longest(const struct attn_vocab *v,
 struct spm {
     const struct attn_vocab *v;
     int32_t flags;
-    struct attn_trie users; /* pieces that stay as they are; units 0: none */
+    struct attn_trie users;  /* pieces that stay as they are; units 0: none */
+    struct attn_charmap map; /* units 0: none */
     const struct attn_aligned *in;
     struct attn_aligned *out;
 };
 
-/* The bytes at `at` that become one text, and that text. */
-static int64_t spm_next(const struct spm *m, int64_t at, const char **text,
-                        int64_t *bytes)
+/* What the bytes at `at` become where they do not stay: how many they are, and
+ * the text; 0: the character stays.                                         */
+static int64_t spm_changed(const struct spm *m, int64_t at, const char **text,
+                           int64_t *bytes)
 {
     const char *s = m->in->text + at;
     int64_t left = m->in->bytes - at, taken, id;
@@ -9115,13 +9144,21 @@ static int64_t spm_next(const struct spm *m, int64_t at, const char **text,
     *bytes = attn_user_piece(m->v, &m->users, s, left, &id);
     if (*bytes > 0)
         return *bytes;
-    if (m->flags & ATTN_SPM_CHARMAP) {
-        *text = attn_charmap_longest(m->v, s, left, &taken, bytes);
-        if (*text)
-            return taken;
-    }
-    *text = s;
-    attn_code_point(s, bytes);
+    if (m->map.trie.units == 0)
+        return 0;
+    *text = attn_charmap_longest(&m->map, s, left, &taken, bytes);
+    return *text ? taken : 0;
+}
+
+/* The bytes at `at` that become one text, and that text. */
+static int64_t spm_next(const struct spm *m, int64_t at, const char **text,
+                        int64_t *bytes)
+{
+    const int64_t n = spm_changed(m, at, text, bytes);
+    if (n > 0)
+        return n;
+    *text = m->in->text + at;
+    *bytes = attn_length(**text);
     return *bytes;
 }
 
@@ -9188,23 +9225,58 @@ static int32_t spm_trim(const struct spm *m, int32_t end)
     return end;
 }
 
+/* Where the characters from `at` on end that stay and are no space; *n bytes
+ * behind them become *text.                                                 */
+static int64_t spm_same(const struct spm *m, int64_t at, int64_t *n,
+                        const char **text, int64_t *bytes)
+{
+    *n = 0;
+    while (at < m->in->bytes) {
+        *n = spm_changed(m, at, text, bytes);
+        if (*n > 0)
+            return at;
+        if (m->in->text[at] == ' ')
+            break;
+        at += attn_length(m->in->text[at]);
+    }
+    if (at < m->in->bytes)
+        *n = spm_next(m, at, text, bytes);
+    return at;
+}
+
+static int64_t spm_put_same(const struct spm *m, int64_t from, int64_t to)
+{
+    struct attn_aligned *out = m->out;
+    const int64_t at = out->bytes;
+    const int64_t wrong = attn_put_at(out, m->in->text + from, to - from, 0, 0);
+    for (int64_t i = from; out->from && wrong == 0 && i < to; i++)
+        out->from[at + i - from] = (m->in->text[i] & 0xc0) == 0x80 && i > from
+                                     ? out->from[at + i - from - 1]
+                                     : spm_place(m, i);
+    return wrong;
+}
+
 static int64_t spm_characters(const struct spm *m, int64_t at)
 {
-    int64_t wrong = 0, bytes;
-    int after_space = (m->flags & ATTN_SPM_TRIM) != 0;
+    int64_t wrong = 0, bytes, n;
+    const int trims = (m->flags & ATTN_SPM_TRIM) != 0;
+    int after_space = trims;
     while (at < m->in->bytes && wrong == 0) {
         const char *text;
-        int64_t n = spm_next(m, at, &text, &bytes);
+        const int64_t end = spm_same(m, at, &n, &text, &bytes);
+        wrong = spm_put_same(m, at, end);
+        after_space = after_space && end == at;
+        at = end;
+        if (n == 0 || wrong < 0)
+            break;
         while (after_space && bytes > 0 && text[0] == ' ') {
             text++;
             bytes--;
         }
         if (bytes > 0) {
             wrong = spm_put(m, text, bytes, spm_place(m, at));
-            after_space = text[bytes - 1] == ' ';
+            after_space = trims && text[bytes - 1] == ' ';
         }
-        if (!(m->flags & ATTN_SPM_TRIM))
-            after_space = 0;
         at += n;
     }
     return wrong;
@@ -9215,11 +9287,14 @@ ATTN_API int64_t attn_sentencepiece(const struct attn_vocab *v,
                                     const struct attn_aligned *in,
                                     struct attn_aligned *out)
 {
-    struct spm m = { v, s->flags, { NULL, 0 }, in, out };
+    struct spm m = { .v = v, .flags = s->flags, .in = in, .out = out };
     int64_t wrong = 0;
     int prefix = (s->flags & ATTN_SPM_PREFIX) != 0;
     int suffix = prefix && (s->flags & ATTN_SPM_SUFFIX);
-    attn_trie_open(v, &m.users);
+    if (!(s->flags & ATTN_SPM_NO_USER))
+        attn_trie_open(v, &m.users);
+    if (s->flags & ATTN_SPM_CHARMAP)
+        attn_charmap_open(v, &m.map);
     int64_t at = spm_skip(&m);
     if (at == in->bytes)
         return 0;
@@ -9363,6 +9438,7 @@ struct unigram {
     const struct attn_vocab *v;
     const struct attn_unigram_head *head;
     struct attn_trie trie;
+    int64_t texts;
     const double *score;
     const char *text;
     int64_t n;
@@ -9401,7 +9477,7 @@ ATTN_API int64_t attn_unigram_bytes(const struct attn_vocab *v, int64_t bytes)
 /* --------------------------------------------------------------- Viterbi ---
  */
 
-static void unigram_offer(struct unigram *u, int64_t from, int64_t to,
+static void unigram_offer(const struct unigram *u, int64_t from, int64_t to,
                           int32_t id, double score)
 {
     struct unigram_node *node = &u->node[to];
@@ -9423,15 +9499,16 @@ static double unigram_score(const struct unigram *u, int64_t id, int64_t bytes)
 }
 
 /* All pieces that begin at `at`. */
-static void unigram_pieces(struct unigram *u, int64_t at, int64_t length)
+static void unigram_pieces(const struct unigram *u, int64_t at, int64_t length)
 {
-    uint32_t node = attn_trie_root(&u->trie);
+    const struct attn_trie trie = u->trie;
+    uint32_t node = attn_trie_root(&trie);
     int single = 0;
     for (int64_t i = at; i < u->n; i++) {
         int64_t id;
-        if (!attn_trie_next(&u->trie, &node, (unsigned char)u->text[i], &id))
+        if (!attn_trie_next(&trie, &node, (unsigned char)u->text[i], &id))
             break;
-        if (id < 0 || id >= attn_texts(u->v))
+        if (id < 0 || id >= u->texts)
             continue;
         int64_t bytes = i + 1 - at;
         unigram_offer(u, at, i + 1, (int32_t)id, unigram_score(u, id, bytes));
@@ -9442,7 +9519,7 @@ static void unigram_pieces(struct unigram *u, int64_t at, int64_t length)
                       u->head->unknown);
 }
 
-static void unigram_best(struct unigram *u)
+static void unigram_best(const struct unigram *u)
 {
     int64_t at = 0, length;
     for (int64_t i = 0; i <= u->n; i++) {
@@ -9450,7 +9527,7 @@ static void unigram_best(struct unigram *u)
         u->node[i].from = -1;
     }
     while (at < u->n) {
-        attn_code_point(u->text + at, &length);
+        length = attn_length(u->text[at]);
         unigram_pieces(u, at, length);
         at += length;
     }
@@ -9551,6 +9628,7 @@ ATTN_API int64_t attn_unigram(struct attn_encoding *e, const char *text,
     u.node = unigram_take(&at, n);
     u.head = attn_unigram_head_of(&e->vocab);
     u.score = e->vocab.score;
+    u.texts = attn_texts(&e->vocab);
     u.floats = (e->vocab.head->flags & ATTN_MODEL_FLOATS) != 0;
     unigram_best(&u);
     unigram_turn(&u);

@@ -10,19 +10,15 @@
 
 #include <string.h>
 
-struct charmap {
-    struct attn_trie trie;
-    const char *text;
-    int64_t bytes; /* of text */
-};
-
 enum { CHARMAP_CLUSTER = 6 };
 
-static int charmap_parts(const struct attn_vocab *v, struct charmap *m)
+ATTN_API int attn_charmap_open(const struct attn_vocab *v,
+                               struct attn_charmap *m)
 {
     int64_t bytes;
     const char *at = attn_vocab_section(v->head, ATTN_CHARMAP, &bytes);
     uint32_t trie = 0;
+    m->trie.units = 0;
     if (!at || bytes < 4)
         return 0;
     memcpy(&trie, at, sizeof trie);
@@ -36,7 +32,7 @@ static int charmap_parts(const struct attn_vocab *v, struct charmap *m)
 }
 
 /* The text at a value, its bytes; NULL: the value is none. */
-static const char *charmap_text(const struct charmap *m, int64_t value,
+static const char *charmap_text(const struct attn_charmap *m, int64_t value,
                                 int64_t *bytes)
 {
     if (value >= m->bytes || (m->text[value] & 0xc0) == 0x80)
@@ -50,7 +46,7 @@ static const char *charmap_text(const struct charmap *m, int64_t value,
 
 /* The text for the shortest or longest beginning of s[0 .. n), whose bytes are
  * `taken`; NULL: there is none.                                             */
-static const char *charmap_find(const struct charmap *m, const char *s,
+static const char *charmap_find(const struct attn_charmap *m, const char *s,
                                 int64_t n, int longest, int64_t *taken,
                                 int64_t *bytes)
 {
@@ -75,14 +71,14 @@ static const char *charmap_find(const struct charmap *m, const char *s,
 ATTN_API const char *attn_charmap_check(const struct attn_vocab *v,
                                         const struct attn_step *s)
 {
-    struct charmap m;
+    struct attn_charmap m;
     struct attn_table t;
     if (s->op == ATTN_STEP_SENTENCEPIECE && !(s->flags & ATTN_SPM_CHARMAP))
         return NULL;
     const char *wrong = attn_table_check(v, ATTN_STEP_CHARMAP, &t);
     if (wrong)
         return wrong;
-    if (!charmap_parts(v, &m))
+    if (!attn_charmap_open(v, &m))
         return "vocabulary: its map of characters is cut off";
     if (attn_utf8(m.text, m.bytes) < m.bytes)
         return "vocabulary: its map of characters is not UTF-8";
@@ -230,8 +226,9 @@ static void charmap_put(struct charmap_writer *w, int64_t were, const char *s,
         w->tag -= were - count;
 }
 
-static void charmap_cluster(struct charmap_writer *w, const struct charmap *m,
-                            int64_t at, int64_t end)
+static void charmap_cluster(struct charmap_writer *w,
+                            const struct attn_charmap *m, int64_t at,
+                            int64_t end)
 {
     const char *s = w->in->text;
     int64_t length, taken, bytes;
@@ -257,12 +254,12 @@ ATTN_API int64_t attn_charmap(const struct attn_vocab *v,
                               const struct attn_aligned *in,
                               struct attn_aligned *out)
 {
-    struct charmap m;
+    struct attn_charmap m;
     struct attn_table t;
     struct charmap_writer w = { .in = in, .out = out };
     int64_t at = 0;
     (void)s;
-    if (!charmap_parts(v, &m) || !attn_table_open(v, ATTN_STEP_CHARMAP, &t))
+    if (!attn_charmap_open(v, &m) || !attn_table_open(v, ATTN_STEP_CHARMAP, &t))
         return ATTN_ERROR_OPEN;
     while (at < in->bytes && w.wrong == 0) {
         int64_t end = cluster_end(&t, in, at);
@@ -290,12 +287,9 @@ ATTN_API void attn_charmap_most(const struct attn_vocab *v,
         *times *= 3;
 }
 
-ATTN_API const char *attn_charmap_longest(const struct attn_vocab *v,
+ATTN_API const char *attn_charmap_longest(const struct attn_charmap *m,
                                           const char *s, int64_t n,
                                           int64_t *taken, int64_t *bytes)
 {
-    struct charmap m;
-    if (!charmap_parts(v, &m))
-        return NULL;
-    return charmap_find(&m, s, n, 1, taken, bytes);
+    return charmap_find(m, s, n, 1, taken, bytes);
 }

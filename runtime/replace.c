@@ -175,12 +175,16 @@ ATTN_API int64_t attn_replace_run(const struct attn_vocab *v,
                                   const struct attn_aligned *in,
                                   struct attn_aligned *out)
 {
-    int64_t at = 0, same = 0, wrong = 0, times, length;
+    int64_t at = 0, same = 0, wrong = 0, times;
     while (at < in->bytes && wrong == 0) {
+        if (s->text.bytes > 0) {
+            at = replace_find(in, at, v->strings + s->text.at, s->text.bytes);
+            if (at < 0)
+                break;
+        }
         int64_t n = replace_run(v, s, in, at, &times);
         if (n == 0) {
-            attn_code_point(in->text + at, &length);
-            at += length;
+            at += attn_length(in->text[at]);
             continue;
         }
         if (times >= s->flags) {

@@ -157,8 +157,27 @@ ATTN_API const void *attn_vocab_section(const void *block, int64_t section,
 ATTN_API int64_t attn_character(const char *s, int64_t left);
 /* Bytes at s, where no character is, that begin one and are not ended; or 1. */
 ATTN_API int64_t attn_character_begun(const char *s, int64_t left);
-/* The code point at s, and its bytes; s is UTF-8 and not at its end. */
-ATTN_API uint32_t attn_code_point(const char *s, int64_t *bytes);
+/* Bytes of the character that begins so; inside of one, where a byte cut it: 1.
+ * What follows holds for UTF-8 alone.                                       */
+static inline int64_t attn_length(char first)
+{
+    const unsigned char c = (unsigned char)first;
+    return 1 + (c >= 0xc0) + (c >= 0xe0) + (c >= 0xf0);
+}
+/* The code point at s, and its bytes; s is not at its end. */
+static inline uint32_t attn_code_point(const char *at, int64_t *bytes)
+{
+    const unsigned char *s = (const unsigned char *)at;
+    *bytes = attn_length(*at);
+    if (s[0] < 0xc0)
+        return s[0];
+    if (s[0] < 0xe0)
+        return (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
+    if (s[0] < 0xf0)
+        return (s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+    return (s[0] & 0x07u) << 18 | (s[1] & 0x3fu) << 12 | (s[2] & 0x3fu) << 6
+         | (s[3] & 0x3fu);
+}
 /* The first byte that begins no character of UTF-8; n: all are well formed. */
 ATTN_API int64_t attn_utf8(const char *s, int64_t n);
 /* The hash of the block's tables, and its slot of so many. */
@@ -435,10 +454,11 @@ enum {
 };
 enum { /* flags of ATTN_STEP_SENTENCEPIECE */
        ATTN_SPM_CHARMAP = 1,
-       ATTN_SPM_PREFIX = 2, /* a space in front */
-       ATTN_SPM_TRIM = 4,   /* no spaces at the ends, one between words */
-       ATTN_SPM_ESCAPE = 8, /* spaces are U+2581 */
-       ATTN_SPM_SUFFIX = 16 /* that space is at the end */
+       ATTN_SPM_PREFIX = 2,  /* a space in front */
+       ATTN_SPM_TRIM = 4,    /* no spaces at the ends, one between words */
+       ATTN_SPM_ESCAPE = 8,  /* spaces are U+2581 */
+       ATTN_SPM_SUFFIX = 16, /* that space is at the end */
+       ATTN_SPM_NO_USER = 32 /* no piece is a user's: none is looked for */
 };
 ATTN_API const char *attn_map_check(const struct attn_vocab *v,
                                     const struct attn_step *s);
@@ -498,8 +518,15 @@ ATTN_API int64_t attn_sentencepiece(const struct attn_vocab *v,
                                     const struct attn_step *s,
                                     const struct attn_aligned *in,
                                     struct attn_aligned *out);
+struct attn_charmap { /* ATTN_CHARMAP, open; units 0: the block has none */
+    struct attn_trie trie;
+    const char *text;
+    int64_t bytes; /* of text */
+};
+ATTN_API int attn_charmap_open(const struct attn_vocab *v,
+                               struct attn_charmap *m);
 /* What the longest beginning of s becomes, and its bytes; NULL: nothing. */
-ATTN_API const char *attn_charmap_longest(const struct attn_vocab *v,
+ATTN_API const char *attn_charmap_longest(const struct attn_charmap *m,
                                           const char *s, int64_t n,
                                           int64_t *taken, int64_t *bytes);
 

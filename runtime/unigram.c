@@ -15,6 +15,7 @@ struct unigram {
     const struct attn_vocab *v;
     const struct attn_unigram_head *head;
     struct attn_trie trie;
+    int64_t texts;
     const double *score;
     const char *text;
     int64_t n;
@@ -53,7 +54,7 @@ ATTN_API int64_t attn_unigram_bytes(const struct attn_vocab *v, int64_t bytes)
 /* --------------------------------------------------------------- Viterbi ---
  */
 
-static void unigram_offer(struct unigram *u, int64_t from, int64_t to,
+static void unigram_offer(const struct unigram *u, int64_t from, int64_t to,
                           int32_t id, double score)
 {
     struct unigram_node *node = &u->node[to];
@@ -75,15 +76,16 @@ static double unigram_score(const struct unigram *u, int64_t id, int64_t bytes)
 }
 
 /* All pieces that begin at `at`. */
-static void unigram_pieces(struct unigram *u, int64_t at, int64_t length)
+static void unigram_pieces(const struct unigram *u, int64_t at, int64_t length)
 {
-    uint32_t node = attn_trie_root(&u->trie);
+    const struct attn_trie trie = u->trie;
+    uint32_t node = attn_trie_root(&trie);
     int single = 0;
     for (int64_t i = at; i < u->n; i++) {
         int64_t id;
-        if (!attn_trie_next(&u->trie, &node, (unsigned char)u->text[i], &id))
+        if (!attn_trie_next(&trie, &node, (unsigned char)u->text[i], &id))
             break;
-        if (id < 0 || id >= attn_texts(u->v))
+        if (id < 0 || id >= u->texts)
             continue;
         int64_t bytes = i + 1 - at;
         unigram_offer(u, at, i + 1, (int32_t)id, unigram_score(u, id, bytes));
@@ -94,7 +96,7 @@ static void unigram_pieces(struct unigram *u, int64_t at, int64_t length)
                       u->head->unknown);
 }
 
-static void unigram_best(struct unigram *u)
+static void unigram_best(const struct unigram *u)
 {
     int64_t at = 0, length;
     for (int64_t i = 0; i <= u->n; i++) {
@@ -102,7 +104,7 @@ static void unigram_best(struct unigram *u)
         u->node[i].from = -1;
     }
     while (at < u->n) {
-        attn_code_point(u->text + at, &length);
+        length = attn_length(u->text[at]);
         unigram_pieces(u, at, length);
         at += length;
     }
@@ -203,6 +205,7 @@ ATTN_API int64_t attn_unigram(struct attn_encoding *e, const char *text,
     u.node = unigram_take(&at, n);
     u.head = attn_unigram_head_of(&e->vocab);
     u.score = e->vocab.score;
+    u.texts = attn_texts(&e->vocab);
     u.floats = (e->vocab.head->flags & ATTN_MODEL_FLOATS) != 0;
     unigram_best(&u);
     unigram_turn(&u);

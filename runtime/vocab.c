@@ -102,41 +102,43 @@ ATTN_API int64_t attn_character_begun(const char *s, int64_t left)
     return attn_max(vocab_begun((const unsigned char *)s, left, &n), 1);
 }
 
+/* Bytes of a character of two or three, of those whose second byte is any; 0:
+ * it is another one, or none.                                               */
+static int64_t vocab_usual(const unsigned char *s)
+{
+    if (s[0] >= 0xc2 && s[0] <= 0xdf && (s[1] & 0xc0) == 0x80)
+        return 2;
+    if (s[0] > 0xe0 && s[0] < 0xf0 && s[0] != 0xed && (s[1] & 0xc0) == 0x80
+        && (s[2] & 0xc0) == 0x80)
+        return 3;
+    return 0;
+}
+
 /* The first byte that begins no character; n: all are well formed. */
 ATTN_API int64_t attn_utf8(const char *s, int64_t n)
 {
-    int64_t i = 0;
+    int64_t i = 0, length;
     while (i < n) {
-        uint64_t eight = 0;
+        uint64_t eight = UINT64_MAX;
         if (n - i >= 8)
             memcpy(&eight, s + i, 8);
-        if (n - i >= 8 && !(eight & UINT64_C(0x8080808080808080))) {
+        if (!(eight & UINT64_C(0x8080808080808080))) {
             i += 8;
             continue;
         }
-        int64_t length = attn_character(s + i, n - i);
+        for (; n - i >= 3 && s[i] < 0; i += length) {
+            length = vocab_usual((const unsigned char *)s + i);
+            if (length == 0)
+                break;
+        }
+        if (i == n)
+            break;
+        length = attn_character(s + i, n - i);
         if (length == 0)
             return i;
         i += length;
     }
     return n;
-}
-
-ATTN_API uint32_t attn_code_point(const char *at, int64_t *bytes)
-{
-    const unsigned char *s = (const unsigned char *)at;
-    *bytes = 1;
-    if (s[0] < 0xc0) /* inside of a character: a byte cut it */
-        return s[0];
-    *bytes = 2;
-    if (s[0] < 0xe0)
-        return (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
-    *bytes = 3;
-    if (s[0] < 0xf0)
-        return (s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
-    *bytes = 4;
-    return (s[0] & 0x07u) << 18 | (s[1] & 0x3fu) << 12 | (s[2] & 0x3fu) << 6
-         | (s[3] & 0x3fu);
 }
 
 ATTN_API unsigned attn_class(const struct attn_vocab *v, uint32_t c)

@@ -271,6 +271,14 @@ static bool add_tokens(Maker *m)
 
 /* ---------------------------------------------------------------- steps --- */
 
+static bool has_user_pieces(const Tokenizer *t)
+{
+    for (int64_t i = 0; i < t->tokens; i++)
+        if (t->token[i].piece & ATTN_PIECE_USER)
+            return true;
+    return false;
+}
+
 static bool add_steps(Maker *m, int list)
 {
     Bytes b = { 0 };
@@ -279,6 +287,8 @@ static bool add_steps(Maker *m, int list)
         struct attn_step s = { .op = from->op, .flags = from->flags };
         s.text = string(m, from->text);
         s.other = string(m, from->other);
+        if (s.op == ATTN_STEP_SENTENCEPIECE && !has_user_pieces(m->t))
+            s.flags |= ATTN_SPM_NO_USER;
         bytes_add(&b, &s, sizeof s);
     }
     return add_bytes(m, ATTN_NORMAL + list, &b);

