@@ -3623,10 +3623,6 @@ typedef int attn_take_id(void *user, int32_t id);
 #ifndef ATTN_MEMORY_1
 #define ATTN_MEMORY_1
 
-#ifndef ATTN_API
-#define ATTN_API
-#endif
-
 /* ----------------------------------------------------------- memory.c --- */
 /* Cuts the caller's memory into arrays of 64-byte alignment. With base NULL it
  * only counts, so sizes are computed by the code that lays out.             */
@@ -3718,7 +3714,6 @@ enum { ATTN_BLOCK = 64 }; /* logits that are passed over at once */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 
 /* ----------------------------------------------------------- process.c --- */
-/* Are the options right? 0, or an error. */
 /* Does this token end an answer? */
 ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token);
 ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
@@ -4099,8 +4094,6 @@ ATTN_API int64_t attn_slot(uint64_t hash, int64_t slots);
 ATTN_API int attn_check_block(const void *block);
 ATTN_API int32_t attn_find(const struct attn_vocab *v, const char *token,
                            int64_t bytes); /* id, -1: none */
-ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
-                                 int64_t bytes);
 ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
                                       int64_t *bytes);
 /* The byte that "<0x0A>" names; -1: this names none. */
@@ -4164,13 +4157,6 @@ struct attn_match { /* an added token in a text, with the spaces it takes */
 ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
                              const char *s, int64_t n, int64_t at,
                              int64_t least, struct attn_match *m);
-
-/* ------------------------------------------------------------ tokens.c --- */
-/* A text as the normaliser leaves it: its bytes in out[cap], or an error.
- * `memory`: attn_vocab_encode_bytes() of it.                                */
-ATTN_API int64_t attn_vocab_normalise(const void *block, const char *text,
-                                      int64_t bytes, char *out, int64_t cap,
-                                      void *memory);
 
 /* ------------------------------------------------------------- steps.c --- */
 /* Steps by number: splitting 1 to 63, normalisers 64 to 127, decoders 128 to
@@ -7751,14 +7737,6 @@ ATTN_API int32_t attn_find(const struct attn_vocab *v, const char *token,
     return -1;
 }
 
-ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
-                                 int64_t bytes)
-{
-    struct attn_vocab v;
-    attn_vocab_open(&v, block);
-    return attn_find(&v, token, bytes);
-}
-
 /* ----------------------------------------------------- pieces of merges --- */
 
 static int vocab_digit(char c)
@@ -10941,32 +10919,30 @@ static void split_most_metaspace(const struct attn_vocab *v,
     *plus = s->text.bytes;
 }
 
-/* clang-format off */
-static const struct attn_op split_ops[] = {
-    [ATTN_STEP_GPT2]        = { split_check, NULL, NULL, split_gpt2 },
-    [ATTN_STEP_LLAMA3]      = { split_check, NULL, NULL, split_llama3 },
-    [ATTN_STEP_QWEN2]       = { split_check, NULL, NULL, split_qwen2 },
-    [ATTN_STEP_BLOOM]       = { split_check, NULL, NULL, split_bloom },
-    [ATTN_STEP_CLIP]        = { split_check, NULL, NULL, split_clip },
-    [ATTN_STEP_CLIP_MARKS]  = { split_check, NULL, NULL, split_clip },
-    [ATTN_STEP_THREE]       = { NULL, NULL, NULL, split_three },
-    [ATTN_STEP_TEXT]        = { split_check_text, NULL, NULL, split_text },
-    [ATTN_STEP_SPACE]       = { split_check, NULL, NULL, split_spaces },
-    [ATTN_STEP_PUNCTUATION] = { split_check, NULL, NULL, split_punctuation },
-    [ATTN_STEP_DIGIT]       = { split_check, NULL, NULL, split_digits },
-    [ATTN_STEP_DIGIT_BYTES] = { NULL, NULL, NULL, split_digit_bytes },
-    [ATTN_STEP_WORDS]       = { split_check, NULL, NULL, split_words },
-    [ATTN_STEP_PREFIX]      = { split_check_text, split_most_prefix,
-                                split_prefix, NULL },
-    [ATTN_STEP_METASPACE]   = { split_check_text, split_most_metaspace,
-                                split_metaspace, NULL },
+static const struct attn_op split_ops[ATTN_STEP_NORMALISERS] = {
+    [ATTN_STEP_GPT2] = { split_check, 0, 0, split_gpt2 },
+    [ATTN_STEP_LLAMA3] = { split_check, 0, 0, split_llama3 },
+    [ATTN_STEP_QWEN2] = { split_check, 0, 0, split_qwen2 },
+    [ATTN_STEP_BLOOM] = { split_check, 0, 0, split_bloom },
+    [ATTN_STEP_CLIP] = { split_check, 0, 0, split_clip },
+    [ATTN_STEP_CLIP_MARKS] = { split_check, 0, 0, split_clip },
+    [ATTN_STEP_THREE] = { 0, 0, 0, split_three },
+    [ATTN_STEP_TEXT] = { split_check_text, 0, 0, split_text },
+    [ATTN_STEP_SPACE] = { split_check, 0, 0, split_spaces },
+    [ATTN_STEP_PUNCTUATION] = { split_check, 0, 0, split_punctuation },
+    [ATTN_STEP_DIGIT] = { split_check, 0, 0, split_digits },
+    [ATTN_STEP_DIGIT_BYTES] = { 0, 0, 0, split_digit_bytes },
+    [ATTN_STEP_WORDS] = { split_check, 0, 0, split_words },
+    [ATTN_STEP_PREFIX] = { split_check_text, split_most_prefix, split_prefix,
+                           0 },
+    [ATTN_STEP_METASPACE] = { split_check_text, split_most_metaspace,
+                              split_metaspace, 0 },
 };
-/* clang-format on */
 
 ATTN_API const struct attn_op *attn_split_op(int32_t op)
 {
-    const int32_t n = (int32_t)(sizeof split_ops / sizeof *split_ops);
-    if (op < 1 || op >= n || (!split_ops[op].find && !split_ops[op].change))
+    if (op < 1 || op >= ATTN_STEP_NORMALISERS
+        || (!split_ops[op].find && !split_ops[op].change))
         return NULL;
     return &split_ops[op];
 }
@@ -10997,7 +10973,6 @@ static const char *steps_decoder(const struct attn_vocab *v,
     return NULL;
 }
 
-/* clang-format off */
 static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
     [ATTN_STEP_NFC] = { attn_form_check, attn_form_most, attn_form, 0 },
     [ATTN_STEP_NFD] = { attn_form_check, attn_form_most, attn_form, 0 },
@@ -11013,8 +10988,8 @@ static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
     [ATTN_STEP_REPLACE] = { 0, attn_replace_most, attn_replace, 0 },
     [ATTN_STEP_REPLACE_RUN] = { 0, attn_replace_most, attn_replace_run, 0 },
     [ATTN_STEP_PREPEND] = { 0, attn_prepend_most, attn_prepend, 0 },
-    [ATTN_STEP_CHARMAP] = { attn_charmap_check, attn_charmap_most,
-                            attn_charmap, 0 },
+    [ATTN_STEP_CHARMAP] = { attn_charmap_check, attn_charmap_most, attn_charmap,
+                            0 },
     [ATTN_STEP_SENTENCEPIECE] = { attn_charmap_check, attn_charmap_most,
                                   attn_sentencepiece, 0 },
     [ATTN_STEP_BYTE_LEVEL_OUT] = { steps_decoder, 0, 0, 0 },
@@ -11028,7 +11003,6 @@ static const struct attn_op steps_table[ATTN_STEP_TABLE] = {
     [ATTN_STEP_JOIN_OUT] = { steps_decoder, 0, 0, 0 },
     [ATTN_STEP_PIECES_OUT] = { steps_decoder, 0, 0, 0 },
 };
-/* clang-format on */
 
 ATTN_API const struct attn_op *attn_step_op(int32_t op)
 {
@@ -11112,10 +11086,10 @@ static int64_t tokens_no_room(const struct attn_vocab *v, int64_t bytes)
 
 /* A model is a row. */
 static const struct attn_kind tokens_kinds[ATTN_TOKENIZERS] = {
-    { tokens_check, tokens_no_room, tokens_characters },
-    { tokens_check, tokens_no_room, tokens_spaces },
-    { attn_merges_check, attn_merges_bytes, attn_merges },
-    { attn_ranks_check, attn_ranks_bytes, attn_ranks },
+    [ATTN_CHARACTERS] = { tokens_check, tokens_no_room, tokens_characters },
+    [ATTN_SPACES] = { tokens_check, tokens_no_room, tokens_spaces },
+    [ATTN_MERGES] = { attn_merges_check, attn_merges_bytes, attn_merges },
+    [ATTN_RANKS] = { attn_ranks_check, attn_ranks_bytes, attn_ranks },
     [ATTN_WORDPIECE] = { attn_wordpiece_check, attn_wordpiece_bytes,
                          attn_wordpiece },
     [ATTN_UNIGRAM] = { attn_unigram_check, attn_unigram_bytes, attn_unigram },
@@ -11555,77 +11529,6 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
 {
     return attn_vocab_encode_offsets(block, line, bytes, begun, ids, NULL, cap,
                                      memory, bad);
-}
-
-/* The rows of the template for pairs, which has all that is put around them. */
-static int64_t tokens_pair(struct tokens *t, const char *const text[2],
-                           const int64_t bytes[2], int32_t *types, int64_t *bad)
-{
-    const int32_t *counts = t->e.vocab.templates;
-    const struct attn_template *row = (const void *)(counts + 2);
-    int64_t wrong = 0, from = 0;
-    row += counts[0];
-    for (int32_t i = 0; i < counts[1] && wrong == 0; i++) {
-        const int which = row[i].id == -2;
-        if (row[i].id >= 0)
-            wrong = tokens_put(&t->e, row[i].id);
-        else
-            wrong = tokens_text(t, text[which], bytes[which]);
-        for (; types && from < t->e.n; from++)
-            types[from] = row[i].type;
-        *bad = t->e.bad + which * bytes[0];
-    }
-    return wrong < 0 ? wrong : t->e.n;
-}
-
-ATTN_API int64_t attn_vocab_encode_pair(const void *block, const char *text,
-                                        int64_t bytes, const char *other,
-                                        int64_t other_bytes, int32_t *ids,
-                                        int32_t *types, int64_t cap,
-                                        void *memory, int64_t *bad)
-{
-    const char *const both[2] = { text, other };
-    const int64_t size[2] = { bytes, other_bytes };
-    struct tokens t;
-    int64_t wrong = tokens_start(&t, block, attn_max(bytes, other_bytes), ids,
-                                 cap, memory);
-    if (wrong < 0)
-        return wrong;
-    if (bytes < 0 || other_bytes < 0)
-        return ATTN_ERROR_COUNT;
-    if (!bad || !text || !other)
-        return ATTN_ERROR_NULL;
-    if (!t.e.vocab.templates || t.e.vocab.templates[1] == 0)
-        return ATTN_ERROR_PAIR;
-    tokens_forget(&t);
-    return tokens_pair(&t, both, size, types, bad);
-}
-
-ATTN_API int64_t attn_vocab_normalise(const void *block, const char *text,
-                                      int64_t bytes, char *out, int64_t cap,
-                                      void *memory)
-{
-    struct attn_memory at;
-    struct tokens t;
-    struct attn_aligned given;
-    const struct attn_aligned *in = &given;
-    memset(&given, 0, sizeof given);
-    given.text = (char *)text;
-    given.bytes = bytes;
-    given.begins = 1;
-    attn_memory_open(&at, memory);
-    int64_t wrong = tokens_begin(&t, block, bytes, &at);
-    if (wrong < 0)
-        return wrong;
-    tokens_forget(&t);
-    wrong = tokens_normal(&t, &in);
-    if (wrong < 0)
-        return wrong;
-    if (in->bytes > cap)
-        return ATTN_ERROR_ROOM;
-    if (in->bytes > 0)
-        memcpy(out, in->text, (size_t)in->bytes);
-    return in->bytes;
 }
 
 /* vocab_check.c: is this block of bytes a vocabulary? What passes is safe to
@@ -13938,69 +13841,6 @@ ATTN_API void attn_close(struct attn_handle *h)
     free(h->memory);
 }
 
-/* ----------------------------------------------------------------- text --- */
-
-/* Bytes of a text, which are -1 up to its NUL. 0, or an error. */
-static int handle_text_size(struct attn_handle *h, const void *vocab,
-                            const char *text, int64_t *bytes)
-{
-    if (!vocab)
-        return handle_fail(h, ATTN_ERROR_OPEN,
-                           "the weights have no vocabulary: give token ids");
-    if (!text)
-        return handle_fail(h, ATTN_ERROR_NULL, "the text is NULL");
-    if (*bytes == -1)
-        *bytes = (int64_t)strlen(text);
-    return *bytes < 0 ? handle_refuse(h, ATTN_ERROR_COUNT) : 0;
-}
-
-static int handle_text_fits(struct attn_handle *h, int64_t bytes)
-{
-    if (bytes <= h->text)
-        return 0;
-    return handle_fail(h, ATTN_ERROR_LENGTH,
-                       "the text has %lld bytes, at most %lld are taken: "
-                       "max_text of the options at open",
-                       (long long)bytes, (long long)h->text);
-}
-
-/* Ids of a text into ids[h->most + 1]: their number, or an error. bytes -1: up
- * to its NUL. how: ATTN_PLAIN, ..                                           */
-static int64_t handle_tokens(struct attn_handle *h, const void *vocab,
-                             const char *text, int64_t bytes, int64_t how,
-                             int32_t *ids)
-{
-    int64_t bad = 0, n = bytes;
-    int wrong = handle_text_size(h, vocab, text, &n);
-
-    if (!wrong)
-        wrong = handle_text_fits(h, n);
-    if (wrong)
-        return wrong;
-    bytes = n;
-    n = attn_vocab_encode(vocab, text, bytes, how, ids, h->most, h->words,
-                          &bad);
-    if (n < 0)
-        return handle_fail(h, n, "byte %lld: %s", (long long)bad + 1,
-                           attn_error_text(n));
-    return n;
-}
-
-/* A decoder's start token is put in front of its prompt by the search. */
-static int64_t handle_how(const struct attn_handle *h)
-{
-    return h->model->kind == ATTN_DECODER ? ATTN_STARTED : 0;
-}
-
-/* Those of a text to be answered: none where it is empty. */
-static int64_t handle_question(struct attn_handle *h, const char *text,
-                               int64_t bytes)
-{
-    if (text && (bytes == 0 || (bytes == -1 && text[0] == '\0')))
-        return 0;
-    return handle_tokens(h, h->source, text, bytes, handle_how(h), h->ids);
-}
-
 /* handle_generate.c: a model that generates: the calls of its handle. */
 
 static int handle_sizes(struct attn_handle *h,
@@ -14168,56 +14008,6 @@ static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
 
 /* ------------------------------------------------------------ translate --- */
 
-/* The text of ids in out, as far as there is room: its length, or an error. */
-static int64_t handle_spell(struct attn_handle *h, const int32_t *ids,
-                            int64_t n, char *out, int64_t cap)
-{
-    struct attn_text t;
-    int64_t size = 0, more = 0;
-    int wrong = attn_text_open(&t, h->target, NULL, 0, 0);
-
-    if (wrong)
-        return handle_refuse(h, wrong);
-    for (int64_t i = 0; i <= n && more >= 0; i++) {
-        if (i < n)
-            more = attn_text_add(&t, ids[i], h->piece, HANDLE_PIECE);
-        else
-            more = attn_text_end(&t, h->piece, HANDLE_PIECE);
-        if (more > 0 && size < cap)
-            memcpy(out + size, h->piece, (size_t)attn_min(more, cap - size));
-        size += more;
-    }
-    if (more < 0)
-        return handle_refuse(h, more);
-    if (cap > 0)
-        out[attn_min(size, cap - 1)] = '\0';
-    return size;
-}
-
-ATTN_API int64_t attn_translate(const struct attn_model *m,
-                                struct attn_handle *h, const char *text,
-                                int64_t bytes,
-                                const struct attn_search_options *o, char *out,
-                                int64_t cap)
-{
-    struct attn_hypothesis best;
-    const int wrong = handle_begin(m, h);
-    int64_t n;
-
-    if (wrong)
-        return wrong;
-    if (cap < 0 || (cap > 0 && !out))
-        return handle_refuse(h, cap < 0 ? ATTN_ERROR_COUNT : ATTN_ERROR_NULL);
-    if (cap > 0)
-        out[0] = '\0';
-    n = handle_question(h, text, bytes);
-    if (n > 0)
-        n = handle_best(h, h->ids, n, o, &best);
-    if (n < 1)
-        return n;
-    return handle_spell(h, best.tokens, best.n, out, cap);
-}
-
 ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
                                     struct attn_handle *h, const int32_t *ids,
                                     int64_t n,
@@ -14329,51 +14119,6 @@ static int handle_answers(struct attn_handle *h, const int32_t *ids, int64_t n,
     return handle_stream(h, ids, n, &o, a);
 }
 
-/* The prompt of a decoder is where the text begins. 0, or an error. */
-static int handle_begin_text(struct attn_handle *h, struct handle_answer *a,
-                             int64_t n)
-{
-    int64_t wrong = attn_text_open(&a->text, h->target, NULL, 0, 0);
-
-    if (h->model->kind != ATTN_DECODER)
-        n = 0;
-    for (int64_t i = 0; i < n && wrong >= 0; i++)
-        wrong = attn_text_add(&a->text, h->ids[i], h->piece, HANDLE_PIECE);
-    return wrong < 0 ? handle_refuse(h, wrong) : 0;
-}
-
-ATTN_API int64_t attn_generate(const struct attn_model *m,
-                               struct attn_handle *h, const char *prompt,
-                               const struct attn_search_options *o,
-                               attn_take_text *take, void *user)
-{
-    struct handle_answer a;
-    int wrong = handle_begin(m, h);
-    int64_t n;
-
-    if (wrong)
-        return wrong;
-    if (!take)
-        return handle_fail(h, ATTN_ERROR_NULL,
-                           "there is no function to take "
-                           "the text");
-    n = handle_question(h, prompt, -1);
-    if (n < 0)
-        return n;
-    memset(&a, 0, sizeof a);
-    a.take_text = take;
-    a.user = user;
-    wrong = handle_begin_text(h, &a, n);
-    if (wrong == 0)
-        wrong = handle_answers(h, h->ids, n, o, &a);
-    if (wrong)
-        return wrong;
-    n = attn_text_end(&a.text, h->piece, HANDLE_PIECE);
-    if (n > 0 && !a.stopped)
-        take(user, h->piece, n);
-    return a.n;
-}
-
 ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
                                    struct attn_handle *h, const int32_t *ids,
                                    int64_t n,
@@ -14442,30 +14187,6 @@ static int handle_probability(struct attn_handle *h, const int32_t *source,
     for (int64_t i = 0; i < target_n; i++)
         *log_probability += (double)h->scores[i];
     return 0;
-}
-
-ATTN_API int attn_score(const struct attn_model *m, struct attn_handle *h,
-                        const char *source, int64_t source_bytes,
-                        const char *target, int64_t target_bytes,
-                        double *log_probability)
-{
-    const int wrong = handle_begin(m, h);
-    int64_t n, target_n;
-
-    if (wrong)
-        return wrong;
-    if (!log_probability)
-        return handle_refuse(h, ATTN_ERROR_NULL);
-    n = handle_tokens(h, h->source, source, source_bytes, handle_how(h),
-                      h->ids);
-    if (n < 0)
-        return (int)n;
-    target_n = handle_tokens(h, h->target, target, target_bytes, ATTN_PLAIN,
-                             h->target_ids);
-    if (target_n < 0)
-        return (int)target_n;
-    return handle_probability(h, h->ids, n, h->target_ids, target_n,
-                              log_probability);
 }
 
 ATTN_API int attn_score_ids(const struct attn_model *m, struct attn_handle *h,

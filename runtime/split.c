@@ -443,32 +443,15 @@ static void split_most_metaspace(const struct attn_vocab *v,
     *plus = s->text.bytes;
 }
 
-/* clang-format off */
-static const struct attn_op split_ops[] = {
-    [ATTN_STEP_GPT2]        = { split_check, NULL, NULL, split_gpt2 },
-    [ATTN_STEP_LLAMA3]      = { split_check, NULL, NULL, split_llama3 },
-    [ATTN_STEP_QWEN2]       = { split_check, NULL, NULL, split_qwen2 },
-    [ATTN_STEP_BLOOM]       = { split_check, NULL, NULL, split_bloom },
-    [ATTN_STEP_CLIP]        = { split_check, NULL, NULL, split_clip },
-    [ATTN_STEP_CLIP_MARKS]  = { split_check, NULL, NULL, split_clip },
-    [ATTN_STEP_THREE]       = { NULL, NULL, NULL, split_three },
-    [ATTN_STEP_TEXT]        = { split_check_text, NULL, NULL, split_text },
-    [ATTN_STEP_SPACE]       = { split_check, NULL, NULL, split_spaces },
-    [ATTN_STEP_PUNCTUATION] = { split_check, NULL, NULL, split_punctuation },
-    [ATTN_STEP_DIGIT]       = { split_check, NULL, NULL, split_digits },
-    [ATTN_STEP_DIGIT_BYTES] = { NULL, NULL, NULL, split_digit_bytes },
-    [ATTN_STEP_WORDS]       = { split_check, NULL, NULL, split_words },
-    [ATTN_STEP_PREFIX]      = { split_check_text, split_most_prefix,
-                                split_prefix, NULL },
-    [ATTN_STEP_METASPACE]   = { split_check_text, split_most_metaspace,
-                                split_metaspace, NULL },
+#define STEP(op, ...) [op] = { __VA_ARGS__ },
+static const struct attn_op split_ops[ATTN_STEP_NORMALISERS] = {
+#include "split_steps.h"
 };
-/* clang-format on */
 
 ATTN_API const struct attn_op *attn_split_op(int32_t op)
 {
-    const int32_t n = (int32_t)(sizeof split_ops / sizeof *split_ops);
-    if (op < 1 || op >= n || (!split_ops[op].find && !split_ops[op].change))
+    if (op < 1 || op >= ATTN_STEP_NORMALISERS
+        || (!split_ops[op].find && !split_ops[op].change))
         return NULL;
     return &split_ops[op];
 }

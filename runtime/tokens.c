@@ -72,14 +72,9 @@ static int64_t tokens_no_room(const struct attn_vocab *v, int64_t bytes)
 }
 
 /* A model is a row. */
+#define KIND(kind, ...) [kind] = { __VA_ARGS__ },
 static const struct attn_kind tokens_kinds[ATTN_TOKENIZERS] = {
-    { tokens_check, tokens_no_room, tokens_characters },
-    { tokens_check, tokens_no_room, tokens_spaces },
-    { attn_merges_check, attn_merges_bytes, attn_merges },
-    { attn_ranks_check, attn_ranks_bytes, attn_ranks },
-    [ATTN_WORDPIECE] = { attn_wordpiece_check, attn_wordpiece_bytes,
-                         attn_wordpiece },
-    [ATTN_UNIGRAM] = { attn_unigram_check, attn_unigram_bytes, attn_unigram },
+#include "kinds.h"
 };
 
 ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind)

@@ -244,6 +244,7 @@ static int make_text(Compile *c)
         .freestanding = c->o->freestanding,
         .max_input = c->o->max_input,
         .max_output = c->o->max_output,
+        .vocab = { e->source.block, e->target_vocab.block },
         .command = canonical_command(c),
         .file = base_name(c->stem),
     };

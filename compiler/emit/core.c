@@ -1,69 +1,57 @@
 /* core.c: the files of runtime/ that an emitted file has in it, pasted as they
- * are: the decoder, text, and the check of weights files. */
-#include "emit/embedded.h"
+ * are: types that users see, whole; of all else, the search, text, the check of
+ * weights files, a model that is open, what the file needs (cut.c).         */
+#include "emit/cut.h"
 #include "emit/names.h"
 #include "emit/sections.h"
 
 #include <string.h>
 
-/* The core's files, in the order that they need each other. A model that
- * generates nothing takes those alone that check a weights file.            */
+typedef enum { Any, Generates } Need;
+
+/* In the order that they need each other. */
 static const struct {
     CorePart part;
-    bool always;
+    Need need;
     const char *name;
 } core[] = {
-    { CoreBatch, true, "batch.h" },
-    { CoreTypes, true, "compiled_model.h" },
-    { CoreTypes, false, "generate.h" },
-    { CoreOpened, true, "handle.h" },
-    { CoreHeaders, true, "memory.h" },
-    { CoreHeaders, true, "check.h" },
-    { CoreHeaders, false, "search.h" },
-    { CoreHeaders, false, "stream.h" },
-    { CoreHeaders, false, "score.h" },
-    { CoreHeaders, true, "text.h" },
-    { CoreHeaders, false, "decode.h" },
-    { CoreHeaders, true, "packed.h" },
-    { CoreSources, true, "memory.c" },
-    { CoreSources, true, "hash.c" },
-    { CoreSources, true, "check.c" },
-    { CoreSources, true, "batch.c" },
-    { CoreSources, false, "math.c" },
-    { CoreSources, false, "cache.c" },
-    { CoreSources, false, "process.c" },
-    { CoreSources, false, "sampling.c" },
-    { CoreSources, false, "beam.c" },
-    { CoreSources, false, "search_memory.c" },
-    { CoreSources, false, "search.c" },
-    { CoreSources, false, "stream.c" },
-    { CoreSources, false, "state.c" },
-    { CoreSources, false, "score.c" },
-    { CoreSources, true, "vocab.c" },
-    { CoreSources, true, "aligned.c" },
-    { CoreSources, true, "encoding.c" },
-    { CoreSources, true, "trie.c" },
-    { CoreSources, true, "mapping.c" },
-    { CoreSources, true, "normal.c" },
-    { CoreSources, true, "replace.c" },
-    { CoreSources, true, "charmap.c" },
-    { CoreSources, true, "sentencepiece.c" },
-    { CoreSources, true, "wordpiece.c" },
-    { CoreSources, true, "unigram.c" },
-    { CoreSources, true, "merges.c" },
-    { CoreSources, true, "ranks.c" },
-    { CoreSources, true, "added.c" },
-    { CoreSources, true, "split.c" },
-    { CoreSources, true, "steps.c" },
-    { CoreSources, true, "tokens.c" },
-    { CoreSources, true, "vocab_check.c" },
-    { CoreSources, false, "held.c" },
-    { CoreSources, false, "decode.c" },
-    { CoreSources, false, "text.c" },
-    { CoreSources, true, "packed.c" },
-    { CoreThreads, true, "pool.h" },
-    { CoreThreads, true, "cores.c" },
-    { CoreThreads, true, "pool.c" },
+    { CoreBatch, Any, "batch.h" },
+    { CoreTypes, Any, "compiled_model.h" },
+    { CoreTypes, Generates, "generate.h" },
+    { CoreOpened, Any, "handle.h" },
+    { CoreThreads, Any, "pool.h" },
+    { CoreThreads, Any, "cores.c" },
+    { CoreThreads, Any, "pool.c" },
+};
+
+/* Those of which a file has what it needs. */
+static const struct {
+    CorePart part;
+    const char *name;
+} needed[] = {
+    { CoreHeaders, "memory.h" },        { CoreHeaders, "check.h" },
+    { CoreHeaders, "search.h" },        { CoreHeaders, "stream.h" },
+    { CoreHeaders, "score.h" },         { CoreHeaders, "text.h" },
+    { CoreHeaders, "decode.h" },        { CoreHeaders, "packed.h" },
+    { CoreSources, "memory.c" },        { CoreSources, "hash.c" },
+    { CoreSources, "check.c" },         { CoreSources, "batch.c" },
+    { CoreSources, "math.c" },          { CoreSources, "cache.c" },
+    { CoreSources, "process.c" },       { CoreSources, "sampling.c" },
+    { CoreSources, "beam.c" },          { CoreSources, "search_memory.c" },
+    { CoreSources, "search.c" },        { CoreSources, "stream.c" },
+    { CoreSources, "state.c" },         { CoreSources, "score.c" },
+    { CoreSources, "vocab.c" },         { CoreSources, "aligned.c" },
+    { CoreSources, "encoding.c" },      { CoreSources, "trie.c" },
+    { CoreSources, "mapping.c" },       { CoreSources, "normal.c" },
+    { CoreSources, "replace.c" },       { CoreSources, "charmap.c" },
+    { CoreSources, "sentencepiece.c" }, { CoreSources, "wordpiece.c" },
+    { CoreSources, "unigram.c" },       { CoreSources, "merges.c" },
+    { CoreSources, "ranks.c" },         { CoreSources, "added.c" },
+    { CoreSources, "split.c" },         { CoreSources, "steps.c" },
+    { CoreSources, "tokens.c" },        { CoreSources, "vocab_check.c" },
+    { CoreSources, "held.c" },          { CoreSources, "decode.c" },
+    { CoreSources, "text.c" },          { CoreSources, "packed.c" },
+    { CoreOpenFile, "handle_file.c" },  { CoreOpenFile, "handle.c" },
 };
 
 /* Text without its #include lines, which are at the top of the file already,
@@ -85,10 +73,10 @@ void paste(Emit *e, const char *text, const char *end)
     }
 }
 
-void paste_file(Emit *e, const char *name)
+void paste_file(Gen *g, Emit *e, const char *name)
 {
     size_t n;
-    const char *text = embedded_text(name, &n);
+    const char *text = runtime_text(g, name, &n);
     paste(e, text, text + n);
     put(e, "\n");
 }
@@ -96,6 +84,41 @@ void paste_file(Emit *e, const char *name)
 void emit_core(Gen *g, Emit *e, CorePart part)
 {
     for (size_t i = 0; i < sizeof core / sizeof *core; i++)
-        if (core[i].part == part && (core[i].always || has_decoder(g->p)))
-            paste_file(e, core[i].name);
+        if (core[i].part == part && (core[i].need == Any || has_decoder(g->p)))
+            paste_file(g, e, core[i].name);
+}
+
+/* --------------------------------------------------------------- needed --- */
+
+static void core_add(Gen *g, CorePart part, const char *name)
+{
+    size_t n;
+    const char *text = runtime_text(g, name, &n);
+    cut_add(g->core, part, text, n);
+}
+
+void core_read(Gen *g)
+{
+    g->core = cut_new(g->a);
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        core_add(g, needed[i].part, needed[i].name);
+    core_add(g, CoreOpenFile,
+             has_decoder(g->p) ? "handle_generate.c" : "handle_rows.c");
+}
+
+void core_need(Gen *g, const Emit *part)
+{
+    size_t n;
+    const char *text = emit_text(part, &n);
+    cut_need(g->core, text, n);
+}
+
+static void paste_needed(void *e, const char *text, const char *end)
+{
+    paste(e, text, end);
+}
+
+void emit_needed(Gen *g, Emit *e, CorePart part)
+{
+    cut_put(g->core, part, paste_needed, e);
 }

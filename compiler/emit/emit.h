@@ -27,6 +27,9 @@ typedef struct {
     const char *file;    /* "model": what model.c and others are called */
     bool freestanding;   /* no files, printing, allocation, threads: neither a
                             model that is open nor the program */
+    /* the vocabularies of source and target, whose kinds and steps the text has
+     * code for; NULL: there is none. Both: not at hand, so it has all code  */
+    const void *vocab[2];
     int64_t max_input, /* the lengths whose memory its header has as macros; */
         max_output;    /* 0: the model's */
     /* --embed: the whole model.weights file as a literal, or the name of such a

@@ -4,6 +4,7 @@
 #ifndef ATTNC_EMIT_GEN_H
 #define ATTNC_EMIT_GEN_H
 
+#include "emit/cut.h"
 #include "emit/emit.h"
 #include "emit/kernels.h"
 
@@ -35,6 +36,7 @@ typedef struct {
     const Plan *p;
     const EmitOptions *o;
     Kernels *kernels;
+    Cut *core;      /* files of runtime/, of which it has a part (core.c) */
     Uses uses;      /* of the body that is made now */
     Arena *scratch; /* of the region that is printed now */
     Emit *helpers;  /* what all sections may call: min() .. */

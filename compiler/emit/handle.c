@@ -20,19 +20,12 @@ void emit_handle_system(const Gen *g, Emit *e)
     put(e, "\n");
 }
 
-void emit_handle(Gen *g, Emit *e)
+void emit_handle_names(Gen *g, Emit *e)
 {
-    if (!has_handle(g))
-        return;
     let(e, "embedded", "%s_embedded", g->p->prefix);
     let(e, "options", "%s_options", g->p->prefix);
     put(e, "#define embedded_weights $embedded\n");
     if (has_decoder(g->p))
         put(e, "#define options_of_spec $options\n");
     put(e, "\n");
-    emit_core_prototypes(g, e, true);
-    paste_file(e, "handle_file.c");
-    paste_file(e, "handle.c");
-    paste_file(e, has_decoder(g->p) ? "handle_generate.c" : "handle_rows.c");
-    emit_exports(g, e, true);
 }

@@ -133,23 +133,44 @@ static void emit_parts(Gen *g, Emit *e)
         emit_core(g, e, CoreOpened);
 }
 
-static void emit_threads(Gen *g, Emit *e)
+/* What stands around the model: functions of the core, of a model that is open,
+ * and those that are exported. It has of the core what these need.          */
+static void emit_around(Gen *g, Emit *e, const Emit *model)
 {
-    if (!has_handle(g))
-        return;
-    heading(g, e, "threads");
-    put(e, IF_THREADS "\n");
-    emit_core(g, e, CoreThreads);
-    put(e, "#endif\n\n");
-}
+    Emit *threads = emit_new(g->a), *lower = emit_new(g->a);
+    Emit *opened = emit_new(g->a), *program = emit_new(g->a);
+    const Emit *const all[] = { model, threads, lower, opened, program };
+    emit_api(g, lower);
+    emit_embedded(g, lower);
+    if (has_handle(g)) {
+        emit_core(g, threads, CoreThreads);
+        emit_exports(g, opened, true);
+        emit_main(g, program);
+    }
+    core_read(g);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        core_need(g, all[i]);
 
-static void emit_opened(Gen *g, Emit *e)
-{
+    heading(g, e, has_decoder(g->p) ? "search, text" : "weights files");
+    emit_needed(g, e, CoreHeaders);
+    emit_core_prototypes(g, e, false);
+    emit_needed(g, e, CoreSources);
+    if (has_handle(g)) {
+        heading(g, e, "threads");
+        put(e, IF_THREADS "\n");
+        append(e, threads);
+        put(e, "#endif\n\n");
+    }
+    heading(g, e, "exported");
+    append(e, lower);
     if (!has_handle(g))
         return;
     heading(g, e, "a model that is open");
-    emit_handle(g, e);
-    emit_main(g, e);
+    emit_handle_names(g, e);
+    emit_core_prototypes(g, e, true);
+    emit_needed(g, e, CoreOpenFile);
+    append(e, opened);
+    append(e, program);
 }
 
 const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
@@ -171,18 +192,9 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
         aot_front(&g, e);
     }
     append(e, parts);
-    if (o->mode == EmitAot) {
-        heading(&g, e, has_decoder(p) ? "search, text" : "weights files");
-        emit_core(&g, e, CoreHeaders);
-        emit_core_prototypes(&g, e, false);
-        emit_core(&g, e, CoreSources);
-        emit_threads(&g, e);
-        heading(&g, e, "exported");
-    }
-    emit_api(&g, e);
-    if (o->mode == EmitAot) {
-        emit_embedded(&g, e);
-        emit_opened(&g, e);
-    }
+    if (o->mode == EmitAot)
+        emit_around(&g, e, parts);
+    else
+        emit_api(&g, e);
     return emit_text(e, n);
 }

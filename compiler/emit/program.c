@@ -297,19 +297,19 @@ void emit_main(Gen *g, Emit *e)
         put(e, "static __attribute__((noinline)) int program_main(int argc,\n"
                "                                                  char **argv);"
                "\n\n");
-    paste_file(e, "settings.h");
-    paste_file(e, "words.c");
+    paste_file(g, e, "settings.h");
+    paste_file(g, e, "words.c");
     if (has_decoder(g->p)) {
-        paste_file(e, "search_settings.h");
-        paste_file(e, "search_settings.c");
-        paste_file(e, "chat.h");
-        paste_file(e, "chat.c");
+        paste_file(g, e, "search_settings.h");
+        paste_file(g, e, "search_settings.c");
+        paste_file(g, e, "chat.h");
+        paste_file(g, e, "chat.c");
         put_chat(g, e);
     }
-    paste_file(e, "program.c");
+    paste_file(g, e, "program.c");
     emit_options(g, e);
     for (int i = 0; i < n; i++)
-        paste_file(e, files[i]);
+        paste_file(g, e, files[i]);
     put_main(g, e);
     put(e, "#endif\n");
 }

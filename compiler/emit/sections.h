@@ -37,21 +37,32 @@ void emit_call_structs(Gen *g, Emit *e); /* struct encode, struct decode */
 void emit_entries(Gen *g, Emit *e);      /* the steps, encode(), decode() */
 void emit_layouts(Gen *g, Emit *e);      /* where values lie in the arena */
 
+/* ---------------------------------------------------- runtime_text.c --- */
+bool has_vocabulary(const Plan *p); /* of what it reads, or of what it writes */
+/* A file of runtime/ as this model has it. */
+const char *runtime_text(Gen *g, const char *name, size_t *n);
+
 /* -------------------------------------------------------------- core.c --- */
 void paste(Emit *e, const char *text, const char *end);
-void paste_file(Emit *e, const char *name); /* one that attnc carries */
+void paste_file(Gen *g, Emit *e, const char *name); /* of runtime/, whole */
 /* The files of runtime/ that are pasted: types of a batch, of a model, of
  * one that is open, which users see; what else the sources declare; the
- * sources; the pool.          */
+ * sources; the pool; a model that is open.                                  */
 typedef enum {
     CoreBatch,
     CoreTypes,
     CoreOpened,
     CoreHeaders,
     CoreSources,
-    CoreThreads
+    CoreThreads,
+    CoreOpenFile
 } CorePart;
-void emit_core(Gen *g, Emit *e, CorePart part);
+void emit_core(Gen *g, Emit *e, CorePart part); /* whole files */
+/* Headers, sources and a model that is open: files that are read, then what
+ * texts need of them, which is said of all before the first is pasted.      */
+void core_read(Gen *g);
+void core_need(Gen *g, const Emit *text);
+void emit_needed(Gen *g, Emit *e, CorePart part);
 
 /* ----------------------------------------------------------- exports.c --- */
 /* The rows of runtime/exports.h, for header, core and file: those about a model
@@ -65,7 +76,7 @@ bool has_text(const Plan *p); /* vocabularies for all that it reads, writes */
 bool has_handle(const Gen *g);                  /* the next two have text;
                                                    threads, the program, too */
 void emit_handle_system(const Gen *g, Emit *e); /* what it includes */
-void emit_handle(Gen *g, Emit *e);              /* a model that is open */
+void emit_handle_names(Gen *g, Emit *e); /* what those files call by others */
 
 /* ----------------------------------------------------------- example.c --- */
 /* Programs that use the model, each in the lines of a comment. */

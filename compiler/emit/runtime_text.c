@@ -1,0 +1,180 @@
+/* runtime_text.c: a file of runtime/ as a model has it: tables have the rows of
+ * its vocabularies, and what is for models with a vocabulary is not there where
+ * there is none.                                                            */
+#include "emit/embedded.h"
+#include "emit/sections.h"
+#include "runtime/core.h"
+
+#include <string.h>
+
+bool has_vocabulary(const Plan *p)
+{
+    const Spec *s = p->g->spec;
+    return s->source.file || s->target.file;
+}
+
+/* ----------------------------------------------------------------- rows --- */
+
+typedef struct {
+    int number;
+    const char *name, *members;
+} Row;
+
+#define KIND(kind, ...) { kind, #kind, #__VA_ARGS__ },
+static const Row kinds[] = {
+#include "runtime/kinds.h"
+};
+
+#define STEP(op, ...) { op, #op, #__VA_ARGS__ },
+static const Row steps[] = {
+#include "runtime/steps.h"
+};
+
+#define STEP(op, ...) { op, #op, #__VA_ARGS__ },
+static const Row split_steps[] = {
+#include "runtime/split_steps.h"
+};
+
+static bool is_kind(const struct attn_vocab *v, int kind)
+{
+    return v->head->kind == kind;
+}
+
+static bool has_step(const struct attn_vocab *v, int op)
+{
+    for (int list = 0; list < 3; list++)
+        for (int64_t i = 0; i < v->steps[list]; i++)
+            if (v->step[list][i].op == op)
+                return true;
+    return false;
+}
+
+static const struct { /* where sources include them */
+    const char *line;
+    const Row *row;
+    int rows;
+    bool (*has)(const struct attn_vocab *v, int number);
+} tables[] = {
+    { "#include \"kinds.h\"\n", kinds, sizeof kinds / sizeof *kinds, is_kind },
+    { "#include \"steps.h\"\n", steps, sizeof steps / sizeof *steps, has_step },
+    { "#include \"split_steps.h\"\n", split_steps,
+      sizeof split_steps / sizeof *split_steps, has_step },
+};
+enum { Tables = sizeof tables / sizeof *tables };
+
+/* Does one of the vocabularies need the row? Where they are not at hand, any
+ * row may be needed.                                                        */
+static bool needs_row(const EmitOptions *o, int table, int number)
+{
+    struct attn_vocab v;
+    if (!o->vocab[0] && !o->vocab[1])
+        return true;
+    for (int i = 0; i < 2; i++) {
+        if (!o->vocab[i])
+            continue;
+        attn_vocab_open(&v, o->vocab[i]);
+        if (tables[table].has(&v, number))
+            return true;
+    }
+    return false;
+}
+
+/* "    [NAME] = { a, b },", broken to 80 columns. */
+static void put_row(Buffer *b, const Row *row)
+{
+    const char *at = row->members;
+    char head[80];
+    size_t column = (size_t)snprintf(head, sizeof head, "    [%s] = {",
+                                     row->name);
+    const size_t indent = column;
+    buffer_printf(b, "%s", head);
+    while (*at) {
+        const size_t n = strcspn(at, ",");
+        const bool last = at[n] == '\0';
+        if (column + n + 1 + (last ? strlen(" },") : 1) > 80) {
+            buffer_printf(b, "\n%*s", (int)indent, "");
+            column = indent;
+        }
+        buffer_printf(b, " %.*s%s", (int)n, at, last ? "" : ",");
+        column += n + 2;
+        at += n + strspn(at + n, ", \n");
+    }
+    buffer_printf(b, " },\n");
+}
+
+/* An empty table of C has one row, of none. */
+static void put_rows(const EmitOptions *o, Buffer *b, int table)
+{
+    int rows = 0;
+    for (int i = 0; i < tables[table].rows; i++)
+        if (needs_row(o, table, tables[table].row[i].number)) {
+            put_row(b, &tables[table].row[i]);
+            rows++;
+        }
+    if (rows == 0)
+        buffer_printf(b,
+                      "    { 0 } /* no vocabulary of the model has one */\n");
+}
+
+/* ---------------------------------------------------------------- parts --- */
+
+static bool is_line(const char *at, size_t n, const char *line)
+{
+    return n == strlen(line) && !memcmp(at, line, n);
+}
+
+static int table_of(const char *at, size_t n)
+{
+    for (int t = 0; t < Tables; t++)
+        if (is_line(at, n, tables[t].line))
+            return t;
+    return -1;
+}
+
+/* What is between #if ATTN_TEXTS, #else and #endif, which are no more there. */
+typedef struct {
+    int depth;   /* of the other #ifs inside of it; -1: outside */
+    bool wanted; /* the part at hand */
+} Part;
+
+/* Is this a line of the file as the model has it? */
+static bool is_wanted(const Plan *p, Part *part, const char *at, size_t n)
+{
+    if (part->depth < 0) {
+        if (!is_line(at, n, "#if ATTN_TEXTS\n"))
+            return true;
+        *part = (Part){ 0, has_vocabulary(p) };
+        return false;
+    }
+    part->depth += n > 3 && !memcmp(at, "#if", 3);
+    if (part->depth == 0 && is_line(at, n, "#else\n")) {
+        part->wanted = !part->wanted;
+        return false;
+    }
+    if (is_line(at, n, "#endif\n"))
+        part->depth--;
+    return part->depth >= 0 && part->wanted;
+}
+
+const char *runtime_text(Gen *g, const char *name, size_t *n)
+{
+    const char *at = embedded_text(name, n), *end = at + *n;
+    Buffer b = { .arena = g->a };
+    Part part = { .depth = -1 };
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const size_t size = (size_t)(newline ? newline + 1 - at : end - at);
+        const int table = table_of(at, size);
+        if (!is_wanted(g->p, &part, at, size)) {
+            at += size;
+            continue;
+        }
+        if (table >= 0)
+            put_rows(g->o, &b, table);
+        else
+            buffer_add(&b, at, size);
+        at += size;
+    }
+    *n = (size_t)b.n;
+    return b.at;
+}

@@ -1,0 +1,197 @@
+/* cut_test.c: what an emitted file holds: of files of C what is named, and of
+ * models what they need: no function that is not called, rows of tables for
+ * the kinds and steps of their vocabularies alone.                          */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "backend/backend.h"
+
+#include <cmocka.h>
+
+#include "emit/cut.h"
+#include "support/aot.h"
+
+/* ---------------------------------------------------------------- texts --- */
+
+static const char file[] =
+    "/* file.c: what the file is. */\n"
+    "#include \"file.h\"\n"
+    "\n"
+    "#ifndef GUARD\n"
+    "#define GUARD\n"
+    "#endif\n"
+    "#define TEN 10\n"
+    "\n"
+    "/* ------------------------------------------------------- one --- */\n"
+    "/* Of both. */\n"
+    "struct pair {\n"
+    "    int one, other;\n"
+    "};\n"
+    "enum { PAIR_LEAST = 3, PAIR_MOST = (PAIR_LEAST + 1) * 2 };\n"
+    "\n"
+    "/* The pair: of { no meaning. */\n"
+    "static struct pair pair_of(int one)\n"
+    "{\n"
+    "    struct pair p = { one, '{' };\n"
+    "    return p;\n"
+    "}\n"
+    "\n"
+    "/* ----------------------------------------------------- other --- */\n"
+    "\n"
+    "static int sum_of(const struct pair *p)\n"
+    "{\n"
+    "    return p->pair_of + TEN; /* least() */\n"
+    "}\n"
+    "\n"
+    "#if defined X\n"
+    "static int (*const rules[])(const struct pair *) = { sum_of, sum_of };\n"
+    "#endif\n"
+    "\n"
+    "static const struct {\n"
+    "    int rows;\n"
+    "} table[PAIR_MOST] = { { TEN }, { 2 } };\n"
+    "\n"
+    "int least(int n);\n"
+    "int least(int n)\n"
+    "{\n"
+    "    return n - 'a' - \"pair_of\"[n];\n"
+    "}\n";
+
+static void add(void *with, const char *text, const char *end)
+{
+    buffer_add(with, text, (size_t)(end - text));
+}
+
+/* The file as far as a text needs it. */
+static const char *needed(const char *text)
+{
+    Buffer b = { .arena = a };
+    Cut *c = cut_new(a);
+    cut_add(c, 0, file, sizeof file - 1);
+    cut_need(c, text, strlen(text));
+    cut_put(c, 1, add, &b);
+    assert_null(b.at);
+    cut_put(c, 0, add, &b);
+    return b.at ? b.at : "";
+}
+
+static void holds(const char *text, const char *expected, int yes)
+{
+    if ((strstr(text, expected) != NULL) != yes)
+        fail_msg("%s: %s in %s", expected, yes ? "not" : "is", text);
+}
+
+static void test_nothing(void **state)
+{
+    (void)state;
+    assert_string_equal(needed(""), "");
+    assert_string_equal(needed("/* least() */ x.least(a->other); \"other\""),
+                        "");
+    assert_string_equal(needed("struct other x = { TENS, GUARD };"), "");
+}
+
+/* A function, what it names, and the comments above these. */
+static void test_functions(void **state)
+{
+    (void)state;
+    const char *text = needed("pair_of(3)");
+    holds(text, "/* file.c: what the file is. */", 1);
+    holds(text, "--- one ---", 1);
+    holds(text, "/* Of both. */\nstruct pair {", 1);
+    holds(text, "    return p;\n}\n", 1);
+    holds(text, "PAIR_LEAST", 0);
+    holds(text, "--- other ---", 0);
+    holds(text, "TEN", 0);
+    holds(text, "GUARD", 0);
+    text = needed("int x = least(1);");
+    holds(text, "int least(int n);\nint least(int n)\n{\n", 1);
+    holds(text, "pair_of(", 0);
+    holds(text, "struct pair", 0);
+}
+
+static void test_tables(void **state)
+{
+    (void)state;
+    const char *text = needed("rules");
+    holds(text, "#if defined X\nstatic int (*const rules[])", 1);
+    holds(text, "};\n#endif\n", 1);
+    holds(text, "static int sum_of(", 1);
+    holds(text, "#define TEN 10\n", 1);
+    holds(text, "pair_of(", 0);
+    text = needed("sizeof table");
+    holds(text, "} table[PAIR_MOST] = {", 1);
+    holds(text, "enum { PAIR_LEAST = 3,", 1);
+    holds(text, "#if", 0);
+    holds(needed("x = PAIR_MOST"), "enum { PAIR_LEAST", 1);
+}
+
+/* --------------------------------------------------------------- models --- */
+
+static const char *emitted(const char *spec, const char *more)
+{
+    size_t n;
+    emit(spec, "--march=x86-64-v3", more);
+    return text_of(in_dir("m.c"), &n);
+}
+
+/* Nothing is there that nothing calls: what is pasted may stay unused without
+ * a warning, which it may not here.                                         */
+static void check_calls(const char *spec, const char *more)
+{
+    static const char word[] = " __attribute__((unused))\n";
+    char *text = arena_strdup(a, emitted(spec, more));
+    char *at = strstr(text, word);
+    Fault why;
+    assert_non_null(at);
+    memset(at, ' ', sizeof word - 2);
+    assert_true(write_file(in_dir("n.c"), text, strlen(text), &why));
+    WORKS(some_clang(), "-fsyntax-only", "-march=x86-64-v3", "-Wall", "-Wextra",
+          "-Werror", in_dir("n.c"));
+    WORKS(some_clang(), "-fsyntax-only", "-march=x86-64-v3", "-Wall", "-Wextra",
+          "-Werror", "-DATTNC_MAIN", in_dir("n.c"));
+}
+
+static void test_calls(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "models/tiny.yaml",
+                                         "models/minilm.yaml",
+                                         "models/gpt-nano-sort.yaml", g2p,
+                                         "tests/tokenizers/pairs.yaml" };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        check_calls(specs[i], "--seed=1");
+        check_calls(specs[i], "--freestanding");
+    }
+}
+
+/* Code of its vocabularies' kinds and steps alone. */
+static void test_vocabularies(void **state)
+{
+    (void)state;
+    const char *letters = emitted(g2p, "--seed=1");
+    holds(letters, "[ATTN_SPACES] = { tokens_check, ", 1);
+    holds(letters, "[ATTN_CHARACTERS] = {", 1);
+    holds(letters, "[ATTN_RANKS]", 0);
+    holds(letters, "wordpiece_", 0);
+    holds(letters, "    [ATTN_STEP_", 0);
+    holds(letters, "form_", 0);
+    const char *bert = emitted("tests/tokenizers/pairs.yaml", "--seed=1");
+    holds(bert, "[ATTN_WORDPIECE] = { attn_wordpiece_check, ", 1);
+    holds(bert, "[ATTN_STEP_CLEAN] = {", 1);
+    holds(bert, "[ATTN_STEP_PUNCTUATION] = {", 1);
+    holds(bert, "[ATTN_UNIGRAM]", 0);
+    holds(bert, "[ATTN_STEP_GPT2]", 0);
+    holds(bert, "static int64_t split_gpt2(", 0);
+    holds(bert, "attn_charmap", 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing),      cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_tables),       cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_vocabularies),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
