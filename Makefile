@@ -67,7 +67,7 @@ HEADERS  := batch compiled_model generate handle handle_system memory check sear
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
             $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c runtime/search_settings.c runtime/chat.c \
             runtime/words.c $(wildcard runtime/program*.c runtime/handle*.c) \
-            $(sort $(wildcard models/new/*.yaml models/import/*.yaml models/import/*.json))
+            $(sort $(wildcard models/new/*.yaml models/import/*.yaml models/import/*.json models/import/*.py))
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine.
 MACHINES_x86_64  := x86-64-v4 x86-64-v3 x86-64-v2
@@ -259,6 +259,9 @@ families-golden: build/families/ready ## tests/families, by transformers: review
 	    build/families/bin/python tests/families/lora.py && \
 	    build/families/bin/python tests/families/texts.py tests/families/texts && \
 	    build/families4/bin/python tests/tokenizers/slow.py record; }
+# ONLY='gpt2 phi': folders whose names begin so
+check-imports: $(B)/attnc build/families/ready ## tests/families by attnc and by transformers, anew
+	sh tests/families/check.sh build/families/bin/python $(B)/attnc $(ONLY)
 build/families/ready: tests/families/setup.sh
 	sh tests/families/setup.sh
 check-tokenizers: $(B)/attnc $(B)/tokens build/tokenizers/ready ## ids, places, speed against Python's packages
@@ -301,7 +304,7 @@ help: ## this list
 .PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc \
         check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
-        families-golden check-tokenizers bench-tokens g2p-error golden sample lint rooms pictures \
-        format clean help
+        families-golden check-imports check-tokenizers bench-tokens g2p-error golden sample lint rooms \
+        pictures format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

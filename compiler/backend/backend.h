@@ -51,6 +51,7 @@ typedef struct { /* a program to run, and what came of it */
     bool ok;
     Fault why;
     bool late;     /* it was stopped at its limit */
+    int signal;    /* that killed it; 0: none */
     double took;   /* seconds */
     int64_t begin; /* on spawn's own clock */
 } SpawnJob;
@@ -61,6 +62,7 @@ typedef struct {
     double seconds;     /* of each */
     int out_fd;         /* their stdout; -1: to `said` */
     const char *folder; /* of their temporary files; NULL: TMPDIR */
+    bool as_user;       /* in the whole environment that attnc has */
 } SpawnLimits;
 /* Runs all of them as spawn() runs one. */
 void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l);

@@ -1,7 +1,8 @@
-/* spawn.c: runs another program: C compilers.
+/* spawn.c: runs another program: C compilers, a Python.
  *
  * No shell: argv as it is. The environment is built, since CPATH,
- * CCC_OVERRIDE_OPTIONS and the like change what a compiler makes. Input is an
+ * CCC_OVERRIDE_OPTIONS and the like change what a compiler makes; a Python has
+ * its packages by PYTHONPATH and the like, and gets all of it. Input is an
  * anonymous file on its stdin, and what it makes in TMPDIR goes into a folder
  * of its own, so that nothing is left behind however it ends.               */
 #define _GNU_SOURCE /* memfd_create */
@@ -154,7 +155,7 @@ static void end_group(pid_t pid)
 
 /* Where there is no folder of its own, the child finds out what that means. */
 static int start(pid_t *pid, const char *const *argv, const int fds[3],
-                 const TempFolder *temp)
+                 const TempFolder *temp, bool as_user)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
@@ -175,7 +176,8 @@ static int start(pid_t *pid, const char *const *argv, const int fds[3],
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP
                                         | POSIX_SPAWN_SETSIGMASK
                                         | POSIX_SPAWN_SETSIGDEF);
-    int rc = posix_spawn(pid, argv[0], &files, &attr, (char *const *)argv, env);
+    int rc = posix_spawn(pid, argv[0], &files, &attr, (char *const *)argv,
+                         as_user ? environ : env);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     return rc;
@@ -227,7 +229,8 @@ static bool begin(Running *r, SpawnJob *j, const SpawnLimits *l)
     }
     temp_open(&r->temp, l->folder);
     int to = l->out_fd >= 0 ? l->out_fd : out[1];
-    int rc = start(&r->pid, j->argv, (int[]){ in, to, err[1] }, &r->temp);
+    int rc = start(&r->pid, j->argv, (int[]){ in, to, err[1] }, &r->temp,
+                   l->as_user);
     close_all((int[]){ in, out[1], err[1] }, 3);
     r->fd[0] = err[0];
     r->fd[1] = out[0];
@@ -275,6 +278,7 @@ static bool has_ended(Running *r, double seconds)
             ; /* a pipe holds no more */
         kill(-r->pid, SIGKILL);
         j->ok = judge(j->argv[0], status, &j->why);
+        j->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     } else if (interrupted() || now_ms() > r->until) {
         end_group(r->pid);
         j->late = !interrupted();

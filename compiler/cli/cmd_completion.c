@@ -118,7 +118,7 @@ static void print_bash_options(Arena *a)
         Texts options = { 0 };
         for (int i = 0; i < n_options; i++) {
             const Option *row = &option_table[i];
-            const bool joined = row->takes && row->name[1] == '-';
+            const bool joined = option_needs(row) && row->name[1] == '-';
             if (!is_operand(row) && (row->commands & commands[k].bit))
                 vec_push(a, &options,
                          arena_printf(a, "%s%s", row->name, joined ? "=" : ""));
@@ -146,7 +146,7 @@ static void print_bash_values(Arena *a)
     puts("    case \"$command $option\" in");
     for (int i = 0; i < n_options; i++) {
         const Option *row = &option_table[i];
-        if (!row->takes || is_operand(row))
+        if (!option_needs(row) || is_operand(row))
             continue;
         printf("    %s)\n       ",
                names(a, row->commands, "'", arena_printf(a, " %s'", row->name),
@@ -234,12 +234,14 @@ static void print_zsh_row(Arena *a, const Option *row, int operand)
         printf(" \\\n            '%s%s%s[%s]", row->kind == List ? "*" : "",
                row->name,
                !row->takes           ? ""
+               : row->kind == Maybe  ? "=-"
                : row->name[1] == '-' ? "="
                : row->name[1] == 'O' ? "-"
                                      : "+",
                quoted(a, row->help, special));
     if (what && (operand || row->takes))
-        printf(":%s:", quoted(a, what, special));
+        printf("%s:%s:", row->kind == Maybe ? ":" : "",
+               quoted(a, what, special));
     if (words.n)
         printf("(%s)", quoted(a, spaced(a, &words), special));
     else if (takes(row, "SPEC"))
@@ -308,7 +310,7 @@ static void print_fish_row(Arena *a, const Option *row)
         printf(" -k -a '(__fish_complete_suffix .yaml)'");
     else if (takes(row, "FILE"))
         printf(is_operand(row) ? " -F" : " -r -F");
-    else if (row->takes)
+    else if (option_needs(row))
         printf(" -x");
     if (*row->help)
         printf(" -d '%s'", quoted(a, row->help, "\\"));

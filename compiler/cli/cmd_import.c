@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "import/import.h"
+#include "runtime/gguf.h"
 #include "tokenizer/tokenizer.h"
 #include "cli/options.h"
 
@@ -74,13 +75,15 @@ static void say_written(const ImportCommand *o, const Imported *i,
         fprintf(stderr, "next:  attnc compile %s\n", plain_text(a, spec));
 }
 
-/* The model by libtcc, fused and not, beside the graph in double precision. */
-static int check_spec(const char *spec)
+/* The model by libtcc, fused and not, beside the graph in double precision; and
+ * beside what a Python computes.                                            */
+static int check_spec(const PythonCheck *c)
 {
-    const VerifyCommand verify = { .model = { .spec = spec, .seed = 1 },
+    const VerifyCommand verify = { .model = { .spec = c->spec, .seed = 1 },
                                    .code = { .threads = -1, .backend = "jit" },
                                    .cases = 3 };
-    return cmd_verify(&verify);
+    const int code = cmd_verify(&verify);
+    return code || !c->python ? code : python_check(c);
 }
 
 static int compile_spec(const ImportCommand *o, const char *spec)
@@ -100,6 +103,8 @@ static int import_spec(const ImportCommand *o)
 {
     Imported i;
     Arena *a = arena_new();
+    const char *python = o->check && *o->check ? python_find(a, o->check)
+                                               : NULL;
     const char *part = last_part(a, o->folders.at[0]);
     const char *spec = o->output
                          ? o->output
@@ -126,7 +131,10 @@ static int import_spec(const ImportCommand *o)
         say_written(o, &i, spec, with.merged);
     import_close(&i);
     if (!code && o->check)
-        code = check_spec(spec);
+        code = check_spec(&(PythonCheck){ .python = python,
+                                          .folder = with.folder,
+                                          .spec = spec,
+                                          .merged = with.merged });
     if (!code && o->compile)
         code = compile_spec(o, spec);
     arena_free(a);
@@ -153,6 +161,10 @@ int cmd_import(const ImportCommand *o)
     if ((o->compile || o->check) && is_stdout(o->output))
         fail(ExitUsage, "%s reads the spec that -o names, which must be a file",
              o->compile ? "--compile" : "--check");
+    if (o->check && *o->check && is_gguf(o->folders.at[0]))
+        fail(ExitUsage,
+             "--check=PYTHON is for the folder of a checkpoint, which "
+             "transformers reads; a file of llama.cpp has --check alone");
     if (o->embed && !o->compile)
         fail(ExitUsage, "--embed is for --compile, which writes C");
     return import_spec(o);

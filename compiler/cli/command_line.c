@@ -150,6 +150,7 @@ static void store(Arena *a, void *at, const Option *row, const char *text)
     case Flag:
     case Alone: *(bool *)at = true; break;
     case Text:  *(const char **)at = text; break;
+    case Maybe: *(const char **)at = text ? text : ""; break;
     case List:  vec_push(a, (Texts *)at, text); break;
     case Int:   *(int64_t *)at = (int64_t)number(row, text); break;
     case Real:  *(double *)at = number(row, text); break;
@@ -169,12 +170,18 @@ static void store_usual(void *at, const Option *row)
         *(int *)at = (int)row->usual;
 }
 
+bool option_needs(const Option *row)
+{
+    return row->takes && row->kind != Maybe;
+}
+
 bool option_usual(const void *at, const Option *row)
 {
     switch (row->kind) {
     case Flag:
     case Alone: return !*(const bool *)at;
-    case Text:  return !*(const char *const *)at;
+    case Text:
+    case Maybe: return !*(const char *const *)at;
     case List:  return ((const Texts *)at)->n == 0;
     case Int:   return *(const int64_t *)at == (int64_t)row->usual;
     case Real:
@@ -276,7 +283,7 @@ static bool take_option(Reading *r, const char *word, const char *next)
     if (!row)
         unknown_option(r->arena, r->command,
                        arena_strndup(r->arena, word, strcspn(word, "=")));
-    const bool apart = row->takes && !value;
+    const bool apart = option_needs(row) && !value;
     if (apart && !next)
         fail(ExitUsage, "%s takes a value: %s %s", row->name, row->name,
              row->takes);
@@ -293,7 +300,7 @@ CommonOptions options_common(const Command *c, int argc, char **argv)
         const Option *row = find(argv[i], c->bit, &value);
         if (!row || is_operand(row))
             continue;
-        if (row->takes && !value && i + 1 < argc)
+        if (option_needs(row) && !value && i + 1 < argc)
             value = argv[++i];
         char *at = (char *)&found + row->at;
         if (row->part == PartCommon && row->kind == Alone)

@@ -23,8 +23,8 @@ static void print_group(FILE *out, const Command *c, OptionGroup group)
         if (row->group != group || !(row->commands & c->bit))
             continue;
         char left[64];
-        snprintf(left, sizeof left, "%s%s%s", row->name, option_joint(row),
-                 row->takes ? row->takes : "");
+        snprintf(left, sizeof left, "%s%s%s%s", row->name, option_joint(row),
+                 row->takes ? row->takes : "", option_end(row));
         if (!any)
             print_head(out, group_title[group]);
         print_row(out, 27, left, row->help);

@@ -97,6 +97,7 @@ static void print_option(FILE *out, const Option *row)
         fputs("\\fI", out);
         print_text(out, row->takes);
         fputs("\\fR", out);
+        fputs(option_end(row), out);
     }
     fputc('\n', out);
     print_text(out, row->help);

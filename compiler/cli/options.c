@@ -123,6 +123,8 @@ static const char *const color_words[] = {
     { name, NULL, Alone, place, .help = text, .group = GROUP }
 #define TEXT(name, takes, place, text) \
     { name, takes, Text, place, .help = text, .group = GROUP }
+#define MAYBE(name, takes, place, text) \
+    { name, takes, Maybe, place, .help = text, .group = GROUP }
 #define LIST(name, takes, place, text) \
     { name, takes, List, place, .help = text, .group = GROUP }
 #define INT(name, takes, place, low, high, usual, text) \
@@ -327,8 +329,8 @@ const Option option_table[] = {
          "the spec; default: the folder's name and .yaml"),
     TEXT("--compile", "FILE", OWN(Import, compile),
          "go on, and write this C file too"),
-    FLAG("--check", OWN(Import, check),
-         "compare three inputs with double precision"),
+    MAYBE("--check", "PYTHON", OWN(Import, check),
+         "compare with doubles, with PYTHON's transformers"),
     FLAG("--embed", OWN(Import, embed),
          "of --compile: weights and vocabulary inside C"),
     TEXT("--lora", "FOLDER", OWN(Import, lora),

@@ -46,8 +46,8 @@ struct NewCommand {
 
 struct ImportCommand {
     Texts folders;
-    const char *output, *compile, *lora;
-    bool families, check, embed, quiet, average;
+    const char *output, *compile, *lora, *check; /* "": by no Python */
+    bool families, embed, quiet, average;
     int format; /* FamiliesFormat */
 };
 
@@ -232,6 +232,7 @@ typedef enum {
     Flag,  /* bool */
     Alone, /* the same: it asks for what needs no spec */
     Text,  /* const char *; NULL: not given */
+    Maybe, /* the same, and "" where it is given without a value */
     List,  /* Texts: one more each time */
     Int,   /* int64_t */
     Real,  /* double */
@@ -263,6 +264,7 @@ ModelOptions *options_model(void *options, const Command *c); /* or NULL */
 Texts new_words(Arena *a); /* cmd_new.c: what attnc new takes */
 /* command_line.c */
 bool option_taken(int command, const char *name);
+bool option_needs(const Option *row); /* a value: `takes` one always */
 bool option_usual(const void *at, const Option *row); /* as if not given? */
 /* Refuses what is given and is not for this use, ATTN_FOR_LINES .. */
 void options_for(const void *options, const Command *c, int use);
@@ -294,5 +296,16 @@ int run_attention(const RunCommand *o);
 int run_prompt(const RunCommand *o);
 int run_chat(const RunCommand *o);
 int run_rows(const RunCommand *o, const Engine *e); /* which is open */
+
+/* check_python.c: attnc import --check=PYTHON. */
+typedef struct {
+    const char *python, *folder; /* argv[0]; the checkpoint */
+    const char *spec, *merged;   /* NULL: weights are the folder's */
+} PythonCheck;
+/* The Python of this name, to be started; ends with ExitBackend where there is
+ * none.                                                                      */
+const char *python_find(Arena *a, const char *name);
+/* Compares three inputs; ExitNegative after a message where they differ. */
+int python_check(const PythonCheck *c);
 
 #endif

@@ -17,6 +17,7 @@ const ExitRow exit_table[] = {
     { ExitNegative, CmdVerify, "an operation is outside of its gate" },
     { ExitNegative, CmdCache, "verify: a file is not sound" },
     { ExitNegative, CmdDiff, "something differs" },
+    { ExitNegative, CmdImport, "--check: what is computed is not the same" },
     { ExitUsage, CmdAll, "usage: no such option, a value out of range .." },
     { ExitInput, ReadsSpec | CmdRecords | CmdTokens,
       "invalid input: a spec, weights, a vocabulary, a line .." },
@@ -24,6 +25,7 @@ const ExitRow exit_table[] = {
     { ExitResource, CmdAll, "out of memory, or beyond a limit" },
     { ExitBackend, HasBackend,
       "back end: no C compiler, it failed, not this processor" },
+    { ExitBackend, CmdImport, "--check=PYTHON: it is missing, or failed" },
     { ExitInternal, CmdAll, "a bug of attnc: please report it" },
 };
 const int n_exits = sizeof exit_table / sizeof *exit_table;
@@ -42,5 +44,14 @@ const char *const group_title[OptionGroups] = {
 const char *option_joint(const Option *row)
 {
     const bool is_long = row->name[1] == '-';
-    return !row->takes ? "" : is_long ? "=" : row->name[1] == 'O' ? "" : " ";
+    return !row->takes         ? ""
+         : row->kind == Maybe  ? "[="
+         : is_long             ? "="
+         : row->name[1] == 'O' ? ""
+                               : " ";
+}
+
+const char *option_end(const Option *row)
+{
+    return row->kind == Maybe ? "]" : "";
 }

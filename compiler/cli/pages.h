@@ -25,5 +25,6 @@ extern const char *const group_title[OptionGroups];
 
 /* What stands between an option and its value: "=", " " or nothing. */
 const char *option_joint(const Option *row);
+const char *option_end(const Option *row); /* and behind the value: "]" */
 
 #endif

@@ -13,7 +13,8 @@ static size_t size_of(const Option *row)
     switch (row->kind) {
     case Flag:
     case Alone: return sizeof(bool);
-    case Text:  return sizeof(char *);
+    case Text:
+    case Maybe: return sizeof(char *);
     case List:  return sizeof(Texts);
     case Int:   return sizeof(int64_t);
     case Real:  return sizeof(double);
@@ -75,7 +76,8 @@ static bool is_usual(const void *at, const Option *row)
     switch (row->kind) {
     case Flag:
     case Alone: return !*(const bool *)at;
-    case Text:  return !*(char *const *)at;
+    case Text:
+    case Maybe: return !*(char *const *)at;
     case List:  return memcmp(at, &none, sizeof none) == 0;
     case Int:   return (double)*(const int64_t *)at == row->usual;
     case Real:  return !(*(const double *)at != row->usual);
@@ -96,7 +98,9 @@ static void try_option(Arena *a, const Command *c, const Option *row)
             words[n++] = arena_strdup(a, value_of(a, x));
     if (!operand)
         words[n++] = arena_strdup(a, row->name);
-    if (row->takes)
+    if (row->kind == Maybe)
+        words[n - 1] = arena_printf(a, "%s=%s", row->name, value);
+    else if (row->takes)
         words[n++] = arena_strdup(a, value);
     char *o = options_parse(a, c, n, words);
     for (int i = 0; i < n_options; i++) {

@@ -1,0 +1,385 @@
+/* check_test.c: attnc import --check=PYTHON. Scripts of sh stand for the
+ * Python: one that answers as transformers did, and those that answer wrongly,
+ * write rubbish, fail, are killed. What transformers computed of
+ * tests/families/bert-reranker is recorded in tests/import/check, by
+ *
+ *     python models/import/check.py encoder 16 tests/families/bert-reranker \
+ *         '' inputs.safetensors answers.safetensors
+ *
+ * and the right one compares what it is given with the inputs there.
+ * `make check-imports` asks a real transformers.                            */
+#define _GNU_SOURCE
+#include "backend/backend.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "support/aot.h"
+#include "support/skip.h"
+
+static const char recorded[] = "tests/import/check";
+
+/* ------------------------------------------------------------- answers --- */
+enum { Answers = 3 };
+
+typedef struct { /* a result of one number, as the reranker has */
+    float x[Answers];
+    TensorOut t[Answers];
+    int n;
+} Changed;
+
+static Changed recorded_answers(void)
+{
+    static const char *const names[] = { "0", "1", "2" };
+    Changed c = { .n = Answers };
+    Fault why;
+    Safetensors *s = safetensors_open(arena_printf(a, "%s/answers.safetensors",
+                                                   recorded),
+                                      &why);
+    assert_non_null(s);
+    for (int i = 0; i < Answers; i++) {
+        const Tensor *t = safetensors_find(s, names[i]);
+        assert_non_null(t);
+        tensor_floats(t, 0, 1, &c.x[i]);
+        c.t[i] = (TensorOut){ .name = names[i], .rank = 2, .dim = { 1, 1 } };
+    }
+    safetensors_close(s);
+    return c;
+}
+
+/* A script that answers by this file. */
+static const char *answering(Changed *c)
+{
+    Fault why;
+    const char *path = in_dir("changed.safetensors");
+    for (int i = 0; i < c->n; i++)
+        c->t[i].data = &c->x[i];
+    assert_true(safetensors_write(path, c->t, c->n, &why));
+    return script("python", arena_printf(a,
+                                         "cp %s \"$7\" && "
+                                         "echo transformers 5.0, torch 2.0: It",
+                                         path));
+}
+
+/* -------------------------------------------------------------- import --- */
+/* The output of attnc is in *s; nothing is left in TMPDIR. Its exit code. */
+static int checked(Spawned *s, const char *folder, const char *python,
+                   const char *option)
+{
+    const char *temp = in_dir("tmp");
+    assert_true(mkdir(temp, 0700) == 0 || errno == EEXIST);
+    const int code = RUN(s, "", "/usr/bin/env",
+                         arena_printf(a, "TMPDIR=%s", temp), "OF_USER=kept",
+                         attnc(), "import",
+                         arena_printf(a, "tests/families/%s", folder), "-o",
+                         in_dir("m.yaml"), "--quiet",
+                         arena_printf(a, "--check=%s", python), option);
+    assert_int_equal(files(temp), 0);
+    return code;
+}
+
+static void assert_says(const char *folder, const char *python, int code,
+                        const char *message)
+{
+    Spawned s;
+    const int found = checked(&s, folder, python, NULL);
+    const char *want = arena_printf(a, "attnc: error: %s\n", message);
+    if (strcmp(s.tail, want))
+        fail_msg("says: %s, not: %s", s.tail, want);
+    assert_int_equal(found, code);
+}
+
+/* The end of what it prints. */
+static const char *printed(const Spawned *s)
+{
+    const char *at = strstr(s->out, "\nverified\n");
+    assert_non_null(at);
+    return at + strlen("\nverified\n");
+}
+
+/* The script that answers right, and does `more` before. */
+static const char *right(const char *more)
+{
+    return script(
+        "python",
+        arena_printf(a,
+                     "[ \"$OF_USER\" = kept ] && [ -s \"$1\" ] && "
+                     "[ \"$2 $3\" = 'encoder 16' ] && [ -d \"$4\" ] && "
+                     "cmp %s/inputs.safetensors \"$6\" && "
+                     "cp %s/answers.safetensors \"$7\" && %s\n"
+                     "echo transformers 5.23.0, torch 2.15.0: Bert",
+                     recorded, recorded, more));
+}
+
+static void test_right(void **state)
+{
+    (void)state;
+    Spawned s;
+    const char *python = right("[ -z \"$5\" ]");
+    assert_int_equal(checked(&s, "bert-reranker", python, NULL), 0);
+    assert_string_equal(s.tail, "");
+    double by[3];
+    assert_int_equal(sscanf(printed(&s),
+                            "transformers 5.23.0, torch 2.15.0: Bert\n"
+                            "  1 id           largest difference %*g, %lf of "
+                            "the scale\n"
+                            "  7 ids          largest difference %*g, %lf of "
+                            "the scale\n"
+                            "  16 ids         largest difference %*g, %lf of "
+                            "the scale\n",
+                            &by[0], &by[1], &by[2]),
+                     3);
+    for (int i = 0; i < 3; i++)
+        assert_true(by[i] <= 1e-5);
+    assert_non_null(strstr(s.out, "the same within 1e-4 of the scale, "));
+}
+
+/* A Python by its name, on the way that PATH is. */
+static void test_by_name(void **state)
+{
+    (void)state;
+    Spawned s;
+    right("true");
+    setenv("PATH", arena_printf(a, "%s:%s", dir, usual_path), 1);
+    assert_int_equal(checked(&s, "bert-reranker", "python", NULL), 0);
+    setenv("PATH", usual_path, 1);
+}
+
+/* Without a Python: the word behind it is none, but a folder. */
+static void test_alone(void **state)
+{
+    (void)state;
+    Spawned s;
+    const char *folder = "tests/families/bert-reranker";
+    const char *spec = in_dir("m.yaml");
+    assert_int_equal(RUN(&s, "", attnc(), "import", "--check", folder, "-o",
+                         spec, "--quiet"),
+                     0);
+    assert_string_equal(printed(&s), "");
+    assert_int_equal(RUN(&s, "", attnc(), "import", folder, "--check",
+                         "python3", "-o", spec),
+                     ExitUsage);
+    assert_int_equal(RUN(&s, "", attnc(), "import", folder, "--check=", "-o",
+                         spec, "--quiet"),
+                     0);
+    assert_string_equal(printed(&s), "");
+}
+
+/* The mean of one checkpoint and itself is that one. */
+static void test_merged(void **state)
+{
+    (void)state;
+    Spawned s;
+    const char *folder = "tests/families/bert-reranker";
+    const char *python = right(arena_printf(a,
+                                            "[ \"$5\" = %s ] && [ -s \"$5\" ]",
+                                            in_dir("m.safetensors")));
+    assert_int_equal(RUN(&s, "", "/usr/bin/env", "OF_USER=kept", attnc(),
+                         "import", folder, folder, "--average", "--quiet", "-o",
+                         in_dir("m.yaml"),
+                         arena_printf(a, "--check=%s", python)),
+                     0);
+    assert_non_null(strstr(s.out, "  (it reads the merged weights: their "
+                                  "merging is not compared)\n"));
+}
+
+/* --------------------------------------------------------- differences --- */
+static void assert_differs(int at, double factor)
+{
+    Changed c = recorded_answers();
+    const double d = fabs((double)c.x[at] * (factor - 1));
+    double scale = 0;
+    c.x[at] = (float)((double)c.x[at] * factor);
+    for (int i = 0; i < Answers; i++)
+        scale = fmax(scale, fabs((double)c.x[i]));
+    assert_says("bert-reranker", answering(&c), ExitNegative,
+                arena_printf(a,
+                             "input %d differs by %.2g of the scale, more than "
+                             "1e-4, from what transformers computes: the rules "
+                             "of its family are wrong here, please report it "
+                             "with config.json",
+                             at + 1, d / scale));
+}
+
+static void test_wrong(void **state)
+{
+    (void)state;
+    assert_differs(1, 1.5);
+    assert_differs(0, -1);
+    assert_differs(2, 1.0005);
+    assert_differs(1, (double)NAN);
+}
+
+static void test_not_finite(void **state)
+{
+    (void)state;
+    Changed c = recorded_answers();
+    c.x[0] = INFINITY;
+    Spawned s;
+    assert_int_equal(checked(&s, "bert-reranker", answering(&c), NULL),
+                     ExitNegative);
+    assert_non_null(strstr(s.tail, "error: input 1 differs by "));
+}
+
+static void test_wrong_shape(void **state)
+{
+    (void)state;
+    static const char head[] = "it has another head than the checkpoint's "
+                               "class";
+    Changed c = recorded_answers();
+    assert_says("bert", answering(&c), ExitNegative,
+                arena_printf(a,
+                             "input 1: transformers computes [1, 1], the spec "
+                             "[1, 15]: %s",
+                             head));
+    c.t[2].rank = 3;
+    c.t[2].dim[2] = 1;
+    assert_says("bert-reranker", answering(&c), ExitNegative,
+                arena_printf(a,
+                             "input 3: transformers computes [1, 1, 1], the "
+                             "spec [1, 1]: %s",
+                             head));
+}
+
+/* ------------------------------------------------------------- rubbish --- */
+#define PYTHON in_dir("python")
+
+static void test_lacking(void **state)
+{
+    (void)state;
+    Changed c = recorded_answers();
+    c.n = 2;
+    assert_says("bert-reranker", answering(&c), ExitBackend,
+                arena_printf(a, "%s wrote no answer in f32 to input 3",
+                             PYTHON));
+    c = recorded_answers();
+    c.t[0].is_int = true;
+    assert_says("bert-reranker", answering(&c), ExitBackend,
+                arena_printf(a, "%s wrote no answer in f32 to input 1",
+                             PYTHON));
+}
+
+/* The message goes on with the name of a file that is gone. */
+static void assert_begins(const char *python, const char *message)
+{
+    Spawned s;
+    const char *want = arena_printf(a, "attnc: error: %s%s", python, message);
+    assert_int_equal(checked(&s, "bert-reranker", python, NULL), ExitBackend);
+    if (strncmp(s.tail, want, strlen(want)))
+        fail_msg("says: %s, not: %s", s.tail, want);
+    assert_ptr_equal(strchr(s.tail, '\n'), s.tail + strlen(s.tail) - 1);
+}
+
+static void test_rubbish(void **state)
+{
+    (void)state;
+    static const char says[] = "echo transformers 5.0";
+    static const char *const bodies[] = {
+        "",
+        "echo rubbish > \"$7\"",
+        ": > \"$7\"",
+        "mkdir \"$7\"",
+        "head -c 186 tests/import/check/answers.safetensors > \"$7\"",
+        "head -c 7 tests/import/check/answers.safetensors > \"$7\"",
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+        assert_begins(script("python",
+                             arena_printf(a, "%s\n%s", bodies[i], says)),
+                      " wrote no answers: ");
+}
+
+static void test_no_python(void **state)
+{
+    (void)state;
+    static const char form[] = "%s says '%s' where the version of transformers "
+                               "is expected: is it a Python?";
+    assert_says("bert-reranker", script("python", "exit 0"), ExitBackend,
+                arena_printf(a, form, PYTHON, ""));
+    assert_says("bert-reranker",
+                script("python", "printf 'a\\nb\\033c\\377\\n\\n'"),
+                ExitBackend, arena_printf(a, form, PYTHON, "b\\x1bc\\xff"));
+}
+
+/* -------------------------------------------------------------- failing --- */
+static void test_failing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *says;
+    } fails[] = {
+        { "echo a >&2; echo b: c >&2; exit 1",
+          "failed with exit code 1: b: c" },
+        { "printf 'x\\033\\n\\n' >&2; exit 3",
+          "failed with exit code 3: x\\x1b" },
+        { "printf 'bar\\rlast' >&2; exit 2", "failed with exit code 2: last" },
+        { "exit 7", "failed with exit code 7" },
+        { "kill -9 $$", "was killed by signal 9 (Killed); the weights in f32 "
+                        "take 18,540 bytes there" },
+    };
+    for (size_t i = 0; i < sizeof fails / sizeof *fails; i++)
+        assert_says("bert-reranker", script("python", fails[i].body),
+                    ExitBackend,
+                    arena_printf(a, "%s %s", PYTHON, fails[i].says));
+}
+
+/* Nothing is imported then. */
+static void assert_refused(const char *folder, const char *python, int code,
+                           const char *message)
+{
+    assert_says(folder, python, code, message);
+    assert_int_equal(access(in_dir("m.yaml"), F_OK), -1);
+}
+
+static void test_missing(void **state)
+{
+    (void)state;
+    static const char form[] = "--check=%s: there is no such program; name a "
+                               "Python that has transformers, as "
+                               "--check=python3";
+    const char *none = in_dir("none");
+    assert_refused("bert-reranker", none, ExitBackend,
+                   arena_printf(a, form, none));
+    assert_refused("bert-reranker", "no-such-python", ExitBackend,
+                   arena_printf(a, form, "no-such-python"));
+    assert_refused("gguf/llama-q8_0.gguf", "python3", ExitUsage,
+                   "--check=PYTHON is for the folder of a checkpoint, which "
+                   "transformers reads; a file of llama.cpp has --check "
+                   "alone");
+}
+
+/* The script itself, in a Python that has nothing: what is missing, and how it
+ * comes there.                                                              */
+static void test_no_packages(void **state)
+{
+    (void)state;
+    Spawned s;
+    const char *python = find_program(a, "python3");
+    if (!python)
+        SKIP("there is no python3");
+    const char *bare = script("python",
+                              arena_printf(a, "exec %s -S -E \"$@\"", python));
+    assert_int_equal(checked(&s, "bert-reranker", bare, NULL), ExitBackend);
+    const char *says = arena_printf(a,
+                                    "attnc: error: %s failed with exit code 1: "
+                                    "No module named 'torch': ",
+                                    bare);
+    if (strncmp(s.tail, says, strlen(says))
+        || !strstr(s.tail, " -m pip install torch transformers\n"))
+        fail_msg("says: %s", s.tail);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_sharing, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_right),       TEST(test_alone),   TEST(test_by_name),
+        TEST(test_merged),      TEST(test_wrong),   TEST(test_not_finite),
+        TEST(test_wrong_shape), TEST(test_lacking), TEST(test_rubbish),
+        TEST(test_no_python),   TEST(test_failing), TEST(test_missing),
+        TEST(test_no_packages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
