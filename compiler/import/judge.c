@@ -99,6 +99,48 @@ static int unknown_in(Import *m, Config *file, const char *title)
     return config_unknown(file, title, known, n);
 }
 
+/* ----------------------------------------------------------------- noted ---
+ */
+/* The first of the files that has the key: generation_config.json is before
+ * config.json, whose older folders have the same.                           */
+static const ConfigKey *find_noted(Import *m, const char *key)
+{
+    for (int i = 0; i < m->files.n; i++) {
+        const ConfigKey *k = config_find(m->files.at[i].file, key);
+        if (k)
+            return k;
+    }
+    return config_find(m->config, key);
+}
+
+/* Keys that change an answer, and are ignored: with their values, as one note.
+ */
+static void say_noted(Import *m)
+{
+    const Yaml *noted = rules_list(m->rules, "noted");
+    const char *text = "", *file = "";
+    for (int i = 0; noted && i < noted->items.n; i++) {
+        const Yaml *row = noted->items.at[i], *keys = yaml_get(row, "keys");
+        if (!import_truth(m, yaml_get(row, "when")))
+            continue;
+        for (int n = 0; n < keys->keys.n; n++) {
+            const ConfigKey *k = find_noted(m, keys->keys.at[n]->text);
+            const Datum neutral = value_of_yaml(m->a, keys->items.at[n]);
+            if (!k || k->value.kind == ValueNone
+                || value_same(&k->value, &neutral))
+                continue;
+            text = arena_printf(m->a, "%s%s%s %s", text, *text ? ", " : "",
+                                k->path, quote(value_text(m->a, &k->value)));
+            file = *file || !k->pos.src ? file : k->pos.src->name;
+        }
+    }
+    if (*text)
+        note_once(
+            "%s: %s: an answer is searched for without that here, and may "
+            "differ from that of transformers",
+            quote(file), text);
+}
+
 bool judge_keys(Import *m)
 {
     int unknown = 0;
@@ -113,5 +155,7 @@ bool judge_keys(Import *m)
         know_all(f->file, list);
         unknown += unknown_in(m, f->file, m->family);
     }
-    return unknown == 0;
+    if (unknown == 0)
+        say_noted(m);
+    return unknown == 0 && m->scope.failures == 0;
 }

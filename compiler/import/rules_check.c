@@ -111,7 +111,7 @@ static void check_sections(Check *c, const Yaml *top)
         "section",       "use",     "config",   "files",      "expect",
         "architectures", "task",    "ignored",  "refuse",     "tables",
         "let",           "spec",    "comments", "names",      "unused",
-        "gguf",
+        "gguf",          "noted",
     };
     enum { Known = sizeof known / sizeof *known };
     for (int i = 0; i < top->keys.n; i++) {
@@ -139,7 +139,7 @@ static int check_file(Arena *a, const Rules *r, const Yaml *common)
 {
     static const char *const valued[] = { "spec",   "names",    "unused",
                                           "refuse", "comments", "files",
-                                          "gguf" };
+                                          "noted",  "gguf" };
     Check c = { .arena = a };
     check_sections(&c, r->top);
     const Yaml *top = rules_whole(a, r, common);

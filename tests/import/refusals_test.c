@@ -215,12 +215,55 @@ static void test_known(void **state)
     }
 }
 
+/* ----------------------------------------------------------------- noted ---
+ */
+/* Keys of config.json and of generation_config.json, and what is said. */
+static const struct {
+    const char *family, *config, *generation, *says;
+} noted[] = {
+    { "bart", "{\"no_repeat_ngram_size\": 3, \"min_length\": 56}",
+      "{\"min_length\": 5, \"repetition_penalty\": 1.0}",
+      "generation_config.json: min_length 5, no_repeat_ngram_size 3: an answer "
+      "is searched for without that here, and may differ from that of "
+      "transformers\n" },
+    { "llama", "{}", "{\"repetition_penalty\": 1.1, \"top_k\": 50}",
+      "generation_config.json: repetition_penalty 1.1: an answer " },
+    { "gpt2", "{\"diversity_penalty\": 0.5, \"num_beam_groups\": 2}", "{}",
+      "config.json: diversity_penalty 0.5, num_beam_groups 2: an answer " },
+    { "bart", "{\"no_repeat_ngram_size\": 0, \"min_length\": 0}",
+      "{\"repetition_penalty\": 1.0, \"encoder_no_repeat_ngram_size\": null}",
+      NULL },
+    { "llama-rows", "{\"repetition_penalty\": 2}", "{}", NULL },
+};
+
+static void test_noted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof noted / sizeof *noted; i++) {
+        Arena *a = arena_new();
+        int code;
+        link_files(noted[i].family);
+        write_config(noted[i].family, noted[i].config);
+        unlink(scratch_path("generation_config.json"));
+        scratch_file("generation_config.json", noted[i].generation,
+                     strlen(noted[i].generation));
+        const char *said = imported(a, &code);
+        assert_int_equal(code, ExitDone);
+        const char *says = noted[i].says;
+        if (says ? !strstr(said, says) || strncmp(said, "attnc: note: ", 13)
+                 : *said != '\0')
+            fail_msg("%s, not %s", said, says ? says : "nothing");
+        arena_free(a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_known),
+        cmocka_unit_test(test_noted),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
