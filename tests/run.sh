@@ -64,8 +64,11 @@ run_program() { # PROGRAM [ARGUMENT ...]
     passed=$(grep '^ok' "$R/log" | grep -vc '# SKIP')
     failed=$(cat "$R/log" "$R/skips" | grep '^not ok' | grep -vc '# SKIP')
     [ $rc -ne 0 ] && [ "$failed" -eq 0 ] && failed=1
-    [ "$failed" -eq 0 ] ||
-        { echo "FAIL $path (exit code $rc)"; tail -n 40 "$R/log"; }
+    if [ "$failed" -ne 0 ]; then
+        echo "FAIL $path (exit code $rc)"
+        grep -A 8 '^not ok' "$R/log" | head -n 40
+        tail -n 40 "$R/log"
+    fi
 }
 
 same() { # EXPECTED FOUND: equal, where an absent file is an empty one

@@ -97,8 +97,8 @@ static void grow_trie(Bytes *out, size_t node, const Leaf *leaf, int64_t n,
         at.row = leaf[first++].row; /* the last of equal ones */
     at.child = (uint32_t)(out->n / sizeof at);
     for (int64_t i = first; i < n; i++)
-        at.children += i == first
-                    || leaf[i].text[depth] != leaf[i - 1].text[depth];
+        if (i == first || leaf[i].text[depth] != leaf[i - 1].text[depth])
+            at.children++;
     if (at.children == 0)
         at.child = 0;
     bytes_add(out, NULL, at.children * sizeof at);
